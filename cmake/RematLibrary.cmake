@@ -1,0 +1,52 @@
+# How remat's targets are compiled. Everything links the distribution's shared
+# libMLIR and libLLVM: its MLIRConfig.cmake does not export
+# MLIR_LINK_MLIR_DYLIB, so the component targets would be the static archives.
+
+# One precompiled header for all code that includes MLIR.
+add_library(remat_pch STATIC ${PROJECT_SOURCE_DIR}/cmake/pch.cpp)
+target_include_directories(remat_pch SYSTEM PUBLIC ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
+separate_arguments(remat_llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
+target_compile_definitions(remat_pch PUBLIC ${remat_llvm_definitions})
+target_compile_options(remat_pch PUBLIC
+  $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>
+  $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden> -Wall -Wextra -Wno-unused-parameter)
+if(NOT LLVM_ENABLE_RTTI)
+  target_compile_options(remat_pch PUBLIC $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti>)
+endif()
+target_precompile_headers(remat_pch PRIVATE ${PROJECT_SOURCE_DIR}/cmake/pch.h)
+
+# remat_configure_target(target): include paths, flags and the shared PCH.
+function(remat_configure_target target)
+  target_include_directories(${target} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+    $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}/include>
+    $<INSTALL_INTERFACE:include>)
+  target_include_directories(${target} SYSTEM PUBLIC
+    $<BUILD_INTERFACE:${MLIR_INCLUDE_DIRS}> $<BUILD_INTERFACE:${LLVM_INCLUDE_DIRS}>)
+  target_compile_definitions(${target} PRIVATE ${remat_llvm_definitions})
+  target_compile_options(${target} PRIVATE $<TARGET_PROPERTY:remat_pch,INTERFACE_COMPILE_OPTIONS>)
+  target_precompile_headers(${target} REUSE_FROM remat_pch)
+endfunction()
+
+# remat_add_library(name SOURCES... LINK_LIBS libs... DEPENDS tablegen-targets...)
+function(remat_add_library name)
+  cmake_parse_arguments(ARG "" "" "LINK_LIBS;DEPENDS" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  add_library(remat::${name} ALIAS ${name})
+  remat_configure_target(${name})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK_LIBS} MLIR LLVM)
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+endfunction()
+
+# remat_add_tool(name SOURCES... LINK_LIBS libs...)
+function(remat_add_tool name)
+  cmake_parse_arguments(ARG "" "" "LINK_LIBS;DEPENDS" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  remat_configure_target(${name})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS} MLIR LLVM)
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+endfunction()

@@ -1,0 +1,1 @@
+// Compiled once so that every target can reuse the precompiled header.
