@@ -1,0 +1,146 @@
+//===- ComputeOps.td - computations upstream has no op for -*- tablegen -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_DIALECT_REMAT_IR_COMPUTEOPS_TD
+#define REMAT_DIALECT_REMAT_IR_COMPUTEOPS_TD
+
+include "mlir/Interfaces/DestinationStyleOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "remat/Dialect/Remat/IR/RematAttrs.td"
+
+def Remat_CheckIndexOp : Remat_Op<"check_index", [Pure, TypesMatchWith<
+    "the result is an index", "index", "result", "$_self">]> {
+  let summary = "an index that is known to be in bounds";
+  let description = [{
+    The result is `index` if `0 <= index < bound`. Otherwise the step ends with
+    an error that names the operation and both numbers, and the result is 0,
+    so that nothing is read or written out of bounds. The operation counts as
+    pure: an index that is never used need not be checked.
+
+    ```mlir
+    %j = remat.check_index %i, %c256 : index
+    ```
+  }];
+  let arguments = (ins Index:$index, Index:$bound);
+  let results = (outs Index:$result);
+  let assemblyFormat = "$index `,` $bound attr-dict `:` type($index)";
+  let hasFolder = 1;
+}
+
+def Remat_ScatterOp : Remat_Op<"scatter", [
+    DestinationStyleOpInterface,
+    RecursiveMemoryEffects, SingleBlock]> {
+  let summary = "add updates to the elements that computed indices select";
+  let description = [{
+    Visits the points of an iteration space of `sizes`. At each, the body
+    receives the element of every input that its indexing map selects, and
+    yields one index for every dimension of `init` and the value to add to the
+    element there:
+
+        result = init;  result[i(p)] += v(p)  for all points p
+
+    This is the adjoint of a structured operation that reads through
+    `tensor.extract`, or through an indexing map that is not a projected
+    permutation. `linalg.index` is not available in the body; its leading
+    arguments are the coordinates of the point. Points that select the same
+    element are added in the lexicographic order of the iteration space. As
+    linalg operations do, it takes tensors, or memrefs once bufferized.
+
+    ```mlir
+    %t = remat.scatter {indexing_maps = [affine_map<(d0, d1) -> (d0)>,
+                                         affine_map<(d0, d1) -> (d0, d1)>],
+                        sizes = array<i64: 32, 64>}
+        ins(%ids, %g : tensor<32xi64>, tensor<32x64xf32>)
+        outs(%zero : tensor<256x64xf32>) {
+    ^bb0(%p0: index, %p1: index, %id: i64, %v: f32):
+      %row = arith.index_cast %id : i64 to index
+      remat.yield %row, %p1, %v : index, index, f32
+    } -> tensor<256x64xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyShaped>:$inputs, AnyShaped:$init,
+                       AffineMapArrayAttr:$indexing_maps,
+                       DenseI64ArrayAttr:$sizes);
+  let results = (outs Optional<AnyRankedTensor>:$result);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    attr-dict (`ins` `(` $inputs^ `:` type($inputs) `)`)?
+    `outs` `(` $init `:` type($init) `)` $body (`->` type($result)^)?
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::MutableOperandRange getDpsInitsMutable() {
+      return getInitMutable();
+    }
+    unsigned getNumLoops() { return getSizes().size(); }
+    ::llvm::SmallVector<::mlir::AffineMap> getIndexingMapsArray();
+    /// The body's arguments for the coordinates of the point.
+    ::mlir::Block::BlockArgListType getPointArguments() {
+      return getBody().front().getArguments().take_front(getNumLoops());
+    }
+    /// The body's arguments for the elements of the inputs.
+    ::mlir::Block::BlockArgListType getElementArguments() {
+      return getBody().front().getArguments().drop_front(getNumLoops());
+    }
+  }];
+}
+
+def Remat_ConvOp : Remat_Op<"conv", [Pure]> {
+  let summary = "a convolution or one of its two gradients";
+  let description = [{
+    A convolution is one trilinear form in an input x, a filter w and an
+    output y,
+
+        F(x, w, y) = sum x[n, g*I + i, o*stride + k*dilation - pad_lo]
+                         * w[g*O + f, i, k] * y[n, g*O + f, o]
+
+    (`I` input and `O` output features of each of `groups` groups, `o` and `k`
+    spatial positions), and each kind is the derivative of F by the factor that
+    is missing from its operands:
+
+    * `forward`: operands x and w, result y,
+    * `input_grad`: operands y and w, result x,
+    * `filter_grad`: operands x and y, result w.
+
+    So the derivative of each kind is again of these kinds. The layouts give,
+    for the logical dimensions (batch, feature, spatial...) of input and
+    output and (output feature, input feature of the group, spatial...) of the
+    filter, the dimension of the tensor.
+
+    ```mlir
+    // NCHW, stride 2, 3 x 3 filter, padding 1.
+    %y = remat.conv forward(%x, %w) {strides = array<i64: 2, 2>,
+        dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>,
+        groups = 1 : i64, input_layout = array<i64: 0, 1, 2, 3>,
+        filter_layout = array<i64: 0, 1, 2, 3>,
+        output_layout = array<i64: 0, 1, 2, 3>}
+        : (tensor<8x3x16x16xf32>, tensor<4x3x3x3xf32>) -> tensor<8x4x8x8xf32>
+    ```
+
+    `padding` holds a low and a high amount for every spatial dimension.
+  }];
+  let arguments = (ins Remat_ConvKindAttr:$kind, AnyRankedTensor:$lhs,
+                       AnyRankedTensor:$rhs, DenseI64ArrayAttr:$strides,
+                       DenseI64ArrayAttr:$dilations, DenseI64ArrayAttr:$padding,
+                       I64Attr:$groups, DenseI64ArrayAttr:$input_layout,
+                       DenseI64ArrayAttr:$filter_layout,
+                       DenseI64ArrayAttr:$output_layout);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $kind `(` $lhs `,` $rhs `)` attr-dict
+    `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    unsigned getSpatialRank() { return getStrides().size(); }
+    /// The types of the three factors, whichever of them is the result.
+    ::mlir::RankedTensorType getInputType();
+    ::mlir::RankedTensorType getFilterType();
+    ::mlir::RankedTensorType getOutputType();
+  }];
+}
+
+#endif // REMAT_DIALECT_REMAT_IR_COMPUTEOPS_TD

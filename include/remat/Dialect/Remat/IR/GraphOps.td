@@ -1,0 +1,170 @@
+//===- GraphOps.td - graphs of tasks (L2 to L4) ------------*- tablegen -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_DIALECT_REMAT_IR_GRAPHOPS_TD
+#define REMAT_DIALECT_REMAT_IR_GRAPHOPS_TD
+
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
+include "mlir/Interfaces/FunctionInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "remat/Dialect/Remat/IR/RematAttrs.td"
+
+def Remat_GraphOp : Remat_Op<"graph", [
+    FunctionOpInterface, IsolatedFromAbove, SingleBlock]> {
+  let summary = "a training step as a straight line of tasks";
+  let description = [{
+    A function of tensors with static shapes whose body is one block of
+    `remat.task`, `remat.offload`, `remat.reload` and the views
+    `tensor.expand_shape` and `tensor.collapse_shape`. Values are buffers: a
+    view shares the buffer of its operand, everything else has its own.
+    Arguments and returned values live in buffers of the caller; the others
+    are what the step's arena holds.
+
+    Once planned, the order of the block is the schedule, `budget` is the
+    number of bytes that the arena may have, and `planned_peak` the largest
+    total of bytes live at one time. A value is live from the task that makes
+    it to its last use; while a task runs, its operands, results and workspace
+    are live. Sizes are rounded up to 64 bytes. The verifier computes the peak
+    anew and compares. `save_all_peak` is the peak of the plan that recomputes
+    and offloads only what policies demand.
+
+    Once placed, `arena_bytes` and `host_arena_bytes` are the sizes of the
+    arenas, every value has a slot, and the verifier checks that no two values
+    that are live at the same time overlap.
+
+    ```mlir
+    remat.graph @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+      %0 = remat.task @kernel_0(%x) {id = 0} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+      remat.return %0 : tensor<4x8xf32>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+                       TypeAttrOf<FunctionType>:$function_type,
+                       OptionalAttr<StrAttr>:$sym_visibility,
+                       OptionalAttr<DictArrayAttr>:$arg_attrs,
+                       OptionalAttr<DictArrayAttr>:$res_attrs,
+                       OptionalAttr<I64Attr>:$budget,
+                       OptionalAttr<I64Attr>:$host_budget,
+                       OptionalAttr<I64Attr>:$save_all_peak,
+                       OptionalAttr<I64Attr>:$planned_peak,
+                       OptionalAttr<I64Attr>:$arena_bytes,
+                       OptionalAttr<I64Attr>:$host_arena_bytes);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$name,
+                                 "::mlir::FunctionType":$type)>];
+  let skipDefaultBuilders = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Region *getCallableRegion() { return &getBody(); }
+    ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() {
+      return getFunctionType().getInputs();
+    }
+    ::llvm::ArrayRef<::mlir::Type> getResultTypes() {
+      return getFunctionType().getResults();
+    }
+    bool isPlanned() { return getPlannedPeak().has_value(); }
+    bool isPlaced() { return getArenaBytes().has_value(); }
+  }];
+}
+
+def Remat_ReturnOp : Remat_Op<"return", [
+    Pure, HasParent<"GraphOp">, ReturnLike, Terminator]> {
+  let summary = "return the results of a graph";
+  let description = [{
+    Every operand has a buffer of its own: it is neither an argument, nor a
+    view of one, nor returned twice.
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$operands);
+  let assemblyFormat = "attr-dict ($operands^ `:` type($operands))?";
+  let hasVerifier = 1;
+}
+
+def Remat_TaskOp : Remat_Op<"task", [
+    HasParent<"GraphOp">,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "run a kernel";
+  let description = [{
+    Runs the function `kernel`, which is private to the module and marked
+    `remat.kernel`. Tasks with equal bodies call the same kernel.
+
+    * `id` identifies the task in its graph. A recomputation has the `id` of
+      the task that it repeats and `copy` counts from 1. Because neither
+      attribute nor effects of a task are known to other passes, no pass
+      merges a clone with its original.
+    * `backward` marks tasks of the backward computation.
+    * `policies` holds, for each result, a `#remat.policy` or `unit` for none.
+    * `pinned` marks a task that must not be repeated: it has effects or draws
+      random numbers.
+    * `ops` names the operations that the task was formed from.
+    * `cost` is the time it takes in nanoseconds, `workspace` the scratch bytes
+      it needs while it runs.
+    * `placement` holds the slot of each result, `workspace_offset` the
+      workspace's place in the arena.
+
+    ```mlir
+    %3 = remat.task @kernel_1(%0, %arg1) {id = 4, copy = 1, backward}
+        : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$kernel,
+                       Variadic<AnyRankedTensor>:$operands, I64Attr:$id,
+                       DefaultValuedAttr<I64Attr, "0">:$copy,
+                       UnitAttr:$backward, UnitAttr:$pinned,
+                       OptionalAttr<ArrayAttr>:$policies,
+                       OptionalAttr<StrArrayAttr>:$ops,
+                       DefaultValuedAttr<I64Attr, "0">:$cost,
+                       DefaultValuedAttr<I64Attr, "0">:$workspace,
+                       OptionalAttr<Remat_SlotArrayAttr>:$placement,
+                       OptionalAttr<I64Attr>:$workspace_offset);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    $kernel `(` $operands `)` attr-dict `:` functional-type($operands, $results)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    bool isClone() { return getCopy() != 0; }
+    /// The policy of a result, if it has one.
+    std::optional<::remat::Policy> getResultPolicy(unsigned result);
+  }];
+}
+
+def Remat_OffloadOp : Remat_Op<"offload", [
+    HasParent<"GraphOp">, TypesMatchWith<
+        "the result is the operand in host memory", "source", "result",
+        "HostType::get(::llvm::cast<::mlir::RankedTensorType>($_self))">]> {
+  let summary = "copy a value to host memory";
+  let description = [{
+    ```mlir
+    %h = remat.offload %0 : tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$source,
+                       OptionalAttr<Remat_SlotAttr>:$placement);
+  let results = (outs Remat_HostType:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source)";
+}
+
+def Remat_ReloadOp : Remat_Op<"reload", [
+    HasParent<"GraphOp">, TypesMatchWith<
+        "the operand is the result in host memory", "result", "source",
+        "HostType::get(::llvm::cast<::mlir::RankedTensorType>($_self))">]> {
+  let summary = "copy a value back from host memory";
+  let description = [{
+    ```mlir
+    %1 = remat.reload %h : tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins Remat_HostType:$source,
+                       OptionalAttr<Remat_SlotAttr>:$placement);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$source attr-dict `:` type($result)";
+}
+
+#endif // REMAT_DIALECT_REMAT_IR_GRAPHOPS_TD

@@ -1,0 +1,60 @@
+//===- Remat.h - operations, attributes and types of the dialect -*- C++
+//-*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The C++ face of the remat dialect. The ops themselves are documented in the
+// .td files beside this one.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_DIALECT_REMAT_IR_REMAT_H
+#define REMAT_DIALECT_REMAT_IR_REMAT_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/DestinationStyleOpInterface.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "remat/Dialect/Remat/IR/RematDialect.h.inc"
+#include "remat/Dialect/Remat/IR/RematEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "remat/Dialect/Remat/IR/RematAttrs.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "remat/Dialect/Remat/IR/RematTypes.h.inc"
+
+#define GET_OP_CLASSES
+#include "remat/Dialect/Remat/IR/RematOps.h.inc"
+
+namespace remat {
+
+/// Buffers start at multiples of this many bytes, and sizes are rounded up to
+/// it wherever bytes are counted.
+constexpr int64_t bufferAlignment = 64;
+
+/// The bytes that a tensor of static shape takes, rounded up to
+/// `bufferAlignment`. An i1 takes a byte, an index eight. Zero for a tensor
+/// without elements.
+int64_t getBufferBytes(mlir::RankedTensorType type);
+
+/// Whether `op` is a view in a graph: its result shares its operand's buffer.
+bool isViewOp(mlir::Operation *op);
+
+/// The value at the end of the chain of views that `value` stands on: what
+/// owns its buffer.
+mlir::Value getViewRoot(mlir::Value value);
+
+} // namespace remat
+
+#endif // REMAT_DIALECT_REMAT_IR_REMAT_H

@@ -1,0 +1,104 @@
+//===- RematAttrs.td - policies, slots, types --------------*- tablegen -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_DIALECT_REMAT_IR_REMATATTRS_TD
+#define REMAT_DIALECT_REMAT_IR_REMATATTRS_TD
+
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinTypeInterfaces.td"
+include "mlir/IR/EnumAttr.td"
+include "remat/Dialect/Remat/IR/RematDialect.td"
+
+def Remat_Policy : I32EnumAttr<"Policy", "what is asked of a value", [
+    I32EnumAttrCase<"MustSave", 0, "must_save">,
+    I32EnumAttrCase<"PreferSave", 1, "prefer_save">,
+    I32EnumAttrCase<"MustRecompute", 2, "must_recompute">,
+    I32EnumAttrCase<"PreferRecompute", 3, "prefer_recompute">,
+    I32EnumAttrCase<"MustCpuOffload", 4, "must_cpu_offload">,
+    I32EnumAttrCase<"PreferCpuOffload", 5, "prefer_cpu_offload">]> {
+  let cppNamespace = "::remat";
+  let genSpecializedAttr = 0;
+}
+
+def Remat_PolicyAttr : EnumAttr<Remat_Dialect, Remat_Policy, "policy"> {
+  let summary = "what is asked of a value between its forward and backward use";
+  let description = [{
+    The policies of PyTorch's selective activation checkpointing:
+
+    * `must_save`: the producing operation runs exactly once.
+    * `must_recompute`: no backward operation reads the value that the forward
+      computation made.
+    * `must_cpu_offload`: the producing operation runs once and backward
+      operations read a copy brought back from host memory.
+    * `prefer_*`: the same as wishes, which a planner may overrule.
+
+    ```mlir
+    %0 = linalg.matmul {remat.policy = #remat.policy<must_save>} ...
+    ```
+  }];
+  let assemblyFormat = "`<` $value `>`";
+}
+
+def Remat_MemorySpace : I32EnumAttr<"MemorySpace", "where a value lives", [
+    I32EnumAttrCase<"Arena", 0, "arena">,
+    I32EnumAttrCase<"Host", 1, "host">,
+    I32EnumAttrCase<"Result", 2, "result">]> {
+  let cppNamespace = "::remat";
+  let genSpecializedAttr = 0;
+}
+
+def Remat_SlotAttr : AttrDef<Remat_Dialect, "Slot"> {
+  let mnemonic = "slot";
+  let summary = "the address of a value";
+  let description = [{
+    The byte range `[offset, offset + bytes)` of the arena or of the host
+    arena. For a value that the step returns, `offset` is the number of the
+    result whose buffer it is written to. `bytes` is a multiple of 64.
+
+    ```mlir
+    #remat.slot<arena, offset = 128, bytes = 64>
+    ```
+  }];
+  let parameters = (ins EnumParameter<Remat_MemorySpace>:$space,
+                        "int64_t":$offset, "int64_t":$bytes);
+  let assemblyFormat = [{
+    `<` $space `,` `offset` `=` $offset `,` `bytes` `=` $bytes `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+def Remat_SlotArrayAttr : TypedArrayAttrBase<Remat_SlotAttr, "array of slots">;
+
+def Remat_ConvKind : I32EnumAttr<"ConvKind",
+    "which factor of the convolution's trilinear form is computed", [
+    I32EnumAttrCase<"Forward", 0, "forward">,
+    I32EnumAttrCase<"InputGrad", 1, "input_grad">,
+    I32EnumAttrCase<"FilterGrad", 2, "filter_grad">]> {
+  let cppNamespace = "::remat";
+  let genSpecializedAttr = 0;
+}
+def Remat_ConvKindAttr
+    : EnumAttr<Remat_Dialect, Remat_ConvKind, "conv_kind">;
+
+def Remat_HostType : TypeDef<Remat_Dialect, "Host"> {
+  let mnemonic = "host";
+  let summary = "a tensor in host memory";
+  let description = [{
+    The type of a value that was copied out of device memory. Only
+    `remat.reload` reads it.
+
+    ```mlir
+    !remat.host<tensor<4x8xf32>>
+    ```
+  }];
+  let parameters = (ins "::mlir::RankedTensorType":$tensor);
+  let builders = [TypeBuilderWithInferredContext<
+      (ins "::mlir::RankedTensorType":$tensor),
+      [{ return $_get(tensor.getContext(), tensor); }]>];
+  let assemblyFormat = "`<` $tensor `>`";
+}
+
+#endif // REMAT_DIALECT_REMAT_IR_REMATATTRS_TD

@@ -1,0 +1,57 @@
+//===- RematDialect.td - the remat dialect -----------------*- tablegen -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_DIALECT_REMAT_IR_REMATDIALECT_TD
+#define REMAT_DIALECT_REMAT_IR_REMATDIALECT_TD
+
+include "mlir/IR/OpBase.td"
+
+def Remat_Dialect : Dialect {
+  let name = "remat";
+  let cppNamespace = "::remat";
+  let summary = "Training steps whose memory is decided before they run";
+  let description = [{
+    The dialect describes a training step at five levels:
+
+    * **L0 capture**: `func.func` on tensors. `remat.checkpoint`, `remat.tag`
+      and the discardable attributes below say what the user wants kept,
+      recomputed or offloaded.
+    * **L1 joint**: forward and backward computation in one block. Operations
+      of the backward computation carry the unit attribute `remat.backward`.
+    * **L2 tasks**: a `remat.graph` of `remat.task`s, straight-line, with
+      static shapes. A task calls a *kernel*, a private function on tensors
+      that is marked `remat.kernel`.
+    * **L3 planned**: the order of the graph is the schedule. Recomputations
+      are clones of tasks, transfers are `remat.offload` and `remat.reload`. A
+      value dies at its last use.
+    * **L4 placed**: every value has a slot in the arena, in the host arena or
+      in a result buffer.
+
+    Discardable attributes:
+
+    * `remat.policy`, a `#remat.policy`, on an operation: holds for all of its
+      results. On a function argument it has no effect but is accepted.
+    * `remat.name`, a string, on an operation: names its results, as
+      `checkpoint_name` does in JAX.
+    * `remat.backward`, on an operation: part of the backward computation.
+    * `remat.kernel`, on a function: the body of tasks.
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+  let useDefaultAttributePrinterParser = 1;
+  let useDefaultTypePrinterParser = 1;
+  let hasOperationAttrVerify = 1;
+  let extraClassDeclaration = [{
+    static constexpr llvm::StringLiteral policyAttrName = "remat.policy";
+    static constexpr llvm::StringLiteral nameAttrName = "remat.name";
+    static constexpr llvm::StringLiteral backwardAttrName = "remat.backward";
+    static constexpr llvm::StringLiteral kernelAttrName = "remat.kernel";
+  }];
+}
+
+class Remat_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Remat_Dialect, mnemonic, traits>;
+
+#endif // REMAT_DIALECT_REMAT_IR_REMATDIALECT_TD

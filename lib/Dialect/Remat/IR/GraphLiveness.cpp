@@ -1,0 +1,118 @@
+//===- GraphLiveness.cpp - when the buffers of a graph live ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Dialect/Remat/IR/GraphLiveness.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace remat;
+
+int64_t remat::getBufferBytes(RankedTensorType type) {
+  Type element = type.getElementType();
+  int64_t bytesPerElement;
+  if (auto complex = dyn_cast<ComplexType>(element))
+    bytesPerElement = 2 * complex.getElementType().getIntOrFloatBitWidth() / 8;
+  else if (element.isIndex())
+    bytesPerElement = 8;
+  else
+    bytesPerElement = llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
+  return llvm::alignTo(type.getNumElements() * bytesPerElement,
+                       bufferAlignment);
+}
+
+bool remat::isViewOp(Operation *op) {
+  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op);
+}
+
+Value remat::getViewRoot(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isViewOp(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+/// The slot that the operation gives its result, or null.
+static SlotAttr getSlot(OpResult value) {
+  if (auto task = dyn_cast<TaskOp>(value.getOwner())) {
+    std::optional<ArrayAttr> placement = task.getPlacement();
+    return placement ? cast<SlotAttr>((*placement)[value.getResultNumber()])
+                     : SlotAttr();
+  }
+  if (auto offload = dyn_cast<OffloadOp>(value.getOwner()))
+    return offload.getPlacement().value_or(SlotAttr());
+  return cast<ReloadOp>(value.getOwner()).getPlacement().value_or(SlotAttr());
+}
+
+static SlotAttr getWorkspaceSlot(TaskOp task) {
+  if (!task.getWorkspaceOffset())
+    return {};
+  return SlotAttr::get(task.getContext(), MemorySpace::Arena,
+                       static_cast<int64_t>(*task.getWorkspaceOffset()),
+                       llvm::alignTo(static_cast<int64_t>(task.getWorkspace()),
+                                     bufferAlignment));
+}
+
+GraphLiveness::GraphLiveness(GraphOp graph) {
+  DenseMap<Value, unsigned> indexOf;
+  auto addBuffer = [&](Value value, Operation *owner, MemorySpace space,
+                       int64_t bytes, unsigned position, SlotAttr slot) {
+    buffers.push_back(
+        {value, owner, space, bytes, position, position, -1, slot});
+    if (value)
+      indexOf[value] = buffers.size() - 1;
+  };
+  for (Operation &op : graph.getBody().front()) {
+    unsigned position = numPositions++;
+    for (Value operand : op.getOperands()) {
+      auto it = indexOf.find(getViewRoot(operand));
+      if (it != indexOf.end() && !isViewOp(&op))
+        buffers[it->second].end = position;
+    }
+    if (isViewOp(&op))
+      continue;
+    for (OpResult result : op.getResults()) {
+      auto host = dyn_cast<HostType>(result.getType());
+      auto type =
+          host ? host.getTensor() : cast<RankedTensorType>(result.getType());
+      addBuffer(result, &op, host ? MemorySpace::Host : MemorySpace::Arena,
+                getBufferBytes(type), position, getSlot(result));
+    }
+    if (auto task = dyn_cast<TaskOp>(&op); task && task.getWorkspace() != 0)
+      addBuffer({}, &op, MemorySpace::Arena,
+                llvm::alignTo(static_cast<int64_t>(task.getWorkspace()),
+                              bufferAlignment),
+                position, getWorkspaceSlot(task));
+  }
+  Operation *terminator = graph.getBody().front().getTerminator();
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    auto it = indexOf.find(getViewRoot(operand.get()));
+    if (it == indexOf.end())
+      continue;
+    buffers[it->second].space = MemorySpace::Result;
+    buffers[it->second].result = operand.getOperandNumber();
+  }
+}
+
+GraphLiveness::Peak GraphLiveness::peak(MemorySpace space) const {
+  SmallVector<int64_t> change(numPositions + 1, 0);
+  for (const LiveBuffer &buffer : buffers) {
+    if (buffer.space != space)
+      continue;
+    change[buffer.begin] += buffer.bytes;
+    change[buffer.end + 1] -= buffer.bytes;
+  }
+  Peak peak;
+  int64_t live = 0;
+  for (unsigned position = 0; position < numPositions; ++position) {
+    live += change[position];
+    if (live > peak.bytes)
+      peak = {live, position};
+  }
+  return peak;
+}

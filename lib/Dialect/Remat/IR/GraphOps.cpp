@@ -1,0 +1,389 @@
+//===- GraphOps.cpp - graphs of tasks and what a legal one is -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The verifier of remat.graph is the last word on a plan: whatever made the
+// plan, its clones, its policies, its peak and its addresses are checked here
+// from the IR alone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Dialect/Remat/IR/GraphLiveness.h"
+
+#include "mlir/Interfaces/FunctionImplementation.h"
+#include "llvm/ADT/STLExtras.h"
+#include <set>
+
+using namespace mlir;
+using namespace remat;
+
+//===----------------------------------------------------------------------===//
+// GraphOp
+//===----------------------------------------------------------------------===//
+
+void GraphOp::build(OpBuilder &builder, OperationState &state, StringRef name,
+                    FunctionType type) {
+  state.addAttribute(getSymNameAttrName(state.name),
+                     builder.getStringAttr(name));
+  state.addAttribute(getFunctionTypeAttrName(state.name), TypeAttr::get(type));
+  Block *block = new Block;
+  block->addArguments(
+      type.getInputs(),
+      SmallVector<Location>(type.getNumInputs(), state.location));
+  state.addRegion()->push_back(block);
+}
+
+ParseResult GraphOp::parse(OpAsmParser &parser, OperationState &result) {
+  auto buildType = [](Builder &builder, ArrayRef<Type> inputs,
+                      ArrayRef<Type> results,
+                      function_interface_impl::VariadicFlag, std::string &) {
+    return builder.getFunctionType(inputs, results);
+  };
+  return function_interface_impl::parseFunctionOp(
+      parser, result, /*allowVariadic=*/false,
+      getFunctionTypeAttrName(result.name), buildType,
+      getArgAttrsAttrName(result.name), getResAttrsAttrName(result.name));
+}
+
+void GraphOp::print(OpAsmPrinter &printer) {
+  function_interface_impl::printFunctionOp(
+      printer, *this, /*isVariadic=*/false, getFunctionTypeAttrName(),
+      getArgAttrsAttrName(), getResAttrsAttrName());
+}
+
+LogicalResult GraphOp::verify() {
+  for (Type type :
+       llvm::concat<const Type>(getArgumentTypes(), getResultTypes())) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !tensor.hasStaticShape())
+      return emitOpError("needs tensors of static shape, got ") << type;
+  }
+  if (getBudget() && static_cast<int64_t>(*getBudget()) < 0)
+    return emitOpError("'budget' must not be negative, got ")
+           << static_cast<int64_t>(*getBudget());
+  if (isPlaced() && !isPlanned())
+    return emitOpError("has 'arena_bytes' but no 'planned_peak'");
+  return success();
+}
+
+/// Checks that every operation may stand in a graph and that tasks are
+/// numbered so that clones and originals can be told apart.
+static LogicalResult verifyTasks(GraphOp graph) {
+  DenseMap<int64_t, TaskOp> originals;
+  std::set<std::pair<int64_t, int64_t>> copies;
+  for (Operation &op : graph.getBody().front()) {
+    if (!isa<TaskOp, OffloadOp, ReloadOp, ReturnOp>(op) && !isViewOp(&op))
+      return op.emitOpError("may not stand in a 'remat.graph', expected tasks, "
+                            "transfers, views and 'remat.return'");
+    auto task = dyn_cast<TaskOp>(&op);
+    if (!task)
+      continue;
+    int64_t id = task.getId(), copy = task.getCopy();
+    if (!copies.insert({id, copy}).second)
+      return task.emitOpError("has id ")
+             << id << " and copy " << copy << ", which another task has";
+    if (!task.isClone()) {
+      originals[id] = task;
+      continue;
+    }
+    TaskOp original = originals.lookup(id);
+    if (!original)
+      return task.emitOpError("is copy ")
+             << copy << " of task " << id << ", which does not precede it";
+    if (original.getKernel() != task.getKernel()) {
+      InFlightDiagnostic diag = task.emitOpError("is a copy of task ")
+                                << id << " but calls '" << task.getKernel()
+                                << "', expected '" << original.getKernel()
+                                << "'";
+      diag.attachNote(original.getLoc()) << "the task it repeats";
+      return diag;
+    }
+    if (original.getPinned()) {
+      InFlightDiagnostic diag =
+          task.emitOpError("repeats a task that must not be repeated");
+      diag.attachNote(original.getLoc()) << "the pinned task";
+      return diag;
+    }
+  }
+  return success();
+}
+
+/// Whether a backward task reads `value` or a view of it. A value that a
+/// backward task returns or offloads is not read.
+static Operation *findBackwardReader(Value value) {
+  for (Operation *user : value.getUsers()) {
+    if (isViewOp(user)) {
+      if (Operation *reader = findBackwardReader(user->getResult(0)))
+        return reader;
+      continue;
+    }
+    auto task = dyn_cast<TaskOp>(user);
+    if (task && task.getBackward())
+      return task;
+  }
+  return nullptr;
+}
+
+static LogicalResult emitBrokenPolicy(TaskOp task, unsigned result,
+                                      Policy policy, Operation *culprit,
+                                      StringRef what) {
+  InFlightDiagnostic diag = task.emitOpError("result ")
+                            << result << " has policy '"
+                            << stringifyPolicy(policy) << "' but " << what;
+  if (culprit)
+    diag.attachNote(culprit->getLoc()) << "here";
+  return diag;
+}
+
+/// Checks the MUST policies of a planned graph.
+static LogicalResult verifyPolicies(GraphOp graph) {
+  DenseMap<int64_t, TaskOp> clones;
+  for (auto task : graph.getOps<TaskOp>())
+    if (task.isClone())
+      clones.try_emplace(task.getId(), task);
+  for (auto task : graph.getOps<TaskOp>()) {
+    if (task.isClone() || task.getBackward())
+      continue;
+    for (OpResult result : task->getResults()) {
+      unsigned number = result.getResultNumber();
+      std::optional<Policy> policy = task.getResultPolicy(number);
+      if (!policy)
+        continue;
+      TaskOp clone = clones.lookup(task.getId());
+      bool runsOnce =
+          *policy == Policy::MustSave || *policy == Policy::MustCpuOffload;
+      if (runsOnce && clone)
+        return emitBrokenPolicy(task, number, *policy, clone,
+                                "the task is repeated");
+      if (*policy == Policy::MustRecompute || *policy == Policy::MustCpuOffload)
+        if (Operation *reader = findBackwardReader(result))
+          return emitBrokenPolicy(task, number, *policy, reader,
+                                  "the backward computation reads it");
+      if (*policy == Policy::MustSave)
+        for (Operation *user : result.getUsers())
+          if (isa<OffloadOp>(user))
+            return emitBrokenPolicy(task, number, *policy, user,
+                                    "it is offloaded");
+    }
+  }
+  return success();
+}
+
+/// Compares the peak that the plan promises with what the order needs.
+static LogicalResult verifyPeak(GraphOp graph, const GraphLiveness &liveness) {
+  GraphLiveness::Peak peak = liveness.peak(MemorySpace::Arena);
+  int64_t planned = *graph.getPlannedPeak();
+  auto attachResident = [&](InFlightDiagnostic &diag) {
+    auto resident =
+        llvm::filter_to_vector(liveness.buffers, [&](const LiveBuffer &buffer) {
+          return buffer.space == MemorySpace::Arena &&
+                 buffer.begin <= peak.position && peak.position <= buffer.end;
+        });
+    llvm::sort(resident, [](const LiveBuffer &a, const LiveBuffer &b) {
+      return std::tuple(-a.bytes, a.begin) < std::tuple(-b.bytes, b.begin);
+    });
+    for (const LiveBuffer &buffer : ArrayRef(resident).take_front(4))
+      diag.attachNote(buffer.owner->getLoc())
+          << buffer.bytes << " bytes are live"
+          << (buffer.value ? "" : " as workspace");
+  };
+  if (peak.bytes != planned) {
+    InFlightDiagnostic diag =
+        graph.emitOpError("needs ")
+        << peak.bytes << " bytes at its peak, expected the planned " << planned;
+    attachResident(diag);
+    return diag;
+  }
+  if (graph.getBudget() && planned > static_cast<int64_t>(*graph.getBudget())) {
+    InFlightDiagnostic diag = graph.emitOpError("peak ")
+                              << planned << " bytes exceeds budget "
+                              << static_cast<int64_t>(*graph.getBudget());
+    attachResident(diag);
+    return diag;
+  }
+  int64_t hostPeak = liveness.peak(MemorySpace::Host).bytes;
+  if (graph.getHostBudget() &&
+      hostPeak > static_cast<int64_t>(*graph.getHostBudget()))
+    return graph.emitOpError("host peak ")
+           << hostPeak << " bytes exceeds host budget "
+           << static_cast<int64_t>(*graph.getHostBudget());
+  return success();
+}
+
+/// Checks that one buffer has a slot that fits it.
+static LogicalResult verifySlot(GraphOp graph, const LiveBuffer &buffer) {
+  if (!buffer.slot)
+    return buffer.owner->emitOpError("has no placement in a placed graph");
+  if (buffer.slot.getSpace() != buffer.space)
+    return buffer.owner->emitOpError("is placed in '")
+           << stringifyMemorySpace(buffer.slot.getSpace()) << "', expected '"
+           << stringifyMemorySpace(buffer.space) << "'";
+  if (buffer.slot.getBytes() != buffer.bytes)
+    return buffer.owner->emitOpError("has a slot of ")
+           << buffer.slot.getBytes() << " bytes, expected " << buffer.bytes;
+  int64_t offset = buffer.slot.getOffset();
+  if (buffer.space == MemorySpace::Result) {
+    if (offset != buffer.result)
+      return buffer.owner->emitOpError("is placed in result ")
+             << offset << ", expected result " << buffer.result;
+    return success();
+  }
+  int64_t size = buffer.space == MemorySpace::Arena
+                     ? *graph.getArenaBytes()
+                     : graph.getHostArenaBytes().value_or(0);
+  if (offset + buffer.bytes > size)
+    return buffer.owner->emitOpError("is placed up to byte ")
+           << offset + buffer.bytes << " of an arena of " << size;
+  return success();
+}
+
+/// Checks that buffers that are live at the same time do not overlap: sweeps
+/// over the positions with the live ranges of one space ordered by address.
+static LogicalResult verifyNoOverlap(const GraphLiveness &liveness,
+                                     MemorySpace space) {
+  SmallVector<const LiveBuffer *> byBegin, byEnd;
+  for (const LiveBuffer &buffer : liveness.buffers)
+    if (buffer.space == space && buffer.bytes != 0)
+      byBegin.push_back(&buffer);
+  byEnd = byBegin;
+  llvm::sort(byEnd, [](const LiveBuffer *a, const LiveBuffer *b) {
+    return std::tie(a->end, a) < std::tie(b->end, b);
+  });
+  auto before = [](const LiveBuffer *a, const LiveBuffer *b) {
+    return a->slot.getOffset() < b->slot.getOffset();
+  };
+  std::set<const LiveBuffer *, decltype(before)> live(before);
+  auto overlap = [](const LiveBuffer *a, const LiveBuffer *b) {
+    return a->slot.getOffset() < b->slot.getOffset() + b->bytes &&
+           b->slot.getOffset() < a->slot.getOffset() + a->bytes;
+  };
+  auto nextDead = byEnd.begin();
+  for (const LiveBuffer *buffer : byBegin) {
+    for (; (*nextDead)->end < buffer->begin; ++nextDead)
+      live.erase(*nextDead);
+    auto next = live.lower_bound(buffer);
+    const LiveBuffer *clash = nullptr;
+    if (next != live.end() && overlap(*next, buffer))
+      clash = *next;
+    else if (next != live.begin() && overlap(*std::prev(next), buffer))
+      clash = *std::prev(next);
+    if (clash) {
+      InFlightDiagnostic diag =
+          buffer->owner->emitOpError("overlaps a live value at offset ")
+          << clash->slot.getOffset() << " of " << clash->bytes
+          << " bytes, its own offset is " << buffer->slot.getOffset();
+      diag.attachNote(clash->owner->getLoc()) << "the live value";
+      return diag;
+    }
+    live.insert(buffer);
+  }
+  return success();
+}
+
+LogicalResult GraphOp::verifyRegions() {
+  if (!llvm::hasSingleElement(getBody()))
+    return emitOpError("must have one block");
+  if (failed(verifyTasks(*this)))
+    return failure();
+  if (!isPlanned())
+    return success();
+  GraphLiveness liveness(*this);
+  if (failed(verifyPolicies(*this)) || failed(verifyPeak(*this, liveness)))
+    return failure();
+  if (!isPlaced())
+    return success();
+  if (getBudget() && *getArenaBytes() > *getBudget())
+    return emitOpError("arena of ")
+           << *getArenaBytes() << " bytes exceeds budget " << *getBudget();
+  for (const LiveBuffer &buffer : liveness.buffers)
+    if (failed(verifySlot(*this, buffer)))
+      return failure();
+  return success(succeeded(verifyNoOverlap(liveness, MemorySpace::Arena)) &&
+                 succeeded(verifyNoOverlap(liveness, MemorySpace::Host)));
+}
+
+//===----------------------------------------------------------------------===//
+// ReturnOp
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReturnOp::verify() {
+  auto graph = cast<GraphOp>((*this)->getParentOp());
+  if (getOperandTypes() != graph.getResultTypes())
+    return emitOpError("returns (") << getOperandTypes() << "), expected ("
+                                    << graph.getResultTypes() << ")";
+  DenseSet<Value> roots;
+  for (OpOperand &operand : (*this)->getOpOperands()) {
+    Value root = getViewRoot(operand.get());
+    if (isa<BlockArgument>(root))
+      return emitOpError("operand ")
+             << operand.getOperandNumber()
+             << " is an argument of the graph or a view of one";
+    if (!roots.insert(root).second)
+      return emitOpError("operand ") << operand.getOperandNumber()
+                                     << " shares the buffer of another result";
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// TaskOp
+//===----------------------------------------------------------------------===//
+
+std::optional<Policy> TaskOp::getResultPolicy(unsigned result) {
+  if (!getPolicies())
+    return std::nullopt;
+  auto policy = dyn_cast<PolicyAttr>((*getPolicies())[result]);
+  if (!policy)
+    return std::nullopt;
+  return policy.getValue();
+}
+
+LogicalResult TaskOp::verify() {
+  if (static_cast<int64_t>(getId()) < 0 || static_cast<int64_t>(getCopy()) < 0)
+    return emitOpError("'id' and 'copy' must not be negative");
+  if (static_cast<int64_t>(getCost()) < 0 ||
+      static_cast<int64_t>(getWorkspace()) < 0)
+    return emitOpError("'cost' and 'workspace' must not be negative");
+  for (Type type :
+       llvm::concat<const Type>(getOperandTypes(), getResultTypes()))
+    if (!cast<RankedTensorType>(type).hasStaticShape())
+      return emitOpError("needs static shapes, got ") << type;
+  if (std::optional<ArrayAttr> policies = getPolicies()) {
+    if (policies->size() != getNumResults())
+      return emitOpError("has ")
+             << policies->size() << " policies, expected " << getNumResults();
+    for (Attribute policy : *policies)
+      if (!isa<PolicyAttr, UnitAttr>(policy))
+        return emitOpError("has policy ")
+               << policy << ", expected a '#remat.policy' or 'unit'";
+  }
+  if (getPlacement() && getPlacement()->size() != getNumResults())
+    return emitOpError("has ")
+           << getPlacement()->size() << " slots, expected " << getNumResults();
+  return success();
+}
+
+LogicalResult TaskOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto kernel = symbols.lookupNearestSymbolFrom<FunctionOpInterface>(
+      *this, getKernelAttr());
+  if (!kernel)
+    return emitOpError("calls '")
+           << getKernel() << "', which is not a function";
+  if (!kernel->hasAttr(RematDialect::kernelAttrName))
+    return emitOpError("calls '")
+           << getKernel() << "', which is not marked 'remat.kernel'";
+  if (TypeRange(kernel.getArgumentTypes()) != getOperandTypes() ||
+      TypeRange(kernel.getResultTypes()) != getResultTypes())
+    return emitOpError("has type ")
+           << FunctionType::get(getContext(), getOperandTypes(),
+                                getResultTypes())
+           << ", expected the kernel's "
+           << FunctionType::get(getContext(), kernel.getArgumentTypes(),
+                                kernel.getResultTypes());
+  return success();
+}
+
+#define GET_OP_CLASSES
+#include "remat/Dialect/Remat/IR/RematOps.cpp.inc"

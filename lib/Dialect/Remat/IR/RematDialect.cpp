@@ -1,0 +1,85 @@
+//===- RematDialect.cpp - registration, attributes, types -----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+using namespace mlir;
+using namespace remat;
+
+#include "remat/Dialect/Remat/IR/RematDialect.cpp.inc"
+#include "remat/Dialect/Remat/IR/RematEnums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "remat/Dialect/Remat/IR/RematAttrs.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "remat/Dialect/Remat/IR/RematTypes.cpp.inc"
+
+void RematDialect::initialize() {
+  addOperations<
+#define GET_OP_LIST
+#include "remat/Dialect/Remat/IR/RematOps.cpp.inc"
+      >();
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "remat/Dialect/Remat/IR/RematAttrs.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "remat/Dialect/Remat/IR/RematTypes.cpp.inc"
+      >();
+}
+
+/// Checks the discardable attributes that the dialect's page lists.
+LogicalResult RematDialect::verifyOperationAttribute(Operation *op,
+                                                     NamedAttribute attr) {
+  StringRef name = attr.getName();
+  if (name == policyAttrName) {
+    if (!isa<PolicyAttr>(attr.getValue()))
+      return op->emitOpError() << "attribute 'remat.policy' must be a "
+                                  "'#remat.policy', got "
+                               << attr.getValue();
+    return success();
+  }
+  if (name == nameAttrName) {
+    if (!isa<StringAttr>(attr.getValue()))
+      return op->emitOpError()
+             << "attribute 'remat.name' must be a string, got "
+             << attr.getValue();
+    return success();
+  }
+  if (name == backwardAttrName || name == kernelAttrName) {
+    if (!isa<UnitAttr>(attr.getValue()))
+      return op->emitOpError()
+             << "attribute '" << name << "' must be a unit attribute, got "
+             << attr.getValue();
+    if (name == kernelAttrName && !isa<FunctionOpInterface>(op))
+      return op->emitOpError("attribute 'remat.kernel' belongs on a function");
+    return success();
+  }
+  return op->emitOpError() << "unknown attribute '" << name
+                           << "', expected one of 'remat.policy', "
+                              "'remat.name', 'remat.backward', 'remat.kernel'";
+}
+
+LogicalResult SlotAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               MemorySpace space, int64_t offset,
+                               int64_t bytes) {
+  if (offset < 0 || bytes < 0)
+    return emitError() << "slot must not be negative, got offset " << offset
+                       << " and " << bytes << " bytes";
+  if (bytes % bufferAlignment != 0)
+    return emitError() << "slot bytes must be a multiple of " << bufferAlignment
+                       << ", got " << bytes;
+  if (space != MemorySpace::Result && offset % bufferAlignment != 0)
+    return emitError() << "slot offset must be a multiple of "
+                       << bufferAlignment << ", got " << offset;
+  return success();
+}
