@@ -9,12 +9,14 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/Transforms/Passes.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   registry.insert<remat::RematDialect>();
   mlir::registerAllPasses();
+  remat::registerRematTransformsPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "remat optimizer driver\n", registry));
 }
