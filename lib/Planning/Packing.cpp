@@ -7,6 +7,7 @@
 #include "remat/Planning/Packing.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
 #include <algorithm>
@@ -76,9 +77,8 @@ private:
 
   void insert(const Rectangle &rectangle) {
     auto position = llvm::upper_bound(
-        placed, rectangle, [](const Rectangle &a, const Rectangle &b) {
-          return a.low < b.low;
-        });
+        placed, rectangle,
+        [](const Rectangle &a, const Rectangle &b) { return a.low < b.low; });
     placed.insert(position, rectangle);
   }
 
@@ -114,6 +114,16 @@ makeOrders(ArrayRef<LiveRange> ranges) {
   return orders;
 }
 
+/// Stable.
+static void moveToFront(std::vector<uint32_t> &order,
+                        function_ref<bool(uint32_t)> isChosen) {
+  std::vector<uint32_t> chosen, rest;
+  for (uint32_t index : order)
+    (isChosen(index) ? chosen : rest).push_back(index);
+  llvm::append_range(chosen, rest);
+  order = std::move(chosen);
+}
+
 Packing remat::planning::packLiveRanges(ArrayRef<LiveRange> ranges,
                                         unsigned maxRounds) {
   LowestFit fit(ranges);
@@ -133,7 +143,7 @@ Packing remat::planning::packLiveRanges(ArrayRef<LiveRange> ranges,
     for (unsigned round = 0; !done && round < maxRounds / orders.size();
          ++round) {
       Packing packing = fit.place(order);
-      std::stable_partition(order.begin(), order.end(), [&](uint32_t index) {
+      moveToFront(order, [&](uint32_t index) {
         return packing.offsets[index] + ranges[index].bytes > peak;
       });
       done = improve(std::move(packing));

@@ -77,8 +77,7 @@ public:
   unsigned size() const { return numKernels; }
 
 private:
-  using BuildBody =
-      function_ref<SmallVector<Value>(OpBuilder &, IRMapping &)>;
+  using BuildBody = function_ref<SmallVector<Value>(OpBuilder &, IRMapping &)>;
 
   func::FuncOp getOrCreate(Location loc, StringRef name,
                            ArrayRef<Operation *> prologue,
@@ -379,20 +378,19 @@ TaskOp GraphBuilder::createTask(Location loc, func::FuncOp kernel,
                                 ArrayRef<StringRef> ops, bool backward) {
   SmallVector<Value> mapped = llvm::map_to_vector(
       operands, [&](Value value) { return mapping.lookup(value); });
-  auto task = TaskOp::create(builder, loc,
-                             kernel.getFunctionType().getResults(),
-                             FlatSymbolRefAttr::get(kernel), mapped,
-                             builder.getI64IntegerAttr(numTasks++));
-  task.setBackward(backward);
-  task.setOpsAttr(builder.getStrArrayAttr(ops));
-  return task;
+  return TaskOp::create(builder, loc, kernel.getFunctionType().getResults(),
+                        kernel.getName(), mapped, /*id=*/numTasks++,
+                        /*copy=*/0, backward, /*pinned=*/false,
+                        /*policies=*/{}, builder.getStrArrayAttr(ops),
+                        /*cost=*/0, /*workspace=*/0, /*placement=*/{},
+                        /*workspace_offset=*/{});
 }
 
 void GraphBuilder::createReturn(func::ReturnOp op) {
   SmallVector<Value> results;
   DenseSet<Value> roots;
-  bool anyBackward = llvm::any_of(graph.getOps<TaskOp>(),
-                                  [](TaskOp task) { return task.getBackward(); });
+  bool anyBackward = llvm::any_of(
+      graph.getOps<TaskOp>(), [](TaskOp task) { return task.getBackward(); });
   for (Value value : op.getOperands()) {
     Value result = mapping.lookupOrNull(value);
     Value root = result ? getViewRoot(result) : Value();

@@ -60,15 +60,15 @@ GraphProblem::GraphProblem(GraphOp graph) {
   };
   for (BlockArgument argument : graph.getArguments())
     addValue(argument,
-             problem.addArgument(("argument " + Twine(argument.getArgNumber()))
-                                     .str()));
+             problem.addArgument(
+                 ("argument " + Twine(argument.getArgNumber())).str()));
   for (auto task : graph.getOps<TaskOp>()) {
     SmallVector<planning::ValueId> operands;
     for (Value operand : task->getOperands())
       operands.push_back(idOf.lookup(getViewRoot(operand)));
     std::string name = describe(task);
-    planning::OpId id = problem.addOp(name, task.getCost(), operands,
-                                      task.getBackward());
+    planning::OpId id =
+        problem.addOp(name, task.getCost(), operands, task.getBackward());
     planning::Op &op = problem.ops[id];
     op.workspace = llvm::alignTo(static_cast<int64_t>(task.getWorkspace()),
                                  bufferAlignment);
@@ -104,8 +104,7 @@ namespace {
 class PlanApplier {
 public:
   PlanApplier(GraphOp graph, const GraphProblem &graphProblem)
-      : graph(graph), graphProblem(graphProblem),
-        builder(graph.getContext()) {}
+      : graph(graph), graphProblem(graphProblem), builder(graph.getContext()) {}
 
   void apply(const planning::Plan &plan);
 
@@ -151,8 +150,7 @@ void PlanApplier::runTask(TaskOp original, unsigned copy) {
   auto task = cast<TaskOp>(builder.clone(*original));
   task->setOperands(operands);
   task.setCopy(copy);
-  for (auto [from, to] :
-       llvm::zip(original->getResults(), task->getResults()))
+  for (auto [from, to] : llvm::zip(original->getResults(), task->getResults()))
     setCurrent(from, to);
 }
 
@@ -183,9 +181,9 @@ void PlanApplier::apply(const planning::Plan &plan) {
     }
     case planning::ActionKind::Reload: {
       Value value = graphProblem.values[action.id];
-      setCurrent(value, ReloadOp::create(builder, value.getLoc(),
-                                         value.getType(), onHost.at(value),
-                                         SlotAttr()));
+      setCurrent(value,
+                 ReloadOp::create(builder, value.getLoc(), value.getType(),
+                                  onHost.at(value), SlotAttr()));
       break;
     }
     }

@@ -46,8 +46,8 @@ static void annotate(GraphOp graph, const Slots &slots) {
     auto task = dyn_cast<TaskOp>(&op);
     if (!task)
       continue;
-    SmallVector<Attribute> placement = llvm::map_to_vector(
-        task->getResults(), [&](Value result) -> Attribute {
+    SmallVector<Attribute> placement =
+        llvm::map_to_vector(task->getResults(), [&](Value result) -> Attribute {
           return slots.ofValue.at(result);
         });
     task.setPlacementAttr(ArrayAttr::get(task.getContext(), placement));
@@ -67,8 +67,8 @@ static FailureOr<int64_t> placeGraph(GraphOp graph) {
   int64_t host = packSpace(context, liveness, MemorySpace::Host, slots);
   for (const LiveBuffer &buffer : liveness.buffers)
     if (buffer.space == MemorySpace::Result)
-      slots.ofValue[buffer.value] = SlotAttr::get(
-          context, MemorySpace::Result, buffer.result, buffer.bytes);
+      slots.ofValue[buffer.value] = SlotAttr::get(context, MemorySpace::Result,
+                                                  buffer.result, buffer.bytes);
   if (graph.getBudget() && arena > static_cast<int64_t>(*graph.getBudget()))
     return graph.emitOpError("needs an arena of ")
            << arena << " bytes, budget is "
