@@ -15,46 +15,63 @@ namespace remat {
 using namespace mlir;
 using namespace remat;
 
-/// Whether a policy on `op` would say anything: constants and views are not
-/// buffers of their own.
+/// Whether a policy on results of `op` would say anything: constants and views
+/// are not buffers of their own.
 static bool holdsValues(Operation &op) {
   return !op.hasTrait<OpTrait::ConstantLike>() && !isViewOp(&op) &&
-         !isa<tensor::EmptyOp, TagOp, YieldOp>(op) && op.getNumResults() != 0;
+         !isa<tensor::EmptyOp, linalg::FillOp, TagOp, YieldOp>(op);
 }
 
-/// The operations in the region whose results the region yields, directly or
-/// through views and tags.
-static DenseSet<Operation *> findYielded(CheckpointOp checkpoint) {
-  DenseSet<Operation *> yielded;
-  for (Value value :
-       checkpoint.getBody().front().getTerminator()->getOperands()) {
-    Operation *op = value.getDefiningOp();
-    while (op && (isViewOp(op) || isa<TagOp>(op)))
-      op = op->getOperand(0).getDefiningOp();
-    if (op)
-      yielded.insert(op);
+/// The operation whose result `value` is, seen through views and tags.
+static Operation *findProducer(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (op && (isViewOp(op) || isa<TagOp>(op)))
+    op = op->getOperand(0).getDefiningOp();
+  return op;
+}
+
+/// The operations in the region to whose results its policy does not apply:
+/// what is yielded, and what has a policy of its own.
+static DenseSet<Operation *> findExceptions(CheckpointOp checkpoint) {
+  Block &body = checkpoint.getBody().front();
+  DenseSet<Operation *> exceptions;
+  if (checkpoint.getEarlyStop())
+    for (Value value : body.getTerminator()->getOperands())
+      exceptions.insert(findProducer(value));
+  for (Operation &op : body) {
+    if (op.hasAttr(RematDialect::policyAttrName))
+      exceptions.insert(&op);
+    if (auto tag = dyn_cast<TagOp>(&op); tag && tag.getPolicy())
+      exceptions.insert(findProducer(tag.getInput()));
   }
-  return yielded;
+  return exceptions;
+}
+
+/// Tags the tensors that the region hides.
+static void tagHiddenValues(CheckpointOp checkpoint) {
+  PolicyAttr policy = checkpoint.getPolicyAttr();
+  if (!policy)
+    policy = PolicyAttr::get(checkpoint.getContext(), Policy::MustRecompute);
+  DenseSet<Operation *> exceptions = findExceptions(checkpoint);
+  OpBuilder builder(checkpoint.getContext());
+  for (Operation &op :
+       llvm::make_early_inc_range(checkpoint.getBody().front())) {
+    if (!holdsValues(op) || exceptions.contains(&op))
+      continue;
+    builder.setInsertionPointAfter(&op);
+    for (OpResult result : op.getResults()) {
+      if (!isa<RankedTensorType>(result.getType()))
+        continue;
+      auto tag = TagOp::create(builder, op.getLoc(), result.getType(), result,
+                               /*name=*/StringAttr(), policy);
+      result.replaceAllUsesExcept(tag.getResult(), tag);
+    }
+  }
 }
 
 static void lowerCheckpoint(CheckpointOp checkpoint) {
-  auto policy = checkpoint.getPolicyAttr();
-  if (!policy)
-    policy = PolicyAttr::get(checkpoint.getContext(), Policy::MustRecompute);
+  tagHiddenValues(checkpoint);
   Block &body = checkpoint.getBody().front();
-  DenseSet<Operation *> yielded;
-  if (checkpoint.getEarlyStop())
-    yielded = findYielded(checkpoint);
-  // A value that a tag in the region has a policy for keeps that one.
-  for (auto tag : body.getOps<TagOp>())
-    if (tag.getPolicy())
-      if (Operation *op = getViewRoot(tag.getInput()).getDefiningOp())
-        yielded.insert(op);
-  for (Operation &op : body)
-    if (holdsValues(op) && !op.hasAttr(RematDialect::policyAttrName) &&
-        !yielded.contains(&op))
-      op.setAttr(RematDialect::policyAttrName, policy);
-
   auto yield = cast<YieldOp>(body.getTerminator());
   checkpoint.replaceAllUsesWith(yield.getValues());
   checkpoint->getBlock()->getOperations().splice(

@@ -12,11 +12,15 @@ include "mlir/Pass/PassBase.td"
 def RematLowerCheckpoints : Pass<"remat-lower-checkpoints"> {
   let summary = "Turn checkpoint regions into policies on the values they hide";
   let description = [{
-    Inlines every `remat.checkpoint`. The operations inside that have neither a
-    policy of their own nor yield a result of the region get the region's
-    policy, `must_recompute` unless it has another. Nested regions are inlined
-    from the inside out, so the innermost region's policy holds. What a region
-    yields is an ordinary value afterwards.
+    Inlines every `remat.checkpoint`. The values inside that have no policy of
+    their own and are not yielded are tagged with the region's policy,
+    `must_recompute` unless it has another. Nested regions are inlined from the
+    inside out, so the innermost region's policy holds. What a region yields is
+    an ordinary value afterwards.
+
+    Tags are operations, which patterns leave alone; attributes would be lost
+    when later passes rebuild operations. Because a tag also keeps its operand
+    from being fused away, elementwise fusion runs before.
 
     With `early_stop = false`, a result that the region yields is recomputed
     like an inner value.
