@@ -49,8 +49,8 @@ void Residency::carry(ValueId value, uint32_t from, uint32_t to) {
   if (from >= to)
     return;
   SmallVector<Interval, 2> &set = intervals[value];
-  auto *first = llvm::find_if(
-      set, [&](const Interval &i) { return i.second >= from; });
+  auto *first =
+      llvm::find_if(set, [&](const Interval &i) { return i.second >= from; });
   auto *last = first;
   for (; last != set.end() && last->first <= to; ++last) {
     from = std::min(from, last->first);
