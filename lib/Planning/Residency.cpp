@@ -208,6 +208,18 @@ void schedule(const Graph &graph, const Residency &residency,
   Scheduler(graph, residency, result).run();
 }
 
+StagedPlan stagePlan(const Graph &graph, const Plan &plan) {
+  StagedPlan staged;
+  staged.plan = plan;
+  uint32_t stage = 0;
+  for (const Action &action : plan.actions) {
+    staged.stages.push_back(stage);
+    if (action.kind == ActionKind::Run && action.id == stage)
+      ++stage;
+  }
+  return staged;
+}
+
 Residency saveAllResidency(const Graph &graph) {
   Residency residency(graph);
   StagedPlan ignored;
