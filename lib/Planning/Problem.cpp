@@ -24,8 +24,12 @@ namespace remat::planning {
 //===----------------------------------------------------------------------===//
 
 static constexpr std::array<StringLiteral, 7> policyNames = {
-    "NONE",           "MUST_SAVE",        "PREFER_SAVE",
-    "MUST_RECOMPUTE", "PREFER_RECOMPUTE", "MUST_CPU_OFFLOAD",
+    "NONE",
+    "MUST_SAVE",
+    "PREFER_SAVE",
+    "MUST_RECOMPUTE",
+    "PREFER_RECOMPUTE",
+    "MUST_CPU_OFFLOAD",
     "PREFER_CPU_OFFLOAD"};
 
 StringRef stringify(Policy policy) { return policyNames[size_t(policy)]; }
@@ -82,7 +86,8 @@ ValueId Problem::addView(ValueId of, StringRef name) {
 
 int64_t Problem::transferTime(int64_t bytes) const {
   // 128 bits: bytes times 1e9 does not fit 64 beyond 9 GB.
-  __int128 nanoseconds = (__int128(bytes) * 1000000000 + linkBytesPerSecond - 1);
+  __int128 nanoseconds =
+      (__int128(bytes) * 1000000000 + linkBytesPerSecond - 1);
   return int64_t(nanoseconds / linkBytesPerSecond);
 }
 
@@ -122,9 +127,7 @@ private:
   std::string value(ValueId id) const {
     return "value '" + problem.values[id].name + "'";
   }
-  std::string op(OpId id) const {
-    return "op '" + problem.ops[id].name + "'";
-  }
+  std::string op(OpId id) const { return "op '" + problem.ops[id].name + "'"; }
 
   Error checkLimits() const {
     if (problem.ops.size() >= noOp || problem.values.size() >= noValue)
@@ -213,9 +216,8 @@ private:
 
   /// `first` and `second` carry MUSTs that exclude each other.
   Error conflict(ValueId first, ValueId second, const Twine &why) const {
-    return fail(value(first) + " (" +
-                stringify(problem.values[first].policy) + ") and " +
-                value(second) + " (" +
+    return fail(value(first) + " (" + stringify(problem.values[first].policy) +
+                ") and " + value(second) + " (" +
                 stringify(problem.values[second].policy) + ") " + why);
   }
 

@@ -55,15 +55,15 @@ Expected<Solution> solve(const Problem &problem, StringRef solver,
                          const SolverOptions &options) {
   if (Error error = check(problem))
     return std::move(error);
-  const SolverInfo *info =
-      find_if(getSolvers(), [&](const SolverInfo &s) { return s.name == solver; });
+  const SolverInfo *info = find_if(
+      getSolvers(), [&](const SolverInfo &s) { return s.name == solver; });
   if (info == getSolvers().end()) {
     std::string names;
     for (const SolverInfo &known : getSolvers())
       names += (names.empty() ? "'" : ", '") + known.name.str() + "'";
     return createStringError(inconvertibleErrorCode(),
-                             "unknown solver '" + solver + "', expected one of " +
-                                 names);
+                             "unknown solver '" + solver +
+                                 "', expected one of " + names);
   }
   Expected<Solution> solution = info->function(problem, options);
   if (solution)

@@ -167,8 +167,8 @@ void Repair::rank(Candidate &candidate, uint32_t worst, int64_t over,
     rank *= 1.0 + tuning.noise * random();
   if (policy == Policy::PreferSave)
     rank *= preference;
-  if (policy == (candidate.offload ? Policy::PreferCpuOffload
-                                   : Policy::PreferRecompute))
+  if (policy ==
+      (candidate.offload ? Policy::PreferCpuOffload : Policy::PreferRecompute))
     rank /= preference;
   candidate.rank = rank;
   if (!best || rank < best->rank)

@@ -49,8 +49,8 @@ void Residency::carry(ValueId value, uint32_t from, uint32_t to) {
   if (from >= to)
     return;
   SmallVector<Interval, 2> &set = intervals[value];
-  auto *first = llvm::find_if(
-      set, [&](const Interval &i) { return i.second >= from; });
+  auto *first =
+      llvm::find_if(set, [&](const Interval &i) { return i.second >= from; });
   auto *last = first;
   for (; last != set.end() && last->first <= to; ++last) {
     from = std::min(from, last->first);
@@ -206,6 +206,18 @@ private:
 void schedule(const Graph &graph, const Residency &residency,
               StagedPlan &result) {
   Scheduler(graph, residency, result).run();
+}
+
+StagedPlan stagePlan(const Graph &graph, const Plan &plan) {
+  StagedPlan staged;
+  staged.plan = plan;
+  uint32_t stage = 0;
+  for (const Action &action : plan.actions) {
+    staged.stages.push_back(stage);
+    if (action.kind == ActionKind::Run && action.id == stage)
+      ++stage;
+  }
+  return staged;
 }
 
 Residency saveAllResidency(const Graph &graph) {

@@ -59,6 +59,10 @@ struct StagedPlan {
 void schedule(const Graph &graph, const Residency &residency,
               StagedPlan &result);
 
+/// The stages of a plan whose ops run for the first time in the given order:
+/// an action belongs to the next first run.
+StagedPlan stagePlan(const Graph &graph, const Plan &plan);
+
 /// The residency of the save-all plan: what a recomputation that a MUST asks
 /// for needs, is carried up to it.
 Residency saveAllResidency(const Graph &graph);

@@ -149,9 +149,12 @@ private:
     if (!object.get("id"))
       return fail(where + ": expected an 'id'");
     std::pair<StringRef, int64_t *> integers[] = {
-        {"id", &node.id},           {"cost", &node.cost},
-        {"size", &node.size},       {"workspace", &node.workspace},
-        {"transfer", &node.transfer}, {"result_of", &node.resultOf},
+        {"id", &node.id},
+        {"cost", &node.cost},
+        {"size", &node.size},
+        {"workspace", &node.workspace},
+        {"transfer", &node.transfer},
+        {"result_of", &node.resultOf},
         {"view_of", &node.viewOf}};
     for (auto [key, out] : integers)
       if (Error error = integer(object, key, where, *out))
@@ -428,10 +431,10 @@ Expected<Plan> parsePlan(const Instance &instance, StringRef text) {
       continue;
     }
     const json::Object *move = entry.getAsObject();
-    std::optional<int64_t> out = move ? move->getInteger("offload")
-                                      : std::nullopt;
-    std::optional<int64_t> in = move ? move->getInteger("reload")
-                                     : std::nullopt;
+    std::optional<int64_t> out =
+        move ? move->getInteger("offload") : std::nullopt;
+    std::optional<int64_t> in =
+        move ? move->getInteger("reload") : std::nullopt;
     if (bool(out) == bool(in))
       return fail("step " + Twine(i) +
                   ": expected a node id, {\"offload\": id} or {\"reload\": "

@@ -113,8 +113,8 @@ private:
     hasTransfers = true;
     if (action.kind == ActionKind::Offload) {
       if (current[action.id] == none)
-        return fail(i, name(action.id) +
-                           " is offloaded and is not on the device");
+        return fail(i,
+                    name(action.id) + " is offloaded and is not on the device");
       read(action.id, i);
       hostOf[action.id] = hostCopies.size();
       hostCopies.push_back({action.id, i, i, current[action.id]});

@@ -46,10 +46,10 @@ Expected<Solution> makeSolution(const Graph &graph, Plan plan, StringRef solver,
                                 const Stopwatch &watch) {
   const Problem &problem = graph.problem;
   auto internal = [&](Error error) {
-    return createStringError(inconvertibleErrorCode(),
-                             Twine("solver '") + solver +
-                                 "' made an illegal plan: " +
-                                 toString(std::move(error)));
+    return createStringError(
+        inconvertibleErrorCode(),
+        Twine("solver '") + solver +
+            "' made an illegal plan: " + toString(std::move(error)));
   };
   Simulation simulation;
   if (Error error = simulateInto(graph, plan, simulation))
@@ -58,12 +58,11 @@ Expected<Solution> makeSolution(const Graph &graph, Plan plan, StringRef solver,
     return make_error<InfeasibleBudgetError>(
         *problem.deviceBudget, simulation.peakBytes, std::string());
   if (problem.hostBudget && simulation.hostPeakBytes > *problem.hostBudget)
-    return createStringError(
-        inconvertibleErrorCode(),
-        Twine("solver '") + solver + "' needs " +
-            Twine(simulation.hostPeakBytes) +
-            " bytes on the host, and the host budget is " +
-            Twine(*problem.hostBudget) + " bytes");
+    return createStringError(inconvertibleErrorCode(),
+                             Twine("solver '") + solver + "' needs " +
+                                 Twine(simulation.hostPeakBytes) +
+                                 " bytes on the host, and the host budget is " +
+                                 Twine(*problem.hostBudget) + " bytes");
   if (Error error = verify(graph, plan, simulation))
     return internal(std::move(error));
 

@@ -24,8 +24,8 @@ namespace remat::planning {
 class WorkMeter {
 public:
   explicit WorkMeter(double seconds)
-      : limit(uint64_t(std::max(0.0, std::min(seconds, 1e6)) *
-                       stepsPerSecond)) {}
+      : limit(
+            uint64_t(std::max(0.0, std::min(seconds, 1e6)) * stepsPerSecond)) {}
 
   void add(uint64_t steps) { done += steps; }
   bool exhausted() const { return done >= limit; }

@@ -78,11 +78,11 @@ Expected<Solution> planSqrt(const Problem &problem, const SolverOptions &) {
              staged);
     if (Error error = simulateInto(graph, staged.plan, simulation))
       return std::move(error);
-    bool fits = problem.deviceBudget &&
-                simulation.peakBytes <= *problem.deviceBudget;
+    bool fits =
+        problem.deviceBudget && simulation.peakBytes <= *problem.deviceBudget;
     bool better = fits != bestFits ? fits
-                  : fits ? simulation.cost < bestCost
-                         : simulation.peakBytes < bestPeak;
+                  : fits           ? simulation.cost < bestCost
+                                   : simulation.peakBytes < bestPeak;
     if (count > 1 && !better)
       continue;
     best = staged.plan;

@@ -69,9 +69,9 @@ private:
       for (ValueId result : graph.results(id))
         if (graph.policy(result) == Policy::MustSave ||
             graph.policy(result) == Policy::MustCpuOffload)
-          return fail(value(result) + " is " +
-                      stringify(graph.policy(result)) + ", but " + op(id) +
-                      " runs " + Twine(runs[id]) + " times, expected once");
+          return fail(value(result) + " is " + stringify(graph.policy(result)) +
+                      ", but " + op(id) + " runs " + Twine(runs[id]) +
+                      " times, expected once");
       return fail(op(id) + " runs " + Twine(runs[id]) +
                   " times, but may run only once");
     }
@@ -95,8 +95,7 @@ private:
   /// values.
   Error verifyBackwardReads() const {
     for (auto [i, action] : enumerate(actions)) {
-      if (action.kind != ActionKind::Run ||
-          !problem.ops[action.id].backward)
+      if (action.kind != ActionKind::Run || !problem.ops[action.id].backward)
         continue;
       for (uint32_t index : simulation.readsOf(i)) {
         const Copy &copy = simulation.copies[index];
@@ -121,8 +120,8 @@ private:
   Error verifyBudgets() const {
     if (problem.deviceBudget && simulation.peakBytes > *problem.deviceBudget) {
       const Action &action = actions[simulation.peakAction];
-      std::string where = action.kind == ActionKind::Run ? op(action.id)
-                                                         : value(action.id);
+      std::string where =
+          action.kind == ActionKind::Run ? op(action.id) : value(action.id);
       return fail("peak of " + Twine(simulation.peakBytes) +
                   " bytes exceeds the budget of " +
                   Twine(*problem.deviceBudget) + " bytes at action " +

@@ -26,8 +26,9 @@ using namespace remat::planning;
 static cl::opt<std::string> inputFile(cl::Positional, cl::Required,
                                       cl::desc("INSTANCE.json"));
 static cl::opt<std::string>
-    budgetText("budget", cl::desc("Bytes, a percentage of the save-all peak "
-                                  "(\"60%\"), or \"min\""),
+    budgetText("budget",
+               cl::desc("Bytes, a percentage of the save-all peak "
+                        "(\"60%\"), or \"min\""),
                cl::value_desc("BYTES|N%|min"));
 static cl::opt<std::string> solverName("solver", cl::init("auto"),
                                        cl::desc("Algorithm to plan with"));
