@@ -12,13 +12,15 @@
 #ifndef REMAT_TOOLS_REMAT_RUN_MANIFEST_H
 #define REMAT_TOOLS_REMAT_RUN_MANIFEST_H
 
-#include "Tensor.h"
+#include "common/Tensor.h"
 
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace remat::run {
+
+using tools::Tensor;
 
 /// How to make an argument without storing it. With i the flat index and
 /// h = splitmix64(seed * 2^32 + i):

@@ -277,7 +277,7 @@ static Expected<std::vector<Tensor>> readArguments(remat_step *step,
             ? ("arg" + Twine(i) + ".npy").str()
             : ("cotangent" + Twine(i - numModelArguments) + ".npy").str();
     Expected<Tensor> tensor =
-        readNpy(getPath(inputDirectory, name), info.dtype,
+        tools::readNpy(getPath(inputDirectory, name), info.dtype,
                 ArrayRef(info.dims, info.rank));
     if (!tensor)
       return tensor.takeError();
@@ -296,7 +296,7 @@ static Error writeResults(ArrayRef<Tensor> results, size_t numModelResults) {
         index < numModelResults
             ? ("result" + Twine(index) + ".npy").str()
             : ("vjp" + Twine(index - numModelResults) + ".npy").str();
-    if (Error error = writeNpy(getPath(outputDirectory, name), tensor))
+    if (Error error = tools::writeNpy(getPath(outputDirectory, name), tensor))
       return error;
   }
   return Error::success();

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Tensor.h"
+#include "common/Tensor.h"
 
 #include "llvm/ADT/APFloat.h"
 #include "llvm/Support/MathExtras.h"
@@ -12,9 +12,9 @@
 #include <cstring>
 
 using namespace llvm;
-using namespace remat::run;
+using namespace remat::tools;
 
-size_t remat::run::getElementSize(remat_dtype dtype) {
+size_t remat::tools::getElementSize(remat_dtype dtype) {
   switch (dtype) {
   case REMAT_I1:
   case REMAT_I8:
@@ -31,7 +31,7 @@ size_t remat::run::getElementSize(remat_dtype dtype) {
   }
 }
 
-StringRef remat::run::getDtypeName(remat_dtype dtype) {
+StringRef remat::tools::getDtypeName(remat_dtype dtype) {
   static constexpr StringLiteral names[] = {"f32", "f64", "f16", "bf16", "i1",
                                             "i8",  "i16", "i32", "i64"};
   return names[dtype];

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_TOOLS_REMAT_RUN_TENSOR_H
-#define REMAT_TOOLS_REMAT_RUN_TENSOR_H
+#ifndef REMAT_TOOLS_COMMON_TENSOR_H
+#define REMAT_TOOLS_COMMON_TENSOR_H
 
 #include "remat/Runtime/Runtime.h"
 
@@ -20,7 +20,7 @@
 #include <cstdlib>
 #include <memory>
 
-namespace remat::run {
+namespace remat::tools {
 
 /// Bytes of an element.
 size_t getElementSize(remat_dtype dtype);
@@ -68,6 +68,6 @@ llvm::Expected<Tensor> readNpy(llvm::StringRef path, remat_dtype dtype,
 /// Writes a NumPy file, replacing an older one at the end.
 llvm::Error writeNpy(llvm::StringRef path, const Tensor &tensor);
 
-} // namespace remat::run
+} // namespace remat::tools
 
-#endif // REMAT_TOOLS_REMAT_RUN_TENSOR_H
+#endif // REMAT_TOOLS_COMMON_TENSOR_H

@@ -10,7 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Tensor.h"
+#include "common/Tensor.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -20,7 +20,7 @@
 #include <cstring>
 
 using namespace llvm;
-using namespace remat::run;
+using namespace remat::tools;
 
 /// NumPy's name of an element type, little endian. bf16 travels as u16.
 static StringRef getDescr(remat_dtype dtype) {
@@ -49,7 +49,7 @@ static StringRef findEntry(StringRef header, StringRef key) {
   return rest.take_until([](char c) { return c == ',' || c == '}'; }).trim();
 }
 
-Expected<Tensor> remat::run::readNpy(StringRef path, remat_dtype dtype,
+Expected<Tensor> remat::tools::readNpy(StringRef path, remat_dtype dtype,
                                      ArrayRef<int64_t> shape) {
   auto fail = [&](const Twine &message) {
     return createStringError(inconvertibleErrorCode(), path + ": " + message);
@@ -94,7 +94,7 @@ Expected<Tensor> remat::run::readNpy(StringRef path, remat_dtype dtype,
   return std::move(tensor);
 }
 
-Error remat::run::writeNpy(StringRef path, const Tensor &tensor) {
+Error remat::tools::writeNpy(StringRef path, const Tensor &tensor) {
   std::string header = ("{'descr': '" + getDescr(tensor.getDtype()) +
                         "', 'fortran_order': False, 'shape': " +
                         printShape(tensor.getShape()) + ", }")
