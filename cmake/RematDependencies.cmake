@@ -33,3 +33,8 @@ if(NOT highs_FOUND AND REMAT_FETCH_HIGHS)
                     "building without the solver 'milp'")
   endif()
 endif()
+# libgomp, the OpenMP pool that oneDNN runs on. The shared library comes with
+# oneDNN; the link without a version comes with gcc only.
+find_library(GOMP_LIBRARY NAMES gomp libgomp.so.1 REQUIRED)
+add_library(remat_gomp INTERFACE)
+target_link_libraries(remat_gomp INTERFACE ${GOMP_LIBRARY})

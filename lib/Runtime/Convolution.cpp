@@ -37,8 +37,8 @@ struct Shapes {
       filterStrides.push_back(d.filter_strides[0]);
     }
     for (int i = 1; i < 3; ++i) {
-      filter.push_back(
-          (i == 1 ? d.output_channels : d.input_channels) / d.groups);
+      filter.push_back((i == 1 ? d.output_channels : d.input_channels) /
+                       d.groups);
       filterStrides.push_back(d.filter_strides[i]);
     }
     for (int i = 0; i < d.spatial_rank; ++i) {
@@ -117,12 +117,11 @@ std::unique_ptr<LibraryCall> build(int32_t kind, const Layouts &given,
   std::vector<Tensor> tensors;
   switch (kind) {
   case REMAT_CONV_FORWARD:
-    tensors = {{DnnlCall::Operand0, DNNL_ARG_SRC, dnnl_query_src_md,
-                &given.input},
-               {DnnlCall::Operand1, DNNL_ARG_WEIGHTS, dnnl_query_weights_md,
-                &given.filter},
-               {DnnlCall::Result, DNNL_ARG_DST, dnnl_query_dst_md,
-                &given.output}};
+    tensors = {
+        {DnnlCall::Operand0, DNNL_ARG_SRC, dnnl_query_src_md, &given.input},
+        {DnnlCall::Operand1, DNNL_ARG_WEIGHTS, dnnl_query_weights_md,
+         &given.filter},
+        {DnnlCall::Result, DNNL_ARG_DST, dnnl_query_dst_md, &given.output}};
     break;
   case REMAT_CONV_INPUT_GRADIENT:
     tensors = {{DnnlCall::Operand0, DNNL_ARG_DIFF_DST, dnnl_query_diff_dst_md,
@@ -133,12 +132,12 @@ std::unique_ptr<LibraryCall> build(int32_t kind, const Layouts &given,
                 &given.input}};
     break;
   default:
-    tensors = {{DnnlCall::Operand0, DNNL_ARG_SRC, dnnl_query_src_md,
-                &given.input},
-               {DnnlCall::Operand1, DNNL_ARG_DIFF_DST, dnnl_query_diff_dst_md,
-                &given.output},
-               {DnnlCall::Result, DNNL_ARG_DIFF_WEIGHTS,
-                dnnl_query_diff_weights_md, &given.filter}};
+    tensors = {
+        {DnnlCall::Operand0, DNNL_ARG_SRC, dnnl_query_src_md, &given.input},
+        {DnnlCall::Operand1, DNNL_ARG_DIFF_DST, dnnl_query_diff_dst_md,
+         &given.output},
+        {DnnlCall::Result, DNNL_ARG_DIFF_WEIGHTS, dnnl_query_diff_weights_md,
+         &given.filter}};
   }
   auto call = std::make_unique<DnnlCall>();
   call->threads = threads;
@@ -199,8 +198,7 @@ std::unique_ptr<LibraryCall> prepareDnnl(const remat_convolution &d,
 
 std::unique_ptr<LibraryCall>
 remat::prepareConvolution(const remat_convolution &d, int threads) {
-  bool empty =
-      d.batch == 0 || d.input_channels == 0 || d.output_channels == 0;
+  bool empty = d.batch == 0 || d.input_channels == 0 || d.output_channels == 0;
   for (int i = 0; i < d.spatial_rank; ++i)
     empty |= d.input[i] == 0 || d.filter[i] == 0 || d.output[i] == 0;
   if (!empty)

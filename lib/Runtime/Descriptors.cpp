@@ -59,9 +59,8 @@ struct Access {
         return false;
       empty |= extent == 0;
       int64_t reach = 0;
-      if (extent > 0 &&
-          (__builtin_mul_overflow(extent - 1, stride, &reach) ||
-           __builtin_add_overflow(last, reach, &last)))
+      if (extent > 0 && (__builtin_mul_overflow(extent - 1, stride, &reach) ||
+                         __builtin_add_overflow(last, reach, &last)))
         return false;
     }
     int64_t end = 0;
@@ -110,8 +109,7 @@ bool checkTypes(const char *what, const int32_t (&dtypes)[3],
       return fail(error, std::string(what) + " cannot have element type '" +
                              remat_dtype_name(dtype) + "'");
     if (isFloat(dtype) != isFloat(dtypes[0]))
-      return fail(error, std::string(what) +
-                             " mixes integers and floats: '" +
+      return fail(error, std::string(what) + " mixes integers and floats: '" +
                              remat_dtype_name(dtypes[0]) + "' and '" +
                              remat_dtype_name(dtype) + "'");
   }
@@ -131,26 +129,24 @@ bool checkAccess(const char *what, const Access &access, int32_t dtype,
 bool checkSpatial(const remat_convolution &c, int dim, std::string &error) {
   std::string where = "convolution, spatial dim " + std::to_string(dim) + ": ";
   const int64_t limit = int64_t(1) << 40; // keeps the sums below in range
-  for (int64_t value : {c.input[dim], c.filter[dim], c.output[dim],
-                        c.stride[dim], c.dilation[dim], c.pad_lo[dim],
-                        c.pad_hi[dim]})
+  for (int64_t value :
+       {c.input[dim], c.filter[dim], c.output[dim], c.stride[dim],
+        c.dilation[dim], c.pad_lo[dim], c.pad_hi[dim]})
     if (value < 0 || value > limit)
       return fail(error, where + "extent, stride, dilation or padding " +
                              std::to_string(value) + " is out of range");
   if (c.stride[dim] < 1 || c.dilation[dim] < 1)
     return fail(error, where + "stride and dilation must be at least 1");
   int64_t reach = 0;
-  if (c.filter[dim] > 0 && __builtin_mul_overflow(c.dilation[dim],
-                                                  c.filter[dim] - 1, &reach))
+  if (c.filter[dim] > 0 &&
+      __builtin_mul_overflow(c.dilation[dim], c.filter[dim] - 1, &reach))
     return fail(error, where + "dilated filter is too large");
-  int64_t room =
-      c.input[dim] + c.pad_lo[dim] + c.pad_hi[dim] - reach - 1;
+  int64_t room = c.input[dim] + c.pad_lo[dim] + c.pad_hi[dim] - reach - 1;
   int64_t most = room < 0 ? 0 : room / c.stride[dim] + 1;
   if (c.filter[dim] > 0 && c.output[dim] > most)
-    return fail(error, where + "output extent " +
-                           std::to_string(c.output[dim]) +
-                           " exceeds what the input gives, " +
-                           std::to_string(most));
+    return fail(error,
+                where + "output extent " + std::to_string(c.output[dim]) +
+                    " exceeds what the input gives, " + std::to_string(most));
   return true;
 }
 
@@ -186,15 +182,14 @@ bool remat::checkMatmul(const remat_matmul &d, Footprint &footprint,
 bool remat::checkConvolution(const remat_convolution &d, Footprint &footprint,
                              std::string &error) {
   if (d.kind < 0 || d.kind >= REMAT_CONV_KIND_COUNT)
-    return fail(error, "convolution has unknown kind " +
-                           std::to_string(d.kind));
+    return fail(error,
+                "convolution has unknown kind " + std::to_string(d.kind));
   if (d.spatial_rank < 1 || d.spatial_rank > 3)
     return fail(error, "convolution has spatial rank " +
                            std::to_string(d.spatial_rank) +
                            ", expected 1 to 3");
-  if (!checkTypes("convolution", {d.input_dtype, d.filter_dtype,
-                                  d.output_dtype},
-                  error))
+  if (!checkTypes("convolution",
+                  {d.input_dtype, d.filter_dtype, d.output_dtype}, error))
     return false;
   if (d.groups < 1 || d.input_channels < 0 || d.output_channels < 0 ||
       d.input_channels % d.groups != 0 || d.output_channels % d.groups != 0)

@@ -67,8 +67,7 @@ inline uint16_t floatToF16(float value) {
         sign |
         (bitsOfFloat(floatFromBits(magnitude) + 0.5f) - bitsOfFloat(0.5f)));
   uint32_t odd = (magnitude >> 13) & 1u;
-  return static_cast<uint16_t>(sign |
-                               ((magnitude + 0xc8000fffu + odd) >> 13));
+  return static_cast<uint16_t>(sign | ((magnitude + 0xc8000fffu + odd) >> 13));
 }
 
 /// What loops over elements of `dtype` compute in.

@@ -5,10 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Brings a remat_matmul into a form that oneDNN's brgemm takes as it is, without
-// copies: batch dims that are one dim in memory are merged, those that only one
-// operand has become rows or columns, and a column-major result is computed as
-// the transposed product.
+// Brings a remat_matmul into a form that oneDNN's brgemm takes as it is,
+// without copies: batch dims that are one dim in memory are merged, those that
+// only one operand has become rows or columns, and a column-major result is
+// computed as the transposed product.
 //
 //===----------------------------------------------------------------------===//
 
@@ -108,7 +108,7 @@ bool describeMatrix(dnnl_memory_desc_t &md, int32_t dtype,
                     int64_t BatchDim::*batchStride, int64_t rows,
                     int64_t columns, int64_t rowStride, int64_t columnStride) {
   if (columns == 1)
-    columnStride = rowStride == 1 && rows != 1 ? rows : 1;
+    columnStride = 1;
   if (rows == 1)
     rowStride = columnStride == 1 ? columns : 1;
   std::vector<int64_t> dims, strides;
@@ -152,10 +152,10 @@ std::unique_ptr<LibraryCall> prepareDnnl(const remat_matmul &descriptor,
   auto call = std::make_unique<DnnlCall>();
   call->threads = threads;
   call->implementation = implementationOf(desc.get());
-  int first = call->addMemory(a, p.swapped ? DnnlCall::Operand1
-                                         : DnnlCall::Operand0);
-  int second = call->addMemory(b, p.swapped ? DnnlCall::Operand0
-                                          : DnnlCall::Operand1);
+  int first =
+      call->addMemory(a, p.swapped ? DnnlCall::Operand1 : DnnlCall::Operand0);
+  int second =
+      call->addMemory(b, p.swapped ? DnnlCall::Operand0 : DnnlCall::Operand1);
   int result = call->addMemory(c, DnnlCall::Result);
   if (first < 0 || second < 0 || result < 0 ||
       !call->addPrimitive(desc.get(), {{DNNL_ARG_SRC, first},

@@ -105,8 +105,8 @@ dnnl_memory_desc_t remat::memoryOf(const dnnl_primitive_desc *desc,
 
 uint64_t DnnlCall::takeWorkspace(uint64_t bytes) {
   uint64_t offset = workspaceBytes;
-  workspaceBytes += (bytes + REMAT_ALIGNMENT - 1) / REMAT_ALIGNMENT *
-                    REMAT_ALIGNMENT;
+  workspaceBytes +=
+      (bytes + REMAT_ALIGNMENT - 1) / REMAT_ALIGNMENT * REMAT_ALIGNMENT;
   return offset;
 }
 
@@ -122,9 +122,8 @@ int DnnlCall::addMemory(const dnnl_memory_desc_t &md, Place place) {
   return static_cast<int>(memories.size()) - 1;
 }
 
-bool DnnlCall::addPrimitive(
-    const dnnl_primitive_desc *desc,
-    const std::vector<std::pair<int, int>> &arguments) {
+bool DnnlCall::addPrimitive(const dnnl_primitive_desc *desc,
+                            const std::vector<std::pair<int, int>> &arguments) {
   dnnl_primitive_t made = nullptr;
   if (dnnl_primitive_create(&made, desc) != dnnl_success)
     return false;
@@ -152,8 +151,7 @@ bool DnnlCall::addReorder(int from, int to) {
           dnnlEngine(), attributes.get()) != dnnl_success)
     return false;
   PrimitiveDesc desc(made);
-  return addPrimitive(desc.get(),
-                      {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
+  return addPrimitive(desc.get(), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
 }
 
 int DnnlCall::addInLayout(const dnnl_memory_desc_t &given,
@@ -184,8 +182,8 @@ bool DnnlCall::run(const void *const *operands, void *result, void *workspace,
     else if (memory.place != Result)
       data = const_cast<void *>(operands[memory.place]);
     // Also zeroes what a blocked layout pads.
-    status = dnnl_memory_set_data_handle_v2(memory.handle.get(), data,
-                                            stream.get());
+    status =
+        dnnl_memory_set_data_handle_v2(memory.handle.get(), data, stream.get());
     if (status != dnnl_success)
       break;
   }

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A thin layer over oneDNN's C API: a call is a list of primitives (reorders and
-// the operation itself) whose memories are operands, the result, or pieces of
-// the workspace. Scratchpads are pieces of the workspace too, so that oneDNN
+// A thin layer over oneDNN's C API: a call is a list of primitives (reorders
+// and the operation itself) whose memories are operands, the result, or pieces
+// of the workspace. Scratchpads are pieces of the workspace too, so that oneDNN
 // allocates none of its own while a step runs.
 //
 //===----------------------------------------------------------------------===//
@@ -64,8 +64,7 @@ PrimitiveDesc pickPrimitive(const_dnnl_op_desc_t operation,
                             const dnnl_primitive_attr *attributes,
                             const dnnl_primitive_desc *hint);
 std::string implementationOf(const dnnl_primitive_desc *desc);
-dnnl_memory_desc_t memoryOf(const dnnl_primitive_desc *desc,
-                            dnnl_query_t what);
+dnnl_memory_desc_t memoryOf(const dnnl_primitive_desc *desc, dnnl_query_t what);
 
 /// A call made of oneDNN primitives, built up by the functions that prepare it.
 class DnnlCall : public LibraryCall {

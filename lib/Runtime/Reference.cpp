@@ -115,8 +115,8 @@ struct Geometry {
 
   /// The output positions [begin, end) whose input position at `r` lies in
   /// [low, high).
-  void outputsFor(int dim, int64_t r, int64_t low, int64_t high,
-                  int64_t &begin, int64_t &end) const {
+  void outputsFor(int dim, int64_t r, int64_t low, int64_t high, int64_t &begin,
+                  int64_t &end) const {
     int64_t shift = r * dilation[dim] - pad[dim];
     begin = ceilDiv(low - shift, stride[dim]);
     end = std::min(output[dim], ceilDiv(high - shift, stride[dim]));
@@ -273,8 +273,8 @@ T filterElement(const remat_convolution &d, const Geometry &g,
           continue;
         int64_t in = input + n * g.inputStrides[0] + iy * g.inputStrides[2] +
                      ix * g.inputStrides[3];
-        int64_t out = output + n * g.outputStrides[0] +
-                      y * g.outputStrides[2] + x * g.outputStrides[3];
+        int64_t out = output + n * g.outputStrides[0] + y * g.outputStrides[2] +
+                      x * g.outputStrides[3];
         for (int64_t at = low; at < high; at += width) {
           int64_t count = std::min(width, high - at);
           loadRow(inputRow, inputData, d.input_dtype,
@@ -303,10 +303,10 @@ void convolutionFilterGradient(const remat_convolution &d, const Geometry &g,
       int64_t r[3] = {position / g.filter[2] / g.filter[1],
                       position / g.filter[2] % g.filter[1],
                       position % g.filter[2]};
-      T sum = filterElement<T>(
-          d, g, input, output,
-          (group * g.inputsPerGroup + i) * g.inputStrides[1],
-          channel * g.outputStrides[1], r);
+      T sum =
+          filterElement<T>(d, g, input, output,
+                           (group * g.inputsPerGroup + i) * g.inputStrides[1],
+                           channel * g.outputStrides[1], r);
       storeRow(&sum, filter, d.filter_dtype,
                group * g.filterStrides[0] +
                    channel % g.outputsPerGroup * g.filterStrides[1] +
@@ -342,7 +342,8 @@ void dispatch(const int32_t (&dtypes)[3], const Function &function) {
 
 /// True when a result with these extents has no elements. The other extents
 /// may then be anything, so that not even their product may be formed.
-template <size_t Count> bool isEmpty(const int64_t (&extents)[Count]) {
+template <size_t Count>
+bool isEmpty(const int64_t (&extents)[Count]) {
   return std::find(extents, extents + Count, 0) != extents + Count;
 }
 
@@ -372,8 +373,7 @@ struct ReferenceMatmul : LibraryCall {
     if (isEmpty(d))
       return true;
     dispatch({d.a_dtype, d.b_dtype, d.c_dtype}, [&](auto zero) {
-      matmulLoops<decltype(zero)>(d, threads, operands[0], operands[1],
-                                  result);
+      matmulLoops<decltype(zero)>(d, threads, operands[0], operands[1], result);
     });
     return true;
   }
