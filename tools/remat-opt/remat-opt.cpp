@@ -8,13 +8,17 @@
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
+#include "remat/AutoDiff/AutoDiff.h"
+#include "remat/AutoDiff/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   registry.insert<remat::RematDialect>();
+  remat::registerAutoDiffModels(registry);
   mlir::registerAllPasses();
+  remat::registerRematAutoDiffPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "remat optimizer driver\n", registry));
 }
