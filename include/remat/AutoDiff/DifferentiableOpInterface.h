@@ -1,0 +1,80 @@
+//===- DifferentiableOpInterface.h - derivative rules -----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What a derivative rule sees: which values are active, where forward values
+// and cotangents come from and where its results go. Functions and the scalar
+// bodies of structured operations are differentiated through the same two
+// classes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_AUTODIFF_DIFFERENTIABLEOPINTERFACE_H
+#define REMAT_AUTODIFF_DIFFERENTIABLEOPINTERFACE_H
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OpDefinition.h"
+
+namespace remat {
+
+/// Which values a derivative is about: those that depend on what one
+/// differentiates with respect to and on which the result depends.
+class Activity {
+public:
+  virtual ~Activity() = default;
+  virtual bool isActive(mlir::Value value) const = 0;
+};
+
+/// The surroundings of one reverse sweep.
+class ReverseContext : public Activity {
+public:
+  explicit ReverseContext(mlir::OpBuilder &builder) : builder(builder) {}
+
+  /// Inserts where the derivative goes.
+  mlir::OpBuilder &getBuilder() { return builder; }
+
+  /// The location for the operations of the rule that runs now.
+  mlir::Location getLoc() const { return *loc; }
+  void setLoc(mlir::Location newLoc) { loc = newLoc; }
+
+  /// The value that `forward` had in the forward computation.
+  virtual mlir::Value primal(mlir::Value forward) = 0;
+
+  /// The cotangent of `forward`, of the same type, or null if it is zero.
+  virtual mlir::Value cotangent(mlir::Value forward) = 0;
+
+  /// Adds `term`, of the type of `forward`, to the cotangent of `forward`. A
+  /// null term is zero. Nothing happens if `forward` is not active.
+  virtual void accumulate(mlir::Value forward, mlir::Value term) = 0;
+
+  /// The same for a part of the tensor `forward`: `term` has the shape `sizes`
+  /// or, with dimensions of size 1 left out, a smaller rank.
+  virtual void accumulateSlice(mlir::Value forward, mlir::Value term,
+                               llvm::ArrayRef<int64_t> offsets,
+                               llvm::ArrayRef<int64_t> sizes,
+                               llvm::ArrayRef<int64_t> strides);
+
+private:
+  mlir::OpBuilder &builder;
+  std::optional<mlir::Location> loc;
+};
+
+/// Whether values of `type` carry derivatives: floating-point and complex
+/// scalars, and tensors of them.
+bool isDifferentiableType(mlir::Type type);
+
+/// The operands of `op` and the values from outside that its regions use.
+llvm::SmallVector<mlir::Value> getDependencies(mlir::Operation *op);
+
+/// Runs the rule of `op` into a scratch block and returns the forward values
+/// that it asked for, in the order of the first requests.
+llvm::SmallVector<mlir::Value> probeNeededPrimals(mlir::Operation *op,
+                                                  const Activity &activity);
+
+} // namespace remat
+
+#include "remat/AutoDiff/DifferentiableOpInterface.h.inc"
+
+#endif // REMAT_AUTODIFF_DIFFERENTIABLEOPINTERFACE_H

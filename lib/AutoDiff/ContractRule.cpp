@@ -1,0 +1,89 @@
+//===- ContractRule.cpp - products ----------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// C = A * B summed over the dimensions that C lacks is a trilinear form like a
+// convolution: dA is the product of dC and B, dB the product of A and dC, with
+// the same maps in other roles.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Emit.h"
+#include "Rules.h"
+
+using namespace mlir;
+using namespace remat;
+
+bool remat::hasContractRule(linalg::LinalgOp op) {
+  if (!linalg::isaContractionOpInterface(op) ||
+      !isa<FloatType>(getElementTypeOrSelf(op->getResult(0).getType())))
+    return false;
+  // In each of the three roles, linalg.contract wants every dimension in two
+  // operands.
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  for (unsigned dim = 0; dim < op.getNumLoops(); ++dim)
+    if (llvm::count_if(
+            maps, [&](AffineMap map) { return map.isFunctionOfDim(dim); }) < 2)
+      return false;
+  return llvm::all_of(op->getOperands(), [](Value value) {
+    return isa<RankedTensorType>(value.getType()) &&
+           isa<FloatType>(getElementTypeOrSelf(value.getType()));
+  });
+}
+
+/// What `tensor` was converted from if that was exact: products of narrow
+/// types have library routines, mixed ones do not.
+static Value lookThroughExtension(Value tensor) {
+  auto op = tensor.getDefiningOp<linalg::GenericOp>();
+  if (!op || op.getNumDpsInputs() != 1 || op->getNumResults() != 1 ||
+      op.getNumReductionLoops() != 0 ||
+      !llvm::all_of(op.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isIdentity(); }))
+    return tensor;
+  Block *body = op.getBlock();
+  auto extension =
+      body->getTerminator()->getOperand(0).getDefiningOp<arith::ExtFOp>();
+  if (!extension || extension.getIn() != body->getArgument(0))
+    return tensor;
+  return op.getInputs().front();
+}
+
+/// Emits x * y for an operand of type `type`. Where the forward product was
+/// accumulated in a wider type, so is this one.
+static Value emitProduct(ReverseContext &context, Value x, AffineMap xMap,
+                         Value y, AffineMap yMap, RankedTensorType type,
+                         AffineMap map, Type accumulator) {
+  OpBuilder &builder = context.getBuilder();
+  Location loc = context.getLoc();
+  Type element = type.getElementType();
+  if (element.getIntOrFloatBitWidth() > accumulator.getIntOrFloatBitWidth())
+    accumulator = element;
+  Value zeros = createZeros(builder, loc, type.clone(accumulator));
+  auto product = linalg::ContractOp::create(
+      builder, loc, TypeRange(zeros.getType()), ValueRange{x, y},
+      ValueRange(zeros), builder.getAffineMapArrayAttr({xMap, yMap, map}));
+  return createConversion(builder, loc, product->getResult(0), element);
+}
+
+void remat::emitContractVJP(linalg::LinalgOp op, ReverseContext &context) {
+  Value cotangent = context.cotangent(op->getResult(0));
+  if (!cotangent)
+    return;
+  Value a = op->getOperand(0), b = op->getOperand(1), c = op->getOperand(2);
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  Type accumulator = getElementTypeOrSelf(c.getType());
+  context.accumulate(c, cotangent);
+  Value g = lookThroughExtension(cotangent);
+  if (context.isActive(a))
+    context.accumulate(a,
+                       emitProduct(context, g, maps[2], context.primal(b),
+                                   maps[1], cast<RankedTensorType>(a.getType()),
+                                   maps[0], accumulator));
+  if (context.isActive(b))
+    context.accumulate(b,
+                       emitProduct(context, context.primal(a), maps[0], g,
+                                   maps[2], cast<RankedTensorType>(b.getType()),
+                                   maps[1], accumulator));
+}

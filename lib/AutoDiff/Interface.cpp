@@ -1,0 +1,86 @@
+//===- Interface.cpp - what derivative rules share ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/AutoDiff/DifferentiableOpInterface.h"
+
+#include "mlir/Transforms/RegionUtils.h"
+
+#include "llvm/ADT/SetVector.h"
+
+#include "Emit.h"
+
+using namespace mlir;
+using namespace remat;
+
+#include "remat/AutoDiff/DifferentiableOpInterface.cpp.inc"
+
+bool remat::isDifferentiableType(Type type) {
+  return isa<FloatType, ComplexType>(getElementTypeOrSelf(type));
+}
+
+SmallVector<Value> remat::getDependencies(Operation *op) {
+  SetVector<Value> values(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), values);
+  return values.takeVector();
+}
+
+void ReverseContext::accumulateSlice(Value forward, Value term,
+                                     ArrayRef<int64_t> offsets,
+                                     ArrayRef<int64_t> sizes,
+                                     ArrayRef<int64_t> strides) {
+  if (!isActive(forward) || !term)
+    return;
+  Value zeros =
+      createZeros(builder, getLoc(), cast<RankedTensorType>(forward.getType()));
+  accumulate(forward, createInsertSlice(builder, getLoc(), term, zeros, offsets,
+                                        sizes, strides));
+}
+
+namespace {
+/// Takes down what a rule asks for and drops what it emits.
+class ProbeContext : public ReverseContext {
+public:
+  ProbeContext(OpBuilder &builder, Block &scratch, const Activity &activity)
+      : ReverseContext(builder), scratch(scratch), activity(activity) {}
+
+  bool isActive(Value value) const override { return activity.isActive(value); }
+  Value primal(Value forward) override {
+    needed.insert(forward);
+    return forward;
+  }
+  Value cotangent(Value forward) override {
+    if (!isActive(forward))
+      return nullptr;
+    Value &value = cotangents[forward];
+    if (!value)
+      value = scratch.addArgument(forward.getType(), forward.getLoc());
+    return value;
+  }
+  void accumulate(Value, Value) override {}
+  void accumulateSlice(Value, Value, ArrayRef<int64_t>, ArrayRef<int64_t>,
+                       ArrayRef<int64_t>) override {}
+
+  SetVector<Value> needed;
+
+private:
+  Block &scratch;
+  const Activity &activity;
+  DenseMap<Value, Value> cotangents;
+};
+} // namespace
+
+SmallVector<Value> remat::probeNeededPrimals(Operation *op,
+                                             const Activity &activity) {
+  Block scratch;
+  OpBuilder builder(op->getContext());
+  builder.setInsertionPointToEnd(&scratch);
+  ProbeContext context(builder, scratch, activity);
+  context.setLoc(op->getLoc());
+  // A rule that fails has said why; then nothing is needed.
+  if (failed(cast<DifferentiableOpInterface>(op).emitVJP(context)))
+    return {};
+  return context.needed.takeVector();
+}

@@ -1,0 +1,98 @@
+//===- LinalgRules.cpp - derivatives of linalg operations -----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
+#include "Emit.h"
+#include "Rules.h"
+#include "remat/AutoDiff/AutoDiff.h"
+
+using namespace mlir;
+using namespace remat;
+
+namespace {
+
+/// Every structured operation: a product or the general rule.
+template <typename Op>
+struct StructuredModel
+    : DifferentiableOpInterface::ExternalModel<StructuredModel<Op>, Op> {
+  LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
+    auto structured = cast<linalg::LinalgOp>(op);
+    if (!hasContractRule(structured))
+      return emitStructuredVJP(structured, context);
+    emitContractVJP(structured, context);
+    return success();
+  }
+};
+
+/// A transpose goes back by the inverse permutation.
+struct TransposeModel
+    : DifferentiableOpInterface::ExternalModel<TransposeModel,
+                                               linalg::TransposeOp> {
+  LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
+    auto transpose = cast<linalg::TransposeOp>(op);
+    Value cotangent = context.cotangent(op->getResult(0));
+    if (!cotangent)
+      return success();
+    OpBuilder &builder = context.getBuilder();
+    auto type = cast<RankedTensorType>(transpose.getInput().getType());
+    Value empty = tensor::EmptyOp::create(
+        builder, context.getLoc(), type.getShape(), type.getElementType());
+    auto back = linalg::TransposeOp::create(
+        builder, context.getLoc(), cotangent, empty,
+        invertPermutationVector(transpose.getPermutation()));
+    context.accumulate(transpose.getInput(), back->getResult(0));
+    return success();
+  }
+};
+
+} // namespace
+
+template <typename... Ops>
+static void attachStructured(MLIRContext *context) {
+  (Ops::template attachInterface<StructuredModel<Ops>>(*context), ...);
+}
+
+void remat::registerLinalgRules(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, linalg::LinalgDialect *) {
+    linalg::TransposeOp::attachInterface<TransposeModel>(*context);
+    attachStructured<
+        linalg::AbsOp, linalg::AddOp, linalg::BatchMatmulOp,
+        linalg::BatchMatvecOp, linalg::BatchReduceMatmulOp,
+        linalg::BatchVecmatOp, linalg::BroadcastOp, linalg::CeilOp,
+        linalg::ContractOp, linalg::Conv1DNcwFcwOp, linalg::Conv1DNwcWcfOp,
+        linalg::Conv1DOp, linalg::Conv2DNchwFchwOp, linalg::Conv2DNgchwFgchwOp,
+        linalg::Conv2DNgchwGfchwOp, linalg::Conv2DNhwcFhwcOp,
+        linalg::Conv2DNhwcHwcfOp, linalg::Conv2DNhwgcGfhwcOp, linalg::Conv2DOp,
+        linalg::Conv3DNcdhwFcdhwOp, linalg::Conv3DNdhwcDhwcfOp,
+        linalg::Conv3DOp, linalg::CopyOp, linalg::DepthwiseConv1DNcwCwOp,
+        linalg::DepthwiseConv1DNwcWcOp, linalg::DepthwiseConv1DNwcWcmOp,
+        linalg::DepthwiseConv2DNchwChwOp, linalg::DepthwiseConv2DNhwcHwcOp,
+        linalg::DepthwiseConv2DNhwcHwcmOp, linalg::DepthwiseConv3DNcdhwCdhwOp,
+        linalg::DepthwiseConv3DNdhwcDhwcOp, linalg::DepthwiseConv3DNdhwcDhwcmOp,
+        linalg::DivOp, linalg::DotOp, linalg::ElementwiseOp, linalg::ErfOp,
+        linalg::ExpOp, linalg::FillOp, linalg::FloorOp, linalg::GenericOp,
+        linalg::LogOp, linalg::MapOp, linalg::MatmulOp, linalg::MatvecOp,
+        linalg::MaxOp, linalg::MinOp, linalg::Mmt4DOp, linalg::BatchMmt4DOp,
+        linalg::MulOp, linalg::NegFOp, linalg::PoolingNchwMaxOp,
+        linalg::PoolingNchwSumOp, linalg::PoolingNcwMaxOp,
+        linalg::PoolingNcwSumOp, linalg::PoolingNdhwcMaxOp,
+        linalg::PoolingNdhwcMinOp, linalg::PoolingNdhwcSumOp,
+        linalg::PoolingNhwcMaxOp, linalg::PoolingNhwcMinOp,
+        linalg::PoolingNhwcSumOp, linalg::PoolingNwcMaxOp,
+        linalg::PoolingNwcMinOp, linalg::PoolingNwcSumOp, linalg::PowFOp,
+        linalg::ReciprocalOp, linalg::ReduceOp, linalg::RoundOp,
+        linalg::RsqrtOp, linalg::SelectOp, linalg::SqrtOp, linalg::SquareOp,
+        linalg::SubOp, linalg::TanhOp, linalg::VecmatOp>(context);
+  });
+}
+
+void remat::registerAutoDiffModels(DialectRegistry &registry) {
+  registerScalarRules(registry);
+  registerLinalgRules(registry);
+  registerTensorRules(registry);
+  registerRematRules(registry);
+}

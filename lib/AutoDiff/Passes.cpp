@@ -1,0 +1,44 @@
+//===- Passes.cpp - the pass that differentiates --------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/AutoDiff/Passes.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinOps.h"
+
+#include "remat/AutoDiff/AutoDiff.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+namespace remat {
+#define GEN_PASS_DEF_REMATDIFFERENTIATEPASS
+#include "remat/AutoDiff/Passes.h.inc"
+} // namespace remat
+
+using namespace mlir;
+using namespace remat;
+
+namespace {
+struct RematDifferentiatePass
+    : remat::impl::RematDifferentiatePassBase<RematDifferentiatePass> {
+  using RematDifferentiatePassBase::RematDifferentiatePassBase;
+
+  void runOnOperation() override {
+    auto target = getOperation().lookupSymbol<func::FuncOp>(function);
+    if (!target) {
+      getOperation().emitError("has no function '") << function << "'";
+      return signalPassFailure();
+    }
+    DifferentiateOptions options;
+    options.wrt = llvm::to_vector(llvm::iterator_range(wrt));
+    options.result = result;
+    options.cotangents = cotangents;
+    if (failed(differentiate(target, options)))
+      signalPassFailure();
+  }
+};
+} // namespace

@@ -1,0 +1,34 @@
+//===- Rules.h - the tables of derivative rules -----------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_AUTODIFF_RULES_H
+#define REMAT_LIB_AUTODIFF_RULES_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+#include "remat/AutoDiff/DifferentiableOpInterface.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+namespace remat {
+
+void registerScalarRules(mlir::DialectRegistry &registry);
+void registerLinalgRules(mlir::DialectRegistry &registry);
+void registerTensorRules(mlir::DialectRegistry &registry);
+void registerRematRules(mlir::DialectRegistry &registry);
+
+/// The rule for any structured operation: see StructuredRule.cpp.
+llvm::LogicalResult emitStructuredVJP(mlir::linalg::LinalgOp op,
+                                      ReverseContext &context);
+llvm::LogicalResult emitStructuredVJP(ScatterOp op, ReverseContext &context);
+
+/// Whether both derivatives of `op` are contractions again.
+bool hasContractRule(mlir::linalg::LinalgOp op);
+/// The rule for products, for which `hasContractRule` holds.
+void emitContractVJP(mlir::linalg::LinalgOp op, ReverseContext &context);
+
+} // namespace remat
+
+#endif // REMAT_LIB_AUTODIFF_RULES_H

@@ -1,0 +1,265 @@
+//===- ScalarRules.cpp - derivatives of arith and math --------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// One line per operation. `g` is the cotangent of the result, `y` the result,
+// `x` or `a`, `b`, `c` the operands. Every formula is linear in `g`. Where a
+// derivative does not exist the value is PyTorch's.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Expr.h"
+#include "Rules.h"
+
+using namespace mlir;
+using namespace remat;
+
+namespace {
+
+/// Emits the contribution to one operand if it is active.
+template <typename Formula>
+void contribute(Operation *op, unsigned operand, ReverseContext &context,
+                Formula formula) {
+  Value forward = op->getOperand(operand);
+  Value cotangent = context.cotangent(op->getResult(0));
+  if (context.isActive(forward) && cotangent)
+    context.accumulate(forward, formula(Expr(context, cotangent)));
+}
+
+Expr operandExpr(Operation *op, unsigned number, ReverseContext &context) {
+  return Expr::forward(context, op->getOperand(number));
+}
+Expr resultExpr(Operation *op, ReverseContext &context) {
+  return Expr::forward(context, op->getResult(0));
+}
+
+/// Rules of one operand, two and three.
+#define REMAT_SCALAR_RULE_HEAD(Name, Op)                                       \
+  struct Name : DifferentiableOpInterface::ExternalModel<Name, Op> {           \
+    LogicalResult emitVJP(Operation *op, ReverseContext &context) const {      \
+      [[maybe_unused]] Expr y = resultExpr(op, context);
+#define REMAT_SCALAR_RULE_TAIL                                                 \
+  return success();                                                            \
+  }                                                                            \
+  }                                                                            \
+  ;
+#define UNARY(Name, Op, dx)                                                    \
+  REMAT_SCALAR_RULE_HEAD(Name, Op)                                             \
+  [[maybe_unused]] Expr x = operandExpr(op, 0, context);                       \
+  contribute(op, 0, context, [&](const Expr &g) -> Expr { return dx; });       \
+  REMAT_SCALAR_RULE_TAIL
+#define BINARY(Name, Op, da, db)                                               \
+  REMAT_SCALAR_RULE_HEAD(Name, Op)                                             \
+  [[maybe_unused]] Expr a = operandExpr(op, 0, context);                       \
+  [[maybe_unused]] Expr b = operandExpr(op, 1, context);                       \
+  contribute(op, 0, context, [&](const Expr &g) -> Expr { return da; });       \
+  contribute(op, 1, context, [&](const Expr &g) -> Expr { return db; });       \
+  REMAT_SCALAR_RULE_TAIL
+#define TERNARY(Name, Op, da, db, dc)                                          \
+  REMAT_SCALAR_RULE_HEAD(Name, Op)                                             \
+  [[maybe_unused]] Expr a = operandExpr(op, 0, context);                       \
+  [[maybe_unused]] Expr b = operandExpr(op, 1, context);                       \
+  [[maybe_unused]] Expr c = operandExpr(op, 2, context);                       \
+  contribute(op, 0, context, [&](const Expr &g) -> Expr { return da; });       \
+  contribute(op, 1, context, [&](const Expr &g) -> Expr { return db; });       \
+  contribute(op, 2, context, [&](const Expr &g) -> Expr { return dc; });       \
+  REMAT_SCALAR_RULE_TAIL
+
+constexpr double ln2 = 0.693147180559945309417;
+constexpr double ln10 = 2.302585092994045684018;
+constexpr double twoOverSqrtPi = 1.128379167095512573896;
+
+/// `sign` with value 0 at 0.
+Expr sign(const Expr &x) {
+  return select(x == 0.0, 0.0, copysign(x.constant(1.0), x));
+}
+
+/// What a maximum and a minimum pass to `operand`: a tie is split in half, a
+/// nan goes to both.
+Expr passLarger(const Expr &g, const Expr &operand, const Expr &other) {
+  return select(operand < other, 0.0, select(operand == other, 0.5 * g, g));
+}
+Expr passSmaller(const Expr &g, const Expr &operand, const Expr &other) {
+  return select(operand > other, 0.0, select(operand == other, 0.5 * g, g));
+}
+
+/// The same where the result is a number if one operand is: it goes to the
+/// operand that the result equals.
+Expr passEqual(const Expr &g, const Expr &operand, const Expr &other,
+               const Expr &y) {
+  return select(operand == other, 0.5 * g, select(operand == y, g, 0.0));
+}
+
+/// The value of type `type` that `g` converts to.
+Expr convert(const Expr &g, Type type) {
+  ReverseContext &context = g.getContext();
+  OpBuilder &builder = context.getBuilder();
+  unsigned from = getElementTypeOrSelf(g.getType()).getIntOrFloatBitWidth();
+  unsigned to = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
+  if (from < to)
+    return {context,
+            arith::ExtFOp::create(builder, context.getLoc(), type, g.get())};
+  return {context,
+          arith::TruncFOp::create(builder, context.getLoc(), type, g.get())};
+}
+
+UNARY(NegF, arith::NegFOp, -g)
+BINARY(AddF, arith::AddFOp, g, g)
+BINARY(SubF, arith::SubFOp, g, -g)
+BINARY(MulF, arith::MulFOp, g *b, g *a)
+BINARY(DivF, arith::DivFOp, g / b, -g *(y / b))
+BINARY(RemF, arith::RemFOp, g, -g *trunc(a / b))
+BINARY(MaximumF, arith::MaximumFOp, passLarger(g, a, b), passLarger(g, b, a))
+BINARY(MinimumF, arith::MinimumFOp, passSmaller(g, a, b), passSmaller(g, b, a))
+BINARY(MaxNumF, arith::MaxNumFOp, passEqual(g, a, b, y), passEqual(g, b, a, y))
+BINARY(MinNumF, arith::MinNumFOp, passEqual(g, a, b, y), passEqual(g, b, a, y))
+UNARY(ExtF, arith::ExtFOp, convert(g, x.getType()))
+UNARY(TruncF, arith::TruncFOp, convert(g, x.getType()))
+TERNARY(Select, arith::SelectOp, g, select(a, g, 0.0), select(a, 0.0, g))
+
+UNARY(Exp, math::ExpOp, g *y)
+UNARY(Exp2, math::Exp2Op, g * y * ln2)
+UNARY(ExpM1, math::ExpM1Op, g *(y + 1.0))
+UNARY(Log, math::LogOp, g / x)
+UNARY(Log2, math::Log2Op, g / (x * ln2))
+UNARY(Log10, math::Log10Op, g / (x * ln10))
+UNARY(Log1p, math::Log1pOp, g / (x + 1.0))
+UNARY(Sqrt, math::SqrtOp, g / (2.0 * y))
+UNARY(Rsqrt, math::RsqrtOp, -0.5 * g * (y * y * y))
+UNARY(Cbrt, math::CbrtOp, g / (3.0 * y * y))
+UNARY(Sin, math::SinOp, g *cos(x))
+UNARY(Cos, math::CosOp, -g *sin(x))
+UNARY(Tan, math::TanOp, g * (1.0 + y * y))
+UNARY(Asin, math::AsinOp, g *rsqrt(1.0 - x * x))
+UNARY(Acos, math::AcosOp, -g *rsqrt(1.0 - x * x))
+UNARY(Atan, math::AtanOp, g / (1.0 + x * x))
+UNARY(Sinh, math::SinhOp, g *cosh(x))
+UNARY(Cosh, math::CoshOp, g *sinh(x))
+UNARY(Tanh, math::TanhOp, g * (1.0 - y * y))
+UNARY(Asinh, math::AsinhOp, g *rsqrt(x *x + 1.0))
+UNARY(Acosh, math::AcoshOp, g *(rsqrt(x - 1.0) * rsqrt(x + 1.0)))
+UNARY(Atanh, math::AtanhOp, g / (1.0 - x * x))
+UNARY(Erf, math::ErfOp, g *(twoOverSqrtPi *exp(-(x *x))))
+UNARY(Erfc, math::ErfcOp, -g *(twoOverSqrtPi *exp(-(x *x))))
+UNARY(AbsF, math::AbsFOp, g *sign(x))
+BINARY(PowF, math::PowFOp, select(b == 0.0, 0.0, g *(b *pow(a, b - 1.0))),
+       select(both(a == 0.0, b >= 0.0), 0.0, g *(y *log(a))))
+BINARY(Atan2, math::Atan2Op,
+       select(a *a + b * b == 0.0, 0.0, g *(b / (a * a + b * b))),
+       select(a *a + b * b == 0.0, 0.0, g * (-a / (a * a + b * b))))
+TERNARY(Fma, math::FmaOp, g *b, g *a, g)
+TERNARY(ClampF, math::ClampFOp, select(both(a >= b, c >= a), g, 0.0),
+        select(b > a, g, 0.0), select(a > c, g, 0.0))
+
+#undef UNARY
+#undef BINARY
+#undef TERNARY
+
+/// The derivative with respect to the sign is zero.
+struct CopySign
+    : DifferentiableOpInterface::ExternalModel<CopySign, math::CopySignOp> {
+  LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
+    contribute(op, 0, context, [&](const Expr &g) -> Expr {
+      Expr a = operandExpr(op, 0, context), b = operandExpr(op, 1, context);
+      return g * (sign(a) * copysign(a.constant(1.0), b));
+    });
+    return success();
+  }
+};
+
+/// x ^ n for an integer n.
+struct FPowI : DifferentiableOpInterface::ExternalModel<FPowI, math::FPowIOp> {
+  LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
+    auto power = cast<math::FPowIOp>(op);
+    contribute(op, 0, context, [&](const Expr &g) -> Expr {
+      OpBuilder &builder = context.getBuilder();
+      Location loc = context.getLoc();
+      Value x = context.primal(power.getLhs());
+      Value n = context.primal(power.getRhs());
+      auto integer = [&](int64_t value) -> Value {
+        TypedAttr attr =
+            builder.getIntegerAttr(getElementTypeOrSelf(n.getType()), value);
+        if (auto shaped = dyn_cast<ShapedType>(n.getType()))
+          attr = DenseElementsAttr::get(shaped, Attribute(attr));
+        return arith::ConstantOp::create(builder, loc, attr);
+      };
+      Value less = builder.createOrFold<arith::SubIOp>(loc, n, integer(1));
+      Value isZero = arith::CmpIOp::create(
+          builder, loc, arith::CmpIPredicate::eq, n, integer(0));
+      Expr factor(context,
+                  arith::SIToFPOp::create(builder, loc, x.getType(), n));
+      Expr rest(context, math::FPowIOp::create(builder, loc, x, less));
+      return select(Expr(context, isZero), 0.0, g * (factor * rest));
+    });
+    return success();
+  }
+};
+
+/// Operations that are constant wherever they have a derivative.
+template <typename Op>
+struct Step : DifferentiableOpInterface::ExternalModel<Step<Op>, Op> {
+  bool blocksDerivative(Operation *) const { return true; }
+  LogicalResult emitVJP(Operation *, ReverseContext &) const {
+    return success();
+  }
+};
+
+} // namespace
+
+void remat::registerScalarRules(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
+    arith::NegFOp::attachInterface<NegF>(*context);
+    arith::AddFOp::attachInterface<AddF>(*context);
+    arith::SubFOp::attachInterface<SubF>(*context);
+    arith::MulFOp::attachInterface<MulF>(*context);
+    arith::DivFOp::attachInterface<DivF>(*context);
+    arith::RemFOp::attachInterface<RemF>(*context);
+    arith::MaximumFOp::attachInterface<MaximumF>(*context);
+    arith::MinimumFOp::attachInterface<MinimumF>(*context);
+    arith::MaxNumFOp::attachInterface<MaxNumF>(*context);
+    arith::MinNumFOp::attachInterface<MinNumF>(*context);
+    arith::ExtFOp::attachInterface<ExtF>(*context);
+    arith::TruncFOp::attachInterface<TruncF>(*context);
+    arith::SelectOp::attachInterface<Select>(*context);
+  });
+  registry.addExtension(+[](MLIRContext *context, math::MathDialect *) {
+    math::ExpOp::attachInterface<Exp>(*context);
+    math::Exp2Op::attachInterface<Exp2>(*context);
+    math::ExpM1Op::attachInterface<ExpM1>(*context);
+    math::LogOp::attachInterface<Log>(*context);
+    math::Log2Op::attachInterface<Log2>(*context);
+    math::Log10Op::attachInterface<Log10>(*context);
+    math::Log1pOp::attachInterface<Log1p>(*context);
+    math::SqrtOp::attachInterface<Sqrt>(*context);
+    math::RsqrtOp::attachInterface<Rsqrt>(*context);
+    math::CbrtOp::attachInterface<Cbrt>(*context);
+    math::SinOp::attachInterface<Sin>(*context);
+    math::CosOp::attachInterface<Cos>(*context);
+    math::TanOp::attachInterface<Tan>(*context);
+    math::AsinOp::attachInterface<Asin>(*context);
+    math::AcosOp::attachInterface<Acos>(*context);
+    math::AtanOp::attachInterface<Atan>(*context);
+    math::SinhOp::attachInterface<Sinh>(*context);
+    math::CoshOp::attachInterface<Cosh>(*context);
+    math::TanhOp::attachInterface<Tanh>(*context);
+    math::AsinhOp::attachInterface<Asinh>(*context);
+    math::AcoshOp::attachInterface<Acosh>(*context);
+    math::AtanhOp::attachInterface<Atanh>(*context);
+    math::ErfOp::attachInterface<Erf>(*context);
+    math::ErfcOp::attachInterface<Erfc>(*context);
+    math::AbsFOp::attachInterface<AbsF>(*context);
+    math::CopySignOp::attachInterface<CopySign>(*context);
+    math::PowFOp::attachInterface<PowF>(*context);
+    math::FPowIOp::attachInterface<FPowI>(*context);
+    math::Atan2Op::attachInterface<Atan2>(*context);
+    math::FmaOp::attachInterface<Fma>(*context);
+    math::ClampFOp::attachInterface<ClampF>(*context);
+    math::FloorOp::attachInterface<Step<math::FloorOp>>(*context);
+    math::CeilOp::attachInterface<Step<math::CeilOp>>(*context);
+    math::RoundOp::attachInterface<Step<math::RoundOp>>(*context);
+    math::RoundEvenOp::attachInterface<Step<math::RoundEvenOp>>(*context);
+    math::TruncOp::attachInterface<Step<math::TruncOp>>(*context);
+  });
+}

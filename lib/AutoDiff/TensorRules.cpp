@@ -1,0 +1,255 @@
+//===- TensorRules.cpp - derivatives of tensor operations -----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Operations that move elements. Each goes back by the one that moves them
+// the other way.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Emit.h"
+#include "Expr.h"
+#include "Rules.h"
+
+using namespace mlir;
+using namespace remat;
+
+namespace {
+
+/// A rule that is a function of the operation and the cotangent of its only
+/// result, which is not zero.
+template <typename Op,
+          LogicalResult (*emit)(Op op, Value cotangent, ReverseContext &)>
+struct Model : DifferentiableOpInterface::ExternalModel<Model<Op, emit>, Op> {
+  LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
+    Value cotangent = context.cotangent(op->getResult(0));
+    return cotangent ? emit(cast<Op>(op), cotangent, context) : success();
+  }
+};
+
+RankedTensorType typeOf(Value tensor) {
+  return cast<RankedTensorType>(tensor.getType());
+}
+
+LogicalResult vjpExpandShape(tensor::ExpandShapeOp op, Value cotangent,
+                             ReverseContext &context) {
+  context.accumulate(op.getSrc(), tensor::CollapseShapeOp::create(
+                                      context.getBuilder(), context.getLoc(),
+                                      op.getSrcType(), cotangent,
+                                      op.getReassociationIndices()));
+  return success();
+}
+
+LogicalResult vjpCollapseShape(tensor::CollapseShapeOp op, Value cotangent,
+                               ReverseContext &context) {
+  context.accumulate(op.getSrc(), tensor::ExpandShapeOp::create(
+                                      context.getBuilder(), context.getLoc(),
+                                      op.getSrcType(), cotangent,
+                                      op.getReassociationIndices()));
+  return success();
+}
+
+LogicalResult vjpCast(tensor::CastOp op, Value cotangent,
+                      ReverseContext &context) {
+  context.accumulate(op.getSource(), tensor::CastOp::create(
+                                         context.getBuilder(), context.getLoc(),
+                                         op.getSource().getType(), cotangent));
+  return success();
+}
+
+/// Slices of dynamic position have no rule.
+template <typename Op>
+LogicalResult checkStaticSlice(Op op) {
+  if (op.getOffsets().empty() && op.getSizes().empty() &&
+      op.getStrides().empty())
+    return success();
+  return op.emitOpError("has no derivative rule: expected static offsets, "
+                        "sizes and strides");
+}
+
+LogicalResult vjpExtractSlice(tensor::ExtractSliceOp op, Value cotangent,
+                              ReverseContext &context) {
+  if (failed(checkStaticSlice(op)))
+    return failure();
+  context.accumulateSlice(op.getSource(), cotangent, op.getStaticOffsets(),
+                          op.getStaticSizes(), op.getStaticStrides());
+  return success();
+}
+
+LogicalResult vjpInsertSlice(tensor::InsertSliceOp op, Value cotangent,
+                             ReverseContext &context) {
+  if (failed(checkStaticSlice(op)))
+    return failure();
+  OpBuilder &builder = context.getBuilder();
+  Location loc = context.getLoc();
+  if (context.isActive(op.getSource()))
+    context.accumulate(
+        op.getSource(),
+        createExtractSlice(builder, loc, cotangent, op.getSourceType(),
+                           op.getStaticOffsets(), op.getStaticSizes(),
+                           op.getStaticStrides()));
+  if (context.isActive(op.getDest())) {
+    Value zeros = createZeros(builder, loc, op.getSourceType());
+    context.accumulate(
+        op.getDest(),
+        createInsertSlice(builder, loc, zeros, cotangent, op.getStaticOffsets(),
+                          op.getStaticSizes(), op.getStaticStrides()));
+  }
+  return success();
+}
+
+LogicalResult vjpConcat(tensor::ConcatOp op, Value cotangent,
+                        ReverseContext &context) {
+  int64_t dim = op.getDim();
+  SmallVector<int64_t> offsets(typeOf(cotangent).getRank(), 0);
+  SmallVector<int64_t> strides(offsets.size(), 1);
+  for (Value input : op.getInputs()) {
+    RankedTensorType type = typeOf(input);
+    if (context.isActive(input))
+      context.accumulate(input,
+                         createExtractSlice(context.getBuilder(),
+                                            context.getLoc(), cotangent, type,
+                                            offsets, type.getShape(), strides));
+    offsets[dim] += type.getDimSize(dim);
+  }
+  return success();
+}
+
+/// The value that is written around the source, if it is the same everywhere.
+Value getPadding(tensor::PadOp op) {
+  Value value = cast<tensor::YieldOp>(op.getBody()->getTerminator()).getValue();
+  return value.getParentRegion() == &op.getRegion() ? Value() : value;
+}
+
+LogicalResult vjpPad(tensor::PadOp op, Value cotangent,
+                     ReverseContext &context) {
+  if (!op.getLow().empty() || !op.getHigh().empty())
+    return op.emitOpError(
+        "has no derivative rule: expected static amounts of padding");
+  OpBuilder &builder = context.getBuilder();
+  Location loc = context.getLoc();
+  RankedTensorType type = op.getSourceType();
+  ArrayRef<int64_t> offsets = op.getStaticLow();
+  SmallVector<int64_t> strides(offsets.size(), 1);
+  Value inside = createExtractSlice(builder, loc, cotangent, type, offsets,
+                                    type.getShape(), strides);
+  context.accumulate(op.getSource(), inside);
+
+  Value padding = getPadding(op);
+  if (!padding) {
+    bool active = false;
+    op.getBody()->walk([&](Operation *inner) {
+      active |= llvm::any_of(inner->getOperands(), [&](Value value) {
+        return value.getParentRegion() != &op.getRegion() &&
+               context.isActive(value);
+      });
+    });
+    if (active)
+      return op.emitOpError("has no derivative rule: expected the padding to "
+                            "be one value from outside of the region");
+    return success();
+  }
+  if (!context.isActive(padding))
+    return success();
+  // The cotangents outside of the source: those inside are overwritten.
+  Value zeros = createZeros(builder, loc, type);
+  Value around = createInsertSlice(builder, loc, zeros, cotangent, offsets,
+                                   type.getShape(), strides);
+  context.accumulate(
+      padding,
+      tensor::ExtractOp::create(builder, loc, createTotal(builder, loc, around),
+                                ValueRange()));
+  return success();
+}
+
+SmallVector<Value> primals(ReverseContext &context, ValueRange values) {
+  SmallVector<Value> results;
+  for (Value value : values)
+    results.push_back(context.primal(value));
+  return results;
+}
+
+LogicalResult vjpExtract(tensor::ExtractOp op, Value cotangent,
+                         ReverseContext &context) {
+  OpBuilder &builder = context.getBuilder();
+  Value zeros = createZeros(builder, context.getLoc(), typeOf(op.getTensor()));
+  context.accumulate(
+      op.getTensor(),
+      tensor::InsertOp::create(builder, context.getLoc(), cotangent, zeros,
+                               primals(context, op.getIndices())));
+  return success();
+}
+
+LogicalResult vjpInsert(tensor::InsertOp op, Value cotangent,
+                        ReverseContext &context) {
+  OpBuilder &builder = context.getBuilder();
+  Location loc = context.getLoc();
+  SmallVector<Value> indices = primals(context, op.getIndices());
+  if (context.isActive(op.getScalar()))
+    context.accumulate(op.getScalar(), tensor::ExtractOp::create(
+                                           builder, loc, cotangent, indices));
+  if (context.isActive(op.getDest())) {
+    Value zero = createZeroConstant(builder, loc, op.getScalar().getType());
+    context.accumulate(
+        op.getDest(),
+        tensor::InsertOp::create(builder, loc, zero, cotangent, indices));
+  }
+  return success();
+}
+
+LogicalResult vjpFromElements(tensor::FromElementsOp op, Value cotangent,
+                              ReverseContext &context) {
+  OpBuilder &builder = context.getBuilder();
+  Location loc = context.getLoc();
+  ArrayRef<int64_t> shape = typeOf(op.getResult()).getShape();
+  for (auto [number, element] : llvm::enumerate(op.getElements())) {
+    if (!context.isActive(element))
+      continue;
+    SmallVector<Value> indices(shape.size());
+    int64_t rest = number;
+    for (int64_t dim = shape.size() - 1; dim >= 0; --dim) {
+      indices[dim] =
+          arith::ConstantIndexOp::create(builder, loc, rest % shape[dim]);
+      rest /= shape[dim];
+    }
+    context.accumulate(
+        element, tensor::ExtractOp::create(builder, loc, cotangent, indices));
+  }
+  return success();
+}
+
+LogicalResult vjpSplat(tensor::SplatOp op, Value cotangent,
+                       ReverseContext &context) {
+  OpBuilder &builder = context.getBuilder();
+  Value total = createTotal(builder, context.getLoc(), cotangent);
+  context.accumulate(op.getInput(),
+                     tensor::ExtractOp::create(builder, context.getLoc(), total,
+                                               ValueRange()));
+  return success();
+}
+
+template <typename Op,
+          LogicalResult (*emit)(Op op, Value cotangent, ReverseContext &)>
+void attach(MLIRContext *context) {
+  Op::template attachInterface<Model<Op, emit>>(*context);
+}
+
+} // namespace
+
+void remat::registerTensorRules(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
+    attach<tensor::ExpandShapeOp, vjpExpandShape>(context);
+    attach<tensor::CollapseShapeOp, vjpCollapseShape>(context);
+    attach<tensor::CastOp, vjpCast>(context);
+    attach<tensor::ExtractSliceOp, vjpExtractSlice>(context);
+    attach<tensor::InsertSliceOp, vjpInsertSlice>(context);
+    attach<tensor::ConcatOp, vjpConcat>(context);
+    attach<tensor::PadOp, vjpPad>(context);
+    attach<tensor::ExtractOp, vjpExtract>(context);
+    attach<tensor::InsertOp, vjpInsert>(context);
+    attach<tensor::FromElementsOp, vjpFromElements>(context);
+    attach<tensor::SplatOp, vjpSplat>(context);
+  });
+}
