@@ -1,0 +1,166 @@
+//===- Runtime.h - run a compiled training step -----------------*- C -*-===//
+//
+// Part of remat, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The one header that users of a compiled step need: load it, ask for its
+// arguments and results, run it, ask what it used. No call aborts or throws; a
+// call that fails returns a code and leaves a message.
+//
+//   remat_step *step;
+//   if (remat_step_load(&module, NULL, &step) != REMAT_OK)
+//     fprintf(stderr, "%s\n", remat_last_error());
+//   remat_step_run(step, arguments, 2, results, 1);
+//   remat_step_free(step);
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_RUNTIME_RUNTIME_H
+#define REMAT_RUNTIME_RUNTIME_H
+
+#include "remat/Runtime/LibraryCalls.h"
+#include "remat/Runtime/StepTable.h"
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum remat_status {
+  REMAT_OK = 0,
+  REMAT_INVALID_ARGUMENT = 1,
+  REMAT_OUT_OF_MEMORY = 2,
+  REMAT_INDEX_OUT_OF_BOUNDS = 3,
+  REMAT_INVALID_MODULE = 4,
+  REMAT_LIBRARY_ERROR = 5
+} remat_status;
+
+/// A loaded step: its table, its arena and its library primitives. A step runs
+/// on one caller at a time; different steps are independent.
+typedef struct remat_step remat_step;
+
+enum {
+  /// Keep the wall time of every entry (remat_step_entry_times).
+  REMAT_STEP_PROFILE = 1u,
+  /// Overwrite a buffer with 0xff bytes (NaN) when it dies, and the arena
+  /// before each run, so that a wrong placement shows up in the results.
+  REMAT_STEP_POISON = 2u
+};
+
+/// All zeros, or no options at all, is the default.
+typedef struct remat_step_options {
+  int threads; // 0: all cores this process may use
+  uint32_t flags;
+  /// The caller's memory for the arena, aligned to REMAT_ALIGNMENT, in place of
+  /// memory that the step allocates. NULL: allocate.
+  void *arena;
+  uint64_t arena_bytes;
+} remat_step_options;
+
+/// A dense row-major tensor. `data` may have any alignment; it may be NULL only
+/// when the tensor has no elements.
+typedef struct remat_tensor {
+  void *data;
+  remat_dtype dtype;
+  int32_t rank;
+  const int64_t *dims;
+} remat_tensor;
+
+/// What is known of an argument or a result; lives as long as the step.
+typedef struct remat_tensor_info {
+  const char *name;
+  remat_dtype dtype;
+  int32_t rank;
+  const int64_t *dims;
+  uint64_t bytes;
+} remat_tensor_info;
+
+/// What the last run used, counted while it ran, not copied from the plan.
+typedef struct remat_step_stats {
+  /// Greatest sum of the bytes of live arena buffers, workspaces included. A
+  /// buffer lives from the entry that defines it to the last that uses it.
+  uint64_t measured_peak_bytes;
+  /// End of the highest arena buffer that an entry used.
+  uint64_t touched_bytes;
+  uint64_t arena_bytes;
+  /// As measured_peak_bytes, for the host arena.
+  uint64_t host_peak_bytes;
+  uint64_t host_bytes;
+  /// Bytes copied from the arena to the host arena.
+  uint64_t offloaded_bytes;
+  uint64_t executed_entries;
+  uint64_t recomputed_entries;
+  /// Library calls that had to run on fewer threads, or on our own loops,
+  /// because the module's workspace is too small for this machine.
+  uint64_t degraded_calls;
+  uint64_t runs; // successful ones since the step was loaded
+} remat_step_stats;
+
+/// An entry of the schedule, for profilers; lives as long as the step.
+typedef struct remat_entry_info {
+  remat_entry_kind kind;
+  uint32_t flags;
+  uint32_t task;
+  uint32_t original;
+  uint32_t copy;
+  int64_t forward_index;
+  const char *name;
+  const char *location;
+} remat_entry_info;
+
+/// Checks the module completely, allocates the arenas and prepares the library
+/// calls. On failure *step is NULL and remat_last_error() has the message.
+remat_status remat_step_load(const remat_module *module,
+                             const remat_step_options *options,
+                             remat_step **step);
+
+/// Runs the step. Arguments and results must be as remat_step_argument and
+/// remat_step_result say; a result must not overlap an argument or another
+/// result. After a failure the results' contents are undefined; the step can be
+/// run again.
+remat_status remat_step_run(remat_step *step, const remat_tensor *arguments,
+                            size_t argument_count, const remat_tensor *results,
+                            size_t result_count);
+
+/// Releases the step; NULL is allowed.
+void remat_step_free(remat_step *step);
+
+size_t remat_step_argument_count(const remat_step *step);
+size_t remat_step_result_count(const remat_step *step);
+size_t remat_step_entry_count(const remat_step *step);
+remat_status remat_step_argument(const remat_step *step, size_t index,
+                                 remat_tensor_info *info);
+remat_status remat_step_result(const remat_step *step, size_t index,
+                               remat_tensor_info *info);
+remat_status remat_step_entry(const remat_step *step, size_t index,
+                              remat_entry_info *info);
+
+/// Bytes of the device and host arenas; threads that the step runs on.
+uint64_t remat_step_arena_bytes(const remat_step *step);
+uint64_t remat_step_host_bytes(const remat_step *step);
+int remat_step_threads(const remat_step *step);
+
+/// Figures of the last run (zero before the first).
+void remat_step_get_stats(const remat_step *step, remat_step_stats *stats);
+
+/// Wall time in nanoseconds of each entry in the last run, one per entry; NULL
+/// unless the step was loaded with REMAT_STEP_PROFILE.
+const int64_t *remat_step_entry_times(const remat_step *step);
+
+/// Message of the step's last failed run; "" when there was none.
+const char *remat_step_error(const remat_step *step);
+
+/// Message of the last failed call in this thread; "" when there was none.
+const char *remat_last_error(void);
+
+/// The code's name, e.g. "out of memory".
+const char *remat_status_name(remat_status status);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // REMAT_RUNTIME_RUNTIME_H

@@ -1,0 +1,230 @@
+//===- StepTable.h - data of a compiled training step -----------*- C -*-===//
+//
+// Part of remat, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A compiled step is a constant `remat_module`: a table of kernel functions and
+// a blob of plain data, the *step table*. The compiler builds the blob with
+// StepTableBuilder.h, the runtime checks it once and executes it. The blob has
+// no pointers; it is the same for a JIT and for an object file.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_RUNTIME_STEPTABLE_H
+#define REMAT_RUNTIME_STEPTABLE_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// Version of everything in this file. A runtime accepts its own version only.
+#define REMAT_STEP_TABLE_VERSION 1u
+/// First eight bytes of a blob ("rematstp", little endian).
+#define REMAT_STEP_TABLE_MAGIC UINT64_C(0x70747374616d6572)
+/// "No buffer", "no entry", "no check".
+#define REMAT_NONE UINT32_C(0xffffffff)
+/// Values are placed at, and rounded up to, multiples of this many bytes.
+#define REMAT_ALIGNMENT 64
+
+/// Element types. An i1 is stored as one byte, 0 or 1; index is 64 bits wide.
+typedef enum remat_dtype {
+  REMAT_F32 = 0,
+  REMAT_F64 = 1,
+  REMAT_F16 = 2,
+  REMAT_BF16 = 3,
+  REMAT_I1 = 4,
+  REMAT_I8 = 5,
+  REMAT_I16 = 6,
+  REMAT_I32 = 7,
+  REMAT_I64 = 8,
+  REMAT_DTYPE_COUNT = 9
+} remat_dtype;
+
+/// What a kernel reports when a checked index is out of range. It must then not
+/// access memory through that index. `check` is a number in the table's list of
+/// check messages, or -1.
+typedef struct remat_kernel_status {
+  int32_t failed;
+  int32_t check;
+  int64_t index;
+  int64_t bound;
+} remat_kernel_status;
+
+/// A kernel computes the part [begin, end) of its outer parallel extent.
+/// `buffers` are the entry's operands, then its results, then its workspace if
+/// it has one. Disjoint ranges run concurrently; each thread has its own zeroed
+/// status. What a kernel computes must not depend on how the extent is split.
+typedef void (*remat_kernel_fn)(void *const *buffers, int64_t begin,
+                                int64_t end, remat_kernel_status *status);
+
+/// A compiled step, emitted as a constant by the code generator.
+typedef struct remat_module {
+  uint32_t version;
+  const void *blob;
+  uint64_t blob_bytes;
+  const remat_kernel_fn *kernels;
+  uint32_t kernel_count;
+} remat_module;
+
+//===----------------------------------------------------------------------===//
+// The blob
+//===----------------------------------------------------------------------===//
+
+/// `count` records (or bytes) from byte `offset` of the blob.
+typedef struct remat_section {
+  uint64_t offset;
+  uint64_t count;
+} remat_section;
+
+/// The start of the blob. Strings are referred to by their byte offset in
+/// `strings` and end with a NUL; offset 0 is the empty string.
+typedef struct remat_step_header {
+  uint64_t magic;
+  uint32_t version;
+  /// Threads the workspaces were sized for; 0 when nothing depends on it.
+  uint32_t threads;
+  uint64_t blob_bytes;
+  uint64_t arena_bytes;
+  uint64_t host_bytes;
+  remat_section strings;      // char
+  remat_section dims;         // int64_t
+  remat_section arguments;    // remat_signature
+  remat_section results;      // remat_signature
+  remat_section buffers;      // remat_buffer
+  remat_section entries;      // remat_entry
+  remat_section uses;         // uint32_t, numbers of buffers
+  remat_section matmuls;      // remat_matmul
+  remat_section convolutions; // remat_convolution
+  remat_section checks;       // uint32_t, strings
+  remat_section constants;    // bytes
+} remat_step_header;
+
+/// An argument or a result of the step: a dense row-major tensor.
+typedef struct remat_signature {
+  uint32_t name; // string
+  int32_t dtype; // remat_dtype
+  uint32_t rank;
+  uint32_t dims; // first of `rank` extents in the section `dims`
+} remat_signature;
+
+/// Where a buffer lives. The first two are owned by the step, arguments and
+/// results by its caller; constants are read in the blob.
+typedef enum remat_space {
+  REMAT_SPACE_ARENA = 0,
+  REMAT_SPACE_HOST = 1,
+  REMAT_SPACE_ARGUMENT = 2,
+  REMAT_SPACE_RESULT = 3,
+  REMAT_SPACE_CONSTANT = 4,
+  REMAT_SPACE_COUNT = 5
+} remat_space;
+
+/// A byte range. `root` is the buffer's own number, or that of the root buffer
+/// that it is a view of; a view lies within its root and is not counted.
+/// `bytes` of arena and host buffers are already rounded up to the alignment.
+typedef struct remat_buffer {
+  int32_t space;  // remat_space
+  uint32_t index; // which argument or result; 0 otherwise
+  uint64_t offset;
+  uint64_t bytes;
+  uint32_t root;
+  uint32_t reserved;
+} remat_buffer;
+
+typedef enum remat_entry_kind {
+  /// kernels[callee](operands, results, workspace) over [0, extent).
+  REMAT_ENTRY_KERNEL = 0,
+  /// matmuls[callee]: operands A, B; result C. With `accumulate` C is a third
+  /// operand too, in the same place as the result.
+  REMAT_ENTRY_MATMUL = 1,
+  /// convolutions[callee]: see remat_convolution for operands and result.
+  REMAT_ENTRY_CONVOLUTION = 2,
+  /// Copies operand 0 to result 0: offload (arena to host), reload (host to
+  /// arena), or any other copy between spaces. The smaller size counts.
+  REMAT_ENTRY_COPY = 3,
+  REMAT_ENTRY_KIND_COUNT = 4
+} remat_entry_kind;
+
+enum {
+  /// The entry belongs to the backward part.
+  REMAT_ENTRY_BACKWARD = 1u,
+  /// The entry is a clone of another: a recomputation.
+  REMAT_ENTRY_RECOMPUTE = 2u
+};
+
+/// One action of the schedule; entries run in order.
+typedef struct remat_entry {
+  int32_t kind; // remat_entry_kind
+  uint32_t flags;
+  uint32_t callee; // kernel or descriptor; 0 for copies
+  /// uses[first_use ...]: operand_count operands, then result_count results.
+  uint32_t first_use;
+  uint32_t operand_count;
+  uint32_t result_count;
+  uint32_t workspace;    // a buffer or REMAT_NONE
+  uint32_t task;         // number of the task; copies of a task have their own
+  uint32_t original;     // task it is a clone of, or REMAT_NONE
+  uint32_t copy;         // number of the copy; 0 for an original
+  int64_t forward_index; // sequence number of the forward op, -1 when unknown
+  int64_t extent;        // kernels: outer parallel extent, 1 is serial
+  int64_t grain;         // kernels: least useful range per thread
+  uint32_t name;         // string: the ops it was made from
+  uint32_t location;     // string: where they stand in the source
+} remat_entry;
+
+//===----------------------------------------------------------------------===//
+// Library calls
+//===----------------------------------------------------------------------===//
+
+/// C[b, m, n] (+)= sum over k of A[b, m, k] * B[b, k, n]. `b` has three dims;
+/// unused ones have extent 1. All strides are in elements, so a transposed
+/// operand has its strides exchanged and a broadcast one has stride 0. C must
+/// not overlap itself, nor A or B. Sums of f16 and bf16 are kept in f32.
+typedef struct remat_matmul {
+  int32_t a_dtype, b_dtype, c_dtype;
+  int32_t accumulate; // 1: adds to what C holds
+  int64_t batch[3];
+  int64_t m, n, k;
+  int64_t a_batch_stride[3], a_m_stride, a_k_stride;
+  int64_t b_batch_stride[3], b_k_stride, b_n_stride;
+  int64_t c_batch_stride[3], c_m_stride, c_n_stride;
+} remat_matmul;
+
+typedef enum remat_convolution_kind {
+  /// operands input, filter; result output.
+  REMAT_CONV_FORWARD = 0,
+  /// operands output gradient, filter; result input gradient.
+  REMAT_CONV_INPUT_GRADIENT = 1,
+  /// operands input, output gradient; result filter gradient.
+  REMAT_CONV_FILTER_GRADIENT = 2,
+  REMAT_CONV_KIND_COUNT = 3
+} remat_convolution_kind;
+
+/// out[n, g*O+o, y] = sum over i, r of
+///   in[n, g*I+i, y*stride + r*dilation - pad_lo] * filter[g, o, i, r],
+/// where O = output_channels / groups, I = input_channels / groups, and
+/// elements outside of the input are 0. `dilation` 1 is a dense filter. For
+/// each spatial dim,
+///   output <= (input + pad_lo + pad_hi - dilation*(filter-1) - 1)/stride + 1.
+/// Spatial dims beyond `spatial_rank` are ignored. Strides are in elements.
+typedef struct remat_convolution {
+  int32_t kind; // remat_convolution_kind
+  int32_t spatial_rank;
+  int32_t input_dtype, filter_dtype, output_dtype;
+  int32_t reserved;
+  int64_t batch, groups, input_channels, output_channels;
+  int64_t input[3], filter[3], output[3];
+  int64_t stride[3], dilation[3], pad_lo[3], pad_hi[3];
+  int64_t input_strides[5];  // n, c, spatial
+  int64_t filter_strides[6]; // g, o, i, spatial
+  int64_t output_strides[5]; // n, c, spatial
+} remat_convolution;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // REMAT_RUNTIME_STEPTABLE_H

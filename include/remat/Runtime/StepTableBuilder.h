@@ -1,0 +1,125 @@
+//===- StepTableBuilder.h - builds the blob of a step ----------*- C++ -*-===//
+//
+// Part of remat, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Collects the records of a step table (StepTable.h) and lays them out as one
+// blob. The same calls give the same bytes. The builder checks nothing: the
+// runtime checks every blob that it loads.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_RUNTIME_STEPTABLEBUILDER_H
+#define REMAT_RUNTIME_STEPTABLEBUILDER_H
+
+#include "remat/Runtime/StepTable.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace remat {
+
+/// What an entry is, with names in place of numbers of strings and uses.
+struct StepEntry {
+  remat_entry_kind kind = REMAT_ENTRY_KERNEL;
+  /// Kernel number, or what addMatmul or addConvolution returned.
+  uint32_t callee = 0;
+  std::vector<uint32_t> operands;
+  std::vector<uint32_t> results;
+  uint32_t workspace = REMAT_NONE;
+  int64_t extent = 1;
+  int64_t grain = 1;
+  bool backward = false;
+  bool recompute = false;
+  uint32_t task = 0;
+  uint32_t original = REMAT_NONE;
+  uint32_t copy = 0;
+  int64_t forwardIndex = -1;
+  std::string name;
+  std::string location;
+};
+
+class StepTableBuilder {
+public:
+  StepTableBuilder();
+
+  /// Number of the string `text` in the table; equal strings share one.
+  uint32_t addString(const std::string &text);
+
+  /// Arguments and results, in order; the number that buffers refer to.
+  uint32_t addArgument(const std::string &name, remat_dtype dtype,
+                       const std::vector<int64_t> &dims);
+  uint32_t addResult(const std::string &name, remat_dtype dtype,
+                     const std::vector<int64_t> &dims);
+
+  /// Root buffers. `bytes` is rounded up to the alignment; the arenas grow to
+  /// hold the buffer.
+  uint32_t addArenaBuffer(uint64_t offset, uint64_t bytes);
+  uint32_t addHostBuffer(uint64_t offset, uint64_t bytes);
+  /// The whole of argument or result `index`, with its exact size.
+  uint32_t addArgumentBuffer(uint32_t index);
+  uint32_t addResultBuffer(uint32_t index);
+  /// Read-only data; kept in the blob, equal data once.
+  uint32_t addConstantBuffer(const void *data, uint64_t bytes);
+  /// `bytes` bytes from byte `offset` of `buffer` (itself a root or a view).
+  uint32_t addView(uint32_t buffer, uint64_t offset, uint64_t bytes);
+  /// All of `buffer`: what a reshape gives.
+  uint32_t addView(uint32_t buffer);
+  /// Any record, as it is.
+  uint32_t addBuffer(const remat_buffer &buffer);
+
+  /// Descriptors; equal ones share a number.
+  uint32_t addMatmul(const remat_matmul &matmul);
+  uint32_t addConvolution(const remat_convolution &convolution);
+
+  /// A message for remat_kernel_status::check, e.g. "indices of 'gather'".
+  uint32_t addCheck(const std::string &message);
+
+  /// Appends to the schedule; the entry's number.
+  uint32_t addEntry(const StepEntry &entry);
+
+  /// Arenas are as large as their buffers need, or as large as this.
+  void setArenaBytes(uint64_t bytes) { arenaBytes = bytes; }
+  void setHostBytes(uint64_t bytes) { hostBytes = bytes; }
+  /// Threads that the workspaces were sized for.
+  void setThreads(uint32_t count) { threads = count; }
+
+  uint64_t getArenaBytes() const { return arenaBytes; }
+  uint64_t getHostBytes() const { return hostBytes; }
+
+  /// The blob. Its sections are aligned to REMAT_ALIGNMENT when it is.
+  std::string finalize() const;
+
+private:
+  remat_signature makeSignature(const std::string &name, remat_dtype dtype,
+                                const std::vector<int64_t> &dims);
+  uint32_t addCallerBuffer(remat_space space, uint32_t index,
+                           const remat_signature &signature);
+
+  std::string strings;
+  std::map<std::string, uint32_t> stringNumbers;
+  std::vector<int64_t> dims;
+  std::vector<remat_signature> arguments;
+  std::vector<remat_signature> results;
+  std::vector<remat_buffer> buffers;
+  std::vector<remat_entry> entries;
+  std::vector<uint32_t> uses;
+  std::vector<remat_matmul> matmuls;
+  std::map<std::string, uint32_t> matmulNumbers;
+  std::vector<remat_convolution> convolutions;
+  std::map<std::string, uint32_t> convolutionNumbers;
+  std::vector<uint32_t> checks;
+  std::map<std::string, uint32_t> checkNumbers;
+  std::string constants;
+  std::map<std::string, uint64_t> constantOffsets;
+  uint64_t arenaBytes = 0;
+  uint64_t hostBytes = 0;
+  uint32_t threads = 0;
+};
+
+} // namespace remat
+
+#endif // REMAT_RUNTIME_STEPTABLEBUILDER_H
