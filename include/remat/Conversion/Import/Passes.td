@@ -1,0 +1,182 @@
+//===- Passes.td - clean-up of what exporters produce ------*- tablegen -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_CONVERSION_IMPORT_PASSES_TD
+#define REMAT_CONVERSION_IMPORT_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ImportEntryPass : Pass<"remat-import-entry", "::mlir::ModuleOp"> {
+  let summary = "Keep one function, with one block and static shapes";
+  let description = [{
+    Runs after inlining. Drops all functions but the entry, which is the one
+    named `function` or the module's only one, and globals that nothing reads. Refuses what the compiler cannot take anywhere: calls that
+    were not inlined, several blocks, dynamic shapes, mutable globals.
+  }];
+  let options = [
+    Option<"function", "function", "std::string", /*default=*/"\"main\"",
+           "Name of the function to compile">];
+}
+
+def ImportTagsPass : Pass<"remat-import-tags", "::mlir::func::FuncOp"> {
+  let summary = "Turn names and policies into remat.tag operations";
+  let description = [{
+    Two carriers of names and policies are understood:
+
+    * the discardable attributes `remat.name` and `remat.policy`. Every result
+      of the operation is tagged, and the attributes are dropped.
+    * locations `loc("remat:policy=MUST_SAVE,name=x,phase=backward"(...))`, as
+      a PyTorch exporter can attach them. Keys other than `policy`, `name` and
+      `phase` are ignored; case does not matter. All operations that one node
+      of the exporter was lowered to share a location, so a value is tagged
+      where an operation of another location uses it. Layout operations (views,
+      transposes, broadcasts), fills and constants are not tagged, and neither
+      are values of the backward phase.
+
+    ```mlir
+    %0 = linalg.generic ... attrs = {remat.name = "mlp_act"}
+    // becomes
+    %0 = linalg.generic ...
+    %1 = remat.tag %0 {name = "mlp_act"} : tensor<4x8xf32>
+    ```
+
+    Patterns rebuild operations and drop attributes that they do not know, but
+    they leave an operation that they do not know alone, and they keep
+    locations. Hence tags are operations while passes run, and membership of
+    the backward computation (`phase=backward`, or the attribute
+    `remat.backward`) is a location named `remat.backward` around the
+    operation's own, until `remat-import-phases` turns it into the attribute.
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+}
+
+def ImportPhasesPass : Pass<"remat-import-phases", "::mlir::func::FuncOp"> {
+  let summary = "Turn backward locations into the attribute remat.backward";
+  let description = [{
+    The end of what `remat-import-tags` began.
+  }];
+}
+
+def ImportScalarsPass : Pass<"remat-import-scalars", "::mlir::func::FuncOp"> {
+  let summary = "Leave only constants as scalars between operations";
+  let description = [{
+    Bodies of structured operations may capture scalar constants. All else that
+    they need of scalars becomes an operand: a scalar that is computed at
+    function level becomes a `linalg.generic` on 0-d tensors, and a body that
+    captured it gets an operand with the indexing map `(...) -> ()`. Constant
+    tensors with equal elements and fills by a constant, in turn, are read as
+    constants inside bodies. Operations of `arith` and `math` on tensors become
+    `linalg.generic`.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+}
+
+def ImportGathersPass : Pass<"remat-import-gathers", "::mlir::func::FuncOp"> {
+  let summary = "Check gather indices by remat.check_index";
+  let description = [{
+    Every index of a `tensor.extract` in a body that is not provably in bounds
+    is wrapped in `remat.check_index`; a `cf.assert` that states no more than
+    these bounds is erased, others are kept. Bounds are proved by interval
+    arithmetic over constants, `linalg.index`, clamps and integer operations.
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+}
+
+def ImportConcatsPass : Pass<"remat-import-concats", "::mlir::func::FuncOp"> {
+  let summary = "Replace scf.if in bodies";
+  let description = [{
+    A body that chooses by nested `scf.if` between tensors along one dimension
+    is a `tensor.concat`. Any other pure `scf.if` in a body becomes
+    `arith.select`; an extract in a branch then reads element 0 in place of an
+    index that is out of bounds, because both branches are evaluated.
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
+def ImportProductsPass : Pass<"remat-import-products", "::mlir::func::FuncOp"> {
+  let summary = "Bring all products of tensors to linalg.contract";
+  let description = [{
+    Named products (`linalg.matmul`, `linalg.batch_matmul`, ...) and
+    `linalg.generic` with a multiply-add body become `linalg.contract` on a zero
+    init; another init is added by an operation of its own. A transpose of an
+    operand moves into the operand's indexing map.
+
+    A product that `linalg.contract` cannot express stays as it is: one with an
+    index map that is not a projected permutation, or a dimension that occurs
+    in only one map.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+}
+
+def ImportConvolutionsPass
+    : Pass<"remat-import-convolutions", "::mlir::func::FuncOp"> {
+  let summary = "Bring all convolutions to remat.conv";
+  let description = [{
+    Named convolutions and `linalg.generic` that infers as one become
+    `remat.conv forward`. Group and channel multiplier dimensions are merged
+    into the feature dimensions by reshapes (and transposes where they are not
+    adjacent). Zero padding of the input moves into `padding`; an init that is
+    not zero is added by an operation of its own.
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+}
+
+def ImportGeneralizePass
+    : Pass<"remat-import-generalize", "::mlir::func::FuncOp"> {
+  let summary = "Turn named operations into linalg.generic";
+  let description = [{
+    All named operations of linalg but products, fills and pooling become
+    `linalg.generic`; `linalg.softmax` and its like are decomposed. Inits that
+    an elementwise body reads become inputs.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def ImportUnitDimsPass
+    : Pass<"remat-import-unit-dims", "::mlir::func::FuncOp"> {
+  let summary = "Drop dimensions of size one from structured operations";
+  let description = [{
+    Removes loops of one iteration and operand dimensions of size one from
+    `linalg.generic`, by reshapes around it. Broadcasts from a dimension of
+    size one, `(d0, d1) -> (d0, 0)`, become projected permutations.
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
+def ImportVerifyPass : Pass<"remat-import-verify", "::mlir::func::FuncOp"> {
+  let summary = "Refuse operations that the compiler does not know";
+  let description = [{
+    After it, a function consists of `linalg.generic`, `linalg.contract`,
+    `linalg.fill` and pooling, of `remat` and `tensor` operations, and of
+    constants. Bodies hold scalar operations of `arith`, `math` and `complex`,
+    `linalg.index`, `tensor.extract`, `remat.check_index` and `cf.assert`.
+  }];
+}
+
+def FuseElementwisePass
+    : Pass<"remat-fuse-elementwise", "::mlir::func::FuncOp"> {
+  let summary = "Fuse elementwise operations into their consumers";
+  let description = [{
+    A `linalg.generic` with only parallel loops is fused into the
+    `linalg.generic` that consumes it, which may be a reduction, if
+
+    * the consumer is its only user and does not evaluate it more than once for
+      each of its points, or
+    * it only moves data or casts it (then with any number of users), or
+    * it reads no tensor and is small, as a mask made from indices is.
+
+    Reshapes between the two are moved out of the way. Products, convolutions,
+    pooling, `remat.tag` and regions are barriers. What is fused into a
+    `remat.backward` operation becomes part of it; a backward operation is not
+    fused into a forward one. Constants and fills become scalars in bodies,
+    equal operands are merged, and unused operands and results are dropped.
+  }];
+  let statistics = [
+    Statistic<"numFused", "num-fused", "Number of producers fused">];
+}
+
+#endif // REMAT_CONVERSION_IMPORT_PASSES_TD

@@ -1,0 +1,41 @@
+//===- PlanGraph.h - plan one graph under a budget --------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What the pass remat-plan does, for callers that want the outcome as a value:
+// an infeasible budget arrives as a planning::InfeasibleBudgetError.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_DIALECT_REMAT_TRANSFORMS_PLANGRAPH_H
+#define REMAT_DIALECT_REMAT_TRANSFORMS_PLANGRAPH_H
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Planning/Algorithms.h"
+#include "remat/Planning/Budget.h"
+
+namespace remat {
+
+struct PlanOptions {
+  /// Bound on the bytes of the arena.
+  planning::BudgetRequest budget;
+  /// Bound on the bytes in host memory; unset for none.
+  std::optional<int64_t> hostBudget;
+  /// Bytes per second of the link to the host. 0 forbids offloading unless a
+  /// policy asks for it; then 16 lanes of PCI Express 4.0 are assumed.
+  int64_t linkBandwidth = 0;
+  /// Name of the algorithm, see planning::getSolvers.
+  std::string planner = "auto";
+  planning::SolverOptions solver;
+};
+
+/// Replaces `graph` (L2) by its planned form (L3) and updates the reference to
+/// it. Fails, leaving the graph as it was, when the budget is infeasible, the
+/// planner is unknown, or policies contradict each other.
+llvm::Error planGraph(GraphOp &graph, const PlanOptions &options);
+
+} // namespace remat
+
+#endif // REMAT_DIALECT_REMAT_TRANSFORMS_PLANGRAPH_H

@@ -1,0 +1,65 @@
+//===- StepCompiler.h - from a model to a runnable step ---------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The whole way for tools and embedders: a model is brought to tasks once and
+// can then be planned and compiled under several budgets.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_PIPELINES_STEPCOMPILER_H
+#define REMAT_PIPELINES_STEPCOMPILER_H
+
+#include "remat/Conversion/CPU/Jit.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/Transforms/PlanGraph.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/OwningOpRef.h"
+
+namespace remat {
+
+struct StepOptions {
+  /// The function to compile.
+  std::string function = "main";
+  /// Append the backward computation; the next three say of what.
+  bool differentiate = true;
+  llvm::SmallVector<int64_t> wrt;
+  int64_t result = -1;
+  bool cotangents = false;
+  /// Threads that the step will run on; 0 for all cores.
+  int threads = 0;
+};
+
+/// What is known of a planned and placed step before it runs, in bytes.
+struct StepSummary {
+  int64_t saveAllPeak = 0;
+  /// What the plan promises.
+  int64_t plannedPeak = 0;
+  /// What the live ranges of the placed graph add up to.
+  int64_t simulatedPeak = 0;
+  int64_t arenaBytes = 0;
+  int64_t budget = 0;
+  int64_t hostArenaBytes = 0;
+  int64_t tasks = 0, distinctTasks = 0, recomputedTasks = 0;
+  int64_t offloadedBytes = 0;
+};
+
+/// Brings `module` (L0, as exported) to L2, in place. Fails with diagnostics.
+llvm::LogicalResult compileToTasks(mlir::ModuleOp module,
+                                   const StepOptions &options);
+
+/// Plans and places the graph of `module` (L2) in place. An infeasible budget
+/// is a planning::InfeasibleBudgetError; the module is then unchanged.
+llvm::Expected<StepSummary> planModule(mlir::ModuleOp module,
+                                       const PlanOptions &options);
+
+/// The one graph of a module at L2 to L4; null with a diagnostic if there is
+/// not exactly one.
+GraphOp getOnlyGraph(mlir::ModuleOp module);
+
+} // namespace remat
+
+#endif // REMAT_PIPELINES_STEPCOMPILER_H

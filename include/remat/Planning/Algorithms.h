@@ -1,0 +1,159 @@
+//===- Algorithms.h - the planning algorithms -------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Each algorithm is a free function in a file of its own. All expect a problem
+// that passed `check`, and all return plans that passed `verify`. `solve`
+// chooses one by name and does both.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_PLANNING_ALGORITHMS_H
+#define REMAT_PLANNING_ALGORITHMS_H
+
+#include "remat/Planning/Simulator.h"
+
+namespace remat::planning {
+
+struct SolverOptions {
+  /// How much a search may spend beyond its first plan. Heuristics count work,
+  /// not time, so that a plan does not depend on the machine's load: this is
+  /// the time on a core of about 3 GHz. The integer program stops by the clock.
+  double timeLimitSeconds = 1.0;
+  uint64_t seed = 1;
+};
+
+/// A verified plan and what is known about it.
+struct Solution {
+  Plan plan;
+  /// The algorithm that found it.
+  std::string solver;
+  int64_t peakBytes = 0;
+  int64_t hostPeakBytes = 0;
+  /// Summed cost of the ops run.
+  int64_t cost = 0;
+  /// Length of the schedule, waits for transfers included.
+  int64_t time = 0;
+  /// Summed cost of all ops, once each.
+  int64_t baseCost = 0;
+  /// No plan within the budget costs less.
+  int64_t lowerBound = 0;
+  double seconds = 0;
+
+  bool optimal() const { return cost == lowerBound; }
+  /// (cost - lowerBound) / cost, 0 for a free plan.
+  double gap() const;
+  /// The increase of cost over `baseCost` in percent.
+  double overheadPercent() const;
+};
+
+/// A budget that no plan was found for. Carries the evidence.
+class InfeasibleBudgetError : public llvm::ErrorInfo<InfeasibleBudgetError> {
+public:
+  static char ID;
+
+  InfeasibleBudgetError(int64_t budget, int64_t smallestFeasible,
+                        std::string evidence)
+      : budget(budget), smallestFeasible(smallestFeasible),
+        evidence(std::move(evidence)) {}
+
+  int64_t getBudget() const { return budget; }
+  /// The smallest budget for which a plan is known. 0 if not even an unlimited
+  /// one has a plan.
+  int64_t getSmallestFeasible() const { return smallestFeasible; }
+  /// Where the smallest budget binds, what is resident there and which MUSTs
+  /// force it; lines of text.
+  const std::string &getEvidence() const { return evidence; }
+
+  void log(llvm::raw_ostream &os) const override;
+  std::error_code convertToErrorCode() const override;
+
+private:
+  int64_t budget;
+  int64_t smallestFeasible;
+  std::string evidence;
+};
+
+/// How small the budget can get, and why.
+struct FeasibilityCertificate {
+  /// A plan with this peak exists: `plan`.
+  int64_t smallestFeasible = 0;
+  Plan plan;
+  /// No plan has a smaller peak: what the most demanding op needs alone,
+  /// together with the values that a MUST_SAVE keeps across it.
+  int64_t lowerBound = 0;
+  /// The op at which `plan` reaches its peak.
+  OpId bindingOp = noOp;
+  /// Root values resident there, largest first.
+  std::vector<ValueId> residents;
+  /// Those of them that a MUST policy, or an op that cannot run again, forces.
+  std::vector<ValueId> forced;
+
+  std::string describe(const Problem &problem) const;
+};
+
+/// Keeps everything that no MUST says otherwise. Cheapest in time, and the
+/// reference for peaks. Each MUST_RECOMPUTE value is recomputed right before
+/// its first reader of the backward phase, each MUST_CPU_OFFLOAD value comes
+/// back there. Fails when the budget is exceeded.
+llvm::Expected<Solution> planSaveAll(const Problem &problem,
+                                     const SolverOptions &options = {});
+
+/// Splits the forward ops into about sqrt(n) segments of equal bytes, keeps
+/// what crosses a border, and recomputes the rest segment by segment when the
+/// backward phase gets there [Chen, Xu, Zhang, Guestrin: Training Deep Nets
+/// with Sublinear Memory Cost, 2016, section 4]. Takes the cheapest number of
+/// segments within the budget, or the one with the lowest peak if there is no
+/// budget. Heuristic; fails when none of them fits.
+llvm::Expected<Solution> planSqrt(const Problem &problem,
+                                  const SolverOptions &options = {});
+
+/// Repairs the save-all plan until it fits: at the worst step, the idle value
+/// with the least recomputation (or transfer) cost per byte of violation is
+/// dropped until its next use. Then takes back what turned out unnecessary,
+/// and searches around the plan while time lasts. Works on every graph; a
+/// heuristic; fails when no repair is left.
+llvm::Expected<Solution> planGreedy(const Problem &problem,
+                                    const SolverOptions &options = {});
+
+/// The integer program of Checkmate [Jain et al., MLSys 2020, section 4] on
+/// HiGHS, started from the greedy plan. Optimal among plans with one stage per
+/// op in the given order, when it finishes in time; otherwise the best plan and
+/// the bound proven so far. Fails beyond `milpOpLimit` ops, on problems that
+/// must offload, and in builds without HiGHS.
+llvm::Expected<Solution> planMilp(const Problem &problem,
+                                  const SolverOptions &options = {});
+inline constexpr size_t milpOpLimit = 150;
+
+/// Save-all if it fits; otherwise greedy, and the integer program on what is
+/// tiny.
+llvm::Expected<Solution> planAuto(const Problem &problem,
+                                  const SolverOptions &options = {});
+
+/// The smallest peak that the heuristics reach, with evidence. The problem's
+/// own device budget is ignored. Fails when no plan exists at any budget.
+llvm::Expected<FeasibilityCertificate>
+smallestFeasibleBudget(const Problem &problem,
+                       const SolverOptions &options = {});
+
+/// One entry of the registry.
+struct SolverInfo {
+  llvm::StringRef name;
+  llvm::StringRef summary;
+  llvm::Expected<Solution> (*function)(const Problem &, const SolverOptions &);
+};
+
+/// All algorithms, by the names that tools and pass options accept.
+llvm::ArrayRef<SolverInfo> getSolvers();
+
+/// Checks the problem, runs the algorithm called `solver`, verifies its plan.
+/// A budget below what the algorithm reaches is an InfeasibleBudgetError; an
+/// unknown name is an error that lists the choices.
+llvm::Expected<Solution> solve(const Problem &problem, llvm::StringRef solver,
+                               const SolverOptions &options = {});
+
+} // namespace remat::planning
+
+#endif // REMAT_PLANNING_ALGORITHMS_H

@@ -1,0 +1,38 @@
+//===- Budget.h - budgets as users write them -------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_PLANNING_BUDGET_H
+#define REMAT_PLANNING_BUDGET_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <cstdint>
+
+namespace remat::planning {
+
+/// A budget before it is known what it refers to.
+struct BudgetRequest {
+  enum class Kind {
+    Unlimited, // ""
+    Bytes,     // "1048576", "64MiB", "1.5 GiB"
+    Percent,   // "60%": of the peak without rematerialization
+    Smallest   // "min"
+  };
+  Kind kind = Kind::Unlimited;
+  int64_t bytes = 0;
+  double percent = 0;
+
+  /// Bytes of a Bytes or Percent budget, rounded down.
+  int64_t resolve(int64_t saveAllPeak) const;
+};
+
+/// Parses a budget. Fails with a message that says what is accepted.
+llvm::Expected<BudgetRequest> parseBudget(llvm::StringRef text);
+
+} // namespace remat::planning
+
+#endif // REMAT_PLANNING_BUDGET_H

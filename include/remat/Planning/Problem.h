@@ -1,0 +1,142 @@
+//===- Problem.h - what a rematerialization planner is given ----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A planning problem as plain data: a straight line of ops, the values that
+// they read and write, and the limits. Clients fill it in, algorithms only
+// read it. Nothing here knows of MLIR.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_PLANNING_PROBLEM_H
+#define REMAT_PLANNING_PROBLEM_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace remat::planning {
+
+using OpId = uint32_t;
+using ValueId = uint32_t;
+/// "No op", the producer of an argument.
+inline constexpr OpId noOp = ~OpId(0);
+inline constexpr ValueId noValue = ~ValueId(0);
+
+/// What the user asked for a value. A MUST is a constraint that `verify`
+/// enforces; a PREFER only orders the candidates of the algorithms.
+///
+///  * MustSave: the producing op runs exactly once and the value is never
+///    offloaded.
+///  * MustRecompute: no op of the backward phase reads a copy of a forward
+///    value that was computed in the forward phase.
+///  * MustCpuOffload: the producing op runs exactly once and every op of the
+///    backward phase reads a copy that came back from the host.
+enum class Policy : uint8_t {
+  None,
+  MustSave,
+  PreferSave,
+  MustRecompute,
+  PreferRecompute,
+  MustCpuOffload,
+  PreferCpuOffload,
+};
+
+/// The spelling used in instance files and messages, e.g. "MUST_SAVE".
+llvm::StringRef stringify(Policy policy);
+/// The inverse of `stringify`.
+std::optional<Policy> parsePolicy(llvm::StringRef text);
+
+/// A value: one buffer, or a view of one.
+struct Value {
+  /// For messages only.
+  std::string name;
+  /// Bytes it occupies in the arena while it is resident. 0 for what lives
+  /// elsewhere (arguments, results in the caller's buffers) and for views.
+  int64_t bytes = 0;
+  /// Bytes that an offload moves and the host holds; `bytes` unless the value
+  /// lives outside of the arena.
+  int64_t transferBytes = 0;
+  /// The value whose buffer this one looks into; `noValue` for a buffer of its
+  /// own. A view has no op: using it is using its root, and whatever brings
+  /// the root back brings the view back, at no cost.
+  ValueId viewOf = noValue;
+  /// The op that computes it; `noOp` for arguments and views.
+  OpId producer = noOp;
+  Policy policy = Policy::None;
+  bool recomputable = true;
+  bool offloadable = true;
+  /// Resident from the start; there is nothing to run to get it back.
+  bool isArgument = false;
+  /// Resident at the end.
+  bool isOutput = false;
+};
+
+/// An op: what runs as a unit. All of its results are computed together.
+struct Op {
+  /// For messages only.
+  std::string name;
+  /// Nanoseconds (or any integer unit, the same for all ops and for
+  /// `Problem::linkBytesPerSecond`'s transfers, which are counted in 1e-9 s).
+  int64_t cost = 0;
+  /// Scratch bytes in the arena while the op runs.
+  int64_t workspace = 0;
+  std::vector<ValueId> operands;
+  std::vector<ValueId> results;
+  /// Whether the op belongs to the backward phase.
+  bool backward = false;
+  /// False for random and effectful ops: they run exactly once, in their
+  /// given relative order.
+  bool recomputable = true;
+};
+
+/// Ops in a valid order, values, and limits.
+struct Problem {
+  std::string name;
+  std::vector<Op> ops;
+  std::vector<Value> values;
+
+  /// Bound on the arena's live bytes; unset means unbounded.
+  std::optional<int64_t> deviceBudget;
+  /// Bound on the bytes held on the host; unset means unbounded.
+  std::optional<int64_t> hostBudget;
+  /// Speed of the link to the host; 0 means that nothing can be offloaded.
+  int64_t linkBytesPerSecond = 0;
+
+  /// Builders, for clients and tests. Each returns the id of what it added.
+  ValueId addArgument(llvm::StringRef name, int64_t bytes = 0);
+  OpId addOp(llvm::StringRef name, int64_t cost,
+             llvm::ArrayRef<ValueId> operands, bool backward = false);
+  ValueId addResult(OpId op, llvm::StringRef name, int64_t bytes);
+  ValueId addView(ValueId of, llvm::StringRef name);
+
+  /// The value that owns the buffer of `value`; itself unless it is a view.
+  ValueId rootOf(ValueId value) const {
+    while (values[value].viewOf != noValue)
+      value = values[value].viewOf;
+    return value;
+  }
+  /// Nanoseconds to move `bytes` over the link, rounded up. Needs a link.
+  int64_t transferTime(int64_t bytes) const;
+  /// The summed cost of all ops: what a plan without recomputation costs.
+  int64_t baseCost() const;
+};
+
+/// Input constraints. Ids in range, operands defined before use, no negative
+/// number, sums that fit 63 bits, views that end in a root, and policies that
+/// can be met together: a MUST that needs an op to run again on an op that
+/// cannot, or two MUSTs on results of one op (or on a value and its views)
+/// that exclude each other, is an error that names both sides. Every algorithm
+/// expects a problem that passed.
+llvm::Error check(const Problem &problem);
+
+} // namespace remat::planning
+
+#endif // REMAT_PLANNING_PROBLEM_H

@@ -1,0 +1,52 @@
+//===- Serialization.h - problems and plans as JSON -------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The exchange format of planning instances:
+//
+//   {"name", "nodes": [{"id", "name", "cost", "size", "backward"?,
+//     "workspace"?, "policy"?, "recomputable"?, "offloadable"?,
+//     "transfer"?}], "edges": [[producer, consumer], ...],
+//    "outputs": [ids], "inputs"?: [ids resident at the start],
+//    "order"?: [ids]}
+//
+// A node is an op with one result. Three optional fields of a node cover the
+// rest: "result_of": id makes it a further result of that node's op;
+// "view_of": id makes it a view; "no_result": true makes it an op without a
+// result. Limits: "budget"?, "host_budget"?, "link_bytes_per_second"?.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_PLANNING_SERIALIZATION_H
+#define REMAT_PLANNING_SERIALIZATION_H
+
+#include "remat/Planning/Plan.h"
+
+#include "llvm/Support/JSON.h"
+
+namespace remat::planning {
+
+/// A problem and the node ids of its file.
+struct Instance {
+  Problem problem;
+  /// The node of each op (of its first result) and of each value.
+  std::vector<int64_t> opNodes;
+  std::vector<int64_t> valueNodes;
+};
+
+/// Reads an instance. Every error says which node or field is wrong.
+llvm::Expected<Instance> parseInstance(llvm::StringRef text);
+
+/// Writes a problem; values and ops get consecutive node ids.
+llvm::json::Value toJson(const Problem &problem);
+
+/// {"sequence": [...]} : a run is its op's node id; an offload or reload is
+/// {"offload": id} or {"reload": id} with the value's node id.
+llvm::json::Value toJson(const Instance &instance, const Plan &plan);
+llvm::Expected<Plan> parsePlan(const Instance &instance, llvm::StringRef text);
+
+} // namespace remat::planning
+
+#endif // REMAT_PLANNING_SERIALIZATION_H

@@ -1,0 +1,113 @@
+//===- Entry.cpp - one function with static shapes ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What is refused here would otherwise surface in a pass that cannot say what
+// is wrong with the input.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Utils.h"
+
+#include "mlir/Dialect/MLProgram/IR/MLProgram.h"
+
+namespace remat {
+#define GEN_PASS_DEF_IMPORTENTRYPASS
+#include "remat/Conversion/Import/Passes.h.inc"
+} // namespace remat
+
+using namespace mlir;
+using namespace remat;
+
+static LogicalResult checkType(Location loc, Type type) {
+  if (isa<BaseMemRefType, UnrankedTensorType>(type))
+    return emitError(loc, "expected tensors of static shape, got ") << type;
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (tensor && !tensor.hasStaticShape())
+    return emitError(loc, "dynamic shape is not supported: ") << type;
+  return success();
+}
+
+static LogicalResult checkFunction(func::FuncOp function) {
+  if (function.isExternal())
+    return function.emitOpError("'")
+           << function.getName() << "' has no body to compile";
+  if (!function.getBody().hasOneBlock())
+    return function.emitOpError("'")
+           << function.getName() << "' has "
+           << function.getBody().getBlocks().size()
+           << " blocks, expected 1: control flow is not supported";
+  for (BlockArgument argument : function.getArguments()) {
+    if (!isa<TensorType>(argument.getType()))
+      return emitError(argument.getLoc(), "argument ")
+             << argument.getArgNumber() << " of '" << function.getName()
+             << "' has type " << argument.getType() << ", expected a tensor";
+    if (failed(checkType(argument.getLoc(), argument.getType())))
+      return failure();
+  }
+  WalkResult result = function.walk([](Operation *op) {
+    if (auto call = dyn_cast<CallOpInterface>(op)) {
+      op->emitOpError("could not be inlined");
+      return WalkResult::interrupt();
+    }
+    for (Type type : op->getResultTypes())
+      if (failed(checkType(op->getLoc(), type)))
+        return WalkResult::interrupt();
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
+/// Erases the globals that nothing reads, and what writes them.
+static LogicalResult checkGlobals(ModuleOp module) {
+  for (auto global :
+       llvm::make_early_inc_range(module.getOps<ml_program::GlobalOp>())) {
+    SmallVector<Operation *> stores;
+    bool isRead = false;
+    module.walk([&](Operation *op) {
+      if (auto load = dyn_cast<ml_program::GlobalLoadOp>(op)) {
+        if (load.getGlobal().getLeafReference() == global.getSymName())
+          isRead |= !op->use_empty();
+      } else if (auto store = dyn_cast<ml_program::GlobalStoreOp>(op)) {
+        if (store.getGlobal().getLeafReference() == global.getSymName())
+          stores.push_back(op);
+      }
+    });
+    if (isRead && global.getIsMutable())
+      return global.emitOpError("'")
+             << global.getSymName()
+             << "': random state in a mutable global is not supported";
+    if (isRead)
+      continue;
+    for (Operation *store : stores)
+      store->erase();
+    global.erase();
+  }
+  return success();
+}
+
+namespace {
+struct ImportEntry : public remat::impl::ImportEntryPassBase<ImportEntry> {
+  using ImportEntryPassBase::ImportEntryPassBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto entry = module.lookupSymbol<func::FuncOp>(function);
+    // A module's only function needs no name.
+    auto functions = module.getOps<func::FuncOp>();
+    if (!entry && llvm::hasSingleElement(functions))
+      entry = *functions.begin();
+    if (!entry) {
+      module.emitError("has no function '") << function << "' to compile";
+      return signalPassFailure();
+    }
+    for (auto other : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+      if (other != entry && SymbolTable::symbolKnownUseEmpty(other, entry))
+        other.erase();
+    if (failed(checkGlobals(module)) || failed(checkFunction(entry)))
+      signalPassFailure();
+  }
+};
+} // namespace

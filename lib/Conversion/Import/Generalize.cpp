@@ -1,0 +1,59 @@
+//===- Generalize.cpp - named operations to linalg.generic ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Fusion and differentiation know one elementwise operation: linalg.generic.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Utils.h"
+
+#include "mlir/Interfaces/TilingInterface.h"
+
+namespace remat {
+#define GEN_PASS_DEF_IMPORTGENERALIZEPASS
+#include "remat/Conversion/Import/Passes.h.inc"
+} // namespace remat
+
+using namespace mlir;
+using namespace remat;
+
+/// Whether later passes want `op` under its name.
+static bool staysNamed(linalg::LinalgOp op) {
+  return isa<linalg::GenericOp, linalg::ContractOp, linalg::FillOp>(
+             op.getOperation()) ||
+         op->getName().stripDialect().starts_with("pooling_");
+}
+
+namespace {
+struct ImportGeneralize
+    : public remat::impl::ImportGeneralizePassBase<ImportGeneralize> {
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    SmallVector<Operation *> ops;
+    getOperation().walk([&](Operation *op) {
+      if (isa<linalg::LinalgOp, linalg::AggregatedOpInterface>(op))
+        ops.push_back(op);
+    });
+    for (Operation *op : ops) {
+      rewriter.setInsertionPoint(op);
+      if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) {
+        if (!staysNamed(linalgOp))
+          (void)linalg::generalizeNamedOp(rewriter, linalgOp);
+        continue;
+      }
+      FailureOr<SmallVector<Value>> results =
+          cast<linalg::AggregatedOpInterface>(op).decomposeOperation(rewriter);
+      if (succeeded(results))
+        rewriter.replaceOp(op, *results);
+    }
+    SmallVector<linalg::GenericOp> generics;
+    getOperation().walk(
+        [&](linalg::GenericOp generic) { generics.push_back(generic); });
+    for (linalg::GenericOp generic : generics)
+      import::readInitsAsInputs(rewriter, generic);
+  }
+};
+} // namespace

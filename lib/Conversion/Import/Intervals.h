@@ -1,0 +1,35 @@
+//===- Intervals.h - which values an integer can have ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_CONVERSION_IMPORT_INTERVALS_H
+#define REMAT_CONVERSION_IMPORT_INTERVALS_H
+
+#include <cstdint>
+
+#include "mlir/IR/Value.h"
+
+namespace remat::import {
+
+/// The integers from `low` to `high`, both included.
+struct Interval {
+  int64_t low;
+  int64_t high;
+
+  /// All integers: what is known of a value of which nothing is known.
+  static Interval getAll() { return {INT64_MIN, INT64_MAX}; }
+
+  bool isWithin(Interval other) const {
+    return low >= other.low && high <= other.high;
+  }
+};
+
+/// An interval that holds all values that `value`, an index or a signed
+/// integer in the body of a structured operation, can have.
+Interval getInterval(mlir::Value value);
+
+} // namespace remat::import
+
+#endif // REMAT_CONVERSION_IMPORT_INTERVALS_H

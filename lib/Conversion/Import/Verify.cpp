@@ -1,0 +1,76 @@
+//===- Verify.cpp - the form that import ends with ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What comes after import may rely on seeing no other operations than these.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Utils.h"
+
+#include "mlir/Dialect/Complex/IR/Complex.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+
+namespace remat {
+#define GEN_PASS_DEF_IMPORTVERIFYPASS
+#include "remat/Conversion/Import/Passes.h.inc"
+} // namespace remat
+
+using namespace mlir;
+using namespace remat;
+
+/// Whether `op` may stand in the body of a structured operation.
+static bool isBodyOp(Operation *op) {
+  return isa<arith::ArithDialect, math::MathDialect, complex::ComplexDialect>(
+             op->getDialect()) ||
+         isa<linalg::IndexOp, linalg::YieldOp, tensor::ExtractOp,
+             tensor::YieldOp, CheckIndexOp, YieldOp, cf::AssertOp>(op);
+}
+
+/// Whether `op` may stand in a function or a checkpoint region.
+static bool isTensorOp(Operation *op) {
+  if (isa<RematDialect>(op->getDialect()))
+    return !isa<CheckIndexOp>(op);
+  if (op->hasTrait<OpTrait::ConstantLike>())
+    return true;
+  if (isa<linalg::GenericOp, linalg::ContractOp, linalg::FillOp,
+          func::ReturnOp>(op))
+    return true;
+  if (isa<linalg::LinalgOp>(op))
+    return op->getName().stripDialect().starts_with("pooling_");
+  return isa<tensor::EmptyOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp,
+             tensor::ExtractSliceOp, tensor::InsertSliceOp, tensor::PadOp,
+             tensor::ConcatOp>(op);
+}
+
+static bool hasBody(Operation *op) {
+  return isa<linalg::LinalgOp, tensor::PadOp, ScatterOp>(op);
+}
+
+namespace {
+struct ImportVerify : public remat::impl::ImportVerifyPassBase<ImportVerify> {
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (op == function)
+        return WalkResult::advance();
+      if (hasBody(op->getParentOp())) {
+        if (!isBodyOp(op)) {
+          op->emitOpError("is not supported in the body of '")
+              << op->getParentOp()->getName() << "'";
+          signalPassFailure();
+        }
+        return WalkResult::skip();
+      }
+      if (!isTensorOp(op)) {
+        op->emitOpError("is not supported");
+        signalPassFailure();
+        return WalkResult::skip();
+      }
+      return WalkResult::advance();
+    });
+  }
+};
+} // namespace

@@ -1,0 +1,430 @@
+//===- FormTasks.cpp - cut a joint function into tasks (L1 to L2) ---------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Every operation that computes a tensor becomes a task. What is cheaper to
+// make than to keep (constants, fills, scalars) is cloned into each kernel that
+// needs it, so that values of the graph are the buffers that matter.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/Transforms/Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace remat {
+#define GEN_PASS_DEF_REMATFORMTASKS
+#include "remat/Dialect/Remat/Transforms/Passes.h.inc"
+} // namespace remat
+
+using namespace mlir;
+using namespace remat;
+
+//===----------------------------------------------------------------------===//
+// What becomes what
+//===----------------------------------------------------------------------===//
+
+/// Whether each kernel makes its own `op` instead of reading it from a buffer.
+static bool isClonedIntoKernels(Operation *op) {
+  if (op->hasTrait<OpTrait::ConstantLike>() ||
+      isa<tensor::EmptyOp, linalg::FillOp>(op))
+    return true;
+  // A view of something that is cloned is cloned with it.
+  if (isViewOp(op)) {
+    Operation *source = getViewRoot(op->getOperand(0)).getDefiningOp();
+    return source && isClonedIntoKernels(source);
+  }
+  return llvm::none_of(op->getResultTypes(), llvm::IsaPred<TensorType>) &&
+         isMemoryEffectFree(op);
+}
+
+/// Whether the operation only passes its operand on.
+static bool isTransparent(Operation *op) {
+  return isa<TagOp, StopGradientOp>(op);
+}
+
+static Value skipTransparent(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isTransparent(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Makes the kernels of a module, one for each distinct body.
+class KernelPool {
+public:
+  KernelPool(ModuleOp module) : module(module), symbols(module) {}
+
+  /// The kernel that computes what `op` does. `operands` receives the tensors
+  /// that a task must pass to it.
+  func::FuncOp getOrCreate(Operation *op, SmallVectorImpl<Value> &operands);
+
+  /// The kernel that copies `value`, or makes it if it is not in a buffer.
+  func::FuncOp getOrCreateCopy(Value value, SmallVectorImpl<Value> &operands);
+
+  unsigned size() const { return numKernels; }
+
+private:
+  using BuildBody = function_ref<SmallVector<Value>(OpBuilder &, IRMapping &)>;
+
+  func::FuncOp getOrCreate(Location loc, StringRef name,
+                           ArrayRef<Operation *> prologue,
+                           ArrayRef<Value> operands, TypeRange results,
+                           BuildBody buildBody);
+
+  ModuleOp module;
+  SymbolTable symbols;
+  llvm::StringMap<func::FuncOp> kernelOfText;
+  unsigned numKernels = 0;
+};
+} // namespace
+
+/// Collects what a kernel around `root` has to clone, in order, and the tensors
+/// that it reads.
+static void collectInputs(Value root, SetVector<Operation *> &prologue,
+                          SetVector<Value> &operands) {
+  Value value = skipTransparent(root);
+  Operation *op = value.getDefiningOp();
+  if (!op || !isClonedIntoKernels(op)) {
+    operands.insert(value);
+    return;
+  }
+  if (prologue.contains(op))
+    return;
+  for (Value operand : op->getOperands())
+    collectInputs(operand, prologue, operands);
+  prologue.insert(op);
+}
+
+/// The values that `op` reads: its operands and what its regions capture.
+static SetVector<Value> getReadValues(Operation *op) {
+  SetVector<Value> values(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), values);
+  return values;
+}
+
+func::FuncOp KernelPool::getOrCreate(Operation *op,
+                                     SmallVectorImpl<Value> &operandList) {
+  SetVector<Operation *> prologue;
+  SetVector<Value> operands;
+  SetVector<Value> reads = getReadValues(op);
+  for (Value value : reads)
+    collectInputs(value, prologue, operands);
+  operandList = operands.takeVector();
+  return getOrCreate(
+      op->getLoc(), op->getName().stripDialect(), prologue.getArrayRef(),
+      operandList, op->getResultTypes(),
+      [&](OpBuilder &builder, IRMapping &mapping) -> SmallVector<Value> {
+        for (Value value : reads)
+          mapping.map(value, mapping.lookup(skipTransparent(value)));
+        return builder.clone(*op, mapping)->getResults();
+      });
+}
+
+func::FuncOp KernelPool::getOrCreateCopy(Value value,
+                                         SmallVectorImpl<Value> &operandList) {
+  SetVector<Operation *> prologue;
+  SetVector<Value> operands;
+  collectInputs(value, prologue, operands);
+  operandList = operands.takeVector();
+  return getOrCreate(
+      value.getLoc(), "copy", prologue.getArrayRef(), operandList,
+      value.getType(),
+      [&](OpBuilder &builder, IRMapping &mapping) -> SmallVector<Value> {
+        auto type = cast<RankedTensorType>(value.getType());
+        Value empty = tensor::EmptyOp::create(
+            builder, value.getLoc(), type.getShape(), type.getElementType());
+        return linalg::CopyOp::create(
+                   builder, value.getLoc(),
+                   ValueRange{mapping.lookup(skipTransparent(value))},
+                   ValueRange{empty})
+            ->getResults();
+      });
+}
+
+/// Removes the attributes that say where an operation stood, so that equal
+/// kernels look equal.
+static void stripProvenance(func::FuncOp kernel) {
+  kernel.walk([](Operation *op) {
+    for (StringRef name :
+         {RematDialect::policyAttrName, RematDialect::nameAttrName,
+          RematDialect::backwardAttrName})
+      op->removeDiscardableAttr(name);
+  });
+}
+
+func::FuncOp KernelPool::getOrCreate(Location loc, StringRef name,
+                                     ArrayRef<Operation *> prologue,
+                                     ArrayRef<Value> operands,
+                                     TypeRange results, BuildBody buildBody) {
+  OpBuilder builder(module.getContext());
+  auto type = builder.getFunctionType(ValueRange(operands).getTypes(), results);
+  auto kernel = func::FuncOp::create(builder, loc, "kernel", type);
+  kernel.setPrivate();
+  kernel->setAttr(RematDialect::kernelAttrName, builder.getUnitAttr());
+  Block *body = kernel.addEntryBlock();
+  builder.setInsertionPointToStart(body);
+  IRMapping mapping;
+  mapping.map(operands, body->getArguments());
+  for (Operation *op : prologue) {
+    for (Value value : op->getOperands())
+      mapping.map(value, mapping.lookup(skipTransparent(value)));
+    builder.clone(*op, mapping);
+  }
+  SmallVector<Value> returned = buildBody(builder, mapping);
+  func::ReturnOp::create(builder, loc, returned);
+  stripProvenance(kernel);
+
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  kernel.print(stream, OpPrintingFlags().printGenericOpForm().useLocalScope());
+  auto [entry, isNew] = kernelOfText.try_emplace(text, kernel);
+  if (!isNew) {
+    kernel->erase();
+    return entry->second;
+  }
+  kernel.setName(("kernel_" + Twine(numKernels++) + "_" + name).str());
+  symbols.insert(kernel, module.getBody()->end());
+  return kernel;
+}
+
+//===----------------------------------------------------------------------===//
+// Policies
+//===----------------------------------------------------------------------===//
+
+static bool isMust(Policy policy) {
+  return policy == Policy::MustSave || policy == Policy::MustRecompute ||
+         policy == Policy::MustCpuOffload;
+}
+
+/// Adds a policy to those known of a value. A MUST overrides a wish; of two
+/// wishes the first stays.
+static LogicalResult mergePolicy(Operation *op, PolicyAttr added,
+                                 PolicyAttr &policy) {
+  if (!added || added == policy)
+    return success();
+  if (!policy || (isMust(added.getValue()) && !isMust(policy.getValue()))) {
+    policy = added;
+    return success();
+  }
+  if (isMust(added.getValue()) && isMust(policy.getValue()))
+    return op->emitOpError("value has policy '")
+           << stringifyPolicy(policy.getValue())
+           << "', which conflicts with policy '"
+           << stringifyPolicy(added.getValue()) << "'";
+  return success();
+}
+
+/// Finds the policy of one result: of its operation and of the tags on it.
+static LogicalResult collectPolicy(OpResult result, PolicyAttr &policy) {
+  SmallVector<Value> values = {result};
+  policy = result.getOwner()->getAttrOfType<PolicyAttr>(
+      RematDialect::policyAttrName);
+  while (!values.empty()) {
+    Value value = values.pop_back_val();
+    for (Operation *user : value.getUsers()) {
+      if (auto tag = dyn_cast<TagOp>(user))
+        if (failed(mergePolicy(tag, tag.getPolicyAttr(), policy)))
+          return failure();
+      if (isTransparent(user) || isViewOp(user))
+        values.push_back(user->getResult(0));
+    }
+  }
+  return success();
+}
+
+/// The attribute `policies` of a task made from `op`; null if it has none.
+static FailureOr<ArrayAttr> collectPolicies(Operation *op) {
+  SmallVector<Attribute> policies;
+  bool any = false;
+  for (OpResult result : op->getResults()) {
+    PolicyAttr policy;
+    if (failed(collectPolicy(result, policy)))
+      return failure();
+    any |= static_cast<bool>(policy);
+    policies.push_back(policy ? Attribute(policy)
+                              : UnitAttr::get(op->getContext()));
+  }
+  return any ? ArrayAttr::get(op->getContext(), policies) : ArrayAttr();
+}
+
+//===----------------------------------------------------------------------===//
+// The graph
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Builds the graph of one function.
+class GraphBuilder {
+public:
+  GraphBuilder(func::FuncOp func, KernelPool &kernels)
+      : func(func), kernels(kernels), builder(func.getContext()) {}
+
+  FailureOr<GraphOp> build();
+  unsigned getNumTasks() const { return numTasks; }
+
+private:
+  LogicalResult convert(Operation *op);
+  TaskOp createTask(Location loc, func::FuncOp kernel, ArrayRef<Value> operands,
+                    ArrayRef<StringRef> ops, bool backward);
+  void createReturn(func::ReturnOp op);
+
+  func::FuncOp func;
+  KernelPool &kernels;
+  OpBuilder builder;
+  GraphOp graph;
+  /// Values of the function to values of the graph.
+  IRMapping mapping;
+  unsigned numTasks = 0;
+};
+} // namespace
+
+/// Refuses what a graph cannot hold, before anything is built.
+static LogicalResult checkFunction(func::FuncOp func) {
+  if (!llvm::hasSingleElement(func.getBody()))
+    return func.emitOpError("must have one block to be cut into tasks");
+  auto checkType = [](Operation *op, Type type) -> LogicalResult {
+    auto tensor = dyn_cast<TensorType>(type);
+    if (!tensor || (isa<RankedTensorType>(tensor) && tensor.hasStaticShape()))
+      return success();
+    return op->emitOpError("has dynamic shape ")
+           << type << ", expected a static one";
+  };
+  for (Type type : llvm::concat<const Type>(func.getArgumentTypes(),
+                                            func.getResultTypes())) {
+    if (!isa<TensorType>(type))
+      return func.emitOpError("has an argument or result of type ")
+             << type << ", expected tensors";
+    if (failed(checkType(func, type)))
+      return failure();
+  }
+  for (Operation &op : func.getBody().front()) {
+    for (Type type : op.getResultTypes())
+      if (failed(checkType(&op, type)))
+        return failure();
+    if (isa<CheckpointOp>(op))
+      return op.emitOpError(
+          "must be lowered by 'remat-lower-checkpoints' before tasks are "
+          "formed");
+    if (op.getNumRegions() == 0 && isa<CallOpInterface>(op))
+      return op.emitOpError("is a call, expected it to be inlined");
+  }
+  return success();
+}
+
+FailureOr<GraphOp> GraphBuilder::build() {
+  if (failed(checkFunction(func)))
+    return failure();
+  builder.setInsertionPoint(func);
+  graph = GraphOp::create(builder, func.getLoc(), func.getName(),
+                          func.getFunctionType());
+  graph.setArgAttrsAttr(func.getArgAttrsAttr());
+  graph.setResAttrsAttr(func.getResAttrsAttr());
+  Block &body = graph.getBody().front();
+  mapping.map(func.getArguments(), body.getArguments());
+  builder.setInsertionPointToStart(&body);
+  for (Operation &op : func.getBody().front().without_terminator()) {
+    if (failed(convert(&op))) {
+      graph.erase();
+      return failure();
+    }
+  }
+  createReturn(cast<func::ReturnOp>(func.getBody().front().getTerminator()));
+  return graph;
+}
+
+LogicalResult GraphBuilder::convert(Operation *op) {
+  if (isClonedIntoKernels(op) || isTransparent(op)) {
+    if (isTransparent(op))
+      if (Value source = mapping.lookupOrNull(op->getOperand(0)))
+        mapping.map(op->getResult(0), source);
+    return success();
+  }
+  if (isViewOp(op)) {
+    builder.clone(*op, mapping)->removeAttr(RematDialect::backwardAttrName);
+    return success();
+  }
+  if (!isMemoryEffectFree(op) || op->getNumResults() == 0 ||
+      !llvm::all_of(op->getResultTypes(), llvm::IsaPred<TensorType>))
+    return op->emitOpError("cannot be a task: it has effects or results that "
+                           "are not tensors");
+  FailureOr<ArrayAttr> policies = collectPolicies(op);
+  if (failed(policies))
+    return failure();
+  SmallVector<Value> operands;
+  func::FuncOp kernel = kernels.getOrCreate(op, operands);
+  TaskOp task =
+      createTask(op->getLoc(), kernel, operands, op->getName().getStringRef(),
+                 op->hasAttr(RematDialect::backwardAttrName));
+  if (*policies)
+    task.setPoliciesAttr(*policies);
+  mapping.map(op->getResults(), task->getResults());
+  return success();
+}
+
+TaskOp GraphBuilder::createTask(Location loc, func::FuncOp kernel,
+                                ArrayRef<Value> operands,
+                                ArrayRef<StringRef> ops, bool backward) {
+  SmallVector<Value> mapped = llvm::map_to_vector(
+      operands, [&](Value value) { return mapping.lookup(value); });
+  return TaskOp::create(builder, loc, kernel.getFunctionType().getResults(),
+                        kernel.getName(), mapped, /*id=*/numTasks++,
+                        /*copy=*/0, backward, /*pinned=*/false,
+                        /*policies=*/{}, builder.getStrArrayAttr(ops),
+                        /*cost=*/0, /*workspace=*/0, /*placement=*/{},
+                        /*workspace_offset=*/{});
+}
+
+void GraphBuilder::createReturn(func::ReturnOp op) {
+  SmallVector<Value> results;
+  DenseSet<Value> roots;
+  bool anyBackward = llvm::any_of(
+      graph.getOps<TaskOp>(), [](TaskOp task) { return task.getBackward(); });
+  for (Value value : op.getOperands()) {
+    Value result = mapping.lookupOrNull(value);
+    Value root = result ? getViewRoot(result) : Value();
+    if (!root || isa<BlockArgument>(root) || !roots.insert(root).second) {
+      SmallVector<Value> operands;
+      func::FuncOp kernel = kernels.getOrCreateCopy(value, operands);
+      result = createTask(op.getLoc(), kernel, operands, {"linalg.copy"},
+                          anyBackward)
+                   ->getResult(0);
+    }
+    results.push_back(result);
+  }
+  ReturnOp::create(builder, op.getLoc(), results);
+}
+
+namespace {
+struct FormTasks : remat::impl::RematFormTasksBase<FormTasks> {
+  using RematFormTasksBase::RematFormTasksBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto func = module.lookupSymbol<func::FuncOp>(function);
+    if (!func || func.isExternal()) {
+      module.emitError("no function '") << function << "' to form tasks of";
+      return signalPassFailure();
+    }
+    KernelPool kernels(module);
+    GraphBuilder graphBuilder(func, kernels);
+    FailureOr<GraphOp> graph = graphBuilder.build();
+    if (failed(graph))
+      return signalPassFailure();
+    func.erase();
+    numTasks += graphBuilder.getNumTasks();
+    numKernels += kernels.size();
+  }
+};
+} // namespace

@@ -1,0 +1,216 @@
+//===- GraphPlanning.cpp - graphs as planning problems --------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GraphPlanning.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace remat;
+
+//===----------------------------------------------------------------------===//
+// Graph to problem
+//===----------------------------------------------------------------------===//
+
+static planning::Policy convertPolicy(std::optional<Policy> policy) {
+  if (!policy)
+    return planning::Policy::None;
+  switch (*policy) {
+  case Policy::MustSave:
+    return planning::Policy::MustSave;
+  case Policy::PreferSave:
+    return planning::Policy::PreferSave;
+  case Policy::MustRecompute:
+    return planning::Policy::MustRecompute;
+  case Policy::PreferRecompute:
+    return planning::Policy::PreferRecompute;
+  case Policy::MustCpuOffload:
+    return planning::Policy::MustCpuOffload;
+  case Policy::PreferCpuOffload:
+    return planning::Policy::PreferCpuOffload;
+  }
+  llvm_unreachable("unknown policy");
+}
+
+/// A name for messages: the operation and where it stands.
+static std::string describe(Operation *op) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  auto task = dyn_cast<TaskOp>(op);
+  if (task && task.getOps() && !task.getOps()->empty())
+    stream << cast<StringAttr>((*task.getOps())[0]).getValue();
+  else
+    stream << op->getName();
+  if (task)
+    stream << " (task " << task.getId() << ")";
+  return text;
+}
+
+GraphProblem::GraphProblem(GraphOp graph) {
+  DenseMap<Value, planning::ValueId> idOf;
+  problem.name = graph.getName().str();
+  auto addValue = [&](Value value, planning::ValueId id) {
+    idOf[value] = id;
+    values.push_back(value);
+    assert(values.size() == id + 1 && "values are numbered in order");
+  };
+  for (BlockArgument argument : graph.getArguments())
+    addValue(argument,
+             problem.addArgument(
+                 ("argument " + Twine(argument.getArgNumber())).str()));
+  for (auto task : graph.getOps<TaskOp>()) {
+    SmallVector<planning::ValueId> operands;
+    for (Value operand : task->getOperands())
+      operands.push_back(idOf.lookup(getViewRoot(operand)));
+    std::string name = describe(task);
+    planning::OpId id =
+        problem.addOp(name, task.getCost(), operands, task.getBackward());
+    planning::Op &op = problem.ops[id];
+    op.workspace = llvm::alignTo(static_cast<int64_t>(task.getWorkspace()),
+                                 bufferAlignment);
+    op.recomputable = !task.getPinned();
+    tasks.push_back(task);
+    for (OpResult result : task->getResults()) {
+      int64_t bytes = getBufferBytes(cast<RankedTensorType>(result.getType()));
+      planning::ValueId value = problem.addResult(id, name, bytes);
+      // What is asked of a value concerns the time until the backward pass.
+      if (!task.getBackward())
+        problem.values[value].policy =
+            convertPolicy(task.getResultPolicy(result.getResultNumber()));
+      addValue(result, value);
+    }
+  }
+  for (Value returned :
+       graph.getBody().front().getTerminator()->getOperands()) {
+    planning::Value &value = problem.values[idOf.lookup(getViewRoot(returned))];
+    value.bytes = 0;
+    value.isOutput = true;
+    value.offloadable = false;
+    // A second run would write the caller's buffer again.
+    problem.ops[value.producer].recomputable = false;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Plan to graph
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Emits the actions of a plan, keeping for every buffer its latest copy.
+class PlanApplier {
+public:
+  PlanApplier(GraphOp graph, const GraphProblem &graphProblem)
+      : graph(graph), graphProblem(graphProblem), builder(graph.getContext()) {}
+
+  void apply(const planning::Plan &plan);
+
+private:
+  /// The latest copy of a value of the original graph; views are made anew on
+  /// the latest copy of what they view.
+  Value getCurrent(Value original);
+  void setCurrent(Value original, Value copy);
+  void runTask(TaskOp original, unsigned copy);
+
+  GraphOp graph;
+  const GraphProblem &graphProblem;
+  OpBuilder builder;
+  DenseMap<Value, Value> current;
+  /// Views of the original graph, by the value they view.
+  DenseMap<Value, SmallVector<Value>> viewsOf;
+  DenseMap<Value, Value> onHost;
+};
+} // namespace
+
+void PlanApplier::setCurrent(Value original, Value copy) {
+  current[original] = copy;
+  for (Value view : viewsOf.lookup(original))
+    setCurrent(view, {});
+}
+
+Value PlanApplier::getCurrent(Value original) {
+  Value &copy = current[original];
+  if (copy)
+    return copy;
+  Operation *view = original.getDefiningOp();
+  Value source = getCurrent(view->getOperand(0));
+  IRMapping mapping;
+  mapping.map(view->getOperand(0), source);
+  Value made = builder.clone(*view, mapping)->getResult(0);
+  current[original] = made;
+  return made;
+}
+
+void PlanApplier::runTask(TaskOp original, unsigned copy) {
+  SmallVector<Value> operands = llvm::map_to_vector(
+      original->getOperands(), [&](Value value) { return getCurrent(value); });
+  auto task = cast<TaskOp>(builder.clone(*original));
+  task->setOperands(operands);
+  task.setCopy(copy);
+  for (auto [from, to] : llvm::zip(original->getResults(), task->getResults()))
+    setCurrent(from, to);
+}
+
+void PlanApplier::apply(const planning::Plan &plan) {
+  Block &oldBody = graph.getBody().front();
+  Operation *terminator = oldBody.getTerminator();
+  for (Operation &op : oldBody)
+    if (isViewOp(&op))
+      viewsOf[op.getOperand(0)].push_back(op.getResult(0));
+  for (BlockArgument argument : graph.getArguments())
+    current[argument] = argument;
+
+  // The new schedule is built behind the old operations, which then go.
+  Operation *lastOld = terminator->getPrevNode();
+  builder.setInsertionPoint(terminator);
+  std::vector<unsigned> copies =
+      planning::copyNumbers(graphProblem.problem, plan);
+  for (auto [action, copy] : llvm::zip(plan.actions, copies)) {
+    switch (action.kind) {
+    case planning::ActionKind::Run:
+      runTask(graphProblem.tasks[action.id], copy);
+      break;
+    case planning::ActionKind::Offload: {
+      Value value = graphProblem.values[action.id];
+      onHost[value] = OffloadOp::create(builder, value.getLoc(),
+                                        getCurrent(value), SlotAttr());
+      break;
+    }
+    case planning::ActionKind::Reload: {
+      Value value = graphProblem.values[action.id];
+      setCurrent(value,
+                 ReloadOp::create(builder, value.getLoc(), value.getType(),
+                                  onHost.at(value), SlotAttr()));
+      break;
+    }
+    }
+  }
+  for (OpOperand &operand : terminator->getOpOperands())
+    operand.set(getCurrent(operand.get()));
+  while (lastOld) {
+    Operation *previous = lastOld->getPrevNode();
+    lastOld->erase();
+    lastOld = previous;
+  }
+}
+
+void remat::applyPlan(GraphOp graph, const GraphProblem &graphProblem,
+                      const planning::Plan &plan) {
+  PlanApplier(graph, graphProblem).apply(plan);
+}
+
+//===----------------------------------------------------------------------===//
+// Live ranges
+//===----------------------------------------------------------------------===//
+
+SpaceRanges::SpaceRanges(const GraphLiveness &liveness, MemorySpace space) {
+  for (const LiveBuffer &buffer : liveness.buffers) {
+    if (buffer.space != space)
+      continue;
+    buffers.push_back(&buffer);
+    ranges.push_back({buffer.bytes, buffer.begin, buffer.end});
+  }
+}

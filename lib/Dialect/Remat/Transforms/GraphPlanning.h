@@ -1,0 +1,47 @@
+//===- GraphPlanning.h - graphs as planning problems ------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The two bridges between IR and the planning library: a graph becomes a
+// problem, and a plan becomes a graph.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_DIALECT_REMAT_TRANSFORMS_GRAPHPLANNING_H
+#define REMAT_LIB_DIALECT_REMAT_TRANSFORMS_GRAPHPLANNING_H
+
+#include "remat/Dialect/Remat/IR/GraphLiveness.h"
+#include "remat/Planning/Packing.h"
+#include "remat/Planning/Plan.h"
+
+namespace remat {
+
+/// A graph as a problem. Op i is the i-th task of the graph; values are the
+/// arguments and the results of tasks, views are resolved to what they view.
+struct GraphProblem {
+  explicit GraphProblem(GraphOp graph);
+
+  planning::Problem problem;
+  llvm::SmallVector<TaskOp> tasks;
+  /// The value of the graph for every value of the problem.
+  llvm::SmallVector<mlir::Value> values;
+};
+
+/// Rewrites the body of the graph into the schedule that `plan` describes.
+/// The plan must have been verified against the problem of this graph.
+void applyPlan(GraphOp graph, const GraphProblem &graphProblem,
+               const planning::Plan &plan);
+
+/// The live ranges of the buffers in one space, and where they came from.
+struct SpaceRanges {
+  SpaceRanges(const GraphLiveness &liveness, MemorySpace space);
+
+  llvm::SmallVector<const LiveBuffer *> buffers;
+  llvm::SmallVector<planning::LiveRange> ranges;
+};
+
+} // namespace remat
+
+#endif // REMAT_LIB_DIALECT_REMAT_TRANSFORMS_GRAPHPLANNING_H

@@ -1,0 +1,93 @@
+//===- Place.cpp - addresses for values (L3 to L4) ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GraphPlanning.h"
+
+#include "remat/Dialect/Remat/Transforms/Passes.h"
+
+namespace remat {
+#define GEN_PASS_DEF_REMATPLACE
+#include "remat/Dialect/Remat/Transforms/Passes.h.inc"
+} // namespace remat
+
+using namespace mlir;
+using namespace remat;
+
+/// Slots of the values of a graph, and the workspace offsets of its tasks.
+struct Slots {
+  DenseMap<Value, SlotAttr> ofValue;
+  DenseMap<Operation *, int64_t> ofWorkspace;
+};
+
+/// Packs one space and records the slots. Returns the size of its arena.
+static int64_t packSpace(MLIRContext *context, const GraphLiveness &liveness,
+                         MemorySpace space, Slots &slots) {
+  SpaceRanges ranges(liveness, space);
+  planning::Packing packing = planning::packLiveRanges(ranges.ranges);
+  for (auto [buffer, offset] : llvm::zip(ranges.buffers, packing.offsets)) {
+    if (buffer->value)
+      slots.ofValue[buffer->value] =
+          SlotAttr::get(context, space, offset, buffer->bytes);
+    else
+      slots.ofWorkspace[buffer->owner] = offset;
+  }
+  return packing.totalBytes;
+}
+
+static void annotate(GraphOp graph, const Slots &slots) {
+  for (Operation &op : graph.getBody().front()) {
+    if (auto offload = dyn_cast<OffloadOp>(&op))
+      offload.setPlacementAttr(slots.ofValue.at(offload.getResult()));
+    if (auto reload = dyn_cast<ReloadOp>(&op))
+      reload.setPlacementAttr(slots.ofValue.at(reload.getResult()));
+    auto task = dyn_cast<TaskOp>(&op);
+    if (!task)
+      continue;
+    SmallVector<Attribute> placement =
+        llvm::map_to_vector(task->getResults(), [&](Value result) -> Attribute {
+          return slots.ofValue.at(result);
+        });
+    task.setPlacementAttr(ArrayAttr::get(task.getContext(), placement));
+    if (auto it = slots.ofWorkspace.find(task); it != slots.ofWorkspace.end())
+      task.setWorkspaceOffset(it->second);
+  }
+}
+
+/// Returns the size of the arena.
+static FailureOr<int64_t> placeGraph(GraphOp graph) {
+  if (!graph.isPlanned())
+    return graph.emitOpError("must be planned before it is placed");
+  GraphLiveness liveness(graph);
+  MLIRContext *context = graph.getContext();
+  Slots slots;
+  int64_t arena = packSpace(context, liveness, MemorySpace::Arena, slots);
+  int64_t host = packSpace(context, liveness, MemorySpace::Host, slots);
+  for (const LiveBuffer &buffer : liveness.buffers)
+    if (buffer.space == MemorySpace::Result)
+      slots.ofValue[buffer.value] = SlotAttr::get(context, MemorySpace::Result,
+                                                  buffer.result, buffer.bytes);
+  if (graph.getBudget() && arena > static_cast<int64_t>(*graph.getBudget()))
+    return graph.emitOpError("needs an arena of ")
+           << arena << " bytes, budget is "
+           << static_cast<int64_t>(*graph.getBudget());
+  annotate(graph, slots);
+  graph.setArenaBytes(arena);
+  graph.setHostArenaBytes(host);
+  return arena;
+}
+
+namespace {
+struct Place : remat::impl::RematPlaceBase<Place> {
+  void runOnOperation() override {
+    for (auto graph : getOperation().getOps<GraphOp>()) {
+      FailureOr<int64_t> arena = placeGraph(graph);
+      if (failed(arena))
+        return signalPassFailure();
+      arenaBytes += *arena;
+    }
+  }
+};
+} // namespace

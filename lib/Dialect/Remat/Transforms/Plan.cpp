@@ -1,0 +1,99 @@
+//===- Plan.cpp - decide under a budget (L2 to L3) ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Dialect/Remat/Transforms/Passes.h"
+#include "remat/Dialect/Remat/Transforms/PlanGraph.h"
+
+namespace remat {
+#define GEN_PASS_DEF_REMATPLAN
+#include "remat/Dialect/Remat/Transforms/Passes.h.inc"
+} // namespace remat
+
+using namespace mlir;
+using namespace remat;
+
+/// Reports an error of the planning library at the graph.
+static void emit(GraphOp graph, llvm::Error error) {
+  llvm::handleAllErrors(
+      std::move(error),
+      [&](const planning::InfeasibleBudgetError &infeasible) {
+        InFlightDiagnostic diag = graph.emitOpError("budget ")
+                                  << infeasible.getBudget()
+                                  << " bytes is infeasible, the smallest "
+                                     "feasible is "
+                                  << infeasible.getSmallestFeasible();
+        SmallVector<StringRef> lines;
+        StringRef(infeasible.getEvidence()).split(lines, '\n', -1, false);
+        for (StringRef line : lines)
+          diag.attachNote() << line;
+      },
+      [&](const llvm::ErrorInfoBase &other) {
+        graph.emitOpError() << other.message();
+      });
+}
+
+namespace {
+struct PlanPass : remat::impl::RematPlanBase<PlanPass> {
+  using RematPlanBase::RematPlanBase;
+
+  void runOnOperation() override {
+    FailureOr<PlanOptions> options = parseOptions();
+    if (failed(options))
+      return signalPassFailure();
+    for (auto graph : llvm::to_vector(getOperation().getOps<GraphOp>())) {
+      if (graph.isPlanned()) {
+        graph.emitOpError("is already planned");
+        return signalPassFailure();
+      }
+      if (llvm::Error error = planGraph(graph, *options)) {
+        emit(graph, std::move(error));
+        return signalPassFailure();
+      }
+      recordStatistics(graph);
+    }
+  }
+
+private:
+  /// Parses the options that are text.
+  FailureOr<PlanOptions> parseOptions() {
+    PlanOptions options;
+    auto parse = [&](StringRef text, planning::BudgetRequest &request) {
+      llvm::Expected<planning::BudgetRequest> parsed =
+          planning::parseBudget(text);
+      if (!parsed)
+        return LogicalResult(
+            getOperation().emitError(llvm::toString(parsed.takeError())));
+      request = *parsed;
+      return success();
+    };
+    planning::BudgetRequest host;
+    if (failed(parse(budget, options.budget)) ||
+        failed(parse(hostBudget, host)))
+      return failure();
+    if (host.kind == planning::BudgetRequest::Kind::Bytes)
+      options.hostBudget = host.bytes;
+    else if (host.kind != planning::BudgetRequest::Kind::Unlimited)
+      return getOperation().emitError("host budget '")
+             << hostBudget << "' must be given in bytes";
+    if (linkBandwidth < 0)
+      return getOperation().emitError(
+                 "link bandwidth must not be negative, got ")
+             << linkBandwidth;
+    options.linkBandwidth = linkBandwidth;
+    options.planner = planner;
+    options.solver.timeLimitSeconds = timeLimit;
+    return options;
+  }
+
+  void recordStatistics(GraphOp graph) {
+    plannedPeak += *graph.getPlannedPeak();
+    for (auto task : graph.getOps<TaskOp>())
+      numRecomputed += task.isClone();
+    auto offloads = graph.getOps<OffloadOp>();
+    numOffloaded += std::distance(offloads.begin(), offloads.end());
+  }
+};
+} // namespace

@@ -1,0 +1,107 @@
+//===- Pipelines.cpp - named pipelines, one for each level ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Pipelines/Pipelines.h"
+
+#include "remat/AutoDiff/AutoDiff.h"
+#include "remat/AutoDiff/Passes.h"
+#include "remat/Conversion/CPU/LowerToLLVM.h"
+#include "remat/Conversion/CPU/Passes.h"
+#include "remat/Conversion/Import/Passes.h"
+#include "remat/Cost/Passes.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/Transforms/Passes.h"
+
+#include "mlir/InitAllDialects.h"
+#include "mlir/InitAllExtensions.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace remat;
+
+/// Canonical form, so that what follows sees equal things as equal.
+static void addCleanup(OpPassManager &pm) {
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void remat::buildJointPipeline(OpPassManager &pm,
+                               const JointPipelineOptions &options) {
+  pm.addPass(createRematLowerCheckpoints());
+  if (options.differentiate) {
+    RematDifferentiatePassOptions differentiate;
+    differentiate.function = options.function;
+    differentiate.wrt.assign(options.wrt.begin(), options.wrt.end());
+    differentiate.result = options.result;
+    differentiate.cotangents = options.cotangents;
+    pm.addPass(createRematDifferentiatePass(differentiate));
+  }
+  addCleanup(pm);
+  pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());
+  addCleanup(pm);
+}
+
+void remat::buildTasksPipeline(OpPassManager &pm,
+                               const TasksPipelineOptions &options) {
+  RematFormTasksOptions formTasks;
+  formTasks.function = options.function;
+  pm.addPass(createRematFormTasks(formTasks));
+  RematAnnotateCostsOptions costs;
+  costs.threads = options.threads;
+  pm.addPass(createRematAnnotateCosts(costs));
+}
+
+void remat::buildPlanPipeline(OpPassManager &pm,
+                              const PlanPipelineOptions &options) {
+  RematPlanOptions plan;
+  plan.budget = options.budget;
+  plan.planner = options.planner;
+  pm.addPass(createRematPlan(plan));
+  pm.addPass(createRematPlace());
+}
+
+void remat::buildRematPipeline(OpPassManager &pm,
+                               const FullPipelineOptions &options) {
+  ImportPipelineOptions import;
+  import.function = options.function;
+  buildImportPipeline(pm, import);
+  buildJointPipeline(pm, options);
+  TasksPipelineOptions tasks;
+  tasks.function = options.function;
+  tasks.threads = options.threads;
+  buildTasksPipeline(pm, tasks);
+  PlanPipelineOptions plan;
+  plan.budget = options.budget;
+  plan.planner = options.planner;
+  buildPlanPipeline(pm, plan);
+}
+
+void remat::registerRematDialects(DialectRegistry &registry) {
+  registerAllDialects(registry);
+  registerAllExtensions(registry);
+  registry.insert<RematDialect>();
+  registerAutoDiffModels(registry);
+  cpu::registerLoweringInterfaces(registry);
+}
+
+void remat::registerRematPasses() {
+  registerRematImportPasses();
+  registerRematAutoDiffPasses();
+  registerRematTransformsPasses();
+  registerRematCostPasses();
+  registerRematCPUPasses();
+  PassPipelineRegistration<JointPipelineOptions>(
+      "remat-joint-pipeline", "Differentiate and fuse (L0 to L1)",
+      buildJointPipeline);
+  PassPipelineRegistration<TasksPipelineOptions>(
+      "remat-tasks-pipeline", "Form tasks and estimate their costs (L1 to L2)",
+      buildTasksPipeline);
+  PassPipelineRegistration<PlanPipelineOptions>(
+      "remat-plan-pipeline", "Plan and place (L2 to L4)", buildPlanPipeline);
+  PassPipelineRegistration<FullPipelineOptions>(
+      "remat-pipeline", "From an exported model to a placed graph (L0 to L4)",
+      buildRematPipeline);
+}

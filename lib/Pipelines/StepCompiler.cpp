@@ -1,0 +1,85 @@
+//===- StepCompiler.cpp - from a model to a runnable step -----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Pipelines/StepCompiler.h"
+
+#include "remat/Conversion/Import/Passes.h"
+#include "remat/Dialect/Remat/IR/GraphLiveness.h"
+#include "remat/Dialect/Remat/Transforms/Passes.h"
+#include "remat/Pipelines/Pipelines.h"
+
+#include <set>
+
+using namespace mlir;
+using namespace remat;
+
+LogicalResult remat::compileToTasks(ModuleOp module,
+                                    const StepOptions &options) {
+  PassManager pm(module.getContext());
+  ImportPipelineOptions import;
+  import.function = options.function;
+  buildImportPipeline(pm, import);
+
+  JointPipelineOptions joint;
+  joint.function = options.function;
+  joint.differentiate = options.differentiate;
+  joint.wrt = options.wrt;
+  joint.result = options.result;
+  joint.cotangents = options.cotangents;
+  buildJointPipeline(pm, joint);
+
+  TasksPipelineOptions tasks;
+  tasks.function = options.function;
+  tasks.threads = options.threads;
+  buildTasksPipeline(pm, tasks);
+  return pm.run(module);
+}
+
+GraphOp remat::getOnlyGraph(ModuleOp module) {
+  auto graphs = module.getOps<GraphOp>();
+  if (!llvm::hasSingleElement(graphs)) {
+    module.emitError("expected one 'remat.graph', found ")
+        << std::distance(graphs.begin(), graphs.end());
+    return {};
+  }
+  return *graphs.begin();
+}
+
+static StepSummary summarize(GraphOp graph) {
+  StepSummary summary;
+  summary.saveAllPeak = *graph.getSaveAllPeak();
+  summary.plannedPeak = *graph.getPlannedPeak();
+  summary.simulatedPeak =
+      GraphLiveness(graph).peak(MemorySpace::Arena).bytes;
+  summary.arenaBytes = *graph.getArenaBytes();
+  summary.hostArenaBytes = *graph.getHostArenaBytes();
+  summary.budget = graph.getBudget().value_or(summary.arenaBytes);
+  std::set<StringRef> kernels;
+  for (auto task : graph.getOps<TaskOp>()) {
+    ++summary.tasks;
+    summary.recomputedTasks += task.isClone();
+    kernels.insert(task.getKernel());
+  }
+  summary.distinctTasks = kernels.size();
+  for (auto offload : graph.getOps<OffloadOp>())
+    summary.offloadedBytes +=
+        getBufferBytes(cast<RankedTensorType>(offload.getSource().getType()));
+  return summary;
+}
+
+llvm::Expected<StepSummary> remat::planModule(ModuleOp module,
+                                              const PlanOptions &options) {
+  GraphOp graph = getOnlyGraph(module);
+  if (!graph)
+    return llvm::createStringError("the module holds no step");
+  if (llvm::Error error = planGraph(graph, options))
+    return std::move(error);
+  PassManager pm(module.getContext());
+  pm.addPass(createRematPlace());
+  if (failed(pm.run(module)))
+    return llvm::createStringError("the step could not be placed");
+  return summarize(getOnlyGraph(module));
+}

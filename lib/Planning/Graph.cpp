@@ -1,0 +1,84 @@
+//===- Graph.cpp - a problem, resolved for the algorithms -----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Builds the tables of `Graph`.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Graph.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+
+namespace remat::planning {
+
+static bool isMust(Policy policy) {
+  return policy == Policy::MustSave || policy == Policy::MustRecompute ||
+         policy == Policy::MustCpuOffload;
+}
+
+Graph::Graph(const Problem &problem) : problem(problem) {
+  std::vector<uint32_t> count(numValues() + 1, 0);
+  std::vector<uint32_t> lastReader(numValues(), noOp);
+  backwardStart = numOps();
+  operandBegin.push_back(0);
+  for (auto [id, op] : enumerate(problem.ops)) {
+    if (op.backward && backwardStart == numOps())
+      backwardStart = id;
+    for (ValueId operand : op.operands) {
+      ValueId root = problem.rootOf(operand);
+      if (lastReader[root] == id)
+        continue;
+      lastReader[root] = id;
+      operandList.push_back(root);
+      ++count[root + 1];
+    }
+    operandBegin.push_back(operandList.size());
+  }
+  for (size_t i = 1; i < count.size(); ++i)
+    count[i] += count[i - 1];
+  readerBegin = count;
+  readerList.resize(operandList.size());
+  for (OpId op = 0; op < numOps(); ++op)
+    for (ValueId operand : operands(op))
+      readerList[count[operand]++] = op;
+
+  policies.resize(numValues(), Policy::None);
+  output.resize(numValues(), false);
+  leavesForward.resize(numValues(), false);
+  once.resize(numOps(), false);
+  for (auto [id, value] : enumerate(problem.values)) {
+    ValueId root = problem.rootOf(id);
+    Policy &policy = policies[root];
+    if (policy == Policy::None || (isMust(value.policy) && !isMust(policy)))
+      policy = value.policy;
+    if (value.isOutput)
+      output[root] = true;
+  }
+  for (auto [id, op] : enumerate(problem.ops)) {
+    once[id] = !op.recomputable;
+    for (ValueId result : op.results) {
+      Policy policy = policies[result];
+      once[id] = once[id] || !problem.values[result].recomputable ||
+                 policy == Policy::MustSave || policy == Policy::MustCpuOffload;
+      bool readByBackward = any_of(readers(result), [&](OpId reader) {
+        return problem.ops[reader].backward;
+      });
+      leavesForward[result] =
+          !op.backward && id < backwardStart && readByBackward &&
+          (policy == Policy::MustRecompute || policy == Policy::MustCpuOffload);
+    }
+  }
+}
+
+bool Graph::canOffload(ValueId root) const {
+  const Value &value = problem.values[root];
+  return problem.linkBytesPerSecond > 0 && value.offloadable &&
+         !value.isArgument && policies[root] != Policy::MustSave;
+}
+
+} // namespace remat::planning

@@ -1,0 +1,79 @@
+//===- Graph.h - a problem, resolved for the algorithms ---------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Views resolved to their roots, repeated operands removed, policies merged
+// per buffer: what simulation and search look up in their inner loops.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_PLANNING_GRAPH_H
+#define REMAT_LIB_PLANNING_GRAPH_H
+
+#include "remat/Planning/Problem.h"
+
+namespace remat::planning {
+
+class Graph {
+public:
+  /// `problem` passed `check` and outlives the graph.
+  explicit Graph(const Problem &problem);
+
+  const Problem &problem;
+
+  size_t numOps() const { return problem.ops.size(); }
+  size_t numValues() const { return problem.values.size(); }
+
+  /// Distinct roots that `op` reads, arguments included.
+  llvm::ArrayRef<ValueId> operands(OpId op) const {
+    return slice(operandList, operandBegin, op);
+  }
+  llvm::ArrayRef<ValueId> results(OpId op) const {
+    return problem.ops[op].results;
+  }
+  /// Ops that read the root `value`, in order.
+  llvm::ArrayRef<OpId> readers(ValueId value) const {
+    return slice(readerList, readerBegin, value);
+  }
+
+  int64_t bytes(ValueId value) const { return problem.values[value].bytes; }
+  OpId producer(ValueId value) const { return problem.values[value].producer; }
+  bool isArgument(ValueId value) const {
+    return problem.values[value].isArgument;
+  }
+
+  /// The policy of a root, merged with those of its views: a MUST wins over a
+  /// PREFER, and the first PREFER over later ones.
+  Policy policy(ValueId root) const { return policies[root]; }
+  /// Whether the root, or a view of it, is an output.
+  bool isOutput(ValueId root) const { return output[root]; }
+  /// Whether a plan may run `op` only once: it is random or effectful, or a
+  /// MUST on one of its results says so.
+  bool runsOnce(OpId op) const { return once[op]; }
+  bool canOffload(ValueId root) const;
+  /// The first op of the backward phase; numOps() if there is none.
+  OpId firstBackward() const { return backwardStart; }
+  /// Whether a copy of `root` must not be carried from the forward into the
+  /// backward phase: a forward value that a MUST_RECOMPUTE or MUST_CPU_OFFLOAD
+  /// keeps from its readers there.
+  bool mustLeaveForward(ValueId root) const { return leavesForward[root]; }
+
+private:
+  static llvm::ArrayRef<uint32_t> slice(const std::vector<uint32_t> &list,
+                                        const std::vector<uint32_t> &begin,
+                                        uint32_t at) {
+    return llvm::ArrayRef(list).slice(begin[at], begin[at + 1] - begin[at]);
+  }
+
+  std::vector<uint32_t> operandList, operandBegin;
+  std::vector<uint32_t> readerList, readerBegin;
+  std::vector<Policy> policies;
+  std::vector<bool> output, once, leavesForward;
+  OpId backwardStart = 0;
+};
+
+} // namespace remat::planning
+
+#endif // REMAT_LIB_PLANNING_GRAPH_H

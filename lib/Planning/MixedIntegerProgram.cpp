@@ -1,0 +1,119 @@
+//===- MixedIntegerProgram.cpp - integer programs on HiGHS ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The only file that knows HiGHS, by its C interface. REMAT_HAS_HIGHS is
+// defined for this file alone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MixedIntegerProgram.h"
+
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/Twine.h"
+
+#ifdef REMAT_HAS_HIGHS
+#include "interfaces/highs_c_api.h"
+#endif
+
+using namespace llvm;
+
+namespace remat::planning {
+
+int32_t MixedIntegerProgram::addVariable(double variableCost, bool isInteger,
+                                         double bound) {
+  cost.push_back(variableCost);
+  lower.push_back(0.0);
+  upper.push_back(bound);
+  integer.push_back(isInteger);
+  return numVariables() - 1;
+}
+
+void MixedIntegerProgram::fix(int32_t variable, double value) {
+  lower[variable] = upper[variable] = value;
+}
+
+void MixedIntegerProgram::addRow(ArrayRef<Term> terms, double bound) {
+  rowBegin.push_back(int32_t(column.size()));
+  for (auto [variable, factor] : terms) {
+    column.push_back(variable);
+    coefficient.push_back(factor);
+  }
+  rowUpper.push_back(bound);
+}
+
+#ifdef REMAT_HAS_HIGHS
+
+bool hasProgramSolver() { return true; }
+
+static Error passProgram(void *highs, const MixedIntegerProgram &program) {
+  std::vector<double> rowLower(program.rowUpper.size(),
+                               -Highs_getInfinity(highs));
+  std::vector<HighsInt> begin(program.rowBegin.begin(), program.rowBegin.end());
+  std::vector<HighsInt> column(program.column.begin(), program.column.end());
+  std::vector<HighsInt> integer(program.integer.begin(), program.integer.end());
+  HighsInt status = Highs_passMip(
+      highs, HighsInt(program.cost.size()), HighsInt(program.rowUpper.size()),
+      HighsInt(column.size()), kHighsMatrixFormatRowwise,
+      kHighsObjSenseMinimize, /*offset=*/0.0, program.cost.data(),
+      program.lower.data(), program.upper.data(), rowLower.data(),
+      program.rowUpper.data(), begin.data(), column.data(),
+      program.coefficient.data(), integer.data());
+  if (status == kHighsStatusError)
+    return createStringError(inconvertibleErrorCode(),
+                             "HiGHS refused an integer program of " +
+                                 Twine(program.cost.size()) + " variables");
+  return Error::success();
+}
+
+Expected<ProgramResult> minimize(const MixedIntegerProgram &program,
+                                 ArrayRef<double> start, double seconds,
+                                 double costStep) {
+  void *highs = Highs_create();
+  auto destroy = llvm::make_scope_exit([&] { Highs_destroy(highs); });
+  Highs_setBoolOptionValue(highs, "output_flag", 0);
+  Highs_setStringOptionValue(highs, "parallel", "off");
+  Highs_setDoubleOptionValue(highs, "time_limit", std::max(0.0, seconds));
+  Highs_setDoubleOptionValue(highs, "mip_rel_gap", 0.0);
+  // A bound within less than a step of the best cost proves it optimal.
+  Highs_setDoubleOptionValue(highs, "mip_abs_gap", 0.99 * costStep);
+  if (Error error = passProgram(highs, program))
+    return std::move(error);
+  if (!start.empty())
+    Highs_setSolution(highs, start.data(), nullptr, nullptr, nullptr);
+  Highs_run(highs);
+
+  ProgramResult result;
+  HighsInt status = Highs_getModelStatus(highs);
+  if (status == kHighsModelStatusOptimal ||
+      status == kHighsModelStatusModelEmpty)
+    result.status = ProgramResult::Status::Optimal;
+  else if (status == kHighsModelStatusInfeasible)
+    result.status = ProgramResult::Status::Infeasible;
+  Highs_getDoubleInfoValue(highs, "mip_dual_bound", &result.bound);
+  HighsInt primal = 0;
+  Highs_getIntInfoValue(highs, "primal_solution_status", &primal);
+  if (primal == kHighsSolutionStatusFeasible) {
+    result.assignment.emplace(program.cost.size());
+    std::vector<double> rows(program.rowUpper.size());
+    std::vector<double> duals(program.cost.size()), rowDuals(rows.size());
+    Highs_getSolution(highs, result.assignment->data(), duals.data(),
+                      rows.data(), rowDuals.data());
+  }
+  return result;
+}
+
+#else
+
+bool hasProgramSolver() { return false; }
+
+Expected<ProgramResult> minimize(const MixedIntegerProgram &, ArrayRef<double>,
+                                 double, double) {
+  return createStringError(inconvertibleErrorCode(), "built without HiGHS");
+}
+
+#endif
+
+} // namespace remat::planning

@@ -1,0 +1,64 @@
+//===- MixedIntegerProgram.h - integer programs as data ---------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A minimization over rows of coefficients, and what a solver said about it.
+// No type of the solver appears here.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_PLANNING_MIXEDINTEGERPROGRAM_H
+#define REMAT_LIB_PLANNING_MIXEDINTEGERPROGRAM_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/Error.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace remat::planning {
+
+class MixedIntegerProgram {
+public:
+  using Term = std::pair<int32_t, double>;
+
+  /// Adds a variable in [0, upper] and returns its index.
+  int32_t addVariable(double cost, bool integer, double upper = 1.0);
+  void fix(int32_t variable, double value);
+  /// Sum of `terms` <= `bound`.
+  void addRow(llvm::ArrayRef<Term> terms, double bound);
+
+  int32_t numVariables() const { return int32_t(cost.size()); }
+
+  std::vector<double> cost, lower, upper;
+  std::vector<int32_t> integer;
+  std::vector<int32_t> rowBegin, column;
+  std::vector<double> coefficient, rowUpper;
+};
+
+struct ProgramResult {
+  enum class Status { Optimal, Infeasible, Stopped };
+  Status status = Status::Stopped;
+  /// The best assignment found, if any.
+  std::optional<std::vector<double>> assignment;
+  /// No assignment costs less.
+  double bound = 0;
+};
+
+/// Whether this build has a solver.
+bool hasProgramSolver();
+
+/// Minimizes `program`, from the assignment `start` if it is not empty, for at
+/// most `seconds`. `costStep` is a number of which all objective values are
+/// multiples. Every outcome of the solver is data; an error means that it
+/// refused the input or that there is no solver.
+llvm::Expected<ProgramResult> minimize(const MixedIntegerProgram &program,
+                                       llvm::ArrayRef<double> start,
+                                       double seconds, double costStep);
+
+} // namespace remat::planning
+
+#endif // REMAT_LIB_PLANNING_MIXEDINTEGERPROGRAM_H

@@ -1,0 +1,281 @@
+//===- Problem.cpp - building and checking planning problems --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The builders of `Problem` and its input constraints.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Planning/Problem.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Twine.h"
+
+#include <array>
+
+using namespace llvm;
+
+namespace remat::planning {
+
+//===----------------------------------------------------------------------===//
+// Policies
+//===----------------------------------------------------------------------===//
+
+static constexpr std::array<StringLiteral, 7> policyNames = {
+    "NONE",
+    "MUST_SAVE",
+    "PREFER_SAVE",
+    "MUST_RECOMPUTE",
+    "PREFER_RECOMPUTE",
+    "MUST_CPU_OFFLOAD",
+    "PREFER_CPU_OFFLOAD"};
+
+StringRef stringify(Policy policy) { return policyNames[size_t(policy)]; }
+
+std::optional<Policy> parsePolicy(StringRef text) {
+  const auto *it = llvm::find(policyNames, text);
+  if (it == policyNames.end())
+    return std::nullopt;
+  return Policy(it - policyNames.begin());
+}
+
+//===----------------------------------------------------------------------===//
+// Builders and sums
+//===----------------------------------------------------------------------===//
+
+ValueId Problem::addArgument(StringRef name, int64_t bytes) {
+  Value value;
+  value.name = name.str();
+  value.bytes = value.transferBytes = bytes;
+  value.isArgument = true;
+  value.recomputable = value.offloadable = false;
+  values.push_back(std::move(value));
+  return values.size() - 1;
+}
+
+OpId Problem::addOp(StringRef name, int64_t cost, ArrayRef<ValueId> operands,
+                    bool backward) {
+  Op op;
+  op.name = name.str();
+  op.cost = cost;
+  op.operands = operands.vec();
+  op.backward = backward;
+  ops.push_back(std::move(op));
+  return ops.size() - 1;
+}
+
+ValueId Problem::addResult(OpId op, StringRef name, int64_t bytes) {
+  Value value;
+  value.name = name.str();
+  value.bytes = value.transferBytes = bytes;
+  value.producer = op;
+  values.push_back(std::move(value));
+  ops[op].results.push_back(values.size() - 1);
+  return values.size() - 1;
+}
+
+ValueId Problem::addView(ValueId of, StringRef name) {
+  Value value;
+  value.name = name.str();
+  value.viewOf = of;
+  values.push_back(std::move(value));
+  return values.size() - 1;
+}
+
+int64_t Problem::transferTime(int64_t bytes) const {
+  // 128 bits: bytes times 1e9 does not fit 64 beyond 9 GB.
+  __int128 nanoseconds =
+      (__int128(bytes) * 1000000000 + linkBytesPerSecond - 1);
+  return int64_t(nanoseconds / linkBytesPerSecond);
+}
+
+int64_t Problem::baseCost() const {
+  int64_t sum = 0;
+  for (const Op &op : ops)
+    sum += op.cost;
+  return sum;
+}
+
+//===----------------------------------------------------------------------===//
+// Input constraints
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The largest sum of bytes or costs: leaves room for recomputations.
+constexpr int64_t sumLimit = int64_t(1) << 55;
+
+class Checker {
+public:
+  explicit Checker(const Problem &problem) : problem(problem) {}
+
+  Error run() {
+    if (Error error = checkLimits())
+      return error;
+    if (Error error = checkValues())
+      return error;
+    if (Error error = checkOps())
+      return error;
+    return checkPolicies();
+  }
+
+private:
+  Error fail(const Twine &message) const {
+    return createStringError(inconvertibleErrorCode(), message);
+  }
+  std::string value(ValueId id) const {
+    return "value '" + problem.values[id].name + "'";
+  }
+  std::string op(OpId id) const { return "op '" + problem.ops[id].name + "'"; }
+
+  Error checkLimits() const {
+    if (problem.ops.size() >= noOp || problem.values.size() >= noValue)
+      return fail("too many ops or values for 32-bit ids");
+    if (problem.deviceBudget && *problem.deviceBudget < 0)
+      return fail("the device budget is negative: " +
+                  Twine(*problem.deviceBudget));
+    if (problem.hostBudget && *problem.hostBudget < 0)
+      return fail("the host budget is negative: " + Twine(*problem.hostBudget));
+    if (problem.linkBytesPerSecond < 0)
+      return fail("the link bandwidth is negative: " +
+                  Twine(problem.linkBytesPerSecond));
+    return Error::success();
+  }
+
+  Error checkValues() const {
+    int64_t bytes = 0;
+    int64_t transfers = 0;
+    for (auto [id, v] : enumerate(problem.values)) {
+      if (v.bytes < 0 || v.transferBytes < 0)
+        return fail(value(id) + " has a negative size");
+      if (v.bytes > sumLimit - bytes || v.transferBytes > sumLimit - transfers)
+        return fail("the sizes of all values exceed 2^55 bytes at " +
+                    value(id));
+      bytes += v.bytes;
+      transfers += v.transferBytes;
+      if (v.viewOf != noValue) {
+        // Views follow what they look into, so chains end.
+        if (v.viewOf >= id)
+          return fail(value(id) + " is a view of a value that comes after it");
+        if (v.bytes || v.transferBytes)
+          return fail(value(id) + " is a view and has " + Twine(v.bytes) +
+                      " bytes of its own, expected 0");
+        if (v.isArgument || v.producer != noOp)
+          return fail(value(id) + " is a view and also has a producer");
+      } else if (v.isArgument != (v.producer == noOp)) {
+        return fail(value(id) + (v.isArgument
+                                     ? " is an argument and has a producer"
+                                     : " has no producer"));
+      }
+    }
+    return Error::success();
+  }
+
+  Error checkOps() const {
+    std::vector<bool> defined(problem.values.size(), false);
+    for (auto [id, v] : enumerate(problem.values))
+      defined[id] = v.isArgument;
+    int64_t cost = 0;
+    for (auto [id, o] : enumerate(problem.ops)) {
+      if (o.cost < 0 || o.workspace < 0)
+        return fail(op(id) + " has a negative cost or workspace");
+      if (o.cost > sumLimit - cost)
+        return fail("the costs of all ops exceed 2^55 at " + op(id));
+      cost += o.cost;
+      if (o.workspace > sumLimit)
+        return fail(op(id) + " has a workspace above 2^55 bytes");
+      for (ValueId operand : o.operands) {
+        if (operand >= problem.values.size())
+          return fail(op(id) + " reads value " + Twine(operand) + " of " +
+                      Twine(problem.values.size()));
+        if (!defined[problem.rootOf(operand)])
+          return fail(op(id) + " reads " + value(operand) +
+                      " before it is computed");
+      }
+      for (ValueId result : o.results) {
+        if (result >= problem.values.size())
+          return fail(op(id) + " computes value " + Twine(result) + " of " +
+                      Twine(problem.values.size()));
+        if (problem.values[result].producer != id || defined[result])
+          return fail(value(result) + " is computed by " + op(id) +
+                      " and by another op");
+        defined[result] = true;
+      }
+    }
+    for (auto [id, v] : enumerate(problem.values))
+      if (v.viewOf == noValue && !defined[id])
+        return fail(value(id) + " is computed by no op");
+    return Error::success();
+  }
+
+  static bool isMust(Policy policy) {
+    return policy == Policy::MustSave || policy == Policy::MustRecompute ||
+           policy == Policy::MustCpuOffload;
+  }
+
+  /// `first` and `second` carry MUSTs that exclude each other.
+  Error conflict(ValueId first, ValueId second, const Twine &why) const {
+    return fail(value(first) + " (" + stringify(problem.values[first].policy) +
+                ") and " + value(second) + " (" +
+                stringify(problem.values[second].policy) + ") " + why);
+  }
+
+  Error checkPolicy(ValueId id) const {
+    Policy policy = problem.values[id].policy;
+    const Value &root = problem.values[problem.rootOf(id)];
+    if (policy == Policy::MustRecompute) {
+      if (root.isArgument)
+        return fail(value(id) + " is an argument and MUST_RECOMPUTE");
+      if (!root.recomputable || !problem.ops[root.producer].recomputable)
+        return fail(value(id) + " is MUST_RECOMPUTE, but " + op(root.producer) +
+                    " may run only once");
+    }
+    if (policy == Policy::MustCpuOffload) {
+      if (root.isArgument)
+        return fail(value(id) + " is an argument and MUST_CPU_OFFLOAD");
+      if (!root.offloadable)
+        return fail(value(id) +
+                    " is MUST_CPU_OFFLOAD, but may not be offloaded");
+      if (!problem.linkBytesPerSecond)
+        return fail(value(id) +
+                    " is MUST_CPU_OFFLOAD, but there is no link to the host");
+    }
+    return Error::success();
+  }
+
+  Error checkPolicies() const {
+    // The value that set the MUST of each root; and per op, one result that
+    // makes it run once and one that makes it run again.
+    std::vector<ValueId> must(problem.values.size(), noValue);
+    std::vector<ValueId> once(problem.ops.size(), noValue);
+    std::vector<ValueId> again(problem.ops.size(), noValue);
+    for (auto [id, v] : enumerate(problem.values)) {
+      if (!isMust(v.policy))
+        continue;
+      if (Error error = checkPolicy(id))
+        return error;
+      ValueId root = problem.rootOf(id);
+      ValueId &other = must[root];
+      if (other == noValue)
+        other = id;
+      else if (problem.values[other].policy != v.policy)
+        return conflict(other, id, "are one buffer");
+      OpId producer = problem.values[root].producer;
+      if (producer == noOp)
+        continue;
+      (v.policy == Policy::MustRecompute ? again : once)[producer] = id;
+      if (once[producer] != noValue && again[producer] != noValue)
+        return conflict(once[producer], again[producer],
+                        "are results of one op, " + op(producer));
+    }
+    return Error::success();
+  }
+
+  const Problem &problem;
+};
+} // namespace
+
+Error check(const Problem &problem) { return Checker(problem).run(); }
+
+} // namespace remat::planning

@@ -1,0 +1,86 @@
+//===- Registry.cpp - choosing an algorithm -------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The algorithms by name, and the portfolio that chooses by itself.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Solution.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Twine.h"
+
+using namespace llvm;
+
+namespace remat::planning {
+
+/// What the integer program closes within a second or so.
+static constexpr size_t tinyOps = 24;
+
+Expected<Solution> planAuto(const Problem &problem,
+                            const SolverOptions &options) {
+  // Nothing is recomputed when everything fits.
+  Expected<Solution> saveAll = planSaveAll(problem, options);
+  if (saveAll)
+    return saveAll;
+  consumeError(saveAll.takeError());
+  Expected<Solution> greedy = planGreedy(problem, options);
+  if (!greedy || problem.ops.size() > tinyOps || greedy->optimal())
+    return greedy;
+  Expected<Solution> exact = planMilp(problem, options);
+  if (exact && exact->time <= greedy->time)
+    return exact;
+  // Without the integer program the greedy plan is what there is.
+  if (!exact)
+    consumeError(exact.takeError());
+  return greedy;
+}
+
+ArrayRef<SolverInfo> getSolvers() {
+  static const SolverInfo solvers[] = {
+      {"auto", "save everything if it fits, else the best of the others",
+       planAuto},
+      {"save-all", "save everything that no MUST says otherwise", planSaveAll},
+      {"sqrt", "sqrt(n) segments (Chen et al. 2016)", planSqrt},
+      {"greedy", "greedy repair and local search", planGreedy},
+      {"milp", "integer program (Jain et al. 2020)", planMilp},
+  };
+  return solvers;
+}
+
+Expected<Solution> solve(const Problem &problem, StringRef solver,
+                         const SolverOptions &options) {
+  if (Error error = check(problem))
+    return std::move(error);
+  const SolverInfo *info = find_if(
+      getSolvers(), [&](const SolverInfo &s) { return s.name == solver; });
+  if (info == getSolvers().end()) {
+    std::string names;
+    for (const SolverInfo &known : getSolvers())
+      names += (names.empty() ? "'" : ", '") + known.name.str() + "'";
+    return createStringError(inconvertibleErrorCode(),
+                             "unknown solver '" + solver +
+                                 "', expected one of " + names);
+  }
+  Expected<Solution> solution = info->function(problem, options);
+  if (solution)
+    return solution;
+  // A budget that cannot be met gets the smallest one that can.
+  return handleExpected(
+      std::move(solution),
+      [&]() -> Expected<Solution> {
+        Expected<FeasibilityCertificate> certificate =
+            smallestFeasibleBudget(problem, options);
+        if (!certificate)
+          return certificate.takeError();
+        return make_error<InfeasibleBudgetError>(
+            *problem.deviceBudget, certificate->smallestFeasible,
+            certificate->describe(problem));
+      },
+      [](const InfeasibleBudgetError &) {});
+}
+
+} // namespace remat::planning

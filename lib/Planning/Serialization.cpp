@@ -1,0 +1,454 @@
+//===- Serialization.cpp - problems and plans as JSON ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Reading and writing of instances and schedules.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Planning/Serialization.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Twine.h"
+
+using namespace llvm;
+
+namespace remat::planning {
+
+static Error fail(const Twine &message) {
+  return createStringError(inconvertibleErrorCode(), message);
+}
+
+//===----------------------------------------------------------------------===//
+// Instances
+//===----------------------------------------------------------------------===//
+
+namespace {
+class InstanceReader {
+public:
+  Expected<Instance> read(StringRef text) {
+    Expected<json::Value> parsed = json::parse(text);
+    if (!parsed)
+      return parsed.takeError();
+    root = parsed->getAsObject();
+    if (!root)
+      return fail("instance: expected a JSON object");
+    if (Error error = readAll())
+      return std::move(error);
+    return std::move(instance);
+  }
+
+private:
+  Error readAll() {
+    instance.problem.name = root->getString("name").value_or("").str();
+    if (Error error = readNodes())
+      return error;
+    if (Error error = readEdges())
+      return error;
+    if (Error error = readLimits())
+      return error;
+    if (Error error = orderOps())
+      return error;
+    if (Error error = addValues())
+      return error;
+    return addOperandsAndOutputs();
+  }
+
+  Error integer(const json::Object &object, StringRef key, const Twine &where,
+                int64_t &out) {
+    const json::Value *value = object.get(key);
+    if (!value)
+      return Error::success();
+    std::optional<int64_t> number = value->getAsInteger();
+    if (!number)
+      return fail(where + ": '" + key + "' is not an integer");
+    out = *number;
+    return Error::success();
+  }
+  Error boolean(const json::Object &object, StringRef key, const Twine &where,
+                bool &out) {
+    const json::Value *value = object.get(key);
+    if (!value)
+      return Error::success();
+    std::optional<bool> flag = value->getAsBoolean();
+    if (!flag)
+      return fail(where + ": '" + key + "' is not true or false");
+    out = *flag;
+    return Error::success();
+  }
+
+  /// The index of a node by its id.
+  Expected<size_t> lookup(const json::Value &id, const Twine &where) {
+    std::optional<int64_t> number = id.getAsInteger();
+    if (!number)
+      return fail(where + ": a node id is not an integer");
+    auto it = index.find(*number);
+    if (it == index.end())
+      return fail(where + ": there is no node " + Twine(*number));
+    return it->second;
+  }
+  Error readIds(StringRef key, std::vector<size_t> &out) {
+    const json::Value *value = root->get(key);
+    if (!value)
+      return Error::success();
+    const json::Array *array = value->getAsArray();
+    if (!array)
+      return fail("'" + key + "' is not an array");
+    for (const json::Value &id : *array) {
+      Expected<size_t> node = lookup(id, "'" + key + "'");
+      if (!node)
+        return node.takeError();
+      out.push_back(*node);
+    }
+    return Error::success();
+  }
+
+  struct Node {
+    int64_t id = -1;
+    std::string name;
+    int64_t cost = 0, size = 0, workspace = 0, transfer = -1;
+    bool backward = false, recomputable = true, offloadable = true;
+    bool noResult = false, isArgument = false;
+    Policy policy = Policy::None;
+    int64_t resultOf = -1, viewOf = -1;
+    std::vector<size_t> operands;
+    OpId op = noOp;
+    ValueId value = noValue;
+
+    bool isOp() const { return resultOf < 0 && viewOf < 0 && !isArgument; }
+  };
+
+  Error readNodes() {
+    const json::Array *array = root->getArray("nodes");
+    if (!array)
+      return fail("instance: expected an array 'nodes'");
+    for (auto [i, value] : enumerate(*array)) {
+      const json::Object *object = value.getAsObject();
+      if (!object)
+        return fail("node " + Twine(i) + ": expected an object");
+      Node node;
+      if (Error error = readNode(*object, "node " + Twine(i), node))
+        return error;
+      if (!index.try_emplace(node.id, nodes.size()).second)
+        return fail("node " + Twine(i) + ": id " + Twine(node.id) +
+                    " is taken");
+      nodes.push_back(std::move(node));
+    }
+    std::vector<size_t> inputs;
+    if (Error error = readIds("inputs", inputs))
+      return error;
+    for (size_t input : inputs)
+      nodes[input].isArgument = true;
+    return Error::success();
+  }
+
+  Error readNode(const json::Object &object, const Twine &where, Node &node) {
+    if (!object.get("id"))
+      return fail(where + ": expected an 'id'");
+    std::pair<StringRef, int64_t *> integers[] = {
+        {"id", &node.id},
+        {"cost", &node.cost},
+        {"size", &node.size},
+        {"workspace", &node.workspace},
+        {"transfer", &node.transfer},
+        {"result_of", &node.resultOf},
+        {"view_of", &node.viewOf}};
+    for (auto [key, out] : integers)
+      if (Error error = integer(object, key, where, *out))
+        return error;
+    std::pair<StringRef, bool *> booleans[] = {
+        {"backward", &node.backward},
+        {"recomputable", &node.recomputable},
+        {"offloadable", &node.offloadable},
+        {"no_result", &node.noResult}};
+    for (auto [key, out] : booleans)
+      if (Error error = boolean(object, key, where, *out))
+        return error;
+    node.name = object.getString("name").value_or("").str();
+    if (node.name.empty())
+      node.name = std::to_string(node.id);
+    if (std::optional<StringRef> text = object.getString("policy")) {
+      std::optional<Policy> policy = parsePolicy(*text);
+      if (!policy)
+        return fail(where + ": unknown policy '" + *text + "'");
+      node.policy = *policy;
+    }
+    return Error::success();
+  }
+
+  Error readEdges() {
+    const json::Array *array = root->getArray("edges");
+    if (!array)
+      return fail("instance: expected an array 'edges'");
+    for (auto [i, value] : enumerate(*array)) {
+      const json::Array *edge = value.getAsArray();
+      if (!edge || edge->size() != 2)
+        return fail("edge " + Twine(i) + ": expected [producer, consumer]");
+      Expected<size_t> from = lookup((*edge)[0], "edge " + Twine(i));
+      if (!from)
+        return from.takeError();
+      Expected<size_t> to = lookup((*edge)[1], "edge " + Twine(i));
+      if (!to)
+        return to.takeError();
+      if (!nodes[*to].isOp())
+        return fail("edge " + Twine(i) + ": node " + Twine(nodes[*to].id) +
+                    " is not an op and reads nothing");
+      if (nodes[*from].noResult)
+        return fail("edge " + Twine(i) + ": node " + Twine(nodes[*from].id) +
+                    " has no result to read");
+      nodes[*to].operands.push_back(*from);
+    }
+    return Error::success();
+  }
+
+  Error readLimits() {
+    Problem &problem = instance.problem;
+    std::pair<StringRef, std::optional<int64_t> *> budgets[] = {
+        {"budget", &problem.deviceBudget},
+        {"host_budget", &problem.hostBudget}};
+    for (auto [key, out] : budgets) {
+      int64_t value = 0;
+      if (Error error = integer(*root, key, "instance", value))
+        return error;
+      if (root->get(key))
+        *out = value;
+    }
+    return integer(*root, "link_bytes_per_second", "instance",
+                   problem.linkBytesPerSecond);
+  }
+
+  /// Creates the ops in the order of the file.
+  Error orderOps() {
+    std::vector<size_t> order;
+    if (root->get("order")) {
+      if (Error error = readIds("order", order))
+        return error;
+    } else {
+      for (size_t i = 0; i < nodes.size(); ++i)
+        order.push_back(i);
+    }
+    for (size_t i : order) {
+      Node &node = nodes[i];
+      if (!node.isOp())
+        continue;
+      if (node.op != noOp)
+        return fail("'order' names node " + Twine(node.id) + " twice");
+      node.op = instance.problem.addOp(node.name, node.cost, {}, node.backward);
+      Op &op = instance.problem.ops.back();
+      op.workspace = node.workspace;
+      op.recomputable = node.recomputable;
+      instance.opNodes.push_back(node.id);
+    }
+    for (const Node &node : nodes)
+      if (node.isOp() && node.op == noOp)
+        return fail("'order' leaves out node " + Twine(node.id));
+    return Error::success();
+  }
+
+  Error addValues() {
+    Problem &problem = instance.problem;
+    for (Node &node : nodes) {
+      if (node.noResult)
+        continue;
+      if (node.isArgument) {
+        node.value = problem.addArgument(node.name, node.size);
+      } else if (node.viewOf >= 0) {
+        Expected<size_t> of = lookup(node.viewOf, "'view_of'");
+        if (!of)
+          return of.takeError();
+        if (nodes[*of].value == noValue)
+          return fail("node " + Twine(node.id) + ": 'view_of' names node " +
+                      Twine(node.viewOf) + ", which is no value before it");
+        node.value = problem.addView(nodes[*of].value, node.name);
+      } else {
+        OpId op = node.op;
+        if (node.resultOf >= 0) {
+          Expected<size_t> of = lookup(node.resultOf, "'result_of'");
+          if (!of)
+            return of.takeError();
+          op = nodes[*of].op;
+          if (op == noOp)
+            return fail("node " + Twine(node.id) + ": 'result_of' names node " +
+                        Twine(node.resultOf) + ", which is not an op");
+        }
+        node.value = problem.addResult(op, node.name, node.size);
+        problem.values.back().recomputable = node.recomputable;
+        problem.values.back().offloadable = node.offloadable;
+      }
+      problem.values.back().policy = node.policy;
+      if (node.transfer >= 0)
+        problem.values.back().transferBytes = node.transfer;
+      instance.valueNodes.push_back(node.id);
+    }
+    return Error::success();
+  }
+
+  Error addOperandsAndOutputs() {
+    for (const Node &node : nodes)
+      for (size_t operand : node.operands)
+        instance.problem.ops[node.op].operands.push_back(nodes[operand].value);
+    if (!root->getArray("outputs"))
+      return fail("instance: expected an array 'outputs'");
+    std::vector<size_t> outputs;
+    if (Error error = readIds("outputs", outputs))
+      return error;
+    for (size_t output : outputs) {
+      if (nodes[output].value == noValue)
+        return fail("'outputs': node " + Twine(nodes[output].id) +
+                    " has no result");
+      instance.problem.values[nodes[output].value].isOutput = true;
+    }
+    return Error::success();
+  }
+
+  const json::Object *root = nullptr;
+  Instance instance;
+  std::vector<Node> nodes;
+  DenseMap<int64_t, size_t> index;
+};
+} // namespace
+
+Expected<Instance> parseInstance(StringRef text) {
+  return InstanceReader().read(text);
+}
+
+/// Nodes are written per value, with the op's fields on its first result; ops
+/// without a result get ids behind all values.
+json::Value toJson(const Problem &problem) {
+  json::Array nodes, edges, outputs, inputs, order;
+  auto opFields = [](const Op &op, json::Object &node) {
+    node["cost"] = op.cost;
+    node["backward"] = op.backward;
+    if (op.workspace)
+      node["workspace"] = op.workspace;
+    if (!op.recomputable)
+      node["recomputable"] = false;
+  };
+  for (auto [id, value] : enumerate(problem.values)) {
+    json::Object node{
+        {"id", int64_t(id)}, {"name", value.name}, {"size", value.bytes}};
+    if (value.isArgument)
+      inputs.push_back(int64_t(id));
+    if (value.viewOf != noValue)
+      node["view_of"] = int64_t(value.viewOf);
+    if (value.producer != noOp) {
+      const Op &op = problem.ops[value.producer];
+      if (op.results.front() == id)
+        opFields(op, node);
+      else
+        node["result_of"] = int64_t(op.results.front());
+      if (!value.recomputable)
+        node["recomputable"] = false;
+      if (!value.offloadable)
+        node["offloadable"] = false;
+    }
+    if (value.transferBytes != value.bytes)
+      node["transfer"] = value.transferBytes;
+    if (value.policy != Policy::None)
+      node["policy"] = stringify(value.policy);
+    if (value.isOutput)
+      outputs.push_back(int64_t(id));
+    nodes.push_back(std::move(node));
+  }
+  int64_t nextId = problem.values.size();
+  for (const Op &op : problem.ops) {
+    int64_t id = op.results.empty() ? nextId++ : op.results.front();
+    if (op.results.empty()) {
+      json::Object node{{"id", id}, {"name", op.name}, {"no_result", true}};
+      opFields(op, node);
+      nodes.push_back(std::move(node));
+    }
+    order.push_back(id);
+    for (ValueId operand : op.operands)
+      edges.push_back(json::Array{int64_t(operand), id});
+  }
+  json::Object object{{"name", problem.name},
+                      {"nodes", std::move(nodes)},
+                      {"edges", std::move(edges)},
+                      {"outputs", std::move(outputs)},
+                      {"order", std::move(order)}};
+  if (!inputs.empty())
+    object["inputs"] = std::move(inputs);
+  if (problem.deviceBudget)
+    object["budget"] = *problem.deviceBudget;
+  if (problem.hostBudget)
+    object["host_budget"] = *problem.hostBudget;
+  if (problem.linkBytesPerSecond)
+    object["link_bytes_per_second"] = problem.linkBytesPerSecond;
+  return object;
+}
+
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+json::Value toJson(const Instance &instance, const Plan &plan) {
+  json::Array sequence;
+  for (const Action &action : plan.actions) {
+    switch (action.kind) {
+    case ActionKind::Run:
+      sequence.push_back(instance.opNodes[action.id]);
+      break;
+    case ActionKind::Offload:
+      sequence.push_back(
+          json::Object{{"offload", instance.valueNodes[action.id]}});
+      break;
+    case ActionKind::Reload:
+      sequence.push_back(
+          json::Object{{"reload", instance.valueNodes[action.id]}});
+      break;
+    }
+  }
+  return json::Object{{"sequence", std::move(sequence)}};
+}
+
+Expected<Plan> parsePlan(const Instance &instance, StringRef text) {
+  Expected<json::Value> parsed = json::parse(text);
+  if (!parsed)
+    return parsed.takeError();
+  const json::Object *root = parsed->getAsObject();
+  const json::Array *sequence = root ? root->getArray("sequence") : nullptr;
+  if (!sequence)
+    return fail("schedule: expected an object with an array 'sequence'");
+  DenseMap<int64_t, OpId> ops;
+  DenseMap<int64_t, ValueId> values;
+  for (auto [i, node] : enumerate(instance.opNodes))
+    ops[node] = i;
+  for (auto [i, node] : enumerate(instance.valueNodes))
+    values[node] = i;
+
+  Plan plan;
+  for (auto [i, entry] : enumerate(*sequence)) {
+    if (std::optional<int64_t> node = entry.getAsInteger()) {
+      auto it = ops.find(*node);
+      if (it == ops.end())
+        return fail("step " + Twine(i) + ": there is no op node " +
+                    Twine(*node));
+      plan.run(it->second);
+      continue;
+    }
+    const json::Object *move = entry.getAsObject();
+    std::optional<int64_t> out =
+        move ? move->getInteger("offload") : std::nullopt;
+    std::optional<int64_t> in =
+        move ? move->getInteger("reload") : std::nullopt;
+    if (bool(out) == bool(in))
+      return fail("step " + Twine(i) +
+                  ": expected a node id, {\"offload\": id} or {\"reload\": "
+                  "id}");
+    auto it = values.find(out ? *out : *in);
+    if (it == values.end())
+      return fail("step " + Twine(i) + ": there is no value node " +
+                  Twine(out ? *out : *in));
+    if (out)
+      plan.offload(it->second);
+    else
+      plan.reload(it->second);
+  }
+  return plan;
+}
+
+} // namespace remat::planning

@@ -1,0 +1,27 @@
+//===- SimulateInto.h - simulation for inner loops --------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The simulator behind `simulate`, for searches that call it a thousand times:
+// the graph is resolved once and the tables of the last simulation are reused.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_PLANNING_SIMULATEINTO_H
+#define REMAT_LIB_PLANNING_SIMULATEINTO_H
+
+#include "Graph.h"
+#include "remat/Planning/Simulator.h"
+
+namespace remat::planning {
+
+llvm::Error simulateInto(const Graph &graph, const Plan &plan,
+                         Simulation &simulation);
+llvm::Error verify(const Graph &graph, const Plan &plan,
+                   const Simulation &simulation);
+
+} // namespace remat::planning
+
+#endif // REMAT_LIB_PLANNING_SIMULATEINTO_H

@@ -1,0 +1,83 @@
+//===- Solution.cpp - from a plan to a verified solution ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Solutions, their errors, and the gate through which every plan passes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Solution.h"
+#include "SimulateInto.h"
+
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+
+namespace remat::planning {
+
+double Solution::gap() const {
+  return cost > 0 ? double(cost - lowerBound) / double(cost) : 0.0;
+}
+
+double Solution::overheadPercent() const {
+  return baseCost > 0 ? 100.0 * double(cost - baseCost) / double(baseCost)
+                      : 0.0;
+}
+
+char InfeasibleBudgetError::ID = 0;
+
+void InfeasibleBudgetError::log(raw_ostream &os) const {
+  os << "no plan found within the budget of " << budget << " bytes";
+  if (smallestFeasible)
+    os << "; the smallest feasible budget found is " << smallestFeasible
+       << " bytes";
+  if (!evidence.empty())
+    os << "\n" << evidence;
+}
+
+std::error_code InfeasibleBudgetError::convertToErrorCode() const {
+  return inconvertibleErrorCode();
+}
+
+Expected<Solution> makeSolution(const Graph &graph, Plan plan, StringRef solver,
+                                const Stopwatch &watch) {
+  const Problem &problem = graph.problem;
+  auto internal = [&](Error error) {
+    return createStringError(
+        inconvertibleErrorCode(),
+        Twine("solver '") + solver +
+            "' made an illegal plan: " + toString(std::move(error)));
+  };
+  Simulation simulation;
+  if (Error error = simulateInto(graph, plan, simulation))
+    return internal(std::move(error));
+  if (problem.deviceBudget && simulation.peakBytes > *problem.deviceBudget)
+    return make_error<InfeasibleBudgetError>(
+        *problem.deviceBudget, simulation.peakBytes, std::string());
+  if (problem.hostBudget && simulation.hostPeakBytes > *problem.hostBudget)
+    return createStringError(inconvertibleErrorCode(),
+                             Twine("solver '") + solver + "' needs " +
+                                 Twine(simulation.hostPeakBytes) +
+                                 " bytes on the host, and the host budget is " +
+                                 Twine(*problem.hostBudget) + " bytes");
+  if (Error error = verify(graph, plan, simulation))
+    return internal(std::move(error));
+
+  Solution solution;
+  solution.plan = std::move(plan);
+  solution.solver = solver.str();
+  solution.peakBytes = simulation.peakBytes;
+  solution.hostPeakBytes = simulation.hostPeakBytes;
+  solution.cost = simulation.cost;
+  solution.time = simulation.time;
+  solution.baseCost = problem.baseCost();
+  // Every op runs at least once.
+  solution.lowerBound = solution.baseCost;
+  solution.seconds = watch.seconds();
+  return solution;
+}
+
+} // namespace remat::planning

@@ -1,0 +1,163 @@
+//===- Elements.h - rows of elements of any type ----------------*- C++ -*-===//
+//
+// Part of remat, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Loads and stores of strided rows, converting to the type that a loop computes
+// in: float for f16, bf16 and f32; double for f64; int64_t for integers, which
+// wrap when stored.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_RUNTIME_ELEMENTS_H
+#define REMAT_LIB_RUNTIME_ELEMENTS_H
+
+#include "remat/Runtime/StepTable.h"
+
+#include <cstring>
+
+namespace remat {
+
+inline float floatFromBits(uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
+inline uint32_t bitsOfFloat(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bits;
+}
+
+inline float bf16ToFloat(uint16_t bits) {
+  return floatFromBits(static_cast<uint32_t>(bits) << 16);
+}
+
+/// Rounds to nearest, ties to even.
+inline uint16_t floatToBf16(float value) {
+  uint32_t bits = bitsOfFloat(value);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) // NaN: stay one
+    return static_cast<uint16_t>((bits >> 16) | 0x40u);
+  return static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+
+inline float f16ToFloat(uint16_t half) {
+  // Shift exponent and mantissa into place, then correct the exponent's bias by
+  // a product, which also normalises subnormal numbers.
+  uint32_t magnitude = static_cast<uint32_t>(half & 0x7fffu) << 13;
+  uint32_t bits = bitsOfFloat(floatFromBits(magnitude) * 0x1p112f);
+  if ((half & 0x7c00u) == 0x7c00u)
+    bits |= 0x7f800000u;
+  return floatFromBits(bits | static_cast<uint32_t>(half & 0x8000u) << 16);
+}
+
+/// Rounds to nearest, ties to even.
+inline uint16_t floatToF16(float value) {
+  uint32_t bits = bitsOfFloat(value);
+  uint32_t sign = (bits >> 16) & 0x8000u, magnitude = bits & 0x7fffffffu;
+  if (magnitude > 0x7f800000u)
+    return static_cast<uint16_t>(sign | 0x7e00u);
+  if (magnitude >= 0x477ff000u) // rounds to 65536 or more
+    return static_cast<uint16_t>(sign | 0x7c00u);
+  if (magnitude < 0x38800000u) // subnormal: 0.5 has the unit of its last place
+    return static_cast<uint16_t>(
+        sign |
+        (bitsOfFloat(floatFromBits(magnitude) + 0.5f) - bitsOfFloat(0.5f)));
+  uint32_t odd = (magnitude >> 13) & 1u;
+  return static_cast<uint16_t>(sign | ((magnitude + 0xc8000fffu + odd) >> 13));
+}
+
+/// What loops over elements of `dtype` compute in.
+enum class Compute { Float, Double, Integer };
+inline Compute computeType(int32_t dtype) {
+  switch (dtype) {
+  case REMAT_F64:
+    return Compute::Double;
+  case REMAT_F32:
+  case REMAT_F16:
+  case REMAT_BF16:
+    return Compute::Float;
+  default:
+    return Compute::Integer;
+  }
+}
+
+/// row[i] = base[offset + i * stride], for 0 <= i < count.
+template <typename T>
+void loadRow(T *row, const void *base, int32_t dtype, int64_t offset,
+             int64_t stride, int64_t count) {
+  auto load = [&](auto zero, auto convert) {
+    using Element = decltype(zero);
+    // Through memcpy: the caller's data may have any alignment.
+    const char *from = static_cast<const char *>(base) +
+                       offset * static_cast<int64_t>(sizeof(Element));
+    for (int64_t i = 0; i < count; ++i) {
+      Element element;
+      std::memcpy(&element,
+                  from + i * stride * static_cast<int64_t>(sizeof(Element)),
+                  sizeof(Element));
+      row[i] = static_cast<T>(convert(element));
+    }
+  };
+  auto same = [](auto element) { return element; };
+  switch (dtype) {
+  case REMAT_F32:
+    return load(float(), same);
+  case REMAT_F64:
+    return load(double(), same);
+  case REMAT_F16:
+    return load(uint16_t(), f16ToFloat);
+  case REMAT_BF16:
+    return load(uint16_t(), bf16ToFloat);
+  case REMAT_I8:
+    return load(int8_t(), same);
+  case REMAT_I16:
+    return load(int16_t(), same);
+  case REMAT_I32:
+    return load(int32_t(), same);
+  default:
+    return load(int64_t(), same);
+  }
+}
+
+/// base[offset + i * stride] = row[i], for 0 <= i < count.
+template <typename T>
+void storeRow(const T *row, void *base, int32_t dtype, int64_t offset,
+              int64_t stride, int64_t count) {
+  auto store = [&](auto convert) {
+    using Element = decltype(convert(T()));
+    char *to = static_cast<char *>(base) +
+               offset * static_cast<int64_t>(sizeof(Element));
+    for (int64_t i = 0; i < count; ++i) {
+      Element element = convert(row[i]);
+      std::memcpy(to + i * stride * static_cast<int64_t>(sizeof(Element)),
+                  &element, sizeof(Element));
+    }
+  };
+  switch (dtype) {
+  case REMAT_F32:
+    return store([](T value) { return static_cast<float>(value); });
+  case REMAT_F64:
+    return store([](T value) { return static_cast<double>(value); });
+  case REMAT_F16:
+    return store([](T value) { return floatToF16(static_cast<float>(value)); });
+  case REMAT_BF16:
+    return store(
+        [](T value) { return floatToBf16(static_cast<float>(value)); });
+  case REMAT_I8:
+    return store([](T value) { return static_cast<int8_t>(value); });
+  case REMAT_I16:
+    return store([](T value) { return static_cast<int16_t>(value); });
+  case REMAT_I32:
+    return store([](T value) { return static_cast<int32_t>(value); });
+  default:
+    return store([](T value) { return static_cast<int64_t>(value); });
+  }
+}
+
+} // namespace remat
+
+#endif // REMAT_LIB_RUNTIME_ELEMENTS_H

@@ -1,0 +1,52 @@
+//===- LibraryCall.h - a prepared product or convolution --------*- C++ -*-===//
+//
+// Part of remat, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A call of the library with everything that can be decided beforehand decided:
+// which implementation, which layouts, where things lie in the workspace.
+// Running it allocates nothing of size.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_RUNTIME_LIBRARYCALL_H
+#define REMAT_LIB_RUNTIME_LIBRARYCALL_H
+
+#include "remat/Runtime/StepTable.h"
+
+#include <memory>
+#include <string>
+
+namespace remat {
+
+class LibraryCall {
+public:
+  virtual ~LibraryCall() = default;
+
+  /// Computes `result` from two operands. `workspace` has workspaceBytes bytes
+  /// aligned to REMAT_ALIGNMENT. False on failure, with a message.
+  virtual bool run(const void *const *operands, void *result, void *workspace,
+                   std::string &error) = 0;
+
+  /// Multiple of REMAT_ALIGNMENT.
+  uint64_t workspaceBytes = 0;
+  int threads = 1;
+  std::string implementation;
+};
+
+/// Prepares a call on `threads` threads of a sound description. The reference
+/// calls are our own loops: they take everything, and need no workspace.
+std::unique_ptr<LibraryCall> prepareMatmul(const remat_matmul &descriptor,
+                                           int threads);
+std::unique_ptr<LibraryCall>
+prepareConvolution(const remat_convolution &descriptor, int threads);
+std::unique_ptr<LibraryCall> referenceMatmul(const remat_matmul &descriptor,
+                                             int threads);
+std::unique_ptr<LibraryCall>
+referenceConvolution(const remat_convolution &descriptor, int threads);
+
+} // namespace remat
+
+#endif // REMAT_LIB_RUNTIME_LIBRARYCALL_H

@@ -1,0 +1,121 @@
+//===- Step.h - a loaded step -----------------------------------*- C++ -*-===//
+//
+// Part of remat, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What remat_step_load makes of a module: the checked table, memory, prepared
+// library calls, and for each entry the addresses of its buffers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_RUNTIME_STEP_H
+#define REMAT_LIB_RUNTIME_STEP_H
+
+#include "LibraryCall.h"
+#include "Table.h"
+#include "remat/Runtime/Runtime.h"
+
+#include <atomic>
+#include <map>
+#include <tuple>
+
+namespace remat {
+
+/// Zeroed memory from the system, given back at the end. Pages are touched when
+/// they are first used and then stay.
+class Memory {
+public:
+  Memory() = default;
+  ~Memory();
+  Memory(const Memory &) = delete;
+  Memory &operator=(const Memory &) = delete;
+
+  /// False when the system has not that much.
+  bool allocate(uint64_t bytes);
+  /// Uses memory of somebody else.
+  void borrow(void *memory) { data = static_cast<char *>(memory); }
+
+  /// Never null, so that empty buffers have an address too.
+  char *get() { return data ? data : empty; }
+
+private:
+  char *data = nullptr;
+  uint64_t mapped = 0;
+  alignas(REMAT_ALIGNMENT) char empty[REMAT_ALIGNMENT];
+};
+
+} // namespace remat
+
+struct remat_step {
+  /// Prepares everything; a code other than REMAT_OK comes with a message.
+  remat_status load(const remat_module &module,
+                    const remat_step_options &options, std::string &message);
+
+  remat_status run(const remat_tensor *arguments, size_t argumentCount,
+                   const remat_tensor *results, size_t resultCount);
+
+  remat_tensor_info describe(const remat_signature &signature) const;
+
+  remat::Table table;
+  remat_step_stats stats = {};
+  std::vector<int64_t> times;
+  std::string error;
+  int threads = 1;
+  /// Set while the step runs.
+  std::atomic_flag busy = ATOMIC_FLAG_INIT;
+
+private:
+  /// A pointer that the caller's tensors supply.
+  struct Supplied {
+    size_t pointer;
+    uint32_t buffer;
+  };
+  /// A range of the caller's memory.
+  struct Range {
+    uintptr_t begin, end;
+    bool written;
+    uint32_t index;
+  };
+  /// What running an entry takes beside its record.
+  struct Prepared {
+    size_t firstPointer;
+    remat::LibraryCall *call;
+    uint64_t touched; // end of its highest arena buffer
+  };
+
+  remat_status allocate(const remat_step_options &options,
+                        std::string &message);
+  void layOutPointers();
+  bool prepareCalls(std::string &message);
+  remat::LibraryCall *callFor(const remat_entry &entry, int callThreads,
+                              bool reference);
+
+  bool checkTensors(const char *what, const remat_tensor *tensors, size_t count,
+                    const std::vector<remat_signature> &signatures);
+  bool checkOverlaps();
+  remat_status execute(uint32_t index);
+  remat_status runKernel(uint32_t index);
+  remat_status runCall(uint32_t index);
+  void runCopy(uint32_t index);
+  void poison(uint32_t root);
+  char *address(const remat_buffer &buffer);
+
+  const remat_kernel_fn *kernels = nullptr;
+  uint32_t flags = 0;
+  remat::Memory arena, host;
+  remat::Lifetimes lifetimes;
+  std::map<std::tuple<int32_t, uint32_t, int, bool>,
+           std::unique_ptr<remat::LibraryCall>>
+      calls;
+  std::vector<Prepared> prepared;
+  std::vector<void *> pointers;
+  std::vector<Supplied> supplied;
+  std::vector<Range> ranges;
+  std::vector<remat_kernel_status> statuses;
+  const remat_tensor *currentArguments = nullptr;
+  const remat_tensor *currentResults = nullptr;
+};
+
+#endif // REMAT_LIB_RUNTIME_STEP_H

@@ -1,0 +1,191 @@
+//===- StepLoad.cpp - loads a step ----------------------------------------===//
+//
+// Part of remat, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Everything that can be done once is done here, so that a run only walks the
+// table.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Step.h"
+#include "Threads.h"
+
+#include <algorithm>
+#include <sys/mman.h>
+
+using namespace remat;
+
+Memory::~Memory() {
+  if (mapped > 0)
+    munmap(data, mapped);
+}
+
+bool Memory::allocate(uint64_t bytes) {
+  if (bytes == 0)
+    return true;
+  if (bytes > static_cast<uint64_t>(PTRDIFF_MAX))
+    return false;
+  void *memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    return false;
+  // Fewer page faults where the system has large pages; only advice.
+  madvise(memory, bytes, MADV_HUGEPAGE);
+  data = static_cast<char *>(memory);
+  mapped = bytes;
+  return true;
+}
+
+remat_status remat_step::load(const remat_module &module,
+                              const remat_step_options &options,
+                              std::string &message) {
+  const int mostThreads = 4096;
+  if (options.threads < 0 || options.threads > mostThreads) {
+    message = "option 'threads' is " + std::to_string(options.threads) +
+              ", expected 0 to " + std::to_string(mostThreads);
+    return REMAT_INVALID_ARGUMENT;
+  }
+  const uint32_t known = unsigned(REMAT_STEP_PROFILE) | REMAT_STEP_POISON;
+  if (options.flags & ~known) {
+    message = "option 'flags' has unknown bits: " +
+              std::to_string(options.flags & ~known);
+    return REMAT_INVALID_ARGUMENT;
+  }
+  threads = options.threads > 0 ? options.threads : availableThreads();
+  flags = options.flags;
+  kernels = module.kernels;
+  if (!readTable(module, table, message) ||
+      !checkEntries(module, table, message) ||
+      !findLifetimes(table, lifetimes, message))
+    return REMAT_INVALID_MODULE;
+  if (remat_status status = allocate(options, message))
+    return status;
+  layOutPointers();
+  if (!prepareCalls(message))
+    return REMAT_LIBRARY_ERROR;
+  statuses.resize(static_cast<size_t>(threads));
+  ranges.reserve(table.arguments.size() + table.results.size());
+  if (flags & REMAT_STEP_PROFILE)
+    times.assign(table.entries.size(), 0);
+  stats.arena_bytes = table.header.arena_bytes;
+  stats.host_bytes = table.header.host_bytes;
+  return REMAT_OK;
+}
+
+remat_status remat_step::allocate(const remat_step_options &options,
+                                  std::string &message) {
+  uint64_t bytes = table.header.arena_bytes;
+  if (options.arena) {
+    if (reinterpret_cast<uintptr_t>(options.arena) % REMAT_ALIGNMENT != 0 ||
+        options.arena_bytes < bytes) {
+      message = "option 'arena' has " + std::to_string(options.arena_bytes) +
+                " bytes, expected at least " + std::to_string(bytes) +
+                " aligned to " + std::to_string(REMAT_ALIGNMENT);
+      return REMAT_INVALID_ARGUMENT;
+    }
+    arena.borrow(options.arena);
+  } else if (!arena.allocate(bytes)) {
+    message = "cannot allocate an arena of " + std::to_string(bytes) + " bytes";
+    return REMAT_OUT_OF_MEMORY;
+  }
+  if (!host.allocate(table.header.host_bytes)) {
+    message = "cannot allocate a host arena of " +
+              std::to_string(table.header.host_bytes) + " bytes";
+    return REMAT_OUT_OF_MEMORY;
+  }
+  return REMAT_OK;
+}
+
+void remat_step::layOutPointers() {
+  for (const remat_entry &entry : table.entries) {
+    Prepared next = {pointers.size(), nullptr, 0};
+    auto add = [&](uint32_t number) {
+      const remat_buffer &buffer = table.buffers[number];
+      if (buffer.space == REMAT_SPACE_ARENA && buffer.bytes > 0)
+        next.touched = std::max(next.touched, buffer.offset + buffer.bytes);
+      bool caller = buffer.space == REMAT_SPACE_ARGUMENT ||
+                    buffer.space == REMAT_SPACE_RESULT;
+      if (caller)
+        supplied.push_back({pointers.size(), number});
+      pointers.push_back(caller ? nullptr : address(buffer));
+    };
+    for (uint32_t i = 0; i < entry.operand_count + entry.result_count; ++i)
+      add(table.uses[entry.first_use + i]);
+    if (entry.workspace != REMAT_NONE)
+      add(entry.workspace);
+    prepared.push_back(next);
+  }
+}
+
+LibraryCall *remat_step::callFor(const remat_entry &entry, int callThreads,
+                                 bool reference) {
+  std::unique_ptr<LibraryCall> &call =
+      calls[{entry.kind, entry.callee, callThreads, reference}];
+  if (call)
+    return call.get();
+  if (entry.kind == REMAT_ENTRY_MATMUL) {
+    const remat_matmul &matmul = table.matmuls[entry.callee];
+    call = reference ? referenceMatmul(matmul, callThreads)
+                     : prepareMatmul(matmul, callThreads);
+  } else {
+    const remat_convolution &convolution = table.convolutions[entry.callee];
+    call = reference ? referenceConvolution(convolution, callThreads)
+                     : prepareConvolution(convolution, callThreads);
+  }
+  return call.get();
+}
+
+bool remat_step::prepareCalls(std::string &message) {
+  // The compiler sized the workspaces for its number of threads. More threads
+  // may need more, so that library calls stay at that number.
+  int planned = static_cast<int>(
+      std::min<uint32_t>(table.header.threads, static_cast<uint32_t>(threads)));
+  int most = planned > 0 ? planned : threads;
+  for (uint32_t i = 0; i < table.entries.size(); ++i) {
+    const remat_entry &entry = table.entries[i];
+    if (entry.kind != REMAT_ENTRY_MATMUL &&
+        entry.kind != REMAT_ENTRY_CONVOLUTION)
+      continue;
+    uint64_t room = entry.workspace == REMAT_NONE
+                        ? 0
+                        : table.buffers[entry.workspace].bytes;
+    LibraryCall *call = nullptr;
+    for (int count = most; count > 0; count /= 2) {
+      call = callFor(entry, count, /*reference=*/false);
+      if (call && call->workspaceBytes <= room)
+        break;
+    }
+    // On another processor the library may need more than was planned.
+    if (call && call->workspaceBytes > room)
+      call = callFor(entry, threads, /*reference=*/true);
+    if (!call) {
+      message = "cannot prepare " + table.describe(i);
+      return false;
+    }
+    if (call != callFor(entry, most, /*reference=*/false))
+      ++stats.degraded_calls;
+    prepared[i].call = call;
+  }
+  return true;
+}
+
+char *remat_step::address(const remat_buffer &buffer) {
+  switch (buffer.space) {
+  case REMAT_SPACE_ARENA:
+    return arena.get() + buffer.offset;
+  case REMAT_SPACE_HOST:
+    return host.get() + buffer.offset;
+  case REMAT_SPACE_ARGUMENT:
+    return static_cast<char *>(currentArguments[buffer.index].data) +
+           buffer.offset;
+  case REMAT_SPACE_RESULT:
+    return static_cast<char *>(currentResults[buffer.index].data) +
+           buffer.offset;
+  default:
+    // Kernels take all buffers alike; the loader saw that none writes here.
+    return const_cast<char *>(table.constants) + buffer.offset;
+  }
+}

@@ -1,0 +1,231 @@
+//===- StepRun.cpp - runs a step ------------------------------------------===//
+//
+// Part of remat, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Walks the schedule. Beside running the entries it counts the bytes that are
+// live, which is what a plan's peak is compared with.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Step.h"
+#include "Threads.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+using namespace remat;
+
+static std::string typeText(int32_t dtype, int64_t rank, const int64_t *dims) {
+  std::string text;
+  for (int64_t i = 0; i < rank; ++i)
+    text += std::to_string(dims[i]) + "x";
+  return "'" + text + remat_dtype_name(dtype) + "'";
+}
+
+remat_tensor_info remat_step::describe(const remat_signature &signature) const {
+  const int64_t *dims = table.dims.data() + signature.dims;
+  uint64_t bytes = 0;
+  tensorBytes(signature.dtype, dims, signature.rank, bytes);
+  return {table.string(signature.name),
+          static_cast<remat_dtype>(signature.dtype),
+          static_cast<int32_t>(signature.rank), dims, bytes};
+}
+
+bool remat_step::checkTensors(const char *what, const remat_tensor *tensors,
+                              size_t count,
+                              const std::vector<remat_signature> &signatures) {
+  if (count != signatures.size() || (count > 0 && !tensors)) {
+    error = "step got " + std::to_string(tensors ? count : 0) + " " + what +
+            "s, expected " + std::to_string(signatures.size());
+    return false;
+  }
+  for (size_t i = 0; i < count; ++i) {
+    const remat_tensor &tensor = tensors[i];
+    remat_tensor_info info = describe(signatures[i]);
+    auto name = [&] {
+      return what + (" " + std::to_string(i)) + " '" + info.name + "'";
+    };
+    if (tensor.rank < 0 || (tensor.rank > 0 && !tensor.dims)) {
+      error = name() + " has no dims";
+      return false;
+    }
+    if (tensor.dtype != info.dtype || tensor.rank != info.rank ||
+        !std::equal(info.dims, info.dims + info.rank, tensor.dims)) {
+      error = name() + " is a tensor " +
+              typeText(tensor.dtype, tensor.rank, tensor.dims) + ", expected " +
+              typeText(info.dtype, info.rank, info.dims);
+      return false;
+    }
+    if (info.bytes == 0)
+      continue;
+    if (!tensor.data) {
+      error = name() + " has no data";
+      return false;
+    }
+    auto begin = reinterpret_cast<uintptr_t>(tensor.data);
+    ranges.push_back({begin, begin + info.bytes, tensors == currentResults,
+                      static_cast<uint32_t>(i)});
+  }
+  return true;
+}
+
+bool remat_step::checkOverlaps() {
+  std::sort(ranges.begin(), ranges.end(), [](const Range &a, const Range &b) {
+    return std::tie(a.begin, a.written, a.index) <
+           std::tie(b.begin, b.written, b.index);
+  });
+  // The ranges seen so far that reach furthest: of all, and of those written.
+  const Range *furthest = nullptr, *written = nullptr;
+  for (const Range &range : ranges) {
+    const Range *before = range.written ? furthest : written;
+    if (before && range.begin < before->end) {
+      auto name = [&](const Range &r) {
+        const auto &list = r.written ? table.results : table.arguments;
+        return std::string(r.written ? "result " : "argument ") +
+               std::to_string(r.index) + " '" +
+               table.string(list[r.index].name) + "'";
+      };
+      bool first = range.written;
+      error = name(first ? range : *before) + " overlaps " +
+              name(first ? *before : range);
+      return false;
+    }
+    if (!furthest || range.end > furthest->end)
+      furthest = &range;
+    if (range.written && (!written || range.end > written->end))
+      written = &range;
+  }
+  return true;
+}
+
+remat_status remat_step::run(const remat_tensor *arguments,
+                             size_t argumentCount, const remat_tensor *results,
+                             size_t resultCount) {
+  error.clear();
+  ranges.clear();
+  currentArguments = arguments;
+  currentResults = results;
+  if (!checkTensors("argument", arguments, argumentCount, table.arguments) ||
+      !checkTensors("result", results, resultCount, table.results) ||
+      !checkOverlaps())
+    return REMAT_INVALID_ARGUMENT;
+  for (const Supplied &place : supplied)
+    pointers[place.pointer] = address(table.buffers[place.buffer]);
+
+  stats.measured_peak_bytes = stats.touched_bytes = stats.host_peak_bytes = 0;
+  stats.offloaded_bytes = stats.executed_entries = 0;
+  stats.recomputed_entries = 0;
+  if (flags & REMAT_STEP_POISON) {
+    std::memset(arena.get(), 0xff, table.header.arena_bytes);
+    std::memset(host.get(), 0xff, table.header.host_bytes);
+  }
+  ThreadScope scope(threads);
+  uint64_t live = 0, hostLive = 0;
+  auto counter = [&](uint32_t root) -> uint64_t & {
+    return table.buffers[root].space == REMAT_SPACE_HOST ? hostLive : live;
+  };
+  for (uint32_t i = 0; i < table.entries.size(); ++i) {
+    for (uint32_t root : lifetimes.births[i])
+      counter(root) += table.buffers[root].bytes;
+    stats.measured_peak_bytes = std::max(stats.measured_peak_bytes, live);
+    stats.host_peak_bytes = std::max(stats.host_peak_bytes, hostLive);
+    stats.touched_bytes = std::max(stats.touched_bytes, prepared[i].touched);
+    if (remat_status status = execute(i))
+      return status;
+    for (uint32_t root : lifetimes.deaths[i]) {
+      counter(root) -= table.buffers[root].bytes;
+      if (flags & REMAT_STEP_POISON)
+        poison(root);
+    }
+  }
+  ++stats.runs;
+  return REMAT_OK;
+}
+
+remat_status remat_step::execute(uint32_t index) {
+  const remat_entry &entry = table.entries[index];
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start;
+  if (flags & REMAT_STEP_PROFILE)
+    start = Clock::now();
+  remat_status status = REMAT_OK;
+  if (entry.kind == REMAT_ENTRY_KERNEL)
+    status = runKernel(index);
+  else if (entry.kind == REMAT_ENTRY_COPY)
+    runCopy(index);
+  else
+    status = runCall(index);
+  if (flags & REMAT_STEP_PROFILE)
+    times[index] = std::chrono::duration_cast<std::chrono::nanoseconds>(
+                       Clock::now() - start)
+                       .count();
+  ++stats.executed_entries;
+  if (entry.flags & REMAT_ENTRY_RECOMPUTE)
+    ++stats.recomputed_entries;
+  return status;
+}
+
+remat_status remat_step::runKernel(uint32_t index) {
+  const remat_entry &entry = table.entries[index];
+  std::fill(statuses.begin(), statuses.end(), remat_kernel_status());
+  void *const *buffers = pointers.data() + prepared[index].firstPointer;
+  remat_kernel_fn kernel = kernels[entry.callee];
+  parallelFor(threads, entry.extent, entry.grain,
+              [&](int64_t begin, int64_t end, int part) {
+                kernel(buffers, begin, end, &statuses[part]);
+              });
+  // Parts are in the order of their ranges: the first failure is reported,
+  // whichever thread was faster.
+  for (const remat_kernel_status &status : statuses) {
+    if (!status.failed)
+      continue;
+    error = table.describe(index) + ": index " + std::to_string(status.index) +
+            " is out of bounds, expected 0 to " +
+            std::to_string(status.bound - 1);
+    if (status.check >= 0 &&
+        static_cast<size_t>(status.check) < table.checks.size())
+      error += std::string(": ") + table.string(table.checks[status.check]);
+    return REMAT_INDEX_OUT_OF_BOUNDS;
+  }
+  return REMAT_OK;
+}
+
+remat_status remat_step::runCall(uint32_t index) {
+  const remat_entry &entry = table.entries[index];
+  LibraryCall &call = *prepared[index].call;
+  void **buffers = pointers.data() + prepared[index].firstPointer;
+  uint32_t count = entry.operand_count + entry.result_count;
+  void *workspace =
+      entry.workspace == REMAT_NONE ? arena.get() : buffers[count];
+  ThreadScope scope(call.threads);
+  std::string reason;
+  if (call.run(buffers, buffers[entry.operand_count], workspace, reason))
+    return REMAT_OK;
+  error = table.describe(index) + ": " + reason;
+  return REMAT_LIBRARY_ERROR;
+}
+
+void remat_step::runCopy(uint32_t index) {
+  const remat_entry &entry = table.entries[index];
+  const remat_buffer &from = table.operand(entry, 0);
+  const remat_buffer &to = table.result(entry, 0);
+  void *const *buffers = pointers.data() + prepared[index].firstPointer;
+  // A thread moves a megabyte in less time than it takes to wake another.
+  parallelFor(threads, static_cast<int64_t>(std::min(from.bytes, to.bytes)),
+              1 << 20, [&](int64_t begin, int64_t end, int) {
+                std::memcpy(static_cast<char *>(buffers[1]) + begin,
+                            static_cast<const char *>(buffers[0]) + begin,
+                            static_cast<size_t>(end - begin));
+              });
+  if (from.space == REMAT_SPACE_ARENA && to.space == REMAT_SPACE_HOST)
+    stats.offloaded_bytes += from.bytes;
+}
+
+void remat_step::poison(uint32_t root) {
+  const remat_buffer &buffer = table.buffers[root];
+  std::memset(address(buffer), 0xff, buffer.bytes);
+}

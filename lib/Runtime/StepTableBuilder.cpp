@@ -1,0 +1,205 @@
+//===- StepTableBuilder.cpp - builds the blob of a step -------------------===//
+//
+// Part of remat, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See StepTableBuilder.h. Numbers are given in the order of the calls, and maps
+// are ordered by content, so the blob depends on nothing but the calls.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Runtime/StepTableBuilder.h"
+#include "Table.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace remat;
+
+/// Bytes rounded up; the loader rejects what would overflow here.
+static uint64_t aligned(uint64_t bytes) {
+  return (bytes + REMAT_ALIGNMENT - 1) / REMAT_ALIGNMENT * REMAT_ALIGNMENT;
+}
+
+/// Appends `record` unless an equal one is there; its number.
+template <typename Record>
+static uint32_t addOnce(std::vector<Record> &records,
+                        std::map<std::string, uint32_t> &numbers,
+                        const Record &record) {
+  std::string key(reinterpret_cast<const char *>(&record), sizeof(record));
+  auto [found, inserted] =
+      numbers.insert({key, static_cast<uint32_t>(records.size())});
+  if (inserted)
+    records.push_back(record);
+  return found->second;
+}
+
+template <typename Record>
+static uint32_t append(std::vector<Record> &records, const Record &record) {
+  records.push_back(record);
+  return static_cast<uint32_t>(records.size()) - 1;
+}
+
+StepTableBuilder::StepTableBuilder() { addString(""); }
+
+uint32_t StepTableBuilder::addString(const std::string &text) {
+  // A NUL would end the string in the table.
+  std::string kept = text.substr(0, text.find('\0'));
+  auto [found, inserted] =
+      stringNumbers.insert({kept, static_cast<uint32_t>(strings.size())});
+  if (inserted)
+    strings.append(kept.c_str(), kept.size() + 1);
+  return found->second;
+}
+
+remat_signature
+StepTableBuilder::makeSignature(const std::string &name, remat_dtype dtype,
+                                const std::vector<int64_t> &shape) {
+  remat_signature signature = {addString(name), dtype,
+                               static_cast<uint32_t>(shape.size()),
+                               static_cast<uint32_t>(dims.size())};
+  dims.insert(dims.end(), shape.begin(), shape.end());
+  return signature;
+}
+
+uint32_t StepTableBuilder::addArgument(const std::string &name,
+                                       remat_dtype dtype,
+                                       const std::vector<int64_t> &shape) {
+  return append(arguments, makeSignature(name, dtype, shape));
+}
+
+uint32_t StepTableBuilder::addResult(const std::string &name, remat_dtype dtype,
+                                     const std::vector<int64_t> &shape) {
+  return append(results, makeSignature(name, dtype, shape));
+}
+
+uint32_t StepTableBuilder::addBuffer(const remat_buffer &buffer) {
+  return append(buffers, buffer);
+}
+
+uint32_t StepTableBuilder::addArenaBuffer(uint64_t offset, uint64_t bytes) {
+  arenaBytes = std::max(arenaBytes, offset + aligned(bytes));
+  return addBuffer({REMAT_SPACE_ARENA, 0, offset, aligned(bytes),
+                    static_cast<uint32_t>(buffers.size()), 0});
+}
+
+uint32_t StepTableBuilder::addHostBuffer(uint64_t offset, uint64_t bytes) {
+  hostBytes = std::max(hostBytes, offset + aligned(bytes));
+  return addBuffer({REMAT_SPACE_HOST, 0, offset, aligned(bytes),
+                    static_cast<uint32_t>(buffers.size()), 0});
+}
+
+uint32_t StepTableBuilder::addCallerBuffer(remat_space space, uint32_t index,
+                                           const remat_signature &signature) {
+  uint64_t bytes = 0;
+  tensorBytes(signature.dtype, dims.data() + signature.dims, signature.rank,
+              bytes);
+  return addBuffer(
+      {space, index, 0, bytes, static_cast<uint32_t>(buffers.size()), 0});
+}
+
+uint32_t StepTableBuilder::addArgumentBuffer(uint32_t index) {
+  return addCallerBuffer(REMAT_SPACE_ARGUMENT, index, arguments[index]);
+}
+
+uint32_t StepTableBuilder::addResultBuffer(uint32_t index) {
+  return addCallerBuffer(REMAT_SPACE_RESULT, index, results[index]);
+}
+
+uint32_t StepTableBuilder::addConstantBuffer(const void *data, uint64_t bytes) {
+  std::string content(static_cast<const char *>(data), bytes);
+  auto [found, inserted] =
+      constantOffsets.insert({content, aligned(constants.size())});
+  if (inserted) {
+    constants.resize(found->second, '\0');
+    constants += content;
+  }
+  return addBuffer({REMAT_SPACE_CONSTANT, 0, found->second, bytes,
+                    static_cast<uint32_t>(buffers.size()), 0});
+}
+
+uint32_t StepTableBuilder::addView(uint32_t buffer, uint64_t offset,
+                                   uint64_t bytes) {
+  remat_buffer view = buffers[buffer];
+  view.offset += offset;
+  view.bytes = bytes;
+  return addBuffer(view);
+}
+
+uint32_t StepTableBuilder::addView(uint32_t buffer) {
+  return addView(buffer, 0, buffers[buffer].bytes);
+}
+
+uint32_t StepTableBuilder::addMatmul(const remat_matmul &matmul) {
+  return addOnce(matmuls, matmulNumbers, matmul);
+}
+
+uint32_t
+StepTableBuilder::addConvolution(const remat_convolution &convolution) {
+  return addOnce(convolutions, convolutionNumbers, convolution);
+}
+
+uint32_t StepTableBuilder::addCheck(const std::string &message) {
+  auto [found, inserted] =
+      checkNumbers.insert({message, static_cast<uint32_t>(checks.size())});
+  if (inserted)
+    checks.push_back(addString(message));
+  return found->second;
+}
+
+uint32_t StepTableBuilder::addEntry(const StepEntry &entry) {
+  remat_entry record = {};
+  record.kind = entry.kind;
+  record.flags = (entry.backward ? unsigned(REMAT_ENTRY_BACKWARD) : 0u) |
+                 (entry.recompute ? unsigned(REMAT_ENTRY_RECOMPUTE) : 0u);
+  record.callee = entry.callee;
+  record.first_use = static_cast<uint32_t>(uses.size());
+  record.operand_count = static_cast<uint32_t>(entry.operands.size());
+  record.result_count = static_cast<uint32_t>(entry.results.size());
+  uses.insert(uses.end(), entry.operands.begin(), entry.operands.end());
+  uses.insert(uses.end(), entry.results.begin(), entry.results.end());
+  record.workspace = entry.workspace;
+  record.task = entry.task;
+  record.original = entry.original;
+  record.copy = entry.copy;
+  record.forward_index = entry.forwardIndex;
+  record.extent = entry.extent;
+  record.grain = entry.grain;
+  record.name = addString(entry.name);
+  record.location = addString(entry.location);
+  return append(entries, record);
+}
+
+std::string StepTableBuilder::finalize() const {
+  remat_step_header header = {};
+  header.magic = REMAT_STEP_TABLE_MAGIC;
+  header.version = REMAT_STEP_TABLE_VERSION;
+  header.threads = threads;
+  header.arena_bytes = arenaBytes;
+  header.host_bytes = hostBytes;
+  std::string blob(sizeof(header), '\0');
+  auto section = [&](const auto &records) {
+    remat_section where = {aligned(blob.size()), records.size()};
+    blob.resize(where.offset, '\0');
+    blob.append(reinterpret_cast<const char *>(records.data()),
+                records.size() * sizeof(records[0]));
+    return where;
+  };
+  header.strings = section(strings);
+  header.dims = section(dims);
+  header.arguments = section(arguments);
+  header.results = section(results);
+  header.buffers = section(buffers);
+  header.entries = section(entries);
+  header.uses = section(uses);
+  header.matmuls = section(matmuls);
+  header.convolutions = section(convolutions);
+  header.checks = section(checks);
+  header.constants = section(constants);
+  blob.resize(aligned(blob.size()), '\0');
+  header.blob_bytes = blob.size();
+  std::memcpy(&blob[0], &header, sizeof(header));
+  return blob;
+}

@@ -1,0 +1,233 @@
+//===- Table.cpp - reads a step table -------------------------------------===//
+//
+// Part of remat, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Copies the sections out of a blob and checks what can be checked record by
+// record. Nothing in the blob is trusted.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Table.h"
+#include "Descriptors.h"
+#include "remat/Runtime/LibraryCalls.h"
+
+#include <cstring>
+
+using namespace remat;
+
+std::string Table::describe(uint32_t entry) const {
+  const remat_entry &record = entries[entry];
+  std::string text = "entry " + std::to_string(entry);
+  if (*string(record.name))
+    text += std::string(" '") + string(record.name) + "'";
+  if (*string(record.location))
+    text += std::string(" at ") + string(record.location);
+  return text;
+}
+
+bool remat::tensorBytes(int32_t dtype, const int64_t *dims, uint32_t rank,
+                        uint64_t &bytes) {
+  bytes = remat_dtype_bytes(dtype);
+  if (bytes == 0)
+    return false;
+  bool empty = false, overflow = false;
+  for (uint32_t i = 0; i < rank; ++i) {
+    if (dims[i] < 0)
+      return false;
+    empty |= dims[i] == 0;
+    overflow |=
+        __builtin_mul_overflow(bytes, static_cast<uint64_t>(dims[i]), &bytes);
+  }
+  if (empty)
+    bytes = 0;
+  return empty || !overflow;
+}
+
+namespace {
+
+/// Reads one blob; every member function returns false after setting `error`.
+class Reader {
+public:
+  Reader(const remat_module &module, Table &table, std::string &error)
+      : module(module), table(table), error(error) {}
+
+  bool read() {
+    return readHeader() && readSections() && checkStrings() &&
+           checkSignatures("argument", table.arguments) &&
+           checkSignatures("result", table.results) && checkBuffers();
+  }
+
+private:
+  bool fail(std::string text) {
+    error = std::move(text);
+    return false;
+  }
+
+  static std::string counted(const char *what, size_t number) {
+    return what + (" " + std::to_string(number));
+  }
+
+  bool readHeader() {
+    if (module.version != REMAT_STEP_TABLE_VERSION)
+      return fail("module has version " + std::to_string(module.version) +
+                  ", this runtime runs version " +
+                  std::to_string(REMAT_STEP_TABLE_VERSION));
+    if (!module.blob || module.blob_bytes < sizeof(remat_step_header))
+      return fail("module's step table is missing or shorter than its header");
+    std::memcpy(&table.header, module.blob, sizeof(table.header));
+    const remat_step_header &header = table.header;
+    if (header.magic != REMAT_STEP_TABLE_MAGIC)
+      return fail("module's blob is not a step table");
+    if (header.version != REMAT_STEP_TABLE_VERSION)
+      return fail("step table has version " + std::to_string(header.version) +
+                  ", this runtime runs version " +
+                  std::to_string(REMAT_STEP_TABLE_VERSION));
+    if (header.blob_bytes != module.blob_bytes)
+      return fail("step table has " + std::to_string(module.blob_bytes) +
+                  " bytes, expected " + std::to_string(header.blob_bytes));
+    if (module.kernel_count > 0 && !module.kernels)
+      return fail("module's kernel table is missing");
+    return true;
+  }
+
+  bool inBlob(const char *name, const remat_section &section,
+              uint64_t recordBytes) {
+    uint64_t bytes, end;
+    if (__builtin_mul_overflow(section.count, recordBytes, &bytes) ||
+        __builtin_add_overflow(section.offset, bytes, &end) ||
+        end > module.blob_bytes || section.count >= REMAT_NONE)
+      return fail(std::string("section '") + name +
+                  "' lies outside of the step table");
+    return true;
+  }
+
+  template <typename Record>
+  bool copy(const char *name, const remat_section &section,
+            std::vector<Record> &records) {
+    if (!inBlob(name, section, sizeof(Record)))
+      return false;
+    records.resize(section.count);
+    if (section.count > 0)
+      std::memcpy(records.data(),
+                  static_cast<const char *>(module.blob) + section.offset,
+                  section.count * sizeof(Record));
+    return true;
+  }
+
+  bool readSections() {
+    const remat_step_header &h = table.header;
+    // Constants are bytes, of which there may be more than 2^32.
+    uint64_t end;
+    if (__builtin_add_overflow(h.constants.offset, h.constants.count, &end) ||
+        end > module.blob_bytes)
+      return fail("section 'constants' lies outside of the step table");
+    table.constants =
+        static_cast<const char *>(module.blob) + h.constants.offset;
+    return copy("strings", h.strings, table.strings) &&
+           copy("dims", h.dims, table.dims) &&
+           copy("arguments", h.arguments, table.arguments) &&
+           copy("results", h.results, table.results) &&
+           copy("buffers", h.buffers, table.buffers) &&
+           copy("entries", h.entries, table.entries) &&
+           copy("uses", h.uses, table.uses) &&
+           copy("matmuls", h.matmuls, table.matmuls) &&
+           copy("convolutions", h.convolutions, table.convolutions) &&
+           copy("checks", h.checks, table.checks);
+  }
+
+  bool isString(uint32_t offset) const { return offset < table.strings.size(); }
+
+  bool checkStrings() {
+    if (table.strings.empty() || table.strings.back() != '\0')
+      return fail("section 'strings' does not end with a NUL");
+    for (size_t i = 0; i < table.checks.size(); ++i)
+      if (!isString(table.checks[i]))
+        return fail(counted("check", i) + " has no message");
+    for (size_t i = 0; i < table.entries.size(); ++i)
+      if (!isString(table.entries[i].name) ||
+          !isString(table.entries[i].location))
+        return fail(counted("entry", i) + " has no name or location");
+    return true;
+  }
+
+  bool checkSignatures(const char *what,
+                       const std::vector<remat_signature> &signatures) {
+    for (size_t i = 0; i < signatures.size(); ++i) {
+      const remat_signature &s = signatures[i];
+      uint64_t bytes;
+      if (!isString(s.name) || s.rank > table.dims.size() ||
+          s.dims > table.dims.size() - s.rank)
+        return fail(counted(what, i) + " has no name or no dims");
+      if (!tensorBytes(s.dtype, table.dims.data() + s.dims, s.rank, bytes))
+        return fail(counted(what, i) +
+                    " has an unknown element type or impossible dims");
+    }
+    return true;
+  }
+
+  /// Bytes of the memory that a buffer lies in.
+  bool spaceBytes(const remat_buffer &buffer, uint64_t &bytes) {
+    const std::vector<remat_signature> *signatures = &table.arguments;
+    switch (buffer.space) {
+    case REMAT_SPACE_ARENA:
+      bytes = table.header.arena_bytes;
+      return true;
+    case REMAT_SPACE_HOST:
+      bytes = table.header.host_bytes;
+      return true;
+    case REMAT_SPACE_CONSTANT:
+      bytes = table.header.constants.count;
+      return true;
+    case REMAT_SPACE_RESULT:
+      signatures = &table.results;
+      [[fallthrough]];
+    case REMAT_SPACE_ARGUMENT: {
+      if (buffer.index >= signatures->size())
+        return false;
+      const remat_signature &s = (*signatures)[buffer.index];
+      return tensorBytes(s.dtype, table.dims.data() + s.dims, s.rank, bytes);
+    }
+    default:
+      return false;
+    }
+  }
+
+  bool checkBuffers() {
+    for (size_t i = 0; i < table.buffers.size(); ++i) {
+      const remat_buffer &buffer = table.buffers[i];
+      uint64_t space, end;
+      if (!spaceBytes(buffer, space))
+        return fail(counted("buffer", i) +
+                    " is in no known space, argument or result");
+      if (__builtin_add_overflow(buffer.offset, buffer.bytes, &end) ||
+          end > space)
+        return fail(counted("buffer", i) + " (" + std::to_string(buffer.bytes) +
+                    " bytes at " + std::to_string(buffer.offset) +
+                    ") lies outside of its space of " + std::to_string(space) +
+                    " bytes");
+      if (buffer.root >= table.buffers.size())
+        return fail(counted("buffer", i) + " is a view of no buffer");
+      const remat_buffer &root = table.buffers[buffer.root];
+      if (root.root != buffer.root || root.space != buffer.space ||
+          root.index != buffer.index || buffer.offset < root.offset ||
+          end > root.offset + root.bytes)
+        return fail(counted("buffer", i) + " is not a part of its root, " +
+                    counted("buffer", buffer.root));
+    }
+    return true;
+  }
+
+  const remat_module &module;
+  Table &table;
+  std::string &error;
+};
+
+} // namespace
+
+bool remat::readTable(const remat_module &module, Table &table,
+                      std::string &error) {
+  return Reader(module, table, error).read();
+}

@@ -1,0 +1,76 @@
+//===- Table.h - a checked step table ---------------------------*- C++ -*-===//
+//
+// Part of remat, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The records of a blob, copied out of it and checked: whoever holds a Table
+// can follow every number in it without looking.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_RUNTIME_TABLE_H
+#define REMAT_LIB_RUNTIME_TABLE_H
+
+#include "remat/Runtime/StepTable.h"
+
+#include <string>
+#include <vector>
+
+namespace remat {
+
+struct Table {
+  remat_step_header header;
+  std::vector<char> strings;
+  std::vector<int64_t> dims;
+  std::vector<remat_signature> arguments;
+  std::vector<remat_signature> results;
+  std::vector<remat_buffer> buffers;
+  std::vector<remat_entry> entries;
+  std::vector<uint32_t> uses;
+  std::vector<remat_matmul> matmuls;
+  std::vector<remat_convolution> convolutions;
+  std::vector<uint32_t> checks;
+  /// In the blob; read only.
+  const char *constants;
+
+  const char *string(uint32_t offset) const { return strings.data() + offset; }
+  const remat_buffer &operand(const remat_entry &entry, uint32_t i) const {
+    return buffers[uses[entry.first_use + i]];
+  }
+  const remat_buffer &result(const remat_entry &entry, uint32_t i) const {
+    return buffers[uses[entry.first_use + entry.operand_count + i]];
+  }
+  /// "'name' at location (entry 7)", as far as they are known.
+  std::string describe(uint32_t entry) const;
+};
+
+/// What the schedule does to the root buffers: derived from what entries use,
+/// not from any plan. For each entry, the roots that come to life when it
+/// starts and those that die when it is done, workspaces in both.
+struct Lifetimes {
+  std::vector<std::vector<uint32_t>> births;
+  std::vector<std::vector<uint32_t>> deaths;
+};
+
+/// Reads and checks the module's table; false with a message when it is
+/// malformed.
+bool readTable(const remat_module &module, Table &table, std::string &error);
+
+/// Checks entries against descriptors, kernels and buffers.
+bool checkEntries(const remat_module &module, const Table &table,
+                  std::string &error);
+
+/// Finds the lifetimes; checks that nothing is read before it is written, that
+/// live buffers do not overlap, and that all results are written.
+bool findLifetimes(const Table &table, Lifetimes &lifetimes,
+                   std::string &error);
+
+/// Bytes of a tensor; false on a bad type, a negative extent or overflow.
+bool tensorBytes(int32_t dtype, const int64_t *dims, uint32_t rank,
+                 uint64_t &bytes);
+
+} // namespace remat
+
+#endif // REMAT_LIB_RUNTIME_TABLE_H

@@ -1,0 +1,279 @@
+//===- TableEntries.cpp - checks the schedule of a table ------------------===//
+//
+// Part of remat, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What entries need of their callees and buffers, and when buffers live.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Descriptors.h"
+#include "Table.h"
+
+#include <map>
+#include <utility>
+
+using namespace remat;
+
+namespace {
+
+bool fail(std::string &error, std::string text) {
+  error = std::move(text);
+  return false;
+}
+
+std::string number(uint64_t value) { return std::to_string(value); }
+
+bool overlap(const remat_buffer &a, const remat_buffer &b) {
+  return a.space == b.space && a.index == b.index && a.bytes > 0 &&
+         b.bytes > 0 && a.offset < b.offset + b.bytes &&
+         b.offset < a.offset + a.bytes;
+}
+
+bool checkUses(const Table &t, uint32_t index, std::string &error) {
+  const remat_entry &e = t.entries[index];
+  uint64_t count = uint64_t(e.operand_count) + e.result_count;
+  if (count > t.uses.size() || e.first_use > t.uses.size() - count)
+    return fail(error,
+                t.describe(index) + " has operands outside of the table");
+  for (uint64_t i = 0; i < count; ++i)
+    if (t.uses[e.first_use + i] >= t.buffers.size())
+      return fail(error, t.describe(index) + " uses buffer " +
+                             number(t.uses[e.first_use + i]) + " of " +
+                             number(t.buffers.size()));
+  for (uint32_t i = 0; i < e.result_count; ++i) {
+    int32_t space = t.result(e, i).space;
+    if (space == REMAT_SPACE_ARGUMENT || space == REMAT_SPACE_CONSTANT)
+      return fail(error,
+                  t.describe(index) + " writes to an argument or a constant");
+  }
+  if (e.workspace == REMAT_NONE)
+    return true;
+  if (e.workspace >= t.buffers.size())
+    return fail(error, t.describe(index) + " has no such workspace, buffer " +
+                           number(e.workspace));
+  const remat_buffer &workspace = t.buffers[e.workspace];
+  if (workspace.space != REMAT_SPACE_ARENA || workspace.root != e.workspace ||
+      workspace.offset % REMAT_ALIGNMENT != 0)
+    return fail(error, t.describe(index) + " has a workspace that is not an "
+                                           "aligned buffer of the arena");
+  return true;
+}
+
+/// Operand and result counts, sizes, and overlaps of a library call. With
+/// `accumulates` the result is the third operand.
+bool checkLibraryEntry(const Table &t, uint32_t index,
+                       const Footprint &footprint, bool accumulates,
+                       std::string &error) {
+  const remat_entry &e = t.entries[index];
+  uint32_t operands = accumulates ? 3 : 2;
+  if (e.operand_count != operands || e.result_count != 1)
+    return fail(error, t.describe(index) + " has " + number(e.operand_count) +
+                           " operands and " + number(e.result_count) +
+                           " results, expected " + number(operands) + " and 1");
+  const remat_buffer &result = t.result(e, 0);
+  for (uint32_t i = 0; i < 2; ++i) {
+    const remat_buffer &operand = t.operand(e, i);
+    if (operand.bytes < footprint.operands[i])
+      return fail(error, t.describe(index) + " reads " +
+                             number(footprint.operands[i]) +
+                             " bytes of operand " + number(i) + ", which has " +
+                             number(operand.bytes));
+    if (overlap(operand, result))
+      return fail(error, t.describe(index) +
+                             " has a result that overlaps "
+                             "operand " +
+                             number(i));
+  }
+  if (result.bytes < footprint.result)
+    return fail(error,
+                t.describe(index) + " writes " + number(footprint.result) +
+                    " bytes of its result, which has " + number(result.bytes));
+  if (accumulates) {
+    const remat_buffer &held = t.operand(e, 2);
+    if (held.root != result.root || held.offset != result.offset)
+      return fail(error, t.describe(index) +
+                             " accumulates to another buffer than operand 2");
+  }
+  return true;
+}
+
+bool checkCallee(const remat_module &module, const Table &t, uint32_t index,
+                 std::string &error) {
+  const remat_entry &e = t.entries[index];
+  std::string reason;
+  Footprint footprint;
+  auto missing = [&](const char *what) {
+    return fail(error, t.describe(index) + " calls " + what + " " +
+                           number(e.callee) + ", which does not exist");
+  };
+  switch (e.kind) {
+  case REMAT_ENTRY_KERNEL:
+    if (e.callee >= module.kernel_count || !module.kernels[e.callee])
+      return missing("kernel");
+    if (e.extent < 0 || e.grain < 1)
+      return fail(error, t.describe(index) + " has extent " +
+                             std::to_string(e.extent) + " and grain " +
+                             std::to_string(e.grain));
+    return true;
+  case REMAT_ENTRY_MATMUL:
+    if (e.callee >= t.matmuls.size())
+      return missing("matmul");
+    if (!checkMatmul(t.matmuls[e.callee], footprint, reason))
+      return fail(error, t.describe(index) + ": " + reason);
+    return checkLibraryEntry(t, index, footprint,
+                             t.matmuls[e.callee].accumulate, error);
+  case REMAT_ENTRY_CONVOLUTION:
+    if (e.callee >= t.convolutions.size())
+      return missing("convolution");
+    if (!checkConvolution(t.convolutions[e.callee], footprint, reason))
+      return fail(error, t.describe(index) + ": " + reason);
+    return checkLibraryEntry(t, index, footprint, false, error);
+  case REMAT_ENTRY_COPY:
+    if (e.operand_count != 1 || e.result_count != 1)
+      return fail(error, t.describe(index) +
+                             " is a copy without exactly one operand and one "
+                             "result");
+    if (overlap(t.operand(e, 0), t.result(e, 0)))
+      return fail(error, t.describe(index) + " copies a buffer onto itself");
+    return true;
+  default:
+    return fail(error, t.describe(index) + " has unknown kind " +
+                           std::to_string(e.kind));
+  }
+}
+
+/// The roots that are live at some point of the schedule, by address.
+class LiveRanges {
+public:
+  /// Adds a root; REMAT_NONE, or the live root that it overlaps.
+  uint32_t insert(const Table &t, uint32_t root) {
+    const remat_buffer &buffer = t.buffers[root];
+    if (buffer.bytes == 0)
+      return REMAT_NONE;
+    auto &live = ranges[{buffer.space, buffer.index}];
+    auto next = live.lower_bound(buffer.offset);
+    if (next != live.end() && overlap(t.buffers[next->second], buffer))
+      return next->second;
+    if (next != live.begin() &&
+        overlap(t.buffers[std::prev(next)->second], buffer))
+      return std::prev(next)->second;
+    live[buffer.offset] = root;
+    return REMAT_NONE;
+  }
+
+  void erase(const Table &t, uint32_t root) {
+    const remat_buffer &buffer = t.buffers[root];
+    auto &live = ranges[{buffer.space, buffer.index}];
+    auto found = live.find(buffer.offset);
+    if (found != live.end() && found->second == root)
+      live.erase(found);
+  }
+
+private:
+  std::map<std::pair<int32_t, uint32_t>, std::map<uint64_t, uint32_t>> ranges;
+};
+
+/// The caller's buffers hold values all the time; others come and go.
+bool isOwned(const remat_buffer &buffer) {
+  return buffer.space == REMAT_SPACE_ARENA || buffer.space == REMAT_SPACE_HOST;
+}
+
+/// Births, and what is read before it is written.
+bool findBirths(const Table &t, std::vector<bool> &written,
+                Lifetimes &lifetimes, std::string &error) {
+  for (uint32_t i = 0; i < t.entries.size(); ++i) {
+    const remat_entry &e = t.entries[i];
+    for (uint32_t j = 0; j < e.operand_count; ++j) {
+      const remat_buffer &operand = t.operand(e, j);
+      bool given = operand.space == REMAT_SPACE_ARGUMENT ||
+                   operand.space == REMAT_SPACE_CONSTANT;
+      if (!given && operand.bytes > 0 && !written[operand.root])
+        return fail(error, t.describe(i) + " reads buffer " +
+                               number(operand.root) +
+                               " before anything wrote it");
+    }
+    auto define = [&](uint32_t root) {
+      if (!written[root] && isOwned(t.buffers[root]))
+        lifetimes.births[i].push_back(root);
+      written[root] = true;
+    };
+    for (uint32_t j = 0; j < e.result_count; ++j)
+      define(t.result(e, j).root);
+    if (e.workspace == REMAT_NONE)
+      continue;
+    if (written[e.workspace])
+      return fail(error,
+                  t.describe(i) + " has a workspace that is in use elsewhere");
+    define(e.workspace);
+  }
+  return true;
+}
+
+/// Deaths: at the last entry that uses the root in any way.
+void findDeaths(const Table &t, Lifetimes &lifetimes) {
+  std::vector<bool> dead(t.buffers.size(), false);
+  for (size_t i = t.entries.size(); i-- > 0;) {
+    const remat_entry &e = t.entries[i];
+    auto use = [&](uint32_t buffer) {
+      uint32_t root = t.buffers[buffer].root;
+      // An empty buffer may be read without ever having been written.
+      if (!dead[root] && isOwned(t.buffers[root]) && t.buffers[root].bytes > 0)
+        lifetimes.deaths[i].push_back(root);
+      dead[root] = true;
+    };
+    for (uint32_t j = 0; j < e.operand_count + e.result_count; ++j)
+      use(t.uses[e.first_use + j]);
+    if (e.workspace != REMAT_NONE)
+      use(e.workspace);
+  }
+}
+
+} // namespace
+
+bool remat::checkEntries(const remat_module &module, const Table &table,
+                         std::string &error) {
+  for (uint32_t i = 0; i < table.entries.size(); ++i)
+    if (!checkUses(table, i, error) || !checkCallee(module, table, i, error))
+      return false;
+  return true;
+}
+
+bool remat::findLifetimes(const Table &table, Lifetimes &lifetimes,
+                          std::string &error) {
+  lifetimes.births.assign(table.entries.size(), {});
+  lifetimes.deaths.assign(table.entries.size(), {});
+  std::vector<bool> written(table.buffers.size(), false);
+  if (!findBirths(table, written, lifetimes, error))
+    return false;
+  findDeaths(table, lifetimes);
+
+  LiveRanges live;
+  for (uint32_t i = 0; i < table.entries.size(); ++i) {
+    for (uint32_t root : lifetimes.births[i]) {
+      uint32_t other = live.insert(table, root);
+      if (other != REMAT_NONE)
+        return fail(error, table.describe(i) + " places buffer " +
+                               number(root) + " over buffer " + number(other) +
+                               ", which is still needed");
+    }
+    for (uint32_t root : lifetimes.deaths[i])
+      live.erase(table, root);
+  }
+
+  std::vector<bool> given(table.results.size(), false);
+  for (uint32_t i = 0; i < table.buffers.size(); ++i)
+    if (written[i] && table.buffers[i].space == REMAT_SPACE_RESULT)
+      given[table.buffers[i].index] = true;
+  for (uint32_t i = 0; i < table.results.size(); ++i) {
+    const remat_signature &s = table.results[i];
+    uint64_t bytes = 0;
+    tensorBytes(s.dtype, table.dims.data() + s.dims, s.rank, bytes);
+    if (!given[i] && bytes > 0)
+      return fail(error, "nothing writes result " + number(i) + " '" +
+                             table.string(s.name) + "'");
+  }
+  return true;
+}

@@ -1,0 +1,70 @@
+//===- Threads.h - the one pool of threads ----------------------*- C++ -*-===//
+//
+// Part of remat, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Kernels and oneDNN share one OpenMP pool, libgomp's: two pools in a process
+// compete for the cores and halve the speed of both.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_RUNTIME_THREADS_H
+#define REMAT_LIB_RUNTIME_THREADS_H
+
+#include <cstdint>
+
+namespace remat {
+
+/// Cores that this process may use, at least 1.
+int availableThreads();
+
+/// Sets the size of the pool for the calls made in this scope from this thread
+/// and gives the caller's setting back at its end.
+class ThreadScope {
+public:
+  explicit ThreadScope(int threads);
+  ~ThreadScope();
+  ThreadScope(const ThreadScope &) = delete;
+  ThreadScope &operator=(const ThreadScope &) = delete;
+
+private:
+  int previous;
+};
+
+/// Runs body(context, part, parts) for each part on its own thread; there may
+/// be fewer parts than `threads`, when this is already inside of the pool.
+using ParallelBody = void (*)(void *context, int part, int parts);
+void parallel(int threads, ParallelBody body, void *context);
+
+/// Splits [0, extent) into contiguous ranges of at least `grain` (but for the
+/// last ones) and runs function(begin, end, part) on each.
+template <typename Function>
+void parallelFor(int threads, int64_t extent, int64_t grain,
+                 const Function &function) {
+  if (extent <= 0)
+    return;
+  int64_t most = extent / (grain < 1 ? 1 : grain);
+  int parts = most < 1 ? 1 : most < threads ? static_cast<int>(most) : threads;
+  struct Context {
+    const Function &function;
+    int64_t extent;
+  } context{function, extent};
+  parallel(
+      parts,
+      [](void *data, int part, int parts) {
+        auto &context = *static_cast<Context *>(data);
+        // extent / parts first: extent * part could overflow.
+        int64_t each = context.extent / parts, rest = context.extent % parts;
+        int64_t begin = each * part + (part < rest ? part : rest);
+        int64_t end = begin + each + (part < rest ? 1 : 0);
+        if (begin < end)
+          context.function(begin, end, part);
+      },
+      &context);
+}
+
+} // namespace remat
+
+#endif // REMAT_LIB_RUNTIME_THREADS_H

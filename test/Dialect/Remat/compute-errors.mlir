@@ -1,0 +1,154 @@
+// RUN: remat-opt %s -verify-diagnostics -split-input-file
+
+func.func @scatter_map_missing(%g: tensor<4xf32>, %z: tensor<8xf32>) {
+  // expected-error @+1 {{has 0 indexing maps, expected one for each of its 1 inputs}}
+  %0 = remat.scatter {indexing_maps = [], sizes = array<i64: 4>} ins(%g : tensor<4xf32>) outs(%z : tensor<8xf32>) {
+  ^bb0(%p: index, %v: f32):
+    remat.yield %p, %v : index, f32
+  } -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_map_of_other_space(%g: tensor<4xf32>, %z: tensor<8xf32>) {
+  // expected-error @+1 {{indexing map 0 has 2 dimensions and 0 symbols, expected 1 and 0}}
+  %0 = remat.scatter {indexing_maps = [affine_map<(d0, d1) -> (d0)>], sizes = array<i64: 4>} ins(%g : tensor<4xf32>) outs(%z : tensor<8xf32>) {
+  ^bb0(%p: index, %v: f32):
+    remat.yield %p, %v : index, f32
+  } -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_map_of_other_rank(%g: tensor<4xf32>, %z: tensor<8xf32>) {
+  // expected-error @+1 {{indexing map 0 has 2 results, expected the rank 1 of the input}}
+  %0 = remat.scatter {indexing_maps = [affine_map<(d0) -> (d0, d0)>], sizes = array<i64: 4>} ins(%g : tensor<4xf32>) outs(%z : tensor<8xf32>) {
+  ^bb0(%p: index, %v: f32):
+    remat.yield %p, %v : index, f32
+  } -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_without_coordinate(%g: tensor<4xf32>, %z: tensor<8xf32>) {
+  // expected-error @+1 {{body has 1 arguments, expected 1 coordinates and 1 elements}}
+  %0 = remat.scatter {indexing_maps = [affine_map<(d0) -> (d0)>], sizes = array<i64: 4>} ins(%g : tensor<4xf32>) outs(%z : tensor<8xf32>) {
+  ^bb0(%v: f32):
+    %c0 = arith.constant 0 : index
+    remat.yield %c0, %v : index, f32
+  } -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_yields_no_index(%g: tensor<4xf32>, %z: tensor<8xf32>) {
+  // expected-error @+1 {{body must yield 1 indices and an update}}
+  %0 = remat.scatter {indexing_maps = [affine_map<(d0) -> (d0)>], sizes = array<i64: 4>} ins(%g : tensor<4xf32>) outs(%z : tensor<8xf32>) {
+  ^bb0(%p: index, %v: f32):
+    remat.yield %v : f32
+  } -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_yields_other_type(%g: tensor<4xf64>, %z: tensor<8xf32>) {
+  // expected-error @+1 {{body yields an update of type 'f64', expected 'f32'}}
+  %0 = remat.scatter {indexing_maps = [affine_map<(d0) -> (d0)>], sizes = array<i64: 4>} ins(%g : tensor<4xf64>) outs(%z : tensor<8xf32>) {
+  ^bb0(%p: index, %v: f64):
+    remat.yield %p, %v : index, f64
+  } -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_result_of_other_type(%g: tensor<4xf32>, %z: tensor<8xf32>) {
+  // expected-error @+1 {{has a result of type 'tensor<9xf32>', expected the type of 'outs' 'tensor<8xf32>'}}
+  %0 = remat.scatter {indexing_maps = [affine_map<(d0) -> (d0)>], sizes = array<i64: 4>} ins(%g : tensor<4xf32>) outs(%z : tensor<8xf32>) {
+  ^bb0(%p: index, %v: f32):
+    remat.yield %p, %v : index, f32
+  } -> tensor<9xf32>
+  return
+}
+
+// -----
+
+func.func @conv_spatial_size(%x: tensor<8x3x16x16xf32>, %w: tensor<4x3x3x3xf32>) {
+  // expected-error @+1 {{output size of a spatial dimension is 8, expected 16}}
+  %y = remat.conv forward(%x, %w) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>,
+      padding = array<i64: 1, 1, 1, 1>, groups = 1 : i64, input_layout = array<i64: 0, 1, 2, 3>,
+      filter_layout = array<i64: 0, 1, 2, 3>, output_layout = array<i64: 0, 1, 2, 3>}
+      : (tensor<8x3x16x16xf32>, tensor<4x3x3x3xf32>) -> tensor<8x4x8x8xf32>
+  return
+}
+
+// -----
+
+func.func @conv_features(%x: tensor<8x3x16x16xf32>, %w: tensor<4x2x3x3xf32>) {
+  // expected-error @+1 {{input features is 3, expected 2}}
+  %y = remat.conv forward(%x, %w) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>,
+      padding = array<i64: 1, 1, 1, 1>, groups = 1 : i64, input_layout = array<i64: 0, 1, 2, 3>,
+      filter_layout = array<i64: 0, 1, 2, 3>, output_layout = array<i64: 0, 1, 2, 3>}
+      : (tensor<8x3x16x16xf32>, tensor<4x2x3x3xf32>) -> tensor<8x4x16x16xf32>
+  return
+}
+
+// -----
+
+func.func @conv_layout(%x: tensor<8x3x16x16xf32>, %w: tensor<4x3x3x3xf32>) {
+  // expected-error @+1 {{'filter_layout' must be a permutation of 4 dimensions}}
+  %y = remat.conv forward(%x, %w) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>,
+      padding = array<i64: 1, 1, 1, 1>, groups = 1 : i64, input_layout = array<i64: 0, 1, 2, 3>,
+      filter_layout = array<i64: 0, 1, 1, 3>, output_layout = array<i64: 0, 1, 2, 3>}
+      : (tensor<8x3x16x16xf32>, tensor<4x3x3x3xf32>) -> tensor<8x4x16x16xf32>
+  return
+}
+
+// -----
+
+func.func @conv_negative_stride(%x: tensor<8x3x16x16xf32>, %w: tensor<4x3x3x3xf32>) {
+  // expected-error @+1 {{strides, dilations and groups must be positive}}
+  %y = remat.conv forward(%x, %w) {strides = array<i64: -1, 1>, dilations = array<i64: 1, 1>,
+      padding = array<i64: 1, 1, 1, 1>, groups = 1 : i64, input_layout = array<i64: 0, 1, 2, 3>,
+      filter_layout = array<i64: 0, 1, 2, 3>, output_layout = array<i64: 0, 1, 2, 3>}
+      : (tensor<8x3x16x16xf32>, tensor<4x3x3x3xf32>) -> tensor<8x4x16x16xf32>
+  return
+}
+
+// -----
+
+func.func @conv_counts(%x: tensor<8x3x16x16xf32>, %w: tensor<4x3x3x3xf32>) {
+  // expected-error @+1 {{expected as many 'dilations' as 'strides' and twice as many 'padding', got 2, 2 and 2}}
+  %y = remat.conv forward(%x, %w) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>,
+      padding = array<i64: 1, 1>, groups = 1 : i64, input_layout = array<i64: 0, 1, 2, 3>,
+      filter_layout = array<i64: 0, 1, 2, 3>, output_layout = array<i64: 0, 1, 2, 3>}
+      : (tensor<8x3x16x16xf32>, tensor<4x3x3x3xf32>) -> tensor<8x4x16x16xf32>
+  return
+}
+
+// -----
+
+func.func @conv_groups(%x: tensor<8x4x16x16xf32>, %w: tensor<3x2x3x3xf32>) {
+  // expected-error @+1 {{has 3 output features, expected a multiple of 2 groups}}
+  %y = remat.conv forward(%x, %w) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>,
+      padding = array<i64: 1, 1, 1, 1>, groups = 2 : i64, input_layout = array<i64: 0, 1, 2, 3>,
+      filter_layout = array<i64: 0, 1, 2, 3>, output_layout = array<i64: 0, 1, 2, 3>}
+      : (tensor<8x4x16x16xf32>, tensor<3x2x3x3xf32>) -> tensor<8x3x16x16xf32>
+  return
+}
+
+// -----
+
+func.func @conv_dynamic(%x: tensor<?x3x16x16xf32>, %w: tensor<4x3x3x3xf32>) {
+  // expected-error @+1 {{needs static shapes, got 'tensor<?x3x16x16xf32>'}}
+  %y = remat.conv forward(%x, %w) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>,
+      padding = array<i64: 1, 1, 1, 1>, groups = 1 : i64, input_layout = array<i64: 0, 1, 2, 3>,
+      filter_layout = array<i64: 0, 1, 2, 3>, output_layout = array<i64: 0, 1, 2, 3>}
+      : (tensor<?x3x16x16xf32>, tensor<4x3x3x3xf32>) -> tensor<8x4x16x16xf32>
+  return
+}

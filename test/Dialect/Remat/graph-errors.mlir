@@ -1,0 +1,353 @@
+// RUN: remat-opt %s -allow-unregistered-dialect -verify-diagnostics -split-input-file
+
+// One error for each rule of a graph. The kernel copies; a tensor<32xf32> takes
+// 128 bytes.
+
+// expected-error @+1 {{needs tensors of static shape, got 'tensor<?xf32>'}}
+remat.graph @dynamic_shape(%x: tensor<?xf32>) {
+  remat.return
+}
+
+// -----
+
+// expected-error @+1 {{has 'arena_bytes' but no 'planned_peak'}}
+remat.graph @placed_but_not_planned() attributes {arena_bytes = 0 : i64} {
+  remat.return
+}
+
+// -----
+
+// expected-error @+1 {{'budget' must not be negative, got -1}}
+remat.graph @negative_budget() attributes {budget = -1 : i64} {
+  remat.return
+}
+
+// -----
+
+remat.graph @foreign_operation(%x: tensor<32xf32>) {
+  // expected-error @+1 {{may not stand in a 'remat.graph'}}
+  %0 = math.exp %x : tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+remat.graph @unknown_kernel(%x: tensor<32xf32>) {
+  // expected-error @+1 {{calls 'nothing', which is not a function}}
+  %0 = remat.task @nothing(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> {
+  return %a : tensor<32xf32>
+}
+remat.graph @unmarked_kernel(%x: tensor<32xf32>) {
+  // expected-error @+1 {{calls 'k', which is not marked 'remat.kernel'}}
+  %0 = remat.task @k(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @kernel_of_other_type(%x: tensor<32xf32>) {
+  // expected-error @+1 {{has type '(tensor<32xf32>) -> tensor<16xf32>', expected the kernel's '(tensor<32xf32>) -> tensor<32xf32>'}}
+  %0 = remat.task @k(%x) {id = 0} : (tensor<32xf32>) -> tensor<16xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @duplicate_id(%x: tensor<32xf32>) {
+  %0 = remat.task @k(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
+  // expected-error @+1 {{has id 0 and copy 0, which another task has}}
+  %1 = remat.task @k(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @clone_without_original(%x: tensor<32xf32>) {
+  // expected-error @+1 {{is copy 1 of task 0, which does not precede it}}
+  %0 = remat.task @k(%x) {id = 0, copy = 1} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+func.func private @other(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @clone_of_other_kernel(%x: tensor<32xf32>) {
+  // expected-note @+1 {{the task it repeats}}
+  %0 = remat.task @k(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
+  // expected-error @+1 {{is a copy of task 0 but calls 'other', expected 'k'}}
+  %1 = remat.task @other(%x) {id = 0, copy = 1} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @clone_of_pinned(%x: tensor<32xf32>) {
+  // expected-note @+1 {{the pinned task}}
+  %0 = remat.task @k(%x) {id = 0, pinned} : (tensor<32xf32>) -> tensor<32xf32>
+  // expected-error @+1 {{repeats a task that must not be repeated}}
+  %1 = remat.task @k(%x) {id = 0, copy = 1} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @policy_count(%x: tensor<32xf32>) {
+  // expected-error @+1 {{has 2 policies, expected 1}}
+  %0 = remat.task @k(%x) {id = 0, policies = [unit, unit]} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @policy_kind(%x: tensor<32xf32>) {
+  // expected-error @+1 {{has policy "must_save", expected a '#remat.policy' or 'unit'}}
+  %0 = remat.task @k(%x) {id = 0, policies = ["must_save"]} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+remat.graph @returns_argument(%x: tensor<32xf32>) -> tensor<32xf32> {
+  // expected-error @+1 {{operand 0 is an argument of the graph or a view of one}}
+  remat.return %x : tensor<32xf32>
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @returns_twice(%x: tensor<32xf32>) -> (tensor<32xf32>, tensor<4x8xf32>) {
+  %0 = remat.task @k(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
+  %1 = tensor.expand_shape %0 [[0, 1]] output_shape [4, 8] : tensor<32xf32> into tensor<4x8xf32>
+  // expected-error @+1 {{operand 1 shares the buffer of another result}}
+  remat.return %0, %1 : tensor<32xf32>, tensor<4x8xf32>
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @must_save_repeated(%x: tensor<32xf32>) attributes {planned_peak = 128 : i64} {
+  // expected-error @+1 {{result 0 has policy 'must_save' but the task is repeated}}
+  %0 = remat.task @k(%x) {id = 0, policies = [#remat.policy<must_save>]} : (tensor<32xf32>) -> tensor<32xf32>
+  // expected-note @+1 {{here}}
+  %1 = remat.task @k(%x) {id = 0, copy = 1} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @must_save_offloaded(%x: tensor<32xf32>) attributes {planned_peak = 128 : i64} {
+  // expected-error @+1 {{result 0 has policy 'must_save' but it is offloaded}}
+  %0 = remat.task @k(%x) {id = 0, policies = [#remat.policy<must_save>]} : (tensor<32xf32>) -> tensor<32xf32>
+  // expected-note @+1 {{here}}
+  %1 = remat.offload %0 : tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @must_recompute_read(%x: tensor<32xf32>) attributes {planned_peak = 256 : i64} {
+  // expected-error @+1 {{result 0 has policy 'must_recompute' but the backward computation reads it}}
+  %0 = remat.task @k(%x) {id = 0, policies = [#remat.policy<must_recompute>]} : (tensor<32xf32>) -> tensor<32xf32>
+  %1 = tensor.expand_shape %0 [[0, 1]] output_shape [1, 32] : tensor<32xf32> into tensor<1x32xf32>
+  %2 = tensor.collapse_shape %1 [[0, 1]] : tensor<1x32xf32> into tensor<32xf32>
+  // expected-note @+1 {{here}}
+  %3 = remat.task @k(%2) {id = 1, backward} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @must_offload_read(%x: tensor<32xf32>) attributes {planned_peak = 256 : i64} {
+  // expected-error @+1 {{result 0 has policy 'must_cpu_offload' but the backward computation reads it}}
+  %0 = remat.task @k(%x) {id = 0, policies = [#remat.policy<must_cpu_offload>]} : (tensor<32xf32>) -> tensor<32xf32>
+  // expected-note @+1 {{here}}
+  %1 = remat.task @k(%0) {id = 1, backward} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+// 128 for each of the two values while task 1 runs, and 64 of workspace.
+// expected-error @+1 {{needs 320 bytes at its peak, expected the planned 256}}
+remat.graph @wrong_peak(%x: tensor<32xf32>) attributes {planned_peak = 256 : i64} {
+  // expected-note @+1 {{128 bytes are live}}
+  %0 = remat.task @k(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
+  // expected-note @+2 {{128 bytes are live}}
+  // expected-note @+1 {{64 bytes are live as workspace}}
+  %1 = remat.task @k(%0) {id = 1, workspace = 10} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+// expected-error @+1 {{peak 128 bytes exceeds budget 100}}
+remat.graph @over_budget(%x: tensor<32xf32>) attributes {planned_peak = 128 : i64, budget = 100 : i64} {
+  // expected-note @+1 {{128 bytes are live}}
+  %0 = remat.task @k(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+// expected-error @+1 {{host peak 128 bytes exceeds host budget 64}}
+remat.graph @over_host_budget(%x: tensor<32xf32>) attributes {planned_peak = 128 : i64, host_budget = 64 : i64} {
+  %0 = remat.task @k(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
+  %1 = remat.offload %0 : tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+// expected-error @+1 {{arena of 256 bytes exceeds budget 200}}
+remat.graph @arena_over_budget(%x: tensor<32xf32>) attributes {planned_peak = 128 : i64, budget = 200 : i64, arena_bytes = 256 : i64} {
+  %0 = remat.task @k(%x) {id = 0, placement = [#remat.slot<arena, offset = 0, bytes = 128>]} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @no_slot(%x: tensor<32xf32>) attributes {planned_peak = 128 : i64, arena_bytes = 128 : i64} {
+  // expected-error @+1 {{has no placement in a placed graph}}
+  %0 = remat.task @k(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @slot_count(%x: tensor<32xf32>) attributes {planned_peak = 128 : i64, arena_bytes = 128 : i64} {
+  // expected-error @+1 {{has 0 slots, expected 1}}
+  %0 = remat.task @k(%x) {id = 0, placement = []} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @slot_of_other_size(%x: tensor<32xf32>) attributes {planned_peak = 128 : i64, arena_bytes = 128 : i64} {
+  // expected-error @+1 {{has a slot of 64 bytes, expected 128}}
+  %0 = remat.task @k(%x) {id = 0, placement = [#remat.slot<arena, offset = 0, bytes = 64>]} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @slot_in_other_space(%x: tensor<32xf32>) attributes {planned_peak = 128 : i64, arena_bytes = 128 : i64} {
+  // expected-error @+1 {{is placed in 'host', expected 'arena'}}
+  %0 = remat.task @k(%x) {id = 0, placement = [#remat.slot<host, offset = 0, bytes = 128>]} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @slot_outside(%x: tensor<32xf32>) attributes {planned_peak = 128 : i64, arena_bytes = 128 : i64} {
+  // expected-error @+1 {{is placed up to byte 192 of an arena of 128}}
+  %0 = remat.task @k(%x) {id = 0, placement = [#remat.slot<arena, offset = 64, bytes = 128>]} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @wrong_result(%x: tensor<32xf32>) -> tensor<32xf32> attributes {planned_peak = 0 : i64, arena_bytes = 0 : i64} {
+  // expected-error @+1 {{is placed in result 1, expected result 0}}
+  %0 = remat.task @k(%x) {id = 0, placement = [#remat.slot<result, offset = 1, bytes = 128>]} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return %0 : tensor<32xf32>
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @overlap(%x: tensor<32xf32>) attributes {planned_peak = 256 : i64, arena_bytes = 256 : i64} {
+  // expected-note @+1 {{the live value}}
+  %0 = remat.task @k(%x) {id = 0, placement = [#remat.slot<arena, offset = 0, bytes = 128>]} : (tensor<32xf32>) -> tensor<32xf32>
+  // expected-error @+1 {{overlaps a live value at offset 0 of 128 bytes, its own offset is 64}}
+  %1 = remat.task @k(%0) {id = 1, placement = [#remat.slot<arena, offset = 64, bytes = 128>]} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+// expected-error @+1 {{slot bytes must be a multiple of 64, got 100}}
+"test.op"() {slot = #remat.slot<arena, offset = 0, bytes = 100>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{slot offset must be a multiple of 64, got 4}}
+"test.op"() {slot = #remat.slot<arena, offset = 4, bytes = 64>} : () -> ()
+
+// -----
+
+// expected-error @+1 {{slot must not be negative, got offset -64 and 64 bytes}}
+"test.op"() {slot = #remat.slot<arena, offset = -64, bytes = 64>} : () -> ()

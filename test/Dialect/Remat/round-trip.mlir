@@ -1,0 +1,95 @@
+// RUN: remat-opt %s | remat-opt | FileCheck %s
+// RUN: remat-opt %s --emit-bytecode | remat-opt | FileCheck %s
+// RUN: remat-opt %s --mlir-print-op-generic | remat-opt | FileCheck %s
+
+// CHECK-LABEL: func.func @capture
+func.func @capture(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  // CHECK: remat.checkpoint {
+  // CHECK:   remat.tag %{{.*}} {name = "act"} : tensor<4x8xf32>
+  // CHECK:   remat.yield %{{.*}} : tensor<4x8xf32>
+  // CHECK: } : tensor<4x8xf32>
+  %0 = remat.checkpoint {
+    %t = remat.tag %x {name = "act"} : tensor<4x8xf32>
+    remat.yield %t : tensor<4x8xf32>
+  } : tensor<4x8xf32>
+  // CHECK: remat.checkpoint attributes {early_stop = false, policy = #remat.policy<prefer_recompute>} {
+  %1 = remat.checkpoint attributes {early_stop = false, policy = #remat.policy<prefer_recompute>} {
+    // CHECK: remat.checkpoint
+    %n = remat.checkpoint {
+      remat.yield %0 : tensor<4x8xf32>
+    } : tensor<4x8xf32>
+    remat.yield %n : tensor<4x8xf32>
+  } : tensor<4x8xf32>
+  // CHECK: remat.stop_gradient %{{.*}} : tensor<4x8xf32>
+  %2 = remat.stop_gradient %1 : tensor<4x8xf32>
+  // CHECK: remat.tag %{{.*}} {policy = #remat.policy<must_save>}
+  %3 = remat.tag %2 {policy = #remat.policy<must_save>} : tensor<4x8xf32>
+  // CHECK: remat.tag %{{.*}} {policy = #remat.policy<prefer_save>}
+  %4 = remat.tag %3 {policy = #remat.policy<prefer_save>} : tensor<4x8xf32>
+  // CHECK: remat.tag %{{.*}} {policy = #remat.policy<must_recompute>}
+  %5 = remat.tag %4 {policy = #remat.policy<must_recompute>} : tensor<4x8xf32>
+  // CHECK: remat.tag %{{.*}} {policy = #remat.policy<must_cpu_offload>}
+  %6 = remat.tag %5 {policy = #remat.policy<must_cpu_offload>} : tensor<4x8xf32>
+  // CHECK: remat.tag %{{.*}} {name = "x", policy = #remat.policy<prefer_cpu_offload>}
+  %7 = remat.tag %6 {name = "x", policy = #remat.policy<prefer_cpu_offload>} : tensor<4x8xf32>
+  return %7, %1 : tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// CHECK-LABEL: func.func @compute
+func.func @compute(%ids: tensor<32xi64>, %g: tensor<32x64xf32>, %zero: tensor<256x64xf32>,
+                   %x: tensor<8x3x16x16xf32>, %w: tensor<4x3x3x3xf32>, %i: index)
+    -> (tensor<256x64xf32>, tensor<8x4x8x8xf32>, tensor<8x3x16x16xf32>, tensor<4x3x3x3xf32>, index) {
+  // CHECK: remat.scatter {indexing_maps = [#{{.*}}, #{{.*}}], sizes = array<i64: 32, 64>} ins(
+  // CHECK: remat.yield %{{.*}}, %{{.*}}, %{{.*}} : index, index, f32
+  %0 = remat.scatter {indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0, d1)>],
+                      sizes = array<i64: 32, 64>}
+      ins(%ids, %g : tensor<32xi64>, tensor<32x64xf32>) outs(%zero : tensor<256x64xf32>) {
+  ^bb0(%p0: index, %p1: index, %id: i64, %v: f32):
+    %row = arith.index_cast %id : i64 to index
+    remat.yield %row, %p1, %v : index, index, f32
+  } -> tensor<256x64xf32>
+  // CHECK: remat.conv forward(
+  %y = remat.conv forward(%x, %w) {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>,
+      padding = array<i64: 1, 1, 1, 1>, groups = 1 : i64, input_layout = array<i64: 0, 1, 2, 3>,
+      filter_layout = array<i64: 0, 1, 2, 3>, output_layout = array<i64: 0, 1, 2, 3>}
+      : (tensor<8x3x16x16xf32>, tensor<4x3x3x3xf32>) -> tensor<8x4x8x8xf32>
+  // CHECK: remat.conv input_grad(
+  %dx = remat.conv input_grad(%y, %w) {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>,
+      padding = array<i64: 1, 1, 1, 1>, groups = 1 : i64, input_layout = array<i64: 0, 1, 2, 3>,
+      filter_layout = array<i64: 0, 1, 2, 3>, output_layout = array<i64: 0, 1, 2, 3>}
+      : (tensor<8x4x8x8xf32>, tensor<4x3x3x3xf32>) -> tensor<8x3x16x16xf32>
+  // CHECK: remat.conv filter_grad(
+  %dw = remat.conv filter_grad(%x, %y) {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>,
+      padding = array<i64: 1, 1, 1, 1>, groups = 1 : i64, input_layout = array<i64: 0, 1, 2, 3>,
+      filter_layout = array<i64: 0, 1, 2, 3>, output_layout = array<i64: 0, 1, 2, 3>}
+      : (tensor<8x3x16x16xf32>, tensor<8x4x8x8xf32>) -> tensor<4x3x3x3xf32>
+  // CHECK: remat.check_index %{{.*}}, %{{.*}} : index
+  %c256 = arith.constant 256 : index
+  %j = remat.check_index %i, %c256 : index
+  return %0, %y, %dx, %dw, %j
+      : tensor<256x64xf32>, tensor<8x4x8x8xf32>, tensor<8x3x16x16xf32>, tensor<4x3x3x3xf32>, index
+}
+
+// CHECK: func.func private @kernel({{.*}}) -> tensor<4x8xf32> attributes {remat.kernel}
+func.func private @kernel(%a: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {remat.kernel} {
+  return %a : tensor<4x8xf32>
+}
+
+// The peak is at the reload: %0 lives until task 2, and 128 bytes each.
+// CHECK-LABEL: remat.graph @placed
+// CHECK-SAME: arena_bytes = 256
+// CHECK-SAME: planned_peak = 256
+remat.graph @placed(%x: tensor<4x8xf32>) -> tensor<4x8xf32>
+    attributes {budget = 300 : i64, planned_peak = 256 : i64, arena_bytes = 256 : i64, host_arena_bytes = 128 : i64} {
+  // CHECK: remat.task @kernel(%{{.*}}) {{{.*}}id = 0 : i64{{.*}}placement = [#remat.slot<arena, offset = 0, bytes = 128>]
+  %0 = remat.task @kernel(%x) {id = 0, ops = ["linalg.generic"], cost = 10,
+      placement = [#remat.slot<arena, offset = 0, bytes = 128>]} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK: remat.offload %{{.*}} {placement = #remat.slot<host, offset = 0, bytes = 128>} : tensor<4x8xf32>
+  %h = remat.offload %0 {placement = #remat.slot<host, offset = 0, bytes = 128>} : tensor<4x8xf32>
+  // CHECK: remat.reload
+  %1 = remat.reload %h {placement = #remat.slot<arena, offset = 128, bytes = 128>} : tensor<4x8xf32>
+  %2 = remat.task @kernel(%0) {id = 1, placement = [#remat.slot<result, offset = 0, bytes = 128>]}
+      : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK: remat.return
+  remat.return %2 : tensor<4x8xf32>
+}

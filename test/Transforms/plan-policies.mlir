@@ -1,0 +1,71 @@
+// RUN: remat-opt %s --remat-plan -split-input-file -verify-diagnostics | FileCheck %s
+
+func.func private @f(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+
+// Without a budget nothing is recomputed but what must be.
+// CHECK-LABEL: remat.graph @must_recompute
+// CHECK: %[[F:.*]] = remat.task @f(%arg0) {id = 0
+// CHECK: %[[C:.*]] = remat.task @f(%arg0) {copy = 1 : i64, id = 0
+// CHECK: remat.task @f(%[[C]]) {backward, id = 2
+remat.graph @must_recompute(%x: tensor<32xf32>) -> (tensor<32xf32>, tensor<32xf32>) {
+  %0 = remat.task @f(%x) {id = 0, policies = [#remat.policy<must_recompute>]} : (tensor<32xf32>) -> tensor<32xf32>
+  %1 = remat.task @f(%0) {id = 1} : (tensor<32xf32>) -> tensor<32xf32>
+  %2 = remat.task @f(%0) {id = 2, backward} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return %1, %2 : tensor<32xf32>, tensor<32xf32>
+}
+
+// -----
+
+func.func private @f(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+
+// The view of the reloaded value is made anew.
+// CHECK-LABEL: remat.graph @must_offload
+// CHECK: %[[F:.*]] = remat.task @f(%arg0) {id = 0
+// CHECK: %[[H:.*]] = remat.offload %[[F]]
+// CHECK: %[[R:.*]] = remat.reload %[[H]]
+// CHECK: %[[E:.*]] = tensor.expand_shape %[[R]]
+// CHECK: %[[C:.*]] = tensor.collapse_shape %[[E]]
+// CHECK: remat.task @f(%[[C]]) {backward, id = 2
+remat.graph @must_offload(%x: tensor<32xf32>) -> (tensor<32xf32>, tensor<32xf32>) {
+  %0 = remat.task @f(%x) {id = 0, policies = [#remat.policy<must_cpu_offload>]} : (tensor<32xf32>) -> tensor<32xf32>
+  %e = tensor.expand_shape %0 [[0, 1]] output_shape [1, 32] : tensor<32xf32> into tensor<1x32xf32>
+  %c = tensor.collapse_shape %e [[0, 1]] : tensor<1x32xf32> into tensor<32xf32>
+  %1 = remat.task @f(%c) {id = 1} : (tensor<32xf32>) -> tensor<32xf32>
+  %2 = remat.task @f(%c) {id = 2, backward} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return %1, %2 : tensor<32xf32>, tensor<32xf32>
+}
+
+// -----
+
+func.func private @f2(%a: tensor<32xf32>) -> (tensor<32xf32>, tensor<32xf32>) attributes {remat.kernel} {
+  return %a, %a : tensor<32xf32>, tensor<32xf32>
+}
+func.func private @f(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+
+// Results of one task share its fate.
+// expected-error @+1 {{MUST_SAVE}}
+remat.graph @conflict(%x: tensor<32xf32>) -> tensor<32xf32> {
+  %0:2 = remat.task @f2(%x) {id = 0, policies = [#remat.policy<must_save>, #remat.policy<must_recompute>]}
+      : (tensor<32xf32>) -> (tensor<32xf32>, tensor<32xf32>)
+  %1 = remat.task @f(%0#0) {id = 1, backward} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return %1 : tensor<32xf32>
+}
+
+// -----
+
+func.func private @f(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+
+// expected-error @+1 {{MUST_RECOMPUTE}}
+remat.graph @pinned_must_recompute(%x: tensor<32xf32>) -> tensor<32xf32> {
+  %0 = remat.task @f(%x) {id = 0, pinned, policies = [#remat.policy<must_recompute>]} : (tensor<32xf32>) -> tensor<32xf32>
+  %1 = remat.task @f(%0) {id = 1, backward} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return %1 : tensor<32xf32>
+}

@@ -1,0 +1,49 @@
+// RUN: remat-opt %s --remat-plan | FileCheck %s --check-prefix=ALL
+// RUN: remat-opt %s --remat-plan=budget=384 | FileCheck %s --check-prefix=TIGHT
+// RUN: remat-opt %s --remat-plan=budget=min | FileCheck %s --check-prefix=TIGHT
+// RUN: not remat-opt %s --remat-plan=budget=383 2>&1 | FileCheck %s --check-prefix=INFEASIBLE
+// RUN: not remat-opt %s --remat-plan=budget=x 2>&1 | FileCheck %s --check-prefix=MALFORMED
+// RUN: not remat-opt %s --remat-plan=planner=none 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: not remat-opt %s --remat-plan --remat-plan 2>&1 | FileCheck %s --check-prefix=TWICE
+
+// Clones survive what merges equal operations elsewhere, and so does the peak
+// (the graph's verifier would say so).
+// RUN: remat-opt %s --remat-plan=budget=384 --cse --canonicalize --cse | FileCheck %s --check-prefix=TIGHT
+
+// A chain of three forward tasks and their backward tasks, 128 bytes a value.
+// Keeping all, f0, f1, f2 and two gradients live at the widest point: 512.
+// With f0 recomputed before b1: three values at a time.
+
+// ALL: remat.graph @chain
+// ALL-SAME: planned_peak = 512 : i64, save_all_peak = 512 : i64
+// ALL-NOT: copy =
+
+// TIGHT: remat.graph @chain
+// TIGHT-SAME: budget = 384 : i64
+// TIGHT-SAME: planned_peak = 384 : i64, save_all_peak = 512 : i64
+// TIGHT: remat.task @f({{.*}}) {backward
+// TIGHT: remat.task @f({{.*}}) {copy = 1
+
+// INFEASIBLE: error: 'remat.graph' op budget 383 bytes is infeasible, the smallest feasible is 384
+// INFEASIBLE: note: the peak of 384 bytes is reached at op
+
+// MALFORMED: error: malformed budget 'x', expected bytes with an optional suffix KiB, MiB or GiB, a percentage such as '60%', or 'min'
+// UNKNOWN: error: {{.*}}'none'
+// TWICE: error: 'remat.graph' op is already planned
+
+func.func private @f(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+func.func private @b(%a: tensor<32xf32>, %g: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @chain(%x: tensor<32xf32>) -> tensor<32xf32> {
+  %f0 = remat.task @f(%x) {id = 0, cost = 1} : (tensor<32xf32>) -> tensor<32xf32>
+  %f1 = remat.task @f(%f0) {id = 1, cost = 1} : (tensor<32xf32>) -> tensor<32xf32>
+  %f2 = remat.task @f(%f1) {id = 2, cost = 1} : (tensor<32xf32>) -> tensor<32xf32>
+  %b3 = remat.task @f(%f2) {id = 3, cost = 1, backward} : (tensor<32xf32>) -> tensor<32xf32>
+  %b2 = remat.task @b(%f1, %b3) {id = 4, cost = 1, backward} : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
+  %b1 = remat.task @b(%f0, %b2) {id = 5, cost = 1, backward} : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
+  %b0 = remat.task @b(%x, %b1) {id = 6, cost = 1, backward} : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
+  remat.return %b0 : tensor<32xf32>
+}

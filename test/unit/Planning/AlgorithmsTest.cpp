@@ -1,0 +1,221 @@
+//===- AlgorithmsTest.cpp - what every algorithm promises -----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Problems.h"
+
+using namespace remat::planning;
+using llvm::cantFail;
+
+namespace {
+
+SolverOptions quick() {
+  SolverOptions options;
+  options.timeLimitSeconds = 0.02;
+  return options;
+}
+
+Solution saveAll(const Problem &problem) {
+  return cantFail(solve(problem, "save-all"));
+}
+
+TEST(SaveAll, RunsEveryOpOnce) {
+  Solution solution = saveAll(chain(10));
+  EXPECT_EQ(solution.plan.actions.size(), 20u);
+  EXPECT_EQ(solution.cost, 20);
+  // b9 runs with f0 .. f9 and its result.
+  EXPECT_EQ(solution.peakBytes, 11);
+  EXPECT_TRUE(solution.optimal());
+}
+
+TEST(SaveAll, HonoursMusts) {
+  Problem problem = chain(4, 10);
+  problem.linkBytesPerSecond = 1000000000;
+  problem.values[1].policy = Policy::MustRecompute;
+  problem.values[2].policy = Policy::MustCpuOffload;
+  Solution solution = saveAll(problem);
+  EXPECT_EQ(solution.cost, 9);
+  EXPECT_EQ(solution.hostPeakBytes, 10);
+  EXPECT_EQ(message(verify(problem, solution.plan)), "");
+}
+
+TEST(SaveAll, RecomputesAWholeRegionThatMust) {
+  Problem problem = chain(6);
+  for (ValueId v = 1; v < 6; ++v)
+    problem.values[v].policy = Policy::MustRecompute;
+  Solution solution = saveAll(problem);
+  // f1 .. f5 run again, each once.
+  EXPECT_EQ(solution.cost, 12 + 5);
+}
+
+TEST(Sqrt, LowersThePeakOfAChain) {
+  Problem problem = chain(100);
+  Solution solution = cantFail(solve(problem, "sqrt"));
+  EXPECT_LE(solution.peakBytes, 25);
+  // At most one forward more.
+  EXPECT_LE(solution.cost, 300);
+  EXPECT_EQ(saveAll(problem).peakBytes, 101);
+}
+
+TEST(Greedy, ChainAtAllBudgets) {
+  // Golden costs: those of the optimal recursion for uniform chains where it
+  // recomputes no value twice, 1 per byte below the peak of 21.
+  Problem problem = chain(20);
+  for (int64_t budget = 21; budget >= 13; --budget) {
+    problem.deviceBudget = budget;
+    Solution solution = cantFail(solve(problem, "greedy", quick()));
+    EXPECT_LE(solution.peakBytes, budget);
+    EXPECT_EQ(solution.cost, 40 + (21 - budget)) << budget;
+  }
+}
+
+TEST(Greedy, NothingIsRecomputedWhenEverythingFits) {
+  for (uint64_t seed = 0; seed < 10; ++seed) {
+    Problem problem = randomProblem(seed, 40);
+    Solution reference = saveAll(problem);
+    problem.deviceBudget = reference.peakBytes;
+    for (const char *solver : {"auto", "greedy"})
+      EXPECT_EQ(cantFail(solve(problem, solver, quick())).cost, reference.cost);
+  }
+}
+
+TEST(Greedy, PrefersTheCheaperOfTwo) {
+  // Two values of equal size are idle at the peak; one is cheaper to redo.
+  Problem problem;
+  ValueId x = problem.addArgument("x");
+  ValueId dear = problem.addResult(problem.addOp("dear", 10, x), "dear", 100);
+  ValueId cheap = problem.addResult(problem.addOp("cheap", 9, x), "cheap", 100);
+  ValueId big = problem.addResult(problem.addOp("big", 1, x), "big", 100);
+  ValueId sum = problem.addResult(problem.addOp("sum", 1, big, true), "sum", 1);
+  problem
+      .values[problem.addResult(problem.addOp("end", 1, {sum, dear}, true),
+                                "end", 1)]
+      .isOutput = true;
+  problem
+      .values[problem.addResult(problem.addOp("end2", 1, {sum, cheap}, true),
+                                "end2", 1)]
+      .isOutput = true;
+  Problem limited = problem;
+  limited.deviceBudget = saveAll(problem).peakBytes - 50;
+  EXPECT_EQ(cantFail(solve(limited, "greedy", quick())).cost, 23 + 9);
+  limited.values[cheap].policy = Policy::PreferSave;
+  EXPECT_EQ(cantFail(solve(limited, "greedy", quick())).cost, 23 + 10);
+  limited.values[cheap].policy = Policy::MustSave;
+  EXPECT_EQ(cantFail(solve(limited, "greedy", quick())).cost, 23 + 10);
+}
+
+TEST(Greedy, OffloadsWhenTheLinkIsFaster) {
+  Problem problem = chain(8, 1000);
+  for (Op &op : problem.ops)
+    op.cost = 1000000;
+  problem.deviceBudget = 7000;
+  problem.linkBytesPerSecond = 1000000000; // 1000 bytes in 1000 ns
+  Solution solution = cantFail(solve(problem, "greedy", quick()));
+  EXPECT_EQ(solution.cost, solution.baseCost);
+  EXPECT_GT(solution.hostPeakBytes, 0);
+  EXPECT_LE(solution.peakBytes, 7000);
+  // Without room on the host it has to recompute.
+  problem.hostBudget = 0;
+  solution = cantFail(solve(problem, "greedy", quick()));
+  EXPECT_GT(solution.cost, solution.baseCost);
+}
+
+TEST(Algorithms, PlansAreLegalAndWithinBudget) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    Problem problem = randomProblem(seed, 40);
+    if (seed % 3 == 0)
+      problem.linkBytesPerSecond = 20000000000;
+    for (ValueId v = 0; v < problem.values.size(); ++v)
+      if (uint64_t roll = (seed * 31 + v * 17) % 23; roll < 7) {
+        problem.values[v].policy = Policy(roll);
+        if (check(problem) ? true : false)
+          problem.values[v].policy = Policy::None;
+      }
+    ASSERT_EQ(message(check(problem)), "");
+    Solution reference = saveAll(problem);
+    for (int percent : {90, 75, 60, 50, 40}) {
+      problem.deviceBudget = reference.peakBytes * percent / 100;
+      for (const char *solver : {"greedy", "sqrt", "auto"}) {
+        llvm::Expected<Solution> solution = solve(problem, solver, quick());
+        if (!solution) {
+          bool infeasible = false;
+          llvm::handleAllErrors(
+              solution.takeError(),
+              [&](const InfeasibleBudgetError &error) { infeasible = true; },
+              [&](const llvm::ErrorInfoBase &error) {
+                ADD_FAILURE() << error.message();
+              });
+          EXPECT_TRUE(infeasible);
+          continue;
+        }
+        EXPECT_LE(solution->peakBytes, *problem.deviceBudget);
+        EXPECT_EQ(message(verify(problem, solution->plan)), "");
+        EXPECT_GE(solution->cost, solution->lowerBound);
+      }
+    }
+  }
+}
+
+TEST(Algorithms, SamePlanEveryTime) {
+  Problem problem = randomProblem(5, 60);
+  problem.deviceBudget = saveAll(problem).peakBytes * 7 / 10;
+  llvm::Expected<Solution> first = solve(problem, "greedy", quick());
+  ASSERT_TRUE(bool(first)) << message(first.takeError());
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(cantFail(solve(problem, "greedy", quick())).plan, first->plan);
+}
+
+TEST(Algorithms, DegenerateProblems) {
+  Problem zeros = chain(5, 0);
+  for (Op &op : zeros.ops)
+    op.cost = 0;
+  zeros.deviceBudget = 0;
+  for (const SolverInfo &solver : getSolvers()) {
+    if (solver.name == "milp")
+      continue;
+    EXPECT_EQ(cantFail(solve(Problem(), solver.name)).cost, 0);
+    EXPECT_EQ(cantFail(solve(zeros, solver.name)).peakBytes, 0);
+  }
+}
+
+TEST(Algorithms, UnknownNameListsTheChoices) {
+  std::string text = message(solve(chain(2), "best").takeError());
+  EXPECT_TRUE(mentions(text, "unknown solver 'best'"));
+  EXPECT_TRUE(mentions(text, "'greedy'"));
+}
+
+TEST(Feasibility, InfeasibleBudgetStatesTheSmallest) {
+  Problem problem = chain(12, 8);
+  problem.deviceBudget = 8;
+  int64_t smallest = 0;
+  std::string text;
+  llvm::handleAllErrors(solve(problem, "greedy", quick()).takeError(),
+                        [&](const InfeasibleBudgetError &error) {
+                          smallest = error.getSmallestFeasible();
+                          text = error.message();
+                        });
+  // An inner backward op alone needs four values.
+  EXPECT_GE(smallest, 4 * 8);
+  EXPECT_TRUE(mentions(text, "smallest feasible budget found is"));
+  EXPECT_TRUE(mentions(text, "reached at op"));
+  problem.deviceBudget = smallest;
+  EXPECT_EQ(cantFail(solve(problem, "greedy", quick())).peakBytes, smallest);
+}
+
+TEST(Feasibility, MustsForceTheBudget) {
+  Problem problem = chain(12, 8);
+  FeasibilityCertificate free = cantFail(smallestFeasibleBudget(problem));
+  EXPECT_EQ(free.lowerBound, 32);
+  for (ValueId v = 0; v < 12; ++v)
+    problem.values[v].policy = Policy::MustSave;
+  FeasibilityCertificate forced = cantFail(smallestFeasibleBudget(problem));
+  EXPECT_EQ(forced.smallestFeasible, saveAll(problem).peakBytes);
+  EXPECT_EQ(forced.lowerBound, forced.smallestFeasible);
+  EXPECT_GT(forced.smallestFeasible, free.smallestFeasible);
+  EXPECT_EQ(forced.forced.size(), 12u);
+  EXPECT_TRUE(mentions(forced.describe(problem), "forced by MUST_SAVE"));
+}
+
+} // namespace

@@ -1,0 +1,125 @@
+//===- CheckTest.cpp - input constraints, one test each -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Problems.h"
+
+using namespace remat::planning;
+
+namespace {
+
+std::string failure(const Problem &problem) { return message(check(problem)); }
+
+TEST(Check, AcceptsWhatIsLegal) {
+  EXPECT_EQ(failure(Problem()), "");
+  EXPECT_EQ(failure(chain(5)), "");
+  for (uint64_t seed = 0; seed < 20; ++seed)
+    EXPECT_EQ(failure(randomProblem(seed, 30)), "");
+}
+
+TEST(Check, NegativeSize) {
+  Problem problem = chain(3);
+  problem.values[1].bytes = -4;
+  EXPECT_TRUE(mentions(failure(problem), "value 'f1' has a negative size"));
+}
+
+TEST(Check, NegativeCost) {
+  Problem problem = chain(3);
+  problem.ops[2].cost = -1;
+  EXPECT_TRUE(mentions(failure(problem), "op 'f2' has a negative cost"));
+}
+
+TEST(Check, SumOfSizesOverflows) {
+  Problem problem = chain(3, INT64_MAX / 2);
+  EXPECT_TRUE(mentions(failure(problem), "exceed 2^55 bytes"));
+}
+
+TEST(Check, NegativeLimits) {
+  Problem problem = chain(3);
+  problem.deviceBudget = -1;
+  EXPECT_TRUE(mentions(failure(problem), "device budget is negative: -1"));
+  problem.deviceBudget.reset();
+  problem.hostBudget = -2;
+  EXPECT_TRUE(mentions(failure(problem), "host budget is negative: -2"));
+  problem.hostBudget.reset();
+  problem.linkBytesPerSecond = -3;
+  EXPECT_TRUE(mentions(failure(problem), "bandwidth is negative: -3"));
+}
+
+TEST(Check, UseBeforeDefinition) {
+  Problem problem = chain(3);
+  problem.ops[0].operands.push_back(2);
+  EXPECT_TRUE(mentions(failure(problem),
+                       "op 'f0' reads value 'f2' before it is computed"));
+}
+
+TEST(Check, OperandOutOfRange) {
+  Problem problem = chain(3);
+  problem.ops[0].operands.push_back(77);
+  EXPECT_TRUE(mentions(failure(problem), "op 'f0' reads value 77 of 6"));
+}
+
+TEST(Check, TwoProducers) {
+  Problem problem = chain(3);
+  problem.ops[1].results.push_back(0);
+  EXPECT_TRUE(mentions(failure(problem), "and by another op"));
+}
+
+TEST(Check, ViewWithBytes) {
+  Problem problem = chain(3);
+  ValueId view = problem.addView(1, "view");
+  problem.values[view].bytes = 8;
+  EXPECT_TRUE(mentions(failure(problem), "has 8 bytes of its own, expected 0"));
+}
+
+TEST(Check, RecomputeOfAnOpThatRunsOnce) {
+  Problem problem = chain(3);
+  problem.ops[1].recomputable = false;
+  problem.values[1].policy = Policy::MustRecompute;
+  EXPECT_TRUE(
+      mentions(failure(problem),
+               "value 'f1' is MUST_RECOMPUTE, but op 'f1' may run only once"));
+}
+
+TEST(Check, OffloadWithoutALink) {
+  Problem problem = chain(3);
+  problem.values[1].policy = Policy::MustCpuOffload;
+  EXPECT_TRUE(mentions(failure(problem), "there is no link to the host"));
+  problem.linkBytesPerSecond = 1;
+  EXPECT_EQ(failure(problem), "");
+  problem.values[1].offloadable = false;
+  EXPECT_TRUE(mentions(failure(problem), "may not be offloaded"));
+}
+
+TEST(Check, ConflictOnResultsOfOneOpNamesBoth) {
+  Problem problem = chain(3);
+  ValueId second = problem.addResult(1, "second", 1);
+  problem.values[1].policy = Policy::MustSave;
+  problem.values[second].policy = Policy::MustRecompute;
+  std::string text = failure(problem);
+  EXPECT_TRUE(mentions(text, "value 'f1' (MUST_SAVE)"));
+  EXPECT_TRUE(mentions(text, "value 'second' (MUST_RECOMPUTE)"));
+}
+
+TEST(Check, ConflictOnViewsOfOneBufferNamesBoth) {
+  Problem problem = chain(3);
+  problem.linkBytesPerSecond = 1;
+  ValueId view = problem.addView(1, "view");
+  problem.values[1].policy = Policy::MustSave;
+  problem.values[view].policy = Policy::MustCpuOffload;
+  std::string text = failure(problem);
+  EXPECT_TRUE(mentions(text, "value 'f1' (MUST_SAVE)"));
+  EXPECT_TRUE(mentions(text, "value 'view' (MUST_CPU_OFFLOAD)"));
+  EXPECT_TRUE(mentions(text, "are one buffer"));
+}
+
+TEST(Check, PoliciesOnArguments) {
+  Problem problem;
+  ValueId x = problem.addArgument("x");
+  problem.values[x].policy = Policy::MustRecompute;
+  EXPECT_TRUE(mentions(failure(problem), "argument and MUST_RECOMPUTE"));
+}
+
+} // namespace

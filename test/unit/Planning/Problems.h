@@ -1,0 +1,96 @@
+//===- Problems.h - small problems for the planning tests -------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Chains and random graphs, and helpers to state what is expected of errors.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TEST_UNIT_PLANNING_PROBLEMS_H
+#define REMAT_TEST_UNIT_PLANNING_PROBLEMS_H
+
+#include "remat/Planning/Algorithms.h"
+
+#include "gtest/gtest.h"
+
+#include <random>
+
+namespace remat::planning {
+
+inline std::string message(llvm::Error error) {
+  return error ? llvm::toString(std::move(error)) : std::string();
+}
+
+inline testing::AssertionResult mentions(const std::string &text,
+                                         llvm::StringRef part) {
+  if (llvm::StringRef(text).contains(part))
+    return testing::AssertionSuccess();
+  return testing::AssertionFailure()
+         << "'" << text << "' does not mention '" << part.str() << "'";
+}
+
+/// f_0 .. f_{n-1}, loss-free: b_i reads b_{i+1}, f_i and f_{i-1}; every value
+/// has `bytes` bytes and every op costs 1. The last gradient is the output.
+inline Problem chain(unsigned n, int64_t bytes = 1) {
+  Problem problem;
+  problem.name = "chain";
+  std::vector<ValueId> f;
+  for (unsigned i = 0; i < n; ++i) {
+    std::vector<ValueId> operands;
+    if (i)
+      operands.push_back(f.back());
+    OpId op = problem.addOp("f" + std::to_string(i), 1, operands);
+    f.push_back(problem.addResult(op, "f" + std::to_string(i), bytes));
+  }
+  ValueId gradient = noValue;
+  for (unsigned i = n; i-- > 0;) {
+    std::vector<ValueId> operands = {f[i]};
+    if (i)
+      operands.push_back(f[i - 1]);
+    if (gradient != noValue)
+      operands.push_back(gradient);
+    OpId op = problem.addOp("b" + std::to_string(i), 1, operands, true);
+    gradient = problem.addResult(op, "b" + std::to_string(i), bytes);
+  }
+  problem.values[gradient].isOutput = true;
+  return problem;
+}
+
+/// A random problem with everything that the schema allows: arguments, views,
+/// several results or none, workspaces, zero sizes and costs, ops that run
+/// once, and both phases.
+inline Problem randomProblem(uint64_t seed, unsigned n) {
+  std::mt19937_64 random(seed);
+  Problem problem;
+  problem.name = "random";
+  std::vector<ValueId> values = {problem.addArgument("x"),
+                                 problem.addArgument("w")};
+  for (unsigned i = 0; i < n; ++i) {
+    std::vector<ValueId> operands;
+    for (unsigned k = random() % 3 + (i > 0); k-- > 0;) {
+      // Mostly recent values, sometimes old ones.
+      size_t back = random() % 4 ? random() % 5 : random() % values.size();
+      operands.push_back(
+          values[values.size() - 1 - std::min(back, values.size() - 1)]);
+    }
+    std::string name = "v" + std::to_string(i);
+    OpId op = problem.addOp(name, random() % 8, operands, i >= n / 2);
+    problem.ops[op].workspace = random() % 4 ? 0 : random() % 50;
+    problem.ops[op].recomputable = random() % 8 != 0;
+    for (unsigned k = random() % 10 ? 1 : random() % 3; k-- > 0;) {
+      values.push_back(problem.addResult(op, name + "." + std::to_string(k),
+                                         random() % 6 ? random() % 100 : 0));
+      problem.values.back().isOutput = random() % 10 == 0;
+    }
+    if (random() % 6 == 0)
+      values.push_back(problem.addView(values.back(), name + ".view"));
+  }
+  problem.values[values.back()].isOutput = true;
+  return problem;
+}
+
+} // namespace remat::planning
+
+#endif // REMAT_TEST_UNIT_PLANNING_PROBLEMS_H

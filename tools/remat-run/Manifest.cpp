@@ -1,0 +1,181 @@
+//===- Manifest.cpp - models with reproducible inputs ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Manifest.h"
+
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <cmath>
+
+using namespace llvm;
+using namespace remat::run;
+
+/// The finalizer of Steele, Lea and Flood's SplitMix generator.
+static uint64_t splitmix64(uint64_t z) {
+  z += 0x9e3779b97f4a7c15;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+void Fill::apply(Tensor &tensor) const {
+  for (size_t i = 0, e = tensor.getNumElements(); i < e; ++i) {
+    uint64_t h = splitmix64(seed * (uint64_t(1) << 32) + i);
+    if (isIndex)
+      tensor.setInteger(i, static_cast<int64_t>((h >> 33) % below));
+    else
+      tensor.set(i, lo + (hi - lo) * static_cast<double>(h >> 40) / 0x1p24);
+  }
+}
+
+static std::optional<remat_dtype> parseDtype(StringRef name) {
+  static constexpr std::pair<StringLiteral, remat_dtype> names[] = {
+      {"float32", REMAT_F32}, {"float64", REMAT_F64},  {"float16", REMAT_F16},
+      {"bfloat16", REMAT_BF16}, {"bool", REMAT_I1},    {"int8", REMAT_I8},
+      {"int16", REMAT_I16},   {"int32", REMAT_I32},    {"int64", REMAT_I64}};
+  for (auto [text, dtype] : names)
+    if (text == name)
+      return dtype;
+  return std::nullopt;
+}
+
+static bool fromJSON(const json::Value &value, Fill &fill, json::Path path) {
+  json::ObjectMapper mapper(value, path);
+  std::string kind;
+  if (!mapper || !mapper.map("kind", kind) || !mapper.map("seed", fill.seed))
+    return false;
+  fill.isIndex = kind == "index";
+  if (fill.isIndex) {
+    if (!mapper.map("below", fill.below))
+      return false;
+    if (fill.below == 0)
+      path.field("below").report("expected a positive number");
+    return fill.below != 0;
+  }
+  if (kind != "uniform") {
+    path.field("kind").report("expected 'uniform' or 'index'");
+    return false;
+  }
+  return mapper.map("lo", fill.lo) && mapper.map("hi", fill.hi);
+}
+
+static bool fromJSON(const json::Value &value, ManifestArgument &argument,
+                     json::Path path) {
+  json::ObjectMapper mapper(value, path);
+  std::string dtype, role;
+  if (!mapper || !mapper.map("name", argument.name) ||
+      !mapper.map("dtype", dtype) || !mapper.map("shape", argument.shape) ||
+      !mapper.map("role", role) || !mapper.map("fill", argument.fill))
+    return false;
+  std::optional<remat_dtype> parsed = parseDtype(dtype);
+  if (!parsed) {
+    path.field("dtype").report("unknown element type");
+    return false;
+  }
+  argument.dtype = *parsed;
+  argument.isParameter = role == "param";
+  return true;
+}
+
+static bool fromJSON(const json::Value &value, GradientSummary &gradient,
+                     json::Path path) {
+  json::ObjectMapper mapper(value, path);
+  std::vector<std::vector<double>> samples;
+  if (!mapper || !mapper.map("l2", gradient.l2) ||
+      !mapper.map("sum", gradient.sum) ||
+      !mapper.mapOptional("samples", samples))
+    return false;
+  for (const std::vector<double> &sample : samples) {
+    if (sample.size() != 2) {
+      path.field("samples").report("expected pairs of index and value");
+      return false;
+    }
+    gradient.samples.emplace_back(static_cast<int64_t>(sample[0]), sample[1]);
+  }
+  return true;
+}
+
+static bool fromJSON(const json::Value &value, Manifest &manifest,
+                     json::Path path) {
+  json::ObjectMapper mapper(value, path);
+  if (!mapper || !mapper.map("model", manifest.model) ||
+      !mapper.map("function", manifest.function) ||
+      !mapper.map("args", manifest.arguments))
+    return false;
+  const json::Object *golden = value.getAsObject()->getObject("golden");
+  if (!golden)
+    return true;
+  if (std::optional<double> loss = golden->getNumber("loss"))
+    manifest.loss = *loss;
+  if (const json::Object *gradients = golden->getObject("gradients")) {
+    for (const auto &[name, gradient] : *gradients) {
+      GradientSummary summary;
+      if (!fromJSON(gradient, summary,
+                    path.field("golden").field("gradients").field(name)))
+        return false;
+      manifest.gradients.emplace_back(name.str(), std::move(summary));
+    }
+  }
+  llvm::sort(manifest.gradients, [](const auto &a, const auto &b) {
+    return a.first < b.first;
+  });
+  return true;
+}
+
+const GradientSummary *Manifest::findGradient(StringRef name) const {
+  for (const auto &[key, summary] : gradients)
+    if (key == name)
+      return &summary;
+  return nullptr;
+}
+
+Expected<Manifest> remat::run::loadManifest(StringRef path) {
+  ErrorOr<std::unique_ptr<MemoryBuffer>> file = MemoryBuffer::getFile(path);
+  if (!file)
+    return createStringError(file.getError(),
+                             path + ": " + file.getError().message());
+  Expected<json::Value> value = json::parse((*file)->getBuffer());
+  if (!value)
+    return createStringError(inconvertibleErrorCode(),
+                             path + ": " + toString(value.takeError()));
+  Manifest manifest;
+  json::Path::Root root(path);
+  if (!fromJSON(*value, manifest, root))
+    return root.getError();
+  return std::move(manifest);
+}
+
+GradientSummary remat::run::summarize(const Tensor &gradient,
+                                      const GradientSummary *golden) {
+  GradientSummary summary;
+  double squares = 0;
+  for (size_t i = 0, e = gradient.getNumElements(); i < e; ++i) {
+    double value = gradient.get(i);
+    squares += value * value;
+    summary.sum += value;
+  }
+  summary.l2 = std::sqrt(squares);
+  if (golden)
+    for (auto [index, value] : golden->samples)
+      if (index >= 0 && size_t(index) < gradient.getNumElements())
+        summary.samples.emplace_back(index, gradient.get(index));
+  return summary;
+}
+
+double remat::run::compare(const GradientSummary &gradient,
+                           const GradientSummary &golden, size_t numElements) {
+  constexpr double tiny = 1e-30;
+  double error = std::abs(gradient.l2 - golden.l2) / std::max(golden.l2, tiny);
+  double rms = golden.l2 / std::sqrt(static_cast<double>(numElements));
+  for (auto [actual, expected] : llvm::zip(gradient.samples, golden.samples))
+    error = std::max(error,
+                     std::abs(actual.second - expected.second) /
+                         std::max({std::abs(expected.second), rms, tiny}));
+  // A NaN compares false with everything and must not pass for small.
+  return std::isnan(gradient.l2) ? std::numeric_limits<double>::infinity()
+                                 : error;
+}

@@ -1,0 +1,76 @@
+//===- Manifest.h - models with reproducible inputs -------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A manifest stands beside an exported model: how to make each argument, which
+// are parameters, and what PyTorch computed from them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TOOLS_REMAT_RUN_MANIFEST_H
+#define REMAT_TOOLS_REMAT_RUN_MANIFEST_H
+
+#include "Tensor.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace remat::run {
+
+/// How to make an argument without storing it. With i the flat index and
+/// h = splitmix64(seed * 2^32 + i):
+///   uniform: lo + (hi - lo) * (h >> 40) / 2^24, in f64, rounded
+///   index:   (h >> 33) % below
+struct Fill {
+  bool isIndex = false;
+  uint64_t seed = 0;
+  double lo = 0, hi = 0;
+  uint64_t below = 1;
+
+  void apply(Tensor &tensor) const;
+};
+
+struct ManifestArgument {
+  std::string name;
+  remat_dtype dtype;
+  std::vector<int64_t> shape;
+  bool isParameter = false;
+  Fill fill;
+};
+
+/// What is known of a gradient: its L2 norm, its sum, and some elements.
+struct GradientSummary {
+  double l2 = 0, sum = 0;
+  std::vector<std::pair<int64_t, double>> samples;
+};
+
+struct Manifest {
+  std::string model;
+  std::string function;
+  std::vector<ManifestArgument> arguments;
+  /// Golden values, where the manifest has them.
+  std::optional<double> loss;
+  std::vector<std::pair<std::string, GradientSummary>> gradients;
+
+  const GradientSummary *findGradient(llvm::StringRef name) const;
+};
+
+/// Fails with the file and the key when something is missing or malformed.
+llvm::Expected<Manifest> loadManifest(llvm::StringRef path);
+
+/// Summarizes a computed gradient, with samples at the golden's indices.
+GradientSummary summarize(const Tensor &gradient,
+                          const GradientSummary *golden);
+
+/// The largest error of a gradient against its golden: of the norm relative to
+/// the norm, and of each sample relative to the larger of the sample and the
+/// root mean square of the elements.
+double compare(const GradientSummary &gradient, const GradientSummary &golden,
+               size_t numElements);
+
+} // namespace remat::run
+
+#endif // REMAT_TOOLS_REMAT_RUN_MANIFEST_H

@@ -1,0 +1,112 @@
+//===- Npy.cpp - NumPy's file format --------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Format 1.0 and 2.0 of .npy files: a magic string, the length of a header, a
+// Python dictionary literal with `descr`, `fortran_order` and `shape`, and the
+// elements.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Tensor.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstring>
+
+using namespace llvm;
+using namespace remat::run;
+
+/// NumPy's name of an element type, little endian. bf16 travels as u16.
+static StringRef getDescr(remat_dtype dtype) {
+  static constexpr StringLiteral names[] = {"<f4", "<f8", "<f2", "<u2", "|b1",
+                                            "|i1", "<i2", "<i4", "<i8"};
+  return names[dtype];
+}
+
+static std::string printShape(ArrayRef<int64_t> shape) {
+  std::string text = "(" + join(map_range(shape, [](int64_t size) {
+                                  return std::to_string(size);
+                                }),
+                                ", ");
+  return text + (shape.size() == 1 ? ",)" : ")");
+}
+
+/// The text after `'key':` in a header, up to the next comma outside of
+/// parentheses.
+static StringRef findEntry(StringRef header, StringRef key) {
+  size_t position = header.find(("'" + key + "'").str());
+  if (position == StringRef::npos)
+    return {};
+  StringRef rest = header.drop_front(position + key.size() + 2).ltrim(" :");
+  if (rest.starts_with("("))
+    return rest.take_front(rest.find(')') + 1);
+  return rest.take_until([](char c) { return c == ',' || c == '}'; }).trim();
+}
+
+Expected<Tensor> remat::run::readNpy(StringRef path, remat_dtype dtype,
+                                     ArrayRef<int64_t> shape) {
+  auto fail = [&](const Twine &message) {
+    return createStringError(inconvertibleErrorCode(), path + ": " + message);
+  };
+  ErrorOr<std::unique_ptr<MemoryBuffer>> file = MemoryBuffer::getFile(
+      path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!file)
+    return fail(file.getError().message());
+  StringRef content = (*file)->getBuffer();
+  if (!content.consume_front("\x93NUMPY") || content.size() < 6)
+    return fail("not a NumPy file");
+  bool isLong = content[0] > 1;
+  uint32_t length = 0;
+  std::memcpy(&length, content.data() + 2, isLong ? 4 : 2);
+  content = content.drop_front(isLong ? 6 : 4);
+  if (content.size() < length)
+    return fail("truncated header");
+  StringRef header = content.take_front(length);
+  content = content.drop_front(length);
+
+  StringRef descr = findEntry(header, "descr").trim("'\"");
+  if (descr != getDescr(dtype) && !(dtype == REMAT_I1 && descr == "|i1"))
+    return fail("has elements of type '" + descr + "', expected '" +
+                getDescr(dtype) + "'");
+  if (findEntry(header, "fortran_order") != "False")
+    return fail("is in Fortran order, expected C order");
+  SmallVector<StringRef> sizes;
+  findEntry(header, "shape").trim("()").split(sizes, ',', -1, false);
+  SmallVector<int64_t> actual;
+  for (StringRef size : sizes)
+    if (int64_t value; !size.trim().getAsInteger(10, value))
+      actual.push_back(value);
+  if (ArrayRef<int64_t>(actual) != shape)
+    return fail("has shape " + printShape(actual) + ", expected " +
+                printShape(shape));
+  Tensor tensor(dtype, shape);
+  if (content.size() < tensor.getBytes())
+    return fail("has " + Twine(content.size()) + " bytes of data, expected " +
+                Twine(tensor.getBytes()));
+  if (tensor.getBytes() != 0)
+    std::memcpy(tensor.getData(), content.data(), tensor.getBytes());
+  return std::move(tensor);
+}
+
+Error remat::run::writeNpy(StringRef path, const Tensor &tensor) {
+  std::string header = ("{'descr': '" + getDescr(tensor.getDtype()) +
+                        "', 'fortran_order': False, 'shape': " +
+                        printShape(tensor.getShape()) + ", }")
+                           .str();
+  // The elements start at a multiple of 64 bytes.
+  header.append(63 - (header.size() + 10) % 64, ' ');
+  header += '\n';
+  return writeToOutput(path, [&](raw_ostream &os) -> Error {
+    os << StringRef("\x93NUMPY\x01\x00", 8);
+    os << static_cast<char>(header.size() & 0xff)
+       << static_cast<char>(header.size() >> 8) << header;
+    os.write(static_cast<const char *>(tensor.getData()), tensor.getBytes());
+    return Error::success();
+  });
+}

@@ -1,0 +1,135 @@
+//===- Report.cpp - what a run of a step says about itself ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Report.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace remat::run;
+
+static json::Object toJson(const GradientSummary &gradient, uint64_t hash) {
+  json::Array samples;
+  for (auto [index, value] : gradient.samples)
+    samples.push_back(json::Array{index, value});
+  return json::Object{{"l2", gradient.l2},
+                      {"sum", gradient.sum},
+                      {"samples", std::move(samples)},
+                      {"hash", utohexstr(hash, /*LowerCase=*/true)}};
+}
+
+static json::Object toJson(const RunReport &run) {
+  json::Object gradients;
+  for (const RunReport::Gradient &gradient : run.gradients)
+    gradients[gradient.name] = toJson(gradient.summary, gradient.hash);
+  json::Object object{
+      {"schema", "remat.run/1"},
+      {"model", run.model},
+      {"planner", run.planner},
+      {"budget_bytes", run.summary.budget},
+      {"save_all_peak_bytes", run.summary.saveAllPeak},
+      {"planned_peak_bytes", run.summary.plannedPeak},
+      {"simulated_peak_bytes", run.summary.simulatedPeak},
+      {"measured_peak_bytes", int64_t(run.stats.measured_peak_bytes)},
+      {"arena_bytes", run.summary.arenaBytes},
+      {"touched_bytes", int64_t(run.stats.touched_bytes)},
+      {"host_arena_bytes", run.summary.hostArenaBytes},
+      {"argument_bytes", run.argumentBytes},
+      {"result_bytes", run.resultBytes},
+      {"rss_growth_bytes", run.rssGrowth},
+      {"tasks", run.summary.tasks},
+      {"distinct_tasks", run.summary.distinctTasks},
+      {"recomputed_tasks", run.summary.recomputedTasks},
+      {"offloaded_bytes", int64_t(run.stats.offloaded_bytes)},
+      {"gradients", std::move(gradients)},
+      {"result_hash", utohexstr(run.resultHash, /*LowerCase=*/true)},
+      {"compile_seconds", run.compileSeconds},
+      {"plan_seconds", run.planSeconds},
+      {"step_seconds", json::Array(run.stepSeconds)}};
+  if (run.loss)
+    object["loss"] = *run.loss;
+  if (run.maxRelativeError)
+    object["max_relative_error"] = *run.maxRelativeError;
+  return object;
+}
+
+Error remat::run::writeJson(StringRef path, ArrayRef<RunReport> runs) {
+  json::Value value = nullptr;
+  if (runs.size() == 1) {
+    value = toJson(runs.front());
+  } else {
+    json::Array array;
+    for (const RunReport &run : runs)
+      array.push_back(toJson(run));
+    value = std::move(array);
+  }
+  return writeToOutput(path, [&](raw_ostream &os) -> Error {
+    os << formatv("{0:2}", value) << '\n';
+    return Error::success();
+  });
+}
+
+static std::string formatMebibytes(int64_t bytes) {
+  std::string text;
+  raw_string_ostream(text) << format("%.2f", double(bytes) / 1048576.0);
+  return text;
+}
+
+/// Prints rows of cells in right-aligned columns.
+static void printAligned(raw_ostream &os,
+                         ArrayRef<std::vector<std::string>> rows) {
+  std::vector<size_t> widths(rows.front().size(), 0);
+  for (const std::vector<std::string> &row : rows)
+    for (auto [width, cell] : zip(widths, row))
+      width = std::max(width, cell.size());
+  for (const std::vector<std::string> &row : rows) {
+    for (auto [width, cell] : zip(widths, row))
+      os << right_justify(cell, width + 2);
+    os << '\n';
+  }
+}
+
+void remat::run::printTable(raw_ostream &os, ArrayRef<RunReport> runs) {
+  const RunReport &first = runs.front();
+  os << first.model << ": " << first.summary.distinctTasks
+     << " distinct kernels, arguments " << formatMebibytes(first.argumentBytes)
+     << " MiB, results " << formatMebibytes(first.resultBytes)
+     << " MiB, compiled in " << format("%.2f", first.compileSeconds)
+     << " s; sizes below in MiB, peaks in bytes\n";
+  std::vector<std::vector<std::string>> rows = {
+      {"budget", "arena", "planned peak", "simulated peak", "measured peak",
+       "RSS growth", "recomputed", "offloaded", "plan s", "step s", "loss",
+       "results", "error"}};
+  for (const RunReport &run : runs) {
+    std::vector<double> seconds = run.stepSeconds;
+    llvm::sort(seconds);
+    auto print = [](auto value, const char *fmt) {
+      std::string text;
+      raw_string_ostream(text) << format(fmt, value);
+      return text;
+    };
+    rows.push_back(
+        {run.budgetText + " = " + formatMebibytes(run.summary.budget),
+         formatMebibytes(run.summary.arenaBytes),
+         std::to_string(run.summary.plannedPeak),
+         std::to_string(run.summary.simulatedPeak),
+         std::to_string(run.stats.measured_peak_bytes),
+         formatMebibytes(run.rssGrowth),
+         std::to_string(run.summary.recomputedTasks) + "/" +
+             std::to_string(run.summary.tasks),
+         formatMebibytes(run.stats.offloaded_bytes),
+         print(run.planSeconds, "%.2f"),
+         seconds.empty() ? "-" : print(seconds[seconds.size() / 2], "%.3f"),
+         run.loss ? print(*run.loss, "%.8g") : "-",
+         utohexstr(run.resultHash, /*LowerCase=*/true),
+         run.maxRelativeError ? print(*run.maxRelativeError, "%.1e") : "-"});
+  }
+  printAligned(os, rows);
+}

@@ -1,0 +1,73 @@
+//===- Tensor.h - host tensors of the command line tools --------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A tensor in memory: element type, shape and 64-byte aligned data, with the
+// conversions that reports and files need.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TOOLS_REMAT_RUN_TENSOR_H
+#define REMAT_TOOLS_REMAT_RUN_TENSOR_H
+
+#include "remat/Runtime/Runtime.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Error.h"
+
+#include <cstdlib>
+#include <memory>
+
+namespace remat::run {
+
+/// Bytes of an element.
+size_t getElementSize(remat_dtype dtype);
+/// "f32", "bf16", "i1", ...
+llvm::StringRef getDtypeName(remat_dtype dtype);
+
+class Tensor {
+public:
+  Tensor(remat_dtype dtype, llvm::ArrayRef<int64_t> shape);
+  explicit Tensor(const remat_tensor_info &info)
+      : Tensor(info.dtype, {info.dims, static_cast<size_t>(info.rank)}) {}
+
+  remat_dtype getDtype() const { return dtype; }
+  llvm::ArrayRef<int64_t> getShape() const { return shape; }
+  size_t getNumElements() const { return numElements; }
+  size_t getBytes() const { return numElements * getElementSize(dtype); }
+  void *getData() const { return data.get(); }
+
+  /// Element `index` in row-major order, as a double.
+  double get(size_t index) const;
+  /// Rounds `value` to the element type and stores it.
+  void set(size_t index, double value);
+  /// Stores an integer exactly.
+  void setInteger(size_t index, int64_t value);
+
+  /// What the runtime takes. Valid as long as this tensor.
+  remat_tensor getView() const;
+  /// FNV-1a over the bytes: equal for bit-identical contents.
+  uint64_t hash() const;
+
+private:
+  struct Free {
+    void operator()(void *pointer) const { std::free(pointer); }
+  };
+  remat_dtype dtype;
+  llvm::SmallVector<int64_t> shape;
+  size_t numElements;
+  std::unique_ptr<void, Free> data;
+};
+
+/// Reads a NumPy file. bf16 is stored as u16 there, so the type to read is
+/// given; a file of another type or shape is an error that says both.
+llvm::Expected<Tensor> readNpy(llvm::StringRef path, remat_dtype dtype,
+                               llvm::ArrayRef<int64_t> shape);
+/// Writes a NumPy file, replacing an older one at the end.
+llvm::Error writeNpy(llvm::StringRef path, const Tensor &tensor);
+
+} // namespace remat::run
+
+#endif // REMAT_TOOLS_REMAT_RUN_TENSOR_H

@@ -1,0 +1,467 @@
+//===- remat-run.cpp - compile and run a training step --------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The whole way at once: reads a model, differentiates, plans, compiles and
+// runs it, and reports the bytes it was promised and the bytes it used.
+//
+// Exit status: 0; 1 on bad input, with a diagnostic; 3 when the budget is
+// infeasible, with the smallest feasible one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "MemoryProbe.h"
+#include "Report.h"
+
+#include "remat/Pipelines/Pipelines.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/WithColor.h"
+
+#include <chrono>
+#include <map>
+
+using namespace llvm;
+using namespace remat;
+using namespace remat::run;
+
+static cl::OptionCategory category("remat-run options");
+static cl::opt<std::string> inputFile(cl::Positional, cl::Required,
+                                      cl::desc("<model.mlir>"),
+                                      cl::cat(category));
+static cl::opt<std::string>
+    manifestFile("manifest", cl::cat(category), cl::value_desc("file"),
+                 cl::desc("How to make the arguments, and golden values"));
+static cl::list<std::string>
+    budgets("budget", cl::CommaSeparated, cl::cat(category),
+            cl::value_desc("bytes|N%|min"),
+            cl::desc("Bound on the arena: bytes with KiB, MiB or GiB, a "
+                     "percentage of the peak without rematerialization, or "
+                     "'min'; several give a table"));
+static cl::opt<std::string> planner("planner", cl::init("auto"),
+                                    cl::cat(category),
+                                    cl::desc("Planning algorithm"));
+static cl::opt<double> timeLimit("time-limit", cl::init(1.0),
+                                 cl::cat(category),
+                                 cl::desc("Seconds the planner may search"));
+static cl::opt<int64_t>
+    linkBandwidth("link-bandwidth", cl::init(0), cl::cat(category),
+                  cl::desc("Bytes per second to host memory; 0 offloads only "
+                           "what policies ask for"));
+static cl::opt<int> steps("steps", cl::init(1), cl::cat(category),
+                          cl::desc("Steps to run"));
+static cl::opt<int> threads("threads", cl::init(0), cl::cat(category),
+                            cl::desc("Threads to run on; 0 for all cores"));
+static cl::opt<std::string> jsonFile("json", cl::cat(category),
+                                     cl::value_desc("file"),
+                                     cl::desc("Write a report"));
+static cl::opt<std::string> function("function", cl::cat(category),
+                                     cl::init("main"),
+                                     cl::desc("Function to compile"));
+static cl::opt<std::string>
+    inputDirectory("inputs", cl::cat(category), cl::value_desc("dir"),
+                   cl::desc("Directory of arg0.npy ... and cotangent0.npy ..."));
+static cl::opt<std::string>
+    outputDirectory("outputs", cl::cat(category), cl::value_desc("dir"),
+                    cl::desc("Directory for result0.npy ... and vjp0.npy ..."));
+static cl::list<std::string>
+    emit("emit", cl::CommaSeparated, cl::cat(category),
+         cl::desc("With --inputs, what to compute: forward, vjp"));
+static cl::list<int64_t>
+    wrt("wrt", cl::CommaSeparated, cl::cat(category),
+        cl::desc("Arguments to differentiate with respect to"));
+static cl::opt<bool>
+    poison("poison", cl::cat(category),
+           cl::desc("Overwrite dead buffers, to find wrong addresses"));
+
+static Error makeError(const Twine &message) {
+  return createStringError(inconvertibleErrorCode(), message);
+}
+
+static double now() {
+  return std::chrono::duration<double>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+//===----------------------------------------------------------------------===//
+// Running a compiled step
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct FreeStep {
+  void operator()(remat_step *step) const { remat_step_free(step); }
+};
+using StepHandle = std::unique_ptr<remat_step, FreeStep>;
+
+/// A compiled step that is ready to run. The machine code outlives the step.
+struct LoadedStep {
+  std::unique_ptr<cpu::JitModule> code;
+  StepHandle step;
+};
+} // namespace
+
+static Error checkStatus(remat_status status) {
+  if (status == REMAT_OK)
+    return Error::success();
+  return makeError(Twine(remat_status_name(status)) + ": " +
+                   remat_last_error());
+}
+
+/// Plans and compiles a copy of `tasks` and records sizes and times.
+static Expected<LoadedStep> compile(mlir::ModuleOp tasks, StringRef budget,
+                                    RunReport &report) {
+  PlanOptions options;
+  Expected<planning::BudgetRequest> request = planning::parseBudget(budget);
+  if (!request)
+    return request.takeError();
+  options.budget = *request;
+  options.planner = planner;
+  options.linkBandwidth = linkBandwidth;
+  options.solver.timeLimitSeconds = timeLimit;
+
+  double start = now();
+  mlir::OwningOpRef<mlir::ModuleOp> module(tasks.clone());
+  Expected<StepSummary> summary = planModule(*module, options);
+  if (!summary)
+    return summary.takeError();
+  report.summary = *summary;
+  double planned = now();
+  report.planSeconds = planned - start;
+
+  LoadedStep loaded;
+  cpu::LoweringOptions lowering;
+  lowering.threads = threads;
+  Expected<std::unique_ptr<cpu::JitModule>> code =
+      cpu::JitModule::create(*module, lowering);
+  if (!code)
+    return code.takeError();
+  loaded.code = std::move(*code);
+  remat_step_options stepOptions{};
+  stepOptions.threads = threads;
+  stepOptions.flags = poison ? REMAT_STEP_POISON : 0;
+  remat_step *step = nullptr;
+  if (Error error = checkStatus(remat_step_load(loaded.code->getModule(),
+                                                &stepOptions, &step)))
+    return std::move(error);
+  loaded.step.reset(step);
+  report.compileSeconds += now() - planned;
+  return std::move(loaded);
+}
+
+/// Runs the step and records what it used. Results are allocated here, so that
+/// their pages count as the step's.
+static Expected<std::vector<Tensor>> execute(remat_step *step,
+                                             ArrayRef<Tensor> arguments,
+                                             RunReport &report) {
+  std::vector<remat_tensor> argumentViews, resultViews;
+  for (const Tensor &tensor : arguments) {
+    argumentViews.push_back(tensor.getView());
+    report.argumentBytes += tensor.getBytes();
+  }
+  MemoryProbe probe;
+  std::vector<Tensor> results;
+  for (size_t i = 0, e = remat_step_result_count(step); i < e; ++i) {
+    remat_tensor_info info;
+    remat_step_result(step, i, &info);
+    results.emplace_back(info);
+  }
+  for (const Tensor &tensor : results) {
+    resultViews.push_back(tensor.getView());
+    report.resultBytes += tensor.getBytes();
+  }
+  for (int i = 0; i < std::max<int>(steps, 1); ++i) {
+    double start = now();
+    remat_status status =
+        remat_step_run(step, argumentViews.data(), argumentViews.size(),
+                       resultViews.data(), resultViews.size());
+    if (status != REMAT_OK)
+      return makeError(Twine(remat_status_name(status)) + ": " +
+                       remat_step_error(step));
+    report.stepSeconds.push_back(now() - start);
+    if (i == 0)
+      report.rssGrowth = probe.getGrowth();
+  }
+  remat_step_get_stats(step, &report.stats);
+  return std::move(results);
+}
+
+//===----------------------------------------------------------------------===//
+// With a manifest: loss and gradients of the parameters
+//===----------------------------------------------------------------------===//
+
+/// Makes the arguments and checks that the manifest fits the step.
+static Expected<std::vector<Tensor>> makeArguments(const Manifest &manifest,
+                                                   remat_step *step) {
+  if (remat_step_argument_count(step) != manifest.arguments.size())
+    return makeError("the model has " + Twine(remat_step_argument_count(step)) +
+                     " arguments, the manifest " +
+                     Twine(manifest.arguments.size()));
+  std::vector<Tensor> arguments;
+  for (auto [index, argument] : enumerate(manifest.arguments)) {
+    remat_tensor_info info;
+    remat_step_argument(step, index, &info);
+    ArrayRef<int64_t> dims(info.dims, info.rank);
+    if (info.dtype != argument.dtype || dims != ArrayRef(argument.shape))
+      return makeError("argument " + Twine(index) + " ('" + argument.name +
+                       "') does not have the type that the manifest says");
+    arguments.emplace_back(argument.dtype, argument.shape);
+    argument.fill.apply(arguments.back());
+  }
+  return std::move(arguments);
+}
+
+/// Takes loss and gradients out of the results: the loss is the last of the
+/// model's own, the gradients follow.
+static Error evaluate(const Manifest &manifest, ArrayRef<Tensor> results,
+                      RunReport &report) {
+  size_t numGradients = count_if(
+      manifest.arguments,
+      [](const ManifestArgument &argument) { return argument.isParameter; });
+  if (results.size() <= numGradients)
+    return makeError("the model returns no loss");
+  ArrayRef<Tensor> gradients = results.take_back(numGradients);
+  const Tensor &loss = results.drop_back(numGradients).back();
+  report.loss = loss.get(0);
+  report.resultHash = loss.hash();
+  if (manifest.loss)
+    report.maxRelativeError = std::abs(*report.loss - *manifest.loss) /
+                              std::max(std::abs(*manifest.loss), 1e-30);
+  for (const ManifestArgument &argument : manifest.arguments) {
+    if (!argument.isParameter)
+      continue;
+    const Tensor &gradient = gradients.front();
+    gradients = gradients.drop_front();
+    const GradientSummary *golden = manifest.findGradient(argument.name);
+    report.gradients.push_back(
+        {argument.name, summarize(gradient, golden), gradient.hash()});
+    report.resultHash =
+        report.resultHash * 0x100000001b3 ^ report.gradients.back().hash;
+    if (golden)
+      report.maxRelativeError =
+          std::max(report.maxRelativeError.value_or(0),
+                   compare(report.gradients.back().summary, *golden,
+                           gradient.getNumElements()));
+  }
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// With files: results and vector-Jacobian products
+//===----------------------------------------------------------------------===//
+
+static std::string getPath(StringRef directory, const Twine &name) {
+  SmallString<128> path(directory);
+  sys::path::append(path, name);
+  return std::string(path);
+}
+
+/// Reads the arguments: those of the model, then the cotangents.
+static Expected<std::vector<Tensor>> readArguments(remat_step *step,
+                                                   size_t numModelArguments) {
+  std::vector<Tensor> arguments;
+  for (size_t i = 0, e = remat_step_argument_count(step); i < e; ++i) {
+    remat_tensor_info info;
+    remat_step_argument(step, i, &info);
+    std::string name =
+        i < numModelArguments
+            ? ("arg" + Twine(i) + ".npy").str()
+            : ("cotangent" + Twine(i - numModelArguments) + ".npy").str();
+    Expected<Tensor> tensor =
+        readNpy(getPath(inputDirectory, name), info.dtype,
+                ArrayRef(info.dims, info.rank));
+    if (!tensor)
+      return tensor.takeError();
+    arguments.push_back(std::move(*tensor));
+  }
+  return std::move(arguments);
+}
+
+static Error writeResults(ArrayRef<Tensor> results, size_t numModelResults) {
+  if (std::error_code code = sys::fs::create_directories(outputDirectory))
+    return makeError(outputDirectory + ": " + code.message());
+  for (auto [index, tensor] : enumerate(results)) {
+    if (index < numModelResults && !is_contained(emit, "forward"))
+      continue;
+    std::string name =
+        index < numModelResults
+            ? ("result" + Twine(index) + ".npy").str()
+            : ("vjp" + Twine(index - numModelResults) + ".npy").str();
+    if (Error error = writeNpy(getPath(outputDirectory, name), tensor))
+      return error;
+  }
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Main
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The model, brought to tasks, and what is known of it as it was read.
+struct Model {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  size_t numArguments = 0, numResults = 0;
+  double compileSeconds = 0;
+};
+} // namespace
+
+static Error checkOptions() {
+  if (manifestFile.empty() == inputDirectory.empty())
+    return makeError("give the arguments by --manifest or by --inputs");
+  if (!manifestFile.empty())
+    return Error::success();
+  if (outputDirectory.empty())
+    return makeError("--inputs needs --outputs");
+  if (emit.empty())
+    return makeError("--inputs needs --emit=forward, vjp or both");
+  for (const std::string &mode : emit)
+    if (mode != "forward" && mode != "vjp")
+      return makeError("unknown mode '" + mode +
+                       "' in --emit, expected 'forward' or 'vjp'");
+  return Error::success();
+}
+
+static Expected<Model> loadModel(mlir::MLIRContext &context,
+                                 const Manifest *manifest) {
+  double start = now();
+  Model model;
+  model.module =
+      mlir::parseSourceFile<mlir::ModuleOp>(inputFile.getValue(), &context);
+  if (!model.module)
+    return makeError("could not read " + inputFile);
+  StepOptions options;
+  options.function = function;
+  options.threads = threads;
+  if (auto entry =
+          model.module->lookupSymbol<mlir::FunctionOpInterface>(function)) {
+    model.numArguments = entry.getNumArguments();
+    model.numResults = entry.getNumResults();
+  }
+  if (manifest) {
+    for (auto [index, argument] : enumerate(manifest->arguments))
+      if (argument.isParameter)
+        options.wrt.push_back(index);
+  } else {
+    options.differentiate = is_contained(emit, "vjp");
+    options.cotangents = true;
+    options.wrt.assign(wrt.begin(), wrt.end());
+  }
+  if (failed(compileToTasks(*model.module, options)))
+    return makeError("could not compile " + inputFile);
+  model.compileSeconds = now() - start;
+  return std::move(model);
+}
+
+static Expected<RunReport> runOnce(const Model &model,
+                                   const Manifest *manifest,
+                                   StringRef budget) {
+  RunReport report;
+  report.model = manifest ? manifest->model
+                          : sys::path::stem(inputFile.getValue()).str();
+  report.planner = planner;
+  report.budgetText = budget.empty() ? "none" : budget.str();
+  report.compileSeconds = model.compileSeconds;
+  Expected<LoadedStep> loaded = compile(*model.module, budget, report);
+  if (!loaded)
+    return loaded.takeError();
+  remat_step *step = loaded->step.get();
+  Expected<std::vector<Tensor>> arguments =
+      manifest ? makeArguments(*manifest, step)
+               : readArguments(step, model.numArguments);
+  if (!arguments)
+    return arguments.takeError();
+  Expected<std::vector<Tensor>> results = execute(step, *arguments, report);
+  if (!results)
+    return results.takeError();
+  Error error = manifest ? evaluate(*manifest, *results, report)
+                         : writeResults(*results, model.numResults);
+  if (error)
+    return std::move(error);
+  return report;
+}
+
+/// The table's last line: whether the budget changed any bit of the results.
+static void printVerdict(raw_ostream &os, ArrayRef<RunReport> runs) {
+  if (runs.size() < 2)
+    return;
+  bool same = all_of(runs, [&](const RunReport &run) {
+    return run.resultHash == runs.front().resultHash;
+  });
+  os << "loss and gradients are " << (same ? "" : "NOT ")
+     << "bit-identical across the budgets\n";
+}
+
+static Error run() {
+  if (Error error = checkOptions())
+    return error;
+  std::optional<Manifest> manifest;
+  if (!manifestFile.empty()) {
+    Expected<Manifest> loaded = loadManifest(manifestFile);
+    if (!loaded)
+      return loaded.takeError();
+    manifest = std::move(*loaded);
+    if (function.getNumOccurrences() == 0)
+      function = manifest->function;
+  }
+  mlir::DialectRegistry registry;
+  registerRematDialects(registry);
+  mlir::MLIRContext context(registry);
+  context.printOpOnDiagnostic(false);
+  SourceMgr sourceManager;
+  mlir::SourceMgrDiagnosticHandler diagnostics(sourceManager, &context);
+
+  const Manifest *known = manifest ? &*manifest : nullptr;
+  Expected<Model> model = loadModel(context, known);
+  if (!model)
+    return model.takeError();
+  std::vector<std::string> wanted(budgets.begin(), budgets.end());
+  if (wanted.empty())
+    wanted.push_back("");
+  std::vector<RunReport> reports;
+  for (const std::string &budget : wanted) {
+    Expected<RunReport> report = runOnce(*model, known, budget);
+    // In a table, an infeasible row shows the smallest feasible budget.
+    if (!report && wanted.size() > 1 &&
+        report.errorIsA<planning::InfeasibleBudgetError>()) {
+      consumeError(report.takeError());
+      report = runOnce(*model, known, "min");
+      if (report)
+        report->budgetText = budget + " infeasible, min";
+    }
+    if (!report)
+      return report.takeError();
+    reports.push_back(std::move(*report));
+  }
+  printTable(outs(), reports);
+  printVerdict(outs(), reports);
+  return jsonFile.empty() ? Error::success() : writeJson(jsonFile, reports);
+}
+
+int main(int argc, char **argv) {
+  InitLLVM initLLVM(argc, argv);
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(
+      argc, argv, "Compile and run a training step under a byte budget\n");
+  int status = 0;
+  handleAllErrors(
+      run(),
+      [&](const planning::InfeasibleBudgetError &error) {
+        WithColor::error(errs(), "remat-run") << error.message() << '\n';
+        status = 3;
+      },
+      [&](const ErrorInfoBase &error) {
+        WithColor::error(errs(), "remat-run") << error.message() << '\n';
+        status = 1;
+      });
+  return status;
+}
