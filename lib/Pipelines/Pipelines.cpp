@@ -11,7 +11,6 @@
 #include "remat/Conversion/CPU/LowerToLLVM.h"
 #include "remat/Conversion/CPU/Passes.h"
 #include "remat/Conversion/Import/Passes.h"
-#include "remat/Cost/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 
@@ -49,9 +48,6 @@ void remat::buildTasksPipeline(OpPassManager &pm,
   RematFormTasksOptions formTasks;
   formTasks.function = options.function;
   pm.addPass(createRematFormTasks(formTasks));
-  RematAnnotateCostsOptions costs;
-  costs.threads = options.threads;
-  pm.addPass(createRematAnnotateCosts(costs));
 }
 
 void remat::buildPlanPipeline(OpPassManager &pm,
@@ -91,8 +87,7 @@ void remat::registerRematPasses() {
   registerRematImportPasses();
   registerRematAutoDiffPasses();
   registerRematTransformsPasses();
-  registerRematCostPasses();
-  registerRematCPUPasses();
+  cpu::registerRematCPUPasses();
   PassPipelineRegistration<JointPipelineOptions>(
       "remat-joint-pipeline", "Differentiate and fuse (L0 to L1)",
       buildJointPipeline);

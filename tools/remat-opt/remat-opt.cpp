@@ -4,23 +4,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/InitAllDialects.h"
-#include "mlir/InitAllExtensions.h"
+#include "remat/Pipelines/Pipelines.h"
+
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
-#include "remat/Conversion/Import/Passes.h"
-#include "remat/Dialect/Remat/IR/Remat.h"
-#include "remat/Dialect/Remat/Transforms/Passes.h"
-
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  mlir::registerAllDialects(registry);
-  mlir::registerAllExtensions(registry);
-  registry.insert<remat::RematDialect>();
+  remat::registerRematDialects(registry);
   mlir::registerAllPasses();
-  remat::registerRematImportPasses();
-  remat::registerRematTransformsPasses();
+  remat::registerRematPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "remat optimizer driver\n", registry));
 }

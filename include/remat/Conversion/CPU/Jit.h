@@ -1,0 +1,45 @@
+//===- Jit.h - compile a step and run it in this process --------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_CONVERSION_CPU_JIT_H
+#define REMAT_CONVERSION_CPU_JIT_H
+
+#include "remat/Runtime/StepTable.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+
+#include <memory>
+#include <string>
+
+namespace llvm::orc {
+class LLJIT;
+} // namespace llvm::orc
+
+namespace remat::cpu {
+
+/// Machine code of a step in memory. The `remat_module` and steps loaded from
+/// it are valid as long as this object lives.
+class JitModule {
+public:
+  /// Compiles a module of the LLVM dialect that lowerToLLVM made, optimized for
+  /// the host, and looks up the `remat_module` called `name` in it.
+  static llvm::Expected<std::unique_ptr<JitModule>>
+  compile(mlir::ModuleOp module, llvm::StringRef name);
+  ~JitModule();
+
+  const remat_module *get() const { return module; }
+
+private:
+  explicit JitModule(std::unique_ptr<llvm::orc::LLJIT> jit);
+
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+  const remat_module *module = nullptr;
+};
+
+} // namespace remat::cpu
+
+#endif // REMAT_CONVERSION_CPU_JIT_H

@@ -1,0 +1,62 @@
+//===- KernelInfo.h - what a kernel costs on CPU ----------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// How a kernel will be carried out, and what it needs, before any plan is made:
+// the planner counts the workspace, the cost model the arithmetic and traffic.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_CONVERSION_CPU_KERNELINFO_H
+#define REMAT_CONVERSION_CPU_KERNELINFO_H
+
+#include "remat/Runtime/StepTable.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+#include <optional>
+
+namespace remat::cpu {
+
+/// A kernel that is one call of the runtime's library.
+struct LibraryCall {
+  remat_entry_kind kind;
+  /// Which of the two counts, depends on `kind`.
+  remat_matmul matmul;
+  remat_convolution convolution;
+  /// The arguments of the kernel that are the call's operands.
+  unsigned lhs, rhs;
+};
+
+struct KernelInfo {
+  std::optional<LibraryCall> call;
+  /// Scratch bytes while the kernel runs, a multiple of bufferAlignment.
+  int64_t workspaceBytes = 0;
+  /// Arithmetic in units of one addition; a transcendental counts as many.
+  int64_t flops = 0;
+  /// Memory traffic if nothing is in a cache.
+  int64_t bytesRead = 0;
+  int64_t bytesWritten = 0;
+};
+
+/// Analyzes a kernel, a func.func on tensors of static shape. `threads` (0: all
+/// cores) is what the workspace of library calls is sized for. Fails with a
+/// diagnostic at an op that CPU code generation does not support.
+mlir::FailureOr<KernelInfo> analyzeKernel(mlir::FunctionOpInterface kernel,
+                                          int threads);
+
+/// The library call that `kernel` is, or nothing: a contraction of two of its
+/// arguments with one batch of at most three dimensions and one dimension each
+/// for rows, columns and sum (dimensions that are contiguous in all operands
+/// count as one), or a remat.conv of two arguments.
+std::optional<LibraryCall> matchLibraryCall(mlir::FunctionOpInterface kernel);
+
+/// The runtime's number for an element type, or nothing for types that it does
+/// not have. An index is a 64-bit integer.
+std::optional<remat_dtype> getDtype(mlir::Type elementType);
+
+} // namespace remat::cpu
+
+#endif // REMAT_CONVERSION_CPU_KERNELINFO_H

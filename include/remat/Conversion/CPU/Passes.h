@@ -1,0 +1,22 @@
+//===- Passes.h - code generation for CPU -----------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_CONVERSION_CPU_PASSES_H
+#define REMAT_CONVERSION_CPU_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace remat::cpu {
+
+#define GEN_PASS_DECL
+#include "remat/Conversion/CPU/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "remat/Conversion/CPU/Passes.h.inc"
+
+} // namespace remat::cpu
+
+#endif // REMAT_CONVERSION_CPU_PASSES_H

@@ -1,0 +1,47 @@
+//===- Jit.cpp - compile a step and run it in this process ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Conversion/CPU/Jit.h"
+#include "remat/Conversion/CPU/ObjectEmitter.h"
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
+
+using namespace remat::cpu;
+
+JitModule::JitModule(std::unique_ptr<llvm::orc::LLJIT> jit)
+    : jit(std::move(jit)) {}
+
+JitModule::~JitModule() = default;
+
+llvm::Expected<std::unique_ptr<JitModule>>
+JitModule::compile(mlir::ModuleOp module, llvm::StringRef name) {
+  // The same object code as ahead of time, linked into this process.
+  llvm::SmallVector<char, 0> object;
+  llvm::raw_svector_ostream stream(object);
+  if (llvm::Error error = emitObject(module, TargetOptions(), stream))
+    return std::move(error);
+  auto jit = llvm::orc::LLJITBuilder().create();
+  if (!jit)
+    return jit.takeError();
+  auto symbols =
+      llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
+          (*jit)->getDataLayout().getGlobalPrefix());
+  if (!symbols)
+    return symbols.takeError();
+  (*jit)->getMainJITDylib().addGenerator(std::move(*symbols));
+  auto buffer = std::make_unique<llvm::SmallVectorMemoryBuffer>(
+      std::move(object), name, /*RequiresNullTerminator=*/false);
+  if (llvm::Error error = (*jit)->addObjectFile(std::move(buffer)))
+    return std::move(error);
+  auto address = (*jit)->lookup(name);
+  if (!address)
+    return address.takeError();
+  std::unique_ptr<JitModule> result(new JitModule(std::move(*jit)));
+  result->module = address->toPtr<const remat_module *>();
+  return result;
+}

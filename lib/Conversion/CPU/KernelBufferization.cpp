@@ -1,0 +1,157 @@
+//===- KernelBufferization.cpp - kernels on buffers -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelBufferization.h"
+
+#include "remat/Conversion/CPU/LowerToLLVM.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/IR/DstBufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
+#include "mlir/Dialect/Bufferization/Transforms/Transforms.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Linalg/Transforms/SubsetInsertionOpInterfaceImpl.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/Transforms/SubsetInsertionOpInterfaceImpl.h"
+#include "mlir/IR/PatternMatch.h"
+
+using namespace mlir;
+using namespace mlir::bufferization;
+using namespace remat;
+using namespace remat::cpu;
+
+namespace {
+
+/// remat.scatter bufferizes as linalg ops do: to itself on memrefs.
+struct ScatterBufferization
+    : DstBufferizableOpInterfaceExternalModel<ScatterBufferization, ScatterOp> {
+  LogicalResult bufferize(Operation *op, RewriterBase &rewriter,
+                          const BufferizationOptions &options,
+                          BufferizationState &state) const {
+    auto scatter = cast<ScatterOp>(op);
+    OpBuilder::InsertionGuard guard(rewriter);
+    rewriter.setInsertionPoint(op);
+    SmallVector<Value> inputs;
+    for (Value input : scatter.getInputs()) {
+      FailureOr<Value> buffer = getBuffer(rewriter, input, options, state);
+      if (failed(buffer))
+        return failure();
+      inputs.push_back(*buffer);
+    }
+    FailureOr<Value> init =
+        getBuffer(rewriter, scatter.getInit(), options, state);
+    if (failed(init))
+      return failure();
+    auto onBuffers = ScatterOp::create(rewriter, op->getLoc(), TypeRange(),
+                                       inputs, *init,
+                                       scatter.getIndexingMaps(),
+                                       scatter.getSizes());
+    onBuffers->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+    rewriter.inlineRegionBefore(scatter.getBody(), onBuffers.getBody(),
+                                onBuffers.getBody().end());
+    replaceOpWithBufferizedValues(rewriter, op, *init);
+    return success();
+  }
+};
+
+/// Turns arguments into memrefs and results into destination arguments.
+void addDestinations(func::FuncOp kernel) {
+  OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
+  Block &body = kernel.getBody().front();
+  auto toMemRef = [](Type type) -> Type {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor ? MemRefType::get(tensor.getShape(), tensor.getElementType())
+                  : type;
+  };
+  for (BlockArgument argument : body.getArguments()) {
+    Type tensorType = argument.getType();
+    argument.setType(toMemRef(tensorType));
+    if (argument.getType() == tensorType)
+      continue;
+    auto tensor = ToTensorOp::create(builder, kernel.getLoc(), tensorType,
+                                     argument, /*restrict=*/true);
+    argument.replaceAllUsesExcept(tensor, tensor);
+  }
+  Operation *terminator = body.getTerminator();
+  builder.setInsertionPoint(terminator);
+  for (Value result : terminator->getOperands()) {
+    BlockArgument destination =
+        body.addArgument(toMemRef(result.getType()), kernel.getLoc());
+    auto materialize = MaterializeInDestinationOp::create(
+        builder, kernel.getLoc(), Type(), result, destination);
+    materialize.setRestrict(true);
+    materialize.setWritable(true);
+  }
+  terminator->setOperands(ValueRange());
+  kernel.setFunctionType(
+      builder.getFunctionType(body.getArgumentTypes(), TypeRange()));
+  kernel.setArgAttrsAttr(nullptr);
+  kernel.setResAttrsAttr(nullptr);
+}
+
+LogicalResult checkKernel(func::FuncOp kernel) {
+  if (!kernel.getBody().hasOneBlock())
+    return kernel.emitError("kernel '")
+           << kernel.getName() << "' has "
+           << kernel.getBody().getBlocks().size() << " blocks, expected 1";
+  for (Type type : llvm::concat<const Type>(kernel.getArgumentTypes(),
+                                            kernel.getResultTypes())) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !tensor.hasStaticShape())
+      return kernel.emitError("kernel '")
+             << kernel.getName() << "' has type " << type
+             << " in its signature, expected tensors of static shape";
+  }
+  return success();
+}
+
+} // namespace
+
+void remat::cpu::registerLoweringInterfaces(DialectRegistry &registry) {
+  registry.insert<BufferizationDialect, memref::MemRefDialect>();
+  arith::registerBufferizableOpInterfaceExternalModels(registry);
+  linalg::registerBufferizableOpInterfaceExternalModels(registry);
+  linalg::registerSubsetOpInterfaceExternalModels(registry);
+  scf::registerBufferizableOpInterfaceExternalModels(registry);
+  tensor::registerBufferizableOpInterfaceExternalModels(registry);
+  tensor::registerSubsetOpInterfaceExternalModels(registry);
+  registry.addExtension(+[](MLIRContext *context, RematDialect *) {
+    ScatterOp::attachInterface<ScatterBufferization>(*context);
+  });
+}
+
+FailureOr<BufferizedKernel> remat::cpu::bufferizeKernel(func::FuncOp kernel) {
+  if (failed(checkKernel(kernel)))
+    return failure();
+  BufferizedKernel result;
+  result.module = ModuleOp::create(kernel.getLoc());
+  OpBuilder builder(result.module->getBodyRegion());
+  result.function = cast<func::FuncOp>(builder.clone(*kernel));
+  // Within its module the kernel is the only function; a public one keeps
+  // symbol passes away.
+  result.function.setPublic();
+  if (failed(prepareForBufferization(result.function)))
+    return failure();
+  addDestinations(result.function);
+
+  IRRewriter rewriter(kernel.getContext());
+  if (failed(eliminateEmptyTensors(rewriter, result.function)))
+    return failure();
+  OneShotBufferizationOptions options;
+  options.unknownTypeConverterFn = [](TensorType type, Attribute,
+                                      const BufferizationOptions &) {
+    return getMemRefTypeWithStaticIdentityLayout(type);
+  };
+  BufferizationState state;
+  if (failed(runOneShotBufferize(*result.module, options, state)))
+    return failure();
+  return result;
+}

@@ -1,0 +1,39 @@
+//===- LowerCPUPass.cpp - the pass remat-lower-cpu ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Conversion/CPU/LowerToLLVM.h"
+#include "remat/Conversion/CPU/Passes.h"
+
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace remat::cpu {
+#define GEN_PASS_DEF_LOWERCPU
+#include "remat/Conversion/CPU/Passes.h.inc"
+} // namespace remat::cpu
+
+namespace {
+
+struct LowerCPU : remat::cpu::impl::LowerCPUBase<LowerCPU> {
+  using LowerCPUBase::LowerCPUBase;
+
+  void runOnOperation() override {
+    if (failed(remat::cpu::lowerToLLVM(getOperation(), {name, threads})))
+      signalPassFailure();
+  }
+};
+
+} // namespace

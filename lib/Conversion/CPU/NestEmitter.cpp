@@ -1,0 +1,663 @@
+//===- NestEmitter.cpp - loops for elementwise ops and reductions ---------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Three forms of loops:
+//
+// * pointwise: units, parallel loops, innermost loop of unit stride. Two
+//   operands with different dimensions of unit stride are walked in tiles.
+// * reduction along memory: as above around the reduction loops, with the sums
+//   in registers. The sum is marked `reassoc`, and nothing else is, so that
+//   LLVM may vectorize it.
+// * reduction across memory: a block of neighbouring results is summed on the
+//   stack, row by row, so that memory is walked in order.
+//
+// Long sums of floats are kept in f64, so that their error does not grow with
+// their length. The order of a sum depends on shapes only.
+//
+//===----------------------------------------------------------------------===//
+
+#include "BodyEmitter.h"
+#include "LoopEmitter.h"
+
+#include "mlir/Dialect/Affine/Utils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::cpu;
+
+namespace {
+
+/// Units that a nest should have, so that threads can share them evenly.
+constexpr int64_t wantedUnits = 64;
+/// Sums of at least this many floats are kept in f64.
+constexpr int64_t longSum = 256;
+constexpr int64_t tileSize = 32;
+constexpr int64_t minBlock = 2048;
+/// Results on the stack in a reduction across memory.
+constexpr int64_t maxAccumulators = 512;
+
+/// An output that does not depend on the reduction loops.
+struct Accumulator {
+  unsigned output;
+  /// The op that adds to it, if its order may be changed; else null.
+  Operation *combiner = nullptr;
+  /// The type it is kept in.
+  Type type;
+  /// Its value in registers, or its buffer on the stack.
+  Value value;
+};
+
+class NestEmitter : public Emitter {
+public:
+  NestEmitter(LoopNest nest, const KernelContext &kernel)
+      : nest(std::move(nest)), kernel(kernel), loc(this->nest.op->getLoc()) {
+    chooseLoops();
+    chooseUnits();
+    findAccumulators();
+  }
+  int64_t getExtent() const override {
+    int64_t extent = 1;
+    for (const UnitLoop &loop : units)
+      extent *= loop.getCount();
+    return extent;
+  }
+  int64_t getCost() const override {
+    return nest.numPoints() * nest.bodyCost();
+  }
+  LogicalResult emit(OpBuilder &builder, Value begin, Value end) override;
+
+private:
+  void chooseLoops();
+  int64_t getInnerCost(unsigned loop) const;
+  void chooseTile();
+  void chooseUnits();
+  void findAccumulators();
+  Operation *findCombiner(unsigned output) const;
+
+  void defineBody(BodyEmitter &body);
+  Value emitAddress(OpBuilder &builder, const Access &access);
+  Value emitElement(OpBuilder &builder, const Access &access);
+  Value emitInit(OpBuilder &builder, const Accumulator &accumulator);
+  Value emitCombined(OpBuilder &builder, BodyEmitter &body,
+                     const Accumulator &accumulator, Value old);
+  Value convert(OpBuilder &builder, Value value, Type type);
+  LogicalResult enterLoop(OpBuilder &builder, BodyEmitter &body, unsigned loop,
+                          Value begin = {}, Value end = {});
+  void emitStores(OpBuilder &builder, BodyEmitter &body);
+  void emitFinal(OpBuilder &builder, const Accumulator &accumulator,
+                 Value value);
+  LogicalResult emitPointwise(OpBuilder &builder, BodyEmitter &body);
+  LogicalResult emitAlongMemory(OpBuilder &builder, BodyEmitter &body);
+  LogicalResult emitAcrossMemory(OpBuilder &builder, BodyEmitter &body);
+  void emitFills(OpBuilder &builder);
+
+  Block::BlockArgListType getOutputArguments() const {
+    return nest.body->getArguments().drop_front(nest.inputs.size());
+  }
+
+  LoopNest nest;
+  const KernelContext &kernel;
+  Location loc;
+
+  /// Loops by role; each loop is in one of them or in `units`.
+  SmallVector<UnitLoop> units;
+  SmallVector<unsigned> parallel, reductions;
+  int inner = -1, tiled = -1;
+  bool innerIsReduction = false;
+  SmallVector<Accumulator> accumulators;
+
+  /// While emitting: index of each loop and the blocks that units gave.
+  SmallVector<Value> indices;
+  SmallVector<UnitBlock> blocks;
+  SmallVector<unsigned> depths;
+  unsigned depth = 0;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Choice of loops
+//===----------------------------------------------------------------------===//
+
+/// How badly memory is walked if `loop` is the innermost one.
+int64_t NestEmitter::getInnerCost(unsigned loop) const {
+  int64_t cost = 0;
+  auto add = [&](const Access &access) {
+    int64_t stride = std::abs(access.coefficients[loop]);
+    if (stride != 0)
+      cost += stride == 1 ? 4 : stride <= 8 ? 8 : 32;
+  };
+  for (const Access &access : nest.inputs)
+    if (access.isRead)
+      add(access);
+  for (const Access &access : nest.outputs)
+    add(access);
+  // Short loops are not worth vectorizing.
+  return cost + 64 / std::max<int64_t>(nest.loops[loop].size, 1);
+}
+
+void NestEmitter::chooseLoops() {
+  if (nest.isEmpty())
+    return;
+  if (nest.sequential) {
+    for (unsigned loop = 0; loop < nest.loops.size(); ++loop)
+      parallel.push_back(loop);
+    return;
+  }
+  int64_t best = 0;
+  for (unsigned loop = 0; loop < nest.loops.size(); ++loop) {
+    int64_t cost = getInnerCost(loop);
+    if (inner < 0 || cost <= best) {
+      inner = loop;
+      best = cost;
+    }
+  }
+  for (unsigned loop = 0; loop < nest.loops.size(); ++loop)
+    if (static_cast<int>(loop) != inner)
+      (nest.loops[loop].isReduction ? reductions : parallel).push_back(loop);
+  innerIsReduction = inner >= 0 && nest.loops[inner].isReduction;
+  if (reductions.empty() && !innerIsReduction)
+    chooseTile();
+}
+
+/// Looks for an operand that is contiguous in another loop than the innermost.
+void NestEmitter::chooseTile() {
+  if (inner < 0 || nest.loops[inner].size < 8)
+    return;
+  auto findLoop = [&](const Access &access) {
+    if (tiled >= 0 || std::abs(access.coefficients[inner]) < 16)
+      return;
+    for (unsigned loop : parallel)
+      if (std::abs(access.coefficients[loop]) == 1 &&
+          nest.loops[loop].size >= 8)
+        tiled = loop;
+  };
+  for (const Access &access : nest.inputs)
+    if (access.isRead)
+      findLoop(access);
+  for (const Access &access : nest.outputs)
+    findLoop(access);
+  if (tiled >= 0)
+    llvm::erase(parallel, static_cast<unsigned>(tiled));
+}
+
+/// Moves parallel loops to the range of units until it is long enough.
+void NestEmitter::chooseUnits() {
+  if (nest.isEmpty() || nest.sequential)
+    return;
+  int64_t extent = 1;
+  auto addUnits = [&](unsigned loop, int64_t block) {
+    units.push_back({loop, nest.loops[loop].size, block});
+    extent *= units.back().getCount();
+  };
+  while (!parallel.empty() && extent < wantedUnits) {
+    addUnits(parallel.front(), 1);
+    parallel.erase(parallel.begin());
+  }
+  if (tiled >= 0) {
+    addUnits(tiled, tileSize);
+    addUnits(inner, tileSize);
+    return;
+  }
+  if (inner < 0 || innerIsReduction)
+    return;
+  int64_t size = nest.loops[inner].size;
+  if (!reductions.empty()) {
+    int64_t block = extent >= 16 ? maxAccumulators : llvm::divideCeil(size, 4);
+    block = std::clamp<int64_t>(llvm::alignTo(block, 16), 32, maxAccumulators);
+    addUnits(inner, block);
+  } else if (extent < wantedUnits && size >= 2 * minBlock) {
+    int64_t block = llvm::divideCeil(size * extent, wantedUnits);
+    addUnits(inner, std::max<int64_t>(llvm::alignTo(block, 64), minBlock));
+  }
+}
+
+/// The op that yields the new value of an output from the old one and a value
+/// that does not depend on it, if such ops may be reordered.
+Operation *NestEmitter::findCombiner(unsigned output) const {
+  BlockArgument old = getOutputArguments()[output];
+  Value result = nest.body->getTerminator()->getOperand(output);
+  Operation *op = result.getDefiningOp();
+  if (!op || op->getBlock() != nest.body || op->getNumOperands() != 2 ||
+      !old.hasOneUse() || *old.user_begin() != op || !result.hasOneUse())
+    return nullptr;
+  return isa<arith::AddFOp, arith::AddIOp, arith::MulFOp, arith::MulIOp,
+             arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,
+             arith::MinNumFOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp,
+             arith::MinUIOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op)
+             ? op
+             : nullptr;
+}
+
+void NestEmitter::findAccumulators() {
+  if (nest.sequential || (reductions.empty() && !innerIsReduction))
+    return;
+  int64_t length = 1;
+  for (const Loop &loop : nest.loops)
+    if (loop.isReduction)
+      length *= loop.size;
+  for (auto [number, access] : llvm::enumerate(nest.outputs)) {
+    bool invariant = true;
+    for (auto [loop, coefficient] :
+         llvm::zip(nest.loops, access.coefficients))
+      invariant = invariant && (!loop.isReduction || coefficient == 0);
+    if (!invariant)
+      continue;
+    Accumulator accumulator{static_cast<unsigned>(number),
+                            findCombiner(number), access.elementType, Value()};
+    auto type = dyn_cast<FloatType>(access.elementType);
+    if (type && isa_and_nonnull<arith::AddFOp>(accumulator.combiner)) {
+      MLIRContext *context = type.getContext();
+      if (length >= longSum && type.getWidth() <= 32)
+        accumulator.type = Float64Type::get(context);
+      else if (type.getWidth() < 32)
+        accumulator.type = Float32Type::get(context);
+    }
+    accumulators.push_back(accumulator);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Pieces
+//===----------------------------------------------------------------------===//
+
+scf::ForOp remat::cpu::openLoop(OpBuilder &builder, Location loc, Value begin,
+                                Value end, ValueRange carried) {
+  Value one = emitIndex(builder, loc, 1);
+  auto loop = scf::ForOp::create(builder, loc, begin, end, one, carried);
+  builder.setInsertionPointToStart(loop.getBody());
+  return loop;
+}
+
+SmallVector<UnitBlock> remat::cpu::splitUnit(OpBuilder &builder, Location loc,
+                                             Value unit,
+                                             ArrayRef<UnitLoop> loops) {
+  SmallVector<UnitBlock> blocks(loops.size());
+  for (unsigned i = loops.size(); i-- > 0;) {
+    const UnitLoop &loop = loops[i];
+    Value number = unit;
+    if (i != 0) {
+      Value count = emitIndex(builder, loc, loop.getCount());
+      number = arith::RemUIOp::create(builder, loc, unit, count);
+      unit = arith::DivUIOp::create(builder, loc, unit, count);
+    }
+    if (loop.block == 1) {
+      blocks[i].begin = number;
+      continue;
+    }
+    constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
+    Value block = emitIndex(builder, loc, loop.block);
+    blocks[i].begin =
+        arith::MulIOp::create(builder, loc, number, block, nsw);
+    blocks[i].end =
+        arith::AddIOp::create(builder, loc, blocks[i].begin, block, nsw);
+    if (loop.size % loop.block != 0)
+      blocks[i].end =
+          arith::MinSIOp::create(builder, loc, blocks[i].end,
+                                 emitIndex(builder, loc, loop.size));
+  }
+  return blocks;
+}
+
+Value NestEmitter::emitAddress(OpBuilder &builder, const Access &access) {
+  Value address = emitLinear(builder, loc, access.offset, access.coefficients,
+                             indices);
+  if (!access.nonlinear)
+    return address;
+  auto op = cast<linalg::GenericOp>(nest.op);
+  SmallVector<Value> dims(op.getNumLoops(), emitIndex(builder, loc, 0));
+  for (auto [loop, index] : llvm::zip(nest.loops, indices))
+    if (loop.dims.size() == 1)
+      dims[loop.dims[0]] = index;
+  Value rest =
+      affine::expandAffineExpr(builder, loc, access.nonlinear, dims, {});
+  return arith::AddIOp::create(builder, loc, address, rest);
+}
+
+Value NestEmitter::emitElement(OpBuilder &builder, const Access &access) {
+  if (access.scalar)
+    return kernel.scalars.lookupOrDefault(access.scalar);
+  Value address = emitAddress(builder, access);
+  return kernel.load(builder, loc, access.root, access.elementType, address);
+}
+
+Value NestEmitter::convert(OpBuilder &builder, Value value, Type type) {
+  if (value.getType() == type)
+    return value;
+  if (value.getType().getIntOrFloatBitWidth() < type.getIntOrFloatBitWidth())
+    return arith::ExtFOp::create(builder, loc, type, value);
+  return arith::TruncFOp::create(builder, loc, type, value);
+}
+
+/// The value that an accumulator starts from.
+Value NestEmitter::emitInit(OpBuilder &builder,
+                            const Accumulator &accumulator) {
+  const Access &access = nest.outputs[accumulator.output];
+  Value init;
+  if (TypedAttr constant = nest.inits[accumulator.output])
+    init = arith::ConstantOp::create(builder, loc, constant);
+  else if (access.isRead)
+    init = emitElement(builder, access);
+  else
+    init = arith::ConstantOp::create(
+        builder, loc, builder.getZeroAttr(access.elementType));
+  return convert(builder, init, accumulator.type);
+}
+
+Value NestEmitter::emitCombined(OpBuilder &builder, BodyEmitter &body,
+                                const Accumulator &accumulator, Value old) {
+  Operation *combiner = accumulator.combiner;
+  if (!combiner) {
+    Value yielded =
+        nest.body->getTerminator()->getOperand(accumulator.output);
+    return body.lookup(yielded);
+  }
+  Value argument = getOutputArguments()[accumulator.output];
+  unsigned other = combiner->getOperand(0) == argument ? 1 : 0;
+  Value update = convert(builder, body.lookup(combiner->getOperand(other)),
+                         accumulator.type);
+  if (isa<arith::AddFOp>(combiner))
+    return arith::AddFOp::create(builder, loc, old, update,
+                                 arith::FastMathFlags::reassoc);
+  if (isa<arith::MulFOp>(combiner))
+    return arith::MulFOp::create(builder, loc, old, update,
+                                 arith::FastMathFlags::reassoc);
+  IRMapping mapping;
+  mapping.map(argument, old);
+  mapping.map(combiner->getOperand(other), update);
+  return builder.clone(*combiner, mapping)->getResult(0);
+}
+
+/// Tells the body at what depth its arguments are known. `depths` holds the
+/// depth of each loop.
+void NestEmitter::defineBody(BodyEmitter &body) {
+  unsigned innermost = depth;
+  auto getDepth = [&](const Access &access) {
+    unsigned result = 0;
+    for (auto [loop, coefficient] : llvm::enumerate(access.coefficients))
+      if (coefficient != 0)
+        result = std::max(result, depths[loop]);
+    return access.nonlinear ? innermost : result;
+  };
+  for (auto [argument, access] :
+       llvm::zip(nest.body->getArguments(), nest.inputs))
+    body.defineArgument(
+        argument, getDepth(access), [this, &access = access](OpBuilder &b) {
+          return emitElement(b, access);
+        });
+  for (auto [number, argument] : llvm::enumerate(getOutputArguments())) {
+    const Access &access = nest.outputs[number];
+    TypedAttr init = nest.sequential ? TypedAttr() : nest.inits[number];
+    body.defineArgument(argument, innermost,
+                        [this, &access, init](OpBuilder &b) -> Value {
+                          if (init)
+                            return arith::ConstantOp::create(b, loc, init);
+                          return emitElement(b, access);
+                        });
+  }
+  for (const auto &[loop, info] : llvm::enumerate(nest.loops))
+    if (info.dims.size() == 1)
+      body.defineIndex(info.dims[0], depths[loop],
+                       [this, loop = loop](OpBuilder &) {
+                         return indices[loop];
+                       });
+  for (auto [number, value] :
+       llvm::enumerate(nest.body->getTerminator()->getOperands())) {
+    auto *accumulator = llvm::find_if(accumulators, [&](const auto &a) {
+      return a.output == number;
+    });
+    if (accumulator == accumulators.end() || !accumulator->combiner) {
+      body.require(value);
+      continue;
+    }
+    body.skip(accumulator->combiner);
+    for (Value operand : accumulator->combiner->getOperands())
+      if (operand != getOutputArguments()[number])
+        body.require(operand);
+  }
+  // Accumulators that the body reads as they are come from registers or the
+  // stack; the emitters of the loops map them.
+  for (const Accumulator &accumulator : accumulators)
+    if (!accumulator.combiner)
+      body.defineArgument(
+          getOutputArguments()[accumulator.output], innermost,
+          [this, number = accumulator.output](OpBuilder &b) -> Value {
+            for (const Accumulator &a : accumulators)
+              if (a.output == number)
+                return a.value;
+            return {};
+          });
+  body.prepare(innermost);
+}
+
+LogicalResult NestEmitter::enterLoop(OpBuilder &builder, BodyEmitter &body,
+                                     unsigned loop, Value begin, Value end) {
+  if (!begin)
+    begin = emitIndex(builder, loc, 0);
+  if (!end)
+    end = emitIndex(builder, loc, nest.loops[loop].size);
+  auto op = openLoop(builder, loc, begin, end);
+  indices[loop] = op.getInductionVar();
+  return body.emit(builder, depths[loop]);
+}
+
+/// Stores the outputs that are no accumulators.
+void NestEmitter::emitStores(OpBuilder &builder, BodyEmitter &body) {
+  for (auto [number, access] : llvm::enumerate(nest.outputs)) {
+    if (llvm::any_of(accumulators,
+                     [&](const auto &a) { return a.output == number; }))
+      continue;
+    Value value = body.lookup(nest.body->getTerminator()->getOperand(number));
+    kernel.store(builder, loc, value, access.root,
+                 emitAddress(builder, access));
+  }
+}
+
+void NestEmitter::emitFinal(OpBuilder &builder, const Accumulator &accumulator,
+                            Value value) {
+  const Access &access = nest.outputs[accumulator.output];
+  kernel.store(builder, loc, convert(builder, value, access.elementType),
+               access.root, emitAddress(builder, access));
+}
+
+//===----------------------------------------------------------------------===//
+// The forms of loops
+//===----------------------------------------------------------------------===//
+
+LogicalResult NestEmitter::emitPointwise(OpBuilder &builder,
+                                         BodyEmitter &body) {
+  for (int loop : {tiled, inner}) {
+    if (loop < 0)
+      continue;
+    UnitBlock block;
+    for (auto [unit, unitBlock] : llvm::zip(units, blocks))
+      if (static_cast<int>(unit.loop) == loop)
+        block = unitBlock;
+    if (failed(enterLoop(builder, body, loop, block.begin, block.end)))
+      return failure();
+  }
+  emitStores(builder, body);
+  return success();
+}
+
+LogicalResult NestEmitter::emitAlongMemory(OpBuilder &builder,
+                                           BodyEmitter &body) {
+  SmallVector<Value> values;
+  for (const Accumulator &accumulator : accumulators)
+    values.push_back(emitInit(builder, accumulator));
+  SmallVector<unsigned> loops(reductions);
+  if (inner >= 0)
+    loops.push_back(inner);
+  SmallVector<scf::ForOp> nestLoops;
+  for (unsigned loop : loops) {
+    Value zero = emitIndex(builder, loc, 0);
+    Value size = emitIndex(builder, loc, nest.loops[loop].size);
+    auto op = openLoop(builder, loc, zero, size, values);
+    nestLoops.push_back(op);
+    indices[loop] = op.getInductionVar();
+    values.assign(op.getRegionIterArgs().begin(), op.getRegionIterArgs().end());
+    for (auto [accumulator, value] : llvm::zip(accumulators, values))
+      accumulator.value = value;
+    if (failed(body.emit(builder, depths[loop])))
+      return failure();
+  }
+  SmallVector<Value> results;
+  for (const Accumulator &accumulator : accumulators)
+    results.push_back(
+        emitCombined(builder, body, accumulator, accumulator.value));
+  emitStores(builder, body);
+  for (scf::ForOp op : llvm::reverse(nestLoops)) {
+    // Without carried values the loop has its terminator already.
+    if (!results.empty())
+      scf::YieldOp::create(builder, loc, results);
+    builder.setInsertionPointAfter(op);
+    results.assign(op.getResults().begin(), op.getResults().end());
+  }
+  for (auto [accumulator, value] : llvm::zip(accumulators, results))
+    emitFinal(builder, accumulator, value);
+  return success();
+}
+
+LogicalResult NestEmitter::emitAcrossMemory(OpBuilder &builder,
+                                            BodyEmitter &body) {
+  UnitBlock block = blocks.back();
+  Value begin = block.begin, end = block.end;
+  Value zero = emitIndex(builder, loc, 0);
+  Value length = arith::SubIOp::create(builder, loc, end, begin);
+  int64_t size = std::min<int64_t>(units.back().block, nest.loops[inner].size);
+  SmallVector<Value> stack;
+  for (const Accumulator &accumulator : accumulators) {
+    OpBuilder entry = OpBuilder::atBlockBegin(kernel.entry);
+    stack.push_back(memref::AllocaOp::create(
+        entry, loc,
+        MemRefType::get({size}, getStorageType(accumulator.type)),
+        entry.getI64IntegerAttr(64)));
+  }
+  // Loops over the block, with the index in the op's loop and in the stack.
+  auto openBlock = [&](Value &place) {
+    auto op = openLoop(builder, loc, zero, length);
+    place = op.getInductionVar();
+    indices[inner] = arith::AddIOp::create(builder, loc, begin, place,
+                                           arith::IntegerOverflowFlags::nsw);
+    return op;
+  };
+  auto loadPlace = [&](unsigned i, Value place) -> Value {
+    Value value = memref::LoadOp::create(builder, loc, stack[i], place);
+    if (value.getType() != accumulators[i].type)
+      value = arith::TruncIOp::create(builder, loc, accumulators[i].type,
+                                      value);
+    return value;
+  };
+  auto storePlace = [&](unsigned i, Value value, Value place) {
+    Type storage = getStorageType(value.getType());
+    if (storage != value.getType())
+      value = arith::ExtUIOp::create(builder, loc, storage, value);
+    memref::StoreOp::create(builder, loc, value, stack[i], place);
+  };
+
+  Value place;
+  scf::ForOp initLoop = openBlock(place);
+  for (auto [i, accumulator] : llvm::enumerate(accumulators))
+    storePlace(i, emitInit(builder, accumulator), place);
+  builder.setInsertionPointAfter(initLoop);
+
+  scf::ForOp outermost;
+  for (unsigned loop : reductions) {
+    Value last = emitIndex(builder, loc, nest.loops[loop].size);
+    auto op = openLoop(builder, loc, zero, last);
+    if (!outermost)
+      outermost = op;
+    indices[loop] = op.getInductionVar();
+    if (failed(body.emit(builder, depths[loop])))
+      return failure();
+  }
+  openBlock(place);
+  for (auto [i, accumulator] : llvm::enumerate(accumulators))
+    accumulator.value = loadPlace(i, place);
+  if (failed(body.emit(builder, depths[inner])))
+    return failure();
+  SmallVector<Value> results;
+  for (const Accumulator &accumulator : accumulators)
+    results.push_back(
+        emitCombined(builder, body, accumulator, accumulator.value));
+  emitStores(builder, body);
+  for (auto [i, result] : llvm::enumerate(results))
+    storePlace(i, result, place);
+
+  builder.setInsertionPointAfter(outermost);
+  openBlock(place);
+  for (auto [i, accumulator] : llvm::enumerate(accumulators))
+    emitFinal(builder, accumulator, loadPlace(i, place));
+  return success();
+}
+
+/// Outputs that start from a constant, where the op itself cannot set them.
+void NestEmitter::emitFills(OpBuilder &builder) {
+  auto op = cast<linalg::GenericOp>(nest.op);
+  for (auto [number, init] : llvm::enumerate(nest.inits)) {
+    if (!init)
+      continue;
+    OpBuilder::InsertionGuard guard(builder);
+    auto view = resolveView(op.getDpsInits()[number]);
+    SmallVector<Value> place;
+    for (int64_t size : view->shape)
+      place.push_back(openLoop(builder, loc, emitIndex(builder, loc, 0),
+                               emitIndex(builder, loc, size))
+                          .getInductionVar());
+    Value value = arith::ConstantOp::create(builder, loc, init);
+    kernel.store(builder, loc, value, view->root,
+                 emitLinear(builder, loc, view->offset, view->strides, place));
+  }
+}
+
+LogicalResult NestEmitter::emit(OpBuilder &builder, Value begin, Value end) {
+  OpBuilder::InsertionGuard guard(builder);
+  indices.assign(nest.loops.size(), Value());
+  depths.assign(nest.loops.size(), 0);
+
+  // All loops of the units are known at depth 1, the others one by one.
+  depth = 1;
+  for (const UnitLoop &unit : units)
+    depths[unit.loop] = 1;
+  SmallVector<unsigned> order(parallel);
+  if (tiled >= 0)
+    order.push_back(tiled);
+  llvm::append_range(order, reductions);
+  if (inner >= 0)
+    order.push_back(inner);
+  for (unsigned loop : order)
+    depths[loop] = ++depth;
+
+  auto unitLoop = openLoop(builder, loc, begin, end);
+  if (nest.isEmpty() || nest.sequential)
+    emitFills(builder);
+  if (nest.isEmpty())
+    return success();
+  BodyEmitter body(*nest.body, kernel);
+  defineBody(body);
+  blocks = splitUnit(builder, loc, unitLoop.getInductionVar(), units);
+  for (auto [unit, block] : llvm::zip(units, blocks))
+    if (unit.block == 1)
+      indices[unit.loop] = block.begin;
+  if (failed(body.emit(builder, 0)) || failed(body.emit(builder, 1)))
+    return failure();
+  for (unsigned loop : parallel)
+    if (failed(enterLoop(builder, body, loop)))
+      return failure();
+  if (accumulators.empty() && reductions.empty() && !innerIsReduction)
+    return emitPointwise(builder, body);
+  if (reductions.empty() || innerIsReduction || inner < 0)
+    return emitAlongMemory(builder, body);
+  return emitAcrossMemory(builder, body);
+}
+
+std::unique_ptr<Emitter>
+remat::cpu::makeNestEmitter(LoopNest nest, const KernelContext &kernel) {
+  return std::make_unique<NestEmitter>(std::move(nest), kernel);
+}

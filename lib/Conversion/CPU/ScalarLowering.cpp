@@ -1,0 +1,74 @@
+//===- ScalarLowering.cpp - loops and scalars to the LLVM dialect ---------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Upstream's conversions in the order that emitted kernels need. Functions of
+// f32 become polynomials that LLVM vectorizes (error about 1e-7 relative);
+// those of f64 stay calls of libm.
+//
+//===----------------------------------------------------------------------===//
+
+#include "ScalarLowering.h"
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace remat;
+
+/// Functions that have a polynomial of sufficient accuracy. Not rsqrt, whose
+/// approximation is an estimate, and not pow, which would go through log.
+static bool hasPolynomial(StringRef name) {
+  static const StringRef names[] = {
+      math::TanhOp::getOperationName(),  math::ExpOp::getOperationName(),
+      math::ErfOp::getOperationName(),   math::ErfcOp::getOperationName(),
+      math::LogOp::getOperationName(),   math::Log2Op::getOperationName(),
+      math::Log1pOp::getOperationName(), math::ExpM1Op::getOperationName(),
+      math::SinOp::getOperationName(),   math::CosOp::getOperationName(),
+      math::AtanOp::getOperationName(),  math::Atan2Op::getOperationName(),
+      math::CbrtOp::getOperationName()};
+  return llvm::is_contained(names, name);
+}
+
+static LogicalResult lowerMath(ModuleOp module) {
+  MLIRContext *context = module.getContext();
+  RewritePatternSet patterns(context);
+  populateMathF32ExpansionPatterns(patterns, hasPolynomial);
+  populateMathPolynomialApproximationPatterns(patterns, hasPolynomial);
+  return applyPatternsGreedily(module, std::move(patterns));
+}
+
+LogicalResult remat::cpu::lowerScalars(ModuleOp module) {
+  PassManager first(module.getContext());
+  first.addNestedPass<func::FuncOp>(math::createMathExtendToSupportedTypes());
+  if (failed(first.run(module)) || failed(lowerMath(module)))
+    return failure();
+  PassManager manager(module.getContext());
+  manager.addPass(createLowerAffinePass());
+  manager.addPass(createLoopInvariantCodeMotionPass());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+  manager.addPass(createSCFToControlFlowPass());
+  manager.addPass(createConvertMathToLLVMPass());
+  manager.addPass(createConvertMathToLibmPass());
+  manager.addPass(arith::createArithExpandOpsPass());
+  manager.addPass(createFinalizeMemRefToLLVMConversionPass());
+  ConvertFuncToLLVMPassOptions funcOptions;
+  funcOptions.useBarePtrCallConv = true;
+  manager.addPass(createConvertFuncToLLVMPass(funcOptions));
+  manager.addPass(createArithToLLVMConversionPass());
+  manager.addPass(createConvertIndexToLLVMPass());
+  manager.addPass(createConvertControlFlowToLLVMPass());
+  manager.addPass(createReconcileUnrealizedCastsPass());
+  manager.addPass(createCSEPass());
+  return manager.run(module);
+}
