@@ -6,7 +6,8 @@
 //
 // Jain et al., "Checkmate: Breaking the Memory Wall with Optimal Tensor
 // Rematerialization", MLSys 2020, section 4. Stage t computes op t for the
-// first time, after recomputations among ops 0 .. t-1 in their given order:
+// first time, after recomputations among ops 0 .. t-1 in their given order; a
+// last stage n brings back outputs:
 //
 //   R[t,i] = 1 iff op i runs in stage t, R[t,t] = 1; minimize sum cost_i R[t,i]
 //
@@ -31,6 +32,7 @@
 #include "SimulateInto.h"
 #include "Solution.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
 
 #include <cmath>
@@ -72,8 +74,8 @@ private:
 
   void build() {
     carried.assign(graph.numValues(), none);
-    runs.resize(graph.numOps());
-    for (uint32_t stage = 0; stage < graph.numOps(); ++stage)
+    runs.resize(graph.numOps() + 1);
+    for (uint32_t stage = 0; stage <= graph.numOps(); ++stage)
       buildStage(stage);
     for (ValueId value = 0; value < graph.numValues(); ++value)
       if (carried[value] != none && graph.isOutput(value))
@@ -81,7 +83,8 @@ private:
   }
 
   void buildStage(uint32_t stage) {
-    for (OpId op = 0; op <= stage; ++op) {
+    uint32_t end = std::min<uint32_t>(stage + 1, graph.numOps());
+    for (OpId op = 0; op < end; ++op) {
       int32_t variable = program.addVariable(
           double(problem.ops[op].cost / costStep), /*integer=*/true);
       runs[stage].push_back(variable);
@@ -94,7 +97,7 @@ private:
       for (ValueId value = 0; value < graph.numValues(); ++value)
         if (carried[value] != none && graph.mustLeaveForward(value))
           program.fix(carried[value], 0.0);
-    for (OpId op = 0; op <= stage; ++op)
+    for (OpId op = 0; op < end; ++op)
       buildSlot(stage, op);
   }
 
@@ -161,7 +164,7 @@ private:
 std::vector<double> Model::encode(const StagedPlan &plan) const {
   std::vector<double> assignment(program.numVariables(), 0.0);
   for (auto [action, stage] : zip_equal(plan.plan.actions, plan.stages))
-    if (action.kind == ActionKind::Run && stage < graph.numOps())
+    if (action.kind == ActionKind::Run)
       assignment[run(stage, action.id)] = 1.0;
   // From the end: a value is carried out of a slot if the next op that reads
   // it comes before the next one that makes it.
@@ -180,9 +183,9 @@ std::vector<double> Model::encode(const StagedPlan &plan) const {
 
 Plan Model::decode(ArrayRef<double> assignment) const {
   Plan plan;
-  for (uint32_t stage = 0; stage < graph.numOps(); ++stage)
-    for (OpId op = 0; op <= stage; ++op)
-      if (assignment[run(stage, op)] > 0.5)
+  for (const std::vector<int32_t> &stage : runs)
+    for (auto [op, variable] : enumerate(stage))
+      if (assignment[variable] > 0.5)
         plan.run(op);
   // Runs that nobody reads cost nothing in the model only if they are free;
   // they go, from the back so that what only they read goes with them.
@@ -238,9 +241,9 @@ Expected<Solution> planMilp(const Problem &original,
     return std::move(error);
   problem.linkBytesPerSecond = 0;
 
-  SolverOptions half = options;
-  half.timeLimitSeconds = std::min(1.0, options.timeLimitSeconds / 2);
-  Expected<Solution> greedy = planGreedy(problem, half);
+  SolverOptions startOptions = options;
+  startOptions.timeLimitSeconds = std::min(1.0, options.timeLimitSeconds / 10);
+  Expected<Solution> greedy = planGreedy(problem, startOptions);
   if (!greedy && !greedy.errorIsA<InfeasibleBudgetError>())
     return greedy.takeError();
   if (!greedy)

@@ -62,7 +62,7 @@ static int64_t lowerBound(const Graph &graph) {
 
 /// The lowest peak that repairs reach, leaving its state in `best`.
 static int64_t descend(Repair &repair, const Residency &start, int64_t low,
-                       Residency &best) {
+                       const WorkMeter &work, Residency &best) {
   RepairTuning tuning;
   repair.load(start);
   int64_t lowest = repair.simulation().peakBytes;
@@ -79,7 +79,7 @@ static int64_t descend(Repair &repair, const Residency &start, int64_t low,
   };
   // Bisection to a quarter of a percent; what misses a target may still end
   // lower than anything before.
-  while (low < lowest) {
+  while (low < lowest && !work.overdrawn()) {
     int64_t step = (lowest - low + 1) / 2;
     if (step * 400 < lowest && step > 1)
       break;
@@ -105,7 +105,7 @@ smallestFeasibleBudget(const Problem &problem, const SolverOptions &options) {
   FeasibilityCertificate certificate;
   certificate.lowerBound = lowerBound(graph);
   Residency start = saveAllResidency(graph), best = start;
-  descend(repair, start, certificate.lowerBound, best);
+  descend(repair, start, certificate.lowerBound, work, best);
   repair.load(best);
   repair.prune(repair.simulation().peakBytes);
   certificate.plan = repair.plan().plan;

@@ -19,10 +19,12 @@ namespace remat::planning {
 static constexpr double keepRatios[] = {0.1, 0.0, 0.3, 1.0};
 
 std::optional<Residency> findFirstPlan(Repair &repair, const Residency &start,
-                                       int64_t budget) {
+                                       int64_t budget, const WorkMeter &work) {
   std::optional<Residency> best;
   int64_t bestTime = 0;
   for (double keepRatio : keepRatios) {
+    if (work.overdrawn())
+      break;
     repair.load(start);
     RepairTuning tuning;
     tuning.keepRatio = keepRatio;
@@ -45,7 +47,9 @@ static void search(const Graph &graph, Repair &repair, Residency best,
   int64_t bestTime = repair.simulation().time;
   int64_t baseTime = graph.problem.baseCost();
   uint32_t stages = graph.numOps() + 1;
-  while (!work.exhausted() && bestTime > baseTime) {
+  // Small problems are searched through long before the time is up.
+  size_t stalled = 0, patience = 100 + 10 * graph.numOps();
+  while (!work.exhausted() && bestTime > baseTime && stalled++ < patience) {
     uint32_t width = 1 + generator() % std::max(1u, stages / 4);
     uint32_t from = generator() % stages;
     repair.load(best);
@@ -58,6 +62,8 @@ static void search(const Graph &graph, Repair &repair, Residency best,
     repair.prune(budget);
     if (repair.simulation().time > bestTime)
       continue;
+    if (repair.simulation().time < bestTime)
+      stalled = 0;
     bestTime = repair.simulation().time;
     best = repair.state();
   }
@@ -77,7 +83,7 @@ Expected<Solution> planGreedy(const Problem &problem,
     return makeSolution(graph, repair.plan().plan, "greedy", watch);
 
   int64_t budget = *problem.deviceBudget;
-  std::optional<Residency> first = findFirstPlan(repair, start, budget);
+  std::optional<Residency> first = findFirstPlan(repair, start, budget, work);
   if (!first)
     return make_error<InfeasibleBudgetError>(budget, 0, std::string());
   search(graph, repair, std::move(*first), budget, work, options.seed);

@@ -72,7 +72,7 @@ Expected<ProgramResult> minimize(const MixedIntegerProgram &program,
                                  ArrayRef<double> start, double seconds,
                                  double costStep) {
   void *highs = Highs_create();
-  auto destroy = llvm::make_scope_exit([&] { Highs_destroy(highs); });
+  llvm::scope_exit destroy([&] { Highs_destroy(highs); });
   Highs_setBoolOptionValue(highs, "output_flag", 0);
   Highs_setStringOptionValue(highs, "parallel", "off");
   Highs_setDoubleOptionValue(highs, "time_limit", std::max(0.0, seconds));

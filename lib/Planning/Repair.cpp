@@ -189,8 +189,10 @@ Repair::bestCandidate(uint32_t worst, int64_t budget,
   std::optional<Candidate> best;
   for (uint32_t c = 0; c < simulated.copies.size(); ++c) {
     const Copy &copy = simulated.copies[c];
+    // What an output's last copy waits for comes after the last action.
+    bool toEnd = graph.isOutput(copy.value) && latestCopy[copy.value] == c;
     if (copy.def == Copy::beforeStart || copy.def >= worst ||
-        copy.lastUse <= worst || !graph.bytes(copy.value))
+        (!toEnd && copy.lastUse <= worst) || !graph.bytes(copy.value))
       continue;
     auto begin = readActions.begin() + readActionsBegin[c];
     auto end = readActions.begin() + readActionsBegin[c + 1];
@@ -268,7 +270,8 @@ bool Repair::fit(int64_t budget, const RepairTuning &tuning) {
   // Rounds since the summed violation was last at its lowest.
   size_t stalled = 0, patience = 50 + graph.numOps() / 4;
   double lowestViolation = -1;
-  while (simulated.peakBytes > budget && stalled < patience) {
+  while (simulated.peakBytes > budget && stalled < patience &&
+         !work.overdrawn()) {
     std::optional<Candidate> best =
         bestCandidate(simulated.peakAction, budget, tuning);
     if (!best)
@@ -318,6 +321,8 @@ void Repair::prune(int64_t budget) {
            std::tie(a.cost, b.value, b.from);
   });
   for (const Drop &drop : taken) {
+    if (work.overdrawn())
+      break;
     Residency before = residency;
     int64_t timeBefore = simulated.time;
     residency.carry(drop.value, drop.from, drop.to);

@@ -29,11 +29,14 @@ public:
 
   void add(uint64_t steps) { done += steps; }
   bool exhausted() const { return done >= limit; }
+  /// Whether even a search that has to come up with something should stop.
+  bool overdrawn() const { return done >= limit + overdraft; }
   uint64_t steps() const { return done; }
 
 private:
   /// Measured on a 3 GHz core: actions simulated and closure ops visited.
   static constexpr double stepsPerSecond = 4e7;
+  static constexpr uint64_t overdraft = uint64_t(2 * stepsPerSecond);
 
   uint64_t limit;
   uint64_t done = 0;

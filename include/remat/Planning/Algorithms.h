@@ -38,7 +38,7 @@ struct Solution {
   int64_t time = 0;
   /// Summed cost of all ops, once each.
   int64_t baseCost = 0;
-  /// No plan within the budget costs less.
+  /// No plan costs less, of those that the algorithm considers.
   int64_t lowerBound = 0;
   double seconds = 0;
 
@@ -119,10 +119,12 @@ llvm::Expected<Solution> planGreedy(const Problem &problem,
                                     const SolverOptions &options = {});
 
 /// The integer program of Checkmate [Jain et al., MLSys 2020, section 4] on
-/// HiGHS, started from the greedy plan. Optimal among plans with one stage per
-/// op in the given order, when it finishes in time; otherwise the best plan and
-/// the bound proven so far. Fails beyond `milpOpLimit` ops, on problems that
-/// must offload, and in builds without HiGHS.
+/// HiGHS, started from the greedy plan. When it finishes in time it is optimal
+/// among plans whose ops run for the first time in the given order and which,
+/// between two first runs, recompute each op at most once and in the given
+/// order; otherwise the best plan and the bound proven so far. Fails beyond
+/// `milpOpLimit` ops, on problems that must offload, and in builds without
+/// HiGHS.
 llvm::Expected<Solution> planMilp(const Problem &problem,
                                   const SolverOptions &options = {});
 inline constexpr size_t milpOpLimit = 150;
