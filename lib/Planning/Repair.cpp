@@ -100,6 +100,7 @@ bool Repair::findClosure(ValueId value, uint32_t stage, uint32_t worst,
   for (size_t i = 0; i < closure.recomputed.size(); ++i) {
     OpId op = graph.producer(closure.recomputed[i]);
     closure.cost += problem.ops[op].cost;
+    work.add(1 + graph.operands(op).size());
     for (ValueId operand : graph.operands(op)) {
       if (graph.isArgument(operand))
         continue;
@@ -132,7 +133,6 @@ bool Repair::findClosure(ValueId value, uint32_t stage, uint32_t worst,
       closure.recomputed.push_back(operand);
     }
   }
-  work.add(closure.recomputed.size());
   return true;
 }
 
