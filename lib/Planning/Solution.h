@@ -36,7 +36,8 @@ public:
 private:
   /// Measured on a 3 GHz core: actions simulated and closure ops visited.
   static constexpr double stepsPerSecond = 4e7;
-  static constexpr uint64_t overdraft = uint64_t(2 * stepsPerSecond);
+  /// For first plans and smallest budgets of graphs that are hard to fit.
+  static constexpr uint64_t overdraft = uint64_t(20 * stepsPerSecond);
 
   uint64_t limit;
   uint64_t done = 0;
