@@ -87,7 +87,7 @@ void remat::registerRematPasses() {
   registerRematImportPasses();
   registerRematAutoDiffPasses();
   registerRematTransformsPasses();
-  cpu::registerRematCPUPasses();
+  cpu::registerRematConversionCPUPasses();
   PassPipelineRegistration<JointPipelineOptions>(
       "remat-joint-pipeline", "Differentiate and fuse (L0 to L1)",
       buildJointPipeline);

@@ -43,6 +43,8 @@ static std::optional<remat_dtype> parseDtype(StringRef name) {
   return std::nullopt;
 }
 
+namespace remat::run {
+// Found by llvm::json through their arguments.
 static bool fromJSON(const json::Value &value, Fill &fill, json::Path path) {
   json::ObjectMapper mapper(value, path);
   std::string kind;
@@ -125,6 +127,8 @@ static bool fromJSON(const json::Value &value, Manifest &manifest,
   });
   return true;
 }
+
+} // namespace remat::run
 
 const GradientSummary *Manifest::findGradient(StringRef name) const {
   for (const auto &[key, summary] : gradients)

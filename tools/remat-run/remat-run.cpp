@@ -15,7 +15,10 @@
 #include "MemoryProbe.h"
 #include "Report.h"
 
+#include "remat/Conversion/CPU/Jit.h"
+#include "remat/Conversion/CPU/LowerToLLVM.h"
 #include "remat/Pipelines/Pipelines.h"
+#include "remat/Pipelines/StepCompiler.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
@@ -141,8 +144,10 @@ static Expected<LoadedStep> compile(mlir::ModuleOp tasks, StringRef budget,
   LoadedStep loaded;
   cpu::LoweringOptions lowering;
   lowering.threads = threads;
+  if (failed(cpu::lowerToLLVM(*module, lowering)))
+    return makeError("could not lower the step to machine code");
   Expected<std::unique_ptr<cpu::JitModule>> code =
-      cpu::JitModule::create(*module, lowering);
+      cpu::JitModule::compile(*module, lowering.name);
   if (!code)
     return code.takeError();
   loaded.code = std::move(*code);
@@ -150,7 +155,7 @@ static Expected<LoadedStep> compile(mlir::ModuleOp tasks, StringRef budget,
   stepOptions.threads = threads;
   stepOptions.flags = poison ? REMAT_STEP_POISON : 0;
   remat_step *step = nullptr;
-  if (Error error = checkStatus(remat_step_load(loaded.code->getModule(),
+  if (Error error = checkStatus(remat_step_load(loaded.code->get(),
                                                 &stepOptions, &step)))
     return std::move(error);
   loaded.step.reset(step);
@@ -401,7 +406,7 @@ static void printVerdict(raw_ostream &os, ArrayRef<RunReport> runs) {
      << "bit-identical across the budgets\n";
 }
 
-static Error run() {
+static Error runTool() {
   if (Error error = checkOptions())
     return error;
   std::optional<Manifest> manifest;
@@ -454,7 +459,7 @@ int main(int argc, char **argv) {
       argc, argv, "Compile and run a training step under a byte budget\n");
   int status = 0;
   handleAllErrors(
-      run(),
+      runTool(),
       [&](const planning::InfeasibleBudgetError &error) {
         WithColor::error(errs(), "remat-run") << error.message() << '\n';
         status = 3;

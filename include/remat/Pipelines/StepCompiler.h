@@ -12,7 +12,6 @@
 #ifndef REMAT_PIPELINES_STEPCOMPILER_H
 #define REMAT_PIPELINES_STEPCOMPILER_H
 
-#include "remat/Conversion/CPU/Jit.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/PlanGraph.h"
 
