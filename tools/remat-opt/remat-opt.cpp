@@ -9,7 +9,10 @@
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
+#include "remat/Conversion/CPU/LowerToLLVM.h"
+#include "remat/Conversion/CPU/Passes.h"
 #include "remat/Conversion/Import/Passes.h"
+#include "remat/Cost/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 
@@ -18,7 +21,10 @@ int main(int argc, char **argv) {
   mlir::registerAllDialects(registry);
   mlir::registerAllExtensions(registry);
   registry.insert<remat::RematDialect>();
+  remat::cpu::registerLoweringInterfaces(registry);
   mlir::registerAllPasses();
+  remat::registerRematCPUPasses();
+  remat::registerRematCostPasses();
   remat::registerRematImportPasses();
   remat::registerRematTransformsPasses();
   return mlir::asMainReturnCode(
