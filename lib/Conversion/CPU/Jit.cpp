@@ -19,7 +19,9 @@ JitModule::JitModule(std::unique_ptr<llvm::orc::LLJIT> jit)
 JitModule::~JitModule() = default;
 
 llvm::Expected<std::unique_ptr<JitModule>>
-JitModule::compile(mlir::ModuleOp module, llvm::StringRef name) {
+JitModule::create(mlir::ModuleOp module, const LoweringOptions &options) {
+  if (failed(lowerToLLVM(module, options)))
+    return llvm::createStringError("the step could not be lowered for CPU");
   // The same object code as ahead of time, linked into this process.
   llvm::SmallVector<char, 0> object;
   llvm::raw_svector_ostream stream(object);
@@ -35,10 +37,10 @@ JitModule::compile(mlir::ModuleOp module, llvm::StringRef name) {
     return symbols.takeError();
   (*jit)->getMainJITDylib().addGenerator(std::move(*symbols));
   auto buffer = std::make_unique<llvm::SmallVectorMemoryBuffer>(
-      std::move(object), name, /*RequiresNullTerminator=*/false);
+      std::move(object), options.name, /*RequiresNullTerminator=*/false);
   if (llvm::Error error = (*jit)->addObjectFile(std::move(buffer)))
     return std::move(error);
-  auto address = (*jit)->lookup(name);
+  auto address = (*jit)->lookup(options.name);
   if (!address)
     return address.takeError();
   std::unique_ptr<JitModule> result(new JitModule(std::move(*jit)));

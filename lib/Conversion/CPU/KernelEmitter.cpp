@@ -139,7 +139,7 @@ private:
   OpBuilder builder;
   KernelContext context;
   EmittedKernel result;
-  SmallVector<Step> steps;
+  std::vector<Step> steps;
   Value begin, end;
 };
 

@@ -20,15 +20,15 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
-namespace remat::cpu {
-#define GEN_PASS_DEF_LOWERCPU
+namespace remat {
+#define GEN_PASS_DEF_REMATLOWERCPU
 #include "remat/Conversion/CPU/Passes.h.inc"
-} // namespace remat::cpu
+} // namespace remat
 
 namespace {
 
-struct LowerCPU : remat::cpu::impl::LowerCPUBase<LowerCPU> {
-  using LowerCPUBase::LowerCPUBase;
+struct LowerCPU : remat::impl::RematLowerCPUBase<LowerCPU> {
+  using RematLowerCPUBase::RematLowerCPUBase;
 
   void runOnOperation() override {
     if (failed(remat::cpu::lowerToLLVM(getOperation(), {name, threads})))

@@ -48,7 +48,7 @@ private:
   void defineBody(BodyEmitter &body);
   LogicalResult emitPoints(OpBuilder &builder);
 
-  ScatterOp op;
+  mutable ScatterOp op;
   const KernelContext &kernel;
   Location loc;
   BufferView result;

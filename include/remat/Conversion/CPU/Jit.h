@@ -7,6 +7,7 @@
 #ifndef REMAT_CONVERSION_CPU_JIT_H
 #define REMAT_CONVERSION_CPU_JIT_H
 
+#include "remat/Conversion/CPU/LowerToLLVM.h"
 #include "remat/Runtime/StepTable.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -25,13 +26,14 @@ namespace remat::cpu {
 /// it are valid as long as this object lives.
 class JitModule {
 public:
-  /// Compiles a module of the LLVM dialect that lowerToLLVM made, optimized for
-  /// the host, and looks up the `remat_module` called `name` in it.
+  /// Compiles a module with one placed graph, optimized for the host. The
+  /// module is lowered in place (lowerToLLVM). What cannot be compiled gives
+  /// diagnostics and an error.
   static llvm::Expected<std::unique_ptr<JitModule>>
-  compile(mlir::ModuleOp module, llvm::StringRef name);
+  create(mlir::ModuleOp module, const LoweringOptions &options);
   ~JitModule();
 
-  const remat_module *get() const { return module; }
+  const remat_module *getModule() const { return module; }
 
 private:
   explicit JitModule(std::unique_ptr<llvm::orc::LLJIT> jit);

@@ -9,7 +9,7 @@
 
 #include "mlir/Pass/Pass.h"
 
-namespace remat::cpu {
+namespace remat {
 
 #define GEN_PASS_DECL
 #include "remat/Conversion/CPU/Passes.h.inc"
@@ -17,6 +17,6 @@ namespace remat::cpu {
 #define GEN_PASS_REGISTRATION
 #include "remat/Conversion/CPU/Passes.h.inc"
 
-} // namespace remat::cpu
+} // namespace remat
 
 #endif // REMAT_CONVERSION_CPU_PASSES_H

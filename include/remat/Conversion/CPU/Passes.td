@@ -9,7 +9,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def LowerCPU : Pass<"remat-lower-cpu", "::mlir::ModuleOp"> {
+def RematLowerCPU : Pass<"remat-lower-cpu", "::mlir::ModuleOp"> {
   let summary = "Lower a placed graph to functions and a table for CPU";
   let description = [{
     Replaces one placed `remat.graph` and the kernels that it calls by a module
