@@ -10,6 +10,8 @@
 
 #include "Utils.h"
 
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+
 namespace remat {
 #define GEN_PASS_DEF_IMPORTUNITDIMSPASS
 #include "remat/Conversion/Import/Passes.h.inc"
@@ -38,6 +40,10 @@ struct ImportUnitDims
               dyn_cast<linalg::GenericOp>(result->resultOp.getOperation()))
         import::readInitsAsInputs(rewriter, dropped);
     }
+    // A view of a new tensor is a new tensor.
+    RewritePatternSet patterns(&getContext());
+    tensor::populateFoldTensorEmptyPatterns(patterns);
+    (void)applyPatternsGreedily(getOperation(), std::move(patterns));
   }
 };
 } // namespace

@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace remat;
@@ -128,6 +129,45 @@ Value import::createSum(OpBuilder &builder, Location loc, Value lhs,
       .getResult(0);
 }
 
+/// Makes results that nothing uses yield their own init, if no result that is
+/// used depends on that init. They can be dropped then, with what computed
+/// them: PyTorch's maximum, for one, also computes where it is.
+static void yieldInitsOfDeadResults(RewriterBase &rewriter,
+                                    linalg::GenericOp generic) {
+  if (generic.getNumResults() < 2 || !generic.hasPureTensorSemantics())
+    return;
+  Block *body = generic.getBody();
+  Operation *yield = body->getTerminator();
+  // What the used results and effects are computed from.
+  llvm::DenseSet<Value> live;
+  SmallVector<Value> worklist;
+  auto visit = [&](ValueRange values) {
+    for (Value value : values)
+      if (live.insert(value).second)
+        worklist.push_back(value);
+  };
+  for (OpResult result : generic->getResults())
+    if (!result.use_empty())
+      visit(yield->getOperand(result.getResultNumber()));
+  for (Operation &op : body->without_terminator())
+    if (op.getNumRegions() != 0 || !isMemoryEffectFree(&op))
+      op.walk([&](Operation *inner) { visit(inner->getOperands()); });
+  while (!worklist.empty())
+    if (Operation *op = worklist.pop_back_val().getDefiningOp())
+      if (op->getBlock() == body)
+        visit(op->getOperands());
+  for (OpResult result : generic->getResults()) {
+    unsigned number = result.getResultNumber();
+    BlockArgument argument = generic.getRegionOutputArgs()[number];
+    if (result.use_empty() && !live.contains(argument))
+      rewriter.modifyOpInPlace(
+          yield, [&] { yield->setOperand(number, argument); });
+  }
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*body)))
+    if (isOpTriviallyDead(&op))
+      rewriter.eraseOp(&op);
+}
+
 linalg::GenericOp import::simplifyGeneric(RewriterBase &rewriter,
                                           linalg::GenericOp generic) {
   for (OpOperand *input : generic.getDpsInputOperands()) {
@@ -145,6 +185,7 @@ linalg::GenericOp import::simplifyGeneric(RewriterBase &rewriter,
     rewriter.eraseOp(generic);
     return {};
   }
+  yieldInitsOfDeadResults(rewriter, generic);
   rewriter.setInsertionPoint(generic);
   FailureOr<linalg::GenericOp> simplified =
       linalg::deduplicateOperandsAndRemoveDeadResults(rewriter, generic,
