@@ -38,7 +38,7 @@ struct ImportUnitDims
       rewriter.replaceOp(generic, result->replacements);
       if (auto dropped =
               dyn_cast<linalg::GenericOp>(result->resultOp.getOperation()))
-        import::readInitsAsInputs(rewriter, dropped);
+        import::normalizeInits(rewriter, dropped);
     }
     // A view of a new tensor is a new tensor.
     RewritePatternSet patterns(&getContext());
