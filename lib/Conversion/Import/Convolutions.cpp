@@ -280,14 +280,18 @@ static Value foldPad(Value input, ArrayRef<int64_t> spatialDims,
   return pad.getSource();
 }
 
-/// Cuts off what no window reads: `remat.conv` has as many outputs as fit.
+/// Cuts off what another window would fit into: `remat.conv` has as many
+/// outputs as fit.
 static Value trimInput(OpBuilder &builder, Location loc, Value input,
                        ArrayRef<int64_t> spatialDims,
-                       ArrayRef<int64_t> neededSizes) {
+                       ArrayRef<int64_t> neededSizes,
+                       ArrayRef<int64_t> strides) {
   auto type = cast<RankedTensorType>(input.getType());
   SmallVector<int64_t> sizes = llvm::to_vector(type.getShape());
-  for (auto [dim, needed] : llvm::zip(spatialDims, neededSizes))
-    sizes[dim] = std::min(sizes[dim], needed);
+  for (auto [dim, needed, stride] :
+       llvm::zip(spatialDims, neededSizes, strides))
+    if (sizes[dim] - needed >= stride)
+      sizes[dim] = needed;
   if (ArrayRef<int64_t>(sizes) == type.getShape())
     return input;
   auto toAttrs = [&](ArrayRef<int64_t> values) {
@@ -346,7 +350,8 @@ static void convertConvolution(RewriterBase &rewriter, linalg::LinalgOp op) {
   rewriter.setInsertionPoint(op);
   Location loc = op.getLoc();
   SmallVector<int64_t> padding(2 * loops->spatial.size(), 0);
-  Value trimmed = trimInput(rewriter, loc, input, spatialDims, neededSizes);
+  Value trimmed =
+      trimInput(rewriter, loc, input, spatialDims, neededSizes, strides);
   input = trimmed == input ? foldPad(input, spatialDims, padding) : trimmed;
   auto typeOf = [](Value value) {
     return cast<RankedTensorType>(value.getType());

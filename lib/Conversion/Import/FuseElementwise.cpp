@@ -12,6 +12,7 @@
 
 #include "Utils.h"
 
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -124,6 +125,7 @@ static bool moveReshapes(func::FuncOp function) {
   tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns,
                                                        function.getContext());
   linalg::FillOp::getCanonicalizationPatterns(patterns, function.getContext());
+  tensor::populateFoldTensorEmptyPatterns(patterns);
   bool changed = false;
   (void)applyPatternsGreedily(function, std::move(patterns),
                               GreedyRewriteConfig(), &changed);

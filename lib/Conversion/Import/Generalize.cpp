@@ -53,7 +53,7 @@ struct ImportGeneralize
     getOperation().walk(
         [&](linalg::GenericOp generic) { generics.push_back(generic); });
     for (linalg::GenericOp generic : generics)
-      import::readInitsAsInputs(rewriter, generic);
+      import::normalizeInits(rewriter, generic);
   }
 };
 } // namespace

@@ -10,6 +10,8 @@
 
 #include "Utils.h"
 
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+
 namespace remat {
 #define GEN_PASS_DEF_IMPORTUNITDIMSPASS
 #include "remat/Conversion/Import/Passes.h.inc"
@@ -36,8 +38,12 @@ struct ImportUnitDims
       rewriter.replaceOp(generic, result->replacements);
       if (auto dropped =
               dyn_cast<linalg::GenericOp>(result->resultOp.getOperation()))
-        import::readInitsAsInputs(rewriter, dropped);
+        import::normalizeInits(rewriter, dropped);
     }
+    // A view of a new tensor is a new tensor.
+    RewritePatternSet patterns(&getContext());
+    tensor::populateFoldTensorEmptyPatterns(patterns);
+    (void)applyPatternsGreedily(getOperation(), std::move(patterns));
   }
 };
 } // namespace

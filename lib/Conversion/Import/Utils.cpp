@@ -8,6 +8,7 @@
 
 #include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
 using namespace remat;
@@ -128,8 +129,83 @@ Value import::createSum(OpBuilder &builder, Location loc, Value lhs,
       .getResult(0);
 }
 
+void import::normalizeInits(RewriterBase &rewriter, linalg::GenericOp generic) {
+  if (generic.getNumParallelLoops() != generic.getNumLoops())
+    return;
+  SmallVector<Value> inputs = generic.getDpsInputs();
+  SmallVector<Value> inits = llvm::to_vector(generic.getDpsInits());
+  SmallVector<AffineMap> maps = generic.getIndexingMapsArray();
+  Block *body = generic.getBody();
+  bool changed = false;
+  for (auto [number, init] : llvm::enumerate(inits)) {
+    unsigned position = inputs.size();
+    BlockArgument argument = body->getArgument(position + number);
+    AffineMap map = maps[position + number];
+    auto type = dyn_cast<RankedTensorType>(init.getType());
+    if (!type || !map.isPermutation() ||
+        (argument.use_empty() && init.getDefiningOp<tensor::EmptyOp>()))
+      continue;
+    if (!argument.use_empty()) {
+      BlockArgument input =
+          body->insertArgument(position, argument.getType(), generic.getLoc());
+      body->getArgument(position + 1 + number).replaceAllUsesWith(input);
+      maps.insert(maps.begin() + position, map);
+      inputs.push_back(init);
+    }
+    rewriter.setInsertionPoint(generic);
+    init = tensor::EmptyOp::create(rewriter, generic.getLoc(), type.getShape(),
+                                   type.getElementType());
+    changed = true;
+  }
+  if (!changed)
+    return;
+  generic.getInputsMutable().assign(inputs);
+  generic.getOutputsMutable().assign(inits);
+  generic.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(maps));
+}
+
+/// Makes results that nothing uses yield their own init, if no result that is
+/// used depends on that init. They can be dropped then, with what computed
+/// them: PyTorch's maximum, for one, also computes where it is.
+static void yieldInitsOfDeadResults(RewriterBase &rewriter,
+                                    linalg::GenericOp generic) {
+  if (generic.getNumResults() < 2 || !generic.hasPureTensorSemantics())
+    return;
+  Block *body = generic.getBody();
+  Operation *yield = body->getTerminator();
+  // What the used results and effects are computed from.
+  llvm::DenseSet<Value> live;
+  SmallVector<Value> worklist;
+  auto visit = [&](ValueRange values) {
+    for (Value value : values)
+      if (live.insert(value).second)
+        worklist.push_back(value);
+  };
+  for (OpResult result : generic->getResults())
+    if (!result.use_empty())
+      visit(yield->getOperand(result.getResultNumber()));
+  for (Operation &op : body->without_terminator())
+    if (op.getNumRegions() != 0 || !isMemoryEffectFree(&op))
+      op.walk([&](Operation *inner) { visit(inner->getOperands()); });
+  while (!worklist.empty())
+    if (Operation *op = worklist.pop_back_val().getDefiningOp())
+      if (op->getBlock() == body)
+        visit(op->getOperands());
+  for (OpResult result : generic->getResults()) {
+    unsigned number = result.getResultNumber();
+    BlockArgument argument = generic.getRegionOutputArgs()[number];
+    if (result.use_empty() && !live.contains(argument))
+      rewriter.modifyOpInPlace(yield,
+                               [&] { yield->setOperand(number, argument); });
+  }
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*body)))
+    if (isOpTriviallyDead(&op))
+      rewriter.eraseOp(&op);
+}
+
 linalg::GenericOp import::simplifyGeneric(RewriterBase &rewriter,
                                           linalg::GenericOp generic) {
+  normalizeInits(rewriter, generic);
   for (OpOperand *input : generic.getDpsInputOperands()) {
     BlockArgument argument = generic.getMatchingBlockArgument(input);
     if (argument.use_empty())
@@ -145,44 +221,12 @@ linalg::GenericOp import::simplifyGeneric(RewriterBase &rewriter,
     rewriter.eraseOp(generic);
     return {};
   }
+  yieldInitsOfDeadResults(rewriter, generic);
   rewriter.setInsertionPoint(generic);
   FailureOr<linalg::GenericOp> simplified =
       linalg::deduplicateOperandsAndRemoveDeadResults(rewriter, generic,
                                                       /*removeOutputs=*/true);
   return failed(simplified) ? generic : *simplified;
-}
-
-void import::readInitsAsInputs(RewriterBase &rewriter,
-                               linalg::GenericOp generic) {
-  if (generic.getNumParallelLoops() != generic.getNumLoops())
-    return;
-  SmallVector<Value> inputs = generic.getDpsInputs();
-  SmallVector<Value> inits = llvm::to_vector(generic.getDpsInits());
-  SmallVector<AffineMap> maps = generic.getIndexingMapsArray();
-  Block *body = generic.getBody();
-  bool changed = false;
-  for (auto [number, init] : llvm::enumerate(inits)) {
-    unsigned position = inputs.size();
-    BlockArgument argument = body->getArgument(position + number);
-    auto type = dyn_cast<RankedTensorType>(init.getType());
-    if (argument.use_empty() || !type)
-      continue;
-    BlockArgument input =
-        body->insertArgument(position, argument.getType(), generic.getLoc());
-    argument = body->getArgument(position + 1 + number);
-    argument.replaceAllUsesWith(input);
-    maps.insert(maps.begin() + position, maps[position + number]);
-    inputs.push_back(init);
-    rewriter.setInsertionPoint(generic);
-    init = tensor::EmptyOp::create(rewriter, generic.getLoc(), type.getShape(),
-                                   type.getElementType());
-    changed = true;
-  }
-  if (!changed)
-    return;
-  generic.getInputsMutable().assign(inputs);
-  generic.getOutputsMutable().assign(inits);
-  generic.setIndexingMapsAttr(rewriter.getAffineMapArrayAttr(maps));
 }
 
 //===----------------------------------------------------------------------===//

@@ -49,9 +49,10 @@ mlir::Value createSum(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::linalg::GenericOp simplifyGeneric(mlir::RewriterBase &rewriter,
                                         mlir::linalg::GenericOp generic);
 
-/// Where nothing is accumulated, turns inits that the body reads into inputs.
-void readInitsAsInputs(mlir::RewriterBase &rewriter,
-                       mlir::linalg::GenericOp generic);
+/// Where all of an init is overwritten and nothing accumulated, makes the init
+/// an empty tensor. If the body reads it, it becomes an input.
+void normalizeInits(mlir::RewriterBase &rewriter,
+                    mlir::linalg::GenericOp generic);
 
 /// If `op` only permutes the dimensions of a tensor, its input and for each
 /// dimension of the result the dimension of the input.

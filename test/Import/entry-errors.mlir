@@ -1,0 +1,70 @@
+// RUN: remat-opt %s --remat-import-entry -verify-diagnostics -split-input-file
+
+// expected-error @+1 {{has no function 'main' to compile}}
+module {
+  func.func @a() { return }
+  func.func @b() { return }
+}
+
+// -----
+
+// expected-error @+1 {{'main' has no body to compile}}
+func.func private @main(tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
+// expected-error @+1 {{'main' has 2 blocks, expected 1: control flow is not supported}}
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  cf.br ^next
+^next:
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{argument 0 of 'main' has type 'f32', expected a tensor}}
+func.func @main(%x: f32) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{dynamic shape is not supported: 'tensor<?xf32>'}}
+func.func @main(%x: tensor<?xf32>) {
+  return
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32>) {
+  // expected-error @+1 {{dynamic shape is not supported: 'tensor<?xf32>'}}
+  %0 = tensor.cast %x : tensor<4xf32> to tensor<?xf32>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{expected tensors of static shape, got 'tensor<*xf32>'}}
+func.func @main(%x: tensor<*xf32>) {
+  return
+}
+
+// -----
+
+func.func private @elsewhere(tensor<4xf32>) -> tensor<4xf32>
+
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{could not be inlined}}
+  %0 = call @elsewhere(%x) : (tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{'seed': random state in a mutable global is not supported}}
+ml_program.global private mutable @seed(dense<0> : tensor<i64>) : tensor<i64>
+
+func.func @main() -> tensor<i64> {
+  %0 = ml_program.global_load @seed : tensor<i64>
+  return %0 : tensor<i64>
+}

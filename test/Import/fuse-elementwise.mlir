@@ -1,0 +1,156 @@
+// RUN: remat-opt %s --remat-fuse-elementwise | FileCheck %s
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+#col = affine_map<(d0, d1) -> (d1)>
+#vec = affine_map<(d0) -> (d0)>
+#id3 = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+
+// Bias, activation and the sum that reads it are one operation.
+// CHECK-LABEL: @chain
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel", "reduction"]}
+// CHECK: arith.addf
+// CHECK: math.tanh
+// CHECK: arith.addf
+// CHECK-NOT: linalg.generic
+func.func @chain(%x: tensor<4x8xf32>, %b: tensor<8xf32>, %acc: tensor<4xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4x8xf32>
+  %wide = linalg.generic {indexing_maps = [#col, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%b : tensor<8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<4x8xf32>
+  %sum = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %wide : tensor<4x8xf32>, tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%in: f32, %in_0: f32, %out: f32):
+    %0 = arith.addf %in, %in_0 : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x8xf32>
+  %act = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%sum : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = math.tanh %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x8xf32>
+  %r = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%act : tensor<4x8xf32>) outs(%acc : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %out, %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// Not fused: exp would be evaluated 8 times for each of its 4 points.
+// CHECK-LABEL: @evaluated_once
+// CHECK: linalg.generic
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: math.exp
+// CHECK-NEXT: linalg.yield
+// CHECK: linalg.generic
+func.func @evaluated_once(%x: tensor<4x8xf32>, %v: tensor<4xf32>) -> tensor<4x8xf32> {
+  %e1 = tensor.empty() : tensor<4xf32>
+  %e = tensor.empty() : tensor<4x8xf32>
+  %exp = linalg.generic {indexing_maps = [#vec, #vec], iterator_types = ["parallel"]}
+      ins(%v : tensor<4xf32>) outs(%e1 : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = math.exp %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  %r = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %exp : tensor<4x8xf32>, tensor<4xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%in: f32, %in_0: f32, %out: f32):
+    %0 = arith.mulf %in, %in_0 : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x8xf32>
+  return %r : tensor<4x8xf32>
+}
+
+// A forward operation may join a backward one, which is then backward; the
+// tag keeps its operand, and backward never joins forward.
+// CHECK-LABEL: @barriers
+// CHECK: math.exp
+// CHECK: remat.tag
+// CHECK: linalg.generic {{.*}} attrs = {remat.backward}
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: math.log
+// CHECK-NEXT: math.sqrt
+// CHECK: linalg.generic
+// CHECK-NOT: remat.backward
+// CHECK: math.absf
+func.func @barriers(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %exp = linalg.generic {indexing_maps = [#vec, #vec], iterator_types = ["parallel"]}
+      ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = math.exp %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  %tag = remat.tag %exp {name = "e"} : tensor<4xf32>
+  %log = linalg.generic {indexing_maps = [#vec, #vec], iterator_types = ["parallel"]}
+      ins(%tag : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = math.log %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  %sqrt = linalg.generic {indexing_maps = [#vec, #vec], iterator_types = ["parallel"]}
+      ins(%log : tensor<4xf32>) outs(%e : tensor<4xf32>) attrs = {remat.backward} {
+  ^bb0(%in: f32, %out: f32):
+    %0 = math.sqrt %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  %abs = linalg.generic {indexing_maps = [#vec, #vec], iterator_types = ["parallel"]}
+      ins(%sqrt : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = math.absf %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  return %abs : tensor<4xf32>
+}
+
+// A reshape between the two is moved to the operand.
+// CHECK-LABEL: @reshape
+// CHECK: tensor.expand_shape
+// CHECK: %[[R:.*]] = linalg.generic
+// CHECK: math.exp
+// CHECK-NEXT: math.log
+// CHECK: return %[[R]] : tensor<2x2x8xf32>
+func.func @reshape(%x: tensor<4x8xf32>) -> tensor<2x2x8xf32> {
+  %e = tensor.empty() : tensor<4x8xf32>
+  %e3 = tensor.empty() : tensor<2x2x8xf32>
+  %exp = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = math.exp %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x8xf32>
+  %wide = tensor.expand_shape %exp [[0, 1], [2]] output_shape [2, 2, 8]
+      : tensor<4x8xf32> into tensor<2x2x8xf32>
+  %log = linalg.generic {indexing_maps = [#id3, #id3], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%wide : tensor<2x2x8xf32>) outs(%e3 : tensor<2x2x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = math.log %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x2x8xf32>
+  return %log : tensor<2x2x8xf32>
+}
+
+// PyTorch's maximum also computes where it is. Nothing asks for it here.
+// CHECK-LABEL: @dead_argmax
+// CHECK: linalg.generic
+// CHECK-NEXT: ^bb0(%{{.*}}: f32, %{{.*}}: f32):
+// CHECK-NEXT: arith.maximumf
+// CHECK-NEXT: linalg.yield
+func.func @dead_argmax(%x: tensor<4x8xf32>, %m: tensor<4xf32>, %i: tensor<4xi64>) -> tensor<4xf32> {
+  %r:2 = linalg.generic {indexing_maps = [#id, #row, #row], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<4x8xf32>) outs(%m, %i : tensor<4xf32>, tensor<4xi64>) {
+  ^bb0(%in: f32, %max: f32, %arg: i64):
+    %j = linalg.index 1 : index
+    %k = arith.index_cast %j : index to i64
+    %0 = arith.maximumf %in, %max : f32
+    %1 = arith.cmpf ogt, %in, %max : f32
+    %2 = arith.select %1, %k, %arg : i64
+    linalg.yield %0, %2 : f32, i64
+  } -> (tensor<4xf32>, tensor<4xi64>)
+  return %r#0 : tensor<4xf32>
+}

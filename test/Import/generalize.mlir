@@ -1,0 +1,33 @@
+// RUN: remat-opt %s --remat-import-generalize | FileCheck %s
+
+// CHECK-LABEL: @named
+// CHECK: linalg.generic
+// CHECK: math.exp
+// CHECK: linalg.contract
+// CHECK-NOT: linalg.softmax
+// CHECK: arith.maxnumf
+// CHECK: arith.divf
+func.func @named(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %e = tensor.empty() : tensor<4x4xf32>
+  %0 = linalg.exp ins(%x : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = linalg.contract indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
+      affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      ins(%0, %x : tensor<4x4xf32>, tensor<4x4xf32>) outs(%0 : tensor<4x4xf32>) -> tensor<4x4xf32>
+  %2 = linalg.softmax dimension(1) ins(%1 : tensor<4x4xf32>) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %2 : tensor<4x4xf32>
+}
+
+// An elementwise body reads its init as an input.
+// CHECK-LABEL: @reads_init
+// CHECK-SAME: %[[X:.*]]: tensor<4xf32>, %[[Y:.*]]: tensor<4xf32>
+// CHECK: %[[E:.*]] = tensor.empty
+// CHECK: linalg.generic {{.*}} ins(%[[X]], %[[Y]] : {{.*}} outs(%[[E]] :
+func.func @reads_init(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+      iterator_types = ["parallel"]} ins(%x : tensor<4xf32>) outs(%y : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %s = arith.addf %in, %out : f32
+    linalg.yield %s : f32
+  } -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

@@ -1,0 +1,30 @@
+// RUN: remat-opt %s --remat-import-verify -verify-diagnostics -split-input-file
+
+func.func @loop(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  // expected-error @+1 {{'scf.for' op is not supported}}
+  %0 = scf.for %i = %c0 to %c1 step %c1 iter_args(%y = %x) -> (tensor<4xf32>) {
+    scf.yield %y : tensor<4xf32>
+  }
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @body(%x: tensor<4xf32>, %p: tensor<4xi1>) -> tensor<4xf32> {
+  %init = tensor.empty() : tensor<4xf32>
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>],
+      iterator_types = ["parallel"]}
+      ins(%x, %p : tensor<4xf32>, tensor<4xi1>) outs(%init : tensor<4xf32>) {
+  ^bb0(%in: f32, %c: i1, %out: f32):
+    // expected-error @+1 {{'scf.if' op is not supported in the body of 'linalg.generic'}}
+    %r = scf.if %c -> (f32) {
+      scf.yield %in : f32
+    } else {
+      scf.yield %in : f32
+    }
+    linalg.yield %r : f32
+  } -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
