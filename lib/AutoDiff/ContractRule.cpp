@@ -50,6 +50,36 @@ static Value lookThroughExtension(Value tensor) {
   return op.getInputs().front();
 }
 
+/// Emits x * y where nothing is summed, which linalg.contract refuses.
+static Value emitOuterProduct(ReverseContext &context, Value x, AffineMap xMap,
+                              Value y, AffineMap yMap, RankedTensorType type,
+                              AffineMap map) {
+  OpBuilder &builder = context.getBuilder();
+  Location loc = context.getLoc();
+  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                        type.getElementType());
+  SmallVector<utils::IteratorType> iterators(map.getNumDims(),
+                                             utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             builder, loc, type, ValueRange{x, y}, empty,
+             ArrayRef<AffineMap>{xMap, yMap, map}, iterators,
+             [&](OpBuilder &nested, Location loc, ValueRange args) {
+               Type wide = args[0].getType();
+               for (Type other : {args[1].getType(), args[2].getType()})
+                 if (other.getIntOrFloatBitWidth() >
+                     wide.getIntOrFloatBitWidth())
+                   wide = other;
+               Value a = createScalarConversion(nested, loc, args[0], wide);
+               Value b = createScalarConversion(nested, loc, args[1], wide);
+               Value product = arith::MulFOp::create(nested, loc, a, b);
+               linalg::YieldOp::create(
+                   nested, loc,
+                   createScalarConversion(nested, loc, product,
+                                          type.getElementType()));
+             })
+      .getResult(0);
+}
+
 /// Emits x * y for an operand of type `type`. Where the forward product was
 /// accumulated in a wider type, so is this one.
 static Value emitProduct(ReverseContext &context, Value x, AffineMap xMap,
@@ -58,6 +88,8 @@ static Value emitProduct(ReverseContext &context, Value x, AffineMap xMap,
   OpBuilder &builder = context.getBuilder();
   Location loc = context.getLoc();
   Type element = type.getElementType();
+  if (map.isPermutation())
+    return emitOuterProduct(context, x, xMap, y, yMap, type, map);
   if (element.getIntOrFloatBitWidth() > accumulator.getIntOrFloatBitWidth())
     accumulator = element;
   Value zeros = createZeros(builder, loc, type.clone(accumulator));
@@ -76,14 +108,16 @@ void remat::emitContractVJP(linalg::LinalgOp op, ReverseContext &context) {
   Type accumulator = getElementTypeOrSelf(c.getType());
   context.accumulate(c, cotangent);
   Value g = lookThroughExtension(cotangent);
-  if (context.isActive(a))
-    context.accumulate(a,
-                       emitProduct(context, g, maps[2], context.primal(b),
-                                   maps[1], cast<RankedTensorType>(a.getType()),
-                                   maps[0], accumulator));
+  // The second factor is usually the weight: its gradient is the last use of
+  // the first.
   if (context.isActive(b))
     context.accumulate(b,
                        emitProduct(context, context.primal(a), maps[0], g,
                                    maps[2], cast<RankedTensorType>(b.getType()),
                                    maps[1], accumulator));
+  if (context.isActive(a))
+    context.accumulate(a,
+                       emitProduct(context, g, maps[2], context.primal(b),
+                                   maps[1], cast<RankedTensorType>(a.getType()),
+                                   maps[0], accumulator));
 }
