@@ -11,6 +11,7 @@
 #include "remat/Conversion/CPU/LowerToLLVM.h"
 #include "remat/Conversion/CPU/Passes.h"
 #include "remat/Conversion/Import/Passes.h"
+#include "remat/Cost/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 
@@ -48,6 +49,9 @@ void remat::buildTasksPipeline(OpPassManager &pm,
   RematFormTasksOptions formTasks;
   formTasks.function = options.function;
   pm.addPass(createRematFormTasks(formTasks));
+  RematAnnotateCostsOptions costs;
+  costs.threads = options.threads;
+  pm.addPass(createRematAnnotateCosts(costs));
 }
 
 void remat::buildPlanPipeline(OpPassManager &pm,
@@ -87,7 +91,8 @@ void remat::registerRematPasses() {
   registerRematImportPasses();
   registerRematAutoDiffPasses();
   registerRematTransformsPasses();
-  cpu::registerRematConversionCPUPasses();
+  registerRematCostPasses();
+  registerRematCPUPasses();
   PassPipelineRegistration<JointPipelineOptions>(
       "remat-joint-pipeline", "Differentiate and fuse (L0 to L1)",
       buildJointPipeline);

@@ -52,8 +52,7 @@ static StepSummary summarize(GraphOp graph) {
   StepSummary summary;
   summary.saveAllPeak = *graph.getSaveAllPeak();
   summary.plannedPeak = *graph.getPlannedPeak();
-  summary.simulatedPeak =
-      GraphLiveness(graph).peak(MemorySpace::Arena).bytes;
+  summary.simulatedPeak = GraphLiveness(graph).peak(MemorySpace::Arena).bytes;
   summary.arenaBytes = *graph.getArenaBytes();
   summary.hostArenaBytes = *graph.getHostArenaBytes();
   summary.budget = graph.getBudget().value_or(summary.arenaBytes);

@@ -30,10 +30,10 @@ static StringRef getDescr(remat_dtype dtype) {
 }
 
 static std::string printShape(ArrayRef<int64_t> shape) {
-  std::string text = "(" + join(map_range(shape, [](int64_t size) {
-                                  return std::to_string(size);
-                                }),
-                                ", ");
+  std::string text =
+      "(" +
+      join(map_range(shape, [](int64_t size) { return std::to_string(size); }),
+           ", ");
   return text + (shape.size() == 1 ? ",)" : ")");
 }
 
@@ -50,7 +50,7 @@ static StringRef findEntry(StringRef header, StringRef key) {
 }
 
 Expected<Tensor> remat::tools::readNpy(StringRef path, remat_dtype dtype,
-                                     ArrayRef<int64_t> shape) {
+                                       ArrayRef<int64_t> shape) {
   auto fail = [&](const Twine &message) {
     return createStringError(inconvertibleErrorCode(), path + ": " + message);
   };
@@ -95,10 +95,11 @@ Expected<Tensor> remat::tools::readNpy(StringRef path, remat_dtype dtype,
 }
 
 Error remat::tools::writeNpy(StringRef path, const Tensor &tensor) {
-  std::string header = ("{'descr': '" + getDescr(tensor.getDtype()) +
-                        "', 'fortran_order': False, 'shape': " +
-                        printShape(tensor.getShape()) + ", }")
-                           .str();
+  std::string header =
+      ("{'descr': '" + getDescr(tensor.getDtype()) +
+       "', 'fortran_order': False, 'shape': " + printShape(tensor.getShape()) +
+       ", }")
+          .str();
   // The elements start at a multiple of 64 bytes.
   header.append(63 - (header.size() + 10) % 64, ' ');
   header += '\n';

@@ -42,8 +42,8 @@ Tensor::Tensor(remat_dtype dtype, ArrayRef<int64_t> shape)
   for (int64_t size : shape)
     numElements *= size;
   data.reset(std::aligned_alloc(
-      REMAT_ALIGNMENT, alignTo(std::max<size_t>(getBytes(), 1),
-                               REMAT_ALIGNMENT)));
+      REMAT_ALIGNMENT,
+      alignTo(std::max<size_t>(getBytes(), 1), REMAT_ALIGNMENT)));
 }
 
 /// The semantics of the 16-bit float types.
@@ -61,8 +61,7 @@ static T load(const void *data, size_t index) {
 
 template <typename T>
 static void store(void *data, size_t index, T value) {
-  std::memcpy(static_cast<char *>(data) + index * sizeof(T), &value,
-              sizeof(T));
+  std::memcpy(static_cast<char *>(data) + index * sizeof(T), &value, sizeof(T));
 }
 
 double Tensor::get(size_t index) const {
@@ -101,9 +100,9 @@ void Tensor::set(size_t index, double value) {
     bool losesInfo;
     rounded.convert(getSemantics(dtype), APFloat::rmNearestTiesToEven,
                     &losesInfo);
-    return store(data.get(), index,
-                 static_cast<uint16_t>(
-                     rounded.bitcastToAPInt().getZExtValue()));
+    return store(
+        data.get(), index,
+        static_cast<uint16_t>(rounded.bitcastToAPInt().getZExtValue()));
   }
   default:
     return setInteger(index, static_cast<int64_t>(value));

@@ -34,9 +34,9 @@ void Fill::apply(Tensor &tensor) const {
 
 static std::optional<remat_dtype> parseDtype(StringRef name) {
   static constexpr std::pair<StringLiteral, remat_dtype> names[] = {
-      {"float32", REMAT_F32}, {"float64", REMAT_F64},  {"float16", REMAT_F16},
-      {"bfloat16", REMAT_BF16}, {"bool", REMAT_I1},    {"int8", REMAT_I8},
-      {"int16", REMAT_I16},   {"int32", REMAT_I32},    {"int64", REMAT_I64}};
+      {"float32", REMAT_F32},   {"float64", REMAT_F64}, {"float16", REMAT_F16},
+      {"bfloat16", REMAT_BF16}, {"bool", REMAT_I1},     {"int8", REMAT_I8},
+      {"int16", REMAT_I16},     {"int32", REMAT_I32},   {"int64", REMAT_I64}};
   for (auto [text, dtype] : names)
     if (text == name)
       return dtype;
@@ -122,9 +122,8 @@ static bool fromJSON(const json::Value &value, Manifest &manifest,
       manifest.gradients.emplace_back(name.str(), std::move(summary));
     }
   }
-  llvm::sort(manifest.gradients, [](const auto &a, const auto &b) {
-    return a.first < b.first;
-  });
+  llvm::sort(manifest.gradients,
+             [](const auto &a, const auto &b) { return a.first < b.first; });
   return true;
 }
 
@@ -176,9 +175,9 @@ double remat::run::compare(const GradientSummary &gradient,
   double error = std::abs(gradient.l2 - golden.l2) / std::max(golden.l2, tiny);
   double rms = golden.l2 / std::sqrt(static_cast<double>(numElements));
   for (auto [actual, expected] : llvm::zip(gradient.samples, golden.samples))
-    error = std::max(error,
-                     std::abs(actual.second - expected.second) /
-                         std::max({std::abs(expected.second), rms, tiny}));
+    error =
+        std::max(error, std::abs(actual.second - expected.second) /
+                            std::max({std::abs(expected.second), rms, tiny}));
   // A NaN compares false with everything and must not pass for small.
   return std::isnan(gradient.l2) ? std::numeric_limits<double>::infinity()
                                  : error;

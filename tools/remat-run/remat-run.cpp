@@ -16,7 +16,6 @@
 #include "Report.h"
 
 #include "remat/Conversion/CPU/Jit.h"
-#include "remat/Conversion/CPU/LowerToLLVM.h"
 #include "remat/Pipelines/Pipelines.h"
 #include "remat/Pipelines/StepCompiler.h"
 
@@ -37,54 +36,60 @@ using namespace llvm;
 using namespace remat;
 using namespace remat::run;
 
-static cl::OptionCategory category("remat-run options");
-static cl::opt<std::string> inputFile(cl::Positional, cl::Required,
-                                      cl::desc("<model.mlir>"),
-                                      cl::cat(category));
-static cl::opt<std::string>
-    manifestFile("manifest", cl::cat(category), cl::value_desc("file"),
-                 cl::desc("How to make the arguments, and golden values"));
-static cl::list<std::string>
-    budgets("budget", cl::CommaSeparated, cl::cat(category),
-            cl::value_desc("bytes|N%|min"),
-            cl::desc("Bound on the arena: bytes with KiB, MiB or GiB, a "
-                     "percentage of the peak without rematerialization, or "
-                     "'min'; several give a table"));
-static cl::opt<std::string> planner("planner", cl::init("auto"),
-                                    cl::cat(category),
-                                    cl::desc("Planning algorithm"));
-static cl::opt<double> timeLimit("time-limit", cl::init(1.0),
-                                 cl::cat(category),
-                                 cl::desc("Seconds the planner may search"));
-static cl::opt<int64_t>
-    linkBandwidth("link-bandwidth", cl::init(0), cl::cat(category),
-                  cl::desc("Bytes per second to host memory; 0 offloads only "
-                           "what policies ask for"));
-static cl::opt<int> steps("steps", cl::init(1), cl::cat(category),
-                          cl::desc("Steps to run"));
-static cl::opt<int> threads("threads", cl::init(0), cl::cat(category),
-                            cl::desc("Threads to run on; 0 for all cores"));
-static cl::opt<std::string> jsonFile("json", cl::cat(category),
-                                     cl::value_desc("file"),
-                                     cl::desc("Write a report"));
-static cl::opt<std::string> function("function", cl::cat(category),
-                                     cl::init("main"),
-                                     cl::desc("Function to compile"));
-static cl::opt<std::string>
-    inputDirectory("inputs", cl::cat(category), cl::value_desc("dir"),
-                   cl::desc("Directory of arg0.npy ... and cotangent0.npy ..."));
-static cl::opt<std::string>
-    outputDirectory("outputs", cl::cat(category), cl::value_desc("dir"),
-                    cl::desc("Directory for result0.npy ... and vjp0.npy ..."));
-static cl::list<std::string>
-    emit("emit", cl::CommaSeparated, cl::cat(category),
-         cl::desc("With --inputs, what to compute: forward, vjp"));
-static cl::list<int64_t>
-    wrt("wrt", cl::CommaSeparated, cl::cat(category),
-        cl::desc("Arguments to differentiate with respect to"));
-static cl::opt<bool>
-    poison("poison", cl::cat(category),
-           cl::desc("Overwrite dead buffers, to find wrong addresses"));
+namespace {
+/// The command line. Made after LLVM's own options, some of which have the same
+/// names, were dropped.
+struct Options {
+  cl::OptionCategory category{"remat-run options"};
+  cl::opt<std::string> inputFile{cl::Positional, cl::Required,
+                                 cl::desc("<model.mlir>"), cl::cat(category)};
+  cl::opt<std::string> manifestFile{
+      "manifest", cl::cat(category), cl::value_desc("file"),
+      cl::desc("How to make the arguments, and golden values")};
+  cl::list<std::string> budgets{
+      "budget", cl::CommaSeparated, cl::cat(category),
+      cl::value_desc("bytes|N%|min"),
+      cl::desc("Bound on the arena: bytes with KiB, MiB or GiB, a percentage "
+               "of the peak without rematerialization, or 'min'; several give "
+               "a table")};
+  cl::opt<std::string> planner{"planner", cl::init("auto"), cl::cat(category),
+                               cl::desc("Planning algorithm")};
+  cl::opt<double> timeLimit{"time-limit", cl::init(1.0), cl::cat(category),
+                            cl::desc("Seconds the planner may search")};
+  cl::opt<int64_t> linkBandwidth{
+      "link-bandwidth", cl::init(0), cl::cat(category),
+      cl::desc("Bytes per second to host memory; 0 offloads only what policies "
+               "ask for")};
+  cl::opt<int> steps{"steps", cl::init(1), cl::cat(category),
+                     cl::desc("Steps to run")};
+  cl::opt<int> threads{"threads", cl::init(0), cl::cat(category),
+                       cl::desc("Threads to run on; 0 for all cores")};
+  cl::opt<std::string> jsonFile{"json", cl::cat(category),
+                                cl::value_desc("file"),
+                                cl::desc("Write a report")};
+  cl::opt<std::string> function{"function", cl::cat(category), cl::init("main"),
+                                cl::desc("Function to compile")};
+  cl::opt<std::string> inputDirectory{
+      "inputs", cl::cat(category), cl::value_desc("dir"),
+      cl::desc("Directory of arg0.npy ... and cotangent0.npy ...")};
+  cl::opt<std::string> outputDirectory{
+      "outputs", cl::cat(category), cl::value_desc("dir"),
+      cl::desc("Directory for result0.npy ... and vjp0.npy ...")};
+  cl::list<std::string> emit{
+      "emit", cl::CommaSeparated, cl::cat(category),
+      cl::desc("With --inputs, what to compute: forward, vjp")};
+  cl::list<int64_t> wrt{"wrt", cl::CommaSeparated, cl::cat(category),
+                        cl::desc("Arguments to differentiate with respect to")};
+  cl::opt<bool> poison{
+      "poison", cl::cat(category),
+      cl::desc("Overwrite dead buffers, to find wrong addresses")};
+};
+} // namespace
+
+static Options &options() {
+  static Options options;
+  return options;
+}
 
 static Error makeError(const Twine &message) {
   return createStringError(inconvertibleErrorCode(), message);
@@ -123,18 +128,18 @@ static Error checkStatus(remat_status status) {
 /// Plans and compiles a copy of `tasks` and records sizes and times.
 static Expected<LoadedStep> compile(mlir::ModuleOp tasks, StringRef budget,
                                     RunReport &report) {
-  PlanOptions options;
+  PlanOptions plan;
   Expected<planning::BudgetRequest> request = planning::parseBudget(budget);
   if (!request)
     return request.takeError();
-  options.budget = *request;
-  options.planner = planner;
-  options.linkBandwidth = linkBandwidth;
-  options.solver.timeLimitSeconds = timeLimit;
+  plan.budget = *request;
+  plan.planner = options().planner;
+  plan.linkBandwidth = options().linkBandwidth;
+  plan.solver.timeLimitSeconds = options().timeLimit;
 
   double start = now();
   mlir::OwningOpRef<mlir::ModuleOp> module(tasks.clone());
-  Expected<StepSummary> summary = planModule(*module, options);
+  Expected<StepSummary> summary = planModule(*module, plan);
   if (!summary)
     return summary.takeError();
   report.summary = *summary;
@@ -143,20 +148,18 @@ static Expected<LoadedStep> compile(mlir::ModuleOp tasks, StringRef budget,
 
   LoadedStep loaded;
   cpu::LoweringOptions lowering;
-  lowering.threads = threads;
-  if (failed(cpu::lowerToLLVM(*module, lowering)))
-    return makeError("could not lower the step to machine code");
+  lowering.threads = options().threads;
   Expected<std::unique_ptr<cpu::JitModule>> code =
-      cpu::JitModule::compile(*module, lowering.name);
+      cpu::JitModule::create(*module, lowering);
   if (!code)
     return code.takeError();
   loaded.code = std::move(*code);
   remat_step_options stepOptions{};
-  stepOptions.threads = threads;
-  stepOptions.flags = poison ? REMAT_STEP_POISON : 0;
+  stepOptions.threads = options().threads;
+  stepOptions.flags = options().poison ? REMAT_STEP_POISON : 0;
   remat_step *step = nullptr;
-  if (Error error = checkStatus(remat_step_load(loaded.code->get(),
-                                                &stepOptions, &step)))
+  if (Error error = checkStatus(
+          remat_step_load(loaded.code->getModule(), &stepOptions, &step)))
     return std::move(error);
   loaded.step.reset(step);
   report.compileSeconds += now() - planned;
@@ -165,9 +168,8 @@ static Expected<LoadedStep> compile(mlir::ModuleOp tasks, StringRef budget,
 
 /// Runs the step and records what it used. Results are allocated here, so that
 /// their pages count as the step's.
-static Expected<std::vector<Tensor>> execute(remat_step *step,
-                                             ArrayRef<Tensor> arguments,
-                                             RunReport &report) {
+static Expected<std::vector<Tensor>>
+execute(remat_step *step, ArrayRef<Tensor> arguments, RunReport &report) {
   std::vector<remat_tensor> argumentViews, resultViews;
   for (const Tensor &tensor : arguments) {
     argumentViews.push_back(tensor.getView());
@@ -184,7 +186,7 @@ static Expected<std::vector<Tensor>> execute(remat_step *step,
     resultViews.push_back(tensor.getView());
     report.resultBytes += tensor.getBytes();
   }
-  for (int i = 0; i < std::max<int>(steps, 1); ++i) {
+  for (int i = 0; i < std::max<int>(options().steps, 1); ++i) {
     double start = now();
     remat_status status =
         remat_step_run(step, argumentViews.data(), argumentViews.size(),
@@ -229,9 +231,10 @@ static Expected<std::vector<Tensor>> makeArguments(const Manifest &manifest,
 /// model's own, the gradients follow.
 static Error evaluate(const Manifest &manifest, ArrayRef<Tensor> results,
                       RunReport &report) {
-  size_t numGradients = count_if(
-      manifest.arguments,
-      [](const ManifestArgument &argument) { return argument.isParameter; });
+  size_t numGradients =
+      count_if(manifest.arguments, [](const ManifestArgument &argument) {
+        return argument.isParameter;
+      });
   if (results.size() <= numGradients)
     return makeError("the model returns no loss");
   ArrayRef<Tensor> gradients = results.take_back(numGradients);
@@ -282,8 +285,8 @@ static Expected<std::vector<Tensor>> readArguments(remat_step *step,
             ? ("arg" + Twine(i) + ".npy").str()
             : ("cotangent" + Twine(i - numModelArguments) + ".npy").str();
     Expected<Tensor> tensor =
-        tools::readNpy(getPath(inputDirectory, name), info.dtype,
-                ArrayRef(info.dims, info.rank));
+        tools::readNpy(getPath(options().inputDirectory, name), info.dtype,
+                       ArrayRef(info.dims, info.rank));
     if (!tensor)
       return tensor.takeError();
     arguments.push_back(std::move(*tensor));
@@ -292,16 +295,18 @@ static Expected<std::vector<Tensor>> readArguments(remat_step *step,
 }
 
 static Error writeResults(ArrayRef<Tensor> results, size_t numModelResults) {
-  if (std::error_code code = sys::fs::create_directories(outputDirectory))
-    return makeError(outputDirectory + ": " + code.message());
+  if (std::error_code code =
+          sys::fs::create_directories(options().outputDirectory))
+    return makeError(options().outputDirectory + ": " + code.message());
   for (auto [index, tensor] : enumerate(results)) {
-    if (index < numModelResults && !is_contained(emit, "forward"))
+    if (index < numModelResults && !is_contained(options().emit, "forward"))
       continue;
     std::string name =
         index < numModelResults
             ? ("result" + Twine(index) + ".npy").str()
             : ("vjp" + Twine(index - numModelResults) + ".npy").str();
-    if (Error error = tools::writeNpy(getPath(outputDirectory, name), tensor))
+    if (Error error =
+            tools::writeNpy(getPath(options().outputDirectory, name), tensor))
       return error;
   }
   return Error::success();
@@ -321,18 +326,18 @@ struct Model {
 } // namespace
 
 static Error checkOptions() {
-  if (manifestFile.empty() == inputDirectory.empty())
+  if (options().manifestFile.empty() == options().inputDirectory.empty())
     return makeError("give the arguments by --manifest or by --inputs");
-  if (!manifestFile.empty())
+  if (!options().manifestFile.empty())
     return Error::success();
-  if (outputDirectory.empty())
+  if (options().outputDirectory.empty())
     return makeError("--inputs needs --outputs");
-  if (emit.empty())
-    return makeError("--inputs needs --emit=forward, vjp or both");
-  for (const std::string &mode : emit)
+  if (options().emit.empty())
+    return makeError("--inputs needs --options().emit=forward, vjp or both");
+  for (const std::string &mode : options().emit)
     if (mode != "forward" && mode != "vjp")
       return makeError("unknown mode '" + mode +
-                       "' in --emit, expected 'forward' or 'vjp'");
+                       "' in --options().emit, expected 'forward' or 'vjp'");
   return Error::success();
 }
 
@@ -340,40 +345,40 @@ static Expected<Model> loadModel(mlir::MLIRContext &context,
                                  const Manifest *manifest) {
   double start = now();
   Model model;
-  model.module =
-      mlir::parseSourceFile<mlir::ModuleOp>(inputFile.getValue(), &context);
+  model.module = mlir::parseSourceFile<mlir::ModuleOp>(
+      options().inputFile.getValue(), &context);
   if (!model.module)
-    return makeError("could not read " + inputFile);
-  StepOptions options;
-  options.function = function;
-  options.threads = threads;
-  if (auto entry =
-          model.module->lookupSymbol<mlir::FunctionOpInterface>(function)) {
+    return makeError("could not read " + options().inputFile);
+  StepOptions step;
+  step.function = options().function;
+  step.threads = options().threads;
+  if (auto entry = model.module->lookupSymbol<mlir::FunctionOpInterface>(
+          step.function)) {
     model.numArguments = entry.getNumArguments();
     model.numResults = entry.getNumResults();
   }
   if (manifest) {
     for (auto [index, argument] : enumerate(manifest->arguments))
       if (argument.isParameter)
-        options.wrt.push_back(index);
+        step.wrt.push_back(index);
   } else {
-    options.differentiate = is_contained(emit, "vjp");
-    options.cotangents = true;
-    options.wrt.assign(wrt.begin(), wrt.end());
+    step.differentiate = is_contained(options().emit, "vjp");
+    step.cotangents = true;
+    step.wrt.assign(options().wrt.begin(), options().wrt.end());
   }
-  if (failed(compileToTasks(*model.module, options)))
-    return makeError("could not compile " + inputFile);
+  if (failed(compileToTasks(*model.module, step)))
+    return makeError("could not compile " + options().inputFile);
   model.compileSeconds = now() - start;
   return std::move(model);
 }
 
-static Expected<RunReport> runOnce(const Model &model,
-                                   const Manifest *manifest,
+static Expected<RunReport> runOnce(const Model &model, const Manifest *manifest,
                                    StringRef budget) {
   RunReport report;
-  report.model = manifest ? manifest->model
-                          : sys::path::stem(inputFile.getValue()).str();
-  report.planner = planner;
+  report.model = manifest
+                     ? manifest->model
+                     : sys::path::stem(options().inputFile.getValue()).str();
+  report.planner = options().planner;
   report.budgetText = budget.empty() ? "none" : budget.str();
   report.compileSeconds = model.compileSeconds;
   Expected<LoadedStep> loaded = compile(*model.module, budget, report);
@@ -403,20 +408,20 @@ static void printVerdict(raw_ostream &os, ArrayRef<RunReport> runs) {
     return run.resultHash == runs.front().resultHash;
   });
   os << "loss and gradients are " << (same ? "" : "NOT ")
-     << "bit-identical across the budgets\n";
+     << "bit-identical across the options().budgets\n";
 }
 
 static Error runTool() {
   if (Error error = checkOptions())
     return error;
   std::optional<Manifest> manifest;
-  if (!manifestFile.empty()) {
-    Expected<Manifest> loaded = loadManifest(manifestFile);
+  if (!options().manifestFile.empty()) {
+    Expected<Manifest> loaded = loadManifest(options().manifestFile);
     if (!loaded)
       return loaded.takeError();
     manifest = std::move(*loaded);
-    if (function.getNumOccurrences() == 0)
-      function = manifest->function;
+    if (options().function.getNumOccurrences() == 0)
+      options().function = manifest->function;
   }
   mlir::DialectRegistry registry;
   registerRematDialects(registry);
@@ -429,7 +434,8 @@ static Error runTool() {
   Expected<Model> model = loadModel(context, known);
   if (!model)
     return model.takeError();
-  std::vector<std::string> wanted(budgets.begin(), budgets.end());
+  std::vector<std::string> wanted(options().budgets.begin(),
+                                  options().budgets.end());
   if (wanted.empty())
     wanted.push_back("");
   std::vector<RunReport> reports;
@@ -449,12 +455,14 @@ static Error runTool() {
   }
   printTable(outs(), reports);
   printVerdict(outs(), reports);
-  return jsonFile.empty() ? Error::success() : writeJson(jsonFile, reports);
+  return options().jsonFile.empty() ? Error::success()
+                                    : writeJson(options().jsonFile, reports);
 }
 
 int main(int argc, char **argv) {
   InitLLVM initLLVM(argc, argv);
-  cl::HideUnrelatedOptions(category);
+  cl::ResetCommandLineParser();
+  cl::HideUnrelatedOptions(options().category);
   cl::ParseCommandLineOptions(
       argc, argv, "Compile and run a training step under a byte budget\n");
   int status = 0;

@@ -24,15 +24,13 @@
 namespace remat {
 
 /// Which function, and what to differentiate.
-struct JointPipelineOptions
-    : mlir::PassPipelineOptions<JointPipelineOptions> {
-  Option<std::string> function{*this, "function",
-                               llvm::cl::desc("Name of the function to compile"),
-                               llvm::cl::init("main")};
-  Option<bool> differentiate{
-      *this, "differentiate",
-      llvm::cl::desc("Append the backward computation"),
-      llvm::cl::init(true)};
+struct JointPipelineOptions : mlir::PassPipelineOptions<JointPipelineOptions> {
+  Option<std::string> function{
+      *this, "function", llvm::cl::desc("Name of the function to compile"),
+      llvm::cl::init("main")};
+  Option<bool> differentiate{*this, "differentiate",
+                             llvm::cl::desc("Append the backward computation"),
+                             llvm::cl::init(true)};
   ListOption<int64_t> wrt{
       *this, "wrt",
       llvm::cl::desc("Numbers of the arguments to differentiate with respect "
@@ -49,8 +47,7 @@ struct JointPipelineOptions
       llvm::cl::init(false)};
 };
 
-struct TasksPipelineOptions
-    : mlir::PassPipelineOptions<TasksPipelineOptions> {
+struct TasksPipelineOptions : mlir::PassPipelineOptions<TasksPipelineOptions> {
   Option<std::string> function{*this, "function",
                                llvm::cl::desc("Name of the function to cut"),
                                llvm::cl::init("main")};
@@ -62,9 +59,9 @@ struct TasksPipelineOptions
 
 /// See the options of the pass remat-plan.
 struct PlanPipelineOptions : mlir::PassPipelineOptions<PlanPipelineOptions> {
-  Option<std::string> budget{*this, "budget",
-                             llvm::cl::desc("Bytes of the arena, 'N%' or 'min'"),
-                             llvm::cl::init("")};
+  Option<std::string> budget{
+      *this, "budget", llvm::cl::desc("Bytes of the arena, 'N%' or 'min'"),
+      llvm::cl::init("")};
   Option<std::string> planner{*this, "planner",
                               llvm::cl::desc("Name of the planning algorithm"),
                               llvm::cl::init("auto")};
@@ -76,9 +73,9 @@ struct FullPipelineOptions : JointPipelineOptions {
                       llvm::cl::desc("Threads that the step will run on; 0 for "
                                      "all cores"),
                       llvm::cl::init(0)};
-  Option<std::string> budget{*this, "budget",
-                             llvm::cl::desc("Bytes of the arena, 'N%' or 'min'"),
-                             llvm::cl::init("")};
+  Option<std::string> budget{
+      *this, "budget", llvm::cl::desc("Bytes of the arena, 'N%' or 'min'"),
+      llvm::cl::init("")};
   Option<std::string> planner{*this, "planner",
                               llvm::cl::desc("Name of the planning algorithm"),
                               llvm::cl::init("auto")};

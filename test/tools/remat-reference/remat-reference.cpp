@@ -41,7 +41,8 @@ static Error makeError(const Twine &message) {
   return createStringError(inconvertibleErrorCode(), message);
 }
 
-static std::string makePath(StringRef directory, StringRef stem, size_t number) {
+static std::string makePath(StringRef directory, StringRef stem,
+                            size_t number) {
   SmallString<128> path(directory);
   sys::path::append(path, stem + Twine(number) + ".npy");
   return std::string(path);
@@ -84,7 +85,8 @@ static Expected<std::vector<Tensor>> allocate(mlir::TypeRange types) {
 
 /// Floats in (-0.5, 0.5), integers in {0, ..., 7}: small enough to be classes.
 static void fillRandom(Tensor &tensor, uint64_t &state) {
-  bool isFloat = tensor.getDtype() == REMAT_F32 || tensor.getDtype() == REMAT_F64;
+  bool isFloat =
+      tensor.getDtype() == REMAT_F32 || tensor.getDtype() == REMAT_F64;
   for (size_t i = 0, e = tensor.getNumElements(); i < e; ++i) {
     state = state * 6364136223846793005u + 1442695040888963407u;
     uint64_t bits = state >> 33;
@@ -133,8 +135,8 @@ static void copyResults(ArrayRef<int64_t> returned,
     const char *data;
     std::memcpy(&data, &returned[1], 8);
     std::memcpy(result.getData(),
-                data + returned[2] * remat::tools::getElementSize(
-                                         result.getDtype()),
+                data + returned[2] *
+                           remat::tools::getElementSize(result.getDtype()),
                 result.getBytes());
     returned = returned.drop_front(3 + 2 * result.getShape().size());
   }
@@ -203,8 +205,8 @@ static Error makeRandom(mlir::MLIRContext &context, StringRef model,
   uint64_t state = 1;
   for (auto [index, argument] : enumerate(*arguments)) {
     fillRandom(argument, state);
-    if (Error error = remat::tools::writeNpy(makePath(directory, "arg", index),
-                                             argument))
+    if (Error error =
+            remat::tools::writeNpy(makePath(directory, "arg", index), argument))
       return error;
   }
   return Error::success();
@@ -232,8 +234,8 @@ static Error run(mlir::MLIRContext &context, StringRef model, StringRef input,
     return error;
   sys::fs::create_directories(output);
   for (auto [index, result] : enumerate(*results))
-    if (Error error = remat::tools::writeNpy(makePath(output, "result", index),
-                                             result))
+    if (Error error =
+            remat::tools::writeNpy(makePath(output, "result", index), result))
       return error;
   return Error::success();
 }
