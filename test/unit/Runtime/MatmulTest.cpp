@@ -1,0 +1,326 @@
+//===- MatmulTest.cpp - products against naive loops ----------------------===//
+//
+// Part of remat, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Many random descriptions: batches, transposes, gaps, broadcasts, all types.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LibraryTest.h"
+
+#include <algorithm>
+
+using namespace remat;
+
+namespace {
+
+/// Sets the strides of an operand whose dims are visited in `order`, innermost
+/// first; its number of elements.
+int64_t layOut(const std::vector<std::pair<int64_t, int64_t *>> &dims,
+               std::vector<int> order, int64_t gap) {
+  int64_t size = 1;
+  for (int dim : order) {
+    *dims[dim].second = size;
+    size *= dims[dim].first > 0 ? dims[dim].first : 1;
+    size += size > 1 ? gap : 0;
+  }
+  return size;
+}
+
+struct Case {
+  remat_matmul d = {};
+  int64_t sizes[3];
+};
+
+/// A random order that often leaves one of the last two dims innermost.
+std::vector<int> pickOrder(std::mt19937 &random) {
+  std::vector<int> order = {4, 3, 2, 1, 0};
+  switch (random() % 4) {
+  case 0:
+    break;
+  case 1:
+    std::swap(order[0], order[1]);
+    break;
+  case 2: // [b, t, h, d]
+    order = {4, 2, 3, 1, 0};
+    break;
+  default:
+    std::shuffle(order.begin(), order.end(), random);
+  }
+  return order;
+}
+
+Case pickCase(std::mt19937 &random, int32_t a, int32_t b, int32_t c) {
+  Case result;
+  remat_matmul &d = result.d;
+  auto extent = [&](int most) {
+    return static_cast<int64_t>(random() % 8 == 0 ? random() % 2
+                                                  : 1 + random() % most);
+  };
+  d.a_dtype = a, d.b_dtype = b, d.c_dtype = c;
+  d.accumulate = random() % 2;
+  for (int64_t &batch : d.batch)
+    batch = random() % 2 ? 1 : extent(4);
+  d.m = extent(40), d.n = extent(40), d.k = extent(70);
+  int64_t gap = random() % 3 == 0 ? 3 : 0;
+  result.sizes[0] = layOut({{d.batch[0], &d.a_batch_stride[0]},
+                            {d.batch[1], &d.a_batch_stride[1]},
+                            {d.batch[2], &d.a_batch_stride[2]},
+                            {d.m, &d.a_m_stride},
+                            {d.k, &d.a_k_stride}},
+                           pickOrder(random), gap);
+  result.sizes[1] = layOut({{d.batch[0], &d.b_batch_stride[0]},
+                            {d.batch[1], &d.b_batch_stride[1]},
+                            {d.batch[2], &d.b_batch_stride[2]},
+                            {d.k, &d.b_k_stride},
+                            {d.n, &d.b_n_stride}},
+                           pickOrder(random), gap);
+  result.sizes[2] = layOut({{d.batch[0], &d.c_batch_stride[0]},
+                            {d.batch[1], &d.c_batch_stride[1]},
+                            {d.batch[2], &d.c_batch_stride[2]},
+                            {d.m, &d.c_m_stride},
+                            {d.n, &d.c_n_stride}},
+                           pickOrder(random), gap);
+  for (int i = 0; i < 3; ++i) {
+    if (random() % 4 == 0)
+      d.a_batch_stride[i] = 0;
+    else if (random() % 4 == 0)
+      d.b_batch_stride[i] = 0;
+  }
+  if (random() % 16 == 0)
+    d.b_n_stride = 0;
+  return result;
+}
+
+/// Compares `c` with naive sums; elements that C does not hold must keep what
+/// `initial` has.
+void compare(const remat_matmul &d, const Elements &a, const Elements &b,
+             const Elements &initial, const Elements &c) {
+  std::vector<bool> written(static_cast<size_t>(c.count), false);
+  for (int64_t i = 0; i < d.batch[0]; ++i)
+    for (int64_t j = 0; j < d.batch[1]; ++j)
+      for (int64_t l = 0; l < d.batch[2]; ++l)
+        for (int64_t m = 0; m < d.m; ++m)
+          for (int64_t n = 0; n < d.n; ++n) {
+            auto at = [&](const int64_t (&strides)[3]) {
+              return i * strides[0] + j * strides[1] + l * strides[2];
+            };
+            int64_t to =
+                at(d.c_batch_stride) + m * d.c_m_stride + n * d.c_n_stride;
+            double sum = d.accumulate ? initial.get(to) : 0;
+            for (int64_t k = 0; k < d.k; ++k)
+              sum += a.get(at(d.a_batch_stride) + m * d.a_m_stride +
+                           k * d.a_k_stride) *
+                     b.get(at(d.b_batch_stride) + k * d.b_k_stride +
+                           n * d.b_n_stride);
+            if (c.dtype == REMAT_I8) // wraps
+              sum = static_cast<int8_t>(static_cast<int64_t>(sum));
+            ASSERT_NEAR(c.get(to), sum, c.tolerance(sum));
+            written[static_cast<size_t>(to)] = true;
+          }
+  for (int64_t i = 0; i < c.count; ++i)
+    if (!written[static_cast<size_t>(i)]) {
+      ASSERT_EQ(c.get(i), initial.get(i)) << "wrote outside of the result";
+    }
+}
+
+void runCase(const Case &test, std::mt19937 &random, int threads) {
+  const remat_matmul &d = test.d;
+  Elements a(d.a_dtype, test.sizes[0]), b(d.b_dtype, test.sizes[1]);
+  Elements initial(d.c_dtype, test.sizes[2]);
+  a.fill(random), b.fill(random), initial.fill(random);
+  Elements c(d.c_dtype, test.sizes[2]);
+  Step step(makeCall(REMAT_ENTRY_MATMUL, a, b, c, &d, nullptr, threads), {},
+            {threads, REMAT_STEP_POISON, nullptr, 0});
+  ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+  ASSERT_EQ(step.run({a.tensor(), b.tensor(), initial.tensor()}, {c.tensor()}),
+            REMAT_OK)
+      << step.message;
+  EXPECT_EQ(step.stats().degraded_calls, 0u);
+  compare(d, a, b, initial, c);
+}
+
+TEST(Matmul, RandomDescriptions) {
+  const int32_t types[][3] = {
+      {REMAT_F32, REMAT_F32, REMAT_F32},    {REMAT_F32, REMAT_F32, REMAT_F32},
+      {REMAT_F32, REMAT_F32, REMAT_F32},    {REMAT_BF16, REMAT_BF16, REMAT_F32},
+      {REMAT_BF16, REMAT_BF16, REMAT_BF16}, {REMAT_F64, REMAT_F64, REMAT_F64},
+      {REMAT_F16, REMAT_F16, REMAT_F16},    {REMAT_F16, REMAT_F32, REMAT_F64},
+      {REMAT_I32, REMAT_I32, REMAT_I32},    {REMAT_I8, REMAT_I8, REMAT_I8},
+      {REMAT_I16, REMAT_I64, REMAT_I64}};
+  std::mt19937 random(2);
+  for (int i = 0; i < 1100; ++i) {
+    const int32_t *t = types[i % 11];
+    Case test = pickCase(random, t[0], t[1], t[2]);
+    SCOPED_TRACE("case " + std::to_string(i) + ", " +
+                 remat_matmul_implementation(&test.d, 2));
+    runCase(test, random, 1 + i % 3);
+    if (HasFatalFailure())
+      return;
+  }
+}
+
+/// A row-major product.
+Case plain(int64_t batch, int64_t m, int64_t n, int64_t k) {
+  Case result;
+  remat_matmul &d = result.d;
+  d.batch[0] = batch, d.batch[1] = d.batch[2] = 1;
+  d.m = m, d.n = n, d.k = k;
+  d.a_batch_stride[0] = m * k, d.a_m_stride = k, d.a_k_stride = 1;
+  d.b_batch_stride[0] = k * n, d.b_k_stride = n, d.b_n_stride = 1;
+  d.c_batch_stride[0] = m * n, d.c_m_stride = n, d.c_n_stride = 1;
+  result.sizes[0] = batch * m * k;
+  result.sizes[1] = batch * k * n;
+  result.sizes[2] = batch * m * n;
+  return result;
+}
+
+TEST(Matmul, LibraryTakesWhatMatters) {
+  auto usesLibrary = [](const remat_matmul &d) {
+    std::string name = remat_matmul_implementation(&d, 2);
+    return name != "reference" && name != "fill" && name != "invalid";
+  };
+  Case test = plain(1, 128, 96, 64);
+  EXPECT_TRUE(usesLibrary(test.d));
+  std::swap(test.d.a_m_stride, test.d.a_k_stride); // A transposed
+  test.d.a_k_stride = 128;
+  EXPECT_TRUE(usesLibrary(test.d));
+  test.d.c_m_stride = 1, test.d.c_n_stride = 128; // C transposed
+  EXPECT_TRUE(usesLibrary(test.d));
+  test.d.accumulate = 1;
+  EXPECT_TRUE(usesLibrary(test.d));
+  for (int64_t one : {0, 1, 2}) { // matrix times vector and the like
+    Case thin =
+        plain(1, one == 0 ? 1 : 50, one == 1 ? 1 : 50, one == 2 ? 1 : 50);
+    EXPECT_TRUE(usesLibrary(thin.d)) << one;
+  }
+  // [b, t, h, d] heads, and a batch that only A has.
+  Case heads = plain(4, 64, 64, 32);
+  heads.d.batch[1] = 8;
+  heads.d.a_batch_stride[0] = 64 * 8 * 32, heads.d.a_batch_stride[1] = 32;
+  heads.d.a_m_stride = 8 * 32;
+  heads.d.b_batch_stride[0] = 64 * 8 * 32, heads.d.b_batch_stride[1] = 32;
+  heads.d.b_k_stride = 1, heads.d.b_n_stride = 8 * 32;
+  heads.d.c_batch_stride[0] = 8 * 64 * 64, heads.d.c_batch_stride[1] = 64 * 64;
+  EXPECT_TRUE(usesLibrary(heads.d));
+  heads.d.b_batch_stride[0] = 0;
+  EXPECT_TRUE(usesLibrary(heads.d));
+}
+
+TEST(Matmul, EmptySumsAndResults) {
+  std::mt19937 random(3);
+  for (int accumulate : {0, 1})
+    for (Case test : {plain(2, 3, 4, 0), plain(0, 3, 4, 5), plain(2, 0, 4, 5),
+                      plain(2, 3, 0, 5)}) {
+      test.d.accumulate = accumulate;
+      runCase(test, random, 2);
+    }
+}
+
+/// Infinities, NaN, rounding and subnormal numbers of f16 and bf16.
+TEST(Matmul, NarrowFloats) {
+  auto product = [](int32_t type, uint16_t a, float b) {
+    Case test = plain(1, 1, 1, 1);
+    test.d.a_dtype = type, test.d.b_dtype = REMAT_F32, test.d.c_dtype = type;
+    Elements x(type, 1), y(REMAT_F32, 1), z(type, 1);
+    std::memcpy(x.data(), &a, 2);
+    std::memcpy(y.data(), &b, 4);
+    Step step(makeCall(REMAT_ENTRY_MATMUL, x, y, z, &test.d, nullptr, 1), {});
+    EXPECT_EQ(step.run({x.tensor(), y.tensor(), z.tensor()}, {z.tensor()}),
+              REMAT_INVALID_ARGUMENT); // overlap
+    Elements initial(type, 1);
+    EXPECT_EQ(
+        step.run({x.tensor(), y.tensor(), initial.tensor()}, {z.tensor()}),
+        REMAT_OK);
+    uint16_t bits;
+    std::memcpy(&bits, z.data(), 2);
+    return bits;
+  };
+  EXPECT_EQ(product(REMAT_F16, 0x3c00, 1.0f), 0x3c00);
+  EXPECT_EQ(product(REMAT_F16, 0x3c00, 65504.0f), 0x7bff);
+  EXPECT_EQ(product(REMAT_F16, 0x3c00, 65519.0f), 0x7bff);
+  EXPECT_EQ(product(REMAT_F16, 0x3c00, 65520.0f), 0x7c00);
+  EXPECT_EQ(product(REMAT_F16, 0xbc00, 1e30f), 0xfc00);
+  EXPECT_EQ(product(REMAT_F16, 0x0001, 1.0f), 0x0001);
+  EXPECT_EQ(product(REMAT_F16, 0x0001, 0.5f), 0x0000); // tie to even
+  EXPECT_EQ(product(REMAT_F16, 0x0003, 0.5f), 0x0002);
+  EXPECT_EQ(product(REMAT_F16, 0x0400, 0.5f), 0x0200);
+  EXPECT_EQ(product(REMAT_F16, 0x3c00, 1.0f + 0x1p-11f), 0x3c00);
+  EXPECT_EQ(product(REMAT_F16, 0x3c00, 1.0f + 3 * 0x1p-11f), 0x3c02);
+  EXPECT_EQ(product(REMAT_F16, 0x7c00, 0.0f) & 0x7e00, 0x7e00);
+  EXPECT_EQ(product(REMAT_BF16, 0x3f80, 1.0f + 0x1p-8f), 0x3f80);
+  EXPECT_EQ(product(REMAT_BF16, 0x3f80, 1.0f + 3 * 0x1p-8f), 0x3f82);
+  EXPECT_EQ(product(REMAT_BF16, 0x7f80, 0.0f) & 0x7fc0, 0x7fc0);
+}
+
+TEST(Matmul, SameBitsEveryTime) {
+  std::mt19937 random(4);
+  std::vector<Case> cases = {plain(1, 130, 70, 300), plain(6, 64, 64, 48),
+                             plain(1, 7, 513, 100)};
+  cases.push_back(plain(1, 100, 90, 1000)); // A transposed
+  cases.back().d.a_m_stride = 1, cases.back().d.a_k_stride = 100;
+  for (int32_t type : {REMAT_F32, REMAT_F64, REMAT_BF16})
+    for (Case test : cases) {
+      remat_matmul &d = test.d;
+      d.a_dtype = d.b_dtype = d.c_dtype = type;
+      Elements a(type, test.sizes[0]), b(type, test.sizes[1]);
+      Elements initial(type, test.sizes[2]), first(type, test.sizes[2]);
+      // Values whose sums are rounded.
+      for (Elements *e : {&a, &b})
+        for (int64_t i = 0; i < e->count; ++i)
+          e->set(i, static_cast<double>(random()) / 4e9 - 0.5);
+      StepTableBuilder builder =
+          makeCall(REMAT_ENTRY_MATMUL, a, b, first, &d, nullptr, 2);
+      for (int repeat = 0; repeat < 8; ++repeat) {
+        // Another step, other addresses, another history of the workspace.
+        Step step(
+            builder, {},
+            {2, repeat % 2 ? unsigned(REMAT_STEP_POISON) : 0u, nullptr, 0});
+        Elements otherA(type, a.count, repeat * 3);
+        Elements otherB(type, b.count, repeat * 5);
+        Elements c(type, first.count, repeat);
+        std::memcpy(otherA.data(), a.data(),
+                    static_cast<size_t>(a.count) * remat_dtype_bytes(type));
+        std::memcpy(otherB.data(), b.data(),
+                    static_cast<size_t>(b.count) * remat_dtype_bytes(type));
+        ASSERT_EQ(step.run({otherA.tensor(), otherB.tensor(), initial.tensor()},
+                           {repeat == 0 ? first.tensor() : c.tensor()}),
+                  REMAT_OK);
+        if (repeat > 0) {
+          EXPECT_TRUE(c.sameBits(first));
+        }
+      }
+    }
+}
+
+TEST(Matmul, TooSmallAWorkspace) {
+  // A module that was planned for another machine still runs, and says so.
+  Case test = plain(1, 256, 64, 512);
+  test.d.a_m_stride = 1, test.d.a_k_stride = 256;
+  if (remat_matmul_workspace_bytes(&test.d, 2) == 0)
+    GTEST_SKIP() << "the library needs no workspace here";
+  std::mt19937 random(5);
+  Elements a(REMAT_F32, test.sizes[0]), b(REMAT_F32, test.sizes[1]);
+  Elements initial(REMAT_F32, test.sizes[2]), c(REMAT_F32, test.sizes[2]);
+  a.fill(random), b.fill(random);
+  StepTableBuilder builder;
+  builder.addArgument("a", REMAT_F32, {a.count});
+  builder.addArgument("b", REMAT_F32, {b.count});
+  builder.addResult("c", REMAT_F32, {c.count});
+  StepEntry entry =
+      makeEntry(builder.addMatmul(test.d),
+                {builder.addArgumentBuffer(0), builder.addArgumentBuffer(1)},
+                {builder.addResultBuffer(0)});
+  entry.kind = REMAT_ENTRY_MATMUL;
+  builder.addEntry(entry);
+  Step step(builder, {}, {2, 0, nullptr, 0});
+  ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+  ASSERT_EQ(step.run({a.tensor(), b.tensor()}, {c.tensor()}), REMAT_OK);
+  EXPECT_EQ(step.stats().degraded_calls, 1u);
+  compare(test.d, a, b, initial, c);
+}
+
+} // namespace
