@@ -35,7 +35,7 @@ static cl::opt<std::string> headerFile("header", cl::init(""),
 static cl::opt<std::string>
     moduleName("name", cl::init("remat_step"),
                cl::desc("Symbol of the remat_module, a C identifier"));
-static cl::opt<int> threads("threads", cl::init(0),
+static cl::opt<int> threads("num-threads", cl::init(0),
                             cl::desc("Threads to size workspaces for"));
 static cl::opt<std::string> targetCpu("mcpu", cl::init(""),
                                 cl::desc("CPU to compile for; the host's if "
@@ -78,7 +78,7 @@ int main(int argc, char **argv) {
   if (!isIdentifier(moduleName))
     return fail("'" + moduleName + "' is no C identifier");
   if (threads < 0)
-    return fail("'--threads' must not be negative, got " + Twine(threads));
+    return fail("'--num-threads' must not be negative, got " + Twine(threads));
 
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);

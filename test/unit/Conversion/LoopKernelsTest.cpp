@@ -1,0 +1,395 @@
+//===- LoopKernelsTest.cpp - elementwise kernels and reductions -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelHarness.h"
+
+#include "gtest/gtest.h"
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+
+using namespace remat::test;
+
+/// Timings, for people: REMAT_TEST_TIMES=1.
+static RunResult runTimed(const char *what, const std::string &kernel,
+                          const std::vector<Bytes> &arguments,
+                          double bytes) {
+  RunOptions options;
+  if (std::getenv("REMAT_TEST_TIMES"))
+    options.repetitions = 20;
+  RunResult result = runKernel(kernel, arguments, options);
+  if (options.repetitions > 1)
+    std::printf("%s: %.3f ms, %.1f GB/s\n", what, result.seconds * 1e3,
+                bytes / result.seconds * 1e-9);
+  return result;
+}
+
+/// A module with one linalg.generic over f32 tensors.
+static std::string elementwise(const std::string &type,
+                               const std::string &body) {
+  return "func.func @k(%x: " + type + ") -> " + type + " {\n"
+         "%e = tensor.empty() : " + type + "\n"
+         "%r = linalg.generic {indexing_maps = [#m, #m], iterator_types = "
+         "[\"parallel\"]} ins(%x : " + type + ") outs(%e : " + type + ") {\n"
+         "^bb0(%a: f32, %o: f32):\n" + body + "\n} -> " + type + "\n"
+         "return %r : " + type + "\n}\n";
+}
+
+static const char identity[] = "#m = affine_map<(d0) -> (d0)>\n";
+
+TEST(LoopKernels, Gelu) {
+  std::string text = identity + elementwise("tensor<1048576xf32>", R"(
+    %c = arith.constant 0.044715 : f32
+    %s = arith.constant 0.797884583 : f32
+    %h = arith.constant 0.5 : f32
+    %one = arith.constant 1.0 : f32
+    %a2 = arith.mulf %a, %a : f32
+    %a3 = arith.mulf %a2, %a : f32
+    %t = arith.mulf %a3, %c : f32
+    %u = arith.addf %a, %t : f32
+    %v = arith.mulf %u, %s : f32
+    %w = math.tanh %v : f32
+    %y = arith.addf %w, %one : f32
+    %z = arith.mulf %a, %y : f32
+    %q = arith.mulf %z, %h : f32
+    linalg.yield %q : f32)");
+  std::vector<float> x = makeValues(1 << 20);
+  for (float &value : x)
+    value *= 4;
+  RunResult run = runTimed("gelu 2^20", text, {toBytes(x)}, 8 << 20);
+  ASSERT_EQ(run.error, "");
+  std::vector<float> y = fromBytes<float>(run.results[0]);
+  for (size_t i = 0; i < x.size(); ++i) {
+    double a = x[i];
+    double expected =
+        0.5 * a * (1 + std::tanh(0.797884583 * (a + 0.044715 * a * a * a)));
+    ASSERT_NEAR(y[i], expected, 2e-6) << i;
+  }
+}
+
+/// Functions that become polynomials, against the C library in double.
+TEST(LoopKernels, MathAccuracy) {
+  struct Case {
+    const char *op;
+    double (*reference)(double);
+    float lo, hi;
+  };
+  const Case cases[] = {
+      {"exp", std::exp, -20, 20},     {"log", std::log, 1e-6f, 50},
+      {"tanh", std::tanh, -9, 9},     {"erf", std::erf, -5, 5},
+      {"log1p", std::log1p, -0.9f, 9}, {"expm1", std::expm1, -10, 10},
+      {"sin", std::sin, -10, 10},     {"cos", std::cos, -10, 10},
+      {"sqrt", std::sqrt, 0, 100},    {"atan", std::atan, -9, 9},
+  };
+  for (const Case &test : cases) {
+    std::string text = identity + elementwise("tensor<10000xf32>",
+        "%y = math." + std::string(test.op) +
+        " %a : f32\nlinalg.yield %y : f32");
+    std::vector<float> x = makeValues(10000);
+    for (float &value : x)
+      value = test.lo + (value + 1) / 2 * (test.hi - test.lo);
+    RunResult run = runKernel(text, {toBytes(x)});
+    ASSERT_EQ(run.error, "") << test.op;
+    std::vector<float> y = fromBytes<float>(run.results[0]);
+    double worst = 0;
+    for (size_t i = 0; i < x.size(); ++i) {
+      double expected = test.reference(x[i]);
+      worst = std::max(worst, std::abs(y[i] - expected) /
+                                  std::max(1.0, std::abs(expected)));
+    }
+    EXPECT_LT(worst, 1e-6) << test.op;
+  }
+}
+
+TEST(LoopKernels, BroadcastBias) {
+  std::string text = R"(
+func.func @k(%x: tensor<33x70xf32>, %b: tensor<70xf32>, %c: tensor<33x1xf32>)
+    -> (tensor<33x70xf32>, tensor<33x70xi1>) {
+  %e = tensor.empty() : tensor<33x70xf32>
+  %f = tensor.empty() : tensor<33x70xi1>
+  %r:2 = linalg.generic {indexing_maps = [
+      affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (j)>,
+      affine_map<(i, j) -> (i, 0)>, affine_map<(i, j) -> (i, j)>,
+      affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%x, %b, %c : tensor<33x70xf32>, tensor<70xf32>, tensor<33x1xf32>)
+      outs(%e, %f : tensor<33x70xf32>, tensor<33x70xi1>) {
+  ^bb0(%a: f32, %s: f32, %t: f32, %o: f32, %p: i1):
+    %u = arith.addf %a, %s : f32
+    %v = arith.mulf %u, %t : f32
+    %g = arith.cmpf ogt, %v, %a : f32
+    linalg.yield %v, %g : f32, i1
+  } -> (tensor<33x70xf32>, tensor<33x70xi1>)
+  return %r#0, %r#1 : tensor<33x70xf32>, tensor<33x70xi1>
+})";
+  std::vector<float> x = makeValues(33 * 70), b = makeValues(70, 2),
+                     c = makeValues(33, 3);
+  for (int threads : {1, 2}) {
+    RunOptions options;
+    options.threads = threads;
+    RunResult run =
+        runKernel(text, {toBytes(x), toBytes(b), toBytes(c)}, options);
+    ASSERT_EQ(run.error, "");
+    std::vector<float> y = fromBytes<float>(run.results[0]);
+    for (int i = 0; i < 33; ++i)
+      for (int j = 0; j < 70; ++j) {
+        float v = (x[i * 70 + j] + b[j]) * c[i];
+        ASSERT_EQ(y[i * 70 + j], v);
+        ASSERT_EQ(run.results[1][i * 70 + j], v > x[i * 70 + j]);
+      }
+  }
+}
+
+/// A sum over some of the dimensions of `type`.
+static std::string reduction(const std::string &in, const std::string &out,
+                             const std::string &inMap,
+                             const std::string &outMap,
+                             const std::string &iterators,
+                             const std::string &op, const std::string &init) {
+  return "func.func @k(%x: " + in + ") -> " + out + " {\n"
+         "%e = tensor.empty() : " + out + "\n%z = arith.constant " + init +
+         " : f32\n%f = linalg.fill ins(%z : f32) outs(%e : " + out + ") -> " +
+         out + "\n%r = linalg.generic {indexing_maps = [" + map(inMap) + ", " +
+         map(outMap) + "], iterator_types = [" + iterators + "]} ins(%x : " +
+         in + ") outs(%f : " + out + ") {\n^bb0(%a: f32, %o: f32):\n%s = " +
+         op + " %o, %a : f32\nlinalg.yield %s : f32\n} -> " + out +
+         "\nreturn %r : " + out + "\n}\n";
+}
+
+TEST(LoopKernels, FullSum) {
+  std::string text =
+      reduction("tensor<1024x1024xf32>", "tensor<f32>", "(i, j) -> (i, j)",
+                "(i, j) -> ()", "\"reduction\", \"reduction\"", "arith.addf",
+                "0.0");
+  std::vector<float> x = makeValues(1 << 20);
+  for (float &value : x)
+    value += 3;
+  RunResult run = runTimed("full sum 2^20", text, {toBytes(x)}, 4 << 20);
+  ASSERT_EQ(run.error, "");
+  double expected = 0;
+  for (float value : x)
+    expected += value;
+  EXPECT_NEAR(fromBytes<float>(run.results[0])[0] / expected, 1, 1e-7);
+}
+
+TEST(LoopKernels, RowSum) {
+  std::string text =
+      reduction("tensor<1024x1024xf32>", "tensor<1024xf32>",
+                "(i, j) -> (i, j)", "(i, j) -> (i)",
+                "\"parallel\", \"reduction\"", "arith.addf", "0.0");
+  std::vector<float> x = makeValues(1 << 20);
+  RunResult run = runTimed("row sum 1024x1024", text, {toBytes(x)}, 4 << 20);
+  ASSERT_EQ(run.error, "");
+  std::vector<float> y = fromBytes<float>(run.results[0]);
+  for (int i = 0; i < 1024; ++i) {
+    double expected = 0;
+    for (int j = 0; j < 1024; ++j)
+      expected += x[i * 1024 + j];
+    ASSERT_NEAR(y[i], expected, 1e-5);
+  }
+}
+
+TEST(LoopKernels, ColumnSumDoesNotDependOnThreads) {
+  std::string text =
+      reduction("tensor<1024x1024xf32>", "tensor<1024xf32>",
+                "(i, j) -> (i, j)", "(i, j) -> (j)",
+                "\"reduction\", \"parallel\"", "arith.addf", "0.0");
+  std::vector<float> x = makeValues(1 << 20);
+  RunResult run = runTimed("column sum 1024x1024", text, {toBytes(x)}, 4 << 20);
+  ASSERT_EQ(run.error, "");
+  std::vector<float> y = fromBytes<float>(run.results[0]);
+  for (int j = 0; j < 1024; ++j) {
+    double expected = 0;
+    for (int i = 0; i < 1024; ++i)
+      expected += x[i * 1024 + j];
+    ASSERT_NEAR(y[j], expected, 1e-5);
+  }
+  RunOptions options;
+  options.threads = 2;
+  RunResult again = runKernel(text, {toBytes(x)}, options);
+  EXPECT_EQ(again.results, run.results);
+}
+
+TEST(LoopKernels, BatchStatistics) {
+  std::string text = reduction(
+      "tensor<32x64x16x16xf32>", "tensor<64xf32>",
+      "(n, c, h, w) -> (n, c, h, w)", "(n, c, h, w) -> (c)",
+      "\"reduction\", \"parallel\", \"reduction\", \"reduction\"",
+      "arith.addf", "0.0");
+  std::vector<float> x = makeValues(32 * 64 * 256);
+  RunResult run = runTimed("batch statistics", text, {toBytes(x)},
+                           4.0 * 32 * 64 * 256);
+  ASSERT_EQ(run.error, "");
+  std::vector<float> y = fromBytes<float>(run.results[0]);
+  for (int c = 0; c < 64; ++c) {
+    double expected = 0;
+    for (int n = 0; n < 32; ++n)
+      for (int p = 0; p < 256; ++p)
+        expected += x[(n * 64 + c) * 256 + p];
+    ASSERT_NEAR(y[c], expected, 1e-5);
+  }
+}
+
+TEST(LoopKernels, RowMaximumKeepsNaN) {
+  std::string text = reduction(
+      "tensor<64x1000xf32>", "tensor<64xf32>", "(i, j) -> (i, j)",
+      "(i, j) -> (i)", "\"parallel\", \"reduction\"", "arith.maximumf",
+      "0xFF800000");
+  std::vector<float> x = makeValues(64 * 1000);
+  x[5 * 1000 + 77] = std::numeric_limits<float>::quiet_NaN();
+  RunResult run = runTimed("row maximum", text, {toBytes(x)}, 4.0 * 64000);
+  ASSERT_EQ(run.error, "");
+  std::vector<float> y = fromBytes<float>(run.results[0]);
+  for (int i = 0; i < 64; ++i) {
+    float expected = -INFINITY;
+    for (int j = 0; j < 1000; ++j)
+      expected = std::max(expected, x[i * 1000 + j]);
+    if (i == 5)
+      EXPECT_TRUE(std::isnan(y[i]));
+    else
+      EXPECT_EQ(y[i], expected);
+  }
+}
+
+TEST(LoopKernels, EmptyReductionIsTheInit) {
+  std::string text = reduction(
+      "tensor<3x0xf32>", "tensor<3xf32>", "(i, j) -> (i, j)", "(i, j) -> (i)",
+      "\"parallel\", \"reduction\"", "arith.addf", "7.0");
+  RunResult run = runKernel(text, {Bytes()});
+  ASSERT_EQ(run.error, "");
+  EXPECT_EQ(fromBytes<float>(run.results[0]), std::vector<float>(3, 7.0f));
+}
+
+/// exp(x - m) and its row sum from one op with a kept and a reduced result.
+TEST(LoopKernels, SoftmaxPieces) {
+  std::string text = R"(
+func.func @k(%x: tensor<512x1024xf32>, %m: tensor<512xf32>)
+    -> (tensor<512x1024xf32>, tensor<512xf32>) {
+  %e = tensor.empty() : tensor<512x1024xf32>
+  %f = tensor.empty() : tensor<512xf32>
+  %z = arith.constant 0.0 : f32
+  %g = linalg.fill ins(%z : f32) outs(%f : tensor<512xf32>) -> tensor<512xf32>
+  %r:2 = linalg.generic {indexing_maps = [
+      affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>,
+      affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+      iterator_types = ["parallel", "reduction"]}
+      ins(%x, %m : tensor<512x1024xf32>, tensor<512xf32>)
+      outs(%e, %g : tensor<512x1024xf32>, tensor<512xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32, %p: f32):
+    %u = arith.subf %a, %b : f32
+    %v = math.exp %u : f32
+    %s = arith.addf %p, %v : f32
+    linalg.yield %v, %s : f32, f32
+  } -> (tensor<512x1024xf32>, tensor<512xf32>)
+  return %r#0, %r#1 : tensor<512x1024xf32>, tensor<512xf32>
+})";
+  std::vector<float> x = makeValues(512 * 1024), m = makeValues(512, 2);
+  RunResult run = runTimed("softmax exp and sum", text,
+                           {toBytes(x), toBytes(m)}, 8.0 * 512 * 1024);
+  ASSERT_EQ(run.error, "");
+  std::vector<float> y = fromBytes<float>(run.results[0]);
+  std::vector<float> s = fromBytes<float>(run.results[1]);
+  for (int i = 0; i < 512; ++i) {
+    double sum = 0;
+    for (int j = 0; j < 1024; ++j) {
+      double expected = std::exp(double(x[i * 1024 + j]) - m[i]);
+      sum += expected;
+      ASSERT_NEAR(y[i * 1024 + j], expected, 2e-6 * expected);
+    }
+    ASSERT_NEAR(s[i] / sum, 1, 1e-6);
+  }
+}
+
+TEST(LoopKernels, MaxPool) {
+  std::string text = R"(
+func.func @k(%x: tensor<2x3x8x10xf32>) -> tensor<2x3x4x5xf32> {
+  %e = tensor.empty() : tensor<2x3x4x5xf32>
+  %w = tensor.empty() : tensor<2x2xf32>
+  %z = arith.constant 0xFF800000 : f32
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<2x3x4x5xf32>) -> tensor<2x3x4x5xf32>
+  %r = linalg.pooling_nchw_max {dilations = dense<1> : vector<2xi64>,
+      strides = dense<2> : vector<2xi64>}
+      ins(%x, %w : tensor<2x3x8x10xf32>, tensor<2x2xf32>)
+      outs(%f : tensor<2x3x4x5xf32>) -> tensor<2x3x4x5xf32>
+  return %r : tensor<2x3x4x5xf32>
+})";
+  std::vector<float> x = makeValues(2 * 3 * 8 * 10);
+  RunResult run = runKernel(text, {toBytes(x)});
+  ASSERT_EQ(run.error, "");
+  std::vector<float> y = fromBytes<float>(run.results[0]);
+  for (int c = 0; c < 6; ++c)
+    for (int i = 0; i < 4; ++i)
+      for (int j = 0; j < 5; ++j) {
+        float expected = -INFINITY;
+        for (int k = 0; k < 4; ++k)
+          expected = std::max(
+              expected, x[c * 80 + (2 * i + k / 2) * 10 + 2 * j + k % 2]);
+        ASSERT_EQ(y[(c * 4 + i) * 5 + j], expected);
+      }
+}
+
+/// Two structured ops: what lies between them needs workspace.
+TEST(LoopKernels, IntermediateInWorkspace) {
+  std::string text = R"(
+#i = affine_map<(i, j) -> (i, j)>
+#r = affine_map<(i, j) -> (i)>
+func.func @k(%x: tensor<16x40xf32>) -> tensor<16x40xf32> {
+  %e = tensor.empty() : tensor<16xf32>
+  %z = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+  %s = linalg.generic {indexing_maps = [#i, #r],
+      iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<16x40xf32>) outs(%f : tensor<16xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %q = arith.addf %o, %a : f32
+    linalg.yield %q : f32
+  } -> tensor<16xf32>
+  %g = tensor.empty() : tensor<16x40xf32>
+  %r = linalg.generic {indexing_maps = [#i, #r, #i],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%x, %s : tensor<16x40xf32>, tensor<16xf32>)
+      outs(%g : tensor<16x40xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %q = arith.subf %a, %b : f32
+    linalg.yield %q : f32
+  } -> tensor<16x40xf32>
+  return %r : tensor<16x40xf32>
+})";
+  std::vector<float> x = makeValues(640);
+  RunOptions options;
+  options.threads = 2;
+  RunResult run = runKernel(text, {toBytes(x)}, options);
+  ASSERT_EQ(run.error, "");
+  std::vector<float> y = fromBytes<float>(run.results[0]);
+  for (int i = 0; i < 16; ++i) {
+    double sum = 0;
+    for (int j = 0; j < 40; ++j)
+      sum += x[i * 40 + j];
+    for (int j = 0; j < 40; ++j)
+      ASSERT_NEAR(y[i * 40 + j], x[i * 40 + j] - sum, 1e-5);
+  }
+}
+
+TEST(LoopKernels, UnsupportedOpIsADiagnostic) {
+  RunResult run = runKernel(R"(
+func.func @k(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %c0 = arith.constant 0 : index
+  %c4 = arith.constant 4 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%t = %e) -> tensor<4xf32> {
+    %v = tensor.extract %x[%i] : tensor<4xf32>
+    %u = tensor.insert %v into %t[%i] : tensor<4xf32>
+    scf.yield %u : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
+})",
+                            {toBytes(makeValues(4))});
+  EXPECT_NE(run.error.find("'scf.for' op is not supported"), std::string::npos)
+      << run.error;
+}
