@@ -408,7 +408,7 @@ static void printVerdict(raw_ostream &os, ArrayRef<RunReport> runs) {
     return run.resultHash == runs.front().resultHash;
   });
   os << "loss and gradients are " << (same ? "" : "NOT ")
-     << "bit-identical across the options().budgets\n";
+     << "bit-identical across the budgets\n";
 }
 
 static Error runTool() {

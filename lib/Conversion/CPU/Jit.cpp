@@ -6,6 +6,9 @@
 
 #include "remat/Conversion/CPU/Jit.h"
 #include "remat/Conversion/CPU/ObjectEmitter.h"
+#include "remat/Conversion/CPU/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
@@ -20,7 +23,10 @@ JitModule::~JitModule() = default;
 
 llvm::Expected<std::unique_ptr<JitModule>>
 JitModule::create(mlir::ModuleOp module, const LoweringOptions &options) {
-  if (failed(lowerToLLVM(module, options)))
+  // As a pass, so that the dialects it produces get loaded.
+  mlir::PassManager pm(module.getContext());
+  pm.addPass(createRematLowerCPU({options.name, options.threads}));
+  if (failed(pm.run(module)))
     return llvm::createStringError("the step could not be lowered for CPU");
   // The same object code as ahead of time, linked into this process.
   llvm::SmallVector<char, 0> object;

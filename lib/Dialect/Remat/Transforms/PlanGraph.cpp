@@ -32,8 +32,8 @@ public:
 
 private:
   llvm::Error resolveBudget();
-  llvm::Expected<planning::Solution> solve(llvm::StringRef planner);
-  OwningOpRef<GraphOp> applyTo(const planning::Solution &solution);
+  llvm::Expected<planning::Plan> solve();
+  OwningOpRef<GraphOp> applyPlanToCopy(const planning::Plan &plan);
 
   GraphOp graph;
   const PlanOptions &options;
@@ -41,6 +41,8 @@ private:
   int64_t saveAllPeak = 0;
   /// Bound on the arena; unset for none, and while searching for the smallest.
   std::optional<int64_t> budget;
+  /// A plan with the smallest peak known, if that is asked for.
+  std::optional<planning::Plan> smallestPlan;
 };
 } // namespace
 
@@ -56,7 +58,8 @@ GraphPlanner::GraphPlanner(GraphOp graph, const PlanOptions &options)
 /// Turns the request into bytes: the bound on what is live is set in the
 /// problem, and so is `budget` unless the smallest is asked for.
 llvm::Error GraphPlanner::resolveBudget() {
-  llvm::Expected<planning::Solution> saveAll = solve("save-all");
+  llvm::Expected<planning::Solution> saveAll =
+      planning::solve(graphProblem.problem, "save-all", options.solver);
   if (!saveAll)
     return saveAll.takeError();
   saveAllPeak = saveAll->peakBytes;
@@ -74,20 +77,28 @@ llvm::Error GraphPlanner::resolveBudget() {
   if (!certificate)
     return certificate.takeError();
   graphProblem.problem.deviceBudget = certificate->smallestFeasible;
+  smallestPlan = std::move(certificate->plan);
   return llvm::Error::success();
 }
 
-llvm::Expected<planning::Solution>
-GraphPlanner::solve(llvm::StringRef planner) {
-  return planning::solve(graphProblem.problem, planner, options.solver);
+/// A plan within the problem's budget. The planner may miss the smallest budget
+/// that is known to be feasible; then the plan that shows it serves.
+llvm::Expected<planning::Plan> GraphPlanner::solve() {
+  llvm::Expected<planning::Solution> solution =
+      planning::solve(graphProblem.problem, options.planner, options.solver);
+  if (solution)
+    return std::move(solution->plan);
+  if (!smallestPlan || !solution.errorIsA<planning::InfeasibleBudgetError>())
+    return solution.takeError();
+  llvm::consumeError(solution.takeError());
+  return *smallestPlan;
 }
 
 /// A copy of the graph with the plan applied.
-OwningOpRef<GraphOp> GraphPlanner::applyTo(const planning::Solution &solution) {
+OwningOpRef<GraphOp> GraphPlanner::applyPlanToCopy(const planning::Plan &plan) {
   OwningOpRef<GraphOp> planned(graph.clone());
-  applyPlan(*planned, GraphProblem(*planned), solution.plan);
+  applyPlan(*planned, GraphProblem(*planned), plan);
   planned->setSaveAllPeak(saveAllPeak);
-  planned->setPlannedPeak(solution.peakBytes);
   if (budget)
     planned->setBudget(*budget);
   if (options.hostBudget)
@@ -98,22 +109,27 @@ OwningOpRef<GraphOp> GraphPlanner::applyTo(const planning::Solution &solution) {
 llvm::Expected<OwningOpRef<GraphOp>> GraphPlanner::run() {
   if (llvm::Error error = resolveBudget())
     return std::move(error);
-  std::optional<int64_t> &target = graphProblem.problem.deviceBudget;
+  planning::Problem &problem = graphProblem.problem;
   // Packing seldom needs more than the live bytes; where it does, the next
   // plan has to make up for the difference.
   while (true) {
-    llvm::Expected<planning::Solution> solution = solve(options.planner);
-    if (!solution)
-      return solution.takeError();
-    OwningOpRef<GraphOp> planned = applyTo(*solution);
+    llvm::Expected<planning::Plan> plan = solve();
+    if (!plan)
+      return plan.takeError();
+    llvm::Expected<planning::Simulation> simulation =
+        planning::simulate(problem, *plan);
+    if (!simulation)
+      return simulation.takeError();
+    OwningOpRef<GraphOp> planned = applyPlanToCopy(*plan);
+    planned->setPlannedPeak(simulation->peakBytes);
     planning::Packing packing = planning::packLiveRanges(
         SpaceRanges(GraphLiveness(*planned), MemorySpace::Arena).ranges);
-    if (!budget && target)
+    if (smallestPlan)
       planned->setBudget(packing.totalBytes);
     if (!budget || packing.totalBytes <= *budget)
       return std::move(planned);
-    target =
-        std::min(*target, packing.peakBytes) - (packing.totalBytes - *budget);
+    problem.deviceBudget = std::min(*problem.deviceBudget, packing.peakBytes) -
+                           (packing.totalBytes - *budget);
   }
 }
 
