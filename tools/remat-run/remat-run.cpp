@@ -333,11 +333,11 @@ static Error checkOptions() {
   if (options().outputDirectory.empty())
     return makeError("--inputs needs --outputs");
   if (options().emit.empty())
-    return makeError("--inputs needs --options().emit=forward, vjp or both");
+    return makeError("--inputs needs --emit=forward, vjp or both");
   for (const std::string &mode : options().emit)
     if (mode != "forward" && mode != "vjp")
       return makeError("unknown mode '" + mode +
-                       "' in --options().emit, expected 'forward' or 'vjp'");
+                       "' in --emit, expected 'forward' or 'vjp'");
   return Error::success();
 }
 
