@@ -64,7 +64,7 @@ typedef struct remat_step_options {
 /// when the tensor has no elements.
 typedef struct remat_tensor {
   void *data;
-  remat_dtype dtype;
+  int32_t dtype; // remat_dtype
   int32_t rank;
   const int64_t *dims;
 } remat_tensor;

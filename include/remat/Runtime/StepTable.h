@@ -164,7 +164,8 @@ typedef struct remat_entry {
   uint32_t first_use;
   uint32_t operand_count;
   uint32_t result_count;
-  uint32_t workspace;    // a buffer or REMAT_NONE
+  /// A root buffer of the arena that no other entry uses, or REMAT_NONE.
+  uint32_t workspace;
   uint32_t task;         // number of the task; copies of a task have their own
   uint32_t original;     // task it is a clone of, or REMAT_NONE
   uint32_t copy;         // number of the copy; 0 for an original

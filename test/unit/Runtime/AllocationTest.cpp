@@ -16,7 +16,9 @@
 #include <cerrno>
 #include <cstdlib>
 
-#if defined(__has_feature)
+#if defined(__SANITIZE_ADDRESS__)
+#define REMAT_SANITIZED
+#elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
 #define REMAT_SANITIZED
 #endif

@@ -82,7 +82,7 @@ TEST(RunErrors, Tensors) {
   other.dtype = REMAT_I32;
   refused({other, z}, {y, w},
           "argument 0 'x' is a tensor '4x4xi32', expected '4x4xf32'");
-  other.dtype = static_cast<remat_dtype>(99);
+  other.dtype = 99;
   refused({other, z}, {y, w},
           "argument 0 'x' is a tensor '4x4xunknown', expected '4x4xf32'");
   other = good;
@@ -230,10 +230,10 @@ TEST(LoadErrors, Entries) {
     Parts q;
     q.builder.addEntry(entry);
     refused(q, "entry 0 calls convolution 0, which does not exist");
-    entry.kind = static_cast<remat_entry_kind>(9);
+    entry.kind = REMAT_ENTRY_KIND_COUNT;
     Parts r;
     r.builder.addEntry(entry);
-    refused(r, "entry 0 has unknown kind 9");
+    refused(r, "entry 0 has unknown kind 4");
   }
 }
 

@@ -123,9 +123,7 @@ public:
 
   char *data() { return memory.data() + start; }
   const char *data() const { return memory.data() + start; }
-  remat_tensor tensor() {
-    return {data(), static_cast<remat_dtype>(dtype), 1, &count};
-  }
+  remat_tensor tensor() { return {data(), dtype, 1, &count}; }
   bool sameBits(const Elements &other) const {
     return std::memcmp(data(), other.data(),
                        static_cast<size_t>(count) * bytes) == 0;
