@@ -72,8 +72,7 @@ bool StructuredBody::coversAllLoops(AffineMap map) const {
 BodyDerivative::BodyDerivative(const StructuredBody &forward, bool forScatter,
                                bool useStored, Location loc)
     : ReverseContext(blockBuilder), forward(forward), useStored(useStored),
-      block(std::make_unique<Block>()),
-      blockBuilder(loc.getContext()) {
+      block(std::make_unique<Block>()), blockBuilder(loc.getContext()) {
   // A detached block does not know the context.
   blockBuilder.setInsertionPointToEnd(block.get());
   setLoc(loc);

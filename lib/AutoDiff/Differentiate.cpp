@@ -26,11 +26,11 @@ using namespace remat;
 namespace {
 
 /// The activity of the values of a function.
-class FunctionActivity {
+class FunctionActivity : public Activity {
 public:
   FunctionActivity(Block &body, ArrayRef<Value> inputs,
                    ArrayRef<Value> outputs);
-  bool contains(Value value) const { return active.contains(value); }
+  bool isActive(Value value) const override { return active.contains(value); }
 
 private:
   llvm::DenseSet<Value> active;
@@ -42,7 +42,7 @@ public:
   FunctionContext(OpBuilder &builder, const FunctionActivity &activity)
       : ReverseContext(builder), activity(activity) {}
 
-  bool isActive(Value value) const override { return activity.contains(value); }
+  bool isActive(Value value) const override { return activity.isActive(value); }
   Value primal(Value forward) override { return forward; }
   Value cotangent(Value forward) override {
     return cotangents.get(forward, getBuilder(), getLoc());
@@ -72,25 +72,31 @@ FunctionActivity::FunctionActivity(Block &body, ArrayRef<Value> inputs,
     auto rule = dyn_cast<DifferentiableOpInterface>(op);
     return rule && rule.blocksDerivative();
   };
-  llvm::DenseSet<Value> varied(inputs.begin(), inputs.end());
+  // Forwards: what depends on the inputs.
+  active.insert(inputs.begin(), inputs.end());
   for (Operation &op : body.without_terminator()) {
     if (blocks(op) || llvm::none_of(getDependencies(&op), [&](Value value) {
-          return varied.contains(value);
+          return isActive(value);
         }))
       continue;
-    for (Value result : op.getResults())
-      if (isDifferentiableType(result.getType()))
-        varied.insert(result);
+    auto rule = dyn_cast<DifferentiableOpInterface>(op);
+    for (OpResult result : op.getResults())
+      if (isDifferentiableType(result.getType()) &&
+          (!rule || rule.resultVaries(result, *this)))
+        active.insert(result);
   }
+  // Backwards: of that, what the outputs depend on.
   llvm::DenseSet<Value> useful(outputs.begin(), outputs.end());
   for (Operation &op : llvm::reverse(body.without_terminator())) {
     if (blocks(op) || llvm::none_of(op.getResults(), [&](Value value) {
-          return useful.contains(value) && varied.contains(value);
+          return useful.contains(value) && isActive(value);
         }))
       continue;
     for (Value value : getDependencies(&op))
       useful.insert(value);
   }
+  llvm::DenseSet<Value> varied = std::move(active);
+  active.clear();
   for (Value value : varied)
     if (useful.contains(value))
       active.insert(value);

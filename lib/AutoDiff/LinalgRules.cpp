@@ -19,6 +19,10 @@ namespace {
 template <typename Op>
 struct StructuredModel
     : DifferentiableOpInterface::ExternalModel<StructuredModel<Op>, Op> {
+  bool resultVaries(Operation *op, OpResult result,
+                    const Activity &activity) const {
+    return structuredResultVaries(cast<linalg::LinalgOp>(op), result, activity);
+  }
   LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
     auto structured = cast<linalg::LinalgOp>(op);
     if (!hasContractRule(structured))

@@ -24,6 +24,10 @@ llvm::LogicalResult emitStructuredVJP(mlir::linalg::LinalgOp op,
                                       ReverseContext &context);
 llvm::LogicalResult emitStructuredVJP(ScatterOp op, ReverseContext &context);
 
+/// Whether the body makes `result` out of an active value.
+bool structuredResultVaries(mlir::linalg::LinalgOp op, mlir::OpResult result,
+                            const Activity &activity);
+
 /// Whether both derivatives of `op` are contractions again.
 bool hasContractRule(mlir::linalg::LinalgOp op);
 /// The rule for products, for which `hasContractRule` holds.

@@ -10,6 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/Dialect/Complex/IR/Complex.h"
+
 #include "Expr.h"
 #include "Rules.h"
 
@@ -197,6 +199,43 @@ struct FPowI : DifferentiableOpInterface::ExternalModel<FPowI, math::FPowIOp> {
   }
 };
 
+/// Complex numbers are pairs of real ones; the cotangent of a pair is the
+/// pair of the cotangents.
+struct Create
+    : DifferentiableOpInterface::ExternalModel<Create, complex::CreateOp> {
+  LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
+    OpBuilder &builder = context.getBuilder();
+    Location loc = context.getLoc();
+    Value g = context.cotangent(op->getResult(0));
+    if (g && context.isActive(op->getOperand(0)))
+      context.accumulate(op->getOperand(0),
+                         complex::ReOp::create(builder, loc, g));
+    if (g && context.isActive(op->getOperand(1)))
+      context.accumulate(op->getOperand(1),
+                         complex::ImOp::create(builder, loc, g));
+    return success();
+  }
+};
+
+/// Part 0 (real) or 1 (imaginary) of a complex number.
+template <typename Op, unsigned part>
+struct Part : DifferentiableOpInterface::ExternalModel<Part<Op, part>, Op> {
+  LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
+    Value g = context.cotangent(op->getResult(0));
+    if (!g)
+      return success();
+    OpBuilder &builder = context.getBuilder();
+    Location loc = context.getLoc();
+    Value zero = createFloatConstant(builder, loc, g.getType(), 0.0);
+    Value operand = op->getOperand(0);
+    context.accumulate(
+        operand,
+        complex::CreateOp::create(builder, loc, operand.getType(),
+                                  part == 0 ? g : zero, part == 0 ? zero : g));
+    return success();
+  }
+};
+
 /// Operations that are constant wherever they have a derivative.
 template <typename Op>
 struct Step : DifferentiableOpInterface::ExternalModel<Step<Op>, Op> {
@@ -223,6 +262,11 @@ void remat::registerScalarRules(DialectRegistry &registry) {
     arith::ExtFOp::attachInterface<ExtF>(*context);
     arith::TruncFOp::attachInterface<TruncF>(*context);
     arith::SelectOp::attachInterface<Select>(*context);
+  });
+  registry.addExtension(+[](MLIRContext *context, complex::ComplexDialect *) {
+    complex::CreateOp::attachInterface<Create>(*context);
+    complex::ReOp::attachInterface<Part<complex::ReOp, 0>>(*context);
+    complex::ImOp::attachInterface<Part<complex::ImOp, 1>>(*context);
   });
   registry.addExtension(+[](MLIRContext *context, math::MathDialect *) {
     math::ExpOp::attachInterface<Exp>(*context);

@@ -246,6 +246,27 @@ LogicalResult StructuredRule::run(ArrayRef<Value> accumulators) {
   return success();
 }
 
+bool remat::structuredResultVaries(linalg::LinalgOp op, OpResult result,
+                                   const Activity &activity) {
+  StructuredBody forward = StructuredBody::get(op);
+  SmallVector<Value> leaves;
+  for (const StructuredBody::Element &element : forward.elements)
+    if (element.inside && activity.isActive(element.source))
+      leaves.push_back(element.inside);
+  for (Operation &inner : *forward.body)
+    for (Value operand : inner.getOperands())
+      if (operand.getParentBlock() != forward.body &&
+          activity.isActive(operand)) {
+        // A captured scalar, or a tensor of which elements are read.
+        leaves.push_back(operand);
+        llvm::append_range(leaves, inner.getResults());
+      }
+  BodyDerivative body(forward, false, false, op.getLoc());
+  body.activate(leaves);
+  return body.isActive(
+      forward.body->getTerminator()->getOperand(result.getResultNumber()));
+}
+
 /// Operations with regions inside a body have no rule.
 static LogicalResult checkBody(const StructuredBody &forward) {
   for (Operation &op : *forward.body)

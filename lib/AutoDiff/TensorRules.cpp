@@ -59,43 +59,65 @@ LogicalResult vjpCast(tensor::CastOp op, Value cotangent,
   return success();
 }
 
-/// Slices of dynamic position have no rule.
+/// The offsets, sizes or strides of a slice in the backward computation.
+SmallVector<OpFoldResult> primals(ReverseContext &context,
+                                  ArrayRef<OpFoldResult> values) {
+  SmallVector<OpFoldResult> results;
+  for (OpFoldResult value : values) {
+    if (auto dynamic = dyn_cast<Value>(value))
+      value = context.primal(dynamic);
+    results.push_back(value);
+  }
+  return results;
+}
+
 template <typename Op>
-LogicalResult checkStaticSlice(Op op) {
-  if (op.getOffsets().empty() && op.getSizes().empty() &&
-      op.getStrides().empty())
-    return success();
-  return op.emitOpError("has no derivative rule: expected static offsets, "
-                        "sizes and strides");
+bool isStaticSlice(Op op) {
+  return op.getOffsets().empty() && op.getSizes().empty() &&
+         op.getStrides().empty();
 }
 
 LogicalResult vjpExtractSlice(tensor::ExtractSliceOp op, Value cotangent,
                               ReverseContext &context) {
-  if (failed(checkStaticSlice(op)))
-    return failure();
-  context.accumulateSlice(op.getSource(), cotangent, op.getStaticOffsets(),
-                          op.getStaticSizes(), op.getStaticStrides());
+  if (op.getType().getNumElements() == 0)
+    return success();
+  if (isStaticSlice(op)) {
+    context.accumulateSlice(op.getSource(), cotangent, op.getStaticOffsets(),
+                            op.getStaticSizes(), op.getStaticStrides());
+    return success();
+  }
+  OpBuilder &builder = context.getBuilder();
+  Location loc = context.getLoc();
+  Value zeros = createZeros(builder, loc, op.getSourceType());
+  context.accumulate(
+      op.getSource(),
+      tensor::InsertSliceOp::create(builder, loc, cotangent, zeros,
+                                    primals(context, op.getMixedOffsets()),
+                                    primals(context, op.getMixedSizes()),
+                                    primals(context, op.getMixedStrides())));
   return success();
 }
 
 LogicalResult vjpInsertSlice(tensor::InsertSliceOp op, Value cotangent,
                              ReverseContext &context) {
-  if (failed(checkStaticSlice(op)))
-    return failure();
   OpBuilder &builder = context.getBuilder();
   Location loc = context.getLoc();
+  if (op.getSourceType().getNumElements() == 0) {
+    context.accumulate(op.getDest(), cotangent);
+    return success();
+  }
+  SmallVector<OpFoldResult> offsets = primals(context, op.getMixedOffsets());
+  SmallVector<OpFoldResult> sizes = primals(context, op.getMixedSizes());
+  SmallVector<OpFoldResult> strides = primals(context, op.getMixedStrides());
   if (context.isActive(op.getSource()))
-    context.accumulate(
-        op.getSource(),
-        createExtractSlice(builder, loc, cotangent, op.getSourceType(),
-                           op.getStaticOffsets(), op.getStaticSizes(),
-                           op.getStaticStrides()));
+    context.accumulate(op.getSource(), tensor::ExtractSliceOp::create(
+                                           builder, loc, op.getSourceType(),
+                                           cotangent, offsets, sizes, strides));
   if (context.isActive(op.getDest())) {
     Value zeros = createZeros(builder, loc, op.getSourceType());
-    context.accumulate(
-        op.getDest(),
-        createInsertSlice(builder, loc, zeros, cotangent, op.getStaticOffsets(),
-                          op.getStaticSizes(), op.getStaticStrides()));
+    context.accumulate(op.getDest(), tensor::InsertSliceOp::create(
+                                         builder, loc, zeros, cotangent,
+                                         offsets, sizes, strides));
   }
   return success();
 }

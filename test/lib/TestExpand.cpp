@@ -37,12 +37,12 @@ buildLoops(OpBuilder &builder, Location loc, ArrayRef<int64_t> sizes,
     upper.push_back(arith::ConstantIndexOp::create(builder, loc, size));
   if (sizes.empty())
     return body(builder, loc, {}, init);
-  return scf::buildLoopNest(
-             builder, loc, lower, upper, steps, init,
-             [&](OpBuilder &nested, Location loc, ValueRange point,
-                 ValueRange carried) -> scf::ValueVector {
-               return {body(nested, loc, point, carried[0])};
-             })
+  return scf::buildLoopNest(builder, loc, lower, upper, steps, init,
+                            [&](OpBuilder &nested, Location loc,
+                                ValueRange point,
+                                ValueRange carried) -> scf::ValueVector {
+                              return {body(nested, loc, point, carried[0])};
+                            })
       .results[0];
 }
 
@@ -99,28 +99,27 @@ static void expandConv(ConvOp op) {
                    output = op.getOutputType();
   unsigned rank = op.getSpatialRank();
   int64_t groups = op.getGroups();
-  int64_t features =
-      logicalSize(filter, op.getFilterLayout(), 0) / std::max<int64_t>(groups, 1);
+  int64_t features = logicalSize(filter, op.getFilterLayout(), 0) /
+                     std::max<int64_t>(groups, 1);
   int64_t channels = logicalSize(filter, op.getFilterLayout(), 1);
   // Batch, group, output feature, input feature, output position, tap.
-  SmallVector<int64_t> sizes = {
-      logicalSize(output, op.getOutputLayout(), 0), groups, features, channels};
+  SmallVector<int64_t> sizes = {logicalSize(output, op.getOutputLayout(), 0),
+                                groups, features, channels};
   for (unsigned dim = 0; dim < rank; ++dim)
     sizes.push_back(logicalSize(output, op.getOutputLayout(), dim + 2));
   for (unsigned dim = 0; dim < rank; ++dim)
     sizes.push_back(logicalSize(filter, op.getFilterLayout(), dim + 2));
 
   auto type = cast<RankedTensorType>(op.getResult().getType());
-  Value zeros = arith::ConstantOp::create(builder, loc,
-                                          builder.getZeroAttr(type));
+  Value zeros =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
   auto body = [&](OpBuilder &nested, Location loc, ValueRange point,
                   Value carried) -> Value {
     auto constant = [&](int64_t value) -> Value {
       return arith::ConstantIndexOp::create(nested, loc, value);
     };
     auto affine = [&](Value a, int64_t factor, Value b) -> Value {
-      Value scaled =
-          arith::MulIOp::create(nested, loc, a, constant(factor));
+      Value scaled = arith::MulIOp::create(nested, loc, a, constant(factor));
       return arith::AddIOp::create(nested, loc, scaled, b);
     };
     SmallVector<Value> x = {point[0], affine(point[1], channels, point[3])};
@@ -164,8 +163,8 @@ static void expandConv(ConvOp op) {
                                                      indices(0));
                  Value b = tensor::ExtractOp::create(then, loc, op.getRhs(),
                                                      indices(1));
-                 Value old = tensor::ExtractOp::create(then, loc, carried,
-                                                       indices(2));
+                 Value old =
+                     tensor::ExtractOp::create(then, loc, carried, indices(2));
                  Value product = arith::MulFOp::create(then, loc, a, b);
                  Value sum = arith::AddFOp::create(then, loc, old, product);
                  Value result = tensor::InsertOp::create(then, loc, sum,
@@ -191,8 +190,8 @@ struct TestExpandPass : PassWrapper<TestExpandPass, OperationPass<ModuleOp>> {
     return "expand scatter, convolution and index checks into loops";
   }
   void getDependentDialects(DialectRegistry &registry) const override {
-    registry.insert<affine::AffineDialect, arith::ArithDialect,
-                    scf::SCFDialect, tensor::TensorDialect>();
+    registry.insert<affine::AffineDialect, arith::ArithDialect, scf::SCFDialect,
+                    tensor::TensorDialect>();
   }
   void runOnOperation() override {
     getOperation().walk([](Operation *op) {

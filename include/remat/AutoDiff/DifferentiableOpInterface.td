@@ -28,6 +28,13 @@ def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
       results are floating-point (rounding, a stopped gradient).
     }], "bool", "blocksDerivative", (ins), "", "return false;">,
     InterfaceMethod<[{
+      Whether `result` depends, differentiably, on an active value. Asked only
+      if the operation has an active dependency and `blocksDerivative` does not
+      hold.
+    }], "bool", "resultVaries",
+        (ins "::mlir::OpResult":$result,
+             "const ::remat::Activity &":$activity), "", "return true;">,
+    InterfaceMethod<[{
       The forward values that `emitVJP` asks for when the cotangents of all
       active results are nonzero. By default the rule itself is asked: it runs
       into a scratch block that is then thrown away.

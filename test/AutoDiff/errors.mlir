@@ -1,0 +1,72 @@
+// RUN: remat-opt %s -split-input-file -verify-diagnostics --remat-differentiate
+
+// expected-error@below {{'func.func' op result #0 has type 'tensor<4xf32>', expected one element to differentiate}}
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error@below {{'func.func' op result #0 has type 'tensor<i64>', expected a floating-point type to differentiate}}
+func.func @main(%x: tensor<i64>) -> tensor<i64> {
+  return %x : tensor<i64>
+}
+
+// -----
+
+// expected-error@below {{'func.func' op has 0 results, cannot differentiate #-1}}
+func.func @main(%x: tensor<f32>) {
+  return
+}
+
+// -----
+
+// expected-error@below {{'func.func' op argument #0 has type 'tensor<?xf32>', expected a static shape}}
+func.func @main(%x: tensor<?xf32>, %y: tensor<f32>) -> tensor<f32> {
+  return %y : tensor<f32>
+}
+
+// -----
+
+// expected-error@below {{has no function 'main'}}
+module {
+}
+
+// -----
+
+func.func private @f(tensor<f32>) -> tensor<f32>
+func.func @main(%x: tensor<f32>) -> tensor<f32> {
+  // expected-error@below {{'func.call' op has no derivative rule}}
+  %y = func.call @f(%x) : (tensor<f32>) -> tensor<f32>
+  return %y : tensor<f32>
+}
+
+// -----
+
+func.func @main(%x: tensor<4xf32>) -> tensor<f32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<f32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+  // expected-error@below {{'linalg.generic' op result #0 has no derivative rule: expected a reduction by sum, product, maximum or minimum}}
+  %y = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>], iterator_types = ["reduction"]} ins(%x : tensor<4xf32>) outs(%z : tensor<f32>) {
+  ^bb0(%i: f32, %o: f32):
+    %0 = math.sin %o : f32
+    %1 = arith.addf %0, %i : f32
+    linalg.yield %1 : f32
+  } -> tensor<f32>
+  return %y : tensor<f32>
+}
+
+// -----
+
+func.func @main(%x: tensor<f32>) -> tensor<f32> {
+  %e = tensor.empty() : tensor<f32>
+  %y = linalg.generic {indexing_maps = [affine_map<() -> ()>, affine_map<() -> ()>], iterator_types = []} ins(%x : tensor<f32>) outs(%e : tensor<f32>) {
+  ^bb0(%i: f32, %o: f32):
+    // expected-error@below {{'arith.scaling_extf' op has no derivative rule}}
+    %0 = arith.scaling_extf %i, %i : f32, f32 to f64
+    %1 = arith.truncf %0 : f64 to f32
+    linalg.yield %1 : f32
+  } -> tensor<f32>
+  return %y : tensor<f32>
+}
