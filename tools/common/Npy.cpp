@@ -29,6 +29,13 @@ static StringRef getDescr(remat_dtype dtype) {
   return names[dtype];
 }
 
+static std::optional<remat_dtype> parseDescr(StringRef descr) {
+  for (int dtype = 0; dtype < REMAT_DTYPE_COUNT; ++dtype)
+    if (getDescr(static_cast<remat_dtype>(dtype)) == descr)
+      return static_cast<remat_dtype>(dtype);
+  return std::nullopt;
+}
+
 static std::string printShape(ArrayRef<int64_t> shape) {
   std::string text =
       "(" +
@@ -49,8 +56,9 @@ static StringRef findEntry(StringRef header, StringRef key) {
   return rest.take_until([](char c) { return c == ',' || c == '}'; }).trim();
 }
 
-Expected<Tensor> remat::tools::readNpy(StringRef path, remat_dtype dtype,
-                                       ArrayRef<int64_t> shape) {
+/// Reads a file; a null `dtype` or `shape` accepts what the file has.
+static Expected<Tensor> read(StringRef path, const remat_dtype *expectedDtype,
+                             const ArrayRef<int64_t> *expectedShape) {
   auto fail = [&](const Twine &message) {
     return createStringError(inconvertibleErrorCode(), path + ": " + message);
   };
@@ -71,27 +79,39 @@ Expected<Tensor> remat::tools::readNpy(StringRef path, remat_dtype dtype,
   content = content.drop_front(length);
 
   StringRef descr = findEntry(header, "descr").trim("'\"");
-  if (descr != getDescr(dtype) && !(dtype == REMAT_I1 && descr == "|i1"))
+  std::optional<remat_dtype> dtype = parseDescr(descr);
+  if (!dtype)
+    return fail("has elements of unknown type '" + descr + "'");
+  if (expectedDtype && getDescr(*dtype) != getDescr(*expectedDtype))
     return fail("has elements of type '" + descr + "', expected '" +
-                getDescr(dtype) + "'");
+                getDescr(*expectedDtype) + "'");
   if (findEntry(header, "fortran_order") != "False")
     return fail("is in Fortran order, expected C order");
   SmallVector<StringRef> sizes;
   findEntry(header, "shape").trim("()").split(sizes, ',', -1, false);
-  SmallVector<int64_t> actual;
+  SmallVector<int64_t> shape;
   for (StringRef size : sizes)
-    if (int64_t value; !size.trim().getAsInteger(10, value))
-      actual.push_back(value);
-  if (ArrayRef<int64_t>(actual) != shape)
-    return fail("has shape " + printShape(actual) + ", expected " +
-                printShape(shape));
-  Tensor tensor(dtype, shape);
+    if (int64_t value; !size.trim().getAsInteger(10, value) && value >= 0)
+      shape.push_back(value);
+  if (expectedShape && ArrayRef<int64_t>(shape) != *expectedShape)
+    return fail("has shape " + printShape(shape) + ", expected " +
+                printShape(*expectedShape));
+  Tensor tensor(expectedDtype ? *expectedDtype : *dtype, shape);
   if (content.size() < tensor.getBytes())
     return fail("has " + Twine(content.size()) + " bytes of data, expected " +
                 Twine(tensor.getBytes()));
   if (tensor.getBytes() != 0)
     std::memcpy(tensor.getData(), content.data(), tensor.getBytes());
   return std::move(tensor);
+}
+
+Expected<Tensor> remat::tools::readNpy(StringRef path, remat_dtype dtype,
+                                       ArrayRef<int64_t> shape) {
+  return read(path, &dtype, &shape);
+}
+
+Expected<Tensor> remat::tools::readNpy(StringRef path) {
+  return read(path, nullptr, nullptr);
 }
 
 Error remat::tools::writeNpy(StringRef path, const Tensor &tensor) {

@@ -65,6 +65,8 @@ private:
 /// given; a file of another type or shape is an error that says both.
 llvm::Expected<Tensor> readNpy(llvm::StringRef path, remat_dtype dtype,
                                llvm::ArrayRef<int64_t> shape);
+/// Reads a NumPy file as it is; u16 is taken for bf16.
+llvm::Expected<Tensor> readNpy(llvm::StringRef path);
 /// Writes a NumPy file, replacing an older one at the end.
 llvm::Error writeNpy(llvm::StringRef path, const Tensor &tensor);
 

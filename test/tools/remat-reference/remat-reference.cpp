@@ -9,8 +9,10 @@
 //
 //   remat-reference random MODEL.mlir DIR     makes DIR/arg0.npy ...
 //   remat-reference run MODEL.mlir IN OUT     writes OUT/result0.npy ...
-//   remat-reference compare A B TOLERANCE     compares files pairwise: A and B
-//                                             are paths with a * for a number
+//   remat-reference ones FILE                 makes a scalar cotangent, f32 1
+//   remat-reference compare A B TOLERANCE [N] compares files pairwise: A and B
+//                                             are paths with a * for a number,
+//                                             from N in A and from 0 in B
 //
 //===----------------------------------------------------------------------===//
 
@@ -153,6 +155,8 @@ static Error runUpstream(mlir::ModuleOp module, ArrayRef<Tensor> arguments,
   mlir::ExecutionEngineOptions options;
   auto optimize = mlir::makeOptimizingTransformer(2, 0, nullptr);
   options.transformer = optimize;
+  const StringRef libraries[] = {MLIR_RUNNER_UTILS};
+  options.sharedLibPaths = libraries;
   Expected<std::unique_ptr<mlir::ExecutionEngine>> engine =
       mlir::ExecutionEngine::create(module, options);
   if (!engine)
@@ -242,7 +246,7 @@ static Error run(mlir::MLIRContext &context, StringRef model, StringRef input,
 
 /// Largest difference relative to the largest element of either.
 static Expected<double> compareFiles(StringRef first, StringRef second) {
-  Expected<Tensor> a = remat::tools::readNpyAny(first);
+  Expected<Tensor> a = remat::tools::readNpy(first);
   if (!a)
     return a.takeError();
   Expected<Tensor> b =
@@ -258,21 +262,24 @@ static Expected<double> compareFiles(StringRef first, StringRef second) {
   return difference / scale;
 }
 
-static Error compare(StringRef first, StringRef second, double tolerance) {
+static Error compare(StringRef first, StringRef second, double tolerance,
+                     size_t skipped) {
   auto at = [](StringRef pattern, size_t number) {
     auto [head, tail] = pattern.split('*');
+    if (!pattern.contains('*'))
+      return number == 0 ? pattern.str() : std::string();
     return (head + Twine(number) + tail).str();
   };
   size_t count = 0;
   double worst = 0;
-  for (; sys::fs::exists(at(first, count)); ++count) {
-    Expected<double> error = compareFiles(at(first, count), at(second, count));
+  for (; sys::fs::exists(at(first, count + skipped)); ++count) {
+    Expected<double> error = compareFiles(at(first, count + skipped), at(second, count));
     if (!error)
       return error.takeError();
     if (*error > tolerance)
-      return makeError(at(first, count) + " and " + at(second, count) +
-                       " differ by " + Twine(*error) + ", tolerance " +
-                       Twine(tolerance));
+      return makeError(at(first, count + skipped) + " and " + at(second, count) +
+                       " differ by " + std::to_string(*error) +
+                       ", tolerance " + std::to_string(tolerance));
     worst = std::max(worst, *error);
   }
   if (count == 0)
@@ -289,15 +296,25 @@ static Error dispatch(ArrayRef<StringRef> arguments) {
   mlir::registerAllToLLVMIRTranslations(registry);
   mlir::MLIRContext context(registry);
   double tolerance;
+  size_t skipped;
   if (arguments.size() == 3 && arguments[0] == "random")
     return makeRandom(context, arguments[1], arguments[2]);
   if (arguments.size() == 4 && arguments[0] == "run")
     return run(context, arguments[1], arguments[2], arguments[3]);
   if (arguments.size() == 4 && arguments[0] == "compare" &&
       !arguments[3].getAsDouble(tolerance))
-    return compare(arguments[1], arguments[2], tolerance);
-  return makeError("expected 'random MODEL DIR', 'run MODEL IN OUT' or "
-                   "'compare A B TOLERANCE'");
+    return compare(arguments[1], arguments[2], tolerance, /*skipped=*/0);
+  if (arguments.size() == 5 && arguments[0] == "compare" &&
+      !arguments[3].getAsDouble(tolerance) &&
+      !arguments[4].getAsInteger(10, skipped))
+    return compare(arguments[1], arguments[2], tolerance, skipped);
+  if (arguments.size() == 2 && arguments[0] == "ones") {
+    Tensor one(REMAT_F32, {});
+    one.set(0, 1);
+    return remat::tools::writeNpy(arguments[1], one);
+  }
+  return makeError("expected 'random MODEL DIR', 'run MODEL IN OUT', "
+                   "'ones FILE' or 'compare A B TOLERANCE [N]'");
 }
 
 int main(int argc, char **argv) {
