@@ -126,13 +126,13 @@ void ModuleLowering::createFailFunction() {
   Location loc = module.getLoc();
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
                                           {ptr, i32, i64, i64});
-  auto function = LLVM::LLVMFuncOp::create(builder, loc, failFunctionName,
-                                           type, LLVM::Linkage::Internal);
+  auto function = LLVM::LLVMFuncOp::create(builder, loc, failFunctionName, type,
+                                           LLVM::Linkage::Internal);
   function.setNoInline(true);
   Block *entry = function.addEntryBlock(builder);
   Block *record = function.addBlock(), *exit = function.addBlock();
-  auto statusType = LLVM::LLVMStructType::getLiteral(context,
-                                                     {i32, i32, i64, i64});
+  auto statusType =
+      LLVM::LLVMStructType::getLiteral(context, {i32, i32, i64, i64});
   Value status = entry->getArgument(0);
   auto field = [&](int32_t number) {
     return LLVM::GEPOp::create(builder, loc, ptr, statusType, status,
@@ -141,8 +141,8 @@ void ModuleLowering::createFailFunction() {
   builder.setInsertionPointToStart(entry);
   Value failed = LLVM::LoadOp::create(builder, loc, i32, field(0));
   Value zero = LLVM::ConstantOp::create(builder, loc, i32, 0);
-  Value first = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq,
-                                     failed, zero);
+  Value first =
+      LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, failed, zero);
   LLVM::CondBrOp::create(builder, loc, first, record, exit);
   builder.setInsertionPointToStart(record);
   Value one = LLVM::ConstantOp::create(builder, loc, i32, 1);
@@ -170,9 +170,9 @@ void ModuleLowering::createEntryPoint(LLVM::LLVMFuncOp function,
   unsigned numWorkspaces = kernel.workspace.size();
   unsigned numBuffers = function.getNumArguments() - 3 - numWorkspaces;
   auto loadBuffer = [&](int32_t i) -> Value {
-    Value slot = LLVM::GEPOp::create(builder, loc, ptr, ptr,
-                                     block->getArgument(0),
-                                     ArrayRef<LLVM::GEPArg>{i});
+    Value slot =
+        LLVM::GEPOp::create(builder, loc, ptr, ptr, block->getArgument(0),
+                            ArrayRef<LLVM::GEPArg>{i});
     return LLVM::LoadOp::create(builder, loc, ptr, slot);
   };
   SmallVector<Value> operands;
@@ -188,8 +188,8 @@ void ModuleLowering::createEntryPoint(LLVM::LLVMFuncOp function,
                                              ValueRange(offset)));
     }
   }
-  operands.append({block->getArgument(1), block->getArgument(2),
-                   block->getArgument(3)});
+  operands.append(
+      {block->getArgument(1), block->getArgument(2), block->getArgument(3)});
   LLVM::CallOp::create(builder, loc, function, operands);
   LLVM::ReturnOp::create(builder, loc, ValueRange());
   function.setLinkage(LLVM::Linkage::Internal);
@@ -230,13 +230,12 @@ void ModuleLowering::createModuleTable(StringRef blob) {
   for (unsigned number = 0; number < emitted.size(); ++number) {
     Value address =
         LLVM::AddressOfOp::create(body, loc, ptr, getEntryName(number));
-    entries =
-        LLVM::InsertValueOp::create(body, loc, entries, address, number);
+    entries = LLVM::InsertValueOp::create(body, loc, entries, address, number);
   }
   LLVM::ReturnOp::create(body, loc, entries);
 
-  auto type = LLVM::LLVMStructType::getLiteral(context,
-                                               {i32, ptr, i64, ptr, i32});
+  auto type =
+      LLVM::LLVMStructType::getLiteral(context, {i32, ptr, i64, ptr, i32});
   auto global = createGlobal(builder, type, options.name,
                              LLVM::Linkage::External, Attribute());
   body.createBlock(&global.getInitializerRegion());
@@ -245,8 +244,7 @@ void ModuleLowering::createModuleTable(StringRef blob) {
     value = LLVM::InsertValueOp::create(body, loc, value, fieldValue, field);
   };
   set(0, LLVM::ConstantOp::create(
-             body, loc, i32,
-             body.getI32IntegerAttr(REMAT_STEP_TABLE_VERSION)));
+             body, loc, i32, body.getI32IntegerAttr(REMAT_STEP_TABLE_VERSION)));
   set(1, LLVM::AddressOfOp::create(body, loc, ptr, blobName));
   set(2, LLVM::ConstantOp::create(body, loc, i64,
                                   body.getI64IntegerAttr(blob.size())));

@@ -55,8 +55,7 @@ static void wrapInGraph(ModuleOp module, func::FuncOp kernel) {
                   UnitAttr::get(module.getContext()));
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   Location loc = kernel.getLoc();
-  auto graph =
-      GraphOp::create(builder, loc, "main", kernel.getFunctionType());
+  auto graph = GraphOp::create(builder, loc, "main", kernel.getFunctionType());
   Region &body = graph.getBody();
   Block *block = body.empty() ? &body.emplaceBlock() : &body.front();
   if (block->getNumArguments() == 0)
@@ -77,7 +76,6 @@ static std::string run(ModuleOp module, const std::vector<Bytes> &arguments,
   auto kernel = module.lookupSymbol<func::FuncOp>("k");
   if (!kernel)
     return "no function @k";
-  FunctionType type = kernel.getFunctionType();
   wrapInGraph(module, kernel);
   PassManager manager(module.getContext());
   manager.addPass(createRematAnnotateCosts());
