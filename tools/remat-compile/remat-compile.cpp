@@ -86,7 +86,6 @@ int main(int argc, char **argv) {
   registry.insert<RematDialect>();
   cpu::registerLoweringInterfaces(registry);
   mlir::MLIRContext context(registry);
-  context.loadAllAvailableDialects();
 
   std::string message;
   auto buffer = mlir::openInputFile(inputFile, &message);

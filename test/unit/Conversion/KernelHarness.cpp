@@ -42,7 +42,6 @@ static MLIRContext &getContext() {
     registry.insert<RematDialect>();
     cpu::registerLoweringInterfaces(registry);
     auto *result = new MLIRContext(registry);
-    result->loadAllAvailableDialects();
     return result;
   }();
   return *context;
