@@ -37,9 +37,10 @@ static cl::opt<std::string>
                cl::desc("Symbol of the remat_module, a C identifier"));
 static cl::opt<int> threads("num-threads", cl::init(0),
                             cl::desc("Threads to size workspaces for"));
-static cl::opt<std::string> targetCpu("mcpu", cl::init(""),
-                                cl::desc("CPU to compile for; the host's if "
-                                         "empty"));
+static cl::opt<std::string>
+    targetCpu("mcpu", cl::init(""),
+              cl::desc("CPU to compile for; the host's if "
+                       "empty"));
 static cl::opt<bool> assembly("S", cl::desc("Write assembly"));
 
 static int fail(const Twine &message) {
@@ -56,8 +57,7 @@ static bool isIdentifier(StringRef name) {
 static bool writeFile(StringRef path,
                       function_ref<bool(raw_pwrite_stream &)> write) {
   std::string message;
-  std::unique_ptr<ToolOutputFile> file =
-      mlir::openOutputFile(path, &message);
+  std::unique_ptr<ToolOutputFile> file = mlir::openOutputFile(path, &message);
   if (!file) {
     fail(message);
     return false;
@@ -86,7 +86,6 @@ int main(int argc, char **argv) {
   registry.insert<RematDialect>();
   cpu::registerLoweringInterfaces(registry);
   mlir::MLIRContext context(registry);
-  context.loadAllAvailableDialects();
 
   std::string message;
   auto buffer = mlir::openInputFile(inputFile, &message);

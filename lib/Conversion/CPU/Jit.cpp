@@ -36,9 +36,8 @@ JitModule::create(mlir::ModuleOp module, const LoweringOptions &options) {
   auto jit = llvm::orc::LLJITBuilder().create();
   if (!jit)
     return jit.takeError();
-  auto symbols =
-      llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
-          (*jit)->getDataLayout().getGlobalPrefix());
+  auto symbols = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
+      (*jit)->getDataLayout().getGlobalPrefix());
   if (!symbols)
     return symbols.takeError();
   (*jit)->getMainJITDylib().addGenerator(std::move(*symbols));

@@ -146,8 +146,7 @@ FailureOr<KernelInfo> remat::cpu::analyzeKernel(FunctionOpInterface kernel,
     return info;
   }
   FailureOr<BufferizedKernel> bufferized = bufferizeKernel(function);
-  if (failed(bufferized) ||
-      failed(countBufferized(bufferized->function, info)))
+  if (failed(bufferized) || failed(countBufferized(bufferized->function, info)))
     return failure();
   SmallVector<WorkspaceBuffer> buffers;
   info.workspaceBytes = assignWorkspace(bufferized->function, buffers);

@@ -68,8 +68,9 @@ std::string remat::cpu::describeLocation(Location loc) {
 
 Type remat::cpu::getStorageType(Type elementType) {
   // A byte that holds 0 or 1: as i1 no loop over it would be vectorized.
-  return elementType.isInteger(1) ? IntegerType::get(elementType.getContext(), 8)
-                                  : elementType;
+  return elementType.isInteger(1)
+             ? IntegerType::get(elementType.getContext(), 8)
+             : elementType;
 }
 
 Value KernelContext::load(OpBuilder &builder, Location loc, Value root,
@@ -125,22 +126,20 @@ FailureOr<Value> KernelContext::lowerOp(Operation *op) const {
     return value;
   }
   if (auto check = dyn_cast<CheckIndexOp>(op)) {
-    Value failed = arith::CmpIOp::create(builder, loc,
-                                         arith::CmpIPredicate::uge,
-                                         check.getIndex(), check.getBound());
-    emitFailure(builder, loc, failed, "index out of bounds", check.getIndex(),
+    Value failed =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::uge,
+                              check.getIndex(), check.getBound());
+    emitFailure(builder, loc, failed, "'remat.check_index'", check.getIndex(),
                 check.getBound());
-    Value index =
-        arith::SelectOp::create(builder, loc, failed,
-                                emitIndex(builder, loc, 0), check.getIndex());
+    Value index = arith::SelectOp::create(
+        builder, loc, failed, emitIndex(builder, loc, 0), check.getIndex());
     op->getResult(0).replaceAllUsesWith(index);
     op->erase();
     return index;
   }
   if (auto assertion = dyn_cast<cf::AssertOp>(op)) {
     Value yes = arith::ConstantIntOp::create(builder, loc, 1, 1);
-    Value failed =
-        arith::XOrIOp::create(builder, loc, assertion.getArg(), yes);
+    Value failed = arith::XOrIOp::create(builder, loc, assertion.getArg(), yes);
     emitFailure(builder, loc, failed, assertion.getMsg(), Value(), Value());
     op->erase();
   }

@@ -92,11 +92,11 @@ public:
     SmallVector<Value> indices;
     for (Value index : store.getIndices())
       indices.push_back(kernel.scalars.lookupOrDefault(index));
-    Value address = emitLinear(builder, op->getLoc(), view->offset,
-                               view->strides, indices);
+    Value address =
+        emitLinear(builder, op->getLoc(), view->offset, view->strides, indices);
     kernel.store(builder, op->getLoc(),
-                 kernel.scalars.lookupOrDefault(store.getValueToStore()), view->root,
-                 address);
+                 kernel.scalars.lookupOrDefault(store.getValueToStore()),
+                 view->root, address);
     return success();
   }
 
@@ -158,8 +158,8 @@ LogicalResult KernelEmitter::normalizeOps() {
                                copy.getTarget());
       rewriter.eraseOp(op);
     } else if (isa<linalg::FillOp, linalg::CopyOp>(op)) {
-      if (failed(linalg::generalizeNamedOp(rewriter,
-                                           cast<linalg::LinalgOp>(op))))
+      if (failed(
+              linalg::generalizeNamedOp(rewriter, cast<linalg::LinalgOp>(op))))
         return op->emitOpError("cannot be written as a linalg.generic");
     }
   }
@@ -172,8 +172,7 @@ static MemRefType getFlatType(MemRefType type) {
 }
 
 void KernelEmitter::createFunction() {
-  result.workspaceBytes =
-      assignWorkspace(kernel.function, result.workspace);
+  result.workspaceBytes = assignWorkspace(kernel.function, result.workspace);
   Block &old = kernel.function.getBody().front();
   SmallVector<Value> roots(old.getArguments());
   for (const WorkspaceBuffer &buffer : result.workspace)
@@ -189,8 +188,7 @@ void KernelEmitter::createFunction() {
   result.function.setPrivate();
   context.entry = result.function.addEntryBlock();
   context.checks = &checks;
-  for (auto [root, argument] :
-       llvm::zip(roots, context.entry->getArguments()))
+  for (auto [root, argument] : llvm::zip(roots, context.entry->getArguments()))
     context.buffers[root] = argument;
   for (unsigned i = 0, e = roots.size(); i < e; ++i)
     result.function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
@@ -213,8 +211,8 @@ LogicalResult KernelEmitter::addGlobal(memref::GetGlobalOp get) {
   std::string symbol = (name + "_" + get.getName()).str();
   MemRefType type = getFlatType(get.getType());
   if (!module.lookupSymbol(symbol)) {
-    auto flat = RankedTensorType::get(
-        type.getShape(), old.getType().getElementType());
+    auto flat =
+        RankedTensorType::get(type.getShape(), old.getType().getElementType());
     elements = elements.reshape(flat);
     if (type.getElementType() != flat.getElementType())
       elements = elements.mapValues(type.getElementType(), [&](const APInt &x) {

@@ -52,9 +52,9 @@ struct SplatToFill : RewritePattern {
           !matchPattern(op, m_Constant(&elements)) || !elements.isSplat())
         return failure();
       rewriter.setInsertionPoint(op);
-      scalar = arith::ConstantOp::create(
-          rewriter, op->getLoc(), elements.getElementType(),
-          elements.getSplatValue<TypedAttr>());
+      scalar = arith::ConstantOp::create(rewriter, op->getLoc(),
+                                         elements.getElementType(),
+                                         elements.getSplatValue<TypedAttr>());
     }
     Value empty = createEmpty(rewriter, op->getLoc(), op->getResult(0));
     rewriter.replaceOpWithNewOp<linalg::FillOp>(op, scalar, empty);
@@ -179,7 +179,8 @@ struct DetachScatterInit : OpRewritePattern<ScatterOp> {
 /// Inserts a box of `dest` into `into`, filled with `fill` or copied from
 /// `dest`. Boxes without elements insert nothing.
 Value insertBox(OpBuilder &builder, Location loc, Value into, Value dest,
-                Value fill, ArrayRef<int64_t> offsets, ArrayRef<int64_t> sizes) {
+                Value fill, ArrayRef<int64_t> offsets,
+                ArrayRef<int64_t> sizes) {
   if (llvm::is_contained(sizes, 0))
     return into;
   auto type = cast<RankedTensorType>(into.getType());
@@ -191,8 +192,8 @@ Value insertBox(OpBuilder &builder, Location loc, Value into, Value dest,
   SmallVector<OpFoldResult> strides(type.getRank(), builder.getIndexAttr(1));
   Value box;
   if (fill) {
-    Value empty = tensor::EmptyOp::create(builder, loc, sizes,
-                                          type.getElementType());
+    Value empty =
+        tensor::EmptyOp::create(builder, loc, sizes, type.getElementType());
     box = linalg::FillOp::create(builder, loc, fill, empty).getResult(0);
   } else {
     box = tensor::ExtractSliceOp::create(builder, loc, dest, offsetAttrs,
@@ -216,10 +217,12 @@ Value insertWithFrame(OpBuilder &builder, Location loc, Value source,
     int64_t high = offsets[dim] + boxSizes[dim];
     slabOffsets[dim] = 0;
     slabSizes[dim] = offsets[dim];
-    result = insertBox(builder, loc, result, dest, fill, slabOffsets, slabSizes);
+    result =
+        insertBox(builder, loc, result, dest, fill, slabOffsets, slabSizes);
     slabOffsets[dim] = high;
     slabSizes[dim] = type.getDimSize(dim) - high;
-    result = insertBox(builder, loc, result, dest, fill, slabOffsets, slabSizes);
+    result =
+        insertBox(builder, loc, result, dest, fill, slabOffsets, slabSizes);
     slabOffsets[dim] = offsets[dim];
     slabSizes[dim] = boxSizes[dim];
   }
@@ -251,10 +254,10 @@ struct DecomposePad : OpRewritePattern<tensor::PadOp> {
     if (Attribute constant; matchPattern(fill, m_Constant(&constant)))
       fill = arith::ConstantOp::create(rewriter, op.getLoc(),
                                        cast<TypedAttr>(constant));
-    rewriter.replaceOp(
-        op, insertWithFrame(rewriter, op.getLoc(), op.getSource(),
-                            op.getStaticLow(), op.getSourceType().getShape(),
-                            Value(), fill, type));
+    rewriter.replaceOp(op, insertWithFrame(rewriter, op.getLoc(),
+                                           op.getSource(), op.getStaticLow(),
+                                           op.getSourceType().getShape(),
+                                           Value(), fill, type));
     return success();
   }
 };
@@ -274,9 +277,9 @@ struct DecomposeInsertSlice : OpRewritePattern<tensor::InsertSliceOp> {
         return failure();
       // Strided: the copy stays, but goes straight to the result.
       Value empty = createEmpty(rewriter, op.getLoc(), op.getDest());
-      Value copy = linalg::CopyOp::create(rewriter, op.getLoc(), op.getDest(),
-                                          empty)
-                       .getResult(0);
+      Value copy =
+          linalg::CopyOp::create(rewriter, op.getLoc(), op.getDest(), empty)
+              .getResult(0);
       rewriter.modifyOpInPlace(op, [&] { op.getDestMutable().assign(copy); });
       return success();
     }
@@ -307,9 +310,8 @@ LogicalResult remat::cpu::prepareForBufferization(func::FuncOp kernel) {
            << kernel.getName() << "' could not be prepared for bufferization";
   RewritePatternSet toDestinations(context);
   linalg::populateConvertToDestinationStylePatterns(toDestinations);
-  if (failed(applyPatternsGreedily(
-          kernel, std::move(toDestinations),
-          GreedyRewriteConfig().enableFolding(false))))
+  if (failed(applyPatternsGreedily(kernel, std::move(toDestinations),
+                                   GreedyRewriteConfig().enableFolding(false))))
     return kernel.emitError("kernel '")
            << kernel.getName() << "' could not be prepared for bufferization";
   return success();

@@ -21,8 +21,8 @@ using namespace remat::cpu;
 
 bool BufferView::isWhole() const {
   return offset == 0 &&
-         shape == llvm::to_vector(
-                      cast<MemRefType>(root.getType()).getShape()) &&
+         shape ==
+             llvm::to_vector(cast<MemRefType>(root.getType()).getShape()) &&
          ArrayRef<int64_t>(strides) == ArrayRef(computeStrides(shape));
 }
 
@@ -76,10 +76,12 @@ FailureOr<BufferView> remat::cpu::resolveView(Value memref) {
     memref = cast.getSource();
   auto type = cast<MemRefType>(memref.getType());
   BufferView view;
-  if (!type.hasStaticShape() ||
-      failed(type.getStridesAndOffset(view.strides, view.offset)) ||
-      ShapedType::isDynamic(view.offset) ||
-      llvm::any_of(view.strides, ShapedType::isDynamic))
+  if (type.hasStaticShape() && type.getNumElements() == 0)
+    view.strides.assign(type.getRank(), 0);
+  else if (!type.hasStaticShape() ||
+           failed(type.getStridesAndOffset(view.strides, view.offset)) ||
+           ShapedType::isDynamic(view.offset) ||
+           llvm::any_of(view.strides, ShapedType::isDynamic))
     return emitError(memref.getLoc(), "buffer of type ")
            << type << " has no static layout";
   view.shape.assign(type.getShape().begin(), type.getShape().end());
@@ -150,9 +152,9 @@ static FailureOr<Access> makeAccess(linalg::GenericOp op, OpOperand &operand) {
     return failure();
   access.root = view->root;
   access.offset = view->offset;
-  access.nonlinear = flattenMap(op.getMatchingIndexingMap(&operand),
-                                view->strides, access.coefficients,
-                                access.offset);
+  access.nonlinear =
+      flattenMap(op.getMatchingIndexingMap(&operand), view->strides,
+                 access.coefficients, access.offset);
   return access;
 }
 
@@ -291,9 +293,8 @@ FailureOr<LoopNest> remat::cpu::makeLoopNest(linalg::GenericOp op) {
     if (!isInjective(op, map))
       nest.sequential = true;
   }
-  op.getBody()->walk([&](linalg::IndexOp index) {
-    nest.loops[index.getDim()].pinned = true;
-  });
+  op.getBody()->walk(
+      [&](linalg::IndexOp index) { nest.loops[index.getDim()].pinned = true; });
   if (nest.isEmpty())
     return nest;
   for (unsigned loop = nest.loops.size(); loop-- > 0;)

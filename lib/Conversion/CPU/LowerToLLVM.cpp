@@ -12,8 +12,18 @@
 
 #include "remat/Runtime/LibraryCalls.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Verifier.h"
 
@@ -126,13 +136,13 @@ void ModuleLowering::createFailFunction() {
   Location loc = module.getLoc();
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
                                           {ptr, i32, i64, i64});
-  auto function = LLVM::LLVMFuncOp::create(builder, loc, failFunctionName,
-                                           type, LLVM::Linkage::Internal);
+  auto function = LLVM::LLVMFuncOp::create(builder, loc, failFunctionName, type,
+                                           LLVM::Linkage::Internal);
   function.setNoInline(true);
   Block *entry = function.addEntryBlock(builder);
   Block *record = function.addBlock(), *exit = function.addBlock();
-  auto statusType = LLVM::LLVMStructType::getLiteral(context,
-                                                     {i32, i32, i64, i64});
+  auto statusType =
+      LLVM::LLVMStructType::getLiteral(context, {i32, i32, i64, i64});
   Value status = entry->getArgument(0);
   auto field = [&](int32_t number) {
     return LLVM::GEPOp::create(builder, loc, ptr, statusType, status,
@@ -141,8 +151,8 @@ void ModuleLowering::createFailFunction() {
   builder.setInsertionPointToStart(entry);
   Value failed = LLVM::LoadOp::create(builder, loc, i32, field(0));
   Value zero = LLVM::ConstantOp::create(builder, loc, i32, 0);
-  Value first = LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq,
-                                     failed, zero);
+  Value first =
+      LLVM::ICmpOp::create(builder, loc, LLVM::ICmpPredicate::eq, failed, zero);
   LLVM::CondBrOp::create(builder, loc, first, record, exit);
   builder.setInsertionPointToStart(record);
   Value one = LLVM::ConstantOp::create(builder, loc, i32, 1);
@@ -170,9 +180,9 @@ void ModuleLowering::createEntryPoint(LLVM::LLVMFuncOp function,
   unsigned numWorkspaces = kernel.workspace.size();
   unsigned numBuffers = function.getNumArguments() - 3 - numWorkspaces;
   auto loadBuffer = [&](int32_t i) -> Value {
-    Value slot = LLVM::GEPOp::create(builder, loc, ptr, ptr,
-                                     block->getArgument(0),
-                                     ArrayRef<LLVM::GEPArg>{i});
+    Value slot =
+        LLVM::GEPOp::create(builder, loc, ptr, ptr, block->getArgument(0),
+                            ArrayRef<LLVM::GEPArg>{i});
     return LLVM::LoadOp::create(builder, loc, ptr, slot);
   };
   SmallVector<Value> operands;
@@ -188,8 +198,8 @@ void ModuleLowering::createEntryPoint(LLVM::LLVMFuncOp function,
                                              ValueRange(offset)));
     }
   }
-  operands.append({block->getArgument(1), block->getArgument(2),
-                   block->getArgument(3)});
+  operands.append(
+      {block->getArgument(1), block->getArgument(2), block->getArgument(3)});
   LLVM::CallOp::create(builder, loc, function, operands);
   LLVM::ReturnOp::create(builder, loc, ValueRange());
   function.setLinkage(LLVM::Linkage::Internal);
@@ -230,13 +240,12 @@ void ModuleLowering::createModuleTable(StringRef blob) {
   for (unsigned number = 0; number < emitted.size(); ++number) {
     Value address =
         LLVM::AddressOfOp::create(body, loc, ptr, getEntryName(number));
-    entries =
-        LLVM::InsertValueOp::create(body, loc, entries, address, number);
+    entries = LLVM::InsertValueOp::create(body, loc, entries, address, number);
   }
   LLVM::ReturnOp::create(body, loc, entries);
 
-  auto type = LLVM::LLVMStructType::getLiteral(context,
-                                               {i32, ptr, i64, ptr, i32});
+  auto type =
+      LLVM::LLVMStructType::getLiteral(context, {i32, ptr, i64, ptr, i32});
   auto global = createGlobal(builder, type, options.name,
                              LLVM::Linkage::External, Attribute());
   body.createBlock(&global.getInitializerRegion());
@@ -245,8 +254,7 @@ void ModuleLowering::createModuleTable(StringRef blob) {
     value = LLVM::InsertValueOp::create(body, loc, value, fieldValue, field);
   };
   set(0, LLVM::ConstantOp::create(
-             body, loc, i32,
-             body.getI32IntegerAttr(REMAT_STEP_TABLE_VERSION)));
+             body, loc, i32, body.getI32IntegerAttr(REMAT_STEP_TABLE_VERSION)));
   set(1, LLVM::AddressOfOp::create(body, loc, ptr, blobName));
   set(2, LLVM::ConstantOp::create(body, loc, i64,
                                   body.getI64IntegerAttr(blob.size())));
@@ -271,5 +279,13 @@ LogicalResult ModuleLowering::run() {
 
 LogicalResult remat::cpu::lowerToLLVM(ModuleOp module,
                                       const LoweringOptions &options) {
+  // Within a pass these are loaded already, by its list of dialects.
+  module.getContext()
+      ->loadDialect<affine::AffineDialect, arith::ArithDialect,
+                    bufferization::BufferizationDialect, cf::ControlFlowDialect,
+                    func::FuncDialect, linalg::LinalgDialect,
+                    LLVM::LLVMDialect, math::MathDialect,
+                    memref::MemRefDialect, scf::SCFDialect,
+                    tensor::TensorDialect, vector::VectorDialect>();
   return ModuleLowering(module, options).run();
 }

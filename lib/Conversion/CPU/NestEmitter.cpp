@@ -79,6 +79,13 @@ private:
   void chooseUnits();
   void findAccumulators();
   Operation *findCombiner(unsigned output) const;
+  /// The accumulator of an output, or null.
+  const Accumulator *findAccumulator(unsigned output) const {
+    for (const Accumulator &accumulator : accumulators)
+      if (accumulator.output == output)
+        return &accumulator;
+    return nullptr;
+  }
 
   void defineBody(BodyEmitter &body);
   Value emitAddress(OpBuilder &builder, const Access &access);
@@ -244,13 +251,12 @@ void NestEmitter::findAccumulators() {
       length *= loop.size;
   for (auto [number, access] : llvm::enumerate(nest.outputs)) {
     bool invariant = true;
-    for (auto [loop, coefficient] :
-         llvm::zip(nest.loops, access.coefficients))
+    for (auto [loop, coefficient] : llvm::zip(nest.loops, access.coefficients))
       invariant = invariant && (!loop.isReduction || coefficient == 0);
     if (!invariant)
       continue;
-    Accumulator accumulator{static_cast<unsigned>(number),
-                            findCombiner(number), access.elementType, Value()};
+    Accumulator accumulator{static_cast<unsigned>(number), findCombiner(number),
+                            access.elementType, Value()};
     auto type = dyn_cast<FloatType>(access.elementType);
     if (type && isa_and_nonnull<arith::AddFOp>(accumulator.combiner)) {
       MLIRContext *context = type.getContext();
@@ -293,21 +299,19 @@ SmallVector<UnitBlock> remat::cpu::splitUnit(OpBuilder &builder, Location loc,
     }
     constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
     Value block = emitIndex(builder, loc, loop.block);
-    blocks[i].begin =
-        arith::MulIOp::create(builder, loc, number, block, nsw);
+    blocks[i].begin = arith::MulIOp::create(builder, loc, number, block, nsw);
     blocks[i].end =
         arith::AddIOp::create(builder, loc, blocks[i].begin, block, nsw);
     if (loop.size % loop.block != 0)
-      blocks[i].end =
-          arith::MinSIOp::create(builder, loc, blocks[i].end,
-                                 emitIndex(builder, loc, loop.size));
+      blocks[i].end = arith::MinSIOp::create(
+          builder, loc, blocks[i].end, emitIndex(builder, loc, loop.size));
   }
   return blocks;
 }
 
 Value NestEmitter::emitAddress(OpBuilder &builder, const Access &access) {
-  Value address = emitLinear(builder, loc, access.offset, access.coefficients,
-                             indices);
+  Value address =
+      emitLinear(builder, loc, access.offset, access.coefficients, indices);
   if (!access.nonlinear)
     return address;
   auto op = cast<linalg::GenericOp>(nest.op);
@@ -345,8 +349,8 @@ Value NestEmitter::emitInit(OpBuilder &builder,
   else if (access.isRead)
     init = emitElement(builder, access);
   else
-    init = arith::ConstantOp::create(
-        builder, loc, builder.getZeroAttr(access.elementType));
+    init = arith::ConstantOp::create(builder, loc,
+                                     builder.getZeroAttr(access.elementType));
   return convert(builder, init, accumulator.type);
 }
 
@@ -354,8 +358,7 @@ Value NestEmitter::emitCombined(OpBuilder &builder, BodyEmitter &body,
                                 const Accumulator &accumulator, Value old) {
   Operation *combiner = accumulator.combiner;
   if (!combiner) {
-    Value yielded =
-        nest.body->getTerminator()->getOperand(accumulator.output);
+    Value yielded = nest.body->getTerminator()->getOperand(accumulator.output);
     return body.lookup(yielded);
   }
   Value argument = getOutputArguments()[accumulator.output];
@@ -387,10 +390,10 @@ void NestEmitter::defineBody(BodyEmitter &body) {
   };
   for (auto [argument, access] :
        llvm::zip(nest.body->getArguments(), nest.inputs))
-    body.defineArgument(
-        argument, getDepth(access), [this, &access = access](OpBuilder &b) {
-          return emitElement(b, access);
-        });
+    body.defineArgument(argument, getDepth(access),
+                        [this, &access = access](OpBuilder &b) {
+                          return emitElement(b, access);
+                        });
   for (auto [number, argument] : llvm::enumerate(getOutputArguments())) {
     const Access &access = nest.outputs[number];
     TypedAttr init = nest.sequential ? TypedAttr() : nest.inits[number];
@@ -403,16 +406,13 @@ void NestEmitter::defineBody(BodyEmitter &body) {
   }
   for (const auto &[loop, info] : llvm::enumerate(nest.loops))
     if (info.dims.size() == 1)
-      body.defineIndex(info.dims[0], depths[loop],
-                       [this, loop = loop](OpBuilder &) {
-                         return indices[loop];
-                       });
+      body.defineIndex(
+          info.dims[0], depths[loop],
+          [this, loop = loop](OpBuilder &) { return indices[loop]; });
   for (auto [number, value] :
        llvm::enumerate(nest.body->getTerminator()->getOperands())) {
-    auto *accumulator = llvm::find_if(accumulators, [&](const auto &a) {
-      return a.output == number;
-    });
-    if (accumulator == accumulators.end() || !accumulator->combiner) {
+    const Accumulator *accumulator = findAccumulator(number);
+    if (!accumulator || !accumulator->combiner) {
       body.require(value);
       continue;
     }
@@ -427,12 +427,7 @@ void NestEmitter::defineBody(BodyEmitter &body) {
     if (!accumulator.combiner)
       body.defineArgument(
           getOutputArguments()[accumulator.output], innermost,
-          [this, number = accumulator.output](OpBuilder &b) -> Value {
-            for (const Accumulator &a : accumulators)
-              if (a.output == number)
-                return a.value;
-            return {};
-          });
+          [&accumulator](OpBuilder &) { return accumulator.value; });
   body.prepare(innermost);
 }
 
@@ -450,8 +445,7 @@ LogicalResult NestEmitter::enterLoop(OpBuilder &builder, BodyEmitter &body,
 /// Stores the outputs that are no accumulators.
 void NestEmitter::emitStores(OpBuilder &builder, BodyEmitter &body) {
   for (auto [number, access] : llvm::enumerate(nest.outputs)) {
-    if (llvm::any_of(accumulators,
-                     [&](const auto &a) { return a.output == number; }))
+    if (findAccumulator(number))
       continue;
     Value value = body.lookup(nest.body->getTerminator()->getOperand(number));
     kernel.store(builder, loc, value, access.root,
@@ -535,8 +529,7 @@ LogicalResult NestEmitter::emitAcrossMemory(OpBuilder &builder,
   for (const Accumulator &accumulator : accumulators) {
     OpBuilder entry = OpBuilder::atBlockBegin(kernel.entry);
     stack.push_back(memref::AllocaOp::create(
-        entry, loc,
-        MemRefType::get({size}, getStorageType(accumulator.type)),
+        entry, loc, MemRefType::get({size}, getStorageType(accumulator.type)),
         entry.getI64IntegerAttr(64)));
   }
   // Loops over the block, with the index in the op's loop and in the stack.
@@ -550,8 +543,8 @@ LogicalResult NestEmitter::emitAcrossMemory(OpBuilder &builder,
   auto loadPlace = [&](unsigned i, Value place) -> Value {
     Value value = memref::LoadOp::create(builder, loc, stack[i], place);
     if (value.getType() != accumulators[i].type)
-      value = arith::TruncIOp::create(builder, loc, accumulators[i].type,
-                                      value);
+      value =
+          arith::TruncIOp::create(builder, loc, accumulators[i].type, value);
     return value;
   };
   auto storePlace = [&](unsigned i, Value value, Value place) {

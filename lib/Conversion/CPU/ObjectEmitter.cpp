@@ -49,8 +49,8 @@ remat::cpu::createTargetMachine(const TargetOptions &target, bool forJit) {
     for (auto &feature : llvm::sys::getHostCPUFeatures())
       sorted[feature.first().str()] = feature.second;
     for (auto &[name, isOn] : sorted)
-      features += (features.empty() ? "" : ",") +
-                  std::string(isOn ? "+" : "-") + name;
+      features +=
+          (features.empty() ? "" : ",") + std::string(isOn ? "+" : "-") + name;
   }
   llvm::TargetOptions options;
   // Results must not depend on which operations share a kernel.
@@ -97,8 +97,7 @@ remat::cpu::translateAndOptimize(ModuleOp module, llvm::TargetMachine &machine,
     return makeError("translation to LLVM IR failed");
   result->setTargetTriple(machine.getTargetTriple());
   result->setDataLayout(machine.createDataLayout());
-  bool isWide =
-      machine.getMCSubtargetInfo()->checkFeatures("+avx512f");
+  bool isWide = machine.getMCSubtargetInfo()->checkFeatures("+avx512f");
   for (llvm::Function &function : *result) {
     if (function.isDeclaration())
       continue;
@@ -129,8 +128,7 @@ static llvm::Error emitFile(ModuleOp module, const TargetOptions &target,
   return llvm::Error::success();
 }
 
-llvm::Error remat::cpu::emitObject(ModuleOp module,
-                                   const TargetOptions &target,
+llvm::Error remat::cpu::emitObject(ModuleOp module, const TargetOptions &target,
                                    llvm::raw_pwrite_stream &output) {
   return emitFile(module, target, llvm::CodeGenFileType::ObjectFile, output);
 }
@@ -170,8 +168,8 @@ LogicalResult remat::cpu::emitHeader(ModuleOp module, StringRef name,
   output << "// Made by remat-compile: the training step '"
          << graph.getSymName() << "'.\n//\n// Arguments:\n";
   for (auto [number, type] : llvm::enumerate(graph.getArgumentTypes()))
-    describe(type, getName(graph.getArgAttrDict(number), "arg", number),
-             number, output);
+    describe(type, getName(graph.getArgAttrDict(number), "arg", number), number,
+             output);
   output << "//\n// Results:\n";
   for (auto [number, type] : llvm::enumerate(graph.getResultTypes()))
     describe(type, getName(graph.getResultAttrDict(number), "result", number),

@@ -146,9 +146,8 @@ void ScatterEmitter::emitFill(OpBuilder &builder) {
       begin = block.begin;
       end = block.end;
     }
-    place[dim] = isFixed
-                     ? begin
-                     : openLoop(builder, loc, begin, end).getInductionVar();
+    place[dim] =
+        isFixed ? begin : openLoop(builder, loc, begin, end).getInductionVar();
   }
   Value value = arith::ConstantOp::create(builder, loc, init);
   kernel.store(builder, loc, value, result.root,
@@ -224,8 +223,7 @@ LogicalResult ScatterEmitter::emitPoints(OpBuilder &builder) {
   Value update = yielded.pop_back_val();
   Value address =
       emitLinear(builder, loc, result.offset, result.strides, yielded);
-  Value old =
-      kernel.load(builder, loc, result.root, update.getType(), address);
+  Value old = kernel.load(builder, loc, result.root, update.getType(), address);
   Value sum;
   if (isa<FloatType>(update.getType()))
     sum = arith::AddFOp::create(builder, loc, old, update);

@@ -144,10 +144,10 @@ LogicalResult TableEmitter::addTask(TaskOp task) {
     entry.results.push_back(buffers.lookup(result));
   if (kernel.call) {
     // The call's operands, which need not be the kernel's in number or order.
-    entry.operands = {
-        static_cast<uint32_t>(buffers.lookup(task.getOperand(kernel.call->lhs))),
-        static_cast<uint32_t>(
-            buffers.lookup(task.getOperand(kernel.call->rhs)))};
+    entry.operands = {static_cast<uint32_t>(
+                          buffers.lookup(task.getOperand(kernel.call->lhs))),
+                      static_cast<uint32_t>(
+                          buffers.lookup(task.getOperand(kernel.call->rhs)))};
     entry.kind = kernel.call->kind;
     entry.callee = entry.kind == REMAT_ENTRY_MATMUL
                        ? table.addMatmul(kernel.call->matmul)

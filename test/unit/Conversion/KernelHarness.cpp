@@ -42,7 +42,6 @@ static MLIRContext &getContext() {
     registry.insert<RematDialect>();
     cpu::registerLoweringInterfaces(registry);
     auto *result = new MLIRContext(registry);
-    result->loadAllAvailableDialects();
     return result;
   }();
   return *context;
@@ -55,8 +54,7 @@ static void wrapInGraph(ModuleOp module, func::FuncOp kernel) {
                   UnitAttr::get(module.getContext()));
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   Location loc = kernel.getLoc();
-  auto graph =
-      GraphOp::create(builder, loc, "main", kernel.getFunctionType());
+  auto graph = GraphOp::create(builder, loc, "main", kernel.getFunctionType());
   Region &body = graph.getBody();
   Block *block = body.empty() ? &body.emplaceBlock() : &body.front();
   if (block->getNumArguments() == 0)
@@ -77,7 +75,6 @@ static std::string run(ModuleOp module, const std::vector<Bytes> &arguments,
   auto kernel = module.lookupSymbol<func::FuncOp>("k");
   if (!kernel)
     return "no function @k";
-  FunctionType type = kernel.getFunctionType();
   wrapInGraph(module, kernel);
   PassManager manager(module.getContext());
   manager.addPass(createRematAnnotateCosts());

@@ -23,14 +23,16 @@ namespace remat::test {
 /// A tensor's elements, whatever their type.
 using Bytes = std::vector<char>;
 
-template <typename T> Bytes toBytes(const std::vector<T> &values) {
+template <typename T>
+Bytes toBytes(const std::vector<T> &values) {
   Bytes bytes(values.size() * sizeof(T));
   if (!bytes.empty())
     std::memcpy(bytes.data(), values.data(), bytes.size());
   return bytes;
 }
 
-template <typename T> std::vector<T> fromBytes(const Bytes &bytes) {
+template <typename T>
+std::vector<T> fromBytes(const Bytes &bytes) {
   std::vector<T> values(bytes.size() / sizeof(T));
   if (!bytes.empty())
     std::memcpy(values.data(), bytes.data(), bytes.size());

@@ -13,13 +13,21 @@ using namespace remat::test;
 /// A contraction of f32 tensors into zeros.
 static std::string contraction(const std::string &a, const std::string &b,
                                const std::string &c, const std::string &maps) {
-  return "func.func @k(%a: " + a + ", %b: " + b + ") -> " + c + " {\n"
-         "%e = tensor.empty() : " + c + "\n"
+  return "func.func @k(%a: " + a + ", %b: " + b + ") -> " + c +
+         " {\n"
+         "%e = tensor.empty() : " +
+         c +
+         "\n"
          "%z = arith.constant 0.0 : f32\n"
-         "%f = linalg.fill ins(%z : f32) outs(%e : " + c + ") -> " + c + "\n"
-         "%r = linalg.contract indexing_maps = [" + maps + "] ins(%a, %b : " +
-         a + ", " + b + ") outs(%f : " + c + ") -> " + c + "\n"
-         "return %r : " + c + "\n}\n";
+         "%f = linalg.fill ins(%z : f32) outs(%e : " +
+         c + ") -> " + c +
+         "\n"
+         "%r = linalg.contract indexing_maps = [" +
+         maps + "] ins(%a, %b : " + a + ", " + b + ") outs(%f : " + c +
+         ") -> " + c +
+         "\n"
+         "return %r : " +
+         c + "\n}\n";
 }
 
 TEST(LibraryKernels, TransposedProduct) {
@@ -65,11 +73,11 @@ TEST(LibraryKernels, BatchesWithStrides) {
 
 /// Two sums that are no single dimension of both operands: our own loops.
 TEST(LibraryKernels, ContractionWithoutLibrary) {
-  std::string text = contraction(
-      "tensor<4x3x5xf32>", "tensor<5x3x6xf32>", "tensor<4x6xf32>",
-      map("(m, n, k, l) -> (m, k, l)") + ", " +
-          map("(m, n, k, l) -> (l, k, n)") + ", " +
-          map("(m, n, k, l) -> (m, n)"));
+  std::string text =
+      contraction("tensor<4x3x5xf32>", "tensor<5x3x6xf32>", "tensor<4x6xf32>",
+                  map("(m, n, k, l) -> (m, k, l)") + ", " +
+                      map("(m, n, k, l) -> (l, k, n)") + ", " +
+                      map("(m, n, k, l) -> (m, n)"));
   std::vector<float> a = makeValues(60), b = makeValues(90, 2);
   RunResult run = runKernel(text, {toBytes(a), toBytes(b)});
   ASSERT_EQ(run.error, "");
@@ -98,8 +106,7 @@ func.func @k(%x: tensor<4x6xf32>) -> tensor<4x4xf32> {
 })",
                             {toBytes(makeValues(24))});
   ASSERT_EQ(run.error, "");
-  std::vector<float> x = makeValues(24),
-                     y = fromBytes<float>(run.results[0]);
+  std::vector<float> x = makeValues(24), y = fromBytes<float>(run.results[0]);
   for (int m = 0; m < 4; ++m)
     for (int n = 0; n < 4; ++n) {
       double sum = 0;
@@ -114,7 +121,8 @@ namespace {
 struct Convolution {
   static constexpr int N = 2, C = 4, H = 7, W = 8, F = 6, OH = 4, OW = 4;
   /// Calls `visit(x, w, y)` with the offsets of all terms.
-  template <typename Fn> static void forEach(Fn visit) {
+  template <typename Fn>
+  static void forEach(Fn visit) {
     for (int n = 0; n < N; ++n)
       for (int f = 0; f < F; ++f)
         for (int oh = 0; oh < OH; ++oh)
@@ -133,13 +141,16 @@ struct Convolution {
 
 static std::string convolution(const std::string &kind, const std::string &a,
                                const std::string &b, const std::string &c) {
-  return "func.func @k(%a: " + a + ", %b: " + b + ") -> " + c + " {\n"
-         "%r = remat.conv " + kind + "(%a, %b) {strides = array<i64: 2, 2>, "
+  return "func.func @k(%a: " + a + ", %b: " + b + ") -> " + c +
+         " {\n"
+         "%r = remat.conv " +
+         kind +
+         "(%a, %b) {strides = array<i64: 2, 2>, "
          "dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>, "
          "groups = 2 : i64, input_layout = array<i64: 0, 1, 2, 3>, "
          "filter_layout = array<i64: 0, 1, 2, 3>, "
-         "output_layout = array<i64: 0, 1, 2, 3>} : (" + a + ", " + b +
-         ") -> " + c + "\nreturn %r : " + c + "\n}\n";
+         "output_layout = array<i64: 0, 1, 2, 3>} : (" +
+         a + ", " + b + ") -> " + c + "\nreturn %r : " + c + "\n}\n";
 }
 
 TEST(LibraryKernels, ConvolutionAndGradients) {
@@ -158,9 +169,8 @@ TEST(LibraryKernels, ConvolutionAndGradients) {
                         {"input_grad", y, w, x, &ys, &ws, xs.size(), 0},
                         {"filter_grad", x, y, w, &xs, &ys, ws.size(), 1}};
   for (const Case &test : cases) {
-    RunResult run =
-        runKernel(convolution(test.kind, test.a, test.b, test.c),
-                  {toBytes(*test.lhs), toBytes(*test.rhs)});
+    RunResult run = runKernel(convolution(test.kind, test.a, test.b, test.c),
+                              {toBytes(*test.lhs), toBytes(*test.rhs)});
     ASSERT_EQ(run.error, "") << test.kind;
     std::vector<double> expected(test.size, 0.0);
     Convolution::forEach([&](int i, int j, int k) {

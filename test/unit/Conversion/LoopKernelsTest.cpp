@@ -17,8 +17,7 @@ using namespace remat::test;
 
 /// Timings, for people: REMAT_TEST_TIMES=1.
 static RunResult runTimed(const char *what, const std::string &kernel,
-                          const std::vector<Bytes> &arguments,
-                          double bytes) {
+                          const std::vector<Bytes> &arguments, double bytes) {
   RunOptions options;
   if (std::getenv("REMAT_TEST_TIMES"))
     options.repetitions = 20;
@@ -32,12 +31,20 @@ static RunResult runTimed(const char *what, const std::string &kernel,
 /// A module with one linalg.generic over f32 tensors.
 static std::string elementwise(const std::string &type,
                                const std::string &body) {
-  return "func.func @k(%x: " + type + ") -> " + type + " {\n"
-         "%e = tensor.empty() : " + type + "\n"
+  return "func.func @k(%x: " + type + ") -> " + type +
+         " {\n"
+         "%e = tensor.empty() : " +
+         type +
+         "\n"
          "%r = linalg.generic {indexing_maps = [#m, #m], iterator_types = "
-         "[\"parallel\"]} ins(%x : " + type + ") outs(%e : " + type + ") {\n"
-         "^bb0(%a: f32, %o: f32):\n" + body + "\n} -> " + type + "\n"
-         "return %r : " + type + "\n}\n";
+         "[\"parallel\"]} ins(%x : " +
+         type + ") outs(%e : " + type +
+         ") {\n"
+         "^bb0(%a: f32, %o: f32):\n" +
+         body + "\n} -> " + type +
+         "\n"
+         "return %r : " +
+         type + "\n}\n";
 }
 
 static const char identity[] = "#m = affine_map<(d0) -> (d0)>\n";
@@ -80,16 +87,18 @@ TEST(LoopKernels, MathAccuracy) {
     float lo, hi;
   };
   const Case cases[] = {
-      {"exp", std::exp, -20, 20},     {"log", std::log, 1e-6f, 50},
-      {"tanh", std::tanh, -9, 9},     {"erf", std::erf, -5, 5},
+      {"exp", std::exp, -20, 20},      {"log", std::log, 1e-6f, 50},
+      {"tanh", std::tanh, -9, 9},      {"erf", std::erf, -5, 5},
       {"log1p", std::log1p, -0.9f, 9}, {"expm1", std::expm1, -10, 10},
-      {"sin", std::sin, -10, 10},     {"cos", std::cos, -10, 10},
-      {"sqrt", std::sqrt, 0, 100},    {"atan", std::atan, -9, 9},
+      {"sin", std::sin, -10, 10},      {"cos", std::cos, -10, 10},
+      {"sqrt", std::sqrt, 0, 100},     {"atan", std::atan, -9, 9},
+      {"cbrt", std::cbrt, -9, 9},
   };
   for (const Case &test : cases) {
-    std::string text = identity + elementwise("tensor<10000xf32>",
-        "%y = math." + std::string(test.op) +
-        " %a : f32\nlinalg.yield %y : f32");
+    std::string text =
+        identity + elementwise("tensor<10000xf32>",
+                               "%y = math." + std::string(test.op) +
+                                   " %a : f32\nlinalg.yield %y : f32");
     std::vector<float> x = makeValues(10000);
     for (float &value : x)
       value = test.lo + (value + 1) / 2 * (test.hi - test.lo);
@@ -151,21 +160,23 @@ static std::string reduction(const std::string &in, const std::string &out,
                              const std::string &outMap,
                              const std::string &iterators,
                              const std::string &op, const std::string &init) {
-  return "func.func @k(%x: " + in + ") -> " + out + " {\n"
-         "%e = tensor.empty() : " + out + "\n%z = arith.constant " + init +
+  return "func.func @k(%x: " + in + ") -> " + out +
+         " {\n"
+         "%e = tensor.empty() : " +
+         out + "\n%z = arith.constant " + init +
          " : f32\n%f = linalg.fill ins(%z : f32) outs(%e : " + out + ") -> " +
          out + "\n%r = linalg.generic {indexing_maps = [" + map(inMap) + ", " +
-         map(outMap) + "], iterator_types = [" + iterators + "]} ins(%x : " +
-         in + ") outs(%f : " + out + ") {\n^bb0(%a: f32, %o: f32):\n%s = " +
-         op + " %o, %a : f32\nlinalg.yield %s : f32\n} -> " + out +
+         map(outMap) + "], iterator_types = [" + iterators +
+         "]} ins(%x : " + in + ") outs(%f : " + out +
+         ") {\n^bb0(%a: f32, %o: f32):\n%s = " + op +
+         " %o, %a : f32\nlinalg.yield %s : f32\n} -> " + out +
          "\nreturn %r : " + out + "\n}\n";
 }
 
 TEST(LoopKernels, FullSum) {
-  std::string text =
-      reduction("tensor<1024x1024xf32>", "tensor<f32>", "(i, j) -> (i, j)",
-                "(i, j) -> ()", "\"reduction\", \"reduction\"", "arith.addf",
-                "0.0");
+  std::string text = reduction(
+      "tensor<1024x1024xf32>", "tensor<f32>", "(i, j) -> (i, j)",
+      "(i, j) -> ()", "\"reduction\", \"reduction\"", "arith.addf", "0.0");
   std::vector<float> x = makeValues(1 << 20);
   for (float &value : x)
     value += 3;
@@ -178,10 +189,9 @@ TEST(LoopKernels, FullSum) {
 }
 
 TEST(LoopKernels, RowSum) {
-  std::string text =
-      reduction("tensor<1024x1024xf32>", "tensor<1024xf32>",
-                "(i, j) -> (i, j)", "(i, j) -> (i)",
-                "\"parallel\", \"reduction\"", "arith.addf", "0.0");
+  std::string text = reduction(
+      "tensor<1024x1024xf32>", "tensor<1024xf32>", "(i, j) -> (i, j)",
+      "(i, j) -> (i)", "\"parallel\", \"reduction\"", "arith.addf", "0.0");
   std::vector<float> x = makeValues(1 << 20);
   RunResult run = runTimed("row sum 1024x1024", text, {toBytes(x)}, 4 << 20);
   ASSERT_EQ(run.error, "");
@@ -195,10 +205,9 @@ TEST(LoopKernels, RowSum) {
 }
 
 TEST(LoopKernels, ColumnSumDoesNotDependOnThreads) {
-  std::string text =
-      reduction("tensor<1024x1024xf32>", "tensor<1024xf32>",
-                "(i, j) -> (i, j)", "(i, j) -> (j)",
-                "\"reduction\", \"parallel\"", "arith.addf", "0.0");
+  std::string text = reduction(
+      "tensor<1024x1024xf32>", "tensor<1024xf32>", "(i, j) -> (i, j)",
+      "(i, j) -> (j)", "\"reduction\", \"parallel\"", "arith.addf", "0.0");
   std::vector<float> x = makeValues(1 << 20);
   RunResult run = runTimed("column sum 1024x1024", text, {toBytes(x)}, 4 << 20);
   ASSERT_EQ(run.error, "");
@@ -216,14 +225,14 @@ TEST(LoopKernels, ColumnSumDoesNotDependOnThreads) {
 }
 
 TEST(LoopKernels, BatchStatistics) {
-  std::string text = reduction(
-      "tensor<32x64x16x16xf32>", "tensor<64xf32>",
-      "(n, c, h, w) -> (n, c, h, w)", "(n, c, h, w) -> (c)",
-      "\"reduction\", \"parallel\", \"reduction\", \"reduction\"",
-      "arith.addf", "0.0");
+  std::string text =
+      reduction("tensor<32x64x16x16xf32>", "tensor<64xf32>",
+                "(n, c, h, w) -> (n, c, h, w)", "(n, c, h, w) -> (c)",
+                "\"reduction\", \"parallel\", \"reduction\", \"reduction\"",
+                "arith.addf", "0.0");
   std::vector<float> x = makeValues(32 * 64 * 256);
-  RunResult run = runTimed("batch statistics", text, {toBytes(x)},
-                           4.0 * 32 * 64 * 256);
+  RunResult run =
+      runTimed("batch statistics", text, {toBytes(x)}, 4.0 * 32 * 64 * 256);
   ASSERT_EQ(run.error, "");
   std::vector<float> y = fromBytes<float>(run.results[0]);
   for (int c = 0; c < 64; ++c) {
@@ -236,10 +245,10 @@ TEST(LoopKernels, BatchStatistics) {
 }
 
 TEST(LoopKernels, RowMaximumKeepsNaN) {
-  std::string text = reduction(
-      "tensor<64x1000xf32>", "tensor<64xf32>", "(i, j) -> (i, j)",
-      "(i, j) -> (i)", "\"parallel\", \"reduction\"", "arith.maximumf",
-      "0xFF800000");
+  std::string text =
+      reduction("tensor<64x1000xf32>", "tensor<64xf32>", "(i, j) -> (i, j)",
+                "(i, j) -> (i)", "\"parallel\", \"reduction\"",
+                "arith.maximumf", "0xFF800000");
   std::vector<float> x = makeValues(64 * 1000);
   x[5 * 1000 + 77] = std::numeric_limits<float>::quiet_NaN();
   RunResult run = runTimed("row maximum", text, {toBytes(x)}, 4.0 * 64000);
@@ -327,8 +336,8 @@ func.func @k(%x: tensor<2x3x8x10xf32>) -> tensor<2x3x4x5xf32> {
       for (int j = 0; j < 5; ++j) {
         float expected = -INFINITY;
         for (int k = 0; k < 4; ++k)
-          expected = std::max(
-              expected, x[c * 80 + (2 * i + k / 2) * 10 + 2 * j + k % 2]);
+          expected = std::max(expected,
+                              x[c * 80 + (2 * i + k / 2) * 10 + 2 * j + k % 2]);
         ASSERT_EQ(y[(c * 4 + i) * 5 + j], expected);
       }
 }
