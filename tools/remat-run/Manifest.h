@@ -67,11 +67,10 @@ llvm::Expected<Manifest> loadManifest(llvm::StringRef path);
 GradientSummary summarize(const Tensor &gradient,
                           const GradientSummary *golden);
 
-/// The largest error of a gradient against its golden: of the norm relative to
-/// the norm, and of each sample relative to the larger of the sample and the
-/// root mean square of the elements.
-double compare(const GradientSummary &gradient, const GradientSummary &golden,
-               size_t numElements);
+/// The largest error of a gradient against its golden: of the norm, relative to
+/// the norm, and of each sample, relative to the larger of the sample and the
+/// norm.
+double compare(const GradientSummary &gradient, const GradientSummary &golden);
 
 } // namespace remat::run
 

@@ -12,6 +12,8 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <map>
+
 using namespace llvm;
 using namespace remat::run;
 
@@ -96,6 +98,52 @@ static void printAligned(raw_ostream &os,
   }
 }
 
+std::vector<ProfileRow> remat::run::collectProfile(const remat_step *step) {
+  std::map<std::string, ProfileRow> rows;
+  const int64_t *times = remat_step_entry_times(step);
+  for (size_t i = 0, e = remat_step_entry_count(step); times && i < e; ++i) {
+    remat_entry_info info;
+    remat_step_entry(step, i, &info);
+    ProfileRow &row = rows[info.name];
+    row.name = info.name;
+    ++row.calls;
+    row.nanoseconds += times[i];
+    if (info.flags & REMAT_ENTRY_RECOMPUTE) {
+      ++row.recomputeCalls;
+      row.recomputeNanoseconds += times[i];
+    }
+  }
+  std::vector<ProfileRow> sorted;
+  for (auto &[name, row] : rows)
+    sorted.push_back(std::move(row));
+  llvm::sort(sorted, [](const ProfileRow &a, const ProfileRow &b) {
+    return std::tie(b.nanoseconds, a.name) < std::tie(a.nanoseconds, b.name);
+  });
+  return sorted;
+}
+
+void remat::run::printProfile(raw_ostream &os, ArrayRef<ProfileRow> rows) {
+  int64_t total = 0;
+  for (const ProfileRow &row : rows)
+    total += row.nanoseconds;
+  auto print = [](double value) {
+    std::string text;
+    raw_string_ostream(text) << format("%.3f", value);
+    return text;
+  };
+  std::vector<std::vector<std::string>> cells = {
+      {"op", "calls", "total_ms", "self_%", "avg_us", "recompute_calls",
+       "recompute_ms"}};
+  for (const ProfileRow &row : rows)
+    cells.push_back(
+        {row.name, std::to_string(row.calls), print(row.nanoseconds * 1e-6),
+         print(100.0 * row.nanoseconds / std::max<int64_t>(total, 1)),
+         print(row.nanoseconds * 1e-3 / row.calls),
+         std::to_string(row.recomputeCalls),
+         print(row.recomputeNanoseconds * 1e-6)});
+  printAligned(os, cells);
+}
+
 void remat::run::printTable(raw_ostream &os, ArrayRef<RunReport> runs) {
   const RunReport &first = runs.front();
   os << first.model << ": " << first.summary.distinctTasks
@@ -132,4 +180,10 @@ void remat::run::printTable(raw_ostream &os, ArrayRef<RunReport> runs) {
          run.maxRelativeError ? print(*run.maxRelativeError, "%.1e") : "-"});
   }
   printAligned(os, rows);
+  for (const RunReport &run : runs) {
+    if (!run.profile.empty()) {
+      os << "\ntime by op at budget " << run.budgetText << '\n';
+      printProfile(os, run.profile);
+    }
+  }
 }

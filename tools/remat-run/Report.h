@@ -14,6 +14,17 @@
 
 namespace remat::run {
 
+/// Time that the tasks of one kind took in the last step.
+struct ProfileRow {
+  std::string name;
+  int64_t calls = 0, recomputeCalls = 0;
+  int64_t nanoseconds = 0, recomputeNanoseconds = 0;
+};
+
+/// Sums up the entries of the last run by name, slowest first. The step must
+/// have been loaded with REMAT_STEP_PROFILE.
+std::vector<ProfileRow> collectProfile(const remat_step *step);
+
 /// One step at one budget. Bytes and seconds.
 struct RunReport {
   std::string model, planner, budgetText;
@@ -33,12 +44,18 @@ struct RunReport {
   /// Against the golden values; unset if there are none.
   std::optional<double> maxRelativeError;
 
+  /// Empty unless asked for.
+  std::vector<ProfileRow> profile;
+
   /// Equal for runs whose loss and gradients are bit-identical.
   uint64_t resultHash = 0;
 };
 
 /// Writes one object, or an array of them for several runs.
 llvm::Error writeJson(llvm::StringRef path, llvm::ArrayRef<RunReport> runs);
+
+/// Prints where the time of a step went.
+void printProfile(llvm::raw_ostream &os, llvm::ArrayRef<ProfileRow> rows);
 
 /// Prints a table with a row for each run.
 void printTable(llvm::raw_ostream &os, llvm::ArrayRef<RunReport> runs);

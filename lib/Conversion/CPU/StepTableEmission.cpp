@@ -167,7 +167,7 @@ LogicalResult TableEmitter::addTask(TaskOp task) {
     entry.original = it->second;
   if (!task.getBackward() || task.isClone())
     entry.forwardIndex = task.getId();
-  entry.name = joinNames(task);
+  entry.name = (task.getKernel() + ": " + joinNames(task)).str();
   entry.location = describeLocation(task.getLoc());
   table.addEntry(entry);
   return success();
