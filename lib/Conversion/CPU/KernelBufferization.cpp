@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelBufferization.h"
+#include "LoopNest.h"
 
 #include "remat/Conversion/CPU/LowerToLLVM.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -96,6 +97,22 @@ void addDestinations(func::FuncOp kernel) {
   kernel.setResAttrsAttr(nullptr);
 }
 
+/// A result that was computed in its destination needs no copy into it.
+LogicalResult eraseSelfCopies(func::FuncOp kernel) {
+  SmallVector<memref::CopyOp> copies;
+  kernel.walk([&](memref::CopyOp copy) { copies.push_back(copy); });
+  for (memref::CopyOp copy : copies) {
+    FailureOr<BufferView> source = resolveView(copy.getSource());
+    FailureOr<BufferView> target = resolveView(copy.getTarget());
+    if (failed(source) || failed(target))
+      return failure();
+    if (source->root == target->root && source->offset == target->offset &&
+        source->strides == target->strides)
+      copy.erase();
+  }
+  return success();
+}
+
 LogicalResult checkKernel(func::FuncOp kernel) {
   if (!kernel.getBody().hasOneBlock())
     return kernel.emitError("kernel '")
@@ -150,7 +167,8 @@ FailureOr<BufferizedKernel> remat::cpu::bufferizeKernel(func::FuncOp kernel) {
     return getMemRefTypeWithStaticIdentityLayout(type);
   };
   BufferizationState state;
-  if (failed(runOneShotBufferize(*result.module, options, state)))
+  if (failed(runOneShotBufferize(*result.module, options, state)) ||
+      failed(eraseSelfCopies(result.function)))
     return failure();
   return result;
 }

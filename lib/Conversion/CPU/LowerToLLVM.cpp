@@ -283,9 +283,8 @@ LogicalResult remat::cpu::lowerToLLVM(ModuleOp module,
   module.getContext()
       ->loadDialect<affine::AffineDialect, arith::ArithDialect,
                     bufferization::BufferizationDialect, cf::ControlFlowDialect,
-                    func::FuncDialect, linalg::LinalgDialect,
-                    LLVM::LLVMDialect, math::MathDialect,
-                    memref::MemRefDialect, scf::SCFDialect,
+                    func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
+                    math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
                     tensor::TensorDialect, vector::VectorDialect>();
   return ModuleLowering(module, options).run();
 }

@@ -42,6 +42,7 @@ static MLIRContext &getContext() {
     registry.insert<RematDialect>();
     cpu::registerLoweringInterfaces(registry);
     auto *result = new MLIRContext(registry);
+    result->loadDialect<RematDialect>();
     return result;
   }();
   return *context;

@@ -1,0 +1,46 @@
+// One function for each distinct kernel, none for products, and the table.
+// RUN: remat-opt %s --remat-annotate-costs --remat-plan --remat-place \
+// RUN:   --remat-lower-cpu="name=step" | FileCheck %s
+
+// CHECK-NOT: remat.graph
+// CHECK: llvm.func internal @step_loops_0(%{{.*}}: !llvm.ptr {llvm.noalias}
+// The sum may be reordered, the product may not.
+// CHECK: llvm.fmul %{{.*}}, %{{.*}} : f32
+// CHECK: llvm.func @step_kernel_0(%{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: !llvm.ptr)
+// CHECK-NOT: @step_kernel_1
+// CHECK: llvm.mlir.global internal constant @step_blob
+// CHECK: llvm.mlir.global internal constant @step_kernels() {{.*}} : !llvm.array<1 x ptr>
+// CHECK: llvm.mlir.global external constant @step()
+
+func.func private @square(%x: tensor<8x16xf32>) -> tensor<8x16xf32>
+    attributes {remat.kernel} {
+  %e = tensor.empty() : tensor<8x16xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i, j) -> (i, j)>,
+      affine_map<(i, j) -> (i, j)>],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<8x16xf32>) outs(%e : tensor<8x16xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %s = arith.mulf %a, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<8x16xf32>
+  return %r : tensor<8x16xf32>
+}
+
+func.func private @product(%x: tensor<8x16xf32>) -> tensor<8x8xf32>
+    attributes {remat.kernel} {
+  %e = tensor.empty() : tensor<8x8xf32>
+  %z = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %r = linalg.contract indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
+      affine_map<(m, n, k) -> (n, k)>, affine_map<(m, n, k) -> (m, n)>]
+      ins(%x, %x : tensor<8x16xf32>, tensor<8x16xf32>)
+      outs(%f : tensor<8x8xf32>) -> tensor<8x8xf32>
+  return %r : tensor<8x8xf32>
+}
+
+remat.graph @main(%x: tensor<8x16xf32>) -> tensor<8x8xf32> {
+  %0 = remat.task @square(%x) {id = 0} : (tensor<8x16xf32>) -> tensor<8x16xf32>
+  %1 = remat.task @square(%0) {id = 1} : (tensor<8x16xf32>) -> tensor<8x16xf32>
+  %2 = remat.task @product(%1) {id = 2} : (tensor<8x16xf32>) -> tensor<8x8xf32>
+  remat.return %2 : tensor<8x8xf32>
+}

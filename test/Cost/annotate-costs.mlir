@@ -1,0 +1,64 @@
+// RUN: remat-opt %s --remat-annotate-costs="threads=2 overhead=0 bandwidth=8 product-gflops=100 loop-gflops=1000" | FileCheck %s
+// RUN: not remat-opt %s --remat-annotate-costs="bandwidth=0" 2>&1 | FileCheck %s --check-prefix=BAD
+
+// BAD: peaks and bandwidth must be positive
+
+// 4 KiB read, 4 KiB written, at 8 bytes per nanosecond.
+// CHECK: remat.task @square({{.*}}) {cost = 1024 : i64
+// As much traffic, more than 2 * 32^3 flops at 100 per nanosecond.
+// CHECK: remat.task @product({{.*}}) {cost = 1024 : i64
+// What lies between two ops is workspace: 32 floats.
+// CHECK: remat.task @center({{.*}}) {{{.*}}workspace = 128 : i64
+
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+func.func private @square(%x: tensor<32x32xf32>) -> tensor<32x32xf32>
+    attributes {remat.kernel} {
+  %e = tensor.empty() : tensor<32x32xf32>
+  %r = linalg.generic {indexing_maps = [#id, #id],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<32x32xf32>) outs(%e : tensor<32x32xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %s = arith.mulf %a, %a : f32
+    linalg.yield %s : f32
+  } -> tensor<32x32xf32>
+  return %r : tensor<32x32xf32>
+}
+func.func private @product(%x: tensor<32x32xf32>) -> tensor<32x32xf32>
+    attributes {remat.kernel} {
+  %e = tensor.empty() : tensor<32x32xf32>
+  %z = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %r = linalg.matmul ins(%x, %x : tensor<32x32xf32>, tensor<32x32xf32>)
+      outs(%f : tensor<32x32xf32>) -> tensor<32x32xf32>
+  return %r : tensor<32x32xf32>
+}
+func.func private @center(%x: tensor<32x32xf32>) -> tensor<32x32xf32>
+    attributes {remat.kernel} {
+  %e = tensor.empty() : tensor<32xf32>
+  %z = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<32xf32>) -> tensor<32xf32>
+  %s = linalg.generic {indexing_maps = [#id, #row],
+      iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<32x32xf32>) outs(%f : tensor<32xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %q = arith.addf %o, %a : f32
+    linalg.yield %q : f32
+  } -> tensor<32xf32>
+  %g = tensor.empty() : tensor<32x32xf32>
+  %r = linalg.generic {indexing_maps = [#id, #row, #id],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%x, %s : tensor<32x32xf32>, tensor<32xf32>)
+      outs(%g : tensor<32x32xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %q = arith.subf %a, %b : f32
+    linalg.yield %q : f32
+  } -> tensor<32x32xf32>
+  return %r : tensor<32x32xf32>
+}
+remat.graph @main(%x: tensor<32x32xf32>) -> tensor<32x32xf32> {
+  %0 = remat.task @square(%x) {id = 0} : (tensor<32x32xf32>) -> tensor<32x32xf32>
+  %1 = remat.task @product(%0) {id = 1} : (tensor<32x32xf32>) -> tensor<32x32xf32>
+  %2 = remat.task @center(%1) {id = 2} : (tensor<32x32xf32>) -> tensor<32x32xf32>
+  remat.return %2 : tensor<32x32xf32>
+}
