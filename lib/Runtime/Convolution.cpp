@@ -198,9 +198,14 @@ std::unique_ptr<LibraryCall> prepareDnnl(const remat_convolution &d,
 
 std::unique_ptr<LibraryCall>
 remat::prepareConvolution(const remat_convolution &d, int threads) {
-  bool empty = d.batch == 0 || d.input_channels == 0 || d.output_channels == 0;
-  for (int i = 0; i < d.spatial_rank; ++i)
+  double work = double(d.batch) * double(d.input_channels) *
+                double(d.output_channels) / double(d.groups);
+  bool empty = work == 0;
+  for (int i = 0; i < d.spatial_rank; ++i) {
+    work *= double(d.filter[i]) * double(d.output[i]);
     empty |= d.input[i] == 0 || d.filter[i] == 0 || d.output[i] == 0;
+  }
+  threads = usefulThreads(threads, work);
   if (!empty)
     if (std::unique_ptr<LibraryCall> call = prepareDnnl(d, threads))
       return call;

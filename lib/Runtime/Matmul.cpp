@@ -170,10 +170,12 @@ std::unique_ptr<LibraryCall> prepareDnnl(const remat_matmul &descriptor,
 
 std::unique_ptr<LibraryCall>
 remat::prepareMatmul(const remat_matmul &descriptor, int threads) {
-  bool empty = descriptor.m == 0 || descriptor.n == 0 || descriptor.k == 0;
+  double work =
+      double(descriptor.m) * double(descriptor.n) * double(descriptor.k);
   for (int64_t extent : descriptor.batch)
-    empty |= extent == 0;
-  if (!empty)
+    work *= double(extent);
+  threads = usefulThreads(threads, work);
+  if (work != 0)
     if (std::unique_ptr<LibraryCall> call = prepareDnnl(descriptor, threads))
       return call;
   return referenceMatmul(descriptor, threads);

@@ -20,6 +20,15 @@ namespace remat {
 /// Cores that this process may use, at least 1.
 int availableThreads();
 
+/// Threads that are worth waking for so many multiplications and additions, at
+/// most `threads`. Waking one costs microseconds on an idle machine, and the
+/// turn of a whole time slice on a busy one.
+inline int usefulThreads(int threads, double work) {
+  constexpr double workPerThread = 1 << 20;
+  double useful = work / workPerThread;
+  return useful >= threads ? threads : useful <= 1 ? 1 : int(useful);
+}
+
 /// Sets the size of the pool for the calls made in this scope from this thread
 /// and gives the caller's setting back at its end.
 class ThreadScope {

@@ -15,6 +15,7 @@
 #include "MemoryProbe.h"
 #include "Report.h"
 
+#include "remat/AutoDiff/DifferentiableOpInterface.h"
 #include "remat/Conversion/CPU/Jit.h"
 #include "remat/Pipelines/Pipelines.h"
 #include "remat/Pipelines/StepCompiler.h"
@@ -74,7 +75,8 @@ struct Options {
       cl::desc("Directory of arg0.npy ... and cotangent0.npy ...")};
   cl::opt<std::string> outputDirectory{
       "outputs", cl::cat(category), cl::value_desc("dir"),
-      cl::desc("Directory for result0.npy ... and vjp0.npy ...")};
+      cl::desc("Directory for result0.npy ... and vjp0.npy ..., which are the "
+               "gradients when there is a manifest")};
   cl::list<std::string> emit{
       "emit", cl::CommaSeparated, cl::cat(category),
       cl::desc("With --inputs, what to compute: forward, vjp")};
@@ -267,6 +269,17 @@ static Error evaluate(const Manifest &manifest, ArrayRef<Tensor> results,
   return Error::success();
 }
 
+namespace {
+/// The model, brought to tasks, and what is known of it as it was read.
+struct Model {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  size_t numArguments = 0, numResults = 0;
+  /// Numbers of the floating-point results, which have cotangents.
+  SmallVector<size_t> floatResults;
+  double compileSeconds = 0;
+};
+} // namespace
+
 //===----------------------------------------------------------------------===//
 // With files: results and vector-Jacobian products
 //===----------------------------------------------------------------------===//
@@ -279,15 +292,17 @@ static std::string getPath(StringRef directory, const Twine &name) {
 
 /// Reads the arguments: those of the model, then the cotangents.
 static Expected<std::vector<Tensor>> readArguments(remat_step *step,
-                                                   size_t numModelArguments) {
+                                                   const Model &model) {
   std::vector<Tensor> arguments;
   for (size_t i = 0, e = remat_step_argument_count(step); i < e; ++i) {
     remat_tensor_info info;
     remat_step_argument(step, i, &info);
     std::string name =
-        i < numModelArguments
+        i < model.numArguments
             ? ("arg" + Twine(i) + ".npy").str()
-            : ("cotangent" + Twine(i - numModelArguments) + ".npy").str();
+            : ("cotangent" + Twine(model.floatResults[i - model.numArguments]) +
+               ".npy")
+                  .str();
     Expected<Tensor> tensor =
         tools::readNpy(getPath(options().inputDirectory, name), info.dtype,
                        ArrayRef(info.dims, info.rank));
@@ -303,7 +318,9 @@ static Error writeResults(ArrayRef<Tensor> results, size_t numModelResults) {
           sys::fs::create_directories(options().outputDirectory))
     return makeError(options().outputDirectory + ": " + code.message());
   for (auto [index, tensor] : enumerate(results)) {
-    if (index < numModelResults && !is_contained(options().emit, "forward"))
+    // With a manifest, --emit is not given and everything is written.
+    if (index < numModelResults && !options().emit.empty() &&
+        !is_contained(options().emit, "forward"))
       continue;
     std::string name =
         index < numModelResults
@@ -319,15 +336,6 @@ static Error writeResults(ArrayRef<Tensor> results, size_t numModelResults) {
 //===----------------------------------------------------------------------===//
 // Main
 //===----------------------------------------------------------------------===//
-
-namespace {
-/// The model, brought to tasks, and what is known of it as it was read.
-struct Model {
-  mlir::OwningOpRef<mlir::ModuleOp> module;
-  size_t numArguments = 0, numResults = 0;
-  double compileSeconds = 0;
-};
-} // namespace
 
 static Error checkOptions() {
   if (options().manifestFile.empty() == options().inputDirectory.empty())
@@ -360,6 +368,9 @@ static Expected<Model> loadModel(mlir::MLIRContext &context,
           step.function)) {
     model.numArguments = entry.getNumArguments();
     model.numResults = entry.getNumResults();
+    for (auto [number, type] : enumerate(entry.getResultTypes()))
+      if (isDifferentiableType(type))
+        model.floatResults.push_back(number);
   }
   if (manifest) {
     for (auto [index, argument] : enumerate(manifest->arguments))
@@ -390,17 +401,18 @@ static Expected<RunReport> runOnce(const Model &model, const Manifest *manifest,
     return loaded.takeError();
   remat_step *step = loaded->step.get();
   Expected<std::vector<Tensor>> arguments =
-      manifest ? makeArguments(*manifest, step)
-               : readArguments(step, model.numArguments);
+      manifest ? makeArguments(*manifest, step) : readArguments(step, model);
   if (!arguments)
     return arguments.takeError();
   Expected<std::vector<Tensor>> results = execute(step, *arguments, report);
   if (!results)
     return results.takeError();
-  Error error = manifest ? evaluate(*manifest, *results, report)
-                         : writeResults(*results, model.numResults);
-  if (error)
-    return std::move(error);
+  if (manifest)
+    if (Error error = evaluate(*manifest, *results, report))
+      return std::move(error);
+  if (!options().outputDirectory.empty())
+    if (Error error = writeResults(*results, model.numResults))
+      return std::move(error);
   return report;
 }
 
