@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Regenerates the pages under docs/ that come from TableGen:
+#
+#   tools/docs.sh [OUTPUT_DIR]      default: docs
+set -euo pipefail
+cd "$(dirname "$0")/.."
+out=${1:-docs}
+tblgen=${MLIR_TBLGEN:-/usr/lib/llvm-22/bin/mlir-tblgen}
+include=(-I include -I "$(dirname "$(dirname "$tblgen")")/include")
+
+mkdir -p "$out/passes"
+"$tblgen" -gen-dialect-doc -dialect=remat "${include[@]}" \
+  include/remat/Dialect/Remat/IR/RematOps.td -o "$out/dialect.md"
+for page in AutoDiff Conversion/CPU Conversion/Import Cost Dialect/Remat/Transforms; do
+  "$tblgen" -gen-pass-doc "${include[@]}" include/remat/$page/Passes.td \
+    -o "$out/passes/$(basename $page).md"
+done
+rm -f "$out"/*.md.d "$out"/passes/*.md.d
