@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Planning/Algorithms.h"
+#include "remat/Planning/Budget.h"
 #include "remat/Planning/Serialization.h"
 
 #include "llvm/Support/CommandLine.h"
@@ -63,27 +64,20 @@ static Expected<int64_t> saveAllPeak(Problem problem) {
 
 static Error setBudget(Problem &problem, int64_t peak,
                        const SolverOptions &options) {
-  StringRef text = budgetText;
-  if (text.empty())
+  Expected<BudgetRequest> request = parseBudget(budgetText);
+  if (!request)
+    return request.takeError();
+  if (request->kind == BudgetRequest::Kind::Unlimited)
     return Error::success();
-  if (text == "min") {
-    Expected<FeasibilityCertificate> certificate =
-        smallestFeasibleBudget(problem, options);
-    if (!certificate)
-      return certificate.takeError();
-    problem.deviceBudget = certificate->smallestFeasible;
+  if (request->kind != BudgetRequest::Kind::Smallest) {
+    problem.deviceBudget = request->resolve(peak);
     return Error::success();
   }
-  bool percent = text.consume_back("%");
-  double fraction = 0;
-  int64_t bytes = 0;
-  if (percent ? text.getAsDouble(fraction) || !(fraction >= 0) || fraction > 1e6
-              : text.getAsInteger(10, bytes) || bytes < 0)
-    return createStringError(inconvertibleErrorCode(),
-                             "--budget=" + budgetText +
-                                 ": expected bytes, a percentage or 'min'");
-  problem.deviceBudget =
-      percent ? int64_t(fraction / 100.0 * double(peak)) : bytes;
+  Expected<FeasibilityCertificate> certificate =
+      smallestFeasibleBudget(problem, options);
+  if (!certificate)
+    return certificate.takeError();
+  problem.deviceBudget = certificate->smallestFeasible;
   return Error::success();
 }
 

@@ -23,122 +23,149 @@ static bool asksForOffload(const planning::Problem &problem) {
 }
 
 namespace {
+/// A planned copy of the graph, detached from any module.
+struct PlannedGraph {
+  OwningOpRef<GraphOp> graph;
+  int64_t peakBytes = 0;
+  /// What its buffers can be packed into; at least the peak.
+  int64_t arenaBytes = 0;
+};
+
 class GraphPlanner {
 public:
   GraphPlanner(GraphOp graph, const PlanOptions &options);
 
-  /// The planned graph, detached from any module.
-  llvm::Expected<OwningOpRef<GraphOp>> run();
+  llvm::Expected<PlannedGraph> run();
 
 private:
-  llvm::Error resolveBudget();
-  llvm::Expected<planning::Plan> solve();
-  OwningOpRef<GraphOp> applyPlanToCopy(const planning::Plan &plan);
+  llvm::Expected<PlannedGraph> planWithin(int64_t budget);
+  llvm::Expected<PlannedGraph> planSmallest();
+  llvm::Expected<PlannedGraph> solve();
+  llvm::Expected<PlannedGraph> apply(const planning::Plan &plan);
 
   GraphOp graph;
   const PlanOptions &options;
   GraphProblem graphProblem;
+  planning::Problem &problem;
   int64_t saveAllPeak = 0;
-  /// Bound on the arena; unset for none, and while searching for the smallest.
-  std::optional<int64_t> budget;
-  /// A plan with the smallest peak known, if that is asked for.
-  std::optional<planning::Plan> smallestPlan;
 };
 } // namespace
 
 GraphPlanner::GraphPlanner(GraphOp graph, const PlanOptions &options)
-    : graph(graph), options(options), graphProblem(graph) {
-  planning::Problem &problem = graphProblem.problem;
+    : graph(graph), options(options), graphProblem(graph),
+      problem(graphProblem.problem) {
   problem.hostBudget = options.hostBudget;
   problem.linkBytesPerSecond = options.linkBandwidth;
   if (problem.linkBytesPerSecond == 0 && asksForOffload(problem))
     problem.linkBytesPerSecond = defaultLinkBandwidth;
 }
 
-/// Turns the request into bytes: the bound on what is live is set in the
-/// problem, and so is `budget` unless the smallest is asked for.
-llvm::Error GraphPlanner::resolveBudget() {
+llvm::Expected<PlannedGraph> GraphPlanner::run() {
   llvm::Expected<planning::Solution> saveAll =
-      planning::solve(graphProblem.problem, "save-all", options.solver);
+      planning::solve(problem, "save-all", options.solver);
   if (!saveAll)
     return saveAll.takeError();
   saveAllPeak = saveAll->peakBytes;
 
   using Kind = planning::BudgetRequest::Kind;
   if (options.budget.kind == Kind::Unlimited)
-    return llvm::Error::success();
-  if (options.budget.kind != Kind::Smallest) {
-    budget = options.budget.resolve(saveAllPeak);
-    graphProblem.problem.deviceBudget = budget;
-    return llvm::Error::success();
-  }
-  llvm::Expected<planning::FeasibilityCertificate> certificate =
-      planning::smallestFeasibleBudget(graphProblem.problem, options.solver);
-  if (!certificate)
-    return certificate.takeError();
-  graphProblem.problem.deviceBudget = certificate->smallestFeasible;
-  smallestPlan = std::move(certificate->plan);
-  return llvm::Error::success();
-}
-
-/// A plan within the problem's budget. The planner may miss the smallest budget
-/// that is known to be feasible; then the plan that shows it serves.
-llvm::Expected<planning::Plan> GraphPlanner::solve() {
-  llvm::Expected<planning::Solution> solution =
-      planning::solve(graphProblem.problem, options.planner, options.solver);
-  if (solution)
-    return std::move(solution->plan);
-  if (!smallestPlan || !solution.errorIsA<planning::InfeasibleBudgetError>())
-    return solution.takeError();
-  llvm::consumeError(solution.takeError());
-  return *smallestPlan;
-}
-
-/// A copy of the graph with the plan applied.
-OwningOpRef<GraphOp> GraphPlanner::applyPlanToCopy(const planning::Plan &plan) {
-  OwningOpRef<GraphOp> planned(graph.clone());
-  applyPlan(*planned, GraphProblem(*planned), plan);
-  planned->setSaveAllPeak(saveAllPeak);
-  if (budget)
-    planned->setBudget(*budget);
-  if (options.hostBudget)
-    planned->setHostBudget(*options.hostBudget);
+    return solve();
+  if (options.budget.kind != Kind::Smallest)
+    return planWithin(options.budget.resolve(saveAllPeak));
+  llvm::Expected<PlannedGraph> planned = planSmallest();
+  if (planned)
+    planned->graph->setBudget(planned->arenaBytes);
   return planned;
 }
 
-llvm::Expected<OwningOpRef<GraphOp>> GraphPlanner::run() {
-  if (llvm::Error error = resolveBudget())
-    return std::move(error);
-  planning::Problem &problem = graphProblem.problem;
-  // Packing seldom needs more than the live bytes; where it does, the next
-  // plan has to make up for the difference.
+/// Packing seldom needs more than the live bytes; where it does, the next plan
+/// has to make up for the difference.
+llvm::Expected<PlannedGraph> GraphPlanner::planWithin(int64_t budget) {
+  problem.deviceBudget = budget;
   while (true) {
-    llvm::Expected<planning::Plan> plan = solve();
-    if (!plan)
-      return plan.takeError();
-    llvm::Expected<planning::Simulation> simulation =
-        planning::simulate(problem, *plan);
-    if (!simulation)
-      return simulation.takeError();
-    OwningOpRef<GraphOp> planned = applyPlanToCopy(*plan);
-    planned->setPlannedPeak(simulation->peakBytes);
-    planning::Packing packing = planning::packLiveRanges(
-        SpaceRanges(GraphLiveness(*planned), MemorySpace::Arena).ranges);
-    if (smallestPlan)
-      planned->setBudget(packing.totalBytes);
-    if (!budget || packing.totalBytes <= *budget)
-      return std::move(planned);
-    problem.deviceBudget = std::min(*problem.deviceBudget, packing.peakBytes) -
-                           (packing.totalBytes - *budget);
+    llvm::Expected<PlannedGraph> planned = solve();
+    // The planner may miss what the smallest plan known can do.
+    bool usedSmallest = false;
+    if (!planned && options.planner == "auto" &&
+        planned.errorIsA<planning::InfeasibleBudgetError>()) {
+      llvm::consumeError(planned.takeError());
+      planned = planSmallest();
+      usedSmallest = true;
+    }
+    if (!planned)
+      return planned;
+    if (planned->arenaBytes <= budget) {
+      planned->graph->setBudget(budget);
+      return planned;
+    }
+    if (usedSmallest) {
+      llvm::Expected<planning::FeasibilityCertificate> certificate =
+          planning::smallestFeasibleBudget(problem, options.solver);
+      if (!certificate)
+        return certificate.takeError();
+      return llvm::make_error<planning::InfeasibleBudgetError>(
+          budget, planned->arenaBytes, certificate->describe(problem));
+    }
+    problem.deviceBudget = std::min(*problem.deviceBudget, planned->peakBytes) -
+                           (planned->arenaBytes - budget);
   }
 }
 
+/// Of the plan that shows the smallest peak and the planner's own at that peak,
+/// the one with the smaller arena.
+llvm::Expected<PlannedGraph> GraphPlanner::planSmallest() {
+  llvm::Expected<planning::FeasibilityCertificate> certificate =
+      planning::smallestFeasibleBudget(problem, options.solver);
+  if (!certificate)
+    return certificate.takeError();
+  llvm::Expected<PlannedGraph> smallest = apply(certificate->plan);
+  if (!smallest)
+    return smallest;
+  problem.deviceBudget = certificate->smallestFeasible;
+  llvm::Expected<PlannedGraph> solved = solve();
+  if (!solved) {
+    llvm::consumeError(solved.takeError());
+    return smallest;
+  }
+  return solved->arenaBytes <= smallest->arenaBytes ? std::move(solved)
+                                                    : std::move(smallest);
+}
+
+/// The planner's answer for the problem as it stands.
+llvm::Expected<PlannedGraph> GraphPlanner::solve() {
+  llvm::Expected<planning::Solution> solution =
+      planning::solve(problem, options.planner, options.solver);
+  if (!solution)
+    return solution.takeError();
+  return apply(solution->plan);
+}
+
+/// A copy of the graph with the plan applied.
+llvm::Expected<PlannedGraph> GraphPlanner::apply(const planning::Plan &plan) {
+  llvm::Expected<planning::Simulation> simulation =
+      planning::simulate(problem, plan);
+  if (!simulation)
+    return simulation.takeError();
+  PlannedGraph planned;
+  planned.graph = graph.clone();
+  planned.peakBytes = simulation->peakBytes;
+  applyPlan(*planned.graph, GraphProblem(*planned.graph), plan);
+  planned.graph->setSaveAllPeak(saveAllPeak);
+  planned.graph->setPlannedPeak(planned.peakBytes);
+  if (options.hostBudget)
+    planned.graph->setHostBudget(*options.hostBudget);
+  planned.arenaBytes =
+      planning::packLiveRanges(
+          SpaceRanges(GraphLiveness(*planned.graph), MemorySpace::Arena).ranges)
+          .totalBytes;
+  return std::move(planned);
+}
+
 llvm::Error remat::planGraph(GraphOp &graph, const PlanOptions &options) {
-  llvm::Expected<OwningOpRef<GraphOp>> planned =
-      GraphPlanner(graph, options).run();
+  llvm::Expected<PlannedGraph> planned = GraphPlanner(graph, options).run();
   if (!planned)
     return planned.takeError();
-  GraphOp replacement = planned->release();
+  GraphOp replacement = planned->graph.release();
   if (graph->getBlock())
     graph->getBlock()->getOperations().insert(graph->getIterator(),
                                               replacement);
