@@ -16,15 +16,29 @@
 using namespace mlir;
 using namespace remat;
 
+FunctionOpInterface remat::findEntry(ModuleOp module, StringRef name) {
+  if (auto entry = module.lookupSymbol<FunctionOpInterface>(name))
+    return entry;
+  auto functions = module.getOps<FunctionOpInterface>();
+  if (llvm::hasSingleElement(functions))
+    return *functions.begin();
+  return {};
+}
+
 LogicalResult remat::compileToTasks(ModuleOp module,
                                     const StepOptions &options) {
+  FunctionOpInterface entry = findEntry(module, options.function);
+  if (!entry)
+    return module.emitError("has no function '")
+           << options.function << "' to compile";
+  std::string function = entry.getName().str();
   PassManager pm(module.getContext());
   ImportPipelineOptions import;
-  import.function = options.function;
+  import.function = function;
   buildImportPipeline(pm, import);
 
   JointPipelineOptions joint;
-  joint.function = options.function;
+  joint.function = function;
   joint.differentiate = options.differentiate;
   joint.wrt = options.wrt;
   joint.result = options.result;
@@ -32,7 +46,7 @@ LogicalResult remat::compileToTasks(ModuleOp module,
   buildJointPipeline(pm, joint);
 
   TasksPipelineOptions tasks;
-  tasks.function = options.function;
+  tasks.function = function;
   tasks.threads = options.threads;
   buildTasksPipeline(pm, tasks);
   return pm.run(module);

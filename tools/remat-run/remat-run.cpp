@@ -364,7 +364,7 @@ static Expected<Model> loadModel(mlir::MLIRContext &context,
   StepOptions step;
   step.function = options().function;
   step.threads = options().threads;
-  if (auto entry = model.module->lookupSymbol<mlir::FunctionOpInterface>(
+  if (auto entry = findEntry(*model.module, 
           step.function)) {
     model.numArguments = entry.getNumArguments();
     model.numResults = entry.getNumResults();

@@ -16,12 +16,13 @@
 #include "remat/Dialect/Remat/Transforms/PlanGraph.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/IR/OwningOpRef.h"
 
 namespace remat {
 
 struct StepOptions {
-  /// The function to compile.
+  /// The function to compile, see findEntry.
   std::string function = "main";
   /// Append the backward computation; the next three say of what.
   bool differentiate = true;
@@ -45,6 +46,11 @@ struct StepSummary {
   int64_t tasks = 0, distinctTasks = 0, recomputedTasks = 0;
   int64_t offloadedBytes = 0;
 };
+
+/// The function of an exported module to compile: the one called `name`, or the
+/// only one that there is. Null if neither exists.
+mlir::FunctionOpInterface findEntry(mlir::ModuleOp module,
+                                    llvm::StringRef name);
 
 /// Brings `module` (L0, as exported) to L2, in place. Fails with diagnostics.
 llvm::LogicalResult compileToTasks(mlir::ModuleOp module,
