@@ -1,6 +1,7 @@
 # Configuration of the lit suite; the paths come from lit.site.cfg.py.
 
 import os
+import sys
 
 import lit.formats
 from lit.llvm import llvm_config
@@ -16,6 +17,11 @@ config.substitutions.append(("%models", os.path.join(config.test_source_root, "I
 config.substitutions.append(("%src_root", config.remat_src_root))
 config.substitutions.append(("%build_root", config.remat_obj_root))
 config.substitutions.append(("%cc", config.c_compiler))
+config.substitutions.append(("%cxx", config.cxx_compiler))
+# Links C programs with the runtime, and with nothing of LLVM.
+config.substitutions.append(("%link", config.c_compiler + " " + config.link_flags))
+config.substitutions.append(("%runtime_libs", config.runtime_libs))
+config.substitutions.append(("%python", sys.executable))
 
 llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 # Threads that wait for work must not take the cores from other tests.

@@ -218,6 +218,20 @@ static LogicalResult sweep(ArrayRef<Operation *> forward,
   return success();
 }
 
+/// The gradients, the last results, are called after their arguments where
+/// those have names: the gradient of 'x' is 'x.grad'.
+static void nameGradients(func::FuncOp function, ArrayRef<Value> inputs) {
+  unsigned first = function.getNumResults() - inputs.size();
+  for (auto [number, input] : llvm::enumerate(inputs)) {
+    auto name = function.getArgAttrOfType<StringAttr>(
+        cast<BlockArgument>(input).getArgNumber(), RematDialect::nameAttrName);
+    if (name)
+      function.setResultAttr(
+          first + number, RematDialect::nameAttrName,
+          StringAttr::get(function.getContext(), name.getValue() + ".grad"));
+  }
+}
+
 LogicalResult remat::differentiate(func::FuncOp function,
                                    const DifferentiateOptions &options) {
   if (failed(checkFunction(function)))
@@ -286,5 +300,6 @@ LogicalResult remat::differentiate(func::FuncOp function,
                     builder.getDictionaryAttr({}));
     function.setAllResultAttrs(resAttrs);
   }
+  nameGradients(function, *inputs);
   return success();
 }

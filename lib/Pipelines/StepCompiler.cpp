@@ -25,7 +25,7 @@ FunctionOpInterface remat::findEntry(ModuleOp module, StringRef name) {
   return {};
 }
 
-LogicalResult remat::compileToTasks(ModuleOp module,
+LogicalResult remat::compileToJoint(ModuleOp module,
                                     const StepOptions &options) {
   FunctionOpInterface entry = findEntry(module, options.function);
   if (!entry)
@@ -44,7 +44,16 @@ LogicalResult remat::compileToTasks(ModuleOp module,
   joint.result = options.result;
   joint.cotangents = options.cotangents;
   buildJointPipeline(pm, joint);
+  return pm.run(module);
+}
 
+LogicalResult remat::compileToTasks(ModuleOp module,
+                                    const StepOptions &options) {
+  FunctionOpInterface entry = findEntry(module, options.function);
+  std::string function = entry ? entry.getName().str() : options.function;
+  if (failed(compileToJoint(module, options)))
+    return failure();
+  PassManager pm(module.getContext());
   TasksPipelineOptions tasks;
   tasks.function = function;
   tasks.threads = options.threads;
@@ -62,13 +71,13 @@ GraphOp remat::getOnlyGraph(ModuleOp module) {
   return *graphs.begin();
 }
 
-static StepSummary summarize(GraphOp graph) {
+StepSummary remat::summarizeStep(GraphOp graph) {
   StepSummary summary;
-  summary.saveAllPeak = *graph.getSaveAllPeak();
-  summary.plannedPeak = *graph.getPlannedPeak();
+  summary.saveAllPeak = graph.getSaveAllPeak().value_or(0);
+  summary.plannedPeak = graph.getPlannedPeak().value_or(0);
   summary.simulatedPeak = GraphLiveness(graph).peak(MemorySpace::Arena).bytes;
-  summary.arenaBytes = *graph.getArenaBytes();
-  summary.hostArenaBytes = *graph.getHostArenaBytes();
+  summary.arenaBytes = graph.getArenaBytes().value_or(0);
+  summary.hostArenaBytes = graph.getHostArenaBytes().value_or(0);
   summary.budget = graph.getBudget().value_or(summary.arenaBytes);
   std::set<StringRef> kernels;
   for (auto task : graph.getOps<TaskOp>()) {
@@ -90,9 +99,13 @@ llvm::Expected<StepSummary> remat::planModule(ModuleOp module,
     return llvm::createStringError("the module holds no step");
   if (llvm::Error error = planGraph(graph, options))
     return std::move(error);
+  return placeModule(module);
+}
+
+llvm::Expected<StepSummary> remat::placeModule(ModuleOp module) {
   PassManager pm(module.getContext());
   pm.addPass(createRematPlace());
   if (failed(pm.run(module)))
     return llvm::createStringError("the step could not be placed");
-  return summarize(getOnlyGraph(module));
+  return summarizeStep(getOnlyGraph(module));
 }

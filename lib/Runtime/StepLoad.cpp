@@ -79,11 +79,17 @@ remat_status remat_step::allocate(const remat_step_options &options,
                                   std::string &message) {
   uint64_t bytes = table.header.arena_bytes;
   if (options.arena) {
-    if (reinterpret_cast<uintptr_t>(options.arena) % REMAT_ALIGNMENT != 0 ||
-        options.arena_bytes < bytes) {
+    uint64_t skew =
+        reinterpret_cast<uintptr_t>(options.arena) % REMAT_ALIGNMENT;
+    if (skew != 0) {
+      message = "option 'arena' is " + std::to_string(skew) +
+                " bytes past a multiple of " + std::to_string(REMAT_ALIGNMENT) +
+                ", expected it to be aligned";
+      return REMAT_INVALID_ARGUMENT;
+    }
+    if (options.arena_bytes < bytes) {
       message = "option 'arena' has " + std::to_string(options.arena_bytes) +
-                " bytes, expected at least " + std::to_string(bytes) +
-                " aligned to " + std::to_string(REMAT_ALIGNMENT);
+                " bytes, expected at least " + std::to_string(bytes);
       return REMAT_INVALID_ARGUMENT;
     }
     arena.borrow(options.arena);

@@ -1,116 +1,344 @@
-//===- remat-compile.cpp - placed steps to object files -------------------===//
+//===- remat-compile.cpp - models to object files -------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Compiles a placed graph (L4) to an object file, and writes the C header that
-// goes with it. The object needs libremat_runtime and libm, nothing of MLIR.
+// The way ahead of time: reads a model, differentiates, plans and compiles it
+// to an object file, and writes the C header that goes with it. The object
+// needs libremat_runtime and libm, nothing of MLIR. A file that already holds a
+// graph is taken up at the level it has.
+//
+// Exit status: 0; 1 on bad input, with a diagnostic; 3 when the budget is
+// infeasible, with the smallest feasible one. Files are written at the end,
+// whole or not at all.
 //
 //===----------------------------------------------------------------------===//
 
+#include "common/Driver.h"
+
+#include "remat/Conversion/CPU/KernelInfo.h"
 #include "remat/Conversion/CPU/LowerToLLVM.h"
 #include "remat/Conversion/CPU/ObjectEmitter.h"
-#include "remat/Dialect/Remat/IR/Remat.h"
 
-#include "mlir/IR/MLIRContext.h"
-#include "mlir/InitAllDialects.h"
-#include "mlir/InitAllExtensions.h"
-#include "mlir/Parser/Parser.h"
-#include "mlir/Support/FileUtilities.h"
-#include "llvm/Support/CommandLine.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/ToolOutputFile.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 using namespace remat;
+using namespace remat::tools;
 
-static cl::opt<std::string> inputFile(cl::Positional, cl::init("-"),
-                                      cl::desc("<input file>"));
-static cl::opt<std::string> outputFile("o", cl::init("-"),
-                                       cl::desc("Output file"));
-static cl::opt<std::string> headerFile("header", cl::init(""),
-                                       cl::desc("Write a C header here"));
-static cl::opt<std::string>
-    moduleName("name", cl::init("remat_step"),
-               cl::desc("Symbol of the remat_module, a C identifier"));
-static cl::opt<int> threads("num-threads", cl::init(0),
-                            cl::desc("Threads to size workspaces for"));
-static cl::opt<std::string>
-    targetCpu("mcpu", cl::init(""),
-              cl::desc("CPU to compile for; the host's if "
-                       "empty"));
-static cl::opt<bool> assembly("S", cl::desc("Write assembly"));
+namespace {
+/// What to write; in the order in which it is reached.
+enum class Output { Joint, Tasks, Placed, Assembly, Object };
 
-static int fail(const Twine &message) {
-  errs() << "remat-compile: " << message << "\n";
-  return 1;
+/// The command line. Made after LLVM's own options, some of which have the same
+/// names, were dropped.
+struct Options {
+  cl::OptionCategory category{"remat-compile options"};
+  cl::opt<std::string> inputFile{cl::Positional, cl::init("-"),
+                                 cl::desc("<model.mlir>"), cl::cat(category)};
+  cl::opt<std::string> outputFile{"o", cl::init("-"), cl::cat(category),
+                                  cl::value_desc("file"),
+                                  cl::desc("Output file")};
+  cl::opt<std::string> headerFile{"header", cl::cat(category),
+                                  cl::value_desc("file"),
+                                  cl::desc("Write a C header here")};
+  cl::opt<std::string> name{
+      "name", cl::init("step"), cl::cat(category),
+      cl::desc("Symbol of the remat_module, a C identifier")};
+  cl::opt<Output> emit{
+      "emit", cl::init(Output::Object), cl::cat(category),
+      cl::desc("What to write:"),
+      cl::values(
+          clEnumValN(Output::Object, "object", "an object file (default)"),
+          clEnumValN(Output::Assembly, "asm", "assembly"),
+          clEnumValN(Output::Placed, "placed", "IR, planned and placed"),
+          clEnumValN(Output::Tasks, "tasks", "IR, cut into tasks with costs"),
+          clEnumValN(Output::Joint, "joint", "IR, forward and backward"))};
+  cl::opt<bool> assembly{"S", cl::cat(category),
+                         cl::desc("Same as --emit=asm")};
+  cl::opt<std::string> targetCpu{
+      "mcpu", cl::cat(category), cl::value_desc("name"),
+      cl::desc("CPU to compile for; the host's if empty")};
+  cl::opt<int> threads{
+      "threads", cl::init(0), cl::cat(category),
+      cl::desc("Threads that the step will run on; 0 for all cores")};
+
+  cl::opt<std::string> function{"function", cl::cat(category), cl::init("main"),
+                                cl::desc("Function to compile")};
+  cl::opt<std::string> manifestFile{
+      "manifest", cl::cat(category), cl::value_desc("file"),
+      cl::desc("Names of the arguments, and which are parameters: these are "
+               "differentiated with respect to")};
+  cl::opt<bool> differentiate{"differentiate", cl::init(true),
+                              cl::cat(category),
+                              cl::desc("Append the backward computation")};
+  cl::opt<bool> noGradients{"no-gradients", cl::cat(category),
+                            cl::desc("Same as --differentiate=false")};
+  cl::list<int64_t> wrt{
+      "wrt", cl::CommaSeparated, cl::cat(category),
+      cl::desc("Arguments to differentiate with respect to; the parameters of "
+               "the manifest, or all of floating point, if not given")};
+  cl::opt<int64_t> result{
+      "result", cl::init(-1), cl::cat(category),
+      cl::desc("Result to differentiate; negative numbers count from the end")};
+  cl::opt<bool> cotangents{
+      "cotangents", cl::cat(category),
+      cl::desc("Differentiate all results, with a cotangent argument for each, "
+               "instead of one")};
+
+  cl::opt<std::string> budget{
+      "budget", cl::cat(category), cl::value_desc("bytes|N%|min"),
+      cl::desc("Bound on the arena: bytes with KiB, MiB or GiB, a percentage "
+               "of the peak without rematerialization, or 'min'")};
+  PlanFlags plan{category};
+};
+} // namespace
+
+static Options &options() {
+  static Options options;
+  return options;
 }
+
+//===----------------------------------------------------------------------===//
+// Checking the command line
+//===----------------------------------------------------------------------===//
 
 static bool isIdentifier(StringRef name) {
   return !name.empty() && !isDigit(name[0]) &&
          all_of(name, [](char c) { return isAlnum(c) || c == '_'; });
 }
 
-/// Calls `write` on the file at `path`, which is kept if it succeeds.
-static bool writeFile(StringRef path,
-                      function_ref<bool(raw_pwrite_stream &)> write) {
-  std::string message;
-  std::unique_ptr<ToolOutputFile> file = mlir::openOutputFile(path, &message);
-  if (!file) {
-    fail(message);
-    return false;
+static Error checkOptions() {
+  StringRef name = options().name;
+  if (!isIdentifier(name))
+    return makeError("'" + name + "' is no C identifier");
+  if (name.starts_with("remat_"))
+    return makeError("'" + name +
+                     "' is no name for a module, names that start with "
+                     "'remat_' are the runtime's");
+  if (options().threads < 0)
+    return makeError("'--threads' must not be negative, got " +
+                     Twine(options().threads));
+  if (options().assembly) {
+    if (options().emit.getNumOccurrences() > 0 &&
+        options().emit != Output::Assembly)
+      return makeError("'-S' contradicts '--emit'");
+    options().emit = Output::Assembly;
   }
-  // Standard output cannot seek, which object files need.
-  SmallVector<char, 0> bytes;
-  raw_svector_ostream stream(bytes);
-  if (!write(stream))
-    return false;
-  file->os() << stream.str();
-  file->keep();
-  return true;
+  if (options().noGradients) {
+    if (options().differentiate.getNumOccurrences() > 0 &&
+        options().differentiate)
+      return makeError("'--no-gradients' contradicts '--differentiate'");
+    options().differentiate = false;
+  }
+  if (options().emit < Output::Placed && !options().headerFile.empty())
+    return makeError("'--header' describes a placed step, but '--emit' stops "
+                     "before");
+  if (options().headerFile == options().outputFile)
+    return makeError("the header and the output have the same name '" +
+                     options().outputFile + "'");
+  if (options().emit == Output::Object && options().outputFile == "-" &&
+      outs().is_displayed())
+    return makeError("an object file is nothing to show, give a file by '-o'");
+  return Error::success();
+}
+
+/// An option that was given although the input is past the stage it is for.
+static Error
+checkUnused(std::initializer_list<std::reference_wrapper<cl::Option>> unused,
+            StringRef why) {
+  for (const cl::Option &option : unused)
+    if (option.getNumOccurrences() > 0)
+      return makeError("'--" + option.ArgStr + "' has no effect: " + why);
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// The levels
+//===----------------------------------------------------------------------===//
+
+/// Brings a module with functions to the level of tasks, or only to the joint
+/// graph if that is asked for.
+static Error compileFunction(mlir::ModuleOp module) {
+  StepOptions step;
+  step.wrt.assign(options().wrt.begin(), options().wrt.end());
+  if (!options().manifestFile.empty()) {
+    Expected<Manifest> manifest = loadManifest(options().manifestFile);
+    if (!manifest)
+      return manifest.takeError();
+    if (options().function.getNumOccurrences() == 0)
+      options().function = manifest->function;
+    if (Error error = applyManifest(*manifest, module, options().function))
+      return error;
+    if (step.wrt.empty())
+      step.wrt = getParameters(*manifest);
+    if (step.wrt.empty() && options().differentiate)
+      return makeError(options().manifestFile +
+                       ": no argument is a parameter, give '--wrt' or "
+                       "'--no-gradients'");
+  }
+  step.function = options().function;
+  step.differentiate = options().differentiate;
+  step.result = options().result;
+  step.cotangents = options().cotangents;
+  step.threads = options().threads;
+  if (failed(options().emit == Output::Joint ? compileToJoint(module, step)
+                                             : compileToTasks(module, step)))
+    return makeError("could not compile " + options().inputFile);
+  return Error::success();
+}
+
+/// Brings the module to the level that is to be written, L4 at most. Returns
+/// what is known of the step if it is then placed.
+static Expected<std::optional<StepSummary>> compile(mlir::ModuleOp module) {
+  Options &given = options();
+  auto graphs = module.getOps<GraphOp>();
+  if (graphs.empty()) {
+    if (Error error = compileFunction(module))
+      return std::move(error);
+  } else if (Error error = checkUnused(
+                 {given.function, given.manifestFile, given.differentiate,
+                  given.noGradients, given.wrt, given.result, given.cotangents},
+                 "the input is already a graph of tasks")) {
+    return std::move(error);
+  }
+  if (given.emit <= Output::Tasks)
+    return std::nullopt;
+  GraphOp graph = getOnlyGraph(module);
+  if (!graph)
+    return makeError("could not compile " + given.inputFile);
+  if (!graph.getPlannedPeak() && !graph.getArenaBytes()) {
+    Expected<PlanOptions> plan = given.plan.makeOptions(given.budget);
+    if (!plan)
+      return plan.takeError();
+    return planModule(module, *plan);
+  }
+  if (Error error =
+          checkUnused({given.budget, given.plan.planner, given.plan.timeLimit,
+                       given.plan.linkBandwidth},
+                      "the input is already planned"))
+    return std::move(error);
+  if (!graph.getArenaBytes())
+    return placeModule(module);
+  return summarizeStep(graph);
+}
+
+//===----------------------------------------------------------------------===//
+// Output
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Files {
+  SmallVector<char, 0> header, output;
+};
+} // namespace
+
+/// Makes the contents of the files; lowers the module if code is asked for.
+static Expected<Files> makeFiles(mlir::ModuleOp module) {
+  Files files;
+  if (!options().headerFile.empty()) {
+    raw_svector_ostream stream(files.header);
+    if (failed(cpu::emitHeader(module, options().name, stream)))
+      return makeError("could not describe the step");
+  }
+  raw_svector_ostream stream(files.output);
+  if (options().emit <= Output::Placed) {
+    module.print(stream);
+    return files;
+  }
+  if (failed(cpu::lowerToLLVM(module, {options().name, options().threads})))
+    return makeError("could not compile " + options().inputFile);
+  cpu::TargetOptions target{options().targetCpu};
+  Error error = options().emit == Output::Assembly
+                    ? cpu::emitAssembly(module, target, stream)
+                    : cpu::emitObject(module, target, stream);
+  if (error)
+    return std::move(error);
+  return files;
+}
+
+/// Both files take their names only after both were written.
+static Error writeFiles(const Files &files) {
+  auto write = [](StringRef path, ArrayRef<char> bytes,
+                  function_ref<Error()> then) {
+    Error error = writeToOutput(path, [&](raw_ostream &os) {
+      os.write(bytes.data(), bytes.size());
+      return then();
+    });
+    return error ? createFileError(path, std::move(error)) : Error::success();
+  };
+  return write(options().outputFile, files.output, [&]() -> Error {
+    if (options().headerFile.empty())
+      return Error::success();
+    return write(options().headerFile, files.header,
+                 [] { return Error::success(); });
+  });
+}
+
+/// What the caller provides for the tensors.
+static int64_t sumBytes(mlir::TypeRange types) {
+  int64_t bytes = 0;
+  for (mlir::Type type : types)
+    if (auto tensor = dyn_cast<mlir::RankedTensorType>(type))
+      if (auto dtype = cpu::getDtype(tensor.getElementType()))
+        bytes += tensor.getNumElements() * int64_t(remat_dtype_bytes(*dtype));
+  return bytes;
+}
+
+static void printSummary(raw_ostream &os, GraphOp graph,
+                         const StepSummary &summary) {
+  os << options().name << ": planned peak " << summary.plannedPeak << " bytes ("
+     << summary.saveAllPeak << " without rematerialization), arena "
+     << summary.arenaBytes << ", budget ";
+  if (graph.getBudget())
+    os << *graph.getBudget();
+  else
+    os << "none";
+  if (summary.hostArenaBytes)
+    os << ", host arena " << summary.hostArenaBytes;
+  os << "; " << graph.getArgumentTypes().size() << " arguments ("
+     << sumBytes(graph.getArgumentTypes()) << " bytes), "
+     << graph.getResultTypes().size() << " results ("
+     << sumBytes(graph.getResultTypes()) << " bytes), " << summary.distinctTasks
+     << " kernels, " << summary.tasks << " tasks, " << summary.recomputedTasks
+     << " recomputed\n";
+}
+
+static Error runTool() {
+  if (Error error = checkOptions())
+    return error;
+  ModelReader reader;
+  auto module = reader.read(options().inputFile);
+  if (!module)
+    return module.takeError();
+  Expected<std::optional<StepSummary>> summary = compile(**module);
+  if (!summary)
+    return summary.takeError();
+  std::string text;
+  raw_string_ostream stream(text);
+  if (*summary)
+    printSummary(stream, getOnlyGraph(**module), **summary);
+  Expected<Files> files = makeFiles(**module);
+  if (!files)
+    return files.takeError();
+  if (Error error = writeFiles(*files))
+    return error;
+  // Not into the output.
+  bool isPiped = options().outputFile == "-" || options().headerFile == "-";
+  (isPiped ? errs() : outs()) << text;
+  return Error::success();
 }
 
 int main(int argc, char **argv) {
-  InitLLVM init(argc, argv);
-  cl::ParseCommandLineOptions(argc, argv, "remat step compiler\n");
-  if (!isIdentifier(moduleName))
-    return fail("'" + moduleName + "' is no C identifier");
-  if (threads < 0)
-    return fail("'--num-threads' must not be negative, got " + Twine(threads));
-
-  mlir::DialectRegistry registry;
-  mlir::registerAllDialects(registry);
-  mlir::registerAllExtensions(registry);
-  registry.insert<RematDialect>();
-  cpu::registerLoweringInterfaces(registry);
-  mlir::MLIRContext context(registry);
-
-  std::string message;
-  auto buffer = mlir::openInputFile(inputFile, &message);
-  if (!buffer)
-    return fail(message);
-  SourceMgr sources;
-  sources.AddNewSourceBuffer(std::move(buffer), SMLoc());
-  mlir::SourceMgrDiagnosticHandler handler(sources, &context);
-  auto module = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
-  if (!module)
-    return 1;
-  if (!headerFile.empty() && !writeFile(headerFile, [&](auto &stream) {
-        return succeeded(cpu::emitHeader(*module, moduleName, stream));
-      }))
-    return 1;
-  if (failed(cpu::lowerToLLVM(*module, {moduleName, threads})))
-    return 1;
-  cpu::TargetOptions target{targetCpu};
-  bool ok = writeFile(outputFile, [&](raw_pwrite_stream &stream) {
-    Error error = assembly ? cpu::emitAssembly(*module, target, stream)
-                           : cpu::emitObject(*module, target, stream);
-    if (!error)
-      return true;
-    fail(toString(std::move(error)));
-    return false;
-  });
-  return ok ? 0 : 1;
+  InitLLVM initLLVM(argc, argv);
+  cl::ResetCommandLineParser();
+  cl::HideUnrelatedOptions(options().category);
+  cl::ParseCommandLineOptions(argc, argv,
+                              "Compile a training step to an object file\n");
+  return reportError("remat-compile", runTool());
 }

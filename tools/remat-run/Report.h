@@ -7,12 +7,14 @@
 #ifndef REMAT_TOOLS_REMAT_RUN_REPORT_H
 #define REMAT_TOOLS_REMAT_RUN_REPORT_H
 
-#include "Manifest.h"
+#include "common/Manifest.h"
 
 #include "remat/Pipelines/StepCompiler.h"
 #include "remat/Runtime/Runtime.h"
 
 namespace remat::run {
+
+using tools::GradientSummary;
 
 /// Time that the tasks of one kind took in the last step.
 struct ProfileRow {

@@ -15,20 +15,15 @@
 #include "MemoryProbe.h"
 #include "Report.h"
 
+#include "common/Driver.h"
+
 #include "remat/AutoDiff/DifferentiableOpInterface.h"
 #include "remat/Conversion/CPU/Jit.h"
-#include "remat/Pipelines/Pipelines.h"
-#include "remat/Pipelines/StepCompiler.h"
 
-#include "mlir/IR/Diagnostics.h"
-#include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/WithColor.h"
 
 #include <chrono>
 #include <map>
@@ -36,6 +31,7 @@
 using namespace llvm;
 using namespace remat;
 using namespace remat::run;
+using namespace remat::tools;
 
 namespace {
 /// The command line. Made after LLVM's own options, some of which have the same
@@ -53,14 +49,7 @@ struct Options {
       cl::desc("Bound on the arena: bytes with KiB, MiB or GiB, a percentage "
                "of the peak without rematerialization, or 'min'; several give "
                "a table")};
-  cl::opt<std::string> planner{"planner", cl::init("auto"), cl::cat(category),
-                               cl::desc("Planning algorithm")};
-  cl::opt<double> timeLimit{"time-limit", cl::init(1.0), cl::cat(category),
-                            cl::desc("Seconds the planner may search")};
-  cl::opt<int64_t> linkBandwidth{
-      "link-bandwidth", cl::init(0), cl::cat(category),
-      cl::desc("Bytes per second to host memory; 0 offloads only what policies "
-               "ask for")};
+  PlanFlags plan{category};
   cl::opt<int> steps{"steps", cl::init(1), cl::cat(category),
                      cl::desc("Steps to run")};
   cl::opt<int> threads{"threads", cl::init(0), cl::cat(category),
@@ -93,10 +82,6 @@ struct Options {
 static Options &options() {
   static Options options;
   return options;
-}
-
-static Error makeError(const Twine &message) {
-  return createStringError(inconvertibleErrorCode(), message);
 }
 
 static double now() {
@@ -132,18 +117,13 @@ static Error checkStatus(remat_status status) {
 /// Plans and compiles a copy of `tasks` and records sizes and times.
 static Expected<LoadedStep> compile(mlir::ModuleOp tasks, StringRef budget,
                                     RunReport &report) {
-  PlanOptions plan;
-  Expected<planning::BudgetRequest> request = planning::parseBudget(budget);
-  if (!request)
-    return request.takeError();
-  plan.budget = *request;
-  plan.planner = options().planner;
-  plan.linkBandwidth = options().linkBandwidth;
-  plan.solver.timeLimitSeconds = options().timeLimit;
+  Expected<PlanOptions> plan = options().plan.makeOptions(budget);
+  if (!plan)
+    return plan.takeError();
 
   double start = now();
   mlir::OwningOpRef<mlir::ModuleOp> module(tasks.clone());
-  Expected<StepSummary> summary = planModule(*module, plan);
+  Expected<StepSummary> summary = planModule(*module, *plan);
   if (!summary)
     return summary.takeError();
   report.summary = *summary;
@@ -213,25 +193,13 @@ execute(remat_step *step, ArrayRef<Tensor> arguments, RunReport &report) {
 // With a manifest: loss and gradients of the parameters
 //===----------------------------------------------------------------------===//
 
-/// Makes the arguments and checks that the manifest fits the step.
-static Expected<std::vector<Tensor>> makeArguments(const Manifest &manifest,
-                                                   remat_step *step) {
-  if (remat_step_argument_count(step) != manifest.arguments.size())
-    return makeError("the model has " + Twine(remat_step_argument_count(step)) +
-                     " arguments, the manifest " +
-                     Twine(manifest.arguments.size()));
+static std::vector<Tensor> makeArguments(const Manifest &manifest) {
   std::vector<Tensor> arguments;
-  for (auto [index, argument] : enumerate(manifest.arguments)) {
-    remat_tensor_info info;
-    remat_step_argument(step, index, &info);
-    ArrayRef<int64_t> dims(info.dims, info.rank);
-    if (info.dtype != argument.dtype || dims != ArrayRef(argument.shape))
-      return makeError("argument " + Twine(index) + " ('" + argument.name +
-                       "') does not have the type that the manifest says");
+  for (const ManifestArgument &argument : manifest.arguments) {
     arguments.emplace_back(argument.dtype, argument.shape);
     argument.fill.apply(arguments.back());
   }
-  return std::move(arguments);
+  return arguments;
 }
 
 /// Takes loss and gradients out of the results: the loss is the last of the
@@ -304,8 +272,8 @@ static Expected<std::vector<Tensor>> readArguments(remat_step *step,
                ".npy")
                   .str();
     Expected<Tensor> tensor =
-        tools::readNpy(getPath(options().inputDirectory, name), info.dtype,
-                       ArrayRef(info.dims, info.rank));
+        readNpy(getPath(options().inputDirectory, name), info.dtype,
+                ArrayRef(info.dims, info.rank));
     if (!tensor)
       return tensor.takeError();
     arguments.push_back(std::move(*tensor));
@@ -327,7 +295,7 @@ static Error writeResults(ArrayRef<Tensor> results, size_t numModelResults) {
             ? ("result" + Twine(index) + ".npy").str()
             : ("vjp" + Twine(index - numModelResults) + ".npy").str();
     if (Error error =
-            tools::writeNpy(getPath(options().outputDirectory, name), tensor))
+            writeNpy(getPath(options().outputDirectory, name), tensor))
       return error;
   }
   return Error::success();
@@ -353,14 +321,14 @@ static Error checkOptions() {
   return Error::success();
 }
 
-static Expected<Model> loadModel(mlir::MLIRContext &context,
+static Expected<Model> loadModel(ModelReader &reader,
                                  const Manifest *manifest) {
   double start = now();
+  auto module = reader.read(options().inputFile);
+  if (!module)
+    return module.takeError();
   Model model;
-  model.module = mlir::parseSourceFile<mlir::ModuleOp>(
-      options().inputFile.getValue(), &context);
-  if (!model.module)
-    return makeError("could not read " + options().inputFile);
+  model.module = std::move(*module);
   StepOptions step;
   step.function = options().function;
   step.threads = options().threads;
@@ -373,9 +341,9 @@ static Expected<Model> loadModel(mlir::MLIRContext &context,
         model.floatResults.push_back(number);
   }
   if (manifest) {
-    for (auto [index, argument] : enumerate(manifest->arguments))
-      if (argument.isParameter)
-        step.wrt.push_back(index);
+    if (Error error = applyManifest(*manifest, *model.module, step.function))
+      return std::move(error);
+    step.wrt = getParameters(*manifest);
   } else {
     step.differentiate = is_contained(options().emit, "vjp");
     step.cotangents = true;
@@ -393,7 +361,7 @@ static Expected<RunReport> runOnce(const Model &model, const Manifest *manifest,
   report.model = manifest
                      ? manifest->model
                      : sys::path::stem(options().inputFile.getValue()).str();
-  report.planner = options().planner;
+  report.planner = options().plan.planner;
   report.budgetText = budget.empty() ? "none" : budget.str();
   report.compileSeconds = model.compileSeconds;
   Expected<LoadedStep> loaded = compile(*model.module, budget, report);
@@ -401,7 +369,7 @@ static Expected<RunReport> runOnce(const Model &model, const Manifest *manifest,
     return loaded.takeError();
   remat_step *step = loaded->step.get();
   Expected<std::vector<Tensor>> arguments =
-      manifest ? makeArguments(*manifest, step) : readArguments(step, model);
+      manifest ? makeArguments(*manifest) : readArguments(step, model);
   if (!arguments)
     return arguments.takeError();
   Expected<std::vector<Tensor>> results = execute(step, *arguments, report);
@@ -439,15 +407,9 @@ static Error runTool() {
     if (options().function.getNumOccurrences() == 0)
       options().function = manifest->function;
   }
-  mlir::DialectRegistry registry;
-  registerRematDialects(registry);
-  mlir::MLIRContext context(registry);
-  context.printOpOnDiagnostic(false);
-  SourceMgr sourceManager;
-  mlir::SourceMgrDiagnosticHandler diagnostics(sourceManager, &context);
-
+  ModelReader reader;
   const Manifest *known = manifest ? &*manifest : nullptr;
-  Expected<Model> model = loadModel(context, known);
+  Expected<Model> model = loadModel(reader, known);
   if (!model)
     return model.takeError();
   std::vector<std::string> wanted(options().budgets.begin(),
@@ -481,16 +443,5 @@ int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(options().category);
   cl::ParseCommandLineOptions(
       argc, argv, "Compile and run a training step under a byte budget\n");
-  int status = 0;
-  handleAllErrors(
-      runTool(),
-      [&](const planning::InfeasibleBudgetError &error) {
-        WithColor::error(errs(), "remat-run") << error.message() << '\n';
-        status = 3;
-      },
-      [&](const ErrorInfoBase &error) {
-        WithColor::error(errs(), "remat-run") << error.message() << '\n';
-        status = 1;
-      });
-  return status;
+  return reportError("remat-run", runTool());
 }

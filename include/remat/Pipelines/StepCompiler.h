@@ -52,6 +52,10 @@ struct StepSummary {
 mlir::FunctionOpInterface findEntry(mlir::ModuleOp module,
                                     llvm::StringRef name);
 
+/// Brings `module` (L0, as exported) to L1, in place. Fails with diagnostics.
+llvm::LogicalResult compileToJoint(mlir::ModuleOp module,
+                                   const StepOptions &options);
+
 /// Brings `module` (L0, as exported) to L2, in place. Fails with diagnostics.
 llvm::LogicalResult compileToTasks(mlir::ModuleOp module,
                                    const StepOptions &options);
@@ -60,6 +64,13 @@ llvm::LogicalResult compileToTasks(mlir::ModuleOp module,
 /// is a planning::InfeasibleBudgetError; the module is then unchanged.
 llvm::Expected<StepSummary> planModule(mlir::ModuleOp module,
                                        const PlanOptions &options);
+
+/// Places the graph of `module` (L3) in place. Fails with diagnostics and an
+/// error.
+llvm::Expected<StepSummary> placeModule(mlir::ModuleOp module);
+
+/// What is known of a placed graph (L4). Figures that it does not carry are 0.
+StepSummary summarizeStep(GraphOp graph);
 
 /// The one graph of a module at L2 to L4; null with a diagnostic if there is
 /// not exactly one.

@@ -6,10 +6,6 @@
 
 #include "remat/Conversion/CPU/ObjectEmitter.h"
 
-#include "remat/Conversion/CPU/KernelInfo.h"
-#include "remat/Dialect/Remat/IR/Remat.h"
-#include "remat/Runtime/LibraryCalls.h"
-
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
@@ -137,48 +133,4 @@ llvm::Error remat::cpu::emitAssembly(ModuleOp module,
                                      const TargetOptions &target,
                                      llvm::raw_pwrite_stream &output) {
   return emitFile(module, target, llvm::CodeGenFileType::AssemblyFile, output);
-}
-
-/// "arg0: f32 [4, 8], 128 bytes".
-static void describe(Type type, StringRef name, unsigned number,
-                     llvm::raw_ostream &output) {
-  auto tensor = cast<RankedTensorType>(type);
-  std::optional<remat_dtype> dtype = getDtype(tensor.getElementType());
-  output << "//   " << number << ": " << name << ", "
-         << (dtype ? remat_dtype_name(*dtype) : "unknown") << " [";
-  llvm::interleaveComma(tensor.getShape(), output);
-  int64_t bytes =
-      dtype ? tensor.getNumElements() * int64_t(remat_dtype_bytes(*dtype)) : 0;
-  output << "], " << bytes << " bytes\n";
-}
-
-LogicalResult remat::cpu::emitHeader(ModuleOp module, StringRef name,
-                                     llvm::raw_ostream &output) {
-  auto graphs = module.getOps<GraphOp>();
-  if (graphs.empty())
-    return module.emitError("expected a 'remat.graph' in the module");
-  GraphOp graph = *graphs.begin();
-  auto getName = [&](DictionaryAttr attrs, StringRef kind, unsigned number) {
-    if (attrs)
-      if (auto given = attrs.getAs<StringAttr>(RematDialect::nameAttrName))
-        return given.str();
-    return (kind + Twine(number)).str();
-  };
-  std::string guard = name.upper() + "_H";
-  output << "// Made by remat-compile: the training step '"
-         << graph.getSymName() << "'.\n//\n// Arguments:\n";
-  for (auto [number, type] : llvm::enumerate(graph.getArgumentTypes()))
-    describe(type, getName(graph.getArgAttrDict(number), "arg", number), number,
-             output);
-  output << "//\n// Results:\n";
-  for (auto [number, type] : llvm::enumerate(graph.getResultTypes()))
-    describe(type, getName(graph.getResultAttrDict(number), "result", number),
-             number, output);
-  output << "//\n// Arena: " << graph.getArenaBytes().value_or(0)
-         << " bytes.\n\n#ifndef " << guard << "\n#define " << guard
-         << "\n\n#include \"remat/Runtime/Runtime.h\"\n\n#ifdef __cplusplus\n"
-         << "extern \"C\" {\n#endif\n\nextern const struct remat_module "
-         << name << ";\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif // " << guard
-         << "\n";
-  return success();
 }

@@ -33,9 +33,9 @@ llvm::Error emitObject(mlir::ModuleOp module, const TargetOptions &target,
 llvm::Error emitAssembly(mlir::ModuleOp module, const TargetOptions &target,
                          llvm::raw_pwrite_stream &output);
 
-/// Writes a C header that declares the `remat_module` called `name` and lists
-/// arguments and results. `graph` is the remat.graph that it is made from, so
-/// this must run before lowerToLLVM.
+/// Writes a C99 header that declares the `remat_module` called `name`, says how
+/// to run it, and describes arguments, results and memory. It is made from the
+/// placed graph in `module`, so this must run before lowerToLLVM.
 mlir::LogicalResult emitHeader(mlir::ModuleOp module, llvm::StringRef name,
                                llvm::raw_ostream &output);
 

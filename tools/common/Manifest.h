@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_TOOLS_REMAT_RUN_MANIFEST_H
-#define REMAT_TOOLS_REMAT_RUN_MANIFEST_H
+#ifndef REMAT_TOOLS_COMMON_MANIFEST_H
+#define REMAT_TOOLS_COMMON_MANIFEST_H
 
 #include "common/Tensor.h"
 
@@ -18,9 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace remat::run {
-
-using tools::Tensor;
+namespace remat::tools {
 
 /// How to make an argument without storing it. With i the flat index and
 /// h = splitmix64(seed * 2^32 + i):
@@ -72,6 +70,6 @@ GradientSummary summarize(const Tensor &gradient,
 /// norm.
 double compare(const GradientSummary &gradient, const GradientSummary &golden);
 
-} // namespace remat::run
+} // namespace remat::tools
 
-#endif // REMAT_TOOLS_REMAT_RUN_MANIFEST_H
+#endif // REMAT_TOOLS_COMMON_MANIFEST_H

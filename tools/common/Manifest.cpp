@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Manifest.h"
+#include "common/Manifest.h"
 
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -12,7 +12,7 @@
 #include <cmath>
 
 using namespace llvm;
-using namespace remat::run;
+using namespace remat::tools;
 
 /// The finalizer of Steele, Lea and Flood's SplitMix generator.
 static uint64_t splitmix64(uint64_t z) {
@@ -43,7 +43,7 @@ static std::optional<remat_dtype> parseDtype(StringRef name) {
   return std::nullopt;
 }
 
-namespace remat::run {
+namespace remat::tools {
 // Found by llvm::json through their arguments.
 static bool fromJSON(const json::Value &value, Fill &fill, json::Path path) {
   json::ObjectMapper mapper(value, path);
@@ -127,7 +127,7 @@ static bool fromJSON(const json::Value &value, Manifest &manifest,
   return true;
 }
 
-} // namespace remat::run
+} // namespace remat::tools
 
 const GradientSummary *Manifest::findGradient(StringRef name) const {
   for (const auto &[key, summary] : gradients)
@@ -136,7 +136,7 @@ const GradientSummary *Manifest::findGradient(StringRef name) const {
   return nullptr;
 }
 
-Expected<Manifest> remat::run::loadManifest(StringRef path) {
+Expected<Manifest> remat::tools::loadManifest(StringRef path) {
   ErrorOr<std::unique_ptr<MemoryBuffer>> file = MemoryBuffer::getFile(path);
   if (!file)
     return createStringError(file.getError(),
@@ -152,8 +152,8 @@ Expected<Manifest> remat::run::loadManifest(StringRef path) {
   return std::move(manifest);
 }
 
-GradientSummary remat::run::summarize(const Tensor &gradient,
-                                      const GradientSummary *golden) {
+GradientSummary remat::tools::summarize(const Tensor &gradient,
+                                        const GradientSummary *golden) {
   GradientSummary summary;
   double squares = 0;
   for (size_t i = 0, e = gradient.getNumElements(); i < e; ++i) {
@@ -169,8 +169,8 @@ GradientSummary remat::run::summarize(const Tensor &gradient,
   return summary;
 }
 
-double remat::run::compare(const GradientSummary &gradient,
-                           const GradientSummary &golden) {
+double remat::tools::compare(const GradientSummary &gradient,
+                             const GradientSummary &golden) {
   // A NaN compares false with everything and must not pass for small.
   if (std::isnan(gradient.l2))
     return std::numeric_limits<double>::infinity();

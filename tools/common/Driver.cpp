@@ -1,0 +1,119 @@
+//===- Driver.cpp - what the compiling tools share ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "common/Driver.h"
+
+#include "remat/Conversion/CPU/KernelInfo.h"
+#include "remat/Pipelines/Pipelines.h"
+
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace llvm;
+using namespace remat;
+using namespace remat::tools;
+
+PlanFlags::PlanFlags(cl::OptionCategory &category)
+    : planner("planner", cl::init("auto"), cl::cat(category),
+              cl::desc("Planning algorithm")),
+      timeLimit("time-limit", cl::init(1.0), cl::cat(category),
+                cl::desc("Seconds the planner may search")),
+      linkBandwidth("link-bandwidth", cl::init(0), cl::cat(category),
+                    cl::desc("Bytes per second to host memory; 0 offloads only "
+                             "what policies ask for")) {}
+
+Expected<PlanOptions> PlanFlags::makeOptions(StringRef budget) const {
+  PlanOptions options;
+  Expected<planning::BudgetRequest> request = planning::parseBudget(budget);
+  if (!request)
+    return request.takeError();
+  options.budget = *request;
+  options.planner = planner;
+  options.linkBandwidth = linkBandwidth;
+  options.solver.timeLimitSeconds = timeLimit;
+  return options;
+}
+
+static mlir::DialectRegistry makeRegistry() {
+  mlir::DialectRegistry registry;
+  registerRematDialects(registry);
+  return registry;
+}
+
+ModelReader::ModelReader()
+    : context(makeRegistry()), diagnostics(sources, &context) {
+  context.printOpOnDiagnostic(false);
+}
+
+Expected<mlir::OwningOpRef<mlir::ModuleOp>> ModelReader::read(StringRef path) {
+  std::string message;
+  std::unique_ptr<MemoryBuffer> buffer = mlir::openInputFile(path, &message);
+  if (!buffer)
+    return makeError(message);
+  sources.AddNewSourceBuffer(std::move(buffer), SMLoc());
+  auto module = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
+  if (!module)
+    return makeError("could not read " + path);
+  return std::move(module);
+}
+
+/// "f32 [2, 3]".
+static std::string describe(remat_dtype dtype, ArrayRef<int64_t> shape) {
+  std::string text;
+  raw_string_ostream os(text);
+  os << getDtypeName(dtype) << " [";
+  interleaveComma(shape, os);
+  os << "]";
+  return text;
+}
+
+Error tools::applyManifest(const Manifest &manifest, mlir::ModuleOp module,
+                           StringRef function) {
+  mlir::FunctionOpInterface entry = findEntry(module, function);
+  if (!entry)
+    return Error::success();
+  if (entry.getNumArguments() != manifest.arguments.size())
+    return makeError("the model has " + Twine(entry.getNumArguments()) +
+                     " arguments, the manifest " +
+                     Twine(manifest.arguments.size()));
+  for (auto [number, type, argument] :
+       enumerate(entry.getArgumentTypes(), manifest.arguments)) {
+    auto tensor = dyn_cast<mlir::RankedTensorType>(type);
+    if (!tensor || tensor.getShape() != ArrayRef(argument.shape) ||
+        cpu::getDtype(tensor.getElementType()) != argument.dtype) {
+      std::string found;
+      raw_string_ostream(found) << type;
+      return makeError("argument " + Twine(number) + " ('" + argument.name +
+                       "') is a " + found + ", the manifest says " +
+                       describe(argument.dtype, argument.shape));
+    }
+    entry.setArgAttr(number, RematDialect::nameAttrName,
+                     mlir::StringAttr::get(module.getContext(), argument.name));
+  }
+  return Error::success();
+}
+
+SmallVector<int64_t> tools::getParameters(const Manifest &manifest) {
+  SmallVector<int64_t> numbers;
+  for (auto [number, argument] : enumerate(manifest.arguments))
+    if (argument.isParameter)
+      numbers.push_back(number);
+  return numbers;
+}
+
+Error tools::makeError(const Twine &message) {
+  return createStringError(inconvertibleErrorCode(), message);
+}
+
+int tools::reportError(StringRef tool, Error error) {
+  int status = 0;
+  handleAllErrors(std::move(error), [&](const ErrorInfoBase &info) {
+    WithColor::error(errs(), tool) << info.message() << '\n';
+    status = info.isA<planning::InfeasibleBudgetError>() ? 3 : 1;
+  });
+  return status;
+}

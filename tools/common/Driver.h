@@ -1,0 +1,70 @@
+//===- Driver.h - what the compiling tools share ----------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Options of planning, reading of models, and how errors are reported: with
+// exit status 1, or 3 when the budget is infeasible.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TOOLS_COMMON_DRIVER_H
+#define REMAT_TOOLS_COMMON_DRIVER_H
+
+#include "common/Manifest.h"
+
+#include "remat/Pipelines/StepCompiler.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/MLIRContext.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/SourceMgr.h"
+
+namespace remat::tools {
+
+/// The options of planning beside the budget.
+struct PlanFlags {
+  explicit PlanFlags(llvm::cl::OptionCategory &category);
+
+  /// The options for one budget, written as for planning::parseBudget.
+  llvm::Expected<PlanOptions> makeOptions(llvm::StringRef budget) const;
+
+  llvm::cl::opt<std::string> planner;
+  llvm::cl::opt<double> timeLimit;
+  llvm::cl::opt<int64_t> linkBandwidth;
+};
+
+/// A context with remat's dialects whose diagnostics go to standard error,
+/// with the lines of the model that they are about.
+class ModelReader {
+public:
+  ModelReader();
+
+  /// Reads a module from a file, or standard input for "-".
+  llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> read(llvm::StringRef path);
+
+private:
+  mlir::MLIRContext context;
+  llvm::SourceMgr sources;
+  mlir::SourceMgrDiagnosticHandler diagnostics;
+};
+
+/// Checks that the arguments of `function` in `module` are those of the
+/// manifest and names them. A function that is not there is left to the
+/// compiler to report.
+llvm::Error applyManifest(const Manifest &manifest, mlir::ModuleOp module,
+                          llvm::StringRef function);
+
+/// The numbers of the arguments that are parameters.
+llvm::SmallVector<int64_t> getParameters(const Manifest &manifest);
+
+/// An error with only a message.
+llvm::Error makeError(const llvm::Twine &message);
+
+/// Prints the error, if it is one; returns the tool's exit status.
+int reportError(llvm::StringRef tool, llvm::Error error);
+
+} // namespace remat::tools
+
+#endif // REMAT_TOOLS_COMMON_DRIVER_H
