@@ -268,9 +268,13 @@ static Error writeFiles(const Files &files) {
                   function_ref<Error()> then) {
     Error error = writeToOutput(path, [&](raw_ostream &os) {
       os.write(bytes.data(), bytes.size());
+      // An error takes the file away from under the stream.
+      os.flush();
       return then();
     });
-    return error ? createFileError(path, std::move(error)) : Error::success();
+    if (!error || error.isA<FileError>())
+      return error;
+    return createFileError(path, std::move(error));
   };
   return write(options().outputFile, files.output, [&]() -> Error {
     if (options().headerFile.empty())

@@ -1,0 +1,21 @@
+"""Writes a NumPy file: npy.py FILE DTYPE SHAPE VALUE..., with DTYPE 'i8' or
+'f4' and SHAPE as in '2x3'. A single value fills the array."""
+
+import struct
+import sys
+
+path, dtype, shape = sys.argv[1:4]
+dims = [int(extent) for extent in shape.split("x")]
+count = 1
+for extent in dims:
+    count *= extent
+convert, code = {"i8": (int, "q"), "f4": (float, "f")}[dtype]
+values = [convert(value) for value in sys.argv[4:]]
+if len(values) == 1:
+    values *= count
+dims = ", ".join(map(str, dims)) + ","
+header = f"{{'descr': '<{dtype}', 'fortran_order': False, 'shape': ({dims}), }}"
+header += " " * (-(len(header) + 11) % 64) + "\n"
+with open(path, "wb") as file:
+    file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)))
+    file.write(header.encode("latin1") + struct.pack(f"<{count}{code}", *values))
