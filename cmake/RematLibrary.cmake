@@ -15,6 +15,10 @@ if(NOT LLVM_ENABLE_RTTI)
 endif()
 target_precompile_headers(remat_pch PRIVATE ${PROJECT_SOURCE_DIR}/cmake/pch.h)
 
+# What everything on MLIR links; RematConfig.cmake adds its include paths.
+add_library(remat_mlir INTERFACE)
+target_link_libraries(remat_mlir INTERFACE MLIR LLVM)
+
 # remat_configure_target(target): include paths, flags and the shared PCH.
 function(remat_configure_target target)
   target_include_directories(${target} PUBLIC
@@ -34,7 +38,7 @@ function(remat_add_library name)
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   add_library(remat::${name} ALIAS ${name})
   remat_configure_target(${name})
-  target_link_libraries(${name} PUBLIC ${ARG_LINK_LIBS} MLIR LLVM)
+  target_link_libraries(${name} PUBLIC ${ARG_LINK_LIBS} remat_mlir)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()
@@ -48,7 +52,7 @@ function(remat_add_tool name)
   set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
   target_compile_options(${name} PRIVATE -fPIC)
   remat_configure_target(${name})
-  target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS} MLIR LLVM)
+  target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS} remat_mlir)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
   endif()

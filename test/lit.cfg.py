@@ -9,7 +9,7 @@ from lit.llvm import llvm_config
 config.name = "remat"
 config.test_format = lit.formats.ShTest(not llvm_config.use_lit_shell)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["Inputs", "CMakeLists.txt", "unit", "lib"]
+config.excludes = ["Inputs", "CMakeLists.txt", "unit", "lib", "outside-project"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.remat_obj_root, "test")
 
