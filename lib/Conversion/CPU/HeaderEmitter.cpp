@@ -77,15 +77,16 @@ static void describeUse(GraphOp graph, StringRef name,
       << "// Use, with the data and dims of all tensors filled in:\n//\n"
       << "//   remat_tensor arguments[" << upper << "_ARGUMENT_COUNT], "
       << "results[" << upper << "_RESULT_COUNT];\n"
-      << "//   remat_step *step;\n"
-      << "//   if (remat_step_load(&" << name << ", NULL, &step) != REMAT_OK)\n"
+      << "//   remat_step *loaded;\n"
+      << "//   if (remat_step_load(&" << name
+      << ", NULL, &loaded) != REMAT_OK)\n"
       << "//     fprintf(stderr, \"%s\\n\", remat_last_error());\n"
-      << "//   else if (remat_step_run(step, arguments, " << upper
+      << "//   else if (remat_step_run(loaded, arguments, " << upper
       << "_ARGUMENT_COUNT, results,\n"
       << "//                           " << upper
       << "_RESULT_COUNT) != REMAT_OK)\n"
-      << "//     fprintf(stderr, \"%s\\n\", remat_step_error(step));\n"
-      << "//   remat_step_free(step);\n//\n"
+      << "//     fprintf(stderr, \"%s\\n\", remat_step_error(loaded));\n"
+      << "//   remat_step_free(loaded);\n//\n"
       << "// Link with libremat_runtime, oneDNN, OpenMP, the C++ library and "
          "libm.\n";
 }
