@@ -54,6 +54,7 @@
 // RUN: not remat-compile %s --emit=tasks --header=%t/no.h -o %t/no.o 2>&1 | FileCheck %s --check-prefix=HEADER
 // RUN: not remat-compile %s -S --emit=placed -o %t/no.o 2>&1 | FileCheck %s --check-prefix=EMIT
 // RUN: not remat-compile %s --name=remat_step -o %t/no.o 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: not remat-compile %s --name=int -o %t/no.o 2>&1 | FileCheck %s --check-prefix=KEYWORD
 // RUN: not remat-compile %s --manifest=%models/mlp_tiny.json -o %t/no.o 2>&1 | FileCheck %s --check-prefix=MANIFEST
 // RUN: not remat-compile %s --budget=lots -o %t/no.o 2>&1 | FileCheck %s --check-prefix=BUDGET
 // RUN: not ls %t/no.o
@@ -64,6 +65,7 @@
 // HEADER: '--header' describes a placed step, but '--emit' stops before
 // EMIT: '-S' contradicts '--emit'
 // NAME: 'remat_step' is no name for a module
+// KEYWORD: 'int' is no C identifier
 // MANIFEST: the model has 2 arguments, the manifest 8
 // BUDGET: error: {{.*}}'lots'
 

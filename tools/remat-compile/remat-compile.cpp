@@ -108,9 +108,23 @@ static Options &options() {
 // Checking the command line
 //===----------------------------------------------------------------------===//
 
+/// Whether C99 and C++17 both let `name` be the name of a variable.
 static bool isIdentifier(StringRef name) {
+  static constexpr StringLiteral keywords =
+      " alignas alignof and and_eq asm auto bitand bitor bool break case catch "
+      "char char16_t char32_t class compl const const_cast constexpr continue "
+      "decltype default delete do double dynamic_cast else enum explicit "
+      "export "
+      "extern false float for friend goto if inline int long mutable namespace "
+      "new noexcept not not_eq nullptr operator or or_eq private protected "
+      "public register reinterpret_cast restrict return short signed sizeof "
+      "static static_assert static_cast struct switch template this "
+      "thread_local throw true try typedef typeid typename union unsigned "
+      "using "
+      "virtual void volatile wchar_t while xor xor_eq ";
   return !name.empty() && !isDigit(name[0]) &&
-         all_of(name, [](char c) { return isAlnum(c) || c == '_'; });
+         all_of(name, [](char c) { return isAlnum(c) || c == '_'; }) &&
+         !keywords.contains((" " + name + " ").str());
 }
 
 static Error checkOptions() {
