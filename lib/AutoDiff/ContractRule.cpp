@@ -17,8 +17,7 @@ using namespace mlir;
 using namespace remat;
 
 bool remat::hasContractRule(linalg::LinalgOp op) {
-  if (!linalg::isaContractionOpInterface(op) ||
-      !isa<FloatType>(getElementTypeOrSelf(op->getResult(0).getType())))
+  if (!linalg::isaContractionOpInterface(op) || !isProductBody(*op.getBlock()))
     return false;
   // In each of the three roles, linalg.contract wants every dimension in two
   // operands.

@@ -20,9 +20,7 @@ using namespace remat;
 using namespace remat::cpu;
 
 static int64_t getBytes(Type type, int64_t elements) {
-  Type element = getElementTypeOrSelf(type);
-  int64_t bits = element.isIndex() ? 64 : element.getIntOrFloatBitWidth();
-  return elements * llvm::divideCeil(bits, 8);
+  return elements * getElementBytes(getElementTypeOrSelf(type));
 }
 
 static int64_t getBytes(Type type) {

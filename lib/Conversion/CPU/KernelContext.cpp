@@ -10,6 +10,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -28,6 +29,22 @@ int32_t CheckList::add(StringRef message) {
 
 Value remat::cpu::emitIndex(OpBuilder &builder, Location loc, int64_t value) {
   return arith::ConstantIndexOp::create(builder, loc, value);
+}
+
+Value remat::cpu::emitConstant(OpBuilder &builder, Location loc, Type type,
+                               Attribute value) {
+  if (isa<ComplexType>(type))
+    return complex::ConstantOp::create(builder, loc, type,
+                                       cast<ArrayAttr>(value));
+  return arith::ConstantOp::create(builder, loc, cast<TypedAttr>(value));
+}
+
+Value remat::cpu::emitZero(OpBuilder &builder, Location loc, Type type) {
+  if (auto complexType = dyn_cast<ComplexType>(type)) {
+    Attribute zero = builder.getZeroAttr(complexType.getElementType());
+    return emitConstant(builder, loc, type, builder.getArrayAttr({zero, zero}));
+  }
+  return emitConstant(builder, loc, type, builder.getZeroAttr(type));
 }
 
 Value remat::cpu::emitLinear(OpBuilder &builder, Location loc, int64_t offset,

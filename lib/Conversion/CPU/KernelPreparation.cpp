@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelBufferization.h"
+#include "KernelContext.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -52,9 +53,8 @@ struct SplatToFill : RewritePattern {
           !matchPattern(op, m_Constant(&elements)) || !elements.isSplat())
         return failure();
       rewriter.setInsertionPoint(op);
-      scalar = arith::ConstantOp::create(rewriter, op->getLoc(),
-                                         elements.getElementType(),
-                                         elements.getSplatValue<TypedAttr>());
+      scalar = emitConstant(rewriter, op->getLoc(), elements.getElementType(),
+                            elements.getSplatValue<Attribute>());
     }
     Value empty = createEmpty(rewriter, op->getLoc(), op->getResult(0));
     rewriter.replaceOpWithNewOp<linalg::FillOp>(op, scalar, empty);
@@ -74,13 +74,14 @@ struct Generalize : OpInterfaceRewritePattern<linalg::LinalgOp> {
   }
 };
 
-/// The constant that `init` is filled with, or null.
-Attribute getFillConstant(Value init) {
+/// The constant that `init` is filled with, or null. Complex numbers, which no
+/// typed attribute holds, stay fills.
+TypedAttr getFillConstant(Value init) {
   auto fill = init.getDefiningOp<linalg::FillOp>();
   Attribute constant;
   if (!fill || !matchPattern(fill.value(), m_Constant(&constant)))
     return {};
-  return constant;
+  return dyn_cast<TypedAttr>(constant);
 }
 
 /// Replaces inits that are filled with a constant, or whose contents the op
@@ -252,8 +253,7 @@ struct DecomposePad : OpRewritePattern<tensor::PadOp> {
         !op.getSourceType().hasStaticShape())
       return rewriter.notifyMatchFailure(op, "not a static constant padding");
     if (Attribute constant; matchPattern(fill, m_Constant(&constant)))
-      fill = arith::ConstantOp::create(rewriter, op.getLoc(),
-                                       cast<TypedAttr>(constant));
+      fill = emitConstant(rewriter, op.getLoc(), fill.getType(), constant);
     rewriter.replaceOp(op, insertWithFrame(rewriter, op.getLoc(),
                                            op.getSource(), op.getStaticLow(),
                                            op.getSourceType().getShape(),

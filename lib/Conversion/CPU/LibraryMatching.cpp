@@ -191,7 +191,8 @@ static bool hasLibraryTypes(linalg::LinalgOp op) {
 
 static std::optional<LibraryCall> matchProduct(linalg::LinalgOp op) {
   if (op->getNumOperands() != 3 || !linalg::isaContractionOpInterface(op) ||
-      !hasLibraryTypes(op) || !isZeroFill(op->getOperand(2)))
+      !isProductBody(*op.getBlock()) || !hasLibraryTypes(op) ||
+      !isZeroFill(op->getOperand(2)))
     return std::nullopt;
   BlockArgument lhs = getArgument(op->getOperand(0));
   BlockArgument rhs = getArgument(op->getOperand(1));

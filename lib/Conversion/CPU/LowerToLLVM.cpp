@@ -15,6 +15,7 @@
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -282,7 +283,8 @@ LogicalResult remat::cpu::lowerToLLVM(ModuleOp module,
   // Within a pass these are loaded already, by its list of dialects.
   module.getContext()
       ->loadDialect<affine::AffineDialect, arith::ArithDialect,
-                    bufferization::BufferizationDialect, cf::ControlFlowDialect,
+                    bufferization::BufferizationDialect,
+                    complex::ComplexDialect, cf::ControlFlowDialect,
                     func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
                     math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
                     tensor::TensorDialect, vector::VectorDialect>();

@@ -313,8 +313,7 @@ Value NestEmitter::emitInit(OpBuilder &builder,
   else if (access.isRead)
     init = emitElement(builder, access);
   else
-    init = arith::ConstantOp::create(builder, loc,
-                                     builder.getZeroAttr(access.elementType));
+    init = emitZero(builder, loc, access.elementType);
   return convert(builder, init, accumulator.type);
 }
 

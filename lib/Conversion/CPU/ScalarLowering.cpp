@@ -50,6 +50,7 @@ static LogicalResult lowerMath(ModuleOp module) {
 
 LogicalResult remat::cpu::lowerScalars(ModuleOp module) {
   PassManager first(module.getContext());
+  first.addPass(createConvertComplexToStandardPass());
   first.addNestedPass<func::FuncOp>(math::createMathExtendToSupportedTypes());
   if (failed(first.run(module)) || failed(lowerMath(module)))
     return failure();
@@ -65,6 +66,7 @@ LogicalResult remat::cpu::lowerScalars(ModuleOp module) {
   ConvertFuncToLLVMPassOptions funcOptions;
   funcOptions.useBarePtrCallConv = true;
   manager.addPass(createConvertFuncToLLVMPass(funcOptions));
+  manager.addPass(createConvertComplexToLLVMPass());
   manager.addPass(createArithToLLVMConversionPass());
   manager.addPass(createConvertIndexToLLVMPass());
   manager.addPass(createConvertControlFlowToLLVMPass());

@@ -19,6 +19,7 @@
 
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -227,6 +228,8 @@ LogicalResult ScatterEmitter::emitPoints(OpBuilder &builder) {
   Value sum;
   if (isa<FloatType>(update.getType()))
     sum = arith::AddFOp::create(builder, loc, old, update);
+  else if (isa<ComplexType>(update.getType()))
+    sum = complex::AddOp::create(builder, loc, old, update);
   else
     sum = arith::AddIOp::create(builder, loc, old, update);
   kernel.store(builder, loc, sum, result.root, address);

@@ -48,6 +48,7 @@ void remat::buildImportPipeline(OpPassManager &pm,
   addTosaPasses(pm);
 
   OpPassManager &func = pm.nest<func::FuncOp>();
+  func.addPass(createImportConstantsPass());
   func.addPass(createConvertElementwiseToLinalgPass());
   addCleanUp(func);
   func.addPass(createImportConcatsPass());

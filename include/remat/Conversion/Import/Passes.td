@@ -21,6 +21,14 @@ def ImportEntryPass : Pass<"remat-import-entry", "::mlir::ModuleOp"> {
            "Name of the function to compile">];
 }
 
+def ImportConstantsPass
+    : Pass<"remat-import-constants", "::mlir::func::FuncOp"> {
+  let summary = "Turn constants in resources into dense constants";
+  let description = [{
+    Refuses resources without data, or whose size is not that of the type.
+  }];
+}
+
 def ImportTagsPass : Pass<"remat-import-tags", "::mlir::func::FuncOp"> {
   let summary = "Turn names and policies into remat.tag operations";
   let description = [{

@@ -11,16 +11,17 @@
 using namespace mlir;
 using namespace remat;
 
+int64_t remat::getElementBytes(Type elementType) {
+  if (auto complex = dyn_cast<ComplexType>(elementType))
+    return 2 * getElementBytes(complex.getElementType());
+  if (elementType.isIndex())
+    return 8;
+  return llvm::divideCeil(elementType.getIntOrFloatBitWidth(), 8);
+}
+
 int64_t remat::getBufferBytes(RankedTensorType type) {
-  Type element = type.getElementType();
-  int64_t bytesPerElement;
-  if (auto complex = dyn_cast<ComplexType>(element))
-    bytesPerElement = 2 * complex.getElementType().getIntOrFloatBitWidth() / 8;
-  else if (element.isIndex())
-    bytesPerElement = 8;
-  else
-    bytesPerElement = llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
-  return llvm::alignTo(type.getNumElements() * bytesPerElement,
+  return llvm::alignTo(type.getNumElements() *
+                           getElementBytes(type.getElementType()),
                        bufferAlignment);
 }
 

@@ -13,6 +13,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/StringMap.h"
@@ -41,6 +42,21 @@ static bool isClonedIntoKernels(Operation *op) {
   }
   return llvm::none_of(op->getResultTypes(), llvm::IsaPred<TensorType>) &&
          isMemoryEffectFree(op);
+}
+
+/// Whether `op` has no effect but to end the step where an assertion in its
+/// body fails, which it may do whenever it runs.
+static bool isComputation(Operation *op) {
+  if (isMemoryEffectFree(op) || isa<cf::AssertOp>(op))
+    return true;
+  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+  if (!op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
+      (effects && !effects.hasNoEffect()))
+    return false;
+  return llvm::all_of(op->getRegions(), [](Region &region) {
+    return llvm::all_of(region.getOps(),
+                        [](Operation &inner) { return isComputation(&inner); });
+  });
 }
 
 /// Whether the operation only passes its operand on.
@@ -355,7 +371,7 @@ LogicalResult GraphBuilder::convert(Operation *op) {
     builder.clone(*op, mapping)->removeAttr(RematDialect::backwardAttrName);
     return success();
   }
-  if (!isMemoryEffectFree(op) || op->getNumResults() == 0 ||
+  if (!isComputation(op) || op->getNumResults() == 0 ||
       !llvm::all_of(op->getResultTypes(), llvm::IsaPred<TensorType>))
     return op->emitOpError("cannot be a task: it has effects or results that "
                            "are not tensors");

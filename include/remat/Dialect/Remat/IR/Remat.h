@@ -43,9 +43,12 @@ namespace remat {
 /// it wherever bytes are counted.
 constexpr int64_t bufferAlignment = 64;
 
+/// The bytes of one element in a buffer. An i1 takes a byte, an index eight, a
+/// complex number two floats.
+int64_t getElementBytes(mlir::Type elementType);
+
 /// The bytes that a tensor of static shape takes, rounded up to
-/// `bufferAlignment`. An i1 takes a byte, an index eight. Zero for a tensor
-/// without elements.
+/// `bufferAlignment`. Zero for a tensor without elements.
 int64_t getBufferBytes(mlir::RankedTensorType type);
 
 /// Whether `op` is a view in a graph: its result shares its operand's buffer.
@@ -54,6 +57,12 @@ bool isViewOp(mlir::Operation *op);
 /// The value at the end of the chain of views that `value` stands on: what
 /// owns its buffer.
 mlir::Value getViewRoot(mlir::Value value);
+
+/// Whether `body`, of a structured operation with two inputs and one init,
+/// computes `init + a * b` of floats, up to conversions of `a` and `b` between
+/// floating-point types. Upstream's test of a contraction is more tolerant: it
+/// takes any unary operation on an input, such as a negation, for a conversion.
+bool isProductBody(mlir::Block &body);
 
 } // namespace remat
 

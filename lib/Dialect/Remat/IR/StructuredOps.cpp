@@ -1,0 +1,40 @@
+//===- StructuredOps.cpp - what bodies of structured ops compute ----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+
+using namespace mlir;
+using namespace remat;
+
+/// Looks through conversions between floating-point types.
+static Value skipFloatCasts(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isa<arith::ExtFOp, arith::TruncFOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+bool remat::isProductBody(Block &body) {
+  Operation *terminator = body.getTerminator();
+  if (body.getNumArguments() != 3 || terminator->getNumOperands() != 1)
+    return false;
+  BlockArgument accumulator = body.getArgument(2);
+  auto sum = terminator->getOperand(0).getDefiningOp<arith::AddFOp>();
+  if (!sum || (sum.getLhs() != accumulator && sum.getRhs() != accumulator))
+    return false;
+  Value term = sum.getLhs() == accumulator ? sum.getRhs() : sum.getLhs();
+  auto product = term.getDefiningOp<arith::MulFOp>();
+  if (!product)
+    return false;
+  Value lhs = skipFloatCasts(product.getLhs());
+  Value rhs = skipFloatCasts(product.getRhs());
+  Value a = body.getArgument(0), b = body.getArgument(1);
+  return (lhs == a && rhs == b) || (lhs == b && rhs == a);
+}
