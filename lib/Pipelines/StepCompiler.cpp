@@ -20,7 +20,7 @@ FunctionOpInterface remat::findEntry(ModuleOp module, StringRef name) {
   if (auto entry = module.lookupSymbol<FunctionOpInterface>(name))
     return entry;
   auto functions = module.getOps<FunctionOpInterface>();
-  if (llvm::hasSingleElement(functions))
+  if (name == "main" && llvm::hasSingleElement(functions))
     return *functions.begin();
   return {};
 }

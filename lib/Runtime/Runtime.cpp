@@ -171,6 +171,8 @@ const char *remat_status_name(remat_status status) {
     return "invalid module";
   case REMAT_LIBRARY_ERROR:
     return "library error";
+  case REMAT_ASSERTION_FAILED:
+    return "assertion failed";
   }
   return "unknown status";
 }

@@ -183,13 +183,16 @@ remat_status remat_step::runKernel(uint32_t index) {
   for (const remat_kernel_status &status : statuses) {
     if (!status.failed)
       continue;
-    error = table.describe(index) + ": index " + std::to_string(status.index) +
-            " is out of bounds, expected 0 to " +
-            std::to_string(status.bound - 1);
+    bool isAssertion = status.bound < 0;
+    error = table.describe(index);
+    if (!isAssertion)
+      error += ": index " + std::to_string(status.index) +
+               " is out of bounds, expected 0 to " +
+               std::to_string(status.bound - 1);
     if (status.check >= 0 &&
         static_cast<size_t>(status.check) < table.checks.size())
       error += std::string(": ") + table.string(table.checks[status.check]);
-    return REMAT_INDEX_OUT_OF_BOUNDS;
+    return isAssertion ? REMAT_ASSERTION_FAILED : REMAT_INDEX_OUT_OF_BOUNDS;
   }
   return REMAT_OK;
 }

@@ -32,6 +32,9 @@ Expected<PlanOptions> PlanFlags::makeOptions(StringRef budget) const {
   if (!request)
     return request.takeError();
   options.budget = *request;
+  // Written so that NaN is refused.
+  if (!(timeLimit >= 0))
+    return makeError("--time-limit must not be negative or NaN");
   options.planner = planner;
   options.linkBandwidth = linkBandwidth;
   options.solver.timeLimitSeconds = timeLimit;

@@ -90,9 +90,15 @@ static Expected<Tensor> read(StringRef path, const remat_dtype *expectedDtype,
   SmallVector<StringRef> sizes;
   findEntry(header, "shape").trim("()").split(sizes, ',', -1, false);
   SmallVector<int64_t> shape;
-  for (StringRef size : sizes)
-    if (int64_t value; !size.trim().getAsInteger(10, value) && value >= 0)
-      shape.push_back(value);
+  for (StringRef size : sizes) {
+    size = size.trim();
+    if (size.empty())
+      continue;
+    int64_t value;
+    if (size.getAsInteger(10, value) || value < 0)
+      return fail("has a shape with size '" + size + "'");
+    shape.push_back(value);
+  }
   if (expectedShape && ArrayRef<int64_t>(shape) != *expectedShape)
     return fail("has shape " + printShape(shape) + ", expected " +
                 printShape(*expectedShape));

@@ -171,7 +171,7 @@ execute(remat_step *step, ArrayRef<Tensor> arguments, RunReport &report) {
     resultViews.push_back(tensor.getView());
     report.resultBytes += tensor.getBytes();
   }
-  for (int i = 0; i < std::max<int>(options().steps, 1); ++i) {
+  for (int i = 0; i < options().steps; ++i) {
     double start = now();
     remat_status status =
         remat_step_run(step, argumentViews.data(), argumentViews.size(),
@@ -305,7 +305,20 @@ static Error writeResults(ArrayRef<Tensor> results, size_t numModelResults) {
 // Main
 //===----------------------------------------------------------------------===//
 
+/// The numbers that nothing further down refuses by the option's name.
+static Error checkNumbers() {
+  if (options().threads < 0)
+    return makeError("--threads is " + Twine(options().threads) +
+                     ", expected 0 (all cores) or more");
+  if (options().steps < 1)
+    return makeError("--steps is " + Twine(options().steps) +
+                     ", expected 1 or more");
+  return Error::success();
+}
+
 static Error checkOptions() {
+  if (Error error = checkNumbers())
+    return error;
   if (options().manifestFile.empty() == options().inputDirectory.empty())
     return makeError("give the arguments by --manifest or by --inputs");
   if (!options().manifestFile.empty())
@@ -332,8 +345,7 @@ static Expected<Model> loadModel(ModelReader &reader,
   StepOptions step;
   step.function = options().function;
   step.threads = options().threads;
-  if (auto entry = findEntry(*model.module, 
-          step.function)) {
+  if (auto entry = findEntry(*model.module, step.function)) {
     model.numArguments = entry.getNumArguments();
     model.numResults = entry.getNumResults();
     for (auto [number, type] : enumerate(entry.getResultTypes()))
@@ -344,6 +356,7 @@ static Expected<Model> loadModel(ModelReader &reader,
     if (Error error = applyManifest(*manifest, *model.module, step.function))
       return std::move(error);
     step.wrt = getParameters(*manifest);
+    step.differentiate = !step.wrt.empty();
   } else {
     step.differentiate = is_contained(options().emit, "vjp");
     step.cotangents = true;

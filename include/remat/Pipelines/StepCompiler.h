@@ -16,8 +16,8 @@
 #include "remat/Dialect/Remat/Transforms/PlanGraph.h"
 
 #include "mlir/IR/BuiltinOps.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace remat {
 
@@ -47,8 +47,9 @@ struct StepSummary {
   int64_t offloadedBytes = 0;
 };
 
-/// The function of an exported module to compile: the one called `name`, or the
-/// only one that there is. Null if neither exists.
+/// The function of an exported module to compile: the one called `name` or, if
+/// that is `main` as by default, the only one that there is. Null if neither
+/// exists.
 mlir::FunctionOpInterface findEntry(mlir::ModuleOp module,
                                     llvm::StringRef name);
 

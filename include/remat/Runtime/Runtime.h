@@ -35,7 +35,8 @@ typedef enum remat_status {
   REMAT_OUT_OF_MEMORY = 2,
   REMAT_INDEX_OUT_OF_BOUNDS = 3,
   REMAT_INVALID_MODULE = 4,
-  REMAT_LIBRARY_ERROR = 5
+  REMAT_LIBRARY_ERROR = 5,
+  REMAT_ASSERTION_FAILED = 6
 } remat_status;
 
 /// A loaded step: its table, its arena and its library primitives. A step runs

@@ -44,9 +44,9 @@ typedef enum remat_dtype {
   REMAT_DTYPE_COUNT = 9
 } remat_dtype;
 
-/// What a kernel reports when a checked index is out of range. It must then not
-/// access memory through that index. `check` is a number in the table's list of
-/// check messages, or -1.
+/// What a kernel reports when a checked index is out of range, or an assertion
+/// fails, which has bound -1. It must then not access memory through that
+/// index. `check` is a number in the table's list of check messages, or -1.
 typedef struct remat_kernel_status {
   int32_t failed;
   int32_t check;

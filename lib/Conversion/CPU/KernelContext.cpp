@@ -118,9 +118,10 @@ void KernelContext::emitFailure(OpBuilder &builder, Location loc, Value failed,
   OpBuilder inner = ifFailed.getThenBodyBuilder();
   Type i64 = builder.getI64Type();
   Value check = arith::ConstantIntOp::create(inner, loc, number, 32);
+  // What is no index has no bound.
   auto toI64 = [&](Value value) -> Value {
     if (!value)
-      return arith::ConstantIntOp::create(inner, loc, 0, 64);
+      return arith::ConstantIntOp::create(inner, loc, -1, 64);
     return arith::IndexCastOp::create(inner, loc, i64, value);
   };
   SmallVector<Value> operands{status, check, toI64(index), toI64(bound)};

@@ -95,9 +95,9 @@ struct ImportEntry : public remat::impl::ImportEntryPassBase<ImportEntry> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto entry = module.lookupSymbol<func::FuncOp>(function);
-    // A module's only function needs no name.
+    // A module's only function needs no name; a name that is given must fit.
     auto functions = module.getOps<func::FuncOp>();
-    if (!entry && llvm::hasSingleElement(functions))
+    if (!entry && function == "main" && llvm::hasSingleElement(functions))
       entry = *functions.begin();
     if (!entry) {
       module.emitError("has no function '") << function << "' to compile";

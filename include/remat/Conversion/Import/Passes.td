@@ -13,8 +13,10 @@ def ImportEntryPass : Pass<"remat-import-entry", "::mlir::ModuleOp"> {
   let summary = "Keep one function, with one block and static shapes";
   let description = [{
     Runs after inlining. Drops all functions but the entry, which is the one
-    named `function` or the module's only one, and globals that nothing reads. Refuses what the compiler cannot take anywhere: calls that
-    were not inlined, several blocks, dynamic shapes, mutable globals.
+    named `function`, and globals that nothing reads. Where `function` is
+    `main`, a module's only function will do. Refuses what the
+    compiler cannot take anywhere: calls that were not inlined, several blocks,
+    dynamic shapes, mutable globals.
   }];
   let options = [
     Option<"function", "function", "std::string", /*default=*/"\"main\"",
