@@ -49,3 +49,26 @@ func.func @main(%a: tensor<8xf32>, %x: tensor<8xf32>) -> tensor<f32> {
   %l = linalg.contract indexing_maps = [affine_map<(k) -> (k)>, affine_map<(k) -> (k)>, affine_map<(k) -> ()>] ins(%a, %x : tensor<8xf32>, tensor<8xf32>) outs(%z : tensor<f32>) -> tensor<f32>
   return %l : tensor<f32>
 }
+
+// -----
+
+// A sum of products of something else than the inputs is no product of them:
+// the gradient of sum(exp(a) * b) by a has the exponential.
+
+// CHECK-LABEL: func.func @main
+// CHECK-NOT:     linalg.contract
+// CHECK:         linalg.generic {{.*}} attrs = {remat.backward}
+// CHECK:           math.exp
+func.func @main(%a: tensor<4x8xf32>, %b: tensor<8xf32>) -> tensor<f32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<f32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>
+  %l = linalg.generic {indexing_maps = [affine_map<(i, k) -> (i, k)>, affine_map<(i, k) -> (k)>, affine_map<(i, k) -> ()>], iterator_types = ["reduction", "reduction"]} ins(%a, %b : tensor<4x8xf32>, tensor<8xf32>) outs(%z : tensor<f32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %0 = math.exp %x : f32
+    %1 = arith.mulf %0, %y : f32
+    %2 = arith.addf %o, %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<f32>
+  return %l : tensor<f32>
+}

@@ -7,9 +7,11 @@ differentiated, planned, compiled and run; what does not hold is printed, one
 line per case.
 
 usage: opcases.py BIN CASES_DIR [--only=REGEX] [--json=FILE] [--jobs=2]
+                  [--options="--budget=min --poison"]
 
   BIN        directory of remat-run
   CASES_DIR  directory of cases.json and the graphs that it names
+  --options  more options for remat-run; poison finds reads of dead buffers
 
 Outcomes: `ok`; `ok 5x` (within five tolerances, as reassociated reductions
 need); `result` and `vjp` (wrong values, with the error); `refused` (a clean
@@ -126,7 +128,7 @@ def run_case(case, arguments):
         command = [os.path.join(arguments.bin, "remat-run"),
                    os.path.join(arguments.cases, case["file"]),
                    f"--inputs={inputs}", f"--outputs={outputs}",
-                   "--threads=2"]
+                   "--threads=2", *arguments.options.split()]
         if has_vjp:
             command += ["--emit=forward,vjp",
                         "--wrt=" + ",".join(map(str, wrt))]
@@ -159,6 +161,8 @@ def parse_arguments():
                         help="directory of cases.json and its graphs")
     parser.add_argument("--only", default="",
                         help="only cases whose name this expression finds")
+    parser.add_argument("--options", default="",
+                        help="more options for remat-run")
     parser.add_argument("--json", help="write all outcomes to this file")
     parser.add_argument("--jobs", type=int, default=2,
                         help="cases to run at once")

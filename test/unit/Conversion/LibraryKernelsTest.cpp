@@ -116,6 +116,40 @@ func.func @k(%x: tensor<4x6xf32>) -> tensor<4x4xf32> {
     }
 }
 
+/// A sum of products whose factor is negated first is no product of its
+/// operands.
+TEST(LibraryKernels, NegatedFactor) {
+  RunResult run =
+      runKernel(R"(
+#a = affine_map<(k, n) -> (k, n)>
+#c = affine_map<(k, n) -> (n)>
+func.func @k(%x: tensor<4x6xf32>, %y: tensor<4x6xf32>) -> tensor<6xf32> {
+  %e = tensor.empty() : tensor<6xf32>
+  %z = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<6xf32>) -> tensor<6xf32>
+  %r = linalg.generic {indexing_maps = [#a, #a, #c],
+      iterator_types = ["reduction", "parallel"]}
+      ins(%x, %y : tensor<4x6xf32>, tensor<4x6xf32>) outs(%f : tensor<6xf32>) {
+  ^bb0(%a: f32, %b: f32, %o: f32):
+    %m = arith.negf %a : f32
+    %p = arith.mulf %m, %b : f32
+    %s = arith.addf %o, %p : f32
+    linalg.yield %s : f32
+  } -> tensor<6xf32>
+  return %r : tensor<6xf32>
+})",
+                {toBytes(makeValues(24)), toBytes(makeValues(24, 2))});
+  ASSERT_EQ(run.error, "");
+  std::vector<float> x = makeValues(24), y = makeValues(24, 2);
+  std::vector<float> r = fromBytes<float>(run.results[0]);
+  for (int n = 0; n < 6; ++n) {
+    double sum = 0;
+    for (int k = 0; k < 4; ++k)
+      sum -= x[k * 6 + n] * y[k * 6 + n];
+    ASSERT_NEAR(r[n], sum, 1e-5);
+  }
+}
+
 namespace {
 /// NCHW, 3 x 3, stride 2, padding 1, two groups.
 struct Convolution {

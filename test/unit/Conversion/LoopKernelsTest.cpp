@@ -402,3 +402,78 @@ func.func @k(%x: tensor<4xf32>) -> tensor<4xf32> {
   EXPECT_NE(run.error.find("'scf.for' op is not supported"), std::string::npos)
       << run.error;
 }
+
+/// Complex numbers between two ops: made from floats, summed from a complex
+/// zero, padded with another constant, taken apart.
+TEST(LoopKernels, ComplexNumbers) {
+  std::string text = R"(
+#m = affine_map<(i, j) -> (i, j)>
+#r = affine_map<(i, j) -> (j)>
+#o = affine_map<(i) -> (i)>
+func.func @k(%x: tensor<5x6xf32>, %y: tensor<5x6xf32>) -> tensor<8xf32> {
+  %zero = complex.constant [0.0 : f32, 0.0 : f32] : complex<f32>
+  %pad = complex.constant [3.0 : f32, 4.0 : f32] : complex<f32>
+  %e = tensor.empty() : tensor<5x6xcomplex<f32>>
+  %z = linalg.generic {indexing_maps = [#m, #m, #m],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%x, %y : tensor<5x6xf32>, tensor<5x6xf32>)
+      outs(%e : tensor<5x6xcomplex<f32>>) {
+  ^bb0(%a: f32, %b: f32, %o: complex<f32>):
+    %c = complex.create %a, %b : complex<f32>
+    %d = complex.mul %c, %c : complex<f32>
+    linalg.yield %d : complex<f32>
+  } -> tensor<5x6xcomplex<f32>>
+  %e6 = tensor.empty() : tensor<6xcomplex<f32>>
+  %f = linalg.fill ins(%zero : complex<f32>) outs(%e6 : tensor<6xcomplex<f32>>)
+      -> tensor<6xcomplex<f32>>
+  %s = linalg.generic {indexing_maps = [#m, #r],
+      iterator_types = ["reduction", "parallel"]}
+      ins(%z : tensor<5x6xcomplex<f32>>) outs(%f : tensor<6xcomplex<f32>>) {
+  ^bb0(%a: complex<f32>, %o: complex<f32>):
+    %c = complex.add %o, %a : complex<f32>
+    linalg.yield %c : complex<f32>
+  } -> tensor<6xcomplex<f32>>
+  %p = tensor.pad %s low[1] high[1] {
+  ^bb0(%i: index):
+    tensor.yield %pad : complex<f32>
+  } : tensor<6xcomplex<f32>> to tensor<8xcomplex<f32>>
+  %e8 = tensor.empty() : tensor<8xf32>
+  %n = linalg.generic {indexing_maps = [#o, #o], iterator_types = ["parallel"]}
+      ins(%p : tensor<8xcomplex<f32>>) outs(%e8 : tensor<8xf32>) {
+  ^bb0(%a: complex<f32>, %o: f32):
+    %c = complex.abs %a : complex<f32>
+    linalg.yield %c : f32
+  } -> tensor<8xf32>
+  return %n : tensor<8xf32>
+})";
+  std::vector<float> x = makeValues(30), y = makeValues(30, 2);
+  RunResult run = runKernel(text, {toBytes(x), toBytes(y)});
+  ASSERT_EQ(run.error, "");
+  std::vector<float> r = fromBytes<float>(run.results[0]);
+  ASSERT_NEAR(r[0], 5, 1e-5);
+  ASSERT_NEAR(r[7], 5, 1e-5);
+  for (int j = 0; j < 6; ++j) {
+    double re = 0, im = 0;
+    for (int i = 0; i < 5; ++i) {
+      double a = x[i * 6 + j], b = y[i * 6 + j];
+      re += a * a - b * b;
+      im += 2 * a * b;
+    }
+    ASSERT_NEAR(r[j + 1], std::hypot(re, im), 1e-5);
+  }
+}
+
+/// A failed assertion ends the step and says which it was.
+TEST(LoopKernels, Assertion) {
+  std::string text = identity + elementwise("tensor<64xf32>", R"(
+    %one = arith.constant 1.0 : f32
+    %c = arith.cmpf olt, %a, %one : f32
+    cf.assert %c, "must be less than one"
+    linalg.yield %a : f32)");
+  std::vector<float> x = makeValues(64);
+  EXPECT_EQ(runKernel(text, {toBytes(x)}).error, "");
+  x[17] = 2;
+  std::string error = runKernel(text, {toBytes(x)}).error;
+  EXPECT_NE(error.find("must be less than one"), std::string::npos) << error;
+  EXPECT_EQ(error.find("out of bounds"), std::string::npos) << error;
+}

@@ -107,6 +107,26 @@ TEST(RunErrors, Tensors) {
             REMAT_INVALID_ARGUMENT);
 }
 
+/// Fails the assertion with message 0.
+static void failAssertion(void *const *, int64_t, int64_t,
+                          remat_kernel_status *status) {
+  *status = {1, 0, -1, -1};
+}
+
+TEST(RunErrors, Assertion) {
+  StepTableBuilder builder;
+  builder.addResult("y", REMAT_F32, {4});
+  builder.addCheck("must not be zero");
+  StepEntry entry = makeEntry(0, {}, {builder.addResultBuffer(0)});
+  entry.name = "divide";
+  builder.addEntry(entry);
+  Step step(builder, {failAssertion}, {1, 0, nullptr, 0});
+  Tensor y({4});
+  ASSERT_EQ(step.run({}, {y}), REMAT_ASSERTION_FAILED);
+  EXPECT_EQ(step.message, "entry 0 'divide': must not be zero");
+  EXPECT_STREQ(remat_status_name(REMAT_ASSERTION_FAILED), "assertion failed");
+}
+
 TEST(RunErrors, IndexOutOfBounds) {
   StepTableBuilder builder;
   builder.addArgument("table", REMAT_F32, {8});
