@@ -17,7 +17,7 @@ remat.graph @placed_but_not_planned() attributes {arena_bytes = 0 : i64} {
 
 // -----
 
-// expected-error @+1 {{'budget' must not be negative, got -1}}
+// expected-error @+1 {{"budget" must not be negative, got -1}}
 remat.graph @negative_budget() attributes {budget = -1 : i64} {
   remat.return
 }
@@ -308,7 +308,7 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
   return %a : tensor<32xf32>
 }
 remat.graph @slot_outside(%x: tensor<32xf32>) attributes {planned_peak = 128 : i64, arena_bytes = 128 : i64} {
-  // expected-error @+1 {{is placed up to byte 192 of an arena of 128}}
+  // expected-error @+1 {{is placed at byte 64 with 128 bytes in an arena of 128}}
   %0 = remat.task @k(%x) {id = 0, placement = [#remat.slot<arena, offset = 64, bytes = 128>]} : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }

@@ -135,6 +135,9 @@ RankedTensorType ConvOp::getOutputType() {
   llvm_unreachable("unknown convolution kind");
 }
 
+/// Beyond this, sizes computed from the parameters could overflow.
+static constexpr int64_t maxConvParameter = int64_t(1) << 31;
+
 static LogicalResult verifyConvLayout(ConvOp op, StringRef name,
                                       ArrayRef<int64_t> layout,
                                       RankedTensorType type) {
@@ -217,9 +220,16 @@ LogicalResult ConvOp::verify() {
     return emitOpError("strides, dilations and groups must be positive");
   if (llvm::any_of(getPadding(), [](int64_t value) { return value < 0; }))
     return emitOpError("padding must not be negative");
+  auto large = [](int64_t value) { return value > maxConvParameter; };
+  if (llvm::any_of(getStrides(), large) ||
+      llvm::any_of(getDilations(), large) ||
+      llvm::any_of(getPadding(), large) || large(getGroups()))
+    return emitOpError(
+               "strides, dilations, padding and groups must be at most ")
+           << maxConvParameter;
   for (RankedTensorType type :
        {getInputType(), getFilterType(), getOutputType()})
-    if (!type.hasStaticShape())
+    if (!isBufferType(type))
       return emitOpError("needs static shapes, got ") << type;
   if (failed(verifyConvLayout(*this, "input_layout", getInputLayout(),
                               getInputType())) ||

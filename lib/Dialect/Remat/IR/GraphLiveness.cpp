@@ -19,6 +19,24 @@ int64_t remat::getElementBytes(Type elementType) {
   return llvm::divideCeil(elementType.getIntOrFloatBitWidth(), 8);
 }
 
+bool remat::isBufferType(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape() || tensor.getEncoding())
+    return false;
+  Type element = tensor.getElementType();
+  if (auto complex = dyn_cast<ComplexType>(element))
+    element = complex.getElementType();
+  if (!element.isIntOrIndexOrFloat())
+    return false;
+  int64_t bytes = getElementBytes(tensor.getElementType());
+  if (llvm::is_contained(tensor.getShape(), 0))
+    return true;
+  for (int64_t size : tensor.getShape())
+    if (llvm::MulOverflow(bytes, size, bytes) || bytes > maxBufferBytes)
+      return false;
+  return true;
+}
+
 int64_t remat::getBufferBytes(RankedTensorType type) {
   return llvm::alignTo(type.getNumElements() *
                            getElementBytes(type.getElementType()),
@@ -33,9 +51,26 @@ Value remat::getViewRoot(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (!isViewOp(op))
       break;
+    // Verifiers see IR whose order is not yet known to be right: views that
+    // stand on each other in a circle must not keep them busy.
+    Operation *source = op->getOperand(0).getDefiningOp();
+    if (source && source->getBlock() == op->getBlock() &&
+        !source->isBeforeInBlock(op))
+      break;
     value = op->getOperand(0);
   }
   return value;
+}
+
+bool remat::isTransparentOp(Operation *op) {
+  return isa<TagOp, StopGradientOp>(op);
+}
+
+Operation *remat::getProducer(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (op && (isViewOp(op) || isTransparentOp(op)))
+    op = op->getOperand(0).getDefiningOp();
+  return op;
 }
 
 /// The slot that the operation gives its result, or null.

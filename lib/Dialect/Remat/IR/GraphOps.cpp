@@ -56,15 +56,62 @@ void GraphOp::print(OpAsmPrinter &printer) {
 LogicalResult GraphOp::verify() {
   for (Type type :
        llvm::concat<const Type>(getArgumentTypes(), getResultTypes())) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    if (!tensor || !tensor.hasStaticShape())
+    if (!isBufferType(type))
       return emitOpError("needs tensors of static shape, got ") << type;
   }
-  if (getBudget() && static_cast<int64_t>(*getBudget()) < 0)
-    return emitOpError("'budget' must not be negative, got ")
-           << static_cast<int64_t>(*getBudget());
+  for (StringAttr name : {getBudgetAttrName(), getHostBudgetAttrName(),
+                          getSaveAllPeakAttrName(), getPlannedPeakAttrName(),
+                          getArenaBytesAttrName(), getHostArenaBytesAttrName()})
+    if (auto bytes = (*this)->getAttrOfType<IntegerAttr>(name);
+        bytes && bytes.getInt() < 0)
+      return emitOpError() << name << " must not be negative, got "
+                           << bytes.getInt();
   if (isPlaced() && !isPlanned())
     return emitOpError("has 'arena_bytes' but no 'planned_peak'");
+  return success();
+}
+
+/// What computed a value, whichever copy of it this is: a task's number and
+/// that of its result, or -1 and the number of an argument.
+static std::pair<int64_t, int64_t> getIdentity(Value value) {
+  value = getViewRoot(value);
+  if (auto reload = value.getDefiningOp<ReloadOp>())
+    if (auto offload = reload.getSource().getDefiningOp<OffloadOp>())
+      return getIdentity(offload.getSource());
+  if (auto result = dyn_cast<OpResult>(value))
+    if (auto task = dyn_cast<TaskOp>(result.getOwner()))
+      return {task.getId(), result.getResultNumber()};
+  auto argument = dyn_cast<BlockArgument>(value);
+  return {-1, argument ? argument.getArgNumber() : -1};
+}
+
+/// Checks that a clone computes what its original does.
+static LogicalResult verifyClone(TaskOp original, TaskOp clone) {
+  auto emit = [&] {
+    return clone.emitOpError("is a copy of task ") << clone.getId() << " but ";
+  };
+  if (original.getKernel() != clone.getKernel()) {
+    InFlightDiagnostic diag = emit()
+                              << "calls '" << clone.getKernel()
+                              << "', expected '" << original.getKernel() << "'";
+    diag.attachNote(original.getLoc()) << "the task it repeats";
+    return diag;
+  }
+  if (original.getPinned()) {
+    InFlightDiagnostic diag =
+        clone.emitOpError("repeats a task that must not be repeated");
+    diag.attachNote(original.getLoc()) << "the pinned task";
+    return diag;
+  }
+  for (auto [number, theirs, ours] :
+       llvm::enumerate(original->getOperands(), clone->getOperands())) {
+    if (getIdentity(theirs) == getIdentity(ours))
+      continue;
+    InFlightDiagnostic diag = emit()
+                              << "reads another value as operand " << number;
+    diag.attachNote(original.getLoc()) << "the task it repeats";
+    return diag;
+  }
   return success();
 }
 
@@ -92,38 +139,30 @@ static LogicalResult verifyTasks(GraphOp graph) {
     if (!original)
       return task.emitOpError("is copy ")
              << copy << " of task " << id << ", which does not precede it";
-    if (original.getKernel() != task.getKernel()) {
-      InFlightDiagnostic diag = task.emitOpError("is a copy of task ")
-                                << id << " but calls '" << task.getKernel()
-                                << "', expected '" << original.getKernel()
-                                << "'";
-      diag.attachNote(original.getLoc()) << "the task it repeats";
-      return diag;
-    }
-    if (original.getPinned()) {
-      InFlightDiagnostic diag =
-          task.emitOpError("repeats a task that must not be repeated");
-      diag.attachNote(original.getLoc()) << "the pinned task";
-      return diag;
-    }
+    if (failed(verifyClone(original, task)))
+      return failure();
   }
   return success();
 }
 
-/// Whether a backward task reads `value` or a view of it. A value that a
-/// backward task returns or offloads is not read.
-static Operation *findBackwardReader(Value value) {
+/// The first user of `value`, or of a view of it, for which `isWanted` holds.
+/// With `throughHost`, copies that came back from the host count too.
+static Operation *findUser(Value value, bool throughHost,
+                           function_ref<bool(Operation *)> isWanted) {
   for (Operation *user : value.getUsers()) {
-    if (isViewOp(user)) {
-      if (Operation *reader = findBackwardReader(user->getResult(0)))
-        return reader;
-      continue;
-    }
-    auto task = dyn_cast<TaskOp>(user);
-    if (task && task.getBackward())
-      return task;
+    if (isWanted(user))
+      return user;
+    if (isViewOp(user) || (throughHost && isa<OffloadOp, ReloadOp>(user)))
+      if (Operation *found =
+              findUser(user->getResult(0), throughHost, isWanted))
+        return found;
   }
   return nullptr;
+}
+
+static bool isBackwardTask(Operation *op) {
+  auto task = dyn_cast<TaskOp>(op);
+  return task && task.getBackward();
 }
 
 static LogicalResult emitBrokenPolicy(TaskOp task, unsigned result,
@@ -157,15 +196,18 @@ static LogicalResult verifyPolicies(GraphOp graph) {
       if (runsOnce && clone)
         return emitBrokenPolicy(task, number, *policy, clone,
                                 "the task is repeated");
+      // A copy that comes back from the host is what the forward computation
+      // made, too: offloading does not recompute.
       if (*policy == Policy::MustRecompute || *policy == Policy::MustCpuOffload)
-        if (Operation *reader = findBackwardReader(result))
+        if (Operation *reader = findUser(
+                result, *policy == Policy::MustRecompute, isBackwardTask))
           return emitBrokenPolicy(task, number, *policy, reader,
                                   "the backward computation reads it");
       if (*policy == Policy::MustSave)
-        for (Operation *user : result.getUsers())
-          if (isa<OffloadOp>(user))
-            return emitBrokenPolicy(task, number, *policy, user,
-                                    "it is offloaded");
+        if (Operation *offload = findUser(result, /*throughHost=*/false,
+                                          llvm::IsaPred<OffloadOp>))
+          return emitBrokenPolicy(task, number, *policy, offload,
+                                  "it is offloaded");
     }
   }
   return success();
@@ -233,9 +275,10 @@ static LogicalResult verifySlot(GraphOp graph, const LiveBuffer &buffer) {
   int64_t size = buffer.space == MemorySpace::Arena
                      ? *graph.getArenaBytes()
                      : graph.getHostArenaBytes().value_or(0);
-  if (offset + buffer.bytes > size)
-    return buffer.owner->emitOpError("is placed up to byte ")
-           << offset + buffer.bytes << " of an arena of " << size;
+  if (offset > size - buffer.bytes)
+    return buffer.owner->emitOpError("is placed at byte ")
+           << offset << " with " << buffer.bytes << " bytes in an arena of "
+           << size;
   return success();
 }
 
@@ -283,8 +326,6 @@ static LogicalResult verifyNoOverlap(const GraphLiveness &liveness,
 }
 
 LogicalResult GraphOp::verifyRegions() {
-  if (!llvm::hasSingleElement(getBody()))
-    return emitOpError("must have one block");
   if (failed(verifyTasks(*this)))
     return failure();
   if (!isPlanned())
@@ -343,13 +384,21 @@ std::optional<Policy> TaskOp::getResultPolicy(unsigned result) {
 LogicalResult TaskOp::verify() {
   if (static_cast<int64_t>(getId()) < 0 || static_cast<int64_t>(getCopy()) < 0)
     return emitOpError("'id' and 'copy' must not be negative");
-  if (static_cast<int64_t>(getCost()) < 0 ||
-      static_cast<int64_t>(getWorkspace()) < 0)
-    return emitOpError("'cost' and 'workspace' must not be negative");
+  if (static_cast<int64_t>(getCost()) < 0)
+    return emitOpError("'cost' must not be negative");
+  int64_t workspace = getWorkspace();
+  if (workspace < 0 || workspace > maxBufferBytes)
+    return emitOpError("'workspace' must be between 0 and ")
+           << maxBufferBytes << ", got " << workspace;
+  if (std::optional<uint64_t> offset = getWorkspaceOffset();
+      offset &&
+      (static_cast<int64_t>(*offset) < 0 || *offset % bufferAlignment != 0))
+    return emitOpError("'workspace_offset' must be a multiple of ")
+           << bufferAlignment << ", got " << static_cast<int64_t>(*offset);
   for (Type type :
        llvm::concat<const Type>(getOperandTypes(), getResultTypes()))
-    if (!cast<RankedTensorType>(type).hasStaticShape())
-      return emitOpError("needs static shapes, got ") << type;
+    if (!isBufferType(type))
+      return emitOpError("needs tensors of static shape, got ") << type;
   if (std::optional<ArrayAttr> policies = getPolicies()) {
     if (policies->size() != getNumResults())
       return emitOpError("has ")
@@ -383,6 +432,24 @@ LogicalResult TaskOp::verifySymbolUses(SymbolTableCollection &symbols) {
            << FunctionType::get(getContext(), kernel.getArgumentTypes(),
                                 kernel.getResultTypes());
   return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Transfers
+//===----------------------------------------------------------------------===//
+
+static LogicalResult verifyTransfer(Operation *op, Type type) {
+  if (!isBufferType(type))
+    return op->emitOpError("needs a tensor of static shape, got ") << type;
+  return success();
+}
+
+LogicalResult OffloadOp::verify() {
+  return verifyTransfer(*this, getSource().getType());
+}
+
+LogicalResult ReloadOp::verify() {
+  return verifyTransfer(*this, getResult().getType());
 }
 
 #define GET_OP_CLASSES

@@ -37,7 +37,7 @@ static bool isClonedIntoKernels(Operation *op) {
     return true;
   // A view of something that is cloned is cloned with it.
   if (isViewOp(op)) {
-    Operation *source = getViewRoot(op->getOperand(0)).getDefiningOp();
+    Operation *source = getProducer(op->getOperand(0));
     return source && isClonedIntoKernels(source);
   }
   return llvm::none_of(op->getResultTypes(), llvm::IsaPred<TensorType>) &&
@@ -59,14 +59,9 @@ static bool isComputation(Operation *op) {
   });
 }
 
-/// Whether the operation only passes its operand on.
-static bool isTransparent(Operation *op) {
-  return isa<TagOp, StopGradientOp>(op);
-}
-
 static Value skipTransparent(Value value) {
   while (Operation *op = value.getDefiningOp()) {
-    if (!isTransparent(op))
+    if (!isTransparentOp(op))
       break;
     value = op->getOperand(0);
   }
@@ -92,6 +87,12 @@ public:
 
   unsigned size() const { return numKernels; }
 
+  /// Takes back all kernels, when the module cannot be cut after all.
+  void erase() {
+    for (auto &entry : kernelOfText)
+      entry.second.erase();
+  }
+
 private:
   using BuildBody = function_ref<SmallVector<Value>(OpBuilder &, IRMapping &)>;
 
@@ -107,6 +108,13 @@ private:
 };
 } // namespace
 
+/// The values that `op` reads: its operands and what its regions capture.
+static SetVector<Value> getReadValues(Operation *op) {
+  SetVector<Value> values(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), values);
+  return values;
+}
+
 /// Collects what a kernel around `root` has to clone, in order, and the tensors
 /// that it reads.
 static void collectInputs(Value root, SetVector<Operation *> &prologue,
@@ -119,16 +127,9 @@ static void collectInputs(Value root, SetVector<Operation *> &prologue,
   }
   if (prologue.contains(op))
     return;
-  for (Value operand : op->getOperands())
+  for (Value operand : getReadValues(op))
     collectInputs(operand, prologue, operands);
   prologue.insert(op);
-}
-
-/// The values that `op` reads: its operands and what its regions capture.
-static SetVector<Value> getReadValues(Operation *op) {
-  SetVector<Value> values(op->operand_begin(), op->operand_end());
-  getUsedValuesDefinedAbove(op->getRegions(), values);
-  return values;
 }
 
 func::FuncOp KernelPool::getOrCreate(Operation *op,
@@ -195,7 +196,7 @@ func::FuncOp KernelPool::getOrCreate(Location loc, StringRef name,
   IRMapping mapping;
   mapping.map(operands, body->getArguments());
   for (Operation *op : prologue) {
-    for (Value value : op->getOperands())
+    for (Value value : getReadValues(op))
       mapping.map(value, mapping.lookup(skipTransparent(value)));
     builder.clone(*op, mapping);
   }
@@ -243,21 +244,29 @@ static LogicalResult mergePolicy(Operation *op, PolicyAttr added,
   return success();
 }
 
-/// Finds the policy of one result: of its operation and of the tags on it.
-static LogicalResult collectPolicy(OpResult result, PolicyAttr &policy) {
-  SmallVector<Value> values = {result};
-  policy = result.getOwner()->getAttrOfType<PolicyAttr>(
-      RematDialect::policyAttrName);
+/// The tags on a value and on its views, in program order.
+static SmallVector<TagOp> findTags(Value value) {
+  SmallVector<TagOp> tags;
+  SmallVector<Value> values = {value};
   while (!values.empty()) {
-    Value value = values.pop_back_val();
-    for (Operation *user : value.getUsers()) {
+    for (Operation *user : values.pop_back_val().getUsers()) {
       if (auto tag = dyn_cast<TagOp>(user))
-        if (failed(mergePolicy(tag, tag.getPolicyAttr(), policy)))
-          return failure();
-      if (isTransparent(user) || isViewOp(user))
+        tags.push_back(tag);
+      if (isTransparentOp(user) || isViewOp(user))
         values.push_back(user->getResult(0));
     }
   }
+  llvm::sort(tags, [](TagOp a, TagOp b) { return a->isBeforeInBlock(b); });
+  return tags;
+}
+
+/// Finds the policy of one result: of its operation and of the tags on it.
+static LogicalResult collectPolicy(OpResult result, PolicyAttr &policy) {
+  policy = result.getOwner()->getAttrOfType<PolicyAttr>(
+      RematDialect::policyAttrName);
+  for (TagOp tag : findTags(result))
+    if (failed(mergePolicy(tag, tag.getPolicyAttr(), policy)))
+      return failure();
   return success();
 }
 
@@ -310,12 +319,20 @@ private:
 static LogicalResult checkFunction(func::FuncOp func) {
   if (!llvm::hasSingleElement(func.getBody()))
     return func.emitOpError("must have one block to be cut into tasks");
+  if (!isa<func::ReturnOp>(func.getBody().front().getTerminator()))
+    return func.emitOpError("must end with 'func.return' to be cut into tasks");
   auto checkType = [](Operation *op, Type type) -> LogicalResult {
-    auto tensor = dyn_cast<TensorType>(type);
-    if (!tensor || (isa<RankedTensorType>(tensor) && tensor.hasStaticShape()))
+    if (!isa<TensorType>(type) || isBufferType(type))
       return success();
-    return op->emitOpError("has dynamic shape ")
-           << type << ", expected a static one";
+    auto ranked = dyn_cast<RankedTensorType>(type);
+    if (!ranked || !ranked.hasStaticShape())
+      return op->emitOpError("has dynamic shape ")
+             << type << ", expected a static one";
+    return op->emitOpError("has a value of type ")
+           << type
+           << ", expected integers, floats, complex numbers or indices "
+              "without encoding, of at most "
+           << maxBufferBytes << " bytes";
   };
   for (Type type : llvm::concat<const Type>(func.getArgumentTypes(),
                                             func.getResultTypes())) {
@@ -361,8 +378,8 @@ FailureOr<GraphOp> GraphBuilder::build() {
 }
 
 LogicalResult GraphBuilder::convert(Operation *op) {
-  if (isClonedIntoKernels(op) || isTransparent(op)) {
-    if (isTransparent(op))
+  if (isClonedIntoKernels(op) || isTransparentOp(op)) {
+    if (isTransparentOp(op))
       if (Value source = mapping.lookupOrNull(op->getOperand(0)))
         mapping.map(op->getResult(0), source);
     return success();
@@ -436,8 +453,10 @@ struct FormTasks : remat::impl::RematFormTasksBase<FormTasks> {
     KernelPool kernels(module);
     GraphBuilder graphBuilder(func, kernels);
     FailureOr<GraphOp> graph = graphBuilder.build();
-    if (failed(graph))
+    if (failed(graph)) {
+      kernels.erase();
       return signalPassFailure();
+    }
     func.erase();
     numTasks += graphBuilder.getNumTasks();
     numKernels += kernels.size();

@@ -19,15 +19,8 @@ using namespace remat;
 /// are not buffers of their own.
 static bool holdsValues(Operation &op) {
   return !op.hasTrait<OpTrait::ConstantLike>() && !isViewOp(&op) &&
-         !isa<tensor::EmptyOp, linalg::FillOp, TagOp, YieldOp>(op);
-}
-
-/// The operation whose result `value` is, seen through views and tags.
-static Operation *findProducer(Value value) {
-  Operation *op = value.getDefiningOp();
-  while (op && (isViewOp(op) || isa<TagOp>(op)))
-    op = op->getOperand(0).getDefiningOp();
-  return op;
+         !isTransparentOp(&op) &&
+         !isa<tensor::EmptyOp, linalg::FillOp, YieldOp>(op);
 }
 
 /// The operations in the region to whose results its policy does not apply:
@@ -37,12 +30,12 @@ static DenseSet<Operation *> findExceptions(CheckpointOp checkpoint) {
   DenseSet<Operation *> exceptions;
   if (checkpoint.getEarlyStop())
     for (Value value : body.getTerminator()->getOperands())
-      exceptions.insert(findProducer(value));
+      exceptions.insert(getProducer(value));
   for (Operation &op : body) {
     if (op.hasAttr(RematDialect::policyAttrName))
       exceptions.insert(&op);
     if (auto tag = dyn_cast<TagOp>(&op); tag && tag.getPolicy())
-      exceptions.insert(findProducer(tag.getInput()));
+      exceptions.insert(getProducer(tag.getInput()));
   }
   return exceptions;
 }

@@ -8,6 +8,8 @@
 
 #include "GraphPlanning.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace remat;
 
@@ -82,6 +84,7 @@ llvm::Expected<PlannedGraph> GraphPlanner::run() {
 /// has to make up for the difference.
 llvm::Expected<PlannedGraph> GraphPlanner::planWithin(int64_t budget) {
   problem.deviceBudget = budget;
+  int64_t smallestArena = std::numeric_limits<int64_t>::max();
   while (true) {
     llvm::Expected<PlannedGraph> planned = solve();
     // The planner may miss what the smallest plan known can do.
@@ -92,8 +95,17 @@ llvm::Expected<PlannedGraph> GraphPlanner::planWithin(int64_t budget) {
       planned = planSmallest();
       usedSmallest = true;
     }
+    // By now, what is asked of the planner may be less than the user's budget.
+    if (!planned && *problem.deviceBudget != budget &&
+        planned.errorIsA<planning::InfeasibleBudgetError>()) {
+      llvm::consumeError(planned.takeError());
+      return llvm::make_error<planning::InfeasibleBudgetError>(
+          budget, smallestArena,
+          "a plan whose live bytes fit cannot be packed into the budget");
+    }
     if (!planned)
       return planned;
+    smallestArena = std::min(smallestArena, planned->arenaBytes);
     if (planned->arenaBytes <= budget) {
       planned->graph->setBudget(budget);
       return planned;
@@ -161,7 +173,21 @@ llvm::Expected<PlannedGraph> GraphPlanner::apply(const planning::Plan &plan) {
   return std::move(planned);
 }
 
+/// A graph to plan has no decisions in it yet.
+static llvm::Error checkUnplanned(GraphOp graph) {
+  bool decided = graph.isPlanned() || !graph.getOps<OffloadOp>().empty() ||
+                 !graph.getOps<ReloadOp>().empty() ||
+                 llvm::any_of(graph.getOps<TaskOp>(),
+                              [](TaskOp task) { return task.isClone(); });
+  if (decided)
+    return llvm::createStringError(
+        "the graph has transfers or clones, expected one without a plan");
+  return llvm::Error::success();
+}
+
 llvm::Error remat::planGraph(GraphOp &graph, const PlanOptions &options) {
+  if (llvm::Error error = checkUnplanned(graph))
+    return error;
   llvm::Expected<PlannedGraph> planned = GraphPlanner(graph, options).run();
   if (!planned)
     return planned.takeError();

@@ -30,6 +30,10 @@ def Remat_CheckIndexOp : Remat_Op<"check_index", [Pure, TypesMatchWith<
   let hasFolder = 1;
 }
 
+def Remat_TensorOrMemRef
+    : AnyTypeOf<[AnyRankedTensor, AnyMemRef], "a ranked tensor or memref",
+                "::mlir::ShapedType">;
+
 def Remat_ScatterOp : Remat_Op<"scatter", [
     DestinationStyleOpInterface,
     RecursiveMemoryEffects, SingleBlock]> {
@@ -61,7 +65,8 @@ def Remat_ScatterOp : Remat_Op<"scatter", [
     } -> tensor<256x64xf32>
     ```
   }];
-  let arguments = (ins Variadic<AnyShaped>:$inputs, AnyShaped:$init,
+  let arguments = (ins Variadic<Remat_TensorOrMemRef>:$inputs,
+                       Remat_TensorOrMemRef:$init,
                        AffineMapArrayAttr:$indexing_maps,
                        DenseI64ArrayAttr:$sizes);
   let results = (outs Optional<AnyRankedTensor>:$result);

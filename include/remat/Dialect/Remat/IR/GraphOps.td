@@ -149,6 +149,7 @@ def Remat_OffloadOp : Remat_Op<"offload", [
                        OptionalAttr<Remat_SlotAttr>:$placement);
   let results = (outs Remat_HostType:$result);
   let assemblyFormat = "$source attr-dict `:` type($source)";
+  let hasVerifier = 1;
 }
 
 def Remat_ReloadOp : Remat_Op<"reload", [
@@ -165,6 +166,7 @@ def Remat_ReloadOp : Remat_Op<"reload", [
                        OptionalAttr<Remat_SlotAttr>:$placement);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$source attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 #endif // REMAT_DIALECT_REMAT_IR_GRAPHOPS_TD

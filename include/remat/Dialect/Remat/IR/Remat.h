@@ -47,8 +47,17 @@ constexpr int64_t bufferAlignment = 64;
 /// complex number two floats.
 int64_t getElementBytes(mlir::Type elementType);
 
-/// The bytes that a tensor of static shape takes, rounded up to
-/// `bufferAlignment`. Zero for a tensor without elements.
+/// The largest buffer; a graph of many still adds up without overflow.
+constexpr int64_t maxBufferBytes = int64_t(1) << 48;
+
+/// Whether values of the type can be buffers: a ranked tensor of static shape
+/// without an encoding, of integers, floats, complex numbers or indices, whose
+/// size is far from overflowing (at most `maxBufferBytes`).
+bool isBufferType(mlir::Type type);
+
+/// The bytes that a value of a buffer type takes, rounded up to
+/// `bufferAlignment`. An i1 takes a byte, an index eight. Zero for a tensor
+/// without elements.
 int64_t getBufferBytes(mlir::RankedTensorType type);
 
 /// Whether `op` is a view in a graph: its result shares its operand's buffer.
@@ -63,6 +72,14 @@ mlir::Value getViewRoot(mlir::Value value);
 /// floating-point types. Upstream's test of a contraction is more tolerant: it
 /// takes any unary operation on an input, such as a negation, for a conversion.
 bool isProductBody(mlir::Block &body);
+
+/// Whether the operation only passes its operand on: `remat.tag` and
+/// `remat.stop_gradient`.
+bool isTransparentOp(mlir::Operation *op);
+
+/// What computed `value`, seen through views and transparent operations; null
+/// for an argument.
+mlir::Operation *getProducer(mlir::Value value);
 
 } // namespace remat
 
