@@ -56,3 +56,22 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %2 = remat.tag %1 {policy = #remat.policy<must_save>} : tensor<4xf32>
   return %2 : tensor<4xf32>
 }
+
+// -----
+
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = tensor.empty() : tensor<4xvector<2xf32>>
+  // expected-error @-1 {{has a value of type 'tensor<4xvector<2xf32>>', expected integers, floats, complex numbers or indices without encoding}}
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// A view of a tagged constant is as cheap as the constant.
+func.func @main() -> tensor<4xf32> {
+  %0 = arith.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>
+  %1 = remat.tag %0 {name = "c"} : tensor<2x2xf32>
+  %2 = tensor.collapse_shape %1 [[0, 1]] : tensor<2x2xf32> into tensor<4xf32>
+  %3 = math.exp %2 : tensor<4xf32>
+  return %3 : tensor<4xf32>
+}

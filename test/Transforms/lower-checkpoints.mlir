@@ -78,3 +78,17 @@ func.func @empty_region(%x: tensor<4xf32>) -> tensor<4xf32> {
   } : tensor<4xf32>
   return %y : tensor<4xf32>
 }
+
+// A value is yielded through stop_gradient, too.
+// CHECK-LABEL: func.func @yielded_through_stop_gradient
+// CHECK:         %[[A:.*]] = math.exp
+// CHECK-NEXT:    %[[S:.*]] = remat.stop_gradient %[[A]]
+// CHECK-NEXT:    return %[[S]]
+func.func @yielded_through_stop_gradient(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = remat.checkpoint {
+    %a = math.exp %x : tensor<4xf32>
+    %s = remat.stop_gradient %a : tensor<4xf32>
+    remat.yield %s : tensor<4xf32>
+  } : tensor<4xf32>
+  return %y : tensor<4xf32>
+}

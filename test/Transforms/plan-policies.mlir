@@ -69,3 +69,17 @@ remat.graph @pinned_must_recompute(%x: tensor<32xf32>) -> tensor<32xf32> {
   %1 = remat.task @f(%0) {id = 1, backward} : (tensor<32xf32>) -> tensor<32xf32>
   remat.return %1 : tensor<32xf32>
 }
+
+// -----
+
+func.func private @f(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+
+// expected-error @+1 {{the graph has transfers or clones, expected one without a plan}}
+remat.graph @decided_already(%x: tensor<32xf32>) -> tensor<32xf32> {
+  %0 = remat.task @f(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
+  %h = remat.offload %0 : tensor<32xf32>
+  %1 = remat.reload %h : tensor<32xf32>
+  remat.return %1 : tensor<32xf32>
+}

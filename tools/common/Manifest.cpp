@@ -96,6 +96,11 @@ static bool fromJSON(const json::Value &value, GradientSummary &gradient,
       path.field("samples").report("expected pairs of index and value");
       return false;
     }
+    if (!(sample[0] >= 0 && sample[0] < 0x1p53) ||
+        sample[0] != std::floor(sample[0])) {
+      path.field("samples").report("expected an index");
+      return false;
+    }
     gradient.samples.emplace_back(static_cast<int64_t>(sample[0]), sample[1]);
   }
   return true;
@@ -173,6 +178,9 @@ double remat::tools::compare(const GradientSummary &gradient,
                              const GradientSummary &golden) {
   // A NaN compares false with everything and must not pass for small.
   if (std::isnan(gradient.l2))
+    return std::numeric_limits<double>::infinity();
+  // A golden sample that the gradient does not have is wrong, not right.
+  if (gradient.samples.size() != golden.samples.size())
     return std::numeric_limits<double>::infinity();
   double norm = std::max(golden.l2, 1e-30);
   double error = std::abs(gradient.l2 - golden.l2) / norm;

@@ -103,6 +103,8 @@ static Expected<Tensor> read(StringRef path, const remat_dtype *expectedDtype,
     return fail("has shape " + printShape(shape) + ", expected " +
                 printShape(*expectedShape));
   Tensor tensor(expectedDtype ? *expectedDtype : *dtype, shape);
+  if (!tensor.isAllocated())
+    return fail("no memory for shape " + printShape(shape));
   if (content.size() < tensor.getBytes())
     return fail("has " + Twine(content.size()) + " bytes of data, expected " +
                 Twine(tensor.getBytes()));

@@ -39,11 +39,16 @@ StringRef remat::tools::getDtypeName(remat_dtype dtype) {
 
 Tensor::Tensor(remat_dtype dtype, ArrayRef<int64_t> shape)
     : dtype(dtype), shape(shape), numElements(1) {
-  for (int64_t size : shape)
+  int64_t bytes = getElementSize(dtype);
+  bool overflows = false;
+  for (int64_t size : shape) {
+    overflows |= MulOverflow(bytes, size, bytes) != 0;
     numElements *= size;
-  data.reset(std::aligned_alloc(
-      REMAT_ALIGNMENT,
-      alignTo(std::max<size_t>(getBytes(), 1), REMAT_ALIGNMENT)));
+  }
+  if (!overflows)
+    data.reset(std::aligned_alloc(
+        REMAT_ALIGNMENT,
+        alignTo(std::max<uint64_t>(bytes, 1), REMAT_ALIGNMENT)));
 }
 
 /// The semantics of the 16-bit float types.

@@ -33,6 +33,10 @@ public:
   explicit Tensor(const remat_tensor_info &info)
       : Tensor(info.dtype, {info.dims, static_cast<size_t>(info.rank)}) {}
 
+  /// False if there was no memory for so many elements; such a tensor must not
+  /// be used.
+  bool isAllocated() const { return data != nullptr; }
+
   remat_dtype getDtype() const { return dtype; }
   llvm::ArrayRef<int64_t> getShape() const { return shape; }
   size_t getNumElements() const { return numElements; }

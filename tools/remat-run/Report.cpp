@@ -12,17 +12,25 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cmath>
 #include <map>
 
 using namespace llvm;
 using namespace remat::run;
 
+/// JSON has no numbers that are not finite.
+static json::Value toNumber(double value) {
+  if (std::isfinite(value))
+    return value;
+  return nullptr;
+}
+
 static json::Object toJson(const GradientSummary &gradient, uint64_t hash) {
   json::Array samples;
   for (auto [index, value] : gradient.samples)
-    samples.push_back(json::Array{index, value});
-  return json::Object{{"l2", gradient.l2},
-                      {"sum", gradient.sum},
+    samples.push_back(json::Array{index, toNumber(value)});
+  return json::Object{{"l2", toNumber(gradient.l2)},
+                      {"sum", toNumber(gradient.sum)},
                       {"samples", std::move(samples)},
                       {"hash", utohexstr(hash, /*LowerCase=*/true)}};
 }
@@ -56,9 +64,9 @@ static json::Object toJson(const RunReport &run) {
       {"plan_seconds", run.planSeconds},
       {"step_seconds", json::Array(run.stepSeconds)}};
   if (run.loss)
-    object["loss"] = *run.loss;
+    object["loss"] = toNumber(*run.loss);
   if (run.maxRelativeError)
-    object["max_relative_error"] = *run.maxRelativeError;
+    object["max_relative_error"] = toNumber(*run.maxRelativeError);
   return object;
 }
 

@@ -49,7 +49,7 @@ struct RunReport {
   /// Empty unless asked for.
   std::vector<ProfileRow> profile;
 
-  /// Equal for runs whose loss and gradients are bit-identical.
+  /// Equal for runs whose results are bit-identical.
   uint64_t resultHash = 0;
 };
 

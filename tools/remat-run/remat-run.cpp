@@ -166,6 +166,8 @@ execute(remat_step *step, ArrayRef<Tensor> arguments, RunReport &report) {
     remat_tensor_info info;
     remat_step_result(step, i, &info);
     results.emplace_back(info);
+    if (!results.back().isAllocated())
+      return makeError("no memory for result '" + Twine(info.name) + "'");
   }
   for (const Tensor &tensor : results) {
     resultViews.push_back(tensor.getView());
@@ -193,13 +195,15 @@ execute(remat_step *step, ArrayRef<Tensor> arguments, RunReport &report) {
 // With a manifest: loss and gradients of the parameters
 //===----------------------------------------------------------------------===//
 
-static std::vector<Tensor> makeArguments(const Manifest &manifest) {
+static Expected<std::vector<Tensor>> makeArguments(const Manifest &manifest) {
   std::vector<Tensor> arguments;
   for (const ManifestArgument &argument : manifest.arguments) {
     arguments.emplace_back(argument.dtype, argument.shape);
+    if (!arguments.back().isAllocated())
+      return makeError("no memory for argument '" + argument.name + "'");
     argument.fill.apply(arguments.back());
   }
-  return arguments;
+  return std::move(arguments);
 }
 
 /// Takes loss and gradients out of the results: the loss is the last of the
@@ -214,8 +218,10 @@ static Error evaluate(const Manifest &manifest, ArrayRef<Tensor> results,
     return makeError("the model returns no loss");
   ArrayRef<Tensor> gradients = results.take_back(numGradients);
   const Tensor &loss = results.drop_back(numGradients).back();
+  if (loss.getNumElements() != 1)
+    return makeError("the loss, the model's last result, has " +
+                     Twine(loss.getNumElements()) + " elements, expected one");
   report.loss = loss.get(0);
-  report.resultHash = loss.hash();
   if (manifest.loss)
     report.maxRelativeError = std::abs(*report.loss - *manifest.loss) /
                               std::max(std::abs(*manifest.loss), 1e-30);
@@ -227,8 +233,6 @@ static Error evaluate(const Manifest &manifest, ArrayRef<Tensor> results,
     const GradientSummary *golden = manifest.findGradient(argument.name);
     report.gradients.push_back(
         {argument.name, summarize(gradient, golden), gradient.hash()});
-    report.resultHash =
-        report.resultHash * 0x100000001b3 ^ report.gradients.back().hash;
     if (golden)
       report.maxRelativeError =
           std::max(report.maxRelativeError.value_or(0),
@@ -388,6 +392,8 @@ static Expected<RunReport> runOnce(const Model &model, const Manifest *manifest,
   Expected<std::vector<Tensor>> results = execute(step, *arguments, report);
   if (!results)
     return results.takeError();
+  for (const Tensor &result : *results)
+    report.resultHash = report.resultHash * 0x100000001b3 ^ result.hash();
   if (manifest)
     if (Error error = evaluate(*manifest, *results, report))
       return std::move(error);
@@ -404,7 +410,7 @@ static void printVerdict(raw_ostream &os, ArrayRef<RunReport> runs) {
   bool same = all_of(runs, [&](const RunReport &run) {
     return run.resultHash == runs.front().resultHash;
   });
-  os << "loss and gradients are " << (same ? "" : "NOT ")
+  os << "the results are " << (same ? "" : "NOT ")
      << "bit-identical across the budgets\n";
 }
 

@@ -351,3 +351,100 @@ remat.graph @overlap(%x: tensor<32xf32>) attributes {planned_peak = 256 : i64, a
 
 // expected-error @+1 {{slot must not be negative, got offset -64 and 64 bytes}}
 "test.op"() {slot = #remat.slot<arena, offset = -64, bytes = 64>} : () -> ()
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @clone_of_other_operands(%x: tensor<32xf32>, %y: tensor<32xf32>) {
+  // expected-note @+1 {{the task it repeats}}
+  %0 = remat.task @k(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
+  // expected-error @+1 {{is a copy of task 0 but reads another value as operand 0}}
+  %1 = remat.task @k(%y) {id = 0, copy = 1} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @must_save_offloaded_as_a_view(%x: tensor<32xf32>) attributes {planned_peak = 128 : i64} {
+  // expected-error @+1 {{result 0 has policy 'must_save' but it is offloaded}}
+  %0 = remat.task @k(%x) {id = 0, policies = [#remat.policy<must_save>]} : (tensor<32xf32>) -> tensor<32xf32>
+  %1 = tensor.expand_shape %0 [[0, 1]] output_shape [4, 8] : tensor<32xf32> into tensor<4x8xf32>
+  // expected-note @+1 {{here}}
+  %2 = remat.offload %1 : tensor<4x8xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @must_recompute_reloaded(%x: tensor<32xf32>) attributes {planned_peak = 256 : i64} {
+  // expected-error @+1 {{result 0 has policy 'must_recompute' but the backward computation reads it}}
+  %0 = remat.task @k(%x) {id = 0, policies = [#remat.policy<must_recompute>]} : (tensor<32xf32>) -> tensor<32xf32>
+  %1 = remat.offload %0 : tensor<32xf32>
+  %2 = remat.reload %1 : tensor<32xf32>
+  // expected-note @+1 {{here}}
+  %3 = remat.task @k(%2) {id = 1, backward} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @workspace_offset(%x: tensor<32xf32>) {
+  // expected-error @+1 {{'workspace_offset' must be a multiple of 64, got -3}}
+  %0 = remat.task @k(%x) {id = 0, workspace = 64, workspace_offset = -3} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @workspace_too_large(%x: tensor<32xf32>) {
+  // expected-error @+1 {{'workspace' must be between 0 and 281474976710656, got 9223372036854775807}}
+  %0 = remat.task @k(%x) {id = 0, workspace = 9223372036854775807} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+// 2^66 floats: the number of bytes would wrap to 0.
+// expected-error @+1 {{needs tensors of static shape, got 'tensor<8589934592x8589934592xf32>'}}
+remat.graph @too_large(%x: tensor<8589934592x8589934592xf32>) {
+  remat.return
+}
+
+// -----
+
+// expected-error @+1 {{"arena_bytes" must not be negative, got -64}}
+remat.graph @negative_arena() attributes {planned_peak = 0 : i64, arena_bytes = -64 : i64} {
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @slot_beyond_all_numbers(%x: tensor<32xf32>) attributes {planned_peak = 128 : i64, arena_bytes = 128 : i64} {
+  // expected-error @+1 {{is placed at byte 9223372036854775744 with 128 bytes in an arena of 128}}
+  %0 = remat.task @k(%x) {id = 0, placement = [#remat.slot<arena, offset = 9223372036854775744, bytes = 128>]} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+remat.graph @other_results(%x: tensor<32xf32>) -> tensor<32xf32> {
+  // expected-error @+1 {{returns (), expected ('tensor<32xf32>')}}
+  remat.return
+}
