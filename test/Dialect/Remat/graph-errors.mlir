@@ -3,7 +3,7 @@
 // One error for each rule of a graph. The kernel copies; a tensor<32xf32> takes
 // 128 bytes.
 
-// expected-error @+1 {{needs tensors of static shape, got 'tensor<?xf32>'}}
+// expected-error @+1 {{needs tensors of numbers with static shape and at most 2^48 bytes, got 'tensor<?xf32>'}}
 remat.graph @dynamic_shape(%x: tensor<?xf32>) {
   remat.return
 }
@@ -419,7 +419,7 @@ remat.graph @workspace_too_large(%x: tensor<32xf32>) {
 // -----
 
 // 2^66 floats: the number of bytes would wrap to 0.
-// expected-error @+1 {{needs tensors of static shape, got 'tensor<8589934592x8589934592xf32>'}}
+// expected-error @+1 {{needs tensors of numbers with static shape and at most 2^48 bytes, got 'tensor<8589934592x8589934592xf32>'}}
 remat.graph @too_large(%x: tensor<8589934592x8589934592xf32>) {
   remat.return
 }

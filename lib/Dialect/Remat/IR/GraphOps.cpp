@@ -57,7 +57,9 @@ LogicalResult GraphOp::verify() {
   for (Type type :
        llvm::concat<const Type>(getArgumentTypes(), getResultTypes())) {
     if (!isBufferType(type))
-      return emitOpError("needs tensors of static shape, got ") << type;
+      return emitOpError("needs tensors of numbers with static shape and at "
+                         "most 2^48 bytes, got ")
+             << type;
   }
   for (StringAttr name : {getBudgetAttrName(), getHostBudgetAttrName(),
                           getSaveAllPeakAttrName(), getPlannedPeakAttrName(),
@@ -398,7 +400,9 @@ LogicalResult TaskOp::verify() {
   for (Type type :
        llvm::concat<const Type>(getOperandTypes(), getResultTypes()))
     if (!isBufferType(type))
-      return emitOpError("needs tensors of static shape, got ") << type;
+      return emitOpError("needs tensors of numbers with static shape and at "
+                         "most 2^48 bytes, got ")
+             << type;
   if (std::optional<ArrayAttr> policies = getPolicies()) {
     if (policies->size() != getNumResults())
       return emitOpError("has ")
@@ -440,7 +444,9 @@ LogicalResult TaskOp::verifySymbolUses(SymbolTableCollection &symbols) {
 
 static LogicalResult verifyTransfer(Operation *op, Type type) {
   if (!isBufferType(type))
-    return op->emitOpError("needs a tensor of static shape, got ") << type;
+    return op->emitOpError("needs a tensor of numbers with static shape and at "
+                           "most 2^48 bytes, got ")
+           << type;
   return success();
 }
 
