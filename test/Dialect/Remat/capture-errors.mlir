@@ -72,3 +72,14 @@ func.func @tag_with_empty_name(%x: tensor<4xf32>) {
   %0 = remat.tag %x {name = ""} : tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @checkpoint_with_arguments(%x: tensor<4xf32>) {
+  // expected-error @+1 {{region must not have arguments, got 1}}
+  %0 = "remat.checkpoint"() ({
+  ^bb0(%a: tensor<4xf32>):
+    remat.yield %a : tensor<4xf32>
+  }) {early_stop = true} : () -> tensor<4xf32>
+  return
+}

@@ -152,3 +152,116 @@ func.func @conv_dynamic(%x: tensor<?x3x16x16xf32>, %w: tensor<4x3x3x3xf32>) {
       : (tensor<?x3x16x16xf32>, tensor<4x3x3x3xf32>) -> tensor<8x4x16x16xf32>
   return
 }
+
+// -----
+
+func.func @conv_negative_padding(%x: tensor<8x3x16x16xf32>, %w: tensor<4x3x3x3xf32>) {
+  // expected-error @+1 {{padding must not be negative}}
+  %y = remat.conv forward(%x, %w) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>,
+      padding = array<i64: -1, 1, 1, 1>, groups = 1 : i64, input_layout = array<i64: 0, 1, 2, 3>,
+      filter_layout = array<i64: 0, 1, 2, 3>, output_layout = array<i64: 0, 1, 2, 3>}
+      : (tensor<8x3x16x16xf32>, tensor<4x3x3x3xf32>) -> tensor<8x4x16x16xf32>
+  return
+}
+
+// -----
+
+func.func @conv_huge_padding(%x: tensor<8x3x16x16xf32>, %w: tensor<4x3x3x3xf32>) {
+  // expected-error @+1 {{strides, dilations, padding and groups must be at most 2147483648}}
+  %y = remat.conv forward(%x, %w) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>,
+      padding = array<i64: 4294967296, 1, 1, 1>, groups = 1 : i64, input_layout = array<i64: 0, 1, 2, 3>,
+      filter_layout = array<i64: 0, 1, 2, 3>, output_layout = array<i64: 0, 1, 2, 3>}
+      : (tensor<8x3x16x16xf32>, tensor<4x3x3x3xf32>) -> tensor<8x4x16x16xf32>
+  return
+}
+
+// -----
+
+func.func @conv_rank(%x: tensor<8x3x16xf32>, %w: tensor<4x3x3x3xf32>) {
+  // expected-error @+1 {{has a factor of type 'tensor<8x3x16xf32>', expected rank 4 for 2 spatial dimensions}}
+  %y = remat.conv forward(%x, %w) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>,
+      padding = array<i64: 1, 1, 1, 1>, groups = 1 : i64, input_layout = array<i64: 0, 1, 2, 3>,
+      filter_layout = array<i64: 0, 1, 2, 3>, output_layout = array<i64: 0, 1, 2, 3>}
+      : (tensor<8x3x16xf32>, tensor<4x3x3x3xf32>) -> tensor<8x4x16x16xf32>
+  return
+}
+
+// -----
+
+func.func @conv_batch(%x: tensor<8x3x16x16xf32>, %w: tensor<4x3x3x3xf32>) {
+  // expected-error @+1 {{output batch is 7, expected 8}}
+  %y = remat.conv forward(%x, %w) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>,
+      padding = array<i64: 1, 1, 1, 1>, groups = 1 : i64, input_layout = array<i64: 0, 1, 2, 3>,
+      filter_layout = array<i64: 0, 1, 2, 3>, output_layout = array<i64: 0, 1, 2, 3>}
+      : (tensor<8x3x16x16xf32>, tensor<4x3x3x3xf32>) -> tensor<7x4x16x16xf32>
+  return
+}
+
+// -----
+
+func.func @conv_output_features(%x: tensor<8x3x16x16xf32>, %w: tensor<4x3x3x3xf32>) {
+  // expected-error @+1 {{output features is 5, expected 4}}
+  %y = remat.conv forward(%x, %w) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>,
+      padding = array<i64: 1, 1, 1, 1>, groups = 1 : i64, input_layout = array<i64: 0, 1, 2, 3>,
+      filter_layout = array<i64: 0, 1, 2, 3>, output_layout = array<i64: 0, 1, 2, 3>}
+      : (tensor<8x3x16x16xf32>, tensor<4x3x3x3xf32>) -> tensor<8x5x16x16xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_negative_size(%g: tensor<4xf32>, %z: tensor<8xf32>) {
+  // expected-error @+1 {{sizes must not be negative}}
+  %0 = remat.scatter {indexing_maps = [affine_map<(d0) -> (d0)>], sizes = array<i64: -4>} ins(%g : tensor<4xf32>) outs(%z : tensor<8xf32>) {
+  ^bb0(%p: index, %v: f32):
+    remat.yield %p, %v : index, f32
+  } -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_coordinate_type(%g: tensor<4xf32>, %z: tensor<8xf32>) {
+  // expected-error @+1 {{body argument 0 is a coordinate, expected type 'index', got 'i64'}}
+  %0 = remat.scatter {indexing_maps = [affine_map<(d0) -> (d0)>], sizes = array<i64: 4>} ins(%g : tensor<4xf32>) outs(%z : tensor<8xf32>) {
+  ^bb0(%p: i64, %v: f32):
+    %c0 = arith.constant 0 : index
+    remat.yield %c0, %v : index, f32
+  } -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_element_type(%g: tensor<4xf32>, %z: tensor<8xf32>) {
+  // expected-error @+1 {{body argument 1 has type 'f64', expected 'f32'}}
+  %0 = remat.scatter {indexing_maps = [affine_map<(d0) -> (d0)>], sizes = array<i64: 4>} ins(%g : tensor<4xf32>) outs(%z : tensor<8xf32>) {
+  ^bb0(%p: index, %v: f64):
+    %c = arith.constant 0.0 : f32
+    remat.yield %p, %c : index, f32
+  } -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_index_type(%g: tensor<4xf32>, %z: tensor<8xf32>) {
+  // expected-error @+1 {{body yields an index of type 'i64', expected 'index'}}
+  %0 = remat.scatter {indexing_maps = [affine_map<(d0) -> (d0)>], sizes = array<i64: 4>} ins(%g : tensor<4xf32>) outs(%z : tensor<8xf32>) {
+  ^bb0(%p: index, %v: f32):
+    %i = arith.index_cast %p : index to i64
+    remat.yield %i, %v : i64, f32
+  } -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @scatter_without_result(%g: tensor<4xf32>, %z: tensor<8xf32>) {
+  // expected-error @+1 {{on tensors must have a result}}
+  remat.scatter {indexing_maps = [affine_map<(d0) -> (d0)>], sizes = array<i64: 4>} ins(%g : tensor<4xf32>) outs(%z : tensor<8xf32>) {
+  ^bb0(%p: index, %v: f32):
+    remat.yield %p, %v : index, f32
+  }
+  return
+}

@@ -448,3 +448,43 @@ remat.graph @other_results(%x: tensor<32xf32>) -> tensor<32xf32> {
   // expected-error @+1 {{returns (), expected ('tensor<32xf32>')}}
   remat.return
 }
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @negative_id(%x: tensor<32xf32>) {
+  // expected-error @+1 {{'id' and 'copy' must not be negative}}
+  %0 = remat.task @k(%x) {id = -1} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @negative_cost(%x: tensor<32xf32>) {
+  // expected-error @+1 {{'cost' must not be negative}}
+  %0 = remat.task @k(%x) {id = 0, cost = -1} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<?xf32> attributes {remat.kernel}
+remat.graph @task_of_dynamic_shape(%x: tensor<32xf32>) {
+  // expected-error @+1 {{needs tensors of numbers with static shape and at most 2^48 bytes, got 'tensor<?xf32>'}}
+  %0 = remat.task @k(%x) {id = 0} : (tensor<32xf32>) -> tensor<?xf32>
+  remat.return
+}
+
+// -----
+
+remat.graph @transfer_of_dynamic_shape(%x: tensor<32xf32>) {
+  // expected-error @+1 {{needs a tensor of numbers with static shape and at most 2^48 bytes, got 'tensor<?xf32>'}}
+  %0 = "remat.reload"(%h) : (!remat.host<tensor<?xf32>>) -> tensor<?xf32>
+  %h = "remat.offload"(%0) : (tensor<?xf32>) -> !remat.host<tensor<?xf32>>
+  remat.return
+}
