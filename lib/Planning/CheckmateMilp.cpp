@@ -242,7 +242,9 @@ Expected<Solution> planMilp(const Problem &original,
   problem.linkBytesPerSecond = 0;
 
   SolverOptions startOptions = options;
-  startOptions.timeLimitSeconds = std::min(1.0, options.timeLimitSeconds / 10);
+  double timeLimit = options.timeLimitSeconds.value_or(options.effort);
+  startOptions.timeLimitSeconds.reset();
+  startOptions.effort = std::min(1.0, timeLimit / 10);
   Expected<Solution> greedy = planGreedy(problem, startOptions);
   if (!greedy && !greedy.errorIsA<InfeasibleBudgetError>())
     return greedy.takeError();
@@ -255,7 +257,7 @@ Expected<Solution> planMilp(const Problem &original,
     start = model.encode(stagePlan(graph, greedy->plan));
   Expected<ProgramResult> result =
       minimize(model.getProgram(), start,
-               options.timeLimitSeconds - watch.seconds(), 1.0);
+               timeLimit - watch.seconds(), 1.0);
   if (!result)
     return result.takeError();
 

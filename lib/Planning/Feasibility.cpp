@@ -62,7 +62,7 @@ static int64_t lowerBound(const Graph &graph) {
 
 /// The lowest peak that repairs reach, leaving its state in `best`.
 static int64_t descend(Repair &repair, const Residency &start, int64_t low,
-                       const WorkMeter &work, Residency &best) {
+                       WorkMeter &work, Residency &best) {
   RepairTuning tuning;
   repair.load(start);
   int64_t lowest = repair.simulation().peakBytes;
@@ -98,8 +98,9 @@ Expected<FeasibilityCertificate>
 smallestFeasibleBudget(const Problem &problem, const SolverOptions &options) {
   Problem unbounded = problem;
   unbounded.deviceBudget.reset();
+  Stopwatch watch;
   Graph graph(unbounded);
-  WorkMeter work(options.timeLimitSeconds);
+  WorkMeter work(options, watch);
   Repair repair(graph, work, options.seed);
 
   FeasibilityCertificate certificate;

@@ -19,7 +19,7 @@ namespace remat::planning {
 static constexpr double keepRatios[] = {0.1, 0.0, 0.3, 1.0};
 
 std::optional<Residency> findFirstPlan(Repair &repair, const Residency &start,
-                                       int64_t budget, const WorkMeter &work) {
+                                       int64_t budget, WorkMeter &work) {
   std::optional<Residency> best;
   int64_t bestTime = 0;
   for (double keepRatio : keepRatios) {
@@ -74,7 +74,7 @@ Expected<Solution> planGreedy(const Problem &problem,
                               const SolverOptions &options) {
   Stopwatch watch;
   Graph graph(problem);
-  WorkMeter work(options.timeLimitSeconds);
+  WorkMeter work(options, watch);
   Repair repair(graph, work, options.seed);
   Residency start = saveAllResidency(graph);
   repair.load(start);

@@ -18,7 +18,7 @@ namespace remat::planning {
 /// The cheapest pruned state within `budget` among those that repairs of
 /// `start` with a few tunings reach; fewer on graphs where they take long.
 std::optional<Residency> findFirstPlan(Repair &repair, const Residency &start,
-                                       int64_t budget, const WorkMeter &work);
+                                       int64_t budget, WorkMeter &work);
 
 } // namespace remat::planning
 

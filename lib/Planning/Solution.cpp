@@ -19,7 +19,7 @@ using namespace llvm;
 namespace remat::planning {
 
 double Solution::gap() const {
-  return cost > 0 ? double(cost - lowerBound) / double(cost) : 0.0;
+  return time > 0 ? double(time - lowerBound) / double(time) : 0.0;
 }
 
 double Solution::overheadPercent() const {

@@ -15,35 +15,12 @@
 #include "Graph.h"
 #include "remat/Planning/Algorithms.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace remat::planning {
 
-/// Counts a search's elementary steps. Its limit is a number of steps, so that
-/// the same input gives the same plan on every machine and under any load.
-class WorkMeter {
-public:
-  explicit WorkMeter(double seconds)
-      : limit(
-            uint64_t(std::max(0.0, std::min(seconds, 1e6)) * stepsPerSecond)) {}
-
-  void add(uint64_t steps) { done += steps; }
-  bool exhausted() const { return done >= limit; }
-  /// Whether even a search that has to come up with something should stop.
-  bool overdrawn() const { return done >= limit + overdraft; }
-  uint64_t steps() const { return done; }
-
-private:
-  /// Measured on a 3 GHz core: actions simulated and closure ops visited.
-  static constexpr double stepsPerSecond = 4e7;
-  /// For first plans and smallest budgets of graphs that are hard to fit.
-  static constexpr uint64_t overdraft = uint64_t(20 * stepsPerSecond);
-
-  uint64_t limit;
-  uint64_t done = 0;
-};
-
-/// Measures wall-clock time for reports; no algorithm depends on it.
+/// Measures wall-clock time.
 class Stopwatch {
 public:
   double seconds() const {
@@ -55,6 +32,52 @@ public:
 private:
   std::chrono::steady_clock::time_point start =
       std::chrono::steady_clock::now();
+};
+
+/// Tells a search when to stop. Without a time limit that is after a number of
+/// elementary steps, so that the same input gives the same plan on every
+/// machine and under any load.
+class WorkMeter {
+public:
+  /// Both outlive the meter.
+  WorkMeter(const SolverOptions &options, const Stopwatch &watch)
+      : options(options), watch(watch),
+        limit(uint64_t(std::clamp(options.effort, 0.0, 1e6) * stepsPerSecond)) {
+  }
+
+  void add(uint64_t steps) { done += steps; }
+  /// Whether a search that has a plan should stop.
+  bool exhausted() {
+    return interrupted() || (!options.timeLimitSeconds && done >= limit);
+  }
+  /// Whether even a search that has to come up with something should stop.
+  bool overdrawn() {
+    return interrupted() ||
+           (!options.timeLimitSeconds && done >= limit + overdraft);
+  }
+  /// Whether the clock or the caller said stop.
+  bool wasCutShort() const { return cutShort; }
+  uint64_t steps() const { return done; }
+
+private:
+  /// Measured on a 3 GHz core: actions simulated and closure ops visited.
+  static constexpr double stepsPerSecond = 4e7;
+  /// For first plans and smallest budgets of graphs that are hard to fit.
+  static constexpr uint64_t overdraft = uint64_t(20 * stepsPerSecond);
+
+  bool interrupted() {
+    if (options.interrupt && *options.interrupt)
+      cutShort = true;
+    if (options.timeLimitSeconds && watch.seconds() > *options.timeLimitSeconds)
+      cutShort = true;
+    return cutShort;
+  }
+
+  const SolverOptions &options;
+  const Stopwatch &watch;
+  uint64_t limit;
+  uint64_t done = 0;
+  bool cutShort = false;
 };
 
 /// Simulates and verifies `plan`. A plan above a budget is an

@@ -37,7 +37,7 @@ Expected<PlanOptions> PlanFlags::makeOptions(StringRef budget) const {
     return makeError("--time-limit must not be negative or NaN");
   options.planner = planner;
   options.linkBandwidth = linkBandwidth;
-  options.solver.timeLimitSeconds = timeLimit;
+  options.solver.effort = timeLimit;
   return options;
 }
 

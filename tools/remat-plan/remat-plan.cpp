@@ -33,8 +33,7 @@ static cl::opt<std::string>
                cl::value_desc("BYTES|N%|min"));
 static cl::opt<std::string> solverName("solver", cl::init("auto"),
                                        cl::desc("Algorithm to plan with"));
-static cl::opt<double> timeLimit("time-limit", cl::init(1.0),
-                                 cl::desc("Seconds to search"));
+static cl::opt<double> timeLimit("time-limit", cl::desc("Seconds to search"));
 static cl::opt<uint64_t> seed("seed", cl::init(1), cl::desc("Random seed"));
 static cl::opt<std::string> outputFile("o", cl::desc("Schedule to write"),
                                        cl::value_desc("SCHEDULE.json"));
@@ -115,7 +114,8 @@ static Error run() {
   if (!peak)
     return peak.takeError();
   SolverOptions options;
-  options.timeLimitSeconds = timeLimit;
+  if (timeLimit.getNumOccurrences())
+    options.timeLimitSeconds = timeLimit;
   options.seed = seed;
   if (Error error = setBudget(problem, *peak, options))
     return error;

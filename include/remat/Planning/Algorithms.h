@@ -15,14 +15,35 @@
 
 #include "remat/Planning/Simulator.h"
 
+#include <atomic>
+#include <functional>
+
 namespace remat::planning {
 
+/// What a search has reached, for those who watch it.
+struct Progress {
+  /// The algorithm at work.
+  llvm::StringRef solver;
+  double seconds = 0;
+  /// Of the best plan so far.
+  int64_t time = 0, peakBytes = 0;
+};
+
 struct SolverOptions {
-  /// How much a search may spend beyond its first plan. Heuristics count work,
-  /// not time, so that a plan does not depend on the machine's load: this is
-  /// the time on a core of about 3 GHz. The integer program stops by the clock.
-  double timeLimitSeconds = 1.0;
+  /// How much a search may do beyond its first plan. It counts work, not time,
+  /// so that a plan does not depend on the machine's load: this is about the
+  /// number of seconds that the work takes on a core of 3 GHz.
+  double effort = 1.0;
+  /// If set, the clock stops the search too, and `effort` does not. A solution
+  /// that it cut short says so.
+  std::optional<double> timeLimitSeconds;
   uint64_t seed = 1;
+  /// Threads that a search may use. The plan is the same for every number.
+  unsigned threads = 1;
+  /// Called after every improvement, from the thread that called the solver.
+  std::function<void(const Progress &)> onProgress;
+  /// When it becomes true, a search returns the best plan that it has.
+  const std::atomic<bool> *interrupt = nullptr;
 };
 
 /// A verified plan and what is known about it.
@@ -38,12 +59,16 @@ struct Solution {
   int64_t time = 0;
   /// Summed cost of all ops, once each.
   int64_t baseCost = 0;
-  /// No plan costs less, of those that the algorithm considers.
+  /// No plan takes less time, of those that the algorithm considers.
   int64_t lowerBound = 0;
   double seconds = 0;
+  /// When this plan was found, in seconds after the start.
+  double secondsToBest = 0;
+  /// Whether the clock or an interrupt, not the search itself, ended it.
+  bool cutShort = false;
 
-  bool optimal() const { return cost == lowerBound; }
-  /// (cost - lowerBound) / cost, 0 for a free plan.
+  bool optimal() const { return time == lowerBound; }
+  /// (time - lowerBound) / time, 0 for a free plan.
   double gap() const;
   /// The increase of cost over `baseCost` in percent.
   double overheadPercent() const;

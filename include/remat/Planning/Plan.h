@@ -19,7 +19,7 @@
 
 namespace remat::planning {
 
-/// What a plan can do. Compression will add a pair of its own.
+/// What a plan can do.
 enum class ActionKind : uint8_t {
   /// Run op `id`. The k-th run of an op (from 0) makes copy k of its results.
   Run,
@@ -28,11 +28,21 @@ enum class ActionKind : uint8_t {
   Offload,
   /// Make a new device copy of root value `id` from its host copy.
   Reload,
+  /// Make the packed form of root value `id` from its device copy.
+  Pack,
+  /// Make a new device copy of root value `id` from its packed form, which dies
+  /// after its last Unpack.
+  Unpack,
+  /// Recompute op `id` inside of the kernel that the next Run action starts.
+  /// The results take no bytes; that kernel, and ops absorbed into it after
+  /// this one, read them, nobody else does. The operands are read by the
+  /// kernel: they are resident while it runs.
+  Absorb,
 };
 
 struct Action {
   ActionKind kind = ActionKind::Run;
-  /// An OpId for Run, the ValueId of a root otherwise.
+  /// An OpId for Run and Absorb, the ValueId of a root otherwise.
   uint32_t id = 0;
 
   bool operator==(const Action &other) const {
@@ -48,6 +58,9 @@ struct Plan {
     actions.push_back({ActionKind::Offload, value});
   }
   void reload(ValueId value) { actions.push_back({ActionKind::Reload, value}); }
+  void pack(ValueId value) { actions.push_back({ActionKind::Pack, value}); }
+  void unpack(ValueId value) { actions.push_back({ActionKind::Unpack, value}); }
+  void absorb(OpId op) { actions.push_back({ActionKind::Absorb, op}); }
   bool operator==(const Plan &other) const { return actions == other.actions; }
 };
 

@@ -54,6 +54,14 @@ llvm::StringRef stringify(Policy policy);
 /// The inverse of `stringify`.
 std::optional<Policy> parsePolicy(llvm::StringRef text);
 
+/// A second, smaller form of a value that a codec can make.
+struct PackedForm {
+  /// Bytes in the arena while the packed form is resident.
+  int64_t bytes = 0;
+  /// What making it and turning it back cost, in the unit of Op::cost.
+  int64_t packCost = 0, unpackCost = 0;
+};
+
 /// A value: one buffer, or a view of one.
 struct Value {
   /// For messages only.
@@ -73,6 +81,9 @@ struct Value {
   Policy policy = Policy::None;
   bool recomputable = true;
   bool offloadable = true;
+  /// Set if the value may be kept in packed form while nobody reads it. Only
+  /// for roots.
+  std::optional<PackedForm> packed;
   /// Resident from the start; there is nothing to run to get it back.
   bool isArgument = false;
   /// Resident at the end.
@@ -88,6 +99,9 @@ struct Op {
   int64_t cost = 0;
   /// Scratch bytes in the arena while the op runs.
   int64_t workspace = 0;
+  /// Set if a kernel that reads the results can compute them itself: what a
+  /// recomputation there costs (its arithmetic, without its traffic).
+  std::optional<int64_t> absorbedCost;
   std::vector<ValueId> operands;
   std::vector<ValueId> results;
   /// Whether the op belongs to the backward phase.
@@ -102,6 +116,10 @@ struct Problem {
   std::string name;
   std::vector<Op> ops;
   std::vector<Value> values;
+
+  /// Whether ops may run for the first time in another order than that of
+  /// `ops`. Ops that are not recomputable keep their relative order anyway.
+  bool freeOrder = false;
 
   /// Bound on the arena's live bytes; unset means unbounded.
   std::optional<int64_t> deviceBudget;

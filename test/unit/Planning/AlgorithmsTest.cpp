@@ -13,7 +13,7 @@ namespace {
 
 SolverOptions quick() {
   SolverOptions options;
-  options.timeLimitSeconds = 0.02;
+  options.effort = 0.02;
   return options;
 }
 

@@ -100,9 +100,9 @@ TEST(Exact, MilpIsOptimalAndGreedyIsNoBetter) {
       problem.deviceBudget = peak * percent / 100;
       std::optional<int64_t> least = leastCost(problem, *problem.deviceBudget);
       SolverOptions options;
-      options.timeLimitSeconds = 5;
+      options.effort = 5;
       llvm::Expected<Solution> exact = solve(problem, "milp", options);
-      options.timeLimitSeconds = 0.02;
+      options.effort = 0.02;
       llvm::Expected<Solution> greedy = solve(problem, "greedy", options);
       if (greedy) {
         ASSERT_TRUE(least.has_value());
@@ -168,7 +168,7 @@ TEST(Exact, StoppedEarlyItKeepsABoundAndAPlan) {
   Problem problem = chain(25);
   problem.deviceBudget = 8;
   SolverOptions options;
-  options.timeLimitSeconds = 0.05;
+  options.effort = 0.05;
   Solution solution = cantFail(solve(problem, "milp", options));
   EXPECT_LE(solution.peakBytes, 8);
   EXPECT_GE(solution.lowerBound, solution.baseCost);

@@ -84,7 +84,7 @@ private:
              << linkBandwidth;
     options.linkBandwidth = linkBandwidth;
     options.planner = planner;
-    options.solver.timeLimitSeconds = timeLimit;
+    options.solver.effort = timeLimit;
     return options;
   }
 
