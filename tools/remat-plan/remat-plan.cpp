@@ -24,21 +24,40 @@
 using namespace llvm;
 using namespace remat::planning;
 
-static cl::opt<std::string> inputFile(cl::Positional, cl::Required,
-                                      cl::desc("INSTANCE.json"));
-static cl::opt<std::string>
-    budgetText("budget",
-               cl::desc("Bytes, a percentage of the save-all peak "
-                        "(\"60%\"), or \"min\""),
-               cl::value_desc("BYTES|N%|min"));
-static cl::opt<std::string> solverName("solver", cl::init("auto"),
-                                       cl::desc("Algorithm to plan with"));
-static cl::opt<double> timeLimit("time-limit", cl::desc("Seconds to search"));
-static cl::opt<uint64_t> seed("seed", cl::init(1), cl::desc("Random seed"));
-static cl::opt<std::string> outputFile("o", cl::desc("Schedule to write"),
-                                       cl::value_desc("SCHEDULE.json"));
-static cl::opt<std::string> reportFile("json", cl::desc("Report to write"),
-                                       cl::value_desc("REPORT.json"));
+namespace {
+/// The command line. Made after LLVM's own options, some of which have the same
+/// names, were dropped.
+struct Options {
+  cl::OptionCategory category{"remat-plan options"};
+  cl::opt<std::string> inputFile{cl::Positional, cl::Required,
+                                 cl::cat(category), cl::desc("INSTANCE.json")};
+  cl::opt<std::string> budget{"budget", cl::cat(category),
+                              cl::value_desc("BYTES|N%|min"),
+                              cl::desc("Bytes, a percentage of the save-all "
+                                       "peak (\"60%\"), or \"min\"")};
+  cl::opt<std::string> solver{"solver", cl::init("auto"), cl::cat(category),
+                              cl::desc("Algorithm to plan with")};
+  cl::opt<double> timeLimit{"time-limit", cl::cat(category),
+                            cl::desc("Seconds to search")};
+  cl::opt<uint64_t> seed{"seed", cl::init(1), cl::cat(category),
+                         cl::desc("Random seed")};
+  cl::opt<unsigned> threads{"threads", cl::init(1), cl::cat(category),
+                            cl::desc("Threads to search with")};
+  cl::opt<bool> reorder{"reorder", cl::cat(category),
+                        cl::desc("Free order of first runs")};
+  cl::opt<std::string> outputFile{"o", cl::cat(category),
+                                  cl::value_desc("SCHEDULE.json"),
+                                  cl::desc("Schedule to write")};
+  cl::opt<std::string> reportFile{"json", cl::cat(category),
+                                  cl::value_desc("REPORT.json"),
+                                  cl::desc("Report to write")};
+};
+} // namespace
+
+static Options &options() {
+  static Options options;
+  return options;
+}
 
 static constexpr int infeasibleExit = 3;
 
@@ -62,8 +81,8 @@ static Expected<int64_t> saveAllPeak(Problem problem) {
 }
 
 static Error setBudget(Problem &problem, int64_t peak,
-                       const SolverOptions &options) {
-  Expected<BudgetRequest> request = parseBudget(budgetText);
+                       const SolverOptions &solverOptions) {
+  Expected<BudgetRequest> request = parseBudget(options().budget);
   if (!request)
     return request.takeError();
   if (request->kind == BudgetRequest::Kind::Unlimited)
@@ -73,7 +92,7 @@ static Error setBudget(Problem &problem, int64_t peak,
     return Error::success();
   }
   Expected<FeasibilityCertificate> certificate =
-      smallestFeasibleBudget(problem, options);
+      smallestFeasibleBudget(problem, solverOptions);
   if (!certificate)
     return certificate.takeError();
   problem.deviceBudget = certificate->smallestFeasible;
@@ -82,44 +101,53 @@ static Error setBudget(Problem &problem, int64_t peak,
 
 static json::Value report(const Problem &problem, const Solution &solution,
                           int64_t peak) {
+  auto percent = [&](int64_t cost) {
+    return solution.baseCost
+               ? 100.0 * double(cost - solution.baseCost) / solution.baseCost
+               : 0.0;
+  };
   json::Object object{{"instance", problem.name},
+                      {"valid", true},
                       {"solver", solution.solver},
-                      {"save_all_peak", peak},
-                      {"peak", solution.peakBytes},
-                      {"host_peak", solution.hostPeakBytes},
+                      {"save_all_peak_bytes", peak},
+                      {"peak_bytes", solution.peakBytes},
+                      {"host_peak_bytes", solution.hostPeakBytes},
                       {"cost", solution.cost},
                       {"time", solution.time},
                       {"base_cost", solution.baseCost},
-                      {"overhead_percent", solution.overheadPercent()},
-                      {"lower_bound", solution.lowerBound},
+                      {"tdi_percent", solution.overheadPercent()},
+                      {"lower_bound_tdi_percent", percent(solution.lowerBound)},
                       {"gap", solution.gap()},
                       {"optimal", solution.optimal()},
-                      {"actions", int64_t(solution.plan.actions.size())},
+                      {"time_to_best", solution.secondsToBest},
+                      {"cut_short", solution.cutShort},
                       {"seconds", solution.seconds}};
   if (problem.deviceBudget)
-    object["budget"] = *problem.deviceBudget;
+    object["budget_bytes"] = *problem.deviceBudget;
   return object;
 }
 
 static Error run() {
   ErrorOr<std::unique_ptr<MemoryBuffer>> file =
-      MemoryBuffer::getFileOrSTDIN(inputFile);
+      MemoryBuffer::getFileOrSTDIN(options().inputFile);
   if (!file)
-    return createFileError(inputFile, file.getError());
+    return createFileError(options().inputFile, file.getError());
   Expected<Instance> instance = parseInstance((*file)->getBuffer());
   if (!instance)
-    return createFileError(inputFile, instance.takeError());
+    return createFileError(options().inputFile, instance.takeError());
   Problem &problem = instance->problem;
   Expected<int64_t> peak = saveAllPeak(problem);
   if (!peak)
     return peak.takeError();
-  SolverOptions options;
-  if (timeLimit.getNumOccurrences())
-    options.timeLimitSeconds = timeLimit;
-  options.seed = seed;
-  if (Error error = setBudget(problem, *peak, options))
+  SolverOptions solverOptions;
+  if (options().timeLimit.getNumOccurrences())
+    solverOptions.timeLimitSeconds = options().timeLimit;
+  solverOptions.seed = options().seed;
+  solverOptions.threads = options().threads;
+  problem.freeOrder = options().reorder;
+  if (Error error = setBudget(problem, *peak, solverOptions))
     return error;
-  Expected<Solution> solution = solve(problem, solverName, options);
+  Expected<Solution> solution = solve(problem, options().solver, solverOptions);
   if (!solution)
     return solution.takeError();
 
@@ -128,16 +156,19 @@ static Error run() {
                     problem.name, solution->solver, solution->peakBytes, *peak,
                     solution->cost, solution->overheadPercent(),
                     100.0 * solution->gap(), solution->seconds);
-  if (!outputFile.empty())
-    if (Error error = writeJson(outputFile, toJson(*instance, solution->plan)))
+  if (!options().outputFile.empty())
+    if (Error error =
+            writeJson(options().outputFile, toJson(*instance, solution->plan)))
       return error;
-  if (!reportFile.empty())
-    return writeJson(reportFile, report(problem, *solution, *peak));
+  if (!options().reportFile.empty())
+    return writeJson(options().reportFile, report(problem, *solution, *peak));
   return Error::success();
 }
 
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
+  cl::ResetCommandLineParser();
+  cl::HideUnrelatedOptions(options().category);
   cl::ParseCommandLineOptions(argc, argv, "remat's planner\n");
   int status = 0;
   handleAllErrors(
