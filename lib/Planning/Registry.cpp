@@ -46,6 +46,7 @@ ArrayRef<SolverInfo> getSolvers() {
       {"save-all", "save everything that no MUST says otherwise", planSaveAll},
       {"sqrt", "sqrt(n) segments (Chen et al. 2016)", planSqrt},
       {"greedy", "greedy repair and local search", planGreedy},
+      {"search", "large-neighbourhood search over evictions", planSearch},
       {"milp", "integer program (Jain et al. 2020)", planMilp},
   };
   return solvers;

@@ -143,6 +143,10 @@ llvm::Expected<Solution> planSqrt(const Problem &problem,
 llvm::Expected<Solution> planGreedy(const Problem &problem,
                                     const SolverOptions &options = {});
 
+/// Local search.
+llvm::Expected<Solution> planSearch(const Problem &problem,
+                                    const SolverOptions &options = {});
+
 /// The integer program of Checkmate [Jain et al., MLSys 2020, section 4] on
 /// HiGHS, started from the greedy plan. When it finishes in time it is optimal
 /// among plans whose ops run for the first time in the given order and which,

@@ -1,0 +1,354 @@
+//===- Evictor.cpp - evicting values until a plan fits --------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Candidates for an eviction are the values that are idle at the worst step.
+// They stand in a heap by a lower bound of their rank, which only the best are
+// evaluated exactly for.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Evictor.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+
+namespace remat::planning {
+
+/// A PREFER moves a candidate this far up or down the ranking.
+static constexpr double preference = 1e3;
+/// Rounds without success after which `fit` gives up, per op.
+static constexpr size_t roundsPerOp = 4;
+/// Longer lists of violations are collected again only now and then.
+static constexpr size_t longList = 4096;
+
+Evictor::Evictor(const Graph &graph, Timeline &timeline, WorkMeter &work,
+                 uint64_t seed)
+    : graph(graph), problem(graph.problem), timeline(timeline), work(work),
+      generator(seed), drops(graph.numValues(), 0),
+      visited(graph.numOps(), 0) {
+  for (ValueId value = 0; value < graph.numValues(); ++value) {
+    if (graph.bytes(value) <= 0 || graph.isArgument(value) ||
+        problem.values[value].viewOf != noValue)
+      continue;
+    if (!graph.runsOnce(graph.producer(value)) || graph.canOffload(value))
+      evictable.push_back(value);
+  }
+}
+
+double Evictor::uniform() {
+  return double(generator() >> 11) * (1.0 / double(uint64_t(1) << 53));
+}
+
+//===----------------------------------------------------------------------===//
+// Looking around
+//===----------------------------------------------------------------------===//
+
+/// Finds the gap of `value` that spans `at`: alive there, but not in use.
+bool Evictor::findGap(ValueId value, StepId at, Gap &gap) const {
+  ArrayRef<uint32_t> copies = timeline.copies(value);
+  uint64_t position = timeline.key(at);
+  size_t i = copies.size();
+  while (i > 0 && timeline.key(timeline.copy(copies[i - 1]).def) >= position)
+    --i;
+  if (i == 0 || (i < copies.size() && timeline.copy(copies[i]).def == at))
+    return false;
+  const TimelineCopy &copy = timeline.copy(copies[i - 1]);
+  if (copy.readers.empty() || timeline.key(copy.readers.back()) <= position)
+    return false;
+  auto after =
+      llvm::partition_point(copy.readers, [&](StepId reader) {
+        return timeline.key(reader) < position;
+      });
+  if (*after == at)
+    return false;
+  gap.copy = copies[i - 1];
+  gap.from = after == copy.readers.begin() ? copy.def : *std::prev(after);
+  gap.to = *after;
+  return true;
+}
+
+void Evictor::collectViolations(int64_t budget) {
+  overKeys.clear();
+  overBytes.clear();
+  overSums.assign(1, 0);
+  timeline.forEachAbove(budget, [&](StepId step, int64_t bytes) {
+    overKeys.push_back(timeline.key(step));
+    overBytes.push_back(bytes - budget);
+    overSums.push_back(overSums.back() + bytes - budget);
+  });
+  work.add(1 + overKeys.size() / 4);
+}
+
+/// Bytes times steps above the budget that an eviction would remove.
+double Evictor::violationWithin(const Gap &gap, int64_t bytes) const {
+  size_t from = llvm::upper_bound(overKeys, timeline.key(gap.from)) -
+                overKeys.begin();
+  size_t to =
+      llvm::lower_bound(overKeys, timeline.key(gap.to)) - overKeys.begin();
+  if (to <= from)
+    return 0;
+  if (to - from > 64)
+    return std::min(double(overSums[to] - overSums[from]),
+                    double(bytes) * double(to - from));
+  double sum = 0;
+  for (size_t i = from; i < to; ++i)
+    sum += double(std::min(bytes, overBytes[i]));
+  return sum;
+}
+
+/// Whether a missing operand stays alive up to the recomputation.
+bool Evictor::isKept(ValueId operand, uint32_t copy, ValueId evicted,
+                     const Gap &gap, int64_t budget,
+                     const EvictionTuning &tuning) const {
+  if (graph.isArgument(operand) || graph.runsOnce(graph.producer(operand)))
+    return true;
+  double bytes = double(graph.bytes(operand));
+  double freed = double(graph.bytes(evicted));
+  if (bytes <= tuning.keepRatio * freed)
+    return true;
+  if (!tuning.keepWhereItFits)
+    return false;
+  StepId last = timeline.lastUse(copy);
+  int64_t room = budget - graph.bytes(operand);
+  if (!timeline.before(last, gap.from) && bytes <= freed)
+    return timeline.maxBetween(last, gap.to) - graph.bytes(evicted) <= room;
+  return timeline.maxBetween(last, gap.to) <= room;
+}
+
+/// Works out what an eviction takes, at least up to a cost of `costLimit`.
+/// Fails when it would not help at `worst`.
+bool Evictor::evaluate(ValueId value, const Gap &gap, StepId worst,
+                       int64_t budget, const EvictionTuning &tuning,
+                       double costLimit, Closure &closure) {
+  closure.ops.clear();
+  closure.cost = 0;
+  closure.extended = 0;
+  closure.reload = false;
+  closure.complete = true;
+  OpId root = graph.producer(value);
+  if (graph.runsOnce(root)) {
+    closure.reload = true;
+    closure.cost = problem.transferTime(problem.values[value].transferBytes);
+    return true;
+  }
+  // Ops are listed before what they need, level by level.
+  ++visit;
+  visited[root] = visit;
+  closure.ops.push_back(root);
+  for (size_t i = 0; i < closure.ops.size(); ++i) {
+    OpId op = closure.ops[i];
+    closure.cost += problem.ops[op].cost;
+    if (double(closure.cost) > costLimit) {
+      closure.complete = false;
+      return true;
+    }
+    work.add(1 + graph.operands(op).size());
+    for (ValueId operand : graph.operands(op)) {
+      uint32_t copy = timeline.copyBefore(operand, gap.to);
+      StepId last = timeline.lastUse(copy);
+      OpId producer = graph.producer(operand);
+      if (!timeline.before(last, gap.to) ||
+          (producer != noOp && visited[producer] == visit))
+        continue;
+      if (!isKept(operand, copy, value, gap, budget, tuning)) {
+        visited[producer] = visit;
+        closure.ops.push_back(producer);
+        continue;
+      }
+      if (timeline.before(last, worst))
+        closure.extended += graph.bytes(operand);
+      if (closure.extended >= graph.bytes(value))
+        return false;
+    }
+  }
+  return true;
+}
+
+void Evictor::apply(ValueId value, const Gap &gap, Closure &closure) {
+  if (drops[value]++ == 0)
+    dropped.push_back(value);
+  ++version;
+  if (closure.reload) {
+    timeline.insertReload(value, gap.to);
+    return;
+  }
+  // Ids are in a valid order.
+  llvm::sort(closure.ops);
+  for (OpId op : closure.ops)
+    timeline.insertRun(op, gap.to);
+  work.add(8 * closure.ops.size());
+}
+
+bool Evictor::evict(ValueId value, StepId at, const EvictionTuning &tuning,
+                    int64_t budget) {
+  Gap gap;
+  Closure closure;
+  if (!findGap(value, at, gap) ||
+      !evaluate(value, gap, at, budget, tuning,
+                std::numeric_limits<double>::infinity(), closure))
+    return false;
+  apply(value, gap, closure);
+  return true;
+}
+
+double Evictor::preferenceFactor(ValueId value) const {
+  switch (graph.policy(value)) {
+  case Policy::PreferSave:
+    return preference;
+  case Policy::PreferRecompute:
+  case Policy::PreferCpuOffload:
+    return 1 / preference;
+  default:
+    return 1;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Fitting
+//===----------------------------------------------------------------------===//
+
+/// Evicts until `worst` is within the budget.
+bool Evictor::relieve(StepId worst, int64_t budget,
+                      const EvictionTuning &tuning) {
+  heap.clear();
+  collectViolations(budget);
+  size_t sinceCollected = 0;
+  for (ValueId value : evictable) {
+    Gap gap;
+    if (!findGap(value, worst, gap))
+      continue;
+    double factor = preferenceFactor(value) *
+                    (1 + (tuning.noise > 0 ? tuning.noise * uniform() : 0));
+    OpId op = graph.producer(value);
+    double cost = graph.runsOnce(op) ? 0 : double(problem.ops[op].cost);
+    double removed = violationWithin(gap, graph.bytes(value));
+    heap.push_back({cost / std::max(removed, 1.0) * factor, value, factor, 0});
+  }
+  work.add(evictable.size() / 4 + heap.size());
+  std::make_heap(heap.begin(), heap.end());
+  Closure closure;
+  while (timeline.bytesAt(worst) > budget) {
+    if (heap.empty() || work.overdrawn())
+      return false;
+    std::pop_heap(heap.begin(), heap.end());
+    Candidate candidate = heap.back();
+    heap.pop_back();
+    Gap gap;
+    if (!findGap(candidate.value, worst, gap))
+      continue;
+    bool exact = candidate.version == version;
+    double factor = candidate.factor * (1 + drops[candidate.value]);
+    double removed = violationWithin(gap, graph.bytes(candidate.value));
+    // There is no need to know exactly what is worse than the next.
+    double costLimit = std::numeric_limits<double>::infinity();
+    if (!exact && !heap.empty())
+      costLimit =
+          2 * std::max(heap.front().rank, candidate.rank) * removed / factor +
+          2 * double(problem.ops[graph.producer(candidate.value)].cost);
+    if (!evaluate(candidate.value, gap, worst, budget, tuning, costLimit,
+                  closure))
+      continue;
+    if (exact) {
+      apply(candidate.value, gap, closure);
+      if (overKeys.size() < longList || ++sinceCollected % 64 == 0)
+        collectViolations(budget);
+      continue;
+    }
+    if (closure.extended > 0)
+      removed =
+          violationWithin(gap, graph.bytes(candidate.value) - closure.extended);
+    candidate.rank =
+        (double(closure.cost) + 1e-3) / std::max(removed, 1e-3) * factor;
+    candidate.version = closure.complete ? version : 0;
+    heap.push_back(candidate);
+    std::push_heap(heap.begin(), heap.end());
+  }
+  return true;
+}
+
+bool Evictor::fit(int64_t budget, const EvictionTuning &tuning) {
+  for (ValueId value : dropped)
+    drops[value] = 0;
+  dropped.clear();
+  size_t rounds = 16 + roundsPerOp * graph.numOps();
+  size_t limit = 8 * graph.numOps() + 1000;
+  while (timeline.peak() > budget) {
+    if (rounds-- == 0 || timeline.repeats().size() > limit ||
+        work.overdrawn() || !relieve(timeline.peakStep(), budget, tuning))
+      return false;
+  }
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Pruning
+//===----------------------------------------------------------------------===//
+
+/// Whether the timeline fits without `step`; if so, it is without it.
+bool Evictor::canRemove(StepId step, int64_t budget) {
+  int64_t gained = 0;
+  if (timeline.op(step) != noOp)
+    for (ValueId operand : graph.operands(timeline.op(step))) {
+      uint32_t copy = timeline.copyBefore(operand, step);
+      if (timeline.lastUse(copy) == step)
+        gained += graph.bytes(operand);
+    }
+  bool fits = true;
+  for (uint32_t index : timeline.copiesMadeBy(step)) {
+    const TimelineCopy &copy = timeline.copy(index);
+    if (copy.readers.empty())
+      continue;
+    StepId last =
+        timeline.lastUse(timeline.copyBefore(copy.value, step));
+    int64_t most =
+        timeline.maxBetween(last, step) + graph.bytes(copy.value);
+    if (most - gained > budget)
+      return false;
+    fits = fits && most <= budget;
+  }
+  work.add(4);
+  fits = fits && timeline.copiesMadeBy(step).size() <= 1;
+  size_t mark = timeline.mark();
+  timeline.remove(step);
+  if (fits || timeline.peak() <= budget)
+    return true;
+  timeline.rollback(mark);
+  return false;
+}
+
+void Evictor::prune(int64_t budget) {
+  struct Repeat {
+    int64_t cost;
+    uint64_t key;
+    StepId step;
+  };
+  std::vector<Repeat> order;
+  bool changed = true;
+  while (changed && !work.overdrawn()) {
+    changed = false;
+    order.clear();
+    for (StepId step : timeline.repeats()) {
+      if (!timeline.isRemovable(step))
+        continue;
+      int64_t cost =
+          timeline.isReload(step)
+              ? problem.transferTime(
+                    problem.values[timeline.reloaded(step)].transferBytes)
+              : problem.ops[timeline.op(step)].cost;
+      order.push_back({cost, timeline.key(step), step});
+    }
+    llvm::sort(order, [](const Repeat &a, const Repeat &b) {
+      return a.cost != b.cost ? a.cost > b.cost : a.key < b.key;
+    });
+    work.add(order.size());
+    for (const Repeat &repeat : order)
+      if (canRemove(repeat.step, budget))
+        changed = true;
+  }
+}
+
+} // namespace remat::planning

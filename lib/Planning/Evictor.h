@@ -1,0 +1,122 @@
+//===- Evictor.h - evicting values until a plan fits ------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The engine of the local search. An eviction ends the life of a value between
+// two of its readers: the second one gets a new copy, recomputed (with whatever
+// that needs) or reloaded right before it. `fit` evicts until the timeline
+// fits a budget; `prune` takes back evictions that a fitting timeline can do
+// without.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_PLANNING_EVICTOR_H
+#define REMAT_LIB_PLANNING_EVICTOR_H
+
+#include "Solution.h"
+#include "Timeline.h"
+
+#include <random>
+
+namespace remat::planning {
+
+/// How candidates are ranked.
+struct EvictionTuning {
+  /// An operand that a recomputation misses is kept up to there if it is at
+  /// most this fraction of what the eviction lets go; it is recomputed too
+  /// otherwise.
+  double keepRatio = 0.1;
+  /// Whether it is kept also where its bytes fit anyway.
+  bool keepWhereItFits = true;
+  /// Ranks are multiplied by up to 1 + noise at random.
+  double noise = 0.0;
+  /// How much the price of a transfer counts against that of a recomputation.
+  double transferWeight = 1.0;
+};
+
+class Evictor {
+public:
+  Evictor(const Graph &graph, Timeline &timeline, WorkMeter &work,
+          uint64_t seed);
+
+  /// Evicts until the peak is at most `budget`. On failure the timeline is left
+  /// where no eviction was found any more.
+  bool fit(int64_t budget, const EvictionTuning &tuning);
+  /// Removes repeats, the most expensive ones first, as long as the peak stays
+  /// within `budget`.
+  void prune(int64_t budget);
+  /// Tries to evict the value whose life spans `at`, whatever the budget.
+  bool evict(ValueId value, StepId at, const EvictionTuning &tuning,
+             int64_t budget);
+
+  std::mt19937_64 &random() { return generator; }
+
+private:
+  /// The life of a value between two uses around a step.
+  struct Gap {
+    uint32_t copy = 0;
+    StepId from = noStep, to = noStep;
+  };
+  struct Candidate {
+    /// Cost over violation removed; a lower bound unless `version` is current.
+    double rank = 0;
+    ValueId value = noValue;
+    /// Noise and preferences.
+    double factor = 1;
+    uint32_t version = 0;
+    bool operator<(const Candidate &other) const {
+      return rank != other.rank ? rank > other.rank : value > other.value;
+    }
+  };
+  /// What bringing a value back takes.
+  struct Closure {
+    /// Ops to run again, each after what it needs.
+    llvm::SmallVector<OpId, 16> ops;
+    int64_t cost = 0;
+    /// Bytes that have to stay at the worst step and do not now.
+    int64_t extended = 0;
+    bool reload = false;
+    /// Whether `ops` is all it takes.
+    bool complete = false;
+  };
+
+  bool relieve(StepId worst, int64_t budget, const EvictionTuning &tuning);
+  bool findGap(ValueId value, StepId at, Gap &gap) const;
+  bool evaluate(ValueId value, const Gap &gap, StepId worst, int64_t budget,
+                const EvictionTuning &tuning, double costLimit,
+                Closure &closure);
+  double preferenceFactor(ValueId value) const;
+  bool isKept(ValueId operand, uint32_t copy, ValueId evicted, const Gap &gap,
+              int64_t budget, const EvictionTuning &tuning) const;
+  void apply(ValueId value, const Gap &gap, Closure &closure);
+  void collectViolations(int64_t budget);
+  double violationWithin(const Gap &gap, int64_t bytes) const;
+  bool canRemove(StepId step, int64_t budget);
+  double uniform();
+
+  const Graph &graph;
+  const Problem &problem;
+  Timeline &timeline;
+  WorkMeter &work;
+  std::mt19937_64 generator;
+
+  /// Values that an eviction can be about.
+  std::vector<ValueId> evictable;
+  /// Steps above the budget: keys, excess bytes, and prefix sums of those.
+  std::vector<uint64_t> overKeys;
+  std::vector<int64_t> overBytes, overSums;
+  /// Evictions of each value in this `fit`.
+  std::vector<uint32_t> drops;
+  std::vector<ValueId> dropped;
+  /// The evaluation that last saw an op, and whether it is done with it.
+  std::vector<uint32_t> visited;
+  uint32_t visit = 0;
+  uint32_t version = 1;
+  std::vector<Candidate> heap;
+};
+
+} // namespace remat::planning
+
+#endif // REMAT_LIB_PLANNING_EVICTOR_H

@@ -1,0 +1,218 @@
+//===- Timeline.h - a plan that can be changed in place ---------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The state of the local search: a sequence of steps together with the bytes
+// that are live during each, kept up to date while steps are inserted, removed
+// and moved. Steps are stored in chunks; adding bytes to a range touches the
+// steps of its two border chunks and one number for each chunk in between.
+// A change costs a few of those, instead of a simulation of the whole plan.
+//
+// Offloads are implicit: a value with a Reload leaves for the host right after
+// its op ran for the first time. `Simulator` stays the judge of every result.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_PLANNING_TIMELINE_H
+#define REMAT_LIB_PLANNING_TIMELINE_H
+
+#include "Graph.h"
+#include "remat/Planning/Plan.h"
+
+#include "llvm/ADT/SmallVector.h"
+
+namespace remat::planning {
+
+/// A step of a timeline. Valid until it is removed and the change committed.
+using StepId = uint32_t;
+inline constexpr StepId noStep = ~StepId(0);
+
+/// One copy of a root value, and the steps that read it.
+struct TimelineCopy {
+  ValueId value = noValue;
+  StepId def = noStep;
+  /// In the order of the timeline.
+  llvm::SmallVector<StepId, 4> readers;
+};
+
+class Timeline {
+public:
+  explicit Timeline(const Graph &graph);
+
+  /// Replaces the sequence. `plan` simulates without an error. All steps that
+  /// are not first runs can be removed, unless `pinned`.
+  void load(const Plan &plan, bool pinRepeats = false);
+  /// The sequence, offloads made explicit.
+  Plan plan() const;
+
+  //===--- Reading --------------------------------------------------------===//
+
+  /// Steps before the first and after the last action; they hold arguments and
+  /// outputs.
+  StepId begin() const { return firstStep; }
+  StepId end() const { return lastStep; }
+  StepId next(StepId step) const;
+  StepId previous(StepId step) const;
+
+  bool before(StepId a, StepId b) const { return key(a) < key(b); }
+  /// Positions as numbers that grow along the timeline; they change when it
+  /// does.
+  uint64_t key(StepId step) const {
+    return chunks[steps[step].chunk].label + steps[step].slot;
+  }
+  bool isReload(StepId step) const { return steps[step].reload; }
+  /// The op of a run; `noOp` for `begin`, `end` and reloads.
+  OpId op(StepId step) const { return steps[step].op; }
+  /// The value of a reload.
+  ValueId reloaded(StepId step) const { return steps[step].value; }
+  /// Whether the step repeats something and may be removed.
+  bool isRemovable(StepId step) const {
+    return steps[step].alive && steps[step].repeat && !steps[step].pinned;
+  }
+  bool isRepeat(StepId step) const { return steps[step].repeat; }
+  bool isAlive(StepId step) const { return steps[step].alive; }
+  /// The first run of an op.
+  StepId firstRun(OpId op) const { return firstRuns[op]; }
+  /// Removable steps, in no particular but a deterministic order.
+  llvm::ArrayRef<StepId> repeats() const { return repeatList; }
+  /// All steps ever made have smaller ids.
+  size_t numStepIds() const { return steps.size(); }
+
+  /// Summed cost of the runs, and of the transfers of reloads and of the
+  /// offloads they need.
+  int64_t cost() const { return totalCost; }
+  int64_t transferTime() const { return totalTransfer; }
+  int64_t hostBytes() const { return totalHost; }
+
+  int64_t peak() const;
+  /// The first step with the most live bytes.
+  StepId peakStep() const;
+  int64_t bytesAt(StepId step) const {
+    const Chunk &chunk = chunks[steps[step].chunk];
+    return chunk.bytes[steps[step].slot] + chunk.offset;
+  }
+  /// The most bytes live at steps strictly between two.
+  int64_t maxBetween(StepId after, StepId before) const;
+  /// Calls `visit(step, bytes)` for the steps with more than `limit` bytes.
+  template <typename Visitor>
+  void forEachAbove(int64_t limit, Visitor visit) const {
+    for (uint32_t index : order) {
+      const Chunk &chunk = chunks[index];
+      if (chunk.maxBytes + chunk.offset <= limit)
+        continue;
+      for (size_t i = 0; i < chunk.steps.size(); ++i)
+        if (chunk.bytes[i] + chunk.offset > limit)
+          visit(chunk.steps[i], chunk.bytes[i] + chunk.offset);
+    }
+  }
+
+  /// Copies of a value in the order of their definition.
+  llvm::ArrayRef<uint32_t> copies(ValueId value) const {
+    return copiesOf[value];
+  }
+  const TimelineCopy &copy(uint32_t index) const { return pool[index]; }
+  llvm::ArrayRef<uint32_t> copiesMadeBy(StepId step) const {
+    return steps[step].copies;
+  }
+  /// The copy that a step at `step` would read; it was made before.
+  uint32_t copyBefore(ValueId value, StepId step) const;
+  StepId lastUse(uint32_t copy) const {
+    const TimelineCopy &c = pool[copy];
+    return c.readers.empty() ? c.def : c.readers.back();
+  }
+
+  //===--- Changing -------------------------------------------------------===//
+
+  StepId insertRun(OpId op, StepId before);
+  /// The value has a copy somewhere before.
+  StepId insertReload(ValueId value, StepId before);
+  /// Removes a repeat. Its readers read the copy before.
+  void remove(StepId step);
+  /// Moves a step. It stays behind what it reads and before what reads it, and
+  /// passes no other copy of its results.
+  void move(StepId step, StepId before);
+
+  /// Changes since the last commit can be taken back, all or those since a
+  /// mark.
+  void commit();
+  size_t mark() const { return journal.size(); }
+  void rollback(size_t mark = 0);
+
+private:
+  struct Step {
+    OpId op = noOp;
+    ValueId value = noValue;
+    uint32_t chunk = 0, slot = 0;
+    /// Where it stands in `repeatList`.
+    uint32_t repeatIndex = 0;
+    bool repeat = false, pinned = false, reload = false, alive = false;
+    llvm::SmallVector<uint32_t, 1> copies;
+  };
+  struct Chunk {
+    /// Keys of its steps start here.
+    uint64_t label = 0;
+    /// Where it stands in `order`.
+    uint32_t index = 0;
+    int64_t offset = 0;
+    /// Without the offset.
+    int64_t maxBytes = 0;
+    std::vector<StepId> steps;
+    std::vector<int64_t> bytes;
+  };
+  struct Change {
+    enum Kind { Inserted, Removed, Moved } kind;
+    StepId step;
+    /// The step that followed.
+    StepId next;
+  };
+
+  void clear();
+  StepId allocateStep();
+  uint32_t allocateCopy(ValueId value, StepId def);
+  void append(StepId step);
+  void renumberChunks();
+  void splitChunk(uint32_t index);
+  void updateMax(Chunk &chunk);
+
+  /// Adds to steps with keys in (after, upTo].
+  void addBytes(StepId after, StepId upTo, int64_t bytes);
+  /// The bytes that live on from the step before `step` to `step`.
+  int64_t bytesAcross(StepId step) const;
+  int64_t ownBytes(StepId step) const;
+  void place(StepId step, StepId before);
+  void unplace(StepId step);
+  void addReader(uint32_t copy, StepId step);
+  void removeReader(uint32_t copy, StepId step);
+  void attach(StepId step, StepId before);
+  void detach(StepId step);
+  void moveTo(StepId step, StepId before);
+  void account(StepId step, int sign);
+
+  const Graph &graph;
+  const Problem &problem;
+
+  std::vector<Step> steps;
+  std::vector<StepId> freeSteps, removedSteps;
+  std::vector<TimelineCopy> pool;
+  std::vector<uint32_t> freeCopies;
+  std::vector<llvm::SmallVector<uint32_t, 2>> copiesOf;
+  std::vector<StepId> firstRuns;
+  std::vector<StepId> repeatList;
+  /// Reloads per value.
+  std::vector<uint32_t> reloads;
+
+  std::vector<Chunk> chunks;
+  std::vector<uint32_t> freeChunks;
+  std::vector<uint32_t> order;
+  size_t chunkCapacity = 64;
+
+  StepId firstStep = noStep, lastStep = noStep;
+  int64_t totalCost = 0, totalTransfer = 0, totalHost = 0;
+  std::vector<Change> journal;
+};
+
+} // namespace remat::planning
+
+#endif // REMAT_LIB_PLANNING_TIMELINE_H
