@@ -217,6 +217,7 @@ bool Evictor::relieve(StepId worst, int64_t budget,
   heap.clear();
   collectViolations(budget);
   size_t sinceCollected = 0;
+  int64_t over = timeline.bytesAt(worst) - budget;
   for (ValueId value : evictable) {
     Gap gap;
     if (!findGap(value, worst, gap))
@@ -226,6 +227,8 @@ bool Evictor::relieve(StepId worst, int64_t budget,
     OpId op = graph.producer(value);
     double cost = graph.runsOnce(op) ? 0 : double(problem.ops[op].cost);
     double removed = violationWithin(gap, graph.bytes(value));
+    if (!tuning.rankByArea)
+      removed = double(std::min(graph.bytes(value), over));
     heap.push_back({cost / std::max(removed, 1.0) * factor, value, factor, 0});
   }
   work.add(evictable.size() / 4 + heap.size());
@@ -242,7 +245,12 @@ bool Evictor::relieve(StepId worst, int64_t budget,
       continue;
     bool exact = candidate.version == version;
     double factor = candidate.factor * (1 + drops[candidate.value]);
-    double removed = violationWithin(gap, graph.bytes(candidate.value));
+    over = timeline.bytesAt(worst) - budget;
+    auto removedBy = [&](int64_t bytes) {
+      return tuning.rankByArea ? violationWithin(gap, bytes)
+                               : double(std::min(bytes, over));
+    };
+    double removed = removedBy(graph.bytes(candidate.value));
     // There is no need to know exactly what is worse than the next.
     double costLimit = std::numeric_limits<double>::infinity();
     if (!exact && !heap.empty())
@@ -259,8 +267,7 @@ bool Evictor::relieve(StepId worst, int64_t budget,
       continue;
     }
     if (closure.extended > 0)
-      removed =
-          violationWithin(gap, graph.bytes(candidate.value) - closure.extended);
+      removed = removedBy(graph.bytes(candidate.value) - closure.extended);
     candidate.rank =
         (double(closure.cost) + 1e-3) / std::max(removed, 1e-3) * factor;
     candidate.version = closure.complete ? version : 0;
@@ -320,9 +327,9 @@ bool Evictor::canRemove(StepId step, int64_t budget) {
   return false;
 }
 
-void Evictor::prune(int64_t budget) {
+void Evictor::prune(int64_t budget, double noise) {
   struct Repeat {
-    int64_t cost;
+    double cost;
     uint64_t key;
     StepId step;
   };
@@ -339,7 +346,8 @@ void Evictor::prune(int64_t budget) {
               ? problem.transferTime(
                     problem.values[timeline.reloaded(step)].transferBytes)
               : problem.ops[timeline.op(step)].cost;
-      order.push_back({cost, timeline.key(step), step});
+      double factor = noise > 0 ? 1 + noise * uniform() : 1;
+      order.push_back({double(cost) * factor, timeline.key(step), step});
     }
     llvm::sort(order, [](const Repeat &a, const Repeat &b) {
       return a.cost != b.cost ? a.cost > b.cost : a.key < b.key;

@@ -32,6 +32,9 @@ struct EvictionTuning {
   bool keepWhereItFits = true;
   /// Ranks are multiplied by up to 1 + noise at random.
   double noise = 0.0;
+  /// Whether an eviction counts by what it removes at all steps above the
+  /// budget, or at the one looked at.
+  bool rankByArea = true;
   /// How much the price of a transfer counts against that of a recomputation.
   double transferWeight = 1.0;
 };
@@ -46,7 +49,8 @@ public:
   bool fit(int64_t budget, const EvictionTuning &tuning);
   /// Removes repeats, the most expensive ones first, as long as the peak stays
   /// within `budget`.
-  void prune(int64_t budget);
+  /// With noise, costs are multiplied by up to 1 + noise first.
+  void prune(int64_t budget, double noise = 0);
   /// Tries to evict the value whose life spans `at`, whatever the budget.
   bool evict(ValueId value, StepId at, const EvictionTuning &tuning,
              int64_t budget);

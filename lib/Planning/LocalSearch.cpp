@@ -21,6 +21,7 @@ using namespace llvm;
 
 namespace remat::planning {
 
+static const double HEAT = getenv("HEAT") ? atof(getenv("HEAT")) : 3.0;
 namespace {
 /// Tunings of the first plans, tried in this order.
 constexpr double keepRatios[] = {0.1, 0.0, 0.3, 1.0};
@@ -36,7 +37,11 @@ public:
   Expected<Solution> run();
 
 private:
-  bool findFirstPlan(const Plan &start);
+  EvictionTuning randomTuning();
+  bool construct(const EvictionTuning &tuning);
+  bool findFirstPlan();
+  bool round(int64_t current, double allowance);
+  void anneal(size_t rounds, double heat);
   void improve();
   void takeBack();
   void takeBackWindow(size_t count);
@@ -44,7 +49,6 @@ private:
   void takeBackSome(size_t count);
   void takeBackRelated(size_t count);
   void removeAll(ArrayRef<StepId> steps);
-  bool perturb();
   int64_t objective() const { return timeline.cost(); }
   void record();
   double uniform() {
@@ -61,6 +65,8 @@ private:
   std::mt19937_64 &generator;
   int64_t budget = 0;
 
+  /// Saves everything.
+  Plan start;
   Plan best;
   int64_t bestTime = std::numeric_limits<int64_t>::max();
   double firstPlanSeconds = 0, secondsToBest = 0;
@@ -78,20 +84,40 @@ void LocalSearch::record() {
     options.onProgress({"search", secondsToBest, bestTime, timeline.peak()});
 }
 
-bool LocalSearch::findFirstPlan(const Plan &start) {
-  for (double keepRatio : keepRatios) {
-    timeline.load(start, /*pinRepeats=*/true);
-    EvictionTuning tuning;
-    tuning.keepRatio = keepRatio;
-    if (!evictor.fit(budget, tuning))
-      continue;
-    evictor.prune(budget);
-    if (best.actions.empty())
-      firstPlanSeconds = watch.seconds();
-    record();
-    if (work.overdrawn())
-      break;
-  }
+EvictionTuning LocalSearch::randomTuning() {
+  EvictionTuning tuning;
+  tuning.keepRatio = keepRatios[below(std::size(keepRatios))];
+  tuning.keepWhereItFits = below(4) != 0;
+  tuning.noise = below(2) ? 0.5 : 2.0;
+  tuning.rankByArea = below(3) != 0;
+  return tuning;
+}
+
+/// Plans from the start. False if it did not fit.
+bool LocalSearch::construct(const EvictionTuning &tuning) {
+  timeline.load(start, /*pinRepeats=*/true);
+  if (!evictor.fit(budget, tuning))
+    return false;
+  evictor.prune(budget);
+  timeline.commit();
+  if (best.actions.empty())
+    firstPlanSeconds = watch.seconds();
+  record();
+  return true;
+}
+
+bool LocalSearch::findFirstPlan() {
+  for (bool keepWhereItFits : {true, false})
+    for (double keepRatio : keepRatios) {
+      EvictionTuning tuning;
+      tuning.keepRatio = keepRatio;
+      tuning.keepWhereItFits = keepWhereItFits;
+      construct(tuning);
+      if (work.overdrawn())
+        return !best.actions.empty();
+    }
+  for (size_t i = 0; best.actions.empty() && i < 50 && !work.overdrawn(); ++i)
+    construct(randomTuning());
   return !best.actions.empty();
 }
 
@@ -186,6 +212,8 @@ void LocalSearch::takeBackRelated(size_t count) {
 void LocalSearch::takeBack() {
   // Mostly few, now and then many.
   size_t count = 1;
+  if (below(20) == 0)
+    count += below(1 + timeline.repeats().size() / 2);
   while (count < 64 && uniform() < 0.75)
     ++count;
   switch (below(4)) {
@@ -204,53 +232,63 @@ void LocalSearch::takeBack() {
 // The search
 //===----------------------------------------------------------------------===//
 
-void LocalSearch::improve() {
-  int64_t base = graph.problem.baseCost();
-  size_t iterations = 0, stalled = 0;
-  size_t patience = 2000 + 20 * graph.numOps();
-  timeline.load(best);
-  int64_t current = objective();
-  while (!work.exhausted() && bestTime > base && stalled++ < patience) {
-    ++iterations;
-    if (timeline.repeats().empty())
-      break;
-    takeBack();
-    EvictionTuning tuning;
-    tuning.keepRatio = keepRatios[below(std::size(keepRatios))];
-    tuning.keepWhereItFits = below(4) != 0;
-    tuning.noise = below(2) ? 0.5 : 2.0;
-    work.add(16);
-    if (!evictor.fit(budget, tuning)) {
-      timeline.rollback();
-      continue;
-    }
-    evictor.prune(budget);
-    double heat = 0.02 * double(bestTime - base) * uniform() * uniform();
-    if (double(objective()) > double(current) + (below(10) ? 0 : heat)) {
-      timeline.rollback();
-      continue;
-    }
-    timeline.commit();
-    if (objective() < bestTime)
-      stalled = 0;
-    current = objective();
-    record();
-    if (double(current - bestTime) > 0.03 * double(bestTime - base)) {
-      timeline.load(best);
-      current = objective();
+/// One round: takes evictions back, fits again, prunes. False if that failed
+/// or is `allowance` worse than `current`; then nothing has changed.
+bool LocalSearch::round(int64_t current, double allowance) {
+  takeBack();
+  work.add(16);
+  if (evictor.fit(budget, randomTuning())) {
+    evictor.prune(budget, below(2) ? 0 : 2.0);
+    if (double(objective()) <= double(current) + allowance) {
+      timeline.commit();
+      return true;
     }
   }
-  if (getenv("REMAT_DEBUG"))
-    fprintf(stderr, "%zu iterations, %.3f s, %llu work\n", iterations,
-            watch.seconds(), (unsigned long long)work.steps());
+  timeline.rollback();
+  return false;
+}
+
+/// Cools down from `heat` in `rounds` rounds.
+void LocalSearch::anneal(size_t rounds, double heat) {
+  int64_t current = objective();
+  for (size_t i = 0; i < rounds; ++i) {
+    if (work.exhausted() || timeline.repeats().empty())
+      return;
+    double left = 1 - double(i) / double(rounds);
+    double allowance = -heat * left * left * std::log(1 - uniform());
+    if (!round(current, allowance))
+      continue;
+    current = objective();
+    record();
+  }
+}
+
+void LocalSearch::improve() {
+  int64_t base = graph.problem.baseCost();
+  size_t rounds = 1000, fruitless = 0;
+  while (!work.exhausted() && bestTime > base) {
+    int64_t before = bestTime;
+    // From the best plan, or from a new one.
+    if (fruitless % 3 != 2 || !construct(randomTuning()))
+      timeline.load(best);
+    double typical = double(bestTime - base) /
+                     double(std::max<size_t>(1, timeline.repeats().size()));
+    anneal(rounds, fruitless == 0 ? 0 : typical * HEAT);
+    if (getenv("REMAT_DEBUG"))
+      fprintf(stderr, "%.3f s: epoch of %zu, typical %.1f fruitless %zu, %lld -> %lld (best %lld)\n", watch.seconds(), rounds, typical, fruitless, (long long)before, (long long)objective(), (long long)bestTime);
+    fruitless = bestTime < before ? 0 : fruitless + 1;
+    if (fruitless)
+      rounds += rounds / 4;
+  }
 }
 
 Expected<Solution> LocalSearch::run() {
-  StagedPlan start;
-  schedule(graph, saveAllResidency(graph), start);
+  StagedPlan saveAll;
+  schedule(graph, saveAllResidency(graph), saveAll);
+  start = std::move(saveAll.plan);
   budget = graph.problem.deviceBudget.value_or(
       std::numeric_limits<int64_t>::max() / 4);
-  if (!findFirstPlan(start.plan))
+  if (!findFirstPlan())
     return make_error<InfeasibleBudgetError>(budget, 0, std::string());
   improve();
   Expected<Solution> solution =
