@@ -11,6 +11,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Evictor.h"
+#include "OrderSearch.h"
+#include "Reorderer.h"
 #include "Residency.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -32,11 +34,13 @@ public:
               const Stopwatch &watch)
       : graph(graph), options(options), watch(watch), work(options, watch),
         timeline(graph), evictor(graph, timeline, work, options.seed),
-        generator(evictor.random()) {}
+        generator(evictor.random()),
+        reorderer(graph, timeline, work, generator) {}
 
   Expected<Solution> run();
 
 private:
+  void repeatFreeSources();
   EvictionTuning randomTuning();
   bool construct(const EvictionTuning &tuning);
   bool findFirstPlan();
@@ -63,6 +67,7 @@ private:
   Timeline timeline;
   Evictor evictor;
   std::mt19937_64 &generator;
+  Reorderer reorderer;
   int64_t budget = 0;
 
   /// Saves everything.
@@ -84,6 +89,24 @@ void LocalSearch::record() {
     options.onProgress({"search", secondsToBest, bestTime, timeline.peak()});
 }
 
+/// Gives every reader its own copy of what costs nothing and needs nothing.
+void LocalSearch::repeatFreeSources() {
+  for (OpId op = 0; op < graph.numOps(); ++op) {
+    bool isFree = graph.problem.ops[op].cost == 0 && !graph.runsOnce(op) &&
+                  llvm::all_of(graph.operands(op), [&](ValueId operand) {
+                    return graph.isArgument(operand);
+                  });
+    if (!isFree || graph.results(op).size() != 1)
+      continue;
+    ValueId value = graph.results(op)[0];
+    SmallVector<StepId, 4> readers =
+        timeline.copy(timeline.copies(value)[0]).readers;
+    for (StepId reader : ArrayRef(readers).drop_front(!readers.empty()))
+      timeline.insertRun(op, reader);
+  }
+  timeline.commit();
+}
+
 EvictionTuning LocalSearch::randomTuning() {
   EvictionTuning tuning;
   tuning.keepRatio = keepRatios[below(std::size(keepRatios))];
@@ -95,13 +118,15 @@ EvictionTuning LocalSearch::randomTuning() {
 
 /// Plans from the start. False if it did not fit.
 bool LocalSearch::construct(const EvictionTuning &tuning) {
-  timeline.load(start, /*pinRepeats=*/true);
+  timeline.load(start, /*pinRepeats=*/!reorderer.allowed());
   if (!evictor.fit(budget, tuning))
     return false;
   evictor.prune(budget);
   timeline.commit();
   if (best.actions.empty())
     firstPlanSeconds = watch.seconds();
+  if (getenv("REMAT_DEBUG"))
+    fprintf(stderr, "%.3f s: constructed %lld, %zu repeats\n", watch.seconds(), (long long)objective(), timeline.repeats().size());
   record();
   return true;
 }
@@ -235,6 +260,8 @@ void LocalSearch::takeBack() {
 /// One round: takes evictions back, fits again, prunes. False if that failed
 /// or is `allowance` worse than `current`; then nothing has changed.
 bool LocalSearch::round(int64_t current, double allowance) {
+  if (reorderer.allowed())
+    reorderer.smooth(budget, 1 + below(64));
   takeBack();
   work.add(16);
   if (evictor.fit(budget, randomTuning())) {
@@ -288,6 +315,25 @@ Expected<Solution> LocalSearch::run() {
   start = std::move(saveAll.plan);
   budget = graph.problem.deviceBudget.value_or(
       std::numeric_limits<int64_t>::max() / 4);
+  if (reorderer.allowed()) {
+    timeline.load(start);
+    std::vector<OpId> order = findLowOrder(graph, budget, timeline.peak(), 4000, work);
+    if (getenv("REMAT_DEBUG"))
+      fprintf(stderr, "%.3f s: order search from %lld %s\n", watch.seconds(), (long long)timeline.peak(), order.empty() ? "none":"found");
+    if (!order.empty()) {
+      Plan reordered;
+      for (OpId op : order)
+        reordered.run(op);
+      timeline.load(reordered);
+    }
+    if (getenv("REMAT_DEBUG"))
+      fprintf(stderr, "%.3f s: reordered to %lld of %lld\n", watch.seconds(), (long long)timeline.peak(), (long long)budget);
+    repeatFreeSources();
+    reorderer.reduce(budget, 200 * graph.numOps());
+    if (getenv("REMAT_DEBUG"))
+      fprintf(stderr, "%.3f s: reordered to %lld of %lld\n", watch.seconds(), (long long)timeline.peak(), (long long)budget);
+    start = timeline.plan();
+  }
   if (!findFirstPlan())
     return make_error<InfeasibleBudgetError>(budget, 0, std::string());
   improve();

@@ -95,6 +95,19 @@ public:
   }
   /// The most bytes live at steps strictly between two.
   int64_t maxBetween(StepId after, StepId before) const;
+  /// Calls `visit(bytes)` for the steps strictly between two.
+  template <typename Visitor>
+  void forEachBytes(StepId after, StepId before, Visitor visit) const {
+    uint32_t last = chunks[steps[before].chunk].index;
+    size_t slot = steps[after].slot + 1;
+    for (uint32_t i = chunks[steps[after].chunk].index; i <= last; ++i) {
+      const Chunk &chunk = chunks[order[i]];
+      size_t end = i == last ? steps[before].slot : chunk.bytes.size();
+      for (; slot < end; ++slot)
+        visit(chunk.bytes[slot] + chunk.offset);
+      slot = 0;
+    }
+  }
   /// Calls `visit(step, bytes)` for the steps with more than `limit` bytes.
   template <typename Visitor>
   void forEachAbove(int64_t limit, Visitor visit) const {

@@ -1,0 +1,31 @@
+//===- OrderSearch.h - orders of first runs that need less ------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_PLANNING_ORDERSEARCH_H
+#define REMAT_LIB_PLANNING_ORDERSEARCH_H
+
+#include "Solution.h"
+
+namespace remat::planning {
+
+/// Searches for an order of all ops, each run once, whose peak is at most
+/// `budget`. Best-first over sets of ops that have run: the larger set first,
+/// then the one with fewer live bytes. An op that fits and leaves no more bytes
+/// live than before runs at once; that never closes a way. Gives up after
+/// `maxStates` sets, so an empty answer proves nothing. Ops that are not
+/// recomputable keep their relative order.
+std::vector<OpId> findOrder(const Graph &graph, int64_t budget,
+                            size_t maxStates, WorkMeter &work);
+
+/// The order with the lowest peak that bisection over `findOrder` reaches;
+/// empty if that is not below `peak`.
+std::vector<OpId> findLowOrder(const Graph &graph, int64_t budget,
+                               int64_t peak, size_t maxStates,
+                               WorkMeter &work);
+
+} // namespace remat::planning
+
+#endif // REMAT_LIB_PLANNING_ORDERSEARCH_H

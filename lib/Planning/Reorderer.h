@@ -1,0 +1,62 @@
+//===- Reorderer.h - moving the steps of a timeline -------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Moves that keep every step reading the copies that it reads. They cost no
+// time; they are worth making where they leave fewer bytes live at the steps
+// that are short of memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_PLANNING_REORDERER_H
+#define REMAT_LIB_PLANNING_REORDERER_H
+
+#include "Solution.h"
+#include "Timeline.h"
+
+#include <random>
+
+namespace remat::planning {
+
+class Reorderer {
+public:
+  Reorderer(const Graph &graph, Timeline &timeline, WorkMeter &work,
+            std::mt19937_64 &generator);
+
+  /// Whether the order may be changed at all.
+  bool allowed() const { return mayMove; }
+
+  /// Simulated annealing of the order, in at most `rounds` moves; stops as soon
+  /// as the timeline fits the budget.
+  void reduce(int64_t budget, size_t rounds);
+  /// Makes up to `count` moves that leave the timeline within the budget if it
+  /// is, and no fuller than before. Returns how many were made.
+  size_t smooth(int64_t budget, size_t count);
+
+private:
+  /// The steps between which a step may stand.
+  struct Range {
+    StepId after, before;
+  };
+  Range rangeOf(StepId step) const;
+  StepId pickStep();
+  bool tryMove(int64_t budget, double heat);
+  double pressure(StepId from, StepId to, int64_t budget) const;
+  double uniform() {
+    return double(generator() >> 11) * (1.0 / double(uint64_t(1) << 53));
+  }
+
+  const Graph &graph;
+  Timeline &timeline;
+  WorkMeter &work;
+  std::mt19937_64 &generator;
+  bool mayMove = true;
+  /// Change of the pressure by the last move.
+  double lastChange = 0;
+};
+
+} // namespace remat::planning
+
+#endif // REMAT_LIB_PLANNING_REORDERER_H
