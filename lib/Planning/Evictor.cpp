@@ -14,6 +14,8 @@
 
 #include "llvm/ADT/STLExtras.h"
 
+#include <cmath>
+
 using namespace llvm;
 
 namespace remat::planning {
@@ -28,8 +30,7 @@ static constexpr size_t longList = 4096;
 Evictor::Evictor(const Graph &graph, Timeline &timeline, WorkMeter &work,
                  uint64_t seed)
     : graph(graph), problem(graph.problem), timeline(timeline), work(work),
-      generator(seed), drops(graph.numValues(), 0),
-      visited(graph.numOps(), 0) {
+      generator(seed), drops(graph.numValues(), 0), visited(graph.numOps(), 0) {
   for (ValueId value = 0; value < graph.numValues(); ++value) {
     if (graph.bytes(value) <= 0 || graph.isArgument(value) ||
         problem.values[value].viewOf != noValue)
@@ -59,10 +60,9 @@ bool Evictor::findGap(ValueId value, StepId at, Gap &gap) const {
   const TimelineCopy &copy = timeline.copy(copies[i - 1]);
   if (copy.readers.empty() || timeline.key(copy.readers.back()) <= position)
     return false;
-  auto after =
-      llvm::partition_point(copy.readers, [&](StepId reader) {
-        return timeline.key(reader) < position;
-      });
+  auto after = llvm::partition_point(copy.readers, [&](StepId reader) {
+    return timeline.key(reader) < position;
+  });
   if (*after == at)
     return false;
   gap.copy = copies[i - 1];
@@ -85,8 +85,8 @@ void Evictor::collectViolations(int64_t budget) {
 
 /// Bytes times steps above the budget that an eviction would remove.
 double Evictor::violationWithin(const Gap &gap, int64_t bytes) const {
-  size_t from = llvm::upper_bound(overKeys, timeline.key(gap.from)) -
-                overKeys.begin();
+  size_t from =
+      llvm::upper_bound(overKeys, timeline.key(gap.from)) - overKeys.begin();
   size_t to =
       llvm::lower_bound(overKeys, timeline.key(gap.to)) - overKeys.begin();
   if (to <= from)
@@ -119,6 +119,22 @@ bool Evictor::isKept(ValueId operand, uint32_t copy, ValueId evicted,
   return timeline.maxBetween(last, gap.to) <= room;
 }
 
+/// The price of bringing `value` back from the host; infinite if it may not be
+/// there.
+double Evictor::reloadCost(ValueId value, const EvictionTuning &tuning) const {
+  constexpr double never = std::numeric_limits<double>::infinity();
+  if (!graph.canOffload(value) || graph.policy(value) == Policy::MustRecompute)
+    return never;
+  int64_t bytes = problem.values[value].transferBytes;
+  bool onHost = timeline.isOnHost(value);
+  if (!onHost && problem.hostBudget &&
+      timeline.hostBytes() + bytes > *problem.hostBudget)
+    return never;
+  double transfers = onHost ? 1 : 2;
+  return transfers * tuning.transferWeight *
+         double(problem.transferTime(bytes));
+}
+
 /// Works out what an eviction takes, at least up to a cost of `costLimit`.
 /// Fails when it would not help at `worst`.
 bool Evictor::evaluate(ValueId value, const Gap &gap, StepId worst,
@@ -130,19 +146,28 @@ bool Evictor::evaluate(ValueId value, const Gap &gap, StepId worst,
   closure.reload = false;
   closure.complete = true;
   OpId root = graph.producer(value);
-  if (graph.runsOnce(root)) {
-    closure.reload = true;
-    closure.cost = problem.transferTime(problem.values[value].transferBytes);
-    return true;
-  }
+  double reload = reloadCost(value, tuning);
+  auto useReload = [&] {
+    closure.ops.clear();
+    closure.extended = 0;
+    closure.cost = reload;
+    closure.complete = closure.reload = true;
+    return std::isfinite(reload);
+  };
+  if (graph.runsOnce(root) ||
+      (graph.policy(value) == Policy::PreferCpuOffload &&
+       std::isfinite(reload)))
+    return useReload();
   // Ops are listed before what they need, level by level.
   ++visit;
   visited[root] = visit;
   closure.ops.push_back(root);
   for (size_t i = 0; i < closure.ops.size(); ++i) {
     OpId op = closure.ops[i];
-    closure.cost += problem.ops[op].cost;
-    if (double(closure.cost) > costLimit) {
+    closure.cost += double(problem.ops[op].cost);
+    if (closure.cost > reload)
+      return useReload();
+    if (closure.cost > costLimit) {
       closure.complete = false;
       return true;
     }
@@ -162,7 +187,7 @@ bool Evictor::evaluate(ValueId value, const Gap &gap, StepId worst,
       if (timeline.before(last, worst))
         closure.extended += graph.bytes(operand);
       if (closure.extended >= graph.bytes(value))
-        return false;
+        return useReload();
     }
   }
   return true;
@@ -225,7 +250,9 @@ bool Evictor::relieve(StepId worst, int64_t budget,
     double factor = preferenceFactor(value) *
                     (1 + (tuning.noise > 0 ? tuning.noise * uniform() : 0));
     OpId op = graph.producer(value);
-    double cost = graph.runsOnce(op) ? 0 : double(problem.ops[op].cost);
+    double cost =
+        std::min(graph.runsOnce(op) ? 0 : double(problem.ops[op].cost),
+                 reloadCost(value, tuning));
     double removed = violationWithin(gap, graph.bytes(value));
     if (!tuning.rankByArea)
       removed = double(std::min(graph.bytes(value), over));
@@ -268,8 +295,7 @@ bool Evictor::relieve(StepId worst, int64_t budget,
     }
     if (closure.extended > 0)
       removed = removedBy(graph.bytes(candidate.value) - closure.extended);
-    candidate.rank =
-        (double(closure.cost) + 1e-3) / std::max(removed, 1e-3) * factor;
+    candidate.rank = (closure.cost + 1e-3) / std::max(removed, 1e-3) * factor;
     candidate.version = closure.complete ? version : 0;
     heap.push_back(candidate);
     std::push_heap(heap.begin(), heap.end());
@@ -309,10 +335,8 @@ bool Evictor::canRemove(StepId step, int64_t budget) {
     const TimelineCopy &copy = timeline.copy(index);
     if (copy.readers.empty())
       continue;
-    StepId last =
-        timeline.lastUse(timeline.copyBefore(copy.value, step));
-    int64_t most =
-        timeline.maxBetween(last, step) + graph.bytes(copy.value);
+    StepId last = timeline.lastUse(timeline.copyBefore(copy.value, step));
+    int64_t most = timeline.maxBetween(last, step) + graph.bytes(copy.value);
     if (most - gained > budget)
       return false;
     fits = fits && most <= budget;

@@ -35,7 +35,7 @@ struct EvictionTuning {
   /// Whether an eviction counts by what it removes at all steps above the
   /// budget, or at the one looked at.
   bool rankByArea = true;
-  /// How much the price of a transfer counts against that of a recomputation.
+  /// What a nanosecond of the link counts against one of computation.
   double transferWeight = 1.0;
 };
 
@@ -78,7 +78,7 @@ private:
   struct Closure {
     /// Ops to run again, each after what it needs.
     llvm::SmallVector<OpId, 16> ops;
-    int64_t cost = 0;
+    double cost = 0;
     /// Bytes that have to stay at the worst step and do not now.
     int64_t extended = 0;
     bool reload = false;
@@ -91,6 +91,7 @@ private:
   bool evaluate(ValueId value, const Gap &gap, StepId worst, int64_t budget,
                 const EvictionTuning &tuning, double costLimit,
                 Closure &closure);
+  double reloadCost(ValueId value, const EvictionTuning &tuning) const;
   double preferenceFactor(ValueId value) const;
   bool isKept(ValueId operand, uint32_t copy, ValueId evicted, const Gap &gap,
               int64_t budget, const EvictionTuning &tuning) const;

@@ -4,16 +4,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// First plans from a few tunings of `Evictor::fit`; then rounds that take a few
-// evictions back, fit again with some noise, prune, and keep what is better, or
-// a little worse while the search is hot.
+// Epochs of simulated annealing that start from the best plan, and now and then
+// from a new one. All randomness comes from one generator.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Evictor.h"
+#include "LocalSearch.h"
 #include "OrderSearch.h"
-#include "Reorderer.h"
 #include "Residency.h"
+#include "SimulateInto.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -23,80 +22,128 @@ using namespace llvm;
 
 namespace remat::planning {
 
-static const double HEAT = getenv("HEAT") ? atof(getenv("HEAT")) : 3.0;
-namespace {
-/// Tunings of the first plans, tried in this order.
-constexpr double keepRatios[] = {0.1, 0.0, 0.3, 1.0};
+/// Fractions of an eviction that a kept operand may have.
+static constexpr double keepRatios[] = {0.1, 0.0, 0.3, 1.0};
+/// What a nanosecond of the link counts against one of computation.
+static constexpr double transferWeights[] = {0.3, 0.03, 1.0, 3.0};
+/// Attempts at a first plan beyond the systematic ones.
+static constexpr size_t firstAttempts = 50;
+/// Rounds of the first epoch; later ones are longer while nothing is found.
+static constexpr size_t firstEpoch = 1000;
+/// Epochs without success that end a search without a time limit.
+static constexpr size_t patience = 8;
+/// An epoch starts as hot as this many typical repeats cost.
+static constexpr double initialHeat = 3.0;
+/// Effort for orders: sets per search, moves per op.
+static constexpr size_t orderStates = 20000, orderMoves = 200;
 
-class LocalSearch {
-public:
-  LocalSearch(const Graph &graph, const SolverOptions &options,
-              const Stopwatch &watch)
-      : graph(graph), options(options), watch(watch), work(options, watch),
-        timeline(graph), evictor(graph, timeline, work, options.seed),
-        generator(evictor.random()),
-        reorderer(graph, timeline, work, generator) {}
+LocalSearch::LocalSearch(const Graph &graph, const SolverOptions &options,
+                         const Stopwatch &watch, int64_t bound)
+    : graph(graph), options(options), watch(watch), bound(bound),
+      budget(graph.problem.deviceBudget.value_or(
+          std::numeric_limits<int64_t>::max() / 4)),
+      work(options, watch), timeline(graph),
+      evictor(graph, timeline, work, options.seed), generator(evictor.random()),
+      neighbourhoods(graph, timeline, generator),
+      reorderer(graph, timeline, work, generator) {
+  StagedPlan saveAll;
+  schedule(graph, saveAllResidency(graph), saveAll);
+  start = std::move(saveAll.plan);
+}
 
-  Expected<Solution> run();
-
-private:
-  void repeatFreeSources();
-  EvictionTuning randomTuning();
-  bool construct(const EvictionTuning &tuning);
-  bool findFirstPlan();
-  bool round(int64_t current, double allowance);
-  void anneal(size_t rounds, double heat);
-  void improve();
-  void takeBack();
-  void takeBackWindow(size_t count);
-  void takeBackAround(size_t count);
-  void takeBackSome(size_t count);
-  void takeBackRelated(size_t count);
-  void removeAll(ArrayRef<StepId> steps);
-  int64_t objective() const { return timeline.cost(); }
-  void record();
-  double uniform() {
-    return double(generator() >> 11) * (1.0 / double(uint64_t(1) << 53));
+int64_t LocalSearch::objective() {
+  if (timeline.transferTime() == 0)
+    return timeline.cost();
+  // Transfers overlap with ops: only a simulation knows.
+  if (Error error = simulateInto(graph, timeline.plan(), simulation)) {
+    consumeError(std::move(error));
+    return std::numeric_limits<int64_t>::max();
   }
-  size_t below(size_t limit) { return generator() % limit; }
-
-  const Graph &graph;
-  const SolverOptions &options;
-  const Stopwatch &watch;
-  WorkMeter work;
-  Timeline timeline;
-  Evictor evictor;
-  std::mt19937_64 &generator;
-  Reorderer reorderer;
-  int64_t budget = 0;
-
-  /// Saves everything.
-  Plan start;
-  Plan best;
-  int64_t bestTime = std::numeric_limits<int64_t>::max();
-  double firstPlanSeconds = 0, secondsToBest = 0;
-  SmallVector<StepId, 32> chosen;
-};
-} // namespace
+  work.add(2 * timeline.numStepIds());
+  return simulation.time;
+}
 
 void LocalSearch::record() {
-  if (objective() >= bestTime)
+  int64_t time = objective();
+  if (time >= bestTime)
     return;
-  bestTime = objective();
+  bestTime = time;
   best = timeline.plan();
   secondsToBest = watch.seconds();
+  if (firstPlanSeconds == 0)
+    firstPlanSeconds = secondsToBest;
   if (options.onProgress)
     options.onProgress({"search", secondsToBest, bestTime, timeline.peak()});
 }
+
+//===----------------------------------------------------------------------===//
+// First plans
+//===----------------------------------------------------------------------===//
+
+EvictionTuning LocalSearch::randomTuning() {
+  EvictionTuning tuning;
+  tuning.keepRatio = keepRatios[below(std::size(keepRatios))];
+  tuning.keepWhereItFits = below(4) != 0;
+  tuning.noise = below(2) ? 0.5 : 2.0;
+  tuning.rankByArea = below(3) != 0;
+  tuning.transferWeight = transferWeights[below(std::size(transferWeights))];
+  return tuning;
+}
+
+/// Plans from the start. False if it did not fit.
+bool LocalSearch::construct(const EvictionTuning &tuning) {
+  timeline.load(start, /*pinRepeats=*/!reordering);
+  if (!evictor.fit(budget, tuning))
+    return false;
+  evictor.prune(budget);
+  advanceReloads();
+  timeline.commit();
+  record();
+  return true;
+}
+
+void LocalSearch::findFirstPlans() {
+  EvictionTuning tuning;
+  bool canOffload = graph.problem.linkBytesPerSecond > 0;
+  for (size_t i = 0; i < (canOffload ? std::size(transferWeights) : 1); ++i)
+    for (bool keepWhereItFits : {true, false})
+      for (double keepRatio : keepRatios) {
+        if (done() && (!best.actions.empty() || work.overdrawn()))
+          return;
+        tuning.keepRatio = keepRatio;
+        tuning.keepWhereItFits = keepWhereItFits;
+        tuning.transferWeight = transferWeights[i];
+        construct(tuning);
+      }
+  for (size_t i = 0; i < firstAttempts && best.actions.empty(); ++i) {
+    if (work.overdrawn())
+      return;
+    construct(randomTuning());
+  }
+}
+
+void LocalSearch::offer(const Plan &plan) {
+  timeline.load(plan);
+  if (timeline.peak() > budget)
+    return;
+  evictor.prune(budget);
+  timeline.commit();
+  record();
+}
+
+//===----------------------------------------------------------------------===//
+// Free order and transfers
+//===----------------------------------------------------------------------===//
 
 /// Gives every reader its own copy of what costs nothing and needs nothing.
 void LocalSearch::repeatFreeSources() {
   for (OpId op = 0; op < graph.numOps(); ++op) {
     bool isFree = graph.problem.ops[op].cost == 0 && !graph.runsOnce(op) &&
-                  llvm::all_of(graph.operands(op), [&](ValueId operand) {
+                  graph.results(op).size() == 1 &&
+                  all_of(graph.operands(op), [&](ValueId operand) {
                     return graph.isArgument(operand);
                   });
-    if (!isFree || graph.results(op).size() != 1)
+    if (!isFree)
       continue;
     ValueId value = graph.results(op)[0];
     SmallVector<StepId, 4> readers =
@@ -107,149 +154,52 @@ void LocalSearch::repeatFreeSources() {
   timeline.commit();
 }
 
-EvictionTuning LocalSearch::randomTuning() {
-  EvictionTuning tuning;
-  tuning.keepRatio = keepRatios[below(std::size(keepRatios))];
-  tuning.keepWhereItFits = below(4) != 0;
-  tuning.noise = below(2) ? 0.5 : 2.0;
-  tuning.rankByArea = below(3) != 0;
-  return tuning;
+/// Replaces the start by one that needs less memory.
+void LocalSearch::reorderStart() {
+  timeline.load(start);
+  std::vector<OpId> order =
+      findLowOrder(graph, budget, timeline.peak(), orderStates, work);
+  if (!order.empty()) {
+    Plan reordered;
+    for (OpId op : order)
+      reordered.run(op);
+    timeline.load(reordered);
+  }
+  if (timeline.peak() > budget) {
+    repeatFreeSources();
+    reorderer.reduce(budget, orderMoves * graph.numOps());
+  }
+  start = timeline.plan();
 }
 
-/// Plans from the start. False if it did not fit.
-bool LocalSearch::construct(const EvictionTuning &tuning) {
-  timeline.load(start, /*pinRepeats=*/!reorderer.allowed());
-  if (!evictor.fit(budget, tuning))
-    return false;
-  evictor.prune(budget);
-  timeline.commit();
-  if (best.actions.empty())
-    firstPlanSeconds = watch.seconds();
-  if (getenv("REMAT_DEBUG"))
-    fprintf(stderr, "%.3f s: constructed %lld, %zu repeats\n", watch.seconds(), (long long)objective(), timeline.repeats().size());
-  record();
-  return true;
-}
-
-bool LocalSearch::findFirstPlan() {
-  for (bool keepWhereItFits : {true, false})
-    for (double keepRatio : keepRatios) {
-      EvictionTuning tuning;
-      tuning.keepRatio = keepRatio;
-      tuning.keepWhereItFits = keepWhereItFits;
-      construct(tuning);
-      if (work.overdrawn())
-        return !best.actions.empty();
+/// Issues reloads earlier, as far as memory allows and the transfer takes.
+void LocalSearch::advanceReloads() {
+  if (timeline.transferTime() == 0)
+    return;
+  SmallVector<StepId, 32> reloads;
+  for (StepId step : timeline.repeats())
+    if (timeline.isReload(step))
+      reloads.push_back(step);
+  llvm::sort(reloads,
+             [&](StepId a, StepId b) { return timeline.before(a, b); });
+  for (StepId step : reloads) {
+    ValueId value = timeline.reloaded(step);
+    int64_t room = budget - graph.bytes(value);
+    int64_t needed =
+        graph.problem.transferTime(graph.problem.values[value].transferBytes);
+    StepId limit = timeline.lastUse(timeline.copyBefore(value, step));
+    StepId target = step;
+    for (StepId at = timeline.previous(step); at != limit && needed > 0;
+         at = timeline.previous(at)) {
+      if (timeline.bytesAt(at) > room)
+        break;
+      target = at;
+      if (timeline.op(at) != noOp)
+        needed -= graph.problem.ops[timeline.op(at)].cost;
     }
-  for (size_t i = 0; best.actions.empty() && i < 50 && !work.overdrawn(); ++i)
-    construct(randomTuning());
-  return !best.actions.empty();
-}
-
-//===----------------------------------------------------------------------===//
-// Neighbourhoods
-//===----------------------------------------------------------------------===//
-
-void LocalSearch::removeAll(ArrayRef<StepId> steps) {
-  for (StepId step : steps)
-    if (timeline.isRemovable(step))
-      timeline.remove(step);
-}
-
-/// Repeats that stand together.
-void LocalSearch::takeBackWindow(size_t count) {
-  ArrayRef<StepId> repeats = timeline.repeats();
-  StepId step = repeats[below(repeats.size())];
-  chosen.clear();
-  while (chosen.size() < count && step != timeline.end()) {
-    if (timeline.isRemovable(step))
-      chosen.push_back(step);
-    step = timeline.next(step);
-  }
-  removeAll(chosen);
-}
-
-/// Repeats whose values are gone at the same step.
-void LocalSearch::takeBackAround(size_t count) {
-  ArrayRef<StepId> repeats = timeline.repeats();
-  StepId pivot = repeats[below(repeats.size())];
-  uint64_t high = timeline.key(pivot);
-  chosen.clear();
-  auto gapBegin = [&](StepId step) -> uint64_t {
-    ArrayRef<uint32_t> copies = timeline.copiesMadeBy(step);
-    if (copies.empty())
-      return timeline.key(step);
-    ValueId value = timeline.copy(copies[0]).value;
-    return timeline.key(
-        timeline.lastUse(timeline.copyBefore(value, step)));
-  };
-  uint64_t low = gapBegin(pivot);
-  for (StepId step : repeats)
-    if (timeline.key(step) > low && gapBegin(step) < high)
-      chosen.push_back(step);
-  while (chosen.size() > count) {
-    chosen[below(chosen.size())] = chosen.back();
-    chosen.pop_back();
-  }
-  removeAll(chosen);
-}
-
-void LocalSearch::takeBackSome(size_t count) {
-  ArrayRef<StepId> repeats = timeline.repeats();
-  chosen.clear();
-  for (size_t i = 0; i < count; ++i)
-    chosen.push_back(repeats[below(repeats.size())]);
-  removeAll(chosen);
-}
-
-/// Repeats of neighbours in the graph.
-void LocalSearch::takeBackRelated(size_t count) {
-  ArrayRef<StepId> repeats = timeline.repeats();
-  StepId pivot = repeats[below(repeats.size())];
-  OpId op = timeline.op(pivot);
-  chosen.assign(1, pivot);
-  if (op != noOp) {
-    auto isRelated = [&](OpId other) {
-      if (other == noOp)
-        return false;
-      if (other == op)
-        return true;
-      for (ValueId operand : graph.operands(op))
-        if (graph.producer(operand) == other ||
-            is_contained(graph.operands(other), operand))
-          return true;
-      for (ValueId result : graph.results(op))
-        if (is_contained(graph.operands(other), result))
-          return true;
-      return false;
-    };
-    for (StepId step : repeats)
-      if (step != pivot && isRelated(timeline.op(step)))
-        chosen.push_back(step);
-    while (chosen.size() > count + 1) {
-      chosen[1 + below(chosen.size() - 1)] = chosen.back();
-      chosen.pop_back();
-    }
-  }
-  removeAll(chosen);
-}
-
-void LocalSearch::takeBack() {
-  // Mostly few, now and then many.
-  size_t count = 1;
-  if (below(20) == 0)
-    count += below(1 + timeline.repeats().size() / 2);
-  while (count < 64 && uniform() < 0.75)
-    ++count;
-  switch (below(4)) {
-  case 0:
-    return takeBackWindow(count);
-  case 1:
-    return takeBackAround(count);
-  case 2:
-    return takeBackSome(count);
-  default:
-    return takeBackRelated(count);
+    if (target != step)
+      timeline.move(step, target);
+    work.add(8);
   }
 }
 
@@ -257,15 +207,16 @@ void LocalSearch::takeBack() {
 // The search
 //===----------------------------------------------------------------------===//
 
-/// One round: takes evictions back, fits again, prunes. False if that failed
-/// or is `allowance` worse than `current`; then nothing has changed.
+/// Takes evictions back, fits again, prunes. False if that failed or is more
+/// than `allowance` worse than `current`; then nothing has changed.
 bool LocalSearch::round(int64_t current, double allowance) {
-  if (reorderer.allowed())
+  if (reordering)
     reorderer.smooth(budget, 1 + below(64));
-  takeBack();
+  neighbourhoods.takeBack();
   work.add(16);
   if (evictor.fit(budget, randomTuning())) {
     evictor.prune(budget, below(2) ? 0 : 2.0);
+    advanceReloads();
     if (double(objective()) <= double(current) + allowance) {
       timeline.commit();
       return true;
@@ -279,7 +230,7 @@ bool LocalSearch::round(int64_t current, double allowance) {
 void LocalSearch::anneal(size_t rounds, double heat) {
   int64_t current = objective();
   for (size_t i = 0; i < rounds; ++i) {
-    if (work.exhausted() || timeline.repeats().empty())
+    if (done() || timeline.repeats().empty())
       return;
     double left = 1 - double(i) / double(rounds);
     double allowance = -heat * left * left * std::log(1 - uniform());
@@ -290,19 +241,20 @@ void LocalSearch::anneal(size_t rounds, double heat) {
   }
 }
 
-void LocalSearch::improve() {
+/// Epochs, for a share of the effort or the time.
+void LocalSearch::improve(double share) {
   int64_t base = graph.problem.baseCost();
-  size_t rounds = 1000, fruitless = 0;
-  while (!work.exhausted() && bestTime > base) {
+  size_t rounds = firstEpoch, fruitless = 0;
+  while (!done() && !work.spent(share)) {
+    if (!options.timeLimitSeconds && fruitless > patience)
+      return;
     int64_t before = bestTime;
     // From the best plan, or from a new one.
     if (fruitless % 3 != 2 || !construct(randomTuning()))
       timeline.load(best);
-    double typical = double(bestTime - base) /
-                     double(std::max<size_t>(1, timeline.repeats().size()));
-    anneal(rounds, fruitless == 0 ? 0 : typical * HEAT);
-    if (getenv("REMAT_DEBUG"))
-      fprintf(stderr, "%.3f s: epoch of %zu, typical %.1f fruitless %zu, %lld -> %lld (best %lld)\n", watch.seconds(), rounds, typical, fruitless, (long long)before, (long long)objective(), (long long)bestTime);
+    size_t repeats = std::max<size_t>(1, timeline.repeats().size());
+    double typical = double(bestTime - base) / double(repeats);
+    anneal(rounds, fruitless == 0 ? 0 : initialHeat * typical);
     fruitless = bestTime < before ? 0 : fruitless + 1;
     if (fruitless)
       rounds += rounds / 4;
@@ -310,33 +262,19 @@ void LocalSearch::improve() {
 }
 
 Expected<Solution> LocalSearch::run() {
-  StagedPlan saveAll;
-  schedule(graph, saveAllResidency(graph), saveAll);
-  start = std::move(saveAll.plan);
-  budget = graph.problem.deviceBudget.value_or(
-      std::numeric_limits<int64_t>::max() / 4);
-  if (reorderer.allowed()) {
-    timeline.load(start);
-    std::vector<OpId> order = findLowOrder(graph, budget, timeline.peak(), 4000, work);
-    if (getenv("REMAT_DEBUG"))
-      fprintf(stderr, "%.3f s: order search from %lld %s\n", watch.seconds(), (long long)timeline.peak(), order.empty() ? "none":"found");
-    if (!order.empty()) {
-      Plan reordered;
-      for (OpId op : order)
-        reordered.run(op);
-      timeline.load(reordered);
-    }
-    if (getenv("REMAT_DEBUG"))
-      fprintf(stderr, "%.3f s: reordered to %lld of %lld\n", watch.seconds(), (long long)timeline.peak(), (long long)budget);
-    repeatFreeSources();
-    reorderer.reduce(budget, 200 * graph.numOps());
-    if (getenv("REMAT_DEBUG"))
-      fprintf(stderr, "%.3f s: reordered to %lld of %lld\n", watch.seconds(), (long long)timeline.peak(), (long long)budget);
-    start = timeline.plan();
+  bool mayReorder = reorderer.allowed();
+  findFirstPlans();
+  if (!best.actions.empty())
+    improve(mayReorder ? 0.5 : 1.0);
+  if (mayReorder && !done()) {
+    reordering = true;
+    reorderStart();
+    findFirstPlans();
+    if (!best.actions.empty())
+      improve(1.0);
   }
-  if (!findFirstPlan())
+  if (best.actions.empty() && graph.numOps() > 0)
     return make_error<InfeasibleBudgetError>(budget, 0, std::string());
-  improve();
   Expected<Solution> solution =
       makeSolution(graph, std::move(best), "search", watch);
   if (solution) {
@@ -350,7 +288,7 @@ Expected<Solution> planSearch(const Problem &problem,
                               const SolverOptions &options) {
   Stopwatch watch;
   Graph graph(problem);
-  return LocalSearch(graph, options, watch).run();
+  return LocalSearch(graph, options, watch, problem.baseCost()).run();
 }
 
 } // namespace remat::planning

@@ -220,13 +220,13 @@ static int64_t peakOf(const Graph &graph, ArrayRef<OpId> order) {
   return peak;
 }
 
-std::vector<OpId> findLowOrder(const Graph &graph, int64_t budget,
-                               int64_t peak, size_t maxStates,
-                               WorkMeter &work) {
+std::vector<OpId> findLowOrder(const Graph &graph, int64_t budget, int64_t peak,
+                               size_t maxStates, WorkMeter &work) {
   std::vector<OpId> best;
   int64_t low = budget;
   while (peak > low && !work.overdrawn()) {
-    int64_t target = best.empty() && low == budget ? low : low + (peak - low) / 2;
+    int64_t target =
+        best.empty() && low == budget ? low : low + (peak - low) / 2;
     std::vector<OpId> order = findOrder(graph, target, maxStates, work);
     if (!order.empty()) {
       peak = peakOf(graph, order);

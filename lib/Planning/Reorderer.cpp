@@ -23,7 +23,6 @@ namespace remat::planning {
 /// Steps with less than this share of the budget are under no pressure.
 static constexpr double pressureBegins = 0.9;
 
-
 Reorderer::Reorderer(const Graph &graph, Timeline &timeline, WorkMeter &work,
                      std::mt19937_64 &generator)
     : graph(graph), timeline(timeline), work(work), generator(generator) {

@@ -55,6 +55,12 @@ public:
     return interrupted() ||
            (!options.timeLimitSeconds && done >= limit + overdraft);
   }
+  /// Whether this share of the work, or of the time, is done.
+  bool spent(double share) const {
+    return options.timeLimitSeconds
+               ? watch.seconds() > share * *options.timeLimitSeconds
+               : double(done) >= share * double(limit);
+  }
   /// Whether the clock or the caller said stop.
   bool wasCutShort() const { return cutShort; }
   uint64_t steps() const { return done; }

@@ -227,10 +227,9 @@ int64_t Timeline::maxBetween(StepId after, StepId before) const {
   const int64_t *lastBytes = last.bytes.data() + steps[before].slot;
   if (&first == &last)
     return maxOf(firstBytes, lastBytes) + first.offset;
-  int64_t most =
-      std::max(maxOf(firstBytes, first.bytes.data() + first.bytes.size()) +
-                   first.offset,
-               maxOf(last.bytes.data(), lastBytes) + last.offset);
+  int64_t most = std::max(
+      maxOf(firstBytes, first.bytes.data() + first.bytes.size()) + first.offset,
+      maxOf(last.bytes.data(), lastBytes) + last.offset);
   for (uint32_t i = first.index + 1; i < last.index; ++i)
     most = std::max(most, chunks[order[i]].maxBytes + chunks[order[i]].offset);
   return most;
@@ -403,9 +402,9 @@ void Timeline::account(StepId step, int sign) {
 /// Takes a repeat into the sequence.
 void Timeline::attach(StepId step, StepId before) {
   place(step, before);
-  ArrayRef<ValueId> results =
-      steps[step].reload ? ArrayRef(steps[step].value)
-                         : graph.results(steps[step].op);
+  ArrayRef<ValueId> results = steps[step].reload
+                                  ? ArrayRef(steps[step].value)
+                                  : graph.results(steps[step].op);
   if (steps[step].op != noOp) {
     for (ValueId operand : graph.operands(steps[step].op))
       addReader(copyBefore(operand, step), step);

@@ -85,6 +85,8 @@ public:
   int64_t cost() const { return totalCost; }
   int64_t transferTime() const { return totalTransfer; }
   int64_t hostBytes() const { return totalHost; }
+  /// Whether the value has reloads, and so a copy on the host.
+  bool isOnHost(ValueId value) const { return reloads[value] > 0; }
 
   int64_t peak() const;
   /// The first step with the most live bytes.

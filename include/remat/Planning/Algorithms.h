@@ -143,7 +143,12 @@ llvm::Expected<Solution> planSqrt(const Problem &problem,
 llvm::Expected<Solution> planGreedy(const Problem &problem,
                                     const SolverOptions &options = {});
 
-/// Local search.
+/// Large-neighbourhood search over evictions: values that are gone between two
+/// of their readers, and recomputed or reloaded for the second. First plans in
+/// milliseconds; then it improves the best plan until the effort is spent, the
+/// clock or the caller stops it, or nothing has helped for long. Recomputes
+/// anything anywhere, any number of times; reorders first runs if the problem's
+/// order is free. Heuristic; fails when no plan was found.
 llvm::Expected<Solution> planSearch(const Problem &problem,
                                     const SolverOptions &options = {});
 

@@ -1,0 +1,78 @@
+//===- LocalSearch.h - large-neighbourhood search over evictions *- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_PLANNING_LOCALSEARCH_H
+#define REMAT_LIB_PLANNING_LOCALSEARCH_H
+
+#include "Evictor.h"
+#include "Neighbourhoods.h"
+#include "Reorderer.h"
+#include "remat/Planning/Simulator.h"
+
+namespace remat::planning {
+
+/// First plans from a few tunings of `Evictor::fit`; then rounds that take a
+/// few evictions back, fit again with some noise, prune, and keep what is
+/// better, or a little worse while the search is hot. In free order the whole
+/// search in the given order comes first, so that freedom never costs anything.
+class LocalSearch {
+public:
+  /// `graph` and `options` outlive the search. It ends when a plan takes no
+  /// more time than `bound`.
+  LocalSearch(const Graph &graph, const SolverOptions &options,
+              const Stopwatch &watch, int64_t bound);
+
+  /// Adds a plan within the limits that the search may start from.
+  void offer(const Plan &plan);
+
+  /// Searches. An InfeasibleBudgetError if no plan was found.
+  llvm::Expected<Solution> run();
+
+private:
+  bool done() { return bestTime <= bound || work.exhausted(); }
+
+  void findFirstPlans();
+  bool construct(const EvictionTuning &tuning);
+  EvictionTuning randomTuning();
+  void improve(double share);
+  void anneal(size_t rounds, double heat);
+  bool round(int64_t current, double allowance);
+  void reorderStart();
+  void repeatFreeSources();
+  void advanceReloads();
+  int64_t objective();
+  void record();
+
+  double uniform() {
+    return double(generator() >> 11) * (1.0 / double(uint64_t(1) << 53));
+  }
+  size_t below(size_t limit) { return generator() % limit; }
+
+  const Graph &graph;
+  const SolverOptions &options;
+  const Stopwatch &watch;
+  int64_t bound;
+  int64_t budget;
+  WorkMeter work;
+  Timeline timeline;
+  Evictor evictor;
+  std::mt19937_64 &generator;
+  Neighbourhoods neighbourhoods;
+  Reorderer reorderer;
+  /// Whether the order may be changed now.
+  bool reordering = false;
+
+  /// Saves everything that no MUST says otherwise.
+  Plan start;
+  Plan best;
+  int64_t bestTime = std::numeric_limits<int64_t>::max();
+  double firstPlanSeconds = 0, secondsToBest = 0;
+  Simulation simulation;
+};
+
+} // namespace remat::planning
+
+#endif // REMAT_LIB_PLANNING_LOCALSEARCH_H

@@ -1,0 +1,111 @@
+//===- Neighbourhoods.cpp - which evictions to take back ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Four relations between repeats: close in time, gone at the same step, close
+// in the graph, none.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Neighbourhoods.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+
+namespace remat::planning {
+
+/// Leaves `count` of what was chosen behind the `first`.
+void Neighbourhoods::thinOut(size_t first, size_t count) {
+  while (chosen.size() > first + count) {
+    chosen[first + below(chosen.size() - first)] = chosen.back();
+    chosen.pop_back();
+  }
+}
+
+/// Repeats that stand together.
+void Neighbourhoods::takeBackWindow(size_t count) {
+  for (StepId step = pick(); chosen.size() < count && step != timeline.end();
+       step = timeline.next(step))
+    if (timeline.isRemovable(step))
+      chosen.push_back(step);
+}
+
+/// The last use before a repeat of what it makes.
+uint64_t Neighbourhoods::gapBegin(StepId step) const {
+  ArrayRef<uint32_t> copies = timeline.copiesMadeBy(step);
+  if (copies.empty())
+    return timeline.key(step);
+  ValueId value = timeline.copy(copies[0]).value;
+  return timeline.key(timeline.lastUse(timeline.copyBefore(value, step)));
+}
+
+/// Repeats whose values are gone at the same time.
+void Neighbourhoods::takeBackAround(size_t count) {
+  StepId pivot = pick();
+  uint64_t low = gapBegin(pivot), high = timeline.key(pivot);
+  for (StepId step : timeline.repeats())
+    if (timeline.key(step) > low && gapBegin(step) < high)
+      chosen.push_back(step);
+  thinOut(0, count);
+}
+
+void Neighbourhoods::takeBackSome(size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    chosen.push_back(pick());
+}
+
+/// Whether two ops are the same, neighbours, or read the same value.
+bool Neighbourhoods::areRelated(OpId op, OpId other) const {
+  if (other == noOp || other == op)
+    return other == op;
+  for (ValueId operand : graph.operands(op))
+    if (graph.producer(operand) == other ||
+        is_contained(graph.operands(other), operand))
+      return true;
+  return any_of(graph.results(op), [&](ValueId result) {
+    return is_contained(graph.operands(other), result);
+  });
+}
+
+void Neighbourhoods::takeBackRelated(size_t count) {
+  StepId pivot = pick();
+  chosen.push_back(pivot);
+  OpId op = timeline.op(pivot);
+  if (op == noOp)
+    return;
+  for (StepId step : timeline.repeats())
+    if (step != pivot && areRelated(op, timeline.op(step)))
+      chosen.push_back(step);
+  thinOut(1, count);
+}
+
+void Neighbourhoods::takeBack() {
+  size_t count = 1;
+  if (below(20) == 0)
+    count += below(1 + timeline.repeats().size() / 2);
+  while (count < 64 && below(4) != 0)
+    ++count;
+  chosen.clear();
+  switch (below(4)) {
+  case 0:
+    takeBackWindow(count);
+    break;
+  case 1:
+    takeBackAround(count);
+    break;
+  case 2:
+    takeBackSome(count);
+    break;
+  default:
+    takeBackRelated(count);
+    break;
+  }
+  for (StepId step : chosen)
+    if (timeline.isRemovable(step))
+      timeline.remove(step);
+}
+
+} // namespace remat::planning
