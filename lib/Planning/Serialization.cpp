@@ -10,9 +10,10 @@
 
 #include "remat/Planning/Serialization.h"
 
-#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
+
+#include <map>
 
 using namespace llvm;
 
@@ -109,9 +110,9 @@ private:
   struct Node {
     int64_t id = -1;
     std::string name;
-    int64_t cost = 0, size = 0, workspace = 0, transfer = -1;
+    int64_t cost = 0, size = 0, workspace = 0, transfer = 0;
     bool backward = false, recomputable = true, offloadable = true;
-    bool noResult = false, isArgument = false;
+    bool noResult = false, isArgument = false, hasTransfer = false;
     std::optional<int64_t> absorbedCost;
     std::optional<PackedForm> packed;
     Policy policy = Policy::None;
@@ -150,6 +151,9 @@ private:
   Error readNode(const json::Object &object, const Twine &where, Node &node) {
     if (!object.get("id"))
       return fail(where + ": expected an 'id'");
+    for (StringRef key : {"name", "policy"})
+      if (object.get(key) && !object.getString(key))
+        return fail(where + ": '" + key + "' is not a string");
     std::pair<StringRef, int64_t *> integers[] = {
         {"id", &node.id},
         {"cost", &node.cost},
@@ -169,6 +173,10 @@ private:
     for (auto [key, out] : booleans)
       if (Error error = boolean(object, key, where, *out))
         return error;
+    for (StringRef key : {"id", "result_of", "view_of"})
+      if (object.get(key) && *object.getInteger(key) < 0)
+        return fail(where + ": '" + key + "' is negative");
+    node.hasTransfer = object.get("transfer");
     node.name = object.getString("name").value_or("").str();
     if (node.name.empty())
       node.name = std::to_string(node.id);
@@ -279,6 +287,12 @@ private:
   Error addValues() {
     Problem &problem = instance.problem;
     for (Node &node : nodes) {
+      if (node.absorbedCost && !node.isOp())
+        return fail("node " + Twine(node.id) +
+                    ": has an 'absorbed_cost' and is no op");
+      if (node.packed && node.noResult)
+        return fail("node " + Twine(node.id) +
+                    ": has a 'packed' form and no result");
       if (node.noResult)
         continue;
       if (node.isArgument) {
@@ -308,7 +322,7 @@ private:
       }
       problem.values.back().policy = node.policy;
       problem.values.back().packed = node.packed;
-      if (node.transfer >= 0)
+      if (node.hasTransfer)
         problem.values.back().transferBytes = node.transfer;
       instance.valueNodes.push_back(node.id);
     }
@@ -336,7 +350,7 @@ private:
   const json::Object *root = nullptr;
   Instance instance;
   std::vector<Node> nodes;
-  DenseMap<int64_t, size_t> index;
+  std::map<int64_t, size_t> index;
 };
 } // namespace
 
@@ -468,7 +482,7 @@ Expected<Plan> parsePlan(const Instance &instance, StringRef text) {
   const json::Array *sequence = root ? root->getArray("sequence") : nullptr;
   if (!sequence)
     return fail("schedule: expected an object with an array 'sequence'");
-  DenseMap<int64_t, uint32_t> ops, values;
+  std::map<int64_t, uint32_t> ops, values;
   for (auto [i, node] : enumerate(instance.opNodes))
     ops[node] = i;
   for (auto [i, node] : enumerate(instance.valueNodes))
