@@ -30,34 +30,57 @@ TEST(Oracle, KnowsSmallChains) {
   EXPECT_EQ(cheapestPlan(problem, 4)->value, 8);
 }
 
+/// A problem and what is true of it.
+struct Known {
+  Problem problem;
+  /// Nothing if no plan is legal.
+  std::optional<BestPlan> smallest;
+  /// Budgets from the smallest on, and the cheapest plans within them.
+  std::vector<std::pair<int64_t, BestPlan>> cheapest;
+};
+
+/// Searched once, for all tests.
+const std::vector<Known> &allKnown() {
+  static const std::vector<Known> all = [] {
+    std::vector<Known> all(numProblems);
+    for (auto [seed, known] : llvm::enumerate(all)) {
+      known.problem = tinyProblem(seed);
+      known.smallest = smallestPlan(known.problem);
+      if (!known.smallest)
+        continue;
+      for (int64_t slack : {0, 4})
+        known.cheapest.emplace_back(
+            known.smallest->value + slack,
+            *cheapestPlan(known.problem, known.smallest->value + slack));
+    }
+    return all;
+  }();
+  return all;
+}
+
 TEST(Oracle, AgreesWithSimulatorAndVerifier) {
   unsigned infeasible = 0, kinds[6] = {};
-  for (uint64_t seed = 0; seed < numProblems; ++seed) {
+  for (auto [seed, known] : llvm::enumerate(allKnown())) {
     SCOPED_TRACE(seed);
-    Problem problem = tinyProblem(seed);
+    Problem problem = known.problem;
     ASSERT_EQ(message(check(problem)), "");
-    std::optional<BestPlan> smallest = smallestPlan(problem);
-    if (!smallest) {
+    if (!known.smallest) {
       ++infeasible;
       continue;
     }
-    // The peak, to the byte; one byte less is not accepted.
-    Problem limited = problem;
-    limited.deviceBudget = smallest->value;
-    EXPECT_EQ(message(verify(limited, smallest->plan)), "");
-    Simulation simulation = llvm::cantFail(simulate(limited, smallest->plan));
-    EXPECT_EQ(simulation.peakBytes, smallest->value);
-    EXPECT_FALSE(cheapestPlan(problem, smallest->value - 1).has_value());
-    for (int64_t slack : {0, 3}) {
-      std::optional<BestPlan> best =
-          cheapestPlan(problem, smallest->value + slack);
-      ASSERT_TRUE(best.has_value());
-      limited.deviceBudget = smallest->value + slack;
-      EXPECT_EQ(message(verify(limited, best->plan)), "");
-      simulation = llvm::cantFail(simulate(limited, best->plan));
-      EXPECT_EQ(simulation.cost, best->value);
-      EXPECT_EQ(simulation.time, best->value);
-      for (const Action &action : best->plan.actions)
+    // The peak, to the byte.
+    Plan plan = known.smallest->plan;
+    problem.deviceBudget = known.smallest->value;
+    EXPECT_EQ(message(verify(problem, plan)), "");
+    Simulation simulation = llvm::cantFail(simulate(problem, plan));
+    EXPECT_EQ(simulation.peakBytes, known.smallest->value);
+    for (const auto &[budget, best] : known.cheapest) {
+      problem.deviceBudget = budget;
+      EXPECT_EQ(message(verify(problem, best.plan)), "");
+      simulation = llvm::cantFail(simulate(problem, best.plan));
+      EXPECT_EQ(simulation.cost, best.value);
+      EXPECT_EQ(simulation.time, best.value);
+      for (const Action &action : best.plan.actions)
         ++kinds[size_t(action.kind)];
     }
   }
@@ -65,6 +88,68 @@ TEST(Oracle, AgreesWithSimulatorAndVerifier) {
   EXPECT_LT(infeasible, numProblems / 20);
   for (unsigned count : kinds)
     EXPECT_GT(count, 20u);
+}
+
+/// Whether a plan exists is not a matter of opinion.
+bool isInfeasible(llvm::Error error) {
+  bool infeasible = false;
+  llvm::handleAllErrors(
+      std::move(error),
+      [&](const InfeasibleBudgetError &) { infeasible = true; },
+      [](const llvm::ErrorInfoBase &) {});
+  return infeasible;
+}
+
+struct Tally {
+  unsigned pairs = 0, found = 0, equal = 0;
+  std::string missed, worse, wrongBound;
+};
+
+Tally compare(llvm::StringRef solver) {
+  Tally tally;
+  SolverOptions options;
+  options.effort = 0.02;
+  for (auto [seed, known] : llvm::enumerate(allKnown())) {
+    SCOPED_TRACE(seed);
+    Problem problem = known.problem;
+    for (const auto &[budget, best] : known.cheapest) {
+      problem.deviceBudget = budget;
+      std::string pair =
+          " " + std::to_string(seed) + "/" + std::to_string(budget);
+      ++tally.pairs;
+      llvm::Expected<Solution> solution = solve(problem, solver, options);
+      if (!solution) {
+        llvm::consumeError(solution.takeError());
+        tally.missed += pair;
+        continue;
+      }
+      ++tally.found;
+      EXPECT_EQ(message(verify(problem, solution->plan)), "");
+      EXPECT_GE(solution->time, best.value) << "better than the best";
+      if (solution->lowerBound > best.value)
+        tally.wrongBound += pair;
+      if (solution->time == best.value)
+        ++tally.equal;
+      else
+        tally.worse += pair;
+    }
+    if (known.smallest && known.smallest->value > 0) {
+      problem.deviceBudget = known.smallest->value - 1;
+      EXPECT_TRUE(isInfeasible(solve(problem, solver, options).takeError()))
+          << "a plan below the smallest budget";
+    }
+  }
+  return tally;
+}
+
+TEST(Oracle, AutoFindsTheBestPlans) {
+  Tally tally = compare("auto");
+  // Which ones (seed/budget): to look at when this gets better or worse.
+  std::cout << tally.pairs << " budgets, " << tally.found << " with a plan, "
+            << tally.equal << " with the best\nmissed:" << tally.missed
+            << "\nworse:" << tally.worse
+            << "\nwrong bound:" << tally.wrongBound << "\n";
+  EXPECT_GE(tally.found * 10, tally.pairs * 8);
 }
 
 } // namespace
