@@ -341,6 +341,83 @@ std::optional<BestPlan> smallestPlan(const Problem &problem) {
   return Search(problem).best(std::nullopt);
 }
 
+/// Whether action `i` makes the full (or packed) form of the root `v`.
+static bool makes(const Problem &problem, const Action &action, ValueId v,
+                  bool packed) {
+  if (packed)
+    return action.kind == ActionKind::Pack && action.id == v;
+  if (action.kind == ActionKind::Run)
+    return problem.values[v].producer == action.id;
+  return action.id == v && (action.kind == ActionKind::Reload ||
+                            action.kind == ActionKind::Unpack);
+}
+
+/// Whether action `i` reads the form of `v` that is on the device.
+static bool reads(const Problem &problem, ArrayRef<Action> actions, size_t i,
+                  ValueId v, bool packed) {
+  const Action &action = actions[i];
+  if (packed || !actsOnOp(action.kind))
+    return action.id == v && (packed ? action.kind == ActionKind::Unpack
+                                     : action.kind == ActionKind::Offload ||
+                                           action.kind == ActionKind::Pack);
+  // What the same kernel has absorbed before is read there.
+  for (size_t k = i; k-- > 0 && actions[k].kind != ActionKind::Run;)
+    if (actions[k].kind == ActionKind::Absorb &&
+        problem.values[v].producer == actions[k].id)
+      return false;
+  return any_of(problem.ops[action.id].operands,
+                [&](ValueId operand) { return problem.rootOf(operand) == v; });
+}
+
+std::vector<int64_t> bytesByDefinition(const Problem &problem,
+                                       const Plan &plan) {
+  ArrayRef<Action> actions = plan.actions;
+  int64_t n = actions.size();
+  std::vector<int64_t> bytes(n, 0);
+  std::vector<bool> kept(problem.values.size(), false);
+  for (ValueId v = 0; v < problem.values.size(); ++v)
+    if (problem.values[v].isOutput)
+      kept[problem.rootOf(v)] = true;
+  auto addLife = [&](ValueId v, bool packed, int64_t begin) {
+    // From one copy to the next of its kind, or to the end.
+    int64_t last = begin;
+    int64_t next = begin + 1;
+    for (; next <= n; ++next) {
+      if (next == n) {
+        if (!packed && kept[v])
+          last = n - 1;
+        break;
+      }
+      if (reads(problem, actions, next, v, packed)) {
+        last = next;
+        // A kernel holds what it has absorbed the reader of.
+        while (actions[last].kind == ActionKind::Absorb ||
+               (last > next && actions[last].kind != ActionKind::Run))
+          ++last;
+      }
+      if (makes(problem, actions[next], v, packed))
+        break;
+    }
+    for (int64_t i = std::max<int64_t>(begin, 0); i <= last; ++i)
+      bytes[i] +=
+          packed ? problem.values[v].packed->bytes : problem.values[v].bytes;
+  };
+  for (ValueId v = 0; v < problem.values.size(); ++v) {
+    if (problem.values[v].viewOf != noValue)
+      continue;
+    if (problem.values[v].isArgument)
+      addLife(v, false, -1);
+    for (int64_t i = 0; i < n; ++i)
+      for (bool packed : {false, true})
+        if (makes(problem, actions[i], v, packed))
+          addLife(v, packed, i);
+  }
+  for (int64_t i = 0; i < n; ++i)
+    if (actions[i].kind == ActionKind::Run)
+      bytes[i] += problem.ops[actions[i].id].workspace;
+  return bytes;
+}
+
 Problem tinyProblem(uint64_t seed) {
   std::mt19937_64 random(seed * 7919 + 1);
   auto oneIn = [&](unsigned n) { return random() % n == 0; };

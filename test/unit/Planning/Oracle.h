@@ -36,6 +36,11 @@ std::optional<BestPlan> cheapestPlan(const Problem &problem, int64_t budget);
 /// plan at all.
 std::optional<BestPlan> smallestPlan(const Problem &problem);
 
+/// The bytes in the arena during each action, straight from the definition and
+/// slowly. `plan` can be simulated; any problem.
+std::vector<int64_t> bytesByDefinition(const Problem &problem,
+                                       const Plan &plan);
+
 /// A random problem within these limits, with views, workspaces, several
 /// results or none, ops that run once, policies, and in turn a link, packed
 /// forms or absorption.
