@@ -16,11 +16,6 @@ using namespace llvm;
 
 namespace remat::planning {
 
-static bool isMust(Policy policy) {
-  return policy == Policy::MustSave || policy == Policy::MustRecompute ||
-         policy == Policy::MustCpuOffload;
-}
-
 Graph::Graph(const Problem &problem) : problem(problem) {
   std::vector<uint32_t> count(numValues() + 1, 0);
   std::vector<uint32_t> lastReader(numValues(), noOp);
@@ -79,6 +74,12 @@ bool Graph::canOffload(ValueId root) const {
   const Value &value = problem.values[root];
   return problem.linkBytesPerSecond > 0 && value.offloadable &&
          !value.isArgument && policies[root] != Policy::MustSave;
+}
+
+bool Graph::canPack(ValueId root) const {
+  return problem.values[root].packed.has_value() &&
+         policies[root] != Policy::MustSave &&
+         policies[root] != Policy::MustCpuOffload;
 }
 
 } // namespace remat::planning

@@ -53,6 +53,12 @@ public:
   /// MUST on one of its results says so.
   bool runsOnce(OpId op) const { return once[op]; }
   bool canOffload(ValueId root) const;
+  /// Whether a plan may keep the root in packed form.
+  bool canPack(ValueId root) const;
+  /// Whether a plan may recompute `op` inside of its readers' kernels.
+  bool canAbsorb(OpId op) const {
+    return problem.ops[op].absorbedCost.has_value() && !once[op];
+  }
   /// The first op of the backward phase; numOps() if there is none.
   OpId firstBackward() const { return backwardStart; }
   /// Whether a copy of `root` must not be carried from the forward into the

@@ -85,10 +85,13 @@ ValueId Problem::addView(ValueId of, StringRef name) {
 }
 
 int64_t Problem::transferTime(int64_t bytes) const {
+  if (linkBytesPerSecond == infiniteBandwidth)
+    return 0;
   // 128 bits: bytes times 1e9 does not fit 64 beyond 9 GB.
   __int128 nanoseconds =
-      (__int128(bytes) * 1000000000 + linkBytesPerSecond - 1);
-  return int64_t(nanoseconds / linkBytesPerSecond);
+      (__int128(bytes) * 1000000000 + linkBytesPerSecond - 1) /
+      linkBytesPerSecond;
+  return int64_t(std::min<__int128>(nanoseconds, INT64_MAX));
 }
 
 int64_t Problem::baseCost() const {
@@ -143,7 +146,39 @@ private:
     return Error::success();
   }
 
-  Error checkValues() const {
+  /// Adds to the sums of bytes and costs.
+  Error checkPackedForm(ValueId id, const Value &v, int64_t &bytes) {
+    if (!v.packed)
+      return Error::success();
+    if (v.viewOf != noValue)
+      return fail(value(id) + " is a view and has a packed form");
+    if (v.isArgument)
+      return fail(value(id) + " is an argument and has a packed form");
+    if (v.packed->bytes < 0)
+      return fail(value(id) + " has a packed form of negative size");
+    if (v.packed->packCost < 0 || v.packed->unpackCost < 0)
+      return fail(value(id) + " has a packed form of negative cost");
+    if (v.packed->bytes > sumLimit - bytes)
+      return fail("the sizes of all values and their packed forms exceed 2^55 "
+                  "bytes at " +
+                  value(id));
+    bytes += v.packed->bytes;
+    for (int64_t cost : {v.packed->packCost, v.packed->unpackCost})
+      if (Error error = addCost(cost, value(id)))
+        return error;
+    return Error::success();
+  }
+
+  /// Adds `cost` to the sum of all that can occur in a plan.
+  Error addCost(int64_t cost, const Twine &where) {
+    if (cost > sumLimit - costs)
+      return fail("the costs of all ops and packed forms exceed 2^55 at " +
+                  where);
+    costs += cost;
+    return Error::success();
+  }
+
+  Error checkValues() {
     int64_t bytes = 0;
     int64_t transfers = 0;
     for (auto [id, v] : enumerate(problem.values)) {
@@ -154,6 +189,8 @@ private:
                     value(id));
       bytes += v.bytes;
       transfers += v.transferBytes;
+      if (Error error = checkPackedForm(id, v, bytes))
+        return error;
       if (v.viewOf != noValue) {
         // Views follow what they look into, so chains end.
         if (v.viewOf >= id)
@@ -172,17 +209,27 @@ private:
     return Error::success();
   }
 
-  Error checkOps() const {
+  Error checkAbsorption(OpId id, const Op &o) {
+    if (!o.absorbedCost)
+      return Error::success();
+    if (*o.absorbedCost < 0)
+      return fail(op(id) + " has a negative absorbed cost");
+    if (!o.recomputable)
+      return fail(op(id) + " has an absorbed cost, but may run only once");
+    return addCost(*o.absorbedCost, op(id));
+  }
+
+  Error checkOps() {
     std::vector<bool> defined(problem.values.size(), false);
     for (auto [id, v] : enumerate(problem.values))
       defined[id] = v.isArgument;
-    int64_t cost = 0;
     for (auto [id, o] : enumerate(problem.ops)) {
       if (o.cost < 0 || o.workspace < 0)
         return fail(op(id) + " has a negative cost or workspace");
-      if (o.cost > sumLimit - cost)
-        return fail("the costs of all ops exceed 2^55 at " + op(id));
-      cost += o.cost;
+      if (Error error = addCost(o.cost, op(id)))
+        return error;
+      if (Error error = checkAbsorption(id, o))
+        return error;
       if (o.workspace > sumLimit)
         return fail(op(id) + " has a workspace above 2^55 bytes");
       for (ValueId operand : o.operands) {
@@ -209,11 +256,6 @@ private:
     return Error::success();
   }
 
-  static bool isMust(Policy policy) {
-    return policy == Policy::MustSave || policy == Policy::MustRecompute ||
-           policy == Policy::MustCpuOffload;
-  }
-
   /// `first` and `second` carry MUSTs that exclude each other.
   Error conflict(ValueId first, ValueId second, const Twine &why) const {
     return fail(value(first) + " (" + stringify(problem.values[first].policy) +
@@ -227,9 +269,14 @@ private:
     if (policy == Policy::MustRecompute) {
       if (root.isArgument)
         return fail(value(id) + " is an argument and MUST_RECOMPUTE");
-      if (!root.recomputable || !problem.ops[root.producer].recomputable)
+      const Op &producer = problem.ops[root.producer];
+      if (!producer.recomputable)
         return fail(value(id) + " is MUST_RECOMPUTE, but " + op(root.producer) +
                     " may run only once");
+      for (ValueId result : producer.results)
+        if (!problem.values[result].recomputable)
+          return fail(value(id) + " is MUST_RECOMPUTE, but " + value(result) +
+                      " of " + op(root.producer) + " may not be recomputed");
     }
     if (policy == Policy::MustCpuOffload) {
       if (root.isArgument)
@@ -273,6 +320,8 @@ private:
   }
 
   const Problem &problem;
+  /// Of all ops, absorbed or not, packs and unpacks.
+  int64_t costs = 0;
 };
 } // namespace
 

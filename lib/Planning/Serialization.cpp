@@ -10,9 +10,10 @@
 
 #include "remat/Planning/Serialization.h"
 
-#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
+
+#include <map>
 
 using namespace llvm;
 
@@ -109,9 +110,11 @@ private:
   struct Node {
     int64_t id = -1;
     std::string name;
-    int64_t cost = 0, size = 0, workspace = 0, transfer = -1;
+    int64_t cost = 0, size = 0, workspace = 0, transfer = 0;
     bool backward = false, recomputable = true, offloadable = true;
-    bool noResult = false, isArgument = false;
+    bool noResult = false, isArgument = false, hasTransfer = false;
+    std::optional<int64_t> absorbedCost;
+    std::optional<PackedForm> packed;
     Policy policy = Policy::None;
     int64_t resultOf = -1, viewOf = -1;
     std::vector<size_t> operands;
@@ -148,6 +151,9 @@ private:
   Error readNode(const json::Object &object, const Twine &where, Node &node) {
     if (!object.get("id"))
       return fail(where + ": expected an 'id'");
+    for (StringRef key : {"name", "policy"})
+      if (object.get(key) && !object.getString(key))
+        return fail(where + ": '" + key + "' is not a string");
     std::pair<StringRef, int64_t *> integers[] = {
         {"id", &node.id},
         {"cost", &node.cost},
@@ -167,6 +173,10 @@ private:
     for (auto [key, out] : booleans)
       if (Error error = boolean(object, key, where, *out))
         return error;
+    for (StringRef key : {"id", "result_of", "view_of"})
+      if (object.get(key) && *object.getInteger(key) < 0)
+        return fail(where + ": '" + key + "' is negative");
+    node.hasTransfer = object.get("transfer");
     node.name = object.getString("name").value_or("").str();
     if (node.name.empty())
       node.name = std::to_string(node.id);
@@ -176,6 +186,28 @@ private:
         return fail(where + ": unknown policy '" + *text + "'");
       node.policy = *policy;
     }
+    if (object.get("absorbed_cost"))
+      if (Error error = integer(object, "absorbed_cost", where,
+                                node.absorbedCost.emplace()))
+        return error;
+    if (object.get("packed"))
+      return readPackedForm(object, where, node.packed.emplace());
+    return Error::success();
+  }
+
+  Error readPackedForm(const json::Object &object, const Twine &where,
+                       PackedForm &packed) {
+    const json::Object *form = object.getObject("packed");
+    if (!form || !form->get("bytes"))
+      return fail(where + ": expected 'packed' to be {\"bytes\", "
+                          "\"pack_cost\"?, \"unpack_cost\"?}");
+    std::pair<StringRef, int64_t *> integers[] = {
+        {"bytes", &packed.bytes},
+        {"pack_cost", &packed.packCost},
+        {"unpack_cost", &packed.unpackCost}};
+    for (auto [key, out] : integers)
+      if (Error error = integer(*form, key, where + ": 'packed'", *out))
+        return error;
     return Error::success();
   }
 
@@ -216,6 +248,9 @@ private:
       if (root->get(key))
         *out = value;
     }
+    if (Error error =
+            boolean(*root, "free_order", "instance", problem.freeOrder))
+      return error;
     return integer(*root, "link_bytes_per_second", "instance",
                    problem.linkBytesPerSecond);
   }
@@ -240,6 +275,7 @@ private:
       Op &op = instance.problem.ops.back();
       op.workspace = node.workspace;
       op.recomputable = node.recomputable;
+      op.absorbedCost = node.absorbedCost;
       instance.opNodes.push_back(node.id);
     }
     for (const Node &node : nodes)
@@ -251,6 +287,12 @@ private:
   Error addValues() {
     Problem &problem = instance.problem;
     for (Node &node : nodes) {
+      if (node.absorbedCost && !node.isOp())
+        return fail("node " + Twine(node.id) +
+                    ": has an 'absorbed_cost' and is no op");
+      if (node.packed && node.noResult)
+        return fail("node " + Twine(node.id) +
+                    ": has a 'packed' form and no result");
       if (node.noResult)
         continue;
       if (node.isArgument) {
@@ -279,7 +321,8 @@ private:
         problem.values.back().offloadable = node.offloadable;
       }
       problem.values.back().policy = node.policy;
-      if (node.transfer >= 0)
+      problem.values.back().packed = node.packed;
+      if (node.hasTransfer)
         problem.values.back().transferBytes = node.transfer;
       instance.valueNodes.push_back(node.id);
     }
@@ -307,7 +350,7 @@ private:
   const json::Object *root = nullptr;
   Instance instance;
   std::vector<Node> nodes;
-  DenseMap<int64_t, size_t> index;
+  std::map<int64_t, size_t> index;
 };
 } // namespace
 
@@ -326,6 +369,8 @@ json::Value toJson(const Problem &problem) {
       node["workspace"] = op.workspace;
     if (!op.recomputable)
       node["recomputable"] = false;
+    if (op.absorbedCost)
+      node["absorbed_cost"] = *op.absorbedCost;
   };
   for (auto [id, value] : enumerate(problem.values)) {
     json::Object node{
@@ -347,6 +392,10 @@ json::Value toJson(const Problem &problem) {
     }
     if (value.transferBytes != value.bytes)
       node["transfer"] = value.transferBytes;
+    if (value.packed)
+      node["packed"] = json::Object{{"bytes", value.packed->bytes},
+                                    {"pack_cost", value.packed->packCost},
+                                    {"unpack_cost", value.packed->unpackCost}};
     if (value.policy != Policy::None)
       node["policy"] = stringify(value.policy);
     if (value.isOutput)
@@ -370,6 +419,8 @@ json::Value toJson(const Problem &problem) {
                       {"edges", std::move(edges)},
                       {"outputs", std::move(outputs)},
                       {"order", std::move(order)}};
+  if (problem.freeOrder)
+    object["free_order"] = true;
   if (!inputs.empty())
     object["inputs"] = std::move(inputs);
   if (problem.deviceBudget)
@@ -385,24 +436,42 @@ json::Value toJson(const Problem &problem) {
 // Plans
 //===----------------------------------------------------------------------===//
 
+/// What a schedule calls an action other than a run.
+static constexpr std::pair<ActionKind, StringLiteral> actionNames[] = {
+    {ActionKind::Offload, "offload"},
+    {ActionKind::Reload, "reload"},
+    {ActionKind::Pack, "pack"},
+    {ActionKind::Unpack, "unpack"},
+    {ActionKind::Absorb, "absorb"}};
+
 json::Value toJson(const Instance &instance, const Plan &plan) {
   json::Array sequence;
   for (const Action &action : plan.actions) {
-    switch (action.kind) {
-    case ActionKind::Run:
-      sequence.push_back(instance.opNodes[action.id]);
-      break;
-    case ActionKind::Offload:
-      sequence.push_back(
-          json::Object{{"offload", instance.valueNodes[action.id]}});
-      break;
-    case ActionKind::Reload:
-      sequence.push_back(
-          json::Object{{"reload", instance.valueNodes[action.id]}});
-      break;
-    }
+    const std::vector<int64_t> &nodes =
+        actsOnOp(action.kind) ? instance.opNodes : instance.valueNodes;
+    if (action.kind == ActionKind::Run)
+      sequence.push_back(nodes[action.id]);
+    for (auto [kind, name] : actionNames)
+      if (kind == action.kind)
+        sequence.push_back(json::Object{{name, nodes[action.id]}});
   }
   return json::Object{{"sequence", std::move(sequence)}};
+}
+
+/// Reads one step: a kind and a node id.
+static Expected<std::pair<ActionKind, int64_t>>
+readStep(const json::Value &entry, const Twine &where) {
+  if (std::optional<int64_t> node = entry.getAsInteger())
+    return std::pair(ActionKind::Run, *node);
+  const json::Object *object = entry.getAsObject();
+  if (object && object->size() == 1)
+    for (auto [kind, name] : actionNames)
+      if (std::optional<int64_t> node = object->getInteger(name))
+        return std::pair(kind, *node);
+  std::string choices;
+  for (auto [kind, name] : actionNames)
+    choices += (", {\"" + name + "\": id}").str();
+  return fail(where + ": expected one of: a node id" + choices);
 }
 
 Expected<Plan> parsePlan(const Instance &instance, StringRef text) {
@@ -413,8 +482,7 @@ Expected<Plan> parsePlan(const Instance &instance, StringRef text) {
   const json::Array *sequence = root ? root->getArray("sequence") : nullptr;
   if (!sequence)
     return fail("schedule: expected an object with an array 'sequence'");
-  DenseMap<int64_t, OpId> ops;
-  DenseMap<int64_t, ValueId> values;
+  std::map<int64_t, uint32_t> ops, values;
   for (auto [i, node] : enumerate(instance.opNodes))
     ops[node] = i;
   for (auto [i, node] : enumerate(instance.valueNodes))
@@ -422,31 +490,16 @@ Expected<Plan> parsePlan(const Instance &instance, StringRef text) {
 
   Plan plan;
   for (auto [i, entry] : enumerate(*sequence)) {
-    if (std::optional<int64_t> node = entry.getAsInteger()) {
-      auto it = ops.find(*node);
-      if (it == ops.end())
-        return fail("step " + Twine(i) + ": there is no op node " +
-                    Twine(*node));
-      plan.run(it->second);
-      continue;
-    }
-    const json::Object *move = entry.getAsObject();
-    std::optional<int64_t> out =
-        move ? move->getInteger("offload") : std::nullopt;
-    std::optional<int64_t> in =
-        move ? move->getInteger("reload") : std::nullopt;
-    if (bool(out) == bool(in))
-      return fail("step " + Twine(i) +
-                  ": expected a node id, {\"offload\": id} or {\"reload\": "
-                  "id}");
-    auto it = values.find(out ? *out : *in);
-    if (it == values.end())
-      return fail("step " + Twine(i) + ": there is no value node " +
-                  Twine(out ? *out : *in));
-    if (out)
-      plan.offload(it->second);
-    else
-      plan.reload(it->second);
+    auto step = readStep(entry, "step " + Twine(i));
+    if (!step)
+      return step.takeError();
+    auto [kind, node] = *step;
+    const auto &ids = actsOnOp(kind) ? ops : values;
+    auto it = ids.find(node);
+    if (it == ids.end())
+      return fail("step " + Twine(i) + ": there is no " +
+                  (actsOnOp(kind) ? "op" : "value") + " node " + Twine(node));
+    plan.actions.push_back({kind, it->second});
   }
   return plan;
 }

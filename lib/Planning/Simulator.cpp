@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 //
 // One pass over the actions finds the copies and their last uses; byte counts
-// are prefix sums over those; a second pass clocks ops and transfers.
+// are prefix sums over those; a second pass clocks compute and transfers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,10 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/MathExtras.h"
+
+#include <array>
 
 using namespace llvm;
 
@@ -23,15 +26,6 @@ namespace remat::planning {
 namespace {
 constexpr uint32_t none = ~uint32_t(0);
 
-/// What the host holds of a value.
-struct HostCopy {
-  ValueId value = noValue;
-  uint32_t offload = none;
-  uint32_t lastReload = none;
-  /// The device copy that was offloaded.
-  uint32_t source = none;
-};
-
 class Run {
 public:
   Run(const Graph &graph, const Plan &plan, Simulation &out)
@@ -39,13 +33,22 @@ public:
 
   Error simulate() {
     reset();
-    for (uint32_t i = 0; i < actions.size(); ++i)
+    for (uint32_t i = 0; i < actions.size(); ++i) {
       if (Error error = step(i))
         return error;
+      out.readBegin.push_back(out.reads.size());
+    }
+    if (!absorbedOps.empty())
+      return fail(absorbedOps.front(),
+                  opName(actions[absorbedOps.front()].id) +
+                      " is absorbed, and no kernel runs after it");
     if (Error error = keepOutputs())
       return error;
     countBytes();
+    countHostBytes();
     findBackwardPhase();
+    if (Error error = sumCosts())
+      return error;
     return clock();
   }
 
@@ -57,77 +60,181 @@ private:
   std::string name(ValueId value) const {
     return "'" + problem.values[value].name + "'";
   }
+  std::string opName(OpId op) const {
+    return "op '" + problem.ops[op].name + "'";
+  }
 
   void reset() {
     out.copies.clear();
+    out.hostCopies.clear();
     out.reads.clear();
     out.readBegin.clear();
     out.readBegin.reserve(actions.size() + 1);
     out.readBegin.push_back(0);
     current.assign(graph.numValues(), none);
+    ran.assign(graph.numOps(), false);
     for (ValueId v = 0; v < graph.numValues(); ++v)
-      if (graph.isArgument(v)) {
+      if (graph.isArgument(v) &&
+          (!graph.readers(v).empty() || graph.isOutput(v))) {
         current[v] = out.copies.size();
-        out.copies.push_back({v, Copy::beforeStart, 0, Copy::beforeStart});
+        out.copies.push_back(
+            {v, Copy::beforeStart, 0, Copy::beforeStart, Copy::Form::Full});
       }
   }
 
-  void define(ValueId value, uint32_t action, uint32_t origin) {
-    current[value] = out.copies.size();
-    out.copies.push_back({value, action, action, origin});
+  //===--------------------------------------------------------------------===//
+  // One action
+  //===--------------------------------------------------------------------===//
+
+  /// Appends a copy and returns its index.
+  uint32_t define(ValueId value, uint32_t action, uint32_t origin,
+                  Copy::Form form = Copy::Form::Full) {
+    out.copies.push_back({value, action, action, origin, form});
+    return out.copies.size() - 1;
   }
 
-  void read(ValueId value, uint32_t action) {
-    uint32_t copy = current[value];
+  void read(uint32_t copy, uint32_t action) {
     out.reads.push_back(copy);
     out.copies[copy].lastUse = action;
   }
 
   Error step(uint32_t i) {
     const Action &action = actions[i];
-    if (action.kind == ActionKind::Run) {
-      if (action.id >= graph.numOps())
-        return fail(i, "there is no op " + Twine(action.id));
-      for (ValueId operand : graph.operands(action.id)) {
-        if (current[operand] == none)
-          return fail(i, "op '" + problem.ops[action.id].name + "' reads " +
-                             name(operand) + ", which is not on the device");
-        read(operand, i);
-      }
-      for (ValueId result : graph.results(action.id))
-        define(result, i, i);
-    } else if (Error error = transfer(i, action)) {
-      return error;
+    bool onOp = actsOnOp(action.kind);
+    if (onOp && action.id >= graph.numOps())
+      return fail(i, "there is no op " + Twine(action.id));
+    if (!onOp && action.id >= graph.numValues())
+      return fail(i, "there is no value " + Twine(action.id));
+    if (!onOp && problem.values[action.id].viewOf != noValue)
+      return fail(i, name(action.id) + " is a view; its root is what moves");
+    switch (action.kind) {
+    case ActionKind::Run:
+      return run(i, action.id);
+    case ActionKind::Absorb:
+      return absorb(i, action.id);
+    case ActionKind::Offload:
+    case ActionKind::Reload:
+      if (problem.linkBytesPerSecond <= 0)
+        return fail(i, name(action.id) + " moves without a link to the host");
+      return action.kind == ActionKind::Offload ? offload(i, action.id)
+                                                : reload(i, action.id);
+    case ActionKind::Pack:
+      return pack(i, action.id);
+    case ActionKind::Unpack:
+      return unpack(i, action.id);
     }
-    out.readBegin.push_back(out.reads.size());
+    llvm_unreachable("all kinds are covered");
+  }
+
+  /// Reads the operands of `op`: what is absorbed into the same kernel, else
+  /// what is on the device.
+  Error readOperands(uint32_t i, OpId op) {
+    for (ValueId operand : graph.operands(op)) {
+      auto it = absorbed.find(operand);
+      uint32_t copy = it == absorbed.end() ? current[operand] : it->second;
+      if (copy == none)
+        return fail(i, opName(op) + " reads " + name(operand) +
+                           ", which is not on the device");
+      read(copy, i);
+    }
     return Error::success();
   }
 
-  Error transfer(uint32_t i, const Action &action) {
-    if (action.id >= graph.numValues())
-      return fail(i, "there is no value " + Twine(action.id));
-    if (problem.values[action.id].viewOf != noValue)
-      return fail(i, name(action.id) + " is a view; its root is what moves");
-    if (problem.linkBytesPerSecond <= 0)
-      return fail(i, name(action.id) + " moves without a link to the host");
-    hasTransfers = true;
-    if (action.kind == ActionKind::Offload) {
-      if (current[action.id] == none)
-        return fail(i,
-                    name(action.id) + " is offloaded and is not on the device");
-      read(action.id, i);
-      hostOf[action.id] = hostCopies.size();
-      hostCopies.push_back({action.id, i, i, current[action.id]});
-      return Error::success();
-    }
-    auto it = hostOf.find(action.id);
-    if (it == hostOf.end())
-      return fail(i, name(action.id) + " is reloaded and is not on the host");
-    HostCopy &host = hostCopies[it->second];
-    host.lastReload = i;
-    define(action.id, i, out.copies[host.source].origin);
+  Error run(uint32_t i, OpId op) {
+    if (Error error = readOperands(i, op))
+      return error;
+    if (!absorbedOps.empty())
+      if (Error error = closeKernel(i, op))
+        return error;
+    for (ValueId result : graph.results(op))
+      current[result] = define(result, i, i);
+    ran[op] = true;
     return Error::success();
   }
+
+  Error absorb(uint32_t i, OpId op) {
+    if (!problem.ops[op].absorbedCost)
+      return fail(i, opName(op) + " cannot be absorbed");
+    if (!ran[op])
+      return fail(i, opName(op) + " is absorbed before it has run");
+    for (uint32_t other : absorbedOps)
+      if (actions[other].id == op)
+        return fail(i, opName(op) + " is absorbed twice into one kernel");
+    if (Error error = readOperands(i, op))
+      return error;
+    for (ValueId result : graph.results(op))
+      absorbed[result] = define(result, i, i, Copy::Form::Absorbed);
+    absorbedOps.push_back(i);
+    return Error::success();
+  }
+
+  /// The kernel of `op` runs at `i`, with all that is absorbed so far: what
+  /// this reads stays until now. As each is read by one behind it, all are
+  /// needed in the end.
+  Error closeKernel(uint32_t i, OpId op) {
+    SmallVector<uint32_t> readers(absorbedOps);
+    readers.push_back(i);
+    for (auto [k, at] : enumerate(absorbedOps)) {
+      bool isRead = false;
+      for (uint32_t reader : ArrayRef(readers).drop_front(k + 1))
+        for (ValueId operand : graph.operands(actions[reader].id))
+          isRead |= graph.producer(operand) == actions[at].id;
+      if (!isRead)
+        return fail(at, opName(actions[at].id) +
+                            " is absorbed, and nothing in the kernel of " +
+                            opName(op) + ", action " + Twine(i) + ", reads it");
+      for (uint32_t r = out.readBegin[at]; r < out.readBegin[at + 1]; ++r)
+        out.copies[out.reads[r]].lastUse = i;
+    }
+    absorbedOps.clear();
+    absorbed.clear();
+    return Error::success();
+  }
+
+  Error offload(uint32_t i, ValueId value) {
+    uint32_t source = current[value];
+    if (source == none)
+      return fail(i, name(value) + " is offloaded and is not on the device");
+    read(source, i);
+    hostOf[value] = out.hostCopies.size();
+    out.hostCopies.push_back({value, i, i, source});
+    return Error::success();
+  }
+
+  Error reload(uint32_t i, ValueId value) {
+    auto it = hostOf.find(value);
+    if (it == hostOf.end())
+      return fail(i, name(value) + " is reloaded and is not on the host");
+    HostCopy &host = out.hostCopies[it->second];
+    host.lastReload = i;
+    current[value] = define(value, i, out.copies[host.source].origin);
+    return Error::success();
+  }
+
+  Error pack(uint32_t i, ValueId value) {
+    if (!problem.values[value].packed)
+      return fail(i, name(value) + " has no packed form");
+    uint32_t source = current[value];
+    if (source == none)
+      return fail(i, name(value) + " is packed and is not on the device");
+    read(source, i);
+    packedOf[value] =
+        define(value, i, out.copies[source].origin, Copy::Form::Packed);
+    return Error::success();
+  }
+
+  Error unpack(uint32_t i, ValueId value) {
+    auto it = packedOf.find(value);
+    if (it == packedOf.end())
+      return fail(i, name(value) + " is unpacked and was not packed");
+    read(it->second, i);
+    current[value] = define(value, i, out.copies[it->second].origin);
+    return Error::success();
+  }
+
+  //===--------------------------------------------------------------------===//
+  // The whole plan
+  //===--------------------------------------------------------------------===//
 
   Error keepOutputs() {
     for (ValueId v = 0; v < graph.numValues(); ++v) {
@@ -147,9 +254,9 @@ private:
     live.assign(actions.size() + 1, 0);
     for (const Copy &copy : out.copies) {
       bool early = copy.def == Copy::beforeStart;
-      live[early ? 0 : copy.def] += graph.bytes(copy.value);
+      live[early ? 0 : copy.def] += copy.bytes(problem);
       if (!actions.empty())
-        live[copy.lastUse + 1] -= graph.bytes(copy.value);
+        live[copy.lastUse + 1] -= copy.bytes(problem);
     }
     live.pop_back();
     out.peakBytes = 0;
@@ -165,15 +272,14 @@ private:
         out.peakAction = i;
       }
     }
-    countHostBytes();
   }
 
   void countHostBytes() {
     out.hostPeakBytes = 0;
-    if (hostCopies.empty())
+    if (out.hostCopies.empty())
       return;
     std::vector<int64_t> delta(actions.size() + 1, 0);
-    for (const HostCopy &host : hostCopies) {
+    for (const HostCopy &host : out.hostCopies) {
       int64_t bytes = problem.values[host.value].transferBytes;
       delta[host.offload] += bytes;
       delta[host.lastReload + 1] -= bytes;
@@ -184,66 +290,101 @@ private:
   }
 
   void findBackwardPhase() {
-    std::vector<bool> again(actions.size(), false);
-    std::vector<bool> ran(graph.numOps(), false);
-    uint32_t first = 0;
-    for (; first < actions.size(); ++first) {
-      const Action &action = actions[first];
-      if (action.kind == ActionKind::Run) {
-        if (problem.ops[action.id].backward)
-          break;
-        again[first] = ran[action.id];
-        ran[action.id] = true;
-      } else {
-        again[first] = action.kind == ActionKind::Reload;
-      }
+    ran.assign(graph.numOps(), false);
+    out.backwardBegin = 0;
+    for (uint32_t i = 0; i < actions.size(); ++i) {
+      const Action &action = actions[i];
+      if (action.kind != ActionKind::Run)
+        continue;
+      if (problem.ops[action.id].backward)
+        return;
+      if (!ran[action.id])
+        out.backwardBegin = i + 1;
+      ran[action.id] = true;
     }
-    if (first < actions.size())
-      while (first > 0 && again[first - 1])
-        --first;
-    out.backwardBegin = first;
+    out.backwardBegin = actions.size();
   }
 
-  /// Clocks the two engines: ops and the link.
-  Error clock() {
+  /// What an action occupies the compute engine for.
+  int64_t costOf(const Action &action) const {
+    switch (action.kind) {
+    case ActionKind::Run:
+      return problem.ops[action.id].cost;
+    case ActionKind::Absorb:
+      return *problem.ops[action.id].absorbedCost;
+    case ActionKind::Pack:
+      return problem.values[action.id].packed->packCost;
+    case ActionKind::Unpack:
+      return problem.values[action.id].packed->unpackCost;
+    case ActionKind::Offload:
+    case ActionKind::Reload:
+      return 0;
+    }
+    llvm_unreachable("all kinds are covered");
+  }
+
+  Error sumCosts() {
     out.cost = 0;
     for (const Action &action : actions)
-      if (action.kind == ActionKind::Run &&
-          AddOverflow(out.cost, problem.ops[action.id].cost, out.cost))
+      if (AddOverflow(out.cost, costOf(action), out.cost))
         return createStringError(inconvertibleErrorCode(),
                                  "the plan's cost does not fit 64 bits");
+    return Error::success();
+  }
+
+  /// Clocks the two engines: compute and the link.
+  Error clock() {
     out.time = out.cost;
-    if (!hasTransfers)
+    if (out.hostCopies.empty())
       return Error::success();
 
-    // When each reloaded copy has arrived, and when an offload whose source
-    // dies at an action has left the device.
-    DenseMap<uint32_t, int64_t> arrival, departure;
-    int64_t now = 0, link = 0;
+    // When each reloaded copy has arrived, and from when on the memory of what
+    // dies at an action is free of transfers.
+    DenseMap<uint32_t, int64_t> arrival, released;
+    // An absorbed op runs with its kernel.
+    int64_t now = 0, link = 0, absorbedCost = 0;
     uint32_t nextCopy = 0, nextHost = 0;
-    while (nextCopy < out.copies.size() &&
-           out.copies[nextCopy].def == Copy::beforeStart)
-      ++nextCopy;
+    bool fits = true;
     for (uint32_t i = 0; i < actions.size(); ++i) {
       if (i > 0)
-        now = std::max(now, departure.lookup(i - 1));
-      const Action &action = actions[i];
-      if (action.kind == ActionKind::Run) {
-        nextCopy += graph.results(action.id).size();
-        for (uint32_t copy : out.readsOf(i))
+        now = std::max(now, released.lookup(i - 1));
+      for (uint32_t copy : out.readsOf(i))
+        if (actions[i].kind != ActionKind::Offload)
           now = std::max(now, arrival.lookup(copy));
-        now += problem.ops[action.id].cost;
-        continue;
+      switch (actions[i].kind) {
+      case ActionKind::Offload:
+      case ActionKind::Reload:
+        // What arrives only now cannot leave before: the link is a queue.
+        fits &= !AddOverflow(
+            std::max(link, now),
+            problem.transferTime(problem.values[actions[i].id].transferBytes),
+            link);
+        break;
+      case ActionKind::Absorb:
+        absorbedCost += costOf(actions[i]);
+        break;
+      default:
+        fits &= !AddOverflow(now, costOf(actions[i]) + absorbedCost, now);
+        absorbedCost = 0;
       }
-      int64_t bytes = problem.values[action.id].transferBytes;
-      link = std::max(link, now) + problem.transferTime(bytes);
-      if (action.kind == ActionKind::Reload) {
-        arrival[nextCopy++] = link;
-      } else {
-        uint32_t source = hostCopies[nextHost++].source;
-        // What arrives only now cannot leave before.
-        int64_t &leaves = departure[out.copies[source].lastUse];
-        leaves = std::max(leaves, link);
+      if (!fits)
+        return createStringError(inconvertibleErrorCode(),
+                                 "the plan's time does not fit 64 bits");
+      if (actions[i].kind == ActionKind::Offload) {
+        const Copy &source = out.copies[out.hostCopies[nextHost++].source];
+        int64_t &free = released[source.lastUse];
+        free = std::max(free, link);
+      }
+      for (; nextCopy < out.copies.size() &&
+             (out.copies[nextCopy].def == Copy::beforeStart ||
+              out.copies[nextCopy].def == i);
+           ++nextCopy) {
+        if (actions[i].kind != ActionKind::Reload ||
+            out.copies[nextCopy].def != i)
+          continue;
+        arrival[nextCopy] = link;
+        if (out.copies[nextCopy].lastUse == i)
+          released[i] = link;
       }
     }
     out.time = std::max(now, link);
@@ -255,13 +396,28 @@ private:
   ArrayRef<Action> actions;
   Simulation &out;
 
-  /// The most recent copy of each value.
+  /// The most recent full copy of each value.
   std::vector<uint32_t> current;
-  std::vector<HostCopy> hostCopies;
-  DenseMap<ValueId, uint32_t> hostOf;
-  bool hasTransfers = false;
+  std::vector<bool> ran;
+  /// The most recent host copy and packed copy.
+  DenseMap<ValueId, uint32_t> hostOf, packedOf;
+  /// The Absorb actions since the last Run, and the copies that they made.
+  SmallVector<uint32_t> absorbedOps;
+  DenseMap<ValueId, uint32_t> absorbed;
 };
 } // namespace
+
+int64_t Copy::bytes(const Problem &problem) const {
+  switch (form) {
+  case Form::Full:
+    return problem.values[value].bytes;
+  case Form::Packed:
+    return problem.values[value].packed->bytes;
+  case Form::Absorbed:
+    return 0;
+  }
+  llvm_unreachable("all forms are covered");
+}
 
 Error simulateInto(const Graph &graph, const Plan &plan,
                    Simulation &simulation) {
@@ -280,28 +436,26 @@ std::vector<ValueId> Simulation::residentAt(const Problem &problem,
                                             uint32_t action) const {
   std::vector<ValueId> resident;
   for (const Copy &copy : copies)
-    if ((copy.def == Copy::beforeStart || copy.def <= action) &&
-        action <= copy.lastUse)
+    if (copy.form != Copy::Form::Absorbed && copy.isResident(action))
       resident.push_back(copy.value);
   llvm::sort(resident, [&](ValueId a, ValueId b) {
     int64_t bytesA = problem.values[a].bytes, bytesB = problem.values[b].bytes;
     return bytesA != bytesB ? bytesA > bytesB : a < b;
   });
+  resident.erase(llvm::unique(resident), resident.end());
   return resident;
 }
 
 std::vector<unsigned> copyNumbers(const Problem &problem, const Plan &plan) {
-  std::vector<unsigned> runs(problem.ops.size(), 0);
-  std::vector<unsigned> offloads(problem.values.size(), 0);
-  std::vector<unsigned> reloads(problem.values.size(), 0);
+  // One counter for each kind, of the ops or values that it is about.
+  std::array<std::vector<unsigned>, 6> counts;
   std::vector<unsigned> numbers;
   numbers.reserve(plan.actions.size());
   for (const Action &action : plan.actions) {
-    std::vector<unsigned> &counts =
-        action.kind == ActionKind::Run
-            ? runs
-            : (action.kind == ActionKind::Offload ? offloads : reloads);
-    numbers.push_back(counts[action.id]++);
+    std::vector<unsigned> &count = counts[size_t(action.kind)];
+    if (count.empty())
+      count.resize(std::max(problem.ops.size(), problem.values.size()), 0);
+    numbers.push_back(count[action.id]++);
   }
   return numbers;
 }

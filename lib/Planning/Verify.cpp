@@ -28,7 +28,7 @@ public:
   Error run() {
     if (Error error = verifyRuns())
       return error;
-    if (Error error = verifyOffloads())
+    if (Error error = verifyMoves())
       return error;
     if (Error error = verifyBackwardReads())
       return error;
@@ -44,49 +44,71 @@ private:
   }
   std::string op(OpId id) const { return "op '" + problem.ops[id].name + "'"; }
 
-  /// Every op runs; some only once, and those with effects in their order.
+  /// Every op runs, for the first time in a legal order; some run only once.
   Error verifyRuns() const {
     std::vector<unsigned> runs(graph.numOps(), 0);
-    OpId lastEffect = noOp;
+    OpId lastEffect = noOp, last = noOp;
     for (auto [i, action] : enumerate(actions)) {
-      if (action.kind != ActionKind::Run)
-        continue;
       OpId id = action.id;
-      ++runs[id];
-      if (problem.ops[id].recomputable || runs[id] > 1)
+      if (action.kind == ActionKind::Absorb)
+        if (Error error = verifyAbsorption(i, id))
+          return error;
+      if (action.kind != ActionKind::Run || runs[id]++ > 0)
         continue;
-      if (lastEffect != noOp && lastEffect > id)
-        return fail("action " + Twine(i) + ": " + op(id) + " runs after " +
-                    op(lastEffect) +
-                    "; ops that may run only once keep their order");
-      lastEffect = id;
+      if (!problem.ops[id].recomputable) {
+        if (lastEffect != noOp && lastEffect > id)
+          return fail("action " + Twine(i) + ": " + op(id) + " runs after " +
+                      op(lastEffect) +
+                      "; ops that may run only once keep their order");
+        lastEffect = id;
+      }
+      if (!problem.freeOrder && last != noOp && last > id)
+        return fail("action " + Twine(i) + ": " + op(id) +
+                    " runs for the first time after " + op(last) +
+                    "; the problem's order is not free");
+      last = id;
     }
     for (OpId id = 0; id < graph.numOps(); ++id) {
       if (runs[id] == 0)
         return fail(op(id) + " never runs");
-      if (runs[id] == 1 || !graph.runsOnce(id))
-        continue;
-      for (ValueId result : graph.results(id))
-        if (graph.policy(result) == Policy::MustSave ||
-            graph.policy(result) == Policy::MustCpuOffload)
-          return fail(value(result) + " is " + stringify(graph.policy(result)) +
-                      ", but " + op(id) + " runs " + Twine(runs[id]) +
-                      " times, expected once");
-      return fail(op(id) + " runs " + Twine(runs[id]) +
-                  " times, but may run only once");
+      if (runs[id] > 1 && graph.runsOnce(id))
+        return runsAgain(id, "runs " + Twine(runs[id]) + " times");
     }
     return Error::success();
   }
 
-  Error verifyOffloads() const {
+  /// `id` may run only once; `how` says what it does instead.
+  Error runsAgain(OpId id, const Twine &how) const {
+    for (ValueId result : graph.results(id)) {
+      Policy policy = graph.policy(result);
+      if (policy == Policy::MustSave || policy == Policy::MustCpuOffload)
+        return fail(value(result) + " is " + stringify(policy) + ", but " +
+                    op(id) + " " + how + ", expected once");
+    }
+    return fail(op(id) + " " + how + ", but may run only once");
+  }
+
+  Error verifyAbsorption(size_t i, OpId id) const {
+    if (!graph.runsOnce(id))
+      return Error::success();
+    return runsAgain(id, "runs again, absorbed at action " + Twine(i));
+  }
+
+  /// What may be offloaded and packed.
+  Error verifyMoves() const {
     for (auto [i, action] : enumerate(actions)) {
-      if (action.kind != ActionKind::Offload || graph.canOffload(action.id))
+      bool offload = action.kind == ActionKind::Offload;
+      bool pack = action.kind == ActionKind::Pack;
+      if ((!offload || graph.canOffload(action.id)) &&
+          (!pack || graph.canPack(action.id)))
         continue;
-      if (graph.policy(action.id) == Policy::MustSave)
-        return fail("action " + Twine(i) + ": " + value(action.id) +
-                    " is MUST_SAVE and is offloaded");
+      Policy policy = graph.policy(action.id);
+      std::string what = offload ? "offloaded" : "packed";
+      if (policy == Policy::MustSave || (pack && isMust(policy)))
+        return fail("action " + Twine(i) + ": " + value(action.id) + " is " +
+                    stringify(policy) + " and is " + what);
       return fail("action " + Twine(i) + ": " + value(action.id) +
-                  " may not be offloaded");
+                  " may not be " + what);
     }
     return Error::success();
   }
@@ -95,7 +117,7 @@ private:
   /// values.
   Error verifyBackwardReads() const {
     for (auto [i, action] : enumerate(actions)) {
-      if (action.kind != ActionKind::Run || !problem.ops[action.id].backward)
+      if (!actsOnOp(action.kind) || !problem.ops[action.id].backward)
         continue;
       for (uint32_t index : simulation.readsOf(i)) {
         const Copy &copy = simulation.copies[index];
@@ -121,7 +143,7 @@ private:
     if (problem.deviceBudget && simulation.peakBytes > *problem.deviceBudget) {
       const Action &action = actions[simulation.peakAction];
       std::string where =
-          action.kind == ActionKind::Run ? op(action.id) : value(action.id);
+          actsOnOp(action.kind) ? op(action.id) : value(action.id);
       return fail("peak of " + Twine(simulation.peakBytes) +
                   " bytes exceeds the budget of " +
                   Twine(*problem.deviceBudget) + " bytes at action " +
@@ -158,6 +180,21 @@ Error verify(const Problem &problem, const Plan &plan) {
   if (Error error = simulateInto(graph, plan, simulation))
     return error;
   return verify(graph, plan, simulation);
+}
+
+Error verifyClaims(const Simulation &simulation, const PlanClaims &claims) {
+  std::tuple<const char *, std::optional<int64_t>, int64_t> rows[] = {
+      {"peak", claims.peakBytes, simulation.peakBytes},
+      {"host peak", claims.hostPeakBytes, simulation.hostPeakBytes},
+      {"cost", claims.cost, simulation.cost},
+      {"time", claims.time, simulation.time}};
+  for (auto [what, claimed, actual] : rows)
+    if (claimed && *claimed != actual)
+      return createStringError(inconvertibleErrorCode(),
+                               Twine("the plan's ") + what + " is stated as " +
+                                   Twine(*claimed) + " and is " +
+                                   Twine(actual));
+  return Error::success();
 }
 
 } // namespace remat::planning

@@ -28,17 +28,25 @@ enum class ActionKind : uint8_t {
   Offload,
   /// Make a new device copy of root value `id` from its host copy.
   Reload,
-  /// Make the packed form of root value `id` from its device copy.
+  /// Make the packed form of root value `id` from its device copy. The packed
+  /// form is in the arena from here to its last Unpack.
   Pack,
-  /// Make a new device copy of root value `id` from its packed form, which dies
-  /// after its last Unpack.
+  /// Make a new device copy of root value `id` from the most recent packed one.
   Unpack,
-  /// Recompute op `id` inside of the kernel that the next Run action starts.
-  /// The results take no bytes; that kernel, and ops absorbed into it after
-  /// this one, read them, nobody else does. The operands are read by the
-  /// kernel: they are resident while it runs.
+  /// Recompute op `id`, which has run before, inside of the kernel that the
+  /// next Run action starts. That kernel, and ops absorbed into it after this
+  /// one, read its results; at least one of them does. Nobody else sees these
+  /// results: for all others the copies on the device stay the most recent
+  /// ones. Neither results nor workspace take bytes. The operands are results
+  /// absorbed into the same kernel before, otherwise the most recent copies at
+  /// this action, and stay resident until the kernel has run.
   Absorb,
 };
+
+/// Whether an action of this kind names an op; otherwise it names a value.
+inline bool actsOnOp(ActionKind kind) {
+  return kind == ActionKind::Run || kind == ActionKind::Absorb;
+}
 
 struct Action {
   ActionKind kind = ActionKind::Run;
@@ -64,8 +72,9 @@ struct Plan {
   bool operator==(const Plan &other) const { return actions == other.actions; }
 };
 
-/// For every action, which run of its op it is: 0 for the first, k for the
-/// k-th recomputation. Offloads and reloads count per value in the same way.
+/// For every action, how many of its kind there were before it on the same op
+/// or value. For a Run: 0 is the first one, k the k-th recomputation (absorbed
+/// ones not counted). Expects ids in range.
 std::vector<unsigned> copyNumbers(const Problem &problem, const Plan &plan);
 
 } // namespace remat::planning

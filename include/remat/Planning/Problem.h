@@ -29,16 +29,19 @@ using ValueId = uint32_t;
 /// "No op", the producer of an argument.
 inline constexpr OpId noOp = ~OpId(0);
 inline constexpr ValueId noValue = ~ValueId(0);
+/// A link on which transfers take no time.
+inline constexpr int64_t infiniteBandwidth = INT64_MAX;
 
 /// What the user asked for a value. A MUST is a constraint that `verify`
 /// enforces; a PREFER only orders the candidates of the algorithms.
 ///
 ///  * MustSave: the producing op runs exactly once and the value is never
-///    offloaded.
-///  * MustRecompute: no op of the backward phase reads a copy of a forward
-///    value that was computed in the forward phase.
-///  * MustCpuOffload: the producing op runs exactly once and every op of the
-///    backward phase reads a copy that came back from the host.
+///    offloaded or packed.
+///  * MustRecompute: no backward op reads bits of a forward value that were
+///    computed in the forward phase, wherever they were kept in between. An
+///    absorbed op computes them anew.
+///  * MustCpuOffload: the producing op runs exactly once, the value is never
+///    packed, and every backward op reads a copy that came back from the host.
 enum class Policy : uint8_t {
   None,
   MustSave,
@@ -48,6 +51,11 @@ enum class Policy : uint8_t {
   MustCpuOffload,
   PreferCpuOffload,
 };
+
+inline bool isMust(Policy policy) {
+  return policy == Policy::MustSave || policy == Policy::MustRecompute ||
+         policy == Policy::MustCpuOffload;
+}
 
 /// The spelling used in instance files and messages, e.g. "MUST_SAVE".
 llvm::StringRef stringify(Policy policy);
@@ -60,6 +68,11 @@ struct PackedForm {
   int64_t bytes = 0;
   /// What making it and turning it back cost, in the unit of Op::cost.
   int64_t packCost = 0, unpackCost = 0;
+
+  bool operator==(const PackedForm &other) const {
+    return bytes == other.bytes && packCost == other.packCost &&
+           unpackCost == other.unpackCost;
+  }
 };
 
 /// A value: one buffer, or a view of one.
@@ -82,7 +95,8 @@ struct Value {
   bool recomputable = true;
   bool offloadable = true;
   /// Set if the value may be kept in packed form while nobody reads it. Only
-  /// for roots.
+  /// for roots that an op computes. A MUST_SAVE or MUST_CPU_OFFLOAD on the root
+  /// or a view of it rules it out again.
   std::optional<PackedForm> packed;
   /// Resident from the start; there is nothing to run to get it back.
   bool isArgument = false;
@@ -100,7 +114,8 @@ struct Op {
   /// Scratch bytes in the arena while the op runs.
   int64_t workspace = 0;
   /// Set if a kernel that reads the results can compute them itself: what a
-  /// recomputation there costs (its arithmetic, without its traffic).
+  /// recomputation there costs (its arithmetic, without its traffic). Only for
+  /// recomputable ops; a MUST that an op runs once rules it out again.
   std::optional<int64_t> absorbedCost;
   std::vector<ValueId> operands;
   std::vector<ValueId> results;
@@ -125,7 +140,8 @@ struct Problem {
   std::optional<int64_t> deviceBudget;
   /// Bound on the bytes held on the host; unset means unbounded.
   std::optional<int64_t> hostBudget;
-  /// Speed of the link to the host; 0 means that nothing can be offloaded.
+  /// Speed of the link to the host; 0 means that nothing can be offloaded,
+  /// `infiniteBandwidth` that transfers take no time.
   int64_t linkBytesPerSecond = 0;
 
   /// Builders, for clients and tests. Each returns the id of what it added.
@@ -141,14 +157,17 @@ struct Problem {
       value = values[value].viewOf;
     return value;
   }
-  /// Nanoseconds to move `bytes` over the link, rounded up. Needs a link.
+  /// Nanoseconds to move `bytes` over the link, rounded up; INT64_MAX if they
+  /// do not fit. Needs a link.
   int64_t transferTime(int64_t bytes) const;
   /// The summed cost of all ops: what a plan without recomputation costs.
   int64_t baseCost() const;
 };
 
 /// Input constraints. Ids in range, operands defined before use, no negative
-/// number, sums that fit 63 bits, views that end in a root, and policies that
+/// number, sums that fit 63 bits, views that end in a root, packed forms only
+/// of roots that are computed, absorption only of what may run again, and
+/// policies that
 /// can be met together: a MUST that needs an op to run again on an op that
 /// cannot, or two MUSTs on results of one op (or on a value and its views)
 /// that exclude each other, is an error that names both sides. Every algorithm

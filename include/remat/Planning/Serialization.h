@@ -8,9 +8,11 @@
 //
 //   {"name", "nodes": [{"id", "name", "cost", "size", "backward"?,
 //     "workspace"?, "policy"?, "recomputable"?, "offloadable"?,
-//     "transfer"?}], "edges": [[producer, consumer], ...],
+//     "transfer"?, "absorbed_cost"?,
+//     "packed"?: {"bytes", "pack_cost"?, "unpack_cost"?}}],
+//    "edges": [[producer, consumer], ...],
 //    "outputs": [ids], "inputs"?: [ids resident at the start],
-//    "order"?: [ids]}
+//    "order"?: [ids], "free_order"?: bool}
 //
 // A node is an op with one result. Three optional fields of a node cover the
 // rest: "result_of": id makes it a further result of that node's op;
@@ -42,8 +44,9 @@ llvm::Expected<Instance> parseInstance(llvm::StringRef text);
 /// Writes a problem; values and ops get consecutive node ids.
 llvm::json::Value toJson(const Problem &problem);
 
-/// {"sequence": [...]} : a run is its op's node id; an offload or reload is
-/// {"offload": id} or {"reload": id} with the value's node id.
+/// {"sequence": [...]} : a run is its op's node id; anything else is an object
+/// with one field, {"offload": id}, {"reload": id}, {"pack": id} or
+/// {"unpack": id} with the value's node id, or {"absorb": id} with the op's.
 llvm::json::Value toJson(const Instance &instance, const Plan &plan);
 llvm::Expected<Plan> parsePlan(const Instance &instance, llvm::StringRef text);
 

@@ -19,39 +19,66 @@
 namespace remat::planning {
 
 /// One copy of a root value on the device. Arguments are copies made before
-/// the first action.
+/// the first action; one that no op reads and that is no output has none.
 struct Copy {
   static constexpr uint32_t beforeStart = ~uint32_t(0);
+
+  /// What ops read; what only an Unpack reads; what an absorbed op computes and
+  /// only its kernel sees, at no bytes.
+  enum class Form : uint8_t { Full, Packed, Absorbed };
 
   ValueId value = noValue;
   /// The action that made it, or `beforeStart`.
   uint32_t def = beforeStart;
-  /// The last action during which it is resident: its last reader, an offload
-  /// that reads it, its own `def` if nothing does, or the last action of the
-  /// plan for an output.
+  /// The last action during which it is resident: its last reader (for what an
+  /// absorbed op reads, the run of its kernel), its own `def` if nothing reads
+  /// it, or the last action of the plan for an output.
   uint32_t lastUse = 0;
-  /// The action that runs the op which computed these bits: `def`, or for a
-  /// reloaded copy the run that made what was offloaded.
+  /// The action that runs or absorbs the op which computed these bits: `def`,
+  /// or for a reloaded, packed or unpacked copy the origin of its source.
   uint32_t origin = beforeStart;
+  Form form = Form::Full;
+
+  /// What it occupies in the arena.
+  int64_t bytes(const Problem &problem) const;
+  /// Whether it occupies them during `action`.
+  bool isResident(uint32_t action) const {
+    return (def == beforeStart || def <= action) && action <= lastUse;
+  }
+};
+
+/// One copy of a root value on the host, from its offload to its last reload.
+struct HostCopy {
+  ValueId value = noValue;
+  /// The actions; `lastReload` is `offload` if it never comes back.
+  uint32_t offload = 0, lastReload = 0;
+  /// The device copy that was offloaded.
+  uint32_t source = 0;
 };
 
 /// The outcome of simulating a plan.
 ///
 /// While an action runs, what is resident is: everything that some later
-/// action still reads, its operands, its results (all of them, used or not),
-/// and its workspace. A copy dies right after its last use.
+/// action still reads, what it reads, what it makes (all results, used or not;
+/// during a Pack or Unpack that is both forms), and its workspace. A copy dies
+/// right after its last use.
 ///
-/// Time: ops run one after the other; transfers run one after the other on the
-/// link, beside the ops. A transfer starts when it is issued and the link is
-/// free. An op waits for the reloads of its operands; the action after an
-/// offloaded copy's last use waits for that offload; the plan ends when both
-/// are idle.
+/// Time: runs (with what they absorb), packs and unpacks follow one another on
+/// the compute engine; transfers follow one another on the link, beside it. A
+/// transfer starts when all before it on the compute engine is done and the
+/// link is free. Whatever runs on the compute engine waits for the reloads of
+/// what it reads. Memory is not reused while the link is at work in it: the
+/// action after the last use of an offloaded copy waits for that offload, the
+/// action after a reload that nobody reads waits for that reload. The plan
+/// ends when both are idle.
 struct Simulation {
   /// Copies in the order of their definition.
   std::vector<Copy> copies;
+  /// In the order of the offloads.
+  std::vector<HostCopy> hostCopies;
   /// For each action, the copies it reads: indices into `copies`, one per
-  /// distinct root operand. Stored back to back; action i owns
-  /// [readBegin[i], readBegin[i + 1]).
+  /// distinct root operand; none for a reload. Stored back to back; action i
+  /// owns [readBegin[i], readBegin[i + 1]).
   std::vector<uint32_t> reads;
   std::vector<uint32_t> readBegin;
   /// Bytes in the arena during each action, workspace included.
@@ -61,37 +88,53 @@ struct Simulation {
   /// The first action at which `peakBytes` is reached.
   uint32_t peakAction = 0;
   int64_t hostPeakBytes = 0;
-  /// Summed cost of the ops run, in the unit of Op::cost.
+  /// Summed cost of what is run, absorbed, packed and unpacked, in the unit of
+  /// Op::cost.
   int64_t cost = 0;
   /// Length of the schedule, waits for transfers included.
   int64_t time = 0;
-  /// The first action of the backward phase: the first run of a backward op,
-  /// and the recomputations and reloads directly before it. The number of
-  /// actions if there is none.
+  /// Where the backward phase begins: behind the last action that runs an op
+  /// for the first time before any backward op runs. What stands between the
+  /// two (recomputations, reloads) belongs to it. The number of actions if no
+  /// backward op runs.
   uint32_t backwardBegin = 0;
 
   llvm::ArrayRef<uint32_t> readsOf(size_t action) const {
     return llvm::ArrayRef(reads).slice(
         readBegin[action], readBegin[action + 1] - readBegin[action]);
   }
-  /// The values resident during `action`, largest first, ties by id.
+  /// The values resident during `action` in whatever form, each once, largest
+  /// first, ties by id.
   std::vector<ValueId> residentAt(const Problem &problem,
                                   uint32_t action) const;
 };
 
 /// Simulates `plan`. Fails with a message that names the action when an id is
 /// out of range, an operand has no copy on the device, a reload has no copy on
-/// the host, or an output has no copy at the end.
+/// the host, an unpack has no packed copy, an absorbed op has not run before or
+/// is not read by the kernel that follows, a value has no packed form, an op
+/// cannot be absorbed; or when an output has no copy at the end, or the cost or
+/// time do not fit 64 bits.
 llvm::Expected<Simulation> simulate(const Problem &problem, const Plan &plan);
 
 /// Solution constraints: everything `simulate` needs; every op runs; ops that
-/// cannot be recomputed run once and in their given order; the MUST policies;
-/// values that may not be recomputed or offloaded; the device and host
-/// budgets. Each violation has its own message.
+/// cannot be recomputed run once, absorbed runs included, and in their given
+/// order; without `Problem::freeOrder`, all ops run for the first time in their
+/// given order; the MUST policies; values that may not be recomputed, offloaded
+/// or packed; the device and host budgets. Each violation has its own message.
 llvm::Error verify(const Problem &problem, const Plan &plan);
 /// As above, for a simulation at hand.
 llvm::Error verify(const Problem &problem, const Plan &plan,
                    const Simulation &simulation);
+/// What somebody claims about a plan, such as a file or a solver that counts
+/// by itself. What is not set is not claimed.
+struct PlanClaims {
+  std::optional<int64_t> peakBytes, hostPeakBytes, cost, time;
+};
+/// Fails at the first claim that is not what `simulation` says, to the last
+/// byte.
+llvm::Error verifyClaims(const Simulation &simulation,
+                         const PlanClaims &claims);
 
 } // namespace remat::planning
 

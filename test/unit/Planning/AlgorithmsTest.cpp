@@ -167,19 +167,6 @@ TEST(Algorithms, SamePlanEveryTime) {
     EXPECT_EQ(cantFail(solve(problem, "greedy", quick())).plan, first->plan);
 }
 
-TEST(Algorithms, DegenerateProblems) {
-  Problem zeros = chain(5, 0);
-  for (Op &op : zeros.ops)
-    op.cost = 0;
-  zeros.deviceBudget = 0;
-  for (const SolverInfo &solver : getSolvers()) {
-    if (solver.name == "milp")
-      continue;
-    EXPECT_EQ(cantFail(solve(Problem(), solver.name)).cost, 0);
-    EXPECT_EQ(cantFail(solve(zeros, solver.name)).peakBytes, 0);
-  }
-}
-
 TEST(Algorithms, UnknownNameListsTheChoices) {
   std::string text = message(solve(chain(2), "best").takeError());
   EXPECT_TRUE(mentions(text, "unknown solver 'best'"));

@@ -36,6 +36,54 @@ TEST(Check, SumOfSizesOverflows) {
   EXPECT_TRUE(mentions(failure(problem), "exceed 2^55 bytes"));
 }
 
+TEST(Check, SumOfCostsOverflows) {
+  Problem problem = chain(3);
+  problem.ops[0].cost = problem.ops[1].cost = int64_t(1) << 54;
+  EXPECT_TRUE(mentions(failure(problem), "exceed 2^55 at op 'f2'"));
+  problem.ops[1].cost = 0;
+  EXPECT_EQ(failure(problem), "");
+  problem.ops[2].absorbedCost = int64_t(1) << 54;
+  EXPECT_TRUE(mentions(failure(problem), "exceed 2^55 at op 'f2'"));
+  problem.ops[2].absorbedCost.reset();
+  problem.values[1].packed = PackedForm{1, int64_t(1) << 53, int64_t(1) << 54};
+  EXPECT_TRUE(mentions(failure(problem), "costs of all ops and packed forms"));
+}
+
+TEST(Check, PackedForms) {
+  Problem problem = chain(3);
+  PackedForm &packed = problem.values[1].packed.emplace();
+  EXPECT_EQ(failure(problem), "");
+  packed.bytes = -1;
+  EXPECT_TRUE(mentions(failure(problem),
+                       "value 'f1' has a packed form of negative size"));
+  packed.bytes = INT64_MAX;
+  EXPECT_TRUE(mentions(failure(problem), "their packed forms exceed 2^55"));
+  packed = {1, -1, 0};
+  EXPECT_TRUE(mentions(failure(problem), "packed form of negative cost"));
+  packed = {1, 0, -1};
+  EXPECT_TRUE(mentions(failure(problem), "packed form of negative cost"));
+  problem.values[1].packed.reset();
+  problem.values[problem.addView(1, "view")].packed.emplace();
+  EXPECT_TRUE(
+      mentions(failure(problem), "value 'view' is a view and has a packed"));
+  Problem arguments;
+  arguments.values[arguments.addArgument("x")].packed.emplace();
+  EXPECT_TRUE(mentions(failure(arguments),
+                       "value 'x' is an argument and has a packed"));
+}
+
+TEST(Check, Absorption) {
+  Problem problem = chain(3);
+  problem.ops[1].absorbedCost = 0;
+  EXPECT_EQ(failure(problem), "");
+  problem.ops[1].absorbedCost = -1;
+  EXPECT_TRUE(mentions(failure(problem), "op 'f1' has a negative absorbed"));
+  problem.ops[1].absorbedCost = 0;
+  problem.ops[1].recomputable = false;
+  EXPECT_TRUE(mentions(failure(problem),
+                       "op 'f1' has an absorbed cost, but may run only once"));
+}
+
 TEST(Check, NegativeLimits) {
   Problem problem = chain(3);
   problem.deviceBudget = -1;
@@ -81,6 +129,16 @@ TEST(Check, RecomputeOfAnOpThatRunsOnce) {
   EXPECT_TRUE(
       mentions(failure(problem),
                "value 'f1' is MUST_RECOMPUTE, but op 'f1' may run only once"));
+}
+
+TEST(Check, RecomputeNextToAResultThatMayNot) {
+  Problem problem = chain(3);
+  ValueId second = problem.addResult(1, "second", 1);
+  problem.values[1].policy = Policy::MustRecompute;
+  problem.values[second].recomputable = false;
+  EXPECT_TRUE(mentions(failure(problem),
+                       "value 'f1' is MUST_RECOMPUTE, but value 'second' of op "
+                       "'f1' may not be recomputed"));
 }
 
 TEST(Check, OffloadWithoutALink) {

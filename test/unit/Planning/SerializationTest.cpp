@@ -48,16 +48,29 @@ TEST(Serialization, RoundTripsEverything) {
     problem.hostBudget = 0;
     problem.linkBytesPerSecond = 7;
     problem.values[3].policy = Policy::PreferRecompute;
+    problem.freeOrder = seed % 2;
+    for (Value &value : problem.values)
+      if (value.producer != noOp && value.bytes % 3 == 0)
+        value.packed = PackedForm{value.bytes / 2, value.bytes, 1};
+    for (Op &op : problem.ops)
+      if (op.recomputable && op.cost % 2)
+        op.absorbedCost = op.cost / 2;
+    ASSERT_EQ(message(check(problem)), "");
     std::string text = print(toJson(problem));
     Instance instance = cantFail(parseInstance(text));
     EXPECT_EQ(print(toJson(instance.problem)), text);
+    EXPECT_EQ(instance.problem.freeOrder, problem.freeOrder);
+    for (auto [id, value] : llvm::enumerate(problem.values))
+      EXPECT_EQ(instance.problem.values[id].packed, value.packed);
+    for (auto [id, op] : llvm::enumerate(problem.ops))
+      EXPECT_EQ(instance.problem.ops[id].absorbedCost, op.absorbedCost);
     Solution solution = cantFail(planSaveAll(randomProblem(seed, 25)));
     std::string schedule = print(toJson(instance, solution.plan));
     EXPECT_EQ(cantFail(parsePlan(instance, schedule)), solution.plan);
   }
 }
 
-TEST(Serialization, RoundTripsTransfers) {
+TEST(Serialization, RoundTripsEveryAction) {
   Instance instance;
   instance.problem = chain(1);
   instance.opNodes = {4, 7};
@@ -66,9 +79,13 @@ TEST(Serialization, RoundTripsTransfers) {
   plan.run(0);
   plan.offload(0);
   plan.reload(0);
+  plan.pack(0);
+  plan.unpack(1);
+  plan.absorb(0);
   plan.run(1);
   std::string text = print(toJson(instance, plan));
-  EXPECT_EQ(text, R"({"sequence":[4,{"offload":4},{"reload":4},7]})");
+  EXPECT_EQ(text, R"({"sequence":[4,{"offload":4},{"reload":4},{"pack":4},)"
+                  R"({"unpack":7},{"absorb":4},7]})");
   EXPECT_EQ(cantFail(parsePlan(instance, text)), plan);
 }
 
@@ -92,6 +109,48 @@ TEST(Serialization, Errors) {
       failure(
           R"({"nodes": [{"id": 1}], "edges": [], "outputs": [], "order": []})"),
       "'order' leaves out node 1"));
+  EXPECT_TRUE(mentions(failure(R"({"nodes": [{"id": -1}]})"),
+                       "node 0: 'id' is negative"));
+  EXPECT_TRUE(mentions(failure(R"({"nodes": [{"id": 1, "policy": 3}]})"),
+                       "node 0: 'policy' is not a string"));
+  EXPECT_TRUE(mentions(failure(R"({"nodes": [{"id": 1, "packed": 3}]})"),
+                       "node 0: expected 'packed' to be {\"bytes\""));
+  EXPECT_TRUE(
+      mentions(failure(R"({"nodes": [{"id": 1, "packed": {"bytes": "x"}}]})"),
+               "node 0: 'packed': 'bytes' is not an integer"));
+  EXPECT_TRUE(
+      mentions(failure(R"({"nodes": [{"id": 1, "absorbed_cost": 0.5}]})"),
+               "node 0: 'absorbed_cost' is not an integer"));
+  EXPECT_TRUE(mentions(failure(R"({"nodes": [{"id": 1}, {"id": 2, "view_of": 1,
+                  "absorbed_cost": 5}], "edges": [], "outputs": []})"),
+                       "node 2: has an 'absorbed_cost' and is no op"));
+  EXPECT_TRUE(mentions(failure(R"({"nodes": [{"id": 1, "no_result": true,
+                  "packed": {"bytes": 5}}], "edges": [], "outputs": []})"),
+                       "node 1: has a 'packed' form and no result"));
+  EXPECT_TRUE(mentions(failure(R"({"nodes": [], "edges": [], "outputs": [],
+                                   "free_order": 1})"),
+                       "'free_order' is not true or false"));
+}
+
+TEST(Serialization, ScheduleErrors) {
+  Instance instance;
+  instance.problem = chain(1);
+  instance.opNodes = instance.valueNodes = {4, 7};
+  auto failure = [&](llvm::StringRef text) {
+    return message(parsePlan(instance, text).takeError());
+  };
+  EXPECT_TRUE(mentions(failure("[]"), "an object with an array 'sequence'"));
+  EXPECT_TRUE(mentions(failure(R"({"sequence": [9]})"),
+                       "step 0: there is no op node 9"));
+  EXPECT_TRUE(mentions(failure(R"({"sequence": [4, {"absorb": 9}]})"),
+                       "step 1: there is no op node 9"));
+  EXPECT_TRUE(mentions(failure(R"({"sequence": [{"pack": 9}]})"),
+                       "step 0: there is no value node 9"));
+  for (const char *step : {R"("4")", R"({"drop": 4})", "{}",
+                           R"({"pack": 4, "unpack": 4})", R"({"pack": "4"})"})
+    EXPECT_TRUE(mentions(
+        failure(llvm::formatv("{{\"sequence\": [{0}]}", step).str()),
+        "step 0: expected one of: a node id, {\"offload\": id}, {\"reload\""));
 }
 
 } // namespace

@@ -138,4 +138,286 @@ TEST(Verify, Budgets) {
                        "host peak of 10 bytes exceeds the host budget of 9"));
 }
 
+//===----------------------------------------------------------------------===//
+// Plans broken by hand. Behaviour 98: each gets its own message.
+//===----------------------------------------------------------------------===//
+
+/// chain(4) at 10 bytes a value, with a link, a packed form and absorption. Ops
+/// and values are f0 f1 f2 f3 b3 b2 b1 b0; b_i reads b_i+1, f_i and f_i-1.
+Problem broken() {
+  Problem problem = chain(4, 10);
+  problem.linkBytesPerSecond = infiniteBandwidth;
+  problem.values[1].packed = PackedForm{4, 1, 1};
+  problem.ops[0].absorbedCost = 0;
+  return problem;
+}
+
+/// Recomputes f0 and moves f1 to the host and back; 40 bytes instead of 50.
+Plan legal() {
+  Plan plan = runs({0, 1});
+  plan.offload(1);
+  for (OpId op : {2, 3, 4})
+    plan.run(op);
+  plan.reload(1);
+  for (OpId op : {5, 0, 6, 7})
+    plan.run(op);
+  return plan;
+}
+
+Plan without(Plan plan, size_t action) {
+  plan.actions.erase(plan.actions.begin() + action);
+  return plan;
+}
+
+Plan swapped(Plan plan, size_t a, size_t b) {
+  std::swap(plan.actions[a], plan.actions[b]);
+  return plan;
+}
+
+TEST(VerifyBroken, TheOriginalIsLegal) {
+  EXPECT_EQ(failure(broken(), legal()), "");
+}
+
+TEST(VerifyBroken, ADroppedRecomputation) {
+  // Behaviour 98. The copy of the forward phase is still read then, and the
+  // plan needs more than it promised.
+  Problem problem = broken();
+  Simulation before = llvm::cantFail(simulate(problem, legal()));
+  problem.deviceBudget = before.peakBytes;
+  EXPECT_EQ(failure(problem, legal()), "");
+  EXPECT_TRUE(mentions(failure(problem, without(legal(), 8)),
+                       "peak of 50 bytes exceeds the budget of 40 bytes at "
+                       "action 7, op 'b2'"));
+  // Where a MUST needs it, that is what is broken.
+  problem.values[0].policy = Policy::MustRecompute;
+  EXPECT_TRUE(mentions(failure(problem, without(legal(), 8)),
+                       "op 'b1' reads value 'f0', which is MUST_RECOMPUTE"));
+}
+
+TEST(VerifyBroken, ADroppedOp) {
+  // Behaviour 98.
+  EXPECT_TRUE(mentions(failure(broken(), without(legal(), 0)),
+                       "action 0: op 'f1' reads 'f0', which is not on the "
+                       "device"));
+  EXPECT_TRUE(mentions(failure(broken(), without(legal(), 10)),
+                       "output 'b0' is never computed"));
+}
+
+TEST(VerifyBroken, AnEarlyFree) {
+  // Behaviour 98. Memory is freed by what no longer reads it: here nothing
+  // brings back what left the device, so it was freed too early.
+  Problem problem = broken();
+  EXPECT_TRUE(mentions(failure(problem, without(legal(), 2)),
+                       "action 5: 'f1' is reloaded and is not on the host"));
+  problem.values[1].policy = Policy::MustCpuOffload;
+  EXPECT_EQ(failure(problem, legal()), "");
+  EXPECT_TRUE(mentions(failure(problem, without(legal(), 6)),
+                       "op 'b2' reads value 'f1', which is MUST_CPU_OFFLOAD "
+                       "and was not reloaded"));
+  // Without a MUST the first copy stays instead, which costs bytes.
+  problem = broken();
+  problem.deviceBudget = 40;
+  EXPECT_EQ(failure(problem, legal()), "");
+  Plan kept = without(without(legal(), 6), 2);
+  problem.deviceBudget = 30;
+  EXPECT_TRUE(mentions(failure(problem, kept), "peak of 40 bytes"));
+}
+
+TEST(VerifyBroken, ASwap) {
+  // Behaviour 98.
+  EXPECT_TRUE(mentions(failure(broken(), swapped(legal(), 0, 1)),
+                       "action 0: op 'f1' reads 'f0'"));
+  EXPECT_TRUE(mentions(failure(broken(), swapped(legal(), 2, 6)),
+                       "action 2: 'f1' is reloaded and is not on the host"));
+  EXPECT_TRUE(mentions(failure(broken(), swapped(legal(), 7, 9)),
+                       "action 7: op 'b1' reads 'b2', which is not on the "
+                       "device"));
+}
+
+TEST(VerifyBroken, AWrongSize) {
+  // Behaviour 98, 102: to the last byte.
+  Problem problem = broken();
+  Simulation s = llvm::cantFail(simulate(problem, legal()));
+  PlanClaims claims;
+  EXPECT_EQ(message(verifyClaims(s, claims)), "");
+  claims = {s.peakBytes, s.hostPeakBytes, s.cost, s.time};
+  EXPECT_EQ(message(verifyClaims(s, claims)), "");
+  claims.peakBytes = 39;
+  EXPECT_TRUE(mentions(message(verifyClaims(s, claims)),
+                       "the plan's peak is stated as 39 and is 40"));
+  claims = {{}, 9, {}, {}};
+  EXPECT_TRUE(mentions(message(verifyClaims(s, claims)),
+                       "host peak is stated as 9 and is 10"));
+  claims = {{}, {}, 6, {}};
+  EXPECT_TRUE(mentions(message(verifyClaims(s, claims)),
+                       "cost is stated as 6 and is 9"));
+  claims = {{}, {}, {}, 8};
+  EXPECT_TRUE(mentions(message(verifyClaims(s, claims)),
+                       "time is stated as 8 and is 9"));
+  // A size that grew after the plan was made.
+  problem.deviceBudget = s.peakBytes;
+  problem.values[2].bytes += 1;
+  EXPECT_TRUE(mentions(failure(problem, legal()), "peak of 41 bytes exceeds"));
+}
+
+TEST(VerifyBroken, AClonedRandomOp) {
+  // Behaviour 36, 98. Neither run nor absorbed again.
+  Problem problem = broken();
+  problem.ops[0].recomputable = false;
+  EXPECT_TRUE(mentions(failure(problem, legal()),
+                       "op 'f0' runs 2 times, but may run only once"));
+  Plan absorbing = without(legal(), 8);
+  EXPECT_EQ(failure(problem, absorbing), "");
+  absorbing.actions.insert(absorbing.actions.begin() + 8,
+                           {ActionKind::Absorb, 0});
+  EXPECT_TRUE(mentions(failure(problem, absorbing),
+                       "op 'f0' runs again, absorbed at action 8, but may run "
+                       "only once"));
+  problem = broken();
+  problem.values[0].recomputable = false;
+  EXPECT_TRUE(mentions(failure(problem, legal()), "runs 2 times"));
+  EXPECT_TRUE(mentions(failure(problem, absorbing), "absorbed at action 8"));
+}
+
+TEST(VerifyBroken, MustSave) {
+  // Behaviour 11, 98: not recomputed, absorbed, offloaded, or packed.
+  Problem problem = broken();
+  problem.values[0].policy = problem.values[1].policy = Policy::MustSave;
+  EXPECT_EQ(failure(problem, runs({0, 1, 2, 3, 4, 5, 6, 7})), "");
+  EXPECT_TRUE(mentions(failure(problem, legal()),
+                       "value 'f0' is MUST_SAVE, but op 'f0' runs 2 times, "
+                       "expected once"));
+  EXPECT_TRUE(mentions(failure(problem, without(legal(), 8)),
+                       "action 2: value 'f1' is MUST_SAVE and is offloaded"));
+  Plan plan = runs({0, 1, 2, 3, 4, 5});
+  plan.absorb(0);
+  plan.run(6);
+  plan.run(7);
+  EXPECT_TRUE(mentions(failure(problem, plan),
+                       "value 'f0' is MUST_SAVE, but op 'f0' runs again, "
+                       "absorbed at action 6"));
+  plan = runs({0, 1});
+  plan.pack(1);
+  for (OpId op : {2, 3, 4, 5, 6, 7})
+    plan.run(op);
+  EXPECT_TRUE(mentions(failure(problem, plan),
+                       "action 2: value 'f1' is MUST_SAVE and is packed"));
+}
+
+TEST(VerifyBroken, MustRecompute) {
+  // Behaviour 12, 98. Packing or offloading does not recompute, absorption
+  // does.
+  Problem problem = broken();
+  problem.values[1].policy = Policy::MustRecompute;
+  const char *message = "op 'b2' reads value 'f1', which is MUST_RECOMPUTE";
+  EXPECT_TRUE(mentions(failure(problem, legal()), message));
+  Plan plan = runs({0, 1});
+  plan.pack(1);
+  plan.run(2);
+  plan.run(3);
+  plan.unpack(1);
+  for (OpId op : {4, 5, 6, 7})
+    plan.run(op);
+  EXPECT_TRUE(mentions(failure(problem, plan), message));
+  EXPECT_EQ(failure(problem, runs({0, 1, 2, 3, 1, 4, 5, 6, 7})), "");
+  problem.values[1].policy = Policy::None;
+  problem.values[0].policy = Policy::MustRecompute;
+  plan = runs({0, 1, 2, 3, 4, 5});
+  plan.absorb(0);
+  plan.run(6);
+  Plan stale = plan;
+  stale.run(7);
+  EXPECT_TRUE(mentions(failure(problem, stale),
+                       "op 'b0' reads value 'f0', which is MUST_RECOMPUTE"));
+  plan.absorb(0);
+  plan.run(7);
+  EXPECT_EQ(failure(problem, plan), "");
+  // An absorbed backward op reads as one that runs.
+  problem.ops[6].absorbedCost = 1;
+  plan.absorb(6);
+  plan.run(7);
+  EXPECT_TRUE(mentions(failure(problem, plan), "op 'b1' reads value 'f0'"));
+}
+
+TEST(VerifyBroken, MustCpuOffload) {
+  // Behaviour 13, 98.
+  Problem problem = broken();
+  problem.values[1].policy = Policy::MustCpuOffload;
+  Plan plan = legal();
+  plan.run(1);
+  EXPECT_TRUE(mentions(failure(problem, plan),
+                       "value 'f1' is MUST_CPU_OFFLOAD, but op 'f1' runs 2"));
+  plan = legal();
+  plan.actions.insert(plan.actions.begin() + 7,
+                      {{ActionKind::Pack, 1}, {ActionKind::Unpack, 1}});
+  EXPECT_TRUE(mentions(failure(problem, plan),
+                       "value 'f1' is MUST_CPU_OFFLOAD and is packed"));
+}
+
+TEST(VerifyBroken, PackingOfWhatMayNot) {
+  // Behaviour 98.
+  Problem problem = broken();
+  Plan plan = legal();
+  plan.pack(0);
+  EXPECT_TRUE(mentions(failure(problem, plan), "'f0' has no packed form"));
+  plan = legal();
+  plan.actions.insert(plan.actions.begin() + 2, {ActionKind::Unpack, 1});
+  EXPECT_TRUE(mentions(failure(problem, plan),
+                       "action 2: 'f1' is unpacked and was not packed"));
+}
+
+TEST(VerifyBroken, MisusedAbsorption) {
+  // Behaviour 98. The other messages are in the simulator's tests.
+  Plan plan = legal();
+  plan.absorb(0);
+  EXPECT_TRUE(mentions(failure(broken(), plan),
+                       "op 'f0' is absorbed, and no kernel runs after it"));
+}
+
+TEST(VerifyBroken, ReorderedFirstRuns) {
+  // Behaviour 98.
+  Problem problem;
+  ValueId a = problem.addResult(problem.addOp("a", 1, {}), "a", 1);
+  ValueId b = problem.addResult(problem.addOp("b", 1, {}), "b", 1);
+  problem.addResult(problem.addOp("c", 1, {a, b}), "c", 1);
+  EXPECT_TRUE(mentions(failure(problem, runs({1, 0, 2})),
+                       "action 1: op 'a' runs for the first time after op "
+                       "'b'; the problem's order is not free"));
+  problem.freeOrder = true;
+  EXPECT_EQ(failure(problem, runs({1, 0, 2})), "");
+  problem.ops[0].recomputable = problem.ops[1].recomputable = false;
+  EXPECT_TRUE(mentions(failure(problem, runs({1, 0, 2})),
+                       "op 'a' runs after op 'b'; ops that may run only once "
+                       "keep their order"));
+}
+
+TEST(VerifyBroken, OverBudget) {
+  // Behaviour 98. During a pack both forms are in the arena.
+  Problem problem = broken();
+  problem.deviceBudget = 39;
+  EXPECT_TRUE(mentions(failure(problem, legal()),
+                       "peak of 40 bytes exceeds the budget of 39 bytes at "
+                       "action 7, op 'b2'"));
+  problem.deviceBudget = 40;
+  EXPECT_EQ(failure(problem, legal()), "");
+  problem.values[1].packed->bytes = 31;
+  Plan plan = runs({0, 1});
+  plan.pack(1);
+  for (OpId op : {2, 3, 4, 5, 0, 6, 7})
+    plan.run(op);
+  EXPECT_TRUE(mentions(failure(problem, plan),
+                       "peak of 41 bytes exceeds the budget of 40 bytes at "
+                       "action 2, value 'f1'"));
+}
+
+TEST(VerifyBroken, OverHostBudget) {
+  // Behaviour 98.
+  Problem problem = broken();
+  problem.hostBudget = 10;
+  EXPECT_EQ(failure(problem, legal()), "");
+  problem.hostBudget = 9;
+  EXPECT_TRUE(mentions(failure(problem, legal()),
+                       "host peak of 10 bytes exceeds the host budget of 9"));
+}
+
 } // namespace

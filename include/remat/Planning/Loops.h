@@ -1,0 +1,132 @@
+//===- Loops.h - checkpointing over the iterations of a loop ----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The backward pass of a loop needs the state at the start of every iteration,
+// the last one first. With fewer checkpoints than iterations, states are
+// computed again from the nearest checkpoint before. These functions say which
+// states to keep, and when.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_PLANNING_LOOPS_H
+#define REMAT_PLANNING_LOOPS_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/Error.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace remat::planning {
+
+/// A loop whose iteration i makes state i + 1 from state i. Costs are in any
+/// integer unit, the same for all.
+struct Loop {
+  int64_t iterations = 0;
+  /// Bytes of one state, that is, of one checkpoint.
+  int64_t stateBytes = 0;
+  /// Of one iteration: without keeping anything but the state that it makes,
+  /// and backward, without the forward run that it needs directly before.
+  int64_t forwardCost = 1, backwardCost = 1;
+  /// If not empty: the forward cost of each iteration instead.
+  std::vector<int64_t> forwardCosts;
+
+  int64_t forwardCostOf(int64_t iteration) const {
+    return forwardCosts.empty() ? forwardCost : forwardCosts[iteration];
+  }
+};
+
+/// The most iterations that a schedule is made for.
+inline constexpr int64_t loopIterationLimit = int64_t(1) << 20;
+/// The most iterations of different costs.
+inline constexpr int64_t unevenLoopLimit = 128;
+
+enum class LoopActionKind : uint8_t {
+  /// Keep a checkpoint of the current state `from`.
+  Store,
+  /// Make checkpoint `from` the current state. The last one frees its slot.
+  Restore,
+  /// Run the iterations `from` to `to`, which is not included.
+  Advance,
+  /// Run iteration `from` from the current state once more, now with all that
+  /// its backward needs, and then its backward. There is no current state
+  /// afterwards.
+  Backward,
+};
+
+struct LoopAction {
+  LoopActionKind kind = LoopActionKind::Advance;
+  int64_t from = 0, to = 0;
+
+  bool operator==(const LoopAction &other) const {
+    return kind == other.kind && from == other.from && to == other.to;
+  }
+};
+
+/// Actions, and what they come to. State 0 is the current one at the start; it
+/// takes a slot if it has to be restored, like any other.
+struct LoopSchedule {
+  std::vector<LoopAction> actions;
+  /// The most checkpoints kept at a time, and their bytes.
+  int64_t peakSlots = 0, peakBytes = 0;
+  /// Iterations that Advance actions run.
+  int64_t advances = 0;
+  /// Of all actions; the forward runs of Backward actions included.
+  int64_t cost = 0;
+};
+
+/// How many checkpoints fit `budgetBytes`: INT64_MAX if they take no bytes.
+int64_t loopSlots(const Loop &loop, int64_t budgetBytes);
+
+/// The one legality predicate for schedules: every iteration runs backward
+/// once, the last one first; what is stored, advanced, or run backward is the
+/// current state; what is restored was stored. Fills in what the actions come
+/// to. Fails with a message that names the action, and for loops with negative
+/// numbers or a wrong number of costs.
+llvm::Expected<LoopSchedule> simulateLoop(const Loop &loop,
+                                          std::vector<LoopAction> actions);
+
+/// The most iterations that `slots` checkpoints can reverse with no iteration
+/// advanced more than `repetitions` times: the binomial coefficient (slots +
+/// repetitions) over slots. INT64_MAX if it does not fit.
+int64_t binomialReach(int64_t slots, int64_t repetitions);
+
+/// The fewest advances that reverse `iterations` with `slots` checkpoints
+/// [Griewank, Walther: Algorithm 799: revolve, ACM TOMS 2000, section 2]:
+/// r n - binomialReach(s + 1, r - 1), where r is the least number of
+/// repetitions that reaches n. INT64_MAX for two iterations or more without a
+/// slot.
+int64_t fewestAdvances(int64_t iterations, int64_t slots);
+
+/// The schedule of Revolve: optimal for every number of iterations and slots
+/// among all schedules with equal forward costs. Takes O(n log n) time and O(n)
+/// space. Fails without a slot for two or more iterations, and on
+/// forward costs that differ.
+llvm::Expected<LoopSchedule> planLoopRevolve(const Loop &loop, int64_t slots);
+
+/// About sqrt(n) segments whose lengths differ by at most one; keeps the state
+/// at the start of each, and the states of one segment at a time [Chen, Xu,
+/// Zhang, Guestrin: Training Deep Nets with Sublinear Memory Cost, 2016,
+/// section 4.1, there for chains]. Any number of iterations; less than 2
+/// sqrt(n) slots; no iteration is advanced more than twice.
+llvm::Expected<LoopSchedule> planLoopSqrt(const Loop &loop);
+
+/// Segments as above, with lengths that use all slots: what a segment kept is
+/// free when those before it run backward, so that earlier segments may be
+/// longer. Reverses up to binomialReach(slots, 2) iterations, none advanced
+/// more than twice and with as few advances as Revolve, in two nested loops
+/// instead of a recursion. Fails beyond.
+llvm::Expected<LoopSchedule> planLoopSegments(const Loop &loop, int64_t slots);
+
+/// Optimal for forward costs that differ: dynamic programming over (first
+/// iteration, end, slots), the recurrence of [Walther, Griewank: Advantages of
+/// binomial checkpointing for memory-reduced adjoint calculations, 2004] and
+/// of chain checkpointing. O(n^3 s) time; fails beyond `unevenLoopLimit`.
+llvm::Expected<LoopSchedule> planLoopUneven(const Loop &loop, int64_t slots);
+
+} // namespace remat::planning
+
+#endif // REMAT_PLANNING_LOOPS_H

@@ -1,0 +1,201 @@
+//===- OracleTest.cpp - everything against exhaustive search --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A thousand tiny problems whose best plans are known. The simulator and the
+// verifier have to agree with the oracle about these plans, and no algorithm
+// may claim to be better.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Oracle.h"
+#include "Problems.h"
+
+using namespace remat::planning;
+
+namespace {
+
+constexpr uint64_t numProblems = 1000;
+
+TEST(Oracle, KnowsSmallChains) {
+  EXPECT_EQ(smallestPlan(chain(3))->value, 4);
+  EXPECT_EQ(cheapestPlan(chain(3), 4)->value, 6);
+  EXPECT_FALSE(cheapestPlan(chain(3), 3).has_value());
+  // f0 once more.
+  EXPECT_EQ(cheapestPlan(chain(4), 4)->value, 9);
+  Problem problem = chain(4);
+  problem.ops[0].absorbedCost = 0;
+  EXPECT_EQ(cheapestPlan(problem, 4)->value, 8);
+}
+
+/// A problem and what is true of it.
+struct Known {
+  Problem problem;
+  /// Nothing if no plan is legal.
+  std::optional<BestPlan> smallest;
+  /// Budgets from the smallest on, and the cheapest plans within them.
+  std::vector<std::pair<int64_t, BestPlan>> cheapest;
+};
+
+/// Searched once, for all tests.
+const std::vector<Known> &allKnown() {
+  static const std::vector<Known> all = [] {
+    std::vector<Known> all(numProblems);
+    for (auto [seed, known] : llvm::enumerate(all)) {
+      known.problem = tinyProblem(seed);
+      known.smallest = smallestPlan(known.problem);
+      if (!known.smallest)
+        continue;
+      for (int64_t slack : {0, 4})
+        known.cheapest.emplace_back(
+            known.smallest->value + slack,
+            *cheapestPlan(known.problem, known.smallest->value + slack));
+    }
+    return all;
+  }();
+  return all;
+}
+
+TEST(Oracle, AgreesWithSimulatorAndVerifier) {
+  unsigned infeasible = 0, kinds[6] = {};
+  for (auto [seed, known] : llvm::enumerate(allKnown())) {
+    SCOPED_TRACE(seed);
+    Problem problem = known.problem;
+    ASSERT_EQ(message(check(problem)), "");
+    if (!known.smallest) {
+      ++infeasible;
+      continue;
+    }
+    // The peak, to the byte.
+    Plan plan = known.smallest->plan;
+    problem.deviceBudget = known.smallest->value;
+    EXPECT_EQ(message(verify(problem, plan)), "");
+    Simulation simulation = llvm::cantFail(simulate(problem, plan));
+    EXPECT_EQ(simulation.peakBytes, known.smallest->value);
+    for (const auto &[budget, best] : known.cheapest) {
+      problem.deviceBudget = budget;
+      EXPECT_EQ(message(verify(problem, best.plan)), "");
+      simulation = llvm::cantFail(simulate(problem, best.plan));
+      EXPECT_EQ(simulation.cost, best.value);
+      EXPECT_EQ(simulation.time, best.value);
+      for (const Action &action : best.plan.actions)
+        ++kinds[size_t(action.kind)];
+    }
+  }
+  // A MUST_CPU_OFFLOAD beyond the host budget, and nothing else.
+  EXPECT_LT(infeasible, numProblems / 20);
+  for (unsigned count : kinds)
+    EXPECT_GT(count, 20u);
+}
+
+TEST(Oracle, AgreesWithTheSimulatorOnAnyPlan) {
+  // Behaviour 77: the best plans with random actions put in and taken out.
+  std::mt19937_64 random(1);
+  unsigned simulated = 0, kinds[6] = {};
+  for (auto [seed, known] : llvm::enumerate(allKnown())) {
+    SCOPED_TRACE(seed);
+    if (!known.smallest)
+      continue;
+    const Problem &problem = known.problem;
+    for (int variant = 0; variant < 20; ++variant) {
+      Plan plan = known.smallest->plan;
+      for (unsigned edits = 1 + random() % 8; edits-- > 0;) {
+        size_t at = random() % (plan.actions.size() + 1);
+        ActionKind kind = ActionKind(random() % 6);
+        uint32_t id = random() % (actsOnOp(kind) ? problem.ops.size()
+                                                 : problem.values.size());
+        if (random() % 5 || at == plan.actions.size())
+          plan.actions.insert(plan.actions.begin() + at, {kind, id});
+        else
+          plan.actions.erase(plan.actions.begin() + at);
+        // Undone if it is not a plan any more.
+        llvm::Expected<Simulation> simulation = simulate(problem, plan);
+        if (simulation)
+          continue;
+        llvm::consumeError(simulation.takeError());
+        if (plan.actions.size() > at && plan.actions[at] == Action{kind, id})
+          plan.actions.erase(plan.actions.begin() + at);
+        else
+          break;
+      }
+      llvm::Expected<Simulation> simulation = simulate(problem, plan);
+      if (!simulation) {
+        llvm::consumeError(simulation.takeError());
+        continue;
+      }
+      EXPECT_EQ(simulation->liveBytes, bytesByDefinition(problem, plan));
+      ++simulated;
+      for (const Action &action : plan.actions)
+        ++kinds[size_t(action.kind)];
+    }
+  }
+  EXPECT_GT(simulated, 10000u);
+  for (unsigned count : kinds)
+    EXPECT_GT(count, 500u);
+}
+
+/// Whether a plan exists is not a matter of opinion.
+bool isInfeasible(llvm::Error error) {
+  bool infeasible = false;
+  llvm::handleAllErrors(
+      std::move(error),
+      [&](const InfeasibleBudgetError &) { infeasible = true; },
+      [](const llvm::ErrorInfoBase &) {});
+  return infeasible;
+}
+
+struct Tally {
+  unsigned pairs = 0, found = 0, equal = 0;
+  std::string missed, worse, wrongBound;
+};
+
+Tally compare(llvm::StringRef solver) {
+  Tally tally;
+  SolverOptions options;
+  options.effort = 0.02;
+  for (auto [seed, known] : llvm::enumerate(allKnown())) {
+    SCOPED_TRACE(seed);
+    Problem problem = known.problem;
+    for (const auto &[budget, best] : known.cheapest) {
+      problem.deviceBudget = budget;
+      std::string pair =
+          " " + std::to_string(seed) + "/" + std::to_string(budget);
+      ++tally.pairs;
+      llvm::Expected<Solution> solution = solve(problem, solver, options);
+      if (!solution) {
+        llvm::consumeError(solution.takeError());
+        tally.missed += pair;
+        continue;
+      }
+      ++tally.found;
+      EXPECT_EQ(message(verify(problem, solution->plan)), "");
+      EXPECT_GE(solution->time, best.value) << "better than the best";
+      if (solution->lowerBound > best.value)
+        tally.wrongBound += pair;
+      if (solution->time == best.value)
+        ++tally.equal;
+      else
+        tally.worse += pair;
+    }
+    if (known.smallest && known.smallest->value > 0) {
+      problem.deviceBudget = known.smallest->value - 1;
+      EXPECT_TRUE(isInfeasible(solve(problem, solver, options).takeError()))
+          << "a plan below the smallest budget";
+    }
+  }
+  return tally;
+}
+
+TEST(Oracle, AutoFindsTheBestPlans) {
+  Tally tally = compare("auto");
+  // Which ones (seed/budget): to look at when this gets better or worse.
+  std::cout << tally.pairs << " budgets, " << tally.found << " with a plan, "
+            << tally.equal << " with the best\nmissed:" << tally.missed
+            << "\nworse:" << tally.worse << "\nwrong bound:" << tally.wrongBound
+            << "\n";
+  EXPECT_GE(tally.found * 10, tally.pairs * 8);
+}
+
+} // namespace
