@@ -47,6 +47,8 @@ ArrayRef<SolverInfo> getSolvers() {
       {"sqrt", "sqrt(n) segments (Chen et al. 2016)", planSqrt},
       {"greedy", "greedy repair and local search", planGreedy},
       {"search", "large-neighbourhood search over evictions", planSearch},
+      {"chain-dp", "dynamic program for chains (Beaumont et al. 2019)",
+       planChainDp},
       {"milp", "integer program (Jain et al. 2020)", planMilp},
   };
   return solvers;

@@ -158,6 +158,18 @@ llvm::Expected<Solution> planMilp(const Problem &problem,
                                   const SolverOptions &options = {});
 inline constexpr size_t milpOpLimit = 150;
 
+/// Dynamic programming over a chain at full memory resolution [Griewank and
+/// Walther: Revolve, 2000; Beaumont et al.: Optimal checkpointing for
+/// heterogeneous chains, 2019; with checkpoints that stay for the sweep's own
+/// reads]. Optimal among plans that keep the given order and, of what they have
+/// kept, keep each value until its level of the sweep; see ChainDp.cpp. When
+/// the work or memory that this takes runs out, a plan from a table with fewer
+/// points per segment. Fails on what is not a chain or has more than
+/// `chainDpLimit` forward ops, and when no such plan fits.
+llvm::Expected<Solution> planChainDp(const Problem &problem,
+                                     const SolverOptions &options = {});
+inline constexpr size_t chainDpLimit = 512;
+
 /// Save-all if it fits; otherwise greedy, and the integer program on what is
 /// tiny.
 llvm::Expected<Solution> planAuto(const Problem &problem,
