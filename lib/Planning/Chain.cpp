@@ -44,8 +44,7 @@ private:
   Error refuse(StringRef op) const {
     return createStringError(
         inconvertibleErrorCode(),
-        "solver '" + solver +
-            "' takes chains only: op '" + op +
+        "solver '" + solver + "' takes chains only: op '" + op +
             "' reads more than its predecessor, or than the two values of its "
             "level");
   }
@@ -73,8 +72,8 @@ private:
       for (ValueId operand : graph.operands(op))
         if (!graph.isArgument(operand))
           reads.push_back(operand);
-      bool follows = op == 0 ? reads.empty()
-                             : reads.size() == 1 && reads[0] == previous;
+      bool follows =
+          op == 0 ? reads.empty() : reads.size() == 1 && reads[0] == previous;
       if (main == noValue || !follows)
         break;
       levelOf[main] = op + 1;
@@ -193,8 +192,8 @@ private:
       for (OpId op : level.sweep) {
         resident += change[op];
         int64_t own = lastOwn != noOp && op <= lastOwn ? level.bytes : 0;
-        level.peak = std::max(level.peak,
-                              resident + own + problem.ops[op].workspace);
+        level.peak =
+            std::max(level.peak, resident + own + problem.ops[op].workspace);
         next = op + 1;
       }
     }

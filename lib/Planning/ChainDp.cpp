@@ -75,11 +75,13 @@ enum class State : uint8_t { A, B };
 class Table {
 public:
   /// Plans for at most `budget` bytes that run forward ops for at most
-  /// `mostCost`; at most `mostPoints` points in a function, 0 for all.
+  /// `mostCost`. With a `precision` there is one point for each range of costs
+  /// that is 1 / precision wide, relative to what is run again; 0 keeps all.
+  /// Passes keep only every `stride`-th value first.
   Table(const Chain &chain, int64_t budget, int64_t mostCost,
-        uint32_t mostPoints, WorkMeter &work)
-      : levels(chain.levels), budget(budget), mostPoints(mostPoints),
-        work(work), top(chain.top()) {
+        uint32_t precision, uint32_t stride, WorkMeter &work)
+      : levels(chain.levels), budget(budget), precision(precision),
+        stride(stride), work(work), top(chain.top()) {
     prefix.assign(top + 1, 0);
     for (uint32_t k = 1; k <= top; ++k)
       prefix[k] = prefix[k - 1] + levels[k].cost;
@@ -88,6 +90,7 @@ public:
 
   /// Whether it was finished. `mustFinish` only heeds interrupts.
   bool build(bool mustFinish);
+  bool isExact() const { return stride == 1 && !thinned; }
   /// What the forward ops cost in the best plan; infinite if there is none.
   int64_t cost() const { return costAt(get(State::A, 1, top), budget); }
   Plan plan() const;
@@ -123,7 +126,8 @@ private:
 
   const std::vector<Chain::Level> &levels;
   int64_t budget, mostAgain;
-  uint32_t mostPoints;
+  uint32_t precision, stride;
+  bool thinned = false;
   WorkMeter &work;
   uint32_t top;
   /// Costs of f_1 .. f_k.
@@ -165,6 +169,8 @@ void Table::forEachOption(State state, uint32_t i, uint32_t j,
       break;
     int64_t cost = prefix[c] - before;
     if (c < j) {
+      if (c != i && c + 1 != j && c % stride)
+        continue;
       if (visit(Option{Option::Split, c, held + passNeed, cost}))
         return;
     } else if (!hasOwn && last.readsOwn && (i == j || !last.readsPrevious)) {
@@ -210,6 +216,10 @@ void Table::include(const Option &option, Steps first, Steps second,
       {option.need, first.front().memory + shift, second.front().memory});
   if (memory > budget)
     return;
+  // Is it worse everywhere?
+  int64_t lowestCost = option.cost + first.back().cost + second.back().cost;
+  if (costAt(best, memory) <= lowestCost)
+    return;
   const Point *a = lookup(first, memory - shift), *b = lookup(second, memory);
   merged.clear();
   const Point *old = best.data(), *oldEnd = old + best.size();
@@ -238,24 +248,31 @@ void Table::include(const Option &option, Steps first, Steps second,
   }
   while (old != oldEnd)
     add(*old++);
-  work.add(first.size() + second.size() + best.size());
+  // Four of these take as long as an action in a simulation.
+  work.add((first.size() + second.size() + best.size()) / 4);
   best.swap(merged);
 }
 
-/// Keeps the first point of each of `mostPoints` equal ranges of cost, and the
-/// last of all.
+/// Keeps one point of each range of costs, the one with the least memory. A
+/// range is `1 / precision` of the cost above the cheapest wide: so errors are
+/// relative to what is recomputed at all.
 void Table::thin() {
-  if (!mostPoints || best.size() <= mostPoints)
+  if (!precision || best.empty())
     return;
-  int64_t range = best.front().cost - best.back().cost;
-  int64_t width = range / mostPoints + 1;
-  size_t kept = 1;
-  for (size_t p = 1; p < best.size(); ++p)
-    if (p + 1 == best.size() || (best.front().cost - best[p].cost) / width !=
-                                    (best.front().cost -
-                                     best[kept - 1].cost) / width)
-      best[kept++] = best[p];
-  best.resize(kept);
+  int64_t cheapest = best.back().cost, limit = 0;
+  size_t kept = best.size();
+  for (size_t p = best.size(); p-- > 0;) {
+    int64_t excess = best[p].cost - cheapest;
+    if (excess > limit || kept == best.size()) {
+      --kept;
+      while (limit < excess)
+        limit += std::max<int64_t>(1, limit / precision);
+    } else {
+      thinned = true;
+    }
+    best[kept] = best[p];
+  }
+  best.erase(best.begin(), best.begin() + kept);
 }
 
 void Table::fill(State state, uint32_t i, uint32_t j) {
@@ -271,14 +288,14 @@ void Table::fill(State state, uint32_t i, uint32_t j) {
     return false;
   });
   thin();
-  work.add(j - i + 1);
+  work.add((j - i) / 4 + 1);
   points += best.size();
   tables[state == State::B][index(i, j)] = best;
 }
 
 bool Table::build(bool mustFinish) {
-  /// A gigabyte would be too much for a table: this is about 200 MB.
-  constexpr size_t mostPointsInAll = size_t(12) << 20;
+  // 320 MB.
+  constexpr size_t mostPointsInAll = size_t(20) << 20;
   for (auto &table : tables)
     table.resize(index(1, top + 1));
   for (uint32_t length = 1; length <= top; ++length)
@@ -368,14 +385,20 @@ Expected<Solution> planChainDp(const Problem &problem,
   WorkMeter work(options, watch);
   Plan best;
   int64_t bestCost = infinite;
-  for (uint32_t mostPoints : {8, 64, 512, 0}) {
-    Table table(*chain, budget, bestCost, mostPoints, work);
+  // Coarse first: what a table finds bounds what the next one looks at.
+  struct Pass {
+    uint32_t precision, stride;
+  };
+  for (auto [precision, stride] : {Pass{4, 16}, {16, 1}, {64, 1}, {0, 1}}) {
+    Table table(*chain, budget, bestCost, precision, stride, work);
     if (!table.build(/*mustFinish=*/bestCost == infinite))
       break;
     if (table.cost() >= infinite)
       break;
     bestCost = table.cost();
     best = table.plan();
+    if (table.isExact())
+      break;
   }
   if (bestCost == infinite)
     return make_error<InfeasibleBudgetError>(problem.deviceBudget.value_or(0),
