@@ -25,30 +25,29 @@ public:
 
   Expected<Chain> find() {
     uint32_t longest = longestForward();
-    if (longest == 0)
-      return refuse(graph.numOps() ? problem.ops[0].name : "");
+    OpId misfit = longest < graph.numOps() ? longest : noOp;
+    // A short chain at the head of something else is not what is looked for.
+    uint32_t shortest = graph.numOps() / 4;
     // The loss looks like a forward op, and so do sweep ops that read only
     // what comes before them; so the longest prefix may be too long.
-    OpId misfit = noOp;
-    for (uint32_t count = longest; count > 0; --count) {
+    for (uint32_t count = longest; count + 1 > shortest; --count) {
       OpId bad = noOp;
       if (assign(count, bad))
         return finish();
       if (misfit == noOp || bad > misfit)
         misfit = bad;
+      if (count == 0)
+        break;
     }
-    return refuse(problem.ops[misfit].name);
-  }
-
-private:
-  Error refuse(StringRef op) const {
     return createStringError(
         inconvertibleErrorCode(),
-        "solver '" + solver + "' takes chains only: op '" + op +
+        "solver '" + solver + "' takes chains only: op '" +
+            problem.ops[misfit].name +
             "' reads more than its predecessor, or than the two values of its "
             "level");
   }
 
+private:
   /// The result that others read; `noValue` if that is not exactly one.
   ValueId mainResult(OpId op) const {
     ValueId main = noValue;
