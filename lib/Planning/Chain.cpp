@@ -43,8 +43,8 @@ public:
         inconvertibleErrorCode(),
         "solver '" + solver + "' takes chains only: op '" +
             problem.ops[misfit].name +
-            "' reads more than its predecessor, or than the two values of its "
-            "level");
+            "' does not continue it, as it reads more than its predecessor or "
+            "than the two values of its level, or is an output");
   }
 
 private:
@@ -73,7 +73,8 @@ private:
           reads.push_back(operand);
       bool follows =
           op == 0 ? reads.empty() : reads.size() == 1 && reads[0] == previous;
-      if (main == noValue || !follows)
+      bool stays = main != noValue && graph.isOutput(main) && graph.bytes(main);
+      if (main == noValue || !follows || stays)
         break;
       levelOf[main] = op + 1;
       previous = main;
@@ -130,17 +131,16 @@ private:
 
   Expected<Chain> finish() {
     uint32_t count = chain.numForward();
-    auto fail = [&](ValueId value, const Twine &what) {
-      return createStringError(inconvertibleErrorCode(),
-                               "solver '" + solver + "' cannot handle value '" +
-                                   problem.values[value].name + "': " + what);
-    };
     for (ValueId value = 0; value < graph.numValues(); ++value) {
       if (graph.isArgument(value))
         chain.argumentBytes += graph.bytes(value);
       if (problem.values[value].viewOf == noValue &&
           graph.mustLeaveForward(value))
-        return fail(value, "it is " + Twine(stringify(graph.policy(value))));
+        return createStringError(
+            inconvertibleErrorCode(),
+            "solver '" + solver + "' cannot handle value '" +
+                problem.values[value].name + "', which is " +
+                stringify(graph.policy(value)));
     }
     for (uint32_t k = 1; k <= count; ++k) {
       Chain::Level &level = chain.levels[k];
@@ -153,8 +153,6 @@ private:
       for (ValueId result : graph.results(level.op)) {
         if (result != level.value)
           level.scratch += graph.bytes(result);
-        if (graph.isOutput(result) && graph.bytes(result))
-          return fail(result, "an output of the forward phase stays resident");
       }
     }
     // Every forward op runs, whether the loss reads the last one or not.

@@ -379,7 +379,16 @@ Expected<Solution> planChainDp(const Problem &problem,
                              "solver 'chain-dp' takes at most " +
                                  Twine(chainDpLimit) + " forward ops, got " +
                                  Twine(chain->numForward()));
-  int64_t budget = problem.deviceBudget.value_or(infinite);
+  // Nothing is recomputed when everything fits.
+  Expected<Solution> saveAll = planSaveAll(problem, options);
+  if (saveAll) {
+    saveAll->solver = "chain-dp";
+    return saveAll;
+  }
+  if (!saveAll.errorIsA<InfeasibleBudgetError>())
+    return saveAll.takeError();
+  consumeError(saveAll.takeError());
+  int64_t budget = *problem.deviceBudget;
   budget -= std::min(budget, chain->argumentBytes);
 
   WorkMeter work(options, watch);
@@ -393,16 +402,24 @@ Expected<Solution> planChainDp(const Problem &problem,
     Table table(*chain, budget, bestCost, precision, stride, work);
     if (!table.build(/*mustFinish=*/bestCost == infinite))
       break;
-    if (table.cost() >= infinite)
-      break;
+    if (table.cost() >= infinite) {
+      // Thinning keeps what is feasible, leaving values out need not.
+      if (stride == 1)
+        break;
+      continue;
+    }
     bestCost = table.cost();
     best = table.plan();
     if (table.isExact())
       break;
   }
+  if (bestCost == infinite && work.wasCutShort())
+    return createStringError(inconvertibleErrorCode(),
+                             "solver 'chain-dp' was stopped before it had a "
+                             "plan");
   if (bestCost == infinite)
-    return make_error<InfeasibleBudgetError>(problem.deviceBudget.value_or(0),
-                                             0, std::string());
+    return make_error<InfeasibleBudgetError>(*problem.deviceBudget, 0,
+                                             std::string());
   Expected<Solution> solution =
       makeSolution(graph, std::move(best), "chain-dp", watch);
   if (solution)

@@ -158,11 +158,11 @@ Expected<Solution> planMinCut(const Problem &problem,
   for (double exponent = lowest; exponent <= highest; exponent += step) {
     if (work.overdrawn())
       break;
-    if (!fitsAt(exponent, saved))
-      continue;
+    bool fitsHere = fitsAt(exponent, saved);
     if (!fits)
-      dear = saved;
-    fits = fits.value_or(exponent);
+      (fitsHere ? dear : cheap) = saved;
+    if (fitsHere && !fits)
+      fits = exponent;
   }
   double low = fits ? *fits - step : 0, high = fits.value_or(0);
   for (unsigned round = 0; fits && round < 7 && !work.exhausted(); ++round) {

@@ -26,7 +26,7 @@ OpId savePosition(const Graph &graph) {
   if (staged.stages.empty())
     return 0;
   OpId peak = staged.stages[simulation.peakAction];
-  return std::min<OpId>(peak + 1, graph.numOps());
+  return std::min<OpId>(peak + 1, graph.numOps() - 1);
 }
 
 Residency savedSetResidency(const Graph &graph, OpId position,
@@ -65,9 +65,14 @@ bool BestPlan::consider(const Residency &residency) {
   work.add(staged.plan.actions.size() + simulation.reads.size());
   bool fits =
       hasBudget() && simulation.peakBytes <= *graph.problem.deviceBudget;
-  bool better = !hasPlan || (fits != bestFits ? fits
-                             : fits ? simulation.cost < bestCost
-                                    : simulation.peakBytes < bestPeak);
+  // Costs decide between plans that fit, peaks between those that do not.
+  auto rank = [&](int64_t cost, int64_t peak) {
+    return fits ? std::pair(cost, peak) : std::pair(peak, cost);
+  };
+  bool better =
+      !hasPlan || fits > bestFits ||
+      (fits == bestFits &&
+       rank(simulation.cost, simulation.peakBytes) < rank(bestCost, bestPeak));
   if (better) {
     best = staged.plan;
     hasPlan = true;
@@ -79,6 +84,9 @@ bool BestPlan::consider(const Residency &residency) {
 }
 
 bool BestPlan::consider(OpId position, const std::vector<bool> &saved) {
+  if (!hasBudget())
+    return consider(
+        savedSetResidency(graph, position, saved, Recomputed::ToLastReader));
   for (Recomputed recomputed : allRecomputed)
     if (consider(savedSetResidency(graph, position, saved, recomputed)))
       return true;

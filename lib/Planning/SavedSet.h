@@ -34,7 +34,8 @@ inline constexpr Recomputed allRecomputed[] = {
     Recomputed::ToTheEnd, Recomputed::ToLastReader, Recomputed::OneStage};
 
 /// The op before which saved sets are chosen: the first of the backward phase,
-/// or the one after the peak of the save-all plan if none is marked.
+/// or the one after the peak of the save-all plan (at most the last) if
+/// none is marked.
 OpId savePosition(const Graph &graph);
 
 /// The residency in which, of what the ops before `position` make, only the
@@ -53,7 +54,7 @@ public:
   /// so long that it was given up.
   bool consider(const Residency &residency);
   /// The plans of a saved set, from the fastest to the one with the least
-  /// memory, until one fits.
+  /// memory, until one fits; without a budget just the one in between.
   bool consider(OpId position, const std::vector<bool> &saved);
 
   bool fits() const { return bestFits; }
