@@ -89,15 +89,19 @@ public:
         carryMissing(carryMissing), madeAt(graph.numValues(), never),
         ran(graph.numOps(), false), hasHostCopy(graph.numValues(), false) {}
 
-  void run() {
+  bool run(size_t mostActions = ~size_t(0)) {
     result.plan.actions.clear();
     result.stages.clear();
-    for (stage = 0; stage < graph.numOps(); ++stage)
+    for (stage = 0; stage < graph.numOps(); ++stage) {
       runWithOperands(stage);
+      if (result.stages.size() > mostActions)
+        return false;
+    }
     for (ValueId value = 0; value < graph.numValues(); ++value)
       if (graph.isOutput(value) && madeAt[value] != never)
         bringBack(value);
     dropUselessOffloads();
+    return true;
   }
 
 private:
@@ -203,9 +207,9 @@ private:
 };
 } // namespace
 
-void schedule(const Graph &graph, const Residency &residency,
-              StagedPlan &result) {
-  Scheduler(graph, residency, result).run();
+bool schedule(const Graph &graph, const Residency &residency,
+              StagedPlan &result, size_t mostActions) {
+  return Scheduler(graph, residency, result).run(mostActions);
 }
 
 StagedPlan stagePlan(const Graph &graph, const Plan &plan) {

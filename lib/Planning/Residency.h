@@ -55,9 +55,10 @@ struct StagedPlan {
   std::vector<uint32_t> stages;
 };
 
-/// The plan that `residency` stands for.
-void schedule(const Graph &graph, const Residency &residency,
-              StagedPlan &result);
+/// The plan that `residency` stands for. Gives up, with an incomplete plan and
+/// false, when it gets longer than `mostActions`.
+bool schedule(const Graph &graph, const Residency &residency,
+              StagedPlan &result, size_t mostActions = ~size_t(0));
 
 /// The stages of a plan whose ops run for the first time in the given order:
 /// an action belongs to the next first run.
