@@ -27,6 +27,39 @@ static constexpr size_t roundsPerOp = 4;
 /// Longer lists of violations are collected again only now and then.
 static constexpr size_t longList = 4096;
 
+/// Fractions of an eviction that a kept operand may have.
+static constexpr double keepRatios[] = {0.1, 0.0, 0.3, 1.0};
+/// What a nanosecond of the link counts against one of computation.
+static constexpr double transferWeights[] = {0.3, 0.03, 1.0, 3.0};
+
+std::vector<EvictionTuning> systematicTunings(const Graph &graph) {
+  ArrayRef<double> weights(transferWeights);
+  if (graph.problem.linkBytesPerSecond <= 0)
+    weights = weights.take_front();
+  std::vector<EvictionTuning> tunings;
+  for (double weight : weights)
+    for (bool keepWhereItFits : {true, false})
+      for (double keepRatio : keepRatios) {
+        EvictionTuning tuning;
+        tuning.keepRatio = keepRatio;
+        tuning.keepWhereItFits = keepWhereItFits;
+        tuning.transferWeight = weight;
+        tunings.push_back(tuning);
+      }
+  return tunings;
+}
+
+EvictionTuning randomTuning(std::mt19937_64 &generator) {
+  EvictionTuning tuning;
+  tuning.keepRatio = keepRatios[generator() % std::size(keepRatios)];
+  tuning.keepWhereItFits = generator() % 4 != 0;
+  tuning.noise = generator() % 2 ? 0.5 : 2.0;
+  tuning.rankByArea = generator() % 3 != 0;
+  tuning.transferWeight =
+      transferWeights[generator() % std::size(transferWeights)];
+  return tuning;
+}
+
 Evictor::Evictor(const Graph &graph, Timeline &timeline, WorkMeter &work,
                  uint64_t seed)
     : graph(graph), problem(graph.problem), timeline(timeline), work(work),
@@ -323,6 +356,9 @@ bool Evictor::fit(int64_t budget, const EvictionTuning &tuning) {
 
 /// Whether the timeline fits without `step`; if so, it is without it.
 bool Evictor::canRemove(StepId step, int64_t budget) {
+  // Another removal may have made it necessary.
+  if (!timeline.isRemovable(step))
+    return false;
   int64_t gained = 0;
   if (timeline.op(step) != noOp)
     for (ValueId operand : graph.operands(timeline.op(step))) {

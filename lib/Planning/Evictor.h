@@ -39,6 +39,11 @@ struct EvictionTuning {
   double transferWeight = 1.0;
 };
 
+/// Tunings to try one after the other, the most promising first.
+std::vector<EvictionTuning> systematicTunings(const Graph &graph);
+/// A tuning with noise.
+EvictionTuning randomTuning(std::mt19937_64 &generator);
+
 class Evictor {
 public:
   Evictor(const Graph &graph, Timeline &timeline, WorkMeter &work,

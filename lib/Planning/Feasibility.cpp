@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Greedy.h"
+#include "Residency.h"
 #include "SimulateInto.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -60,40 +61,6 @@ static int64_t lowerBound(const Graph &graph) {
   return std::max(bound, outputs);
 }
 
-/// The lowest peak that repairs reach, leaving its state in `best`.
-static int64_t descend(Repair &repair, const Residency &start, int64_t low,
-                       WorkMeter &work, Residency &best) {
-  RepairTuning tuning;
-  repair.load(start);
-  int64_t lowest = repair.simulation().peakBytes;
-  best = start;
-  auto attempt = [&](int64_t budget, double keepRatio) {
-    tuning.keepRatio = keepRatio;
-    repair.load(start);
-    bool fits = repair.fit(budget, tuning);
-    if (repair.simulation().peakBytes < lowest) {
-      lowest = repair.simulation().peakBytes;
-      best = repair.state();
-    }
-    return fits;
-  };
-  // Bisection to a quarter of a percent; what misses a target may still end
-  // lower than anything before.
-  while (low < lowest && !work.overdrawn()) {
-    int64_t step = (lowest - low + 1) / 2;
-    if (step * 400 < lowest && step > 1)
-      break;
-    int64_t target = lowest - step;
-    bool fits = false;
-    for (double keepRatio : {0.1, 0.0, 0.3, 1.0})
-      if ((fits = attempt(target, keepRatio)))
-        break;
-    if (!fits)
-      low = target + 1;
-  }
-  return lowest;
-}
-
 Expected<FeasibilityCertificate>
 smallestFeasibleBudget(const Problem &problem, const SolverOptions &options) {
   Problem unbounded = problem;
@@ -101,30 +68,28 @@ smallestFeasibleBudget(const Problem &problem, const SolverOptions &options) {
   Stopwatch watch;
   Graph graph(unbounded);
   WorkMeter work(options, watch);
-  Repair repair(graph, work, options.seed);
 
   FeasibilityCertificate certificate;
   certificate.lowerBound = lowerBound(graph);
-  Residency start = saveAllResidency(graph), best = start;
-  descend(repair, start, certificate.lowerBound, work, best);
-  repair.load(best);
-  repair.prune(repair.simulation().peakBytes);
-  certificate.plan = repair.plan().plan;
+  certificate.plan = findLowestPeak(graph, saveAllPlan(graph),
+                                    certificate.lowerBound, work, options.seed);
   Expected<Solution> solution =
-      makeSolution(graph, certificate.plan, "greedy", Stopwatch());
+      makeSolution(graph, certificate.plan, "greedy", watch);
   if (!solution)
     return solution.takeError();
 
-  const Simulation &simulation = repair.simulation();
+  Simulation simulation;
+  if (Error error = simulateInto(graph, certificate.plan, simulation))
+    return std::move(error);
   certificate.smallestFeasible = simulation.peakBytes;
   if (certificate.plan.actions.empty())
     return certificate;
-  certificate.bindingOp = repair.plan().stages[simulation.peakAction];
-  if (certificate.bindingOp == graph.numOps())
-    certificate.bindingOp = noOp;
-  const Action &action = certificate.plan.actions[simulation.peakAction];
-  if (action.kind == ActionKind::Run)
-    certificate.bindingOp = action.id;
+  uint32_t at = simulation.peakAction;
+  while (at < certificate.plan.actions.size() &&
+         certificate.plan.actions[at].kind != ActionKind::Run)
+    ++at;
+  if (at < certificate.plan.actions.size())
+    certificate.bindingOp = certificate.plan.actions[at].id;
   for (ValueId value : simulation.residentAt(problem, simulation.peakAction)) {
     if (!graph.bytes(value))
       continue;

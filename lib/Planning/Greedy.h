@@ -1,24 +1,20 @@
-//===- Greedy.h - first plans by greedy repair ------------------*- C++ -*-===//
+//===- Greedy.h - first plans and lowest peaks ------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-//===----------------------------------------------------------------------===//
-//
-// What the greedy planner shares with the search for the smallest budget.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_LIB_PLANNING_GREEDY_H
 #define REMAT_LIB_PLANNING_GREEDY_H
 
-#include "Repair.h"
+#include "Solution.h"
 
 namespace remat::planning {
 
-/// The cheapest pruned state within `budget` among those that repairs of
-/// `start` with a few tunings reach; fewer on graphs where they take long.
-std::optional<Residency> findFirstPlan(Repair &repair, const Residency &start,
-                                       int64_t budget, WorkMeter &work);
+/// The plan with the lowest peak that evictions reach from `start`, whatever it
+/// costs. Ends at `lowerBound`, below which no peak is.
+Plan findLowestPeak(const Graph &graph, const Plan &start, int64_t lowerBound,
+                    WorkMeter &work, uint64_t seed);
 
 } // namespace remat::planning
 

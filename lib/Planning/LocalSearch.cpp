@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LocalSearch.h"
+#include "Greedy.h"
 #include "OrderSearch.h"
 #include "Residency.h"
 #include "SimulateInto.h"
@@ -22,10 +23,6 @@ using namespace llvm;
 
 namespace remat::planning {
 
-/// Fractions of an eviction that a kept operand may have.
-static constexpr double keepRatios[] = {0.1, 0.0, 0.3, 1.0};
-/// What a nanosecond of the link counts against one of computation.
-static constexpr double transferWeights[] = {0.3, 0.03, 1.0, 3.0};
 /// Attempts at a first plan beyond the systematic ones.
 static constexpr size_t firstAttempts = 50;
 /// Rounds of the first epoch; later ones are longer while nothing is found.
@@ -45,11 +42,7 @@ LocalSearch::LocalSearch(const Graph &graph, const SolverOptions &options,
       work(options, watch), timeline(graph),
       evictor(graph, timeline, work, options.seed), generator(evictor.random()),
       neighbourhoods(graph, timeline, generator),
-      reorderer(graph, timeline, work, generator) {
-  StagedPlan saveAll;
-  schedule(graph, saveAllResidency(graph), saveAll);
-  start = std::move(saveAll.plan);
-}
+      reorderer(graph, timeline, work, generator), start(saveAllPlan(graph)) {}
 
 int64_t LocalSearch::objective() {
   if (timeline.transferTime() == 0)
@@ -80,19 +73,9 @@ void LocalSearch::record() {
 // First plans
 //===----------------------------------------------------------------------===//
 
-EvictionTuning LocalSearch::randomTuning() {
-  EvictionTuning tuning;
-  tuning.keepRatio = keepRatios[below(std::size(keepRatios))];
-  tuning.keepWhereItFits = below(4) != 0;
-  tuning.noise = below(2) ? 0.5 : 2.0;
-  tuning.rankByArea = below(3) != 0;
-  tuning.transferWeight = transferWeights[below(std::size(transferWeights))];
-  return tuning;
-}
-
 /// Plans from the start. False if it did not fit.
 bool LocalSearch::construct(const EvictionTuning &tuning) {
-  timeline.load(start, /*pinRepeats=*/!reordering);
+  timeline.load(start);
   if (!evictor.fit(budget, tuning))
     return false;
   evictor.prune(budget);
@@ -103,23 +86,20 @@ bool LocalSearch::construct(const EvictionTuning &tuning) {
 }
 
 void LocalSearch::findFirstPlans() {
-  EvictionTuning tuning;
-  bool canOffload = graph.problem.linkBytesPerSecond > 0;
-  for (size_t i = 0; i < (canOffload ? std::size(transferWeights) : 1); ++i)
-    for (bool keepWhereItFits : {true, false})
-      for (double keepRatio : keepRatios) {
-        if (done() && (!best.actions.empty() || work.overdrawn()))
-          return;
-        tuning.keepRatio = keepRatio;
-        tuning.keepWhereItFits = keepWhereItFits;
-        tuning.transferWeight = transferWeights[i];
-        construct(tuning);
-      }
-  for (size_t i = 0; i < firstAttempts && best.actions.empty(); ++i) {
+  for (const EvictionTuning &tuning : systematicTunings(graph)) {
+    if (work.overdrawn() || (hasPlan() && done()))
+      return;
+    construct(tuning);
+  }
+  for (size_t i = 0; i < firstAttempts && !hasPlan(); ++i) {
     if (work.overdrawn())
       return;
-    construct(randomTuning());
+    construct(randomTuning(generator));
   }
+}
+
+void LocalSearch::searchLowPeak() {
+  offer(findLowestPeak(graph, start, budget, work, options.seed));
 }
 
 void LocalSearch::offer(const Plan &plan) {
@@ -214,7 +194,7 @@ bool LocalSearch::round(int64_t current, double allowance) {
     reorderer.smooth(budget, 1 + below(64));
   neighbourhoods.takeBack();
   work.add(16);
-  if (evictor.fit(budget, randomTuning())) {
+  if (evictor.fit(budget, randomTuning(generator))) {
     evictor.prune(budget, below(2) ? 0 : 2.0);
     advanceReloads();
     if (double(objective()) <= double(current) + allowance) {
@@ -245,12 +225,12 @@ void LocalSearch::anneal(size_t rounds, double heat) {
 void LocalSearch::improve(double share) {
   int64_t base = graph.problem.baseCost();
   size_t rounds = firstEpoch, fruitless = 0;
-  while (!done() && !work.spent(share)) {
+  while (hasPlan() && !done() && !work.spent(share)) {
     if (!options.timeLimitSeconds && fruitless > patience)
       return;
     int64_t before = bestTime;
     // From the best plan, or from a new one.
-    if (fruitless % 3 != 2 || !construct(randomTuning()))
+    if (fruitless % 3 != 2 || !construct(randomTuning(generator)))
       timeline.load(best);
     size_t repeats = std::max<size_t>(1, timeline.repeats().size());
     double typical = double(bestTime - base) / double(repeats);
@@ -261,22 +241,20 @@ void LocalSearch::improve(double share) {
   }
 }
 
-Expected<Solution> LocalSearch::run() {
-  bool mayReorder = reorderer.allowed();
+void LocalSearch::improveInFreeOrder(double share) {
+  if (!reorderer.allowed() || done())
+    return;
+  reordering = true;
+  reorderStart();
   findFirstPlans();
-  if (!best.actions.empty())
-    improve(mayReorder ? 0.5 : 1.0);
-  if (mayReorder && !done()) {
-    reordering = true;
-    reorderStart();
-    findFirstPlans();
-    if (!best.actions.empty())
-      improve(1.0);
-  }
-  if (best.actions.empty() && graph.numOps() > 0)
+  improve(share);
+}
+
+Expected<Solution> LocalSearch::takeSolution(StringRef solver) {
+  if (!hasPlan())
     return make_error<InfeasibleBudgetError>(budget, 0, std::string());
   Expected<Solution> solution =
-      makeSolution(graph, std::move(best), "search", watch);
+      makeSolution(graph, std::move(best), solver, watch);
   if (solution) {
     solution->secondsToBest = secondsToBest;
     solution->cutShort = work.wasCutShort();
@@ -288,7 +266,11 @@ Expected<Solution> planSearch(const Problem &problem,
                               const SolverOptions &options) {
   Stopwatch watch;
   Graph graph(problem);
-  return LocalSearch(graph, options, watch, problem.baseCost()).run();
+  LocalSearch search(graph, options, watch, problem.baseCost());
+  search.findFirstPlans();
+  search.improve(search.mayReorder() ? 0.5 : 1.0);
+  search.improveInFreeOrder(1.0);
+  return search.takeSolution("search");
 }
 
 } // namespace remat::planning

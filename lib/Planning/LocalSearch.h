@@ -16,8 +16,7 @@ namespace remat::planning {
 
 /// First plans from a few tunings of `Evictor::fit`; then rounds that take a
 /// few evictions back, fit again with some noise, prune, and keep what is
-/// better, or a little worse while the search is hot. In free order the whole
-/// search in the given order comes first, so that freedom never costs anything.
+/// better, or a little worse while the search is hot.
 class LocalSearch {
 public:
   /// `graph` and `options` outlive the search. It ends when a plan takes no
@@ -25,19 +24,31 @@ public:
   LocalSearch(const Graph &graph, const SolverOptions &options,
               const Stopwatch &watch, int64_t bound);
 
-  /// Adds a plan within the limits that the search may start from.
-  void offer(const Plan &plan);
+  bool hasPlan() const { return bestTime < noTime; }
+  /// Whether there is nothing left to do, or no effort left.
+  bool done() { return bestTime <= bound || work.exhausted(); }
+  bool mayReorder() const { return reorderer.allowed(); }
+  int64_t time() const { return bestTime; }
 
-  /// Searches. An InfeasibleBudgetError if no plan was found.
-  llvm::Expected<Solution> run();
+  /// Adds a plan of another algorithm, if it is within the budget.
+  void offer(const Plan &plan);
+  /// Plans without a search.
+  void findFirstPlans();
+  /// For budgets that those missed: lowers the peak step by step.
+  void searchLowPeak();
+  /// Improves the best plan, if there is one, for a share of the effort or the
+  /// time.
+  void improve(double share);
+  /// Goes on with first runs in any order, if that is allowed.
+  void improveInFreeOrder(double share);
+
+  /// The best plan as a solution; an InfeasibleBudgetError if there is none.
+  llvm::Expected<Solution> takeSolution(llvm::StringRef solver);
 
 private:
-  bool done() { return bestTime <= bound || work.exhausted(); }
+  static constexpr int64_t noTime = std::numeric_limits<int64_t>::max();
 
-  void findFirstPlans();
   bool construct(const EvictionTuning &tuning);
-  EvictionTuning randomTuning();
-  void improve(double share);
   void anneal(size_t rounds, double heat);
   bool round(int64_t current, double allowance);
   void reorderStart();
@@ -68,7 +79,7 @@ private:
   /// Saves everything that no MUST says otherwise.
   Plan start;
   Plan best;
-  int64_t bestTime = std::numeric_limits<int64_t>::max();
+  int64_t bestTime = noTime;
   double firstPlanSeconds = 0, secondsToBest = 0;
   Simulation simulation;
 };

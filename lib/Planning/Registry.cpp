@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The algorithms by name, and the portfolio that chooses by itself.
+// The algorithms by name.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,28 +16,6 @@
 using namespace llvm;
 
 namespace remat::planning {
-
-/// What the integer program closes within a second or so.
-static constexpr size_t tinyOps = 24;
-
-Expected<Solution> planAuto(const Problem &problem,
-                            const SolverOptions &options) {
-  // Nothing is recomputed when everything fits.
-  Expected<Solution> saveAll = planSaveAll(problem, options);
-  if (saveAll)
-    return saveAll;
-  consumeError(saveAll.takeError());
-  Expected<Solution> greedy = planGreedy(problem, options);
-  if (!greedy || problem.ops.size() > tinyOps || greedy->optimal())
-    return greedy;
-  Expected<Solution> exact = planMilp(problem, options);
-  if (exact && exact->time <= greedy->time)
-    return exact;
-  // Without the integer program the greedy plan is what there is.
-  if (!exact)
-    consumeError(exact.takeError());
-  return greedy;
-}
 
 ArrayRef<SolverInfo> getSolvers() {
   static const SolverInfo solvers[] = {
@@ -92,7 +70,7 @@ Expected<Solution> solve(const Problem &problem, StringRef solver,
         if (!certificate)
           return certificate.takeError();
         return make_error<InfeasibleBudgetError>(
-            *problem.deviceBudget, certificate->smallestFeasible,
+            problem.deviceBudget.value_or(0), certificate->smallestFeasible,
             certificate->describe(problem));
       },
       [](const InfeasibleBudgetError &) {});

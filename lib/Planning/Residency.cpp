@@ -231,4 +231,10 @@ Residency saveAllResidency(const Graph &graph) {
   return residency;
 }
 
+Plan saveAllPlan(const Graph &graph) {
+  StagedPlan staged;
+  schedule(graph, saveAllResidency(graph), staged);
+  return std::move(staged.plan);
+}
+
 } // namespace remat::planning

@@ -67,6 +67,8 @@ StagedPlan stagePlan(const Graph &graph, const Plan &plan);
 /// The residency of the save-all plan: what a recomputation that a MUST asks
 /// for needs, is carried up to it.
 Residency saveAllResidency(const Graph &graph);
+/// The save-all plan.
+Plan saveAllPlan(const Graph &graph);
 
 } // namespace remat::planning
 

@@ -18,9 +18,7 @@ namespace remat::planning {
 Expected<Solution> planSaveAll(const Problem &problem, const SolverOptions &) {
   Stopwatch watch;
   Graph graph(problem);
-  StagedPlan staged;
-  schedule(graph, saveAllResidency(graph), staged);
-  return makeSolution(graph, std::move(staged.plan), "save-all", watch);
+  return makeSolution(graph, saveAllPlan(graph), "save-all", watch);
 }
 
 } // namespace remat::planning

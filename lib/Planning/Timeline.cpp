@@ -12,6 +12,8 @@
 
 #include "Timeline.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -88,7 +90,7 @@ void Timeline::append(StepId step) {
   chunk.steps.push_back(step);
 }
 
-void Timeline::load(const Plan &plan, bool pinRepeats) {
+void Timeline::load(const Plan &plan) {
   clear();
   size_t count = plan.actions.size() + 2;
   chunkCapacity = std::clamp<size_t>(size_t(std::sqrt(double(count))), 32, 512);
@@ -127,7 +129,6 @@ void Timeline::load(const Plan &plan, bool pinRepeats) {
         define(result, step);
     }
     if (steps[step].repeat) {
-      steps[step].pinned = pinRepeats;
       steps[step].repeatIndex = repeatList.size();
       repeatList.push_back(step);
     }
@@ -233,6 +234,29 @@ int64_t Timeline::maxBetween(StepId after, StepId before) const {
   for (uint32_t i = first.index + 1; i < last.index; ++i)
     most = std::max(most, chunks[order[i]].maxBytes + chunks[order[i]].offset);
   return most;
+}
+
+/// Whether ops of the backward phase would read what a MUST keeps from them if
+/// `step` were not there.
+bool Timeline::isForced(StepId step) const {
+  for (uint32_t index : steps[step].copies) {
+    const TimelineCopy &made = pool[index];
+    if (!graph.mustLeaveForward(made.value))
+      continue;
+    bool feedsBackward = any_of(made.readers, [&](StepId reader) {
+      OpId op = steps[reader].op;
+      return op != noOp && problem.ops[op].backward;
+    });
+    if (!feedsBackward)
+      continue;
+    StepId source = pool[copyBefore(made.value, step)].def;
+    bool allowed = graph.policy(made.value) == Policy::MustCpuOffload
+                       ? steps[source].reload
+                       : before(firstRuns[graph.firstBackward() - 1], source);
+    if (!allowed)
+      return true;
+  }
+  return false;
 }
 
 uint32_t Timeline::copyBefore(ValueId value, StepId step) const {

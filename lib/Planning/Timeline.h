@@ -41,9 +41,8 @@ class Timeline {
 public:
   explicit Timeline(const Graph &graph);
 
-  /// Replaces the sequence. `plan` simulates without an error. All steps that
-  /// are not first runs can be removed, unless `pinned`.
-  void load(const Plan &plan, bool pinRepeats = false);
+  /// Replaces the sequence. `plan` simulates without an error.
+  void load(const Plan &plan);
   /// The sequence, offloads made explicit.
   Plan plan() const;
 
@@ -67,9 +66,9 @@ public:
   OpId op(StepId step) const { return steps[step].op; }
   /// The value of a reload.
   ValueId reloaded(StepId step) const { return steps[step].value; }
-  /// Whether the step repeats something and may be removed.
+  /// Whether the step repeats something and no MUST asks for it.
   bool isRemovable(StepId step) const {
-    return steps[step].alive && steps[step].repeat && !steps[step].pinned;
+    return steps[step].alive && steps[step].repeat && !isForced(step);
   }
   bool isRepeat(StepId step) const { return steps[step].repeat; }
   bool isAlive(StepId step) const { return steps[step].alive; }
@@ -162,7 +161,7 @@ private:
     uint32_t chunk = 0, slot = 0;
     /// Where it stands in `repeatList`.
     uint32_t repeatIndex = 0;
-    bool repeat = false, pinned = false, reload = false, alive = false;
+    bool repeat = false, reload = false, alive = false;
     llvm::SmallVector<uint32_t, 1> copies;
   };
   struct Chunk {
@@ -183,6 +182,7 @@ private:
     StepId next;
   };
 
+  bool isForced(StepId step) const;
   void clear();
   StepId allocateStep();
   uint32_t allocateCopy(ValueId value, StepId def);
