@@ -32,8 +32,9 @@
 // with the same order is known to be better [Griewank and Walther].
 //
 // Points that cannot be part of a better plan than the best one known are left
-// out. Tables are first built coarsely, with few points per function: those
-// still stand for real plans, and their cost bounds the next, finer table.
+// out; the first such plans come from saved sets. Tables are built coarsely at
+// first, with few points per function: those still stand for real plans, and
+// their cost bounds the next, finer table.
 //
 //===----------------------------------------------------------------------===//
 
@@ -394,17 +395,35 @@ Expected<Solution> planChainDp(const Problem &problem,
   WorkMeter work(options, watch);
   Plan best;
   int64_t bestCost = infinite;
-  // Coarse first: what a table finds bounds what the next one looks at.
+  // A saved set is a quick plan that is often close.
+  for (auto *planQuickly : {planMinCut, planKnapsack}) {
+    Expected<Solution> quick = planQuickly(problem, options);
+    if (!quick) {
+      consumeError(quick.takeError());
+      continue;
+    }
+    int64_t cost = quick->cost;
+    for (const Chain::Level &level : chain->levels)
+      for (OpId op : level.sweep)
+        cost -= problem.ops[op].cost;
+    if (cost < bestCost) {
+      bestCost = cost;
+      best = std::move(quick->plan);
+    }
+  }
+
+  // Coarse tables first: what one finds bounds what the next one looks at.
   struct Pass {
     uint32_t precision, stride;
   };
   for (auto [precision, stride] : {Pass{4, 16}, {16, 1}, {64, 1}, {0, 1}}) {
     Table table(*chain, budget, bestCost, precision, stride, work);
-    if (!table.build(/*mustFinish=*/bestCost == infinite))
+    if (!table.build(/*mustFinish=*/best.actions.empty()))
       break;
     if (table.cost() >= infinite) {
-      // Thinning keeps what is feasible, leaving values out need not.
-      if (stride == 1)
+      // A coarse table may miss what is cheap enough; without a bound on the
+      // cost, only leaving values out makes it miss what is feasible.
+      if (bestCost == infinite && stride == 1)
         break;
       continue;
     }
