@@ -91,9 +91,11 @@ Expected<Solution> solve(const Problem &problem, StringRef solver,
             smallestFeasibleBudget(problem, options);
         if (!certificate)
           return certificate.takeError();
+        auto shared =
+            std::make_shared<FeasibilityCertificate>(std::move(*certificate));
         return make_error<InfeasibleBudgetError>(
-            *problem.deviceBudget, certificate->smallestFeasible,
-            certificate->describe(problem));
+            *problem.deviceBudget, shared->smallestFeasible,
+            shared->describe(problem), shared);
       },
       [](const InfeasibleBudgetError &) {});
 }
