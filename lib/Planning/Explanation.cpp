@@ -338,7 +338,9 @@ Expected<Explanation> explain(const Problem &problem, const Plan &plan) {
     if (problem.values[value].viewOf != noValue)
       continue;
     ValueExplanation entry = explainer.explain(value);
-    if (entry.bytes || entry.decision != Decision::ShortLived)
+    bool decided = entry.decision != Decision::ShortLived &&
+                   entry.decision != Decision::Saved;
+    if (entry.bytes || decided)
       explanation.values.push_back(std::move(entry));
   }
   llvm::sort(explanation.values,
