@@ -50,16 +50,13 @@ struct Timetable {
 
   /// When the action starts; `time(n)` is the end.
   int64_t time(uint32_t action) const { return starts[action]; }
-  /// The bytes that a copy takes.
-  int64_t bytes(const Copy &copy) const {
-    return problem.values[copy.value].bytes;
-  }
   /// What a copy holds over its life.
   double byteTime(const Copy &copy) const {
     uint32_t begin = copy.def == Copy::beforeStart ? 0 : copy.def;
     if (plan.actions.empty())
       return 0;
-    return double(bytes(copy)) * double(time(copy.lastUse + 1) - time(begin));
+    return double(copy.bytes(problem)) *
+           double(time(copy.lastUse + 1) - time(begin));
   }
 
   const Problem &problem;
@@ -192,7 +189,8 @@ std::optional<int64_t> Explainer::costToRecompute(ValueId value,
     return graph.isArgument(operand) ||
            any_of(table.copiesOf[operand], [&](uint32_t index) {
              const Copy &copy = table.simulation.copies[index];
-             return copy.def < action && action <= copy.lastUse;
+             return copy.form == Copy::Form::Full && copy.def < action &&
+                    action <= copy.lastUse;
            });
   };
   int64_t cost = 0;
@@ -230,19 +228,24 @@ std::optional<int64_t> Explainer::costIfDropped(ValueId value,
   return costToRecompute(value, reader);
 }
 
-/// The times between the end of one copy and the start of the next.
+/// Between the end of one copy and the start of the next, less what a packed
+/// form takes there.
 double Explainer::byteTimeIfKept(ValueId value) const {
   int64_t end = -1;
-  double absent = 0;
+  double absent = 0, packed = 0;
   for (uint32_t index : table.copiesOf[value]) {
     const Copy &copy = table.simulation.copies[index];
+    if (copy.form == Copy::Form::Packed) {
+      packed += table.byteTime(copy);
+      continue;
+    }
     int64_t begin = copy.def == Copy::beforeStart ? 0 : table.time(copy.def);
     if (end >= 0 && begin > end)
       absent += double(begin - end);
     if (!table.plan.actions.empty())
       end = std::max(end, table.time(copy.lastUse + 1));
   }
-  return absent * double(problem.values[value].bytes);
+  return std::max(0.0, absent * double(problem.values[value].bytes) - packed);
 }
 
 std::string Explainer::forcedBy(ValueId value) const {
@@ -396,7 +399,7 @@ static std::string describeChoice(const ValueExplanation &entry) {
       return "cannot be recomputed";
     return formatv("recomputing it would cost {0}", *entry.costIfDropped);
   default:
-    return formatv("keeping it would hold {0:e2} more", entry.byteTimeIfKept);
+    return formatv("keeping it would hold {0:e2} more byte-time", entry.byteTimeIfKept);
   }
 }
 

@@ -74,7 +74,7 @@ const Solution *FrontierSweep::best(int64_t budget) const {
   };
   for (const FrontierPoint &entry : pool)
     if (entry.solution.peakBytes <= budget &&
-        (!best || key(entry.solution) < key(*best)))
+        (!best || key(entry.solution) <= key(*best)))
       best = &entry.solution;
   return best;
 }
