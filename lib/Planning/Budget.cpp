@@ -6,8 +6,9 @@
 
 #include "remat/Planning/Budget.h"
 
+#include "remat/Planning/Problem.h"
+
 #include <cmath>
-#include <utility>
 
 using namespace llvm;
 using namespace remat::planning;
@@ -17,6 +18,35 @@ int64_t BudgetRequest::resolve(int64_t saveAllPeak) const {
     return bytes;
   return static_cast<int64_t>(
       std::floor(static_cast<long double>(saveAllPeak) * percent / 100));
+}
+
+namespace {
+struct Unit {
+  StringLiteral suffix;
+  double bytes;
+};
+} // namespace
+
+static constexpr Unit binaryUnits[] = {
+    {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0}};
+static constexpr Unit decimalUnits[] = {{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}};
+
+/// A number of bytes, or of one of the units.
+static std::optional<int64_t> parseBytes(StringRef text, ArrayRef<Unit> units) {
+  // Plain bytes are parsed as integers: a double does not hold them all.
+  int64_t bytes;
+  if (!text.getAsInteger(10, bytes))
+    return bytes < 0 ? std::nullopt : std::optional(bytes);
+  for (const Unit &unit : units) {
+    double amount;
+    if (!text.consume_back(unit.suffix))
+      continue;
+    if (text.rtrim().getAsDouble(amount) || !(amount >= 0) ||
+        amount * unit.bytes >= 9.2e18)
+      return std::nullopt;
+    return static_cast<int64_t>(amount * unit.bytes);
+  }
+  return std::nullopt;
 }
 
 Expected<BudgetRequest> remat::planning::parseBudget(StringRef text) {
@@ -43,25 +73,26 @@ Expected<BudgetRequest> remat::planning::parseBudget(StringRef text) {
     return budget;
   }
   budget.kind = BudgetRequest::Kind::Bytes;
-  // Plain bytes are parsed as integers: a double does not hold them all.
-  if (!rest.getAsInteger(10, budget.bytes)) {
-    if (budget.bytes < 0)
-      return malformed();
-    return budget;
-  }
-  double scale = 1;
-  for (auto [suffix, factor] :
-       {std::pair("KiB", 1024.0), std::pair("MiB", 1048576.0),
-        std::pair("GiB", 1073741824.0)}) {
-    if (rest.consume_back(suffix)) {
-      scale = factor;
-      break;
-    }
-  }
-  double amount;
-  if (scale == 1 || rest.rtrim().getAsDouble(amount) || !(amount >= 0) ||
-      amount * scale >= 9.2e18)
+  std::optional<int64_t> bytes = parseBytes(rest, binaryUnits);
+  if (!bytes)
     return malformed();
-  budget.bytes = static_cast<int64_t>(amount * scale);
+  budget.bytes = *bytes;
   return budget;
+}
+
+Expected<int64_t> remat::planning::parseBandwidth(StringRef text) {
+  StringRef rest = text.trim();
+  if (rest == "inf")
+    return infiniteBandwidth;
+  rest.consume_back("/s");
+  std::optional<int64_t> bytes = parseBytes(rest, binaryUnits);
+  if (!bytes)
+    bytes = parseBytes(rest, decimalUnits);
+  if (bytes)
+    return *bytes;
+  return createStringError(
+      inconvertibleErrorCode(),
+      "malformed bandwidth '" + text +
+          "', expected bytes per second such as '25000000000', '25GB/s' or "
+          "'12.5GiB/s', or 'inf'");
 }

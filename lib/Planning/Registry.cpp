@@ -69,9 +69,11 @@ Expected<Solution> solve(const Problem &problem, StringRef solver,
             smallestFeasibleBudget(problem, options);
         if (!certificate)
           return certificate.takeError();
+        auto shared =
+            std::make_shared<FeasibilityCertificate>(std::move(*certificate));
         return make_error<InfeasibleBudgetError>(
-            problem.deviceBudget.value_or(0), certificate->smallestFeasible,
-            certificate->describe(problem));
+            problem.deviceBudget.value_or(0), shared->smallestFeasible,
+            shared->describe(problem), shared);
       },
       [](const InfeasibleBudgetError &) {});
 }

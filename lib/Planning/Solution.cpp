@@ -22,9 +22,17 @@ double Solution::gap() const {
   return time > 0 ? double(time - lowerBound) / double(time) : 0.0;
 }
 
+/// How much `amount` is above `base`, in percent.
+static double percentAbove(int64_t amount, int64_t base) {
+  return base > 0 ? 100.0 * double(amount - base) / double(base) : 0.0;
+}
+
 double Solution::overheadPercent() const {
-  return baseCost > 0 ? 100.0 * double(cost - baseCost) / double(baseCost)
-                      : 0.0;
+  return percentAbove(cost, baseCost);
+}
+
+double Solution::lowerBoundPercent() const {
+  return percentAbove(lowerBound, baseCost);
 }
 
 char InfeasibleBudgetError::ID = 0;
@@ -40,6 +48,11 @@ void InfeasibleBudgetError::log(raw_ostream &os) const {
 
 std::error_code InfeasibleBudgetError::convertToErrorCode() const {
   return inconvertibleErrorCode();
+}
+
+Expected<Solution> evaluatePlan(const Problem &problem, Plan plan,
+                                StringRef solver) {
+  return makeSolution(Graph(problem), std::move(plan), solver, Stopwatch());
 }
 
 Expected<Solution> makeSolution(const Graph &graph, Plan plan, StringRef solver,

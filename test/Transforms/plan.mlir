@@ -4,6 +4,13 @@
 // RUN: not remat-opt %s --remat-plan=budget=383 2>&1 | FileCheck %s --check-prefix=INFEASIBLE
 // RUN: not remat-opt %s --remat-plan=budget=x 2>&1 | FileCheck %s --check-prefix=MALFORMED
 // RUN: not remat-opt %s --remat-plan=planner=none 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: remat-opt %s --remat-plan="budget=384 explain" 2>&1 | FileCheck %s --check-prefix=EXPLAIN
+// RUN: not remat-opt %s --remat-plan=effort=-1 2>&1 | FileCheck %s --check-prefix=EFFORT
+// RUN: not remat-opt %s --remat-plan=time-limit=nan 2>&1 | FileCheck %s --check-prefix=CLOCK
+// RUN: not remat-opt %s --remat-plan=link-bandwidth=fast 2>&1 | FileCheck %s --check-prefix=LINK
+// RUN: remat-opt %s --remat-plan="budget=384 link-bandwidth=inf" | FileCheck %s --check-prefix=OFFLOAD
+// RUN: remat-opt %s --remat-plan="budget=384 link-bandwidth=25GB/s offload=false" | FileCheck %s --check-prefix=TIGHT
+// RUN: remat-opt %s --remat-plan="budget=384 reorder seed=3 threads=2 effort=0.1 time-limit=5" | FileCheck %s --check-prefix=TIGHT
 // RUN: not remat-opt %s --remat-plan --remat-plan 2>&1 | FileCheck %s --check-prefix=TWICE
 
 // Clones survive what merges equal operations elsewhere, and so does the peak
@@ -29,6 +36,12 @@
 
 // MALFORMED: error: malformed budget 'x', expected bytes with an optional suffix KiB, MiB or GiB, a percentage such as '60%', or 'min'
 // UNKNOWN: error: {{.*}}'none'
+// EXPLAIN: remark: result 0: recomputed, 128 bytes, at a cost of 1; keeping it would hold {{.*}} more byte-time
+// EXPLAIN: remark: result 0: saved, 128 bytes; recomputing it would cost 2
+// EFFORT: error: effort must not be negative or NaN, got -1
+// CLOCK: error: time limit must not be negative or NaN, got nan
+// LINK: error: malformed bandwidth 'fast', expected bytes per second
+// OFFLOAD: remat.reload
 // TWICE: error: 'remat.graph' op is already planned
 
 func.func private @f(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {

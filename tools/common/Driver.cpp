@@ -17,27 +17,58 @@ using namespace llvm;
 using namespace remat;
 using namespace remat::tools;
 
-PlanFlags::PlanFlags(cl::OptionCategory &category)
-    : planner("planner", cl::init("auto"), cl::cat(category),
-              cl::desc("Planning algorithm")),
-      timeLimit("time-limit", cl::init(1.0), cl::cat(category),
-                cl::desc("Seconds the planner may search")),
-      linkBandwidth("link-bandwidth", cl::init(0), cl::cat(category),
-                    cl::desc("Bytes per second to host memory; 0 offloads only "
-                             "what policies ask for")) {}
+PlanFlags::PlanFlags(cl::OptionCategory &category, StringRef solverOption)
+    : planner(solverOption, cl::init("auto"), cl::cat(category),
+              cl::value_desc("name"), cl::desc("Planning algorithm")),
+      effort(
+          "effort", cl::init(1.0), cl::cat(category),
+          cl::desc("Work that the planner may do, in about seconds; counted, "
+                   "so that the plan is the same on every machine")),
+      timeLimit("time-limit", cl::cat(category), cl::value_desc("seconds"),
+                cl::desc("Let the clock end the planner's search, whatever the "
+                         "effort")),
+      seed("seed", cl::init(1), cl::cat(category),
+           cl::desc("Seed of the planner's random choices")),
+      reorder("reorder", cl::cat(category),
+              cl::desc("Let the planner change the order of first runs")),
+      hostBudget("host-budget", cl::cat(category), cl::value_desc("bytes"),
+                 cl::desc("Bound on what is offloaded to host memory")),
+      linkBandwidth("link-bandwidth", cl::init("0"), cl::cat(category),
+                    cl::value_desc("bytes/s"),
+                    cl::desc("Speed of the link to host memory, such as "
+                             "25GB/s, or 'inf'; 0 offloads only what policies "
+                             "ask for")) {}
 
 Expected<PlanOptions> PlanFlags::makeOptions(StringRef budget) const {
+  using planning::BudgetRequest;
   PlanOptions options;
-  Expected<planning::BudgetRequest> request = planning::parseBudget(budget);
+  Expected<BudgetRequest> request = planning::parseBudget(budget);
   if (!request)
     return request.takeError();
   options.budget = *request;
+  Expected<BudgetRequest> host = planning::parseBudget(hostBudget);
+  if (!host)
+    return host.takeError();
+  if (host->kind == BudgetRequest::Kind::Bytes)
+    options.hostBudget = host->bytes;
+  else if (host->kind != BudgetRequest::Kind::Unlimited)
+    return makeError("--host-budget '" + hostBudget +
+                     "' must be given in bytes");
+  Expected<int64_t> bandwidth = planning::parseBandwidth(linkBandwidth);
+  if (!bandwidth)
+    return bandwidth.takeError();
+  options.linkBandwidth = *bandwidth;
   // Written so that NaN is refused.
+  if (!(effort >= 0))
+    return makeError("--effort must not be negative or NaN");
   if (!(timeLimit >= 0))
     return makeError("--time-limit must not be negative or NaN");
   options.planner = planner;
-  options.linkBandwidth = linkBandwidth;
-  options.solver.effort = timeLimit;
+  options.reorder = reorder;
+  options.solver.effort = effort;
+  if (timeLimit.getNumOccurrences())
+    options.solver.timeLimitSeconds = timeLimit;
+  options.solver.seed = seed;
   return options;
 }
 
@@ -57,6 +88,12 @@ Expected<mlir::OwningOpRef<mlir::ModuleOp>> ModelReader::read(StringRef path) {
   std::unique_ptr<MemoryBuffer> buffer = mlir::openInputFile(path, &message);
   if (!buffer)
     return makeError(message);
+  return read(std::move(buffer));
+}
+
+Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+ModelReader::read(std::unique_ptr<MemoryBuffer> buffer) {
+  std::string path = buffer->getBufferIdentifier().str();
   sources.AddNewSourceBuffer(std::move(buffer), SMLoc());
   auto module = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
   if (!module)

@@ -25,14 +25,19 @@ namespace remat::tools {
 
 /// The options of planning beside the budget.
 struct PlanFlags {
-  explicit PlanFlags(llvm::cl::OptionCategory &category);
+  /// `solverOption` is the name of the option that chooses the algorithm.
+  explicit PlanFlags(llvm::cl::OptionCategory &category,
+                     llvm::StringRef solverOption = "planner");
 
-  /// The options for one budget, written as for planning::parseBudget.
+  /// The options for one budget, written as for planning::parseBudget. Without
+  /// `--time-limit`, the plan does not depend on the machine.
   llvm::Expected<PlanOptions> makeOptions(llvm::StringRef budget) const;
 
   llvm::cl::opt<std::string> planner;
-  llvm::cl::opt<double> timeLimit;
-  llvm::cl::opt<int64_t> linkBandwidth;
+  llvm::cl::opt<double> effort, timeLimit;
+  llvm::cl::opt<uint64_t> seed;
+  llvm::cl::opt<bool> reorder;
+  llvm::cl::opt<std::string> hostBudget, linkBandwidth;
 };
 
 /// A context with remat's dialects whose diagnostics go to standard error,
@@ -43,6 +48,8 @@ public:
 
   /// Reads a module from a file, or standard input for "-".
   llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>> read(llvm::StringRef path);
+  llvm::Expected<mlir::OwningOpRef<mlir::ModuleOp>>
+  read(std::unique_ptr<llvm::MemoryBuffer> buffer);
 
 private:
   mlir::MLIRContext context;

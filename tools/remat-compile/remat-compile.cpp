@@ -232,10 +232,11 @@ static Expected<std::optional<StepSummary>> compile(mlir::ModuleOp module) {
       return plan.takeError();
     return planModule(module, *plan);
   }
-  if (Error error =
-          checkUnused({given.budget, given.plan.planner, given.plan.timeLimit,
-                       given.plan.linkBandwidth},
-                      "the input is already planned"))
+  if (Error error = checkUnused(
+          {given.budget, given.plan.planner, given.plan.effort,
+           given.plan.timeLimit, given.plan.seed, given.plan.reorder,
+           given.plan.hostBudget, given.plan.linkBandwidth},
+          "the input is already planned"))
     return std::move(error);
   if (!graph.getArenaBytes())
     return placeModule(module);

@@ -1,28 +1,35 @@
-//===- remat-plan.cpp - plans instances from files ------------------------===//
+//===- remat-plan.cpp - plans instances and models ------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Reads a planning instance, runs one algorithm, writes the schedule and a
-// report. Exit status: 0 planned, 1 bad input, 3 no plan within the budget.
+// Reads a planning instance or a model, runs one algorithm, writes the schedule
+// and a report. Ctrl-C ends the search, and the best plan so far is written; a
+// second one ends the tool.
+//
+// Exit status: 0 planned, 1 bad input, 3 no plan within the budget: the report
+// is written then too. Files are written at the end, whole or not at all.
 //
 //===----------------------------------------------------------------------===//
 
-#include "remat/Planning/Algorithms.h"
-#include "remat/Planning/Budget.h"
-#include "remat/Planning/Serialization.h"
+#include "Input.h"
+#include "Report.h"
 
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/ToolOutputFile.h"
-#include "llvm/Support/WithColor.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/Signals.h"
+#include "llvm/Support/Threading.h"
+
+#include <chrono>
 
 using namespace llvm;
+using namespace remat;
+using namespace remat::plan;
 using namespace remat::planning;
+using remat::tools::makeError;
 
 namespace {
 /// The command line. Made after LLVM's own options, some of which have the same
@@ -30,27 +37,36 @@ namespace {
 struct Options {
   cl::OptionCategory category{"remat-plan options"};
   cl::opt<std::string> inputFile{cl::Positional, cl::Required,
-                                 cl::cat(category), cl::desc("INSTANCE.json")};
-  cl::opt<std::string> budget{"budget", cl::cat(category),
-                              cl::value_desc("BYTES|N%|min"),
-                              cl::desc("Bytes, a percentage of the save-all "
-                                       "peak (\"60%\"), or \"min\"")};
-  cl::opt<std::string> solver{"solver", cl::init("auto"), cl::cat(category),
-                              cl::desc("Algorithm to plan with")};
-  cl::opt<double> timeLimit{"time-limit", cl::cat(category),
-                            cl::desc("Seconds to search")};
-  cl::opt<uint64_t> seed{"seed", cl::init(1), cl::cat(category),
-                         cl::desc("Random seed")};
-  cl::opt<unsigned> threads{"threads", cl::init(1), cl::cat(category),
-                            cl::desc("Threads to search with")};
-  cl::opt<bool> reorder{"reorder", cl::cat(category),
-                        cl::desc("Free order of first runs")};
-  cl::opt<std::string> outputFile{"o", cl::cat(category),
-                                  cl::value_desc("SCHEDULE.json"),
-                                  cl::desc("Schedule to write")};
+                                 cl::desc("<instance.json|model.mlir>"),
+                                 cl::cat(category)};
+  cl::opt<std::string> budget{
+      "budget", cl::cat(category), cl::value_desc("bytes|N%|min"),
+      cl::desc("Bound on the memory: bytes with KiB, MiB or GiB, a percentage "
+               "of the peak without rematerialization, or 'min'")};
+  tools::PlanFlags plan{category, "solver"};
+  cl::opt<unsigned> threads{
+      "threads", cl::init(1), cl::cat(category),
+      cl::desc("Threads to search with; 0 for all cores. The plan is the same "
+               "for every number")};
+  cl::opt<std::string> scheduleFile{"o", cl::cat(category),
+                                    cl::value_desc("file"),
+                                    cl::desc("Write the schedule, as JSON")};
   cl::opt<std::string> reportFile{"json", cl::cat(category),
-                                  cl::value_desc("REPORT.json"),
-                                  cl::desc("Report to write")};
+                                  cl::value_desc("file"),
+                                  cl::desc("Write a report, as JSON")};
+  cl::opt<std::string> instanceFile{
+      "instance", cl::cat(category), cl::value_desc("file"),
+      cl::desc("Write the problem, as a JSON instance")};
+  cl::opt<std::string> frontier{
+      "frontier", cl::ValueOptional, cl::cat(category), cl::value_desc("N"),
+      cl::desc("Plan N budgets (20 if not given) between the smallest feasible "
+               "one and the peak without rematerialization")};
+  cl::opt<bool> explain{"explain", cl::cat(category),
+                        cl::desc("Say of each value what was decided and why")};
+  cl::opt<bool> progress{"progress", cl::cat(category),
+                         cl::desc("Report improvements on standard error even "
+                                  "if that is not a terminal")};
+  ModelFlags model{category};
 };
 } // namespace
 
@@ -59,20 +75,51 @@ static Options &options() {
   return options;
 }
 
-static constexpr int infeasibleExit = 3;
+/// Set by Ctrl-C.
+static std::atomic<bool> interrupted = false;
 
-static Error writeJson(StringRef path, const json::Value &value) {
-  std::error_code status;
-  ToolOutputFile file(path, status, sys::fs::OF_Text);
-  if (status)
-    return createFileError(path, status);
-  file.os() << formatv("{0:2}", value) << "\n";
-  file.keep();
-  return Error::success();
+//===----------------------------------------------------------------------===//
+// Searching
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Watches a search: its clock and its improvements.
+class Watch {
+public:
+  explicit Watch(int64_t baseCost) : baseCost(baseCost) {}
+
+  double seconds() const {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  }
+  void onProgress(const Progress &progress);
+  std::optional<double> firstPlanSeconds;
+
+private:
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point start = Clock::now();
+  int64_t baseCost;
+  double lastPrinted = -1;
+};
+} // namespace
+
+void Watch::onProgress(const Progress &progress) {
+  double now = seconds();
+  if (!firstPlanSeconds)
+    firstPlanSeconds = now;
+  bool show = options().progress || sys::Process::StandardErrIsDisplayed();
+  // Readable, and no burden on searches that improve often.
+  if (!show || (lastPrinted >= 0 && now < lastPrinted + 0.1))
+    return;
+  lastPrinted = now;
+  double percent =
+      baseCost ? 100.0 * double(progress.time - baseCost) / double(baseCost)
+               : 0.0;
+  errs() << formatv("remat-plan: {0:f2} s, {1}: +{2:f3}%, peak {3} bytes\n",
+                    now, progress.solver, percent, progress.peakBytes);
 }
 
 /// The peak that percentages refer to.
-static Expected<int64_t> saveAllPeak(Problem problem) {
+static Expected<int64_t> findSaveAllPeak(Problem problem) {
   problem.deviceBudget.reset();
   Expected<Solution> solution = solve(problem, "save-all");
   if (!solution)
@@ -80,106 +127,204 @@ static Expected<int64_t> saveAllPeak(Problem problem) {
   return solution->peakBytes;
 }
 
-static Error setBudget(Problem &problem, int64_t peak,
-                       const SolverOptions &solverOptions) {
-  Expected<BudgetRequest> request = parseBudget(options().budget);
-  if (!request)
-    return request.takeError();
-  if (request->kind == BudgetRequest::Kind::Unlimited)
+static Error setBudget(Problem &problem, const PlanOptions &plan,
+                       Outcome &outcome) {
+  if (plan.budget.kind == BudgetRequest::Kind::Unlimited)
     return Error::success();
-  if (request->kind != BudgetRequest::Kind::Smallest) {
-    problem.deviceBudget = request->resolve(peak);
+  if (plan.budget.kind != BudgetRequest::Kind::Smallest) {
+    problem.deviceBudget = plan.budget.resolve(outcome.saveAllPeak);
     return Error::success();
   }
   Expected<FeasibilityCertificate> certificate =
-      smallestFeasibleBudget(problem, solverOptions);
+      smallestFeasibleBudget(problem, plan.solver);
   if (!certificate)
     return certificate.takeError();
   problem.deviceBudget = certificate->smallestFeasible;
+  outcome.certificate = std::move(*certificate);
   return Error::success();
 }
 
-static json::Value report(const Problem &problem, const Solution &solution,
-                          int64_t peak) {
-  auto percent = [&](int64_t cost) {
-    return solution.baseCost
-               ? 100.0 * double(cost - solution.baseCost) / solution.baseCost
-               : 0.0;
+/// Solves the problem. That there is no plan is an outcome, not an error.
+static Error findPlan(const Problem &problem, const PlanOptions &plan,
+                      Outcome &outcome) {
+  Expected<Solution> solution = solve(problem, plan.planner, plan.solver);
+  if (solution) {
+    outcome.cutShort = solution->cutShort;
+    outcome.solution = std::move(*solution);
+    return Error::success();
+  }
+  auto fail = [&](const InfeasibleBudgetError &error) -> Error {
+    if (const FeasibilityCertificate *found = error.getCertificate())
+      if (!outcome.certificate ||
+          found->smallestFeasible < outcome.certificate->smallestFeasible)
+        outcome.certificate = *found;
+    outcome.cutShort = interrupted;
+    // What shows that a budget is feasible is a plan for it.
+    if (plan.planner == "auto" && outcome.certificate &&
+        outcome.certificate->smallestFeasible <= *problem.deviceBudget) {
+      Expected<Solution> smallest =
+          evaluatePlan(problem, outcome.certificate->plan, "smallest");
+      if (!smallest)
+        return smallest.takeError();
+      outcome.solution = std::move(*smallest);
+      return Error::success();
+    }
+    outcome.failure =
+        interrupted ? "interrupted before a plan within the budget was found"
+                    : error.message();
+    return Error::success();
   };
-  json::Object object{{"instance", problem.name},
-                      {"valid", true},
-                      {"solver", solution.solver},
-                      {"save_all_peak_bytes", peak},
-                      {"peak_bytes", solution.peakBytes},
-                      {"host_peak_bytes", solution.hostPeakBytes},
-                      {"cost", solution.cost},
-                      {"time", solution.time},
-                      {"base_cost", solution.baseCost},
-                      {"tdi_percent", solution.overheadPercent()},
-                      {"lower_bound_tdi_percent", percent(solution.lowerBound)},
-                      {"gap", solution.gap()},
-                      {"optimal", solution.optimal()},
-                      {"time_to_best", solution.secondsToBest},
-                      {"cut_short", solution.cutShort},
-                      {"seconds", solution.seconds}};
-  if (problem.deviceBudget)
-    object["budget_bytes"] = *problem.deviceBudget;
-  return object;
+  return handleErrors(solution.takeError(), fail);
 }
 
-static Error run() {
-  ErrorOr<std::unique_ptr<MemoryBuffer>> file =
-      MemoryBuffer::getFileOrSTDIN(options().inputFile);
-  if (!file)
-    return createFileError(options().inputFile, file.getError());
-  Expected<Instance> instance = parseInstance((*file)->getBuffer());
-  if (!instance)
-    return createFileError(options().inputFile, instance.takeError());
-  Problem &problem = instance->problem;
-  Expected<int64_t> peak = saveAllPeak(problem);
+static Expected<unsigned> parsePoints(StringRef text) {
+  unsigned points = FrontierOptions().points;
+  if (!text.empty() && (text.getAsInteger(10, points) || points < 2))
+    return makeError("--frontier must be a number of budgets, at least 2, got "
+                     "'" +
+                     text + "'");
+  return points;
+}
+
+/// Everything that was asked for.
+static Expected<Outcome> makeOutcome(Problem &problem, PlanOptions plan,
+                                     unsigned frontierPoints) {
+  if (Error error = check(problem))
+    return createFileError(options().inputFile, std::move(error));
+  Expected<int64_t> peak = findSaveAllPeak(problem);
   if (!peak)
     return peak.takeError();
-  SolverOptions solverOptions;
-  if (options().timeLimit.getNumOccurrences())
-    solverOptions.timeLimitSeconds = options().timeLimit;
-  solverOptions.seed = options().seed;
-  solverOptions.threads = options().threads;
-  problem.freeOrder = options().reorder;
-  if (Error error = setBudget(problem, *peak, solverOptions))
-    return error;
-  Expected<Solution> solution = solve(problem, options().solver, solverOptions);
-  if (!solution)
-    return solution.takeError();
+  Outcome outcome;
+  outcome.saveAllPeak = *peak;
 
-  outs() << formatv("{0}: {1}, peak {2} of {3} bytes, cost {4} (+{5:f2}%), "
-                    "gap {6:f2}%, {7:f3} s\n",
-                    problem.name, solution->solver, solution->peakBytes, *peak,
-                    solution->cost, solution->overheadPercent(),
-                    100.0 * solution->gap(), solution->seconds);
-  if (!options().outputFile.empty())
-    if (Error error =
-            writeJson(options().outputFile, toJson(*instance, solution->plan)))
-      return error;
-  if (!options().reportFile.empty())
-    return writeJson(options().reportFile, report(problem, *solution, *peak));
+  Watch watch(problem.baseCost());
+  plan.solver.threads = options().threads
+                            ? unsigned(options().threads)
+                            : hardware_concurrency().compute_thread_count();
+  plan.solver.interrupt = &interrupted;
+  plan.solver.onProgress = [&](const Progress &progress) {
+    watch.onProgress(progress);
+  };
+  if (Error error = setBudget(problem, plan, outcome))
+    return std::move(error);
+  if (Error error = findPlan(problem, plan, outcome))
+    return std::move(error);
+  outcome.seconds = watch.seconds();
+  outcome.firstPlanSeconds = watch.firstPlanSeconds.value_or(outcome.seconds);
+
+  if (options().frontier.getNumOccurrences()) {
+    FrontierOptions frontier{plan.planner, frontierPoints, plan.solver};
+    frontier.search.onProgress = nullptr;
+    Expected<Frontier> computed = computeFrontier(problem, frontier);
+    if (!computed)
+      return computed.takeError();
+    outcome.frontier = std::move(*computed);
+  }
+  if (options().explain && outcome.solution) {
+    Expected<Explanation> explanation =
+        explain(problem, outcome.solution->plan);
+    if (!explanation)
+      return explanation.takeError();
+    outcome.explanation = std::move(*explanation);
+  }
+  return outcome;
+}
+
+//===----------------------------------------------------------------------===//
+// Output
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct File {
+  StringRef path;
+  json::Value contents;
+};
+} // namespace
+
+/// The files take their names only after all were written.
+static Error writeFiles(ArrayRef<File> files) {
+  if (files.empty())
+    return Error::success();
+  Error error = writeToOutput(files.front().path, [&](raw_ostream &os) {
+    os << formatv("{0:2}", files.front().contents) << '\n';
+    // An error takes the file away from under the stream.
+    os.flush();
+    return writeFiles(files.drop_front());
+  });
+  if (!error || error.isA<FileError>())
+    return error;
+  return createFileError(files.front().path, std::move(error));
+}
+
+static Error checkFileNames() {
+  std::pair<StringRef, StringRef> files[] = {
+      {"-o", options().scheduleFile},
+      {"--json", options().reportFile},
+      {"--instance", options().instanceFile}};
+  for (auto [option, name] : files)
+    for (auto [other, otherName] : files)
+      if (option != other && !name.empty() && name == otherName)
+        return makeError("'" + option + "' and '" + other +
+                         "' name the same file '" + name + "'");
   return Error::success();
+}
+
+static Error writeOutputs(const Instance &instance, const Outcome &outcome) {
+  std::vector<File> files;
+  if (!options().scheduleFile.empty() && outcome.solution)
+    files.push_back(
+        {options().scheduleFile, toJson(instance, outcome.solution->plan)});
+  if (!options().reportFile.empty())
+    files.push_back({options().reportFile, plan::toJson(instance, outcome)});
+  if (!options().instanceFile.empty())
+    files.push_back({options().instanceFile, toJson(instance.problem)});
+  bool isPiped = any_of(files, [](const File &f) { return f.path == "-"; });
+  if (Error error = writeFiles(files))
+    return error;
+  print(instance.problem, outcome, isPiped ? errs() : outs());
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// The tool
+//===----------------------------------------------------------------------===//
+
+static Error runTool() {
+  if (Error error = checkFileNames())
+    return error;
+  Expected<PlanOptions> plan = options().plan.makeOptions(options().budget);
+  if (!plan)
+    return plan.takeError();
+  Expected<unsigned> points = parsePoints(options().frontier);
+  if (!points)
+    return points.takeError();
+  Expected<Instance> instance =
+      readInput(options().inputFile, options().model, options().plan, *plan);
+  if (!instance)
+    return instance.takeError();
+
+  sys::SetInterruptFunction([] { interrupted = true; });
+  Expected<Outcome> outcome = makeOutcome(instance->problem, *plan, *points);
+  // From here on there is nothing to cut short.
+  sys::SetInterruptFunction(nullptr);
+  if (!outcome)
+    return outcome.takeError();
+  if (Error error = writeOutputs(*instance, *outcome))
+    return error;
+  if (outcome->solution)
+    return Error::success();
+  if (interrupted || !outcome->certificate)
+    return makeError(outcome->failure);
+  return make_error<InfeasibleBudgetError>(
+      *instance->problem.deviceBudget, outcome->certificate->smallestFeasible,
+      outcome->certificate->describe(instance->problem));
 }
 
 int main(int argc, char **argv) {
-  InitLLVM init(argc, argv);
+  InitLLVM initLLVM(argc, argv);
   cl::ResetCommandLineParser();
   cl::HideUnrelatedOptions(options().category);
-  cl::ParseCommandLineOptions(argc, argv, "remat's planner\n");
-  int status = 0;
-  handleAllErrors(
-      run(),
-      [&](const InfeasibleBudgetError &error) {
-        status = infeasibleExit;
-        WithColor::error(errs(), "remat-plan") << error.message() << "\n";
-      },
-      [&](const ErrorInfoBase &error) {
-        status = 1;
-        WithColor::error(errs(), "remat-plan") << error.message() << "\n";
-      });
-  return status;
+  cl::ParseCommandLineOptions(
+      argc, argv, "Plan what to keep and what to recompute in a budget\n");
+  return tools::reportError("remat-plan", runTool());
 }

@@ -17,6 +17,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 
 namespace remat::planning {
 
@@ -40,6 +41,9 @@ struct SolverOptions {
   uint64_t seed = 1;
   /// Threads that a search may use. The plan is the same for every number.
   unsigned threads = 1;
+  /// A plan to start from, such as that of a neighbouring budget, of the same
+  /// problem but for the limits. Ignored by algorithms that cannot use one.
+  const Plan *start = nullptr;
   /// Called after every improvement, from the thread that called the solver.
   std::function<void(const Progress &)> onProgress;
   /// When it becomes true, a search returns the best plan that it has.
@@ -72,17 +76,22 @@ struct Solution {
   double gap() const;
   /// The increase of cost over `baseCost` in percent.
   double overheadPercent() const;
+  /// The same for `lowerBound`: what no plan goes below.
+  double lowerBoundPercent() const;
 };
+
+struct FeasibilityCertificate;
 
 /// A budget that no plan was found for. Carries the evidence.
 class InfeasibleBudgetError : public llvm::ErrorInfo<InfeasibleBudgetError> {
 public:
   static char ID;
 
-  InfeasibleBudgetError(int64_t budget, int64_t smallestFeasible,
-                        std::string evidence)
+  InfeasibleBudgetError(
+      int64_t budget, int64_t smallestFeasible, std::string evidence,
+      std::shared_ptr<const FeasibilityCertificate> certificate = nullptr)
       : budget(budget), smallestFeasible(smallestFeasible),
-        evidence(std::move(evidence)) {}
+        evidence(std::move(evidence)), certificate(std::move(certificate)) {}
 
   int64_t getBudget() const { return budget; }
   /// The smallest budget for which a plan is known. 0 if not even an unlimited
@@ -91,6 +100,10 @@ public:
   /// Where the smallest budget binds, what is resident there and which MUSTs
   /// force it; lines of text.
   const std::string &getEvidence() const { return evidence; }
+  /// The evidence as data; null where there is only text.
+  const FeasibilityCertificate *getCertificate() const {
+    return certificate.get();
+  }
 
   void log(llvm::raw_ostream &os) const override;
   std::error_code convertToErrorCode() const override;
@@ -99,6 +112,7 @@ private:
   int64_t budget;
   int64_t smallestFeasible;
   std::string evidence;
+  std::shared_ptr<const FeasibilityCertificate> certificate;
 };
 
 /// How small the budget can get, and why.
@@ -118,6 +132,12 @@ struct FeasibilityCertificate {
 
   std::string describe(const Problem &problem) const;
 };
+
+/// Measures and verifies a plan that came from elsewhere. A plan above a budget
+/// is an InfeasibleBudgetError with its peak, any other violation an error that
+/// names it. `solver` is what the solution says of its origin.
+llvm::Expected<Solution> evaluatePlan(const Problem &problem, Plan plan,
+                                      llvm::StringRef solver);
 
 /// Keeps everything that no MUST says otherwise. Cheapest in time, and the
 /// reference for peaks. Each MUST_RECOMPUTE value is recomputed right before

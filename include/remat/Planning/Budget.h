@@ -33,6 +33,10 @@ struct BudgetRequest {
 /// Parses a budget. Fails with a message that says what is accepted.
 llvm::Expected<BudgetRequest> parseBudget(llvm::StringRef text);
 
+/// Parses the speed of a link in bytes per second: "25000000000", "25GB/s",
+/// "12.5 GiB/s", or "inf" for `infiniteBandwidth`.
+llvm::Expected<int64_t> parseBandwidth(llvm::StringRef text);
+
 } // namespace remat::planning
 
 #endif // REMAT_PLANNING_BUDGET_H

@@ -186,6 +186,10 @@ void PlanApplier::apply(const planning::Plan &plan) {
                                   onHost.at(value), SlotAttr()));
       break;
     }
+    case planning::ActionKind::Pack:
+    case planning::ActionKind::Unpack:
+    case planning::ActionKind::Absorb:
+      llvm_unreachable("graphs offer neither packed forms nor absorption");
     }
   }
   for (OpOperand &operand : terminator->getOpOperands())

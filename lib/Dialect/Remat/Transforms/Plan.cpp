@@ -78,13 +78,26 @@ private:
     else if (host.kind != planning::BudgetRequest::Kind::Unlimited)
       return getOperation().emitError("host budget '")
              << hostBudget << "' must be given in bytes";
-    if (linkBandwidth < 0)
-      return getOperation().emitError(
-                 "link bandwidth must not be negative, got ")
-             << linkBandwidth;
-    options.linkBandwidth = linkBandwidth;
+    llvm::Expected<int64_t> bandwidth = planning::parseBandwidth(linkBandwidth);
+    if (!bandwidth)
+      return getOperation().emitError(llvm::toString(bandwidth.takeError()));
+    options.linkBandwidth = *bandwidth;
+    // Written so that NaN is refused.
+    for (auto [name, value] :
+         {std::pair(StringRef("effort"), double(effort)),
+          std::pair(StringRef("time limit"), double(timeLimit))})
+      if (!(value >= 0))
+        return getOperation().emitError(name)
+               << " must not be negative or NaN, got " << value;
+    options.offload = offload;
     options.planner = planner;
-    options.solver.effort = timeLimit;
+    options.reorder = reorder;
+    options.explain = explain;
+    options.solver.effort = effort;
+    if (timeLimit > 0)
+      options.solver.timeLimitSeconds = timeLimit;
+    options.solver.seed = seed;
+    options.solver.threads = threads;
     return options;
   }
 

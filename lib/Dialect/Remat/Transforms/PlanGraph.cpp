@@ -7,6 +7,7 @@
 #include "remat/Dialect/Remat/Transforms/PlanGraph.h"
 
 #include "GraphPlanning.h"
+#include "remat/Planning/Explanation.h"
 
 #include <limits>
 
@@ -28,6 +29,7 @@ namespace {
 /// A planned copy of the graph, detached from any module.
 struct PlannedGraph {
   OwningOpRef<GraphOp> graph;
+  planning::Plan plan;
   int64_t peakBytes = 0;
   /// What its buffers can be packed into; at least the peak.
   int64_t arenaBytes = 0;
@@ -38,6 +40,8 @@ public:
   GraphPlanner(GraphOp graph, const PlanOptions &options);
 
   llvm::Expected<PlannedGraph> run();
+  /// Remarks at the tasks on what the plan does with their results.
+  llvm::Error explain(const planning::Plan &plan);
 
 private:
   llvm::Expected<PlannedGraph> planWithin(int64_t budget);
@@ -53,13 +57,20 @@ private:
 };
 } // namespace
 
+/// The limits of the options, the budget aside.
+static void setLimits(planning::Problem &problem, const PlanOptions &options) {
+  problem.hostBudget = options.hostBudget;
+  problem.freeOrder = options.reorder;
+  problem.linkBytesPerSecond = options.offload ? options.linkBandwidth : 0;
+  if (options.offload && problem.linkBytesPerSecond == 0 &&
+      asksForOffload(problem))
+    problem.linkBytesPerSecond = defaultLinkBandwidth;
+}
+
 GraphPlanner::GraphPlanner(GraphOp graph, const PlanOptions &options)
     : graph(graph), options(options), graphProblem(graph),
       problem(graphProblem.problem) {
-  problem.hostBudget = options.hostBudget;
-  problem.linkBytesPerSecond = options.linkBandwidth;
-  if (problem.linkBytesPerSecond == 0 && asksForOffload(problem))
-    problem.linkBytesPerSecond = defaultLinkBandwidth;
+  setLimits(problem, options);
 }
 
 llvm::Expected<PlannedGraph> GraphPlanner::run() {
@@ -160,6 +171,7 @@ llvm::Expected<PlannedGraph> GraphPlanner::apply(const planning::Plan &plan) {
     return simulation.takeError();
   PlannedGraph planned;
   planned.graph = graph.clone();
+  planned.plan = plan;
   planned.peakBytes = simulation->peakBytes;
   applyPlan(*planned.graph, GraphProblem(*planned.graph), plan);
   planned.graph->setSaveAllPeak(saveAllPeak);
@@ -171,6 +183,24 @@ llvm::Expected<PlannedGraph> GraphPlanner::apply(const planning::Plan &plan) {
           SpaceRanges(GraphLiveness(*planned.graph), MemorySpace::Arena).ranges)
           .totalBytes;
   return std::move(planned);
+}
+
+llvm::Error GraphPlanner::explain(const planning::Plan &plan) {
+  llvm::Expected<planning::Explanation> explanation =
+      planning::explain(problem, plan);
+  if (!explanation)
+    return explanation.takeError();
+  // In the order of the graph, not of what is at stake.
+  llvm::sort(explanation->values,
+             [](const auto &a, const auto &b) { return a.value < b.value; });
+  for (const planning::ValueExplanation &entry : explanation->values) {
+    auto result = dyn_cast<OpResult>(graphProblem.values[entry.value]);
+    if (!result || entry.decision == planning::Decision::ShortLived)
+      continue;
+    result.getOwner()->emitRemark() << "result " << result.getResultNumber()
+                                    << ": " << planning::describe(entry);
+  }
+  return llvm::Error::success();
 }
 
 /// A graph to plan has no decisions in it yet.
@@ -185,12 +215,25 @@ static llvm::Error checkUnplanned(GraphOp graph) {
   return llvm::Error::success();
 }
 
+llvm::Expected<planning::Problem>
+remat::makeProblem(GraphOp graph, const PlanOptions &options) {
+  if (llvm::Error error = checkUnplanned(graph))
+    return std::move(error);
+  planning::Problem problem = GraphProblem(graph).problem;
+  setLimits(problem, options);
+  return std::move(problem);
+}
+
 llvm::Error remat::planGraph(GraphOp &graph, const PlanOptions &options) {
   if (llvm::Error error = checkUnplanned(graph))
     return error;
-  llvm::Expected<PlannedGraph> planned = GraphPlanner(graph, options).run();
+  GraphPlanner planner(graph, options);
+  llvm::Expected<PlannedGraph> planned = planner.run();
   if (!planned)
     return planned.takeError();
+  if (options.explain)
+    if (llvm::Error error = planner.explain(planned->plan))
+      return error;
   GraphOp replacement = planned->graph.release();
   if (graph->getBlock())
     graph->getBlock()->getOperations().insert(graph->getIterator(),

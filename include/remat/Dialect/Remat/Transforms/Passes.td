@@ -80,13 +80,31 @@ def RematPlan : Pass<"remat-plan", "::mlir::ModuleOp"> {
            "feasible; empty for no bound">,
     Option<"hostBudget", "host-budget", "std::string", /*default=*/"\"\"",
            "Bytes that may be offloaded; empty for no bound">,
-    Option<"linkBandwidth", "link-bandwidth", "int64_t", /*default=*/"0",
-           "Bytes per second of the link to the host; 0 forbids offloading "
-           "unless a MUST_CPU_OFFLOAD policy asks for it">,
+    Option<"offload", "offload", "bool", /*default=*/"true",
+           "Whether anything may go to host memory">,
+    Option<"linkBandwidth", "link-bandwidth", "std::string",
+           /*default=*/"\"0\"",
+           "Bytes per second of the link to the host, such as '25GB/s', or "
+           "'inf'; 0 forbids offloading unless a MUST_CPU_OFFLOAD policy asks "
+           "for it">,
     Option<"planner", "planner", "std::string", /*default=*/"\"auto\"",
            "Name of the planning algorithm">,
-    Option<"timeLimit", "time-limit", "double", /*default=*/"1.0",
-           "Seconds that the planner may search">
+    Option<"reorder", "reorder", "bool", /*default=*/"false",
+           "Whether tasks may run for the first time in another order than the "
+           "graph's">,
+    Option<"effort", "effort", "double", /*default=*/"1.0",
+           "Work that a search may do, in about seconds; counted, so that the "
+           "plan is the same on every machine">,
+    Option<"timeLimit", "time-limit", "double", /*default=*/"0.0",
+           "Seconds after which the clock ends the search, whatever the "
+           "effort; 0 for never">,
+    Option<"seed", "seed", "uint64_t", /*default=*/"1",
+           "Seed of the random choices of a search">,
+    Option<"threads", "threads", "unsigned", /*default=*/"1",
+           "Threads to search with; the plan is the same for every number">,
+    Option<"explain", "explain", "bool", /*default=*/"false",
+           "Say in a remark at each task what was decided on its results and "
+           "why">
   ];
   let statistics = [
     Statistic<"numRecomputed", "num-recomputed", "Number of clones">,

@@ -23,13 +23,27 @@ struct PlanOptions {
   planning::BudgetRequest budget;
   /// Bound on the bytes in host memory; unset for none.
   std::optional<int64_t> hostBudget;
+  /// Whether anything may go to host memory. Without, a policy that asks for it
+  /// is an error.
+  bool offload = true;
   /// Bytes per second of the link to the host. 0 forbids offloading unless a
   /// policy asks for it; then 16 lanes of PCI Express 4.0 are assumed.
   int64_t linkBandwidth = 0;
+  /// Whether tasks may run for the first time in another order than the
+  /// graph's.
+  bool reorder = false;
   /// Name of the algorithm, see planning::getSolvers.
   std::string planner = "auto";
   planning::SolverOptions solver;
+  /// Whether to say of each value what was decided and why, in remarks at the
+  /// tasks.
+  bool explain = false;
 };
+
+/// The graph (L2) as a planning problem with the limits of `options`, the
+/// budget aside. Op i is the i-th task. Fails if the graph is already planned.
+llvm::Expected<planning::Problem> makeProblem(GraphOp graph,
+                                              const PlanOptions &options);
 
 /// Replaces `graph` (L2) by its planned form (L3) and updates the reference to
 /// it. Fails, leaving the graph as it was, when the budget is infeasible, the

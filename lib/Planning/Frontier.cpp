@@ -1,0 +1,176 @@
+//===- Frontier.cpp - memory against time ---------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A sweep over budgets that keeps every plan it meets in one pool.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Planning/Frontier.h"
+#include "Solution.h"
+
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+
+namespace remat::planning {
+
+namespace {
+class FrontierSweep {
+public:
+  FrontierSweep(const Problem &problem, const FrontierOptions &options)
+      : problem(problem), options(options) {
+    this->problem.deviceBudget.reset();
+  }
+
+  Expected<Frontier> run();
+
+private:
+  Error addEnds();
+  Error plan(int64_t budget, size_t budgetsLeft);
+  /// The best plan of the pool within the budget; null if none fits.
+  const Solution *best(int64_t budget) const;
+  /// No plan within the budget takes less time.
+  int64_t lowerBound(int64_t budget) const;
+
+  Problem problem;
+  const FrontierOptions &options;
+  Stopwatch watch;
+  /// All plans, and the budgets that their lower bounds hold for.
+  std::vector<FrontierPoint> pool;
+  int64_t smallest = 0, largest = 0;
+  bool cutShort = false;
+};
+} // namespace
+
+/// Save-all, and the plan that shows the smallest feasible budget.
+Error FrontierSweep::addEnds() {
+  Expected<Solution> saveAll = solve(problem, "save-all", options.search);
+  if (!saveAll)
+    return saveAll.takeError();
+  largest = saveAll->peakBytes;
+  Expected<FeasibilityCertificate> certificate =
+      smallestFeasibleBudget(problem, options.search);
+  if (!certificate)
+    return certificate.takeError();
+  Expected<Solution> tightest =
+      evaluatePlan(problem, std::move(certificate->plan), "smallest");
+  if (!tightest)
+    return tightest.takeError();
+  smallest = std::min(tightest->peakBytes, largest);
+  // Neither says anything of other plans than that all ops run.
+  pool.push_back({tightest->peakBytes, std::move(*tightest)});
+  pool.push_back({largest, std::move(*saveAll)});
+  return Error::success();
+}
+
+const Solution *FrontierSweep::best(int64_t budget) const {
+  const Solution *best = nullptr;
+  auto key = [](const Solution &s) {
+    return std::make_tuple(s.time, s.peakBytes, s.cost);
+  };
+  for (const FrontierPoint &entry : pool)
+    if (entry.solution.peakBytes <= budget &&
+        (!best || key(entry.solution) <= key(*best)))
+      best = &entry.solution;
+  return best;
+}
+
+int64_t FrontierSweep::lowerBound(int64_t budget) const {
+  int64_t bound = 0;
+  for (const FrontierPoint &entry : pool)
+    if (entry.budgetBytes >= budget)
+      bound = std::max(bound, entry.solution.lowerBound);
+  return bound;
+}
+
+Error FrontierSweep::plan(int64_t budget, size_t budgetsLeft) {
+  const Solution *known = best(budget);
+  if (known && known->time == lowerBound(budget))
+    return Error::success();
+  SolverOptions search = options.search;
+  // The plan for the budget before this one is what there is to start from.
+  search.start = &pool.back().solution.plan;
+  if (search.timeLimitSeconds)
+    search.timeLimitSeconds =
+        std::max(0.0, *search.timeLimitSeconds - watch.seconds()) /
+        double(budgetsLeft);
+  problem.deviceBudget = budget;
+  Expected<Solution> solution = solve(problem, options.solver, search);
+  problem.deviceBudget.reset();
+  if (solution) {
+    cutShort |= solution->cutShort;
+    pool.push_back({budget, std::move(*solution)});
+    return Error::success();
+  }
+  // A plan for a smaller budget may still turn up; the smallest one has one.
+  return handleErrors(solution.takeError(),
+                      [](const InfeasibleBudgetError &) {});
+}
+
+Expected<Frontier> FrontierSweep::run() {
+  if (options.points < 2)
+    return createStringError("a frontier needs at least 2 points, got " +
+                             Twine(options.points));
+  if (Error error = addEnds())
+    return std::move(error);
+  std::vector<int64_t> budgets = {smallest};
+  int64_t steps = options.points - 1, range = largest - smallest;
+  for (int64_t i = 1; i <= steps; ++i) {
+    int64_t budget = smallest + range / steps * i + range % steps * i / steps;
+    if (budget != budgets.back())
+      budgets.push_back(budget);
+  }
+  for (size_t i = budgets.size(); i-- > 0;)
+    if (Error error = plan(budgets[i], i + 1))
+      return std::move(error);
+
+  Frontier frontier;
+  frontier.cutShort = cutShort;
+  for (int64_t budget : budgets) {
+    frontier.points.push_back({budget, *best(budget)});
+    Solution &solution = frontier.points.back().solution;
+    // An algorithm's bound is about the plans that it considers.
+    solution.lowerBound = std::min(
+        solution.time, std::max(solution.lowerBound, lowerBound(budget)));
+  }
+  return frontier;
+}
+
+Expected<Frontier> computeFrontier(const Problem &problem,
+                                   const FrontierOptions &options) {
+  return FrontierSweep(problem, options).run();
+}
+
+json::Value toJson(const Frontier &frontier) {
+  json::Array points;
+  for (const FrontierPoint &point : frontier.points) {
+    const Solution &solution = point.solution;
+    points.push_back(
+        json::Object{{"budget_bytes", point.budgetBytes},
+                     {"peak_bytes", solution.peakBytes},
+                     {"host_peak_bytes", solution.hostPeakBytes},
+                     {"tdi_percent", solution.overheadPercent()},
+                     {"time", solution.time},
+                     {"lower_bound_tdi_percent", solution.lowerBoundPercent()},
+                     {"optimal", solution.optimal()},
+                     {"solver", solution.solver}});
+  }
+  return points;
+}
+
+void print(const Frontier &frontier, raw_ostream &os) {
+  os << "        budget           peak     TDI %   bound %  solver\n";
+  for (const FrontierPoint &point : frontier.points) {
+    const Solution &solution = point.solution;
+    os << formatv("{0,14} {1,14} {2,9:f4} {3,9:f4}  {4}{5}\n",
+                  point.budgetBytes, solution.peakBytes,
+                  solution.overheadPercent(), solution.lowerBoundPercent(),
+                  solution.solver, solution.optimal() ? ", optimal" : "");
+  }
+}
+
+} // namespace remat::planning

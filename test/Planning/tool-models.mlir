@@ -1,0 +1,39 @@
+// remat-plan on models: a function is brought to a graph of tasks first; a
+// graph is taken as it is, from a file or standard input. The schedule has the
+// node ids of the instance.
+
+// RUN: remat-plan %models/mlp_tiny.mlir --manifest=%models/mlp_tiny.json --budget=min --instance=%t.instance -o %t.schedule | FileCheck %s --check-prefix=MODEL
+// RUN: remat-plan %t.instance --budget=min -o %t.again
+// RUN: cmp %t.schedule %t.again
+// MODEL: main: planned peak [[PEAK:[0-9]+]] bytes of [[PEAK]] budget
+
+// RUN: remat-plan %s --budget=384 --explain | FileCheck %s
+// RUN: remat-plan - --budget=384 --explain < %s | FileCheck %s
+// CHECK: chain: planned peak 384 bytes of 384 budget, 512 without rematerialization; extra work +14.29%
+// CHECK: (task 0) recomputed 128
+
+// With a link, f0 can leave instead: no work is added.
+// RUN: remat-plan %s --budget=384 --link-bandwidth=inf --host-budget=1KiB --explain | FileCheck %s --check-prefix=OFFLOAD
+// OFFLOAD: extra work +0.00%
+// OFFLOAD: (task 0) offloaded 128
+
+// RUN: remat-opt %s --remat-plan=budget=384 -o %t.planned.mlir
+// RUN: not remat-plan %t.planned.mlir 2>&1 | FileCheck %s --check-prefix=PLANNED
+// PLANNED: error: {{.*}}planned.mlir': the graph has transfers or clones, expected one without a plan
+
+func.func private @f(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+func.func private @b(%a: tensor<32xf32>, %g: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @chain(%x: tensor<32xf32>) -> tensor<32xf32> {
+  %f0 = remat.task @f(%x) {id = 0, cost = 1} : (tensor<32xf32>) -> tensor<32xf32>
+  %f1 = remat.task @f(%f0) {id = 1, cost = 1} : (tensor<32xf32>) -> tensor<32xf32>
+  %f2 = remat.task @f(%f1) {id = 2, cost = 1} : (tensor<32xf32>) -> tensor<32xf32>
+  %b3 = remat.task @f(%f2) {id = 3, cost = 1, backward} : (tensor<32xf32>) -> tensor<32xf32>
+  %b2 = remat.task @b(%f1, %b3) {id = 4, cost = 1, backward} : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
+  %b1 = remat.task @b(%f0, %b2) {id = 5, cost = 1, backward} : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
+  %b0 = remat.task @b(%x, %b1) {id = 6, cost = 1, backward} : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
+  remat.return %b0 : tensor<32xf32>
+}

@@ -1,0 +1,100 @@
+//===- Report.cpp - what remat-plan says about a plan ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// JSON and text.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Report.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace remat;
+using namespace remat::planning;
+
+static void addSolution(json::Object &object, const Solution &solution) {
+  object["solver"] = solution.solver;
+  object["tdi_percent"] = solution.overheadPercent();
+  object["lower_bound_tdi_percent"] = solution.lowerBoundPercent();
+  object["gap"] = solution.gap();
+  object["optimal"] = solution.optimal();
+  object["peak_bytes"] = solution.peakBytes;
+  object["host_peak_bytes"] = solution.hostPeakBytes;
+  object["cost"] = solution.cost;
+  object["time"] = solution.time;
+  object["lower_bound_time"] = solution.lowerBound;
+  object["time_to_best"] = solution.secondsToBest;
+}
+
+static void addCertificate(json::Object &object, const Instance &instance,
+                           const FeasibilityCertificate &certificate) {
+  const Problem &problem = instance.problem;
+  object["smallest_feasible_bytes"] = certificate.smallestFeasible;
+  object["smallest_possible_bytes"] = certificate.lowerBound;
+  if (OpId op = certificate.bindingOp; op != noOp)
+    object["binding_op"] = json::Object{{"id", instance.opNodes[op]},
+                                        {"name", problem.ops[op].name}};
+  json::Array residents;
+  for (ValueId id : certificate.residents) {
+    const Value &value = problem.values[id];
+    residents.push_back(
+        json::Object{{"id", instance.valueNodes[id]},
+                     {"name", value.name},
+                     {"bytes", value.bytes},
+                     {"policy", stringify(value.policy)},
+                     {"forced", is_contained(certificate.forced, id)}});
+  }
+  object["residents"] = std::move(residents);
+}
+
+json::Value plan::toJson(const Instance &instance, const Outcome &outcome) {
+  const Problem &problem = instance.problem;
+  json::Object object{{"schema", "remat.plan/1"},
+                      {"instance", problem.name},
+                      {"valid", outcome.solution.has_value()},
+                      {"ops", int64_t(problem.ops.size())},
+                      {"budget_bytes", problem.deviceBudget},
+                      {"save_all_peak_bytes", outcome.saveAllPeak},
+                      {"base_cost", problem.baseCost()},
+                      {"seconds", outcome.seconds},
+                      {"cut_short", outcome.cutShort}};
+  if (outcome.solution) {
+    addSolution(object, *outcome.solution);
+    object["first_plan_seconds"] = outcome.firstPlanSeconds;
+  } else {
+    object["message"] = outcome.failure;
+  }
+  if (outcome.certificate)
+    addCertificate(object, instance, *outcome.certificate);
+  if (outcome.frontier)
+    object["frontier"] = planning::toJson(*outcome.frontier);
+  if (outcome.explanation)
+    object["explanation"] =
+        planning::toJson(problem, *outcome.explanation, instance.valueNodes);
+  return object;
+}
+
+void plan::print(const Problem &problem, const Outcome &outcome,
+                 raw_ostream &os) {
+  if (const auto &solution = outcome.solution) {
+    os << problem.name << ": planned peak " << solution->peakBytes << " bytes";
+    if (problem.deviceBudget)
+      os << " of " << *problem.deviceBudget << " budget";
+    os << formatv(", {0} without rematerialization; extra work +{1:f2}% (bound "
+                  "+{2:f2}%); {3}{4} in {5:f3} s{6}\n",
+                  outcome.saveAllPeak, solution->overheadPercent(),
+                  solution->lowerBoundPercent(), solution->solver,
+                  solution->optimal() ? ", optimal" : "", outcome.seconds,
+                  outcome.cutShort ? ", cut short" : "");
+  }
+  if (outcome.frontier)
+    planning::print(*outcome.frontier, os);
+  if (outcome.explanation)
+    planning::print(problem, *outcome.explanation, os);
+}
