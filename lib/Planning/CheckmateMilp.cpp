@@ -10,13 +10,27 @@
 
 #include "CheckmateModel.h"
 #include "SimulateInto.h"
+#include "SingleCut.h"
 #include "Solution.h"
+#include "remat/Planning/LowerBound.h"
 
 #include <cmath>
 
 using namespace llvm;
 
 namespace remat::planning {
+
+/// The ops that a plan of at most `cost` can run again.
+static std::vector<bool> usefulRuns(const Graph &graph, OpId moment,
+                                    int64_t cost) {
+  CutCosts costs(graph);
+  int64_t extra = cost - graph.problem.baseCost() - costs.mustCost;
+  std::vector<bool> may = mayRunAgain(graph, costs, moment, extra);
+  for (OpId op = 0; op < graph.numOps(); ++op)
+    if (costs.mustRunAgain(op))
+      may[op] = true;
+  return may;
+}
 
 Expected<Solution> planMilp(const Problem &original,
                             const SolverOptions &options) {
@@ -38,12 +52,36 @@ Expected<Solution> planMilp(const Problem &original,
   if (!greedy)
     consumeError(greedy.takeError());
 
-  CheckmateModel model(graph);
+  // A bound for all plans may prove the start optimal; and it tells which ops
+  // no better plan runs again.
+  LowerBoundOptions boundOptions;
+  boundOptions.effort = std::min(8.0, timeLimit / 3);
+  boundOptions.timeLimitSeconds = timeLimit;
+  boundOptions.interrupt = options.interrupt;
+  if (greedy)
+    boundOptions.knownTime = greedy->time;
+  LowerBound general = lowerBound(problem, boundOptions);
+  if (general.infeasible)
+    return make_error<InfeasibleBudgetError>(*original.deviceBudget, 0,
+                                             std::string());
+  if (greedy && general.time >= greedy->time) {
+    Expected<Solution> solution =
+        makeSolution(graph, greedy->plan, "milp", watch);
+    if (solution)
+      solution->lowerBound = solution->time;
+    return solution;
+  }
+  CheckmateModel model(
+      graph, greedy ? usefulRuns(graph, general.bindingOp, greedy->cost)
+                    : std::vector<bool>());
   std::vector<double> start;
   if (greedy)
     start = model.encode(stagePlan(graph, greedy->plan));
-  Expected<ProgramResult> result =
-      minimize(model.getProgram(), start, timeLimit - watch.seconds(), 1.0);
+  ProgramLimits limits;
+  limits.seconds = timeLimit - watch.seconds();
+  limits.interrupt = options.interrupt;
+  limits.target = double(general.time / model.unitCost()) + 0.5;
+  Expected<ProgramResult> result = minimize(model.getProgram(), start, limits);
   if (!result)
     return result.takeError();
 
@@ -64,13 +102,18 @@ Expected<Solution> planMilp(const Problem &original,
                                              0, std::string());
   Expected<Solution> solution =
       makeSolution(graph, std::move(*best), "milp", watch);
-  if (!solution || result->status == ProgramResult::Status::Infeasible ||
-      !std::isfinite(result->bound))
+  if (!solution)
     return solution;
-  // All costs are multiples of the unit; what is lost to rounding is given
-  // back.
-  double units = std::ceil(result->bound * (1 - 1e-9) - 1e-6);
-  int64_t bound = int64_t(units) * model.unitCost();
+  int64_t bound = general.time;
+  if (result->status == ProgramResult::Status::Infeasible) {
+    // No plan of the class costs as little as the start, which is not one.
+    bound = solution->cost;
+  } else if (std::isfinite(result->bound)) {
+    // All costs are multiples of the unit; what is lost to rounding is given
+    // back.
+    double units = std::ceil(result->bound * (1 - 1e-9) - 1e-6);
+    bound = std::max(bound, int64_t(units) * model.unitCost());
+  }
   solution->lowerBound =
       std::clamp(bound, solution->lowerBound, solution->cost);
   return solution;

@@ -20,8 +20,11 @@ using namespace llvm;
 
 namespace remat::planning {
 
-CheckmateModel::CheckmateModel(const Graph &graph)
-    : graph(graph), problem(graph.problem) {
+CheckmateModel::CheckmateModel(const Graph &graph,
+                               std::vector<bool> mayRunAgain)
+    : graph(graph), problem(graph.problem),
+      mayRunAgain(std::move(mayRunAgain)) {
+  this->mayRunAgain.resize(graph.numOps(), true);
   for (const Op &op : problem.ops)
     costStep = std::gcd(costStep, op.cost);
   for (const Value &value : problem.values)
@@ -51,15 +54,17 @@ void CheckmateModel::buildStage(uint32_t stage) {
     runs[stage].push_back(variable);
     if (op == stage)
       program.fix(variable, 1.0);
-    else if (graph.runsOnce(op))
+    else if (graph.runsOnce(op) || !mayRunAgain[op])
       program.fix(variable, 0.0);
   }
   if (stage == graph.firstBackward())
     for (ValueId value = 0; value < graph.numValues(); ++value)
       if (carried[value] != none && graph.mustLeaveForward(value))
         program.fix(carried[value], 0.0);
+  // What cannot run again in this stage needs no slot in it.
   for (OpId op = 0; op < end; ++op)
-    buildSlot(stage, op);
+    if (op == stage || (mayRunAgain[op] && !graph.runsOnce(op)))
+      buildSlot(stage, op);
 }
 
 void CheckmateModel::buildSlot(uint32_t stage, OpId op) {

@@ -37,7 +37,9 @@ namespace remat::planning {
 
 class CheckmateModel {
 public:
-  explicit CheckmateModel(const Graph &graph);
+  /// Recomputes only ops that `mayRunAgain`, all that can if it is empty.
+  explicit CheckmateModel(const Graph &graph,
+                          std::vector<bool> mayRunAgain = {});
 
   /// Objective values are in units of this.
   int64_t unitCost() const { return costStep; }
@@ -70,6 +72,7 @@ private:
   const Graph &graph;
   const Problem &problem;
   MixedIntegerProgram program;
+  std::vector<bool> mayRunAgain;
   int64_t costStep = 0, byteStep = 0;
   std::vector<std::vector<int32_t>> runs;
   /// The variables P in the order of their slots, with what they stand for.

@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Greedy.h"
+#include "PeakBound.h"
 #include "Residency.h"
 #include "SimulateInto.h"
 
@@ -26,41 +27,6 @@ static bool staysThroughout(const Graph &graph, ValueId value) {
          !graph.canOffload(value);
 }
 
-/// What each op needs alone, and what cannot leave while it runs for the first
-/// time: values that must stay and are read later, and were made before, in
-/// every plan that runs first copies in the given order.
-static int64_t lowerBound(const Graph &graph) {
-  const Problem &problem = graph.problem;
-  std::vector<int64_t> staying(graph.numOps() + 1, 0);
-  for (OpId op = 0; op < graph.numOps(); ++op)
-    for (ValueId value : graph.results(op)) {
-      if (!staysThroughout(graph, value))
-        continue;
-      ArrayRef<OpId> readers = graph.readers(value);
-      uint32_t last = readers.empty() ? op : readers.back();
-      if (graph.isOutput(value))
-        last = graph.numOps() - 1;
-      staying[op] += graph.bytes(value);
-      staying[last + 1] -= graph.bytes(value);
-    }
-  int64_t bound = 0, across = 0, outputs = 0;
-  for (OpId op = 0; op < graph.numOps(); ++op) {
-    across += staying[op];
-    int64_t need = across + problem.ops[op].workspace;
-    for (ValueId value : graph.operands(op))
-      if (!graph.isArgument(value) && !staysThroughout(graph, value))
-        need += graph.bytes(value);
-    for (ValueId value : graph.results(op))
-      if (!staysThroughout(graph, value))
-        need += graph.bytes(value);
-    bound = std::max(bound, need);
-  }
-  for (ValueId value = 0; value < graph.numValues(); ++value)
-    if (graph.isOutput(value) && !graph.isArgument(value))
-      outputs += graph.bytes(value);
-  return std::max(bound, outputs);
-}
-
 Expected<FeasibilityCertificate>
 smallestFeasibleBudget(const Problem &problem, const SolverOptions &options) {
   Problem unbounded = problem;
@@ -70,7 +36,9 @@ smallestFeasibleBudget(const Problem &problem, const SolverOptions &options) {
   WorkMeter work(options, watch);
 
   FeasibilityCertificate certificate;
-  certificate.lowerBound = lowerBound(graph);
+  certificate.lowerBound =
+      peakBound(graph, uint64_t(std::clamp(options.effort, 0.0, 10.0) * 2e6))
+          .bytes;
   certificate.plan = findLowestPeak(graph, saveAllPlan(graph),
                                     certificate.lowerBound, work, options.seed);
   Expected<Solution> solution =
@@ -105,7 +73,10 @@ smallestFeasibleBudget(const Problem &problem, const SolverOptions &options) {
 std::string FeasibilityCertificate::describe(const Problem &problem) const {
   std::string text;
   raw_string_ostream os(text);
-  os << "no plan can need less than " << lowerBound << " bytes\n";
+  os << "no plan can need less than " << lowerBound << " bytes";
+  if (lowerBound == smallestFeasible)
+    os << ", which is what this one needs";
+  os << "\n";
   if (bindingOp != noOp)
     os << "the peak of " << smallestFeasible << " bytes is reached at op '"
        << problem.ops[bindingOp].name << "'";

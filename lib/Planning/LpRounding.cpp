@@ -46,7 +46,10 @@ Expected<Solution> planLpRounding(const Problem &problem,
     CheckmateModel model(tighterGraph);
     MixedIntegerProgram relaxed = model.getProgram();
     relaxed.integer.assign(relaxed.integer.size(), 0);
-    Expected<ProgramResult> result = minimize(relaxed, {}, left, 1.0);
+    ProgramLimits limits;
+    limits.seconds = left;
+    limits.interrupt = options.interrupt;
+    Expected<ProgramResult> result = minimize(relaxed, {}, limits);
     if (!result)
       return result.takeError();
     if (!result->assignment)

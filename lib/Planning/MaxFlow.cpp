@@ -102,6 +102,7 @@ int64_t MaxFlow::blockingFlow(uint32_t source, uint32_t sink,
     if (arc < end) {
       path.push_back(arc);
       node = arcHead[arc];
+      ++edgesSeen;
       continue;
     }
     if (path.empty())

@@ -68,21 +68,43 @@ static Error passProgram(void *highs, const MixedIntegerProgram &program) {
   return Error::success();
 }
 
+/// Called by the solver every now and then: says stop.
+static void watchProgress(int kind, const char *,
+                          const HighsCallbackDataOut *out,
+                          HighsCallbackDataIn *in, void *user) {
+  const auto &limits = *static_cast<const ProgramLimits *>(user);
+  bool stop = limits.interrupt && *limits.interrupt;
+  if (kind == kHighsCallbackMipInterrupt)
+    stop |= out->mip_total_lp_iterations > limits.iterations ||
+            out->mip_dual_bound >= limits.enough;
+  else
+    stop |= out->simplex_iteration_count > limits.iterations;
+  in->user_interrupt = stop;
+}
+
 Expected<ProgramResult> minimize(const MixedIntegerProgram &program,
-                                 ArrayRef<double> start, double seconds,
-                                 double costStep) {
+                                 ArrayRef<double> start,
+                                 const ProgramLimits &limits) {
   void *highs = Highs_create();
   llvm::scope_exit destroy([&] { Highs_destroy(highs); });
   Highs_setBoolOptionValue(highs, "output_flag", 0);
   Highs_setStringOptionValue(highs, "parallel", "off");
-  Highs_setDoubleOptionValue(highs, "time_limit", std::max(0.0, seconds));
+  Highs_setIntOptionValue(highs, "threads", 1);
+  Highs_setIntOptionValue(highs, "random_seed", 1);
+  Highs_setDoubleOptionValue(highs, "time_limit",
+                             std::max(0.0, limits.seconds));
   Highs_setDoubleOptionValue(highs, "mip_rel_gap", 0.0);
   // A bound within less than a step of the best cost proves it optimal.
-  Highs_setDoubleOptionValue(highs, "mip_abs_gap", 0.99 * costStep);
+  Highs_setDoubleOptionValue(highs, "mip_abs_gap", 0.99 * limits.costStep);
+  Highs_setDoubleOptionValue(highs, "objective_target", limits.target);
   if (Error error = passProgram(highs, program))
     return std::move(error);
   if (!start.empty())
     Highs_setSolution(highs, start.data(), nullptr, nullptr, nullptr);
+  ProgramLimits watched = limits;
+  Highs_setCallback(highs, watchProgress, &watched);
+  Highs_startCallback(highs, kHighsCallbackSimplexInterrupt);
+  Highs_startCallback(highs, kHighsCallbackMipInterrupt);
   Highs_run(highs);
 
   ProgramResult result;
@@ -93,7 +115,9 @@ Expected<ProgramResult> minimize(const MixedIntegerProgram &program,
   else if (status == kHighsModelStatusInfeasible)
     result.status = ProgramResult::Status::Infeasible;
   Highs_getDoubleInfoValue(highs, "mip_dual_bound", &result.bound);
-  HighsInt primal = 0;
+  HighsInt primal = 0, iterations = 0;
+  Highs_getIntInfoValue(highs, "simplex_iteration_count", &iterations);
+  result.iterations = std::max<HighsInt>(iterations, 0);
   Highs_getIntInfoValue(highs, "primal_solution_status", &primal);
   if (primal == kHighsSolutionStatusFeasible) {
     result.assignment.emplace(program.cost.size());
@@ -110,7 +134,7 @@ Expected<ProgramResult> minimize(const MixedIntegerProgram &program,
 bool hasProgramSolver() { return false; }
 
 Expected<ProgramResult> minimize(const MixedIntegerProgram &, ArrayRef<double>,
-                                 double, double) {
+                                 const ProgramLimits &) {
   return createStringError(inconvertibleErrorCode(), "built without HiGHS");
 }
 

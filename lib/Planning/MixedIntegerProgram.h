@@ -15,7 +15,9 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 
+#include <atomic>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -46,18 +48,33 @@ struct ProgramResult {
   std::optional<std::vector<double>> assignment;
   /// No assignment costs less.
   double bound = 0;
+  /// Simplex iterations that it took.
+  int64_t iterations = 0;
 };
 
 /// Whether this build has a solver.
 bool hasProgramSolver();
 
-/// Minimizes `program`, from the assignment `start` if it is not empty, for at
-/// most `seconds`. `costStep` is a number of which all objective values are
-/// multiples. Every outcome of the solver is data; an error means that it
-/// refused the input or that there is no solver.
+/// When to stop.
+struct ProgramLimits {
+  double seconds = 1.0;
+  /// Simplex iterations in all: a limit that does not depend on the machine.
+  int64_t iterations = std::numeric_limits<int64_t>::max();
+  /// A number of which all objective values are multiples.
+  double costStep = 1.0;
+  /// A bound that is large enough.
+  double enough = std::numeric_limits<double>::infinity();
+  /// An objective value that is low enough.
+  double target = -std::numeric_limits<double>::infinity();
+  const std::atomic<bool> *interrupt = nullptr;
+};
+
+/// Minimizes `program` on one thread, from the assignment `start` if it is not
+/// empty. Every outcome of the solver is data; an error means that it refused
+/// the input or that there is no solver.
 llvm::Expected<ProgramResult> minimize(const MixedIntegerProgram &program,
                                        llvm::ArrayRef<double> start,
-                                       double seconds, double costStep);
+                                       const ProgramLimits &limits);
 
 } // namespace remat::planning
 

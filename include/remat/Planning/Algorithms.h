@@ -120,8 +120,10 @@ struct FeasibilityCertificate {
   /// A plan with this peak exists: `plan`.
   int64_t smallestFeasible = 0;
   Plan plan;
-  /// No plan has a smaller peak: what the most demanding op needs alone,
-  /// together with the values that a MUST_SAVE keeps across it.
+  /// No plan has a smaller peak: what the most demanding op needs, together
+  /// with the values that cannot leave across it, or what bringing its operands
+  /// together takes. If it is `smallestFeasible`, that is proven to be the
+  /// smallest budget.
   int64_t lowerBound = 0;
   /// The op at which `plan` reaches its peak.
   OpId bindingOp = noOp;
@@ -182,7 +184,8 @@ llvm::Expected<Solution> planSearch(const Problem &problem,
                                     const SolverOptions &options = {});
 
 /// The integer program of Checkmate [Jain et al., MLSys 2020, section 4] on
-/// HiGHS, started from the greedy plan. When it finishes in time it is optimal
+/// HiGHS, started from the greedy plan and from `lowerBound`, which may prove
+/// that plan optimal among all. When the program finishes in time it is optimal
 /// among plans whose ops run for the first time in the given order and which,
 /// between two first runs, recompute each op at most once and in the given
 /// order; otherwise the best plan and the bound proven so far. Fails beyond

@@ -1,0 +1,57 @@
+//===- LowerBound.h - what no plan can beat ---------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Bounds that hold for every plan of a problem: any op may run again anywhere,
+// any number of times. They are what makes "optimal" and "infeasible" facts.
+// See docs/planning-bounds.md.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_PLANNING_LOWERBOUND_H
+#define REMAT_PLANNING_LOWERBOUND_H
+
+#include "remat/Planning/Problem.h"
+
+#include <atomic>
+
+namespace remat::planning {
+
+struct LowerBoundOptions {
+  /// How much work to spend, as in SolverOptions: about the number of seconds
+  /// on a core of 3 GHz. Counted, not measured.
+  double effort = 0.05;
+  /// If set, the clock ends the work too.
+  std::optional<double> timeLimitSeconds;
+  /// The time of a plan that is known. A bound that reaches it proves that plan
+  /// optimal, and the work ends.
+  std::optional<int64_t> knownTime;
+  /// Whether integer programs may be solved; they need HiGHS, and effort.
+  bool usePrograms = true;
+  /// When it becomes true, the best bound so far is returned.
+  const std::atomic<bool> *interrupt = nullptr;
+};
+
+struct LowerBound {
+  /// No plan within the device budget takes less `Solution::time`.
+  int64_t time = 0;
+  /// It is proven that no plan meets the device budget; `time` means nothing.
+  bool infeasible = false;
+  /// The op whose first run gave the bound; `noOp` if every op's one run did,
+  /// or several moments together.
+  OpId bindingOp = noOp;
+  /// Which argument gave the bound, for messages.
+  const char *method = "every op runs once";
+};
+
+/// A lower bound on the time of every plan of `problem`, which passed `check`,
+/// within its device budget. Deterministic unless the clock or an interrupt
+/// cuts it short; valid in any case.
+LowerBound lowerBound(const Problem &problem,
+                      const LowerBoundOptions &options = {});
+
+} // namespace remat::planning
+
+#endif // REMAT_PLANNING_LOWERBOUND_H

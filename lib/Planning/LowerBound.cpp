@@ -1,0 +1,303 @@
+//===- LowerBound.cpp - what no plan can beat -----------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Chooses the moments that are worth looking at, and how closely: all of them
+// by their bytes, some at one price, a few at their best price, and branch and
+// bound on the best. What is left of the effort goes into several moments at
+// once.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Planning/LowerBound.h"
+
+#include "PeakBound.h"
+#include "SingleCut.h"
+#include "Solution.h"
+#include "StageRelaxation.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <cmath>
+
+using namespace llvm;
+
+namespace remat::planning {
+
+namespace {
+/// Edges of a flow network looked at, on a 3 GHz core.
+constexpr double stepsPerSecond = 5e8;
+/// Values of states looked at for the smallest peak, per second of effort: a
+/// tenth of it.
+constexpr double peakSteps = 1e6;
+
+class Search {
+public:
+  Search(const Graph &graph, const LowerBoundOptions &options)
+      : graph(graph), problem(graph.problem), options(options), costs(graph) {
+    best.time = baseTime = problem.baseCost() + costs.mustCost;
+    if (costs.mustCost)
+      best.method = "every op runs once, and again where a MUST says so";
+    limit = uint64_t(std::clamp(options.effort, 0.0, 1e5) * stepsPerSecond);
+  }
+
+  LowerBound run();
+
+private:
+  struct Moment {
+    OpId op;
+    int64_t excess;
+    SingleCut::Bound bound;
+  };
+
+  /// Building the network of a moment takes its time, too.
+  uint64_t buildSteps() const {
+    return 40 * (graph.numOps() + graph.numValues());
+  }
+  bool stopped() const {
+    return best.infeasible ||
+           (options.knownTime && best.time >= *options.knownTime) ||
+           (options.interrupt && *options.interrupt) ||
+           (options.timeLimitSeconds &&
+            watch.seconds() > *options.timeLimitSeconds);
+  }
+  /// Work may go on to here before the clock is looked at again.
+  uint64_t slice(uint64_t until) const {
+    bool watched = options.timeLimitSeconds || options.interrupt;
+    return watched ? std::min(until, work + uint64_t(stepsPerSecond / 50))
+                   : until;
+  }
+  void record(const SingleCut::Bound &bound, OpId op, const char *method);
+  void record(const ProgramResult &result);
+  void findMoments();
+  void priceMoments(uint64_t until);
+  void branchMoments(uint64_t until);
+  void relaxStages(double seconds);
+
+  const Graph &graph;
+  const Problem &problem;
+  const LowerBoundOptions &options;
+  Stopwatch watch;
+  CutCosts costs;
+  LowerBound best;
+  /// What every plan takes, whatever the budget.
+  int64_t baseTime = 0;
+  std::vector<Moment> moments;
+  uint64_t work = 0, limit = 0;
+};
+} // namespace
+
+void Search::record(const SingleCut::Bound &bound, OpId op,
+                    const char *method) {
+  if (bound.infeasible) {
+    best.infeasible = true;
+    best.bindingOp = op;
+    best.method = "what has to be resident at one op exceeds the budget";
+    return;
+  }
+  int64_t time = baseTime + bound.extra;
+  if (time <= best.time)
+    return;
+  best.time = time;
+  best.bindingOp = op;
+  best.method = method;
+}
+
+/// The moments at which not everything that is read later fits, by how much.
+void Search::findMoments() {
+  std::vector<int64_t> change(graph.numOps() + 1, 0);
+  for (ValueId value = 0; value < graph.numValues(); ++value) {
+    ArrayRef<OpId> readers = graph.readers(value);
+    if (problem.values[value].viewOf != noValue)
+      continue;
+    uint32_t from = graph.isArgument(value) ? 0 : graph.producer(value);
+    uint32_t to = readers.empty() ? from : readers.back();
+    if (graph.isOutput(value))
+      to = graph.numOps() - 1;
+    if (graph.isArgument(value) && readers.empty() && !graph.isOutput(value))
+      continue;
+    change[from] += graph.bytes(value);
+    change[to + 1] -= graph.bytes(value);
+  }
+  int64_t live = 0;
+  for (OpId op = 0; op < graph.numOps(); ++op) {
+    live += change[op];
+    int64_t excess = live + problem.ops[op].workspace - *problem.deviceBudget;
+    if (excess > 0)
+      moments.push_back({op, excess, {}});
+  }
+}
+
+/// The bounds of the most promising moments: the fullest one first, then ever
+/// closer to the fullest of each part of the order.
+void Search::priceMoments(uint64_t until) {
+  std::vector<uint32_t> order(moments.size());
+  for (uint32_t i = 0; i < order.size(); ++i)
+    order[i] = i;
+  // The fullest of 1, 2, 4, ... parts, each once; then all others.
+  std::vector<uint32_t> sequence;
+  std::vector<bool> taken(moments.size(), false);
+  for (size_t parts = 1; sequence.size() < order.size(); parts *= 2) {
+    for (size_t part = 0; part < std::min(parts, order.size()); ++part) {
+      size_t from = order.size() * part / std::min(parts, order.size());
+      size_t to = order.size() * (part + 1) / std::min(parts, order.size());
+      uint32_t fullest = from;
+      for (size_t i = from; i < to; ++i)
+        if (moments[i].excess > moments[fullest].excess)
+          fullest = i;
+      if (taken[fullest])
+        continue;
+      taken[fullest] = true;
+      sequence.push_back(fullest);
+    }
+    if (parts >= order.size())
+      for (uint32_t i = 0; i < order.size(); ++i)
+        if (!taken[i]) {
+          taken[i] = true;
+          sequence.push_back(i);
+        }
+  }
+  double price = 0;
+  int64_t bestExtra = -1;
+  for (uint32_t index : sequence) {
+    if (work >= until || stopped())
+      return;
+    Moment &moment = moments[index];
+    SingleCut cut(graph, costs, moment.op);
+    work += buildSteps();
+    moment.bound = cut.priced(price, bestExtra >= 0, work, slice(until));
+    // Lines of two moments differ in slope; a good price for one is good for
+    // its neighbours.
+    if (bestExtra >= 0 && !moment.bound.infeasible &&
+        double(moment.bound.extra) > 0.5 * double(bestExtra)) {
+      SingleCut::Bound closer = cut.priced(price, false, work, slice(until));
+      if (closer.extra >= moment.bound.extra)
+        moment.bound = closer;
+    }
+    record(moment.bound, moment.op, "what fits at one op, at a price per byte");
+    if (moment.bound.extra > bestExtra) {
+      bestExtra = moment.bound.extra;
+      price = moment.bound.price;
+    }
+  }
+}
+
+/// Branch and bound on the best moments.
+void Search::branchMoments(uint64_t until) {
+  llvm::sort(moments, [](const Moment &a, const Moment &b) {
+    return std::pair(-a.bound.extra, a.op) < std::pair(-b.bound.extra, b.op);
+  });
+  int64_t enough = std::numeric_limits<int64_t>::max();
+  if (options.knownTime)
+    enough = *options.knownTime - baseTime;
+  for (Moment &moment : moments) {
+    if (work >= until || stopped())
+      return;
+    if (moment.bound.exact || moment.bound.extra == 0)
+      continue;
+    SingleCut cut(graph, costs, moment.op);
+    work += buildSteps();
+    if (work >= until)
+      return;
+    // A moment gets half of what is left: the next ones may be better.
+    uint64_t share = work + (until - work) / 2;
+    SingleCut::Bound bound = cut.branched(moment.bound, enough, work, share,
+                                          [&] { return stopped(); });
+    record(bound, moment.op, "what fits at one op, exactly");
+  }
+}
+
+/// Integer programs over ever more moments, until they are too large for the
+/// effort that is left or prove what they were asked to.
+void Search::relaxStages(double seconds) {
+  // What HiGHS does in about a second, in variables times simplex iterations.
+  constexpr double programSteps = 2e7;
+  std::vector<OpId> ops;
+  for (const Moment &moment : moments)
+    ops.push_back(moment.op);
+  llvm::sort(ops);
+  OpId middle = best.bindingOp;
+  size_t last = 0;
+  for (size_t count : {4, 8, 16, 32, 64, 128, 256}) {
+    count = std::min(count, ops.size());
+    double variables = 2.0 * double(count) * double(graph.numOps());
+    if (count == last || variables > 2e4 * seconds || stopped())
+      return;
+    last = count;
+    StageRelaxation relaxation(graph, costs, chooseCuts(ops, middle, count));
+    double share = seconds / 2;
+    ProgramLimits limits;
+    limits.iterations = int64_t(share * programSteps / variables);
+    // The clock is only the last resort, unless it was asked for.
+    limits.seconds = 5 * share;
+    if (options.timeLimitSeconds)
+      limits.seconds = *options.timeLimitSeconds - watch.seconds();
+    limits.interrupt = options.interrupt;
+    if (options.knownTime)
+      limits.enough =
+          double(*options.knownTime - baseTime) / double(costs.step) - 0.5;
+    Expected<ProgramResult> result =
+        minimize(relaxation.getProgram(), {}, limits);
+    if (!result) {
+      consumeError(result.takeError());
+      return;
+    }
+    record(*result);
+    seconds -=
+        std::min(share, double(result->iterations) * variables / programSteps);
+  }
+}
+
+void Search::record(const ProgramResult &result) {
+  const char *method = "what fits at several ops";
+  if (result.status == ProgramResult::Status::Infeasible) {
+    best.infeasible = true;
+    best.bindingOp = noOp;
+    best.method = method;
+  }
+  if (!std::isfinite(result.bound))
+    return;
+  // All costs are multiples of the step; what is lost to the solver's
+  // tolerances is given back.
+  double units = std::ceil(result.bound * (1 - 1e-9) - 1e-6);
+  int64_t time = baseTime + int64_t(units) * costs.step;
+  if (time <= best.time)
+    return;
+  best.time = time;
+  best.bindingOp = noOp;
+  best.method = method;
+}
+
+LowerBound Search::run() {
+  if (!problem.deviceBudget)
+    return best;
+  PeakBound peak = peakBound(
+      graph, uint64_t(std::clamp(options.effort, 0.0, 10.0) * peakSteps));
+  if (peak.bytes > *problem.deviceBudget) {
+    best.infeasible = true;
+    best.bindingOp = peak.op;
+    best.method = "what an op and its operands take exceeds the budget";
+    return best;
+  }
+  findMoments();
+  if (moments.empty())
+    return best;
+  // Small efforts are better spent on one moment.
+  bool programs = options.usePrograms && hasProgramSolver() &&
+                  !problem.freeOrder && options.effort >= 0.2;
+  priceMoments(programs ? limit / 4 : limit / 2);
+  branchMoments(programs ? limit / 2 : limit);
+  if (programs && !stopped())
+    relaxStages(options.effort / 2);
+  return best;
+}
+
+LowerBound lowerBound(const Problem &problem,
+                      const LowerBoundOptions &options) {
+  Graph graph(problem);
+  return Search(graph, options).run();
+}
+
+} // namespace remat::planning

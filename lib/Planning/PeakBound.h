@@ -1,0 +1,30 @@
+//===- PeakBound.h - what no plan's peak can go below -----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A lower bound on the peak of every plan of a problem, whatever it recomputes.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_PLANNING_PEAKBOUND_H
+#define REMAT_LIB_PLANNING_PEAKBOUND_H
+
+#include "Graph.h"
+
+namespace remat::planning {
+
+struct PeakBound {
+  int64_t bytes = 0;
+  /// The op whose run needs that much, or whose operands cannot be brought
+  /// together with less; `noOp` for the outputs at the end.
+  OpId op = noOp;
+};
+
+/// Looks at about `workLimit` values of states.
+PeakBound peakBound(const Graph &graph, uint64_t workLimit);
+
+} // namespace remat::planning
+
+#endif // REMAT_LIB_PLANNING_PEAKBOUND_H

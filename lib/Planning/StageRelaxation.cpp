@@ -1,0 +1,231 @@
+//===- StageRelaxation.cpp - several moments of a plan at once ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// With moments t_1 < t_2 < ... and stage i from t_i to t_i+1:
+//
+//   K[i,v] = 1 iff v is resident at t_i,  R[i,p] = 1 iff p runs again in stage
+//   i
+//
+//   K[i+1,v] <= K[i,v] + R[i,p of v]             if v was made before t_i
+//   R[i,q]   <= K[i,u] + R[i,p of u]             for u read by q
+//   1        <= K[i,u] + R[i,p of u]             for u read by a first run
+//   sum of bytes at t_i                          is at most the budget
+//   sum over v of (K[i+1,v] - R[i,p of v]) + what q needs    likewise: a value
+//       that is there at the end of a stage and was not made in it has been
+//       there while q ran
+//
+//===----------------------------------------------------------------------===//
+
+#include "StageRelaxation.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+#include <numeric>
+
+using namespace llvm;
+
+namespace remat::planning {
+
+StageRelaxation::StageRelaxation(const Graph &graph, const CutCosts &costs,
+                                 ArrayRef<OpId> cuts)
+    : graph(graph), costs(costs), cuts(cuts) {
+  byteStep = *graph.problem.deviceBudget;
+  for (const Value &value : graph.problem.values) {
+    byteStep = std::gcd(byteStep, value.bytes);
+    if (value.packed)
+      byteStep = std::gcd(byteStep, value.packed->bytes);
+  }
+  for (const Op &op : graph.problem.ops)
+    byteStep = std::gcd(byteStep, op.workspace);
+  byteStep = std::max<int64_t>(byteStep, 1);
+  resident.resize(cuts.size());
+  runs.resize(cuts.size());
+  for (size_t stage = 0; stage < cuts.size(); ++stage)
+    addMoment(stage);
+  for (size_t stage = 0; stage < cuts.size(); ++stage)
+    addStage(stage);
+}
+
+/// The least that a value takes while nobody reads it.
+int64_t StageRelaxation::bytesKept(ValueId value) const {
+  if (graph.canOffload(value))
+    return 0;
+  const Value &data = graph.problem.values[value];
+  return graph.canPack(value) ? std::min(data.bytes, data.packed->bytes)
+                              : data.bytes;
+}
+
+/// Variables, and what fits at the moment.
+void StageRelaxation::addMoment(size_t stage) {
+  const Problem &problem = graph.problem;
+  OpId op = cuts[stage];
+  std::vector<int32_t> &at = resident[stage];
+  at.assign(graph.numValues(), none);
+  runs[stage].assign(graph.numOps(), none);
+  for (OpId run = 0; run <= op; ++run)
+    if (costs.canRunAgain(run))
+      runs[stage][run] = program.addVariable(
+          double(costs.runAgain(run) / costs.step), /*integer=*/true);
+
+  int64_t room = *problem.deviceBudget - problem.ops[op].workspace;
+  for (ValueId result : graph.results(op)) {
+    room -= graph.bytes(result);
+    at[result] = always;
+  }
+  for (ValueId operand : graph.operands(op)) {
+    if (!graph.isArgument(operand) &&
+        problem.ops[graph.producer(operand)].absorbedCost)
+      continue;
+    room -= graph.bytes(operand);
+    at[operand] = always;
+  }
+  std::vector<Term> memory;
+  for (ValueId value = 0; value < graph.numValues(); ++value) {
+    if (problem.values[value].viewOf != noValue || at[value] == always)
+      continue;
+    if (graph.isArgument(value)) {
+      ArrayRef<OpId> readers = graph.readers(value);
+      at[value] = always;
+      // It cannot come back; its readers to come need it now.
+      if (graph.isOutput(value) || (!readers.empty() && readers.back() > op))
+        room -= graph.bytes(value);
+      continue;
+    }
+    if (graph.producer(value) >= op)
+      continue;
+    int64_t bytes = bytesKept(value);
+    at[value] = bytes ? program.addVariable(0.0, /*integer=*/true) : always;
+    if (bytes)
+      memory.push_back({at[value], units(bytes)});
+  }
+  if (!memory.empty())
+    program.addRow(memory, units(room));
+}
+
+/// `value` is resident at the beginning of the stage or made again in it if
+/// `reader` (a variable, or `always`) is set.
+void StageRelaxation::addNeed(size_t stage, ValueId value, int32_t reader) {
+  int32_t kept = resident[stage][value];
+  if (kept == always || graph.producer(value) > cuts[stage])
+    return;
+  int32_t again = runs[stage][graph.producer(value)];
+  std::vector<Term> row = {{kept, -1.0}};
+  if (again != none)
+    row.push_back({again, -1.0});
+  if (reader != always)
+    row.push_back({reader, 1.0});
+  program.addRow(row, reader == always ? -1.0 : 0.0);
+}
+
+void StageRelaxation::addStage(size_t stage) {
+  OpId begin = cuts[stage];
+  OpId end = stage + 1 < cuts.size() ? cuts[stage + 1] : graph.numOps() - 1;
+  for (OpId op = 0; op <= begin; ++op)
+    if (runs[stage][op] != none)
+      for (ValueId operand : graph.operands(op))
+        if (!graph.isArgument(operand))
+          addNeed(stage, operand, runs[stage][op]);
+  std::vector<bool> needed(graph.numValues(), false);
+  for (OpId op = begin + 1; op <= end; ++op)
+    for (ValueId operand : graph.operands(op))
+      if (!graph.isArgument(operand))
+        needed[operand] = true;
+  for (ValueId value = 0; value < graph.numValues(); ++value) {
+    if (graph.problem.values[value].viewOf != noValue ||
+        graph.isArgument(value))
+      continue;
+    if (stage + 1 == cuts.size()) {
+      needed[value] = needed[value] || graph.isOutput(value);
+    } else if (resident[stage + 1][value] >= 0) {
+      addNeed(stage, value, resident[stage + 1][value]);
+    }
+    if (needed[value])
+      addNeed(stage, value, always);
+  }
+  if (stage + 1 < cuts.size())
+    addWithin(stage);
+}
+
+/// Rows for the ops that need the most within the stage.
+void StageRelaxation::addWithin(size_t stage) {
+  constexpr size_t most = 12;
+  const Problem &problem = graph.problem;
+  std::vector<std::pair<int64_t, OpId>> demand;
+  for (OpId op = 0; op < cuts[stage + 1]; ++op) {
+    if (op <= cuts[stage] && runs[stage][op] == none)
+      continue;
+    int64_t need = problem.ops[op].workspace;
+    for (ValueId value : graph.operands(op))
+      need += graph.bytes(value);
+    for (ValueId value : graph.results(op))
+      need += graph.bytes(value);
+    demand.push_back({-need, op});
+  }
+  llvm::sort(demand);
+  size_t again = 0, first = 0;
+  for (auto [need, op] : demand) {
+    size_t &count = op > cuts[stage] ? first : again;
+    if (count++ < most)
+      addWithin(stage, op, op > cuts[stage]);
+  }
+}
+
+void StageRelaxation::addWithin(size_t stage, OpId op, bool firstRun) {
+  const Problem &problem = graph.problem;
+  std::vector<bool> touched(graph.numValues(), false);
+  if (!firstRun && problem.ops[op].absorbedCost)
+    return;
+  int64_t need = problem.ops[op].workspace;
+  for (ValueId value : graph.operands(op)) {
+    touched[value] = true;
+    bool absorbed = !graph.isArgument(value) &&
+                    problem.ops[graph.producer(value)].absorbedCost;
+    if (!absorbed)
+      need += graph.bytes(value);
+  }
+  for (ValueId value : graph.results(op)) {
+    touched[value] = true;
+    need += graph.bytes(value);
+  }
+  std::vector<Term> row;
+  std::vector<double> madeAgain(graph.numOps(), 0.0);
+  for (ValueId value = 0; value < graph.numValues(); ++value) {
+    int32_t after = resident[stage + 1][value];
+    if (after < 0 || touched[value] || graph.producer(value) > cuts[stage])
+      continue;
+    row.push_back({after, units(bytesKept(value))});
+    if (runs[stage][graph.producer(value)] != none)
+      madeAgain[graph.producer(value)] -= units(bytesKept(value));
+  }
+  if (row.empty())
+    return;
+  if (!firstRun)
+    madeAgain[op] += units(need);
+  for (OpId run = 0; run <= cuts[stage]; ++run)
+    if (madeAgain[run] != 0.0)
+      row.push_back({runs[stage][run], madeAgain[run]});
+  program.addRow(row, units(*problem.deviceBudget - (firstRun ? need : 0)));
+}
+
+std::vector<OpId> chooseCuts(ArrayRef<OpId> moments, OpId best, size_t count) {
+  std::vector<OpId> cuts;
+  if (count >= moments.size())
+    return moments.vec();
+  for (size_t i = 0; i < count; ++i)
+    cuts.push_back(moments[(2 * i + 1) * moments.size() / (2 * count)]);
+  // The best moment takes the place of the one next to it.
+  if (best != noOp) {
+    size_t nearest = 0;
+    auto distance = [&](OpId op) { return op > best ? op - best : best - op; };
+    for (size_t i = 0; i < cuts.size(); ++i)
+      if (distance(cuts[i]) < distance(cuts[nearest]))
+        nearest = i;
+    cuts[nearest] = best;
+  }
+  return cuts;
+}
+
+} // namespace remat::planning

@@ -1,0 +1,432 @@
+//===- BoundsTest.cpp - lower bounds against exhaustive search ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// No bound may exceed what the best plan takes, whatever the problem; where the
+// structure is simple the bound has to be the best plan's time.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Oracle.h"
+#include "Problems.h"
+#include "remat/Planning/LowerBound.h"
+
+#include <map>
+#include <set>
+
+using namespace remat::planning;
+using llvm::cantFail;
+
+namespace {
+
+bool runsOnce(const Problem &problem, OpId op) {
+  bool once = !problem.ops[op].recomputable;
+  for (ValueId value : problem.ops[op].results)
+    once |= problem.values[value].policy == Policy::MustSave;
+  return once;
+}
+
+/// The least cost of any plan within the device budget; nothing if there is
+/// none. Dijkstra over (which ops have run, resident values); in the given
+/// order unless the problem's order is free.
+std::optional<int64_t> leastCost(const Problem &problem) {
+  using State = std::pair<uint32_t, uint32_t>;
+  std::map<State, int64_t> best;
+  std::set<std::pair<int64_t, State>> queue;
+  uint32_t arguments = 0, outputs = 0;
+  uint32_t all = (1u << problem.ops.size()) - 1;
+  for (ValueId v = 0; v < problem.values.size(); ++v) {
+    arguments |= uint32_t(problem.values[v].isArgument) << v;
+    if (problem.values[v].isOutput)
+      outputs |= 1u << problem.rootOf(v);
+  }
+  auto bytes = [&](uint32_t set) {
+    int64_t sum = 0;
+    for (ValueId v = 0; v < problem.values.size(); ++v)
+      sum += set >> v & 1 ? problem.values[v].bytes : 0;
+    return sum;
+  };
+  auto push = [&](State state, int64_t cost) {
+    auto [it, added] = best.try_emplace(state, cost);
+    if (!added && it->second <= cost)
+      return;
+    it->second = cost;
+    queue.insert({cost, state});
+  };
+  push({0, arguments}, 0);
+  while (!queue.empty()) {
+    auto [cost, state] = *queue.begin();
+    queue.erase(queue.begin());
+    if (best[state] < cost)
+      continue;
+    auto [done, resident] = state;
+    if (done == all && (resident & outputs) == outputs)
+      return cost;
+    for (ValueId v = 0; v < problem.values.size(); ++v)
+      if (resident >> v & 1)
+        push({done, resident & ~(1u << v)}, cost);
+    for (OpId op = 0; op < problem.ops.size(); ++op) {
+      bool again = done >> op & 1;
+      uint32_t before = (1u << op) - 1;
+      if (again && runsOnce(problem, op))
+        continue;
+      if (!again && !problem.freeOrder && (done & before) != before)
+        continue;
+      // Effects keep their order.
+      bool late = false;
+      for (OpId other = 0; other < op; ++other)
+        late |= !problem.ops[op].recomputable &&
+                !problem.ops[other].recomputable && !(done >> other & 1);
+      if (late)
+        continue;
+      uint32_t operands = 0, results = 0;
+      for (ValueId v : problem.ops[op].operands)
+        operands |= 1u << problem.rootOf(v);
+      for (ValueId v : problem.ops[op].results)
+        results |= 1u << v;
+      uint32_t during = resident | results;
+      if ((resident & operands) != operands ||
+          bytes(during) + problem.ops[op].workspace > *problem.deviceBudget)
+        continue;
+      push({done | 1u << op, during}, cost + problem.ops[op].cost);
+    }
+  }
+  return std::nullopt;
+}
+
+/// A random problem, some of whose arguments take bytes and some of whose
+/// values must be saved.
+Problem smallProblem(uint64_t seed, unsigned n) {
+  Problem problem = randomProblem(seed, n);
+  std::mt19937_64 random(seed + 1000);
+  for (Value &value : problem.values) {
+    if (value.isArgument && random() % 4 == 0)
+      value.bytes = random() % 60;
+    if (value.producer != noOp && random() % 12 == 0)
+      value.policy = Policy::MustSave;
+  }
+  cantFail(check(problem));
+  return problem;
+}
+
+LowerBoundOptions effort(double seconds) {
+  LowerBoundOptions options;
+  options.effort = seconds;
+  return options;
+}
+
+/// Counts what the bounds achieve over many problems, after checking that none
+/// is above the optimum.
+struct Tally {
+  unsigned pairs = 0, remat = 0, tight = 0, infeasible = 0, proven = 0;
+
+  void add(const Problem &problem, double seconds) {
+    std::optional<int64_t> least = leastCost(problem);
+    LowerBound bound = lowerBound(problem, effort(seconds));
+    ++pairs;
+    if (!least) {
+      ++infeasible;
+      proven += bound.infeasible;
+      return;
+    }
+    ASSERT_FALSE(bound.infeasible);
+    ASSERT_LE(bound.time, *least) << bound.method;
+    EXPECT_GE(bound.time, problem.baseCost());
+    if (*least > problem.baseCost()) {
+      ++remat;
+      tight += bound.time == *least;
+    }
+  }
+};
+
+void sweep(Tally &tally, uint64_t seeds, unsigned n, bool freeOrder,
+           double seconds) {
+  for (uint64_t seed = 0; seed < seeds; ++seed) {
+    Problem problem = smallProblem(seed, n);
+    if (problem.values.size() > 13)
+      continue;
+    int64_t peak = cantFail(solve(problem, "save-all")).peakBytes;
+    problem.freeOrder = freeOrder;
+    for (int percent : {95, 85, 75, 65, 50}) {
+      problem.deviceBudget = peak * percent / 100;
+      SCOPED_TRACE("seed " + std::to_string(seed) + " at " +
+                   std::to_string(percent) + " %");
+      tally.add(problem, seconds);
+      if (testing::Test::HasFatalFailure())
+        return;
+    }
+  }
+}
+
+TEST(Bounds, NeverAboveTheOptimum) {
+  Tally tally;
+  sweep(tally, 400, 7, /*freeOrder=*/false, 0.05);
+  EXPECT_GT(tally.pairs, 1000u);
+  EXPECT_GT(tally.remat, 50u);
+  // Most of the small problems need one moment only.
+  EXPECT_GT(tally.tight * 10, tally.remat * 6);
+  EXPECT_GT(tally.proven * 10, tally.infeasible * 8);
+}
+
+TEST(Bounds, ProgramsAreNeverAboveTheOptimum) {
+  Tally tally;
+  sweep(tally, 120, 7, /*freeOrder=*/false, 0.5);
+  EXPECT_GT(tally.tight * 10, tally.remat * 6);
+}
+
+TEST(Bounds, NeverAboveTheOracle) {
+  // Links, packed forms, absorption and all policies.
+  unsigned compared = 0, infeasible = 0, proven = 0, remat = 0, tight = 0;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    Problem problem = tinyProblem(seed);
+    std::optional<BestPlan> smallest = smallestPlan(problem);
+    if (!smallest)
+      continue;
+    FeasibilityCertificate certificate =
+        cantFail(smallestFeasibleBudget(problem));
+    EXPECT_LE(certificate.lowerBound, smallest->value) << "seed " << seed;
+    int64_t peak = certificate.smallestFeasible * 2;
+    for (int64_t budget = smallest->value - 1; budget <= peak;
+         budget += std::max<int64_t>(1, peak / 10)) {
+      problem.deviceBudget = std::max<int64_t>(budget, 0);
+      std::optional<BestPlan> best =
+          cheapestPlan(problem, *problem.deviceBudget);
+      LowerBound bound = lowerBound(problem, effort(seed % 4 ? 0.05 : 0.2));
+      ++compared;
+      if (!best) {
+        ++infeasible;
+        proven += bound.infeasible;
+        continue;
+      }
+      EXPECT_FALSE(bound.infeasible) << "seed " << seed << " at " << budget;
+      EXPECT_LE(bound.time, best->value) << "seed " << seed << " at " << budget;
+      if (best->value > problem.baseCost()) {
+        ++remat;
+        tight += bound.time == best->value;
+      }
+    }
+  }
+  EXPECT_GT(compared, 1000u);
+  EXPECT_GT(proven * 2, infeasible);
+  EXPECT_GT(tight * 2, remat);
+}
+
+TEST(Bounds, FreeOrderIsNeverAboveTheOptimum) {
+  Tally tally;
+  sweep(tally, 200, 6, /*freeOrder=*/true, 0.5);
+  EXPECT_GT(tally.pairs, 500u);
+}
+
+TEST(Bounds, NeverAboveAPlanWithEverythingAllowed) {
+  unsigned compared = 0;
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    Problem problem = randomProblem(seed, 30);
+    std::mt19937_64 random(seed);
+    problem.linkBytesPerSecond = seed % 2 ? 0 : 20'000'000'000;
+    for (Value &value : problem.values) {
+      value.transferBytes = value.viewOf == noValue ? value.bytes : 0;
+      value.offloadable = random() % 3 != 0;
+      if (value.producer == noOp || random() % 5)
+        continue;
+      Op &op = problem.ops[value.producer];
+      if (op.recomputable && !op.backward && op.results.size() == 1)
+        value.policy = Policy::MustRecompute;
+    }
+    cantFail(check(problem));
+    int64_t peak = cantFail(solve(problem, "save-all")).peakBytes;
+    for (int percent : {100, 90, 80, 70}) {
+      problem.deviceBudget = peak * percent / 100;
+      SolverOptions options;
+      options.effort = 0.02;
+      llvm::Expected<Solution> plan = solve(problem, "greedy", options);
+      if (!plan) {
+        llvm::consumeError(plan.takeError());
+        continue;
+      }
+      ++compared;
+      bool programs = seed % 10 < 2;
+      LowerBound bound = lowerBound(problem, effort(programs ? 0.2 : 0.05));
+      EXPECT_FALSE(bound.infeasible);
+      EXPECT_LE(bound.time, plan->time) << "seed " << seed << bound.method;
+    }
+  }
+  EXPECT_GT(compared, 100u);
+}
+
+TEST(Bounds, MoreWaysBackNeverRaiseTheBound) {
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    Problem problem = randomProblem(seed, 20);
+    int64_t peak = cantFail(solve(problem, "save-all")).peakBytes;
+    problem.deviceBudget = peak * 7 / 10;
+    LowerBound plain = lowerBound(problem, effort(0.1));
+    Problem rich = problem;
+    std::mt19937_64 random(seed);
+    for (Value &value : rich.values)
+      if (value.producer != noOp && random() % 2)
+        value.packed = PackedForm{value.bytes / 2, 1, 1};
+    for (Op &op : rich.ops)
+      if (op.recomputable && random() % 2)
+        op.absorbedCost = op.cost / 2;
+    LowerBound bound = lowerBound(rich, effort(0.1));
+    if (bound.infeasible)
+      EXPECT_TRUE(plain.infeasible);
+    else if (!plain.infeasible)
+      EXPECT_LE(bound.time, plain.time);
+    rich.freeOrder = true;
+    LowerBound free = lowerBound(rich, effort(0.1));
+    if (!bound.infeasible) {
+      EXPECT_FALSE(free.infeasible);
+      EXPECT_LE(free.time, bound.time);
+    }
+  }
+}
+
+TEST(Bounds, ExactOnUniformChains) {
+  for (unsigned n : {8, 20, 64, 200}) {
+    Problem problem = chain(n);
+    int64_t peak = cantFail(solve(problem, "save-all")).peakBytes;
+    // While half of the chain fits, each dropped value costs one op.
+    for (int64_t drop : {int64_t(0), int64_t(1), peak / 8, peak / 4}) {
+      problem.deviceBudget = peak - drop;
+      EXPECT_EQ(lowerBound(problem).time, problem.baseCost() + drop)
+          << n << " " << drop;
+    }
+  }
+}
+
+TEST(Bounds, SeveralMomentsProveRecursion) {
+  // Half of the values of a chain of eight: some op runs three times.
+  Problem problem = chain(8);
+  problem.deviceBudget = 5;
+  std::optional<int64_t> least = leastCost(problem);
+  ASSERT_TRUE(least.has_value());
+  LowerBound one = lowerBound(problem, effort(0.05));
+  EXPECT_LT(one.time, *least);
+  if (!cantFail(solve(chain(2), "save-all")).optimal())
+    GTEST_SKIP();
+  LowerBound several = lowerBound(problem, effort(2));
+  EXPECT_GE(several.time, one.time);
+  if (several.time > one.time) // Built with HiGHS.
+    EXPECT_EQ(several.time, *least);
+}
+
+TEST(Bounds, NonIncreasingInTheBudget) {
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    Problem problem = randomProblem(seed, 24);
+    int64_t peak = cantFail(solve(problem, "save-all")).peakBytes;
+    int64_t last = std::numeric_limits<int64_t>::max();
+    for (int percent = 40; percent <= 100; percent += 3) {
+      problem.deviceBudget = peak * percent / 100;
+      LowerBound bound = lowerBound(problem, effort(0.1));
+      int64_t time =
+          bound.infeasible ? std::numeric_limits<int64_t>::max() : bound.time;
+      EXPECT_LE(time, last) << "seed " << seed << " at " << percent << " %";
+      last = time;
+    }
+    EXPECT_EQ(last, problem.baseCost());
+  }
+}
+
+TEST(Bounds, SameResultTwice) {
+  Problem problem = randomProblem(3, 80);
+  int64_t peak = cantFail(solve(problem, "save-all")).peakBytes;
+  problem.deviceBudget = peak * 7 / 10;
+  LowerBound first = lowerBound(problem, effort(0.5));
+  LowerBound second = lowerBound(problem, effort(0.5));
+  EXPECT_EQ(first.time, second.time);
+  EXPECT_EQ(first.bindingOp, second.bindingOp);
+  EXPECT_EQ(first.infeasible, second.infeasible);
+}
+
+TEST(Bounds, StopsWhenAKnownPlanIsProven) {
+  Problem problem = chain(64);
+  problem.deviceBudget = 40;
+  LowerBoundOptions options = effort(1000);
+  options.knownTime = lowerBound(problem).time;
+  LowerBound bound = lowerBound(problem, options);
+  EXPECT_EQ(bound.time, *options.knownTime);
+}
+
+TEST(Bounds, LargeProblemsEndWithTheirEffort) {
+  // Many moments, and the effort ends amid one of them.
+  Problem problem = chain(4000);
+  problem.deviceBudget = 2500;
+  for (double seconds : {0.0, 0.002, 0.01, 0.05}) {
+    LowerBound bound = lowerBound(problem, effort(seconds));
+    EXPECT_FALSE(bound.infeasible);
+    EXPECT_GE(bound.time, problem.baseCost());
+    EXPECT_LE(bound.time, problem.baseCost() + 4000 - 2500 + 1);
+  }
+}
+
+TEST(Bounds, InterruptReturnsAValidBound) {
+  std::atomic<bool> interrupt{true};
+  Problem problem = chain(64);
+  problem.deviceBudget = 20;
+  LowerBoundOptions options = effort(1000);
+  options.interrupt = &interrupt;
+  LowerBound bound = lowerBound(problem, options);
+  EXPECT_GE(bound.time, problem.baseCost());
+}
+
+TEST(Bounds, WhatAnOpNeedsAloneIsInfeasible) {
+  Problem problem = chain(8);
+  problem.deviceBudget = 2;
+  LowerBound bound = lowerBound(problem);
+  EXPECT_TRUE(bound.infeasible);
+  ASSERT_NE(bound.bindingOp, noOp);
+}
+
+TEST(Bounds, SmallestPeakIsNeverAboveAnyPlan) {
+  unsigned proven = 0, raised = 0;
+  for (uint64_t seed = 0; seed < 150; ++seed) {
+    Problem problem = smallProblem(seed, 7);
+    if (problem.values.size() > 13)
+      continue;
+    FeasibilityCertificate certificate =
+        cantFail(smallestFeasibleBudget(problem));
+    problem.deviceBudget = certificate.lowerBound - 1;
+    if (certificate.lowerBound > 0)
+      EXPECT_EQ(leastCost(problem), std::nullopt) << "seed " << seed;
+    proven += certificate.lowerBound == certificate.smallestFeasible;
+    ++raised;
+  }
+  EXPECT_GT(proven * 10, raised * 8);
+}
+
+TEST(Bounds, OperandsHaveToComeTogether) {
+  // Either small operand is made from a large value: the other one is there
+  // while that happens.
+  Problem problem;
+  std::vector<ValueId> small;
+  for (const char *name : {"a", "b"}) {
+    OpId big = problem.addOp(std::string("big ") + name, 1, {});
+    ValueId value = problem.addResult(big, std::string("big ") + name, 100);
+    OpId op = problem.addOp(name, 1, {value});
+    small.push_back(problem.addResult(op, name, 10));
+  }
+  OpId sum = problem.addOp("sum", 1, small);
+  problem.values[problem.addResult(sum, "sum", 1)].isOutput = true;
+  // "big" and "a" alone need 110.
+  FeasibilityCertificate certificate =
+      cantFail(smallestFeasibleBudget(problem));
+  EXPECT_EQ(certificate.lowerBound, 120);
+  EXPECT_EQ(certificate.smallestFeasible, 120);
+  EXPECT_TRUE(mentions(certificate.describe(problem),
+                       "no plan can need less than 120 bytes, which is what"));
+  problem.deviceBudget = 119;
+  EXPECT_TRUE(lowerBound(problem).infeasible);
+}
+
+TEST(Bounds, ValuesThatMustStayAreInfeasible) {
+  Problem problem = chain(8);
+  for (Value &value : problem.values)
+    if (value.producer != noOp && !problem.ops[value.producer].backward)
+      value.policy = Policy::MustSave;
+  problem.deviceBudget = 8;
+  EXPECT_TRUE(lowerBound(problem).infeasible);
+}
+
+} // namespace
