@@ -46,11 +46,11 @@ Expected<Solution> planMilp(const Problem &original,
   double timeLimit = options.timeLimitSeconds.value_or(options.effort);
   startOptions.timeLimitSeconds.reset();
   startOptions.effort = std::min(1.0, timeLimit / 10);
-  Expected<Solution> greedy = planGreedy(problem, startOptions);
-  if (!greedy && !greedy.errorIsA<InfeasibleBudgetError>())
-    return greedy.takeError();
-  if (!greedy)
-    consumeError(greedy.takeError());
+  Expected<Solution> known = planSearch(problem, startOptions);
+  if (!known && !known.errorIsA<InfeasibleBudgetError>())
+    return known.takeError();
+  if (!known)
+    consumeError(known.takeError());
 
   // A bound for all plans may prove the start optimal; and it tells which ops
   // no better plan runs again.
@@ -58,25 +58,25 @@ Expected<Solution> planMilp(const Problem &original,
   boundOptions.effort = std::min(8.0, timeLimit / 3);
   boundOptions.timeLimitSeconds = timeLimit;
   boundOptions.interrupt = options.interrupt;
-  if (greedy)
-    boundOptions.knownTime = greedy->time;
+  if (known)
+    boundOptions.knownTime = known->time;
   LowerBound general = lowerBound(problem, boundOptions);
   if (general.infeasible)
     return make_error<InfeasibleBudgetError>(*original.deviceBudget, 0,
                                              std::string());
-  if (greedy && general.time >= greedy->time) {
+  if (known && general.time >= known->time) {
     Expected<Solution> solution =
-        makeSolution(graph, greedy->plan, "milp", watch);
+        makeSolution(graph, known->plan, "milp", watch);
     if (solution)
       solution->lowerBound = solution->time;
     return solution;
   }
-  CheckmateModel model(
-      graph, greedy ? usefulRuns(graph, general.bindingOp, greedy->cost)
-                    : std::vector<bool>());
+  CheckmateModel model(graph,
+                       known ? usefulRuns(graph, general.bindingOp, known->cost)
+                             : std::vector<bool>());
   std::vector<double> start;
-  if (greedy)
-    start = model.encode(stagePlan(graph, greedy->plan));
+  if (known)
+    start = model.encode(stagePlan(graph, known->plan));
   ProgramLimits limits;
   limits.seconds = timeLimit - watch.seconds();
   limits.interrupt = options.interrupt;
@@ -86,13 +86,13 @@ Expected<Solution> planMilp(const Problem &original,
     return result.takeError();
 
   std::optional<Plan> best;
-  if (greedy)
-    best = greedy->plan;
+  if (known)
+    best = known->plan;
   if (result->assignment) {
     Plan exact = model.decode(*result->assignment);
     Expected<Solution> solution = makeSolution(graph, exact, "milp", watch);
     // Rounding may have lost what the budget allowed.
-    if (solution && (!greedy || solution->cost <= greedy->cost))
+    if (solution && (!known || solution->cost <= known->cost))
       best = std::move(exact);
     if (!solution)
       consumeError(solution.takeError());

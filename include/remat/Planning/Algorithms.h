@@ -184,13 +184,13 @@ llvm::Expected<Solution> planSearch(const Problem &problem,
                                     const SolverOptions &options = {});
 
 /// The integer program of Checkmate [Jain et al., MLSys 2020, section 4] on
-/// HiGHS, started from the greedy plan and from `lowerBound`, which may prove
-/// that plan optimal among all. When the program finishes in time it is optimal
-/// among plans whose ops run for the first time in the given order and which,
-/// between two first runs, recompute each op at most once and in the given
-/// order; otherwise the best plan and the bound proven so far. Fails beyond
-/// `milpOpLimit` ops, on problems that must offload, and in builds without
-/// HiGHS.
+/// HiGHS, started from the plan of `planSearch` and from `lowerBound`, which
+/// may prove that plan optimal among all. When the program finishes in time it
+/// is optimal among plans whose ops run for the first time in the given order
+/// and which, between two first runs, recompute each op at most once and in the
+/// given order; otherwise the best plan and the bound proven so far. Fails
+/// beyond `milpOpLimit` ops, on problems that must offload, and in builds
+/// without HiGHS.
 llvm::Expected<Solution> planMilp(const Problem &problem,
                                   const SolverOptions &options = {});
 inline constexpr size_t milpOpLimit = 150;
