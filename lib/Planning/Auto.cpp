@@ -11,6 +11,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "LocalSearch.h"
+#include "remat/Planning/LowerBound.h"
+
+#include <algorithm>
 
 using namespace llvm;
 
@@ -23,15 +26,82 @@ static constexpr Expected<Solution> (*starters[])(const Problem &,
 /// Beyond this many ops a starter costs more than the search needs.
 static constexpr size_t starterOps = 5000;
 
-static void offerStarts(const Problem &problem, const SolverOptions &options,
-                        LocalSearch &search) {
+/// Parts of the effort, or of the time: the search up to the refined bound,
+/// that bound, and the integer program.
+static constexpr double searchShare = 0.55, boundShare = 0.1,
+                        programShare = 0.3;
+/// The program closes gaps of this part of the overhead, hardly larger ones.
+static constexpr double programGap = 0.2;
+/// Effort of the first bound.
+static constexpr double quickBound = 0.02;
+
+namespace {
+/// The steps of the portfolio, on what they share.
+class Portfolio {
+public:
+  Portfolio(const Problem &problem, const SolverOptions &options)
+      : problem(problem), options(options), graph(problem),
+        search(graph, options, watch, problem.baseCost()) {}
+
+  Expected<Solution> run();
+
+private:
+  double limit() const {
+    return options.timeLimitSeconds.value_or(options.effort);
+  }
+  /// Options for a part of the work.
+  SolverOptions part(double share) const;
+  bool refineBound(double effort);
+  void solveProgram();
+  void offerStarts();
+  void improve();
+
+  const Problem &problem;
+  const SolverOptions &options;
+  Stopwatch watch;
+  Graph graph;
+  LocalSearch search;
+};
+} // namespace
+
+SolverOptions Portfolio::part(double share) const {
+  SolverOptions brief = options;
+  brief.effort = options.effort * share;
+  if (options.timeLimitSeconds)
+    brief.timeLimitSeconds =
+        std::clamp(*options.timeLimitSeconds - watch.seconds(), 0.0,
+                   *options.timeLimitSeconds * share);
+  brief.onProgress = nullptr;
+  brief.start = nullptr;
+  return brief;
+}
+
+/// A better lower bound, for which the plan at hand is taken into account.
+/// False if it proves that there is no plan.
+bool Portfolio::refineBound(double effort) {
+  if (search.done())
+    return true;
+  LowerBoundOptions brief;
+  brief.effort = effort;
+  brief.interrupt = options.interrupt;
+  if (options.timeLimitSeconds)
+    brief.timeLimitSeconds =
+        std::clamp(*options.timeLimitSeconds - watch.seconds(), 0.0, effort);
+  if (search.hasPlan())
+    brief.knownTime = search.time();
+  LowerBound bound = lowerBound(problem, brief);
+  if (bound.infeasible)
+    return false;
+  search.raiseBound(bound.time, bound.method);
+  return true;
+}
+
+void Portfolio::offerStarts() {
+  if (options.start)
+    search.offer(*options.start);
   if (problem.ops.size() > starterOps)
     return;
-  SolverOptions brief = options;
-  brief.effort = std::min(options.effort, 0.5);
-  brief.onProgress = nullptr;
-  if (options.timeLimitSeconds)
-    brief.timeLimitSeconds = *options.timeLimitSeconds / 4;
+  SolverOptions brief = part(0.25);
   for (auto *starter : starters) {
     if (search.done())
       return;
@@ -44,24 +114,55 @@ static void offerStarts(const Problem &problem, const SolverOptions &options,
   }
 }
 
+/// The integer program, where it has a chance: a better plan, or a proof.
+void Portfolio::solveProgram() {
+  if (!search.hasPlan() || search.done() || problem.freeOrder ||
+      problem.ops.size() > milpOpLimit)
+    return;
+  double overhead = double(search.time() - problem.baseCost());
+  if (double(search.time() - search.lowerBound()) > programGap * overhead)
+    return;
+  SolverOptions brief = part(programShare);
+  brief.start = &search.bestPlan();
+  Expected<Solution> solution = planMilp(problem, brief);
+  if (!solution)
+    return consumeError(solution.takeError());
+  search.offer(solution->plan);
+  search.raiseBound(solution->lowerBound, solution->proof);
+}
+
+/// The search, with a pause for the bound: what is optimal needs no more.
+void Portfolio::improve() {
+  double share = search.mayReorder() ? 0.5 : 1.0;
+  search.improve(share * searchShare);
+  refineBound(limit() * boundShare);
+  solveProgram();
+  // Only the clock ends a search that has a time limit.
+  search.improve(share, options.timeLimitSeconds ? LocalSearch::tireless
+                                                 : LocalSearch::usualPatience);
+  search.improveInFreeOrder(1.0);
+}
+
+Expected<Solution> Portfolio::run() {
+  search.findFirstPlans();
+  if (!refineBound(quickBound))
+    return make_error<InfeasibleBudgetError>(*problem.deviceBudget, 0,
+                                             std::string());
+  offerStarts();
+  if (!search.hasPlan())
+    search.searchLowPeak();
+  improve();
+  return search.takeSolution("auto");
+}
+
 Expected<Solution> planAuto(const Problem &problem,
                             const SolverOptions &options) {
-  Stopwatch watch;
   // Nothing is recomputed when everything fits.
   Expected<Solution> saveAll = planSaveAll(problem, options);
   if (saveAll)
     return saveAll;
   consumeError(saveAll.takeError());
-
-  Graph graph(problem);
-  LocalSearch search(graph, options, watch, problem.baseCost());
-  search.findFirstPlans();
-  offerStarts(problem, options, search);
-  if (!search.hasPlan())
-    search.searchLowPeak();
-  search.improve(search.mayReorder() ? 0.5 : 1.0);
-  search.improveInFreeOrder(1.0);
-  return search.takeSolution("auto");
+  return Portfolio(problem, options).run();
 }
 
 } // namespace remat::planning

@@ -32,6 +32,22 @@ static std::vector<bool> usefulRuns(const Graph &graph, OpId moment,
   return may;
 }
 
+/// The plan that the program has to beat: that of the caller, or of a search.
+static Expected<Solution> knownPlan(const Problem &problem,
+                                    const SolverOptions &options,
+                                    double timeLimit) {
+  if (options.start) {
+    Expected<Solution> given = evaluatePlan(problem, *options.start, "milp");
+    if (given)
+      return given;
+    consumeError(given.takeError());
+  }
+  SolverOptions brief = options;
+  brief.timeLimitSeconds.reset();
+  brief.effort = std::min(1.0, timeLimit / 10);
+  return planSearch(problem, brief);
+}
+
 Expected<Solution> planMilp(const Problem &original,
                             const SolverOptions &options) {
   Stopwatch watch;
@@ -42,11 +58,8 @@ Expected<Solution> planMilp(const Problem &original,
     return std::move(error);
   problem.linkBytesPerSecond = 0;
 
-  SolverOptions startOptions = options;
   double timeLimit = options.timeLimitSeconds.value_or(options.effort);
-  startOptions.timeLimitSeconds.reset();
-  startOptions.effort = std::min(1.0, timeLimit / 10);
-  Expected<Solution> known = planSearch(problem, startOptions);
+  Expected<Solution> known = knownPlan(problem, options, timeLimit);
   if (!known && !known.errorIsA<InfeasibleBudgetError>())
     return known.takeError();
   if (!known)
@@ -56,7 +69,8 @@ Expected<Solution> planMilp(const Problem &original,
   // no better plan runs again.
   LowerBoundOptions boundOptions;
   boundOptions.effort = std::min(8.0, timeLimit / 3);
-  boundOptions.timeLimitSeconds = timeLimit;
+  if (options.timeLimitSeconds)
+    boundOptions.timeLimitSeconds = timeLimit;
   boundOptions.interrupt = options.interrupt;
   if (known)
     boundOptions.knownTime = known->time;
@@ -67,8 +81,10 @@ Expected<Solution> planMilp(const Problem &original,
   if (known && general.time >= known->time) {
     Expected<Solution> solution =
         makeSolution(graph, known->plan, "milp", watch);
-    if (solution)
+    if (solution) {
       solution->lowerBound = solution->time;
+      solution->proof = general.method;
+    }
     return solution;
   }
   CheckmateModel model(graph,
@@ -79,6 +95,12 @@ Expected<Solution> planMilp(const Problem &original,
     start = model.encode(stagePlan(graph, known->plan));
   ProgramLimits limits;
   limits.seconds = timeLimit - watch.seconds();
+  if (!options.timeLimitSeconds) {
+    // The clock is only the last resort.
+    limits.seconds = 10 * timeLimit;
+    limits.iterations =
+        iterationsFor(timeLimit, model.getProgram().numVariables());
+  }
   limits.interrupt = options.interrupt;
   limits.target = double(general.time / model.unitCost()) + 0.5;
   Expected<ProgramResult> result = minimize(model.getProgram(), start, limits);
@@ -105,6 +127,7 @@ Expected<Solution> planMilp(const Problem &original,
   if (!solution)
     return solution;
   int64_t bound = general.time;
+  solution->proof = general.method;
   if (result->status == ProgramResult::Status::Infeasible) {
     // No plan of the class costs as little as the start, which is not one.
     bound = solution->cost;
@@ -114,6 +137,9 @@ Expected<Solution> planMilp(const Problem &original,
     double units = std::ceil(result->bound * (1 - 1e-9) - 1e-6);
     bound = std::max(bound, int64_t(units) * model.unitCost());
   }
+  if (bound > general.time)
+    solution->proof =
+        "integer program: no op runs twice between two first runs";
   solution->lowerBound =
       std::clamp(bound, solution->lowerBound, solution->cost);
   return solution;

@@ -399,7 +399,8 @@ static std::string describeChoice(const ValueExplanation &entry) {
       return "cannot be recomputed";
     return formatv("recomputing it would cost {0}", *entry.costIfDropped);
   default:
-    return formatv("keeping it would hold {0:e2} more byte-time", entry.byteTimeIfKept);
+    return formatv("keeping it would hold {0:e2} more byte-time",
+                   entry.byteTimeIfKept);
   }
 }
 

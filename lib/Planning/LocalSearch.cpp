@@ -27,8 +27,6 @@ namespace remat::planning {
 static constexpr size_t firstAttempts = 50;
 /// Rounds of the first epoch; later ones are longer while nothing is found.
 static constexpr size_t firstEpoch = 1000;
-/// Epochs without success that end a search without a time limit.
-static constexpr size_t patience = 8;
 /// An epoch starts as hot as this many typical repeats cost.
 static constexpr double initialHeat = 3.0;
 /// Effort for orders: sets per search, moves per op.
@@ -222,11 +220,11 @@ void LocalSearch::anneal(size_t rounds, double heat) {
 }
 
 /// Epochs, for a share of the effort or the time.
-void LocalSearch::improve(double share) {
+void LocalSearch::improve(double share, size_t patience) {
   int64_t base = graph.problem.baseCost();
   size_t rounds = firstEpoch, fruitless = 0;
   while (hasPlan() && !done() && !work.spent(share)) {
-    if (!options.timeLimitSeconds && fruitless > patience)
+    if (fruitless > patience)
       return;
     int64_t before = bestTime;
     // From the best plan, or from a new one.
@@ -258,6 +256,10 @@ Expected<Solution> LocalSearch::takeSolution(StringRef solver) {
   if (solution) {
     solution->secondsToBest = secondsToBest;
     solution->cutShort = work.wasCutShort();
+    if (bound > solution->lowerBound) {
+      solution->lowerBound = bound;
+      solution->proof = std::move(proof);
+    }
   }
   return solution;
 }

@@ -29,6 +29,16 @@ public:
   bool done() { return bestTime <= bound || work.exhausted(); }
   bool mayReorder() const { return reorderer.allowed(); }
   int64_t time() const { return bestTime; }
+  /// Only valid if there is one.
+  const Plan &bestPlan() const { return best; }
+  int64_t lowerBound() const { return bound; }
+  /// No plan takes less time than `time`; `method` proved it.
+  void raiseBound(int64_t time, llvm::StringRef method) {
+    if (time <= bound)
+      return;
+    bound = time;
+    proof = method.str();
+  }
 
   /// Adds a plan of another algorithm, if it is within the budget.
   void offer(const Plan &plan);
@@ -36,14 +46,17 @@ public:
   void findFirstPlans();
   /// For budgets that those missed: lowers the peak step by step.
   void searchLowPeak();
-  /// Improves the best plan, if there is one, for a share of the effort or the
-  /// time.
-  void improve(double share);
+  /// Improves the best plan, if there is one, up to a share of the effort or
+  /// the time, or until `patience` epochs in a row found nothing.
+  void improve(double share, size_t patience = usualPatience);
   /// Goes on with first runs in any order, if that is allowed.
   void improveInFreeOrder(double share);
 
   /// The best plan as a solution; an InfeasibleBudgetError if there is none.
   llvm::Expected<Solution> takeSolution(llvm::StringRef solver);
+
+  static constexpr size_t usualPatience = 8,
+                          tireless = std::numeric_limits<size_t>::max();
 
 private:
   static constexpr int64_t noTime = std::numeric_limits<int64_t>::max();
@@ -66,6 +79,7 @@ private:
   const SolverOptions &options;
   const Stopwatch &watch;
   int64_t bound;
+  std::string proof;
   int64_t budget;
   WorkMeter work;
   Timeline timeline;

@@ -212,8 +212,6 @@ void Search::branchMoments(uint64_t until) {
 /// Integer programs over ever more moments, until they are too large for the
 /// effort that is left or prove what they were asked to.
 void Search::relaxStages(double seconds) {
-  // What HiGHS does in about a second, in variables times simplex iterations.
-  constexpr double programSteps = 2e7;
   std::vector<OpId> ops;
   for (const Moment &moment : moments)
     ops.push_back(moment.op);
@@ -229,7 +227,7 @@ void Search::relaxStages(double seconds) {
     StageRelaxation relaxation(graph, costs, chooseCuts(ops, middle, count));
     double share = seconds / 2;
     ProgramLimits limits;
-    limits.iterations = int64_t(share * programSteps / variables);
+    limits.iterations = iterationsFor(share, variables);
     // The clock is only the last resort, unless it was asked for.
     limits.seconds = 5 * share;
     if (options.timeLimitSeconds)
@@ -245,8 +243,8 @@ void Search::relaxStages(double seconds) {
       return;
     }
     record(*result);
-    seconds -=
-        std::min(share, double(result->iterations) * variables / programSteps);
+    seconds -= std::min(share, double(result->iterations) /
+                                   double(iterationsFor(1.0, variables) + 1));
   }
 }
 

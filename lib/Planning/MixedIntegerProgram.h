@@ -55,6 +55,9 @@ struct ProgramResult {
 /// Whether this build has a solver.
 bool hasProgramSolver();
 
+/// How many simplex iterations HiGHS does in about so many seconds.
+int64_t iterationsFor(double seconds, double variables);
+
 /// When to stop.
 struct ProgramLimits {
   double seconds = 1.0;

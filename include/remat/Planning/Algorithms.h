@@ -65,6 +65,8 @@ struct Solution {
   int64_t baseCost = 0;
   /// No plan takes less time, of those that the algorithm considers.
   int64_t lowerBound = 0;
+  /// What proves `lowerBound`; words.
+  std::string proof = "every op runs once";
   double seconds = 0;
   /// When this plan was found, in seconds after the start.
   double secondsToBest = 0;
@@ -184,13 +186,13 @@ llvm::Expected<Solution> planSearch(const Problem &problem,
                                     const SolverOptions &options = {});
 
 /// The integer program of Checkmate [Jain et al., MLSys 2020, section 4] on
-/// HiGHS, started from the plan of `planSearch` and from `lowerBound`, which
-/// may prove that plan optimal among all. When the program finishes in time it
-/// is optimal among plans whose ops run for the first time in the given order
-/// and which, between two first runs, recompute each op at most once and in the
-/// given order; otherwise the best plan and the bound proven so far. Fails
-/// beyond `milpOpLimit` ops, on problems that must offload, and in builds
-/// without HiGHS.
+/// HiGHS, started from `options.start` or a plan of `planSearch`, and from
+/// `lowerBound`, which may prove that plan optimal among all. When the program
+/// finishes in time it is optimal among plans whose ops run for the first time
+/// in the given order and which, between two first runs, recompute each op at
+/// most once and in the given order; otherwise the best plan and the bound
+/// proven so far. Fails beyond `milpOpLimit` ops, on problems that must
+/// offload, and in builds without HiGHS.
 llvm::Expected<Solution> planMilp(const Problem &problem,
                                   const SolverOptions &options = {});
 inline constexpr size_t milpOpLimit = 150;
