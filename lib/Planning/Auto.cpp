@@ -28,7 +28,7 @@ static constexpr size_t starterOps = 5000;
 
 /// Parts of the effort, or of the time: the search up to the refined bound,
 /// that bound, and the integer program.
-static constexpr double searchShare = 0.55, boundShare = 0.1,
+static constexpr double firstShare = 0.15, searchShare = 0.55, boundShare = 0.1,
                         programShare = 0.3;
 /// The program closes gaps of this part of the overhead, hardly larger ones.
 static constexpr double programGap = 0.2;
@@ -134,6 +134,7 @@ void Portfolio::solveProgram() {
 /// The search, with a pause for the bound: what is optimal needs no more.
 void Portfolio::improve() {
   double share = search.mayReorder() ? 0.5 : 1.0;
+  search.diversify(share * firstShare);
   search.improve(share * searchShare);
   refineBound(limit() * boundShare);
   solveProgram();
@@ -144,13 +145,13 @@ void Portfolio::improve() {
 }
 
 Expected<Solution> Portfolio::run() {
-  search.findFirstPlans();
+  search.findFirstPlans(0.05);
   if (!refineBound(quickBound))
     return make_error<InfeasibleBudgetError>(*problem.deviceBudget, 0,
                                              std::string());
   offerStarts();
   if (!search.hasPlan())
-    search.searchLowPeak();
+    search.offer(search.findLowPeak(*problem.deviceBudget));
   improve();
   return search.takeSolution("auto");
 }

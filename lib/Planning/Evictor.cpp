@@ -336,14 +336,15 @@ bool Evictor::relieve(StepId worst, int64_t budget,
   return true;
 }
 
-bool Evictor::fit(int64_t budget, const EvictionTuning &tuning) {
+bool Evictor::fit(int64_t budget, const EvictionTuning &tuning,
+                  size_t repeatLimit) {
   for (ValueId value : dropped)
     drops[value] = 0;
   dropped.clear();
   size_t rounds = 16 + roundsPerOp * graph.numOps();
-  size_t limit = 8 * graph.numOps() + 1000;
+  repeatLimit = std::min(repeatLimit, 8 * graph.numOps() + 1000);
   while (timeline.peak() > budget) {
-    if (rounds-- == 0 || timeline.repeats().size() > limit ||
+    if (rounds-- == 0 || timeline.repeats().size() > repeatLimit ||
         work.overdrawn() || !relieve(timeline.peakStep(), budget, tuning))
       return false;
   }

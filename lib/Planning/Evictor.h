@@ -49,9 +49,10 @@ public:
   Evictor(const Graph &graph, Timeline &timeline, WorkMeter &work,
           uint64_t seed);
 
-  /// Evicts until the peak is at most `budget`. On failure the timeline is left
-  /// where no eviction was found any more.
-  bool fit(int64_t budget, const EvictionTuning &tuning);
+  /// Evicts until the peak is at most `budget`. On failure, which more than
+  /// `repeatLimit` repeats are too, the timeline is left where it got to.
+  bool fit(int64_t budget, const EvictionTuning &tuning,
+           size_t repeatLimit = std::numeric_limits<size_t>::max());
   /// Removes repeats, the most expensive ones first, as long as the peak stays
   /// within `budget`.
   /// With noise, costs are multiplied by up to 1 + noise first.

@@ -8,7 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Greedy.h"
+#include "LocalSearch.h"
 #include "PeakBound.h"
 #include "Residency.h"
 #include "SimulateInto.h"
@@ -33,14 +33,13 @@ smallestFeasibleBudget(const Problem &problem, const SolverOptions &options) {
   unbounded.deviceBudget.reset();
   Stopwatch watch;
   Graph graph(unbounded);
-  WorkMeter work(options, watch);
+  LocalSearch search(graph, options, watch, unbounded.baseCost());
 
   FeasibilityCertificate certificate;
   certificate.lowerBound =
       peakBound(graph, uint64_t(std::clamp(options.effort, 0.0, 10.0) * 2e6))
           .bytes;
-  certificate.plan = findLowestPeak(graph, saveAllPlan(graph),
-                                    certificate.lowerBound, work, options.seed);
+  certificate.plan = search.findLowPeak(certificate.lowerBound);
   Expected<Solution> solution =
       makeSolution(graph, certificate.plan, "greedy", watch);
   if (!solution)

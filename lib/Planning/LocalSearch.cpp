@@ -25,6 +25,10 @@ namespace remat::planning {
 
 /// Attempts at a first plan beyond the systematic ones.
 static constexpr size_t firstAttempts = 50;
+/// The part of the work in which a search may look for a lower peak.
+static constexpr double lowPeakShare = 0.5;
+/// Rounds at each of the budgets that come down.
+static constexpr size_t descentRounds = 50;
 /// Rounds of the first epoch; later ones are longer while nothing is found.
 static constexpr size_t firstEpoch = 1000;
 /// An epoch starts as hot as this many typical repeats cost.
@@ -37,7 +41,7 @@ LocalSearch::LocalSearch(const Graph &graph, const SolverOptions &options,
     : graph(graph), options(options), watch(watch), bound(bound),
       budget(graph.problem.deviceBudget.value_or(
           std::numeric_limits<int64_t>::max() / 4)),
-      work(options, watch), timeline(graph),
+      goal(budget), work(options, watch), timeline(graph),
       evictor(graph, timeline, work, options.seed), generator(evictor.random()),
       neighbourhoods(graph, timeline, generator),
       reorderer(graph, timeline, work, generator), start(saveAllPlan(graph)) {}
@@ -55,6 +59,8 @@ int64_t LocalSearch::objective() {
 }
 
 void LocalSearch::record() {
+  if (budget != goal)
+    return;
   int64_t time = objective();
   if (time >= bestTime)
     return;
@@ -71,10 +77,17 @@ void LocalSearch::record() {
 // First plans
 //===----------------------------------------------------------------------===//
 
+/// Evicts, and gives up where what is made again makes ever more be made again:
+/// there are better ways then, or none.
+bool LocalSearch::fit(const EvictionTuning &tuning) {
+  return evictor.fit(budget, tuning,
+                     2 * timeline.repeats().size() + graph.numOps() + 100);
+}
+
 /// Plans from the start. False if it did not fit.
 bool LocalSearch::construct(const EvictionTuning &tuning) {
   timeline.load(start);
-  if (!evictor.fit(budget, tuning))
+  if (!fit(tuning))
     return false;
   evictor.prune(budget);
   advanceReloads();
@@ -83,21 +96,29 @@ bool LocalSearch::construct(const EvictionTuning &tuning) {
   return true;
 }
 
-void LocalSearch::findFirstPlans() {
+void LocalSearch::findFirstPlans(double share) {
   for (const EvictionTuning &tuning : systematicTunings(graph)) {
-    if (work.overdrawn() || (hasPlan() && done()))
+    if (work.overdrawn() || work.spent(share) || (hasPlan() && done()))
       return;
     construct(tuning);
   }
   for (size_t i = 0; i < firstAttempts && !hasPlan(); ++i) {
-    if (work.overdrawn())
+    if (work.overdrawn() || work.spent(share))
       return;
     construct(randomTuning(generator));
   }
 }
 
-void LocalSearch::searchLowPeak() {
-  offer(findLowestPeak(graph, start, budget, work, options.seed));
+Plan LocalSearch::findLowPeak(int64_t lowest) {
+  Plan plan = descendFurther(lowest);
+  timeline.load(plan);
+  int64_t peak = timeline.peak();
+  if (peak <= lowest)
+    return plan;
+  // Without a search, but with everything made again that has to be.
+  Plan other = findLowestPeak(graph, start, lowest, work, options.seed);
+  timeline.load(other);
+  return timeline.peak() < peak ? other : plan;
 }
 
 void LocalSearch::offer(const Plan &plan) {
@@ -192,7 +213,7 @@ bool LocalSearch::round(int64_t current, double allowance) {
     reorderer.smooth(budget, 1 + below(64));
   neighbourhoods.takeBack();
   work.add(16);
-  if (evictor.fit(budget, randomTuning(generator))) {
+  if (fit(randomTuning(generator))) {
     evictor.prune(budget, below(2) ? 0 : 2.0);
     advanceReloads();
     if (double(objective()) <= double(current) + allowance) {
@@ -219,6 +240,83 @@ void LocalSearch::anneal(size_t rounds, double heat) {
   }
 }
 
+/// A new plan by budgets that come down step by step, with a search at each:
+/// less has to be made again for what is made again.
+bool LocalSearch::descend(size_t stages, size_t rounds) {
+  timeline.load(start);
+  int64_t first = timeline.peak();
+  int64_t step = std::max<int64_t>(1, (first - goal) / int64_t(stages));
+  int64_t smallest = step / 16;
+  budget = first;
+  while (budget > goal && !(hasPlan() && work.exhausted())) {
+    int64_t before = budget;
+    budget = std::max(goal, before - step);
+    if (fit(randomTuning(generator))) {
+      evictor.prune(budget);
+      advanceReloads();
+      timeline.commit();
+      record();
+    } else {
+      timeline.rollback();
+      budget = before;
+      step /= 2;
+      if (step <= smallest)
+        break;
+    }
+    anneal(rounds, 0);
+  }
+  bool fits = budget == goal;
+  budget = goal;
+  return fits;
+}
+
+/// Budgets that come down as long as a search at each of them makes room for
+/// the next one. Returns the plan with the lowest peak.
+Plan LocalSearch::descendFurther(int64_t lowest) {
+  Plan plan = start;
+  timeline.load(plan);
+  int64_t first = timeline.peak(), least = first;
+  int64_t step = (first - lowest) / 8;
+  int64_t wanted = goal;
+  // No plan on the way is what the search is for.
+  goal = -1;
+  budget = first;
+  for (size_t rounds = descentRounds;
+       budget > lowest && step > first / 2048 && !work.spent(lowPeakShare);) {
+    int64_t before = budget;
+    budget = std::max(lowest, before - step);
+    if (fit(randomTuning(generator))) {
+      evictor.prune(budget);
+      timeline.commit();
+      if (timeline.peak() < least) {
+        least = timeline.peak();
+        plan = timeline.plan();
+      }
+    } else {
+      timeline.rollback();
+      budget = before;
+      step -= step / 3;
+      rounds += rounds / 3;
+    }
+    anneal(rounds, 0);
+  }
+  goal = budget = wanted;
+  return plan;
+}
+
+/// A new plan to improve. False if there is none.
+bool LocalSearch::startAgain() {
+  if (below(2))
+    return construct(randomTuning(generator));
+  return descend(4 << below(3), descentRounds << below(3));
+}
+
+void LocalSearch::diversify(double share) {
+  for (size_t i = 0; !done() && !work.spent(share); ++i)
+    if (descend(4 << (i % 3), descentRounds))
+      anneal(firstEpoch / 2, 0);
+}
+
 /// Epochs, for a share of the effort or the time.
 void LocalSearch::improve(double share, size_t patience) {
   int64_t base = graph.problem.baseCost();
@@ -228,7 +326,7 @@ void LocalSearch::improve(double share, size_t patience) {
       return;
     int64_t before = bestTime;
     // From the best plan, or from a new one.
-    if (fruitless % 3 != 2 || !construct(randomTuning(generator)))
+    if (fruitless % 3 != 2 || !startAgain())
       timeline.load(best);
     size_t repeats = std::max<size_t>(1, timeline.repeats().size());
     double typical = double(bestTime - base) / double(repeats);

@@ -42,10 +42,13 @@ public:
 
   /// Adds a plan of another algorithm, if it is within the budget.
   void offer(const Plan &plan);
-  /// Plans without a search.
-  void findFirstPlans();
-  /// For budgets that those missed: lowers the peak step by step.
-  void searchLowPeak();
+  /// Plans without a search, for a share of the effort or the time.
+  void findFirstPlans(double share = 1);
+  /// A plan with a peak of `lowest`, or else as low as it gets, whatever it
+  /// costs.
+  Plan findLowPeak(int64_t lowest);
+  /// Adds plans of other kinds, for a share of the effort or the time.
+  void diversify(double share);
   /// Improves the best plan, if there is one, up to a share of the effort or
   /// the time, or until `patience` epochs in a row found nothing.
   void improve(double share, size_t patience = usualPatience);
@@ -61,6 +64,10 @@ public:
 private:
   static constexpr int64_t noTime = std::numeric_limits<int64_t>::max();
 
+  bool fit(const EvictionTuning &tuning);
+  bool startAgain();
+  Plan descendFurther(int64_t lowest);
+  bool descend(size_t stages, size_t rounds);
   bool construct(const EvictionTuning &tuning);
   void anneal(size_t rounds, double heat);
   bool round(int64_t current, double allowance);
@@ -80,7 +87,8 @@ private:
   const Stopwatch &watch;
   int64_t bound;
   std::string proof;
-  int64_t budget;
+  /// What the search works with now, and what plans have to meet.
+  int64_t budget, goal;
   WorkMeter work;
   Timeline timeline;
   Evictor evictor;

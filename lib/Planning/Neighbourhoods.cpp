@@ -82,6 +82,29 @@ void Neighbourhoods::takeBackRelated(size_t count) {
   thinOut(1, count);
 }
 
+/// Makes what a repeat makes earlier: where an operand, which is kept or made
+/// again for it, is still there.
+void Neighbourhoods::advance(StepId step) {
+  OpId op = timeline.op(step);
+  if (!timeline.isRemovable(step) || op == noOp || graph.operands(op).empty())
+    return;
+  ArrayRef<ValueId> operands = graph.operands(op);
+  ValueId operand = operands[below(operands.size())];
+  uint32_t read = timeline.copyBefore(operand, step);
+  const TimelineCopy &copy = timeline.copy(read);
+  const StepId *reader = llvm::find(copy.readers, step);
+  if (reader == copy.readers.end())
+    return;
+  StepId last = reader == copy.readers.begin() ? copy.def : *std::prev(reader);
+  if (last == copy.def && timeline.isRepeat(last) && below(4) != 0)
+    last = timeline.lastUse(timeline.copyBefore(operand, last));
+  StepId target = timeline.next(last);
+  if (target == step || !timeline.before(timeline.firstRun(op), target))
+    return;
+  timeline.insertRun(op, target);
+  timeline.remove(step);
+}
+
 void Neighbourhoods::takeBack() {
   size_t count = 1;
   if (below(20) == 0)
@@ -89,6 +112,14 @@ void Neighbourhoods::takeBack() {
   while (count < 64 && below(4) != 0)
     ++count;
   chosen.clear();
+  if (below(4) == 0) {
+    for (size_t i = 0; i < 1 + count / 2; ++i)
+      advance(pick());
+    if (below(2))
+      return;
+  }
+  if (timeline.repeats().empty())
+    return;
   switch (below(4)) {
   case 0:
     takeBackWindow(count);

@@ -34,6 +34,7 @@ private:
   void takeBackAround(size_t count);
   void takeBackSome(size_t count);
   void takeBackRelated(size_t count);
+  void advance(StepId step);
   bool areRelated(OpId op, OpId other) const;
   uint64_t gapBegin(StepId step) const;
   void thinOut(size_t first, size_t count);
