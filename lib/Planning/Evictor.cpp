@@ -359,27 +359,31 @@ bool Evictor::canRemove(StepId step, int64_t budget) {
   // Another removal may have made it necessary.
   if (!timeline.isRemovable(step))
     return false;
-  int64_t gained = 0;
-  if (timeline.op(step) != noOp)
-    for (ValueId operand : graph.operands(timeline.op(step))) {
+  size_t mark = timeline.mark();
+  bool fits = false;
+  // What is absorbed, packed or unpacked has more effects than one.
+  if (timeline.kind(step) == StepKind::Run ||
+      timeline.kind(step) == StepKind::Reload) {
+    int64_t gained = 0;
+    SmallVector<ValueId, 8> buffer;
+    for (ValueId operand : timeline.reads(step, buffer)) {
       uint32_t copy = timeline.copyBefore(operand, step);
       if (timeline.lastUse(copy) == step)
         gained += graph.bytes(operand);
     }
-  bool fits = true;
-  for (uint32_t index : timeline.copiesMadeBy(step)) {
-    const TimelineCopy &copy = timeline.copy(index);
-    if (copy.readers.empty())
-      continue;
-    StepId last = timeline.lastUse(timeline.copyBefore(copy.value, step));
-    int64_t most = timeline.maxBetween(last, step) + graph.bytes(copy.value);
-    if (most - gained > budget)
-      return false;
-    fits = fits && most <= budget;
+    fits = timeline.copiesMadeBy(step).size() <= 1;
+    for (uint32_t index : timeline.copiesMadeBy(step)) {
+      const TimelineCopy &copy = timeline.copy(index);
+      if (copy.readers.empty())
+        continue;
+      StepId last = timeline.lastUse(timeline.copyBefore(copy.value, step));
+      int64_t most = timeline.maxBetween(last, step) + graph.bytes(copy.value);
+      if (most - gained > budget)
+        return false;
+      fits = fits && most <= budget;
+    }
   }
   work.add(4);
-  fits = fits && timeline.copiesMadeBy(step).size() <= 1;
-  size_t mark = timeline.mark();
   timeline.remove(step);
   if (fits || timeline.peak() <= budget)
     return true;
@@ -401,13 +405,10 @@ void Evictor::prune(int64_t budget, double noise) {
     for (StepId step : timeline.repeats()) {
       if (!timeline.isRemovable(step))
         continue;
-      int64_t cost =
-          timeline.isReload(step)
-              ? problem.transferTime(
-                    problem.values[timeline.reloaded(step)].transferBytes)
-              : problem.ops[timeline.op(step)].cost;
+      int64_t cost = timeline.costOf(step);
       double factor = noise > 0 ? 1 + noise * uniform() : 1;
-      order.push_back({double(cost) * factor, timeline.key(step), step});
+      order.push_back(
+          {double(cost) * factor, timeline.key(timeline.anchor(step)), step});
     }
     llvm::sort(order, [](const Repeat &a, const Repeat &b) {
       return a.cost != b.cost ? a.cost > b.cost : a.key < b.key;

@@ -161,7 +161,7 @@ void LocalSearch::advanceReloads() {
   llvm::sort(reloads,
              [&](StepId a, StepId b) { return timeline.before(a, b); });
   for (StepId step : reloads) {
-    ValueId value = timeline.reloaded(step);
+    ValueId value = timeline.value(step);
     int64_t room = budget - graph.bytes(value);
     int64_t needed =
         graph.problem.transferTime(graph.problem.values[value].transferBytes);

@@ -27,27 +27,36 @@ void Neighbourhoods::thinOut(size_t first, size_t count) {
 
 /// Repeats that stand together.
 void Neighbourhoods::takeBackWindow(size_t count) {
-  for (StepId step = pick(); chosen.size() < count && step != timeline.end();
-       step = timeline.next(step))
+  for (StepId step = timeline.anchor(pick());
+       chosen.size() < count && step != timeline.end();
+       step = timeline.next(step)) {
     if (timeline.isRemovable(step))
       chosen.push_back(step);
+    for (StepId absorption : timeline.absorptions(step))
+      chosen.push_back(absorption);
+  }
 }
 
 /// The last use before a repeat of what it makes.
 uint64_t Neighbourhoods::gapBegin(StepId step) const {
+  StepId at = timeline.anchor(step);
+  ValueId value = noValue;
   ArrayRef<uint32_t> copies = timeline.copiesMadeBy(step);
-  if (copies.empty())
-    return timeline.key(step);
-  ValueId value = timeline.copy(copies[0]).value;
-  return timeline.key(timeline.lastUse(timeline.copyBefore(value, step)));
+  if (!copies.empty())
+    value = timeline.copy(copies[0]).value;
+  else if (at != step && !graph.results(timeline.op(step)).empty())
+    value = graph.results(timeline.op(step))[0];
+  uint32_t copy =
+      value == noValue ? Timeline::noCopy : timeline.copyBefore(value, at);
+  return timeline.key(copy == Timeline::noCopy ? at : timeline.lastUse(copy));
 }
 
 /// Repeats whose values are gone at the same time.
 void Neighbourhoods::takeBackAround(size_t count) {
   StepId pivot = pick();
-  uint64_t low = gapBegin(pivot), high = timeline.key(pivot);
+  uint64_t low = gapBegin(pivot), high = timeline.key(timeline.anchor(pivot));
   for (StepId step : timeline.repeats())
-    if (timeline.key(step) > low && gapBegin(step) < high)
+    if (timeline.key(timeline.anchor(step)) > low && gapBegin(step) < high)
       chosen.push_back(step);
   thinOut(0, count);
 }
