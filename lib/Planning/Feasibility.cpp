@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Exact.h"
 #include "Greedy.h"
 #include "PeakBound.h"
 #include "Residency.h"
@@ -41,10 +42,14 @@ smallestFeasibleBudget(const Problem &problem, const SolverOptions &options) {
           .bytes;
   certificate.plan = findLowestPeak(graph, saveAllPlan(graph),
                                     certificate.lowerBound, work, options.seed);
+  bool proven =
+      isSmall(graph) && lowerPeakExactly(graph, certificate.plan, work);
   Expected<Solution> solution =
       makeSolution(graph, certificate.plan, "greedy", watch);
   if (!solution)
     return solution.takeError();
+  if (proven)
+    certificate.lowerBound = solution->peakBytes;
 
   Simulation simulation;
   if (Error error = simulateInto(graph, certificate.plan, simulation))
