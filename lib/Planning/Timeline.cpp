@@ -304,8 +304,14 @@ bool Timeline::isAbsorbed(OpId op, StepId host) const {
 bool Timeline::isFresh(const TimelineCopy &copy) const {
   if (graph.policy(copy.value) == Policy::MustCpuOffload)
     return kind(copy.def) == StepKind::Reload;
-  return kind(copy.def) == StepKind::Run &&
-         before(firstRuns[graph.firstBackward() - 1], copy.def);
+  // What is unpacked is as fresh as what was packed.
+  StepId def = copy.def;
+  while (kind(def) == StepKind::Unpack) {
+    StepId pack = pool[copyBefore(packedForm(copy.value), def)].def;
+    def = pool[copyBefore(copy.value, pack)].def;
+  }
+  return kind(def) == StepKind::Run &&
+         before(firstRuns[graph.firstBackward() - 1], def);
 }
 
 /// Whether a run, with what it absorbs, may read `value` from `copy`.

@@ -207,7 +207,8 @@ TEST(Oracle, AutoFindsTheBestPlans) {
 TEST(Oracle, SearchFindsMostPlans) {
   Tally tally = compare("search");
   print("search", tally);
-  EXPECT_GE(tally.found * 10, tally.pairs * 8);
+  EXPECT_GE(tally.equal * 100, tally.pairs * 97);
+  EXPECT_EQ(tally.wrongBound, "");
 }
 
 TEST(Oracle, SmallestBudgetsAreProven) {
