@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 //
 // What fits as it is, is left alone. Small problems are searched exhaustively.
-// Everything else gets a bound, first plans
-// of the local search and of the classical algorithms, and a search from the
-// best of them that stops where the bound is met.
+// Everything else gets a bound, first plans of the local search and of the
+// classical algorithms, and a search from the best of them that stops where the
+// bound is met.
 //
 //===----------------------------------------------------------------------===//
 

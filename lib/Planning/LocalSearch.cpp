@@ -37,12 +37,16 @@ LocalSearch::LocalSearch(const Graph &graph, const SolverOptions &options,
     : graph(graph), options(options), watch(watch), bound(bound),
       budget(graph.problem.deviceBudget.value_or(
           std::numeric_limits<int64_t>::max() / 4)),
+      hostBudget(graph.problem.hostBudget.value_or(
+          std::numeric_limits<int64_t>::max())),
       work(options, watch), timeline(graph),
       evictor(graph, timeline, work, options.seed), generator(evictor.random()),
       neighbourhoods(graph, timeline, generator),
       reorderer(graph, timeline, work, generator), start(saveAllPlan(graph)) {}
 
 int64_t LocalSearch::objective() {
+  if (timeline.hostBytes() > hostBudget)
+    return noTime;
   if (timeline.transferTime() == 0)
     return timeline.cost();
   // Transfers overlap with ops: only a simulation knows.
@@ -54,17 +58,35 @@ int64_t LocalSearch::objective() {
   return simulation.time;
 }
 
+/// Whether the timeline's plan is legal for sure. One that came from elsewhere
+/// may be only if it offloads later than the timeline does.
+bool LocalSearch::isLegal(const Plan &plan) {
+  if (timeline.hostBytes() == 0)
+    return true;
+  Error error = simulateInto(graph, plan, simulation);
+  if (!error)
+    error = verify(graph, plan, simulation);
+  bool isLegal = !error;
+  consumeError(std::move(error));
+  return isLegal;
+}
+
 void LocalSearch::record() {
   int64_t time = objective();
   if (time >= bestTime)
     return;
+  if (Plan plan = timeline.plan(); isLegal(plan))
+    record(std::move(plan), time, timeline.peak());
+}
+
+void LocalSearch::record(Plan plan, int64_t time, int64_t peak) {
   bestTime = time;
-  best = timeline.plan();
+  best = std::move(plan);
   secondsToBest = watch.seconds();
   if (firstPlanSeconds == 0)
     firstPlanSeconds = secondsToBest;
   if (options.onProgress)
-    options.onProgress({"search", secondsToBest, bestTime, timeline.peak()});
+    options.onProgress({"search", secondsToBest, bestTime, peak});
 }
 
 //===----------------------------------------------------------------------===//
@@ -101,6 +123,12 @@ void LocalSearch::searchLowPeak() {
 }
 
 void LocalSearch::offer(const Plan &plan) {
+  // As it is: the timeline offloads right after an op.
+  if (Error error = simulateInto(graph, plan, simulation))
+    return consumeError(std::move(error));
+  if (simulation.peakBytes <= budget &&
+      simulation.hostPeakBytes <= hostBudget && simulation.time < bestTime)
+    record(plan, simulation.time, simulation.peakBytes);
   timeline.load(plan);
   if (timeline.peak() > budget)
     return;

@@ -68,7 +68,9 @@ private:
   void repeatFreeSources();
   void advanceReloads();
   int64_t objective();
+  bool isLegal(const Plan &plan);
   void record();
+  void record(Plan plan, int64_t time, int64_t peak);
 
   double uniform() {
     return double(generator() >> 11) * (1.0 / double(uint64_t(1) << 53));
@@ -80,7 +82,7 @@ private:
   const Stopwatch &watch;
   int64_t bound;
   std::string proof;
-  int64_t budget;
+  int64_t budget, hostBudget;
   WorkMeter work;
   Timeline timeline;
   Evictor evictor;
