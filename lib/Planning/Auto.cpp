@@ -148,7 +148,8 @@ void Portfolio::solveProgram() {
   if (!solution)
     return consumeError(solution.takeError());
   search.offer(solution->plan);
-  search.raiseBound(solution->lowerBound, solution->proof);
+  if (graph.recomputesOnly())
+    search.raiseBound(solution->lowerBound, solution->proof);
 }
 
 /// The search, with a pause for the bound: what is optimal needs no more.

@@ -18,27 +18,6 @@ using namespace remat::planning;
 
 namespace {
 
-/// A random problem with a link, packed forms, absorption, and arguments that
-/// take bytes, read or not.
-Problem richProblem(uint64_t seed, unsigned n) {
-  Problem problem = randomProblem(seed, n);
-  std::mt19937_64 random(seed + 17);
-  problem.addArgument("unread", 1 + random() % 50);
-  problem.linkBytesPerSecond = 1000000000;
-  for (Value &value : problem.values) {
-    if (value.isArgument && random() % 2)
-      value.bytes = random() % 100;
-    value.transferBytes = value.bytes;
-    if (value.producer != noOp && value.bytes && random() % 2)
-      value.packed = PackedForm{int64_t(random() % value.bytes),
-                                int64_t(random() % 5), int64_t(random() % 5)};
-  }
-  for (Op &op : problem.ops)
-    if (op.recomputable && random() % 2)
-      op.absorbedCost = random() % (op.cost + 1);
-  return problem;
-}
-
 class Changer {
 public:
   Changer(const Graph &graph, Timeline &timeline, uint64_t seed)
