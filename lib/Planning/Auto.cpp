@@ -4,12 +4,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What fits as it is, is left alone. Everything else gets a bound, first plans
-// of the local search and of the classical algorithms, and a search from the
-// best of them that stops where the bound is met.
+// What fits as it is, is left alone. Small problems are searched exhaustively.
+// Everything else gets a bound, first plans of the local search and of the
+// classical algorithms, and a search from the best of them that stops where the
+// bound is met.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Exact.h"
 #include "LocalSearch.h"
 #include "remat/Planning/LowerBound.h"
 
@@ -30,6 +32,10 @@ static constexpr size_t starterOps = 5000;
 /// that bound, and the integer program.
 static constexpr double firstShare = 0.15, searchShare = 0.55, boundShare = 0.1,
                         programShare = 0.3;
+/// The part of it in which a search for any plan ends.
+static constexpr double lowPeakShare = 0.5;
+/// The part of it for the exhaustive search of a small problem.
+static constexpr double exactShare = 0.5;
 /// The program closes gaps of this part of the overhead, hardly larger ones.
 static constexpr double programGap = 0.2;
 /// Effort of the first bound.
@@ -51,6 +57,7 @@ private:
   }
   /// Options for a part of the work.
   SolverOptions part(double share) const;
+  bool searchExhaustively();
   bool refineBound(double effort);
   void solveProgram();
   void offerStarts();
@@ -96,6 +103,21 @@ bool Portfolio::refineBound(double effort) {
   return true;
 }
 
+/// All plans of a small problem. False if there is none.
+bool Portfolio::searchExhaustively() {
+  if (!isSmall(graph))
+    return true;
+  Expected<Solution> solution = planExact(problem, part(exactShare));
+  if (solution) {
+    search.offer(solution->plan);
+    search.raiseBound(solution->lowerBound, solution->proof);
+    return true;
+  }
+  bool infeasible = solution.errorIsA<InfeasibleBudgetError>();
+  consumeError(solution.takeError());
+  return !infeasible;
+}
+
 void Portfolio::offerStarts() {
   if (options.start)
     search.offer(*options.start);
@@ -128,7 +150,8 @@ void Portfolio::solveProgram() {
   if (!solution)
     return consumeError(solution.takeError());
   search.offer(solution->plan);
-  search.raiseBound(solution->lowerBound, solution->proof);
+  if (graph.recomputesOnly())
+    search.raiseBound(solution->lowerBound, solution->proof);
 }
 
 /// The search, with a pause for the bound: what is optimal needs no more.
@@ -145,13 +168,16 @@ void Portfolio::improve() {
 }
 
 Expected<Solution> Portfolio::run() {
+  if (!searchExhaustively())
+    return make_error<InfeasibleBudgetError>(problem.deviceBudget.value_or(0),
+                                             0, std::string());
   search.findFirstPlans(0.05);
   if (!refineBound(quickBound))
     return make_error<InfeasibleBudgetError>(*problem.deviceBudget, 0,
                                              std::string());
   offerStarts();
   if (!search.hasPlan())
-    search.offer(search.findLowPeak(*problem.deviceBudget));
+    search.offer(search.findLowPeak(*problem.deviceBudget, lowPeakShare));
   improve();
   return search.takeSolution("auto");
 }
@@ -160,7 +186,8 @@ Expected<Solution> planAuto(const Problem &problem,
                             const SolverOptions &options) {
   // Nothing is recomputed when everything fits.
   Expected<Solution> saveAll = planSaveAll(problem, options);
-  if (saveAll)
+  Graph graph(problem);
+  if (saveAll && (saveAll->optimal() || !isSmall(graph)))
     return saveAll;
   consumeError(saveAll.takeError());
   return Portfolio(problem, options).run();

@@ -51,12 +51,17 @@ static Expected<Solution> knownPlan(const Problem &problem,
 Expected<Solution> planMilp(const Problem &original,
                             const SolverOptions &options) {
   Stopwatch watch;
-  // The program has no transfers, so its start must not have any either.
+  // What the program does not have, its start must not have either.
   Problem problem = original;
   Graph graph(original);
   if (Error error = checkModelSize(graph, "milp"))
     return std::move(error);
   problem.linkBytesPerSecond = 0;
+  problem.freeOrder = false;
+  for (Value &value : problem.values)
+    value.packed.reset();
+  for (Op &op : problem.ops)
+    op.absorbedCost.reset();
 
   double timeLimit = options.timeLimitSeconds.value_or(options.effort);
   Expected<Solution> known = knownPlan(problem, options, timeLimit);

@@ -63,14 +63,33 @@ EvictionTuning randomTuning(std::mt19937_64 &generator) {
 Evictor::Evictor(const Graph &graph, Timeline &timeline, WorkMeter &work,
                  uint64_t seed)
     : graph(graph), problem(graph.problem), timeline(timeline), work(work),
-      generator(seed), drops(graph.numValues(), 0), visited(graph.numOps(), 0) {
+      generator(seed), leastCosts(graph.numValues(), 0),
+      formGenerator(seed + 1), visited(graph.numOps(), 0) {
   for (ValueId value = 0; value < graph.numValues(); ++value) {
     if (graph.bytes(value) <= 0 || graph.isArgument(value) ||
         problem.values[value].viewOf != noValue)
       continue;
-    if (!graph.runsOnce(graph.producer(value)) || graph.canOffload(value))
+    OpId op = graph.producer(value);
+    bool packs = graph.canPack(value);
+    if (!graph.runsOnce(op) || graph.canOffload(value) || packs)
       evictable.push_back(value);
+    double &least = leastCosts[value];
+    if (!graph.runsOnce(op))
+      least = double(problem.ops[op].cost);
+    if (graph.canAbsorb(op)) {
+      hasAbsorbed = true;
+      least = std::min(least, double(*problem.ops[op].absorbedCost));
+    }
+    if (packs) {
+      hasPacked = true;
+      least = std::min(least, double(problem.values[value].packed->unpackCost));
+    }
   }
+  if (hasPacked)
+    for (size_t i = 0, count = evictable.size(); i < count; ++i)
+      if (ValueId value = evictable[i]; graph.canPack(value))
+        evictable.push_back(timeline.packedForm(value));
+  drops.assign(graph.numValues() * (hasPacked ? 2 : 1), 0);
 }
 
 double Evictor::uniform() {
@@ -81,9 +100,10 @@ double Evictor::uniform() {
 // Looking around
 //===----------------------------------------------------------------------===//
 
-/// Finds the gap of `value` that spans `at`: alive there, but not in use.
-bool Evictor::findGap(ValueId value, StepId at, Gap &gap) const {
-  ArrayRef<uint32_t> copies = timeline.copies(value);
+/// Finds the gap of a form that spans `at`: alive there, but not in use; or in
+/// use by a run that may absorb it, then `at` is the gap's end.
+bool Evictor::findGap(ValueId form, StepId at, Gap &gap) const {
+  ArrayRef<uint32_t> copies = timeline.copies(form);
   uint64_t position = timeline.key(at);
   size_t i = copies.size();
   while (i > 0 && timeline.key(timeline.copy(copies[i - 1]).def) >= position)
@@ -91,12 +111,15 @@ bool Evictor::findGap(ValueId value, StepId at, Gap &gap) const {
   if (i == 0 || (i < copies.size() && timeline.copy(copies[i]).def == at))
     return false;
   const TimelineCopy &copy = timeline.copy(copies[i - 1]);
-  if (copy.readers.empty() || timeline.key(copy.readers.back()) <= position)
+  bool mayBeUsed =
+      mayAbsorb && isAbsorbable(form) && timeline.kind(at) == StepKind::Run;
+  if (copy.readers.empty() ||
+      timeline.key(copy.readers.back()) < position + !mayBeUsed)
     return false;
   auto after = llvm::partition_point(copy.readers, [&](StepId reader) {
     return timeline.key(reader) < position;
   });
-  if (*after == at)
+  if (*after == at && !mayBeUsed)
     return false;
   gap.copy = copies[i - 1];
   gap.from = after == copy.readers.begin() ? copy.def : *std::prev(after);
@@ -134,21 +157,20 @@ double Evictor::violationWithin(const Gap &gap, int64_t bytes) const {
 }
 
 /// Whether a missing operand stays alive up to the recomputation.
-bool Evictor::isKept(ValueId operand, uint32_t copy, ValueId evicted,
+bool Evictor::isKept(ValueId operand, uint32_t copy, int64_t freed,
                      const Gap &gap, int64_t budget,
                      const EvictionTuning &tuning) const {
   if (graph.isArgument(operand) || graph.runsOnce(graph.producer(operand)))
     return true;
   double bytes = double(graph.bytes(operand));
-  double freed = double(graph.bytes(evicted));
-  if (bytes <= tuning.keepRatio * freed)
+  if (bytes <= tuning.keepRatio * double(freed))
     return true;
   if (!tuning.keepWhereItFits)
     return false;
   StepId last = timeline.lastUse(copy);
   int64_t room = budget - graph.bytes(operand);
-  if (!timeline.before(last, gap.from) && bytes <= freed)
-    return timeline.maxBetween(last, gap.to) - graph.bytes(evicted) <= room;
+  if (!timeline.before(last, gap.from) && bytes <= double(freed))
+    return timeline.maxBetween(last, gap.to) - freed <= room;
   return timeline.maxBetween(last, gap.to) <= room;
 }
 
@@ -170,13 +192,35 @@ double Evictor::reloadCost(ValueId value, const EvictionTuning &tuning) const {
 
 /// Works out what an eviction takes, at least up to a cost of `costLimit`.
 /// Fails when it would not help at `worst`.
-bool Evictor::evaluate(ValueId value, const Gap &gap, StepId worst,
+bool Evictor::evaluate(ValueId form, const Gap &gap, StepId worst,
                        int64_t budget, const EvictionTuning &tuning,
                        double costLimit, Closure &closure) {
+  ValueId value = valueOf(form);
+  // What is in use has to be absorbed.
+  bool found =
+      gap.to != worst && evaluateCopy(value, timeline.bytes(form), gap, worst,
+                                      budget, tuning, costLimit, closure);
+  if (isPackedForm(form))
+    return found;
+  if (!found)
+    closure.cost = std::numeric_limits<double>::infinity();
+  if (mayPack && graph.canPack(value) && gap.to != worst)
+    found |= considerUnpack(value, gap, worst, closure);
+  if (mayAbsorb && isAbsorbable(value))
+    found |= considerAbsorb(value, gap, worst, budget, tuning, closure);
+  return found;
+}
+
+/// The same for a new copy of `value` at the end of the gap, recomputed or
+/// reloaded, where `freed` bytes go.
+bool Evictor::evaluateCopy(ValueId value, int64_t freed, const Gap &gap,
+                           StepId worst, int64_t budget,
+                           const EvictionTuning &tuning, double costLimit,
+                           Closure &closure) {
+  closure.way = Way::Rerun;
   closure.ops.clear();
   closure.cost = 0;
   closure.extended = 0;
-  closure.reload = false;
   closure.complete = true;
   OpId root = graph.producer(value);
   double reload = reloadCost(value, tuning);
@@ -184,7 +228,8 @@ bool Evictor::evaluate(ValueId value, const Gap &gap, StepId worst,
     closure.ops.clear();
     closure.extended = 0;
     closure.cost = reload;
-    closure.complete = closure.reload = true;
+    closure.complete = true;
+    closure.way = Way::Reload;
     return std::isfinite(reload);
   };
   if (graph.runsOnce(root) ||
@@ -212,44 +257,67 @@ bool Evictor::evaluate(ValueId value, const Gap &gap, StepId worst,
       if (!timeline.before(last, gap.to) ||
           (producer != noOp && visited[producer] == visit))
         continue;
-      if (!isKept(operand, copy, value, gap, budget, tuning)) {
+      if (!isKept(operand, copy, freed, gap, budget, tuning)) {
         visited[producer] = visit;
         closure.ops.push_back(producer);
         continue;
       }
       if (timeline.before(last, worst))
         closure.extended += graph.bytes(operand);
-      if (closure.extended >= graph.bytes(value))
+      if (closure.extended >= freed)
         return useReload();
     }
   }
   return true;
 }
 
-void Evictor::apply(ValueId value, const Gap &gap, Closure &closure) {
-  if (drops[value]++ == 0)
-    dropped.push_back(value);
-  ++version;
-  if (closure.reload) {
-    timeline.insertReload(value, gap.to);
+/// Makes the new copy of `evaluateCopy` before a step.
+void Evictor::applyCopy(ValueId value, StepId before, Closure &closure) {
+  if (closure.way == Way::Reload) {
+    timeline.insertReload(value, before);
     return;
   }
   // Ids are in a valid order.
   llvm::sort(closure.ops);
   for (OpId op : closure.ops)
-    timeline.insertRun(op, gap.to);
+    timeline.insertRun(op, before);
   work.add(8 * closure.ops.size());
+}
+
+void Evictor::apply(ValueId form, const Gap &gap, StepId worst, int64_t budget,
+                    const EvictionTuning &tuning, Closure &closure) {
+  if (drops[form]++ == 0)
+    dropped.push_back(form);
+  ++version;
+  ValueId value = valueOf(form);
+  if (isPackedForm(form)) {
+    // A new copy takes the place of what the gap's end unpacks.
+    applyCopy(value, timeline.next(gap.to), closure);
+    if (timeline.isRemovable(gap.to))
+      timeline.remove(gap.to);
+    return;
+  }
+  switch (closure.way) {
+  case Way::Rerun:
+  case Way::Reload:
+    return applyCopy(value, gap.to, closure);
+  case Way::Unpack:
+    return applyUnpack(value, gap, closure);
+  case Way::Absorb:
+    return applyAbsorb(value, gap, worst, budget, tuning, closure.absorbing);
+  }
 }
 
 bool Evictor::evict(ValueId value, StepId at, const EvictionTuning &tuning,
                     int64_t budget) {
   Gap gap;
   Closure closure;
+  drawForms(tuning);
   if (!findGap(value, at, gap) ||
       !evaluate(value, gap, at, budget, tuning,
                 std::numeric_limits<double>::infinity(), closure))
     return false;
-  apply(value, gap, closure);
+  apply(value, gap, at, budget, tuning, closure);
   return true;
 }
 
@@ -276,20 +344,20 @@ bool Evictor::relieve(StepId worst, int64_t budget,
   collectViolations(budget);
   size_t sinceCollected = 0;
   int64_t over = timeline.bytesAt(worst) - budget;
-  for (ValueId value : evictable) {
+  for (ValueId form : evictable) {
     Gap gap;
-    if (!findGap(value, worst, gap))
+    if (!findGap(form, worst, gap))
       continue;
+    ValueId value = valueOf(form);
     double factor = preferenceFactor(value) *
                     (1 + (tuning.noise > 0 ? tuning.noise * uniform() : 0));
-    OpId op = graph.producer(value);
-    double cost =
-        std::min(graph.runsOnce(op) ? 0 : double(problem.ops[op].cost),
-                 reloadCost(value, tuning));
-    double removed = violationWithin(gap, graph.bytes(value));
-    if (!tuning.rankByArea)
-      removed = double(std::min(graph.bytes(value), over));
-    heap.push_back({cost / std::max(removed, 1.0) * factor, value, factor, 0});
+    double cost = std::min(leastCosts[value], reloadCost(value, tuning));
+    double there = double(std::min(timeline.bytes(form), over));
+    double removed = tuning.rankByArea
+                         ? violationWithin(gap, timeline.bytes(form)) +
+                               (gap.to == worst ? there : 0)
+                         : there;
+    heap.push_back({cost / std::max(removed, 1.0) * factor, form, factor, 0});
   }
   work.add(evictable.size() / 4 + heap.size());
   std::make_heap(heap.begin(), heap.end());
@@ -301,33 +369,35 @@ bool Evictor::relieve(StepId worst, int64_t budget,
     Candidate candidate = heap.back();
     heap.pop_back();
     Gap gap;
-    if (!findGap(candidate.value, worst, gap))
+    if (!findGap(candidate.form, worst, gap))
       continue;
     bool exact = candidate.version == version;
-    double factor = candidate.factor * (1 + drops[candidate.value]);
+    double factor = candidate.factor * (1 + drops[candidate.form]);
     over = timeline.bytesAt(worst) - budget;
     auto removedBy = [&](int64_t bytes) {
-      return tuning.rankByArea ? violationWithin(gap, bytes)
-                               : double(std::min(bytes, over));
+      double there = double(std::min(bytes, over));
+      return tuning.rankByArea
+                 ? violationWithin(gap, bytes) + (gap.to == worst ? there : 0)
+                 : there;
     };
-    double removed = removedBy(graph.bytes(candidate.value));
+    double removed = removedBy(timeline.bytes(candidate.form));
     // There is no need to know exactly what is worse than the next.
     double costLimit = std::numeric_limits<double>::infinity();
     if (!exact && !heap.empty())
       costLimit =
           2 * std::max(heap.front().rank, candidate.rank) * removed / factor +
-          2 * double(problem.ops[graph.producer(candidate.value)].cost);
-    if (!evaluate(candidate.value, gap, worst, budget, tuning, costLimit,
+          2 * double(problem.ops[graph.producer(valueOf(candidate.form))].cost);
+    if (!evaluate(candidate.form, gap, worst, budget, tuning, costLimit,
                   closure))
       continue;
     if (exact) {
-      apply(candidate.value, gap, closure);
+      apply(candidate.form, gap, worst, budget, tuning, closure);
       if (overKeys.size() < longList || ++sinceCollected % 64 == 0)
         collectViolations(budget);
       continue;
     }
     if (closure.extended > 0)
-      removed = removedBy(graph.bytes(candidate.value) - closure.extended);
+      removed = removedBy(timeline.bytes(candidate.form) - closure.extended);
     candidate.rank = (closure.cost + 1e-3) / std::max(removed, 1e-3) * factor;
     candidate.version = closure.complete ? version : 0;
     heap.push_back(candidate);
@@ -338,9 +408,10 @@ bool Evictor::relieve(StepId worst, int64_t budget,
 
 bool Evictor::fit(int64_t budget, const EvictionTuning &tuning,
                   size_t repeatLimit) {
-  for (ValueId value : dropped)
-    drops[value] = 0;
+  for (ValueId form : dropped)
+    drops[form] = 0;
   dropped.clear();
+  drawForms(tuning);
   size_t rounds = 16 + roundsPerOp * graph.numOps();
   repeatLimit = std::min(repeatLimit, 8 * graph.numOps() + 1000);
   while (timeline.peak() > budget) {
@@ -360,27 +431,31 @@ bool Evictor::canRemove(StepId step, int64_t budget) {
   // Another removal may have made it necessary.
   if (!timeline.isRemovable(step))
     return false;
-  int64_t gained = 0;
-  if (timeline.op(step) != noOp)
-    for (ValueId operand : graph.operands(timeline.op(step))) {
+  size_t mark = timeline.mark();
+  bool fits = false;
+  // What is absorbed, packed or unpacked has more effects than one.
+  if (timeline.kind(step) == StepKind::Run ||
+      timeline.kind(step) == StepKind::Reload) {
+    int64_t gained = 0;
+    SmallVector<ValueId, 8> buffer;
+    for (ValueId operand : timeline.reads(step, buffer)) {
       uint32_t copy = timeline.copyBefore(operand, step);
       if (timeline.lastUse(copy) == step)
         gained += graph.bytes(operand);
     }
-  bool fits = true;
-  for (uint32_t index : timeline.copiesMadeBy(step)) {
-    const TimelineCopy &copy = timeline.copy(index);
-    if (copy.readers.empty())
-      continue;
-    StepId last = timeline.lastUse(timeline.copyBefore(copy.value, step));
-    int64_t most = timeline.maxBetween(last, step) + graph.bytes(copy.value);
-    if (most - gained > budget)
-      return false;
-    fits = fits && most <= budget;
+    fits = timeline.copiesMadeBy(step).size() <= 1;
+    for (uint32_t index : timeline.copiesMadeBy(step)) {
+      const TimelineCopy &copy = timeline.copy(index);
+      if (copy.readers.empty())
+        continue;
+      StepId last = timeline.lastUse(timeline.copyBefore(copy.value, step));
+      int64_t most = timeline.maxBetween(last, step) + graph.bytes(copy.value);
+      if (most - gained > budget)
+        return false;
+      fits = fits && most <= budget;
+    }
   }
   work.add(4);
-  fits = fits && timeline.copiesMadeBy(step).size() <= 1;
-  size_t mark = timeline.mark();
   timeline.remove(step);
   if (fits || timeline.peak() <= budget)
     return true;
@@ -402,13 +477,10 @@ void Evictor::prune(int64_t budget, double noise) {
     for (StepId step : timeline.repeats()) {
       if (!timeline.isRemovable(step))
         continue;
-      int64_t cost =
-          timeline.isReload(step)
-              ? problem.transferTime(
-                    problem.values[timeline.reloaded(step)].transferBytes)
-              : problem.ops[timeline.op(step)].cost;
+      int64_t cost = timeline.costOf(step);
       double factor = noise > 0 ? 1 + noise * uniform() : 1;
-      order.push_back({double(cost) * factor, timeline.key(step), step});
+      order.push_back(
+          {double(cost) * factor, timeline.key(timeline.anchor(step)), step});
     }
     llvm::sort(order, [](const Repeat &a, const Repeat &b) {
       return a.cost != b.cost ? a.cost > b.cost : a.key < b.key;

@@ -6,9 +6,10 @@
 //
 // The engine of the local search. An eviction ends the life of a value between
 // two of its readers: the second one gets a new copy, recomputed (with whatever
-// that needs) or reloaded right before it. `fit` evicts until the timeline
-// fits a budget; `prune` takes back evictions that a fitting timeline can do
-// without.
+// that needs), reloaded or unpacked right before it, or its kernel absorbs the
+// recomputation. A packed form that is idle can be evicted too. `fit` evicts
+// until the timeline fits a budget; `prune` takes back evictions that a fitting
+// timeline can do without.
 //
 //===----------------------------------------------------------------------===//
 
@@ -72,39 +73,80 @@ private:
   struct Candidate {
     /// Cost over violation removed; a lower bound unless `version` is current.
     double rank = 0;
-    ValueId value = noValue;
+    /// A value, or a packed form.
+    ValueId form = noValue;
     /// Noise and preferences.
     double factor = 1;
     uint32_t version = 0;
     bool operator<(const Candidate &other) const {
-      return rank != other.rank ? rank > other.rank : value > other.value;
+      return rank != other.rank ? rank > other.rank : form > other.form;
     }
   };
+  enum class Way : uint8_t { Rerun, Reload, Unpack, Absorb };
   /// What bringing a value back takes.
   struct Closure {
+    Way way = Way::Rerun;
+    /// The readers that absorb it; later ones get a new copy.
+    uint32_t absorbing = 0;
+    /// Whether it is packed first; otherwise a packed form is there.
+    bool pack = false;
     /// Ops to run again, each after what it needs.
     llvm::SmallVector<OpId, 16> ops;
     double cost = 0;
     /// Bytes that have to stay at the worst step and do not now.
     int64_t extended = 0;
-    bool reload = false;
     /// Whether `ops` is all it takes.
     bool complete = false;
   };
 
   bool relieve(StepId worst, int64_t budget, const EvictionTuning &tuning);
-  bool findGap(ValueId value, StepId at, Gap &gap) const;
-  bool evaluate(ValueId value, const Gap &gap, StepId worst, int64_t budget,
+  bool findGap(ValueId form, StepId at, Gap &gap) const;
+  bool evaluate(ValueId form, const Gap &gap, StepId worst, int64_t budget,
                 const EvictionTuning &tuning, double costLimit,
                 Closure &closure);
+  bool evaluateCopy(ValueId value, int64_t freed, const Gap &gap, StepId worst,
+                    int64_t budget, const EvictionTuning &tuning,
+                    double costLimit, Closure &closure);
   double reloadCost(ValueId value, const EvictionTuning &tuning) const;
   double preferenceFactor(ValueId value) const;
-  bool isKept(ValueId operand, uint32_t copy, ValueId evicted, const Gap &gap,
+  bool isKept(ValueId operand, uint32_t copy, int64_t freed, const Gap &gap,
               int64_t budget, const EvictionTuning &tuning) const;
-  void apply(ValueId value, const Gap &gap, Closure &closure);
+  void apply(ValueId form, const Gap &gap, StepId worst, int64_t budget,
+             const EvictionTuning &tuning, Closure &closure);
+  void applyCopy(ValueId value, StepId before, Closure &closure);
+  bool canRemove(StepId step, int64_t budget);
+
+  // Packed forms and absorption: EvictorForms.cpp.
+  /// What the absorption of an op into a run takes: ops inside of its kernel
+  /// and ops to run before, readers before what they read.
+  struct Absorbed {
+    llvm::SmallVector<OpId, 8> inside, before;
+    double cost = 0;
+    int64_t extended = 0;
+  };
+  void drawForms(const EvictionTuning &tuning);
+  bool considerUnpack(ValueId value, const Gap &gap, StepId worst,
+                      Closure &closure) const;
+  bool considerAbsorb(ValueId value, const Gap &gap, StepId worst,
+                      int64_t budget, const EvictionTuning &tuning,
+                      Closure &closure);
+  bool evaluateAbsorb(OpId root, int64_t freed, const Gap &gap, StepId worst,
+                      int64_t budget, const EvictionTuning &tuning,
+                      Absorbed &absorbed);
+  void applyAbsorb(ValueId value, const Gap &gap, StepId worst, int64_t budget,
+                   const EvictionTuning &tuning, uint32_t count);
+  void applyUnpack(ValueId value, const Gap &gap, const Closure &closure);
+  bool isAbsorbable(ValueId form) const {
+    return !isPackedForm(form) && graph.canAbsorb(graph.producer(form));
+  }
+  bool isPackedForm(ValueId form) const { return form >= graph.numValues(); }
+  /// The value of a form.
+  ValueId valueOf(ValueId form) const {
+    return isPackedForm(form) ? form - graph.numValues() : form;
+  }
+
   void collectViolations(int64_t budget);
   double violationWithin(const Gap &gap, int64_t bytes) const;
-  bool canRemove(StepId step, int64_t budget);
   double uniform();
 
   const Graph &graph;
@@ -113,12 +155,18 @@ private:
   WorkMeter &work;
   std::mt19937_64 generator;
 
-  /// Values that an eviction can be about.
+  /// Values and packed forms that an eviction can be about.
   std::vector<ValueId> evictable;
+  /// Of values: no way back but the link costs less.
+  std::vector<double> leastCosts;
+  /// What the problem has, and what this `fit` makes use of.
+  bool hasPacked = false, hasAbsorbed = false;
+  bool mayPack = false, mayAbsorb = false;
+  std::mt19937_64 formGenerator;
   /// Steps above the budget: keys, excess bytes, and prefix sums of those.
   std::vector<uint64_t> overKeys;
   std::vector<int64_t> overBytes, overSums;
-  /// Evictions of each value in this `fit`.
+  /// Evictions of each form in this `fit`.
   std::vector<uint32_t> drops;
   std::vector<ValueId> dropped;
   /// The evaluation that last saw an op, and whether it is done with it.

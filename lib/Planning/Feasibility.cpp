@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Exact.h"
 #include "LocalSearch.h"
 #include "PeakBound.h"
 #include "Residency.h"
@@ -39,11 +40,16 @@ smallestFeasibleBudget(const Problem &problem, const SolverOptions &options) {
   certificate.lowerBound =
       peakBound(graph, uint64_t(std::clamp(options.effort, 0.0, 10.0) * 2e6))
           .bytes;
-  certificate.plan = search.findLowPeak(certificate.lowerBound);
+  certificate.plan = search.findLowPeak(certificate.lowerBound, 0.1);
+  WorkMeter work(options, watch);
+  bool proven =
+      isSmall(graph) && lowerPeakExactly(graph, certificate.plan, work);
   Expected<Solution> solution =
       makeSolution(graph, certificate.plan, "greedy", watch);
   if (!solution)
     return solution.takeError();
+  if (proven)
+    certificate.lowerBound = solution->peakBytes;
 
   Simulation simulation;
   if (Error error = simulateInto(graph, certificate.plan, simulation))

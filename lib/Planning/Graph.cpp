@@ -76,6 +76,16 @@ bool Graph::canOffload(ValueId root) const {
          !value.isArgument && policies[root] != Policy::MustSave;
 }
 
+bool Graph::recomputesOnly() const {
+  for (ValueId value = 0; value < numValues(); ++value)
+    if (canOffload(value) || canPack(value))
+      return false;
+  for (OpId op = 0; op < numOps(); ++op)
+    if (canAbsorb(op))
+      return false;
+  return true;
+}
+
 bool Graph::canPack(ValueId root) const {
   return problem.values[root].packed.has_value() &&
          policies[root] != Policy::MustSave &&

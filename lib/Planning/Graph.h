@@ -59,6 +59,8 @@ public:
   bool canAbsorb(OpId op) const {
     return problem.ops[op].absorbedCost.has_value() && !once[op];
   }
+  /// Whether recomputation is the only way to do without a value for a while.
+  bool recomputesOnly() const;
   /// The first op of the backward phase; numOps() if there is none.
   OpId firstBackward() const { return backwardStart; }
   /// Whether a copy of `root` must not be carried from the forward into the

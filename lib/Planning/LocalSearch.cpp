@@ -25,10 +25,10 @@ namespace remat::planning {
 
 /// Attempts at a first plan beyond the systematic ones.
 static constexpr size_t firstAttempts = 50;
-/// The part of the work in which a search may look for a lower peak.
-static constexpr double lowPeakShare = 0.5;
-/// Rounds at each of the budgets that come down.
-static constexpr size_t descentRounds = 50;
+/// What loading a plan counts, per op.
+static constexpr uint64_t loadSteps = 10;
+/// Descents before the search proper, and rounds at each of their budgets.
+static constexpr size_t descents = 12, descentRounds = 50;
 /// Rounds of the first epoch; later ones are longer while nothing is found.
 static constexpr size_t firstEpoch = 1000;
 /// An epoch starts as hot as this many typical repeats cost.
@@ -41,12 +41,16 @@ LocalSearch::LocalSearch(const Graph &graph, const SolverOptions &options,
     : graph(graph), options(options), watch(watch), bound(bound),
       budget(graph.problem.deviceBudget.value_or(
           std::numeric_limits<int64_t>::max() / 4)),
-      goal(budget), work(options, watch), timeline(graph),
+      goal(budget), hostBudget(graph.problem.hostBudget.value_or(
+                        std::numeric_limits<int64_t>::max())),
+      work(options, watch), timeline(graph),
       evictor(graph, timeline, work, options.seed), generator(evictor.random()),
       neighbourhoods(graph, timeline, generator),
       reorderer(graph, timeline, work, generator), start(saveAllPlan(graph)) {}
 
 int64_t LocalSearch::objective() {
+  if (timeline.hostBytes() > hostBudget)
+    return noTime;
   if (timeline.transferTime() == 0)
     return timeline.cost();
   // Transfers overlap with ops: only a simulation knows.
@@ -58,19 +62,37 @@ int64_t LocalSearch::objective() {
   return simulation.time;
 }
 
+/// Whether the timeline's plan is legal for sure. One that came from elsewhere
+/// may be only if it offloads later than the timeline does.
+bool LocalSearch::isLegal(const Plan &plan) {
+  if (timeline.hostBytes() == 0)
+    return true;
+  Error error = simulateInto(graph, plan, simulation);
+  if (!error)
+    error = verify(graph, plan, simulation);
+  bool isLegal = !error;
+  consumeError(std::move(error));
+  return isLegal;
+}
+
 void LocalSearch::record() {
   if (budget != goal)
     return;
   int64_t time = objective();
   if (time >= bestTime)
     return;
+  if (Plan plan = timeline.plan(); isLegal(plan))
+    record(std::move(plan), time, timeline.peak());
+}
+
+void LocalSearch::record(Plan plan, int64_t time, int64_t peak) {
   bestTime = time;
-  best = timeline.plan();
+  best = std::move(plan);
   secondsToBest = watch.seconds();
   if (firstPlanSeconds == 0)
     firstPlanSeconds = secondsToBest;
   if (options.onProgress)
-    options.onProgress({"search", secondsToBest, bestTime, timeline.peak()});
+    options.onProgress({"search", secondsToBest, bestTime, peak});
 }
 
 //===----------------------------------------------------------------------===//
@@ -109,8 +131,8 @@ void LocalSearch::findFirstPlans(double share) {
   }
 }
 
-Plan LocalSearch::findLowPeak(int64_t lowest) {
-  Plan plan = descendFurther(lowest);
+Plan LocalSearch::findLowPeak(int64_t lowest, double share) {
+  Plan plan = descendFurther(lowest, share);
   timeline.load(plan);
   int64_t peak = timeline.peak();
   if (peak <= lowest)
@@ -122,6 +144,12 @@ Plan LocalSearch::findLowPeak(int64_t lowest) {
 }
 
 void LocalSearch::offer(const Plan &plan) {
+  // As it is: the timeline offloads right after an op.
+  if (Error error = simulateInto(graph, plan, simulation))
+    return consumeError(std::move(error));
+  if (simulation.peakBytes <= budget &&
+      simulation.hostPeakBytes <= hostBudget && simulation.time < bestTime)
+    record(plan, simulation.time, simulation.peakBytes);
   timeline.load(plan);
   if (timeline.peak() > budget)
     return;
@@ -182,7 +210,7 @@ void LocalSearch::advanceReloads() {
   llvm::sort(reloads,
              [&](StepId a, StepId b) { return timeline.before(a, b); });
   for (StepId step : reloads) {
-    ValueId value = timeline.reloaded(step);
+    ValueId value = timeline.value(step);
     int64_t room = budget - graph.bytes(value);
     int64_t needed =
         graph.problem.transferTime(graph.problem.values[value].transferBytes);
@@ -244,6 +272,7 @@ void LocalSearch::anneal(size_t rounds, double heat) {
 /// less has to be made again for what is made again.
 bool LocalSearch::descend(size_t stages, size_t rounds) {
   timeline.load(start);
+  work.add(loadSteps * graph.numOps());
   int64_t first = timeline.peak();
   int64_t step = std::max<int64_t>(1, (first - goal) / int64_t(stages));
   int64_t smallest = step / 16;
@@ -272,7 +301,7 @@ bool LocalSearch::descend(size_t stages, size_t rounds) {
 
 /// Budgets that come down as long as a search at each of them makes room for
 /// the next one. Returns the plan with the lowest peak.
-Plan LocalSearch::descendFurther(int64_t lowest) {
+Plan LocalSearch::descendFurther(int64_t lowest, double share) {
   Plan plan = start;
   timeline.load(plan);
   int64_t first = timeline.peak(), least = first;
@@ -282,7 +311,7 @@ Plan LocalSearch::descendFurther(int64_t lowest) {
   goal = -1;
   budget = first;
   for (size_t rounds = descentRounds;
-       budget > lowest && step > first / 2048 && !work.spent(lowPeakShare);) {
+       budget > lowest && step > first / 512 && !work.spent(share);) {
     int64_t before = budget;
     budget = std::max(lowest, before - step);
     if (fit(randomTuning(generator))) {
@@ -312,7 +341,7 @@ bool LocalSearch::startAgain() {
 }
 
 void LocalSearch::diversify(double share) {
-  for (size_t i = 0; !done() && !work.spent(share); ++i)
+  for (size_t i = 0; i < descents && !done() && !work.spent(share); ++i)
     if (descend(4 << (i % 3), descentRounds))
       anneal(firstEpoch / 2, 0);
 }

@@ -45,8 +45,8 @@ public:
   /// Plans without a search, for a share of the effort or the time.
   void findFirstPlans(double share = 1);
   /// A plan with a peak of `lowest`, or else as low as it gets, whatever it
-  /// costs.
-  Plan findLowPeak(int64_t lowest);
+  /// costs. Searches up to a share of the effort or the time.
+  Plan findLowPeak(int64_t lowest, double share);
   /// Adds plans of other kinds, for a share of the effort or the time.
   void diversify(double share);
   /// Improves the best plan, if there is one, up to a share of the effort or
@@ -66,7 +66,7 @@ private:
 
   bool fit(const EvictionTuning &tuning);
   bool startAgain();
-  Plan descendFurther(int64_t lowest);
+  Plan descendFurther(int64_t lowest, double share);
   bool descend(size_t stages, size_t rounds);
   bool construct(const EvictionTuning &tuning);
   void anneal(size_t rounds, double heat);
@@ -75,7 +75,9 @@ private:
   void repeatFreeSources();
   void advanceReloads();
   int64_t objective();
+  bool isLegal(const Plan &plan);
   void record();
+  void record(Plan plan, int64_t time, int64_t peak);
 
   double uniform() {
     return double(generator() >> 11) * (1.0 / double(uint64_t(1) << 53));
@@ -89,6 +91,7 @@ private:
   std::string proof;
   /// What the search works with now, and what plans have to meet.
   int64_t budget, goal;
+  int64_t hostBudget;
   WorkMeter work;
   Timeline timeline;
   Evictor evictor;

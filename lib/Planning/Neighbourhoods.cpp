@@ -27,27 +27,36 @@ void Neighbourhoods::thinOut(size_t first, size_t count) {
 
 /// Repeats that stand together.
 void Neighbourhoods::takeBackWindow(size_t count) {
-  for (StepId step = pick(); chosen.size() < count && step != timeline.end();
-       step = timeline.next(step))
+  for (StepId step = timeline.anchor(pick());
+       chosen.size() < count && step != timeline.end();
+       step = timeline.next(step)) {
     if (timeline.isRemovable(step))
       chosen.push_back(step);
+    for (StepId absorption : timeline.absorptions(step))
+      chosen.push_back(absorption);
+  }
 }
 
 /// The last use before a repeat of what it makes.
 uint64_t Neighbourhoods::gapBegin(StepId step) const {
+  StepId at = timeline.anchor(step);
+  ValueId value = noValue;
   ArrayRef<uint32_t> copies = timeline.copiesMadeBy(step);
-  if (copies.empty())
-    return timeline.key(step);
-  ValueId value = timeline.copy(copies[0]).value;
-  return timeline.key(timeline.lastUse(timeline.copyBefore(value, step)));
+  if (!copies.empty())
+    value = timeline.copy(copies[0]).value;
+  else if (at != step && !graph.results(timeline.op(step)).empty())
+    value = graph.results(timeline.op(step))[0];
+  uint32_t copy =
+      value == noValue ? Timeline::noCopy : timeline.copyBefore(value, at);
+  return timeline.key(copy == Timeline::noCopy ? at : timeline.lastUse(copy));
 }
 
 /// Repeats whose values are gone at the same time.
 void Neighbourhoods::takeBackAround(size_t count) {
   StepId pivot = pick();
-  uint64_t low = gapBegin(pivot), high = timeline.key(pivot);
+  uint64_t low = gapBegin(pivot), high = timeline.key(timeline.anchor(pivot));
   for (StepId step : timeline.repeats())
-    if (timeline.key(step) > low && gapBegin(step) < high)
+    if (timeline.key(timeline.anchor(step)) > low && gapBegin(step) < high)
       chosen.push_back(step);
   thinOut(0, count);
 }
@@ -86,18 +95,24 @@ void Neighbourhoods::takeBackRelated(size_t count) {
 /// again for it, is still there.
 void Neighbourhoods::advance(StepId step) {
   OpId op = timeline.op(step);
-  if (!timeline.isRemovable(step) || op == noOp || graph.operands(op).empty())
+  if (!timeline.isRemovable(step) || timeline.kind(step) != StepKind::Run ||
+      !timeline.absorptions(step).empty() || graph.operands(op).empty())
     return;
+  // What a MUST says of the phases holds where things are.
+  auto isFree = [&](ValueId value) { return !graph.mustLeaveForward(value); };
   ArrayRef<ValueId> operands = graph.operands(op);
-  ValueId operand = operands[below(operands.size())];
-  uint32_t read = timeline.copyBefore(operand, step);
-  const TimelineCopy &copy = timeline.copy(read);
-  const StepId *reader = llvm::find(copy.readers, step);
-  if (reader == copy.readers.end())
+  if (!all_of(operands, isFree) || !all_of(graph.results(op), isFree))
     return;
+  ValueId operand = operands[below(operands.size())];
+  const TimelineCopy &copy = timeline.copy(timeline.copyBefore(operand, step));
+  const StepId *reader = llvm::find(copy.readers, step);
   StepId last = reader == copy.readers.begin() ? copy.def : *std::prev(reader);
-  if (last == copy.def && timeline.isRepeat(last) && below(4) != 0)
-    last = timeline.lastUse(timeline.copyBefore(operand, last));
+  if (last == copy.def && timeline.isRepeat(last) && below(4) != 0) {
+    uint32_t before = timeline.copyBefore(operand, last);
+    if (before == Timeline::noCopy)
+      return;
+    last = timeline.lastUse(before);
+  }
   StepId target = timeline.next(last);
   if (target == step || !timeline.before(timeline.firstRun(op), target))
     return;

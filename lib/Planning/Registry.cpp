@@ -39,6 +39,7 @@ ArrayRef<SolverInfo> getSolvers() {
        planChainDp},
       {"lp-rounding", "rounded linear relaxation (Jain et al. 2020)",
        planLpRounding},
+      {"exact", "search over all plans of a small problem", planExact},
       {"milp", "integer program (Jain et al. 2020)", planMilp},
   };
   return solvers;

@@ -43,9 +43,15 @@ Reorderer::Range Reorderer::rangeOf(StepId step) const {
       range.before = other;
   };
   OpId op = timeline.op(step);
-  if (op == noOp || !graph.problem.ops[op].recomputable)
+  // What is absorbed somewhere has run before.
+  bool isFirst = op != noOp && timeline.firstRun(op) == step;
+  if (op == noOp || !graph.problem.ops[op].recomputable ||
+      (isFirst && timeline.numAbsorptions(op) > 0))
     return {timeline.previous(step), timeline.next(step)};
-  for (ValueId operand : graph.operands(op)) {
+  for (StepId absorption : timeline.absorptions(step))
+    notBefore(timeline.firstRun(timeline.op(absorption)));
+  SmallVector<ValueId, 8> buffer;
+  for (ValueId operand : timeline.reads(step, buffer)) {
     ArrayRef<uint32_t> copies = timeline.copies(operand);
     uint32_t read = timeline.copyBefore(operand, step);
     notBefore(timeline.copy(read).def);
@@ -70,8 +76,9 @@ Reorderer::Range Reorderer::rangeOf(StepId step) const {
 StepId Reorderer::pickStep() {
   ArrayRef<StepId> repeats = timeline.repeats();
   size_t pick = generator() % (graph.numOps() + repeats.size());
-  return pick < graph.numOps() ? timeline.firstRun(OpId(pick))
-                               : repeats[pick - graph.numOps()];
+  return pick < graph.numOps()
+             ? timeline.firstRun(OpId(pick))
+             : timeline.anchor(repeats[pick - graph.numOps()]);
 }
 
 double Reorderer::pressure(StepId from, StepId to, int64_t budget) const {

@@ -13,6 +13,7 @@
 #include "Timeline.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/ErrorHandling.h"
 
 #include <algorithm>
 #include <cassert>
@@ -22,14 +23,17 @@ using namespace llvm;
 
 namespace remat::planning {
 
-/// Less than the bytes at any step: the maximum of nothing.
-static constexpr int64_t nothing = std::numeric_limits<int64_t>::min() / 4;
-/// Between the labels of neighbouring chunks after a renumbering.
-static constexpr uint64_t labelSpacing = uint64_t(1) << 36;
-
-Timeline::Timeline(const Graph &graph)
-    : graph(graph), problem(graph.problem), copiesOf(graph.numValues()),
-      firstRuns(graph.numOps(), noStep), reloads(graph.numValues(), 0) {}
+Timeline::Timeline(const Graph &graph) : graph(graph), problem(graph.problem) {
+  for (const Value &value : problem.values)
+    formBytes.push_back(value.bytes);
+  bool canPack = any_of(problem.values,
+                        [](const Value &value) { return bool(value.packed); });
+  if (canPack)
+    for (const Value &value : problem.values)
+      formBytes.push_back(value.packed ? value.packed->bytes : 0);
+  copiesOf.resize(formBytes.size());
+  clear();
+}
 
 //===----------------------------------------------------------------------===//
 // Building and reading
@@ -46,6 +50,8 @@ void Timeline::clear() {
   firstRuns.assign(graph.numOps(), noStep);
   repeatList.clear();
   reloads.assign(graph.numValues(), 0);
+  absorptionCount.assign(graph.numOps(), 0);
+  absorbed.clear();
   chunks.clear();
   freeChunks.clear();
   order.clear();
@@ -53,14 +59,16 @@ void Timeline::clear() {
   totalCost = totalTransfer = totalHost = 0;
 }
 
-StepId Timeline::allocateStep() {
+StepId Timeline::allocateStep(StepKind kind) {
+  StepId step = steps.size();
   if (freeSteps.empty()) {
     steps.emplace_back();
-    return steps.size() - 1;
+  } else {
+    step = freeSteps.back();
+    freeSteps.pop_back();
+    steps[step] = Step();
   }
-  StepId step = freeSteps.back();
-  freeSteps.pop_back();
-  steps[step] = Step();
+  steps[step].kind = kind;
   return step;
 }
 
@@ -90,68 +98,90 @@ void Timeline::append(StepId step) {
   chunk.steps.push_back(step);
 }
 
+static StepKind stepKind(ActionKind kind) {
+  switch (kind) {
+  case ActionKind::Run:
+    return StepKind::Run;
+  case ActionKind::Reload:
+    return StepKind::Reload;
+  case ActionKind::Pack:
+    return StepKind::Pack;
+  case ActionKind::Unpack:
+    return StepKind::Unpack;
+  case ActionKind::Absorb:
+    return StepKind::Absorb;
+  case ActionKind::Offload:
+    break;
+  }
+  llvm_unreachable("offloads are implicit");
+}
+
 void Timeline::load(const Plan &plan) {
   clear();
   size_t count = plan.actions.size() + 2;
   chunkCapacity = std::clamp<size_t>(size_t(std::sqrt(double(count))), 32, 512);
-  std::vector<uint32_t> current(graph.numValues(), ~uint32_t(0));
-  auto define = [&](ValueId value, StepId step) {
-    current[value] = allocateCopy(value, step);
-    steps[step].copies.push_back(current[value]);
-    copiesOf[value].push_back(current[value]);
+  std::vector<uint32_t> current(formBytes.size(), noCopy);
+  auto define = [&](ValueId form, StepId step) {
+    current[form] = allocateCopy(form, step);
+    steps[step].copies.push_back(current[form]);
+    copiesOf[form].push_back(current[form]);
   };
-  auto read = [&](ValueId value, StepId step) {
-    pool[current[value]].readers.push_back(step);
+  auto read = [&](ValueId form, StepId step) {
+    pool[current[form]].readers.push_back(step);
   };
 
-  firstStep = allocateStep();
+  firstStep = allocateStep(StepKind::Border);
   append(firstStep);
   for (ValueId value = 0; value < graph.numValues(); ++value)
-    if (graph.isArgument(value))
+    if (graph.isArgument(value) &&
+        (!graph.readers(value).empty() || graph.isOutput(value)))
       define(value, firstStep);
+  // Absorptions come last, as changes of what is there without them.
+  SmallVector<OpId, 4> pending;
+  SmallVector<std::pair<OpId, StepId>, 4> absorptions;
+  SmallVector<ValueId, 8> buffer;
   for (const Action &action : plan.actions) {
     if (action.kind == ActionKind::Offload)
       continue;
-    StepId step = allocateStep();
+    if (action.kind == ActionKind::Absorb) {
+      pending.push_back(action.id);
+      continue;
+    }
+    StepId step = allocateStep(stepKind(action.kind));
     append(step);
-    if (action.kind == ActionKind::Reload) {
-      steps[step].reload = steps[step].repeat = true;
-      steps[step].value = action.id;
-      define(action.id, step);
-    } else {
+    if (action.kind == ActionKind::Run) {
       steps[step].op = action.id;
-      steps[step].repeat = firstRuns[action.id] != noStep;
-      if (!steps[step].repeat)
-        firstRuns[action.id] = step;
-      for (ValueId operand : graph.operands(action.id))
-        read(operand, step);
-      for (ValueId result : graph.results(action.id))
-        define(result, step);
+      for (OpId op : pending)
+        absorptions.push_back({op, step});
+      pending.clear();
+    } else {
+      steps[step].value = action.id;
     }
-    if (steps[step].repeat) {
-      steps[step].repeatIndex = repeatList.size();
-      repeatList.push_back(step);
-    }
+    bool first =
+        action.kind == ActionKind::Run && firstRuns[action.id] == noStep;
+    if (first)
+      firstRuns[action.id] = step;
+    else
+      enlist(step);
+    for (ValueId form : reads(step, buffer))
+      read(form, step);
+    for (ValueId form : makes(step, buffer))
+      define(form, step);
     account(step, 1);
   }
-  lastStep = allocateStep();
+  lastStep = allocateStep(StepKind::Border);
   append(lastStep);
-  for (ValueId value = 0; value < graph.numValues(); ++value) {
-    if (problem.values[value].viewOf != noValue)
-      continue;
-    if (graph.isOutput(value))
+  for (ValueId value = 0; value < graph.numValues(); ++value)
+    if (problem.values[value].viewOf == noValue && graph.isOutput(value))
       read(value, lastStep);
-    else if (graph.isArgument(value) && pool[current[value]].readers.empty())
-      read(value, next(firstStep));
-  }
   renumberChunks();
 
   // Step ids are positions now.
   std::vector<int64_t> change(steps.size() + 1, 0);
   for (const TimelineCopy &copy : pool) {
     StepId last = copy.readers.empty() ? copy.def : copy.readers.back();
-    change[copy.def] += graph.bytes(copy.value);
-    change[last + 1] -= graph.bytes(copy.value);
+    change[copy.def] += bytes(copy.value);
+    change[last + 1] -= bytes(copy.value);
   }
   int64_t live = 0;
   for (StepId step = 0; step < steps.size(); ++step) {
@@ -162,16 +192,30 @@ void Timeline::load(const Plan &plan) {
   }
   for (uint32_t index : order)
     updateMax(chunks[index]);
+  for (auto [op, host] : absorptions)
+    insertAbsorb(op, host);
+  commit();
 }
 
 Plan Timeline::plan() const {
   Plan plan;
   for (StepId step = next(firstStep); step != lastStep; step = next(step)) {
     const Step &s = steps[step];
-    if (s.reload) {
+    switch (s.kind) {
+    case StepKind::Reload:
       plan.reload(s.value);
       continue;
+    case StepKind::Pack:
+      plan.pack(s.value);
+      continue;
+    case StepKind::Unpack:
+      plan.unpack(s.value);
+      continue;
+    default:
+      break;
     }
+    for (StepId absorption : absorptions(step))
+      plan.absorb(steps[absorption].op);
     plan.run(s.op);
     if (s.repeat)
       continue;
@@ -195,68 +239,129 @@ StepId Timeline::previous(StepId step) const {
                               : chunks[order[chunk.index - 1]].steps.back();
 }
 
-int64_t Timeline::peak() const {
-  int64_t peak = 0;
-  for (uint32_t index : order)
-    peak = std::max(peak, chunks[index].maxBytes + chunks[index].offset);
-  return peak;
-}
-
-StepId Timeline::peakStep() const {
-  int64_t most = peak();
-  for (uint32_t index : order) {
-    const Chunk &chunk = chunks[index];
-    if (chunk.maxBytes + chunk.offset != most)
-      continue;
-    auto it = std::find(chunk.bytes.begin(), chunk.bytes.end(), chunk.maxBytes);
-    return chunk.steps[it - chunk.bytes.begin()];
+ArrayRef<ValueId> Timeline::reads(StepId step,
+                                  SmallVectorImpl<ValueId> &buffer) const {
+  const Step &s = steps[step];
+  switch (s.kind) {
+  case StepKind::Run:
+    break;
+  case StepKind::Pack:
+    return s.value;
+  case StepKind::Unpack:
+    buffer.assign(1, packedForm(s.value));
+    return buffer;
+  default:
+    return {};
   }
-  return firstStep;
+  if (!s.isHost)
+    return graph.operands(s.op);
+  // What the kernel and what is absorbed into it read, less what is made there.
+  ArrayRef<StepId> inside = absorptions(step);
+  buffer.clear();
+  auto add = [&](OpId op) {
+    for (ValueId operand : graph.operands(op))
+      if (!is_contained(buffer, operand) &&
+          none_of(inside, [&](StepId absorption) {
+            return steps[absorption].op == graph.producer(operand);
+          }))
+        buffer.push_back(operand);
+  };
+  add(s.op);
+  for (StepId absorption : inside)
+    add(steps[absorption].op);
+  return buffer;
 }
 
-static int64_t maxOf(const int64_t *begin, const int64_t *end) {
-  int64_t most = nothing;
-  for (const int64_t *it = begin; it < end; ++it)
-    most = std::max(most, *it);
-  return most;
+/// The copies that a step makes, as values and packed forms.
+ArrayRef<ValueId> Timeline::makes(StepId step,
+                                  SmallVectorImpl<ValueId> &buffer) const {
+  const Step &s = steps[step];
+  switch (s.kind) {
+  case StepKind::Run:
+    return graph.results(s.op);
+  case StepKind::Reload:
+  case StepKind::Unpack:
+    return s.value;
+  case StepKind::Pack:
+    buffer.assign(1, packedForm(s.value));
+    return buffer;
+  default:
+    return {};
+  }
 }
 
-int64_t Timeline::maxBetween(StepId after, StepId before) const {
-  const Chunk &first = chunks[steps[after].chunk];
-  const Chunk &last = chunks[steps[before].chunk];
-  const int64_t *firstBytes = first.bytes.data() + steps[after].slot + 1;
-  const int64_t *lastBytes = last.bytes.data() + steps[before].slot;
-  if (&first == &last)
-    return maxOf(firstBytes, lastBytes) + first.offset;
-  int64_t most = std::max(
-      maxOf(firstBytes, first.bytes.data() + first.bytes.size()) + first.offset,
-      maxOf(last.bytes.data(), lastBytes) + last.offset);
-  for (uint32_t i = first.index + 1; i < last.index; ++i)
-    most = std::max(most, chunks[order[i]].maxBytes + chunks[order[i]].offset);
-  return most;
+bool Timeline::isAbsorbed(OpId op, StepId host) const {
+  return any_of(absorptions(host),
+                [&](StepId absorption) { return steps[absorption].op == op; });
 }
 
-/// Whether ops of the backward phase would read what a MUST keeps from them if
-/// `step` were not there.
-bool Timeline::isForced(StepId step) const {
-  for (uint32_t index : steps[step].copies) {
+//===----------------------------------------------------------------------===//
+// What is needed
+//===----------------------------------------------------------------------===//
+
+/// Whether a copy of a value that a MUST keeps from crossing into the backward
+/// phase has not crossed.
+bool Timeline::isFresh(const TimelineCopy &copy) const {
+  if (graph.policy(copy.value) == Policy::MustCpuOffload)
+    return kind(copy.def) == StepKind::Reload;
+  // What is unpacked is as fresh as what was packed.
+  StepId def = copy.def;
+  while (kind(def) == StepKind::Unpack) {
+    StepId pack = pool[copyBefore(packedForm(copy.value), def)].def;
+    def = pool[copyBefore(copy.value, pack)].def;
+  }
+  return kind(def) == StepKind::Run &&
+         before(firstRuns[graph.firstBackward() - 1], def);
+}
+
+/// Whether a run, with what it absorbs, may read `value` from `copy`.
+bool Timeline::mayRead(StepId reader, ValueId value, uint32_t copy) const {
+  if (kind(reader) != StepKind::Run)
+    return true;
+  auto may = [&](OpId op) {
+    return !is_contained(graph.operands(op), value) || mayRead(op, copy);
+  };
+  return may(op(reader)) && all_of(absorptions(reader), [&](StepId absorption) {
+           return may(op(absorption));
+         });
+}
+
+/// Whether something would read what a MUST keeps from it, or nothing at all,
+/// if `step` were not there.
+bool Timeline::isNeeded(StepId step) const {
+  const Step &s = steps[step];
+  if (s.kind == StepKind::Pack)
+    return !pool[s.copies[0]].readers.empty() &&
+           copiesOf[packedForm(s.value)].front() == s.copies[0];
+  if (s.kind == StepKind::Absorb)
+    return any_of(graph.results(s.op), [&](ValueId result) {
+      return graph.mustLeaveForward(result) &&
+             !mayRead(s.host, result, copyBefore(result, s.host));
+    });
+  for (uint32_t index : s.copies) {
     const TimelineCopy &made = pool[index];
     if (!graph.mustLeaveForward(made.value))
       continue;
-    bool feedsBackward = any_of(made.readers, [&](StepId reader) {
-      OpId op = steps[reader].op;
-      return op != noOp && problem.ops[op].backward;
-    });
-    if (!feedsBackward)
-      continue;
-    StepId source = pool[copyBefore(made.value, step)].def;
-    bool allowed = graph.policy(made.value) == Policy::MustCpuOffload
-                       ? steps[source].reload
-                       : before(firstRuns[graph.firstBackward() - 1], source);
-    if (!allowed)
-      return true;
+    uint32_t source = copyBefore(made.value, step);
+    for (StepId reader : made.readers)
+      if (!mayRead(reader, made.value, source))
+        return true;
   }
   return false;
+}
+
+/// Whether its kernel, or what else is absorbed there, reads what an absorbed
+/// op makes.
+bool Timeline::isUseful(StepId absorption) const {
+  auto isRead = [&](OpId reader) {
+    return any_of(graph.operands(reader), [&](ValueId operand) {
+      return graph.producer(operand) == op(absorption);
+    });
+  };
+  StepId host = anchor(absorption);
+  return isRead(op(host)) || any_of(absorptions(host), [&](StepId other) {
+           return isRead(op(other));
+         });
 }
 
 uint32_t Timeline::copyBefore(ValueId value, StepId step) const {
@@ -265,121 +370,7 @@ uint32_t Timeline::copyBefore(ValueId value, StepId step) const {
   for (size_t i = copies.size(); i-- > 0;)
     if (key(pool[copies[i]].def) < position)
       return copies[i];
-  return ~uint32_t(0);
-}
-
-//===----------------------------------------------------------------------===//
-// Chunks
-//===----------------------------------------------------------------------===//
-
-void Timeline::renumberChunks() {
-  for (auto [i, index] : enumerate(order)) {
-    chunks[index].label = i * labelSpacing;
-    chunks[index].index = i;
-  }
-}
-
-void Timeline::updateMax(Chunk &chunk) {
-  chunk.maxBytes =
-      maxOf(chunk.bytes.data(), chunk.bytes.data() + chunk.bytes.size());
-}
-
-void Timeline::splitChunk(uint32_t index) {
-  uint32_t fresh = chunks.size();
-  if (freeChunks.empty()) {
-    chunks.emplace_back();
-  } else {
-    fresh = freeChunks.back();
-    freeChunks.pop_back();
-  }
-  Chunk &chunk = chunks[index], &half = chunks[fresh];
-  size_t middle = chunk.steps.size() / 2;
-  half.steps.assign(chunk.steps.begin() + middle, chunk.steps.end());
-  half.bytes.assign(chunk.bytes.begin() + middle, chunk.bytes.end());
-  half.offset = chunk.offset;
-  chunk.steps.resize(middle);
-  chunk.bytes.resize(middle);
-  updateMax(chunk);
-  updateMax(half);
-  for (auto [slot, step] : enumerate(half.steps)) {
-    steps[step].chunk = fresh;
-    steps[step].slot = slot;
-  }
-  order.insert(order.begin() + chunk.index + 1, fresh);
-  for (size_t i = chunk.index + 1; i < order.size(); ++i)
-    chunks[order[i]].index = i;
-  uint64_t follower = half.index + 1 < order.size()
-                          ? chunks[order[half.index + 1]].label
-                          : chunk.label + labelSpacing;
-  half.label = chunk.label + (follower - chunk.label) / 2;
-  if (follower - chunk.label < 8 * chunkCapacity)
-    renumberChunks();
-}
-
-void Timeline::place(StepId step, StepId before) {
-  int64_t across = bytesAcross(before);
-  uint32_t index = steps[before].chunk, slot = steps[before].slot;
-  Chunk &chunk = chunks[index];
-  chunk.steps.insert(chunk.steps.begin() + slot, step);
-  chunk.bytes.insert(chunk.bytes.begin() + slot, across - chunk.offset);
-  steps[step].chunk = index;
-  for (size_t i = slot; i < chunk.steps.size(); ++i)
-    steps[chunk.steps[i]].slot = i;
-  chunk.maxBytes = std::max(chunk.maxBytes, across - chunk.offset);
-  if (chunk.steps.size() > 2 * chunkCapacity)
-    splitChunk(index);
-}
-
-void Timeline::unplace(StepId step) {
-  uint32_t index = steps[step].chunk, slot = steps[step].slot;
-  Chunk &chunk = chunks[index];
-  chunk.steps.erase(chunk.steps.begin() + slot);
-  chunk.bytes.erase(chunk.bytes.begin() + slot);
-  for (size_t i = slot; i < chunk.steps.size(); ++i)
-    steps[chunk.steps[i]].slot = i;
-  if (!chunk.steps.empty())
-    return updateMax(chunk);
-  order.erase(order.begin() + chunk.index);
-  for (size_t i = chunk.index; i < order.size(); ++i)
-    chunks[order[i]].index = i;
-  freeChunks.push_back(index);
-}
-
-void Timeline::addBytes(StepId after, StepId upTo, int64_t bytes) {
-  if (bytes == 0)
-    return;
-  Chunk &first = chunks[steps[after].chunk];
-  Chunk &last = chunks[steps[upTo].chunk];
-  size_t from = steps[after].slot + 1, to = steps[upTo].slot + 1;
-  if (&first == &last) {
-    if (from >= to)
-      return;
-    for (size_t i = from; i < to; ++i)
-      first.bytes[i] += bytes;
-    return updateMax(first);
-  }
-  if (from < first.bytes.size()) {
-    for (size_t i = from; i < first.bytes.size(); ++i)
-      first.bytes[i] += bytes;
-    updateMax(first);
-  }
-  for (uint32_t i = first.index + 1; i < last.index; ++i)
-    chunks[order[i]].offset += bytes;
-  for (size_t i = 0; i < to; ++i)
-    last.bytes[i] += bytes;
-  updateMax(last);
-}
-
-int64_t Timeline::ownBytes(StepId step) const {
-  const Step &s = steps[step];
-  int64_t bytes = s.op == noOp ? 0 : problem.ops[s.op].workspace;
-  for (uint32_t copy : s.copies)
-    bytes += graph.bytes(pool[copy].value);
-  return bytes;
-}
-
-int64_t Timeline::bytesAcross(StepId step) const {
-  return bytesAt(step) - ownBytes(step);
+  return noCopy;
 }
 
 //===----------------------------------------------------------------------===//
@@ -391,7 +382,7 @@ void Timeline::addReader(uint32_t copy, StepId step) {
   StepId last = lastUse(copy);
   if (before(last, step)) {
     c.readers.push_back(step);
-    return addBytes(last, step, graph.bytes(c.value));
+    return addBytes(last, step, bytes(c.value));
   }
   auto at = std::upper_bound(c.readers.begin(), c.readers.end(), step,
                              [&](StepId a, StepId b) { return before(a, b); });
@@ -405,41 +396,78 @@ void Timeline::removeReader(uint32_t copy, StepId step) {
     return;
   }
   c.readers.pop_back();
-  addBytes(lastUse(copy), step, -graph.bytes(c.value));
+  addBytes(lastUse(copy), step, -bytes(c.value));
+}
+
+int64_t Timeline::costOf(StepId step) const {
+  const Step &s = steps[step];
+  switch (s.kind) {
+  case StepKind::Run:
+    return problem.ops[s.op].cost;
+  case StepKind::Absorb:
+    return *problem.ops[s.op].absorbedCost;
+  case StepKind::Pack:
+    return problem.values[s.value].packed->packCost;
+  case StepKind::Unpack:
+    return problem.values[s.value].packed->unpackCost;
+  case StepKind::Reload:
+    return problem.transferTime(problem.values[s.value].transferBytes);
+  case StepKind::Border:
+    return 0;
+  }
+  llvm_unreachable("all kinds are covered");
 }
 
 void Timeline::account(StepId step, int sign) {
   const Step &s = steps[step];
-  if (!s.reload) {
-    totalCost += sign * problem.ops[s.op].cost;
+  if (s.kind != StepKind::Reload) {
+    totalCost += sign * costOf(step);
     return;
   }
-  int64_t bytes = problem.values[s.value].transferBytes;
-  int64_t time = problem.transferTime(bytes);
+  int64_t time = costOf(step);
   totalTransfer += sign * time;
   if (sign > 0 ? reloads[s.value]++ == 0 : --reloads[s.value] == 0) {
     totalTransfer += sign * time;
-    totalHost += sign * bytes;
+    totalHost += sign * problem.values[s.value].transferBytes;
   }
 }
 
-/// Takes a repeat into the sequence.
+void Timeline::enlist(StepId step) {
+  steps[step].repeat = true;
+  steps[step].repeatIndex = repeatList.size();
+  repeatList.push_back(step);
+}
+
+void Timeline::delist(StepId step) {
+  StepId moved = repeatList.back();
+  repeatList[steps[step].repeatIndex] = moved;
+  steps[moved].repeatIndex = steps[step].repeatIndex;
+  repeatList.pop_back();
+}
+
+/// Takes a step into the sequence.
 void Timeline::attach(StepId step, StepId before) {
+  steps[step].alive = true;
+  enlist(step);
+  account(step, 1);
+  if (kind(step) == StepKind::Absorb)
+    return attachAbsorption(step);
   place(step, before);
-  ArrayRef<ValueId> results = steps[step].reload
-                                  ? ArrayRef(steps[step].value)
-                                  : graph.results(steps[step].op);
-  if (steps[step].op != noOp) {
-    for (ValueId operand : graph.operands(steps[step].op))
-      addReader(copyBefore(operand, step), step);
-    int64_t workspace = problem.ops[steps[step].op].workspace;
-    addBytes(previous(step), step, workspace);
-  }
-  for (ValueId value : results) {
-    uint32_t old = copyBefore(value, step);
-    uint32_t fresh = allocateCopy(value, step);
+  SmallVector<ValueId, 8> buffer;
+  for (ValueId form : reads(step, buffer))
+    addReader(copyBefore(form, step), step);
+  if (op(step) != noOp)
+    addBytes(previous(step), step, problem.ops[op(step)].workspace);
+  for (ValueId form : makes(step, buffer)) {
+    uint32_t old = copyBefore(form, step);
+    uint32_t fresh = allocateCopy(form, step);
     steps[step].copies.push_back(fresh);
-    SmallVector<uint32_t, 2> &list = copiesOf[value];
+    SmallVector<uint32_t, 2> &list = copiesOf[form];
+    if (old == noCopy) {
+      list.insert(list.begin(), fresh);
+      addBytes(previous(step), step, bytes(form));
+      continue;
+    }
     list.insert(std::find(list.begin(), list.end(), old) + 1, fresh);
     TimelineCopy &from = pool[old], &to = pool[fresh];
     auto split = std::upper_bound(
@@ -448,84 +476,149 @@ void Timeline::attach(StepId step, StepId before) {
     to.readers.assign(split, from.readers.end());
     from.readers.erase(split, from.readers.end());
     if (to.readers.empty())
-      addBytes(previous(step), step, graph.bytes(value));
+      addBytes(previous(step), step, bytes(form));
     else
-      addBytes(lastUse(old), previous(step), -graph.bytes(value));
+      addBytes(lastUse(old), previous(step), -bytes(form));
   }
-  steps[step].alive = true;
-  steps[step].repeatIndex = repeatList.size();
-  repeatList.push_back(step);
-  account(step, 1);
 }
 
-/// Takes a repeat out of the sequence.
+/// Takes a step out of the sequence.
 void Timeline::detach(StepId step) {
+  steps[step].alive = false;
+  delist(step);
   account(step, -1);
+  if (kind(step) == StepKind::Absorb)
+    return detachAbsorption(step);
   for (uint32_t copy : steps[step].copies) {
-    SmallVector<uint32_t, 2> &list = copiesOf[pool[copy].value];
+    ValueId form = pool[copy].value;
+    SmallVector<uint32_t, 2> &list = copiesOf[form];
     auto it = std::find(list.begin(), list.end(), copy);
-    uint32_t old = *std::prev(it);
-    list.erase(it);
     if (!pool[copy].readers.empty()) {
-      addBytes(lastUse(old), previous(step), graph.bytes(pool[copy].value));
+      uint32_t old = *std::prev(it);
+      addBytes(lastUse(old), previous(step), bytes(form));
       pool[old].readers.append(pool[copy].readers.begin(),
                                pool[copy].readers.end());
     }
+    list.erase(it);
     freeCopies.push_back(copy);
   }
   steps[step].copies.clear();
-  if (steps[step].op != noOp)
-    for (ValueId operand : graph.operands(steps[step].op))
-      removeReader(copyBefore(operand, step), step);
+  SmallVector<ValueId, 8> buffer;
+  for (ValueId form : reads(step, buffer))
+    removeReader(copyBefore(form, step), step);
   unplace(step);
-  steps[step].alive = false;
-  StepId moved = repeatList.back();
-  repeatList[steps[step].repeatIndex] = moved;
-  steps[moved].repeatIndex = steps[step].repeatIndex;
-  repeatList.pop_back();
 }
 
-StepId Timeline::insertRun(OpId op, StepId before) {
-  StepId step = allocateStep();
+/// Makes `host` a reader of what it reads after `change`, and of nothing else.
+template <typename Change>
+void Timeline::changeReads(StepId host, Change change) {
+  SmallVector<ValueId, 8> buffer, bufferAfter;
+  ArrayRef<ValueId> before = reads(host, buffer);
+  change();
+  ArrayRef<ValueId> after = reads(host, bufferAfter);
+  for (ValueId value : before)
+    if (!is_contained(after, value))
+      removeReader(copyBefore(value, host), host);
+  for (ValueId value : after)
+    if (!is_contained(before, value))
+      addReader(copyBefore(value, host), host);
+}
+
+void Timeline::attachAbsorption(StepId step) {
+  StepId host = steps[step].host;
+  ++absorptionCount[op(step)];
+  changeReads(host, [&] {
+    SmallVector<StepId, 2> &list = absorbed[host];
+    steps[host].isHost = true;
+    list.insert(llvm::partition_point(
+                    list, [&](StepId other) { return op(other) < op(step); }),
+                step);
+  });
+}
+
+void Timeline::detachAbsorption(StepId step) {
+  StepId host = steps[step].host;
+  --absorptionCount[op(step)];
+  changeReads(host, [&] {
+    auto it = absorbed.find(host);
+    it->second.erase(llvm::find(it->second, step));
+    if (!it->second.empty())
+      return;
+    absorbed.erase(it);
+    steps[host].isHost = false;
+  });
+}
+
+StepId Timeline::insert(StepKind kind, OpId op, ValueId value, StepId before) {
+  StepId step = allocateStep(kind);
   steps[step].op = op;
-  steps[step].repeat = true;
-  StepId following = before;
-  attach(step, following);
-  journal.push_back({Change::Inserted, step, noStep});
-  return step;
-}
-
-StepId Timeline::insertReload(ValueId value, StepId before) {
-  StepId step = allocateStep();
   steps[step].value = value;
-  steps[step].repeat = steps[step].reload = true;
+  if (kind == StepKind::Absorb)
+    steps[step].host = before;
   attach(step, before);
   journal.push_back({Change::Inserted, step, noStep});
   return step;
 }
 
-void Timeline::remove(StepId step) {
-  assert(isRemovable(step) && "not a repeat");
-  StepId following = next(step);
+StepId Timeline::insertRun(OpId op, StepId before) {
+  return insert(StepKind::Run, op, noValue, before);
+}
+
+StepId Timeline::insertReload(ValueId value, StepId before) {
+  return insert(StepKind::Reload, noOp, value, before);
+}
+
+StepId Timeline::insertPack(ValueId value, StepId before) {
+  return insert(StepKind::Pack, noOp, value, before);
+}
+
+StepId Timeline::insertUnpack(ValueId value, StepId before) {
+  return insert(StepKind::Unpack, noOp, value, before);
+}
+
+StepId Timeline::insertAbsorb(OpId op, StepId host) {
+  return insert(StepKind::Absorb, op, noValue, host);
+}
+
+void Timeline::removeOne(StepId step) {
+  StepId following = kind(step) == StepKind::Absorb ? noStep : next(step);
   detach(step);
   removedSteps.push_back(step);
   journal.push_back({Change::Removed, step, following});
 }
 
+void Timeline::remove(StepId step) {
+  assert(isRemovable(step) && "not a repeat");
+  SmallVector<StepId, 4> inside(absorptions(anchor(step)));
+  uint32_t packed = noCopy;
+  if (kind(step) == StepKind::Run)
+    for (StepId absorption : reverse(inside))
+      removeOne(absorption);
+  if (kind(step) == StepKind::Unpack)
+    packed = copyBefore(packedForm(value(step)), step);
+  removeOne(step);
+  if (packed != noCopy && pool[packed].readers.empty())
+    removeOne(pool[packed].def);
+  if (kind(step) == StepKind::Absorb)
+    for (StepId absorption : reverse(inside))
+      if (absorption != step && !isUseful(absorption))
+        removeOne(absorption);
+}
+
 void Timeline::moveTo(StepId step, StepId before) {
   SmallVector<uint32_t, 8> read;
-  if (steps[step].op != noOp)
-    for (ValueId operand : graph.operands(steps[step].op)) {
-      read.push_back(copyBefore(operand, step));
-      removeReader(read.back(), step);
-    }
+  SmallVector<ValueId, 8> buffer;
+  for (ValueId form : reads(step, buffer)) {
+    read.push_back(copyBefore(form, step));
+    removeReader(read.back(), step);
+  }
   for (uint32_t copy : steps[step].copies)
-    addBytes(step, lastUse(copy), -graph.bytes(pool[copy].value));
+    addBytes(step, lastUse(copy), -bytes(pool[copy].value));
   unplace(step);
   place(step, before);
   addBytes(previous(step), step, ownBytes(step));
   for (uint32_t copy : steps[step].copies)
-    addBytes(step, lastUse(copy), graph.bytes(pool[copy].value));
+    addBytes(step, lastUse(copy), bytes(pool[copy].value));
   for (uint32_t copy : read)
     addReader(copy, step);
 }

@@ -11,7 +11,10 @@
 // A change costs a few of those, instead of a simulation of the whole plan.
 //
 // Offloads are implicit: a value with a Reload leaves for the host right after
-// its op ran for the first time. `Simulator` stays the judge of every result.
+// its op ran for the first time. A packed form is a value of its own, made by a
+// Pack step and read by Unpack steps. An absorbed op has no place in the
+// sequence: it changes what its host, the run of a kernel, reads from memory.
+// `Simulator` stays the judge of every result.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,6 +24,7 @@
 #include "Graph.h"
 #include "remat/Planning/Plan.h"
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace remat::planning {
@@ -29,7 +33,10 @@ namespace remat::planning {
 using StepId = uint32_t;
 inline constexpr StepId noStep = ~StepId(0);
 
-/// One copy of a root value, and the steps that read it.
+/// What a step does. Borders hold arguments and outputs.
+enum class StepKind : uint8_t { Border, Run, Reload, Pack, Unpack, Absorb };
+
+/// One copy of a root value or of its packed form, and the steps that read it.
 struct TimelineCopy {
   ValueId value = noValue;
   StepId def = noStep;
@@ -61,26 +68,58 @@ public:
   uint64_t key(StepId step) const {
     return chunks[steps[step].chunk].label + steps[step].slot;
   }
-  bool isReload(StepId step) const { return steps[step].reload; }
-  /// The op of a run; `noOp` for `begin`, `end` and reloads.
+  StepKind kind(StepId step) const { return steps[step].kind; }
+  bool isReload(StepId step) const { return kind(step) == StepKind::Reload; }
+  /// The op of a run or an absorption; `noOp` for all others.
   OpId op(StepId step) const { return steps[step].op; }
-  /// The value of a reload.
-  ValueId reloaded(StepId step) const { return steps[step].value; }
+  /// The value that is reloaded, packed or unpacked.
+  ValueId value(StepId step) const { return steps[step].value; }
+  /// The step itself, or the host of an absorption: what has a place.
+  StepId anchor(StepId step) const {
+    return kind(step) == StepKind::Absorb ? steps[step].host : step;
+  }
+  /// What a run or absorption costs, a pack or unpack, or a transfer.
+  int64_t costOf(StepId step) const;
   /// Whether the step repeats something and no MUST asks for it.
   bool isRemovable(StepId step) const {
-    return steps[step].alive && steps[step].repeat && !isForced(step);
+    return steps[step].alive && steps[step].repeat && !isNeeded(step);
   }
   bool isRepeat(StepId step) const { return steps[step].repeat; }
   bool isAlive(StepId step) const { return steps[step].alive; }
   /// The first run of an op.
   StepId firstRun(OpId op) const { return firstRuns[op]; }
-  /// Removable steps, in no particular but a deterministic order.
+  /// Steps that were inserted, absorptions too, in no particular but a
+  /// deterministic order.
   llvm::ArrayRef<StepId> repeats() const { return repeatList; }
   /// All steps ever made have smaller ids.
   size_t numStepIds() const { return steps.size(); }
 
-  /// Summed cost of the runs, and of the transfers of reloads and of the
-  /// offloads they need.
+  /// The packed form of a value, as a value.
+  ValueId packedForm(ValueId value) const { return graph.numValues() + value; }
+  /// Bytes of a value or a packed form.
+  int64_t bytes(ValueId form) const { return formBytes[form]; }
+  /// What a step reads from memory. `buffer` holds it where it is not a list
+  /// of the graph.
+  llvm::ArrayRef<ValueId> reads(StepId step,
+                                llvm::SmallVectorImpl<ValueId> &buffer) const;
+  /// Absorptions into a run, in the order of their ops.
+  llvm::ArrayRef<StepId> absorptions(StepId host) const {
+    if (!steps[host].isHost)
+      return {};
+    return absorbed.find(host)->second;
+  }
+  bool isAbsorbed(OpId op, StepId host) const;
+  /// How many absorptions of an op there are.
+  uint32_t numAbsorptions(OpId op) const { return absorptionCount[op]; }
+  /// Whether `op` may read this copy, as far as a MUST is concerned.
+  bool mayRead(OpId op, uint32_t copy) const {
+    const TimelineCopy &c = pool[copy];
+    return !graph.mustLeaveForward(c.value) || !problem.ops[op].backward ||
+           isFresh(c);
+  }
+
+  /// Summed cost of what is run, absorbed, packed and unpacked; and of the
+  /// transfers of reloads and of the offloads they need.
   int64_t cost() const { return totalCost; }
   int64_t transferTime() const { return totalTransfer; }
   int64_t hostBytes() const { return totalHost; }
@@ -122,7 +161,7 @@ public:
     }
   }
 
-  /// Copies of a value in the order of their definition.
+  /// Copies of a value or a packed form in the order of their definition.
   llvm::ArrayRef<uint32_t> copies(ValueId value) const {
     return copiesOf[value];
   }
@@ -130,8 +169,9 @@ public:
   llvm::ArrayRef<uint32_t> copiesMadeBy(StepId step) const {
     return steps[step].copies;
   }
-  /// The copy that a step at `step` would read; it was made before.
+  /// The copy that a step at `step` would read; `noCopy` if there is none.
   uint32_t copyBefore(ValueId value, StepId step) const;
+  static constexpr uint32_t noCopy = ~uint32_t(0);
   StepId lastUse(uint32_t copy) const {
     const TimelineCopy &c = pool[copy];
     return c.readers.empty() ? c.def : c.readers.back();
@@ -142,7 +182,14 @@ public:
   StepId insertRun(OpId op, StepId before);
   /// The value has a copy somewhere before.
   StepId insertReload(ValueId value, StepId before);
-  /// Removes a repeat. Its readers read the copy before.
+  /// The value has a copy before, and a packed one unless it is an unpack.
+  StepId insertPack(ValueId value, StepId before);
+  StepId insertUnpack(ValueId value, StepId before);
+  /// The op ran before `host`, a run that (or whose absorbed ops) will read
+  /// its results.
+  StepId insertAbsorb(OpId op, StepId host);
+  /// Removes a repeat. Its readers read the copy before. What is then of no use
+  /// goes too: absorptions into it or for it alone, a pack that nobody unpacks.
   void remove(StepId step);
   /// Moves a step. It stays behind what it reads and before what reads it, and
   /// passes no other copy of its results.
@@ -161,7 +208,12 @@ private:
     uint32_t chunk = 0, slot = 0;
     /// Where it stands in `repeatList`.
     uint32_t repeatIndex = 0;
-    bool repeat = false, reload = false, alive = false;
+    /// Of an absorption.
+    StepId host = noStep;
+    StepKind kind = StepKind::Border;
+    bool repeat = false, alive = false;
+    /// Whether something is absorbed into it.
+    bool isHost = false;
     llvm::SmallVector<uint32_t, 1> copies;
   };
   struct Chunk {
@@ -178,13 +230,16 @@ private:
   struct Change {
     enum Kind { Inserted, Removed, Moved } kind;
     StepId step;
-    /// The step that followed.
+    /// The step that followed; nothing for an absorption.
     StepId next;
   };
 
-  bool isForced(StepId step) const;
+  bool isNeeded(StepId step) const;
+  bool isFresh(const TimelineCopy &copy) const;
+  bool mayRead(StepId reader, ValueId value, uint32_t copy) const;
+  bool isUseful(StepId absorption) const;
   void clear();
-  StepId allocateStep();
+  StepId allocateStep(StepKind kind);
   uint32_t allocateCopy(ValueId value, StepId def);
   void append(StepId step);
   void renumberChunks();
@@ -200,8 +255,18 @@ private:
   void unplace(StepId step);
   void addReader(uint32_t copy, StepId step);
   void removeReader(uint32_t copy, StepId step);
+  StepId insert(StepKind kind, OpId op, ValueId value, StepId before);
+  void removeOne(StepId step);
   void attach(StepId step, StepId before);
   void detach(StepId step);
+  void attachAbsorption(StepId step);
+  void detachAbsorption(StepId step);
+  template <typename Change>
+  void changeReads(StepId host, Change change);
+  void enlist(StepId step);
+  void delist(StepId step);
+  llvm::ArrayRef<ValueId> makes(StepId step,
+                                llvm::SmallVectorImpl<ValueId> &buffer) const;
   void moveTo(StepId step, StepId before);
   void account(StepId step, int sign);
 
@@ -215,8 +280,11 @@ private:
   std::vector<llvm::SmallVector<uint32_t, 2>> copiesOf;
   std::vector<StepId> firstRuns;
   std::vector<StepId> repeatList;
-  /// Reloads per value.
-  std::vector<uint32_t> reloads;
+  /// Reloads per value, absorptions per op.
+  std::vector<uint32_t> reloads, absorptionCount;
+  llvm::DenseMap<StepId, llvm::SmallVector<StepId, 2>> absorbed;
+  /// Of values and packed forms.
+  std::vector<int64_t> formBytes;
 
   std::vector<Chunk> chunks;
   std::vector<uint32_t> freeChunks;

@@ -264,6 +264,16 @@ llvm::Expected<Solution> planChainDp(const Problem &problem,
                                      const SolverOptions &options = {});
 inline constexpr size_t chainDpLimit = 512;
 
+/// Best-first search over all plans of a small problem. The plan of least cost:
+/// any op any number of times in any order that the problem allows, with
+/// absorption, packing and offloading. It takes the least time too, unless it
+/// waits for transfers; its cost is a bound in any case. Exponential; fails
+/// beyond `exactOpLimit` ops, when the effort runs out, and, proven, when no
+/// plan fits.
+llvm::Expected<Solution> planExact(const Problem &problem,
+                                   const SolverOptions &options = {});
+inline constexpr size_t exactOpLimit = 12;
+
 /// Save-all if it fits; otherwise greedy, and the integer program on what is
 /// tiny.
 llvm::Expected<Solution> planAuto(const Problem &problem,

@@ -158,6 +158,41 @@ TEST(Algorithms, PlansAreLegalAndWithinBudget) {
   }
 }
 
+TEST(Algorithms, NoIllegalPlanWithAllFeatures) {
+  unsigned kinds[6] = {}, planned = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    Problem problem = richProblem(seed, 5 + seed);
+    problem.linkBytesPerSecond =
+        seed % 4 ? int64_t(1000000000) << seed % 7 : infiniteBandwidth;
+    problem.freeOrder = seed % 3 == 0;
+    if (seed % 5 == 0)
+      problem.hostBudget = 150;
+    addPolicies(problem, seed);
+    ASSERT_EQ(message(check(problem)), "");
+    for (const SolverInfo &solver : getSolvers())
+      for (int64_t budget : {1500, 800, 400, 250}) {
+        SCOPED_TRACE(problem.name + std::to_string(seed) + " " +
+                     solver.name.str() + " " + std::to_string(budget));
+        problem.deviceBudget = budget;
+        SolverOptions options;
+        options.effort = 0.003;
+        llvm::Expected<Solution> solution = solver.function(problem, options);
+        if (!solution) {
+          EXPECT_FALSE(mentions(message(solution.takeError()), "illegal plan"));
+          continue;
+        }
+        ++planned;
+        EXPECT_EQ(message(verify(problem, solution->plan)), "");
+        EXPECT_LE(solution->lowerBound, solution->time);
+        for (const Action &action : solution->plan.actions)
+          ++kinds[size_t(action.kind)];
+      }
+  }
+  EXPECT_GT(planned, 500u);
+  for (unsigned count : kinds)
+    EXPECT_GT(count, 50u);
+}
+
 TEST(Algorithms, SamePlanEveryTime) {
   Problem problem = randomProblem(5, 60);
   problem.deviceBudget = saveAll(problem).peakBytes * 7 / 10;

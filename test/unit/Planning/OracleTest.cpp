@@ -188,14 +188,39 @@ Tally compare(llvm::StringRef solver) {
   return tally;
 }
 
+/// Which pairs (seed/budget) a solver misses: to look at when they change.
+void print(llvm::StringRef solver, const Tally &tally) {
+  std::cout << solver.str() << ": " << tally.pairs << " budgets, "
+            << tally.found << " with a plan, " << tally.equal
+            << " with the best\nmissed:" << tally.missed
+            << "\nworse:" << tally.worse
+            << "\nwrong bound:" << tally.wrongBound << "\n";
+}
+
 TEST(Oracle, AutoFindsTheBestPlans) {
   Tally tally = compare("auto");
-  // Which ones (seed/budget): to look at when this gets better or worse.
-  std::cout << tally.pairs << " budgets, " << tally.found << " with a plan, "
-            << tally.equal << " with the best\nmissed:" << tally.missed
-            << "\nworse:" << tally.worse << "\nwrong bound:" << tally.wrongBound
-            << "\n";
-  EXPECT_GE(tally.found * 10, tally.pairs * 8);
+  print("auto", tally);
+  EXPECT_EQ(tally.equal, tally.pairs);
+  EXPECT_EQ(tally.wrongBound, "");
+}
+
+TEST(Oracle, SearchFindsMostPlans) {
+  Tally tally = compare("search");
+  print("search", tally);
+  EXPECT_GE(tally.equal * 100, tally.pairs * 97);
+  EXPECT_EQ(tally.wrongBound, "");
+}
+
+TEST(Oracle, SmallestBudgetsAreProven) {
+  for (auto [seed, known] : llvm::enumerate(allKnown())) {
+    SCOPED_TRACE(seed);
+    if (!known.smallest)
+      continue;
+    FeasibilityCertificate certificate =
+        llvm::cantFail(smallestFeasibleBudget(known.problem));
+    EXPECT_EQ(certificate.smallestFeasible, known.smallest->value);
+    EXPECT_EQ(certificate.lowerBound, known.smallest->value);
+  }
 }
 
 } // namespace

@@ -91,6 +91,41 @@ inline Problem randomProblem(uint64_t seed, unsigned n) {
   return problem;
 }
 
+/// The same with a link, packed forms, absorption, and arguments that take
+/// bytes, read or not.
+inline Problem richProblem(uint64_t seed, unsigned n) {
+  Problem problem = randomProblem(seed, n);
+  std::mt19937_64 random(seed + 17);
+  problem.addArgument("unread", 1 + random() % 50);
+  problem.linkBytesPerSecond = 1000000000;
+  for (Value &value : problem.values) {
+    if (value.isArgument && random() % 2)
+      value.bytes = random() % 100;
+    value.transferBytes = value.bytes;
+    if (value.producer != noOp && value.bytes && random() % 2)
+      value.packed = PackedForm{int64_t(random() % value.bytes),
+                                int64_t(random() % 5), int64_t(random() % 5)};
+  }
+  for (Op &op : problem.ops)
+    if (op.recomputable && random() % 2)
+      op.absorbedCost = random() % (op.cost + 1);
+  return problem;
+}
+
+/// Gives some values a policy, where it does not contradict another.
+inline void addPolicies(Problem &problem, uint64_t seed) {
+  std::mt19937_64 random(seed + 23);
+  for (Value &value : problem.values) {
+    if (random() % 4)
+      continue;
+    value.policy = Policy(random() % 7);
+    if (llvm::Error error = check(problem)) {
+      llvm::consumeError(std::move(error));
+      value.policy = Policy::None;
+    }
+  }
+}
+
 } // namespace remat::planning
 
 #endif // REMAT_TEST_UNIT_PLANNING_PROBLEMS_H

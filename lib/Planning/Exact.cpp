@@ -1,0 +1,545 @@
+//===- Exact.cpp - the best plan of a small problem -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A* [Hart, Nilsson, Raphael, 1968] over what has run and what is where: the
+// objective is the cost, what it still takes at least is the cost of the ops
+// that have not run. Two observations keep the states few. Having more is never
+// worse than having less, so an action drops only what has to go for it: all
+// ways to keep as much as fits are tried, and no other. And what no op to come
+// can want is dropped at once.
+//
+// All features are honoured but the time of transfers, which takes a clock per
+// state. With a link that takes time the least cost is a lower bound, and a
+// plan is optimal if it does not wait.
+//
+// Exponential: up to 2^(ops + 3 values) states, each with a successor for each
+// way to make room.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Exact.h"
+#include "SimulateInto.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Twine.h"
+
+#include <queue>
+
+using namespace llvm;
+
+namespace remat::planning {
+
+/// Sets are bits of a word.
+static constexpr size_t rootLimit = 32;
+/// Bounds the memory, to about 150 bytes for each.
+static constexpr size_t stateLimit = 2000000;
+static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max() / 4;
+
+namespace {
+/// Ops, or roots.
+using Set = uint32_t;
+
+Set single(size_t index) { return Set(1) << index; }
+
+/// A copy is stale if a MUST keeps backward ops from reading it: because it was
+/// computed before the backward phase, or has not come back from the host.
+struct State {
+  Set ran = 0;
+  Set full = 0, packed = 0, host = 0;
+  Set fullStale = 0, packedStale = 0, hostStale = 0;
+
+  std::tuple<uint64_t, uint64_t, uint64_t, uint64_t> key() const {
+    auto pair = [](Set a, Set b) { return uint64_t(a) << 32 | b; };
+    return {pair(ran, full), pair(packed, host), pair(fullStale, packedStale),
+            hostStale};
+  }
+};
+
+/// An action, with what is absorbed into its kernel.
+struct Move {
+  ActionKind kind = ActionKind::Run;
+  uint32_t id = 0;
+  Set absorbed = 0;
+  Set readsFull = 0, readsPacked = 0, makesFull = 0, makesPacked = 0;
+  /// What backward ops read of it.
+  Set readsFresh = 0;
+  int64_t cost = 0, workspace = 0;
+};
+
+class ExactSearch {
+public:
+  ExactSearch(const Graph &graph, const ExactGoal &goal, WorkMeter &work);
+  ExactPlan run();
+
+private:
+  struct Node {
+    State state;
+    int64_t cost;
+    uint32_t parent;
+    ActionKind kind;
+    uint32_t id;
+    Set absorbed;
+    bool done = false;
+  };
+  struct Queued {
+    int64_t estimate;
+    unsigned left;
+    uint32_t node;
+    int64_t cost;
+    bool operator<(const Queued &other) const {
+      return std::tie(estimate, left, node) >
+             std::tie(other.estimate, other.left, other.node);
+    }
+  };
+
+  static bool has(Set set, size_t index) { return set >> index & 1; }
+  Set usefulAfter(Set ran) const;
+  bool mayStart(const State &state, OpId op) const;
+  void expand(uint32_t node);
+  void expandRuns(const State &state, const Move &move, OpId below);
+  void expandMoves(const State &state, size_t root);
+  void makeRoom(const State &state, const Move &move);
+  void keep(const State &state, const Move &move, size_t item, int64_t room,
+            int64_t smallestLeft, Set full, Set packed);
+  void keepOnHost(const State &state, const Move &move, size_t root,
+                  int64_t room, int64_t smallestLeft, Set host);
+  void push(State state, const Move &move);
+  Plan planTo(uint32_t node) const;
+
+  const Graph &graph;
+  const Problem &problem;
+  const ExactGoal &goal;
+  WorkMeter &work;
+
+  std::vector<ValueId> roots;
+  std::vector<Set> operands, results; // By op.
+  Set backwardOps = 0, onceOps = 0, orderedOps = 0;
+  Set outputs = 0, arguments = 0;
+  /// Guarded by a MUST_RECOMPUTE, and by a MUST_CPU_OFFLOAD.
+  Set recomputed = 0, offloaded = 0;
+
+  std::vector<Node> nodes;
+  DenseMap<std::tuple<uint64_t, uint64_t, uint64_t, uint64_t>, uint32_t> nodeOf;
+  std::priority_queue<Queued> queue;
+  uint32_t current = 0;
+  /// What the move at hand may drop: roots, with 32 added for packed forms.
+  SmallVector<size_t, 32> items;
+};
+} // namespace
+
+/// What can be missing at all: arguments that take no bytes are always there.
+static std::vector<ValueId> trackedRoots(const Graph &graph) {
+  std::vector<ValueId> roots;
+  for (ValueId value = 0; value < graph.numValues(); ++value) {
+    if (graph.problem.values[value].viewOf != noValue)
+      continue;
+    bool counts = !graph.readers(value).empty() || graph.isOutput(value);
+    if (graph.isArgument(value) ? counts && graph.bytes(value) > 0 : true)
+      roots.push_back(value);
+  }
+  return roots;
+}
+
+bool isSmall(const Graph &graph) {
+  return graph.numOps() <= exactOpLimit &&
+         trackedRoots(graph).size() <= rootLimit;
+}
+
+ExactSearch::ExactSearch(const Graph &graph, const ExactGoal &goal,
+                         WorkMeter &work)
+    : graph(graph), problem(graph.problem), goal(goal), work(work),
+      roots(trackedRoots(graph)) {
+  std::vector<Set> setOf(graph.numValues(), 0);
+  for (auto [index, value] : enumerate(roots)) {
+    Set set = setOf[value] = single(index);
+    arguments |= graph.isArgument(value) ? set : 0;
+    outputs |= graph.isOutput(value) ? set : 0;
+    if (graph.mustLeaveForward(value))
+      (graph.policy(value) == Policy::MustRecompute ? recomputed : offloaded) |=
+          set;
+  }
+  for (OpId op = 0; op < graph.numOps(); ++op) {
+    operands.push_back(0);
+    results.push_back(0);
+    for (ValueId value : graph.operands(op))
+      operands.back() |= setOf[value];
+    for (ValueId value : graph.results(op))
+      results.back() |= setOf[value];
+    backwardOps |= problem.ops[op].backward ? single(op) : 0;
+    onceOps |= graph.runsOnce(op) ? single(op) : 0;
+    orderedOps |= problem.ops[op].recomputable ? 0 : single(op);
+  }
+}
+
+/// The roots that an op to come may want, or that are outputs.
+Set ExactSearch::usefulAfter(Set ran) const {
+  Set useful = outputs;
+  for (OpId op = graph.numOps(); op-- > 0;)
+    if (!has(ran, op) || (!has(onceOps, op) && (results[op] & useful)))
+      useful |= operands[op];
+  return useful;
+}
+
+/// Whether `op` may run for the first time.
+bool ExactSearch::mayStart(const State &state, OpId op) const {
+  Set before = single(op) - 1;
+  return (before & ~state.ran & (problem.freeOrder ? orderedOps : ~Set(0))) ==
+             0 ||
+         (problem.freeOrder && !has(orderedOps, op));
+}
+
+void ExactSearch::push(State state, const Move &move) {
+  Set useful = usefulAfter(state.ran);
+  state.full &= useful;
+  state.packed &= useful;
+  state.host &= useful;
+  state.fullStale &= state.full;
+  state.packedStale &= state.packed;
+  state.hostStale &= state.host;
+
+  work.add(8);
+  int64_t cost = 0;
+  if (current < nodes.size())
+    cost = nodes[current].cost + (goal.cheapest ? move.cost : 0);
+  auto [it, added] = nodeOf.try_emplace(state.key(), nodes.size());
+  Node node{state, cost, current, move.kind, move.id, move.absorbed};
+  if (added)
+    nodes.push_back(node);
+  else if (nodes[it->second].cost <= cost)
+    return;
+  else
+    nodes[it->second] = node;
+  int64_t left = 0;
+  unsigned numLeft = 0;
+  for (OpId op = 0; op < graph.numOps(); ++op)
+    if (!has(state.ran, op)) {
+      ++numLeft;
+      left += goal.cheapest ? problem.ops[op].cost : 0;
+    }
+  queue.push({cost + left, numLeft, it->second, cost});
+}
+
+//===----------------------------------------------------------------------===//
+// Making room
+//===----------------------------------------------------------------------===//
+
+/// Pushes the state after `move`, for each way to keep as much as there is room
+/// for while it is made.
+void ExactSearch::makeRoom(const State &state, const Move &move) {
+  int64_t room = goal.budget.value_or(unlimited) - move.workspace;
+  Set full = move.readsFull | move.makesFull;
+  Set packed = move.readsPacked | move.makesPacked;
+  items.clear();
+  for (size_t root = 0; root < roots.size(); ++root) {
+    const Value &value = problem.values[roots[root]];
+    if (has(full, root))
+      room -= value.bytes;
+    else if (has(state.full, root))
+      items.push_back(root);
+    if (has(packed, root))
+      room -= value.packed->bytes;
+    else if (has(state.packed, root))
+      items.push_back(root + rootLimit);
+  }
+  if (room >= 0)
+    keep(state, move, 0, room, unlimited, full, packed);
+}
+
+/// Decides on the items from `item` on. `smallestLeft` is the size of the
+/// smallest one that is dropped.
+void ExactSearch::keep(const State &state, const Move &move, size_t item,
+                       int64_t room, int64_t smallestLeft, Set full,
+                       Set packed) {
+  if (item < items.size()) {
+    size_t root = items[item] % rootLimit;
+    bool isPacked = items[item] >= rootLimit;
+    const Value &value = problem.values[roots[root]];
+    int64_t bytes = isPacked ? value.packed->bytes : value.bytes;
+    if (bytes <= room)
+      keep(state, move, item + 1, room - bytes, smallestLeft,
+           isPacked ? full : full | single(root),
+           isPacked ? packed | single(root) : packed);
+    if (bytes > 0)
+      keep(state, move, item + 1, room, std::min(bytes, smallestLeft), full,
+           packed);
+    return;
+  }
+  if (smallestLeft <= room)
+    return; // It could have stayed.
+  State to = state;
+  to.full = full;
+  to.packed = packed;
+  Set made = move.makesFull;
+  auto inherit = [&](Set &stale, Set source) {
+    stale = (stale & ~single(move.id)) | (source & single(move.id));
+  };
+  switch (move.kind) {
+  case ActionKind::Run: {
+    bool first = !has(state.ran, move.id);
+    to.ran |= single(move.id);
+    to.fullStale = (to.fullStale & ~made) | (made & offloaded);
+    if (first && !(to.ran & backwardOps)) {
+      to.fullStale |= recomputed;
+      to.packedStale |= recomputed;
+      to.hostStale |= recomputed;
+    }
+    return push(to, move);
+  }
+  case ActionKind::Pack:
+    inherit(to.packedStale, state.fullStale);
+    return push(to, move);
+  case ActionKind::Unpack:
+    inherit(to.fullStale, state.packedStale);
+    return push(to, move);
+  case ActionKind::Reload:
+    inherit(to.fullStale, state.hostStale & ~offloaded);
+    return push(to, move);
+  case ActionKind::Offload:
+    inherit(to.hostStale, state.fullStale);
+    return keepOnHost(to, move, 0,
+                      problem.hostBudget.value_or(unlimited) -
+                          problem.values[roots[move.id]].transferBytes,
+                      unlimited, single(move.id));
+  case ActionKind::Absorb:
+    return;
+  }
+}
+
+void ExactSearch::keepOnHost(const State &state, const Move &move, size_t root,
+                             int64_t room, int64_t smallestLeft, Set host) {
+  if (room < 0)
+    return;
+  while (root < roots.size() && (root == move.id || !has(state.host, root)))
+    ++root;
+  if (root < roots.size()) {
+    int64_t bytes = problem.values[roots[root]].transferBytes;
+    keepOnHost(state, move, root + 1, room - bytes, smallestLeft,
+               host | single(root));
+    if (bytes > 0)
+      keepOnHost(state, move, root + 1, room, std::min(bytes, smallestLeft),
+                 host);
+    return;
+  }
+  if (smallestLeft <= room)
+    return;
+  State to = state;
+  to.host = host;
+  push(to, move);
+}
+
+//===----------------------------------------------------------------------===//
+// Moves
+//===----------------------------------------------------------------------===//
+
+/// Runs a kernel as it is, and with every set of ops absorbed into it of which
+/// each is read there: ids below `below`, readers before what they read.
+void ExactSearch::expandRuns(const State &state, const Move &move, OpId below) {
+  if (!(move.readsFull & ~state.full) && !(move.readsFresh & state.fullStale))
+    makeRoom(state, move);
+  for (OpId op = below; op-- > 0;) {
+    if (!has(state.ran, op) || !graph.canAbsorb(op) ||
+        !(results[op] & move.readsFull))
+      continue;
+    Move with = move;
+    with.absorbed |= single(op);
+    with.readsFull = (with.readsFull & ~results[op]) | operands[op];
+    with.readsFresh &= ~results[op];
+    if (has(backwardOps, op))
+      with.readsFresh |= operands[op];
+    with.cost += *problem.ops[op].absorbedCost;
+    expandRuns(state, with, op);
+  }
+}
+
+/// What can be done with one root beside running its op.
+void ExactSearch::expandMoves(const State &state, size_t root) {
+  const Value &value = problem.values[roots[root]];
+  bool full = has(state.full, root), stale = has(state.fullStale, root);
+  auto isBetter = [&](bool there, bool otherStale) {
+    return !there || (otherStale && !stale);
+  };
+  Move move;
+  move.id = root;
+  if (full) {
+    move.readsFull = single(root);
+    move.kind = ActionKind::Offload;
+    if (goal.transfers && graph.canOffload(roots[root]) &&
+        isBetter(has(state.host, root), has(state.hostStale, root)))
+      makeRoom(state, move);
+    move.kind = ActionKind::Pack;
+    move.makesPacked = single(root);
+    if (graph.canPack(roots[root]) &&
+        isBetter(has(state.packed, root), has(state.packedStale, root))) {
+      move.cost = value.packed->packCost;
+      makeRoom(state, move);
+    }
+  }
+  move = Move();
+  move.id = root;
+  move.makesFull = single(root);
+  if (has(state.host, root) &&
+      (!full || (stale && !has(state.hostStale & ~offloaded, root)))) {
+    move.kind = ActionKind::Reload;
+    makeRoom(state, move);
+  }
+  if (has(state.packed, root) &&
+      (!full || (stale && !has(state.packedStale, root)))) {
+    move.kind = ActionKind::Unpack;
+    move.readsPacked = single(root);
+    move.cost = value.packed->unpackCost;
+    makeRoom(state, move);
+  }
+}
+
+void ExactSearch::expand(uint32_t node) {
+  current = node;
+  State state = nodes[node].state;
+  Set wanted = usefulAfter(state.ran) & (~state.full | state.fullStale);
+  for (OpId op = 0; op < graph.numOps(); ++op) {
+    bool again = has(state.ran, op);
+    if (again ? has(onceOps, op) || !(results[op] & wanted)
+              : !mayStart(state, op))
+      continue;
+    Move move;
+    move.id = op;
+    move.readsFull = operands[op];
+    move.readsFresh = has(backwardOps, op) ? operands[op] : 0;
+    move.makesFull = results[op];
+    move.cost = problem.ops[op].cost;
+    move.workspace = problem.ops[op].workspace;
+    expandRuns(state, move, op);
+  }
+  for (size_t root = 0; root < roots.size(); ++root)
+    expandMoves(state, root);
+}
+
+Plan ExactSearch::planTo(uint32_t node) const {
+  SmallVector<uint32_t, 32> path;
+  for (; node != 0; node = nodes[node].parent)
+    path.push_back(node);
+  Plan plan;
+  for (uint32_t index : reverse(path)) {
+    const Node &at = nodes[index];
+    for (OpId op = 0; op < graph.numOps(); ++op)
+      if (has(at.absorbed, op))
+        plan.absorb(op);
+    plan.actions.push_back({at.kind, actsOnOp(at.kind) ? at.id : roots[at.id]});
+  }
+  return plan;
+}
+
+ExactPlan ExactSearch::run() {
+  State start;
+  start.full = arguments;
+  push(start, Move());
+  Set all = graph.numOps() ? ~Set(0) >> (rootLimit - graph.numOps()) : 0;
+  while (!queue.empty()) {
+    Queued queued = queue.top();
+    queue.pop();
+    Node &node = nodes[queued.node];
+    if (node.done || node.cost < queued.cost)
+      continue;
+    node.done = true;
+    if (node.state.ran == all && (outputs & ~node.state.full) == 0)
+      return {ExactPlan::Found, planTo(queued.node), node.cost};
+    if (nodes.size() > stateLimit || work.exhausted())
+      return {};
+    expand(queued.node);
+  }
+  return {ExactPlan::NoneExists, {}, 0};
+}
+
+ExactPlan findExactPlan(const Graph &graph, const ExactGoal &goal,
+                        WorkMeter &work) {
+  return ExactSearch(graph, goal, work).run();
+}
+
+bool lowerPeakExactly(const Graph &graph, Plan &plan, WorkMeter &work) {
+  ExactGoal goal;
+  goal.cheapest = false;
+  while (true) {
+    Simulation simulation;
+    if (Error error = simulateInto(graph, plan, simulation)) {
+      consumeError(std::move(error));
+      return false;
+    }
+    if (simulation.peakBytes == 0)
+      return true;
+    goal.budget = simulation.peakBytes - 1;
+    ExactPlan lower = findExactPlan(graph, goal, work);
+    if (lower.outcome != ExactPlan::Found)
+      return lower.outcome == ExactPlan::NoneExists;
+    plan = std::move(lower.plan);
+  }
+}
+
+/// Takes out actions that a plan can do without: among plans of equal cost, the
+/// search prefers none.
+static void dropNeedless(const Graph &graph, Plan &plan) {
+  Simulation simulation;
+  for (size_t i = plan.actions.size(); i-- > 0;) {
+    Plan without = plan;
+    without.actions.erase(without.actions.begin() + i);
+    Error error = simulateInto(graph, without, simulation);
+    if (!error)
+      error = verify(graph, without, simulation);
+    if (!error)
+      plan = std::move(without);
+    consumeError(std::move(error));
+  }
+}
+
+Expected<Solution> planExact(const Problem &problem,
+                             const SolverOptions &options) {
+  Stopwatch watch;
+  Graph graph(problem);
+  WorkMeter work(options, watch);
+  if (!isSmall(graph))
+    return createStringError(
+        inconvertibleErrorCode(),
+        "solver 'exact' takes up to " + Twine(exactOpLimit) + " ops and " +
+            Twine(rootLimit) + " values, and the problem has " +
+            Twine(graph.numOps()) + " and " +
+            Twine(trackedRoots(graph).size()));
+  ExactGoal goal;
+  goal.budget = problem.deviceBudget;
+  ExactPlan found = findExactPlan(graph, goal, work);
+  if (found.outcome == ExactPlan::NoneExists)
+    return make_error<InfeasibleBudgetError>(problem.deviceBudget.value_or(0),
+                                             0, std::string());
+  if (found.outcome == ExactPlan::GaveUp)
+    return createStringError(
+        inconvertibleErrorCode(),
+        "solver 'exact' ran out of effort before it found a plan");
+  int64_t bound = found.cost;
+  auto solutionOf = [&](Plan plan) {
+    dropNeedless(graph, plan);
+    return makeSolution(graph, std::move(plan), "exact", watch);
+  };
+  Expected<Solution> solution = solutionOf(std::move(found.plan));
+  // If that waits for transfers, there may be a faster one without.
+  if (solution && solution->time > bound) {
+    goal.transfers = false;
+    found = findExactPlan(graph, goal, work);
+    if (found.outcome == ExactPlan::Found) {
+      Expected<Solution> other = solutionOf(std::move(found.plan));
+      if (other && other->time < solution->time)
+        solution = std::move(other);
+      else
+        consumeError(other.takeError());
+    }
+  }
+  if (solution) {
+    solution->lowerBound = bound;
+    solution->proof = "search over all plans";
+    solution->seconds = solution->secondsToBest = watch.seconds();
+    solution->cutShort = work.wasCutShort();
+  }
+  return solution;
+}
+
+} // namespace remat::planning

@@ -1,0 +1,44 @@
+//===- Exact.h - the best plan of a small problem ---------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_PLANNING_EXACT_H
+#define REMAT_LIB_PLANNING_EXACT_H
+
+#include "Solution.h"
+
+namespace remat::planning {
+
+/// Whether the exhaustive search takes the graph: few ops, few values.
+bool isSmall(const Graph &graph);
+
+struct ExactPlan {
+  enum Outcome { Found, NoneExists, GaveUp } outcome = GaveUp;
+  Plan plan;
+  /// Its cost, which is the least one if that was asked for.
+  int64_t cost = 0;
+};
+
+/// What a search over all plans looks for.
+struct ExactGoal {
+  /// Bytes on the device; the budget of the problem does not count.
+  std::optional<int64_t> budget;
+  /// The plan of least cost, or any plan.
+  bool cheapest = true;
+  /// Whether values may go to the host.
+  bool transfers = true;
+};
+
+/// Searches all plans of a small graph until `work` is exhausted.
+ExactPlan findExactPlan(const Graph &graph, const ExactGoal &goal,
+                        WorkMeter &work);
+
+/// Lowers the peak of `plan`, a legal plan of a small graph, to the smallest
+/// one that any plan has. False if the work was exhausted before.
+bool lowerPeakExactly(const Graph &graph, Plan &plan, WorkMeter &work);
+
+} // namespace remat::planning
+
+#endif // REMAT_LIB_PLANNING_EXACT_H

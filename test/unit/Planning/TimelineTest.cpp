@@ -1,0 +1,224 @@
+//===- TimelineTest.cpp - plans changed in place --------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Whatever is done to a timeline, it says what the simulator says of its plan,
+// and what is taken back leaves no trace.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Timeline.h"
+#include "Problems.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace remat::planning;
+
+namespace {
+
+class Changer {
+public:
+  Changer(const Graph &graph, Timeline &timeline, uint64_t seed)
+      : graph(graph), timeline(timeline), random(seed) {}
+
+  /// One legal change, if the one thought of is legal.
+  void change() {
+    steps.clear();
+    for (StepId step = timeline.begin(); step != timeline.end();
+         step = timeline.next(step))
+      steps.push_back(step);
+    StepId at =
+        steps.size() > 1 ? steps[1 + pick(steps.size() - 1)] : timeline.end();
+    switch (pick(8)) {
+    case 0: {
+      OpId op = pick(graph.numOps());
+      if (timeline.before(timeline.firstRun(op), at))
+        timeline.insertRun(op, at);
+      return;
+    }
+    case 1:
+      if (ValueId value = valueBefore(at); value != noValue)
+        timeline.insertReload(value, at);
+      return;
+    case 2:
+    case 3:
+      return unpack(at);
+    case 4:
+      return absorb(at);
+    case 5:
+      return move(at);
+    default:
+      if (timeline.repeats().empty())
+        return;
+      StepId step = timeline.repeats()[pick(timeline.repeats().size())];
+      if (timeline.isRemovable(step))
+        timeline.remove(step);
+    }
+  }
+
+  size_t pick(size_t limit) { return random() % limit; }
+
+private:
+  /// A value that some op made before `at`; or none.
+  ValueId valueBefore(StepId at) {
+    ValueId value = pick(graph.numValues());
+    OpId producer = graph.producer(value);
+    bool made =
+        producer != noOp && timeline.before(timeline.firstRun(producer), at);
+    return made ? value : noValue;
+  }
+
+  void unpack(StepId at) {
+    ValueId value = valueBefore(at);
+    if (value == noValue || !graph.problem.values[value].packed)
+      return;
+    ValueId form = timeline.packedForm(value);
+    if (timeline.copyBefore(form, at) == Timeline::noCopy || pick(4) == 0)
+      timeline.insertPack(value, at);
+    timeline.insertUnpack(value, at);
+  }
+
+  /// Absorbs what a kernel reads, and sometimes what that reads.
+  void absorb(StepId host) {
+    if (timeline.kind(host) != StepKind::Run)
+      return;
+    OpId reader = timeline.op(host);
+    do {
+      llvm::ArrayRef<ValueId> operands = graph.operands(reader);
+      if (operands.empty())
+        return;
+      reader = graph.producer(operands[pick(operands.size())]);
+      if (reader == noOp || !graph.canAbsorb(reader))
+        return;
+      if (!timeline.isAbsorbed(reader, host))
+        timeline.insertAbsorb(reader, host);
+    } while (pick(2));
+  }
+
+  bool commute(StepId a, StepId b) {
+    llvm::SmallVector<ValueId, 8> buffer, other;
+    auto makes = [&](StepId step, ValueId form) {
+      return llvm::any_of(timeline.copiesMadeBy(step), [&](uint32_t copy) {
+        return timeline.copy(copy).value == form;
+      });
+    };
+    auto collides = [&](StepId x, StepId y) {
+      auto isAbsorbedIn = [&](StepId absorption) {
+        return timeline.op(absorption) == timeline.op(y);
+      };
+      return llvm::any_of(timeline.reads(x, buffer),
+                          [&](ValueId form) { return makes(y, form); }) ||
+             llvm::any_of(timeline.copiesMadeBy(x),
+                          [&](uint32_t copy) {
+                            return makes(y, timeline.copy(copy).value);
+                          }) ||
+             llvm::any_of(timeline.absorptions(x), isAbsorbedIn);
+    };
+    return !collides(a, b) && !collides(b, a);
+  }
+
+  /// Moves a step up to a few places on or back.
+  void move(StepId step) {
+    if (step == timeline.end())
+      return;
+    bool later = pick(2);
+    StepId target = later ? timeline.next(step) : step;
+    for (size_t i = pick(40); i-- > 0;) {
+      StepId passed = later ? target : timeline.previous(target);
+      if (passed == timeline.end() || passed == timeline.begin() ||
+          !commute(step, passed))
+        break;
+      target = later ? timeline.next(target) : passed;
+    }
+    if (target != step)
+      timeline.move(step, target);
+  }
+
+  const Graph &graph;
+  Timeline &timeline;
+  std::mt19937_64 random;
+  std::vector<StepId> steps;
+};
+
+/// Compares with the simulator at every action.
+void expectExact(const Problem &problem, const Timeline &timeline) {
+  Plan plan = timeline.plan();
+  llvm::Expected<Simulation> simulation = simulate(problem, plan);
+  ASSERT_TRUE(bool(simulation)) << message(simulation.takeError());
+  EXPECT_EQ(timeline.cost(), simulation->cost);
+  EXPECT_EQ(timeline.peak(), simulation->peakBytes);
+  StepId step = timeline.next(timeline.begin());
+  int64_t links = 0;
+  for (auto [i, action] : llvm::enumerate(plan.actions)) {
+    if (action.kind == ActionKind::Reload || action.kind == ActionKind::Offload)
+      links += problem.transferTime(problem.values[action.id].transferBytes);
+    if (action.kind == ActionKind::Offload || action.kind == ActionKind::Absorb)
+      continue;
+    ASSERT_EQ(timeline.bytesAt(step), simulation->liveBytes[i])
+        << "action " << i;
+    step = timeline.next(step);
+  }
+  EXPECT_EQ(step, timeline.end());
+  EXPECT_EQ(timeline.transferTime(), links);
+}
+
+TEST(Timeline, SaysWhatTheSimulatorSays) {
+  unsigned kinds[6] = {};
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    Problem problem = richProblem(seed, 3 + seed * 2);
+    ASSERT_EQ(message(check(problem)), "");
+    Graph graph(problem);
+    Timeline timeline(graph);
+    Plan plan;
+    for (OpId op = 0; op < graph.numOps(); ++op)
+      plan.run(op);
+    timeline.load(plan);
+    expectExact(problem, timeline);
+    Changer changer(graph, timeline, seed);
+    Plan committed = timeline.plan();
+    for (int i = 0; i < 300; ++i) {
+      Plan before = timeline.plan();
+      size_t mark = timeline.mark();
+      for (size_t count = changer.pick(5); count-- > 0;)
+        changer.change();
+      expectExact(problem, timeline);
+      if (HasFatalFailure())
+        return;
+      switch (changer.pick(8)) {
+      case 0:
+        timeline.rollback();
+        EXPECT_EQ(timeline.plan(), committed);
+        break;
+      case 1:
+      case 2:
+        timeline.rollback(mark);
+        EXPECT_EQ(timeline.plan(), before);
+        break;
+      case 3:
+        timeline.commit();
+        committed = timeline.plan();
+        break;
+      default:
+        continue;
+      }
+      expectExact(problem, timeline);
+      if (HasFatalFailure())
+        return;
+    }
+    // What is written is read again.
+    plan = timeline.plan();
+    Timeline other(graph);
+    other.load(plan);
+    EXPECT_EQ(other.plan(), plan);
+    expectExact(problem, other);
+    for (const Action &action : plan.actions)
+      ++kinds[size_t(action.kind)];
+  }
+  for (unsigned count : kinds)
+    EXPECT_GT(count, 100u);
+}
+
+} // namespace
