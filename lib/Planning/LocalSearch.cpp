@@ -178,26 +178,39 @@ void LocalSearch::reorderStart() {
   start = timeline.plan();
 }
 
-/// Issues reloads earlier, as far as memory allows and the transfer takes.
+/// Issues reloads earlier, as far as memory allows and the transfer takes. How
+/// exactly is up to chance: whether from scratch, whether a reload may overtake
+/// another, and how long it may have to wait for the link.
 void LocalSearch::advanceReloads() {
   if (timeline.transferTime() == 0)
     return;
+  bool fromScratch = below(2), overtake = below(2);
+  int64_t slack = int64_t(1) << below(4);
   SmallVector<StepId, 32> reloads;
   for (StepId step : timeline.repeats())
     if (timeline.isReload(step))
       reloads.push_back(step);
   llvm::sort(reloads,
              [&](StepId a, StepId b) { return timeline.before(a, b); });
+  if (fromScratch) {
+    for (StepId step : reloads) {
+      const TimelineCopy &copy =
+          timeline.copy(timeline.copiesMadeBy(step).front());
+      if (!copy.readers.empty())
+        timeline.move(step, copy.readers.front());
+    }
+    llvm::sort(reloads,
+               [&](StepId a, StepId b) { return timeline.before(a, b); });
+  }
   for (StepId step : reloads) {
     ValueId value = timeline.value(step);
     int64_t room = budget - graph.bytes(value);
-    int64_t needed =
-        graph.problem.transferTime(graph.problem.values[value].transferBytes);
+    int64_t needed = timeline.costOf(step) * slack;
     StepId limit = timeline.lastUse(timeline.copyBefore(value, step));
     StepId target = step;
     for (StepId at = timeline.previous(step); at != limit && needed > 0;
          at = timeline.previous(at)) {
-      if (timeline.bytesAt(at) > room)
+      if (timeline.bytesAt(at) > room || (!overtake && timeline.isReload(at)))
         break;
       target = at;
       if (timeline.op(at) != noOp)
