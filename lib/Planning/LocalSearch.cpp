@@ -233,7 +233,10 @@ bool LocalSearch::round(int64_t current, double allowance) {
     reorderer.smooth(budget, 1 + below(64));
   neighbourhoods.takeBack();
   work.add(16);
-  if (evictor.fit(budget, randomTuning(generator))) {
+  EvictionTuning tuning = randomTuning(generator);
+  if (transferWeight)
+    tuning.transferWeight = *transferWeight;
+  if (evictor.fit(budget, tuning)) {
     evictor.prune(budget, below(2) ? 0 : 2.0);
     advanceReloads();
     if (double(objective()) <= double(current) + allowance) {
@@ -243,6 +246,14 @@ bool LocalSearch::round(int64_t current, double allowance) {
   }
   timeline.rollback();
   return false;
+}
+
+/// For every other epoch, one price of the link: plans that only offload, or
+/// hardly do, are not found by changing one's mind in every round.
+void LocalSearch::drawTransferWeight() {
+  transferWeight.reset();
+  if (graph.problem.linkBytesPerSecond > 0 && below(2))
+    transferWeight = randomTuning(generator).transferWeight;
 }
 
 /// Cools down from `heat` in `rounds` rounds.
@@ -271,6 +282,7 @@ void LocalSearch::improve(double share, size_t patience) {
     // From the best plan, or from a new one.
     if (fruitless % 3 != 2 || !construct(randomTuning(generator)))
       timeline.load(best);
+    drawTransferWeight();
     size_t repeats = std::max<size_t>(1, timeline.repeats().size());
     double typical = double(bestTime - base) / double(repeats);
     anneal(rounds, fruitless == 0 ? 0 : initialHeat * typical);

@@ -62,6 +62,7 @@ private:
   static constexpr int64_t noTime = std::numeric_limits<int64_t>::max();
 
   bool construct(const EvictionTuning &tuning);
+  void drawTransferWeight();
   void anneal(size_t rounds, double heat);
   bool round(int64_t current, double allowance);
   void reorderStart();
@@ -89,6 +90,8 @@ private:
   std::mt19937_64 &generator;
   Neighbourhoods neighbourhoods;
   Reorderer reorderer;
+  /// What this epoch says of the link, if it says anything.
+  std::optional<double> transferWeight;
   /// Whether the order may be changed now.
   bool reordering = false;
 

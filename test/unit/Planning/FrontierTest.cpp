@@ -62,6 +62,18 @@ TEST(FrontierTest, IsMonotone) {
   }
 }
 
+TEST(FrontierTest, PeaksOfFiftyBudgets) {
+  // On a chain, on a graph with everything in it, and on a small one.
+  Problem problems[] = {chain(60, 64), richProblem(3, 80), chain(6)};
+  problems[1].hostBudget = 300;
+  for (const Problem &problem : problems) {
+    Frontier frontier = cantFail(computeFrontier(problem, makeOptions(50)));
+    expectFrontier(problem, frontier);
+    if (problem.ops.size() > 50)
+      EXPECT_GT(frontier.points.size(), 40u);
+  }
+}
+
 TEST(FrontierTest, AWeakSolverStaysMonotone) {
   // It fails below some budget and does not get better with more memory.
   Problem problem = chain(20);
