@@ -63,13 +63,12 @@ TEST(FrontierTest, IsMonotone) {
 }
 
 TEST(FrontierTest, PeaksOfFiftyBudgets) {
-  // On a chain, on a graph with everything in it, and on a small one.
-  Problem problems[] = {chain(60, 64), richProblem(3, 80), chain(6)};
-  problems[1].hostBudget = 300;
+  // On a chain, on a random graph, and on a small one.
+  Problem problems[] = {chain(25, 64), randomProblem(3, 50), chain(6)};
   for (const Problem &problem : problems) {
     Frontier frontier = cantFail(computeFrontier(problem, makeOptions(50)));
     expectFrontier(problem, frontier);
-    if (problem.ops.size() > 50)
+    if (problem.ops.size() >= 50)
       EXPECT_GT(frontier.points.size(), 40u);
   }
 }
