@@ -199,26 +199,39 @@ void LocalSearch::reorderStart() {
   start = timeline.plan();
 }
 
-/// Issues reloads earlier, as far as memory allows and the transfer takes.
+/// Issues reloads earlier, as far as memory allows and the transfer takes. How
+/// exactly is up to chance: whether from scratch, whether a reload may overtake
+/// another, and how long it may have to wait for the link.
 void LocalSearch::advanceReloads() {
   if (timeline.transferTime() == 0)
     return;
+  bool fromScratch = below(2), overtake = below(2);
+  int64_t slack = int64_t(1) << below(4);
   SmallVector<StepId, 32> reloads;
   for (StepId step : timeline.repeats())
     if (timeline.isReload(step))
       reloads.push_back(step);
   llvm::sort(reloads,
              [&](StepId a, StepId b) { return timeline.before(a, b); });
+  if (fromScratch) {
+    for (StepId step : reloads) {
+      const TimelineCopy &copy =
+          timeline.copy(timeline.copiesMadeBy(step).front());
+      if (!copy.readers.empty())
+        timeline.move(step, copy.readers.front());
+    }
+    llvm::sort(reloads,
+               [&](StepId a, StepId b) { return timeline.before(a, b); });
+  }
   for (StepId step : reloads) {
     ValueId value = timeline.value(step);
     int64_t room = budget - graph.bytes(value);
-    int64_t needed =
-        graph.problem.transferTime(graph.problem.values[value].transferBytes);
+    int64_t needed = timeline.costOf(step) * slack;
     StepId limit = timeline.lastUse(timeline.copyBefore(value, step));
     StepId target = step;
     for (StepId at = timeline.previous(step); at != limit && needed > 0;
          at = timeline.previous(at)) {
-      if (timeline.bytesAt(at) > room)
+      if (timeline.bytesAt(at) > room || (!overtake && timeline.isReload(at)))
         break;
       target = at;
       if (timeline.op(at) != noOp)
@@ -241,7 +254,10 @@ bool LocalSearch::round(int64_t current, double allowance) {
     reorderer.smooth(budget, 1 + below(64));
   neighbourhoods.takeBack();
   work.add(16);
-  if (fit(randomTuning(generator))) {
+  EvictionTuning tuning = randomTuning(generator);
+  if (transferWeight)
+    tuning.transferWeight = *transferWeight;
+  if (fit(tuning)) {
     evictor.prune(budget, below(2) ? 0 : 2.0);
     advanceReloads();
     if (double(objective()) <= double(current) + allowance) {
@@ -251,6 +267,14 @@ bool LocalSearch::round(int64_t current, double allowance) {
   }
   timeline.rollback();
   return false;
+}
+
+/// For every other epoch, one price of the link: plans that only offload, or
+/// hardly do, are not found by changing one's mind in every round.
+void LocalSearch::drawTransferWeight() {
+  transferWeight.reset();
+  if (graph.problem.linkBytesPerSecond > 0 && below(2))
+    transferWeight = randomTuning(generator).transferWeight;
 }
 
 /// Cools down from `heat` in `rounds` rounds.
@@ -357,6 +381,7 @@ void LocalSearch::improve(double share, size_t patience) {
     // From the best plan, or from a new one.
     if (fruitless % 3 != 2 || !startAgain())
       timeline.load(best);
+    drawTransferWeight();
     size_t repeats = std::max<size_t>(1, timeline.repeats().size());
     double typical = double(bestTime - base) / double(repeats);
     anneal(rounds, fruitless == 0 ? 0 : initialHeat * typical);

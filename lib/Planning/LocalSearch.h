@@ -69,6 +69,7 @@ private:
   Plan descendFurther(int64_t lowest, double share);
   bool descend(size_t stages, size_t rounds);
   bool construct(const EvictionTuning &tuning);
+  void drawTransferWeight();
   void anneal(size_t rounds, double heat);
   bool round(int64_t current, double allowance);
   void reorderStart();
@@ -98,6 +99,8 @@ private:
   std::mt19937_64 &generator;
   Neighbourhoods neighbourhoods;
   Reorderer reorderer;
+  /// What this epoch says of the link, if it says anything.
+  std::optional<double> transferWeight;
   /// Whether the order may be changed now.
   bool reordering = false;
 

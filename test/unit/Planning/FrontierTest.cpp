@@ -62,6 +62,17 @@ TEST(FrontierTest, IsMonotone) {
   }
 }
 
+TEST(FrontierTest, PeaksOfFiftyBudgets) {
+  // On a chain, on a random graph, and on a small one.
+  Problem problems[] = {chain(25, 64), randomProblem(3, 50), chain(6)};
+  for (const Problem &problem : problems) {
+    Frontier frontier = cantFail(computeFrontier(problem, makeOptions(50)));
+    expectFrontier(problem, frontier);
+    if (problem.ops.size() >= 50)
+      EXPECT_GT(frontier.points.size(), 40u);
+  }
+}
+
 TEST(FrontierTest, AWeakSolverStaysMonotone) {
   // It fails below some budget and does not get better with more memory.
   Problem problem = chain(20);

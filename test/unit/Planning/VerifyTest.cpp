@@ -410,6 +410,28 @@ TEST(VerifyBroken, OverBudget) {
                        "action 2, value 'f1'"));
 }
 
+TEST(VerifyBroken, EachHasItsOwnMessage) {
+  // Behaviour 98: nobody has to guess from a common "invalid plan".
+  Problem tight = broken(), must = broken(), once = broken(), grown = broken();
+  tight.deviceBudget = grown.deviceBudget = 40;
+  grown.values[2].bytes += 1;
+  must.values[0].policy = Policy::MustSave;
+  once.ops[0].recomputable = false;
+  std::string messages[] = {
+      failure(tight, without(legal(), 8)),    // A recomputation dropped.
+      failure(broken(), without(legal(), 2)), // An early free.
+      failure(broken(), swapped(legal(), 0, 1)),
+      failure(grown, legal()), // A wrong size.
+      failure(must, legal()),
+      failure(once, legal()),
+  };
+  for (size_t i = 0; i < std::size(messages); ++i) {
+    EXPECT_NE(messages[i], "");
+    for (size_t k = 0; k < i; ++k)
+      EXPECT_NE(messages[i], messages[k]);
+  }
+}
+
 TEST(VerifyBroken, OverHostBudget) {
   // Behaviour 98.
   Problem problem = broken();
