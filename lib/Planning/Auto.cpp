@@ -38,8 +38,9 @@ static constexpr double lowPeakShare = 0.5;
 static constexpr double exactShare = 0.5;
 /// The program closes gaps of this part of the overhead, hardly larger ones.
 static constexpr double programGap = 0.2;
-/// Effort of the first bound.
-static constexpr double quickBound = 0.02;
+/// Effort of the first bound; and of the refined one at least, per op, for a
+/// few cuts of the graph.
+static constexpr double quickBound = 0.02, boundSecondsPerOp = 3e-5;
 
 namespace {
 /// The steps of the portfolio, on what they share.
@@ -86,14 +87,14 @@ SolverOptions Portfolio::part(double share) const {
 /// A better lower bound, for which the plan at hand is taken into account.
 /// False if it proves that there is no plan.
 bool Portfolio::refineBound(double effort) {
-  if (search.done())
+  if (search.isOptimal())
     return true;
   LowerBoundOptions brief;
   brief.effort = effort;
   brief.interrupt = options.interrupt;
   if (options.timeLimitSeconds)
-    brief.timeLimitSeconds =
-        std::clamp(*options.timeLimitSeconds - watch.seconds(), 0.0, effort);
+    brief.timeLimitSeconds = std::clamp(
+        *options.timeLimitSeconds - watch.seconds(), 0.0, 2 * effort);
   if (search.hasPlan())
     brief.knownTime = search.time();
   LowerBound bound = lowerBound(problem, brief);
@@ -159,7 +160,8 @@ void Portfolio::improve() {
   double share = search.mayReorder() ? 0.5 : 1.0;
   search.diversify(share * firstShare);
   search.improve(share * searchShare);
-  refineBound(limit() * boundShare);
+  refineBound(std::max(limit() * boundShare,
+                       boundSecondsPerOp * double(problem.ops.size())));
   solveProgram();
   // Only the clock ends a search that has a time limit.
   search.improve(share, options.timeLimitSeconds ? LocalSearch::tireless

@@ -29,8 +29,8 @@ static constexpr size_t longList = 4096;
 
 /// Fractions of an eviction that a kept operand may have.
 static constexpr double keepRatios[] = {0.1, 0.0, 0.3, 1.0};
-/// What a nanosecond of the link counts against one of computation: the last two
-/// offload whatever they can, and only what they have to.
+/// What a nanosecond of the link counts against one of computation: the last
+/// two offload whatever they can, and only what they have to.
 static constexpr double transferWeights[] = {0.3, 0.03, 1.0, 3.0, 0.0, 1e6};
 
 std::vector<EvictionTuning> systematicTunings(const Graph &graph) {

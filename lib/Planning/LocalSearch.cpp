@@ -294,14 +294,14 @@ void LocalSearch::anneal(size_t rounds, double heat) {
 
 /// A new plan by budgets that come down step by step, with a search at each:
 /// less has to be made again for what is made again.
-bool LocalSearch::descend(size_t stages, size_t rounds) {
+bool LocalSearch::descend(size_t stages, size_t rounds, double share) {
   timeline.load(start);
   work.add(loadSteps * graph.numOps());
   int64_t first = timeline.peak();
   int64_t step = std::max<int64_t>(1, (first - goal) / int64_t(stages));
   int64_t smallest = step / 16;
   budget = first;
-  while (budget > goal && !(hasPlan() && work.exhausted())) {
+  while (budget > goal && !(hasPlan() && work.spent(share))) {
     int64_t before = budget;
     budget = std::max(goal, before - step);
     if (fit(randomTuning(generator))) {
@@ -358,15 +358,15 @@ Plan LocalSearch::descendFurther(int64_t lowest, double share) {
 }
 
 /// A new plan to improve. False if there is none.
-bool LocalSearch::startAgain() {
+bool LocalSearch::startAgain(double share) {
   if (below(2))
     return construct(randomTuning(generator));
-  return descend(4 << below(3), descentRounds << below(3));
+  return descend(4 << below(3), descentRounds << below(3), share);
 }
 
 void LocalSearch::diversify(double share) {
   for (size_t i = 0; i < descents && !done() && !work.spent(share); ++i)
-    if (descend(4 << (i % 3), descentRounds))
+    if (descend(4 << (i % 3), descentRounds, share))
       anneal(firstEpoch / 2, 0);
 }
 
@@ -379,7 +379,7 @@ void LocalSearch::improve(double share, size_t patience) {
       return;
     int64_t before = bestTime;
     // From the best plan, or from a new one.
-    if (fruitless % 3 != 2 || !startAgain())
+    if (fruitless % 3 != 2 || !startAgain(share))
       timeline.load(best);
     drawTransferWeight();
     size_t repeats = std::max<size_t>(1, timeline.repeats().size());

@@ -26,7 +26,9 @@ public:
 
   bool hasPlan() const { return bestTime < noTime; }
   /// Whether there is nothing left to do, or no effort left.
-  bool done() { return bestTime <= bound || work.exhausted(); }
+  bool done() { return isOptimal() || work.exhausted(); }
+  /// Whether there is a plan that is proven to be the best.
+  bool isOptimal() const { return bestTime <= bound; }
   bool mayReorder() const { return reorderer.allowed(); }
   int64_t time() const { return bestTime; }
   /// Only valid if there is one.
@@ -65,9 +67,9 @@ private:
   static constexpr int64_t noTime = std::numeric_limits<int64_t>::max();
 
   bool fit(const EvictionTuning &tuning);
-  bool startAgain();
+  bool startAgain(double share);
   Plan descendFurther(int64_t lowest, double share);
-  bool descend(size_t stages, size_t rounds);
+  bool descend(size_t stages, size_t rounds, double share);
   bool construct(const EvictionTuning &tuning);
   void drawTransferWeight();
   void anneal(size_t rounds, double heat);

@@ -32,6 +32,8 @@ using namespace llvm;
 namespace remat::planning {
 
 static constexpr uint32_t none = ~uint32_t(0);
+/// Graphs of more ops are cut in blocks of so many.
+static constexpr uint32_t blockedOps = 20000, blockOps = 2048;
 
 CutCosts::CutCosts(const Graph &graph) {
   const Problem &problem = graph.problem;
@@ -206,9 +208,14 @@ void SingleCut::addNeeds(ArrayRef<uint8_t> phase) {
     uint32_t node = network.addNode();
     kept.push_back({value, node, network.addEdge(node, back), back});
   }
+  // Flows through a long graph take long. Without the needs of ops across
+  // blocks it falls apart into short ones; the bound holds all the same.
+  bool inBlocks = graph.numOps() > blockedOps;
   for (const Rerun &run : reruns)
     for (ValueId operand : graph.operands(run.op))
-      if (keptOf[operand] < kept.size())
+      if (keptOf[operand] < kept.size() &&
+          (!inBlocks || graph.isArgument(operand) ||
+           graph.producer(operand) / blockOps == run.op / blockOps))
         network.addEdge(run.node, kept[keptOf[operand]].node,
                         MaxFlow::unlimited);
 }
