@@ -59,6 +59,7 @@ private:
   /// Options for a part of the work.
   SolverOptions part(double share) const;
   bool searchExhaustively();
+  void offerParts();
   bool refineBound(double effort);
   void solveProgram();
   void offerStarts();
@@ -119,6 +120,44 @@ bool Portfolio::searchExhaustively() {
   return !infeasible;
 }
 
+/// Where values may both be recomputed and offloaded, the plans of a portfolio
+/// that does without the one and of one that does without the other, for the
+/// same effort: so both together are never worse than either alone.
+void Portfolio::offerParts() {
+  bool mayOffload = false, mayRecompute = false;
+  Problem parts[] = {problem, problem};
+  auto &[recomputing, offloading] = parts;
+  for (ValueId value = 0; value < graph.numValues(); ++value) {
+    if (graph.isArgument(value) || problem.values[value].viewOf != noValue)
+      continue;
+    bool must = graph.policy(value) == Policy::MustCpuOffload;
+    mayOffload |= graph.canOffload(value) && !must;
+    if (!must)
+      recomputing.values[value].offloadable = false;
+    if (graph.canOffload(value) &&
+        graph.policy(value) != Policy::MustRecompute) {
+      mayRecompute |= !graph.runsOnce(graph.producer(value));
+      offloading.values[value].recomputable = false;
+    }
+  }
+  if (!mayOffload || !mayRecompute)
+    return;
+  for (const Problem &part : parts) {
+    if (search.done())
+      return;
+    SolverOptions alone = options;
+    alone.onProgress = nullptr;
+    alone.start = nullptr;
+    if (options.timeLimitSeconds)
+      alone.timeLimitSeconds = *options.timeLimitSeconds / 3;
+    Expected<Solution> solution = planAuto(part, alone);
+    if (solution)
+      search.offer(solution->plan);
+    else
+      consumeError(solution.takeError());
+  }
+}
+
 void Portfolio::offerStarts() {
   if (options.start)
     search.offer(*options.start);
@@ -173,13 +212,15 @@ Expected<Solution> Portfolio::run() {
   if (!searchExhaustively())
     return make_error<InfeasibleBudgetError>(problem.deviceBudget.value_or(0),
                                              0, std::string());
+  offerParts();
   search.findFirstPlans(0.05);
   if (!refineBound(quickBound))
-    return make_error<InfeasibleBudgetError>(*problem.deviceBudget, 0,
-                                             std::string());
+    return make_error<InfeasibleBudgetError>(problem.deviceBudget.value_or(0),
+                                             0, std::string());
   offerStarts();
   if (!search.hasPlan())
-    search.offer(search.findLowPeak(*problem.deviceBudget, lowPeakShare));
+    search.offer(
+        search.findLowPeak(problem.deviceBudget.value_or(0), lowPeakShare));
   improve();
   return search.takeSolution("auto");
 }

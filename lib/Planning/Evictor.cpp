@@ -88,7 +88,8 @@ Evictor::Evictor(const Graph &graph, Timeline &timeline, WorkMeter &work,
   }
   if (hasPacked)
     for (size_t i = 0, count = evictable.size(); i < count; ++i)
-      if (ValueId value = evictable[i]; graph.canPack(value))
+      if (ValueId value = evictable[i];
+          graph.canPack(value) && problem.values[value].packed->bytes > 0)
         evictable.push_back(timeline.packedForm(value));
   drops.assign(graph.numValues() * (hasPacked ? 2 : 1), 0);
 }
@@ -384,7 +385,7 @@ bool Evictor::relieve(StepId worst, int64_t budget,
     double removed = removedBy(timeline.bytes(candidate.form));
     // There is no need to know exactly what is worse than the next.
     double costLimit = std::numeric_limits<double>::infinity();
-    if (!exact && !heap.empty())
+    if (!exact && !heap.empty() && removed > 0)
       costLimit =
           2 * std::max(heap.front().rank, candidate.rank) * removed / factor +
           2 * double(problem.ops[graph.producer(valueOf(candidate.form))].cost);
