@@ -23,6 +23,8 @@ using namespace llvm;
 
 namespace remat::planning {
 
+/// Budgets on the way to a first plan, and rounds at each.
+static constexpr size_t quickStages = 8, quickRounds = 5;
 /// Attempts at a first plan beyond the systematic ones.
 static constexpr size_t firstAttempts = 50;
 /// What loading a plan counts, per op.
@@ -123,6 +125,9 @@ void LocalSearch::findFirstPlans(double share) {
     if (work.overdrawn() || work.spent(share) || (hasPlan() && done()))
       return;
     construct(tuning);
+    // Where that makes too much again, smaller steps do not.
+    if (!hasPlan())
+      descend(quickStages, quickRounds, share);
   }
   for (size_t i = 0; i < firstAttempts && !hasPlan(); ++i) {
     if (work.overdrawn() || work.spent(share))

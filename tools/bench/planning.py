@@ -189,6 +189,11 @@ def summarize(rows, label):
         print(f"   feasible where a baseline is: {share(len(compared), len(known))}")
         print(f"   at the best known + {EQUAL_POINTS} points: {share(len(reached), len(known))}")
         print(f"   strictly better where that is not proven optimal: {share(len(better), len(unproven))}")
+        # What our own bounds prove optimal cannot be beaten either.
+        beatable = [r for r in unproven if r.get("tdi") is not None and
+                    r["report"].get("lower_bound_tdi_percent", 0) < r["best_known"] - BETTER_POINTS]
+        print(f"   ... nor proven optimal by us: "
+              f"{share(sum('better' in r['flags'] for r in beatable), len(beatable))}")
         worse = [(r["tdi"] / r["best_known"] - 1 if r["best_known"] else float("inf"), r) for r in compared
                  if r["tdi"] > r["best_known"] + EQUAL_POINTS]
         if worse:

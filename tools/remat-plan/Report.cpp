@@ -22,6 +22,7 @@ static void addSolution(json::Object &object, const Solution &solution) {
   object["solver"] = solution.solver;
   object["tdi_percent"] = solution.overheadPercent();
   object["lower_bound_tdi_percent"] = solution.lowerBoundPercent();
+  object["lower_bound_proof"] = solution.proof;
   object["gap"] = solution.gap();
   object["optimal"] = solution.optimal();
   object["peak_bytes"] = solution.peakBytes;
