@@ -36,8 +36,9 @@ struct RematDifferentiatePass
     }
     DifferentiateOptions options;
     options.wrt = llvm::to_vector(llvm::iterator_range(wrt));
+    options.mode = mode;
     options.result = result;
-    options.cotangents = cotangents;
+    options.results = llvm::to_vector(llvm::iterator_range(results));
     if (failed(differentiate(target, options)))
       signalPassFailure();
   }

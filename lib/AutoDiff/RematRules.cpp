@@ -16,6 +16,10 @@ struct TagModel : DifferentiableOpInterface::ExternalModel<TagModel, TagOp> {
     context.accumulate(op->getOperand(0), context.cotangent(op->getResult(0)));
     return success();
   }
+  LogicalResult emitJVP(Operation *op, ForwardContext &context) const {
+    context.addTangent(op->getResult(0), context.tangent(op->getOperand(0)));
+    return success();
+  }
 };
 
 struct StopGradientModel
@@ -25,12 +29,18 @@ struct StopGradientModel
   LogicalResult emitVJP(Operation *, ReverseContext &) const {
     return success();
   }
+  LogicalResult emitJVP(Operation *, ForwardContext &) const {
+    return success();
+  }
 };
 
 struct ScatterModel
     : DifferentiableOpInterface::ExternalModel<ScatterModel, ScatterOp> {
   LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
     return emitStructuredVJP(cast<ScatterOp>(op), context);
+  }
+  LogicalResult emitJVP(Operation *op, ForwardContext &context) const {
+    return emitStructuredJVP(cast<ScatterOp>(op), context);
   }
 };
 
@@ -79,8 +89,24 @@ struct ConvModel : DifferentiableOpInterface::ExternalModel<ConvModel, ConvOp> {
     return success();
   }
 
+  LogicalResult emitJVP(Operation *op, ForwardContext &context) const {
+    auto conv = cast<ConvOp>(op);
+    for (unsigned number : {0, 1}) {
+      Value tangent = context.tangent(op->getOperand(number));
+      if (!tangent)
+        continue;
+      Value other = context.primal(op->getOperand(1 - number));
+      context.addTangent(conv.getResult(),
+                         emit(conv, conv.getKind(),
+                              number == 0 ? tangent : other,
+                              number == 0 ? other : tangent,
+                              conv.getResult().getType(), context));
+    }
+    return success();
+  }
+
   static Value emit(ConvOp conv, ConvKind kind, Value lhs, Value rhs, Type type,
-                    ReverseContext &context) {
+                    DerivativeContext &context) {
     return ConvOp::create(context.getBuilder(), context.getLoc(), type, kind,
                           lhs, rhs, conv.getStrides(), conv.getDilations(),
                           conv.getPadding(), conv.getGroups(),

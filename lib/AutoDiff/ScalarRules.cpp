@@ -4,9 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One line per operation. `g` is the cotangent of the result, `y` the result,
-// `x` or `a`, `b`, `c` the operands. Every formula is linear in `g`. Where a
-// derivative does not exist the value is PyTorch's.
+// One line per operation. A formula is a partial derivative times `g`: the
+// cotangent of the result in reverse mode, the tangent of the operand in
+// forward mode. `y` is the result, `x` or `a`, `b`, `c` are the operands.
+// Where a derivative does not exist the value is PyTorch's.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,53 +21,83 @@ using namespace remat;
 
 namespace {
 
-/// Emits the contribution to one operand if it is active.
+/// Emits the term that belongs to one operand: what the cotangent of the
+/// result contributes to that of the operand, or the tangent of the operand
+/// to that of the result. Both are the partial derivative times something.
 template <typename Formula>
-void contribute(Operation *op, unsigned operand, ReverseContext &context,
+void contribute(Operation *op, unsigned number, ReverseContext &context,
                 Formula formula) {
-  Value forward = op->getOperand(operand);
+  Value operand = op->getOperand(number);
   Value cotangent = context.cotangent(op->getResult(0));
-  if (context.isActive(forward) && cotangent)
-    context.accumulate(forward, formula(Expr(context, cotangent)));
+  if (context.isActive(operand) && cotangent)
+    context.accumulate(operand,
+                       formula(Expr(context, cotangent), operand.getType()));
+}
+template <typename Formula>
+void contribute(Operation *op, unsigned number, ForwardContext &context,
+                Formula formula) {
+  Value result = op->getResult(0);
+  if (Value tangent = context.tangent(op->getOperand(number)))
+    context.addTangent(result,
+                       formula(Expr(context, tangent), result.getType()));
 }
 
-Expr operandExpr(Operation *op, unsigned number, ReverseContext &context) {
+Expr operandExpr(Operation *op, unsigned number, DerivativeContext &context) {
   return Expr::forward(context, op->getOperand(number));
 }
-Expr resultExpr(Operation *op, ReverseContext &context) {
+Expr resultExpr(Operation *op, DerivativeContext &context) {
   return Expr::forward(context, op->getResult(0));
 }
 
-/// Rules of one operand, two and three.
+/// A rule of which `derive(op, context)` emits the terms in either direction.
+template <typename Rule, typename Op>
+struct ScalarModel : DifferentiableOpInterface::ExternalModel<Rule, Op> {
+  LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
+    Rule::derive(op, context);
+    return success();
+  }
+  LogicalResult emitJVP(Operation *op, ForwardContext &context) const {
+    Rule::derive(op, context);
+    return success();
+  }
+};
+
+/// Rules of one operand, two and three. In a formula, `to` is the type of what
+/// it makes.
 #define REMAT_SCALAR_RULE_HEAD(Name, Op)                                       \
-  struct Name : DifferentiableOpInterface::ExternalModel<Name, Op> {           \
-    LogicalResult emitVJP(Operation *op, ReverseContext &context) const {      \
+  struct Name : ScalarModel<Name, Op> {                                        \
+    template <typename Context>                                                \
+    static void derive(Operation *op, Context &context) {                      \
       [[maybe_unused]] Expr y = resultExpr(op, context);
 #define REMAT_SCALAR_RULE_TAIL                                                 \
-  return success();                                                            \
   }                                                                            \
   }                                                                            \
   ;
+#define REMAT_TERM(number, formula)                                            \
+  contribute(op, number, context,                                              \
+             [&](const Expr &g, [[maybe_unused]] Type to) -> Expr {            \
+               return formula;                                                 \
+             });
 #define UNARY(Name, Op, dx)                                                    \
   REMAT_SCALAR_RULE_HEAD(Name, Op)                                             \
   [[maybe_unused]] Expr x = operandExpr(op, 0, context);                       \
-  contribute(op, 0, context, [&](const Expr &g) -> Expr { return dx; });       \
+  REMAT_TERM(0, dx)                                                            \
   REMAT_SCALAR_RULE_TAIL
 #define BINARY(Name, Op, da, db)                                               \
   REMAT_SCALAR_RULE_HEAD(Name, Op)                                             \
   [[maybe_unused]] Expr a = operandExpr(op, 0, context);                       \
   [[maybe_unused]] Expr b = operandExpr(op, 1, context);                       \
-  contribute(op, 0, context, [&](const Expr &g) -> Expr { return da; });       \
-  contribute(op, 1, context, [&](const Expr &g) -> Expr { return db; });       \
+  REMAT_TERM(0, da)                                                            \
+  REMAT_TERM(1, db)                                                            \
   REMAT_SCALAR_RULE_TAIL
 #define TERNARY(Name, Op, da, db, dc)                                          \
   REMAT_SCALAR_RULE_HEAD(Name, Op)                                             \
   [[maybe_unused]] Expr a = operandExpr(op, 0, context);                       \
   [[maybe_unused]] Expr b = operandExpr(op, 1, context);                       \
   [[maybe_unused]] Expr c = operandExpr(op, 2, context);                       \
-  contribute(op, 0, context, [&](const Expr &g) -> Expr { return da; });       \
-  contribute(op, 1, context, [&](const Expr &g) -> Expr { return db; });       \
-  contribute(op, 2, context, [&](const Expr &g) -> Expr { return dc; });       \
+  REMAT_TERM(0, da)                                                            \
+  REMAT_TERM(1, db)                                                            \
+  REMAT_TERM(2, dc)                                                            \
   REMAT_SCALAR_RULE_TAIL
 
 constexpr double ln2 = 0.693147180559945309417;
@@ -96,7 +127,7 @@ Expr passEqual(const Expr &g, const Expr &operand, const Expr &other,
 
 /// The value of type `type` that `g` converts to.
 Expr convert(const Expr &g, Type type) {
-  ReverseContext &context = g.getContext();
+  DerivativeContext &context = g.getContext();
   OpBuilder &builder = context.getBuilder();
   unsigned from = getElementTypeOrSelf(g.getType()).getIntOrFloatBitWidth();
   unsigned to = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
@@ -117,8 +148,8 @@ BINARY(MaximumF, arith::MaximumFOp, passLarger(g, a, b), passLarger(g, b, a))
 BINARY(MinimumF, arith::MinimumFOp, passSmaller(g, a, b), passSmaller(g, b, a))
 BINARY(MaxNumF, arith::MaxNumFOp, passEqual(g, a, b, y), passEqual(g, b, a, y))
 BINARY(MinNumF, arith::MinNumFOp, passEqual(g, a, b, y), passEqual(g, b, a, y))
-UNARY(ExtF, arith::ExtFOp, convert(g, x.getType()))
-UNARY(TruncF, arith::TruncFOp, convert(g, x.getType()))
+UNARY(ExtF, arith::ExtFOp, convert(g, to))
+UNARY(TruncF, arith::TruncFOp, convert(g, to))
 TERNARY(Select, arith::SelectOp, g, select(a, g, 0.0), select(a, 0.0, g))
 
 UNARY(Exp, math::ExpOp, g *y)
@@ -155,27 +186,30 @@ TERNARY(Fma, math::FmaOp, g *b, g *a, g)
 TERNARY(ClampF, math::ClampFOp, select(both(a >= b, c >= a), g, 0.0),
         select(b > a, g, 0.0), select(a > c, g, 0.0))
 
+#undef REMAT_SCALAR_RULE_HEAD
+#undef REMAT_SCALAR_RULE_TAIL
+#undef REMAT_TERM
 #undef UNARY
 #undef BINARY
 #undef TERNARY
 
 /// The derivative with respect to the sign is zero.
-struct CopySign
-    : DifferentiableOpInterface::ExternalModel<CopySign, math::CopySignOp> {
-  LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
-    contribute(op, 0, context, [&](const Expr &g) -> Expr {
+struct CopySign : ScalarModel<CopySign, math::CopySignOp> {
+  template <typename Context>
+  static void derive(Operation *op, Context &context) {
+    contribute(op, 0, context, [&](const Expr &g, Type) -> Expr {
       Expr a = operandExpr(op, 0, context), b = operandExpr(op, 1, context);
       return g * (sign(a) * copysign(a.constant(1.0), b));
     });
-    return success();
   }
 };
 
 /// x ^ n for an integer n.
-struct FPowI : DifferentiableOpInterface::ExternalModel<FPowI, math::FPowIOp> {
-  LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
+struct FPowI : ScalarModel<FPowI, math::FPowIOp> {
+  template <typename Context>
+  static void derive(Operation *op, Context &context) {
     auto power = cast<math::FPowIOp>(op);
-    contribute(op, 0, context, [&](const Expr &g) -> Expr {
+    contribute(op, 0, context, [&](const Expr &g, Type) -> Expr {
       OpBuilder &builder = context.getBuilder();
       Location loc = context.getLoc();
       Value x = context.primal(power.getLhs());
@@ -195,7 +229,6 @@ struct FPowI : DifferentiableOpInterface::ExternalModel<FPowI, math::FPowIOp> {
       Expr rest(context, math::FPowIOp::create(builder, loc, x, less));
       return select(Expr(context, isZero), 0.0, g * (factor * rest));
     });
-    return success();
   }
 };
 
@@ -213,6 +246,15 @@ struct Create
     if (g && context.isActive(op->getOperand(1)))
       context.accumulate(op->getOperand(1),
                          complex::ImOp::create(builder, loc, g));
+    return success();
+  }
+  LogicalResult emitJVP(Operation *op, ForwardContext &context) const {
+    Value re = context.tangentOrZero(op->getOperand(0));
+    Value im = context.tangentOrZero(op->getOperand(1));
+    Value result = op->getResult(0);
+    context.addTangent(result, complex::CreateOp::create(
+                                   context.getBuilder(), context.getLoc(),
+                                   result.getType(), re, im));
     return success();
   }
 };
@@ -234,6 +276,13 @@ struct Part : DifferentiableOpInterface::ExternalModel<Part<Op, part>, Op> {
                                   part == 0 ? g : zero, part == 0 ? zero : g));
     return success();
   }
+  LogicalResult emitJVP(Operation *op, ForwardContext &context) const {
+    if (Value tangent = context.tangent(op->getOperand(0)))
+      context.addTangent(
+          op->getResult(0),
+          Op::create(context.getBuilder(), context.getLoc(), tangent));
+    return success();
+  }
 };
 
 /// Operations that are constant wherever they have a derivative.
@@ -241,6 +290,9 @@ template <typename Op>
 struct Step : DifferentiableOpInterface::ExternalModel<Step<Op>, Op> {
   bool blocksDerivative(Operation *) const { return true; }
   LogicalResult emitVJP(Operation *, ReverseContext &) const {
+    return success();
+  }
+  LogicalResult emitJVP(Operation *, ForwardContext &) const {
     return success();
   }
 };

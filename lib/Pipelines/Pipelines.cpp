@@ -28,20 +28,40 @@ static void addCleanup(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
-void remat::buildJointPipeline(OpPassManager &pm,
-                               const JointPipelineOptions &options) {
+void remat::buildJointPipeline(OpPassManager &pm, StringRef function,
+                               ArrayRef<DifferentiateOptions> derivatives) {
   pm.addPass(createRematLowerCheckpoints());
-  if (options.differentiate) {
-    RematDifferentiatePassOptions differentiate;
-    differentiate.function = options.function;
-    differentiate.wrt.assign(options.wrt.begin(), options.wrt.end());
-    differentiate.result = options.result;
-    differentiate.cotangents = options.cotangents;
-    pm.addPass(createRematDifferentiatePass(differentiate));
+  for (const DifferentiateOptions &derivative : derivatives) {
+    RematDifferentiatePassOptions options;
+    options.function = function.str();
+    options.mode = derivative.mode;
+    options.wrt.assign(derivative.wrt.begin(), derivative.wrt.end());
+    options.result = derivative.result;
+    options.results.assign(derivative.results.begin(),
+                           derivative.results.end());
+    pm.addPass(createRematDifferentiatePass(options));
+    addCleanup(pm);
   }
-  addCleanup(pm);
+  if (derivatives.empty())
+    addCleanup(pm);
   pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());
   addCleanup(pm);
+}
+
+void remat::buildJointPipeline(OpPassManager &pm,
+                               const JointPipelineOptions &options) {
+  SmallVector<DifferentiateOptions> derivatives;
+  DifferentiateOptions derivative;
+  derivative.mode = options.cotangents ? DifferentiateOptions::Reverse
+                                       : DifferentiateOptions::Gradient;
+  derivative.wrt.assign(options.wrt.begin(), options.wrt.end());
+  derivative.result = options.result;
+  if (options.differentiate)
+    derivatives.push_back(derivative);
+  derivative.mode = DifferentiateOptions::Forward;
+  if (options.tangents)
+    derivatives.push_back(derivative);
+  buildJointPipeline(pm, options.function, derivatives);
 }
 
 void remat::buildTasksPipeline(OpPassManager &pm,
@@ -95,7 +115,9 @@ void remat::registerRematPasses() {
   registerRematCPUPasses();
   PassPipelineRegistration<JointPipelineOptions>(
       "remat-joint-pipeline", "Differentiate and fuse (L0 to L1)",
-      buildJointPipeline);
+      [](OpPassManager &pm, const JointPipelineOptions &options) {
+        buildJointPipeline(pm, options);
+      });
   PassPipelineRegistration<TasksPipelineOptions>(
       "remat-tasks-pipeline", "Form tasks and estimate their costs (L1 to L2)",
       buildTasksPipeline);

@@ -37,13 +37,7 @@ LogicalResult remat::compileToJoint(ModuleOp module,
   import.function = function;
   buildImportPipeline(pm, import);
 
-  JointPipelineOptions joint;
-  joint.function = function;
-  joint.differentiate = options.differentiate;
-  joint.wrt = options.wrt;
-  joint.result = options.result;
-  joint.cotangents = options.cotangents;
-  buildJointPipeline(pm, joint);
+  buildJointPipeline(pm, function, options.derivatives);
   return pm.run(module);
 }
 

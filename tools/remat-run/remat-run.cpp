@@ -13,11 +13,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "MemoryProbe.h"
+#include "Products.h"
 #include "Report.h"
 
 #include "common/Driver.h"
 
-#include "remat/AutoDiff/DifferentiableOpInterface.h"
 #include "remat/Conversion/CPU/Jit.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -61,14 +61,17 @@ struct Options {
                                 cl::desc("Function to compile")};
   cl::opt<std::string> inputDirectory{
       "inputs", cl::cat(category), cl::value_desc("dir"),
-      cl::desc("Directory of arg0.npy ... and cotangent0.npy ...")};
+      cl::desc("Directory of arg0.npy ..., cotangent0.npy ... (one for each "
+               "result) and tangent0.npy ... (one for each argument to "
+               "differentiate with respect to)")};
   cl::opt<std::string> outputDirectory{
       "outputs", cl::cat(category), cl::value_desc("dir"),
-      cl::desc("Directory for result0.npy ... and vjp0.npy ..., which are the "
-               "gradients when there is a manifest")};
+      cl::desc("Directory for result0.npy ..., vjp0.npy ... (the gradients "
+               "when there is a manifest), jvp0.npy ... and hvp0.npy ...")};
   cl::list<std::string> emit{
       "emit", cl::CommaSeparated, cl::cat(category),
-      cl::desc("With --inputs, what to compute: forward, vjp")};
+      cl::desc("With --inputs, what to compute: forward (the results), vjp, "
+               "jvp, hvp (the tangents of the vector-Jacobian products)")};
   cl::list<int64_t> wrt{"wrt", cl::CommaSeparated, cl::cat(category),
                         cl::desc("Arguments to differentiate with respect to")};
   cl::opt<bool> profile{"profile", cl::cat(category),
@@ -245,15 +248,13 @@ namespace {
 /// The model, brought to tasks, and what is known of it as it was read.
 struct Model {
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  size_t numArguments = 0, numResults = 0;
-  /// Numbers of the floating-point results, which have cotangents.
-  SmallVector<size_t> floatResults;
+  Products products;
   double compileSeconds = 0;
 };
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// With files: results and vector-Jacobian products
+// With files: results and derivatives
 //===----------------------------------------------------------------------===//
 
 static std::string getPath(StringRef directory, const Twine &name) {
@@ -262,21 +263,14 @@ static std::string getPath(StringRef directory, const Twine &name) {
   return std::string(path);
 }
 
-/// Reads the arguments: those of the model, then the cotangents.
 static Expected<std::vector<Tensor>> readArguments(remat_step *step,
-                                                   const Model &model) {
+                                                   const Products &products) {
   std::vector<Tensor> arguments;
-  for (size_t i = 0, e = remat_step_argument_count(step); i < e; ++i) {
+  for (auto [index, file] : enumerate(products.argumentFiles)) {
     remat_tensor_info info;
-    remat_step_argument(step, i, &info);
-    std::string name =
-        i < model.numArguments
-            ? ("arg" + Twine(i) + ".npy").str()
-            : ("cotangent" + Twine(model.floatResults[i - model.numArguments]) +
-               ".npy")
-                  .str();
+    remat_step_argument(step, index, &info);
     Expected<Tensor> tensor =
-        readNpy(getPath(options().inputDirectory, name), info.dtype,
+        readNpy(getPath(options().inputDirectory, file), info.dtype,
                 ArrayRef(info.dims, info.rank));
     if (!tensor)
       return tensor.takeError();
@@ -285,23 +279,15 @@ static Expected<std::vector<Tensor>> readArguments(remat_step *step,
   return std::move(arguments);
 }
 
-static Error writeResults(ArrayRef<Tensor> results, size_t numModelResults) {
+static Error writeResults(ArrayRef<Tensor> results, const Products &products) {
   if (std::error_code code =
           sys::fs::create_directories(options().outputDirectory))
     return makeError(options().outputDirectory + ": " + code.message());
-  for (auto [index, tensor] : enumerate(results)) {
-    // With a manifest, --emit is not given and everything is written.
-    if (index < numModelResults && !options().emit.empty() &&
-        !is_contained(options().emit, "forward"))
-      continue;
-    std::string name =
-        index < numModelResults
-            ? ("result" + Twine(index) + ".npy").str()
-            : ("vjp" + Twine(index - numModelResults) + ".npy").str();
-    if (Error error =
-            writeNpy(getPath(options().outputDirectory, name), tensor))
-      return error;
-  }
+  for (auto [tensor, file] : zip(results, products.resultFiles))
+    if (!file.empty())
+      if (Error error =
+              writeNpy(getPath(options().outputDirectory, file), tensor))
+        return error;
   return Error::success();
 }
 
@@ -330,11 +316,8 @@ static Error checkOptions() {
   if (options().outputDirectory.empty())
     return makeError("--inputs needs --outputs");
   if (options().emit.empty())
-    return makeError("--inputs needs --emit=forward, vjp or both");
-  for (const std::string &mode : options().emit)
-    if (mode != "forward" && mode != "vjp")
-      return makeError("unknown mode '" + mode +
-                       "' in --emit, expected 'forward' or 'vjp'");
+    return makeError("--inputs needs --emit=forward, vjp, jvp, hvp or some of "
+                     "these");
   return Error::success();
 }
 
@@ -349,23 +332,18 @@ static Expected<Model> loadModel(ModelReader &reader,
   StepOptions step;
   step.function = options().function;
   step.threads = options().threads;
-  if (auto entry = findEntry(*model.module, step.function)) {
-    model.numArguments = entry.getNumArguments();
-    model.numResults = entry.getNumResults();
-    for (auto [number, type] : enumerate(entry.getResultTypes()))
-      if (isDifferentiableType(type))
-        model.floatResults.push_back(number);
-  }
-  if (manifest) {
+  if (manifest)
     if (Error error = applyManifest(*manifest, *model.module, step.function))
       return std::move(error);
-    step.wrt = getParameters(*manifest);
-    step.differentiate = !step.wrt.empty();
-  } else {
-    step.differentiate = is_contained(options().emit, "vjp");
-    step.cotangents = true;
-    step.wrt.assign(options().wrt.begin(), options().wrt.end());
+  if (auto entry = findEntry(*model.module, step.function)) {
+    Expected<Products> products =
+        manifest ? planGradients(entry, getParameters(*manifest))
+                 : planProducts(entry, options().emit, options().wrt);
+    if (!products)
+      return products.takeError();
+    model.products = std::move(*products);
   }
+  step.derivatives = model.products.derivatives;
   if (failed(compileToTasks(*model.module, step)))
     return makeError("could not compile " + options().inputFile);
   model.compileSeconds = now() - start;
@@ -386,7 +364,7 @@ static Expected<RunReport> runOnce(const Model &model, const Manifest *manifest,
     return loaded.takeError();
   remat_step *step = loaded->step.get();
   Expected<std::vector<Tensor>> arguments =
-      manifest ? makeArguments(*manifest) : readArguments(step, model);
+      manifest ? makeArguments(*manifest) : readArguments(step, model.products);
   if (!arguments)
     return arguments.takeError();
   Expected<std::vector<Tensor>> results = execute(step, *arguments, report);
@@ -398,7 +376,7 @@ static Expected<RunReport> runOnce(const Model &model, const Manifest *manifest,
     if (Error error = evaluate(*manifest, *results, report))
       return std::move(error);
   if (!options().outputDirectory.empty())
-    if (Error error = writeResults(*results, model.numResults))
+    if (Error error = writeResults(*results, model.products))
       return std::move(error);
   return report;
 }
