@@ -121,54 +121,68 @@ static Partial getMaximumPartial(const StructuredBody &forward,
 // Products
 //===----------------------------------------------------------------------===//
 
-/// For each product the number of zeros among the elements (in the
-/// accumulator type) and the product of the others.
-static std::pair<Value, Value> countZeros(const StructuredBody &forward,
-                                          const ReductionResult &result,
-                                          DerivativeContext &context) {
+namespace {
+/// What is known of the factors of each product: how many of them are zero (in
+/// the accumulator type), the product of the others, and the sum of the zeros,
+/// which is zero, but has derivatives by them.
+struct Zeros {
+  Value count, product, sum;
+};
+} // namespace
+
+static Zeros findZeros(const StructuredBody &forward,
+                       const ReductionResult &result,
+                       DerivativeContext &context) {
   auto split = [&](BodyBuilder &body, Value factor) {
     Expr value(body, factor);
     Expr isZero = value == 0.0;
     return SmallVector<Value>{indicator(isZero, value),
-                              select(isZero, 1.0, value)};
+                              select(isZero, 1.0, value),
+                              select(isZero, value, 0.0)};
   };
+  OpBuilder &builder = context.getBuilder();
   Location loc = context.getLoc();
   StructuredBody space = getResultSpace(result);
   AffineMap identity = getIdentity(space, result.map.getContext());
   BodyBuilder first(space, false, false, loc);
   SmallVector<Value> start = first.finishGeneric(
       context, split(first, first.element(result.init, identity, true)),
-      {identity, identity});
-  Type element = getElementTypeOrSelf(result.result.getType());
-  start[0] = createConversion(context.getBuilder(), loc, start[0],
-                              getAccumulatorType(element));
+      {identity, identity, identity});
+  Type wide =
+      getAccumulatorType(getElementTypeOrSelf(result.result.getType()));
+  start[0] = createConversion(builder, loc, start[0], wide);
   BodyBuilder body(forward, false, false, loc);
   SmallVector<Value> results = body.finishReduction(
-      context, split(body, body.primal(result.term)), {result.map, result.map},
-      start,
+      context, split(body, body.primal(result.term)),
+      {result.map, result.map, result.map}, start,
       {BodyBuilder::Combiner(createSum),
        BodyBuilder::Combiner(
            [](OpBuilder &builder, Location loc, Value a, Value b) -> Value {
              return arith::MulFOp::create(builder, loc, a, b);
-           })});
-  return {results[0], results[1]};
+           }),
+       BodyBuilder::Combiner(createSum)});
+  return {results[0], results[1], results[2]};
 }
 
 /// A product passes the derivative times the product of the other factors,
-/// whichever of them are zero.
+/// whichever of them are zero. The expressions have the right derivatives, too:
+/// where two factors are zero, each of the two derivatives is zero but depends
+/// on the other factor.
 static Partial getProductPartial(const StructuredBody &forward,
                                  const ReductionResult &result,
                                  DerivativeContext &context) {
-  auto [zeroCounts, others] = countZeros(forward, result, context);
-  return [=, zeroCounts = zeroCounts,
-          others = others](BodyBuilder &body, Value factor, AffineMap map,
-                           Value derivative) -> Value {
+  Zeros zeros = findZeros(forward, result, context);
+  return [=](BodyBuilder &body, Value factor, AffineMap map,
+             Value derivative) -> Value {
     Expr value(body, factor), g(body, derivative);
-    Expr zeros(body, body.element(zeroCounts, map));
-    Expr product(body, body.element(others, map));
-    Expr ifZero = select(zeros == 1.0, product, 0.0);
-    Expr ifNot = select(zeros == 0.0, product / value, 0.0);
-    return g * select(value == 0.0, ifZero, ifNot);
+    Expr count(body, body.element(zeros.count, map));
+    Expr others(body, body.element(zeros.product, map));
+    Expr sum(body, body.element(zeros.sum, map));
+    Expr product(body, body.element(result.result, map, /*isPrimal=*/true));
+    Expr isZero = value == 0.0;
+    Expr ifTwo = select(count == 2.0, (sum - value) * others, 0.0);
+    Expr ifZero = select(count == 1.0, others, ifTwo);
+    return g * select(isZero, ifZero, product / select(isZero, 1.0, value));
   };
 }
 

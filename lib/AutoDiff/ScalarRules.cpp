@@ -179,9 +179,6 @@ UNARY(Erfc, math::ErfcOp, -g *(twoOverSqrtPi *exp(-(x *x))))
 UNARY(AbsF, math::AbsFOp, g *sign(x))
 BINARY(PowF, math::PowFOp, select(b == 0.0, 0.0, g *(b *pow(a, b - 1.0))),
        select(both(a == 0.0, b >= 0.0), 0.0, g *(y *log(a))))
-BINARY(Atan2, math::Atan2Op,
-       select(a *a + b * b == 0.0, 0.0, g *(b / (a * a + b * b))),
-       select(a *a + b * b == 0.0, 0.0, g * (-a / (a * a + b * b))))
 TERNARY(Fma, math::FmaOp, g *b, g *a, g)
 TERNARY(ClampF, math::ClampFOp, select(both(a >= b, c >= a), g, 0.0),
         select(b > a, g, 0.0), select(a > c, g, 0.0))
@@ -200,6 +197,29 @@ struct CopySign : ScalarModel<CopySign, math::CopySignOp> {
     contribute(op, 0, context, [&](const Expr &g, Type) -> Expr {
       Expr a = operandExpr(op, 0, context), b = operandExpr(op, 1, context);
       return g * (sign(a) * copysign(a.constant(1.0), b));
+    });
+  }
+};
+
+/// At the origin the gradient is zero, but there is no tangent.
+struct Atan2 : ScalarModel<Atan2, math::Atan2Op> {
+  static Expr scale(const Expr &g, const Expr &a, const Expr &b,
+                    ForwardContext &) {
+    return g / (a * a + b * b);
+  }
+  static Expr scale(const Expr &g, const Expr &a, const Expr &b,
+                    ReverseContext &) {
+    Expr square = a * a + b * b;
+    return select(square == 0.0, 0.0, g / square);
+  }
+  template <typename Context>
+  static void derive(Operation *op, Context &context) {
+    Expr a = operandExpr(op, 0, context), b = operandExpr(op, 1, context);
+    contribute(op, 0, context, [&](const Expr &g, Type) -> Expr {
+      return scale(g, a, b, context) * b;
+    });
+    contribute(op, 1, context, [&](const Expr &g, Type) -> Expr {
+      return -(scale(g, a, b, context) * a);
     });
   }
 };
