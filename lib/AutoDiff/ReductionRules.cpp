@@ -148,8 +148,7 @@ static Zeros findZeros(const StructuredBody &forward,
   SmallVector<Value> start = first.finishGeneric(
       context, split(first, first.element(result.init, identity, true)),
       {identity, identity, identity});
-  Type wide =
-      getAccumulatorType(getElementTypeOrSelf(result.result.getType()));
+  Type wide = getAccumulatorType(getElementTypeOrSelf(result.result.getType()));
   start[0] = createConversion(builder, loc, start[0], wide);
   BodyBuilder body(forward, false, false, loc);
   SmallVector<Value> results = body.finishReduction(

@@ -6,6 +6,7 @@
 
 #include "remat/Pipelines/StepCompiler.h"
 
+#include "remat/AutoDiff/Passes.h"
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
@@ -37,6 +38,8 @@ LogicalResult remat::compileToJoint(ModuleOp module,
   import.function = function;
   buildImportPipeline(pm, import);
 
+  if (options.widen)
+    pm.addNestedPass<func::FuncOp>(createRematWidenFloatsPass());
   buildJointPipeline(pm, function, options.derivatives);
   return pm.run(module);
 }

@@ -12,6 +12,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GradCheck.h"
 #include "MemoryProbe.h"
 #include "Products.h"
 #include "Report.h"
@@ -74,6 +75,12 @@ struct Options {
                "jvp, hvp (the tangents of the vector-Jacobian products)")};
   cl::list<int64_t> wrt{"wrt", cl::CommaSeparated, cl::cat(category),
                         cl::desc("Arguments to differentiate with respect to")};
+  cl::opt<std::string> gradcheck{
+      "gradcheck", cl::ValueOptional, cl::cat(category),
+      cl::value_desc("order"),
+      cl::desc("Compare the gradients, in f64, with central differences at "
+               "random arguments or those of --inputs; 2: those of the "
+               "vector-Jacobian product, too")};
   cl::opt<bool> profile{"profile", cl::cat(category),
                         cl::desc("Print the time of each kind of task")};
   cl::opt<bool> poison{
@@ -381,6 +388,82 @@ static Expected<RunReport> runOnce(const Model &model, const Manifest *manifest,
   return report;
 }
 
+//===----------------------------------------------------------------------===//
+// Gradients against finite differences
+//===----------------------------------------------------------------------===//
+
+/// The argument `index` of a gradient check: from a file, if it is one of the
+/// model's and there are files, else random.
+static Expected<Tensor> makeArgument(const remat_tensor_info &info,
+                                     size_t index, bool hasFile, double least) {
+  Tensor tensor(info);
+  if (!tensor.isAllocated())
+    return makeError("no memory for argument '" + Twine(info.name) + "'");
+  if (!hasFile) {
+    fillRandom(tensor, index, least);
+    return std::move(tensor);
+  }
+  std::string path =
+      getPath(options().inputDirectory, "arg" + Twine(index) + ".npy");
+  Expected<Tensor> given = readNpy(path);
+  if (!given)
+    return given.takeError();
+  if (given->getShape() != tensor.getShape())
+    return makeError(path + ": the shape is not that of argument " +
+                     Twine(index));
+  for (size_t i = 0; i < tensor.getNumElements(); ++i)
+    tensor.set(i, given->get(i));
+  return std::move(tensor);
+}
+
+static Error runGradCheck(int order) {
+  ModelReader reader;
+  auto module = reader.read(options().inputFile);
+  if (!module)
+    return module.takeError();
+  auto entry = findEntry(**module, options().function);
+  if (!entry)
+    return makeError("has no function '" + options().function + "'");
+  size_t numArguments = entry.getNumArguments();
+  GradCheck check = GradCheck::get(entry, options().wrt, order);
+  StepOptions step;
+  step.function = options().function;
+  step.threads = options().threads;
+  step.derivatives = check.derivatives;
+  step.widen = true;
+  if (failed(compileToTasks(**module, step)))
+    return makeError("could not compile " + options().inputFile);
+  RunReport report;
+  Expected<LoadedStep> loaded = compile(**module, "", report);
+  if (!loaded)
+    return loaded.takeError();
+  bool hasFiles = !options().inputDirectory.empty();
+  auto evaluate = [&](ArrayRef<Tensor> given) {
+    return execute(loaded->step.get(), given, report);
+  };
+  std::vector<Tensor> arguments;
+  // Where a function is not defined, it may be for numbers above 1.
+  for (double least : {0.1, 1.1}) {
+    arguments.clear();
+    for (size_t i = 0, e = remat_step_argument_count(loaded->step.get()); i < e;
+         ++i) {
+      remat_tensor_info info;
+      remat_step_argument(loaded->step.get(), i, &info);
+      Expected<Tensor> tensor =
+          makeArgument(info, i, i < numArguments && hasFiles, least);
+      if (!tensor)
+        return tensor.takeError();
+      arguments.push_back(std::move(*tensor));
+    }
+    Expected<bool> defined = isDefined(check, arguments, evaluate);
+    if (!defined)
+      return defined.takeError();
+    if (hasFiles || *defined)
+      break;
+  }
+  return checkGradients(check, arguments, evaluate);
+}
+
 /// The table's last line: whether the budget changed any bit of the results.
 static void printVerdict(raw_ostream &os, ArrayRef<RunReport> runs) {
   if (runs.size() < 2)
@@ -393,6 +476,14 @@ static void printVerdict(raw_ostream &os, ArrayRef<RunReport> runs) {
 }
 
 static Error runTool() {
+  if (options().gradcheck.getNumOccurrences() > 0) {
+    StringRef order = options().gradcheck;
+    if (order != "" && order != "1" && order != "2")
+      return makeError("--gradcheck is '" + order + "', expected 1 or 2");
+    if (Error error = checkNumbers())
+      return error;
+    return runGradCheck(order == "2" ? 2 : 1);
+  }
   if (Error error = checkOptions())
     return error;
   std::optional<Manifest> manifest;

@@ -69,4 +69,15 @@ def RematDifferentiatePass
   ];
 }
 
+def RematWidenFloatsPass
+    : Pass<"remat-widen-floats", "::mlir::func::FuncOp"> {
+  let summary = "compute in double precision";
+  let description = [{
+    Replaces floating-point types narrower than f64 by f64: arguments, results,
+    constants and all between. Conversions between floating-point types vanish.
+    A derivative can then be compared with finite differences. A bit cast and
+    a complex constant are errors.
+  }];
+}
+
 #endif // REMAT_AUTODIFF_PASSES_TD

@@ -28,6 +28,8 @@ struct StepOptions {
   /// The derivatives to append, one after the other: each differentiates what
   /// the previous one made. By default the gradient of the last result.
   llvm::SmallVector<DifferentiateOptions, 2> derivatives = {{}};
+  /// Compute in f64 wherever the function has a narrower floating-point type.
+  bool widen = false;
   /// Threads that the step will run on; 0 for all cores.
   int threads = 0;
 };
