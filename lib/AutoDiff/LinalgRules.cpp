@@ -119,6 +119,7 @@ void remat::registerLinalgRules(DialectRegistry &registry) {
 
 void remat::registerAutoDiffModels(DialectRegistry &registry) {
   registerScalarRules(registry);
+  registerComplexRules(registry);
   registerLinalgRules(registry);
   registerTensorRules(registry);
   registerRematRules(registry);

@@ -12,6 +12,7 @@
 #include "StructuredRule.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
@@ -50,9 +51,9 @@ static bool isSum(Value value, Value accumulator,
   auto isTerm = [&](unsigned operand) {
     return !dependence.contains(op->getOperand(operand));
   };
-  if (isa<arith::AddFOp>(op))
+  if (isa<arith::AddFOp, complex::AddOp>(op))
     return (isTerm(0) && recurse(1)) || (isTerm(1) && recurse(0));
-  if (isa<arith::SubFOp>(op))
+  if (isa<arith::SubFOp, complex::SubOp>(op))
     return isTerm(1) && recurse(0);
   if (isa<arith::ExtFOp, arith::TruncFOp>(op))
     return recurse(0);

@@ -15,6 +15,7 @@
 namespace remat {
 
 void registerScalarRules(mlir::DialectRegistry &registry);
+void registerComplexRules(mlir::DialectRegistry &registry);
 void registerLinalgRules(mlir::DialectRegistry &registry);
 void registerTensorRules(mlir::DialectRegistry &registry);
 void registerRematRules(mlir::DialectRegistry &registry);

@@ -11,8 +11,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Dialect/Complex/IR/Complex.h"
-
 #include "Expr.h"
 #include "Rules.h"
 
@@ -252,59 +250,6 @@ struct FPowI : ScalarModel<FPowI, math::FPowIOp> {
   }
 };
 
-/// Complex numbers are pairs of real ones; the cotangent of a pair is the
-/// pair of the cotangents.
-struct Create
-    : DifferentiableOpInterface::ExternalModel<Create, complex::CreateOp> {
-  LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
-    OpBuilder &builder = context.getBuilder();
-    Location loc = context.getLoc();
-    Value g = context.cotangent(op->getResult(0));
-    if (g && context.isActive(op->getOperand(0)))
-      context.accumulate(op->getOperand(0),
-                         complex::ReOp::create(builder, loc, g));
-    if (g && context.isActive(op->getOperand(1)))
-      context.accumulate(op->getOperand(1),
-                         complex::ImOp::create(builder, loc, g));
-    return success();
-  }
-  LogicalResult emitJVP(Operation *op, ForwardContext &context) const {
-    Value re = context.tangentOrZero(op->getOperand(0));
-    Value im = context.tangentOrZero(op->getOperand(1));
-    Value result = op->getResult(0);
-    context.addTangent(result, complex::CreateOp::create(
-                                   context.getBuilder(), context.getLoc(),
-                                   result.getType(), re, im));
-    return success();
-  }
-};
-
-/// Part 0 (real) or 1 (imaginary) of a complex number.
-template <typename Op, unsigned part>
-struct Part : DifferentiableOpInterface::ExternalModel<Part<Op, part>, Op> {
-  LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
-    Value g = context.cotangent(op->getResult(0));
-    if (!g)
-      return success();
-    OpBuilder &builder = context.getBuilder();
-    Location loc = context.getLoc();
-    Value zero = createFloatConstant(builder, loc, g.getType(), 0.0);
-    Value operand = op->getOperand(0);
-    context.accumulate(
-        operand,
-        complex::CreateOp::create(builder, loc, operand.getType(),
-                                  part == 0 ? g : zero, part == 0 ? zero : g));
-    return success();
-  }
-  LogicalResult emitJVP(Operation *op, ForwardContext &context) const {
-    if (Value tangent = context.tangent(op->getOperand(0)))
-      context.addTangent(
-          op->getResult(0),
-          Op::create(context.getBuilder(), context.getLoc(), tangent));
-    return success();
-  }
-};
-
 /// Operations that are constant wherever they have a derivative.
 template <typename Op>
 struct Step : DifferentiableOpInterface::ExternalModel<Step<Op>, Op> {
@@ -334,11 +279,6 @@ void remat::registerScalarRules(DialectRegistry &registry) {
     arith::ExtFOp::attachInterface<ExtF>(*context);
     arith::TruncFOp::attachInterface<TruncF>(*context);
     arith::SelectOp::attachInterface<Select>(*context);
-  });
-  registry.addExtension(+[](MLIRContext *context, complex::ComplexDialect *) {
-    complex::CreateOp::attachInterface<Create>(*context);
-    complex::ReOp::attachInterface<Part<complex::ReOp, 0>>(*context);
-    complex::ImOp::attachInterface<Part<complex::ImOp, 1>>(*context);
   });
   registry.addExtension(+[](MLIRContext *context, math::MathDialect *) {
     math::ExpOp::attachInterface<Exp>(*context);

@@ -38,11 +38,21 @@ static bool hasPolynomial(StringRef name) {
   return llvm::is_contained(names, name);
 }
 
+/// At least `min` and then at most `max`. Upstream's expansion takes the
+/// bounds for each other.
+static LogicalResult expandClamp(math::ClampFOp op, PatternRewriter &rewriter) {
+  Value low = arith::MaximumFOp::create(rewriter, op.getLoc(), op.getValue(),
+                                        op.getMin());
+  rewriter.replaceOpWithNewOp<arith::MinimumFOp>(op, low, op.getMax());
+  return success();
+}
+
 static LogicalResult lowerMath(ModuleOp module) {
   MLIRContext *context = module.getContext();
   RewritePatternSet patterns(context);
   // Not all of arith-expand: LLVM vectorizes maximumf as it is.
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
+  patterns.add(expandClamp);
   populateMathF32ExpansionPatterns(patterns, hasPolynomial);
   populateMathPolynomialApproximationPatterns(patterns, hasPolynomial);
   return applyPatternsGreedily(module, std::move(patterns));

@@ -5,12 +5,14 @@
 //===----------------------------------------------------------------------===//
 //
 // A slice whose offsets are not constants is a gather; writing one is a choice
-// between two tensors at each place. Offsets are checked.
+// between two tensors at each place. Offsets are checked. Writing an element
+// is writing a slice of one.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Utils.h"
 
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 
 namespace remat {
@@ -159,10 +161,65 @@ static void convertInsert(IRRewriter &rewriter, tensor::InsertSliceOp op) {
   rewriter.replaceOp(op, chosen);
 }
 
+static void convertInsertElement(IRRewriter &rewriter, tensor::InsertOp op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  if (type.getRank() == 0)
+    return;
+  rewriter.setInsertionPoint(op);
+  auto scalarType = RankedTensorType::get({}, type.getElementType());
+  Value element = tensor::FromElementsOp::create(
+      rewriter, op.getLoc(), scalarType, ValueRange{op.getScalar()});
+  SmallVector<OpFoldResult> ones(type.getRank(), rewriter.getIndexAttr(1));
+  rewriter.replaceOpWithNewOp<tensor::InsertSliceOp>(
+      op, element, op.getDest(), getAsOpFoldResult(op.getIndices()), ones,
+      ones);
+}
+
+static void convertSplat(IRRewriter &rewriter, tensor::SplatOp op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  if (!type.hasStaticShape())
+    return;
+  rewriter.setInsertionPoint(op);
+  Value empty = tensor::EmptyOp::create(rewriter, op.getLoc(), type.getShape(),
+                                        type.getElementType());
+  rewriter.replaceOpWithNewOp<linalg::FillOp>(op, op.getInput(), empty);
+}
+
+/// The body of a tensor.generate computes with the indices of its elements.
+static void convertGenerate(IRRewriter &rewriter, tensor::GenerateOp op) {
+  auto type = cast<RankedTensorType>(op.getType());
+  if (!type.hasStaticShape())
+    return;
+  rewriter.setInsertionPoint(op);
+  Block &block = op.getBody().front();
+  Value result = createPointwise(
+      rewriter, op.getLoc(), type, {},
+      [&](OpBuilder &builder, Location loc, ValueRange) -> Value {
+        IRMapping mapping;
+        for (BlockArgument argument : block.getArguments())
+          mapping.map(argument, linalg::IndexOp::create(
+                                    builder, loc, argument.getArgNumber()));
+        for (Operation &inner : block.without_terminator())
+          builder.clone(inner, mapping);
+        return mapping.lookupOrDefault(block.getTerminator()->getOperand(0));
+      });
+  rewriter.replaceOp(op, result);
+}
+
 namespace {
 struct ImportSlices : public remat::impl::ImportSlicesPassBase<ImportSlices> {
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
+    getOperation().walk([&](Operation *op) {
+      if (isa<linalg::LinalgOp>(op->getParentOp()))
+        return;
+      if (auto insert = dyn_cast<tensor::InsertOp>(op))
+        convertInsertElement(rewriter, insert);
+      else if (auto splat = dyn_cast<tensor::SplatOp>(op))
+        convertSplat(rewriter, splat);
+      else if (auto generate = dyn_cast<tensor::GenerateOp>(op))
+        convertGenerate(rewriter, generate);
+    });
     getOperation().walk([&](Operation *op) {
       if (auto extract = dyn_cast<tensor::ExtractSliceOp>(op)) {
         if (isAtComputedPlace(extract))
