@@ -56,6 +56,14 @@ GradCheck GradCheck::get(mlir::FunctionOpInterface entry,
     numArguments += check.outputs.size();
     numResults += check.wrt.size();
   }
+  DifferentiateOptions derivative;
+  derivative.mode = DifferentiateOptions::Forward;
+  derivative.wrt = check.wrt;
+  derivative.results = check.outputs;
+  if (!check.wrt.empty() && !check.outputs.empty())
+    check.derivatives.push_back(derivative);
+  check.firstTangent = numArguments;
+  check.firstProduct = numResults;
   return check;
 }
 
@@ -83,8 +91,9 @@ Expected<bool> run::isDefined(const GradCheck &check,
 namespace {
 /// One comparison.
 struct Comparison {
-  size_t argument = 0, index = 0;
-  bool isDirection = false;
+  /// Number of the argument, or of the result if `isTangent`.
+  size_t number = 0, index = 0;
+  bool isDirection = false, isTangent = false;
   double analytic = 0, numeric = 0;
 
   double getError() const {
@@ -95,6 +104,12 @@ struct Comparison {
       return 0;
     return std::isnan(error) ? INFINITY : error;
   }
+  void print(raw_ostream &os) const {
+    os << (isTangent ? "result " : "argument ") << number << ": worst at "
+       << (isDirection ? "direction " : "index ") << index
+       << format(": %.9g, finite differences give %.9g\n", analytic, numeric);
+  }
+  Error report() const;
 };
 
 /// Runs the comparisons of one argument after the other.
@@ -112,12 +127,27 @@ private:
   Expected<Comparison> compare(size_t number, const Tensor &gradient,
                                ArrayRef<double> direction);
   Expected<Comparison> checkArgument(size_t number, const Tensor &gradient);
+  Expected<std::vector<Tensor>> moveAlongTangents(double distance);
+  Error checkTangents(ArrayRef<Tensor> results);
+  void note(const Comparison &comparison);
 
   const GradCheck &check;
   std::vector<Tensor> &arguments;
   Evaluate evaluate;
+  std::optional<Comparison> worst;
 };
 } // namespace
+
+Error Comparison::report() const {
+  std::string text;
+  raw_string_ostream os(text);
+  os << (isTangent ? "the tangent of result "
+                   : "the gradient with respect to "
+                     "argument ")
+     << number << (isDirection ? " along direction " : " at index ") << index
+     << format(" is %.9g, finite differences give %.9g", analytic, numeric);
+  return makeError(text);
+}
 
 /// The sum of all outputs, weighed by the cotangents, when `tensor` is
 /// `center` + `distance` * `direction`.
@@ -153,7 +183,7 @@ Expected<Comparison> Checker::compare(size_t number, const Tensor &gradient,
   if (!low)
     return low.takeError();
   Comparison comparison;
-  comparison.argument = check.wrt[number];
+  comparison.number = check.wrt[number];
   comparison.numeric = (*high - *low) / (2 * step);
   for (size_t i = 0; i < center.size(); ++i)
     if (direction[i] != 0)
@@ -167,8 +197,8 @@ Expected<Comparison> Checker::checkArgument(size_t number,
   size_t count = gradient.getNumElements();
   bool byElement = count <= maxElements;
   std::mt19937_64 random(number);
-  Comparison worst;
-  worst.argument = check.wrt[number];
+  Comparison most;
+  most.number = check.wrt[number];
   for (size_t i = 0, e = byElement ? count : numDirections; i < e; ++i) {
     std::vector<double> direction(count, 0.0);
     if (byElement)
@@ -181,40 +211,78 @@ Expected<Comparison> Checker::checkArgument(size_t number,
       return comparison.takeError();
     comparison->index = i;
     comparison->isDirection = !byElement;
-    if (i == 0 || comparison->getError() > worst.getError())
-      worst = *comparison;
+    if (i == 0 || comparison->getError() > most.getError())
+      most = *comparison;
   }
-  return worst;
+  return most;
+}
+
+/// The results where each argument has moved along its tangent.
+Expected<std::vector<Tensor>> Checker::moveAlongTangents(double distance) {
+  std::vector<std::vector<double>> centers;
+  for (auto [number, argument] : enumerate(check.wrt)) {
+    Tensor &tensor = arguments[argument];
+    const Tensor &tangent = arguments[check.firstTangent + number];
+    std::vector<double> &center = centers.emplace_back();
+    for (size_t i = 0; i < tensor.getNumElements(); ++i) {
+      center.push_back(tensor.get(i));
+      tensor.set(i, center[i] + distance * tangent.get(i));
+    }
+  }
+  Expected<std::vector<Tensor>> results = evaluate(arguments);
+  for (auto [number, argument] : enumerate(check.wrt))
+    for (size_t i = 0; i < centers[number].size(); ++i)
+      arguments[argument].set(i, centers[number][i]);
+  return results;
+}
+
+void Checker::note(const Comparison &comparison) {
+  comparison.print(outs());
+  if (!worst || comparison.getError() > worst->getError())
+    worst = comparison;
+}
+
+Error Checker::checkTangents(ArrayRef<Tensor> results) {
+  Expected<std::vector<Tensor>> high = moveAlongTangents(step);
+  if (!high)
+    return high.takeError();
+  Expected<std::vector<Tensor>> low = moveAlongTangents(-step);
+  if (!low)
+    return low.takeError();
+  for (auto [number, output] : enumerate(check.outputs)) {
+    Comparison most;
+    most.isTangent = true;
+    most.number = output;
+    for (size_t i = 0; i < results[output].getNumElements(); ++i) {
+      Comparison comparison = most;
+      comparison.index = i;
+      comparison.analytic = results[check.firstProduct + number].get(i);
+      comparison.numeric =
+          ((*high)[output].get(i) - (*low)[output].get(i)) / (2 * step);
+      if (i == 0 || comparison.getError() > most.getError())
+        most = comparison;
+    }
+    note(most);
+  }
+  return Error::success();
 }
 
 Error Checker::run() {
+  if (check.wrt.empty() || check.outputs.empty())
+    return Error::success();
   Expected<std::vector<Tensor>> results = evaluate(arguments);
   if (!results)
     return results.takeError();
-  std::optional<Comparison> worst;
   for (size_t number = 0; number < check.wrt.size(); ++number) {
     const Tensor &gradient = (*results)[check.firstGradient + number];
     Expected<Comparison> comparison = checkArgument(number, gradient);
     if (!comparison)
       return comparison.takeError();
-    outs() << "argument " << comparison->argument << ": worst at "
-           << (comparison->isDirection ? "direction " : "index ")
-           << comparison->index
-           << format(": %.9g, finite differences give %.9g\n",
-                     comparison->analytic, comparison->numeric);
-    if (!worst || comparison->getError() > worst->getError())
-      worst = *comparison;
+    note(*comparison);
   }
-  if (!worst || worst->getError() <= 1)
-    return Error::success();
-  std::string text;
-  raw_string_ostream os(text);
-  os << "the gradient with respect to argument " << worst->argument
-     << (worst->isDirection ? " along direction " : " at index ")
-     << worst->index
-     << format(" is %.9g, finite differences give %.9g", worst->analytic,
-               worst->numeric);
-  return makeError(text);
+  if (Error error = checkTangents(*results))
+    return error;
+  return worst->getError() <= 1 ? Error::success() : worst->report();
 }
 
 Error run::checkGradients(const GradCheck &check,

@@ -31,6 +31,8 @@ struct GradCheck {
   /// The numbers of the first argument that is a cotangent of `outputs` and of
   /// the first result that is a gradient by `wrt`.
   int64_t firstCotangent = 0, firstGradient = 0;
+  /// The same for the tangents of `wrt` and those of `outputs`.
+  int64_t firstTangent = 0, firstProduct = 0;
 
   /// The gradients of `entry` (order 1), or those of its vector-Jacobian
   /// product by arguments and cotangents (order 2).
@@ -52,10 +54,11 @@ llvm::Expected<bool> isDefined(const GradCheck &check,
 
 /// Compares for each argument in `check.wrt` the gradients that `evaluate`
 /// computes with central differences: element by element, or, for an argument
-/// of many elements, along random directions. Prints a line per argument and
-/// returns an error that tells argument, index and both values where they
-/// differ most if that is too much: |a - b| > 1e-5 + 1e-3 |b|, as in PyTorch's
-/// gradcheck.
+/// of many elements, along random directions. Does the same for each output's
+/// tangent, along the tangents of all arguments. Prints a line for each and
+/// returns an error that tells argument or result, index and both values where
+/// they differ most if that is too much: |a - b| > 1e-5 + 1e-3 |b|, as in
+/// PyTorch's gradcheck.
 llvm::Error checkGradients(const GradCheck &check,
                            std::vector<tools::Tensor> &arguments,
                            Evaluate evaluate);
