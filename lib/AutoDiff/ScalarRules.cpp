@@ -11,6 +11,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/IR/Matchers.h"
+
 #include "Expr.h"
 #include "Rules.h"
 
@@ -148,7 +150,6 @@ BINARY(MaxNumF, arith::MaxNumFOp, passEqual(g, a, b, y), passEqual(g, b, a, y))
 BINARY(MinNumF, arith::MinNumFOp, passEqual(g, a, b, y), passEqual(g, b, a, y))
 UNARY(ExtF, arith::ExtFOp, convert(g, to))
 UNARY(TruncF, arith::TruncFOp, convert(g, to))
-TERNARY(Select, arith::SelectOp, g, select(a, g, 0.0), select(a, 0.0, g))
 
 UNARY(Exp, math::ExpOp, g *y)
 UNARY(Exp2, math::Exp2Op, g * y * ln2)
@@ -187,6 +188,53 @@ TERNARY(ClampF, math::ClampFOp, select(both(a >= b, c >= a), g, 0.0),
 #undef UNARY
 #undef BINARY
 #undef TERNARY
+
+/// The comparison by which `select` takes the larger or smaller of its values,
+/// as PyTorch exports maximum, minimum and clamp. One that also selects
+/// something else orders its operands (a step of a sort), or finds an index.
+static arith::CmpFOp getOrder(arith::SelectOp select) {
+  auto compare = select.getCondition().getDefiningOp<arith::CmpFOp>();
+  if (!compare || !compare->hasOneUse())
+    return {};
+  Value a = compare.getLhs(), b = compare.getRhs();
+  Value x = select.getTrueValue(), y = select.getFalseValue();
+  bool takesOperands = (a == x && b == y) || (a == y && b == x);
+  switch (compare.getPredicate()) {
+  case arith::CmpFPredicate::OGT:
+  case arith::CmpFPredicate::UGT:
+  case arith::CmpFPredicate::OLT:
+  case arith::CmpFPredicate::ULT:
+    return takesOperands ? compare : arith::CmpFOp();
+  default:
+    return {};
+  }
+}
+
+/// The derivative goes to the chosen side. That of a maximum or minimum is
+/// split in half where both are equal, or lost at a constant bound.
+struct Select : ScalarModel<Select, arith::SelectOp> {
+  template <typename Context>
+  static void derive(Operation *op, Context &context) {
+    auto choice = cast<arith::SelectOp>(op);
+    arith::CmpFOp order = getOrder(choice);
+    bool isBound = order && matchPattern(order.getRhs(), m_Constant());
+    // Of leaky_relu and the like the bound comes first, and is no bound.
+    if (order && matchPattern(order.getLhs(), m_Constant()))
+      order = {};
+    for (unsigned number : {1, 2})
+      contribute(op, number, context, [&](const Expr &g, Type) -> Expr {
+        Expr condition = operandExpr(op, 0, context);
+        Expr chosen =
+            number == 1 ? select(condition, g, 0.0) : select(condition, 0.0, g);
+        if (!order)
+          return chosen;
+        Expr tie = Expr::forward(context, order.getLhs()) ==
+                   Expr::forward(context, order.getRhs());
+        return isBound ? select(tie, 0.0, chosen)
+                       : select(tie, 0.5 * g, chosen);
+      });
+  }
+};
 
 /// The derivative with respect to the sign is zero.
 struct CopySign : ScalarModel<CopySign, math::CopySignOp> {
