@@ -82,6 +82,22 @@ getInputs(func::FuncOp function, const DifferentiateOptions &options) {
   return inputs;
 }
 
+/// Appends the values that tags of the names in `options` give.
+static LogicalResult addTagged(func::FuncOp function,
+                               const DifferentiateOptions &options,
+                               SmallVectorImpl<Value> &inputs) {
+  for (StringRef name : options.tags) {
+    size_t before = inputs.size();
+    for (auto tag : function.front().getOps<TagOp>())
+      if (tag.getName() == name && isFloat(tag.getType()))
+        inputs.push_back(tag.getResult());
+    if (inputs.size() == before)
+      return function.emitOpError("has no floating-point value named '")
+             << name << "' to differentiate with respect to";
+  }
+  return success();
+}
+
 /// The result `number`, which must be floating-point.
 static FailureOr<Value> getOutput(func::FuncOp function, int64_t number) {
   Operation *terminator = function.front().getTerminator();
@@ -143,7 +159,7 @@ public:
                  ArrayRef<Value> outputs);
 
   /// Emit the derivative and add its values to the function's results.
-  LogicalResult reverse(bool withCotangents);
+  LogicalResult reverse(bool withCotangents, bool accumulate);
   LogicalResult forward();
 
   /// Leaves nothing behind of a derivative that could not be emitted.
@@ -193,6 +209,8 @@ StringAttr Differentiator::getName(Value value, StringRef suffix) {
   if (auto argument = dyn_cast<BlockArgument>(value))
     name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
                                                  RematDialect::nameAttrName);
+  if (auto tag = value.getDefiningOp<TagOp>())
+    name = tag.getNameAttr();
   auto operands = terminator->getOperands().take_front(numResults);
   auto found = llvm::find(operands, value);
   if (!name && found != operands.end())
@@ -210,7 +228,7 @@ void Differentiator::addResult(Value value, Value like, Location loc,
   names.push_back(name);
 }
 
-LogicalResult Differentiator::reverse(bool withCotangents) {
+LogicalResult Differentiator::reverse(bool withCotangents, bool accumulate) {
   Location loc = getLoc("backward");
   SequenceActivity activity(ops, inputs, outputs);
   ReverseSweep sweep(builder, activity, loc);
@@ -225,8 +243,14 @@ LogicalResult Differentiator::reverse(bool withCotangents) {
   if (failed(sweep.run(ops)))
     return failure();
   sweep.setLoc(loc);
-  for (Value input : inputs)
-    addResult(sweep.cotangent(input), input, loc, getName(input, ".grad"));
+  for (Value input : inputs) {
+    Value gradient = sweep.cotangent(input);
+    if (accumulate) {
+      Value sum = addArgumentLike(input);
+      gradient = gradient ? createSum(builder, loc, sum, gradient) : sum;
+    }
+    addResult(gradient, input, loc, getName(input, ".grad"));
+  }
   // All that stands behind the forward operations.
   Operation *last = ops.empty() ? nullptr : ops.back();
   for (Operation *op = terminator->getPrevNode(); op != last;
@@ -289,15 +313,17 @@ LogicalResult remat::differentiate(func::FuncOp function,
   FailureOr<SmallVector<Value>> inputs = getInputs(function, options);
   if (failed(inputs))
     return failure();
+  bool isForward = options.mode == DifferentiateOptions::Forward;
+  if (!isForward && failed(addTagged(function, options, *inputs)))
+    return failure();
   FailureOr<SmallVector<Value>> outputs = getOutputs(function, options);
   if (failed(outputs))
     return failure();
   Differentiator differentiator(function, *inputs, *outputs);
-  bool isForward = options.mode == DifferentiateOptions::Forward;
+  bool withCotangents = options.mode == DifferentiateOptions::Reverse;
   LogicalResult emitted =
       isForward ? differentiator.forward()
-                : differentiator.reverse(options.mode ==
-                                         DifferentiateOptions::Reverse);
+                : differentiator.reverse(withCotangents, options.accumulate);
   if (failed(emitted))
     differentiator.rollBack();
   else

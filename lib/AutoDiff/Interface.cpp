@@ -11,6 +11,7 @@
 #include "llvm/ADT/SetVector.h"
 
 #include "Emit.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 
 using namespace mlir;
 using namespace remat;
@@ -22,6 +23,11 @@ bool remat::isDifferentiableType(Type type) {
 }
 
 SmallVector<Value> remat::getDependencies(Operation *op) {
+  // No derivative goes through what computes the values of a custom rule.
+  if (auto rule = dyn_cast<CustomRuleOp>(op))
+    return rule.getInputs();
+  if (auto hook = dyn_cast<GradientHookOp>(op))
+    return hook.getValues();
   SetVector<Value> values(op->operand_begin(), op->operand_end());
   getUsedValuesDefinedAbove(op->getRegions(), values);
   return values.takeVector();

@@ -39,6 +39,8 @@ struct RematDifferentiatePass
     options.mode = mode;
     options.result = result;
     options.results = llvm::to_vector(llvm::iterator_range(results));
+    options.tags = llvm::to_vector(llvm::iterator_range(tags));
+    options.accumulate = accumulate;
     if (failed(differentiate(target, options)))
       signalPassFailure();
   }

@@ -31,6 +31,7 @@ static void addCleanup(OpPassManager &pm) {
 void remat::buildJointPipeline(OpPassManager &pm, StringRef function,
                                ArrayRef<DifferentiateOptions> derivatives) {
   pm.addPass(createRematLowerCheckpoints());
+  pm.addNestedPass<func::FuncOp>(createRematLowerRandom());
   for (const DifferentiateOptions &derivative : derivatives) {
     RematDifferentiatePassOptions options;
     options.function = function.str();
@@ -42,8 +43,9 @@ void remat::buildJointPipeline(OpPassManager &pm, StringRef function,
     pm.addPass(createRematDifferentiatePass(options));
     addCleanup(pm);
   }
-  if (derivatives.empty())
-    addCleanup(pm);
+  pm.addNestedPass<func::FuncOp>(createRematLowerRulesPass());
+  pm.addPass(createRematPackSaved());
+  addCleanup(pm);
   pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());
   addCleanup(pm);
 }
@@ -62,6 +64,11 @@ void remat::buildJointPipeline(OpPassManager &pm,
   if (options.tangents)
     derivatives.push_back(derivative);
   buildJointPipeline(pm, options.function, derivatives);
+}
+
+void remat::buildDerivativesPipeline(OpPassManager &pm) {
+  pm.addNestedPass<func::FuncOp>(createImportLoopsPass());
+  pm.addPass(createRematExpandDerivativesPass());
 }
 
 void remat::buildTasksPipeline(OpPassManager &pm,
@@ -85,6 +92,7 @@ void remat::buildPlanPipeline(OpPassManager &pm,
 
 void remat::buildRematPipeline(OpPassManager &pm,
                                const FullPipelineOptions &options) {
+  buildDerivativesPipeline(pm);
   ImportPipelineOptions import;
   import.function = options.function;
   buildImportPipeline(pm, import);

@@ -34,6 +34,7 @@ LogicalResult remat::compileToJoint(ModuleOp module,
            << options.function << "' to compile";
   std::string function = entry.getName().str();
   PassManager pm(module.getContext());
+  buildDerivativesPipeline(pm);
   ImportPipelineOptions import;
   import.function = function;
   buildImportPipeline(pm, import);

@@ -41,6 +41,12 @@ struct DifferentiateOptions {
   /// Numbers of the results to differentiate (Reverse, Forward). Empty: all
   /// floating-point results.
   llvm::SmallVector<int64_t> results;
+  /// Names of `remat.tag`s: their gradients follow those of the arguments
+  /// (Gradient, Reverse).
+  llvm::SmallVector<std::string> tags;
+  /// Add the gradients to what is in additional arguments, one for each
+  /// (Gradient, Reverse).
+  bool accumulate = false;
 };
 
 /// Makes `function` return the derivative after its own results. A gradient

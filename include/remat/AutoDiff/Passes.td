@@ -60,6 +60,12 @@ def RematDifferentiatePass
     ListOption<"results", "results", "int64_t",
                "results to differentiate (reverse, forward; default: all "
                "floating-point results)">,
+    ListOption<"tags", "tags", "std::string",
+               "names of values (remat.tag) whose gradients follow those of "
+               "the arguments (gradient, reverse)">,
+    Option<"accumulate", "accumulate", "bool", "false",
+           "add each gradient to what is in one more argument (gradient, "
+           "reverse)">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::complex::ComplexDialect",
@@ -67,6 +73,75 @@ def RematDifferentiatePass
     "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect",
     "::remat::RematDialect",
   ];
+}
+
+def RematExpandDerivativesPass
+    : Pass<"remat-expand-derivatives", "::mlir::ModuleOp"> {
+  let summary = "replace derivatives that are written in the program";
+  let description = [{
+    * `remat.vjp` and `remat.jvp` are replaced by the function that they name
+      and its derivative, from the inside out. The functions must be
+      straight-line code once their calls are inlined.
+    * A call of a function with the attribute `remat.vjp` or `remat.jvp` is
+      followed by a `remat.custom_rule` that calls the rule.
+
+    The rules of `@f`, with inputs x and results y:
+
+    ```
+    remat.vjp = @b                  @b(x, y, cotangents of y) -> cotangents of x
+    remat.vjp = @b, remat.fwd = @a  @a(x) -> (y, saved)
+                                    @b(saved, cotangents of y) -> cotangents of x
+    remat.jvp = @j                  @j(x, tangents of x) -> tangents of y
+    ```
+
+    where only floating-point and complex values have cotangents and tangents.
+    `@a` is free to save what it likes. A rule of another type is an error.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::remat::RematDialect",
+    "::mlir::arith::ArithDialect", "::mlir::complex::ComplexDialect",
+    "::mlir::linalg::LinalgDialect",
+    "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def RematDerivativeFunctionPass
+    : Pass<"remat-derivative-function", "::mlir::ModuleOp"> {
+  let summary = "make a function that computes a derivative of another";
+  let description = [{
+    Adds to the module a function that computes, of `function` with respect to
+    the arguments `wrt`,
+
+    * `gradient`: the gradient of the result, which has one element,
+    * `jacobian`: for each argument, the Jacobian of the result: its shape is
+      that of the result followed by that of the argument,
+    * `hessian`: for each pair of arguments, the Jacobian of the gradient,
+    * `hvp`, `vhp`: the product of the Hessian with a vector (one more argument
+      for each of `wrt`), as the tangent of the gradient and as the gradient of
+      its product with the vector.
+
+    The new function is named after the old one and the kind, `f.gradient`. Its
+    body is made of `remat.vjp` and `remat.jvp`; `remat-expand-derivatives`
+    expands them. The rows of a Jacobian share the forward computation.
+  }];
+  let options = [
+    Option<"function", "function", "std::string", [{"main"}],
+           "name of the function to differentiate">,
+    Option<"kind", "kind", "std::string", [{"gradient"}],
+           "gradient, jacobian, hessian, hvp or vhp">,
+    ListOption<"wrt", "wrt", "int64_t",
+               "arguments to differentiate with respect to (default: all "
+               "floating-point arguments)">,
+  ];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::remat::RematDialect",
+    "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
+}
+
+def RematLowerRulesPass
+    : Pass<"remat-lower-rules", "::mlir::func::FuncOp"> {
+  let summary = "drop rules and hooks when all derivatives have been taken";
+  let description = [{
+    Replaces the results of `remat.custom_rule` and `remat.gradient_hook` by the
+    operands that they stand for.
+  }];
 }
 
 def RematWidenFloatsPass

@@ -89,6 +89,10 @@ struct FullPipelineOptions : JointPipelineOptions {
                               llvm::cl::init("auto")};
 };
 
+/// Replaces the derivatives that a program is written with (remat.vjp, rules of
+/// functions).
+void buildDerivativesPipeline(mlir::OpPassManager &pm);
+
 void buildJointPipeline(mlir::OpPassManager &pm,
                         const JointPipelineOptions &options);
 /// The same with derivatives that are appended one after the other, each to

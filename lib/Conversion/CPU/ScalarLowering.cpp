@@ -22,6 +22,8 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 
+#include "remat/Dialect/Remat/IR/Remat.h"
+
 using namespace mlir;
 using namespace remat;
 
@@ -47,12 +49,21 @@ static LogicalResult expandClamp(math::ClampFOp op, PatternRewriter &rewriter) {
   return success();
 }
 
+/// In a kernel that is not for a copy.
+static LogicalResult lowerCopyNumber(CopyNumberOp op,
+                                     PatternRewriter &rewriter) {
+  rewriter.replaceOpWithNewOp<arith::ConstantOp>(op,
+                                                 rewriter.getI32IntegerAttr(0));
+  return success();
+}
+
 static LogicalResult lowerMath(ModuleOp module) {
   MLIRContext *context = module.getContext();
   RewritePatternSet patterns(context);
   // Not all of arith-expand: LLVM vectorizes maximumf as it is.
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
   patterns.add(expandClamp);
+  patterns.add(lowerCopyNumber);
   populateMathF32ExpansionPatterns(patterns, hasPolynomial);
   populateMathPolynomialApproximationPatterns(patterns, hasPolynomial);
   return applyPatternsGreedily(module, std::move(patterns));

@@ -64,9 +64,21 @@ LogicalResult RematDialect::verifyOperationAttribute(Operation *op,
       return op->emitOpError("attribute 'remat.kernel' belongs on a function");
     return success();
   }
-  return op->emitOpError() << "unknown attribute '" << name
-                           << "', expected one of 'remat.policy', "
-                              "'remat.name', 'remat.backward', 'remat.kernel'";
+  if (name == vjpAttrName || name == jvpAttrName || name == fwdAttrName) {
+    if (!isa<FlatSymbolRefAttr>(attr.getValue()))
+      return op->emitOpError()
+             << "attribute '" << name << "' must be the symbol of a function, "
+             << "got " << attr.getValue();
+    if (!isa<FunctionOpInterface>(op))
+      return op->emitOpError()
+             << "attribute '" << name << "' belongs on a function";
+    return success();
+  }
+  return op->emitOpError()
+         << "unknown attribute '" << name
+         << "', expected one of 'remat.policy', 'remat.name', "
+            "'remat.backward', 'remat.kernel', 'remat.vjp', 'remat.jvp', "
+            "'remat.fwd'";
 }
 
 LogicalResult SlotAttr::verify(function_ref<InFlightDiagnostic()> emitError,

@@ -23,9 +23,47 @@ def RematLowerCheckpoints : Pass<"remat-lower-checkpoints"> {
     from being fused away, elementwise fusion runs before.
 
     With `early_stop = false`, a result that the region yields is recomputed
-    like an inner value.
+    like an inner value. With `preserve_rng_state = false`, its random numbers
+    are marked `fresh`.
+
+    Every `remat.scope` is inlined as well: what it asks for becomes a tag on
+    each of its values that has none yet, so the innermost scope holds.
   }];
   let dependentDialects = ["::remat::RematDialect"];
+}
+
+def RematLowerRandom : Pass<"remat-lower-random", "::mlir::func::FuncOp"> {
+  let summary = "Turn random numbers into arithmetic";
+  let description = [{
+    Every `remat.random` becomes a structured operation in which each element
+    computes its word of Philox4x32-10. A `fresh` one puts the number of the
+    copy that runs (`remat.copy_number`) into the third word of the counter.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def RematPackSaved : Pass<"remat-pack-saved", "::mlir::ModuleOp"> {
+  let summary = "Keep values packed for the backward computation";
+  let description = [{
+    Where a value has a tag with a codec and backward operations read it, they
+    read instead what the codec unpacks from what it packed: the packed form is
+    a forward value that is saved, `unpack` is part of the backward computation.
+    The bytes of both are planned like all others.
+
+    * `bf16`: each element rounded to bf16 (relative error 2^-8).
+    * `int8`: blocks of 64 consecutive elements, the last one padded with zeros,
+      as a byte for each element and the block's largest magnitude over 127 (error at
+      most 1/254 of the block's largest magnitude).
+    * a pair of functions: calls of these.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::remat::RematDialect"];
 }
 
 def RematFormTasks : Pass<"remat-form-tasks", "::mlir::ModuleOp"> {
