@@ -6,6 +6,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Transforms/InliningUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -22,7 +23,24 @@ using namespace remat;
 #define GET_TYPEDEF_CLASSES
 #include "remat/Dialect/Remat/IR/RematTypes.cpp.inc"
 
+namespace {
+/// Functions may be inlined into regions of the dialect, and what they have of
+/// it anywhere.
+struct RematInlinerInterface : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+
+  bool isLegalToInline(Region *, Region *, bool, IRMapping &) const override {
+    return true;
+  }
+  bool isLegalToInline(Operation *, Region *, bool,
+                       IRMapping &) const override {
+    return true;
+  }
+};
+} // namespace
+
 void RematDialect::initialize() {
+  addInterfaces<RematInlinerInterface>();
   addOperations<
 #define GET_OP_LIST
 #include "remat/Dialect/Remat/IR/RematOps.cpp.inc"

@@ -274,10 +274,11 @@ public:
           !function.getBody().hasOneBlock())
         return tag.emitOpError("has a codec that is not two functions of one "
                                "block");
-    TypeRange packed = packer.getResultTypes(), type = value.getType();
-    if (TypeRange(packer.getArgumentTypes()) != type ||
+    TypeRange packed = packer.getResultTypes();
+    Type type = value.getType();
+    if (TypeRange(packer.getArgumentTypes()) != TypeRange(type) ||
         TypeRange(unpacker.getArgumentTypes()) != packed ||
-        TypeRange(unpacker.getResultTypes()) != type)
+        TypeRange(unpacker.getResultTypes()) != TypeRange(type))
       return tag.emitOpError("has a codec of types ")
              << packer.getFunctionType() << " and "
              << unpacker.getFunctionType() << ", which do not pack and unpack "
