@@ -32,6 +32,65 @@ def RematLowerCheckpoints : Pass<"remat-lower-checkpoints"> {
   let dependentDialects = ["::remat::RematDialect"];
 }
 
+def RematApplyPolicies
+    : Pass<"remat-apply-policies", "::mlir::func::FuncOp"> {
+  let summary = "Say which values are saved by name, kind or operation";
+  let description = [{
+    Tags values with policies, in the regions of `remat.checkpoint` if there
+    are any, else in the whole function. What has a policy keeps it. What the
+    options do not make saveable is recomputed: in a region that is what the
+    region asks for, in a function it is tagged so.
+
+    `policy` is one of JAX's:
+
+    * `everything_saveable`, `nothing_saveable`
+    * `dots_saveable`, `dots_with_no_batch_dims_saveable`: the results of
+      products
+    * `offload_dot_with_no_batch_dims`: these go to host memory
+    * `save_only_these_names`, `save_any_names_but_these`: of the named values,
+      those in `names`, or those not in it
+    * `save_anything_except_these_names`: all but the values in `names`
+    * `save_and_offload_only_these_names`: `names` are saved, `offload-names` go
+      to host memory; no name may be in both
+
+    `save-ops`, `recompute-ops` and `offload-ops` are names of operations whose
+    results get the policy in addition. A predicate of any kind can be written
+    as a transform-dialect matcher that annotates operations with
+    `remat.policy`.
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+  let options = [
+    Option<"policy", "policy", "std::string", /*default=*/"\"\"",
+           "One of the policies above; none if empty">,
+    ListOption<"names", "names", "std::string", "Names of values">,
+    ListOption<"offloadNames", "offload-names", "std::string",
+               "Names of values that go to host memory">,
+    ListOption<"saveOps", "save-ops", "std::string",
+               "Operations whose results are saved">,
+    ListOption<"recomputeOps", "recompute-ops", "std::string",
+               "Operations whose results are recomputed">,
+    ListOption<"offloadOps", "offload-ops", "std::string",
+               "Operations whose results go to host memory">,
+  ];
+}
+
+def RematCheckpointSequential
+    : Pass<"remat-checkpoint-sequential", "::mlir::func::FuncOp"> {
+  let summary = "Cut a chain into checkpointed segments";
+  let description = [{
+    Cuts the function into `segments` parts of equally many links and puts all
+    but the last into a `remat.checkpoint` each, as
+    `torch.utils.checkpoint.checkpoint_sequential` does; the last gets what does
+    not divide. The links are the calls of functions in the body, or, where
+    there is none, its operations but for constants and empty tensors.
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+  let options = [
+    Option<"segments", "segments", "int64_t", /*default=*/"2",
+           "Number of segments, at least 1 and at most that of links">,
+  ];
+}
+
 def RematLowerRandom : Pass<"remat-lower-random", "::mlir::func::FuncOp"> {
   let summary = "Turn random numbers into arithmetic";
   let description = [{
