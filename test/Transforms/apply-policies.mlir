@@ -28,7 +28,7 @@ func.func @main(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>, %b: tensor<2x4x4xf32>)
   %z3 = linalg.fill ins(%c0 : f32) outs(%e3 : tensor<2x4x4xf32>) -> tensor<2x4x4xf32>
   %y:2 = remat.checkpoint {
     // CHECK:         math.sin
-    // ALL-NEXT:      remat.tag %{{.*}} {policy = #remat.policy<must_save>}
+    // ALL-NEXT:      remat.tag %{{.*}} {name = "a", policy = #remat.policy<must_save>}
     // EXCEPT-NEXT:   remat.tag %{{.*}} {name = "a"}
     // OPS-NEXT:      remat.tag %{{.*}} {policy = #remat.policy<must_recompute>}
     %0 = math.sin %x : tensor<4x4xf32>
