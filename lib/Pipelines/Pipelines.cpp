@@ -68,6 +68,9 @@ void remat::buildJointPipeline(OpPassManager &pm,
 
 void remat::buildDerivativesPipeline(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createImportLoopsPass());
+  RematLowerCheckpointsOptions checkpoints;
+  checkpoints.differentiated = true;
+  pm.addPass(createRematLowerCheckpoints(checkpoints));
   pm.addPass(createRematExpandDerivativesPass());
 }
 

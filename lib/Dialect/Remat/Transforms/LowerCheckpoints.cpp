@@ -4,6 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/Interfaces/CallInterfaces.h"
+
+#include "llvm/ADT/SetVector.h"
+
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 
@@ -130,20 +134,57 @@ static LogicalResult checkScope(ScopeOp scope) {
   return success();
 }
 
+/// The functions that remat.vjp and remat.jvp name, and what these call.
+static SetVector<Operation *> findDifferentiated(Operation *root) {
+  SetVector<Operation *> functions;
+  auto add = [&](Operation *user, FlatSymbolRefAttr symbol) {
+    if (Operation *function =
+            SymbolTable::lookupNearestSymbolFrom(user, symbol))
+      functions.insert(function);
+  };
+  root->walk([&](Operation *op) {
+    if (auto vjp = dyn_cast<VJPOp>(op))
+      add(op, vjp.getCalleeAttr());
+    else if (auto jvp = dyn_cast<JVPOp>(op))
+      add(op, jvp.getCalleeAttr());
+  });
+  for (size_t i = 0; i < functions.size(); ++i)
+    functions[i]->walk([&](CallOpInterface call) {
+      if (auto symbol = dyn_cast<SymbolRefAttr>(call.getCallableForCallee()))
+        if (auto flat = dyn_cast<FlatSymbolRefAttr>(symbol))
+          add(call, flat);
+    });
+  return functions;
+}
+
+static LogicalResult lowerAll(Operation *root) {
+  WalkResult checked =
+      root->walk([](ScopeOp scope) { return WalkResult(checkScope(scope)); });
+  if (checked.wasInterrupted())
+    return failure();
+  root->walk<WalkOrder::PostOrder>([](Operation *op) {
+    if (auto checkpoint = dyn_cast<CheckpointOp>(op))
+      lowerCheckpoint(checkpoint);
+    else if (auto scope = dyn_cast<ScopeOp>(op))
+      lowerScope(scope);
+  });
+  return success();
+}
+
 namespace {
 struct LowerCheckpoints
     : remat::impl::RematLowerCheckpointsBase<LowerCheckpoints> {
+  using RematLowerCheckpointsBase::RematLowerCheckpointsBase;
+
   void runOnOperation() override {
-    WalkResult checked = getOperation()->walk(
-        [](ScopeOp scope) { return WalkResult(checkScope(scope)); });
-    if (checked.wasInterrupted())
-      return signalPassFailure();
-    getOperation()->walk<WalkOrder::PostOrder>([](Operation *op) {
-      if (auto checkpoint = dyn_cast<CheckpointOp>(op))
-        lowerCheckpoint(checkpoint);
-      else if (auto scope = dyn_cast<ScopeOp>(op))
-        lowerScope(scope);
-    });
+    SetVector<Operation *> roots;
+    if (differentiated)
+      roots = findDifferentiated(getOperation());
+    else
+      roots.insert(getOperation());
+    for (Operation *root : roots)
+      if (failed(lowerAll(root)))
+        return signalPassFailure();
   }
 };
 } // namespace

@@ -30,6 +30,11 @@ def RematLowerCheckpoints : Pass<"remat-lower-checkpoints"> {
     each of its values that has none yet, so the innermost scope holds.
   }];
   let dependentDialects = ["::remat::RematDialect"];
+  let options = [
+    Option<"differentiated", "differentiated", "bool", /*default=*/"false",
+           "Only in functions of which the program takes derivatives itself "
+           "(remat.vjp, remat.jvp), and in what these call">
+  ];
 }
 
 def RematApplyPolicies
