@@ -26,7 +26,7 @@ config.substitutions.append(("%python", sys.executable))
 llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 # Threads that wait for work must not take the cores from other tests.
 llvm_config.with_environment("OMP_WAIT_POLICY", "passive")
-tools = ["remat-opt", "remat-run", "remat-compile", "remat-plan", "remat-reference", "remat-test-opt"]
+tools = ["remat-opt", "remat-run", "remat-compile", "remat-plan", "remat-reference", "remat-test-opt", "remat-grad-cases"]
 llvm_config.add_tool_substitutions(tools, [config.remat_tools_dir])
 llvm_config.add_tool_substitutions(["FileCheck", "not", "split-file", "mlir-opt"], [config.llvm_tools_dir])
 

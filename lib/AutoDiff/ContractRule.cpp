@@ -120,3 +120,25 @@ void remat::emitContractVJP(linalg::LinalgOp op, ReverseContext &context) {
                                    maps[1], cast<RankedTensorType>(a.getType()),
                                    maps[0], accumulator));
 }
+
+/// A product accumulates into its init, so one adds to the other.
+void remat::emitContractJVP(linalg::LinalgOp op, ForwardContext &context) {
+  SmallVector<Value> operands = llvm::to_vector(op->getOperands());
+  Value sum = context.tangent(operands[2]);
+  for (unsigned number : {0, 1}) {
+    Value tangent = context.tangent(operands[number]);
+    if (!tangent)
+      continue;
+    if (!sum)
+      sum = createZeros(context.getBuilder(), context.getLoc(),
+                        cast<RankedTensorType>(operands[2].getType()));
+    SmallVector<Value> factors = {context.primal(operands[0]),
+                                  context.primal(operands[1]), sum};
+    factors[number] = tangent;
+    Operation *product =
+        clone(context.getBuilder(), op, sum.getType(), factors);
+    product->setLoc(context.getLoc());
+    sum = product->getResult(0);
+  }
+  context.addTangent(op->getResult(0), sum);
+}

@@ -1,12 +1,12 @@
-//===- Differentiate.cpp - the reverse sweep of a function ----------------===//
+//===- Differentiate.cpp - differentiation of functions -------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Finds the values between the chosen arguments and results, walks the forward
-// operations backwards and lets the rule of each add to the cotangents of its
-// operands. Cotangents that are zero are never made.
+// Checks what was asked for, finds the values between the chosen arguments and
+// results, sweeps the function and gives it the arguments and results of the
+// derivative.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,93 +14,13 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
-#include "Cotangents.h"
 #include "Emit.h"
 #include "Expr.h"
-#include "remat/AutoDiff/DifferentiableOpInterface.h"
+#include "Sweep.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 using namespace mlir;
 using namespace remat;
-
-namespace {
-
-/// The activity of the values of a function.
-class FunctionActivity : public Activity {
-public:
-  FunctionActivity(Block &body, ArrayRef<Value> inputs,
-                   ArrayRef<Value> outputs);
-  bool isActive(Value value) const override { return active.contains(value); }
-
-private:
-  llvm::DenseSet<Value> active;
-};
-
-/// The context in which the operations of a function are differentiated.
-class FunctionContext : public ReverseContext {
-public:
-  FunctionContext(OpBuilder &builder, const FunctionActivity &activity)
-      : ReverseContext(builder), activity(activity) {}
-
-  bool isActive(Value value) const override { return activity.isActive(value); }
-  Value primal(Value forward) override { return forward; }
-  Value cotangent(Value forward) override {
-    return cotangents.get(forward, getBuilder(), getLoc());
-  }
-  void accumulate(Value forward, Value term) override {
-    if (term && isActive(forward))
-      cotangents.add(forward, term, getBuilder(), getLoc());
-  }
-  void accumulateSlice(Value forward, Value term, ArrayRef<int64_t> offsets,
-                       ArrayRef<int64_t> sizes,
-                       ArrayRef<int64_t> strides) override {
-    if (term && isActive(forward))
-      cotangents.addSlice(forward, {term, offsets, sizes, strides},
-                          getBuilder(), getLoc());
-  }
-
-private:
-  const FunctionActivity &activity;
-  Cotangents cotangents;
-};
-
-} // namespace
-
-FunctionActivity::FunctionActivity(Block &body, ArrayRef<Value> inputs,
-                                   ArrayRef<Value> outputs) {
-  auto blocks = [](Operation &op) {
-    auto rule = dyn_cast<DifferentiableOpInterface>(op);
-    return rule && rule.blocksDerivative();
-  };
-  // Forwards: what depends on the inputs.
-  active.insert(inputs.begin(), inputs.end());
-  for (Operation &op : body.without_terminator()) {
-    if (blocks(op) || llvm::none_of(getDependencies(&op), [&](Value value) {
-          return isActive(value);
-        }))
-      continue;
-    auto rule = dyn_cast<DifferentiableOpInterface>(op);
-    for (OpResult result : op.getResults())
-      if (isDifferentiableType(result.getType()) &&
-          (!rule || rule.resultVaries(result, *this)))
-        active.insert(result);
-  }
-  // Backwards: of that, what the outputs depend on.
-  llvm::DenseSet<Value> useful(outputs.begin(), outputs.end());
-  for (Operation &op : llvm::reverse(body.without_terminator())) {
-    if (blocks(op) || llvm::none_of(op.getResults(), [&](Value value) {
-          return useful.contains(value) && isActive(value);
-        }))
-      continue;
-    for (Value value : getDependencies(&op))
-      useful.insert(value);
-  }
-  llvm::DenseSet<Value> varied = std::move(active);
-  active.clear();
-  for (Value value : varied)
-    if (useful.contains(value))
-      active.insert(value);
-}
 
 //===----------------------------------------------------------------------===//
 // Checking what was asked for
@@ -162,74 +82,228 @@ getInputs(func::FuncOp function, const DifferentiateOptions &options) {
   return inputs;
 }
 
-/// The results to differentiate.
-static FailureOr<SmallVector<Value>>
-getOutputs(func::FuncOp function, const DifferentiateOptions &options) {
-  Operation *terminator = function.front().getTerminator();
-  SmallVector<Value> outputs;
-  if (options.cotangents) {
-    for (Value value : terminator->getOperands())
-      if (isFloat(value.getType()))
-        outputs.push_back(value);
-    return outputs;
-  }
-  int64_t count = terminator->getNumOperands();
-  int64_t number = options.result < 0 ? count + options.result : options.result;
-  if (number < 0 || number >= count)
-    return function.emitOpError("has ")
-           << count << " results, cannot differentiate #" << options.result;
-  Value output = terminator->getOperand(number);
-  if (!isFloat(output.getType()))
-    return function.emitOpError("result #")
-           << number << " has type " << output.getType()
-           << ", expected a floating-point type to differentiate";
-  auto type = dyn_cast<ShapedType>(output.getType());
-  if (type && type.getNumElements() != 1)
-    return function.emitOpError("result #")
-           << number << " has type " << type
-           << ", expected one element to differentiate (or cotangents as "
-              "arguments)";
-  outputs.push_back(output);
-  return outputs;
-}
-
-//===----------------------------------------------------------------------===//
-// The sweep
-//===----------------------------------------------------------------------===//
-
-static LogicalResult sweep(ArrayRef<Operation *> forward,
-                           FunctionContext &context) {
-  StringAttr name =
-      StringAttr::get(context.getBuilder().getContext(), "backward");
-  for (Operation *op : llvm::reverse(forward)) {
-    context.setLoc(NameLoc::get(name, op->getLoc()));
-    // A value is complete once all its users have been visited; what was
-    // collected for it is put together here.
-    if (llvm::none_of(op->getResults(), [&](Value result) {
-          return context.isActive(result) && context.cotangent(result);
-        }))
-      continue;
-    auto rule = dyn_cast<DifferentiableOpInterface>(op);
-    if (!rule)
-      return op->emitOpError("has no derivative rule");
-    if (failed(rule.emitVJP(context)))
-      return failure();
+/// Appends the values that tags of the names in `options` give.
+static LogicalResult addTagged(func::FuncOp function,
+                               const DifferentiateOptions &options,
+                               SmallVectorImpl<Value> &inputs) {
+  for (StringRef name : options.tags) {
+    size_t before = inputs.size();
+    for (auto tag : function.front().getOps<TagOp>())
+      if (tag.getName() == name && isFloat(tag.getType()))
+        inputs.push_back(tag.getResult());
+    if (inputs.size() == before)
+      return function.emitOpError("has no floating-point value named '")
+             << name << "' to differentiate with respect to";
   }
   return success();
 }
 
-/// The gradients, the last results, are called after their arguments where
-/// those have names: the gradient of 'x' is 'x.grad'.
-static void nameGradients(func::FuncOp function, ArrayRef<Value> inputs) {
-  unsigned first = function.getNumResults() - inputs.size();
-  for (auto [number, input] : llvm::enumerate(inputs)) {
-    auto name = function.getArgAttrOfType<StringAttr>(
-        cast<BlockArgument>(input).getArgNumber(), RematDialect::nameAttrName);
-    if (name)
-      function.setResultAttr(
-          first + number, RematDialect::nameAttrName,
-          StringAttr::get(function.getContext(), name.getValue() + ".grad"));
+/// The result `number`, which must be floating-point.
+static FailureOr<Value> getOutput(func::FuncOp function, int64_t number) {
+  Operation *terminator = function.front().getTerminator();
+  int64_t count = terminator->getNumOperands();
+  int64_t index = number < 0 ? count + number : number;
+  if (index < 0 || index >= count)
+    return function.emitOpError("has ")
+           << count << " results, cannot differentiate #" << number;
+  Value output = terminator->getOperand(index);
+  if (!isFloat(output.getType()))
+    return function.emitOpError("result #")
+           << index << " has type " << output.getType()
+           << ", expected a floating-point type to differentiate";
+  return output;
+}
+
+/// The results to differentiate.
+static FailureOr<SmallVector<Value>>
+getOutputs(func::FuncOp function, const DifferentiateOptions &options) {
+  SmallVector<Value> outputs;
+  if (options.mode == DifferentiateOptions::Gradient) {
+    FailureOr<Value> output = getOutput(function, options.result);
+    if (failed(output))
+      return failure();
+    auto type = dyn_cast<ShapedType>(output->getType());
+    if (type && type.getNumElements() != 1) {
+      int64_t count = function.front().getTerminator()->getNumOperands();
+      return function.emitOpError("result #")
+             << (options.result < 0 ? count + options.result : options.result)
+             << " has type " << type
+             << ", expected one element to differentiate (or cotangents as "
+                "arguments)";
+    }
+    outputs.push_back(*output);
+    return outputs;
   }
+  for (int64_t number : options.results) {
+    FailureOr<Value> output = getOutput(function, number);
+    if (failed(output))
+      return failure();
+    outputs.push_back(*output);
+  }
+  if (options.results.empty())
+    for (Value value : function.front().getTerminator()->getOperands())
+      if (isFloat(value.getType()))
+        outputs.push_back(value);
+  return outputs;
+}
+
+//===----------------------------------------------------------------------===//
+// The sweeps
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A function that is being differentiated.
+class Differentiator {
+public:
+  Differentiator(func::FuncOp function, ArrayRef<Value> inputs,
+                 ArrayRef<Value> outputs);
+
+  /// Emit the derivative and add its values to the function's results.
+  LogicalResult reverse(bool withCotangents, bool accumulate);
+  LogicalResult forward();
+
+  /// Leaves nothing behind of a derivative that could not be emitted.
+  void rollBack();
+  /// Gives the function the type of its arguments and results, and names to
+  /// the new results.
+  void finish();
+
+private:
+  Location getLoc(StringRef name) {
+    return NameLoc::get(StringAttr::get(function.getContext(), name),
+                        terminator->getLoc());
+  }
+  Value addArgumentLike(Value value) {
+    return body.addArgument(value.getType(), value.getLoc());
+  }
+  /// Returns `value`, or zeros of the type of `like` if it is null.
+  void addResult(Value value, Value like, Location loc, StringAttr name);
+  StringAttr getName(Value value, StringRef suffix);
+
+  func::FuncOp function;
+  Block &body;
+  Operation *terminator;
+  ArrayRef<Value> inputs, outputs;
+  /// What there was before.
+  SmallVector<Operation *> ops;
+  unsigned numArguments, numResults;
+  OpBuilder builder;
+  SmallVector<StringAttr> names;
+};
+} // namespace
+
+Differentiator::Differentiator(func::FuncOp function, ArrayRef<Value> inputs,
+                               ArrayRef<Value> outputs)
+    : function(function), body(function.front()),
+      terminator(body.getTerminator()), inputs(inputs), outputs(outputs),
+      numArguments(function.getNumArguments()),
+      numResults(function.getNumResults()), builder(terminator) {
+  for (Operation &op : body.without_terminator())
+    ops.push_back(&op);
+}
+
+/// The name of `value` if it is an argument or result that has one, with
+/// `suffix`: the gradient of 'x' is 'x.grad'.
+StringAttr Differentiator::getName(Value value, StringRef suffix) {
+  StringAttr name;
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    name = function.getArgAttrOfType<StringAttr>(argument.getArgNumber(),
+                                                 RematDialect::nameAttrName);
+  if (auto tag = value.getDefiningOp<TagOp>())
+    name = tag.getNameAttr();
+  auto operands = terminator->getOperands().take_front(numResults);
+  auto found = llvm::find(operands, value);
+  if (!name && found != operands.end())
+    name = function.getResultAttrOfType<StringAttr>(
+        std::distance(operands.begin(), found), RematDialect::nameAttrName);
+  return name ? StringAttr::get(name.getContext(), name.getValue() + suffix)
+              : StringAttr();
+}
+
+void Differentiator::addResult(Value value, Value like, Location loc,
+                               StringAttr name) {
+  if (!value)
+    value = createZeroConstant(builder, loc, like.getType());
+  terminator->insertOperands(terminator->getNumOperands(), value);
+  names.push_back(name);
+}
+
+LogicalResult Differentiator::reverse(bool withCotangents, bool accumulate) {
+  Location loc = getLoc("backward");
+  SequenceActivity activity(ops, inputs, outputs);
+  ReverseSweep sweep(builder, activity, loc);
+  for (Value output : outputs) {
+    Value seed;
+    if (withCotangents)
+      seed = addArgumentLike(output);
+    else if (activity.isActive(output))
+      seed = createFloatConstant(builder, loc, output.getType(), 1.0);
+    sweep.accumulate(output, seed);
+  }
+  if (failed(sweep.run(ops)))
+    return failure();
+  sweep.setLoc(loc);
+  for (Value input : inputs) {
+    Value gradient = sweep.cotangent(input);
+    if (accumulate) {
+      Value sum = addArgumentLike(input);
+      gradient = gradient ? createSum(builder, loc, sum, gradient) : sum;
+    }
+    addResult(gradient, input, loc, getName(input, ".grad"));
+  }
+  // All that stands behind the forward operations.
+  Operation *last = ops.empty() ? nullptr : ops.back();
+  for (Operation *op = terminator->getPrevNode(); op != last;
+       op = op->getPrevNode())
+    op->setAttr(RematDialect::backwardAttrName, builder.getUnitAttr());
+  return success();
+}
+
+LogicalResult Differentiator::forward() {
+  Location loc = getLoc("tangent");
+  SequenceActivity activity(ops, inputs, outputs);
+  ForwardSweep sweep(builder, activity, loc);
+  builder.setInsertionPointToStart(&body);
+  for (Value input : inputs)
+    sweep.addTangent(input, addArgumentLike(input));
+  if (failed(sweep.run(ops)))
+    return failure();
+  builder.setInsertionPoint(terminator);
+  for (Value output : outputs)
+    addResult(sweep.tangent(output), output, loc, getName(output, ".tangent"));
+  return success();
+}
+
+void Differentiator::rollBack() {
+  llvm::DenseSet<Operation *> known(ops.begin(), ops.end());
+  SmallVector<Operation *> made;
+  for (Operation &op : body.without_terminator())
+    if (!known.contains(&op))
+      made.push_back(&op);
+  for (Operation *op : llvm::reverse(made))
+    op->erase();
+  body.eraseArguments(numArguments, body.getNumArguments() - numArguments);
+}
+
+void Differentiator::finish() {
+  SmallVector<DictionaryAttr> argAttrs, resAttrs;
+  function.getAllArgAttrs(argAttrs);
+  function.getAllResultAttrs(resAttrs);
+  function.setFunctionType(builder.getFunctionType(
+      body.getArgumentTypes(), terminator->getOperandTypes()));
+  DictionaryAttr none = builder.getDictionaryAttr({});
+  if (!argAttrs.empty()) {
+    argAttrs.resize(body.getNumArguments(), none);
+    function.setAllArgAttrs(argAttrs);
+  }
+  if (!resAttrs.empty()) {
+    resAttrs.resize(terminator->getNumOperands(), none);
+    function.setAllResultAttrs(resAttrs);
+  }
+  for (auto [number, name] : llvm::enumerate(names))
+    if (name)
+      function.setResultAttr(numResults + number, RematDialect::nameAttrName,
+                             name);
 }
 
 LogicalResult remat::differentiate(func::FuncOp function,
@@ -239,67 +313,20 @@ LogicalResult remat::differentiate(func::FuncOp function,
   FailureOr<SmallVector<Value>> inputs = getInputs(function, options);
   if (failed(inputs))
     return failure();
+  bool isForward = options.mode == DifferentiateOptions::Forward;
+  if (!isForward && failed(addTagged(function, options, *inputs)))
+    return failure();
   FailureOr<SmallVector<Value>> outputs = getOutputs(function, options);
   if (failed(outputs))
     return failure();
-
-  Block &body = function.front();
-  Operation *terminator = body.getTerminator();
-  SmallVector<Operation *> forward;
-  for (Operation &op : body.without_terminator())
-    forward.push_back(&op);
-  FunctionActivity activity(body, *inputs, *outputs);
-  unsigned numArguments = function.getNumArguments();
-  OpBuilder builder(terminator);
-  FunctionContext context(builder, activity);
-  Location loc =
-      NameLoc::get(builder.getStringAttr("backward"), terminator->getLoc());
-  context.setLoc(loc);
-
-  for (Value output : *outputs) {
-    Value seed =
-        options.cotangents
-            ? body.addArgument(output.getType(), output.getLoc())
-            : (context.isActive(output)
-                   ? createFloatConstant(builder, loc, output.getType(), 1.0)
-                   : Value());
-    context.accumulate(output, seed);
-  }
-  if (failed(sweep(forward, context))) {
-    // Leave nothing behind.
-    while (terminator->getPrevNode() !=
-           (forward.empty() ? nullptr : forward.back()))
-      terminator->getPrevNode()->erase();
-    body.eraseArguments(numArguments, body.getNumArguments() - numArguments);
-    return failure();
-  }
-
-  context.setLoc(loc);
-  for (Value input : *inputs) {
-    Value gradient = context.cotangent(input);
-    if (!gradient)
-      gradient = createZeroConstant(builder, loc, input.getType());
-    terminator->insertOperands(terminator->getNumOperands(), gradient);
-  }
-  Operation *last = forward.empty() ? nullptr : forward.back();
-  for (Operation *op = terminator->getPrevNode(); op != last;
-       op = op->getPrevNode())
-    op->setAttr(RematDialect::backwardAttrName, builder.getUnitAttr());
-
-  SmallVector<DictionaryAttr> argAttrs, resAttrs;
-  function.getAllArgAttrs(argAttrs);
-  function.getAllResultAttrs(resAttrs);
-  function.setFunctionType(builder.getFunctionType(
-      body.getArgumentTypes(), terminator->getOperandTypes()));
-  if (!argAttrs.empty()) {
-    argAttrs.resize(body.getNumArguments(), builder.getDictionaryAttr({}));
-    function.setAllArgAttrs(argAttrs);
-  }
-  if (!resAttrs.empty()) {
-    resAttrs.resize(terminator->getNumOperands(),
-                    builder.getDictionaryAttr({}));
-    function.setAllResultAttrs(resAttrs);
-  }
-  nameGradients(function, *inputs);
-  return success();
+  Differentiator differentiator(function, *inputs, *outputs);
+  bool withCotangents = options.mode == DifferentiateOptions::Reverse;
+  LogicalResult emitted =
+      isForward ? differentiator.forward()
+                : differentiator.reverse(withCotangents, options.accumulate);
+  if (failed(emitted))
+    differentiator.rollBack();
+  else
+    differentiator.finish();
+  return emitted;
 }

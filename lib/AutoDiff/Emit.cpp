@@ -147,6 +147,9 @@ Value remat::createInsertSlice(OpBuilder &builder, Location loc, Value source,
                                Value target, ArrayRef<int64_t> offsets,
                                ArrayRef<int64_t> sizes,
                                ArrayRef<int64_t> strides) {
+  // Nothing, which may not even be behind the end.
+  if (llvm::is_contained(sizes, 0))
+    return target;
   return tensor::InsertSliceOp::create(
       builder, loc, source, target, getAttrs(builder, offsets),
       getAttrs(builder, sizes), getAttrs(builder, strides));
@@ -157,6 +160,8 @@ Value remat::createExtractSlice(OpBuilder &builder, Location loc, Value source,
                                 ArrayRef<int64_t> offsets,
                                 ArrayRef<int64_t> sizes,
                                 ArrayRef<int64_t> strides) {
+  if (llvm::is_contained(sizes, 0))
+    return createZeros(builder, loc, type);
   return tensor::ExtractSliceOp::create(
       builder, loc, type, source, getAttrs(builder, offsets),
       getAttrs(builder, sizes), getAttrs(builder, strides));

@@ -35,11 +35,11 @@ inline mlir::Value createFloatConstant(mlir::OpBuilder &builder,
 class Expr {
 public:
   /// An emitted value.
-  Expr(ReverseContext &context, mlir::Value value)
+  Expr(DerivativeContext &context, mlir::Value value)
       : context(&context), value(value) {}
 
   /// A forward value that is asked for when it is first used.
-  static Expr forward(ReverseContext &context, mlir::Value value) {
+  static Expr forward(DerivativeContext &context, mlir::Value value) {
     Expr expr(context, value);
     expr.pending = true;
     return expr;
@@ -54,7 +54,7 @@ public:
   }
   operator mlir::Value() const { return get(); }
   mlir::Type getType() const { return value.getType(); }
-  ReverseContext &getContext() const { return *context; }
+  DerivativeContext &getContext() const { return *context; }
 
   /// A constant of the type of this expression.
   Expr constant(double number) const {
@@ -79,7 +79,7 @@ public:
   }
 
 private:
-  ReverseContext *context;
+  DerivativeContext *context;
   mutable mlir::Value value;
   mutable bool pending = false;
 };

@@ -11,6 +11,7 @@
 #include "llvm/ADT/SetVector.h"
 
 #include "Emit.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 
 using namespace mlir;
 using namespace remat;
@@ -22,6 +23,11 @@ bool remat::isDifferentiableType(Type type) {
 }
 
 SmallVector<Value> remat::getDependencies(Operation *op) {
+  // No derivative goes through what computes the values of a custom rule.
+  if (auto rule = dyn_cast<CustomRuleOp>(op))
+    return rule.getInputs();
+  if (auto hook = dyn_cast<GradientHookOp>(op))
+    return hook.getValues();
   SetVector<Value> values(op->operand_begin(), op->operand_end());
   getUsedValuesDefinedAbove(op->getRegions(), values);
   return values.takeVector();
@@ -33,10 +39,28 @@ void ReverseContext::accumulateSlice(Value forward, Value term,
                                      ArrayRef<int64_t> strides) {
   if (!isActive(forward) || !term)
     return;
-  Value zeros =
-      createZeros(builder, getLoc(), cast<RankedTensorType>(forward.getType()));
-  accumulate(forward, createInsertSlice(builder, getLoc(), term, zeros, offsets,
-                                        sizes, strides));
+  Value zeros = createZeros(getBuilder(), getLoc(),
+                            cast<RankedTensorType>(forward.getType()));
+  accumulate(forward, createInsertSlice(getBuilder(), getLoc(), term, zeros,
+                                        offsets, sizes, strides));
+}
+
+void ForwardContext::addTangent(Value forward, Value term) {
+  if (!term || !isActive(forward))
+    return;
+  Value known = tangent(forward);
+  setTangent(forward,
+             known ? createSum(getBuilder(), getLoc(), known, term) : term);
+}
+
+Value ForwardContext::tangentOrZero(Value forward) {
+  if (!isDifferentiableType(forward.getType()))
+    return nullptr;
+  if (Value known = tangent(forward))
+    return known;
+  if (auto type = dyn_cast<RankedTensorType>(forward.getType()))
+    return createZeros(getBuilder(), getLoc(), type);
+  return createZeroConstant(getBuilder(), getLoc(), forward.getType());
 }
 
 namespace {
@@ -44,7 +68,7 @@ namespace {
 class ProbeContext : public ReverseContext {
 public:
   ProbeContext(OpBuilder &builder, Block &scratch, const Activity &activity)
-      : ReverseContext(builder), scratch(scratch), activity(activity) {}
+      : DerivativeContext(builder), scratch(scratch), activity(activity) {}
 
   bool isActive(Value value) const override { return activity.isActive(value); }
   Value primal(Value forward) override {

@@ -30,7 +30,24 @@ struct StructuredModel
     emitContractVJP(structured, context);
     return success();
   }
+  LogicalResult emitJVP(Operation *op, ForwardContext &context) const {
+    auto structured = cast<linalg::LinalgOp>(op);
+    if (!hasContractRule(structured))
+      return emitStructuredJVP(structured, context);
+    emitContractJVP(structured, context);
+    return success();
+  }
 };
+
+Value createTranspose(DerivativeContext &context, Value tensor,
+                      RankedTensorType type, ArrayRef<int64_t> permutation) {
+  OpBuilder &builder = context.getBuilder();
+  Value empty = tensor::EmptyOp::create(builder, context.getLoc(),
+                                        type.getShape(), type.getElementType());
+  return linalg::TransposeOp::create(builder, context.getLoc(), tensor, empty,
+                                     permutation)
+      ->getResult(0);
+}
 
 /// A transpose goes back by the inverse permutation.
 struct TransposeModel
@@ -38,17 +55,23 @@ struct TransposeModel
                                                linalg::TransposeOp> {
   LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
     auto transpose = cast<linalg::TransposeOp>(op);
-    Value cotangent = context.cotangent(op->getResult(0));
-    if (!cotangent)
-      return success();
-    OpBuilder &builder = context.getBuilder();
-    auto type = cast<RankedTensorType>(transpose.getInput().getType());
-    Value empty = tensor::EmptyOp::create(
-        builder, context.getLoc(), type.getShape(), type.getElementType());
-    auto back = linalg::TransposeOp::create(
-        builder, context.getLoc(), cotangent, empty,
-        invertPermutationVector(transpose.getPermutation()));
-    context.accumulate(transpose.getInput(), back->getResult(0));
+    Value input = transpose.getInput();
+    if (Value cotangent = context.cotangent(op->getResult(0)))
+      context.accumulate(
+          input,
+          createTranspose(context, cotangent,
+                          cast<RankedTensorType>(input.getType()),
+                          invertPermutationVector(transpose.getPermutation())));
+    return success();
+  }
+  LogicalResult emitJVP(Operation *op, ForwardContext &context) const {
+    auto transpose = cast<linalg::TransposeOp>(op);
+    Value result = op->getResult(0);
+    if (Value tangent = context.tangent(transpose.getInput()))
+      context.addTangent(
+          result, createTranspose(context, tangent,
+                                  cast<RankedTensorType>(result.getType()),
+                                  transpose.getPermutation()));
     return success();
   }
 };
@@ -96,6 +119,7 @@ void remat::registerLinalgRules(DialectRegistry &registry) {
 
 void remat::registerAutoDiffModels(DialectRegistry &registry) {
   registerScalarRules(registry);
+  registerComplexRules(registry);
   registerLinalgRules(registry);
   registerTensorRules(registry);
   registerRematRules(registry);

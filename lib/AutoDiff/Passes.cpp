@@ -36,8 +36,11 @@ struct RematDifferentiatePass
     }
     DifferentiateOptions options;
     options.wrt = llvm::to_vector(llvm::iterator_range(wrt));
+    options.mode = mode;
     options.result = result;
-    options.cotangents = cotangents;
+    options.results = llvm::to_vector(llvm::iterator_range(results));
+    options.tags = llvm::to_vector(llvm::iterator_range(tags));
+    options.accumulate = accumulate;
     if (failed(differentiate(target, options)))
       signalPassFailure();
   }

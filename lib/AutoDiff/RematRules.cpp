@@ -4,6 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+#include "Emit.h"
 #include "Rules.h"
 
 using namespace mlir;
@@ -16,6 +20,10 @@ struct TagModel : DifferentiableOpInterface::ExternalModel<TagModel, TagOp> {
     context.accumulate(op->getOperand(0), context.cotangent(op->getResult(0)));
     return success();
   }
+  LogicalResult emitJVP(Operation *op, ForwardContext &context) const {
+    context.addTangent(op->getResult(0), context.tangent(op->getOperand(0)));
+    return success();
+  }
 };
 
 struct StopGradientModel
@@ -25,12 +33,126 @@ struct StopGradientModel
   LogicalResult emitVJP(Operation *, ReverseContext &) const {
     return success();
   }
+  LogicalResult emitJVP(Operation *, ForwardContext &) const {
+    return success();
+  }
 };
 
 struct ScatterModel
     : DifferentiableOpInterface::ExternalModel<ScatterModel, ScatterOp> {
   LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
     return emitStructuredVJP(cast<ScatterOp>(op), context);
+  }
+  LogicalResult emitJVP(Operation *op, ForwardContext &context) const {
+    return emitStructuredJVP(cast<ScatterOp>(op), context);
+  }
+};
+
+/// Clones the operations of a derivative region with `arguments`, and returns
+/// what it yields. What it uses of the forward computation comes from
+/// `context`.
+SmallVector<Value> emitRegion(Region &region, ValueRange arguments,
+                              DerivativeContext &context) {
+  IRMapping mapping;
+  mapping.map(region.getArguments(), arguments);
+  SetVector<Value> captured;
+  getUsedValuesDefinedAbove(region, captured);
+  for (Value value : captured)
+    mapping.map(value, context.primal(value));
+  Block &block = region.front();
+  for (Operation &op : block.without_terminator())
+    context.getBuilder().clone(op, mapping)->setLoc(context.getLoc());
+  SmallVector<Value> results;
+  for (Value value : block.getTerminator()->getOperands())
+    results.push_back(mapping.lookupOrDefault(value));
+  return results;
+}
+
+SmallVector<Value> getDifferentiable(ValueRange values) {
+  return llvm::filter_to_vector(values, [](Value value) {
+    return isDifferentiableType(value.getType());
+  });
+}
+
+/// The cotangents of `values`, or zeros; none if all are zero.
+SmallVector<Value> getCotangents(ValueRange values, ReverseContext &context) {
+  SmallVector<Value> cotangents;
+  bool any = false;
+  for (Value value : values) {
+    Value cotangent = context.cotangent(value);
+    any |= cotangent != nullptr;
+    if (!cotangent)
+      cotangent = createZeros(context.getBuilder(), context.getLoc(),
+                              cast<RankedTensorType>(value.getType()));
+    cotangents.push_back(cotangent);
+  }
+  return any ? cotangents : SmallVector<Value>();
+}
+
+/// The rule is in the program.
+struct CustomRuleModel
+    : DifferentiableOpInterface::ExternalModel<CustomRuleModel, CustomRuleOp> {
+  LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
+    auto rule = cast<CustomRuleOp>(op);
+    if (rule.getVjp().empty())
+      return rule.emitOpError("has no region 'vjp' for reverse mode");
+    SmallVector<Value> inputs = getDifferentiable(rule.getInputs());
+    SmallVector<Value> cotangents =
+        getCotangents(getDifferentiable(rule.getResults()), context);
+    if (cotangents.empty())
+      return success();
+    SmallVector<Value> terms = emitRegion(rule.getVjp(), cotangents, context);
+    for (auto [input, term] : llvm::zip_equal(inputs, terms))
+      context.accumulate(input, term);
+    return success();
+  }
+  LogicalResult emitJVP(Operation *op, ForwardContext &context) const {
+    auto rule = cast<CustomRuleOp>(op);
+    if (rule.getJvp().empty())
+      return emitTransposedVJP(op, context);
+    SmallVector<Value> tangents;
+    for (Value input : getDifferentiable(rule.getInputs()))
+      tangents.push_back(context.tangentOrZero(input));
+    SmallVector<Value> terms = emitRegion(rule.getJvp(), tangents, context);
+    for (auto [result, term] :
+         llvm::zip_equal(getDifferentiable(rule.getResults()), terms))
+      context.addTangent(result, term);
+    return success();
+  }
+};
+
+/// Gradients pass through the region once all are known.
+struct GradientHookModel
+    : DifferentiableOpInterface::ExternalModel<GradientHookModel,
+                                               GradientHookOp> {
+  LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
+    auto hook = cast<GradientHookOp>(op);
+    SmallVector<Value> cotangents = getCotangents(hook.getResults(), context);
+    if (cotangents.empty())
+      return success();
+    SmallVector<Value> terms = emitRegion(hook.getBody(), cotangents, context);
+    for (auto [value, term] : llvm::zip_equal(hook.getValues(), terms))
+      context.accumulate(value, term);
+    return success();
+  }
+  LogicalResult emitJVP(Operation *op, ForwardContext &context) const {
+    auto hook = cast<GradientHookOp>(op);
+    for (auto [value, result] :
+         llvm::zip_equal(hook.getValues(), hook.getResults()))
+      context.addTangent(result, context.tangent(value));
+    return success();
+  }
+};
+
+/// Random numbers are constant.
+struct RandomModel
+    : DifferentiableOpInterface::ExternalModel<RandomModel, RandomOp> {
+  bool blocksDerivative(Operation *) const { return true; }
+  LogicalResult emitVJP(Operation *, ReverseContext &) const {
+    return success();
+  }
+  LogicalResult emitJVP(Operation *, ForwardContext &) const {
+    return success();
   }
 };
 
@@ -79,8 +201,24 @@ struct ConvModel : DifferentiableOpInterface::ExternalModel<ConvModel, ConvOp> {
     return success();
   }
 
+  LogicalResult emitJVP(Operation *op, ForwardContext &context) const {
+    auto conv = cast<ConvOp>(op);
+    for (unsigned number : {0, 1}) {
+      Value tangent = context.tangent(op->getOperand(number));
+      if (!tangent)
+        continue;
+      Value other = context.primal(op->getOperand(1 - number));
+      context.addTangent(conv.getResult(),
+                         emit(conv, conv.getKind(),
+                              number == 0 ? tangent : other,
+                              number == 0 ? other : tangent,
+                              conv.getResult().getType(), context));
+    }
+    return success();
+  }
+
   static Value emit(ConvOp conv, ConvKind kind, Value lhs, Value rhs, Type type,
-                    ReverseContext &context) {
+                    DerivativeContext &context) {
     return ConvOp::create(context.getBuilder(), context.getLoc(), type, kind,
                           lhs, rhs, conv.getStrides(), conv.getDilations(),
                           conv.getPadding(), conv.getGroups(),
@@ -96,6 +234,9 @@ void remat::registerRematRules(DialectRegistry &registry) {
     TagOp::attachInterface<TagModel>(*context);
     StopGradientOp::attachInterface<StopGradientModel>(*context);
     ScatterOp::attachInterface<ScatterModel>(*context);
+    CustomRuleOp::attachInterface<CustomRuleModel>(*context);
+    GradientHookOp::attachInterface<GradientHookModel>(*context);
+    RandomOp::attachInterface<RandomModel>(*context);
     ConvOp::attachInterface<ConvModel>(*context);
   });
 }

@@ -15,6 +15,7 @@
 namespace remat {
 
 void registerScalarRules(mlir::DialectRegistry &registry);
+void registerComplexRules(mlir::DialectRegistry &registry);
 void registerLinalgRules(mlir::DialectRegistry &registry);
 void registerTensorRules(mlir::DialectRegistry &registry);
 void registerRematRules(mlir::DialectRegistry &registry);
@@ -24,14 +25,23 @@ llvm::LogicalResult emitStructuredVJP(mlir::linalg::LinalgOp op,
                                       ReverseContext &context);
 llvm::LogicalResult emitStructuredVJP(ScatterOp op, ReverseContext &context);
 
+llvm::LogicalResult emitStructuredJVP(mlir::linalg::LinalgOp op,
+                                      ForwardContext &context);
+llvm::LogicalResult emitStructuredJVP(ScatterOp op, ForwardContext &context);
+
 /// Whether the body makes `result` out of an active value.
 bool structuredResultVaries(mlir::linalg::LinalgOp op, mlir::OpResult result,
                             const Activity &activity);
 
 /// Whether both derivatives of `op` are contractions again.
 bool hasContractRule(mlir::linalg::LinalgOp op);
-/// The rule for products, for which `hasContractRule` holds.
+/// The rules for products, for which `hasContractRule` holds.
 void emitContractVJP(mlir::linalg::LinalgOp op, ReverseContext &context);
+void emitContractJVP(mlir::linalg::LinalgOp op, ForwardContext &context);
+
+/// The forward rule for operations that are linear in all their operands that
+/// carry derivatives: the same operation on tangents.
+void emitLinearJVP(mlir::Operation *op, ForwardContext &context);
 
 } // namespace remat
 

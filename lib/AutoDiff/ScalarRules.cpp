@@ -4,13 +4,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// One line per operation. `g` is the cotangent of the result, `y` the result,
-// `x` or `a`, `b`, `c` the operands. Every formula is linear in `g`. Where a
-// derivative does not exist the value is PyTorch's.
+// One line per operation. A formula is a partial derivative times `g`: the
+// cotangent of the result in reverse mode, the tangent of the operand in
+// forward mode. `y` is the result, `x` or `a`, `b`, `c` are the operands.
+// Where a derivative does not exist the value is PyTorch's.
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Dialect/Complex/IR/Complex.h"
+#include "mlir/IR/Matchers.h"
 
 #include "Expr.h"
 #include "Rules.h"
@@ -20,53 +21,83 @@ using namespace remat;
 
 namespace {
 
-/// Emits the contribution to one operand if it is active.
+/// Emits the term that belongs to one operand: what the cotangent of the
+/// result contributes to that of the operand, or the tangent of the operand
+/// to that of the result. Both are the partial derivative times something.
 template <typename Formula>
-void contribute(Operation *op, unsigned operand, ReverseContext &context,
+void contribute(Operation *op, unsigned number, ReverseContext &context,
                 Formula formula) {
-  Value forward = op->getOperand(operand);
+  Value operand = op->getOperand(number);
   Value cotangent = context.cotangent(op->getResult(0));
-  if (context.isActive(forward) && cotangent)
-    context.accumulate(forward, formula(Expr(context, cotangent)));
+  if (context.isActive(operand) && cotangent)
+    context.accumulate(operand,
+                       formula(Expr(context, cotangent), operand.getType()));
+}
+template <typename Formula>
+void contribute(Operation *op, unsigned number, ForwardContext &context,
+                Formula formula) {
+  Value result = op->getResult(0);
+  if (Value tangent = context.tangent(op->getOperand(number)))
+    context.addTangent(result,
+                       formula(Expr(context, tangent), result.getType()));
 }
 
-Expr operandExpr(Operation *op, unsigned number, ReverseContext &context) {
+Expr operandExpr(Operation *op, unsigned number, DerivativeContext &context) {
   return Expr::forward(context, op->getOperand(number));
 }
-Expr resultExpr(Operation *op, ReverseContext &context) {
+Expr resultExpr(Operation *op, DerivativeContext &context) {
   return Expr::forward(context, op->getResult(0));
 }
 
-/// Rules of one operand, two and three.
+/// A rule of which `derive(op, context)` emits the terms in either direction.
+template <typename Rule, typename Op>
+struct ScalarModel : DifferentiableOpInterface::ExternalModel<Rule, Op> {
+  LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
+    Rule::derive(op, context);
+    return success();
+  }
+  LogicalResult emitJVP(Operation *op, ForwardContext &context) const {
+    Rule::derive(op, context);
+    return success();
+  }
+};
+
+/// Rules of one operand, two and three. In a formula, `to` is the type of what
+/// it makes.
 #define REMAT_SCALAR_RULE_HEAD(Name, Op)                                       \
-  struct Name : DifferentiableOpInterface::ExternalModel<Name, Op> {           \
-    LogicalResult emitVJP(Operation *op, ReverseContext &context) const {      \
+  struct Name : ScalarModel<Name, Op> {                                        \
+    template <typename Context>                                                \
+    static void derive(Operation *op, Context &context) {                      \
       [[maybe_unused]] Expr y = resultExpr(op, context);
 #define REMAT_SCALAR_RULE_TAIL                                                 \
-  return success();                                                            \
   }                                                                            \
   }                                                                            \
   ;
+#define REMAT_TERM(number, formula)                                            \
+  contribute(op, number, context,                                              \
+             [&](const Expr &g, [[maybe_unused]] Type to) -> Expr {            \
+               return formula;                                                 \
+             });
 #define UNARY(Name, Op, dx)                                                    \
   REMAT_SCALAR_RULE_HEAD(Name, Op)                                             \
   [[maybe_unused]] Expr x = operandExpr(op, 0, context);                       \
-  contribute(op, 0, context, [&](const Expr &g) -> Expr { return dx; });       \
+  REMAT_TERM(0, dx)                                                            \
   REMAT_SCALAR_RULE_TAIL
 #define BINARY(Name, Op, da, db)                                               \
   REMAT_SCALAR_RULE_HEAD(Name, Op)                                             \
   [[maybe_unused]] Expr a = operandExpr(op, 0, context);                       \
   [[maybe_unused]] Expr b = operandExpr(op, 1, context);                       \
-  contribute(op, 0, context, [&](const Expr &g) -> Expr { return da; });       \
-  contribute(op, 1, context, [&](const Expr &g) -> Expr { return db; });       \
+  REMAT_TERM(0, da)                                                            \
+  REMAT_TERM(1, db)                                                            \
   REMAT_SCALAR_RULE_TAIL
 #define TERNARY(Name, Op, da, db, dc)                                          \
   REMAT_SCALAR_RULE_HEAD(Name, Op)                                             \
   [[maybe_unused]] Expr a = operandExpr(op, 0, context);                       \
   [[maybe_unused]] Expr b = operandExpr(op, 1, context);                       \
   [[maybe_unused]] Expr c = operandExpr(op, 2, context);                       \
-  contribute(op, 0, context, [&](const Expr &g) -> Expr { return da; });       \
-  contribute(op, 1, context, [&](const Expr &g) -> Expr { return db; });       \
-  contribute(op, 2, context, [&](const Expr &g) -> Expr { return dc; });       \
+  REMAT_TERM(0, da)                                                            \
+  REMAT_TERM(1, db)                                                            \
+  REMAT_TERM(2, dc)                                                            \
   REMAT_SCALAR_RULE_TAIL
 
 constexpr double ln2 = 0.693147180559945309417;
@@ -96,7 +127,7 @@ Expr passEqual(const Expr &g, const Expr &operand, const Expr &other,
 
 /// The value of type `type` that `g` converts to.
 Expr convert(const Expr &g, Type type) {
-  ReverseContext &context = g.getContext();
+  DerivativeContext &context = g.getContext();
   OpBuilder &builder = context.getBuilder();
   unsigned from = getElementTypeOrSelf(g.getType()).getIntOrFloatBitWidth();
   unsigned to = getElementTypeOrSelf(type).getIntOrFloatBitWidth();
@@ -117,9 +148,8 @@ BINARY(MaximumF, arith::MaximumFOp, passLarger(g, a, b), passLarger(g, b, a))
 BINARY(MinimumF, arith::MinimumFOp, passSmaller(g, a, b), passSmaller(g, b, a))
 BINARY(MaxNumF, arith::MaxNumFOp, passEqual(g, a, b, y), passEqual(g, b, a, y))
 BINARY(MinNumF, arith::MinNumFOp, passEqual(g, a, b, y), passEqual(g, b, a, y))
-UNARY(ExtF, arith::ExtFOp, convert(g, x.getType()))
-UNARY(TruncF, arith::TruncFOp, convert(g, x.getType()))
-TERNARY(Select, arith::SelectOp, g, select(a, g, 0.0), select(a, 0.0, g))
+UNARY(ExtF, arith::ExtFOp, convert(g, to))
+UNARY(TruncF, arith::TruncFOp, convert(g, to))
 
 UNARY(Exp, math::ExpOp, g *y)
 UNARY(Exp2, math::Exp2Op, g * y * ln2)
@@ -148,34 +178,104 @@ UNARY(Erfc, math::ErfcOp, -g *(twoOverSqrtPi *exp(-(x *x))))
 UNARY(AbsF, math::AbsFOp, g *sign(x))
 BINARY(PowF, math::PowFOp, select(b == 0.0, 0.0, g *(b *pow(a, b - 1.0))),
        select(both(a == 0.0, b >= 0.0), 0.0, g *(y *log(a))))
-BINARY(Atan2, math::Atan2Op,
-       select(a *a + b * b == 0.0, 0.0, g *(b / (a * a + b * b))),
-       select(a *a + b * b == 0.0, 0.0, g * (-a / (a * a + b * b))))
 TERNARY(Fma, math::FmaOp, g *b, g *a, g)
 TERNARY(ClampF, math::ClampFOp, select(both(a >= b, c >= a), g, 0.0),
         select(b > a, g, 0.0), select(a > c, g, 0.0))
 
+#undef REMAT_SCALAR_RULE_HEAD
+#undef REMAT_SCALAR_RULE_TAIL
+#undef REMAT_TERM
 #undef UNARY
 #undef BINARY
 #undef TERNARY
 
+/// The comparison by which `select` takes the larger or smaller of its values,
+/// as PyTorch exports maximum, minimum and clamp. One that also selects
+/// something else orders its operands (a step of a sort), or finds an index.
+static arith::CmpFOp getOrder(arith::SelectOp select) {
+  auto compare = select.getCondition().getDefiningOp<arith::CmpFOp>();
+  if (!compare || !compare->hasOneUse())
+    return {};
+  Value a = compare.getLhs(), b = compare.getRhs();
+  Value x = select.getTrueValue(), y = select.getFalseValue();
+  bool takesOperands = (a == x && b == y) || (a == y && b == x);
+  switch (compare.getPredicate()) {
+  case arith::CmpFPredicate::OGT:
+  case arith::CmpFPredicate::UGT:
+  case arith::CmpFPredicate::OLT:
+  case arith::CmpFPredicate::ULT:
+    return takesOperands ? compare : arith::CmpFOp();
+  default:
+    return {};
+  }
+}
+
+/// The derivative goes to the chosen side. That of a maximum or minimum is
+/// split in half where both are equal, or lost at a constant bound.
+struct Select : ScalarModel<Select, arith::SelectOp> {
+  template <typename Context>
+  static void derive(Operation *op, Context &context) {
+    auto choice = cast<arith::SelectOp>(op);
+    arith::CmpFOp order = getOrder(choice);
+    bool isBound = order && matchPattern(order.getRhs(), m_Constant());
+    // Of leaky_relu and the like the bound comes first, and is no bound.
+    if (order && matchPattern(order.getLhs(), m_Constant()))
+      order = {};
+    for (unsigned number : {1, 2})
+      contribute(op, number, context, [&](const Expr &g, Type) -> Expr {
+        Expr condition = operandExpr(op, 0, context);
+        Expr chosen =
+            number == 1 ? select(condition, g, 0.0) : select(condition, 0.0, g);
+        if (!order)
+          return chosen;
+        Expr tie = Expr::forward(context, order.getLhs()) ==
+                   Expr::forward(context, order.getRhs());
+        return isBound ? select(tie, 0.0, chosen)
+                       : select(tie, 0.5 * g, chosen);
+      });
+  }
+};
+
 /// The derivative with respect to the sign is zero.
-struct CopySign
-    : DifferentiableOpInterface::ExternalModel<CopySign, math::CopySignOp> {
-  LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
-    contribute(op, 0, context, [&](const Expr &g) -> Expr {
+struct CopySign : ScalarModel<CopySign, math::CopySignOp> {
+  template <typename Context>
+  static void derive(Operation *op, Context &context) {
+    contribute(op, 0, context, [&](const Expr &g, Type) -> Expr {
       Expr a = operandExpr(op, 0, context), b = operandExpr(op, 1, context);
       return g * (sign(a) * copysign(a.constant(1.0), b));
     });
-    return success();
+  }
+};
+
+/// At the origin the gradient is zero, but there is no tangent.
+struct Atan2 : ScalarModel<Atan2, math::Atan2Op> {
+  static Expr scale(const Expr &g, const Expr &a, const Expr &b,
+                    ForwardContext &) {
+    return g / (a * a + b * b);
+  }
+  static Expr scale(const Expr &g, const Expr &a, const Expr &b,
+                    ReverseContext &) {
+    Expr square = a * a + b * b;
+    return select(square == 0.0, 0.0, g / square);
+  }
+  template <typename Context>
+  static void derive(Operation *op, Context &context) {
+    Expr a = operandExpr(op, 0, context), b = operandExpr(op, 1, context);
+    contribute(op, 0, context, [&](const Expr &g, Type) -> Expr {
+      return scale(g, a, b, context) * b;
+    });
+    contribute(op, 1, context, [&](const Expr &g, Type) -> Expr {
+      return -(scale(g, a, b, context) * a);
+    });
   }
 };
 
 /// x ^ n for an integer n.
-struct FPowI : DifferentiableOpInterface::ExternalModel<FPowI, math::FPowIOp> {
-  LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
+struct FPowI : ScalarModel<FPowI, math::FPowIOp> {
+  template <typename Context>
+  static void derive(Operation *op, Context &context) {
     auto power = cast<math::FPowIOp>(op);
-    contribute(op, 0, context, [&](const Expr &g) -> Expr {
+    contribute(op, 0, context, [&](const Expr &g, Type) -> Expr {
       OpBuilder &builder = context.getBuilder();
       Location loc = context.getLoc();
       Value x = context.primal(power.getLhs());
@@ -195,44 +295,6 @@ struct FPowI : DifferentiableOpInterface::ExternalModel<FPowI, math::FPowIOp> {
       Expr rest(context, math::FPowIOp::create(builder, loc, x, less));
       return select(Expr(context, isZero), 0.0, g * (factor * rest));
     });
-    return success();
-  }
-};
-
-/// Complex numbers are pairs of real ones; the cotangent of a pair is the
-/// pair of the cotangents.
-struct Create
-    : DifferentiableOpInterface::ExternalModel<Create, complex::CreateOp> {
-  LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
-    OpBuilder &builder = context.getBuilder();
-    Location loc = context.getLoc();
-    Value g = context.cotangent(op->getResult(0));
-    if (g && context.isActive(op->getOperand(0)))
-      context.accumulate(op->getOperand(0),
-                         complex::ReOp::create(builder, loc, g));
-    if (g && context.isActive(op->getOperand(1)))
-      context.accumulate(op->getOperand(1),
-                         complex::ImOp::create(builder, loc, g));
-    return success();
-  }
-};
-
-/// Part 0 (real) or 1 (imaginary) of a complex number.
-template <typename Op, unsigned part>
-struct Part : DifferentiableOpInterface::ExternalModel<Part<Op, part>, Op> {
-  LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
-    Value g = context.cotangent(op->getResult(0));
-    if (!g)
-      return success();
-    OpBuilder &builder = context.getBuilder();
-    Location loc = context.getLoc();
-    Value zero = createFloatConstant(builder, loc, g.getType(), 0.0);
-    Value operand = op->getOperand(0);
-    context.accumulate(
-        operand,
-        complex::CreateOp::create(builder, loc, operand.getType(),
-                                  part == 0 ? g : zero, part == 0 ? zero : g));
-    return success();
   }
 };
 
@@ -241,6 +303,9 @@ template <typename Op>
 struct Step : DifferentiableOpInterface::ExternalModel<Step<Op>, Op> {
   bool blocksDerivative(Operation *) const { return true; }
   LogicalResult emitVJP(Operation *, ReverseContext &) const {
+    return success();
+  }
+  LogicalResult emitJVP(Operation *, ForwardContext &) const {
     return success();
   }
 };
@@ -262,11 +327,6 @@ void remat::registerScalarRules(DialectRegistry &registry) {
     arith::ExtFOp::attachInterface<ExtF>(*context);
     arith::TruncFOp::attachInterface<TruncF>(*context);
     arith::SelectOp::attachInterface<Select>(*context);
-  });
-  registry.addExtension(+[](MLIRContext *context, complex::ComplexDialect *) {
-    complex::CreateOp::attachInterface<Create>(*context);
-    complex::ReOp::attachInterface<Part<complex::ReOp, 0>>(*context);
-    complex::ImOp::attachInterface<Part<complex::ImOp, 1>>(*context);
   });
   registry.addExtension(+[](MLIRContext *context, math::MathDialect *) {
     math::ExpOp::attachInterface<Exp>(*context);

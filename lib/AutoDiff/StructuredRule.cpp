@@ -27,14 +27,15 @@ using namespace remat;
 
 namespace {
 
+/// Accumulates the cotangents from which a body is swept.
+using Seed = std::function<void(BodyDerivative &)>;
+
 class StructuredRule {
 public:
   StructuredRule(StructuredBody forward, ReverseContext &outer)
       : forward(std::move(forward)), outer(outer) {}
 
-  LogicalResult addResult(const ReductionResult &result) {
-    return prepareReduction(forward, result, outer, seeds);
-  }
+  void addResult(const ReductionResult &result);
   void addSeed(Seed seed) { seeds.push_back(std::move(seed)); }
 
   LogicalResult run(ArrayRef<Value> accumulators);
@@ -67,6 +68,26 @@ private:
 /// dimension of size 1).
 static bool isProjection(AffineMap map) {
   return map.isProjectedPermutation(/*allowZeroInResults=*/true);
+}
+
+/// The cotangent g of a result reaches the value that is reduced as it is, or
+/// times the partial derivative.
+void StructuredRule::addResult(const ReductionResult &result) {
+  Value cotangent = outer.cotangent(result.result);
+  Partial partial = preparePartial(forward, result, outer);
+  if (result.kind == ReductionKind::Sum)
+    outer.accumulate(result.init, cotangent);
+  if (partial && outer.isActive(result.init))
+    outer.accumulate(result.init,
+                     applyToInit(result, partial, cotangent, outer));
+  seeds.push_back([=](BodyDerivative &body) {
+    Value target = partial ? result.term : result.yielded;
+    if (!body.isActive(target))
+      return;
+    Value value = partial ? body.primal(target) : Value();
+    Value g = body.element(cotangent, result.map);
+    body.accumulate(target, partial ? partial(body, value, result.map, g) : g);
+  });
 }
 
 FailureOr<StructuredRule::Body>
@@ -147,9 +168,10 @@ LogicalResult StructuredRule::emitScatter(
   if (!value)
     return success();
   SmallVector<Value> position = indices(**body);
-  Value result = (*body)->finishScatter(
-      outer, position, value, cast<RankedTensorType>(source.getType()));
-  outer.accumulate(source, result);
+  Value zeros = createZeros(outer.getBuilder(), outer.getLoc(),
+                            cast<RankedTensorType>(source.getType()));
+  outer.accumulate(source,
+                   (*body)->finishScatter(outer, position, value, zeros));
   return success();
 }
 
@@ -267,8 +289,7 @@ bool remat::structuredResultVaries(linalg::LinalgOp op, OpResult result,
       forward.body->getTerminator()->getOperand(result.getResultNumber()));
 }
 
-/// Operations with regions inside a body have no rule.
-static LogicalResult checkBody(const StructuredBody &forward) {
+LogicalResult remat::checkBody(const StructuredBody &forward) {
   for (Operation &op : *forward.body)
     if (op.getNumRegions() != 0)
       return op.emitOpError("has a region; inside of '")
@@ -282,16 +303,21 @@ LogicalResult remat::emitStructuredVJP(linalg::LinalgOp op,
   StructuredBody forward = StructuredBody::get(op);
   if (failed(checkBody(forward)))
     return failure();
+  SmallVector<OpResult> wanted =
+      llvm::filter_to_vector(op->getResults(), [&](OpResult result) -> bool {
+        return context.cotangent(result) != nullptr;
+      });
   SmallVector<Value> accumulators;
   SmallVector<ReductionResult> results;
-  if (failed(classifyResults(op, forward, context, results, accumulators)))
+  if (failed(classifyResults(op, forward, wanted, results, accumulators)))
     return failure();
-  if (results.size() == 1 && isWindowMaximum(forward, results.front()))
-    return emitWindowMaximumVJP(forward, results.front(), context);
+  if (results.size() == 1 && isWindowMaximum(forward, results.front())) {
+    emitWindowMaximumVJP(forward, results.front(), context);
+    return success();
+  }
   StructuredRule rule(forward, context);
   for (const ReductionResult &result : results)
-    if (failed(rule.addResult(result)))
-      return failure();
+    rule.addResult(result);
   return rule.run(accumulators);
 }
 

@@ -5,9 +5,11 @@
 //===----------------------------------------------------------------------===//
 //
 // Operations that move elements. Each goes back by the one that moves them
-// the other way.
+// the other way, and forwards by itself.
 //
 //===----------------------------------------------------------------------===//
+
+#include "mlir/IR/IRMapping.h"
 
 #include "Emit.h"
 #include "Expr.h"
@@ -26,6 +28,10 @@ struct Model : DifferentiableOpInterface::ExternalModel<Model<Op, emit>, Op> {
   LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
     Value cotangent = context.cotangent(op->getResult(0));
     return cotangent ? emit(cast<Op>(op), cotangent, context) : success();
+  }
+  LogicalResult emitJVP(Operation *op, ForwardContext &context) const {
+    emitLinearJVP(op, context);
+    return success();
   }
 };
 
@@ -60,7 +66,7 @@ LogicalResult vjpCast(tensor::CastOp op, Value cotangent,
 }
 
 /// The offsets, sizes or strides of a slice in the backward computation.
-SmallVector<OpFoldResult> primals(ReverseContext &context,
+SmallVector<OpFoldResult> primals(DerivativeContext &context,
                                   ArrayRef<OpFoldResult> values) {
   SmallVector<OpFoldResult> results;
   for (OpFoldResult value : values) {
@@ -145,6 +151,21 @@ Value getPadding(tensor::PadOp op) {
   return value.getParentRegion() == &op.getRegion() ? Value() : value;
 }
 
+/// Refuses padding that the region computes from an active value.
+LogicalResult checkPadding(tensor::PadOp op, const Activity &activity) {
+  bool active = false;
+  op.getBody()->walk([&](Operation *inner) {
+    active |= llvm::any_of(inner->getOperands(), [&](Value value) {
+      return value.getParentRegion() != &op.getRegion() &&
+             activity.isActive(value);
+    });
+  });
+  if (active && !getPadding(op))
+    return op.emitOpError("has no derivative rule: expected the padding to "
+                          "be one value from outside of the region");
+  return success();
+}
+
 LogicalResult vjpPad(tensor::PadOp op, Value cotangent,
                      ReverseContext &context) {
   if (!op.getLow().empty() || !op.getHigh().empty())
@@ -159,21 +180,10 @@ LogicalResult vjpPad(tensor::PadOp op, Value cotangent,
                                     type.getShape(), strides);
   context.accumulate(op.getSource(), inside);
 
+  if (failed(checkPadding(op, context)))
+    return failure();
   Value padding = getPadding(op);
-  if (!padding) {
-    bool active = false;
-    op.getBody()->walk([&](Operation *inner) {
-      active |= llvm::any_of(inner->getOperands(), [&](Value value) {
-        return value.getParentRegion() != &op.getRegion() &&
-               context.isActive(value);
-      });
-    });
-    if (active)
-      return op.emitOpError("has no derivative rule: expected the padding to "
-                            "be one value from outside of the region");
-    return success();
-  }
-  if (!context.isActive(padding))
+  if (!padding || !context.isActive(padding))
     return success();
   // The cotangents outside of the source: those inside are overwritten.
   Value zeros = createZeros(builder, loc, type);
@@ -186,7 +196,7 @@ LogicalResult vjpPad(tensor::PadOp op, Value cotangent,
   return success();
 }
 
-SmallVector<Value> primals(ReverseContext &context, ValueRange values) {
+SmallVector<Value> primals(DerivativeContext &context, ValueRange values) {
   SmallVector<Value> results;
   for (Value value : values)
     results.push_back(context.primal(value));
@@ -252,6 +262,33 @@ LogicalResult vjpSplat(tensor::SplatOp op, Value cotangent,
   return success();
 }
 
+/// The tangent is padded by that of the padding.
+struct PadModel
+    : DifferentiableOpInterface::ExternalModel<PadModel, tensor::PadOp> {
+  LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
+    Value cotangent = context.cotangent(op->getResult(0));
+    return cotangent ? vjpPad(cast<tensor::PadOp>(op), cotangent, context)
+                     : success();
+  }
+  LogicalResult emitJVP(Operation *op, ForwardContext &context) const {
+    auto pad = cast<tensor::PadOp>(op);
+    if (failed(checkPadding(pad, context)))
+      return failure();
+    OpBuilder &builder = context.getBuilder();
+    Value padding = getPadding(pad);
+    Value value = padding ? context.tangentOrZero(padding)
+                          : createZeroConstant(builder, context.getLoc(),
+                                               pad.getType().getElementType());
+    context.addTangent(
+        pad.getResult(),
+        tensor::PadOp::create(builder, context.getLoc(), pad.getType(),
+                              context.tangentOrZero(pad.getSource()),
+                              primals(context, pad.getMixedLowPad()),
+                              primals(context, pad.getMixedHighPad()), value));
+    return success();
+  }
+};
+
 template <typename Op,
           LogicalResult (*emit)(Op op, Value cotangent, ReverseContext &)>
 void attach(MLIRContext *context) {
@@ -259,6 +296,19 @@ void attach(MLIRContext *context) {
 }
 
 } // namespace
+
+void remat::emitLinearJVP(Operation *op, ForwardContext &context) {
+  IRMapping mapping;
+  for (Value operand : op->getOperands()) {
+    Value tangent = context.tangentOrZero(operand);
+    mapping.map(operand, tangent ? tangent : context.primal(operand));
+  }
+  Operation *clone = context.getBuilder().clone(*op, mapping);
+  clone->setLoc(context.getLoc());
+  for (auto [result, tangent] :
+       llvm::zip(op->getResults(), clone->getResults()))
+    context.addTangent(result, tangent);
+}
 
 void remat::registerTensorRules(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
@@ -268,7 +318,7 @@ void remat::registerTensorRules(DialectRegistry &registry) {
     attach<tensor::ExtractSliceOp, vjpExtractSlice>(context);
     attach<tensor::InsertSliceOp, vjpInsertSlice>(context);
     attach<tensor::ConcatOp, vjpConcat>(context);
-    attach<tensor::PadOp, vjpPad>(context);
+    tensor::PadOp::attachInterface<PadModel>(*context);
     attach<tensor::ExtractOp, vjpExtract>(context);
     attach<tensor::InsertOp, vjpInsert>(context);
     attach<tensor::FromElementsOp, vjpFromElements>(context);

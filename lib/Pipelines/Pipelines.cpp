@@ -28,20 +28,50 @@ static void addCleanup(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
-void remat::buildJointPipeline(OpPassManager &pm,
-                               const JointPipelineOptions &options) {
+void remat::buildJointPipeline(OpPassManager &pm, StringRef function,
+                               ArrayRef<DifferentiateOptions> derivatives) {
   pm.addPass(createRematLowerCheckpoints());
-  if (options.differentiate) {
-    RematDifferentiatePassOptions differentiate;
-    differentiate.function = options.function;
-    differentiate.wrt.assign(options.wrt.begin(), options.wrt.end());
-    differentiate.result = options.result;
-    differentiate.cotangents = options.cotangents;
-    pm.addPass(createRematDifferentiatePass(differentiate));
+  pm.addNestedPass<func::FuncOp>(createRematLowerRandom());
+  for (const DifferentiateOptions &derivative : derivatives) {
+    RematDifferentiatePassOptions options;
+    options.function = function.str();
+    options.mode = derivative.mode;
+    options.wrt.assign(derivative.wrt.begin(), derivative.wrt.end());
+    options.result = derivative.result;
+    options.results.assign(derivative.results.begin(),
+                           derivative.results.end());
+    pm.addPass(createRematDifferentiatePass(options));
+    addCleanup(pm);
   }
+  pm.addNestedPass<func::FuncOp>(createRematLowerRulesPass());
+  pm.addPass(createRematPackSaved());
   addCleanup(pm);
   pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());
   addCleanup(pm);
+}
+
+void remat::buildJointPipeline(OpPassManager &pm,
+                               const JointPipelineOptions &options) {
+  SmallVector<DifferentiateOptions> derivatives;
+  DifferentiateOptions derivative;
+  derivative.mode = options.cotangents ? DifferentiateOptions::Reverse
+                                       : DifferentiateOptions::Gradient;
+  derivative.wrt.assign(options.wrt.begin(), options.wrt.end());
+  derivative.result = options.result;
+  if (options.differentiate)
+    derivatives.push_back(derivative);
+  derivative.mode = DifferentiateOptions::Forward;
+  if (options.tangents)
+    derivatives.push_back(derivative);
+  buildJointPipeline(pm, options.function, derivatives);
+}
+
+void remat::buildDerivativesPipeline(OpPassManager &pm) {
+  pm.addNestedPass<func::FuncOp>(createImportLoopsPass());
+  RematLowerCheckpointsOptions checkpoints;
+  checkpoints.differentiated = true;
+  pm.addPass(createRematLowerCheckpoints(checkpoints));
+  pm.addPass(createRematExpandDerivativesPass());
 }
 
 void remat::buildTasksPipeline(OpPassManager &pm,
@@ -65,6 +95,7 @@ void remat::buildPlanPipeline(OpPassManager &pm,
 
 void remat::buildRematPipeline(OpPassManager &pm,
                                const FullPipelineOptions &options) {
+  buildDerivativesPipeline(pm);
   ImportPipelineOptions import;
   import.function = options.function;
   buildImportPipeline(pm, import);
@@ -95,7 +126,9 @@ void remat::registerRematPasses() {
   registerRematCPUPasses();
   PassPipelineRegistration<JointPipelineOptions>(
       "remat-joint-pipeline", "Differentiate and fuse (L0 to L1)",
-      buildJointPipeline);
+      [](OpPassManager &pm, const JointPipelineOptions &options) {
+        buildJointPipeline(pm, options);
+      });
   PassPipelineRegistration<TasksPipelineOptions>(
       "remat-tasks-pipeline", "Form tasks and estimate their costs (L1 to L2)",
       buildTasksPipeline);

@@ -6,6 +6,7 @@
 
 #include "remat/Pipelines/StepCompiler.h"
 
+#include "remat/AutoDiff/Passes.h"
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
@@ -33,17 +34,14 @@ LogicalResult remat::compileToJoint(ModuleOp module,
            << options.function << "' to compile";
   std::string function = entry.getName().str();
   PassManager pm(module.getContext());
+  buildDerivativesPipeline(pm);
   ImportPipelineOptions import;
   import.function = function;
   buildImportPipeline(pm, import);
 
-  JointPipelineOptions joint;
-  joint.function = function;
-  joint.differentiate = options.differentiate;
-  joint.wrt = options.wrt;
-  joint.result = options.result;
-  joint.cotangents = options.cotangents;
-  buildJointPipeline(pm, joint);
+  if (options.widen)
+    pm.addNestedPass<func::FuncOp>(createRematWidenFloatsPass());
+  buildJointPipeline(pm, function, options.derivatives);
   return pm.run(module);
 }
 

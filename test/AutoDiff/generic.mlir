@@ -1,4 +1,4 @@
-// RUN: remat-opt %s -split-input-file --remat-differentiate=cotangents=true --canonicalize --cse | FileCheck %s
+// RUN: remat-opt %s -split-input-file --remat-differentiate=mode=reverse --canonicalize --cse | FileCheck %s
 
 // The derivative of tanh reads the stored result and not the operand, and
 // the gradient of the bias is the sum of what was computed for the matrix.
@@ -41,7 +41,7 @@ func.func @main(%x0: tensor<4x8xf32>, %b: tensor<8xf32>) -> tensor<4x8xf32> {
 // CHECK:           arith.maximumf
 // CHECK:         %[[COUNT:.*]] = linalg.generic {{.*}}"parallel", "reduction"]} ins(%[[X]], %[[M]] :
 // CHECK:           arith.cmpf oeq
-// CHECK:         linalg.generic {{.*}}"parallel", "parallel"]} ins(%[[X]], %[[M]], %[[G]], %[[COUNT]] :
+// CHECK:         linalg.generic {{.*}}"parallel", "parallel"]} ins(%[[X]], %[[G]], %[[M]], %[[COUNT]] :
 // CHECK:           arith.divf
 func.func @main(%x: tensor<4x8xf32>) -> tensor<4xf32> {
   %min = arith.constant 0xFF800000 : f32

@@ -1,4 +1,4 @@
-// RUN: remat-opt %s -split-input-file --remat-differentiate=cotangents=true --canonicalize --cse | FileCheck %s
+// RUN: remat-opt %s -split-input-file --remat-differentiate=mode=reverse --canonicalize --cse | FileCheck %s
 
 // The cotangents of slices that make up a tensor are concatenated.
 

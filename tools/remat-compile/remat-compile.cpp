@@ -179,8 +179,8 @@ checkUnused(std::initializer_list<std::reference_wrapper<cl::Option>> unused,
 /// Brings a module with functions to the level of tasks, or only to the joint
 /// graph if that is asked for.
 static Error compileFunction(mlir::ModuleOp module) {
-  StepOptions step;
-  step.wrt.assign(options().wrt.begin(), options().wrt.end());
+  DifferentiateOptions derivative;
+  derivative.wrt.assign(options().wrt.begin(), options().wrt.end());
   if (!options().manifestFile.empty()) {
     Expected<Manifest> manifest = loadManifest(options().manifestFile);
     if (!manifest)
@@ -189,17 +189,21 @@ static Error compileFunction(mlir::ModuleOp module) {
       options().function = manifest->function;
     if (Error error = applyManifest(*manifest, module, options().function))
       return error;
-    if (step.wrt.empty())
-      step.wrt = getParameters(*manifest);
-    if (step.wrt.empty() && options().differentiate)
+    if (derivative.wrt.empty())
+      derivative.wrt = getParameters(*manifest);
+    if (derivative.wrt.empty() && options().differentiate)
       return makeError(options().manifestFile +
                        ": no argument is a parameter, give '--wrt' or "
                        "'--no-gradients'");
   }
+  derivative.result = options().result;
+  if (options().cotangents)
+    derivative.mode = DifferentiateOptions::Reverse;
+  StepOptions step;
   step.function = options().function;
-  step.differentiate = options().differentiate;
-  step.result = options().result;
-  step.cotangents = options().cotangents;
+  step.derivatives.clear();
+  if (options().differentiate)
+    step.derivatives.push_back(derivative);
   step.threads = options().threads;
   if (failed(options().emit == Output::Joint ? compileToJoint(module, step)
                                              : compileToTasks(module, step)))

@@ -35,8 +35,7 @@ static Error compileFunction(mlir::ModuleOp module, StringRef path,
                              const plan::ModelFlags &flags) {
   StepOptions step;
   step.function = flags.function;
-  step.wrt.assign(flags.wrt.begin(), flags.wrt.end());
-  step.differentiate = !flags.noGradients;
+  SmallVector<int64_t> wrt(flags.wrt.begin(), flags.wrt.end());
   if (!flags.manifestFile.empty()) {
     Expected<Manifest> manifest = loadManifest(flags.manifestFile);
     if (!manifest)
@@ -45,9 +44,13 @@ static Error compileFunction(mlir::ModuleOp module, StringRef path,
       step.function = manifest->function;
     if (Error error = applyManifest(*manifest, module, step.function))
       return error;
-    if (step.wrt.empty())
-      step.wrt = getParameters(*manifest);
+    if (wrt.empty())
+      wrt = getParameters(*manifest);
   }
+  if (flags.noGradients)
+    step.derivatives.clear();
+  else
+    step.derivatives.front().wrt = wrt;
   if (failed(compileToTasks(module, step)))
     return makeError("could not compile " + path);
   return Error::success();

@@ -12,12 +12,13 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "GradCheck.h"
 #include "MemoryProbe.h"
+#include "Products.h"
 #include "Report.h"
 
 #include "common/Driver.h"
 
-#include "remat/AutoDiff/DifferentiableOpInterface.h"
 #include "remat/Conversion/CPU/Jit.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -61,16 +62,25 @@ struct Options {
                                 cl::desc("Function to compile")};
   cl::opt<std::string> inputDirectory{
       "inputs", cl::cat(category), cl::value_desc("dir"),
-      cl::desc("Directory of arg0.npy ... and cotangent0.npy ...")};
+      cl::desc("Directory of arg0.npy ..., cotangent0.npy ... (one for each "
+               "result) and tangent0.npy ... (one for each argument to "
+               "differentiate with respect to)")};
   cl::opt<std::string> outputDirectory{
       "outputs", cl::cat(category), cl::value_desc("dir"),
-      cl::desc("Directory for result0.npy ... and vjp0.npy ..., which are the "
-               "gradients when there is a manifest")};
+      cl::desc("Directory for result0.npy ..., vjp0.npy ... (the gradients "
+               "when there is a manifest), jvp0.npy ... and hvp0.npy ...")};
   cl::list<std::string> emit{
       "emit", cl::CommaSeparated, cl::cat(category),
-      cl::desc("With --inputs, what to compute: forward, vjp")};
+      cl::desc("With --inputs, what to compute: forward (the results), vjp, "
+               "jvp, hvp (the tangents of the vector-Jacobian products)")};
   cl::list<int64_t> wrt{"wrt", cl::CommaSeparated, cl::cat(category),
                         cl::desc("Arguments to differentiate with respect to")};
+  cl::opt<std::string> gradcheck{
+      "gradcheck", cl::ValueOptional, cl::cat(category),
+      cl::value_desc("order"),
+      cl::desc("Compare the gradients, in f64, with central differences at "
+               "random arguments or those of --inputs; 2: those of the "
+               "vector-Jacobian product, too")};
   cl::opt<bool> profile{"profile", cl::cat(category),
                         cl::desc("Print the time of each kind of task")};
   cl::opt<bool> poison{
@@ -245,15 +255,13 @@ namespace {
 /// The model, brought to tasks, and what is known of it as it was read.
 struct Model {
   mlir::OwningOpRef<mlir::ModuleOp> module;
-  size_t numArguments = 0, numResults = 0;
-  /// Numbers of the floating-point results, which have cotangents.
-  SmallVector<size_t> floatResults;
+  Products products;
   double compileSeconds = 0;
 };
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// With files: results and vector-Jacobian products
+// With files: results and derivatives
 //===----------------------------------------------------------------------===//
 
 static std::string getPath(StringRef directory, const Twine &name) {
@@ -262,21 +270,14 @@ static std::string getPath(StringRef directory, const Twine &name) {
   return std::string(path);
 }
 
-/// Reads the arguments: those of the model, then the cotangents.
 static Expected<std::vector<Tensor>> readArguments(remat_step *step,
-                                                   const Model &model) {
+                                                   const Products &products) {
   std::vector<Tensor> arguments;
-  for (size_t i = 0, e = remat_step_argument_count(step); i < e; ++i) {
+  for (auto [index, file] : enumerate(products.argumentFiles)) {
     remat_tensor_info info;
-    remat_step_argument(step, i, &info);
-    std::string name =
-        i < model.numArguments
-            ? ("arg" + Twine(i) + ".npy").str()
-            : ("cotangent" + Twine(model.floatResults[i - model.numArguments]) +
-               ".npy")
-                  .str();
+    remat_step_argument(step, index, &info);
     Expected<Tensor> tensor =
-        readNpy(getPath(options().inputDirectory, name), info.dtype,
+        readNpy(getPath(options().inputDirectory, file), info.dtype,
                 ArrayRef(info.dims, info.rank));
     if (!tensor)
       return tensor.takeError();
@@ -285,23 +286,15 @@ static Expected<std::vector<Tensor>> readArguments(remat_step *step,
   return std::move(arguments);
 }
 
-static Error writeResults(ArrayRef<Tensor> results, size_t numModelResults) {
+static Error writeResults(ArrayRef<Tensor> results, const Products &products) {
   if (std::error_code code =
           sys::fs::create_directories(options().outputDirectory))
     return makeError(options().outputDirectory + ": " + code.message());
-  for (auto [index, tensor] : enumerate(results)) {
-    // With a manifest, --emit is not given and everything is written.
-    if (index < numModelResults && !options().emit.empty() &&
-        !is_contained(options().emit, "forward"))
-      continue;
-    std::string name =
-        index < numModelResults
-            ? ("result" + Twine(index) + ".npy").str()
-            : ("vjp" + Twine(index - numModelResults) + ".npy").str();
-    if (Error error =
-            writeNpy(getPath(options().outputDirectory, name), tensor))
-      return error;
-  }
+  for (auto [tensor, file] : zip(results, products.resultFiles))
+    if (!file.empty())
+      if (Error error =
+              writeNpy(getPath(options().outputDirectory, file), tensor))
+        return error;
   return Error::success();
 }
 
@@ -330,11 +323,8 @@ static Error checkOptions() {
   if (options().outputDirectory.empty())
     return makeError("--inputs needs --outputs");
   if (options().emit.empty())
-    return makeError("--inputs needs --emit=forward, vjp or both");
-  for (const std::string &mode : options().emit)
-    if (mode != "forward" && mode != "vjp")
-      return makeError("unknown mode '" + mode +
-                       "' in --emit, expected 'forward' or 'vjp'");
+    return makeError("--inputs needs --emit=forward, vjp, jvp, hvp or some of "
+                     "these");
   return Error::success();
 }
 
@@ -349,23 +339,18 @@ static Expected<Model> loadModel(ModelReader &reader,
   StepOptions step;
   step.function = options().function;
   step.threads = options().threads;
-  if (auto entry = findEntry(*model.module, step.function)) {
-    model.numArguments = entry.getNumArguments();
-    model.numResults = entry.getNumResults();
-    for (auto [number, type] : enumerate(entry.getResultTypes()))
-      if (isDifferentiableType(type))
-        model.floatResults.push_back(number);
-  }
-  if (manifest) {
+  if (manifest)
     if (Error error = applyManifest(*manifest, *model.module, step.function))
       return std::move(error);
-    step.wrt = getParameters(*manifest);
-    step.differentiate = !step.wrt.empty();
-  } else {
-    step.differentiate = is_contained(options().emit, "vjp");
-    step.cotangents = true;
-    step.wrt.assign(options().wrt.begin(), options().wrt.end());
+  if (auto entry = findEntry(*model.module, step.function)) {
+    Expected<Products> products =
+        manifest ? planGradients(entry, getParameters(*manifest))
+                 : planProducts(entry, options().emit, options().wrt);
+    if (!products)
+      return products.takeError();
+    model.products = std::move(*products);
   }
+  step.derivatives = model.products.derivatives;
   if (failed(compileToTasks(*model.module, step)))
     return makeError("could not compile " + options().inputFile);
   model.compileSeconds = now() - start;
@@ -386,7 +371,7 @@ static Expected<RunReport> runOnce(const Model &model, const Manifest *manifest,
     return loaded.takeError();
   remat_step *step = loaded->step.get();
   Expected<std::vector<Tensor>> arguments =
-      manifest ? makeArguments(*manifest) : readArguments(step, model);
+      manifest ? makeArguments(*manifest) : readArguments(step, model.products);
   if (!arguments)
     return arguments.takeError();
   Expected<std::vector<Tensor>> results = execute(step, *arguments, report);
@@ -398,9 +383,85 @@ static Expected<RunReport> runOnce(const Model &model, const Manifest *manifest,
     if (Error error = evaluate(*manifest, *results, report))
       return std::move(error);
   if (!options().outputDirectory.empty())
-    if (Error error = writeResults(*results, model.numResults))
+    if (Error error = writeResults(*results, model.products))
       return std::move(error);
   return report;
+}
+
+//===----------------------------------------------------------------------===//
+// Gradients against finite differences
+//===----------------------------------------------------------------------===//
+
+/// The argument `index` of a gradient check: from a file, if it is one of the
+/// model's and there are files, else random.
+static Expected<Tensor> makeArgument(const remat_tensor_info &info,
+                                     size_t index, bool hasFile, double least) {
+  Tensor tensor(info);
+  if (!tensor.isAllocated())
+    return makeError("no memory for argument '" + Twine(info.name) + "'");
+  if (!hasFile) {
+    fillRandom(tensor, index, least);
+    return std::move(tensor);
+  }
+  std::string path =
+      getPath(options().inputDirectory, "arg" + Twine(index) + ".npy");
+  Expected<Tensor> given = readNpy(path);
+  if (!given)
+    return given.takeError();
+  if (given->getShape() != tensor.getShape())
+    return makeError(path + ": the shape is not that of argument " +
+                     Twine(index));
+  for (size_t i = 0; i < tensor.getNumElements(); ++i)
+    tensor.set(i, given->get(i));
+  return std::move(tensor);
+}
+
+static Error runGradCheck(int order) {
+  ModelReader reader;
+  auto module = reader.read(options().inputFile);
+  if (!module)
+    return module.takeError();
+  auto entry = findEntry(**module, options().function);
+  if (!entry)
+    return makeError("has no function '" + options().function + "'");
+  size_t numArguments = entry.getNumArguments();
+  GradCheck check = GradCheck::get(entry, options().wrt, order);
+  StepOptions step;
+  step.function = options().function;
+  step.threads = options().threads;
+  step.derivatives = check.derivatives;
+  step.widen = true;
+  if (failed(compileToTasks(**module, step)))
+    return makeError("could not compile " + options().inputFile);
+  RunReport report;
+  Expected<LoadedStep> loaded = compile(**module, "", report);
+  if (!loaded)
+    return loaded.takeError();
+  bool hasFiles = !options().inputDirectory.empty();
+  auto evaluate = [&](ArrayRef<Tensor> given) {
+    return execute(loaded->step.get(), given, report);
+  };
+  std::vector<Tensor> arguments;
+  // Where a function is not defined, it may be for numbers above 1.
+  for (double least : {0.1, 1.1}) {
+    arguments.clear();
+    for (size_t i = 0, e = remat_step_argument_count(loaded->step.get()); i < e;
+         ++i) {
+      remat_tensor_info info;
+      remat_step_argument(loaded->step.get(), i, &info);
+      Expected<Tensor> tensor =
+          makeArgument(info, i, i < numArguments && hasFiles, least);
+      if (!tensor)
+        return tensor.takeError();
+      arguments.push_back(std::move(*tensor));
+    }
+    Expected<bool> defined = isDefined(check, arguments, evaluate);
+    if (!defined)
+      return defined.takeError();
+    if (hasFiles || *defined)
+      break;
+  }
+  return checkGradients(check, arguments, evaluate);
 }
 
 /// The table's last line: whether the budget changed any bit of the results.
@@ -415,6 +476,14 @@ static void printVerdict(raw_ostream &os, ArrayRef<RunReport> runs) {
 }
 
 static Error runTool() {
+  if (options().gradcheck.getNumOccurrences() > 0) {
+    StringRef order = options().gradcheck;
+    if (order != "" && order != "1" && order != "2")
+      return makeError("--gradcheck is '" + order + "', expected 1 or 2");
+    if (Error error = checkNumbers())
+      return error;
+    return runGradCheck(order == "2" ? 2 : 1);
+  }
   if (Error error = checkOptions())
     return error;
   std::optional<Manifest> manifest;

@@ -4,8 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Reverse-mode differentiation of straight-line functions on tensors. The
-// rules and their conventions are listed in docs/differentiation.md.
+// Differentiation of straight-line functions on tensors, in reverse and
+// forwards. The rules and their conventions are listed in
+// docs/differentiation.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,25 +19,48 @@ namespace remat {
 
 /// What to differentiate with respect to what.
 struct DifferentiateOptions {
+  enum Mode {
+    /// The gradient of one result, which must have one element.
+    Gradient,
+    /// The vector-Jacobian product: the function gets one more argument for
+    /// each chosen result, which is its cotangent, and one more result for
+    /// each chosen argument.
+    Reverse,
+    /// The Jacobian-vector product: the function gets one more argument for
+    /// each chosen argument, which is its tangent, and one more result for
+    /// each chosen result.
+    Forward,
+  };
+  Mode mode = Gradient;
   /// Numbers of the arguments to differentiate with respect to. Empty: all
   /// floating-point arguments.
   llvm::SmallVector<int64_t> wrt;
-  /// Number of the result to differentiate, which must have one element.
-  /// Negative numbers count from the end.
+  /// Number of the result to differentiate (Gradient). Negative numbers count
+  /// from the end.
   int64_t result = -1;
-  /// Differentiate all floating-point results instead. The function gets one
-  /// more argument for each of them, which is its cotangent.
-  bool cotangents = false;
+  /// Numbers of the results to differentiate (Reverse, Forward). Empty: all
+  /// floating-point results.
+  llvm::SmallVector<int64_t> results;
+  /// Names of `remat.tag`s: their gradients follow those of the arguments
+  /// (Gradient, Reverse).
+  llvm::SmallVector<std::string> tags;
+  /// Add the gradients to what is in additional arguments, one for each
+  /// (Gradient, Reverse).
+  bool accumulate = false;
 };
 
-/// Appends the backward computation to `function`, which then returns the
-/// gradient of the chosen result with respect to each chosen argument after
-/// its own results. A gradient that does not exist is a zero.
+/// Makes `function` return the derivative after its own results. A gradient
+/// or tangent that does not exist is a zero.
 ///
-/// The forward operations stay as they are. The backward operations follow
-/// them in reverse order of what they differentiate and carry the attribute
-/// `remat.backward`. On failure an error has been reported at the operation
-/// that is to blame, and `function` is unchanged.
+/// The operations of the function stay as they are, in their order. In
+/// reverse, those of the derivative follow them in reverse order of what they
+/// differentiate and carry the attribute `remat.backward`. Forwards, each
+/// operation is followed by those of its tangents. As the result is such a
+/// function again, derivatives of any order are made by repetition: the
+/// forward derivative of a reverse one has Hessian-vector products.
+///
+/// On failure an error has been reported at the operation that is to blame,
+/// and `function` is unchanged.
 llvm::LogicalResult differentiate(mlir::func::FuncOp function,
                                   const DifferentiateOptions &options);
 

@@ -4,10 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What a derivative rule sees: which values are active, where forward values
-// and cotangents come from and where its results go. Functions and the scalar
-// bodies of structured operations are differentiated through the same two
-// classes.
+// What a derivative rule sees: which values are active, where forward values,
+// cotangents and tangents come from and where its results go. Functions and
+// the scalar bodies of structured operations are differentiated through the
+// same classes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -27,13 +27,14 @@ public:
   virtual bool isActive(mlir::Value value) const = 0;
 };
 
-/// The surroundings of one reverse sweep.
-class ReverseContext : public Activity {
+/// The surroundings of one rule: where its operations go and where forward
+/// values come from.
+class DerivativeContext : public Activity {
 public:
-  explicit ReverseContext(mlir::OpBuilder &builder) : builder(builder) {}
+  explicit DerivativeContext(mlir::OpBuilder &builder) : builder(&builder) {}
 
   /// Inserts where the derivative goes.
-  mlir::OpBuilder &getBuilder() { return builder; }
+  mlir::OpBuilder &getBuilder() { return *builder; }
 
   /// The location for the operations of the rule that runs now.
   mlir::Location getLoc() const { return *loc; }
@@ -42,6 +43,19 @@ public:
   /// The value that `forward` had in the forward computation.
   virtual mlir::Value primal(mlir::Value forward) = 0;
 
+protected:
+  /// For contexts that own their builder; they set it when it exists.
+  DerivativeContext() = default;
+  void setBuilder(mlir::OpBuilder &owned) { builder = &owned; }
+
+private:
+  mlir::OpBuilder *builder = nullptr;
+  std::optional<mlir::Location> loc;
+};
+
+/// The surroundings of one reverse sweep.
+class ReverseContext : public virtual DerivativeContext {
+public:
   /// The cotangent of `forward`, of the same type, or null if it is zero.
   virtual mlir::Value cotangent(mlir::Value forward) = 0;
 
@@ -55,10 +69,24 @@ public:
                                llvm::ArrayRef<int64_t> offsets,
                                llvm::ArrayRef<int64_t> sizes,
                                llvm::ArrayRef<int64_t> strides);
+};
 
-private:
-  mlir::OpBuilder &builder;
-  std::optional<mlir::Location> loc;
+/// The surroundings of one forward sweep.
+class ForwardContext : public virtual DerivativeContext {
+public:
+  /// The tangent of `forward`, of the same type, or null if it is zero.
+  virtual mlir::Value tangent(mlir::Value forward) = 0;
+
+  /// Adds `term`, of the type of `forward`, to the tangent of `forward`, a
+  /// result of the operation whose rule runs. A null term is zero.
+  void addTangent(mlir::Value forward, mlir::Value term);
+
+  /// The tangent of `forward`, made if it is zero. Null if `forward` does not
+  /// carry derivatives.
+  mlir::Value tangentOrZero(mlir::Value forward);
+
+protected:
+  virtual void setTangent(mlir::Value forward, mlir::Value value) = 0;
 };
 
 /// Whether values of `type` carry derivatives: floating-point and complex
@@ -72,6 +100,12 @@ llvm::SmallVector<mlir::Value> getDependencies(mlir::Operation *op);
 /// that it asked for, in the order of the first requests.
 llvm::SmallVector<mlir::Value> probeNeededPrimals(mlir::Operation *op,
                                                   const Activity &activity);
+
+/// Pushes tangents through `op` by its reverse rule. That is a linear function
+/// of the cotangents; its transpose, which a reverse sweep over the emitted
+/// operations computes, is the forward rule.
+llvm::LogicalResult emitTransposedVJP(mlir::Operation *op,
+                                      ForwardContext &context);
 
 } // namespace remat
 

@@ -19,8 +19,9 @@ def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
   let description = [{
     A derivative rule in two parts, as in Enzyme: which forward values the
     derivative needs, and how to emit the derivative given them. A rule gets
-    forward values from `ReverseContext::primal` and from nowhere else, so how
-    a value gets to the backward computation is not its concern.
+    forward values from `DerivativeContext::primal` and from nowhere else, so
+    how a value gets to the backward computation is not its concern. The
+    reverse rule is enough: a forward rule follows from it.
   }];
   let methods = [
     InterfaceMethod<[{
@@ -48,6 +49,14 @@ def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
       reported at an operation.
     }], "::llvm::LogicalResult", "emitVJP",
         (ins "::remat::ReverseContext &":$context)>,
+    InterfaceMethod<[{
+      Adds to the tangent of every active result what the tangents of the
+      operands (captured values included) contribute to it. The default
+      transposes `emitVJP`. A failure has been reported at an operation.
+    }], "::llvm::LogicalResult", "emitJVP",
+        (ins "::remat::ForwardContext &":$context), "", [{
+      return ::remat::emitTransposedVJP($_op.getOperation(), context);
+    }]>,
   ];
 }
 

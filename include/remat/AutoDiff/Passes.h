@@ -9,6 +9,8 @@
 
 #include "mlir/Pass/Pass.h"
 
+#include "remat/AutoDiff/AutoDiff.h"
+
 namespace remat {
 
 #define GEN_PASS_DECL

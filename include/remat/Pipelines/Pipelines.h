@@ -21,6 +21,8 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassOptions.h"
 
+#include "remat/AutoDiff/AutoDiff.h"
+
 namespace remat {
 
 /// Which function, and what to differentiate.
@@ -44,6 +46,12 @@ struct JointPipelineOptions : mlir::PassPipelineOptions<JointPipelineOptions> {
       *this, "cotangents",
       llvm::cl::desc("Differentiate all results, with a cotangent argument for "
                      "each, instead of one"),
+      llvm::cl::init(false)};
+  Option<bool> tangents{
+      *this, "tangents",
+      llvm::cl::desc("Then append tangents of all results, gradients included, "
+                     "with a tangent argument for each argument to "
+                     "differentiate with respect to"),
       llvm::cl::init(false)};
 };
 
@@ -81,8 +89,16 @@ struct FullPipelineOptions : JointPipelineOptions {
                               llvm::cl::init("auto")};
 };
 
+/// Replaces the derivatives that a program is written with (remat.vjp, rules of
+/// functions).
+void buildDerivativesPipeline(mlir::OpPassManager &pm);
+
 void buildJointPipeline(mlir::OpPassManager &pm,
                         const JointPipelineOptions &options);
+/// The same with derivatives that are appended one after the other, each to
+/// what the previous one made.
+void buildJointPipeline(mlir::OpPassManager &pm, llvm::StringRef function,
+                        llvm::ArrayRef<DifferentiateOptions> derivatives);
 void buildTasksPipeline(mlir::OpPassManager &pm,
                         const TasksPipelineOptions &options);
 void buildPlanPipeline(mlir::OpPassManager &pm,

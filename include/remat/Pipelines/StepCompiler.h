@@ -12,6 +12,7 @@
 #ifndef REMAT_PIPELINES_STEPCOMPILER_H
 #define REMAT_PIPELINES_STEPCOMPILER_H
 
+#include "remat/AutoDiff/AutoDiff.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/PlanGraph.h"
 
@@ -24,11 +25,11 @@ namespace remat {
 struct StepOptions {
   /// The function to compile, see findEntry.
   std::string function = "main";
-  /// Append the backward computation; the next three say of what.
-  bool differentiate = true;
-  llvm::SmallVector<int64_t> wrt;
-  int64_t result = -1;
-  bool cotangents = false;
+  /// The derivatives to append, one after the other: each differentiates what
+  /// the previous one made. By default the gradient of the last result.
+  llvm::SmallVector<DifferentiateOptions, 2> derivatives = {{}};
+  /// Compute in f64 wherever the function has a narrower floating-point type.
+  bool widen = false;
   /// Threads that the step will run on; 0 for all cores.
   int threads = 0;
 };

@@ -22,6 +22,8 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 
+#include "remat/Dialect/Remat/IR/Remat.h"
+
 using namespace mlir;
 using namespace remat;
 
@@ -38,11 +40,30 @@ static bool hasPolynomial(StringRef name) {
   return llvm::is_contained(names, name);
 }
 
+/// At least `min` and then at most `max`. Upstream's expansion takes the
+/// bounds for each other.
+static LogicalResult expandClamp(math::ClampFOp op, PatternRewriter &rewriter) {
+  Value low = arith::MaximumFOp::create(rewriter, op.getLoc(), op.getValue(),
+                                        op.getMin());
+  rewriter.replaceOpWithNewOp<arith::MinimumFOp>(op, low, op.getMax());
+  return success();
+}
+
+/// In a kernel that is not for a copy.
+static LogicalResult lowerCopyNumber(CopyNumberOp op,
+                                     PatternRewriter &rewriter) {
+  rewriter.replaceOpWithNewOp<arith::ConstantOp>(op,
+                                                 rewriter.getI32IntegerAttr(0));
+  return success();
+}
+
 static LogicalResult lowerMath(ModuleOp module) {
   MLIRContext *context = module.getContext();
   RewritePatternSet patterns(context);
   // Not all of arith-expand: LLVM vectorizes maximumf as it is.
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
+  patterns.add(expandClamp);
+  patterns.add(lowerCopyNumber);
   populateMathF32ExpansionPatterns(patterns, hasPolynomial);
   populateMathPolynomialApproximationPatterns(patterns, hasPolynomial);
   return applyPatternsGreedily(module, std::move(patterns));

@@ -48,6 +48,7 @@ void remat::buildImportPipeline(OpPassManager &pm,
   addTosaPasses(pm);
 
   OpPassManager &func = pm.nest<func::FuncOp>();
+  func.addPass(createImportLoopsPass());
   func.addPass(createImportConstantsPass());
   func.addPass(createConvertElementwiseToLinalgPass());
   addCleanUp(func);
@@ -55,6 +56,7 @@ void remat::buildImportPipeline(OpPassManager &pm,
   func.addPass(createImportProductsPass());
   func.addPass(createImportConvolutionsPass());
   func.addPass(createImportGeneralizePass());
+  func.addPass(createImportSlicesPass());
   func.addPass(createImportScalarsPass());
   func.addPass(createImportGathersPass());
   func.addPass(createImportUnitDimsPass());

@@ -93,8 +93,8 @@ static void tagResult(Value value, const Tags &tags) {
     return;
   OpBuilder builder(value.getContext());
   builder.setInsertionPointAfterValue(value);
-  auto tag = TagOp::create(builder, value.getLoc(), value.getType(), value,
-                           tags.name, tags.policy);
+  auto tag =
+      TagOp::create(builder, value.getLoc(), value, tags.name, tags.policy);
   value.replaceAllUsesExcept(tag.getResult(), tag);
 }
 

@@ -60,7 +60,7 @@ func.func @checkpoint_yields_other_types(%x: tensor<4xf32>) {
 // -----
 
 func.func @tag_without_content(%x: tensor<4xf32>) {
-  // expected-error @+1 {{needs a 'name' or a 'policy'}}
+  // expected-error @+1 {{needs a 'name', a 'policy' or a 'codec'}}
   %0 = remat.tag %x : tensor<4xf32>
   return
 }

@@ -23,6 +23,36 @@ def ImportEntryPass : Pass<"remat-import-entry", "::mlir::ModuleOp"> {
            "Name of the function to compile">];
 }
 
+def ImportLoopsPass : Pass<"remat-import-loops", "::mlir::func::FuncOp"> {
+  let summary = "Unroll loops and compute both branches of choices";
+  let description = [{
+    An `scf.for` between operations on tensors is unrolled; its bounds must be
+    constants, or become constants when loops around it are unrolled. What it
+    carries are then values like any other: the planner decides which of them
+    the backward computation keeps. Of an `scf.if` both branches are computed,
+    and each result is chosen by `arith.select`, unless the condition is known.
+  }];
+  let options = [
+    Option<"limit", "limit", "int64_t", "4096",
+           "Operations that one loop may unroll to">];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def ImportSlicesPass : Pass<"remat-import-slices", "::mlir::func::FuncOp"> {
+  let summary = "Turn slices at computed places into structured operations";
+  let description = [{
+    A `tensor.extract_slice` whose offsets are not constants becomes a
+    `linalg.generic` that reads by `tensor.extract`; a `tensor.insert_slice`
+    one that chooses between the two tensors. Offsets are checked by
+    `remat.check_index`.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::remat::RematDialect"];
+}
+
 def ImportConstantsPass
     : Pass<"remat-import-constants", "::mlir::func::FuncOp"> {
   let summary = "Turn constants in resources into dense constants";

@@ -240,3 +240,20 @@ LogicalResult ConvOp::verify() {
     return failure();
   return verifyConvShapes(*this);
 }
+
+//===----------------------------------------------------------------------===//
+// Random numbers
+//===----------------------------------------------------------------------===//
+
+LogicalResult RandomOp::verify() {
+  auto type = cast<RankedTensorType>(getResult().getType());
+  Type element = type.getElementType();
+  if (!type.hasStaticShape())
+    return emitOpError("result has type ")
+           << type << ", expected a static shape";
+  if (!element.isInteger(32) && !element.isF32() && !element.isF64() &&
+      !element.isF16() && !element.isBF16())
+    return emitOpError("result has type ")
+           << type << ", expected elements of type i32, f16, bf16, f32 or f64";
+  return success();
+}

@@ -62,6 +62,10 @@ Value remat::getViewRoot(Value value) {
   return value;
 }
 
+std::string remat::getCopyKernelName(StringRef kernel, int64_t copy) {
+  return (kernel + ".copy" + Twine(copy)).str();
+}
+
 bool remat::isTransparentOp(Operation *op) {
   return isa<TagOp, StopGradientOp>(op);
 }

@@ -92,7 +92,9 @@ static LogicalResult verifyClone(TaskOp original, TaskOp clone) {
   auto emit = [&] {
     return clone.emitOpError("is a copy of task ") << clone.getId() << " but ";
   };
-  if (original.getKernel() != clone.getKernel()) {
+  if (original.getKernel() != clone.getKernel() &&
+      clone.getKernel() !=
+          getCopyKernelName(original.getKernel(), clone.getCopy())) {
     InFlightDiagnostic diag = emit()
                               << "calls '" << clone.getKernel()
                               << "', expected '" << original.getKernel() << "'";

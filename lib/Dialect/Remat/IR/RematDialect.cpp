@@ -6,6 +6,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Transforms/InliningUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -22,7 +23,24 @@ using namespace remat;
 #define GET_TYPEDEF_CLASSES
 #include "remat/Dialect/Remat/IR/RematTypes.cpp.inc"
 
+namespace {
+/// Functions may be inlined into regions of the dialect, and what they have of
+/// it anywhere.
+struct RematInlinerInterface : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+
+  bool isLegalToInline(Region *, Region *, bool, IRMapping &) const override {
+    return true;
+  }
+  bool isLegalToInline(Operation *, Region *, bool,
+                       IRMapping &) const override {
+    return true;
+  }
+};
+} // namespace
+
 void RematDialect::initialize() {
+  addInterfaces<RematInlinerInterface>();
   addOperations<
 #define GET_OP_LIST
 #include "remat/Dialect/Remat/IR/RematOps.cpp.inc"
@@ -64,9 +82,21 @@ LogicalResult RematDialect::verifyOperationAttribute(Operation *op,
       return op->emitOpError("attribute 'remat.kernel' belongs on a function");
     return success();
   }
-  return op->emitOpError() << "unknown attribute '" << name
-                           << "', expected one of 'remat.policy', "
-                              "'remat.name', 'remat.backward', 'remat.kernel'";
+  if (name == vjpAttrName || name == jvpAttrName || name == fwdAttrName) {
+    if (!isa<FlatSymbolRefAttr>(attr.getValue()))
+      return op->emitOpError()
+             << "attribute '" << name << "' must be the symbol of a function, "
+             << "got " << attr.getValue();
+    if (!isa<FunctionOpInterface>(op))
+      return op->emitOpError()
+             << "attribute '" << name << "' belongs on a function";
+    return success();
+  }
+  return op->emitOpError()
+         << "unknown attribute '" << name
+         << "', expected one of 'remat.policy', 'remat.name', "
+            "'remat.backward', 'remat.kernel', 'remat.vjp', 'remat.jvp', "
+            "'remat.fwd'";
 }
 
 LogicalResult SlotAttr::verify(function_ref<InFlightDiagnostic()> emitError,

@@ -4,6 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "mlir/Interfaces/CallInterfaces.h"
+
+#include "llvm/ADT/SetVector.h"
+
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 
@@ -55,29 +59,132 @@ static void tagHiddenValues(CheckpointOp checkpoint) {
     for (OpResult result : op.getResults()) {
       if (!isa<RankedTensorType>(result.getType()))
         continue;
-      auto tag = TagOp::create(builder, op.getLoc(), result.getType(), result,
+      auto tag = TagOp::create(builder, op.getLoc(), result,
                                /*name=*/StringAttr(), policy);
       result.replaceAllUsesExcept(tag.getResult(), tag);
     }
   }
 }
 
+/// Puts the operations of a region in the place of `op`.
+template <typename Op>
+static void inlineRegion(Op op) {
+  Block &body = op.getBody().front();
+  auto yield = cast<YieldOp>(body.getTerminator());
+  op.replaceAllUsesWith(yield.getValues());
+  op->getBlock()->getOperations().splice(op->getIterator(),
+                                         body.getOperations(), body.begin(),
+                                         yield->getIterator());
+  op.erase();
+}
+
 static void lowerCheckpoint(CheckpointOp checkpoint) {
   tagHiddenValues(checkpoint);
-  Block &body = checkpoint.getBody().front();
-  auto yield = cast<YieldOp>(body.getTerminator());
-  checkpoint.replaceAllUsesWith(yield.getValues());
-  checkpoint->getBlock()->getOperations().splice(
-      checkpoint->getIterator(), body.getOperations(), body.begin(),
-      yield->getIterator());
-  checkpoint.erase();
+  if (!checkpoint.getPreserveRngState())
+    for (auto random : checkpoint.getBody().getOps<RandomOp>())
+      random.setFresh(true);
+  inlineRegion(checkpoint);
+}
+
+/// Tags the tensors that the scope makes with how they are saved, unless an
+/// inner scope has done so.
+static void lowerScope(ScopeOp scope) {
+  OpBuilder builder(scope.getContext());
+  auto isTagged = [](Value value) {
+    return llvm::any_of(value.getUsers(), [](Operation *user) {
+      auto tag = dyn_cast<TagOp>(user);
+      return tag && (tag.getCodec() || tag.getPolicy());
+    });
+  };
+  PolicyAttr policy;
+  if (scope.getOffload())
+    policy = PolicyAttr::get(scope.getContext(), Policy::MustCpuOffload);
+  for (Operation &op : llvm::make_early_inc_range(scope.getBody().front())) {
+    if (!holdsValues(op) || !(scope.getCodec() || policy))
+      continue;
+    builder.setInsertionPointAfter(&op);
+    for (OpResult result : op.getResults()) {
+      auto type = dyn_cast<RankedTensorType>(result.getType());
+      if (!type || isTagged(result) ||
+          (scope.getCodec() && !isa<FloatType>(type.getElementType())))
+        continue;
+      auto tag = TagOp::create(builder, op.getLoc(), result,
+                               /*name=*/StringAttr(), policy);
+      if (scope.getCodec())
+        tag.setCodecAttr(*scope.getCodec());
+      result.replaceAllUsesExcept(tag.getResult(), tag);
+    }
+  }
+  inlineRegion(scope);
+}
+
+/// A scope that changes how values are saved must not stand in one that
+/// forbids it.
+static LogicalResult checkScope(ScopeOp scope) {
+  if (!scope.getCodec() && !scope.getOffload())
+    return success();
+  for (auto outer = scope->getParentOfType<ScopeOp>(); outer;
+       outer = outer->getParentOfType<ScopeOp>()) {
+    if (!outer.getForbid())
+      continue;
+    InFlightDiagnostic diag = scope.emitOpError() << *outer.getForbid();
+    diag.attachNote(outer.getLoc()) << "forbidden here";
+    return diag;
+  }
+  return success();
+}
+
+/// The functions that remat.vjp and remat.jvp name, and what these call.
+static SetVector<Operation *> findDifferentiated(Operation *root) {
+  SetVector<Operation *> functions;
+  auto add = [&](Operation *user, FlatSymbolRefAttr symbol) {
+    if (Operation *function =
+            SymbolTable::lookupNearestSymbolFrom(user, symbol))
+      functions.insert(function);
+  };
+  root->walk([&](Operation *op) {
+    if (auto vjp = dyn_cast<VJPOp>(op))
+      add(op, vjp.getCalleeAttr());
+    else if (auto jvp = dyn_cast<JVPOp>(op))
+      add(op, jvp.getCalleeAttr());
+  });
+  for (size_t i = 0; i < functions.size(); ++i)
+    functions[i]->walk([&](CallOpInterface call) {
+      if (auto symbol = dyn_cast<SymbolRefAttr>(call.getCallableForCallee()))
+        if (auto flat = dyn_cast<FlatSymbolRefAttr>(symbol))
+          add(call, flat);
+    });
+  return functions;
+}
+
+static LogicalResult lowerAll(Operation *root) {
+  WalkResult checked =
+      root->walk([](ScopeOp scope) { return WalkResult(checkScope(scope)); });
+  if (checked.wasInterrupted())
+    return failure();
+  root->walk<WalkOrder::PostOrder>([](Operation *op) {
+    if (auto checkpoint = dyn_cast<CheckpointOp>(op))
+      lowerCheckpoint(checkpoint);
+    else if (auto scope = dyn_cast<ScopeOp>(op))
+      lowerScope(scope);
+  });
+  return success();
 }
 
 namespace {
 struct LowerCheckpoints
     : remat::impl::RematLowerCheckpointsBase<LowerCheckpoints> {
+  using RematLowerCheckpointsBase::RematLowerCheckpointsBase;
+
   void runOnOperation() override {
-    getOperation()->walk<WalkOrder::PostOrder>(lowerCheckpoint);
+    SetVector<Operation *> roots;
+    if (differentiated)
+      roots = findDifferentiated(getOperation());
+    else
+      roots.insert(getOperation());
+    for (Operation *root : roots)
+      if (failed(lowerAll(root)))
+        return signalPassFailure();
   }
 };
 } // namespace

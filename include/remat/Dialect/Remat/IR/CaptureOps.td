@@ -29,6 +29,10 @@ def Remat_CheckpointOp : Remat_Op<"checkpoint", [
     `early_stop = false`: then a region of which anything is recomputed is
     recomputed whole.
 
+    A recomputed `remat.random` draws the same numbers. With
+    `preserve_rng_state = false` it draws others, as PyTorch does when it does
+    not restore the generator; a remark says so.
+
     ```mlir
     %y = remat.checkpoint {
       %h = linalg.generic ... ins(%x : tensor<4x8xf32>) ...
@@ -38,7 +42,8 @@ def Remat_CheckpointOp : Remat_Op<"checkpoint", [
     ```
   }];
   let arguments = (ins OptionalAttr<Remat_PolicyAttr>:$policy,
-                       DefaultValuedAttr<BoolAttr, "true">:$early_stop);
+                       DefaultValuedAttr<BoolAttr, "true">:$early_stop,
+                       DefaultValuedAttr<BoolAttr, "true">:$preserve_rng_state);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
@@ -47,13 +52,50 @@ def Remat_CheckpointOp : Remat_Op<"checkpoint", [
   let hasRegionVerifier = 1;
 }
 
+def Remat_ScopeOp : Remat_Op<"scope", [
+    RecursiveMemoryEffects, RecursivelySpeculatable,
+    SingleBlockImplicitTerminator<"YieldOp">]> {
+  let summary = "how values of a region are saved";
+  let description = [{
+    Says what becomes of the values that the region makes between their forward
+    and backward use; the innermost scope holds.
+
+    * `codec`: they are kept packed, and unpacked where the backward
+      computation reads them. Either the name of a codec, `"bf16"` or `"int8"`
+      (a byte for each element and a scale for each block of 64), or a pair of
+      symbols of functions on one tensor, `[@pack, @unpack]`. This is
+      `saved_tensors_hooks` of PyTorch.
+    * `offload`: they are kept in host memory (`save_on_cpu`).
+    * `forbid`: a codec or offload inside is an error with this message
+      (`disable_saved_tensors_hooks`).
+
+    ```mlir
+    %y = remat.scope attributes {codec = "bf16"} {
+      %h = math.exp %x : tensor<4x8xf32>
+      remat.yield %h : tensor<4x8xf32>
+    } : tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins OptionalAttr<AnyAttr>:$codec, UnitAttr:$offload,
+                       OptionalAttr<StrAttr>:$forbid);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    attr-dict-with-keyword $body (`:` type($results)^)?
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
 def Remat_YieldOp : Remat_Op<"yield", [
     Pure, ReturnLike, Terminator,
-    ParentOneOf<["CheckpointOp", "ScatterOp"]>]> {
+    ParentOneOf<["CheckpointOp", "ScatterOp", "ScopeOp", "CustomRuleOp",
+                 "GradientHookOp"]>]> {
   let summary = "end a region of the dialect";
   let description = [{
-    Yields the results of a `remat.checkpoint`, or the indices and the update
-    of a `remat.scatter`.
+    Yields the results of a `remat.checkpoint` or `remat.scope`, the indices
+    and the update of a `remat.scatter`, or the derivatives of a
+    `remat.custom_rule` or `remat.gradient_hook`.
   }];
   let arguments = (ins Variadic<AnyType>:$values);
   let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
@@ -63,8 +105,8 @@ def Remat_YieldOp : Remat_Op<"yield", [
 def Remat_TagOp : Remat_Op<"tag", [Pure, SameOperandsAndResultType]> {
   let summary = "name a value, or ask something of it";
   let description = [{
-    Gives one value a name, a policy, or both; the result is the operand. This
-    is `checkpoint_name` of JAX.
+    Gives one value a name, a policy, a codec (see `remat.scope`), or several of
+    these; the result is the operand. This is `checkpoint_name` of JAX.
 
     ```mlir
     %1 = remat.tag %0 {name = "mlp_act"} : tensor<4x8xf32>
@@ -72,10 +114,17 @@ def Remat_TagOp : Remat_Op<"tag", [Pure, SameOperandsAndResultType]> {
     ```
   }];
   let arguments = (ins AnyRankedTensor:$input, OptionalAttr<StrAttr>:$name,
-                       OptionalAttr<Remat_PolicyAttr>:$policy);
+                       OptionalAttr<Remat_PolicyAttr>:$policy,
+                       OptionalAttr<AnyAttr>:$codec);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input)";
   let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::Value":$input,
+                                 "::mlir::StringAttr":$name,
+                                 "::remat::PolicyAttr":$policy), [{
+    build($_builder, $_state, input.getType(), input, name, policy,
+          /*codec=*/{});
+  }]>];
 }
 
 def Remat_StopGradientOp

@@ -93,6 +93,50 @@ def Remat_ScatterOp : Remat_Op<"scatter", [
   }];
 }
 
+def Remat_RandomOp : Remat_Op<"random", [Pure]> {
+  let summary = "random numbers, a function of key and offset";
+  let description = [{
+    Numbers of the counter-based generator Philox4x32-10 (Salmon et al. 2011).
+    Element `i` of the result, in row-major order, is word `i mod 4` of the
+    block whose counter is `offset + i div 4` (128 bits, the offset in the low
+    64) under the 64-bit `key`. So the numbers depend on nothing else: a
+    recomputed operation, and one on another device, draws the same bits, and
+    the state of a generator is a pair of numbers that a program passes on.
+
+    Elements of type i32 are the words. Floating-point elements are uniform in
+    [0, 1): the leading bits of the word, as many as the type has digits, as a
+    fraction.
+
+    ```mlir
+    %u = remat.random %key, %offset : (tensor<i64>, tensor<i64>)
+        -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins 0DTensorOf<[I64]>:$key, 0DTensorOf<[I64]>:$offset,
+                       UnitAttr:$fresh);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = [{
+    $key `,` $offset attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Remat_CopyNumberOp : Remat_Op<"copy_number", [Pure]> {
+  let summary = "which run of a recomputed task this is";
+  let description = [{
+    In the body of a kernel: 0 where a task runs for the first time, and the
+    number of the clone where it runs again. This is how random numbers differ
+    in a region with `preserve_rng_state = false`.
+
+    ```mlir
+    %n = remat.copy_number : i32
+    ```
+  }];
+  let arguments = (ins);
+  let results = (outs I32:$result);
+  let assemblyFormat = "attr-dict `:` type($result)";
+}
+
 def Remat_ConvOp : Remat_Op<"conv", [Pure]> {
   let summary = "a convolution or one of its two gradients";
   let description = [{

@@ -73,6 +73,10 @@ mlir::Value getViewRoot(mlir::Value value);
 /// takes any unary operation on an input, such as a negation, for a conversion.
 bool isProductBody(mlir::Block &body);
 
+/// The kernel that copy `copy` of a task with `kernel` calls if the kernel
+/// reads the copy's number (`remat.copy_number`).
+std::string getCopyKernelName(llvm::StringRef kernel, int64_t copy);
+
 /// Whether the operation only passes its operand on: `remat.tag` and
 /// `remat.stop_gradient`.
 bool isTransparentOp(mlir::Operation *op);

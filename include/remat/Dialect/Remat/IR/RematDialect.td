@@ -38,6 +38,10 @@ def Remat_Dialect : Dialect {
       `checkpoint_name` does in JAX.
     * `remat.backward`, on an operation: part of the backward computation.
     * `remat.kernel`, on a function: the body of tasks.
+    * `remat.vjp`, `remat.jvp`, a symbol, on a function: the function that
+      computes its derivative. `remat.fwd`, with `remat.vjp`: the function to
+      call instead, which also returns what the derivative needs. See
+      `remat-import-rules`.
   }];
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
   let useDefaultAttributePrinterParser = 1;
@@ -48,6 +52,9 @@ def Remat_Dialect : Dialect {
     static constexpr llvm::StringLiteral nameAttrName = "remat.name";
     static constexpr llvm::StringLiteral backwardAttrName = "remat.backward";
     static constexpr llvm::StringLiteral kernelAttrName = "remat.kernel";
+    static constexpr llvm::StringLiteral vjpAttrName = "remat.vjp";
+    static constexpr llvm::StringLiteral jvpAttrName = "remat.jvp";
+    static constexpr llvm::StringLiteral fwdAttrName = "remat.fwd";
   }];
 }
 

@@ -23,9 +23,111 @@ def RematLowerCheckpoints : Pass<"remat-lower-checkpoints"> {
     from being fused away, elementwise fusion runs before.
 
     With `early_stop = false`, a result that the region yields is recomputed
-    like an inner value.
+    like an inner value. With `preserve_rng_state = false`, its random numbers
+    are marked `fresh`.
+
+    Every `remat.scope` is inlined as well: what it asks for becomes a tag on
+    each of its values that has none yet, so the innermost scope holds.
   }];
   let dependentDialects = ["::remat::RematDialect"];
+  let options = [
+    Option<"differentiated", "differentiated", "bool", /*default=*/"false",
+           "Only in functions of which the program takes derivatives itself "
+           "(remat.vjp, remat.jvp), and in what these call">
+  ];
+}
+
+def RematApplyPolicies
+    : Pass<"remat-apply-policies", "::mlir::func::FuncOp"> {
+  let summary = "Say which values are saved by name, kind or operation";
+  let description = [{
+    Tags values with policies, in the regions of `remat.checkpoint` if there
+    are any, else in the whole function. What has a policy keeps it. What the
+    options do not make saveable is recomputed: in a region that is what the
+    region asks for, in a function it is tagged so.
+
+    `policy` is one of JAX's:
+
+    * `everything_saveable`, `nothing_saveable`
+    * `dots_saveable`, `dots_with_no_batch_dims_saveable`: the results of
+      products
+    * `offload_dot_with_no_batch_dims`: these go to host memory
+    * `save_only_these_names`, `save_any_names_but_these`: of the named values,
+      those in `names`, or those not in it
+    * `save_anything_except_these_names`: all but the values in `names`
+    * `save_and_offload_only_these_names`: `names` are saved, `offload-names` go
+      to host memory; no name may be in both
+
+    `save-ops`, `recompute-ops` and `offload-ops` are names of operations whose
+    results get the policy in addition. A predicate of any kind can be written
+    as a transform-dialect matcher that annotates operations with
+    `remat.policy`.
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+  let options = [
+    Option<"policy", "policy", "std::string", /*default=*/"\"\"",
+           "One of the policies above; none if empty">,
+    ListOption<"names", "names", "std::string", "Names of values">,
+    ListOption<"offloadNames", "offload-names", "std::string",
+               "Names of values that go to host memory">,
+    ListOption<"saveOps", "save-ops", "std::string",
+               "Operations whose results are saved">,
+    ListOption<"recomputeOps", "recompute-ops", "std::string",
+               "Operations whose results are recomputed">,
+    ListOption<"offloadOps", "offload-ops", "std::string",
+               "Operations whose results go to host memory">,
+  ];
+}
+
+def RematCheckpointSequential
+    : Pass<"remat-checkpoint-sequential", "::mlir::func::FuncOp"> {
+  let summary = "Cut a chain into checkpointed segments";
+  let description = [{
+    Cuts the function into `segments` parts of equally many links and puts all
+    but the last into a `remat.checkpoint` each, as
+    `torch.utils.checkpoint.checkpoint_sequential` does; the last gets what does
+    not divide. The links are the calls of functions in the body, or, where
+    there is none, its operations but for constants and empty tensors.
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+  let options = [
+    Option<"segments", "segments", "int64_t", /*default=*/"2",
+           "Number of segments, at least 1 and at most that of links">,
+  ];
+}
+
+def RematLowerRandom : Pass<"remat-lower-random", "::mlir::func::FuncOp"> {
+  let summary = "Turn random numbers into arithmetic";
+  let description = [{
+    Every `remat.random` becomes a structured operation in which each element
+    computes its word of Philox4x32-10. A `fresh` one puts the number of the
+    copy that runs (`remat.copy_number`) into the third word of the counter.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def RematPackSaved : Pass<"remat-pack-saved", "::mlir::ModuleOp"> {
+  let summary = "Keep values packed for the backward computation";
+  let description = [{
+    Where a value has a tag with a codec and backward operations read it, they
+    read instead what the codec unpacks from what it packed: the packed form is
+    a forward value that is saved, `unpack` is part of the backward computation.
+    The bytes of both are planned like all others.
+
+    * `bf16`: each element rounded to bf16 (relative error 2^-8).
+    * `int8`: blocks of 64 consecutive elements, the last one padded with zeros,
+      as a byte for each element and the block's largest magnitude over 127 (error at
+      most 1/254 of the block's largest magnitude).
+    * a pair of functions: calls of these.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::remat::RematDialect"];
 }
 
 def RematFormTasks : Pass<"remat-form-tasks", "::mlir::ModuleOp"> {

@@ -1,0 +1,305 @@
+//===- ExpandDerivatives.cpp - derivatives that a program asks for --------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Replaces remat.vjp and remat.jvp by differentiated copies of the functions
+// that they name, and attaches the rules of functions to their calls. What a
+// derivative calls is expanded before it is differentiated, so derivatives of
+// derivatives are expanded from the inside out.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/AutoDiff/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IRMapping.h"
+
+#include "remat/AutoDiff/AutoDiff.h"
+#include "remat/AutoDiff/DifferentiableOpInterface.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+namespace remat {
+#define GEN_PASS_DEF_REMATEXPANDDERIVATIVESPASS
+#define GEN_PASS_DEF_REMATLOWERRULESPASS
+#include "remat/AutoDiff/Passes.h.inc"
+} // namespace remat
+
+using namespace mlir;
+using namespace remat;
+
+namespace {
+class Expander {
+public:
+  explicit Expander(ModuleOp module) : symbols(module) {}
+
+  /// Leaves no derivative and no call of a function with a rule in `function`.
+  LogicalResult expand(func::FuncOp function);
+
+private:
+  /// The functions that are being expanded or inlined, outermost first.
+  using Stack = SmallVector<func::FuncOp>;
+
+  FailureOr<func::FuncOp> enter(Operation *user, StringRef name);
+  template <typename Op>
+  LogicalResult replace(Op op, DifferentiateOptions::Mode mode);
+  LogicalResult attachRule(func::CallOp call);
+  LogicalResult inlineCalls(Operation *root);
+
+  SymbolTable symbols;
+  Stack stack;
+  DenseSet<Operation *> done;
+};
+} // namespace
+
+/// Puts the body of `function` where `builder` stands.
+static SmallVector<Value> inlineBody(OpBuilder &builder, func::FuncOp function,
+                                     ValueRange arguments,
+                                     SmallVectorImpl<Operation *> &made) {
+  IRMapping mapping;
+  mapping.map(function.getArguments(), arguments);
+  for (Operation &op : function.front().without_terminator())
+    made.push_back(builder.clone(op, mapping));
+  SmallVector<Value> results;
+  for (Value value : function.front().getTerminator()->getOperands())
+    results.push_back(mapping.lookupOrDefault(value));
+  return results;
+}
+
+/// The function `name` that `user` calls, which must have a body of one block
+/// and not be under way already.
+FailureOr<func::FuncOp> Expander::enter(Operation *user, StringRef name) {
+  auto function = symbols.lookup<func::FuncOp>(name);
+  if (!function)
+    return user->emitOpError("calls '") << name << "', which is no function";
+  if (function.isExternal() || !function.getBody().hasOneBlock())
+    return user->emitOpError("calls '")
+           << name << "', expected a body of one block to differentiate";
+  if (llvm::is_contained(stack, function))
+    return user->emitOpError("calls '")
+           << name << "' recursively, which cannot be differentiated";
+  return function;
+}
+
+LogicalResult Expander::inlineCalls(Operation *root) {
+  SmallVector<func::CallOp> calls;
+  root->walk([&](func::CallOp call) { calls.push_back(call); });
+  for (func::CallOp call : calls) {
+    FailureOr<func::FuncOp> callee = enter(call, call.getCallee());
+    if (failed(callee) || failed(expand(*callee)))
+      return failure();
+    OpBuilder builder(call);
+    SmallVector<Operation *> made;
+    SmallVector<Value> results =
+        inlineBody(builder, *callee, call.getOperands(), made);
+    stack.push_back(*callee);
+    for (Operation *op : made)
+      if (failed(inlineCalls(op)))
+        return failure();
+    stack.pop_back();
+    // A call that returns what another call made was replaced meanwhile.
+    call.replaceAllUsesWith(results);
+    call.erase();
+  }
+  return success();
+}
+
+template <typename Op>
+LogicalResult Expander::replace(Op op, DifferentiateOptions::Mode mode) {
+  FailureOr<func::FuncOp> callee = enter(op, op.getCallee());
+  if (failed(callee) || failed(expand(*callee)))
+    return failure();
+  OwningOpRef<func::FuncOp> copy = callee->clone();
+  DifferentiateOptions options;
+  options.mode = mode;
+  options.wrt = op.getWrtNumbers(*callee);
+  options.results = op.getOfNumbers(*callee);
+  stack.push_back(*callee);
+  LogicalResult inlined = inlineCalls(copy->getOperation());
+  stack.pop_back();
+  if (failed(inlined))
+    return failure();
+  if (!options.wrt.empty() && !options.results.empty() &&
+      failed(differentiate(*copy, options))) {
+    emitRemark(op.getLoc(), "in a derivative asked for here");
+    return failure();
+  }
+  OpBuilder builder(op);
+  SmallVector<Operation *> made;
+  SmallVector<Value> results =
+      inlineBody(builder, *copy, op->getOperands(), made);
+  op->replaceAllUsesWith(results);
+  op->erase();
+  return success();
+}
+
+static SmallVector<Type> getDifferentiable(TypeRange types) {
+  return llvm::to_vector(llvm::make_filter_range(types, isDifferentiableType));
+}
+
+/// Checks the type of the function that an attribute of `function` names.
+static FailureOr<func::FuncOp> getRule(SymbolTable &symbols,
+                                       func::FuncOp function,
+                                       StringRef attribute, TypeRange inputs,
+                                       std::optional<TypeRange> results) {
+  auto symbol = function->getAttrOfType<FlatSymbolRefAttr>(attribute);
+  if (!symbol)
+    return func::FuncOp();
+  auto rule = symbols.lookup<func::FuncOp>(symbol.getValue());
+  if (!rule)
+    return function.emitOpError("has the rule ")
+           << symbol << ", which is no function";
+  bool fits = TypeRange(rule.getArgumentTypes()) == inputs &&
+              (!results || TypeRange(rule.getResultTypes()) == *results);
+  if (fits)
+    return rule;
+  InFlightDiagnostic diag = function.emitOpError("has the rule ")
+                            << symbol << " of type " << rule.getFunctionType()
+                            << ", expected (" << inputs << ")";
+  if (results)
+    diag << " -> (" << *results << ")";
+  return diag;
+}
+
+namespace {
+/// The rules of a function; null where it has none.
+struct Rules {
+  func::FuncOp fwd, vjp, jvp;
+};
+} // namespace
+
+static FailureOr<Rules> getRules(SymbolTable &symbols, func::FuncOp function) {
+  SmallVector<Type> x = llvm::to_vector(function.getArgumentTypes());
+  SmallVector<Type> y = llvm::to_vector(function.getResultTypes());
+  SmallVector<Type> dx = getDifferentiable(x), dy = getDifferentiable(y);
+  FailureOr<func::FuncOp> fwd =
+      getRule(symbols, function, RematDialect::fwdAttrName, x, std::nullopt);
+  if (failed(fwd))
+    return failure();
+  SmallVector<Type> saved = x;
+  if (*fwd) {
+    TypeRange results = fwd->getResultTypes();
+    if (results.size() < y.size() ||
+        results.take_front(y.size()) != TypeRange(y))
+      return function.emitOpError("has the rule '")
+             << fwd->getName() << "' with results (" << results
+             << "), expected (" << TypeRange(y) << ") and what it saves";
+    saved = llvm::to_vector(results.drop_front(y.size()));
+  } else {
+    llvm::append_range(saved, y);
+  }
+  llvm::append_range(saved, dy);
+  FailureOr<func::FuncOp> vjp = getRule(
+      symbols, function, RematDialect::vjpAttrName, saved, TypeRange(dx));
+  SmallVector<Type> moved = x;
+  llvm::append_range(moved, dx);
+  FailureOr<func::FuncOp> jvp = getRule(
+      symbols, function, RematDialect::jvpAttrName, moved, TypeRange(dy));
+  if (failed(vjp) || failed(jvp))
+    return failure();
+  if (*fwd && !*vjp)
+    return function.emitOpError("has a 'remat.fwd' but no 'remat.vjp'");
+  return Rules{*fwd, *vjp, *jvp};
+}
+
+/// Fills `region` with a call of `rule` on `saved` and the region's arguments.
+static void buildRegion(Region &region, func::FuncOp rule, ValueRange saved,
+                        ArrayRef<Type> types, Location loc) {
+  OpBuilder builder(rule.getContext());
+  Block *block = builder.createBlock(&region, {}, types,
+                                     SmallVector<Location>(types.size(), loc));
+  SmallVector<Value> operands = llvm::to_vector(saved);
+  llvm::append_range(operands, block->getArguments());
+  auto call = func::CallOp::create(builder, loc, rule, operands);
+  YieldOp::create(builder, loc, call.getResults());
+}
+
+LogicalResult Expander::attachRule(func::CallOp call) {
+  auto function = symbols.lookup<func::FuncOp>(call.getCallee());
+  if (!function || (!function->hasAttr(RematDialect::vjpAttrName) &&
+                    !function->hasAttr(RematDialect::jvpAttrName) &&
+                    !function->hasAttr(RematDialect::fwdAttrName)))
+    return success();
+  FailureOr<Rules> rules = getRules(symbols, function);
+  if (failed(rules))
+    return failure();
+  OpBuilder builder(call);
+  Location loc = call.getLoc();
+  SmallVector<Value> x = llvm::to_vector(call.getOperands()), y, saved = x;
+  func::FuncOp callee = rules->fwd ? rules->fwd : function;
+  auto inner = func::CallOp::create(builder, loc, callee, x);
+  size_t count = call.getNumResults();
+  llvm::append_range(y, inner.getResults().take_front(count));
+  if (rules->fwd)
+    saved.assign(inner.result_begin() + count, inner.result_end());
+  else
+    llvm::append_range(saved, y);
+  auto rule = CustomRuleOp::create(builder, loc, call.getResultTypes(), x, y);
+  if (rules->vjp)
+    buildRegion(rule.getVjp(), rules->vjp, saved,
+                getDifferentiable(call.getResultTypes()), loc);
+  if (rules->jvp)
+    buildRegion(rule.getJvp(), rules->jvp, x,
+                getDifferentiable(call.getOperandTypes()), loc);
+  call.replaceAllUsesWith(rule.getResults());
+  call.erase();
+  return success();
+}
+
+LogicalResult Expander::expand(func::FuncOp function) {
+  if (!done.insert(function).second || function.isExternal())
+    return success();
+  stack.push_back(function);
+  SmallVector<Operation *> ops;
+  function.walk([&](Operation *op) {
+    if (isa<func::CallOp, VJPOp, JVPOp>(op))
+      ops.push_back(op);
+  });
+  for (Operation *op : ops) {
+    LogicalResult replaced = success();
+    if (auto call = dyn_cast<func::CallOp>(op))
+      replaced = attachRule(call);
+    else if (auto vjp = dyn_cast<VJPOp>(op))
+      replaced = replace(vjp, DifferentiateOptions::Reverse);
+    else
+      replaced = replace(cast<JVPOp>(op), DifferentiateOptions::Forward);
+    if (failed(replaced))
+      return failure();
+  }
+  stack.pop_back();
+  return success();
+}
+
+namespace {
+struct RematExpandDerivativesPass
+    : remat::impl::RematExpandDerivativesPassBase<RematExpandDerivativesPass> {
+  void runOnOperation() override {
+    Expander expander(getOperation());
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (failed(expander.expand(function)))
+        return signalPassFailure();
+  }
+};
+
+struct RematLowerRulesPass
+    : remat::impl::RematLowerRulesPassBase<RematLowerRulesPass> {
+  void runOnOperation() override {
+    getOperation().walk([](Operation *op) {
+      if (auto rule = dyn_cast<CustomRuleOp>(op))
+        rule.replaceAllUsesWith(rule.getValues());
+      else if (auto hook = dyn_cast<GradientHookOp>(op))
+        hook.replaceAllUsesWith(hook.getValues());
+      else
+        return;
+      op->erase();
+    });
+  }
+};
+} // namespace

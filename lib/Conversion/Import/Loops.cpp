@@ -1,0 +1,201 @@
+//===- Loops.cpp - control flow between operations on tensors -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A step is a straight line: what a loop carries from one iteration to the
+// next are values like any other, which the planner keeps or computes again.
+// So loops are unrolled, and both branches of a choice are computed.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Utils.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace remat {
+#define GEN_PASS_DEF_IMPORTLOOPSPASS
+#include "remat/Conversion/Import/Passes.h.inc"
+} // namespace remat
+
+using namespace mlir;
+using namespace remat;
+
+namespace {
+/// Writes out the iterations of loops and the branches of choices.
+class Expander {
+public:
+  Expander(OpBuilder &builder, int64_t limit)
+      : builder(builder), limit(limit) {}
+
+  /// Replaces `op`, an scf.for or scf.if.
+  LogicalResult replace(Operation *op);
+
+private:
+  LogicalResult expand(Operation *op, IRMapping &mapping);
+  LogicalResult expandFor(scf::ForOp op, IRMapping &mapping);
+  LogicalResult expandIf(scf::IfOp op, IRMapping &mapping);
+  LogicalResult expandBlock(Block &block, IRMapping &mapping);
+  LogicalResult copy(Operation *op, IRMapping &mapping);
+  Value choose(Location loc, Value condition, Value a, Value b);
+
+  OpBuilder &builder;
+  /// How many more operations may be made.
+  int64_t limit;
+};
+} // namespace
+
+/// A constant that `value` is known to be, after mapping.
+static std::optional<int64_t> getConstant(Value value, IRMapping &mapping) {
+  return getConstantIntValue(getAsOpFoldResult(mapping.lookupOrDefault(value)));
+}
+
+/// Copies `op`, or maps its results to constants.
+LogicalResult Expander::copy(Operation *op, IRMapping &mapping) {
+  if (--limit < 0)
+    return op->emitOpError("is in a loop that unrolls to too many operations");
+  // What is inside of regions must not be mapped to the previous copy.
+  IRMapping outside;
+  llvm::SetVector<Value> used(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), used);
+  for (Value value : used)
+    outside.map(value, mapping.lookupOrDefault(value));
+  Operation *clone = builder.clone(*op, outside);
+  SmallVector<Value> results = llvm::to_vector_of<Value>(clone->getResults());
+  SmallVector<Value> folded;
+  if (succeeded(builder.tryFold(clone, folded)) && !folded.empty()) {
+    results = folded;
+    clone->erase();
+  }
+  mapping.map(op->getResults(), results);
+  return success();
+}
+
+LogicalResult Expander::expandBlock(Block &block, IRMapping &mapping) {
+  for (Operation &op : block.without_terminator())
+    if (failed(expand(&op, mapping)))
+      return failure();
+  return success();
+}
+
+LogicalResult Expander::expandFor(scf::ForOp op, IRMapping &mapping) {
+  std::optional<int64_t> low = getConstant(op.getLowerBound(), mapping);
+  std::optional<int64_t> high = getConstant(op.getUpperBound(), mapping);
+  std::optional<int64_t> step = getConstant(op.getStep(), mapping);
+  if (!low || !high || !step)
+    return op.emitOpError("is not supported: expected constant bounds");
+  if (*step <= 0)
+    return op.emitOpError("has step ") << *step << ", expected 1 or more";
+  SmallVector<Value> carried;
+  for (Value init : op.getInitArgs())
+    carried.push_back(mapping.lookupOrDefault(init));
+  for (int64_t i = *low; i < *high; i += *step) {
+    Type type = op.getInductionVar().getType();
+    mapping.map(op.getInductionVar(),
+                arith::ConstantOp::create(builder, op.getLoc(),
+                                          builder.getIntegerAttr(type, i)));
+    for (auto [argument, value] : llvm::zip(op.getRegionIterArgs(), carried))
+      mapping.map(argument, value);
+    if (failed(expandBlock(*op.getBody(), mapping)))
+      return failure();
+    for (auto [value, yielded] : llvm::zip(carried, op.getYieldedValues()))
+      value = mapping.lookupOrDefault(yielded);
+  }
+  for (auto [result, value] : llvm::zip(op.getResults(), carried))
+    mapping.map(result, value);
+  return success();
+}
+
+/// `a` where `condition`, else `b`.
+Value Expander::choose(Location loc, Value condition, Value a, Value b) {
+  auto type = dyn_cast<RankedTensorType>(a.getType());
+  if (!type)
+    return arith::SelectOp::create(builder, loc, condition, a, b);
+  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                        type.getElementType());
+  SmallVector<AffineMap> maps(3,
+                              builder.getMultiDimIdentityMap(type.getRank()));
+  SmallVector<utils::IteratorType> iterators(type.getRank(),
+                                             utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             builder, loc, type, ValueRange{a, b}, empty, maps, iterators,
+             [&](OpBuilder &nested, Location loc, ValueRange args) {
+               Value value = arith::SelectOp::create(nested, loc, condition,
+                                                     args[0], args[1]);
+               linalg::YieldOp::create(nested, loc, value);
+             })
+      .getResult(0);
+}
+
+LogicalResult Expander::expandIf(scf::IfOp op, IRMapping &mapping) {
+  std::optional<int64_t> known = getConstant(op.getCondition(), mapping);
+  bool hasThen = !known || *known != 0;
+  bool hasElse = (!known || *known == 0) && op.elseBlock();
+  if (!known && !isMemoryEffectFree(op))
+    return op.emitOpError("is not supported: expected branches without side "
+                          "effects, as both are computed");
+  if (hasThen && failed(expandBlock(*op.thenBlock(), mapping)))
+    return failure();
+  if (hasElse && failed(expandBlock(*op.elseBlock(), mapping)))
+    return failure();
+  for (auto [number, result] : llvm::enumerate(op.getResults())) {
+    Value a = hasThen
+                  ? mapping.lookupOrDefault(op.thenYield().getOperand(number))
+                  : Value();
+    Value b = hasElse
+                  ? mapping.lookupOrDefault(op.elseYield().getOperand(number))
+                  : Value();
+    if (a && b)
+      a = choose(op.getLoc(), mapping.lookupOrDefault(op.getCondition()), a, b);
+    mapping.map(result, a ? a : b);
+  }
+  return success();
+}
+
+LogicalResult Expander::expand(Operation *op, IRMapping &mapping) {
+  if (auto loop = dyn_cast<scf::ForOp>(op))
+    return expandFor(loop, mapping);
+  if (auto choice = dyn_cast<scf::IfOp>(op))
+    return expandIf(choice, mapping);
+  return copy(op, mapping);
+}
+
+LogicalResult Expander::replace(Operation *op) {
+  IRMapping mapping;
+  if (failed(expand(op, mapping)))
+    return failure();
+  for (Value result : op->getResults())
+    result.replaceAllUsesWith(mapping.lookup(result));
+  op->erase();
+  return success();
+}
+
+namespace {
+struct ImportLoops : public remat::impl::ImportLoopsPassBase<ImportLoops> {
+  using ImportLoopsPassBase::ImportLoopsPassBase;
+
+  void runOnOperation() override {
+    // Control flow of scalars in bodies is not for this pass.
+    SmallVector<Operation *> outermost;
+    getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (isa<linalg::LinalgOp, tensor::PadOp, tensor::GenerateOp>(op))
+        return WalkResult::skip();
+      if (!isa<scf::ForOp, scf::IfOp>(op))
+        return WalkResult::advance();
+      outermost.push_back(op);
+      return WalkResult::skip();
+    });
+    for (Operation *op : outermost) {
+      OpBuilder builder(op);
+      if (failed(Expander(builder, limit).replace(op)))
+        return signalPassFailure();
+    }
+  }
+};
+} // namespace

@@ -1,0 +1,90 @@
+// RUN: remat-opt %s -split-input-file --remat-import-loops --canonicalize | FileCheck %s
+
+// A loop is unrolled; what it carries are values. Bounds of inner loops may
+// depend on outer ones.
+
+// CHECK-LABEL: func.func @nested
+// CHECK-COUNT-3: linalg.exp
+// CHECK-NOT:     linalg.exp
+// CHECK:         return
+func.func @nested(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %e = tensor.empty() : tensor<4xf32>
+  %y = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %x) -> (tensor<4xf32>) {
+    %r = scf.for %j = %c0 to %i step %c1 iter_args(%b = %a) -> (tensor<4xf32>) {
+      %v = linalg.exp ins(%b : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+      scf.yield %v : tensor<4xf32>
+    }
+    scf.yield %r : tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+// No iteration: the result is what the loop starts from.
+
+// CHECK-LABEL: func.func @none
+// CHECK-SAME:    %[[X:.*]]: tensor<4xf32>
+// CHECK:         return %[[X]]
+func.func @none(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %y = scf.for %i = %c1 to %c0 step %c1 iter_args(%a = %x) -> (tensor<4xf32>) {
+    %v = linalg.exp ins(%a : tensor<4xf32>) outs(%a : tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %v : tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+// Both branches are computed and one is chosen.
+
+// CHECK-LABEL: func.func @choice
+// CHECK-DAG:     %[[A:.*]] = linalg.exp
+// CHECK-DAG:     %[[B:.*]] = linalg.log
+// CHECK:         linalg.generic {{.*}} ins(%[[A]], %[[B]] :
+// CHECK:           arith.select
+// CHECK-NOT:     scf.if
+func.func @choice(%x: tensor<4xf32>, %c: tensor<i1>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %condition = tensor.extract %c[] : tensor<i1>
+  %y = scf.if %condition -> (tensor<4xf32>) {
+    %v = linalg.exp ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %v : tensor<4xf32>
+  } else {
+    %v = linalg.log ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %v : tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+// Of a choice that is known only the branch is left.
+
+// CHECK-LABEL: func.func @known
+// CHECK-COUNT-1: linalg.exp
+// CHECK-COUNT-1: linalg.log
+// CHECK:         return
+func.func @known(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %e = tensor.empty() : tensor<4xf32>
+  %y = scf.for %i = %c0 to %c2 step %c1 iter_args(%a = %x) -> (tensor<4xf32>) {
+    %first = arith.cmpi eq, %i, %c0 : index
+    %r = scf.if %first -> (tensor<4xf32>) {
+      %v = linalg.exp ins(%a : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+      scf.yield %v : tensor<4xf32>
+    } else {
+      %v = linalg.log ins(%a : tensor<4xf32>) outs(%e : tensor<4xf32>) -> tensor<4xf32>
+      scf.yield %v : tensor<4xf32>
+    }
+    scf.yield %r : tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}

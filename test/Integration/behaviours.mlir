@@ -1,0 +1,279 @@
+// RUN: remat-opt %s -split-input-file -verify-diagnostics --remat-pipeline=cotangents=true | FileCheck %s
+
+// Behaviours of checkpoint regions and policies, seen in the planned graph. A
+// task that runs again has `copy = 1`.
+
+// Behaviours 1, 33, 35, 89: what is hidden in a region runs again once, what
+// it yields does not, and values from outside of it are read as they are.
+// CHECK-LABEL: remat.graph @main
+// CHECK-SAME:    %[[X:[a-z0-9]*]]: tensor<32x32xf32>, %[[W:[a-z0-9]*]]: tensor<32x32xf32>
+// CHECK-NOT:     copy
+// CHECK:         remat.task @kernel_0_contract(%[[X]], %[[W]]) {copy = 1
+// CHECK:         remat.task @kernel_1_generic({{.*}} {copy = 1
+// CHECK-NOT:     copy
+// CHECK:         remat.return
+func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {
+  %c0 = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<32x32xf32>
+  %z = linalg.fill ins(%c0 : f32) outs(%e : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %y = remat.checkpoint {
+    %p = linalg.matmul ins(%x, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%z : tensor<32x32xf32>) -> tensor<32x32xf32>
+    %t = math.sin %p : tensor<32x32xf32>
+    %q = linalg.matmul ins(%t, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%z : tensor<32x32xf32>) -> tensor<32x32xf32>
+    remat.yield %q : tensor<32x32xf32>
+  } : tensor<32x32xf32>
+  return %y : tensor<32x32xf32>
+}
+
+// -----
+
+// Behaviours 2, 4, 17: the first of two equal products in a region must be
+// saved, by a policy on this occurrence; only the other one runs again.
+// CHECK-LABEL: remat.graph @main
+// CHECK:         %[[P:.*]] = remat.task @kernel_0_contract{{.*}} id = 0{{.*}} policies = [#remat.policy<must_save>]
+// CHECK-NOT:     copy = 1 : i64, {{.*}}id = 0
+// CHECK:         remat.task @kernel_0_contract(%{{.*}}) {copy = 1
+// CHECK-NOT:     copy = 1 : i64, {{.*}}id = 0
+// CHECK:         remat.return
+func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {
+  %c0 = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<32x32xf32>
+  %z = linalg.fill ins(%c0 : f32) outs(%e : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %y = remat.checkpoint {
+    %p = linalg.matmul {remat.policy = #remat.policy<must_save>} ins(%x, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%z : tensor<32x32xf32>) -> tensor<32x32xf32>
+    %t = math.sin %p : tensor<32x32xf32>
+    %q = linalg.matmul ins(%t, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%z : tensor<32x32xf32>) -> tensor<32x32xf32>
+    %s = math.sin %q : tensor<32x32xf32>
+    %r = linalg.matmul ins(%s, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%z : tensor<32x32xf32>) -> tensor<32x32xf32>
+    remat.yield %r : tensor<32x32xf32>
+  } : tensor<32x32xf32>
+  return %y : tensor<32x32xf32>
+}
+
+// -----
+
+// Behaviours 5, 21: an operation on a list of operands runs again like others;
+// a value that nothing uses is not made at all.
+// CHECK-LABEL: remat.graph @main
+// CHECK-NOT:     tanh
+// CHECK:         remat.task @{{.*}}concat{{.*}} id =
+// CHECK:         remat.task @{{.*}}concat{{.*}} {copy = 1
+// CHECK:         remat.return
+func.func @main(%a: tensor<16x32xf32>, %b: tensor<16x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {
+  %c0 = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<32x32xf32>
+  %z = linalg.fill ins(%c0 : f32) outs(%e : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %y:2 = remat.checkpoint {
+    %unused = math.tanh %a : tensor<16x32xf32>
+    %l = tensor.concat dim(0) %a, %b : (tensor<16x32xf32>, tensor<16x32xf32>) -> tensor<32x32xf32>
+    %q = linalg.matmul ins(%l, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%z : tensor<32x32xf32>) -> tensor<32x32xf32>
+    remat.yield %q, %unused : tensor<32x32xf32>, tensor<16x32xf32>
+  } : tensor<32x32xf32>, tensor<16x32xf32>
+  return %y#0 : tensor<32x32xf32>
+}
+
+// -----
+
+// Behaviours 6, 7, 25, 46: all results of an operation, integers among them,
+// come from one run.
+// CHECK-LABEL: remat.graph @main
+// CHECK-COUNT-1: remat.task {{.*}} {copy = 1 {{.*}} -> (tensor<32x32xf32>, tensor<32x32xi64>)
+// CHECK-NOT:     {copy = 1 {{.*}} -> (tensor<32x32xf32>, tensor<32x32xi64>)
+// CHECK:         remat.return
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {
+  %c0 = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<32x32xf32>
+  %ei = tensor.empty() : tensor<32x32xi64>
+  %z = linalg.fill ins(%c0 : f32) outs(%e : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %y = remat.checkpoint {
+    %p = linalg.matmul ins(%x, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%z : tensor<32x32xf32>) -> tensor<32x32xf32>
+    %t:2 = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%p : tensor<32x32xf32>) outs(%e, %ei : tensor<32x32xf32>, tensor<32x32xi64>) {
+    ^bb0(%a: f32, %o: f32, %oi: i64):
+      %s = math.sin %a : f32
+      %n = arith.fptosi %a : f32 to i64
+      linalg.yield %s, %n : f32, i64
+    } -> (tensor<32x32xf32>, tensor<32x32xi64>)
+    %q = linalg.matmul ins(%t#0, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%z : tensor<32x32xf32>) -> tensor<32x32xf32>
+    %f = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%q, %t#1 : tensor<32x32xf32>, tensor<32x32xi64>) outs(%e : tensor<32x32xf32>) {
+    ^bb0(%a: f32, %n: i64, %o: f32):
+      %k = arith.sitofp %n : i64 to f32
+      %s = arith.mulf %a, %k : f32
+      %v = math.sin %s : f32
+      linalg.yield %v : f32
+    } -> tensor<32x32xf32>
+    remat.yield %f : tensor<32x32xf32>
+  } : tensor<32x32xf32>
+  return %y : tensor<32x32xf32>
+}
+
+// -----
+
+// Behaviours 9, 44: a view is no buffer; it is taken again of what runs again.
+// CHECK-LABEL: remat.graph @main
+// CHECK:         %[[C:.*]] = remat.task @{{.*}} {copy = 1
+// CHECK:         tensor.collapse_shape %[[C]]
+// CHECK:         remat.return
+func.func @main(%x: tensor<4x8x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {
+  %c0 = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<32x32xf32>
+  %z = linalg.fill ins(%c0 : f32) outs(%e : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %y = remat.checkpoint {
+    %t = math.sin %x : tensor<4x8x32xf32>
+    %v = tensor.collapse_shape %t [[0, 1], [2]] : tensor<4x8x32xf32> into tensor<32x32xf32>
+    %q = linalg.matmul ins(%v, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%z : tensor<32x32xf32>) -> tensor<32x32xf32>
+    remat.yield %q : tensor<32x32xf32>
+  } : tensor<32x32xf32>
+  return %y : tensor<32x32xf32>
+}
+
+// -----
+
+// Behaviours 26, 34: a value that is returned twice; a result whose cotangent
+// reaches nothing.
+// CHECK-LABEL: remat.graph @main
+// CHECK:         remat.return %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} :
+func.func @main(%x: tensor<4xf32>, %n: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %y = math.sin %x : tensor<4xf32>
+  return %y, %y : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// Behaviours 28, 58: regions in regions. What the inner one yields is hidden
+// by the outer one, so all but the outermost product run again.
+// CHECK-LABEL: remat.graph @main
+// CHECK-COUNT-3: {copy = 1
+// CHECK-NOT:     {copy = 1
+// CHECK:         remat.return
+func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {
+  %c0 = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<32x32xf32>
+  %z = linalg.fill ins(%c0 : f32) outs(%e : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %y = remat.checkpoint {
+    %i = remat.checkpoint {
+      %p = linalg.matmul ins(%x, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%z : tensor<32x32xf32>) -> tensor<32x32xf32>
+      %t = math.sin %p : tensor<32x32xf32>
+      remat.yield %t : tensor<32x32xf32>
+    } : tensor<32x32xf32>
+    %s = linalg.matmul ins(%i, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%z : tensor<32x32xf32>) -> tensor<32x32xf32>
+    %q = linalg.matmul ins(%s, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%z : tensor<32x32xf32>) -> tensor<32x32xf32>
+    remat.yield %q : tensor<32x32xf32>
+  } : tensor<32x32xf32>
+  return %y : tensor<32x32xf32>
+}
+
+// -----
+
+// Behaviour 68: without annotations and budget, nothing runs again. Behaviour
+// 69: a constant is not a value of the graph.
+// CHECK-LABEL: remat.graph @main
+// CHECK-NOT:     copy
+// CHECK-NOT:     constant
+// CHECK:         remat.return
+func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {
+  %c0 = arith.constant 0.0 : f32
+  %c = arith.constant dense<2.5> : tensor<32x32xf32>
+  %e = tensor.empty() : tensor<32x32xf32>
+  %z = linalg.fill ins(%c0 : f32) outs(%e : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %p = linalg.matmul ins(%x, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%z : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %t = arith.mulf %p, %c : tensor<32x32xf32>
+  %q = linalg.matmul ins(%t, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%z : tensor<32x32xf32>) -> tensor<32x32xf32>
+  return %q : tensor<32x32xf32>
+}
+
+// -----
+
+// Behaviours 59, 64: of a choice in a region both branches are values like
+// others.
+// CHECK-LABEL: remat.graph @main
+// CHECK:         {copy = 1
+// CHECK:         remat.return
+func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>, %f: tensor<i1>) -> tensor<32x32xf32> {
+  %c0 = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<32x32xf32>
+  %z = linalg.fill ins(%c0 : f32) outs(%e : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %y = remat.checkpoint {
+    %flag = tensor.extract %f[] : tensor<i1>
+    %t = scf.if %flag -> tensor<32x32xf32> {
+      %a = math.sin %x : tensor<32x32xf32>
+      scf.yield %a : tensor<32x32xf32>
+    } else {
+      %b = math.exp %x : tensor<32x32xf32>
+      scf.yield %b : tensor<32x32xf32>
+    }
+    %q = linalg.matmul ins(%t, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%z : tensor<32x32xf32>) -> tensor<32x32xf32>
+    remat.yield %q : tensor<32x32xf32>
+  } : tensor<32x32xf32>
+  return %y : tensor<32x32xf32>
+}
+
+// -----
+
+// Behaviour 70: an operation without inputs in a region.
+// CHECK-LABEL: remat.graph @main
+// CHECK:         remat.return
+#id = affine_map<(d0, d1) -> (d0, d1)>
+func.func @main(%w: tensor<32x32xf32>) -> tensor<32x32xf32> {
+  %c0 = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<32x32xf32>
+  %z = linalg.fill ins(%c0 : f32) outs(%e : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %y = remat.checkpoint {
+    %t = linalg.generic {indexing_maps = [#id], iterator_types = ["parallel", "parallel"]} outs(%e : tensor<32x32xf32>) {
+    ^bb0(%o: f32):
+      %i = linalg.index 0 : index
+      %n = arith.index_cast %i : index to i64
+      %v = arith.sitofp %n : i64 to f32
+      linalg.yield %v : f32
+    } -> tensor<32x32xf32>
+    %q = linalg.matmul ins(%t, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%z : tensor<32x32xf32>) -> tensor<32x32xf32>
+    remat.yield %q : tensor<32x32xf32>
+  } : tensor<32x32xf32>
+  return %y : tensor<32x32xf32>
+}
+
+// -----
+
+// Behaviours 38, 48, 49, 51: what has an effect cannot stand in a region.
+func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %y = remat.checkpoint {
+    %t = math.sin %x : tensor<4xf32>
+    // expected-error @+1 {{'vector.print' op is not supported}}
+    vector.print %c0 : index
+    remat.yield %t : tensor<4xf32>
+  } : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+// Behaviour 60: a loop of unknown length is refused.
+func.func @main(%x: tensor<4xf32>, %n: tensor<index>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %end = tensor.extract %n[] : tensor<index>
+  // expected-error @+1 {{'scf.for' op is not supported: expected constant bounds}}
+  %y = scf.for %i = %c0 to %end step %c1 iter_args(%t = %x) -> tensor<4xf32> {
+    %s = math.sin %t : tensor<4xf32>
+    scf.yield %s : tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+// Behaviours 41, 42, 43, 50: what is written in place is not a tensor; such
+// arguments are refused, aliases with them.
+// expected-error @+1 {{argument 0 of 'main' has type 'memref<4xf32>', expected a tensor}}
+func.func @main(%x: memref<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+// Behaviour 67: so are dynamic shapes.
+// expected-error @+1 {{dynamic shape is not supported: 'tensor<?xf32>'}}
+func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
+  return %x : tensor<?xf32>
+}

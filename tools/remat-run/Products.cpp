@@ -1,0 +1,105 @@
+//===- Products.cpp - results and derivatives in files --------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Products.h"
+
+#include "remat/AutoDiff/DifferentiableOpInterface.h"
+
+#include "common/Driver.h"
+
+using namespace llvm;
+using namespace remat;
+using namespace remat::run;
+using namespace remat::tools;
+
+/// Appends `count` names PREFIX0.npy, PREFIX1.npy, ..., or none of the names
+/// if they are not `wanted`.
+static void addFiles(std::vector<std::string> &files, StringRef prefix,
+                     size_t count, bool wanted = true) {
+  for (size_t i = 0; i < count; ++i)
+    files.push_back(wanted ? (prefix + Twine(i) + ".npy").str() : "");
+}
+
+/// The same for the numbers in `numbers`.
+static void addFiles(std::vector<std::string> &files, StringRef prefix,
+                     ArrayRef<int64_t> numbers) {
+  for (int64_t number : numbers)
+    files.push_back((prefix + Twine(number) + ".npy").str());
+}
+
+static SmallVector<int64_t> getDifferentiable(mlir::TypeRange types) {
+  SmallVector<int64_t> numbers;
+  for (auto [number, type] : enumerate(types))
+    if (isa<mlir::FloatType>(mlir::getElementTypeOrSelf(type)))
+      numbers.push_back(number);
+  return numbers;
+}
+
+static Error checkModes(ArrayRef<std::string> modes) {
+  for (const std::string &mode : modes)
+    if (!is_contained({"forward", "vjp", "jvp", "hvp"}, mode))
+      return makeError("unknown mode '" + mode +
+                       "' in --emit, expected 'forward', 'vjp', 'jvp' or "
+                       "'hvp'");
+  return Error::success();
+}
+
+Expected<Products> run::planProducts(mlir::FunctionOpInterface entry,
+                                     ArrayRef<std::string> modes,
+                                     ArrayRef<int64_t> given) {
+  if (Error error = checkModes(modes))
+    return std::move(error);
+  bool vjp = is_contained(modes, "vjp"), jvp = is_contained(modes, "jvp"),
+       hvp = is_contained(modes, "hvp");
+  SmallVector<int64_t> wrt = llvm::to_vector(given);
+  if (wrt.empty())
+    wrt = getDifferentiable(entry.getArgumentTypes());
+  SmallVector<int64_t> results = getDifferentiable(entry.getResultTypes());
+
+  Products products;
+  addFiles(products.argumentFiles, "arg", entry.getNumArguments());
+  addFiles(products.resultFiles, "result", entry.getNumResults(),
+           is_contained(modes, "forward"));
+  DifferentiateOptions derivative;
+  derivative.wrt = wrt;
+  if (vjp || hvp) {
+    derivative.mode = DifferentiateOptions::Reverse;
+    products.derivatives.push_back(derivative);
+    addFiles(products.argumentFiles, "cotangent", results);
+    addFiles(products.resultFiles, "vjp", wrt.size(), vjp);
+  }
+  if (jvp || hvp) {
+    // One forward sweep makes the tangents of results and gradients.
+    derivative.mode = DifferentiateOptions::Forward;
+    if (jvp) {
+      derivative.results = results;
+      addFiles(products.resultFiles, "jvp", results);
+    }
+    for (size_t i = 0; hvp && i < wrt.size(); ++i)
+      derivative.results.push_back(entry.getNumResults() + i);
+    if (hvp)
+      addFiles(products.resultFiles, "hvp", wrt.size());
+    if (!derivative.results.empty()) {
+      products.derivatives.push_back(derivative);
+      addFiles(products.argumentFiles, "tangent", wrt.size());
+    }
+  }
+  return products;
+}
+
+Products run::planGradients(mlir::FunctionOpInterface entry,
+                            ArrayRef<int64_t> wrt) {
+  Products products;
+  addFiles(products.argumentFiles, "arg", entry.getNumArguments());
+  addFiles(products.resultFiles, "result", entry.getNumResults());
+  if (wrt.empty())
+    return products;
+  DifferentiateOptions derivative;
+  derivative.wrt = llvm::to_vector(wrt);
+  products.derivatives.push_back(derivative);
+  addFiles(products.resultFiles, "vjp", wrt.size());
+  return products;
+}

@@ -1,0 +1,46 @@
+//===- Products.h - results and derivatives in files ------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What --emit asks for: which derivatives to append to the model and which
+// files are their arguments and results.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TOOLS_REMAT_RUN_PRODUCTS_H
+#define REMAT_TOOLS_REMAT_RUN_PRODUCTS_H
+
+#include "remat/AutoDiff/AutoDiff.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+
+#include "llvm/Support/Error.h"
+
+namespace remat::run {
+
+struct Products {
+  llvm::SmallVector<DifferentiateOptions, 2> derivatives;
+  /// The names of the files that arguments come from and results go to. A
+  /// result without a name is not written.
+  std::vector<std::string> argumentFiles, resultFiles;
+};
+
+/// `modes` are the words after --emit: 'forward' for the results, 'vjp' for
+/// their vector-Jacobian products, 'jvp' for Jacobian-vector products, 'hvp'
+/// for the tangents of the vector-Jacobian products at fixed cotangents.
+/// `wrt` are the numbers of the arguments to differentiate with respect to; if
+/// empty, all of floating point.
+llvm::Expected<Products> planProducts(mlir::FunctionOpInterface entry,
+                                      llvm::ArrayRef<std::string> modes,
+                                      llvm::ArrayRef<int64_t> wrt);
+
+/// With a manifest: the results, and the gradient of the last with respect to
+/// `wrt`.
+Products planGradients(mlir::FunctionOpInterface entry,
+                       llvm::ArrayRef<int64_t> wrt);
+
+} // namespace remat::run
+
+#endif // REMAT_TOOLS_REMAT_RUN_PRODUCTS_H
