@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sweeps the speed of the link to the host: recomputation alone, offloading alone, and both together.
 
-usage: offload.py BIN INSTANCE.json... [--budget=60] [--factors=0,1/64,1/16,1/4,1,4,16,64,inf] [--solver=auto]
+usage: offload.py BIN INSTANCE.json... [--budget=60] [--factors=0,1/8,1/4,1/2,1,3/2,2,3,4,inf] [--solver=auto]
                   [--effort=1] [--time-limit=S] [--seed=1] [--json=FILE]
 
 BIN is the folder with remat-plan. The budget is a percentage of the peak without rematerialization. A factor is a
@@ -56,7 +56,7 @@ def sweep(file, scratch):
     if not measure:
         sys.exit(f"{name}: no plan fits, not even with an infinite bandwidth")
     before = None
-    for factor in options.get("factors", "0,1/64,1/16,1/4,1,4,16,64,inf").split(","):
+    for factor in options.get("factors", "0,1/8,1/4,1/2,1,3/2,2,3,4,inf").split(","):
         bandwidth = bandwidth_of(factor, measure)
         plans = {"recompute": recomputed, "offload": plan(alone, bandwidth, scratch),
                  "both": plan(file, bandwidth, scratch)}
