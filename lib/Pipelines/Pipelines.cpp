@@ -32,6 +32,7 @@ void remat::buildJointPipeline(OpPassManager &pm,
                                const JointPipelineOptions &options) {
   pm.addPass(createRematLowerCheckpoints());
   if (options.differentiate) {
+    pm.addNestedPass<func::FuncOp>(createDetachMaximaPass());
     RematDifferentiatePassOptions differentiate;
     differentiate.function = options.function;
     differentiate.wrt.assign(options.wrt.begin(), options.wrt.end());
@@ -40,6 +41,7 @@ void remat::buildJointPipeline(OpPassManager &pm,
     pm.addPass(createRematDifferentiatePass(differentiate));
   }
   addCleanup(pm);
+  pm.addNestedPass<func::FuncOp>(createRematRecomputeCheap());
   pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());
   addCleanup(pm);
 }

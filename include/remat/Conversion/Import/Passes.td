@@ -189,4 +189,18 @@ def FuseElementwisePass
     Statistic<"numFused", "num-fused", "Number of producers fused">];
 }
 
+def DetachMaximaPass : Pass<"remat-detach-maxima", "::mlir::func::FuncOp"> {
+  let summary = "Stop the gradients of maxima that a softmax subtracts";
+  let description = [{
+    `exp(x - m) / sum(exp(x - m))` does not depend on `m`, whatever it is, and
+    neither does `x - m - log(sum(exp(x - m)))`. Where all that uses a maximum
+    cancels it in this way, its gradient is zero, and `remat.stop_gradient` says
+    so before the function is differentiated.
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+  let statistics = [
+    Statistic<"numDetached", "num-detached", "Number of maxima detached">
+  ];
+}
+
 #endif // REMAT_CONVERSION_IMPORT_PASSES_TD
