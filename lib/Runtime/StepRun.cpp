@@ -125,8 +125,12 @@ remat_status remat_step::run(const remat_tensor *arguments,
   }
   ThreadScope scope(threads);
   uint64_t live = 0, hostLive = 0;
+  uint64_t callers = 0; // not counted
   auto counter = [&](uint32_t root) -> uint64_t & {
-    return table.buffers[root].space == REMAT_SPACE_HOST ? hostLive : live;
+    int32_t space = table.buffers[root].space;
+    return space == REMAT_SPACE_HOST    ? hostLive
+           : space == REMAT_SPACE_ARENA ? live
+                                        : callers;
   };
   for (uint32_t i = 0; i < table.entries.size(); ++i) {
     for (uint32_t root : lifetimes.births[i])

@@ -99,6 +99,11 @@ LogicalResult TableEmitter::addBuffer(Value value,
   if (!slot)
     return value.getDefiningOp()->emitOpError(
         "has no placement, expected a slot for each of its results");
+  if (slot->getSpace() == MemorySpace::Lent) {
+    buffers[value] = table.addLentBuffer(slot->getResult(), slot->getOffset(),
+                                         slot->getBytes());
+    return success();
+  }
   buffers[value] =
       slot->getSpace() == MemorySpace::Host
           ? table.addHostBuffer(slot->getOffset(), slot->getBytes())

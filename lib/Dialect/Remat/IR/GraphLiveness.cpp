@@ -85,6 +85,11 @@ static SlotAttr getSlot(OpResult value) {
   return cast<ReloadOp>(value.getOwner()).getPlacement().value_or(SlotAttr());
 }
 
+static SlotAttr getLentSlot(OpResult value) {
+  auto task = dyn_cast<TaskOp>(value.getOwner());
+  return task ? task.getLentSlot(value.getResultNumber()) : SlotAttr();
+}
+
 static SlotAttr getWorkspaceSlot(TaskOp task) {
   if (!task.getWorkspaceOffset())
     return {};
@@ -116,8 +121,14 @@ GraphLiveness::GraphLiveness(GraphOp graph) {
       auto host = dyn_cast<HostType>(result.getType());
       auto type =
           host ? host.getTensor() : cast<RankedTensorType>(result.getType());
-      addBuffer(result, &op, host ? MemorySpace::Host : MemorySpace::Arena,
+      SlotAttr lent = getLentSlot(result);
+      addBuffer(result, &op,
+                host   ? MemorySpace::Host
+                : lent ? MemorySpace::Lent
+                       : MemorySpace::Arena,
                 getBufferBytes(type), position, getSlot(result));
+      if (lent)
+        buffers.back().result = lent.getResult();
     }
     if (auto task = dyn_cast<TaskOp>(&op); task && task.getWorkspace() != 0)
       addBuffer({}, &op, MemorySpace::Arena,

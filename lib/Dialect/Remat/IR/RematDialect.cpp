@@ -71,13 +71,16 @@ LogicalResult RematDialect::verifyOperationAttribute(Operation *op,
 
 LogicalResult SlotAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                MemorySpace space, int64_t offset,
-                               int64_t bytes) {
+                               int64_t bytes, int64_t result) {
   if (offset < 0 || bytes < 0)
     return emitError() << "slot must not be negative, got offset " << offset
                        << " and " << bytes << " bytes";
   if (bytes % bufferAlignment != 0)
     return emitError() << "slot bytes must be a multiple of " << bufferAlignment
                        << ", got " << bytes;
+  if ((space == MemorySpace::Lent) != (result >= 0))
+    return emitError() << "slot in '" << stringifyMemorySpace(space)
+                       << "' has result " << result;
   if (space != MemorySpace::Result && offset % bufferAlignment != 0)
     return emitError() << "slot offset must be a multiple of "
                        << bufferAlignment << ", got " << offset;

@@ -415,8 +415,8 @@ TaskOp GraphBuilder::createTask(Location loc, func::FuncOp kernel,
                         kernel.getName(), mapped, /*id=*/numTasks++,
                         /*copy=*/0, backward, /*pinned=*/false,
                         /*policies=*/{}, builder.getStrArrayAttr(ops),
-                        /*cost=*/0, /*workspace=*/0, /*placement=*/{},
-                        /*workspace_offset=*/{});
+                        /*cost=*/0, /*workspace=*/0, /*lent=*/{},
+                        /*placement=*/{}, /*workspace_offset=*/{});
 }
 
 void GraphBuilder::createReturn(func::ReturnOp op) {

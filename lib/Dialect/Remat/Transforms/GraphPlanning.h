@@ -34,6 +34,10 @@ struct GraphProblem {
 void applyPlan(GraphOp graph, const GraphProblem &graphProblem,
                const planning::Plan &plan);
 
+/// Puts values of a planned graph without transfers into the buffers of results
+/// that are written later (attribute `lent`). Returns whether there are any.
+bool lendResults(GraphOp graph);
+
 /// The live ranges of the buffers in one space, and where they came from.
 struct SpaceRanges {
   SpaceRanges(const GraphLiveness &liveness, MemorySpace space);

@@ -18,6 +18,9 @@ using namespace remat;
 /// is given: PCI Express 4.0 with 16 lanes, in bytes per second.
 static constexpr int64_t defaultLinkBandwidth = 25'000'000'000;
 
+/// Plans that are made to use up a budget.
+static constexpr unsigned maxSlackRounds = 4;
+
 static bool asksForOffload(const planning::Problem &problem) {
   return llvm::any_of(problem.values, [](const planning::Value &value) {
     return value.policy == planning::Policy::MustCpuOffload ||
@@ -33,6 +36,8 @@ struct PlannedGraph {
   int64_t peakBytes = 0;
   /// What its buffers can be packed into; at least the peak.
   int64_t arenaBytes = 0;
+  /// Of the plan, in the unit of Op::cost.
+  int64_t cost = 0;
 };
 
 class GraphPlanner {
@@ -46,8 +51,12 @@ public:
 private:
   llvm::Expected<PlannedGraph> planWithin(int64_t budget);
   llvm::Expected<PlannedGraph> planSmallest();
+  bool mayKeepAll() const;
+  llvm::Expected<PlannedGraph> useSlack(PlannedGraph best, int64_t budget,
+                                        int64_t highest);
   llvm::Expected<PlannedGraph> solve();
   llvm::Expected<PlannedGraph> apply(const planning::Plan &plan);
+  llvm::Error lend(PlannedGraph &planned);
 
   GraphOp graph;
   const PlanOptions &options;
@@ -78,13 +87,29 @@ llvm::Expected<PlannedGraph> GraphPlanner::run() {
       planning::solve(problem, "save-all", options.solver);
   if (!saveAll)
     return saveAll.takeError();
-  saveAllPeak = saveAll->peakBytes;
+  llvm::Expected<PlannedGraph> keepingAll = apply(saveAll->plan);
+  if (!keepingAll)
+    return keepingAll.takeError();
+  saveAllPeak = keepingAll->peakBytes;
+  keepingAll->graph->setSaveAllPeak(saveAllPeak);
 
   using Kind = planning::BudgetRequest::Kind;
   if (options.budget.kind == Kind::Unlimited)
     return solve();
-  if (options.budget.kind != Kind::Smallest)
-    return planWithin(options.budget.resolve(saveAllPeak));
+  if (options.budget.kind != Kind::Smallest) {
+    int64_t budget = options.budget.resolve(saveAllPeak);
+    // The planner does not know of lent buffers and would not see that all
+    // fits.
+    if (options.planner == "auto" && keepingAll->arenaBytes <= budget &&
+        mayKeepAll()) {
+      keepingAll->graph->setBudget(budget);
+      return keepingAll;
+    }
+    llvm::Expected<PlannedGraph> planned = planWithin(budget);
+    if (!planned || options.planner != "auto")
+      return planned;
+    return useSlack(std::move(*planned), budget, saveAll->peakBytes);
+  }
   llvm::Expected<PlannedGraph> planned = planSmallest();
   if (planned)
     planned->graph->setBudget(planned->arenaBytes);
@@ -134,6 +159,48 @@ llvm::Expected<PlannedGraph> GraphPlanner::planWithin(int64_t budget) {
   }
 }
 
+/// Whether no policy asks for anything but keeping.
+bool GraphPlanner::mayKeepAll() const {
+  return llvm::none_of(problem.values, [](const planning::Value &value) {
+    return value.policy == planning::Policy::MustRecompute ||
+           value.policy == planning::Policy::PreferRecompute ||
+           value.policy == planning::Policy::MustCpuOffload ||
+           value.policy == planning::Policy::PreferCpuOffload;
+  });
+}
+
+/// Lent buffers leave a part of the budget unused: looks for a larger peak with
+/// which the arena still fits, by bisection, up to that without
+/// rematerialization.
+llvm::Expected<PlannedGraph> GraphPlanner::useSlack(PlannedGraph best,
+                                                    int64_t budget,
+                                                    int64_t highest) {
+  int64_t low = std::min(*problem.deviceBudget, budget), high = highest;
+  int64_t guess = low + (budget - best.arenaBytes);
+  for (unsigned round = 0; round < maxSlackRounds; ++round) {
+    // Less is not worth the time to plan.
+    if (budget - best.arenaBytes <= budget / 64 || guess <= low ||
+        guess >= high)
+      break;
+    problem.deviceBudget = guess;
+    llvm::Expected<PlannedGraph> planned = solve();
+    bool fits = planned && planned->arenaBytes <= budget;
+    if (!planned)
+      llvm::consumeError(planned.takeError());
+    if (!fits) {
+      high = guess;
+    } else {
+      low = guess;
+      if (planned->cost <= best.cost)
+        best = std::move(*planned);
+    }
+    guess = fits && round == 0 ? low + (budget - best.arenaBytes)
+                               : low + (high - low) / 2;
+  }
+  best.graph->setBudget(budget);
+  return std::move(best);
+}
+
 /// Of the plan that shows the smallest peak and the planner's own at that peak,
 /// the one with the smaller arena.
 llvm::Expected<PlannedGraph> GraphPlanner::planSmallest() {
@@ -163,6 +230,26 @@ llvm::Expected<PlannedGraph> GraphPlanner::solve() {
   return apply(solution->plan);
 }
 
+/// Moves what it can out of the arena. The peak is then that of a graph whose
+/// tasks, clones included, run once in their order.
+llvm::Error GraphPlanner::lend(PlannedGraph &planned) {
+  bool hasTransfers = llvm::any_of(
+      planned.plan.actions, [](const planning::Action &action) {
+        return action.kind != planning::ActionKind::Run;
+      });
+  if (hasTransfers || !lendResults(*planned.graph))
+    return llvm::Error::success();
+  planning::Problem schedule = GraphProblem(*planned.graph).problem;
+  for (planning::Value &value : schedule.values)
+    value.policy = planning::Policy::None;
+  llvm::Expected<planning::Solution> solution =
+      planning::solve(schedule, "save-all", options.solver);
+  if (!solution)
+    return solution.takeError();
+  planned.peakBytes = solution->peakBytes;
+  return llvm::Error::success();
+}
+
 /// A copy of the graph with the plan applied.
 llvm::Expected<PlannedGraph> GraphPlanner::apply(const planning::Plan &plan) {
   llvm::Expected<planning::Simulation> simulation =
@@ -173,7 +260,10 @@ llvm::Expected<PlannedGraph> GraphPlanner::apply(const planning::Plan &plan) {
   planned.graph = graph.clone();
   planned.plan = plan;
   planned.peakBytes = simulation->peakBytes;
+  planned.cost = simulation->cost;
   applyPlan(*planned.graph, GraphProblem(*planned.graph), plan);
+  if (llvm::Error error = lend(planned))
+    return std::move(error);
   planned.graph->setSaveAllPeak(saveAllPeak);
   planned.graph->setPlannedPeak(planned.peakBytes);
   if (options.hostBudget)

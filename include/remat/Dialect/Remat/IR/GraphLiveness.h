@@ -29,7 +29,8 @@ struct LiveBuffer {
   /// Bytes, a multiple of `bufferAlignment`.
   int64_t bytes;
   unsigned begin, end;
-  /// The number of the result, for values that the graph returns.
+  /// The number of the result whose buffer it is or lies in: for values that
+  /// the graph returns, and for those in space Lent.
   int64_t result = -1;
   /// The slot that the IR gives the buffer, if it is placed.
   SlotAttr slot;
