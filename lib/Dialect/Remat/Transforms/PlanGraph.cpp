@@ -18,8 +18,8 @@ using namespace remat;
 /// is given: PCI Express 4.0 with 16 lanes, in bytes per second.
 static constexpr int64_t defaultLinkBandwidth = 25'000'000'000;
 
-/// Plans that are made to use up a budget.
-static constexpr unsigned maxSlackRounds = 4;
+/// Plans that are made before lent buffers are no longer counted on.
+static constexpr unsigned maxLentRounds = 4;
 
 static bool asksForOffload(const planning::Problem &problem) {
   return llvm::any_of(problem.values, [](const planning::Value &value) {
@@ -36,8 +36,8 @@ struct PlannedGraph {
   int64_t peakBytes = 0;
   /// What its buffers can be packed into; at least the peak.
   int64_t arenaBytes = 0;
-  /// Of the plan, in the unit of Op::cost.
-  int64_t cost = 0;
+  /// The peak with what is lent, as the planner counts.
+  int64_t countedPeak = 0;
 };
 
 class GraphPlanner {
@@ -52,8 +52,6 @@ private:
   llvm::Expected<PlannedGraph> planWithin(int64_t budget);
   llvm::Expected<PlannedGraph> planSmallest();
   bool mayKeepAll() const;
-  llvm::Expected<PlannedGraph> useSlack(PlannedGraph best, int64_t budget,
-                                        int64_t highest);
   llvm::Expected<PlannedGraph> solve();
   llvm::Expected<PlannedGraph> apply(const planning::Plan &plan);
   llvm::Error lend(PlannedGraph &planned);
@@ -63,6 +61,9 @@ private:
   GraphProblem graphProblem;
   planning::Problem &problem;
   int64_t saveAllPeak = 0;
+  /// How much less the arena takes than the planner counts, without
+  /// rematerialization.
+  int64_t lentBytes = 0;
 };
 } // namespace
 
@@ -105,23 +106,27 @@ llvm::Expected<PlannedGraph> GraphPlanner::run() {
       keepingAll->graph->setBudget(budget);
       return keepingAll;
     }
-    llvm::Expected<PlannedGraph> planned = planWithin(budget);
-    if (!planned || options.planner != "auto")
-      return planned;
-    return useSlack(std::move(*planned), budget, saveAll->peakBytes);
+    lentBytes = std::max<int64_t>(
+        saveAll->peakBytes - keepingAll->arenaBytes, 0);
+    return planWithin(budget);
   }
   llvm::Expected<PlannedGraph> planned = planSmallest();
-  if (planned)
-    planned->graph->setBudget(planned->arenaBytes);
+  if (!planned)
+    return planned;
+  if (options.planner == "auto" && mayKeepAll() &&
+      keepingAll->arenaBytes <= planned->arenaBytes)
+    planned = std::move(keepingAll);
+  planned->graph->setBudget(planned->arenaBytes);
   return planned;
 }
 
-/// Packing seldom needs more than the live bytes; where it does, the next plan
-/// has to make up for the difference.
+/// The planner counts what is lent, so it may use more than the budget; how much
+/// more, is tried from above. Packing seldom needs more than the live bytes;
+/// where it does, the next plan has to make up for the difference.
 llvm::Expected<PlannedGraph> GraphPlanner::planWithin(int64_t budget) {
-  problem.deviceBudget = budget;
+  problem.deviceBudget = budget + lentBytes;
   int64_t smallestArena = std::numeric_limits<int64_t>::max();
-  while (true) {
+  for (unsigned round = 0;; ++round) {
     llvm::Expected<PlannedGraph> planned = solve();
     // The planner may miss what the smallest plan known can do.
     bool usedSmallest = false;
@@ -132,7 +137,7 @@ llvm::Expected<PlannedGraph> GraphPlanner::planWithin(int64_t budget) {
       usedSmallest = true;
     }
     // By now, what is asked of the planner may be less than the user's budget.
-    if (!planned && *problem.deviceBudget != budget &&
+    if (!planned && smallestArena != std::numeric_limits<int64_t>::max() &&
         planned.errorIsA<planning::InfeasibleBudgetError>()) {
       llvm::consumeError(planned.takeError());
       return llvm::make_error<planning::InfeasibleBudgetError>(
@@ -154,8 +159,10 @@ llvm::Expected<PlannedGraph> GraphPlanner::planWithin(int64_t budget) {
       return llvm::make_error<planning::InfeasibleBudgetError>(
           budget, planned->arenaBytes, certificate->describe(problem));
     }
-    problem.deviceBudget = std::min(*problem.deviceBudget, planned->peakBytes) -
-                           (planned->arenaBytes - budget);
+    int64_t next = std::min(*problem.deviceBudget, planned->countedPeak) -
+                   (planned->arenaBytes - budget);
+    problem.deviceBudget =
+        round + 1 == maxLentRounds ? std::min(next, budget) : next;
   }
 }
 
@@ -167,38 +174,6 @@ bool GraphPlanner::mayKeepAll() const {
            value.policy == planning::Policy::MustCpuOffload ||
            value.policy == planning::Policy::PreferCpuOffload;
   });
-}
-
-/// Lent buffers leave a part of the budget unused: looks for a larger peak with
-/// which the arena still fits, by bisection, up to that without
-/// rematerialization.
-llvm::Expected<PlannedGraph> GraphPlanner::useSlack(PlannedGraph best,
-                                                    int64_t budget,
-                                                    int64_t highest) {
-  int64_t low = std::min(*problem.deviceBudget, budget), high = highest;
-  int64_t guess = low + (budget - best.arenaBytes);
-  for (unsigned round = 0; round < maxSlackRounds; ++round) {
-    // Less is not worth the time to plan.
-    if (budget - best.arenaBytes <= budget / 64 || guess <= low ||
-        guess >= high)
-      break;
-    problem.deviceBudget = guess;
-    llvm::Expected<PlannedGraph> planned = solve();
-    bool fits = planned && planned->arenaBytes <= budget;
-    if (!planned)
-      llvm::consumeError(planned.takeError());
-    if (!fits) {
-      high = guess;
-    } else {
-      low = guess;
-      if (planned->cost <= best.cost)
-        best = std::move(*planned);
-    }
-    guess = fits && round == 0 ? low + (budget - best.arenaBytes)
-                               : low + (high - low) / 2;
-  }
-  best.graph->setBudget(budget);
-  return std::move(best);
 }
 
 /// Of the plan that shows the smallest peak and the planner's own at that peak,
@@ -237,7 +212,7 @@ llvm::Error GraphPlanner::lend(PlannedGraph &planned) {
       planned.plan.actions, [](const planning::Action &action) {
         return action.kind != planning::ActionKind::Run;
       });
-  if (hasTransfers || !lendResults(*planned.graph))
+  if (!options.lend || hasTransfers || !lendResults(*planned.graph))
     return llvm::Error::success();
   planning::Problem schedule = GraphProblem(*planned.graph).problem;
   for (planning::Value &value : schedule.values)
@@ -260,7 +235,7 @@ llvm::Expected<PlannedGraph> GraphPlanner::apply(const planning::Plan &plan) {
   planned.graph = graph.clone();
   planned.plan = plan;
   planned.peakBytes = simulation->peakBytes;
-  planned.cost = simulation->cost;
+  planned.countedPeak = simulation->peakBytes;
   applyPlan(*planned.graph, GraphProblem(*planned.graph), plan);
   if (llvm::Error error = lend(planned))
     return std::move(error);

@@ -116,6 +116,9 @@ def RematPlan : Pass<"remat-plan", "::mlir::ModuleOp"> {
     Option<"reorder", "reorder", "bool", /*default=*/"false",
            "Whether tasks may run for the first time in another order than the "
            "graph's">,
+    Option<"lend", "lend", "bool", /*default=*/"true",
+           "Whether the buffers of results may hold other values until the "
+           "result is written">,
     Option<"effort", "effort", "double", /*default=*/"1.0",
            "Work that a search may do, in about seconds; counted, so that the "
            "plan is the same on every machine">,
