@@ -16,7 +16,7 @@ func.func private @g(%a: tensor<32xf32>, %b: tensor<32xf32>) -> tensor<32xf32> a
 // CHECK-SAME: planned_peak = 128
 // CHECK-SAME: save_all_peak = 128
 // OFF: arena_bytes = 384
-// FITS: arena_bytes
+// FITS: planned_peak = 128
 // FITS-NOT: copy
 remat.graph @step(%x: tensor<32xf32>) -> (tensor<32xf32>, tensor<32xf32>) {
   // CHECK: id = 0 : i64, lent = [#remat.slot<lent, offset = 0, bytes = 128, result = {{[01]}}>], placement = [#remat.slot<lent
