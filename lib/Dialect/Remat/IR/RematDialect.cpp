@@ -9,6 +9,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Rows.h"
 
 using namespace mlir;
 using namespace remat;
@@ -52,6 +53,13 @@ LogicalResult RematDialect::verifyOperationAttribute(Operation *op,
     if (!isa<StringAttr>(attr.getValue()))
       return op->emitOpError()
              << "attribute 'remat.name' must be a string, got "
+             << attr.getValue();
+    return success();
+  }
+  if (name == rowsAttrName) {
+    if (!isa<DenseI64ArrayAttr>(attr.getValue()))
+      return op->emitOpError()
+             << "attribute 'remat.rows' must be an array of loops, got "
              << attr.getValue();
     return success();
   }

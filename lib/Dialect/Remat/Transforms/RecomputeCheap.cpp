@@ -15,6 +15,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -61,11 +62,34 @@ static bool isTagged(Value value) {
   });
 }
 
-/// Whether `op` makes one tensor from others, element by element.
+/// Sums of products that are short enough to be made again, as attention's
+/// scores: with what reads them they are one kernel and never in memory.
+static constexpr int64_t maxShortSum = 256;
+
+/// Whether `op` is a batch of products that are larger than their factors.
+static bool isExpandingProduct(Operation *op) {
+  auto product = dyn_cast<linalg::ContractOp>(op);
+  if (!product || !isProductBody(*product.getBlock()))
+    return false;
+  int64_t factors = 0, length = 1;
+  for (Value input : product.getDpsInputs())
+    factors += cast<RankedTensorType>(input.getType()).getNumElements();
+  for (auto [size, type] : llvm::zip(product.getStaticLoopRanges(),
+                                     product.getIteratorTypesArray()))
+    if (type == utils::IteratorType::reduction)
+      length *= size;
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  return type.getRank() >= 3 && type.getNumElements() >= factors &&
+         length <= maxShortSum;
+}
+
+/// Whether `op` makes one tensor from others, element by element or nearly so.
 static bool isCheap(Operation *op) {
   if (op->getNumResults() != 1 || !isBufferType(op->getResult(0).getType()) ||
       op->hasAttr(RematDialect::policyAttrName) || isTagged(op->getResult(0)))
     return false;
+  if (isExpandingProduct(op))
+    return true;
   auto generic = dyn_cast<linalg::GenericOp>(op);
   if (!generic)
     return isa<tensor::ExtractSliceOp>(op);
@@ -99,6 +123,8 @@ public:
 
 private:
   void choose();
+  int64_t countAdded(Operation *op, const DenseSet<Value> &needed,
+                     unsigned depth);
   void limitDepth();
   void apply();
   Value materialize(Value value);
@@ -113,6 +139,27 @@ private:
 };
 } // namespace
 
+/// Bytes that have to be kept, beside what is needed anyway, to make the result
+/// of `op` again.
+int64_t CheapRecomputation::countAdded(Operation *op,
+                                       const DenseSet<Value> &needed,
+                                       unsigned depth) {
+  SetVector<Value> roots;
+  for (Value value : getReadValues(op))
+    roots.insert(getRoot(value));
+  int64_t added = 0;
+  for (Value root : roots) {
+    if (needed.contains(root))
+      continue;
+    int64_t bytes = getKeptBytes(root);
+    Operation *producer = root.getDefiningOp();
+    if (bytes != 0 && depth > 1 && !isBackward(producer) && isCheap(producer))
+      bytes = std::min(bytes, countAdded(producer, needed, depth - 1));
+    added += bytes;
+  }
+  return added;
+}
+
 /// Backwards through the program: what the backward computation needs, and of
 /// that, what follows from other things it needs.
 void CheapRecomputation::choose() {
@@ -124,17 +171,12 @@ void CheapRecomputation::choose() {
   for (Operation &op : llvm::reverse(body)) {
     if (isBackward(&op) || !isCheap(&op) || !needed.contains(op.getResult(0)))
       continue;
-    int64_t bytes = getKeptBytes(op.getResult(0)), added = 0;
-    SetVector<Value> roots;
-    for (Value value : getReadValues(&op))
-      roots.insert(getRoot(value));
-    for (Value root : roots)
-      if (!needed.contains(root))
-        added += getKeptBytes(root);
-    if (bytes < minBytes || added > bytes / 2)
+    int64_t bytes = getKeptBytes(op.getResult(0));
+    if (bytes < minBytes || countAdded(&op, needed, maxDepth) > bytes / 2)
       continue;
     chosen.insert(&op);
-    needed.insert(roots.begin(), roots.end());
+    for (Value value : getReadValues(&op))
+      needed.insert(getRoot(value));
   }
 }
 
