@@ -56,6 +56,14 @@ LogicalResult RematDialect::verifyOperationAttribute(Operation *op,
              << attr.getValue();
     return success();
   }
+  if (name == blockAttrName) {
+    auto rows = dyn_cast<IntegerAttr>(attr.getValue());
+    if (!rows || rows.getInt() < 1)
+      return op->emitOpError()
+             << "attribute 'remat.block' must be a positive number of rows, got "
+             << attr.getValue();
+    return success();
+  }
   if (name == rowsAttrName) {
     if (!isa<DenseI64ArrayAttr>(attr.getValue()))
       return op->emitOpError()

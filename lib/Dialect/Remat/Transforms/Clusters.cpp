@@ -155,7 +155,7 @@ private:
   DenseMap<Operation *, LoopList> members;
   /// The members that add up over blocks.
   DenseSet<Operation *> sums;
-  int64_t rows = 0, lastSize = 0;
+  int64_t rows = 0, lastSize = 0, blockRows = 0;
   bool isBlocked = false;
   Block *body = nullptr;
   bool backward = false;
@@ -387,7 +387,7 @@ bool Grower::arrange(bool move) {
   return true;
 }
 
-/// Whether anything stays inside, and little enough.
+/// Whether anything stays inside, and little enough. Sets the rows of a block.
 bool Grower::isWorthwhile() {
   int64_t rowBytes = 0;
   bool any = false;
@@ -404,8 +404,8 @@ bool Grower::isWorthwhile() {
     }
   if (!any || rowBytes > maxRowBytes)
     return false;
-  return !isBlocked || chooseBlockRows(lastSize, rowBytes) >=
-                           std::min<int64_t>(lastSize, 8);
+  blockRows = chooseBlockRows(lastSize, rowBytes);
+  return !isBlocked || blockRows >= std::min<int64_t>(lastSize, 8);
 }
 
 Cluster Grower::grow(linalg::LinalgOp seed) {
@@ -448,9 +448,12 @@ Cluster Grower::grow(linalg::LinalgOp seed) {
     cluster.push_back(op);
   llvm::sort(cluster,
              [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-  for (Operation *op : cluster)
-    op->setAttr(rowsAttrName,
-                DenseI64ArrayAttr::get(op->getContext(), members[op]));
+  Builder builder(body->getParentOp()->getContext());
+  for (Operation *op : cluster) {
+    op->setAttr(rowsAttrName, builder.getDenseI64ArrayAttr(members[op]));
+    if (isBlocked)
+      op->setAttr(blockAttrName, builder.getI64IntegerAttr(blockRows));
+  }
   return cluster;
 }
 

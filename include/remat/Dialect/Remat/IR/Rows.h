@@ -27,6 +27,9 @@ namespace remat {
 /// a product in which that is a reduction adds up over the blocks.
 constexpr llvm::StringLiteral rowsAttrName = "remat.rows";
 
+/// Beside it where the kernel holds a product: the rows of a block (i64).
+constexpr llvm::StringLiteral blockAttrName = "remat.block";
+
 /// The most bytes of one row of all that stays inside, and of a block of rows.
 constexpr int64_t maxRowBytes = 192 << 10;
 constexpr int64_t maxBlockBytes = 384 << 10;
