@@ -41,6 +41,7 @@ void remat::buildJointPipeline(OpPassManager &pm,
     pm.addPass(createRematDifferentiatePass(differentiate));
   }
   addCleanup(pm);
+  pm.addNestedPass<func::FuncOp>(createOneHotScattersPass());
   pm.addNestedPass<func::FuncOp>(createRematRecomputeCheap());
   pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());
   addCleanup(pm);

@@ -189,6 +189,22 @@ def FuseElementwisePass
     Statistic<"numFused", "num-fused", "Number of producers fused">];
 }
 
+def OneHotScattersPass
+    : Pass<"remat-one-hot-scatters", "::mlir::func::FuncOp"> {
+  let summary = "Write scatters of one element per row elementwise";
+  let description = [{
+    A `remat.scatter` into zeros whose points differ in all dimensions of the
+    result but one, and have a computed index there, becomes a `linalg.generic`
+    that compares that index with the element's: the gradient of a cross
+    entropy, for instance. It can then be fused.
+  }];
+  let dependentDialects = ["::remat::RematDialect",
+                           "::mlir::linalg::LinalgDialect"];
+  let statistics = [
+    Statistic<"numRewritten", "num-rewritten", "Number of scatters rewritten">
+  ];
+}
+
 def DetachMaximaPass : Pass<"remat-detach-maxima", "::mlir::func::FuncOp"> {
   let summary = "Stop the gradients of maxima that a softmax subtracts";
   let description = [{
