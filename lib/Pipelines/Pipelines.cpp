@@ -42,6 +42,7 @@ void remat::buildJointPipeline(OpPassManager &pm,
   }
   addCleanup(pm);
   pm.addNestedPass<func::FuncOp>(createOneHotScattersPass());
+  pm.addNestedPass<func::FuncOp>(createFuseGathersPass());
   pm.addNestedPass<func::FuncOp>(createRematRecomputeCheap());
   pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());
   addCleanup(pm);

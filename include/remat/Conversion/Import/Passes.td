@@ -205,6 +205,19 @@ def OneHotScattersPass
   ];
 }
 
+def FuseGathersPass : Pass<"remat-fuse-gathers", "::mlir::func::FuncOp"> {
+  let summary = "Compute only the elements that are picked";
+  let description = [{
+    An elementwise `linalg.generic` that nothing but `tensor.extract` in bodies
+    of others reads, at fewer points than it has, is computed there.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numFused", "num-fused", "Number of operations fused">
+  ];
+}
+
 def DetachMaximaPass : Pass<"remat-detach-maxima", "::mlir::func::FuncOp"> {
   let summary = "Stop the gradients of maxima that a softmax subtracts";
   let description = [{
