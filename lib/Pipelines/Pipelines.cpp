@@ -55,6 +55,7 @@ void remat::buildTasksPipeline(OpPassManager &pm,
   pm.addPass(createRematFormTasks(formTasks));
   RematAnnotateCostsOptions costs;
   costs.threads = options.threads;
+  costs.costs = options.costs;
   pm.addPass(createRematAnnotateCosts(costs));
 }
 

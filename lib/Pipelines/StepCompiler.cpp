@@ -57,6 +57,7 @@ LogicalResult remat::compileToTasks(ModuleOp module,
   TasksPipelineOptions tasks;
   tasks.function = function;
   tasks.threads = options.threads;
+  tasks.costs = options.costs;
   buildTasksPipeline(pm, tasks);
   return pm.run(module);
 }
