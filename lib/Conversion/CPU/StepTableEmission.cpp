@@ -125,6 +125,12 @@ LogicalResult TableEmitter::addTask(TaskOp task) {
   const CompiledKernel &kernel = kernels.at(task.getKernel());
   std::optional<ArrayAttr> placement = task.getPlacement();
   for (OpResult result : task.getResults()) {
+    if (std::optional<unsigned> operand =
+            getInPlaceOperand(task, result.getResultNumber())) {
+      buffers[result] =
+          table.addView(buffers.lookup(task.getOperand(*operand)));
+      continue;
+    }
     std::optional<SlotAttr> slot;
     if (placement)
       slot = cast<SlotAttr>((*placement)[result.getResultNumber()]);

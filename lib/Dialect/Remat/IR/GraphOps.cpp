@@ -385,6 +385,9 @@ LogicalResult GraphOp::verifyRegions() {
   if (!isPlanned())
     return success();
   GraphLiveness liveness(*this);
+  if (liveness.brokenReader)
+    return liveness.brokenReader->emitOpError(
+        "reads a value that another task has overwritten");
   if (failed(verifyPolicies(*this)) || failed(verifyLent(*this, liveness)) ||
       failed(verifyPeak(*this, liveness)))
     return failure();
@@ -476,11 +479,26 @@ LogicalResult TaskOp::verify() {
                                  << getNumResults();
     for (Attribute slot : *lent) {
       auto lentSlot = dyn_cast<SlotAttr>(slot);
-      if (!isa<UnitAttr>(slot) &&
-          (!lentSlot || lentSlot.getSpace() != MemorySpace::Lent))
+      auto operand = dyn_cast<IntegerAttr>(slot);
+      bool isSlot = lentSlot && lentSlot.getSpace() == MemorySpace::Lent;
+      bool isOperand = operand && operand.getInt() >= 0 &&
+                       operand.getInt() < getOperands().size();
+      if (!isa<UnitAttr>(slot) && !isSlot && !isOperand)
         return emitOpError("has lent slot ")
-               << slot << ", expected a '#remat.slot' in 'lent' or 'unit'";
+               << slot
+               << ", expected a '#remat.slot' in 'lent', the number of an "
+                  "operand or 'unit'";
     }
+    for (OpResult result : getResults())
+      if (std::optional<unsigned> operand =
+              getInPlaceOperand(*this, result.getResultNumber()))
+        if (getBufferBytes(cast<RankedTensorType>(result.getType())) !=
+            getBufferBytes(
+                cast<RankedTensorType>(getOperand(*operand).getType())))
+          return emitOpError("result ")
+                 << result.getResultNumber()
+                 << " does not have the size of operand " << *operand
+                 << ", in whose place it is";
   }
   if (getPlacement() && getPlacement()->size() != getNumResults())
     return emitOpError("has ")

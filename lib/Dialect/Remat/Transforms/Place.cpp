@@ -48,7 +48,7 @@ static void annotate(GraphOp graph, const Slots &slots) {
       continue;
     SmallVector<Attribute> placement =
         llvm::map_to_vector(task->getResults(), [&](Value result) -> Attribute {
-          return slots.ofValue.at(result);
+          return slots.ofValue.at(GraphLiveness::getOwner(result));
         });
     task.setPlacementAttr(ArrayAttr::get(task.getContext(), placement));
     if (auto it = slots.ofWorkspace.find(task); it != slots.ofWorkspace.end())

@@ -212,8 +212,10 @@ llvm::Error GraphPlanner::lend(PlannedGraph &planned) {
       planned.plan.actions, [](const planning::Action &action) {
         return action.kind != planning::ActionKind::Run;
       });
-  if (!options.lend || hasTransfers || !lendResults(*planned.graph))
+  if (!options.lend || hasTransfers)
     return llvm::Error::success();
+  writeInPlace(*planned.graph, graph->getParentOfType<ModuleOp>());
+  lendResults(*planned.graph);
   planning::Problem schedule = GraphProblem(*planned.graph).problem;
   for (planning::Value &value : schedule.values)
     value.policy = planning::Policy::None;

@@ -36,8 +36,19 @@ struct LiveBuffer {
   SlotAttr slot;
 };
 
+/// The operand of `task` in whose buffer the task writes its result, if it does
+/// (a number in the attribute `lent`): the buffer is the operand's and lives on.
+std::optional<unsigned> getInPlaceOperand(TaskOp task, unsigned result);
+
 struct GraphLiveness {
   explicit GraphLiveness(GraphOp graph);
+
+  /// The value that owns the buffer in which `value` lies: behind views and
+  /// results that are written in place.
+  static mlir::Value getOwner(mlir::Value value);
+
+  /// An operation that reads what another has overwritten in place, or null.
+  mlir::Operation *brokenReader = nullptr;
 
   /// In the order of `begin`; arguments are not listed.
   llvm::SmallVector<LiveBuffer> buffers;
