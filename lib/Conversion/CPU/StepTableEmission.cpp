@@ -85,7 +85,7 @@ LogicalResult TableEmitter::addSignature() {
         cast<RankedTensorType>(operand.get().getType()).getShape();
     unsigned number = operand.getOperandNumber();
     table.addResult(getName(number, false), *dtype, shape.vec());
-    results[getViewRoot(operand.get())] = number;
+    results[GraphLiveness::getOwner(operand.get())] = number;
   }
   return success();
 }

@@ -7,7 +7,9 @@
 // A kernel may write an element where an operand's element lies once it has
 // read that for the last time: elementwise kernels that read an operand at the
 // very element they write, and kernels that work row by row, where that holds
-// for the last of their operations and the others read only the row.
+// for the last of their operations and the others read only the row. A scatter
+// updates its init where it lies. If what is written is returned, the operand is
+// in the caller's buffer from its beginning.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,6 +41,10 @@ static bool readsOnlyRow(linalg::GenericOp op, OpOperand &operand) {
 static bool mayOverwrite(func::FuncOp kernel, unsigned result,
                          BlockArgument argument) {
   Block &body = kernel.getBody().front();
+  if (auto scatter = body.getTerminator()
+                         ->getOperand(result)
+                         .getDefiningOp<ScatterOp>())
+    return scatter.getInit() == argument && argument.hasOneUse();
   auto writer = body.getTerminator()
                     ->getOperand(result)
                     .getDefiningOp<linalg::GenericOp>();
@@ -110,10 +116,6 @@ void remat::writeInPlace(GraphOp graph, ModuleOp module) {
     DenseSet<Value> taken;
     bool any = false;
     for (auto [number, operands] : llvm::enumerate(known->second)) {
-      // What is returned has its place.
-      if (bufferOf.lookup(task->getResult(number))->space !=
-          MemorySpace::Arena)
-        continue;
       for (unsigned operand : operands) {
         // The liveness from before knows when each value is read last.
         Value root = getViewRoot(task.getOperand(operand));
