@@ -84,7 +84,8 @@ struct AnnotateCosts : remat::impl::RematAnnotateCostsBase<AnnotateCosts> {
               known != measured.kernels.end())
             cost = known->second;
         it = kernels
-                 .try_emplace(task.getKernel(), Kernel{cost, info->workspaceBytes})
+                 .try_emplace(task.getKernel(),
+                              Kernel{cost, info->workspaceBytes})
                  .first;
       }
       task.setCost(it->second.cost);

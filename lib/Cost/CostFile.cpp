@@ -70,9 +70,8 @@ Error CostFile::save(StringRef path) const {
   json::Object costs;
   for (const auto &[key, nanoseconds] : kernels)
     costs[key] = nanoseconds;
-  json::Value value = json::Object{{"schema", schema},
-                                   {"threads", threads},
-                                   {"kernels", std::move(costs)}};
+  json::Value value = json::Object{
+      {"schema", schema}, {"threads", threads}, {"kernels", std::move(costs)}};
   return writeToOutput(path, [&](raw_ostream &os) -> Error {
     os << formatv("{0:2}", value) << '\n';
     return Error::success();

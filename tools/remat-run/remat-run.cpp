@@ -156,10 +156,10 @@ static Expected<LoadedStep> compile(mlir::ModuleOp tasks, StringRef budget,
   loaded.code = std::move(*code);
   remat_step_options stepOptions{};
   stepOptions.threads = options().threads;
-  stepOptions.flags = (options().poison ? REMAT_STEP_POISON : 0) |
-                      (options().profile || !options().profileCosts.empty()
-                           ? REMAT_STEP_PROFILE
-                           : 0);
+  stepOptions.flags =
+      (options().poison ? REMAT_STEP_POISON : 0) |
+      (options().profile || !options().profileCosts.empty() ? REMAT_STEP_PROFILE
+                                                            : 0);
   remat_step *step = nullptr;
   if (Error error = checkStatus(
           remat_step_load(loaded.code->getModule(), &stepOptions, &step)))

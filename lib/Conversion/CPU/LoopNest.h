@@ -89,8 +89,8 @@ struct LoopNest {
 };
 
 /// Describes a linalg.generic on memrefs. Loops of size 1 are dropped, the
-/// others sorted from large to small strides and joined where possible, those of
-/// the dimensions `kept` excepted.
+/// others sorted from large to small strides and joined where possible, those
+/// of the dimensions `kept` excepted.
 mlir::FailureOr<LoopNest> makeLoopNest(mlir::linalg::GenericOp op,
                                        llvm::ArrayRef<int64_t> kept = {});
 

@@ -59,8 +59,7 @@ private:
   LogicalResult addStep(linalg::GenericOp op);
   void allocate();
   LoopNest openRows(OpBuilder &builder, const RowStep &step);
-  TileProduct describe(OpBuilder &builder, const RowStep &step,
-                       LoopNest &nest);
+  TileProduct describe(OpBuilder &builder, const RowStep &step, LoopNest &nest);
   void emitZeros(OpBuilder &builder, RowStep &step);
   void emitPacked(OpBuilder &builder, RowStep &step);
   LogicalResult emitStep(OpBuilder &builder, RowStep &step);
@@ -107,13 +106,12 @@ LogicalResult RowEmitter::addStep(linalg::GenericOp op) {
   for (int64_t row : step.rows) {
     step.sizes.push_back(op.getStaticLoopRanges()[row]);
     points *= step.sizes.back();
-    step.sums |= op.getIteratorTypesArray()[row] ==
-                 utils::IteratorType::reduction;
+    step.sums |=
+        op.getIteratorTypesArray()[row] == utils::IteratorType::reduction;
   }
   auto block = op->getAttrOfType<IntegerAttr>(blockAttrName);
   step.isProduct = block && op.getNumReductionLoops() != 0 &&
-                   op->getNumOperands() == 3 &&
-                   isProductBody(*op.getBody()) &&
+                   op->getNumOperands() == 3 && isProductBody(*op.getBody()) &&
                    op.getNumLoops() == step.rows.size() + 2;
   if (step.sums && !step.isProduct)
     return op.emitOpError("cannot be added up over blocks of rows");
@@ -172,7 +170,8 @@ LoopNest RowEmitter::openRows(OpBuilder &builder, const RowStep &step) {
   for (Access &access : llvm::concat<Access>(nest.inputs, nest.outputs)) {
     if (!inside.contains(access.root))
       continue;
-    for (auto [loop, coefficient] : llvm::zip(nest.loops, access.coefficients)) {
+    for (auto [loop, coefficient] :
+         llvm::zip(nest.loops, access.coefficients)) {
       if (loop.isOpen())
         coefficient = 0;
       else if (&loop == last && coefficient != 0)
@@ -213,8 +212,7 @@ TileProduct RowEmitter::describe(OpBuilder &builder, const RowStep &step,
         coefficients.push_back(coefficient);
         indices.push_back(loop.index);
       }
-    Value base =
-        emitLinear(builder, loc, access.offset, coefficients, indices);
+    Value base = emitLinear(builder, loc, access.offset, coefficients, indices);
     if (access.base)
       base = arith::AddIOp::create(builder, loc, base, access.base,
                                    arith::IntegerOverflowFlags::nsw);
@@ -255,9 +253,8 @@ void RowEmitter::emitZeros(OpBuilder &builder, RowStep &step) {
   Value column = openLoop(builder, loc, emitIndex(builder, loc, 0),
                           emitIndex(builder, loc, product.n))
                      .getInductionVar();
-  Value address =
-      emitLinear(builder, loc, 0, {product.c.row, product.c.column},
-                 {row, column});
+  Value address = emitLinear(builder, loc, 0, {product.c.row, product.c.column},
+                             {row, column});
   address = arith::AddIOp::create(builder, loc, address, product.c.base);
   Value zero = emitZero(builder, loc, builder.getF32Type());
   memref::StoreOp::create(builder, loc, zero, product.c.buffer, address);
@@ -276,9 +273,9 @@ void RowEmitter::emitPacked(OpBuilder &builder, RowStep &step) {
       return;
   // B must not depend on the block: neither its sum nor its columns may.
   Loop *last = nest.findLoop(step.rows.back());
-  bool isRow = !last->isReduction &&
-               nest.outputs[0].coefficients[last - nest.loops.data()] ==
-                   product.c.row;
+  bool isRow =
+      !last->isReduction &&
+      nest.outputs[0].coefficients[last - nest.loops.data()] == product.c.row;
   int64_t size = getPackedSize(product.maxK, product.n);
   if (!isRow || product.c.column != 1 || size * 4 > maxPackedBytes)
     return;

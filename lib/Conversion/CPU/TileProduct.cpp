@@ -34,7 +34,8 @@ public:
   void emitPanel(Value panel, int64_t width, Value buffer, Value place);
   void emitScalar();
   /// Calls `emit(panel, width)` for all panels: a loop and a rest.
-  template <typename Function> void forPanels(const Function &emit);
+  template <typename Function>
+  void forPanels(const Function &emit);
   Value getPlace(Value panel);
 
 private:
@@ -113,16 +114,14 @@ void Emission::emitPanelPack(Value panel, int64_t width, Value buffer,
     }
     Value value;
     if (fill)
-      value = arith::ConstantOp::create(builder, loc,
-                                        builder.getF32FloatAttr(0.0));
+      value =
+          arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0.0));
     else
-      value = memref::LoadOp::create(
-          builder, loc, p.b.buffer,
-          address(p.b, k, add(first, column)));
+      value = memref::LoadOp::create(builder, loc, p.b.buffer,
+                                     address(p.b, k, add(first, column)));
     Value row = arith::SubIOp::create(builder, loc, k, p.kBegin, nsw);
-    memref::StoreOp::create(
-        builder, loc, value, buffer,
-        add(place, add(mul(row, panelColumns), column)));
+    memref::StoreOp::create(builder, loc, value, buffer,
+                            add(place, add(mul(row, panelColumns), column)));
   };
   copy(width, /*fill=*/false);
   if (width < panelColumns)
@@ -140,8 +139,7 @@ void Emission::emitRows(Value row, int64_t count, Value panel, int64_t width,
   for (int64_t r = 0; r < count; ++r)
     rows.push_back(r == 0 ? row : add(row, index(r)));
   auto getPlaceInC = [&](int64_t r, int64_t v) {
-    return address(p.c, rows[r],
-                   v == 0 ? first : add(first, index(v * lanes)));
+    return address(p.c, rows[r], v == 0 ? first : add(first, index(v * lanes)));
   };
   for (int64_t r = 0; r < count; ++r)
     for (int64_t v = 0; v < vectors; ++v) {
@@ -151,9 +149,9 @@ void Emission::emitRows(Value row, int64_t count, Value panel, int64_t width,
       }
       Value at = getPlaceInC(r, v);
       if (isPart(v))
-        sums.push_back(vector::MaskedLoadOp::create(
-            builder, loc, vectorType, p.c.buffer, at, mask(width - v * lanes),
-            zero()));
+        sums.push_back(
+            vector::MaskedLoadOp::create(builder, loc, vectorType, p.c.buffer,
+                                         at, mask(width - v * lanes), zero()));
       else
         sums.push_back(vector::LoadOp::create(builder, loc, vectorType,
                                               p.c.buffer, ValueRange(at)));
@@ -173,8 +171,8 @@ void Emission::emitRows(Value row, int64_t count, Value panel, int64_t width,
     Value factor =
         vector::BroadcastOp::create(builder, loc, vectorType, element);
     for (int64_t v = 0; v < vectors; ++v) {
-      Value term = arith::MulFOp::create(builder, loc, factor, columns[v],
-                                         contract);
+      Value term =
+          arith::MulFOp::create(builder, loc, factor, columns[v], contract);
       updated.push_back(arith::AddFOp::create(
           builder, loc, loop.getRegionIterArgs()[r * vectors + v], term,
           contract));
@@ -196,12 +194,10 @@ void Emission::emitRows(Value row, int64_t count, Value panel, int64_t width,
 void Emission::emitPanel(Value panel, int64_t width, Value buffer,
                          Value place) {
   Value rows = arith::SubIOp::create(builder, loc, p.mEnd, p.mBegin, nsw);
-  Value rest =
-      arith::RemUIOp::create(builder, loc, rows, index(blockRows));
+  Value rest = arith::RemUIOp::create(builder, loc, rows, index(blockRows));
   Value middle = arith::SubIOp::create(builder, loc, p.mEnd, rest, nsw);
-  for (auto [begin, end, count] :
-       {std::tuple(p.mBegin, middle, blockRows), std::tuple(middle, p.mEnd,
-                                                            int64_t(1))}) {
+  for (auto [begin, end, count] : {std::tuple(p.mBegin, middle, blockRows),
+                                   std::tuple(middle, p.mEnd, int64_t(1))}) {
     OpBuilder::InsertionGuard guard(builder);
     auto loop = open(begin, end, count);
     emitRows(loop.getInductionVar(), count, panel, width, buffer, place);
@@ -227,8 +223,8 @@ void Emission::emitScalar() {
   Value b =
       memref::LoadOp::create(builder, loc, p.b.buffer, address(p.b, k, column));
   Value term = arith::MulFOp::create(builder, loc, a, b);
-  Value sum = arith::AddFOp::create(builder, loc, loop.getRegionIterArgs()[0],
-                                    term);
+  Value sum =
+      arith::AddFOp::create(builder, loc, loop.getRegionIterArgs()[0], term);
   scf::YieldOp::create(builder, loc, sum);
   builder.setInsertionPointAfter(loop);
   memref::StoreOp::create(builder, loc, loop.getResult(0), p.c.buffer, at);

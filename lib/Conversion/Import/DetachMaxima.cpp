@@ -81,8 +81,8 @@ bool ShiftProof::add(Value value, ShiftedTensor tensor) {
 
 /// The shift of a scalar operation's result; nothing if it is not of the two
 /// kinds.
-std::optional<Shift>
-ShiftProof::getShift(Operation &op, const DenseMap<Value, Shift> &known) {
+std::optional<Shift> ShiftProof::getShift(Operation &op,
+                                          const DenseMap<Value, Shift> &known) {
   SmallVector<Shift> operands = llvm::map_to_vector(
       op.getOperands(), [&](Value value) { return known.lookup(value); });
   if (llvm::all_of(operands, [](Shift shift) { return shift.isNone(); }))
@@ -218,8 +218,8 @@ bool ShiftProof::holdsFor(Value maximum) {
                 llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()))});
   // In program order, so that all operands of an operation are known.
   while (!worklist.empty()) {
-    Operation *first = *llvm::min_element(
-        worklist, [](Operation *a, Operation *b) {
+    Operation *first =
+        *llvm::min_element(worklist, [](Operation *a, Operation *b) {
           return a->getBlock() == b->getBlock() && a->isBeforeInBlock(b);
         });
     worklist.remove(first);

@@ -89,8 +89,7 @@ static bool isAbsorbed(linalg::GenericOp op) {
     if (type && type.getNumElements() * 8 > points)
       ++numLarge;
   }
-  return numLarge <= 1 &&
-         llvm::all_of(op->getUsers(), [&](Operation *user) {
+  return numLarge <= 1 && llvm::all_of(op->getUsers(), [&](Operation *user) {
            auto generic = dyn_cast<linalg::GenericOp>(user);
            return generic && generic->getBlock() == op->getBlock() &&
                   getBodySize(op) + getBodySize(generic) <= maxBodySize &&

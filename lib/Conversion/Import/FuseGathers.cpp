@@ -91,8 +91,9 @@ static void inlineBody(linalg::GenericOp op, ArrayRef<unsigned> loops,
     SmallVector<Value> at;
     for (AffineExpr expr : op.getMatchingIndexingMap(input).getResults()) {
       auto dim = dyn_cast<AffineDimExpr>(expr);
-      at.push_back(dim ? indices[dim.getPosition()]
-                       : Value(arith::ConstantIndexOp::create(builder, loc, 0)));
+      at.push_back(
+          dim ? indices[dim.getPosition()]
+              : Value(arith::ConstantIndexOp::create(builder, loc, 0)));
     }
     mapping.map(argument,
                 tensor::ExtractOp::create(builder, loc, input->get(), at));

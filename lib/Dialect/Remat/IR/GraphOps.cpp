@@ -331,9 +331,10 @@ static LogicalResult verifyNoOverlap(ArrayRef<LiveBuffer> buffers) {
 
 static LogicalResult verifyNoOverlap(const GraphLiveness &liveness,
                                      MemorySpace space) {
-  return verifyNoOverlap(llvm::filter_to_vector(
-      liveness.buffers,
-      [&](const LiveBuffer &buffer) { return buffer.space == space; }));
+  return verifyNoOverlap(
+      llvm::filter_to_vector(liveness.buffers, [&](const LiveBuffer &buffer) {
+        return buffer.space == space;
+      }));
 }
 
 /// Checks the values that are in buffers of results: that they lie within them,
@@ -366,8 +367,8 @@ static LogicalResult verifyLent(GraphOp graph, const GraphLiveness &liveness) {
     if (buffer.space != MemorySpace::Result || it == buffersOf.end())
       continue;
     it->second.push_back(buffer);
-    it->second.back().slot = SlotAttr::get(
-        graph.getContext(), MemorySpace::Arena, 0, buffer.bytes);
+    it->second.back().slot =
+        SlotAttr::get(graph.getContext(), MemorySpace::Arena, 0, buffer.bytes);
   }
   for (auto &[result, buffers] : buffersOf) {
     llvm::stable_sort(buffers, [](const LiveBuffer &a, const LiveBuffer &b) {
@@ -475,8 +476,8 @@ LogicalResult TaskOp::verify() {
   }
   if (std::optional<ArrayAttr> lent = getLent()) {
     if (lent->size() != getNumResults())
-      return emitOpError("has ") << lent->size() << " lent slots, expected "
-                                 << getNumResults();
+      return emitOpError("has ")
+             << lent->size() << " lent slots, expected " << getNumResults();
     for (Attribute slot : *lent) {
       auto lentSlot = dyn_cast<SlotAttr>(slot);
       auto operand = dyn_cast<IntegerAttr>(slot);
@@ -495,10 +496,9 @@ LogicalResult TaskOp::verify() {
         if (getBufferBytes(cast<RankedTensorType>(result.getType())) !=
             getBufferBytes(
                 cast<RankedTensorType>(getOperand(*operand).getType())))
-          return emitOpError("result ")
-                 << result.getResultNumber()
-                 << " does not have the size of operand " << *operand
-                 << ", in whose place it is";
+          return emitOpError("result ") << result.getResultNumber()
+                                        << " does not have the size of operand "
+                                        << *operand << ", in whose place it is";
   }
   if (getPlacement() && getPlacement()->size() != getNumResults())
     return emitOpError("has ")

@@ -59,9 +59,9 @@ LogicalResult RematDialect::verifyOperationAttribute(Operation *op,
   if (name == blockAttrName) {
     auto rows = dyn_cast<IntegerAttr>(attr.getValue());
     if (!rows || rows.getInt() < 1)
-      return op->emitOpError()
-             << "attribute 'remat.block' must be a positive number of rows, got "
-             << attr.getValue();
+      return op->emitOpError() << "attribute 'remat.block' must be a positive "
+                                  "number of rows, got "
+                               << attr.getValue();
     return success();
   }
   if (name == rowsAttrName) {
@@ -86,8 +86,8 @@ LogicalResult RematDialect::verifyOperationAttribute(Operation *op,
 }
 
 LogicalResult SlotAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                               MemorySpace space, int64_t offset,
-                               int64_t bytes, int64_t result) {
+                               MemorySpace space, int64_t offset, int64_t bytes,
+                               int64_t result) {
   if (offset < 0 || bytes < 0)
     return emitError() << "slot must not be negative, got offset " << offset
                        << " and " << bytes << " bytes";

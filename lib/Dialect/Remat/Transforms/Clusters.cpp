@@ -83,9 +83,8 @@ static bool isEligible(Operation *op) {
     if (!isBufferType(result.getType()))
       return false;
     bool tagged = false;
-    forEachReader(result, [&](Operation *reader) {
-      tagged |= isa<TagOp>(reader);
-    });
+    forEachReader(result,
+                  [&](Operation *reader) { tagged |= isa<TagOp>(reader); });
     if (tagged)
       return false;
   }
@@ -100,9 +99,8 @@ static int64_t getDim(AffineExpr expr) {
 
 /// The loops that walk the leading dimensions of a tensor, of which there are
 /// `rows` points; nothing if no dimensions make up so many.
-static std::optional<LoopList> getLeadingLoops(AffineMap map,
-                                               RankedTensorType type,
-                                               int64_t rows) {
+static std::optional<LoopList>
+getLeadingLoops(AffineMap map, RankedTensorType type, int64_t rows) {
   LoopList loops;
   int64_t points = 1;
   for (auto [size, expr] : llvm::zip(type.getShape(), map.getResults())) {
@@ -120,7 +118,8 @@ static std::optional<LoopList> getLeadingLoops(AffineMap map,
 /// rows lead in something that it reads.
 static bool isAlongMemory(linalg::LinalgOp op, const LoopList &loops) {
   return llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
-    ArrayRef<AffineExpr> results = op.getMatchingIndexingMap(input).getResults();
+    ArrayRef<AffineExpr> results =
+        op.getMatchingIndexingMap(input).getResults();
     if (results.size() <= loops.size())
       return false;
     for (auto [loop, expr] : llvm::zip(loops, results))
@@ -227,9 +226,9 @@ std::optional<LoopList> Grower::getRows(linalg::LinalgOp op, bool asProducer) {
     loops = mine;
   }
   if (!loops && asProducer)
-    loops = getLeadingLoops(
-        op.getIndexingMapsArray().back(),
-        cast<RankedTensorType>(op->getResult(0).getType()), rows);
+    loops = getLeadingLoops(op.getIndexingMapsArray().back(),
+                            cast<RankedTensorType>(op->getResult(0).getType()),
+                            rows);
   return loops;
 }
 
@@ -274,8 +273,7 @@ bool Grower::tryAdd(Operation *op, bool asProducer) {
   if (!loops)
     return false;
   SmallVector<int64_t> sizes = linalgOp.getStaticLoopRanges();
-  SmallVector<utils::IteratorType> iterators =
-      linalgOp.getIteratorTypesArray();
+  SmallVector<utils::IteratorType> iterators = linalgOp.getIteratorTypesArray();
   bool adds = false;
   for (int64_t loop : *loops)
     if (iterators[loop] == utils::IteratorType::reduction) {
@@ -297,14 +295,14 @@ bool Grower::tryAdd(Operation *op, bool asProducer) {
   for (OpResult result : op->getResults()) {
     AffineMap map = linalgOp.getMatchingIndexingMap(
         linalgOp.getDpsInitOperand(result.getResultNumber()));
-    std::optional<LoopList> leading = getLeadingLoops(
-        map, cast<RankedTensorType>(result.getType()), rows);
+    std::optional<LoopList> leading =
+        getLeadingLoops(map, cast<RankedTensorType>(result.getType()), rows);
     bool readInside = false;
     forEachReader(result, [&](Operation *reader) {
       readInside |= members.contains(reader);
     });
-    if (readInside && (adds || !leading || *leading != *loops ||
-                       !isReadByRows(result)))
+    if (readInside &&
+        (adds || !leading || *leading != *loops || !isReadByRows(result)))
       return false;
     for (int64_t loop : *loops)
       if (!map.isFunctionOfDim(loop) && !(adds && loop == loops->back()))
@@ -377,9 +375,9 @@ bool Grower::arrange(bool move) {
   // Members and their views keep their order, the rest goes before or behind.
   Operation *end = last->getNextNode();
   for (Operation *op : between)
-    if (members.contains(op) || (isAlias(op) && !later.contains(op) &&
-                                 getSource(op->getResult(0)) &&
-                                 members.contains(getSource(op->getResult(0)))))
+    if (members.contains(op) ||
+        (isAlias(op) && !later.contains(op) && getSource(op->getResult(0)) &&
+         members.contains(getSource(op->getResult(0)))))
       op->moveBefore(end);
   for (Operation *op : between)
     if (later.contains(op))
@@ -399,8 +397,8 @@ bool Grower::isWorthwhile() {
       });
       any |= inside;
       if (inside && !outside)
-        rowBytes += getBufferBytes(cast<RankedTensorType>(result.getType())) /
-                    rows;
+        rowBytes +=
+            getBufferBytes(cast<RankedTensorType>(result.getType())) / rows;
     }
   if (!any || rowBytes > maxRowBytes)
     return false;
@@ -418,8 +416,9 @@ Cluster Grower::grow(linalg::LinalgOp seed) {
     SmallVector<Operation *> sorted;
     for (auto &[op, loops] : members)
       sorted.push_back(op);
-    llvm::sort(sorted,
-               [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    llvm::sort(sorted, [](Operation *a, Operation *b) {
+      return a->isBeforeInBlock(b);
+    });
     for (Operation *op : sorted) {
       for (Value result : op->getResults())
         forEachReader(result,
@@ -432,11 +431,11 @@ Cluster Grower::grow(linalg::LinalgOp seed) {
     for (Operation *op : producers)
       changed |= tryAdd(op, /*asProducer=*/true);
     SmallVector<Operation *> inOrder(readers.begin(), readers.end());
-    llvm::erase_if(inOrder, [&](Operation *op) {
-      return op->getBlock() != body;
+    llvm::erase_if(inOrder,
+                   [&](Operation *op) { return op->getBlock() != body; });
+    llvm::sort(inOrder, [](Operation *a, Operation *b) {
+      return a->isBeforeInBlock(b);
     });
-    llvm::sort(inOrder,
-               [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
     for (Operation *op : inOrder)
       changed |= tryAdd(op, /*asProducer=*/false);
   }

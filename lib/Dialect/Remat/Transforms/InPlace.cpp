@@ -8,8 +8,8 @@
 // read that for the last time: elementwise kernels that read an operand at the
 // very element they write, and kernels that work row by row, where that holds
 // for the last of their operations and the others read only the row. A scatter
-// updates its init where it lies. If what is written is returned, the operand is
-// in the caller's buffer from its beginning.
+// updates its init where it lies. If what is written is returned, the operand
+// is in the caller's buffer from its beginning.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,9 +41,8 @@ static bool readsOnlyRow(linalg::GenericOp op, OpOperand &operand) {
 static bool mayOverwrite(func::FuncOp kernel, unsigned result,
                          BlockArgument argument) {
   Block &body = kernel.getBody().front();
-  if (auto scatter = body.getTerminator()
-                         ->getOperand(result)
-                         .getDefiningOp<ScatterOp>())
+  if (auto scatter =
+          body.getTerminator()->getOperand(result).getDefiningOp<ScatterOp>())
     return scatter.getInit() == argument && argument.hasOneUse();
   auto writer = body.getTerminator()
                     ->getOperand(result)
@@ -59,8 +58,7 @@ static bool mayOverwrite(func::FuncOp kernel, unsigned result,
   bool readByWriter = false;
   for (OpOperand &use : argument.getUses()) {
     auto reader = dyn_cast<linalg::GenericOp>(use.getOwner());
-    if (!reader || !reader.isDpsInput(&use) ||
-        reader->hasAttr(blockAttrName))
+    if (!reader || !reader.isDpsInput(&use) || reader->hasAttr(blockAttrName))
       return false;
     if (reader == writer) {
       if (reader.getMatchingIndexingMap(&use) != written ||
@@ -122,9 +120,10 @@ void remat::writeInPlace(GraphOp graph, ModuleOp module) {
         const LiveBuffer *buffer = bufferOf.lookup(root);
         if (!buffer || buffer->space != MemorySpace::Arena ||
             buffer->end != here || !isa<TaskOp>(buffer->owner) ||
-            llvm::count_if(task.getOperands(), [&](Value other) {
-              return getViewRoot(other) == root;
-            }) != 1 || !taken.insert(root).second)
+            llvm::count_if(
+                task.getOperands(),
+                [&](Value other) { return getViewRoot(other) == root; }) != 1 ||
+            !taken.insert(root).second)
           continue;
         places[number] = builder.getI64IntegerAttr(operand);
         any = true;

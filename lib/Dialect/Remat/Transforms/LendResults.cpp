@@ -41,9 +41,10 @@ struct LentBuffer {
   }
 
   void insert(int64_t offset, const LiveBuffer &value) {
-    auto position = llvm::upper_bound(
-        values, offset,
-        [](int64_t at, const auto &entry) { return at < entry.first; });
+    auto position =
+        llvm::upper_bound(values, offset, [](int64_t at, const auto &entry) {
+          return at < entry.first;
+        });
     values.insert(position, {offset, &value});
   }
 };
@@ -77,8 +78,8 @@ static void setLent(const LiveBuffer &value, int64_t result, int64_t offset) {
   SmallVector<Attribute> slots(task->getNumResults(), UnitAttr::get(context));
   if (std::optional<ArrayAttr> old = task.getLent())
     slots.assign(old->begin(), old->end());
-  slots[cast<OpResult>(value.value).getResultNumber()] = SlotAttr::get(
-      context, MemorySpace::Lent, offset, value.bytes, result);
+  slots[cast<OpResult>(value.value).getResultNumber()] =
+      SlotAttr::get(context, MemorySpace::Lent, offset, value.bytes, result);
   task.setLentAttr(ArrayAttr::get(context, slots));
 }
 

@@ -106,8 +106,8 @@ llvm::Expected<PlannedGraph> GraphPlanner::run() {
       keepingAll->graph->setBudget(budget);
       return keepingAll;
     }
-    lentBytes = std::max<int64_t>(
-        saveAll->peakBytes - keepingAll->arenaBytes, 0);
+    lentBytes =
+        std::max<int64_t>(saveAll->peakBytes - keepingAll->arenaBytes, 0);
     return planWithin(budget);
   }
   llvm::Expected<PlannedGraph> planned = planSmallest();
@@ -120,9 +120,9 @@ llvm::Expected<PlannedGraph> GraphPlanner::run() {
   return planned;
 }
 
-/// The planner counts what is lent, so it may use more than the budget; how much
-/// more, is tried from above. Packing seldom needs more than the live bytes;
-/// where it does, the next plan has to make up for the difference.
+/// The planner counts what is lent, so it may use more than the budget; how
+/// much more, is tried from above. Packing seldom needs more than the live
+/// bytes; where it does, the next plan has to make up for the difference.
 llvm::Expected<PlannedGraph> GraphPlanner::planWithin(int64_t budget) {
   problem.deviceBudget = budget + lentBytes;
   int64_t smallestArena = std::numeric_limits<int64_t>::max();
@@ -208,8 +208,8 @@ llvm::Expected<PlannedGraph> GraphPlanner::solve() {
 /// Moves what it can out of the arena. The peak is then that of a graph whose
 /// tasks, clones included, run once in their order.
 llvm::Error GraphPlanner::lend(PlannedGraph &planned) {
-  bool hasTransfers = llvm::any_of(
-      planned.plan.actions, [](const planning::Action &action) {
+  bool hasTransfers =
+      llvm::any_of(planned.plan.actions, [](const planning::Action &action) {
         return action.kind != planning::ActionKind::Run;
       });
   if (!options.lend || hasTransfers)

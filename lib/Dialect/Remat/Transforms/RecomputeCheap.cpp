@@ -49,7 +49,8 @@ static Value getRoot(Value value) {
 static int64_t getKeptBytes(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || op->hasTrait<OpTrait::ConstantLike>() ||
-      isa<tensor::EmptyOp, linalg::FillOp>(op) || !isBufferType(value.getType()))
+      isa<tensor::EmptyOp, linalg::FillOp>(op) ||
+      !isBufferType(value.getType()))
     return 0;
   return getBufferBytes(cast<RankedTensorType>(value.getType()));
 }
@@ -242,8 +243,7 @@ void CheapRecomputation::apply() {
 }
 
 namespace {
-struct RecomputeCheap
-    : remat::impl::RematRecomputeCheapBase<RecomputeCheap> {
+struct RecomputeCheap : remat::impl::RematRecomputeCheapBase<RecomputeCheap> {
   using RematRecomputeCheapBase::RematRecomputeCheapBase;
 
   void runOnOperation() override {
