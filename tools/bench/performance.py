@@ -97,16 +97,16 @@ def measure(model):
     peers = stored["models"].get(model, [])
     budgets = {name: int(peak * MB) for name, kind, _, peak in peers if kind != "plain"}
     rows, product = {}, []
-    first = run_remat(model, None)
-    results = first and int(first["peak"] * MB) or 0
     for _ in range(rounds):
         product.append(measure_product())
         rows.setdefault("remat", []).append(run_remat(model, None))
         for name, peak in budgets.items():
             # What the arena may take beside the returned gradients.
             arena = peak - result_bytes(model)
-            rows.setdefault(f"remat at the peak of {name}", []).append(
-                run_remat(model, arena) if 0 < arena and peak < results else None)
+            row = rows["remat"][-1]
+            if row and peak < row["peak"] * MB:
+                row = run_remat(model, arena) if arena > 0 else None
+            rows.setdefault(f"remat at the peak of {name}", []).append(row)
         if "peers" in options:
             for script, variants in (("bench_torch.py", TORCH), ("bench_jax.py", JAX)):
                 found = run_peer(os.path.join(options["peers"], script), model, variants[model])
@@ -131,7 +131,7 @@ def result_bytes(model):
 def show(name, ms, cpu, floor, peak, compiled, plan):
     text = lambda value, width, digits: (f"{value:.{digits}f}" if value is not None else "-").rjust(width)
     print(f"  {name:48} {text(ms, 9, 1)} {text(cpu, 9, 1)} {text(cpu and cpu / floor, 7, 2)} {text(peak, 8, 1)} "
-          f"{text(compiled, 9, 2)} {text(plan, 7, 2)}")
+          f"{text(compiled, 9, 2)} {text(plan, 7, 2)}", flush=True)
 
 
 table = {}
