@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/Cost/CostFile.h"
 #include "remat/Cost/Passes.h"
 #include "remat/Cost/Roofline.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -50,9 +51,21 @@ struct AnnotateCosts : remat::impl::RematAnnotateCostsBase<AnnotateCosts> {
     Roofline roofline =
         Roofline{productGflops, loopGflops, bandwidth, overhead}.scaled(2,
                                                                         count);
+    CostFile measured;
+    if (!costs.empty()) {
+      llvm::Expected<CostFile> file = CostFile::load(costs);
+      if (!file) {
+        getOperation().emitError(llvm::toString(file.takeError()));
+        return signalPassFailure();
+      }
+      measured = std::move(*file);
+    }
     SymbolTable symbols(getOperation());
     // Tasks share kernels; one analysis is enough for each.
-    llvm::StringMap<cpu::KernelInfo> kernels;
+    struct Kernel {
+      int64_t cost, workspace;
+    };
+    llvm::StringMap<Kernel> kernels;
     WalkResult walk = getOperation().walk([&](TaskOp task) {
       auto it = kernels.find(task.getKernel());
       if (it == kernels.end()) {
@@ -65,10 +78,18 @@ struct AnnotateCosts : remat::impl::RematAnnotateCostsBase<AnnotateCosts> {
         FailureOr<cpu::KernelInfo> info = cpu::analyzeKernel(kernel, threads);
         if (failed(info))
           return WalkResult::interrupt();
-        it = kernels.try_emplace(task.getKernel(), *info).first;
+        int64_t cost = roofline.estimate(*info);
+        if (!measured.kernels.empty())
+          if (auto known = measured.kernels.find(getKernelKey(kernel));
+              known != measured.kernels.end())
+            cost = known->second;
+        it = kernels
+                 .try_emplace(task.getKernel(),
+                              Kernel{cost, info->workspaceBytes})
+                 .first;
       }
-      task.setCost(roofline.estimate(it->second));
-      task.setWorkspace(it->second.workspaceBytes);
+      task.setCost(it->second.cost);
+      task.setWorkspace(it->second.workspace);
       return WalkResult::advance();
     });
     if (walk.wasInterrupted())

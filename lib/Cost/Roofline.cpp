@@ -19,7 +19,8 @@ Roofline Roofline::scaled(int from, int to) const {
 
 int64_t Roofline::estimate(const cpu::KernelInfo &kernel) const {
   double peak = kernel.call ? productGflops : loopGflops;
-  double arithmetic = static_cast<double>(kernel.flops) / peak;
+  double arithmetic = static_cast<double>(kernel.flops) / peak +
+                      static_cast<double>(kernel.productFlops) / productGflops;
   double traffic =
       static_cast<double>(kernel.bytesRead + kernel.bytesWritten) / bandwidth;
   return std::llround(std::max(arithmetic, traffic)) + overhead;

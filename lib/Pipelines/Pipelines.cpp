@@ -32,6 +32,8 @@ void remat::buildJointPipeline(OpPassManager &pm, StringRef function,
                                ArrayRef<DifferentiateOptions> derivatives) {
   pm.addPass(createRematLowerCheckpoints());
   pm.addNestedPass<func::FuncOp>(createRematLowerRandom());
+  if (!derivatives.empty())
+    pm.addNestedPass<func::FuncOp>(createDetachMaximaPass());
   for (const DifferentiateOptions &derivative : derivatives) {
     RematDifferentiatePassOptions options;
     options.function = function.str();
@@ -46,6 +48,9 @@ void remat::buildJointPipeline(OpPassManager &pm, StringRef function,
   pm.addNestedPass<func::FuncOp>(createRematLowerRulesPass());
   pm.addPass(createRematPackSaved());
   addCleanup(pm);
+  pm.addNestedPass<func::FuncOp>(createOneHotScattersPass());
+  pm.addNestedPass<func::FuncOp>(createFuseGathersPass());
+  pm.addNestedPass<func::FuncOp>(createRematRecomputeCheap());
   pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());
   addCleanup(pm);
 }
@@ -81,6 +86,7 @@ void remat::buildTasksPipeline(OpPassManager &pm,
   pm.addPass(createRematFormTasks(formTasks));
   RematAnnotateCostsOptions costs;
   costs.threads = options.threads;
+  costs.costs = options.costs;
   pm.addPass(createRematAnnotateCosts(costs));
 }
 

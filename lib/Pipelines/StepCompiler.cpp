@@ -55,6 +55,7 @@ LogicalResult remat::compileToTasks(ModuleOp module,
   TasksPipelineOptions tasks;
   tasks.function = function;
   tasks.threads = options.threads;
+  tasks.costs = options.costs;
   buildTasksPipeline(pm, tasks);
   return pm.run(module);
 }

@@ -95,6 +95,7 @@ private:
   bool checkTensors(const char *what, const remat_tensor *tensors, size_t count,
                     const std::vector<remat_signature> &signatures);
   bool checkOverlaps();
+  int64_t now() const;
   remat_status execute(uint32_t index);
   remat_status runKernel(uint32_t index);
   remat_status runCall(uint32_t index);

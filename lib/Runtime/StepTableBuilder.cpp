@@ -108,6 +108,12 @@ uint32_t StepTableBuilder::addResultBuffer(uint32_t index) {
   return addCallerBuffer(REMAT_SPACE_RESULT, index, results[index]);
 }
 
+uint32_t StepTableBuilder::addLentBuffer(uint32_t index, uint64_t offset,
+                                         uint64_t bytes) {
+  return addBuffer({REMAT_SPACE_RESULT, index, offset, aligned(bytes),
+                    static_cast<uint32_t>(buffers.size()), 1});
+}
+
 uint32_t StepTableBuilder::addConstantBuffer(const void *data, uint64_t bytes) {
   std::string content(static_cast<const char *>(data), bytes);
   auto [found, inserted] =

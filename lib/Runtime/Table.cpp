@@ -210,10 +210,13 @@ private:
                     " bytes");
       if (buffer.root >= table.buffers.size())
         return fail(counted("buffer", i) + " is a view of no buffer");
+      if (buffer.lent > 1 ||
+          (buffer.lent && buffer.space != REMAT_SPACE_RESULT))
+        return fail(counted("buffer", i) + " is lent but in no result");
       const remat_buffer &root = table.buffers[buffer.root];
       if (root.root != buffer.root || root.space != buffer.space ||
-          root.index != buffer.index || buffer.offset < root.offset ||
-          end > root.offset + root.bytes)
+          root.index != buffer.index || root.lent != buffer.lent ||
+          buffer.offset < root.offset || end > root.offset + root.bytes)
         return fail(counted("buffer", i) + " is not a part of its root, " +
                     counted("buffer", buffer.root));
     }

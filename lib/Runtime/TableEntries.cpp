@@ -176,9 +176,14 @@ private:
   std::map<std::pair<int32_t, uint32_t>, std::map<uint64_t, uint32_t>> ranges;
 };
 
-/// The caller's buffers hold values all the time; others come and go.
-bool isOwned(const remat_buffer &buffer) {
-  return buffer.space == REMAT_SPACE_ARENA || buffer.space == REMAT_SPACE_HOST;
+/// The caller's buffers hold values all the time; others come and go. A result
+/// comes when it is written, since its buffer may be lent until then.
+bool isBorn(const remat_buffer &buffer) {
+  return buffer.space == REMAT_SPACE_ARENA ||
+         buffer.space == REMAT_SPACE_HOST || buffer.space == REMAT_SPACE_RESULT;
+}
+bool isMortal(const remat_buffer &buffer) {
+  return isBorn(buffer) && (buffer.space != REMAT_SPACE_RESULT || buffer.lent);
 }
 
 /// Births, and what is read before it is written.
@@ -196,7 +201,7 @@ bool findBirths(const Table &t, std::vector<bool> &written,
                                " before anything wrote it");
     }
     auto define = [&](uint32_t root) {
-      if (!written[root] && isOwned(t.buffers[root]))
+      if (!written[root] && isBorn(t.buffers[root]))
         lifetimes.births[i].push_back(root);
       written[root] = true;
     };
@@ -220,7 +225,7 @@ void findDeaths(const Table &t, Lifetimes &lifetimes) {
     auto use = [&](uint32_t buffer) {
       uint32_t root = t.buffers[buffer].root;
       // An empty buffer may be read without ever having been written.
-      if (!dead[root] && isOwned(t.buffers[root]) && t.buffers[root].bytes > 0)
+      if (!dead[root] && isMortal(t.buffers[root]) && t.buffers[root].bytes > 0)
         lifetimes.deaths[i].push_back(root);
       dead[root] = true;
     };
@@ -265,7 +270,8 @@ bool remat::findLifetimes(const Table &table, Lifetimes &lifetimes,
 
   std::vector<bool> given(table.results.size(), false);
   for (uint32_t i = 0; i < table.buffers.size(); ++i)
-    if (written[i] && table.buffers[i].space == REMAT_SPACE_RESULT)
+    if (written[i] && table.buffers[i].space == REMAT_SPACE_RESULT &&
+        !table.buffers[i].lent)
       given[table.buffers[i].index] = true;
   for (uint32_t i = 0; i < table.results.size(); ++i) {
     const remat_signature &s = table.results[i];

@@ -31,6 +31,9 @@ PlanFlags::PlanFlags(cl::OptionCategory &category, StringRef solverOption)
            cl::desc("Seed of the planner's random choices")),
       reorder("reorder", cl::cat(category),
               cl::desc("Let the planner change the order of first runs")),
+      lend("lend", cl::init(true), cl::cat(category),
+           cl::desc("Let results' buffers hold other values until the result "
+                    "is written")),
       hostBudget("host-budget", cl::cat(category), cl::value_desc("bytes"),
                  cl::desc("Bound on what is offloaded to host memory")),
       linkBandwidth("link-bandwidth", cl::init("0"), cl::cat(category),
@@ -65,6 +68,7 @@ Expected<PlanOptions> PlanFlags::makeOptions(StringRef budget) const {
     return makeError("--time-limit must not be negative or NaN");
   options.planner = planner;
   options.reorder = reorder;
+  options.lend = lend;
   options.solver.effort = effort;
   if (timeLimit.getNumOccurrences())
     options.solver.timeLimitSeconds = timeLimit;

@@ -36,7 +36,7 @@ struct PlanFlags {
   llvm::cl::opt<std::string> planner;
   llvm::cl::opt<double> effort, timeLimit;
   llvm::cl::opt<uint64_t> seed;
-  llvm::cl::opt<bool> reorder;
+  llvm::cl::opt<bool> reorder, lend;
   llvm::cl::opt<std::string> hostBudget, linkBandwidth;
 };
 

@@ -62,7 +62,8 @@ static json::Object toJson(const RunReport &run) {
       {"result_hash", utohexstr(run.resultHash, /*LowerCase=*/true)},
       {"compile_seconds", run.compileSeconds},
       {"plan_seconds", run.planSeconds},
-      {"step_seconds", json::Array(run.stepSeconds)}};
+      {"step_seconds", json::Array(run.stepSeconds)},
+      {"step_cpu_seconds", json::Array(run.stepCpuSeconds)}};
   if (run.loss)
     object["loss"] = toNumber(*run.loss);
   if (run.maxRelativeError)

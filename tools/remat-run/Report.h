@@ -34,7 +34,7 @@ struct RunReport {
   remat_step_stats stats{};
   int64_t argumentBytes = 0, resultBytes = 0, rssGrowth = 0;
   double compileSeconds = 0, planSeconds = 0;
-  std::vector<double> stepSeconds;
+  std::vector<double> stepSeconds, stepCpuSeconds;
   std::optional<double> loss;
   /// Name, summary, number of elements and hash of each gradient.
   struct Gradient {

@@ -20,6 +20,7 @@
 #include "common/Driver.h"
 
 #include "remat/Conversion/CPU/Jit.h"
+#include "remat/Cost/CostFile.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -27,6 +28,7 @@
 #include "llvm/Support/Path.h"
 
 #include <chrono>
+#include <ctime>
 #include <map>
 
 using namespace llvm;
@@ -83,6 +85,13 @@ struct Options {
                "vector-Jacobian product, too")};
   cl::opt<bool> profile{"profile", cl::cat(category),
                         cl::desc("Print the time of each kind of task")};
+  cl::opt<std::string> costsFile{
+      "costs", cl::cat(category), cl::value_desc("file"),
+      cl::desc("Plan with the measured costs in this file")};
+  cl::opt<std::string> profileCosts{
+      "profile-costs", cl::cat(category), cl::value_desc("file"),
+      cl::desc("Measure the distinct tasks and add them to this file; takes "
+               "the best of at least 5 steps")};
   cl::opt<bool> poison{
       "poison", cl::cat(category),
       cl::desc("Overwrite dead buffers, to find wrong addresses")};
@@ -98,6 +107,13 @@ static double now() {
   return std::chrono::duration<double>(
              std::chrono::steady_clock::now().time_since_epoch())
       .count();
+}
+
+/// CPU time of all threads of this process.
+static double cpuNow() {
+  timespec time;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
 }
 
 //===----------------------------------------------------------------------===//
@@ -150,8 +166,10 @@ static Expected<LoadedStep> compile(mlir::ModuleOp tasks, StringRef budget,
   loaded.code = std::move(*code);
   remat_step_options stepOptions{};
   stepOptions.threads = options().threads;
-  stepOptions.flags = (options().poison ? REMAT_STEP_POISON : 0) |
-                      (options().profile ? REMAT_STEP_PROFILE : 0);
+  stepOptions.flags =
+      (options().poison ? REMAT_STEP_POISON : 0) |
+      (options().profile || !options().profileCosts.empty() ? REMAT_STEP_PROFILE
+                                                            : 0);
   remat_step *step = nullptr;
   if (Error error = checkStatus(
           remat_step_load(loaded.code->getModule(), &stepOptions, &step)))
@@ -183,8 +201,11 @@ execute(remat_step *step, ArrayRef<Tensor> arguments, RunReport &report) {
     resultViews.push_back(tensor.getView());
     report.resultBytes += tensor.getBytes();
   }
-  for (int i = 0; i < options().steps; ++i) {
-    double start = now();
+  int steps = options().steps;
+  if (!options().profileCosts.empty())
+    steps = std::max(steps, 5);
+  for (int i = 0; i < steps; ++i) {
+    double start = now(), cpuStart = cpuNow();
     remat_status status =
         remat_step_run(step, argumentViews.data(), argumentViews.size(),
                        resultViews.data(), resultViews.size());
@@ -192,6 +213,7 @@ execute(remat_step *step, ArrayRef<Tensor> arguments, RunReport &report) {
       return makeError(Twine(remat_status_name(status)) + ": " +
                        remat_step_error(step));
     report.stepSeconds.push_back(now() - start);
+    report.stepCpuSeconds.push_back(cpuNow() - cpuStart);
     if (i == 0)
       report.rssGrowth = probe.getGrowth();
   }
@@ -339,6 +361,7 @@ static Expected<Model> loadModel(ModelReader &reader,
   StepOptions step;
   step.function = options().function;
   step.threads = options().threads;
+  step.costs = options().costsFile;
   if (manifest)
     if (Error error = applyManifest(*manifest, *model.module, step.function))
       return std::move(error);
@@ -355,6 +378,33 @@ static Expected<Model> loadModel(ModelReader &reader,
     return makeError("could not compile " + options().inputFile);
   model.compileSeconds = now() - start;
   return std::move(model);
+}
+
+/// Adds what the tasks of `step` took to the file of costs. An entry's name
+/// begins with its kernel's.
+static Error saveCosts(const remat_step *step, mlir::ModuleOp tasks) {
+  CostFile file;
+  if (sys::fs::exists(options().profileCosts)) {
+    Expected<CostFile> old = CostFile::load(options().profileCosts);
+    if (!old)
+      return old.takeError();
+    if (old->threads == options().threads)
+      file = std::move(*old);
+  }
+  file.threads = options().threads;
+  const int64_t *times = remat_step_entry_times(step);
+  std::map<std::string, int64_t> best;
+  for (size_t i = 0, e = remat_step_entry_count(step); times && i < e; ++i) {
+    remat_entry_info info;
+    remat_step_entry(step, i, &info);
+    std::string kernel = StringRef(info.name).split(':').first.str();
+    auto [entry, isNew] = best.try_emplace(kernel, times[i]);
+    entry->second = std::min(entry->second, times[i]);
+  }
+  for (const auto &[name, nanoseconds] : best)
+    if (auto kernel = tasks.lookupSymbol<mlir::FunctionOpInterface>(name))
+      file.kernels[getKernelKey(kernel)] = nanoseconds;
+  return file.save(options().profileCosts);
 }
 
 static Expected<RunReport> runOnce(const Model &model, const Manifest *manifest,
@@ -377,6 +427,9 @@ static Expected<RunReport> runOnce(const Model &model, const Manifest *manifest,
   Expected<std::vector<Tensor>> results = execute(step, *arguments, report);
   if (!results)
     return results.takeError();
+  if (!options().profileCosts.empty())
+    if (Error error = saveCosts(step, *model.module))
+      return std::move(error);
   for (const Tensor &result : *results)
     report.resultHash = report.resultHash * 0x100000001b3 ^ result.hash();
   if (manifest)

@@ -21,6 +21,9 @@ def RematAnnotateCosts : Pass<"remat-annotate-costs", "::mlir::ModuleOp"> {
     function counts as 20 flops. Products and convolutions have a peak of their
     own. The workspace is what CPU code generation needs, in bytes.
 
+    Costs that were measured, in a file of `remat-run --profile-costs`, take the
+    place of estimates.
+
     S. Williams, A. Waterman, D. Patterson: Roofline: an insightful visual
     performance model for multicore architectures. CACM 52(4), 2009.
   }];
@@ -35,6 +38,8 @@ def RematAnnotateCosts : Pass<"remat-annotate-costs", "::mlir::ModuleOp"> {
            "Memory bandwidth on two threads, in GB/s">,
     Option<"overhead", "overhead", "int64_t", "2000",
            "Nanoseconds that every task takes at least">,
+    Option<"costs", "costs", "std::string", "\"\"",
+           "File of measured costs">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect",

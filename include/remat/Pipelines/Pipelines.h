@@ -63,6 +63,8 @@ struct TasksPipelineOptions : mlir::PassPipelineOptions<TasksPipelineOptions> {
                       llvm::cl::desc("Threads that the step will run on; 0 for "
                                      "all cores"),
                       llvm::cl::init(0)};
+  Option<std::string> costs{*this, "costs",
+                            llvm::cl::desc("File of measured costs")};
 };
 
 /// See the options of the pass remat-plan.

@@ -32,6 +32,8 @@ struct StepOptions {
   bool widen = false;
   /// Threads that the step will run on; 0 for all cores.
   int threads = 0;
+  /// File of measured costs, or empty.
+  std::string costs;
 };
 
 /// What is known of a planned and placed step before it runs, in bytes.

@@ -44,7 +44,7 @@ typedef enum remat_status {
 typedef struct remat_step remat_step;
 
 enum {
-  /// Keep the wall time of every entry (remat_step_entry_times).
+  /// Keep the time of every entry (remat_step_entry_times).
   REMAT_STEP_PROFILE = 1u,
   /// Overwrite a buffer with 0xff bytes (NaN) when it dies, and the arena
   /// before each run, so that a wrong placement shows up in the results.
@@ -147,8 +147,10 @@ int remat_step_threads(const remat_step *step);
 /// Figures of the last run (zero before the first).
 void remat_step_get_stats(const remat_step *step, remat_step_stats *stats);
 
-/// Wall time in nanoseconds of each entry in the last run, one per entry; NULL
-/// unless the step was loaded with REMAT_STEP_PROFILE.
+/// Nanoseconds of each entry, the smallest of all runs, one per entry; NULL
+/// unless the step was loaded with REMAT_STEP_PROFILE. On one thread it is the
+/// thread's CPU time, which other processes do not disturb; on several, time of
+/// the clock on the wall.
 const int64_t *remat_step_entry_times(const remat_step *step);
 
 /// Message of the step's last failed run; "" when there was none.

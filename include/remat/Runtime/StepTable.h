@@ -125,13 +125,15 @@ typedef enum remat_space {
 /// A byte range. `root` is the buffer's own number, or that of the root buffer
 /// that it is a view of; a view lies within its root and is not counted.
 /// `bytes` of arena and host buffers are already rounded up to the alignment.
+/// A lent buffer is a part of a result that is not yet written: it comes and
+/// goes like one of the arena, but is not counted.
 typedef struct remat_buffer {
   int32_t space;  // remat_space
   uint32_t index; // which argument or result; 0 otherwise
   uint64_t offset;
   uint64_t bytes;
   uint32_t root;
-  uint32_t reserved;
+  uint32_t lent; // 0 or 1
 } remat_buffer;
 
 typedef enum remat_entry_kind {

@@ -9,6 +9,7 @@
 
 #include "remat/Conversion/CPU/KernelInfo.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Rows.h"
 #include "remat/Runtime/LibraryCalls.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -79,7 +80,11 @@ static LogicalResult countOp(linalg::GenericOp op, KernelInfo &info,
   if (failed(nest))
     return failure();
   int64_t points = nest->numPoints();
-  info.flops += points * (nest->bodyCost() - 1);
+  if (op->hasAttr(blockAttrName) && op.getNumReductionLoops() != 0 &&
+      op->getNumOperands() == 3 && isProductBody(*op.getBody()))
+    info.productFlops += 2 * points;
+  else
+    info.flops += points * (nest->bodyCost() - 1);
   for (OpOperand *input : op.getDpsInputOperands())
     if (op.payloadUsesValueFromOperand(input))
       traffic.add(input->get(), false);

@@ -12,6 +12,7 @@
 
 #include "KernelEmitter.h"
 #include "LoopEmitter.h"
+#include "RowEmitter.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
@@ -58,6 +59,8 @@ static bool isAccessed(Value memref) {
 int64_t remat::cpu::assignWorkspace(func::FuncOp function,
                                     SmallVectorImpl<WorkspaceBuffer> &buffers) {
   int64_t bytes = 0;
+  if (isRowKernel(function))
+    return bytes;
   function.walk([&](memref::AllocOp alloc) {
     if (!isAccessed(alloc))
       return;
@@ -129,6 +132,7 @@ private:
   LogicalResult collectAccesses(Step &step);
   bool isOrdered() const;
   LogicalResult emitScalar(Operation *op);
+  LogicalResult emitRows();
   LogicalResult emitInOrder();
   LogicalResult emitSideBySide();
 
@@ -322,6 +326,28 @@ LogicalResult KernelEmitter::emitScalar(Operation *op) {
   return success();
 }
 
+/// All operations on one row or block of rows after the other.
+LogicalResult KernelEmitter::emitRows() {
+  for (Operation &op : kernel.function.getBody().front().without_terminator())
+    if (auto get = dyn_cast<memref::GetGlobalOp>(op)) {
+      if (failed(addGlobal(get)))
+        return failure();
+    } else if (op.getNumRegions() == 0 && op.getNumResults() == 1 &&
+               !isa<MemRefType>(op.getResult(0).getType())) {
+      if (failed(emitScalar(&op)))
+        return failure();
+    }
+  FailureOr<std::unique_ptr<Emitter>> emitter =
+      makeRowEmitter(kernel.function, context);
+  if (failed(emitter))
+    return failure();
+  result.extent = std::max<int64_t>((*emitter)->getExtent(), 1);
+  int64_t unitCost =
+      std::max<int64_t>((*emitter)->getCost() / result.extent, 1);
+  result.grain = std::max<int64_t>(minThreadCost / unitCost, 1);
+  return (*emitter)->emit(builder, begin, end);
+}
+
 LogicalResult KernelEmitter::emitInOrder() {
   OpBuilder::InsertionGuard guard(builder);
   openLoop(builder, kernel.function.getLoc(), begin, end);
@@ -387,10 +413,13 @@ FailureOr<EmittedKernel> KernelEmitter::run() {
   if (failed(normalizeOps()))
     return failure();
   createFunction();
-  if (failed(collectSteps()))
+  if (isRowKernel(kernel.function)) {
+    if (failed(emitRows()))
+      return failure();
+  } else if (failed(collectSteps()) ||
+             failed(isOrdered() ? emitInOrder() : emitSideBySide())) {
     return failure();
-  if (failed(isOrdered() ? emitInOrder() : emitSideBySide()))
-    return failure();
+  }
   builder.setInsertionPointToEnd(context.entry);
   func::ReturnOp::create(builder, kernel.function.getLoc());
   return result;

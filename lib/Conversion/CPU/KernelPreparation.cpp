@@ -24,6 +24,7 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Rows.h"
 
 using namespace mlir;
 using namespace remat;
@@ -35,6 +36,13 @@ Value createEmpty(OpBuilder &builder, Location loc, Value like) {
   auto type = cast<RankedTensorType>(like.getType());
   return tensor::EmptyOp::create(builder, loc, type.getShape(),
                                  type.getElementType());
+}
+
+/// Keeps what task formation decided on an op that is replaced.
+void copyRows(DictionaryAttr from, Operation *to) {
+  for (StringRef name : {StringRef(rowsAttrName), StringRef(blockAttrName)})
+    if (Attribute attr = from.get(name))
+      to->setAttr(name, attr);
 }
 
 /// A dense constant of one value becomes a fill, tensor.splat too.
@@ -70,7 +78,12 @@ struct Generalize : OpInterfaceRewritePattern<linalg::LinalgOp> {
                                 PatternRewriter &rewriter) const override {
     if (isa<linalg::GenericOp, linalg::FillOp, linalg::CopyOp>(op))
       return failure();
-    return linalg::generalizeNamedOp(rewriter, op);
+    DictionaryAttr attrs = op->getDiscardableAttrDictionary();
+    FailureOr<linalg::GenericOp> generic =
+        linalg::generalizeNamedOp(rewriter, op);
+    if (succeeded(generic))
+      copyRows(attrs, *generic);
+    return generic;
   }
 };
 
@@ -146,6 +159,7 @@ struct InitToInput : OpRewritePattern<linalg::GenericOp> {
           op.getIteratorTypesArray());
       if (Attribute inits = op->getAttr(initsAttrName))
         generic->setAttr(initsAttrName, inits);
+      copyRows(op->getDiscardableAttrDictionary(), generic);
       rewriter.inlineRegionBefore(op.getRegion(), generic.getRegion(),
                                   generic.getRegion().end());
       Block &body = generic.getRegion().front();

@@ -262,7 +262,15 @@ static bool isInjective(linalg::GenericOp op, AffineMap map) {
   return true;
 }
 
-FailureOr<LoopNest> remat::cpu::makeLoopNest(linalg::GenericOp op) {
+Loop *LoopNest::findLoop(unsigned dim) {
+  for (Loop &loop : loops)
+    if (loop.dims.size() == 1 && loop.dims[0] == dim)
+      return &loop;
+  return nullptr;
+}
+
+FailureOr<LoopNest> remat::cpu::makeLoopNest(linalg::GenericOp op,
+                                             ArrayRef<int64_t> kept) {
   LoopNest nest;
   nest.op = op;
   nest.body = op.getBody();
@@ -293,6 +301,8 @@ FailureOr<LoopNest> remat::cpu::makeLoopNest(linalg::GenericOp op) {
     if (!isInjective(op, map))
       nest.sequential = true;
   }
+  for (int64_t dim : kept)
+    nest.loops[dim].pinned = true;
   op.getBody()->walk(
       [&](linalg::IndexOp index) { nest.loops[index.getDim()].pinned = true; });
   if (nest.isEmpty())

@@ -49,6 +49,8 @@ struct Access {
   /// If not null, what is to be added: an expression in the dimensions of the
   /// op for maps with divisions.
   mlir::AffineExpr nonlinear;
+  /// If not null, added to the address.
+  mlir::Value base;
   /// The body reads the element (inputs), or its former value (outputs).
   bool isRead = true;
 };
@@ -60,6 +62,11 @@ struct Loop {
   llvm::SmallVector<unsigned> dims;
   /// The body uses the index of the dimension, so it stays on its own.
   bool pinned = false;
+  /// If not null, the loop's only index: others have opened the loop.
+  mlir::Value index;
+  /// If not null, the loop's bounds.
+  mlir::Value begin, end;
+  bool isOpen() const { return static_cast<bool>(index); }
 };
 
 struct LoopNest {
@@ -77,11 +84,15 @@ struct LoopNest {
   /// Units of one addition that the body takes.
   int64_t bodyCost() const;
   int64_t numPoints() const;
+  /// The loop that stands for dimension `dim` alone, or null.
+  Loop *findLoop(unsigned dim);
 };
 
 /// Describes a linalg.generic on memrefs. Loops of size 1 are dropped, the
-/// others sorted from large to small strides and joined where possible.
-mlir::FailureOr<LoopNest> makeLoopNest(mlir::linalg::GenericOp op);
+/// others sorted from large to small strides and joined where possible, those
+/// of the dimensions `kept` excepted.
+mlir::FailureOr<LoopNest> makeLoopNest(mlir::linalg::GenericOp op,
+                                       llvm::ArrayRef<int64_t> kept = {});
 
 /// Where a map is linear in the dimensions, `coefficients[dim]` and `offset`
 /// with the given strides; the rest is returned as an expression or null.

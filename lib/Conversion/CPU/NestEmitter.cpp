@@ -158,16 +158,24 @@ void NestEmitter::chooseLoops() {
     return;
   }
   int64_t best = 0;
+  // Loops that are open or have bounds of their own are outside of all others.
+  auto isOutside = [&](unsigned loop) {
+    return nest.loops[loop].isOpen() || nest.loops[loop].begin;
+  };
   for (unsigned loop = 0; loop < nest.loops.size(); ++loop) {
+    if (isOutside(loop))
+      continue;
     int64_t cost = getInnerCost(loop);
     if (inner < 0 || cost <= best) {
       inner = loop;
       best = cost;
     }
   }
-  for (unsigned loop = 0; loop < nest.loops.size(); ++loop)
-    if (static_cast<int>(loop) != inner)
-      (nest.loops[loop].isReduction ? reductions : parallel).push_back(loop);
+  for (bool outside : {true, false})
+    for (unsigned loop = 0; loop < nest.loops.size(); ++loop)
+      if (static_cast<int>(loop) != inner && isOutside(loop) == outside &&
+          !nest.loops[loop].isOpen())
+        (nest.loops[loop].isReduction ? reductions : parallel).push_back(loop);
   innerIsReduction = inner >= 0 && nest.loops[inner].isReduction;
   if (reductions.empty() && !innerIsReduction)
     chooseTile();
@@ -181,7 +189,7 @@ void NestEmitter::chooseTile() {
     if (tiled >= 0 || std::abs(access.coefficients[inner]) < 16)
       return;
     for (unsigned loop : parallel)
-      if (std::abs(access.coefficients[loop]) == 1 &&
+      if (std::abs(access.coefficients[loop]) == 1 && !nest.loops[loop].begin &&
           nest.loops[loop].size >= 8)
         tiled = loop;
   };
@@ -203,7 +211,9 @@ void NestEmitter::chooseUnits() {
     units.push_back({loop, nest.loops[loop].size, block});
     extent *= units.back().getCount();
   };
-  while (!parallel.empty() && extent < wantedUnits) {
+  bool isPart = llvm::any_of(
+      nest.loops, [](const Loop &loop) { return loop.isOpen() || loop.begin; });
+  while (!isPart && !parallel.empty() && extent < wantedUnits) {
     addUnits(parallel.front(), 1);
     parallel.erase(parallel.begin());
   }
@@ -219,7 +229,7 @@ void NestEmitter::chooseUnits() {
     int64_t block = extent >= 16 ? maxAccumulators : llvm::divideCeil(size, 4);
     block = std::clamp<int64_t>(llvm::alignTo(block, 16), 32, maxAccumulators);
     addUnits(inner, block);
-  } else if (extent < wantedUnits && size >= 2 * minBlock) {
+  } else if (!isPart && extent < wantedUnits && size >= 2 * minBlock) {
     int64_t block = llvm::divideCeil(size * extent, wantedUnits);
     addUnits(inner, std::max<int64_t>(llvm::alignTo(block, 64), minBlock));
   }
@@ -276,6 +286,9 @@ void NestEmitter::findAccumulators() {
 Value NestEmitter::emitAddress(OpBuilder &builder, const Access &access) {
   Value address =
       emitLinear(builder, loc, access.offset, access.coefficients, indices);
+  if (access.base)
+    address = arith::AddIOp::create(builder, loc, address, access.base,
+                                    arith::IntegerOverflowFlags::nsw);
   if (!access.nonlinear)
     return address;
   auto op = cast<linalg::GenericOp>(nest.op);
@@ -396,10 +409,11 @@ void NestEmitter::defineBody(BodyEmitter &body) {
 
 LogicalResult NestEmitter::enterLoop(OpBuilder &builder, BodyEmitter &body,
                                      unsigned loop, Value begin, Value end) {
+  const Loop &info = nest.loops[loop];
   if (!begin)
-    begin = emitIndex(builder, loc, 0);
+    begin = info.begin ? info.begin : emitIndex(builder, loc, 0);
   if (!end)
-    end = emitIndex(builder, loc, nest.loops[loop].size);
+    end = info.end ? info.end : emitIndex(builder, loc, info.size);
   auto op = openLoop(builder, loc, begin, end);
   indices[loop] = op.getInductionVar();
   return body.emit(builder, depths[loop]);
@@ -574,7 +588,9 @@ void NestEmitter::emitFills(OpBuilder &builder) {
 
 LogicalResult NestEmitter::emit(OpBuilder &builder, Value begin, Value end) {
   OpBuilder::InsertionGuard guard(builder);
-  indices.assign(nest.loops.size(), Value());
+  indices.clear();
+  for (const Loop &loop : nest.loops)
+    indices.push_back(loop.index);
   depths.assign(nest.loops.size(), 0);
 
   // All loops of the units are known at depth 1, the others one by one.

@@ -81,6 +81,7 @@ LogicalResult remat::cpu::lowerScalars(ModuleOp module) {
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
   manager.addPass(createSCFToControlFlowPass());
+  manager.addPass(createConvertVectorToLLVMPass());
   manager.addPass(createConvertMathToLLVMPass());
   manager.addPass(createConvertMathToLibmPass());
   manager.addPass(createFinalizeMemRefToLLVMConversionPass());

@@ -85,7 +85,7 @@ LogicalResult TableEmitter::addSignature() {
         cast<RankedTensorType>(operand.get().getType()).getShape();
     unsigned number = operand.getOperandNumber();
     table.addResult(getName(number, false), *dtype, shape.vec());
-    results[getViewRoot(operand.get())] = number;
+    results[GraphLiveness::getOwner(operand.get())] = number;
   }
   return success();
 }
@@ -99,6 +99,11 @@ LogicalResult TableEmitter::addBuffer(Value value,
   if (!slot)
     return value.getDefiningOp()->emitOpError(
         "has no placement, expected a slot for each of its results");
+  if (slot->getSpace() == MemorySpace::Lent) {
+    buffers[value] = table.addLentBuffer(slot->getResult(), slot->getOffset(),
+                                         slot->getBytes());
+    return success();
+  }
   buffers[value] =
       slot->getSpace() == MemorySpace::Host
           ? table.addHostBuffer(slot->getOffset(), slot->getBytes())
@@ -120,6 +125,12 @@ LogicalResult TableEmitter::addTask(TaskOp task) {
   const CompiledKernel &kernel = kernels.at(task.getKernel());
   std::optional<ArrayAttr> placement = task.getPlacement();
   for (OpResult result : task.getResults()) {
+    if (std::optional<unsigned> operand =
+            getInPlaceOperand(task, result.getResultNumber())) {
+      buffers[result] =
+          table.addView(buffers.lookup(task.getOperand(*operand)));
+      continue;
+    }
     std::optional<SlotAttr> slot;
     if (placement)
       slot = cast<SlotAttr>((*placement)[result.getResultNumber()]);

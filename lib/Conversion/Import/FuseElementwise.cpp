@@ -61,11 +61,45 @@ static bool isMask(linalg::GenericOp op) {
          });
 }
 
+/// An operation of at most this size that reads one large tensor is computed
+/// anew by all of its users, who then read that tensor instead of its result.
+static constexpr int64_t maxCheapSize = 4;
+
 static int64_t getNumPoints(linalg::GenericOp op) {
   int64_t points = 1;
   for (int64_t size : op.getStaticLoopRanges())
     points *= size;
   return points;
+}
+
+/// Whether all users of `op` can do without its result at no cost in memory
+/// traffic: centering in a normalization, for instance.
+static bool isAbsorbed(linalg::GenericOp op) {
+  if (getBodySize(op) > maxCheapSize || op.getNumReductionLoops() != 0 ||
+      op.hasIndexSemantics() ||
+      !llvm::all_of(op.getBody()->without_terminator(), [](Operation &inner) {
+        return isCast(inner) ||
+               isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp,
+                   arith::MaximumFOp, arith::CmpFOp, arith::SelectOp>(inner);
+      }))
+    return false;
+  int64_t points = getNumPoints(op), numLarge = 0;
+  for (Value input : op.getDpsInputs()) {
+    auto type = dyn_cast<RankedTensorType>(input.getType());
+    if (type && type.getNumElements() * 8 > points)
+      ++numLarge;
+  }
+  return numLarge <= 1 && llvm::all_of(op->getUsers(), [&](Operation *user) {
+           auto generic = dyn_cast<linalg::GenericOp>(user);
+           return generic && generic->getBlock() == op->getBlock() &&
+                  getBodySize(op) + getBodySize(generic) <= maxBodySize &&
+                  getNumPoints(generic) <= points &&
+                  (import::isBackwardLoc(generic.getLoc()) ||
+                   !import::isBackwardLoc(op.getLoc())) &&
+                  llvm::none_of(generic.getDpsInits(), [&](Value init) {
+                    return init == op.getResult(0);
+                  });
+         });
 }
 
 /// Whether `producer` may be fused into `consumer`, which uses it by way of
@@ -85,7 +119,7 @@ static bool shouldFuse(linalg::GenericOp producer, Value value,
       return false;
   if (getBodySize(producer) + getBodySize(consumer) > maxBodySize)
     return false;
-  if (isLayout(producer) || isMask(producer))
+  if (isLayout(producer) || isMask(producer) || isAbsorbed(producer))
     return true;
   return producer->hasOneUse() && value.hasOneUse() &&
          getNumPoints(producer) >= getNumPoints(consumer);

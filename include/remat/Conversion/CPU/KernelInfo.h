@@ -36,6 +36,8 @@ struct KernelInfo {
   int64_t workspaceBytes = 0;
   /// Arithmetic in units of one addition; a transcendental counts as many.
   int64_t flops = 0;
+  /// Arithmetic of products in the midst of a kernel, beside `flops`.
+  int64_t productFlops = 0;
   /// Memory traffic if nothing is in a cache.
   int64_t bytesRead = 0;
   int64_t bytesWritten = 0;

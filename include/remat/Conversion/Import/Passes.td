@@ -219,4 +219,47 @@ def FuseElementwisePass
     Statistic<"numFused", "num-fused", "Number of producers fused">];
 }
 
+def OneHotScattersPass
+    : Pass<"remat-one-hot-scatters", "::mlir::func::FuncOp"> {
+  let summary = "Write scatters of one element per row elementwise";
+  let description = [{
+    A `remat.scatter` into zeros whose points differ in all dimensions of the
+    result but one, and have a computed index there, becomes a `linalg.generic`
+    that compares that index with the element's: the gradient of a cross
+    entropy, for instance. It can then be fused.
+  }];
+  let dependentDialects = ["::remat::RematDialect",
+                           "::mlir::linalg::LinalgDialect"];
+  let statistics = [
+    Statistic<"numRewritten", "num-rewritten", "Number of scatters rewritten">
+  ];
+}
+
+def FuseGathersPass : Pass<"remat-fuse-gathers", "::mlir::func::FuncOp"> {
+  let summary = "Compute only the elements that are picked";
+  let description = [{
+    An elementwise `linalg.generic` that nothing but `tensor.extract` in bodies
+    of others reads, at fewer points than it has, is computed there.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numFused", "num-fused", "Number of operations fused">
+  ];
+}
+
+def DetachMaximaPass : Pass<"remat-detach-maxima", "::mlir::func::FuncOp"> {
+  let summary = "Stop the gradients of maxima that a softmax subtracts";
+  let description = [{
+    `exp(x - m) / sum(exp(x - m))` does not depend on `m`, whatever it is, and
+    neither does `x - m - log(sum(exp(x - m)))`. Where all that uses a maximum
+    cancels it in this way, its gradient is zero, and `remat.stop_gradient` says
+    so before the function is differentiated.
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+  let statistics = [
+    Statistic<"numDetached", "num-detached", "Number of maxima detached">
+  ];
+}
+
 #endif // REMAT_CONVERSION_IMPORT_PASSES_TD

@@ -89,6 +89,11 @@ static SlotAttr getSlot(OpResult value) {
   return cast<ReloadOp>(value.getOwner()).getPlacement().value_or(SlotAttr());
 }
 
+static SlotAttr getLentSlot(OpResult value) {
+  auto task = dyn_cast<TaskOp>(value.getOwner());
+  return task ? task.getLentSlot(value.getResultNumber()) : SlotAttr();
+}
+
 static SlotAttr getWorkspaceSlot(TaskOp task) {
   if (!task.getWorkspaceOffset())
     return {};
@@ -98,8 +103,39 @@ static SlotAttr getWorkspaceSlot(TaskOp task) {
                                      bufferAlignment));
 }
 
+std::optional<unsigned> remat::getInPlaceOperand(TaskOp task, unsigned result) {
+  std::optional<ArrayAttr> lent = task.getLent();
+  auto number = lent ? dyn_cast<IntegerAttr>((*lent)[result]) : IntegerAttr();
+  if (!number)
+    return std::nullopt;
+  return number.getInt();
+}
+
+/// The operand that `value` overwrote, or null.
+static Value getOverwritten(Value value) {
+  auto result = dyn_cast<OpResult>(value);
+  auto task = result ? dyn_cast<TaskOp>(result.getOwner()) : TaskOp();
+  if (!task)
+    return {};
+  std::optional<unsigned> operand =
+      getInPlaceOperand(task, result.getResultNumber());
+  return operand ? task.getOperand(*operand) : Value();
+}
+
+Value GraphLiveness::getOwner(Value value) {
+  while (true) {
+    value = getViewRoot(value);
+    Value overwritten = getOverwritten(value);
+    if (!overwritten)
+      return value;
+    value = overwritten;
+  }
+}
+
 GraphLiveness::GraphLiveness(GraphOp graph) {
   DenseMap<Value, unsigned> indexOf;
+  // What lies in each buffer that was written in place.
+  DenseMap<Value, Value> contents;
   auto addBuffer = [&](Value value, Operation *owner, MemorySpace space,
                        int64_t bytes, unsigned position, SlotAttr slot) {
     buffers.push_back(
@@ -110,18 +146,34 @@ GraphLiveness::GraphLiveness(GraphOp graph) {
   for (Operation &op : graph.getBody().front()) {
     unsigned position = numPositions++;
     for (Value operand : op.getOperands()) {
-      auto it = indexOf.find(getViewRoot(operand));
-      if (it != indexOf.end() && !isViewOp(&op))
-        buffers[it->second].end = position;
+      Value owner = getOwner(operand);
+      auto it = indexOf.find(owner);
+      if (it == indexOf.end() || isViewOp(&op))
+        continue;
+      buffers[it->second].end = position;
+      auto content = contents.find(owner);
+      Value expected = content == contents.end() ? owner : content->second;
+      if (getViewRoot(operand) != expected && !brokenReader)
+        brokenReader = &op;
     }
     if (isViewOp(&op))
       continue;
     for (OpResult result : op.getResults()) {
+      if (getOverwritten(result)) {
+        contents[getOwner(result)] = result;
+        continue;
+      }
       auto host = dyn_cast<HostType>(result.getType());
       auto type =
           host ? host.getTensor() : cast<RankedTensorType>(result.getType());
-      addBuffer(result, &op, host ? MemorySpace::Host : MemorySpace::Arena,
+      SlotAttr lent = getLentSlot(result);
+      addBuffer(result, &op,
+                host   ? MemorySpace::Host
+                : lent ? MemorySpace::Lent
+                       : MemorySpace::Arena,
                 getBufferBytes(type), position, getSlot(result));
+      if (lent)
+        buffers.back().result = lent.getResult();
     }
     if (auto task = dyn_cast<TaskOp>(&op); task && task.getWorkspace() != 0)
       addBuffer({}, &op, MemorySpace::Arena,
@@ -131,7 +183,7 @@ GraphLiveness::GraphLiveness(GraphOp graph) {
   }
   Operation *terminator = graph.getBody().front().getTerminator();
   for (OpOperand &operand : terminator->getOpOperands()) {
-    auto it = indexOf.find(getViewRoot(operand.get()));
+    auto it = indexOf.find(getOwner(operand.get()));
     if (it == indexOf.end())
       continue;
     buffers[it->second].space = MemorySpace::Result;

@@ -14,6 +14,7 @@
 
 #include "mlir/Interfaces/FunctionImplementation.h"
 #include "llvm/ADT/STLExtras.h"
+#include <map>
 #include <set>
 
 using namespace mlir;
@@ -276,6 +277,8 @@ static LogicalResult verifySlot(GraphOp graph, const LiveBuffer &buffer) {
              << offset << ", expected result " << buffer.result;
     return success();
   }
+  if (buffer.space == MemorySpace::Lent)
+    return success();
   int64_t size = buffer.space == MemorySpace::Arena
                      ? *graph.getArenaBytes()
                      : graph.getHostArenaBytes().value_or(0);
@@ -288,11 +291,10 @@ static LogicalResult verifySlot(GraphOp graph, const LiveBuffer &buffer) {
 
 /// Checks that buffers that are live at the same time do not overlap: sweeps
 /// over the positions with the live ranges of one space ordered by address.
-static LogicalResult verifyNoOverlap(const GraphLiveness &liveness,
-                                     MemorySpace space) {
+static LogicalResult verifyNoOverlap(ArrayRef<LiveBuffer> buffers) {
   SmallVector<const LiveBuffer *> byBegin, byEnd;
-  for (const LiveBuffer &buffer : liveness.buffers)
-    if (buffer.space == space && buffer.bytes != 0)
+  for (const LiveBuffer &buffer : buffers)
+    if (buffer.bytes != 0)
       byBegin.push_back(&buffer);
   byEnd = byBegin;
   llvm::sort(byEnd, [](const LiveBuffer *a, const LiveBuffer *b) {
@@ -329,13 +331,68 @@ static LogicalResult verifyNoOverlap(const GraphLiveness &liveness,
   return success();
 }
 
+static LogicalResult verifyNoOverlap(const GraphLiveness &liveness,
+                                     MemorySpace space) {
+  return verifyNoOverlap(
+      llvm::filter_to_vector(liveness.buffers, [&](const LiveBuffer &buffer) {
+        return buffer.space == space;
+      }));
+}
+
+/// Checks the values that are in buffers of results: that they lie within them,
+/// do not overlap, and are dead when the result is written.
+static LogicalResult verifyLent(GraphOp graph, const GraphLiveness &liveness) {
+  std::map<int64_t, SmallVector<LiveBuffer>> buffersOf;
+  for (const LiveBuffer &buffer : liveness.buffers) {
+    if (buffer.space != MemorySpace::Lent)
+      continue;
+    SlotAttr slot =
+        cast<TaskOp>(buffer.owner)
+            .getLentSlot(cast<OpResult>(buffer.value).getResultNumber());
+    int64_t result = slot.getResult();
+    if (result >= static_cast<int64_t>(graph.getNumResults()))
+      return buffer.owner->emitOpError("is lent the buffer of result ")
+             << result << " of " << graph.getNumResults();
+    auto type = cast<RankedTensorType>(graph.getResultTypes()[result]);
+    int64_t size =
+        type.getNumElements() * getElementBytes(type.getElementType());
+    if (slot.getBytes() != buffer.bytes ||
+        slot.getOffset() > size - buffer.bytes)
+      return buffer.owner->emitOpError("has ")
+             << buffer.bytes << " bytes but is lent " << slot.getBytes()
+             << " at byte " << slot.getOffset() << " of a result of " << size;
+    buffersOf[result].push_back(buffer);
+    buffersOf[result].back().slot = slot;
+  }
+  for (const LiveBuffer &buffer : liveness.buffers) {
+    auto it = buffersOf.find(buffer.result);
+    if (buffer.space != MemorySpace::Result || it == buffersOf.end())
+      continue;
+    it->second.push_back(buffer);
+    it->second.back().slot =
+        SlotAttr::get(graph.getContext(), MemorySpace::Arena, 0, buffer.bytes);
+  }
+  for (auto &[result, buffers] : buffersOf) {
+    llvm::stable_sort(buffers, [](const LiveBuffer &a, const LiveBuffer &b) {
+      return a.begin < b.begin;
+    });
+    if (failed(verifyNoOverlap(buffers)))
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult GraphOp::verifyRegions() {
   if (failed(verifyTasks(*this)))
     return failure();
   if (!isPlanned())
     return success();
   GraphLiveness liveness(*this);
-  if (failed(verifyPolicies(*this)) || failed(verifyPeak(*this, liveness)))
+  if (liveness.brokenReader)
+    return liveness.brokenReader->emitOpError(
+        "reads a value that another task has overwritten");
+  if (failed(verifyPolicies(*this)) || failed(verifyLent(*this, liveness)) ||
+      failed(verifyPeak(*this, liveness)))
     return failure();
   if (!isPlaced())
     return success();
@@ -385,6 +442,11 @@ std::optional<Policy> TaskOp::getResultPolicy(unsigned result) {
   return policy.getValue();
 }
 
+SlotAttr TaskOp::getLentSlot(unsigned result) {
+  std::optional<ArrayAttr> lent = getLent();
+  return lent ? dyn_cast<SlotAttr>((*lent)[result]) : SlotAttr();
+}
+
 LogicalResult TaskOp::verify() {
   if (static_cast<int64_t>(getId()) < 0 || static_cast<int64_t>(getCopy()) < 0)
     return emitOpError("'id' and 'copy' must not be negative");
@@ -413,6 +475,32 @@ LogicalResult TaskOp::verify() {
       if (!isa<PolicyAttr, UnitAttr>(policy))
         return emitOpError("has policy ")
                << policy << ", expected a '#remat.policy' or 'unit'";
+  }
+  if (std::optional<ArrayAttr> lent = getLent()) {
+    if (lent->size() != getNumResults())
+      return emitOpError("has ")
+             << lent->size() << " lent slots, expected " << getNumResults();
+    for (Attribute slot : *lent) {
+      auto lentSlot = dyn_cast<SlotAttr>(slot);
+      auto operand = dyn_cast<IntegerAttr>(slot);
+      bool isSlot = lentSlot && lentSlot.getSpace() == MemorySpace::Lent;
+      bool isOperand = operand && operand.getInt() >= 0 &&
+                       operand.getInt() < getOperands().size();
+      if (!isa<UnitAttr>(slot) && !isSlot && !isOperand)
+        return emitOpError("has lent slot ")
+               << slot
+               << ", expected a '#remat.slot' in 'lent', the number of an "
+                  "operand or 'unit'";
+    }
+    for (OpResult result : getResults())
+      if (std::optional<unsigned> operand =
+              getInPlaceOperand(*this, result.getResultNumber()))
+        if (getBufferBytes(cast<RankedTensorType>(result.getType())) !=
+            getBufferBytes(
+                cast<RankedTensorType>(getOperand(*operand).getType())))
+          return emitOpError("result ") << result.getResultNumber()
+                                        << " does not have the size of operand "
+                                        << *operand << ", in whose place it is";
   }
   if (getPlacement() && getPlacement()->size() != getNumResults())
     return emitOpError("has ")

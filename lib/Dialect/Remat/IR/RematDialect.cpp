@@ -10,6 +10,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Rows.h"
 
 using namespace mlir;
 using namespace remat;
@@ -73,6 +74,21 @@ LogicalResult RematDialect::verifyOperationAttribute(Operation *op,
              << attr.getValue();
     return success();
   }
+  if (name == blockAttrName) {
+    auto rows = dyn_cast<IntegerAttr>(attr.getValue());
+    if (!rows || rows.getInt() < 1)
+      return op->emitOpError() << "attribute 'remat.block' must be a positive "
+                                  "number of rows, got "
+                               << attr.getValue();
+    return success();
+  }
+  if (name == rowsAttrName) {
+    if (!isa<DenseI64ArrayAttr>(attr.getValue()))
+      return op->emitOpError()
+             << "attribute 'remat.rows' must be an array of loops, got "
+             << attr.getValue();
+    return success();
+  }
   if (name == backwardAttrName || name == kernelAttrName) {
     if (!isa<UnitAttr>(attr.getValue()))
       return op->emitOpError()
@@ -100,14 +116,17 @@ LogicalResult RematDialect::verifyOperationAttribute(Operation *op,
 }
 
 LogicalResult SlotAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                               MemorySpace space, int64_t offset,
-                               int64_t bytes) {
+                               MemorySpace space, int64_t offset, int64_t bytes,
+                               int64_t result) {
   if (offset < 0 || bytes < 0)
     return emitError() << "slot must not be negative, got offset " << offset
                        << " and " << bytes << " bytes";
   if (bytes % bufferAlignment != 0)
     return emitError() << "slot bytes must be a multiple of " << bufferAlignment
                        << ", got " << bytes;
+  if ((space == MemorySpace::Lent) != (result >= 0))
+    return emitError() << "slot in '" << stringifyMemorySpace(space)
+                       << "' has result " << result;
   if (space != MemorySpace::Result && offset % bufferAlignment != 0)
     return emitError() << "slot offset must be a multiple of "
                        << bufferAlignment << ", got " << offset;

@@ -4,11 +4,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Every operation that computes a tensor becomes a task. What is cheaper to
-// make than to keep (constants, fills, scalars) is cloned into each kernel that
-// needs it, so that values of the graph are the buffers that matter.
+// Every operation that computes a tensor becomes a task, alone or with the
+// others of its cluster. What is cheaper to make than to keep (constants,
+// fills, scalars) is cloned into each kernel that needs it, so that values of
+// the graph are the buffers that matter.
 //
 //===----------------------------------------------------------------------===//
+
+#include "Clusters.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
@@ -82,6 +85,12 @@ public:
   /// that a task must pass to it.
   func::FuncOp getOrCreate(Operation *op, SmallVectorImpl<Value> &operands);
 
+  /// The kernel that does all of `cluster`. `results` receives the values that
+  /// are read outside of it.
+  func::FuncOp getOrCreate(const Cluster &cluster,
+                           SmallVectorImpl<Value> &operands,
+                           SmallVectorImpl<Value> &results);
+
   /// The kernel that copies `value`, or makes it if it is not in a buffer.
   func::FuncOp getOrCreateCopy(Value value, SmallVectorImpl<Value> &operands);
 
@@ -147,6 +156,57 @@ func::FuncOp KernelPool::getOrCreate(Operation *op,
         for (Value value : reads)
           mapping.map(value, mapping.lookup(skipTransparent(value)));
         return builder.clone(*op, mapping)->getResults();
+      });
+}
+
+/// Whether something outside of `cluster` reads `value` or a view of it.
+static bool isReadOutside(Value value, const DenseSet<Operation *> &cluster) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    return isViewOp(user) || isTransparentOp(user)
+               ? isReadOutside(user->getResult(0), cluster)
+               : !cluster.contains(user);
+  });
+}
+
+func::FuncOp KernelPool::getOrCreate(const Cluster &cluster,
+                                     SmallVectorImpl<Value> &operandList,
+                                     SmallVectorImpl<Value> &results) {
+  DenseSet<Operation *> members(cluster.begin(), cluster.end());
+  SetVector<Operation *> prologue, sequence;
+  SetVector<Value> operands;
+  // Views of what members make are a part of the kernel.
+  std::function<void(Value)> collect = [&](Value value) {
+    value = skipTransparent(value);
+    Operation *op = value.getDefiningOp();
+    if (op && members.contains(op))
+      return;
+    if (op && isViewOp(op) && members.contains(getProducer(value))) {
+      collect(op->getOperand(0));
+      sequence.insert(op);
+      return;
+    }
+    collectInputs(value, prologue, operands);
+  };
+  for (Operation *op : cluster) {
+    for (Value value : getReadValues(op))
+      collect(value);
+    sequence.insert(op);
+    for (Value result : op->getResults())
+      if (isReadOutside(result, members))
+        results.push_back(result);
+  }
+  operandList = operands.takeVector();
+  return getOrCreate(
+      cluster.front()->getLoc(), "rows", prologue.getArrayRef(), operandList,
+      ValueRange(results).getTypes(),
+      [&](OpBuilder &builder, IRMapping &mapping) -> SmallVector<Value> {
+        for (Operation *op : sequence) {
+          for (Value value : getReadValues(op))
+            mapping.map(value, mapping.lookup(skipTransparent(value)));
+          builder.clone(*op, mapping);
+        }
+        return llvm::map_to_vector(
+            results, [&](Value value) { return mapping.lookup(value); });
       });
 }
 
@@ -301,6 +361,7 @@ public:
 
 private:
   LogicalResult convert(Operation *op);
+  void convert(const Cluster &cluster);
   TaskOp createTask(Location loc, func::FuncOp kernel, ArrayRef<Value> operands,
                     ArrayRef<StringRef> ops, bool backward);
   void createReturn(func::ReturnOp op);
@@ -311,6 +372,8 @@ private:
   GraphOp graph;
   /// Values of the function to values of the graph.
   IRMapping mapping;
+  /// Views that stand before the task of the cluster that they are views of.
+  SmallVector<Operation *> delayed;
   unsigned numTasks = 0;
 };
 } // namespace
@@ -367,7 +430,24 @@ FailureOr<GraphOp> GraphBuilder::build() {
   Block &body = graph.getBody().front();
   mapping.map(func.getArguments(), body.getArguments());
   builder.setInsertionPointToStart(&body);
+  SmallVector<Cluster> clusters = formClusters(func.getBody().front());
+  DenseMap<Operation *, const Cluster *> clusterOf;
+  for (const Cluster &cluster : clusters)
+    for (Operation *op : cluster)
+      clusterOf[op] = &cluster;
   for (Operation &op : func.getBody().front().without_terminator()) {
+    if (const Cluster *cluster = clusterOf.lookup(&op)) {
+      if (&op == cluster->back())
+        convert(*cluster);
+      continue;
+    }
+    // Views inside a cluster come before its task; others read them from it.
+    if ((isViewOp(&op) || isTransparentOp(&op)) &&
+        clusterOf.contains(getProducer(op.getOperand(0))) &&
+        !mapping.contains(op.getOperand(0))) {
+      delayed.push_back(&op);
+      continue;
+    }
     if (failed(convert(&op))) {
       graph.erase();
       return failure();
@@ -406,6 +486,30 @@ LogicalResult GraphBuilder::convert(Operation *op) {
   return success();
 }
 
+void GraphBuilder::convert(const Cluster &cluster) {
+  SmallVector<Value> operands, results;
+  func::FuncOp kernel = kernels.getOrCreate(cluster, operands, results);
+  SmallVector<StringRef> names;
+  for (Operation *op : cluster)
+    names.push_back(op->getName().getStringRef());
+  TaskOp task =
+      createTask(cluster.back()->getLoc(), kernel, operands, names,
+                 cluster.front()->hasAttr(RematDialect::backwardAttrName));
+  mapping.map(results, task->getResults());
+  // A view of a value that stays inside is nobody's.
+  for (Operation *view : delayed) {
+    if (!mapping.contains(view->getOperand(0)))
+      continue;
+    if (isTransparentOp(view))
+      mapping.map(view->getResult(0), mapping.lookup(view->getOperand(0)));
+    else
+      builder.clone(*view, mapping)->removeAttr(RematDialect::backwardAttrName);
+  }
+  llvm::erase_if(delayed, [&](Operation *view) {
+    return mapping.contains(view->getResult(0));
+  });
+}
+
 TaskOp GraphBuilder::createTask(Location loc, func::FuncOp kernel,
                                 ArrayRef<Value> operands,
                                 ArrayRef<StringRef> ops, bool backward) {
@@ -415,8 +519,8 @@ TaskOp GraphBuilder::createTask(Location loc, func::FuncOp kernel,
                         kernel.getName(), mapped, /*id=*/numTasks++,
                         /*copy=*/0, backward, /*pinned=*/false,
                         /*policies=*/{}, builder.getStrArrayAttr(ops),
-                        /*cost=*/0, /*workspace=*/0, /*placement=*/{},
-                        /*workspace_offset=*/{});
+                        /*cost=*/0, /*workspace=*/0, /*lent=*/{},
+                        /*placement=*/{}, /*workspace_offset=*/{});
 }
 
 void GraphBuilder::createReturn(func::ReturnOp op) {

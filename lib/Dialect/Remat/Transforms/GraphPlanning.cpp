@@ -76,6 +76,15 @@ GraphProblem::GraphProblem(GraphOp graph) {
     tasks.push_back(task);
     for (OpResult result : task->getResults()) {
       int64_t bytes = getBufferBytes(cast<RankedTensorType>(result.getType()));
+      // What is written in place is its operand's buffer living on.
+      if (std::optional<unsigned> operand =
+              getInPlaceOperand(task, result.getResultNumber())) {
+        idOf[result] = idOf.lookup(getViewRoot(task.getOperand(*operand)));
+        continue;
+      }
+      // What is in a buffer of the caller takes nothing of the arena.
+      if (task.getLentSlot(result.getResultNumber()))
+        bytes = 0;
       planning::ValueId value = problem.addResult(id, name, bytes);
       // What is asked of a value concerns the time until the backward pass.
       if (!task.getBackward())

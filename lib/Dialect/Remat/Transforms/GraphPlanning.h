@@ -34,6 +34,14 @@ struct GraphProblem {
 void applyPlan(GraphOp graph, const GraphProblem &graphProblem,
                const planning::Plan &plan);
 
+/// Lets tasks of a planned graph write results where an operand lies that
+/// nothing reads later, if their kernels in `module` allow (attribute `lent`).
+void writeInPlace(GraphOp graph, mlir::ModuleOp module);
+
+/// Puts values of a planned graph without transfers into the buffers of results
+/// that are written later (attribute `lent`). Returns whether there are any.
+bool lendResults(GraphOp graph);
+
 /// The live ranges of the buffers in one space, and where they came from.
 struct SpaceRanges {
   SpaceRanges(const GraphLiveness &liveness, MemorySpace space);

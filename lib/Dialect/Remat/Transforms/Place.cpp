@@ -48,7 +48,7 @@ static void annotate(GraphOp graph, const Slots &slots) {
       continue;
     SmallVector<Attribute> placement =
         llvm::map_to_vector(task->getResults(), [&](Value result) -> Attribute {
-          return slots.ofValue.at(result);
+          return slots.ofValue.at(GraphLiveness::getOwner(result));
         });
     task.setPlacementAttr(ArrayAttr::get(task.getContext(), placement));
     if (auto it = slots.ofWorkspace.find(task); it != slots.ofWorkspace.end())
@@ -66,7 +66,11 @@ static FailureOr<int64_t> placeGraph(GraphOp graph) {
   int64_t arena = packSpace(context, liveness, MemorySpace::Arena, slots);
   int64_t host = packSpace(context, liveness, MemorySpace::Host, slots);
   for (const LiveBuffer &buffer : liveness.buffers)
-    if (buffer.space == MemorySpace::Result)
+    if (buffer.space == MemorySpace::Lent)
+      slots.ofValue[buffer.value] =
+          cast<TaskOp>(buffer.owner)
+              .getLentSlot(cast<OpResult>(buffer.value).getResultNumber());
+    else if (buffer.space == MemorySpace::Result)
       slots.ofValue[buffer.value] = SlotAttr::get(context, MemorySpace::Result,
                                                   buffer.result, buffer.bytes);
   if (graph.getBudget() && arena > static_cast<int64_t>(*graph.getBudget()))

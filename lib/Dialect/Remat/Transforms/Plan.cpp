@@ -92,6 +92,7 @@ private:
     options.offload = offload;
     options.planner = planner;
     options.reorder = reorder;
+    options.lend = lend;
     options.explain = explain;
     options.solver.effort = effort;
     if (timeLimit > 0)

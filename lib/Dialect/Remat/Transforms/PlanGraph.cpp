@@ -21,6 +21,9 @@ using namespace remat;
 /// is given: PCI Express 4.0 with 16 lanes, in bytes per second.
 static constexpr int64_t defaultLinkBandwidth = 25'000'000'000;
 
+/// Plans that are made before lent buffers are no longer counted on.
+static constexpr unsigned maxLentRounds = 4;
+
 static bool asksForOffload(const planning::Problem &problem) {
   return llvm::any_of(problem.values, [](const planning::Value &value) {
     return value.policy == planning::Policy::MustCpuOffload ||
@@ -36,6 +39,8 @@ struct PlannedGraph {
   int64_t peakBytes = 0;
   /// What its buffers can be packed into; at least the peak.
   int64_t arenaBytes = 0;
+  /// The peak with what is lent, as the planner counts.
+  int64_t countedPeak = 0;
 };
 
 class GraphPlanner {
@@ -49,14 +54,19 @@ public:
 private:
   llvm::Expected<PlannedGraph> planWithin(int64_t budget);
   llvm::Expected<PlannedGraph> planSmallest();
+  bool mayKeepAll() const;
   llvm::Expected<PlannedGraph> solve();
   llvm::Expected<PlannedGraph> apply(const planning::Plan &plan);
+  llvm::Error lend(PlannedGraph &planned);
 
   GraphOp graph;
   const PlanOptions &options;
   GraphProblem graphProblem;
   planning::Problem &problem;
   int64_t saveAllPeak = 0;
+  /// How much less the arena takes than the planner counts, without
+  /// rematerialization.
+  int64_t lentBytes = 0;
 };
 } // namespace
 
@@ -81,25 +91,45 @@ llvm::Expected<PlannedGraph> GraphPlanner::run() {
       planning::solve(problem, "save-all", options.solver);
   if (!saveAll)
     return saveAll.takeError();
-  saveAllPeak = saveAll->peakBytes;
+  llvm::Expected<PlannedGraph> keepingAll = apply(saveAll->plan);
+  if (!keepingAll)
+    return keepingAll.takeError();
+  saveAllPeak = keepingAll->peakBytes;
+  keepingAll->graph->setSaveAllPeak(saveAllPeak);
 
   using Kind = planning::BudgetRequest::Kind;
   if (options.budget.kind == Kind::Unlimited)
     return solve();
-  if (options.budget.kind != Kind::Smallest)
-    return planWithin(options.budget.resolve(saveAllPeak));
+  if (options.budget.kind != Kind::Smallest) {
+    int64_t budget = options.budget.resolve(saveAllPeak);
+    // The planner does not know of lent buffers and would not see that all
+    // fits.
+    if (options.planner == "auto" && keepingAll->arenaBytes <= budget &&
+        mayKeepAll()) {
+      keepingAll->graph->setBudget(budget);
+      return keepingAll;
+    }
+    lentBytes =
+        std::max<int64_t>(saveAll->peakBytes - keepingAll->arenaBytes, 0);
+    return planWithin(budget);
+  }
   llvm::Expected<PlannedGraph> planned = planSmallest();
-  if (planned)
-    planned->graph->setBudget(planned->arenaBytes);
+  if (!planned)
+    return planned;
+  if (options.planner == "auto" && mayKeepAll() &&
+      keepingAll->arenaBytes <= planned->arenaBytes)
+    planned = std::move(keepingAll);
+  planned->graph->setBudget(planned->arenaBytes);
   return planned;
 }
 
-/// Packing seldom needs more than the live bytes; where it does, the next plan
-/// has to make up for the difference.
+/// The planner counts what is lent, so it may use more than the budget; how
+/// much more, is tried from above. Packing seldom needs more than the live
+/// bytes; where it does, the next plan has to make up for the difference.
 llvm::Expected<PlannedGraph> GraphPlanner::planWithin(int64_t budget) {
-  problem.deviceBudget = budget;
+  problem.deviceBudget = budget + lentBytes;
   int64_t smallestArena = std::numeric_limits<int64_t>::max();
-  while (true) {
+  for (unsigned round = 0;; ++round) {
     llvm::Expected<PlannedGraph> planned = solve();
     // The planner may miss what the smallest plan known can do.
     bool usedSmallest = false;
@@ -110,7 +140,7 @@ llvm::Expected<PlannedGraph> GraphPlanner::planWithin(int64_t budget) {
       usedSmallest = true;
     }
     // By now, what is asked of the planner may be less than the user's budget.
-    if (!planned && *problem.deviceBudget != budget &&
+    if (!planned && smallestArena != std::numeric_limits<int64_t>::max() &&
         planned.errorIsA<planning::InfeasibleBudgetError>()) {
       llvm::consumeError(planned.takeError());
       return llvm::make_error<planning::InfeasibleBudgetError>(
@@ -132,9 +162,21 @@ llvm::Expected<PlannedGraph> GraphPlanner::planWithin(int64_t budget) {
       return llvm::make_error<planning::InfeasibleBudgetError>(
           budget, planned->arenaBytes, certificate->describe(problem));
     }
-    problem.deviceBudget = std::min(*problem.deviceBudget, planned->peakBytes) -
-                           (planned->arenaBytes - budget);
+    int64_t next = std::min(*problem.deviceBudget, planned->countedPeak) -
+                   (planned->arenaBytes - budget);
+    problem.deviceBudget =
+        round + 1 == maxLentRounds ? std::min(next, budget) : next;
   }
+}
+
+/// Whether no policy asks for anything but keeping.
+bool GraphPlanner::mayKeepAll() const {
+  return llvm::none_of(problem.values, [](const planning::Value &value) {
+    return value.policy == planning::Policy::MustRecompute ||
+           value.policy == planning::Policy::PreferRecompute ||
+           value.policy == planning::Policy::MustCpuOffload ||
+           value.policy == planning::Policy::PreferCpuOffload;
+  });
 }
 
 /// Of the plan that shows the smallest peak and the planner's own at that peak,
@@ -166,6 +208,28 @@ llvm::Expected<PlannedGraph> GraphPlanner::solve() {
   return apply(solution->plan);
 }
 
+/// Moves what it can out of the arena. The peak is then that of a graph whose
+/// tasks, clones included, run once in their order.
+llvm::Error GraphPlanner::lend(PlannedGraph &planned) {
+  bool hasTransfers =
+      llvm::any_of(planned.plan.actions, [](const planning::Action &action) {
+        return action.kind != planning::ActionKind::Run;
+      });
+  if (!options.lend || hasTransfers)
+    return llvm::Error::success();
+  writeInPlace(*planned.graph, graph->getParentOfType<ModuleOp>());
+  lendResults(*planned.graph);
+  planning::Problem schedule = GraphProblem(*planned.graph).problem;
+  for (planning::Value &value : schedule.values)
+    value.policy = planning::Policy::None;
+  llvm::Expected<planning::Solution> solution =
+      planning::solve(schedule, "save-all", options.solver);
+  if (!solution)
+    return solution.takeError();
+  planned.peakBytes = solution->peakBytes;
+  return llvm::Error::success();
+}
+
 /// A copy of the graph with the plan applied.
 llvm::Expected<PlannedGraph> GraphPlanner::apply(const planning::Plan &plan) {
   llvm::Expected<planning::Simulation> simulation =
@@ -176,7 +240,10 @@ llvm::Expected<PlannedGraph> GraphPlanner::apply(const planning::Plan &plan) {
   planned.graph = graph.clone();
   planned.plan = plan;
   planned.peakBytes = simulation->peakBytes;
+  planned.countedPeak = simulation->peakBytes;
   applyPlan(*planned.graph, GraphProblem(*planned.graph), plan);
+  if (llvm::Error error = lend(planned))
+    return std::move(error);
   planned.graph->setSaveAllPeak(saveAllPeak);
   planned.graph->setPlannedPeak(planned.peakBytes);
   if (options.hostBudget)

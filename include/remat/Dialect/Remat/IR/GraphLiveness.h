@@ -29,14 +29,27 @@ struct LiveBuffer {
   /// Bytes, a multiple of `bufferAlignment`.
   int64_t bytes;
   unsigned begin, end;
-  /// The number of the result, for values that the graph returns.
+  /// The number of the result whose buffer it is or lies in: for values that
+  /// the graph returns, and for those in space Lent.
   int64_t result = -1;
   /// The slot that the IR gives the buffer, if it is placed.
   SlotAttr slot;
 };
 
+/// The operand of `task` in whose buffer the task writes its result, if it does
+/// (a number in the attribute `lent`): the buffer is the operand's and lives
+/// on.
+std::optional<unsigned> getInPlaceOperand(TaskOp task, unsigned result);
+
 struct GraphLiveness {
   explicit GraphLiveness(GraphOp graph);
+
+  /// The value that owns the buffer in which `value` lies: behind views and
+  /// results that are written in place.
+  static mlir::Value getOwner(mlir::Value value);
+
+  /// An operation that reads what another has overwritten in place, or null.
+  mlir::Operation *brokenReader = nullptr;
 
   /// In the order of `begin`; arguments are not listed.
   llvm::SmallVector<LiveBuffer> buffers;

@@ -105,6 +105,8 @@ def Remat_TaskOp : Remat_Op<"task", [
     * `ops` names the operations that the task was formed from.
     * `cost` is the time it takes in nanoseconds, `workspace` the scratch bytes
       it needs while it runs.
+    * `lent` says which results live in the buffer of a result of the graph
+      that is not yet written: for each its slot, or `unit`.
     * `placement` holds the slot of each result, `workspace_offset` the
       workspace's place in the arena.
 
@@ -121,6 +123,7 @@ def Remat_TaskOp : Remat_Op<"task", [
                        OptionalAttr<StrArrayAttr>:$ops,
                        DefaultValuedAttr<I64Attr, "0">:$cost,
                        DefaultValuedAttr<I64Attr, "0">:$workspace,
+                       OptionalAttr<ArrayAttr>:$lent,
                        OptionalAttr<Remat_SlotArrayAttr>:$placement,
                        OptionalAttr<I64Attr>:$workspace_offset);
   let results = (outs Variadic<AnyRankedTensor>:$results);
@@ -130,6 +133,8 @@ def Remat_TaskOp : Remat_Op<"task", [
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     bool isClone() { return getCopy() != 0; }
+    /// The slot of a result that is lent a buffer, or null.
+    ::remat::SlotAttr getLentSlot(unsigned result);
     /// The policy of a result, if it has one.
     std::optional<::remat::Policy> getResultPolicy(unsigned result);
   }];

@@ -45,7 +45,8 @@ def Remat_PolicyAttr : EnumAttr<Remat_Dialect, Remat_Policy, "policy"> {
 def Remat_MemorySpace : I32EnumAttr<"MemorySpace", "where a value lives", [
     I32EnumAttrCase<"Arena", 0, "arena">,
     I32EnumAttrCase<"Host", 1, "host">,
-    I32EnumAttrCase<"Result", 2, "result">]> {
+    I32EnumAttrCase<"Result", 2, "result">,
+    I32EnumAttrCase<"Lent", 3, "lent">]> {
   let cppNamespace = "::remat";
   let genSpecializedAttr = 0;
 }
@@ -58,14 +59,24 @@ def Remat_SlotAttr : AttrDef<Remat_Dialect, "Slot"> {
     arena. For a value that the step returns, `offset` is the number of the
     result whose buffer it is written to. `bytes` is a multiple of 64.
 
+    The caller's buffer of a result is free until the result is written. In
+    space `lent`, the range is one of the buffer of result `result`.
+
     ```mlir
     #remat.slot<arena, offset = 128, bytes = 64>
+    #remat.slot<lent, offset = 0, bytes = 64, result = 2>
     ```
   }];
   let parameters = (ins EnumParameter<Remat_MemorySpace>:$space,
-                        "int64_t":$offset, "int64_t":$bytes);
+                        "int64_t":$offset, "int64_t":$bytes,
+                        DefaultValuedParameter<"int64_t", "-1">:$result);
+  let builders = [AttrBuilder<(ins "::remat::MemorySpace":$space,
+                                   "int64_t":$offset, "int64_t":$bytes), [{
+    return $_get($_ctxt, space, offset, bytes, -1);
+  }]>];
   let assemblyFormat = [{
-    `<` $space `,` `offset` `=` $offset `,` `bytes` `=` $bytes `>`
+    `<` $space `,` `offset` `=` $offset `,` `bytes` `=` $bytes
+    (`,` `result` `=` $result^)? `>`
   }];
   let genVerifyDecl = 1;
 }

@@ -130,6 +130,30 @@ def RematPackSaved : Pass<"remat-pack-saved", "::mlir::ModuleOp"> {
                            "::remat::RematDialect"];
 }
 
+def RematRecomputeCheap
+    : Pass<"remat-recompute-cheap", "::mlir::func::FuncOp"> {
+  let summary = "Make elementwise values again instead of keeping them";
+  let description = [{
+    For a joint function, before fusion. A forward value that the backward
+    computation reads, and that is elementwise in values which it has anyway, is
+    cloned to where it is first needed there; the original then lives no longer
+    than the forward computation needs it. That a normalized tensor or the
+    result of an activation is not kept is thus settled before any budget binds.
+
+    Values with a tag or a policy are left to the planner. A chain of such
+    values is cut after `max-depth` of them: making it anew all at once would
+    take as much memory as keeping it.
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+  let options = [
+    Option<"maxDepth", "max-depth", "unsigned", /*default=*/"4",
+           "Longest chain of values that are made from each other">
+  ];
+  let statistics = [
+    Statistic<"numCloned", "num-cloned", "Number of operations cloned">
+  ];
+}
+
 def RematFormTasks : Pass<"remat-form-tasks", "::mlir::ModuleOp"> {
   let summary = "Cut a joint function into tasks that call kernels";
   let description = [{
@@ -194,6 +218,9 @@ def RematPlan : Pass<"remat-plan", "::mlir::ModuleOp"> {
     Option<"reorder", "reorder", "bool", /*default=*/"false",
            "Whether tasks may run for the first time in another order than the "
            "graph's">,
+    Option<"lend", "lend", "bool", /*default=*/"true",
+           "Whether the buffers of results may hold other values until the "
+           "result is written">,
     Option<"effort", "effort", "double", /*default=*/"1.0",
            "Work that a search may do, in about seconds; counted, so that the "
            "plan is the same on every machine">,

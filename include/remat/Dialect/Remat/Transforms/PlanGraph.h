@@ -32,6 +32,9 @@ struct PlanOptions {
   /// Whether tasks may run for the first time in another order than the
   /// graph's.
   bool reorder = false;
+  /// Whether the caller's buffers for results may hold other values until the
+  /// result is written.
+  bool lend = true;
   /// Name of the algorithm, see planning::getSolvers.
   std::string planner = "auto";
   planning::SolverOptions solver;

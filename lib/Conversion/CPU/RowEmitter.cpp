@@ -1,0 +1,338 @@
+//===- RowEmitter.cpp - kernels that work row by row ----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A unit of the range is one row or, where there are products, all blocks of
+// rows of one index of the leading loops (a head of attention). What operations
+// hand to each other is a buffer on the stack for one row or block: its address
+// is that of the tensor it stands for, less where the block begins.
+//
+// Sums over blocks start from zero before the first and are added to in order,
+// whatever the number of threads.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowEmitter.h"
+#include "TileProduct.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Rows.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::cpu;
+
+/// The most bytes of a factor that is packed once for all blocks.
+static constexpr int64_t maxPackedBytes = 256 << 10;
+
+namespace {
+
+/// One operation, its loops and which of them walk the rows.
+struct RowStep {
+  linalg::GenericOp op;
+  LoopNest nest;
+  SmallVector<int64_t> rows, sizes;
+  bool isProduct = false;
+  /// A product that adds up over blocks.
+  bool sums = false;
+  /// The factor B as panels, packed before the blocks.
+  Value packed;
+};
+
+class RowEmitter : public Emitter {
+public:
+  RowEmitter(func::FuncOp function, KernelContext &kernel)
+      : function(function), kernel(kernel) {}
+
+  LogicalResult prepare();
+  int64_t getExtent() const override { return numUnits; }
+  int64_t getCost() const override { return cost; }
+  LogicalResult emit(OpBuilder &builder, Value begin, Value end) override;
+
+private:
+  LogicalResult addStep(linalg::GenericOp op);
+  void allocate();
+  LoopNest openRows(OpBuilder &builder, const RowStep &step);
+  TileProduct describe(OpBuilder &builder, const RowStep &step, LoopNest &nest);
+  void emitZeros(OpBuilder &builder, RowStep &step);
+  void emitPacked(OpBuilder &builder, RowStep &step);
+  LogicalResult emitStep(OpBuilder &builder, RowStep &step);
+
+  func::FuncOp function;
+  KernelContext &kernel;
+  std::vector<RowStep> steps;
+  DenseSet<Value> inside;
+  /// Rows of a block; 0 where each row is a unit.
+  int64_t blockRows = 0, lastSize = 1;
+  int64_t numUnits = 1, numRows = 1, cost = 0;
+  /// While emitting.
+  Value unit, blockBegin, blockEnd;
+};
+
+} // namespace
+
+bool remat::cpu::isRowKernel(func::FuncOp function) {
+  bool any = false;
+  for (Operation &op : function.getBody().front().without_terminator()) {
+    if (isa<memref::AllocOp, memref::DeallocOp, ViewLikeOpInterface>(op) ||
+        (op.getNumRegions() == 0 && isPure(&op)))
+      continue;
+    if (!isa<linalg::GenericOp>(op) || !op.hasAttr(rowsAttrName))
+      return false;
+    any = true;
+  }
+  return any;
+}
+
+LogicalResult RowEmitter::addStep(linalg::GenericOp op) {
+  RowStep step;
+  step.op = op;
+  llvm::append_range(
+      step.rows,
+      op->getAttrOfType<DenseI64ArrayAttr>(rowsAttrName).asArrayRef());
+  FailureOr<LoopNest> nest = makeLoopNest(op, step.rows);
+  if (failed(nest))
+    return failure();
+  step.nest = std::move(*nest);
+  if (step.nest.isEmpty() || step.nest.sequential)
+    return op.emitOpError("cannot be done row by row");
+  int64_t points = 1;
+  for (int64_t row : step.rows) {
+    step.sizes.push_back(op.getStaticLoopRanges()[row]);
+    points *= step.sizes.back();
+    step.sums |=
+        op.getIteratorTypesArray()[row] == utils::IteratorType::reduction;
+  }
+  auto block = op->getAttrOfType<IntegerAttr>(blockAttrName);
+  step.isProduct = block && op.getNumReductionLoops() != 0 &&
+                   op->getNumOperands() == 3 && isProductBody(*op.getBody()) &&
+                   op.getNumLoops() == step.rows.size() + 2;
+  if (step.sums && !step.isProduct)
+    return op.emitOpError("cannot be added up over blocks of rows");
+  blockRows = block ? block.getInt() : 0;
+  lastSize = block ? step.sizes.back() : 1;
+  numRows = points;
+  numUnits = points / lastSize;
+  cost += step.nest.numPoints() * step.nest.bodyCost();
+  steps.push_back(std::move(step));
+  return success();
+}
+
+/// Gives what stays inside a buffer for one row or block.
+void RowEmitter::allocate() {
+  function.walk([&](memref::AllocOp alloc) {
+    MemRefType type = alloc.getType();
+    int64_t size =
+        type.getNumElements() / numRows * std::max<int64_t>(blockRows, 1);
+    OpBuilder onEntry = OpBuilder::atBlockBegin(kernel.entry);
+    kernel.buffers[alloc] = memref::AllocaOp::create(
+        onEntry, alloc.getLoc(),
+        MemRefType::get({size}, getStorageType(type.getElementType())),
+        onEntry.getI64IntegerAttr(64));
+    inside.insert(alloc);
+  });
+}
+
+LogicalResult RowEmitter::prepare() {
+  for (auto op : function.getOps<linalg::GenericOp>())
+    if (failed(addStep(op)))
+      return failure();
+  allocate();
+  return success();
+}
+
+/// The loops of a step for the unit and block that are being emitted.
+LoopNest RowEmitter::openRows(OpBuilder &builder, const RowStep &step) {
+  Location loc = step.op->getLoc();
+  LoopNest nest = step.nest;
+  Value rest = unit;
+  unsigned numOpen = step.rows.size() - (blockRows != 0 ? 1 : 0);
+  for (unsigned i = numOpen; i-- > 0;) {
+    Value index = rest;
+    if (i != 0) {
+      Value size = emitIndex(builder, loc, step.sizes[i]);
+      index = arith::RemUIOp::create(builder, loc, rest, size);
+      rest = arith::DivUIOp::create(builder, loc, rest, size);
+    }
+    nest.findLoop(step.rows[i])->index = index;
+  }
+  Loop *last = blockRows != 0 ? nest.findLoop(step.rows.back()) : nullptr;
+  if (last) {
+    last->begin = blockBegin;
+    last->end = blockEnd;
+  }
+  for (Access &access : llvm::concat<Access>(nest.inputs, nest.outputs)) {
+    if (!inside.contains(access.root))
+      continue;
+    for (auto [loop, coefficient] :
+         llvm::zip(nest.loops, access.coefficients)) {
+      if (loop.isOpen())
+        coefficient = 0;
+      else if (&loop == last && coefficient != 0)
+        access.base = arith::MulIOp::create(
+            builder, loc, blockBegin, emitIndex(builder, loc, -coefficient),
+            arith::IntegerOverflowFlags::nsw);
+    }
+  }
+  return nest;
+}
+
+/// A product's operands as matrices. Its columns are what C has next to each
+/// other.
+TileProduct RowEmitter::describe(OpBuilder &builder, const RowStep &step,
+                                 LoopNest &nest) {
+  Location loc = step.op->getLoc();
+  const Access *a = &nest.inputs[0], *b = &nest.inputs[1];
+  const Access &c = nest.outputs[0];
+  int m = -1, n = -1, k = -1;
+  for (auto [number, loop] : llvm::enumerate(nest.loops)) {
+    if (loop.isOpen())
+      continue;
+    bool inA = a->coefficients[number] != 0, inC = c.coefficients[number] != 0;
+    (!inC ? k : inA ? m : n) = number;
+  }
+  auto stride = [](const Access &access, int loop) {
+    return loop < 0 ? 0 : access.coefficients[loop];
+  };
+  if (stride(c, n) != 1 && stride(c, m) == 1) {
+    std::swap(a, b);
+    std::swap(m, n);
+  }
+  auto makeMatrix = [&](const Access &access, int row, int column) {
+    SmallVector<int64_t> coefficients;
+    SmallVector<Value> indices;
+    for (auto [loop, coefficient] : llvm::zip(nest.loops, access.coefficients))
+      if (loop.isOpen()) {
+        coefficients.push_back(coefficient);
+        indices.push_back(loop.index);
+      }
+    Value base = emitLinear(builder, loc, access.offset, coefficients, indices);
+    if (access.base)
+      base = arith::AddIOp::create(builder, loc, base, access.base,
+                                   arith::IntegerOverflowFlags::nsw);
+    return TileMatrix{kernel.buffers.lookup(access.root), base,
+                      stride(access, row), stride(access, column)};
+  };
+  TileProduct product;
+  product.a = makeMatrix(*a, m, k);
+  product.b = makeMatrix(*b, k, n);
+  product.c = makeMatrix(c, m, n);
+  // A result of one column has it next to nothing.
+  if (n < 0)
+    product.c.column = 1;
+  auto getRange = [&](int loop, Value &begin, Value &end) {
+    begin = loop >= 0 && nest.loops[loop].begin ? nest.loops[loop].begin
+                                                : emitIndex(builder, loc, 0);
+    int64_t size = loop < 0 ? 1 : nest.loops[loop].size;
+    end = loop >= 0 && nest.loops[loop].end ? nest.loops[loop].end
+                                            : emitIndex(builder, loc, size);
+    return loop >= 0 && nest.loops[loop].begin ? blockRows : size;
+  };
+  getRange(m, product.mBegin, product.mEnd);
+  product.maxK = getRange(k, product.kBegin, product.kEnd);
+  product.n = n < 0 ? 1 : nest.loops[n].size;
+  product.accumulate = step.sums;
+  return product;
+}
+
+/// Where a sum over blocks starts.
+void RowEmitter::emitZeros(OpBuilder &builder, RowStep &step) {
+  OpBuilder::InsertionGuard guard(builder);
+  Location loc = step.op->getLoc();
+  blockBegin = blockEnd = emitIndex(builder, loc, 0);
+  LoopNest nest = openRows(builder, step);
+  TileProduct product = describe(builder, step, nest);
+  Value row =
+      openLoop(builder, loc, product.mBegin, product.mEnd).getInductionVar();
+  Value column = openLoop(builder, loc, emitIndex(builder, loc, 0),
+                          emitIndex(builder, loc, product.n))
+                     .getInductionVar();
+  Value address = emitLinear(builder, loc, 0, {product.c.row, product.c.column},
+                             {row, column});
+  address = arith::AddIOp::create(builder, loc, address, product.c.base);
+  Value zero = emitZero(builder, loc, builder.getF32Type());
+  memref::StoreOp::create(builder, loc, zero, product.c.buffer, address);
+}
+
+/// Packs a factor that is the same for all blocks.
+void RowEmitter::emitPacked(OpBuilder &builder, RowStep &step) {
+  Location loc = step.op->getLoc();
+  blockBegin = emitIndex(builder, loc, 0);
+  blockEnd = emitIndex(builder, loc, lastSize);
+  LoopNest nest = openRows(builder, step);
+  TileProduct product = describe(builder, step, nest);
+  for (const Access &access : nest.inputs)
+    if (kernel.buffers.lookup(access.root) == product.b.buffer &&
+        inside.contains(access.root))
+      return;
+  // B must not depend on the block: neither its sum nor its columns may.
+  Loop *last = nest.findLoop(step.rows.back());
+  bool isRow =
+      !last->isReduction &&
+      nest.outputs[0].coefficients[last - nest.loops.data()] == product.c.row;
+  int64_t size = getPackedSize(product.maxK, product.n);
+  if (!isRow || product.c.column != 1 || size * 4 > maxPackedBytes)
+    return;
+  product.maxK = last->isReduction ? lastSize : product.maxK;
+  OpBuilder onEntry = OpBuilder::atBlockBegin(kernel.entry);
+  step.packed = memref::AllocaOp::create(
+      onEntry, loc, MemRefType::get({size}, builder.getF32Type()),
+      onEntry.getI64IntegerAttr(64));
+  emitPack(builder, loc, product, step.packed);
+}
+
+LogicalResult RowEmitter::emitStep(OpBuilder &builder, RowStep &step) {
+  LoopNest nest = openRows(builder, step);
+  Location loc = step.op->getLoc();
+  if (step.isProduct) {
+    TileProduct product = describe(builder, step, nest);
+    product.packed = step.packed;
+    emitTileProduct(builder, loc, product, kernel.entry);
+    return success();
+  }
+  std::unique_ptr<Emitter> emitter = makeNestEmitter(std::move(nest), kernel);
+  return emitter->emit(builder, emitIndex(builder, loc, 0),
+                       emitIndex(builder, loc, emitter->getExtent()));
+}
+
+LogicalResult RowEmitter::emit(OpBuilder &builder, Value begin, Value end) {
+  OpBuilder::InsertionGuard guard(builder);
+  Location loc = function.getLoc();
+  unit = openLoop(builder, loc, begin, end).getInductionVar();
+  if (blockRows != 0) {
+    for (RowStep &step : steps)
+      if (step.sums)
+        emitZeros(builder, step);
+      else if (step.isProduct)
+        emitPacked(builder, step);
+    int64_t numBlocks = llvm::divideCeil(lastSize, blockRows);
+    Value number = openLoop(builder, loc, emitIndex(builder, loc, 0),
+                            emitIndex(builder, loc, numBlocks))
+                       .getInductionVar();
+    Value block = emitIndex(builder, loc, blockRows);
+    constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
+    blockBegin = arith::MulIOp::create(builder, loc, number, block, nsw);
+    blockEnd = arith::AddIOp::create(builder, loc, blockBegin, block, nsw);
+    if (lastSize % blockRows != 0)
+      blockEnd = arith::MinSIOp::create(builder, loc, blockEnd,
+                                        emitIndex(builder, loc, lastSize));
+  }
+  for (RowStep &step : steps)
+    if (failed(emitStep(builder, step)))
+      return failure();
+  return success();
+}
+
+FailureOr<std::unique_ptr<Emitter>>
+remat::cpu::makeRowEmitter(func::FuncOp function, KernelContext &kernel) {
+  auto emitter = std::make_unique<RowEmitter>(function, kernel);
+  if (failed(emitter->prepare()))
+    return failure();
+  return std::unique_ptr<Emitter>(std::move(emitter));
+}

@@ -1,0 +1,133 @@
+//===- FuseGathers.cpp - compute only what is picked ----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A cross entropy computes the logarithm of all probabilities and reads one of
+// each row. Where nothing but tensor.extract reads an elementwise result, its
+// body moves to where the elements are read.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Utils.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+namespace remat {
+#define GEN_PASS_DEF_FUSEGATHERSPASS
+#include "remat/Conversion/Import/Passes.h.inc"
+} // namespace remat
+
+using namespace mlir;
+using namespace remat;
+
+static int64_t getNumPoints(linalg::GenericOp op) {
+  int64_t points = 1;
+  for (int64_t size : op.getStaticLoopRanges())
+    points *= size;
+  return points;
+}
+
+/// The loop that walks each dimension of the result, if `op` computes each of
+/// its elements on its own.
+static std::optional<SmallVector<unsigned>>
+matchElementwise(linalg::GenericOp op) {
+  if (op->getNumResults() != 1 || op.getNumReductionLoops() != 0 ||
+      !op.hasPureTensorSemantics() || !isMemoryEffectFree(op) ||
+      op.payloadUsesValueFromOperand(op.getDpsInitOperand(0)))
+    return std::nullopt;
+  for (AffineMap map : op.getIndexingMapsArray())
+    if (!map.isProjectedPermutation(/*allowZeroInResults=*/true))
+      return std::nullopt;
+  for (Value input : op.getDpsInputs())
+    if (!isa<RankedTensorType>(input.getType()))
+      return std::nullopt;
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(0));
+  if (!map.isPermutation())
+    return std::nullopt;
+  SmallVector<unsigned> loops;
+  for (AffineExpr expr : map.getResults())
+    loops.push_back(cast<AffineDimExpr>(expr).getPosition());
+  return loops;
+}
+
+/// Whether all that reads the result of `op` picks elements of it, and fewer
+/// than there are.
+static bool isOnlyPicked(linalg::GenericOp op) {
+  if (op->use_empty())
+    return false;
+  bool backward = op->hasAttr(RematDialect::backwardAttrName);
+  int64_t points = 0;
+  for (Operation *user : op->getUsers()) {
+    auto consumer = user->getParentOfType<linalg::GenericOp>();
+    if (!isa<tensor::ExtractOp>(user) || !consumer ||
+        consumer->getBlock() != op->getBlock() ||
+        user->getParentOp() != consumer ||
+        consumer->hasAttr(RematDialect::backwardAttrName) != backward)
+      return false;
+    points += getNumPoints(consumer);
+  }
+  return points <= getNumPoints(op);
+}
+
+/// Computes the element that `extract` reads in its place.
+static void inlineBody(linalg::GenericOp op, ArrayRef<unsigned> loops,
+                       tensor::ExtractOp extract) {
+  OpBuilder builder(extract);
+  Location loc = extract.getLoc();
+  SmallVector<Value> indices(loops.size());
+  for (auto [loop, index] : llvm::zip(loops, extract.getIndices()))
+    indices[loop] = index;
+  IRMapping mapping;
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    BlockArgument argument = op.getMatchingBlockArgument(input);
+    if (argument.use_empty())
+      continue;
+    SmallVector<Value> at;
+    for (AffineExpr expr : op.getMatchingIndexingMap(input).getResults()) {
+      auto dim = dyn_cast<AffineDimExpr>(expr);
+      at.push_back(
+          dim ? indices[dim.getPosition()]
+              : Value(arith::ConstantIndexOp::create(builder, loc, 0)));
+    }
+    mapping.map(argument,
+                tensor::ExtractOp::create(builder, loc, input->get(), at));
+  }
+  for (Operation &inner : op.getBody()->without_terminator()) {
+    if (auto index = dyn_cast<linalg::IndexOp>(&inner)) {
+      mapping.map(index.getResult(), indices[index.getDim()]);
+      continue;
+    }
+    Operation *clone = builder.clone(inner, mapping);
+    clone->walk([&](linalg::IndexOp index) {
+      index.getResult().replaceAllUsesWith(indices[index.getDim()]);
+    });
+  }
+  Value yielded = op.getBody()->getTerminator()->getOperand(0);
+  extract.replaceAllUsesWith(mapping.lookupOrDefault(yielded));
+  extract.erase();
+}
+
+namespace {
+struct FuseGathers : public remat::impl::FuseGathersPassBase<FuseGathers> {
+  void runOnOperation() override {
+    SmallVector<linalg::GenericOp> ops;
+    getOperation().walk([&](linalg::GenericOp op) { ops.push_back(op); });
+    // From the end, so that a chain ends up where its last result is read.
+    for (linalg::GenericOp op : llvm::reverse(ops)) {
+      std::optional<SmallVector<unsigned>> loops = matchElementwise(op);
+      if (!loops || !isOnlyPicked(op))
+        continue;
+      for (Operation *user : llvm::to_vector(op->getUsers()))
+        inlineBody(op, *loops, cast<tensor::ExtractOp>(user));
+      op.erase();
+      ++numFused;
+    }
+  }
+};
+} // namespace

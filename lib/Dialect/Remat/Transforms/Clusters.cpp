@@ -1,0 +1,477 @@
+//===- Clusters.cpp - operations that become one kernel -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A cluster starts at a reduction along rows, or at a batch of products whose
+// results are larger than their factors, such as attention's scores. It grows
+// by what reads its results row by row, and by what makes operands of its
+// members in the same way, as long as no path leads out of it and back.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Clusters.h"
+
+#include "remat/Dialect/Remat/IR/GraphLiveness.h"
+#include "remat/Dialect/Remat/IR/Rows.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+using namespace remat;
+
+/// Operations of a cluster, and how far apart they may stand in the program.
+static constexpr unsigned maxMembers = 32;
+static constexpr unsigned maxDistance = 128;
+
+using LoopList = SmallVector<int64_t>;
+
+static bool isAlias(Operation *op) {
+  return isViewOp(op) || isa<StopGradientOp>(op);
+}
+
+/// What computes `value`, whatever its shape is now.
+static Operation *getSource(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (op && isAlias(op))
+    op = op->getOperand(0).getDefiningOp();
+  return op;
+}
+
+/// Calls `visit` for the operations that read `value` or a view of it.
+static void forEachReader(Value value, function_ref<void(Operation *)> visit) {
+  for (Operation *user : value.getUsers()) {
+    if (isAlias(user))
+      forEachReader(user->getResult(0), visit);
+    else
+      visit(user);
+  }
+}
+
+static bool isProduct(linalg::LinalgOp op) {
+  if (!linalg::isaContractionOpInterface(op) || op->getNumOperands() != 3 ||
+      !isProductBody(*op.getBlock()))
+    return false;
+  return llvm::all_of(op->getOperandTypes(), [](Type type) {
+    return cast<RankedTensorType>(type).getElementType().isF32();
+  });
+}
+
+/// Whether `op` may be in a cluster at all.
+static bool isEligible(Operation *op) {
+  auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+  if (!linalgOp || !linalgOp.hasPureTensorSemantics() ||
+      !isMemoryEffectFree(op) || isa<linalg::FillOp>(op) ||
+      op->hasAttr(RematDialect::policyAttrName))
+    return false;
+  if (!isa<linalg::GenericOp>(op) && !isProduct(linalgOp))
+    return false;
+  for (int64_t size : linalgOp.getStaticLoopRanges())
+    if (size <= 0)
+      return false;
+  SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  for (Value value : captured)
+    if (isa<TensorType>(value.getType()))
+      return false;
+  for (AffineMap map : linalgOp.getIndexingMapsArray())
+    if (!map.isProjectedPermutation(/*allowZeroInResults=*/true))
+      return false;
+  for (OpResult result : op->getResults()) {
+    if (!isBufferType(result.getType()))
+      return false;
+    bool tagged = false;
+    forEachReader(result,
+                  [&](Operation *reader) { tagged |= isa<TagOp>(reader); });
+    if (tagged)
+      return false;
+  }
+  return true;
+}
+
+/// The dimension that a result of a map is, or -1.
+static int64_t getDim(AffineExpr expr) {
+  auto dim = dyn_cast<AffineDimExpr>(expr);
+  return dim ? static_cast<int64_t>(dim.getPosition()) : -1;
+}
+
+/// The loops that walk the leading dimensions of a tensor, of which there are
+/// `rows` points; nothing if no dimensions make up so many.
+static std::optional<LoopList>
+getLeadingLoops(AffineMap map, RankedTensorType type, int64_t rows) {
+  LoopList loops;
+  int64_t points = 1;
+  for (auto [size, expr] : llvm::zip(type.getShape(), map.getResults())) {
+    if (points == rows)
+      break;
+    points *= size;
+    loops.push_back(getDim(expr));
+  }
+  if (points != rows || llvm::is_contained(loops, -1))
+    return std::nullopt;
+  return loops;
+}
+
+/// Whether a reduction to the rows that `loops` walk is one along memory: the
+/// rows lead in something that it reads.
+static bool isAlongMemory(linalg::LinalgOp op, const LoopList &loops) {
+  return llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+    ArrayRef<AffineExpr> results =
+        op.getMatchingIndexingMap(input).getResults();
+    if (results.size() <= loops.size())
+      return false;
+    for (auto [loop, expr] : llvm::zip(loops, results))
+      if (getDim(expr) != loop)
+        return false;
+    return true;
+  });
+}
+
+namespace {
+
+class Grower {
+public:
+  explicit Grower(DenseMap<Operation *, unsigned> &clusterOf)
+      : clusterOf(clusterOf) {}
+
+  /// The cluster around `seed`, empty if there is none.
+  Cluster grow(linalg::LinalgOp seed);
+
+private:
+  bool start(linalg::LinalgOp seed);
+  bool tryAdd(Operation *op, bool asProducer);
+  std::optional<LoopList> getRows(linalg::LinalgOp op, bool asProducer);
+  bool mayAddProduct(linalg::LinalgOp op, const LoopList &loops,
+                     bool asProducer);
+  bool isReadByRows(Value value) const;
+  bool arrange(bool move);
+  bool isWorthwhile();
+
+  /// Clusters that are there already, by number; no operation is in two.
+  DenseMap<Operation *, unsigned> &clusterOf;
+  DenseMap<Operation *, LoopList> members;
+  /// The members that add up over blocks.
+  DenseSet<Operation *> sums;
+  int64_t rows = 0, lastSize = 0, blockRows = 0;
+  bool isBlocked = false;
+  Block *body = nullptr;
+  bool backward = false;
+};
+
+} // namespace
+
+static bool isExpanding(linalg::LinalgOp op) {
+  int64_t result =
+      cast<RankedTensorType>(op->getResult(0).getType()).getNumElements();
+  int64_t factors = 0;
+  for (Value input : op.getDpsInputs())
+    factors += cast<RankedTensorType>(input.getType()).getNumElements();
+  return result >= factors;
+}
+
+bool Grower::start(linalg::LinalgOp seed) {
+  body = seed->getBlock();
+  backward = seed->hasAttr(RematDialect::backwardAttrName);
+  AffineMap map = seed.getIndexingMapsArray().back();
+  SmallVector<int64_t> sizes = seed.getStaticLoopRanges();
+  LoopList loops;
+  if (isProduct(seed)) {
+    // Batch and rows; what is left of the result are its columns.
+    if (!isExpanding(seed) || map.getNumResults() < 3)
+      return false;
+    for (AffineExpr expr : map.getResults().drop_back())
+      loops.push_back(getDim(expr));
+    isBlocked = true;
+  } else {
+    auto generic = cast<linalg::GenericOp>(seed.getOperation());
+    if (generic.getNumReductionLoops() == 0 || generic->getNumResults() != 1 ||
+        generic.getNumParallelLoops() != map.getNumResults())
+      return false;
+    for (AffineExpr expr : map.getResults())
+      loops.push_back(getDim(expr));
+    if (!isAlongMemory(seed, loops))
+      return false;
+  }
+  if (loops.empty() || llvm::is_contained(loops, -1))
+    return false;
+  rows = 1;
+  for (int64_t loop : loops)
+    rows *= sizes[loop];
+  lastSize = sizes[loops.back()];
+  if (rows < 2 || (isBlocked && rows == lastSize))
+    return false;
+  members[seed] = loops;
+  return true;
+}
+
+/// The loops of `op` that walk the rows: as it reads what members make, or, for
+/// a producer, as it writes what they read.
+std::optional<LoopList> Grower::getRows(linalg::LinalgOp op, bool asProducer) {
+  std::optional<LoopList> loops;
+  for (OpOperand &operand : op->getOpOperands()) {
+    Operation *source = getSource(operand.get());
+    if (!source || !members.contains(source))
+      continue;
+    // A sum over blocks is complete only at their end, and an init that a
+    // member computed would have to be updated in place.
+    if (sums.contains(source) || !op.isDpsInput(&operand))
+      return std::nullopt;
+    auto type = cast<RankedTensorType>(operand.get().getType());
+    std::optional<LoopList> mine =
+        getLeadingLoops(op.getMatchingIndexingMap(&operand), type, rows);
+    if (!mine || (loops && *loops != *mine))
+      return std::nullopt;
+    loops = mine;
+  }
+  if (!loops && asProducer)
+    loops = getLeadingLoops(op.getIndexingMapsArray().back(),
+                            cast<RankedTensorType>(op->getResult(0).getType()),
+                            rows);
+  return loops;
+}
+
+/// A product joins if it works on blocks of rows: scores that stay inside, or
+/// something made from them.
+bool Grower::mayAddProduct(linalg::LinalgOp op, const LoopList &loops,
+                           bool asProducer) {
+  if (!isBlocked || op.getNumLoops() != loops.size() + 2)
+    return false;
+  return asProducer ? isExpanding(op) : true;
+}
+
+/// Whether all members that read `value` do so row by row.
+bool Grower::isReadByRows(Value value) const {
+  bool result = true;
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    if (isAlias(user)) {
+      result &= isReadByRows(user->getResult(0));
+      continue;
+    }
+    auto it = members.find(user);
+    if (it == members.end())
+      continue;
+    auto op = cast<linalg::LinalgOp>(user);
+    std::optional<LoopList> loops =
+        getLeadingLoops(op.getMatchingIndexingMap(&use),
+                        cast<RankedTensorType>(value.getType()), rows);
+    result &= op.isDpsInput(&use) && loops && *loops == it->second;
+  }
+  return result;
+}
+
+bool Grower::tryAdd(Operation *op, bool asProducer) {
+  if (members.contains(op) || clusterOf.contains(op) ||
+      members.size() == maxMembers || op->getBlock() != body ||
+      op->hasAttr(RematDialect::backwardAttrName) != backward ||
+      !isEligible(op))
+    return false;
+  auto linalgOp = cast<linalg::LinalgOp>(op);
+  std::optional<LoopList> loops = getRows(linalgOp, asProducer);
+  if (!loops)
+    return false;
+  SmallVector<int64_t> sizes = linalgOp.getStaticLoopRanges();
+  SmallVector<utils::IteratorType> iterators = linalgOp.getIteratorTypesArray();
+  bool adds = false;
+  for (int64_t loop : *loops)
+    if (iterators[loop] == utils::IteratorType::reduction) {
+      // Only blocks of the last loop are added up, and only by products.
+      if (!isBlocked || loop != loops->back() || !isProduct(linalgOp))
+        return false;
+      adds = true;
+    }
+  if (isBlocked && sizes[loops->back()] != lastSize)
+    return false;
+  if (isProduct(linalgOp)) {
+    if (!mayAddProduct(linalgOp, *loops, asProducer))
+      return false;
+  } else if (asProducer && linalgOp.getNumReductionLoops() != 0 &&
+             !isAlongMemory(linalgOp, *loops)) {
+    return false;
+  }
+  // What members exchange has the rows in front, and is complete row by row.
+  for (OpResult result : op->getResults()) {
+    AffineMap map = linalgOp.getMatchingIndexingMap(
+        linalgOp.getDpsInitOperand(result.getResultNumber()));
+    std::optional<LoopList> leading =
+        getLeadingLoops(map, cast<RankedTensorType>(result.getType()), rows);
+    bool readInside = false;
+    forEachReader(result, [&](Operation *reader) {
+      readInside |= members.contains(reader);
+    });
+    if (readInside &&
+        (adds || !leading || *leading != *loops || !isReadByRows(result)))
+      return false;
+    for (int64_t loop : *loops)
+      if (!map.isFunctionOfDim(loop) && !(adds && loop == loops->back()))
+        return false;
+  }
+  members[op] = *loops;
+  if (arrange(/*move=*/false)) {
+    if (adds)
+      sums.insert(op);
+    return true;
+  }
+  members.erase(op);
+  return false;
+}
+
+/// Checks that the members can stand together: nothing between them may both
+/// depend on one and be needed by another. With `move`, puts them so.
+bool Grower::arrange(bool move) {
+  Operation *first = nullptr, *last = nullptr;
+  for (auto &[op, loops] : members) {
+    if (!first || op->isBeforeInBlock(first))
+      first = op;
+    if (!last || last->isBeforeInBlock(op))
+      last = op;
+  }
+  // What depends on a member has to follow all of them, and so has all of a
+  // cluster of which one operation does.
+  DenseSet<Operation *> later;
+  DenseSet<unsigned> laterClusters;
+  SmallVector<Operation *> between;
+  unsigned distance = 0;
+  for (Operation *op = first; op != last->getNextNode();
+       op = op->getNextNode()) {
+    if (++distance > maxDistance)
+      return false;
+    between.push_back(op);
+  }
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (Operation *op : between) {
+      if (later.contains(op))
+        continue;
+      auto cluster = clusterOf.find(op);
+      bool depends =
+          cluster != clusterOf.end() && laterClusters.contains(cluster->second);
+      SetVector<Value> values(op->operand_begin(), op->operand_end());
+      getUsedValuesDefinedAbove(op->getRegions(), values);
+      bool isMember = members.contains(op);
+      for (Value value : values)
+        if (Operation *source = value.getDefiningOp())
+          depends |= later.contains(source) ||
+                     (!isMember && members.contains(getSource(value)));
+      if (!depends)
+        continue;
+      // A view of a member is no computation, members may read it.
+      if (isMember)
+        return false;
+      if (isAlias(op) && getSource(op->getResult(0)) &&
+          members.contains(getSource(op->getResult(0))))
+        continue;
+      later.insert(op);
+      if (cluster != clusterOf.end())
+        laterClusters.insert(cluster->second);
+      changed = true;
+    }
+  }
+  if (!move)
+    return true;
+  // Members and their views keep their order, the rest goes before or behind.
+  Operation *end = last->getNextNode();
+  for (Operation *op : between)
+    if (members.contains(op) ||
+        (isAlias(op) && !later.contains(op) && getSource(op->getResult(0)) &&
+         members.contains(getSource(op->getResult(0)))))
+      op->moveBefore(end);
+  for (Operation *op : between)
+    if (later.contains(op))
+      op->moveBefore(end);
+  return true;
+}
+
+/// Whether anything stays inside, and little enough. Sets the rows of a block.
+bool Grower::isWorthwhile() {
+  int64_t rowBytes = 0;
+  bool any = false;
+  for (auto &[op, loops] : members)
+    for (OpResult result : op->getResults()) {
+      bool inside = false, outside = false;
+      forEachReader(result, [&](Operation *reader) {
+        (members.contains(reader) ? inside : outside) = true;
+      });
+      any |= inside;
+      if (inside && !outside)
+        rowBytes +=
+            getBufferBytes(cast<RankedTensorType>(result.getType())) / rows;
+    }
+  if (!any || rowBytes > maxRowBytes)
+    return false;
+  blockRows = chooseBlockRows(lastSize, rowBytes);
+  return !isBlocked || blockRows >= std::min<int64_t>(lastSize, 8);
+}
+
+Cluster Grower::grow(linalg::LinalgOp seed) {
+  if (clusterOf.contains(seed) || !isEligible(seed) || !start(seed))
+    return {};
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    SetVector<Operation *> readers, producers;
+    SmallVector<Operation *> sorted;
+    for (auto &[op, loops] : members)
+      sorted.push_back(op);
+    llvm::sort(sorted, [](Operation *a, Operation *b) {
+      return a->isBeforeInBlock(b);
+    });
+    for (Operation *op : sorted) {
+      for (Value result : op->getResults())
+        forEachReader(result,
+                      [&](Operation *reader) { readers.insert(reader); });
+      for (Value operand : op->getOperands())
+        if (Operation *source = getSource(operand))
+          producers.insert(source);
+    }
+    // Products that feed members first: what reads them joins only with them.
+    for (Operation *op : producers)
+      changed |= tryAdd(op, /*asProducer=*/true);
+    SmallVector<Operation *> inOrder(readers.begin(), readers.end());
+    llvm::erase_if(inOrder,
+                   [&](Operation *op) { return op->getBlock() != body; });
+    llvm::sort(inOrder, [](Operation *a, Operation *b) {
+      return a->isBeforeInBlock(b);
+    });
+    for (Operation *op : inOrder)
+      changed |= tryAdd(op, /*asProducer=*/false);
+  }
+  if (members.size() < 2 || !isWorthwhile())
+    return {};
+  arrange(/*move=*/true);
+  Cluster cluster;
+  for (auto &[op, loops] : members)
+    cluster.push_back(op);
+  llvm::sort(cluster,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  Builder builder(body->getParentOp()->getContext());
+  for (Operation *op : cluster) {
+    op->setAttr(rowsAttrName, builder.getDenseI64ArrayAttr(members[op]));
+    if (isBlocked)
+      op->setAttr(blockAttrName, builder.getI64IntegerAttr(blockRows));
+  }
+  return cluster;
+}
+
+SmallVector<Cluster> remat::formClusters(Block &body) {
+  SmallVector<Cluster> clusters;
+  DenseMap<Operation *, unsigned> clusterOf;
+  // Attention's products first: its softmax alone would be a cluster too.
+  for (bool products : {true, false}) {
+    SmallVector<linalg::LinalgOp> seeds(body.getOps<linalg::LinalgOp>());
+    for (linalg::LinalgOp seed : seeds) {
+      if (isProduct(seed) != products)
+        continue;
+      Cluster cluster = Grower(clusterOf).grow(seed);
+      if (cluster.empty())
+        continue;
+      for (Operation *op : cluster)
+        clusterOf[op] = clusters.size();
+      clusters.push_back(std::move(cluster));
+    }
+  }
+  return clusters;
+}

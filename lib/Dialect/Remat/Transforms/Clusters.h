@@ -1,0 +1,25 @@
+//===- Clusters.h - operations that become one kernel -----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_DIALECT_REMAT_TRANSFORMS_CLUSTERS_H
+#define REMAT_LIB_DIALECT_REMAT_TRANSFORMS_CLUSTERS_H
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+namespace remat {
+
+/// Operations that become one task, in program order, next to each other but
+/// for views. Each carries the attribute `remat.rows`.
+using Cluster = llvm::SmallVector<mlir::Operation *>;
+
+/// Finds structured operations of `body` that are best done row by row:
+/// normalizations, softmax, cross entropy, and attention with its products,
+/// forward and backward. Moves the operations of a cluster together.
+llvm::SmallVector<Cluster> formClusters(mlir::Block &body);
+
+} // namespace remat
+
+#endif // REMAT_LIB_DIALECT_REMAT_TRANSFORMS_CLUSTERS_H

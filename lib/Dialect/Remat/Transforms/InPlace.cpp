@@ -1,0 +1,136 @@
+//===- InPlace.cpp - results in the place of operands ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A kernel may write an element where an operand's element lies once it has
+// read that for the last time: elementwise kernels that read an operand at the
+// very element they write, and kernels that work row by row, where that holds
+// for the last of their operations and the others read only the row. A scatter
+// updates its init where it lies. If what is written is returned, the operand
+// is in the caller's buffer from its beginning.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GraphPlanning.h"
+
+#include "remat/Dialect/Remat/IR/Rows.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace remat;
+
+/// Whether `op` reads `operand`'s rows by the loops that walk its own.
+static bool readsOnlyRow(linalg::GenericOp op, OpOperand &operand) {
+  auto rows = op->getAttrOfType<DenseI64ArrayAttr>(rowsAttrName);
+  ArrayRef<AffineExpr> results =
+      op.getMatchingIndexingMap(&operand).getResults();
+  if (!rows || results.size() < rows.asArrayRef().size())
+    return false;
+  for (auto [loop, expr] : llvm::zip(rows.asArrayRef(), results))
+    if (expr != getAffineDimExpr(loop, op.getContext()))
+      return false;
+  return true;
+}
+
+/// Whether result `result` of `kernel` may be written over `argument`.
+static bool mayOverwrite(func::FuncOp kernel, unsigned result,
+                         BlockArgument argument) {
+  Block &body = kernel.getBody().front();
+  if (auto scatter =
+          body.getTerminator()->getOperand(result).getDefiningOp<ScatterOp>())
+    return scatter.getInit() == argument && argument.hasOneUse();
+  auto writer = body.getTerminator()
+                    ->getOperand(result)
+                    .getDefiningOp<linalg::GenericOp>();
+  if (!writer || writer.getNumReductionLoops() != 0 ||
+      argument.getType() != body.getTerminator()->getOperand(result).getType())
+    return false;
+  unsigned number = 0;
+  while (writer->getResult(number) != body.getTerminator()->getOperand(result))
+    ++number;
+  AffineMap written =
+      writer.getMatchingIndexingMap(writer.getDpsInitOperand(number));
+  bool readByWriter = false;
+  for (OpOperand &use : argument.getUses()) {
+    auto reader = dyn_cast<linalg::GenericOp>(use.getOwner());
+    if (!reader || !reader.isDpsInput(&use) || reader->hasAttr(blockAttrName))
+      return false;
+    if (reader == writer) {
+      if (reader.getMatchingIndexingMap(&use) != written ||
+          !reader.payloadUsesValueFromOperand(&use))
+        return false;
+      readByWriter = true;
+      continue;
+    }
+    if (!reader->isBeforeInBlock(writer) || !readsOnlyRow(reader, use))
+      return false;
+  }
+  // An operation on its own may be tiled over all of its elements; only one
+  // that stands with others goes row by row.
+  for (Operation &op : body)
+    if (&op != writer && isa<linalg::LinalgOp>(op) &&
+        !isa<linalg::FillOp>(op) && !op.hasAttr(rowsAttrName))
+      return false;
+  return readByWriter && written.isPermutation();
+}
+
+/// For each result of a kernel, the operands that it may overwrite.
+static SmallVector<SmallVector<unsigned>> findOperands(func::FuncOp kernel) {
+  SmallVector<SmallVector<unsigned>> operands(kernel.getNumResults());
+  for (unsigned result = 0; result < kernel.getNumResults(); ++result)
+    for (BlockArgument argument : kernel.getArguments())
+      if (mayOverwrite(kernel, result, argument))
+        operands[result].push_back(argument.getArgNumber());
+  return operands;
+}
+
+void remat::writeInPlace(GraphOp graph, ModuleOp module) {
+  if (!module)
+    return;
+  SymbolTable symbols(module);
+  llvm::StringMap<SmallVector<SmallVector<unsigned>>> kernels;
+  GraphLiveness liveness(graph);
+  DenseMap<Value, const LiveBuffer *> bufferOf;
+  for (const LiveBuffer &buffer : liveness.buffers)
+    if (buffer.value)
+      bufferOf[buffer.value] = &buffer;
+  unsigned position = 0;
+  Builder builder(graph.getContext());
+  for (Operation &op : graph.getBody().front()) {
+    unsigned here = position++;
+    auto task = dyn_cast<TaskOp>(&op);
+    if (!task)
+      continue;
+    auto [known, isNew] = kernels.try_emplace(task.getKernel());
+    if (isNew)
+      if (auto kernel = symbols.lookup<func::FuncOp>(task.getKernel()))
+        known->second = findOperands(kernel);
+    SmallVector<Attribute> places(task->getNumResults(), builder.getUnitAttr());
+    DenseSet<Value> taken;
+    bool any = false;
+    for (auto [number, operands] : llvm::enumerate(known->second)) {
+      for (unsigned operand : operands) {
+        // The liveness from before knows when each value is read last.
+        Value root = getViewRoot(task.getOperand(operand));
+        const LiveBuffer *buffer = bufferOf.lookup(root);
+        if (!buffer || buffer->space != MemorySpace::Arena ||
+            buffer->end != here || !isa<TaskOp>(buffer->owner) ||
+            llvm::count_if(
+                task.getOperands(),
+                [&](Value other) { return getViewRoot(other) == root; }) != 1 ||
+            !taken.insert(root).second)
+          continue;
+        places[number] = builder.getI64IntegerAttr(operand);
+        any = true;
+        break;
+      }
+    }
+    if (any)
+      task.setLentAttr(builder.getArrayAttr(places));
+  }
+}

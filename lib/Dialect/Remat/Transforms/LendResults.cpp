@@ -1,0 +1,121 @@
+//===- LendResults.cpp - values in buffers of results ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The caller brings a buffer for each result, and most of them are gradients
+// that are written late. Until then they hold what the forward computation
+// saved: the values that occupy most bytes for the longest time go first, each
+// to the buffer that is taken back soonest after its last use.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GraphPlanning.h"
+
+using namespace mlir;
+using namespace remat;
+
+namespace {
+
+/// The buffer of a result with the values in it.
+struct LentBuffer {
+  int64_t result;
+  int64_t bytes;
+  /// The position at which the result is written.
+  unsigned until;
+  /// Ordered by offset.
+  SmallVector<std::pair<int64_t, const LiveBuffer *>> values;
+
+  /// The lowest offset at which `value` fits, or -1.
+  int64_t find(const LiveBuffer &value) const {
+    int64_t offset = 0;
+    for (auto [begin, other] : values) {
+      if (other->end < value.begin || other->begin > value.end)
+        continue;
+      if (offset + value.bytes <= begin)
+        break;
+      offset = std::max(offset, begin + other->bytes);
+    }
+    return offset + value.bytes <= bytes ? offset : -1;
+  }
+
+  void insert(int64_t offset, const LiveBuffer &value) {
+    auto position =
+        llvm::upper_bound(values, offset, [](int64_t at, const auto &entry) {
+          return at < entry.first;
+        });
+    values.insert(position, {offset, &value});
+  }
+};
+
+} // namespace
+
+/// Buffers that are looked at for one value. More would hardly find more room,
+/// and make the search quadratic in deep models.
+static constexpr unsigned maxTried = 256;
+
+static SmallVector<LentBuffer> collectBuffers(GraphOp graph,
+                                              const GraphLiveness &liveness) {
+  SmallVector<LentBuffer> buffers;
+  for (const LiveBuffer &buffer : liveness.buffers) {
+    if (buffer.space != MemorySpace::Result)
+      continue;
+    auto type = cast<RankedTensorType>(graph.getResultTypes()[buffer.result]);
+    int64_t bytes =
+        type.getNumElements() * getElementBytes(type.getElementType());
+    buffers.push_back({buffer.result, bytes, buffer.begin, {}});
+  }
+  llvm::stable_sort(buffers, [](const LentBuffer &a, const LentBuffer &b) {
+    return a.until < b.until;
+  });
+  return buffers;
+}
+
+static void setLent(const LiveBuffer &value, int64_t result, int64_t offset) {
+  auto task = cast<TaskOp>(value.owner);
+  MLIRContext *context = task.getContext();
+  SmallVector<Attribute> slots(task->getNumResults(), UnitAttr::get(context));
+  if (std::optional<ArrayAttr> old = task.getLent())
+    slots.assign(old->begin(), old->end());
+  slots[cast<OpResult>(value.value).getResultNumber()] =
+      SlotAttr::get(context, MemorySpace::Lent, offset, value.bytes, result);
+  task.setLentAttr(ArrayAttr::get(context, slots));
+}
+
+bool remat::lendResults(GraphOp graph) {
+  GraphLiveness liveness(graph);
+  SmallVector<LentBuffer> buffers = collectBuffers(graph, liveness);
+  SmallVector<const LiveBuffer *> values;
+  for (const LiveBuffer &buffer : liveness.buffers)
+    if (buffer.space == MemorySpace::Arena && buffer.value &&
+        buffer.bytes != 0 && isa<TaskOp>(buffer.owner))
+      values.push_back(&buffer);
+  auto area = [](const LiveBuffer *value) {
+    return double(value->bytes) * (value->end - value->begin + 1);
+  };
+  llvm::stable_sort(values, [&](const LiveBuffer *a, const LiveBuffer *b) {
+    return area(a) > area(b);
+  });
+  bool any = false;
+  for (const LiveBuffer *value : values) {
+    auto first = llvm::upper_bound(
+        buffers, value->end,
+        [](unsigned end, const LentBuffer &b) { return end < b.until; });
+    unsigned tried = 0;
+    for (LentBuffer &buffer : llvm::make_range(first, buffers.end())) {
+      if (buffer.bytes < value->bytes)
+        continue;
+      if (tried++ == maxTried)
+        break;
+      int64_t offset = buffer.find(*value);
+      if (offset < 0)
+        continue;
+      buffer.insert(offset, *value);
+      setLent(*value, buffer.result, offset);
+      any = true;
+      break;
+    }
+  }
+  return any;
+}

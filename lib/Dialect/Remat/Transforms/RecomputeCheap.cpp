@@ -1,0 +1,255 @@
+//===- RecomputeCheap.cpp - what is not worth keeping ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Before any budget binds, and before the planner is asked: a forward value
+// that is elementwise in others which the backward computation has anyway is
+// made again where it is needed. It then fuses into what reads it, or costs one
+// pass over memory, which is little beside the product that reads it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Dialect/Remat/IR/GraphLiveness.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/Transforms/Passes.h"
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+namespace remat {
+#define GEN_PASS_DEF_REMATRECOMPUTECHEAP
+#include "remat/Dialect/Remat/Transforms/Passes.h.inc"
+} // namespace remat
+
+using namespace mlir;
+using namespace remat;
+
+/// Values smaller than this are kept: they cost less than a task.
+static constexpr int64_t minBytes = 4096;
+
+static bool isBackward(Operation *op) {
+  return op->hasAttr(RematDialect::backwardAttrName);
+}
+
+/// The value that `value` is another shape or name of.
+static Value getRoot(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isViewOp(op) && !isa<StopGradientOp>(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+/// Bytes that keeping `value` takes: none if it is there anyway.
+static int64_t getKeptBytes(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || op->hasTrait<OpTrait::ConstantLike>() ||
+      isa<tensor::EmptyOp, linalg::FillOp>(op) ||
+      !isBufferType(value.getType()))
+    return 0;
+  return getBufferBytes(cast<RankedTensorType>(value.getType()));
+}
+
+/// Whether somebody asked for something about `value` or a view of it.
+static bool isTagged(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    return isa<TagOp>(user) || ((isViewOp(user) || isa<StopGradientOp>(user)) &&
+                                isTagged(user->getResult(0)));
+  });
+}
+
+/// Sums of products that are short enough to be made again, as attention's
+/// scores: with what reads them they are one kernel and never in memory.
+static constexpr int64_t maxShortSum = 256;
+
+/// Whether `op` is a batch of products that are larger than their factors.
+static bool isExpandingProduct(Operation *op) {
+  auto product = dyn_cast<linalg::ContractOp>(op);
+  if (!product || !isProductBody(*product.getBlock()))
+    return false;
+  int64_t factors = 0, length = 1;
+  for (Value input : product.getDpsInputs())
+    factors += cast<RankedTensorType>(input.getType()).getNumElements();
+  for (auto [size, type] : llvm::zip(product.getStaticLoopRanges(),
+                                     product.getIteratorTypesArray()))
+    if (type == utils::IteratorType::reduction)
+      length *= size;
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  return type.getRank() >= 3 && type.getNumElements() >= factors &&
+         length <= maxShortSum;
+}
+
+/// Whether `op` makes one tensor from others, element by element or nearly so.
+static bool isCheap(Operation *op) {
+  if (op->getNumResults() != 1 || !isBufferType(op->getResult(0).getType()) ||
+      op->hasAttr(RematDialect::policyAttrName) || isTagged(op->getResult(0)))
+    return false;
+  if (isExpandingProduct(op))
+    return true;
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  if (!generic)
+    return isa<tensor::ExtractSliceOp>(op);
+  SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  return generic.hasPureTensorSemantics() && isMemoryEffectFree(op) &&
+         generic.getNumReductionLoops() == 0 &&
+         llvm::none_of(captured, [](Value value) {
+           return isa<TensorType>(value.getType());
+         });
+}
+
+static SetVector<Value> getReadValues(Operation *op) {
+  SetVector<Value> values(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), values);
+  return values;
+}
+
+namespace {
+class CheapRecomputation {
+public:
+  CheapRecomputation(Block &body, unsigned maxDepth)
+      : body(body), maxDepth(maxDepth), builder(body.getParentOp()) {}
+
+  unsigned run() {
+    choose();
+    limitDepth();
+    apply();
+    return numCloned;
+  }
+
+private:
+  void choose();
+  int64_t countAdded(Operation *op, const DenseSet<Value> &needed,
+                     unsigned depth);
+  void limitDepth();
+  void apply();
+  Value materialize(Value value);
+
+  Block &body;
+  unsigned maxDepth;
+  OpBuilder builder;
+  DenseSet<Operation *> chosen;
+  /// What stands for a forward value in the backward computation.
+  DenseMap<Value, Value> replacements;
+  unsigned numCloned = 0;
+};
+} // namespace
+
+/// Bytes that have to be kept, beside what is needed anyway, to make the result
+/// of `op` again.
+int64_t CheapRecomputation::countAdded(Operation *op,
+                                       const DenseSet<Value> &needed,
+                                       unsigned depth) {
+  SetVector<Value> roots;
+  for (Value value : getReadValues(op))
+    roots.insert(getRoot(value));
+  int64_t added = 0;
+  for (Value root : roots) {
+    if (needed.contains(root))
+      continue;
+    int64_t bytes = getKeptBytes(root);
+    Operation *producer = root.getDefiningOp();
+    if (bytes != 0 && depth > 1 && !isBackward(producer) && isCheap(producer))
+      bytes = std::min(bytes, countAdded(producer, needed, depth - 1));
+    added += bytes;
+  }
+  return added;
+}
+
+/// Backwards through the program: what the backward computation needs, and of
+/// that, what follows from other things it needs.
+void CheapRecomputation::choose() {
+  DenseSet<Value> needed;
+  for (Operation &op : body)
+    if (isBackward(&op))
+      for (Value value : getReadValues(&op))
+        needed.insert(getRoot(value));
+  for (Operation &op : llvm::reverse(body)) {
+    if (isBackward(&op) || !isCheap(&op) || !needed.contains(op.getResult(0)))
+      continue;
+    int64_t bytes = getKeptBytes(op.getResult(0));
+    if (bytes < minBytes || countAdded(&op, needed, maxDepth) > bytes / 2)
+      continue;
+    chosen.insert(&op);
+    for (Value value : getReadValues(&op))
+      needed.insert(getRoot(value));
+  }
+}
+
+/// A long chain would have to be made anew from its beginning, and kept, before
+/// the first backward operation runs.
+void CheapRecomputation::limitDepth() {
+  DenseMap<Operation *, unsigned> depths;
+  for (Operation &op : body) {
+    if (!chosen.contains(&op))
+      continue;
+    unsigned depth = 0;
+    for (Value value : getReadValues(&op))
+      if (Operation *producer = getRoot(value).getDefiningOp())
+        depth = std::max(depth, depths.lookup(producer));
+    if (depth == maxDepth)
+      chosen.erase(&op);
+    else
+      depths[&op] = depth + 1;
+  }
+}
+
+/// What a backward operation at the insertion point reads instead of `value`.
+Value CheapRecomputation::materialize(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || isBackward(op) || op->getBlock() != &body)
+    return value;
+  bool isAlias = isViewOp(op) || isa<StopGradientOp>(op);
+  if (!isAlias && !chosen.contains(op))
+    return value;
+  if (Value known = replacements.lookup(value))
+    return known;
+  IRMapping mapping;
+  bool changed = !isAlias;
+  for (Value operand : getReadValues(op)) {
+    Value mine = materialize(operand);
+    changed |= mine != operand;
+    mapping.map(operand, mine);
+  }
+  Value result = value;
+  if (changed) {
+    Operation *clone = builder.clone(*op, mapping);
+    clone->setAttr(RematDialect::backwardAttrName, builder.getUnitAttr());
+    result = clone->getResult(0);
+    numCloned += !isAlias;
+  }
+  replacements[value] = result;
+  return result;
+}
+
+void CheapRecomputation::apply() {
+  for (Operation &op : body) {
+    if (!isBackward(&op))
+      continue;
+    builder.setInsertionPoint(&op);
+    for (Value value : getReadValues(&op)) {
+      Value mine = materialize(value);
+      if (mine != value)
+        value.replaceUsesWithIf(mine, [&](OpOperand &use) {
+          return op.isAncestor(use.getOwner());
+        });
+    }
+  }
+}
+
+namespace {
+struct RecomputeCheap : remat::impl::RematRecomputeCheapBase<RecomputeCheap> {
+  using RematRecomputeCheapBase::RematRecomputeCheapBase;
+
+  void runOnOperation() override {
+    if (llvm::hasSingleElement(getOperation().getBody()))
+      numCloned +=
+          CheapRecomputation(getOperation().getBody().front(), maxDepth).run();
+  }
+};
+} // namespace

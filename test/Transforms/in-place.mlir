@@ -1,0 +1,31 @@
+// RUN: remat-opt %s --remat-plan --remat-place -split-input-file -verify-diagnostics | FileCheck %s
+
+#id = affine_map<(d0) -> (d0)>
+
+func.func private @exp(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  %e = tensor.empty() : tensor<32xf32>
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%a : tensor<32xf32>) outs(%e : tensor<32xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %r = math.exp %i : f32
+    linalg.yield %r : f32
+  } -> tensor<32xf32>
+  return %0 : tensor<32xf32>
+}
+func.func private @sum(%a: tensor<32xf32>, %b: tensor<32xf32>) -> tensor<1xf32> attributes {remat.kernel} {
+  %0 = tensor.empty() : tensor<1xf32>
+  return %0 : tensor<1xf32>
+}
+// Each task overwrites what only it reads; the first has only an argument, the
+// third an operand that is read again.
+// CHECK-LABEL: remat.graph @step
+// CHECK-SAME: arena_bytes = 256
+remat.graph @step(%x: tensor<32xf32>) -> tensor<1xf32> {
+  // CHECK: id = 0 : i64, placement = [#remat.slot<arena, offset = [[AT:[0-9]+]]
+  %0 = remat.task @exp(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
+  // CHECK: id = 1 : i64, lent = [0], placement = [#remat.slot<arena, offset = [[AT]]
+  %1 = remat.task @exp(%0) {id = 1} : (tensor<32xf32>) -> tensor<32xf32>
+  // CHECK: id = 2 : i64, placement
+  %2 = remat.task @exp(%1) {id = 2} : (tensor<32xf32>) -> tensor<32xf32>
+  %3 = remat.task @sum(%1, %2) {id = 3} : (tensor<32xf32>, tensor<32xf32>) -> tensor<1xf32>
+  remat.return %3 : tensor<1xf32>
+}
