@@ -38,6 +38,8 @@ static constexpr size_t rootLimit = 32;
 /// Bounds the memory, to about 150 bytes for each.
 static constexpr size_t stateLimit = 2000000;
 static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max() / 4;
+/// Larger than any room: the size of the smallest of no items.
+static constexpr int64_t nothing = std::numeric_limits<int64_t>::max();
 
 namespace {
 /// Ops, or roots.
@@ -246,7 +248,7 @@ void ExactSearch::makeRoom(const State &state, const Move &move) {
       items.push_back(root + rootLimit);
   }
   if (room >= 0)
-    keep(state, move, 0, room, unlimited, full, packed);
+    keep(state, move, 0, room, nothing, full, packed);
 }
 
 /// Decides on the items from `item` on. `smallestLeft` is the size of the
@@ -303,7 +305,7 @@ void ExactSearch::keep(const State &state, const Move &move, size_t item,
     return keepOnHost(to, move, 0,
                       problem.hostBudget.value_or(unlimited) -
                           problem.values[roots[move.id]].transferBytes,
-                      unlimited, single(move.id));
+                      nothing, single(move.id));
   case ActionKind::Absorb:
     return;
   }
