@@ -16,6 +16,7 @@
 #include "remat/Planning/LowerBound.h"
 
 #include <algorithm>
+#include <thread>
 
 using namespace llvm;
 
@@ -225,6 +226,50 @@ Expected<Solution> Portfolio::run() {
   return search.takeSolution("auto");
 }
 
+/// The best of several portfolios, each on a thread and from a seed of its own.
+/// All end with the first, which is the one that the caller sees progress of.
+static Expected<Solution> planInParallel(const Problem &problem,
+                                         const SolverOptions &options) {
+  std::atomic<bool> stop = false;
+  std::vector<std::optional<Expected<Solution>>> results(options.threads);
+  std::vector<std::thread> threads;
+  for (unsigned i = 1; i < options.threads; ++i)
+    threads.emplace_back([&, i] {
+      SolverOptions own = options;
+      own.seed = options.seed + i;
+      own.onProgress = nullptr;
+      own.interrupt = &stop;
+      results[i].emplace(Portfolio(problem, own).run());
+    });
+  results[0].emplace(Portfolio(problem, options).run());
+  stop = true;
+  for (std::thread &thread : threads)
+    thread.join();
+
+  Expected<Solution> best = std::move(*results[0]);
+  for (unsigned i = 1; i < options.threads; ++i) {
+    Expected<Solution> &other = *results[i];
+    if (!other) {
+      consumeError(other.takeError());
+      continue;
+    }
+    // A bound holds for all.
+    Solution strongest = std::move(*other);
+    if (best && best->lowerBound > strongest.lowerBound) {
+      strongest.lowerBound = best->lowerBound;
+      strongest.proof = best->proof;
+    } else if (best) {
+      best->lowerBound = strongest.lowerBound;
+      best->proof = strongest.proof;
+    }
+    if (best && best->time <= strongest.time)
+      continue;
+    consumeError(best.takeError());
+    best = std::move(strongest);
+  }
+  return best;
+}
+
 Expected<Solution> planAuto(const Problem &problem,
                             const SolverOptions &options) {
   // Nothing is recomputed when everything fits.
@@ -233,6 +278,10 @@ Expected<Solution> planAuto(const Problem &problem,
   if (saveAll && (saveAll->optimal() || !isSmall(graph)))
     return saveAll;
   consumeError(saveAll.takeError());
+  // What the clock ends depends on the machine anyway; what counted work ends
+  // is the same for any number of threads.
+  if (options.timeLimitSeconds && options.threads > 1)
+    return planInParallel(problem, options);
   return Portfolio(problem, options).run();
 }
 

@@ -39,7 +39,8 @@ struct SolverOptions {
   /// that it cut short says so.
   std::optional<double> timeLimitSeconds;
   uint64_t seed = 1;
-  /// Threads that a search may use. The plan is the same for every number.
+  /// Threads that `auto` may use when there is a time limit; each searches from
+  /// a seed of its own. Without one, the plan is the same for every number.
   unsigned threads = 1;
   /// A plan to start from, such as that of a neighbouring budget, of the same
   /// problem but for the limits. Ignored by algorithms that cannot use one.
