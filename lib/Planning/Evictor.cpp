@@ -24,6 +24,8 @@ namespace remat::planning {
 static constexpr double preference = 1e3;
 /// Rounds without success after which `fit` gives up, per op.
 static constexpr size_t roundsPerOp = 4;
+/// What it counts to remove a step and to look at the peak.
+static constexpr uint64_t removalSteps = 40;
 /// Longer lists of violations are collected again only now and then.
 static constexpr size_t longList = 4096;
 
@@ -473,7 +475,10 @@ void Evictor::prune(int64_t budget, double noise) {
   };
   std::vector<Repeat> order;
   bool changed = true;
-  while (changed && !work.overdrawn()) {
+  // What is not pruned is legal, too: a second look is for those with time.
+  for (unsigned pass = 0; changed && !work.overdrawn(); ++pass) {
+    if (pass > 0 && work.exhausted())
+      return;
     changed = false;
     order.clear();
     for (StepId step : timeline.repeats()) {

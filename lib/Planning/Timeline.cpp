@@ -367,10 +367,10 @@ bool Timeline::isUseful(StepId absorption) const {
 uint32_t Timeline::copyBefore(ValueId value, StepId step) const {
   uint64_t position = key(step);
   ArrayRef<uint32_t> copies = copiesOf[value];
-  for (size_t i = copies.size(); i-- > 0;)
-    if (key(pool[copies[i]].def) < position)
-      return copies[i];
-  return noCopy;
+  const uint32_t *after = llvm::partition_point(copies, [&](uint32_t copy) {
+    return key(pool[copy].def) < position;
+  });
+  return after == copies.begin() ? noCopy : *std::prev(after);
 }
 
 //===----------------------------------------------------------------------===//
