@@ -80,6 +80,18 @@ Expected<BudgetRequest> remat::planning::parseBudget(StringRef text) {
   return budget;
 }
 
+Expected<std::pair<std::string, int64_t>>
+remat::planning::parseRegionBudget(StringRef text) {
+  auto [name, size] = text.rsplit(':');
+  std::optional<int64_t> bytes = parseBytes(size.trim(), binaryUnits);
+  if (name.trim().empty() || !bytes)
+    return createStringError(inconvertibleErrorCode(),
+                             "malformed region budget '" + text +
+                                 "', expected a name and bytes, such as "
+                                 "'block1:64MiB'");
+  return std::pair(name.trim().str(), *bytes);
+}
+
 Expected<int64_t> remat::planning::parseBandwidth(StringRef text) {
   StringRef rest = text.trim();
   if (rest == "inf")

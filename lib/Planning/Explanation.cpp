@@ -323,6 +323,7 @@ ValueExplanation Explainer::explain(ValueId value) {
 Expected<Explanation> explain(const Problem &problem, const Plan &plan) {
   Problem unbounded = problem;
   unbounded.deviceBudget.reset();
+  unbounded.regions.clear();
   Expected<Solution> reference = solve(unbounded, "save-all");
   if (!reference)
     return reference.takeError();

@@ -11,6 +11,7 @@
 #include "Exact.h"
 #include "LocalSearch.h"
 #include "PeakBound.h"
+#include "Regions.h"
 #include "Residency.h"
 #include "SimulateInto.h"
 
@@ -30,7 +31,10 @@ static bool staysThroughout(const Graph &graph, ValueId value) {
 
 Expected<FeasibilityCertificate>
 smallestFeasibleBudget(const Problem &problem, const SolverOptions &options) {
-  Problem unbounded = problem;
+  Expected<Problem> limited = limitRegions(problem);
+  if (!limited)
+    return limited.takeError();
+  Problem &unbounded = *limited;
   unbounded.deviceBudget.reset();
   Stopwatch watch;
   Graph graph(unbounded);
@@ -38,7 +42,8 @@ smallestFeasibleBudget(const Problem &problem, const SolverOptions &options) {
 
   FeasibilityCertificate certificate;
   certificate.lowerBound =
-      peakBound(graph, uint64_t(std::clamp(options.effort, 0.0, 10.0) * 2e6))
+      peakBound(Graph(problem),
+                uint64_t(std::clamp(options.effort, 0.0, 10.0) * 2e6))
           .bytes;
   certificate.plan = search.findLowPeak(certificate.lowerBound, 0.1);
   WorkMeter work(options, watch);
@@ -48,7 +53,8 @@ smallestFeasibleBudget(const Problem &problem, const SolverOptions &options) {
       makeSolution(graph, certificate.plan, "greedy", watch);
   if (!solution)
     return solution.takeError();
-  if (proven)
+  // Proven for this choice of what the regions keep, not for all.
+  if (proven && problem.regions.empty())
     certificate.lowerBound = solution->peakBytes;
 
   Simulation simulation;

@@ -11,6 +11,7 @@
 #include "remat/Planning/Problem.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/Twine.h"
 
 #include <array>
@@ -120,6 +121,8 @@ public:
       return error;
     if (Error error = checkOps())
       return error;
+    if (Error error = checkRegions())
+      return error;
     return checkPolicies();
   }
 
@@ -143,6 +146,24 @@ private:
     if (problem.linkBytesPerSecond < 0)
       return fail("the link bandwidth is negative: " +
                   Twine(problem.linkBytesPerSecond));
+    return Error::success();
+  }
+
+  Error checkRegions() const {
+    StringSet<> names;
+    for (const Region &region : problem.regions) {
+      std::string where = "region '" + region.name + "'";
+      if (!names.insert(region.name).second)
+        return fail(where + " has two budgets, expected one");
+      if (region.budget < 0)
+        return fail(where + " has a negative budget: " + Twine(region.budget));
+      if (region.values.empty())
+        return fail(where + " has a budget, but no values");
+      for (ValueId id : region.values)
+        if (id >= problem.values.size())
+          return fail(where + " has value " + Twine(id) + " of " +
+                      Twine(problem.values.size()));
+    }
     return Error::success();
   }
 

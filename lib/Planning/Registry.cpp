@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Regions.h"
 #include "Solution.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -45,24 +46,16 @@ ArrayRef<SolverInfo> getSolvers() {
   return solvers;
 }
 
-Expected<Solution> solve(const Problem &problem, StringRef solver,
-                         const SolverOptions &options) {
-  if (Error error = check(problem))
-    return std::move(error);
-  const SolverInfo *info = find_if(
-      getSolvers(), [&](const SolverInfo &s) { return s.name == solver; });
-  if (info == getSolvers().end()) {
-    std::string names;
-    for (const SolverInfo &known : getSolvers())
-      names += (names.empty() ? "'" : ", '") + known.name.str() + "'";
-    return createStringError(inconvertibleErrorCode(),
-                             "unknown solver '" + solver +
-                                 "', expected one of " + names);
-  }
-  Expected<Solution> solution = info->function(problem, options);
+/// The answer of one algorithm to `limited`, which is `problem` or what the
+/// budgets of its regions make of it. To a budget that cannot be met, the
+/// smallest one that can.
+static Expected<Solution> solveWith(const SolverInfo &info,
+                                    const Problem &problem,
+                                    const Problem &limited,
+                                    const SolverOptions &options) {
+  Expected<Solution> solution = info.function(limited, options);
   if (solution)
     return solution;
-  // A budget that cannot be met gets the smallest one that can.
   return handleExpected(
       std::move(solution),
       [&]() -> Expected<Solution> {
@@ -77,6 +70,34 @@ Expected<Solution> solve(const Problem &problem, StringRef solver,
             shared->describe(problem), shared);
       },
       [](const InfeasibleBudgetError &) {});
+}
+
+Expected<Solution> solve(const Problem &problem, StringRef solver,
+                         const SolverOptions &options) {
+  if (Error error = check(problem))
+    return std::move(error);
+  const SolverInfo *info = find_if(
+      getSolvers(), [&](const SolverInfo &s) { return s.name == solver; });
+  if (info == getSolvers().end()) {
+    std::string names;
+    for (const SolverInfo &known : getSolvers())
+      names += (names.empty() ? "'" : ", '") + known.name.str() + "'";
+    return createStringError(inconvertibleErrorCode(),
+                             "unknown solver '" + solver +
+                                 "', expected one of " + names);
+  }
+  if (problem.regions.empty())
+    return solveWith(*info, problem, problem, options);
+  Expected<Problem> limited = limitRegions(problem);
+  if (!limited)
+    return limited.takeError();
+  Expected<Solution> solution = solveWith(*info, problem, *limited, options);
+  // A bound holds for this choice of what the regions keep, not for all.
+  if (solution && solution->lowerBound > solution->baseCost) {
+    solution->lowerBound = solution->baseCost;
+    solution->proof = Solution().proof;
+  }
+  return solution;
 }
 
 } // namespace remat::planning

@@ -55,7 +55,9 @@ private:
       return error;
     if (Error error = addValues())
       return error;
-    return addOperandsAndOutputs();
+    if (Error error = addOperandsAndOutputs())
+      return error;
+    return addRegions();
   }
 
   Error integer(const json::Object &object, StringRef key, const Twine &where,
@@ -347,6 +349,37 @@ private:
     return Error::success();
   }
 
+  Error addRegions() {
+    const json::Value *value = root->get("region_budgets");
+    if (!value)
+      return Error::success();
+    const json::Array *array = value->getAsArray();
+    if (!array)
+      return fail("'region_budgets' is not an array");
+    for (auto [i, entry] : enumerate(*array)) {
+      std::string where = ("region budget " + Twine(i)).str();
+      const json::Object *object = entry.getAsObject();
+      if (!object || !object->getString("name") || !object->get("bytes") ||
+          !object->getArray("nodes"))
+        return fail(where + ": expected {\"name\", \"bytes\", \"nodes\"}");
+      Region region;
+      region.name = object->getString("name")->str();
+      if (Error error = integer(*object, "bytes", where, region.budget))
+        return error;
+      for (const json::Value &id : *object->getArray("nodes")) {
+        Expected<size_t> node = lookup(id, where);
+        if (!node)
+          return node.takeError();
+        if (nodes[*node].value == noValue)
+          return fail(where + ": node " + Twine(nodes[*node].id) +
+                      " has no result");
+        region.values.push_back(nodes[*node].value);
+      }
+      instance.problem.regions.push_back(std::move(region));
+    }
+    return Error::success();
+  }
+
   const json::Object *root = nullptr;
   Instance instance;
   std::vector<Node> nodes;
@@ -427,6 +460,16 @@ json::Value toJson(const Problem &problem) {
     object["budget"] = *problem.deviceBudget;
   if (problem.hostBudget)
     object["host_budget"] = *problem.hostBudget;
+  json::Array regions;
+  for (const Region &region : problem.regions)
+    regions.push_back(json::Object{
+        {"name", region.name},
+        {"bytes", region.budget},
+        {"nodes", json::Array(map_range(region.values, [](ValueId id) {
+           return int64_t(id);
+         }))}});
+  if (!regions.empty())
+    object["region_budgets"] = std::move(regions);
   if (problem.linkBytesPerSecond)
     object["link_bytes_per_second"] = problem.linkBytesPerSecond;
   return object;

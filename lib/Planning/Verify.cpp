@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Regions.h"
 #include "SimulateInto.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -31,6 +32,8 @@ public:
     if (Error error = verifyMoves())
       return error;
     if (Error error = verifyBackwardReads())
+      return error;
+    if (Error error = verifyRegions())
       return error;
     return verifyBudgets();
   }
@@ -135,6 +138,35 @@ private:
                       value(copy.value) +
                       ", which is MUST_CPU_OFFLOAD and was not reloaded");
       }
+    }
+    return Error::success();
+  }
+
+  /// What backward ops read of each region as the forward phase left it.
+  Error verifyRegions() const {
+    if (problem.regions.empty())
+      return Error::success();
+    std::vector<bool> kept(graph.numValues(), false);
+    for (auto [i, action] : enumerate(actions)) {
+      if (!actsOnOp(action.kind) || !problem.ops[action.id].backward)
+        continue;
+      for (uint32_t index : simulation.readsOf(i)) {
+        const Copy &copy = simulation.copies[index];
+        if (copy.def != Copy::beforeStart &&
+            copy.origin < simulation.backwardBegin &&
+            actions[copy.def].kind != ActionKind::Reload)
+          kept[copy.value] = true;
+      }
+    }
+    for (const Region &region : problem.regions) {
+      int64_t bytes = 0;
+      for (ValueId id : valuesToKeep(graph, region))
+        bytes += kept[id] ? graph.bytes(id) : 0;
+      if (bytes > region.budget)
+        return fail("region '" + region.name + "' keeps " + Twine(bytes) +
+                    " bytes for the backward phase, which exceeds its budget "
+                    "of " +
+                    Twine(region.budget) + " bytes");
     }
     return Error::success();
   }

@@ -12,7 +12,7 @@ func.func @main(%x: tensor<4x4xf32> {test.keep}, %w: tensor<4x4xf32>)
   %zero = arith.constant 0.0 : f32
   %empty = tensor.empty() : tensor<4x4xf32>
   %acc = linalg.fill ins(%zero : f32) outs(%empty : tensor<4x4xf32>) -> tensor<4x4xf32>
-  // CHECK-NEXT: %[[A:.*]] = remat.task @[[MATMUL:.*]](%[[X]], %[[W]]) {id = 0 : i64, ops = ["linalg.matmul"], policies = [#remat.policy<must_save>]}
+  // CHECK-NEXT: %[[A:.*]] = remat.task @[[MATMUL:.*]](%[[X]], %[[W]]) {id = 0 : i64, names = {{\[\[}}"a"]], ops = ["linalg.matmul"], policies = [#remat.policy<must_save>]}
   %a = linalg.matmul ins(%x, %w : tensor<4x4xf32>, tensor<4x4xf32>) outs(%acc : tensor<4x4xf32>) -> tensor<4x4xf32>
   %tagged = remat.tag %a {name = "a", policy = #remat.policy<must_save>} : tensor<4x4xf32>
   // CHECK-NEXT: %[[B:.*]] = remat.task @[[TANH:.*]](%[[A]]) {id = 1

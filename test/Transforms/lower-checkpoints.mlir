@@ -50,6 +50,24 @@ func.func @own_policies_stay(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %y : tensor<4xf32>
 }
 
+// A named region names all that it hides.
+// CHECK-LABEL: func.func @names
+// CHECK:         %[[A:.*]] = math.exp %{{.*}} {remat.policy = #remat.policy<must_save>}
+// CHECK:         %[[B:.*]] = remat.tag %[[A]] {name = "block"} :
+// CHECK:         %[[C:.*]] = math.sin %[[B]]
+// CHECK:         %[[D:.*]] = remat.tag %[[C]] {name = "block", policy = #remat.policy<must_recompute>}
+// CHECK:         %[[E:.*]] = math.tanh %[[D]]
+// CHECK:         return %[[E]]
+func.func @names(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = remat.checkpoint attributes {name = "block"} {
+    %a = math.exp %x {remat.policy = #remat.policy<must_save>} : tensor<4xf32>
+    %b = math.sin %a : tensor<4xf32>
+    %o = math.tanh %b : tensor<4xf32>
+    remat.yield %o : tensor<4xf32>
+  } : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
 // The innermost region decides; what it yields belongs to the outer one.
 // CHECK-LABEL: func.func @nested
 // CHECK:         %[[A:.*]] = math.exp

@@ -121,6 +121,7 @@ void Watch::onProgress(const Progress &progress) {
 /// The peak that percentages refer to.
 static Expected<int64_t> findSaveAllPeak(Problem problem) {
   problem.deviceBudget.reset();
+  problem.regions.clear();
   Expected<Solution> solution = solve(problem, "save-all");
   if (!solution)
     return solution.takeError();

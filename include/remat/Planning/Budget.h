@@ -33,6 +33,10 @@ struct BudgetRequest {
 /// Parses a budget. Fails with a message that says what is accepted.
 llvm::Expected<BudgetRequest> parseBudget(llvm::StringRef text);
 
+/// Parses the budget of a region, "NAME:BYTES" with a suffix as above.
+llvm::Expected<std::pair<std::string, int64_t>>
+parseRegionBudget(llvm::StringRef text);
+
 /// Parses the speed of a link in bytes per second: "25000000000", "25GB/s",
 /// "12.5 GiB/s", or "inf" for `infiniteBandwidth`.
 llvm::Expected<int64_t> parseBandwidth(llvm::StringRef text);

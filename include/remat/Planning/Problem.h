@@ -126,6 +126,17 @@ struct Op {
   bool recomputable = true;
 };
 
+/// Values that share a limit on what is kept of them.
+struct Region {
+  std::string name;
+  /// Bound on the bytes of the region's forward values that backward ops read
+  /// as the forward phase left them, in whatever form they were kept there.
+  /// Neither what came back from the host counts, nor what was kept for
+  /// recomputations only.
+  int64_t budget = 0;
+  std::vector<ValueId> values;
+};
+
 /// Ops in a valid order, values, and limits.
 struct Problem {
   std::string name;
@@ -140,6 +151,8 @@ struct Problem {
   std::optional<int64_t> deviceBudget;
   /// Bound on the bytes held on the host; unset means unbounded.
   std::optional<int64_t> hostBudget;
+  /// Values may be in several regions, and each bounds them.
+  std::vector<Region> regions;
   /// Speed of the link to the host; 0 means that nothing can be offloaded,
   /// `infiniteBandwidth` that transfers take no time.
   int64_t linkBytesPerSecond = 0;
@@ -166,12 +179,12 @@ struct Problem {
 
 /// Input constraints. Ids in range, operands defined before use, no negative
 /// number, sums that fit 63 bits, views that end in a root, packed forms only
-/// of roots that are computed, absorption only of what may run again, and
-/// policies that
-/// can be met together: a MUST that needs an op to run again on an op that
-/// cannot, or two MUSTs on results of one op (or on a value and its views)
-/// that exclude each other, is an error that names both sides. Every algorithm
-/// expects a problem that passed.
+/// of roots that are computed, absorption only of what may run again, regions
+/// of different names with values, and policies that can be met together: a
+/// MUST that needs an op to run again on an op that cannot, or two MUSTs on
+/// results of one op (or on a value and its views) that exclude each other, is
+/// an error that names both sides. Every algorithm expects a problem that
+/// passed.
 llvm::Error check(const Problem &problem);
 
 } // namespace remat::planning

@@ -121,7 +121,8 @@ llvm::Expected<Simulation> simulate(const Problem &problem, const Plan &plan);
 /// cannot be recomputed run once, absorbed runs included, and in their given
 /// order; without `Problem::freeOrder`, all ops run for the first time in their
 /// given order; the MUST policies; values that may not be recomputed, offloaded
-/// or packed; the device and host budgets. Each violation has its own message.
+/// or packed; the device, host and regions' budgets. Each violation has its own
+/// message.
 llvm::Error verify(const Problem &problem, const Plan &plan);
 /// As above, for a simulation at hand.
 llvm::Error verify(const Problem &problem, const Plan &plan,

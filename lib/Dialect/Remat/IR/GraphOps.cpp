@@ -442,6 +442,12 @@ std::optional<Policy> TaskOp::getResultPolicy(unsigned result) {
   return policy.getValue();
 }
 
+ArrayRef<Attribute> TaskOp::getResultNames(unsigned result) {
+  if (!getNames())
+    return {};
+  return cast<ArrayAttr>((*getNames())[result]).getValue();
+}
+
 SlotAttr TaskOp::getLentSlot(unsigned result) {
   std::optional<ArrayAttr> lent = getLent();
   return lent ? dyn_cast<SlotAttr>((*lent)[result]) : SlotAttr();
@@ -476,6 +482,10 @@ LogicalResult TaskOp::verify() {
         return emitOpError("has policy ")
                << policy << ", expected a '#remat.policy' or 'unit'";
   }
+  if (std::optional<ArrayAttr> names = getNames())
+    if (names->size() != getNumResults())
+      return emitOpError("has names for ")
+             << names->size() << " results, expected " << getNumResults();
   if (std::optional<ArrayAttr> lent = getLent()) {
     if (lent->size() != getNumResults())
       return emitOpError("has ")

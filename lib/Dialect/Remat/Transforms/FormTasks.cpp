@@ -278,7 +278,7 @@ func::FuncOp KernelPool::getOrCreate(Location loc, StringRef name,
 }
 
 //===----------------------------------------------------------------------===//
-// Policies
+// Policies and names
 //===----------------------------------------------------------------------===//
 
 static bool isMust(Policy policy) {
@@ -343,6 +343,21 @@ static FailureOr<ArrayAttr> collectPolicies(Operation *op) {
                               : UnitAttr::get(op->getContext()));
   }
   return any ? ArrayAttr::get(op->getContext(), policies) : ArrayAttr();
+}
+
+/// The attribute `names` of a task made from `op`; null if it has none.
+static ArrayAttr collectNames(Operation *op) {
+  SmallVector<Attribute> names;
+  bool any = false;
+  for (OpResult result : op->getResults()) {
+    SetVector<Attribute> own;
+    for (TagOp tag : findTags(result))
+      if (StringAttr name = tag.getNameAttr())
+        own.insert(name);
+    any |= !own.empty();
+    names.push_back(ArrayAttr::get(op->getContext(), own.getArrayRef()));
+  }
+  return any ? ArrayAttr::get(op->getContext(), names) : ArrayAttr();
 }
 
 //===----------------------------------------------------------------------===//
@@ -482,6 +497,8 @@ LogicalResult GraphBuilder::convert(Operation *op) {
                  op->hasAttr(RematDialect::backwardAttrName));
   if (*policies)
     task.setPoliciesAttr(*policies);
+  if (ArrayAttr names = collectNames(op))
+    task.setNamesAttr(names);
   mapping.map(op->getResults(), task->getResults());
   return success();
 }
@@ -518,7 +535,8 @@ TaskOp GraphBuilder::createTask(Location loc, func::FuncOp kernel,
   return TaskOp::create(builder, loc, kernel.getFunctionType().getResults(),
                         kernel.getName(), mapped, /*id=*/numTasks++,
                         /*copy=*/0, backward, /*pinned=*/false,
-                        /*policies=*/{}, builder.getStrArrayAttr(ops),
+                        /*policies=*/{}, /*names=*/{},
+                        builder.getStrArrayAttr(ops),
                         /*cost=*/0, /*workspace=*/0, /*lent=*/{},
                         /*placement=*/{}, /*workspace_offset=*/{});
 }

@@ -87,9 +87,12 @@ GraphProblem::GraphProblem(GraphOp graph) {
         bytes = 0;
       planning::ValueId value = problem.addResult(id, name, bytes);
       // What is asked of a value concerns the time until the backward pass.
-      if (!task.getBackward())
+      if (!task.getBackward()) {
         problem.values[value].policy =
             convertPolicy(task.getResultPolicy(result.getResultNumber()));
+        for (Attribute name : task.getResultNames(result.getResultNumber()))
+          named[cast<StringAttr>(name)].push_back(value);
+      }
       addValue(result, value);
     }
   }

@@ -16,6 +16,8 @@
 #include "remat/Planning/Packing.h"
 #include "remat/Planning/Plan.h"
 
+#include "llvm/ADT/StringMap.h"
+
 namespace remat {
 
 /// A graph as a problem. Op i is the i-th task of the graph; values are the
@@ -27,6 +29,8 @@ struct GraphProblem {
   llvm::SmallVector<TaskOp> tasks;
   /// The value of the graph for every value of the problem.
   llvm::SmallVector<mlir::Value> values;
+  /// The forward values that tags gave a name.
+  llvm::StringMap<std::vector<planning::ValueId>> named;
 };
 
 /// Rewrites the body of the graph into the schedule that `plan` describes.

@@ -27,15 +27,20 @@ static bool holdsValues(Operation &op) {
          !isa<tensor::EmptyOp, linalg::FillOp, YieldOp>(op);
 }
 
-/// The operations in the region to whose results its policy does not apply:
-/// what is yielded, and what has a policy of its own.
-static DenseSet<Operation *> findExceptions(CheckpointOp checkpoint) {
-  Block &body = checkpoint.getBody().front();
-  DenseSet<Operation *> exceptions;
+/// The operations in the region whose results it does not hide: those yielded.
+static DenseSet<Operation *> findYielded(CheckpointOp checkpoint) {
+  DenseSet<Operation *> yielded;
   if (checkpoint.getEarlyStop())
-    for (Value value : body.getTerminator()->getOperands())
-      exceptions.insert(getProducer(value));
-  for (Operation &op : body) {
+    for (Value value :
+         checkpoint.getBody().front().getTerminator()->getOperands())
+      yielded.insert(getProducer(value));
+  return yielded;
+}
+
+/// The operations in the region that have a policy of their own.
+static DenseSet<Operation *> findOwnPolicies(CheckpointOp checkpoint) {
+  DenseSet<Operation *> exceptions;
+  for (Operation &op : checkpoint.getBody().front()) {
     if (op.hasAttr(RematDialect::policyAttrName))
       exceptions.insert(&op);
     if (auto tag = dyn_cast<TagOp>(&op); tag && tag.getPolicy())
@@ -44,23 +49,27 @@ static DenseSet<Operation *> findExceptions(CheckpointOp checkpoint) {
   return exceptions;
 }
 
-/// Tags the tensors that the region hides.
+/// Tags the tensors that the region hides with its name, and its policy unless
+/// they have one.
 static void tagHiddenValues(CheckpointOp checkpoint) {
   PolicyAttr policy = checkpoint.getPolicyAttr();
   if (!policy)
     policy = PolicyAttr::get(checkpoint.getContext(), Policy::MustRecompute);
-  DenseSet<Operation *> exceptions = findExceptions(checkpoint);
+  DenseSet<Operation *> yielded = findYielded(checkpoint);
+  DenseSet<Operation *> ownPolicies = findOwnPolicies(checkpoint);
   OpBuilder builder(checkpoint.getContext());
   for (Operation &op :
        llvm::make_early_inc_range(checkpoint.getBody().front())) {
-    if (!holdsValues(op) || exceptions.contains(&op))
+    PolicyAttr added = ownPolicies.contains(&op) ? PolicyAttr() : policy;
+    if (!holdsValues(op) || yielded.contains(&op) ||
+        !(added || checkpoint.getName()))
       continue;
     builder.setInsertionPointAfter(&op);
     for (OpResult result : op.getResults()) {
       if (!isa<RankedTensorType>(result.getType()))
         continue;
       auto tag = TagOp::create(builder, op.getLoc(), result,
-                               /*name=*/StringAttr(), policy);
+                               checkpoint.getNameAttr(), added);
       result.replaceAllUsesExcept(tag.getResult(), tag);
     }
   }

@@ -78,6 +78,12 @@ private:
     else if (host.kind != planning::BudgetRequest::Kind::Unlimited)
       return getOperation().emitError("host budget '")
              << hostBudget << "' must be given in bytes";
+    for (StringRef text : regionBudgets) {
+      auto region = planning::parseRegionBudget(text);
+      if (!region)
+        return getOperation().emitError(llvm::toString(region.takeError()));
+      options.regionBudgets.push_back(std::move(*region));
+    }
     llvm::Expected<int64_t> bandwidth = planning::parseBandwidth(linkBandwidth);
     if (!bandwidth)
       return getOperation().emitError(llvm::toString(bandwidth.takeError()));

@@ -70,25 +70,38 @@ private:
 };
 } // namespace
 
-/// The limits of the options, the budget aside.
-static void setLimits(planning::Problem &problem, const PlanOptions &options) {
+/// The limits of the options, the budget aside. Fails on an unknown name.
+static llvm::Error setLimits(GraphProblem &graphProblem,
+                             const PlanOptions &options) {
+  planning::Problem &problem = graphProblem.problem;
   problem.hostBudget = options.hostBudget;
   problem.freeOrder = options.reorder;
   problem.linkBytesPerSecond = options.offload ? options.linkBandwidth : 0;
   if (options.offload && problem.linkBytesPerSecond == 0 &&
       asksForOffload(problem))
     problem.linkBytesPerSecond = defaultLinkBandwidth;
+  for (const auto &[name, bytes] : options.regionBudgets) {
+    auto values = graphProblem.named.find(name);
+    if (values == graphProblem.named.end())
+      return llvm::createStringError("region '" + name +
+                                     "' has a budget, but no forward value "
+                                     "has this name");
+    problem.regions.push_back({name, bytes, values->second});
+  }
+  return llvm::Error::success();
 }
 
 GraphPlanner::GraphPlanner(GraphOp graph, const PlanOptions &options)
     : graph(graph), options(options), graphProblem(graph),
-      problem(graphProblem.problem) {
-  setLimits(problem, options);
-}
+      problem(graphProblem.problem) {}
 
 llvm::Expected<PlannedGraph> GraphPlanner::run() {
+  if (llvm::Error error = setLimits(graphProblem, options))
+    return std::move(error);
+  planning::Problem reference = problem;
+  reference.regions.clear();
   llvm::Expected<planning::Solution> saveAll =
-      planning::solve(problem, "save-all", options.solver);
+      planning::solve(reference, "save-all", options.solver);
   if (!saveAll)
     return saveAll.takeError();
   llvm::Expected<PlannedGraph> keepingAll = apply(saveAll->plan);
@@ -169,14 +182,16 @@ llvm::Expected<PlannedGraph> GraphPlanner::planWithin(int64_t budget) {
   }
 }
 
-/// Whether no policy asks for anything but keeping.
+/// Whether neither a policy nor a region's budget asks for anything but
+/// keeping.
 bool GraphPlanner::mayKeepAll() const {
-  return llvm::none_of(problem.values, [](const planning::Value &value) {
-    return value.policy == planning::Policy::MustRecompute ||
-           value.policy == planning::Policy::PreferRecompute ||
-           value.policy == planning::Policy::MustCpuOffload ||
-           value.policy == planning::Policy::PreferCpuOffload;
-  });
+  return problem.regions.empty() &&
+         llvm::none_of(problem.values, [](const planning::Value &value) {
+           return value.policy == planning::Policy::MustRecompute ||
+                  value.policy == planning::Policy::PreferRecompute ||
+                  value.policy == planning::Policy::MustCpuOffload ||
+                  value.policy == planning::Policy::PreferCpuOffload;
+         });
 }
 
 /// Of the plan that shows the smallest peak and the planner's own at that peak,
@@ -289,9 +304,10 @@ llvm::Expected<planning::Problem>
 remat::makeProblem(GraphOp graph, const PlanOptions &options) {
   if (llvm::Error error = checkUnplanned(graph))
     return std::move(error);
-  planning::Problem problem = GraphProblem(graph).problem;
-  setLimits(problem, options);
-  return std::move(problem);
+  GraphProblem graphProblem(graph);
+  if (llvm::Error error = setLimits(graphProblem, options))
+    return std::move(error);
+  return std::move(graphProblem.problem);
 }
 
 /// Clones of tasks that read their copy's number call kernels of their own.

@@ -24,7 +24,9 @@ def Remat_CheckpointOp : Remat_Op<"checkpoint", [
     values themselves are ordinary values. Regions nest; operations with a
     policy of their own keep it (selective checkpointing).
 
-    `policy` replaces `must_recompute` as what is asked of the inner values.
+    `policy` replaces `must_recompute` as what is asked of the inner values;
+    `name` is given to them all, as by `remat.tag`, so that they can be limited
+    together (`region-budget` of `remat-plan`).
     Recomputation stops as soon as all needed values exist, unless
     `early_stop = false`: then a region of which anything is recomputed is
     recomputed whole.
@@ -43,7 +45,8 @@ def Remat_CheckpointOp : Remat_Op<"checkpoint", [
   }];
   let arguments = (ins OptionalAttr<Remat_PolicyAttr>:$policy,
                        DefaultValuedAttr<BoolAttr, "true">:$early_stop,
-                       DefaultValuedAttr<BoolAttr, "true">:$preserve_rng_state);
+                       DefaultValuedAttr<BoolAttr, "true">:$preserve_rng_state,
+                       OptionalAttr<StrAttr>:$name);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{

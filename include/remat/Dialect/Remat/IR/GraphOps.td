@@ -86,6 +86,9 @@ def Remat_ReturnOp : Remat_Op<"return", [
   let hasVerifier = 1;
 }
 
+def Remat_NamesArrayAttr : TypedArrayAttrBase<StrArrayAttr,
+                                              "arrays of names">;
+
 def Remat_TaskOp : Remat_Op<"task", [
     HasParent<"GraphOp">,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
@@ -100,6 +103,7 @@ def Remat_TaskOp : Remat_Op<"task", [
       merges a clone with its original.
     * `backward` marks tasks of the backward computation.
     * `policies` holds, for each result, a `#remat.policy` or `unit` for none.
+    * `names` holds, for each result, the names that tags gave it.
     * `pinned` marks a task that must not be repeated: it has effects or draws
       random numbers.
     * `ops` names the operations that the task was formed from.
@@ -120,6 +124,7 @@ def Remat_TaskOp : Remat_Op<"task", [
                        DefaultValuedAttr<I64Attr, "0">:$copy,
                        UnitAttr:$backward, UnitAttr:$pinned,
                        OptionalAttr<ArrayAttr>:$policies,
+                       OptionalAttr<Remat_NamesArrayAttr>:$names,
                        OptionalAttr<StrArrayAttr>:$ops,
                        DefaultValuedAttr<I64Attr, "0">:$cost,
                        DefaultValuedAttr<I64Attr, "0">:$workspace,
@@ -137,6 +142,8 @@ def Remat_TaskOp : Remat_Op<"task", [
     ::remat::SlotAttr getLentSlot(unsigned result);
     /// The policy of a result, if it has one.
     std::optional<::remat::Policy> getResultPolicy(unsigned result);
+    /// The names of a result, StringAttrs.
+    ::llvm::ArrayRef<::mlir::Attribute> getResultNames(unsigned result);
   }];
 }
 

@@ -206,6 +206,10 @@ def RematPlan : Pass<"remat-plan", "::mlir::ModuleOp"> {
            "feasible; empty for no bound">,
     Option<"hostBudget", "host-budget", "std::string", /*default=*/"\"\"",
            "Bytes that may be offloaded; empty for no bound">,
+    ListOption<"regionBudgets", "region-budget", "std::string",
+               "Limits such as 'block1:64MiB,block2:0': of the values that a "
+               "remat.checkpoint or remat.tag gives this name, the bytes that "
+               "backward tasks read as the forward computation left them">,
     Option<"offload", "offload", "bool", /*default=*/"true",
            "Whether anything may go to host memory">,
     Option<"linkBandwidth", "link-bandwidth", "std::string",

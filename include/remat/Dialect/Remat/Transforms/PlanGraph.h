@@ -23,6 +23,9 @@ struct PlanOptions {
   planning::BudgetRequest budget;
   /// Bound on the bytes in host memory; unset for none.
   std::optional<int64_t> hostBudget;
+  /// Bounds on the bytes that forward values of a name keep for the backward
+  /// computation, see planning::Region. A name that no value has is an error.
+  std::vector<std::pair<std::string, int64_t>> regionBudgets;
   /// Whether anything may go to host memory. Without, a policy that asks for it
   /// is an error.
   bool offload = true;

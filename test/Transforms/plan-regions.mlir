@@ -1,0 +1,49 @@
+// DEFINE: %{to-tasks} = --remat-lower-checkpoints --remat-differentiate=mode=reverse --canonicalize --cse --remat-form-tasks
+// RUN: remat-opt %s %{to-tasks} | FileCheck %s --check-prefix=NAMES
+// RUN: remat-opt %s %{to-tasks} --remat-plan="region-budget=block1:128,block2:0" | FileCheck %s
+// RUN: remat-opt %s %{to-tasks} --remat-plan="region-budget=block1:256,block2:1KiB" | FileCheck %s --check-prefix=ALL
+// RUN: not remat-opt %s %{to-tasks} --remat-plan="region-budget=fixed:64" 2>&1 | FileCheck %s --check-prefix=FORCED
+// RUN: not remat-opt %s %{to-tasks} --remat-plan="region-budget=block3:64" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: not remat-opt %s %{to-tasks} --remat-plan="region-budget=block1" 2>&1 | FileCheck %s --check-prefix=MALFORMED
+
+// Each value takes 128 bytes. What a region yields is not its own.
+
+// NAMES: id = 0 : i64, names = {{\[\[}}"block1"]]
+// NAMES: id = 1 : i64, names = {{\[\[}}"block1"]]
+// NAMES: id = 2 : i64, {{(lent.*)?}}ops
+// NAMES: id = 3 : i64, names = {{\[\[}}"block2"]]
+// NAMES: id = 4 : i64, names = {{\[\[}}"block2"]]
+// NAMES: id = 6 : i64, names = {{\[\[}}"fixed"]]
+
+// One value of the first region is kept, none of the second.
+// CHECK-LABEL: remat.graph @main
+// CHECK-NOT:     {copy = {{[0-9]+}} : i64, id = 0
+// CHECK-DAG:     {copy = 1 : i64, id = 1
+// CHECK-DAG:     {copy = 1 : i64, id = 3
+// CHECK-DAG:     {copy = 1 : i64, id = 4
+// CHECK:         remat.return
+
+// ALL-NOT: copy =
+
+// FORCED: the budget of region 'fixed' is 64 bytes, but values of 128 bytes may not be recomputed: expected at least 128
+// UNKNOWN: region 'block3' has a budget, but no forward value has this name
+// MALFORMED: malformed region budget 'block1', expected a name and bytes, such as 'block1:64MiB'
+
+func.func @main(%x: tensor<32xf32>) -> tensor<32xf32> {
+  %y = remat.checkpoint attributes {name = "block1", policy = #remat.policy<prefer_save>} {
+    %0 = math.exp %x : tensor<32xf32>
+    %1 = math.tanh %0 : tensor<32xf32>
+    %2 = math.sin %1 : tensor<32xf32>
+    remat.yield %2 : tensor<32xf32>
+  } : tensor<32xf32>
+  %z = remat.checkpoint attributes {name = "block2", policy = #remat.policy<prefer_save>} {
+    %0 = math.exp %y : tensor<32xf32>
+    %1 = math.tanh %0 : tensor<32xf32>
+    %2 = math.sin %1 : tensor<32xf32>
+    remat.yield %2 : tensor<32xf32>
+  } : tensor<32xf32>
+  %0 = math.exp %z : tensor<32xf32>
+  %1 = remat.tag %0 {name = "fixed", policy = #remat.policy<must_save>} : tensor<32xf32>
+  %2 = math.sin %1 : tensor<32xf32>
+  return %2 : tensor<32xf32>
+}

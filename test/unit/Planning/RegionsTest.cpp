@@ -1,0 +1,136 @@
+//===- RegionsTest.cpp - budgets of regions -------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Problems.h"
+#include "remat/Planning/Serialization.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace remat::planning;
+
+namespace {
+
+/// Six forward ops f0 to f5, three in each of two regions; all values have 64
+/// bytes and are read by backward ops.
+Problem twoRegions(int64_t first, int64_t second) {
+  Problem problem = chain(6, 64);
+  problem.regions = {{"first", first, {0, 1, 2}},
+                     {"second", second, {3, 4, 5}}};
+  return problem;
+}
+
+Plan keepAll(const Problem &problem) {
+  Plan plan;
+  for (OpId op = 0; op < problem.ops.size(); ++op)
+    plan.run(op);
+  return plan;
+}
+
+TEST(Regions, VerifyRejectsWhatIsTooFull) {
+  Problem problem = twoRegions(192, 192);
+  EXPECT_EQ(message(verify(problem, keepAll(problem))), "");
+  problem.regions[1].budget = 191;
+  EXPECT_TRUE(mentions(message(verify(problem, keepAll(problem))),
+                       "region 'second' keeps 192 bytes for the backward "
+                       "phase, which exceeds its budget of 191 bytes"));
+}
+
+TEST(Regions, WhatIsRecomputedOrReloadedIsNotKept) {
+  Problem problem = twoRegions(192, 128);
+  problem.linkBytesPerSecond = infiniteBandwidth;
+  Plan plan;
+  for (OpId op = 0; op < 5; ++op)
+    plan.run(op);
+  plan.offload(4);
+  plan.run(5);
+  plan.reload(4);
+  for (OpId op = 6; op < 12; ++op)
+    plan.run(op);
+  EXPECT_EQ(message(verify(problem, plan)), "");
+  plan.actions.erase(plan.actions.begin() + 7);
+  EXPECT_TRUE(
+      mentions(message(verify(problem, plan)), "region 'second' keeps 192"));
+}
+
+TEST(Regions, EverySolverMeetsTheLimits) {
+  for (auto [first, second] : {std::pair(192, 192), std::pair(0, 192),
+                               std::pair(100, 64), std::pair(0, 0)}) {
+    Problem problem = twoRegions(first, second);
+    bool some = first + second < 384;
+    unsigned solved = 0;
+    for (const SolverInfo &solver : getSolvers()) {
+      llvm::Expected<Solution> solution = solve(problem, solver.name);
+      // Some take no problem with a MUST.
+      if (!solution) {
+        std::string text = message(solution.takeError());
+        EXPECT_FALSE(llvm::StringRef(text).contains("illegal")) << text;
+        continue;
+      }
+      ++solved;
+      EXPECT_EQ(message(verify(problem, solution->plan)), "")
+          << solver.name.str();
+      if (some) {
+        EXPECT_GT(solution->cost, problem.baseCost()) << solver.name.str();
+        EXPECT_FALSE(solution->optimal()) << solver.name.str();
+      }
+    }
+    EXPECT_GE(solved, 11u);
+  }
+}
+
+TEST(Regions, TheCostliestIsKept) {
+  Problem problem = twoRegions(64, 192);
+  problem.ops[2].cost = 100;
+  Solution solution = llvm::cantFail(solve(problem, "auto"));
+  EXPECT_EQ(std::count(solution.plan.actions.begin(),
+                       solution.plan.actions.end(), Action{ActionKind::Run, 2}),
+            1);
+}
+
+TEST(Regions, LimitsBelowWhatMustStay) {
+  Problem problem = twoRegions(192, 64);
+  problem.ops[3].recomputable = false;
+  problem.values[5].policy = Policy::MustSave;
+  EXPECT_TRUE(mentions(message(solve(problem, "auto").takeError()),
+                       "the budget of region 'second' is 64 bytes, but values "
+                       "of 128 bytes may not be recomputed: expected at least "
+                       "128"));
+  problem.regions[1].budget = 128;
+  Solution solution = llvm::cantFail(solve(problem, "auto"));
+  EXPECT_EQ(message(verify(problem, solution.plan)), "");
+}
+
+TEST(Regions, SmallestBudgetObeysThem) {
+  Problem problem = twoRegions(64, 64);
+  FeasibilityCertificate certificate =
+      llvm::cantFail(smallestFeasibleBudget(problem, {}));
+  EXPECT_EQ(message(verify(problem, certificate.plan)), "");
+  EXPECT_LE(certificate.lowerBound, certificate.smallestFeasible);
+}
+
+TEST(Regions, AreChecked) {
+  Problem problem = twoRegions(0, -1);
+  EXPECT_TRUE(mentions(message(check(problem)),
+                       "region 'second' has a negative budget: -1"));
+  problem.regions[1] = {"first", 0, {1}};
+  EXPECT_TRUE(mentions(message(check(problem)), "region 'first' has two"));
+  problem.regions[1] = {"x", 0, {}};
+  EXPECT_TRUE(
+      mentions(message(check(problem)), "region 'x' has a budget, but"));
+  problem.regions[1] = {"x", 0, {12}};
+  EXPECT_TRUE(mentions(message(check(problem)), "has value 12 of 12"));
+}
+
+TEST(Regions, AreWrittenAndRead) {
+  std::string text = llvm::formatv("{0}", toJson(twoRegions(64, 0))).str();
+  Problem problem = llvm::cantFail(parseInstance(text)).problem;
+  ASSERT_EQ(problem.regions.size(), 2u);
+  EXPECT_EQ(problem.regions[0].name, "first");
+  EXPECT_EQ(problem.regions[0].budget, 64);
+  EXPECT_EQ(problem.regions[1].values, (std::vector<ValueId>{3, 4, 5}));
+}
+
+} // namespace
