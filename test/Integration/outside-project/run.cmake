@@ -26,7 +26,7 @@ run(${WORK}/runtime/version)
 
 build(${WORK}/all -D CMAKE_PREFIX_PATH=${WORK}/moved)
 run(${WORK}/all/train)
-run(${WORK}/all/outside-opt --remat-pipeline=budget=80% ${MODELS}/mlp_tiny.mlir -o ${WORK}/placed.mlir)
+run(${WORK}/all/outside-opt --remat-pipeline=budget=100% ${MODELS}/mlp_tiny.mlir -o ${WORK}/placed.mlir)
 
 # The build tree can be used without installing.
 run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR} -B ${WORK}/build-tree -G ${GENERATOR}
