@@ -39,6 +39,8 @@ static constexpr double lowPeakShare = 0.5;
 static constexpr double exactShare = 0.5;
 /// The program closes gaps of this part of the overhead, hardly larger ones.
 static constexpr double programGap = 0.2;
+/// More searches at once than this only take memory.
+static constexpr unsigned mostThreads = 64;
 /// Effort of the first bound; and of the refined one at least, per op, for a
 /// few cuts of the graph.
 static constexpr double quickBound = 0.02, boundSecondsPerOp = 3e-5;
@@ -230,10 +232,11 @@ Expected<Solution> Portfolio::run() {
 /// All end with the first, which is the one that the caller sees progress of.
 static Expected<Solution> planInParallel(const Problem &problem,
                                          const SolverOptions &options) {
+  unsigned count = std::min(options.threads, mostThreads);
   std::atomic<bool> stop = false;
-  std::vector<std::optional<Expected<Solution>>> results(options.threads);
+  std::vector<std::optional<Expected<Solution>>> results(count);
   std::vector<std::thread> threads;
-  for (unsigned i = 1; i < options.threads; ++i)
+  for (unsigned i = 1; i < count; ++i)
     threads.emplace_back([&, i] {
       SolverOptions own = options;
       own.seed = options.seed + i;
@@ -247,7 +250,7 @@ static Expected<Solution> planInParallel(const Problem &problem,
     thread.join();
 
   Expected<Solution> best = std::move(*results[0]);
-  for (unsigned i = 1; i < options.threads; ++i) {
+  for (unsigned i = 1; i < count; ++i) {
     Expected<Solution> &other = *results[i];
     if (!other) {
       consumeError(other.takeError());

@@ -101,8 +101,9 @@ Expected<Solution> planMilp(const Problem &original,
   ProgramLimits limits;
   limits.seconds = timeLimit - watch.seconds();
   if (!options.timeLimitSeconds) {
-    // The clock is only the last resort.
-    limits.seconds = 10 * timeLimit;
+    // The clock is only the last resort: a busy machine must not change the
+    // plan.
+    limits.seconds = 100 * timeLimit;
     limits.iterations =
         iterationsFor(timeLimit, model.getProgram().numVariables());
   }

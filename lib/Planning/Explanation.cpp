@@ -10,6 +10,7 @@
 
 #include "remat/Planning/Explanation.h"
 #include "Graph.h"
+#include "SimulateInto.h"
 #include "remat/Planning/Algorithms.h"
 
 #include "llvm/ADT/DenseSet.h"
@@ -70,28 +71,11 @@ struct Timetable {
 };
 } // namespace
 
-static int64_t costOf(const Problem &problem, const Action &action) {
-  switch (action.kind) {
-  case ActionKind::Run:
-    return problem.ops[action.id].cost;
-  case ActionKind::Absorb:
-    return problem.ops[action.id].absorbedCost.value_or(0);
-  case ActionKind::Pack:
-    return problem.values[action.id].packed->packCost;
-  case ActionKind::Unpack:
-    return problem.values[action.id].packed->unpackCost;
-  case ActionKind::Offload:
-  case ActionKind::Reload:
-    return 0;
-  }
-  llvm_unreachable("unknown action");
-}
-
 Timetable::Timetable(const Problem &problem, Plan plan)
     : problem(problem), plan(std::move(plan)) {
   starts.push_back(0);
   for (const Action &action : this->plan.actions)
-    starts.push_back(starts.back() + costOf(problem, action));
+    starts.push_back(starts.back() + computeTime(problem, action));
 }
 
 static Expected<Timetable> makeTimetable(const Problem &problem, Plan plan) {

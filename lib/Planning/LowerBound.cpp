@@ -228,8 +228,9 @@ void Search::relaxStages(double seconds) {
     double share = seconds / 2;
     ProgramLimits limits;
     limits.iterations = iterationsFor(share, variables);
-    // The clock is only the last resort, unless it was asked for.
-    limits.seconds = 5 * share;
+    // Unless it was asked for, the clock is only the last resort: a busy
+    // machine must not change the result.
+    limits.seconds = 100 * share;
     if (options.timeLimitSeconds)
       limits.seconds = *options.timeLimitSeconds - watch.seconds();
     limits.interrupt = options.interrupt;

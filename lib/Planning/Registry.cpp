@@ -34,7 +34,7 @@ ArrayRef<SolverInfo> getSolvers() {
        planLowerSets},
       {"revolve", "checkpoints of equal chains (Griewank and Walther 2000)",
        planRevolve},
-      {"greedy", "greedy repair and local search", planGreedy},
+      {"greedy", "cheapest evictions per byte, several rankings", planGreedy},
       {"search", "large-neighbourhood search over evictions", planSearch},
       {"chain-dp", "dynamic program for chains (Beaumont et al. 2019)",
        planChainDp},

@@ -17,6 +17,8 @@
 
 namespace remat::planning {
 
+/// What an action of a legal plan occupies the compute engine for.
+int64_t computeTime(const Problem &problem, const Action &action);
 llvm::Error simulateInto(const Graph &graph, const Plan &plan,
                          Simulation &simulation);
 llvm::Error verify(const Graph &graph, const Plan &plan,

@@ -23,6 +23,23 @@ using namespace llvm;
 
 namespace remat::planning {
 
+int64_t computeTime(const Problem &problem, const Action &action) {
+  switch (action.kind) {
+  case ActionKind::Run:
+    return problem.ops[action.id].cost;
+  case ActionKind::Absorb:
+    return *problem.ops[action.id].absorbedCost;
+  case ActionKind::Pack:
+    return problem.values[action.id].packed->packCost;
+  case ActionKind::Unpack:
+    return problem.values[action.id].packed->unpackCost;
+  case ActionKind::Offload:
+  case ActionKind::Reload:
+    return 0;
+  }
+  llvm_unreachable("all kinds are covered");
+}
+
 namespace {
 constexpr uint32_t none = ~uint32_t(0);
 
@@ -305,22 +322,8 @@ private:
     out.backwardBegin = actions.size();
   }
 
-  /// What an action occupies the compute engine for.
   int64_t costOf(const Action &action) const {
-    switch (action.kind) {
-    case ActionKind::Run:
-      return problem.ops[action.id].cost;
-    case ActionKind::Absorb:
-      return *problem.ops[action.id].absorbedCost;
-    case ActionKind::Pack:
-      return problem.values[action.id].packed->packCost;
-    case ActionKind::Unpack:
-      return problem.values[action.id].packed->unpackCost;
-    case ActionKind::Offload:
-    case ActionKind::Reload:
-      return 0;
-    }
-    llvm_unreachable("all kinds are covered");
+    return computeTime(problem, action);
   }
 
   Error sumCosts() {

@@ -9,18 +9,23 @@
 using namespace mlir;
 using namespace remat;
 
-LogicalResult CheckpointOp::verifyRegions() {
-  auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
+/// Checks a region without arguments that yields the results of its op.
+static LogicalResult verifyBody(Operation *op, Region &body) {
+  auto yield = dyn_cast<YieldOp>(body.front().getTerminator());
   if (!yield)
-    return emitOpError("region must end with 'remat.yield'");
-  if (getBody().getNumArguments() != 0)
-    return emitOpError("region must not have arguments, got ")
-           << getBody().getNumArguments();
-  if (yield.getValues().getTypes() != getResultTypes())
-    return emitOpError("yields values of types (")
+    return op->emitOpError("region must end with 'remat.yield'");
+  if (body.getNumArguments() != 0)
+    return op->emitOpError("region must not have arguments, got ")
+           << body.getNumArguments();
+  if (yield.getValues().getTypes() != op->getResultTypes())
+    return op->emitOpError("yields values of types (")
            << yield.getValues().getTypes() << "), expected its result types ("
-           << getResultTypes() << ")";
+           << op->getResultTypes() << ")";
   return success();
+}
+
+LogicalResult CheckpointOp::verifyRegions() {
+  return verifyBody(*this, getBody());
 }
 
 /// Checks what names a codec.
@@ -50,19 +55,7 @@ LogicalResult ScopeOp::verify() {
   return verifyCodec(*this, getCodecAttr());
 }
 
-LogicalResult ScopeOp::verifyRegions() {
-  auto yield = dyn_cast<YieldOp>(getBody().front().getTerminator());
-  if (!yield)
-    return emitOpError("region must end with 'remat.yield'");
-  if (getBody().getNumArguments() != 0)
-    return emitOpError("region must not have arguments, got ")
-           << getBody().getNumArguments();
-  if (yield.getValues().getTypes() != getResultTypes())
-    return emitOpError("yields values of types (")
-           << yield.getValues().getTypes() << "), expected its result types ("
-           << getResultTypes() << ")";
-  return success();
-}
+LogicalResult ScopeOp::verifyRegions() { return verifyBody(*this, getBody()); }
 
 LogicalResult TagOp::verify() {
   if (!getName() && !getPolicy() && !getCodec())
