@@ -11,7 +11,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <numeric>
+#include <optional>
 #include <tuple>
 
 using namespace llvm;
@@ -32,50 +34,22 @@ static std::vector<int64_t> computeLoad(ArrayRef<LiveRange> ranges) {
   return load;
 }
 
-namespace {
-/// What decides a packing: the ranges in the order in which they are placed,
-/// and for each range whether it goes up, as far as the peak allows.
-struct Arrangement {
-  std::vector<uint32_t> order;
-  std::vector<bool> up;
-};
-
-/// Places ranges one by one, at the lowest free address or at the highest free
-/// one below the peak. What lives long is at the bottom and what comes and goes
-/// at the top, so that neither leaves gaps in the other.
-class Placer {
-public:
-  Placer(ArrayRef<LiveRange> ranges, int64_t peak)
-      : ranges(ranges), peak(peak) {}
-
-  Packing place(const Arrangement &arrangement) {
-    Packing packing;
-    packing.offsets.assign(ranges.size(), 0);
-    placed.clear();
-    for (uint32_t index : arrangement.order) {
-      if (ranges[index].bytes == 0)
-        continue;
-      int64_t offset = arrangement.up[index] ? findHighest(ranges[index]) : -1;
-      if (offset < 0)
-        offset = findLowest(ranges[index]);
-      packing.offsets[index] = offset;
-      packing.totalBytes =
-          std::max(packing.totalBytes, offset + ranges[index].bytes);
-      insert({offset, offset + ranges[index].bytes, ranges[index].begin,
-              ranges[index].end});
-    }
-    return packing;
-  }
-
-private:
+/// Places the ranges one by one in this order, each at the lowest address that
+/// is free during its whole life.
+static Packing placeLowest(ArrayRef<LiveRange> ranges,
+                           ArrayRef<uint32_t> order) {
   struct Rectangle {
     int64_t low, high;
     uint32_t begin, end;
   };
-
-  /// Walks up over the rectangles, which are ordered by their low address,
-  /// past those that are live at the same time and in the way.
-  int64_t findLowest(const LiveRange &range) const {
+  /// By their low address.
+  std::vector<Rectangle> placed;
+  Packing packing;
+  packing.offsets.assign(ranges.size(), 0);
+  for (uint32_t index : order) {
+    const LiveRange &range = ranges[index];
+    if (range.bytes == 0)
+      continue;
     int64_t offset = 0;
     for (const Rectangle &other : placed) {
       if (other.end < range.begin || other.begin > range.end)
@@ -84,37 +58,20 @@ private:
         break;
       offset = std::max(offset, other.high);
     }
-    return offset;
+    Rectangle rectangle{offset, offset + range.bytes, range.begin, range.end};
+    packing.offsets[index] = offset;
+    packing.totalBytes = std::max(packing.totalBytes, rectangle.high);
+    placed.insert(llvm::upper_bound(placed, rectangle,
+                                    [](const Rectangle &a, const Rectangle &b) {
+                                      return a.low < b.low;
+                                    }),
+                  rectangle);
   }
+  return packing;
+}
 
-  /// The highest place below the peak, or -1.
-  int64_t findHighest(const LiveRange &range) const {
-    int64_t offset = 0, found = -1;
-    for (const Rectangle &other : placed) {
-      if (other.end < range.begin || other.begin > range.end)
-        continue;
-      if (offset + range.bytes <= other.low)
-        found = other.low - range.bytes;
-      offset = std::max(offset, other.high);
-    }
-    return offset + range.bytes <= peak ? peak - range.bytes : found;
-  }
-
-  void insert(const Rectangle &rectangle) {
-    auto position = llvm::upper_bound(
-        placed, rectangle,
-        [](const Rectangle &a, const Rectangle &b) { return a.low < b.low; });
-    placed.insert(position, rectangle);
-  }
-
-  ArrayRef<LiveRange> ranges;
-  int64_t peak;
-  std::vector<Rectangle> placed;
-};
-} // namespace
-
-/// The orders to start from. All prefer ranges that live through crowded
-/// positions, or none do: where memory is short, no gap can be afforded.
+/// The orders to place ranges in. What lives long or where memory is crowded
+/// comes first, or what is large.
 static SmallVector<std::vector<uint32_t>> makeOrders(ArrayRef<LiveRange> ranges,
                                                      ArrayRef<int64_t> load) {
   std::vector<int64_t> crowd, life, area;
@@ -127,12 +84,11 @@ static SmallVector<std::vector<uint32_t>> makeOrders(ArrayRef<LiveRange> ranges,
   using Key = std::function<std::tuple<int64_t, int64_t>(uint32_t)>;
   const Key keys[] = {
       [&](uint32_t i) { return std::tuple(life[i], ranges[i].bytes); },
+      [&](uint32_t i) { return std::tuple(area[i], life[i]); },
       [&](uint32_t i) { return std::tuple(crowd[i], life[i]); },
-      [&](uint32_t i) { return std::tuple(area[i], ranges[i].bytes); },
-      [&](uint32_t i) {
-        return std::tuple(-int64_t(ranges[i].begin), ranges[i].bytes);
-      },
+      [&](uint32_t i) { return std::tuple(crowd[i], area[i]); },
       [&](uint32_t i) { return std::tuple(crowd[i], ranges[i].bytes); },
+      [&](uint32_t i) { return std::tuple(ranges[i].bytes, life[i]); },
   };
   SmallVector<std::vector<uint32_t>> orders;
   for (const Key &key : keys) {
@@ -148,155 +104,240 @@ static SmallVector<std::vector<uint32_t>> makeOrders(ArrayRef<LiveRange> ranges,
 }
 
 namespace {
-/// Improves an arrangement by bringing ranges that stick out above the peak
-/// forward, keeping what is not worse.
-class OrderSearch {
+/// Fills an arena of a given size from the bottom up: ranges are placed in the
+/// order of their addresses, each on top of what lies highest in its life. So
+/// what is still to place must fit above the skyline at every position, and
+/// above the last address; where it does not, the search takes back. What was
+/// left over at such positions has precedence from then on, and after some
+/// steps the search begins again.
+class SkylineSearch {
 public:
-  OrderSearch(ArrayRef<LiveRange> ranges, int64_t peak, Arrangement start)
-      : ranges(ranges), peak(peak), placer(ranges, peak),
-        best(std::move(start)), packing(placer.place(best)), smallest(packing),
-        excess(getExcess(packing)) {}
+  SkylineSearch(ArrayRef<LiveRange> given, ArrayRef<int64_t> givenLoad);
 
-  /// Brings everything that sticks out to the front, again and again.
-  void advanceProtruding(unsigned rounds) {
-    Arrangement current = best;
-    Packing placed = packing;
-    for (unsigned round = 0; round < rounds && smallest.totalBytes > peak;
-         ++round) {
-      auto sticksOut = [&](uint32_t index) {
-        return placed.offsets[index] + ranges[index].bytes > peak;
-      };
-      std::vector<uint32_t> next;
-      llvm::copy_if(current.order, std::back_inserter(next), sticksOut);
-      llvm::copy_if(current.order, std::back_inserter(next),
-                    [&](uint32_t index) { return !sticksOut(index); });
-      current.order = std::move(next);
-      placed = placer.place(current);
-      accept(current, placed);
-    }
-  }
+  /// Whether all ranges are seen to fit into `arena` bytes. Among ranges at one
+  /// address, the first in `order` is tried first. Takes its work off `work`.
+  bool fit(int64_t arena, ArrayRef<uint32_t> order, int64_t &work);
 
-  /// Moves single ranges, at random.
-  void moveProtruding(unsigned rounds) {
-    for (unsigned round = 0; round < rounds && smallest.totalBytes > peak;
-         ++round) {
-      Arrangement candidate = move();
-      accept(candidate, placer.place(candidate));
-    }
-  }
-
-  const Packing &getPacking() const { return smallest; }
+  ArrayRef<int64_t> getOffsets() const { return offsets; }
 
 private:
-  /// What sticks out, in all: unlike the arena's size, it tells two packings
-  /// apart that both have something at the very top.
-  int64_t getExcess(const Packing &placed) const {
-    int64_t excess = 0;
-    for (auto [offset, range] : llvm::zip(placed.offsets, ranges))
-      if (range.bytes != 0)
-        excess += std::max<int64_t>(offset + range.bytes - peak, 0);
-    return excess;
-  }
+  /// An address and a precedence: the order in which candidates are tried.
+  using Key = std::pair<int64_t, uint32_t>;
+  enum class Outcome { Fits, Fails, Stopped };
 
-  void accept(const Arrangement &candidate, const Packing &placed) {
-    if (placed.totalBytes < smallest.totalBytes)
-      smallest = placed;
-    int64_t candidateExcess = getExcess(placed);
-    if (candidateExcess > excess)
-      return;
-    best = candidate;
-    packing = placed;
-    excess = candidateExcess;
-  }
+  void restart(ArrayRef<uint32_t> order);
+  Outcome search(int64_t maxSteps);
+  std::optional<uint32_t> findNext(int64_t lowest, Key after) const;
+  void place(uint32_t index);
+  void takeBack();
+  bool leavesRoom(int64_t lowest);
 
-  /// A range that sticks out above the peak goes to an earlier place, or one
-  /// that is in its way goes behind it.
-  /// Or it goes to the other side.
-  Arrangement move() {
-    SmallVector<uint32_t> protruding;
-    for (auto [place, index] : llvm::enumerate(best.order))
-      if (packing.offsets[index] + ranges[index].bytes > peak)
-        protruding.push_back(place);
-    uint32_t place = protruding[random(protruding.size())];
-    const LiveRange &range = ranges[best.order[place]];
-    SmallVector<uint32_t> inTheWay;
-    for (uint32_t other = 0; other < place; ++other)
-      if (ranges[best.order[other]].end >= range.begin &&
-          ranges[best.order[other]].begin <= range.end)
-        inTheWay.push_back(other);
-
-    Arrangement moved = best;
-    uint32_t kind = random(6);
-    if (!inTheWay.empty() && kind < 2) {
-      auto from = moved.order.begin() + inTheWay[random(inTheWay.size())];
-      std::rotate(from, from + 1, moved.order.begin() + place + 1);
-    } else if (kind == 2) {
-      uint32_t index = inTheWay.empty() || random(2) == 0
-                           ? best.order[place]
-                           : best.order[inTheWay[random(inTheWay.size())]];
-      moved.up[index] = !moved.up[index];
-    } else {
-      auto to = moved.order.begin() + (random(3) == 0 ? 0 : random(place + 1));
-      auto from = moved.order.begin() + place;
-      std::rotate(to, from, from + 1);
-    }
-    return moved;
-  }
-
-  /// A number below `bound` [Marsaglia, Xorshift RNGs, 2003].
-  uint32_t random(uint32_t bound) {
-    state ^= state << 13;
-    state ^= state >> 7;
-    state ^= state << 17;
-    return static_cast<uint32_t>((state >> 32) % bound);
-  }
-
-  ArrayRef<LiveRange> ranges;
-  int64_t peak;
-  Placer placer;
-  Arrangement best;
-  Packing packing;
-  /// The smallest arena seen.
-  Packing smallest;
-  int64_t excess;
-  uint64_t state = 0x9e3779b97f4a7c15;
+  /// With positions renumbered: only those where a range begins count.
+  std::vector<LiveRange> ranges;
+  std::vector<int64_t> load;
+  int64_t arena = 0, steps = 0;
+  /// How high each position is filled, and what is still to place there.
+  std::vector<int64_t> skyline, rest;
+  /// The address of each range if it were next; none once it is placed.
+  std::vector<int64_t> floors;
+  std::vector<int64_t> offsets;
+  std::vector<uint32_t> precedence;
+  /// Ranges with bytes.
+  size_t numToPlace = 0;
+  /// What placing overwrote, to be restored.
+  std::vector<std::pair<int64_t *, int64_t>> trail;
+  /// How often each range was left over where the search failed, of late.
+  std::vector<double> blamed;
 };
 } // namespace
 
-Packing remat::planning::packLiveRanges(ArrayRef<LiveRange> ranges,
-                                        unsigned maxRounds) {
-  std::vector<int64_t> load = computeLoad(ranges);
-  int64_t peak = *llvm::max_element(load);
-  std::vector<OrderSearch> searches;
-  SmallVector<std::vector<uint32_t>> orders = makeOrders(ranges, load);
-  auto bytes = [](const OrderSearch &search) {
-    return search.getPacking().totalBytes;
-  };
-  // All at the bottom, or what lives for at most so many positions at the top.
-  for (uint32_t longest : {0, 2, 8, 32})
-    for (const std::vector<uint32_t> &order : orders) {
-      if (!searches.empty() && bytes(searches.back()) == peak)
-        break;
-      Arrangement arrangement{order, std::vector<bool>(ranges.size())};
-      for (auto [index, range] : llvm::enumerate(ranges))
-        arrangement.up[index] = range.end - range.begin < longest;
-      searches.emplace_back(ranges, peak, std::move(arrangement));
+static constexpr int64_t isPlaced = std::numeric_limits<int64_t>::max();
+
+SkylineSearch::SkylineSearch(ArrayRef<LiveRange> given,
+                             ArrayRef<int64_t> givenLoad)
+    : ranges(given), blamed(given.size()) {
+  std::vector<uint32_t> starts;
+  for (const LiveRange &range : given)
+    if (range.bytes != 0) {
+      starts.push_back(range.begin);
+      ++numToPlace;
     }
-  std::stable_sort(searches.begin(), searches.end(),
-                   [&](const OrderSearch &a, const OrderSearch &b) {
-                     return bytes(a) < bytes(b);
-                   });
-  if (searches.size() > orders.size())
-    searches.erase(searches.begin() + orders.size(), searches.end());
-  if (bytes(searches.front()) != peak)
-    for (OrderSearch &search : searches)
-      search.advanceProtruding(maxRounds / 20);
-  OrderSearch &search = *llvm::min_element(
-      searches, [&](const OrderSearch &a, const OrderSearch &b) {
-        return bytes(a) < bytes(b);
-      });
-  search.moveProtruding(maxRounds);
-  Packing best = search.getPacking();
-  best.peakBytes = peak;
+  llvm::sort(starts);
+  starts.erase(llvm::unique(starts), starts.end());
+  for (LiveRange &range : ranges) {
+    range.begin = llvm::lower_bound(starts, range.begin) - starts.begin();
+    range.end = llvm::upper_bound(starts, range.end) - starts.begin() - 1;
+  }
+  for (uint32_t start : starts)
+    load.push_back(givenLoad[start]);
+}
+
+bool SkylineSearch::fit(int64_t bytes, ArrayRef<uint32_t> order,
+                        int64_t &work) {
+  constexpr int64_t stepsBetweenRestarts = 1000;
+  arena = bytes;
+  Outcome outcome = Outcome::Stopped;
+  while (outcome == Outcome::Stopped && work > 0) {
+    restart(order);
+    outcome = search(static_cast<int64_t>(numToPlace) + stepsBetweenRestarts);
+    work -= steps * static_cast<int64_t>(ranges.size() + load.size());
+  }
+  return outcome == Outcome::Fits;
+}
+
+void SkylineSearch::restart(ArrayRef<uint32_t> order) {
+  steps = 0;
+  skyline.assign(load.size(), 0);
+  rest = load;
+  floors.assign(ranges.size(), 0);
+  offsets.assign(ranges.size(), 0);
+  trail.clear();
+  for (auto [floor, range] : llvm::zip(floors, ranges))
+    if (range.bytes == 0)
+      floor = isPlaced;
+
+  std::vector<uint32_t> sorted(order);
+  llvm::stable_sort(
+      sorted, [&](uint32_t a, uint32_t b) { return blamed[a] > blamed[b]; });
+  precedence.resize(ranges.size());
+  for (auto [place, index] : llvm::enumerate(sorted))
+    precedence[index] = place + 1;
+  for (double &count : blamed)
+    count *= 0.8;
+}
+
+SkylineSearch::Outcome SkylineSearch::search(int64_t maxSteps) {
+  SmallVector<uint32_t> placed;
+  int64_t lowest = 0;
+  Key after(0, 0);
+  while (placed.size() < numToPlace) {
+    if (++steps > maxSteps)
+      return Outcome::Stopped;
+    // What does not fit above the next address does not fit above later ones.
+    std::optional<uint32_t> next = findNext(lowest, after);
+    if (next && leavesRoom(floors[*next])) {
+      after = {floors[*next], precedence[*next]};
+      place(*next);
+      if (leavesRoom(offsets[*next])) {
+        placed.push_back(*next);
+        lowest = offsets[*next];
+        after = {lowest, 0};
+      } else {
+        takeBack();
+      }
+      continue;
+    }
+    if (placed.empty())
+      return Outcome::Fails;
+    uint32_t last = placed.pop_back_val();
+    after = {offsets[last], precedence[last]};
+    takeBack();
+    lowest = placed.empty() ? 0 : offsets[placed.back()];
+  }
+  return Outcome::Fits;
+}
+
+/// The candidate that comes after `after`. A range that does not reach up to
+/// the last address cannot be next: it had to be placed before.
+std::optional<uint32_t> SkylineSearch::findNext(int64_t lowest,
+                                                Key after) const {
+  std::optional<uint32_t> found;
+  Key best(isPlaced, 0);
+  for (size_t i = 0, e = ranges.size(); i != e; ++i) {
+    if (floors[i] < lowest || floors[i] > best.first)
+      continue;
+    Key key(floors[i], precedence[i]);
+    if (key > after && key < best) {
+      best = key;
+      found = i;
+    }
+  }
+  return found;
+}
+
+void SkylineSearch::place(uint32_t index) {
+  const LiveRange &range = ranges[index];
+  int64_t offset = floors[index], top = offset + range.bytes;
+  auto set = [&](int64_t &variable, int64_t value) {
+    trail.push_back({&variable, variable});
+    variable = value;
+  };
+  trail.push_back({nullptr, 0});
+  set(offsets[index], offset);
+  set(floors[index], isPlaced);
+  for (uint32_t position = range.begin; position <= range.end; ++position) {
+    set(skyline[position], top);
+    set(rest[position], rest[position] - range.bytes);
+  }
+  for (size_t other = 0, e = ranges.size(); other != e; ++other)
+    if (floors[other] < top && ranges[other].begin <= range.end &&
+        ranges[other].end >= range.begin)
+      set(floors[other], top);
+}
+
+void SkylineSearch::takeBack() {
+  for (; trail.back().first; trail.pop_back())
+    *trail.back().first = trail.back().second;
+  trail.pop_back();
+}
+
+/// Whether what is still to place fits above the skyline and above `lowest`.
+/// What is left over at a position where it does not, is to blame.
+bool SkylineSearch::leavesRoom(int64_t lowest) {
+  for (size_t position = 0, e = skyline.size(); position != e; ++position) {
+    if (std::max(skyline[position], lowest) + rest[position] <= arena)
+      continue;
+    for (auto [index, range] : llvm::enumerate(ranges))
+      if (floors[index] != isPlaced && range.begin <= position &&
+          position <= range.end)
+        ++blamed[index];
+    return false;
+  }
+  return true;
+}
+
+/// Looks for a packing smaller than `best`: first one as small as the peak,
+/// then by bisection.
+static void improve(ArrayRef<LiveRange> ranges, ArrayRef<int64_t> load,
+                    ArrayRef<std::vector<uint32_t>> orders, int64_t maxWork,
+                    Packing &best) {
+  SkylineSearch search(ranges, load);
+  auto fit = [&](int64_t arena, int64_t work) {
+    for (const std::vector<uint32_t> &order : orders) {
+      int64_t share = work / static_cast<int64_t>(orders.size());
+      if (!search.fit(arena, order, share))
+        continue;
+      best.offsets = search.getOffsets();
+      best.totalBytes = 0;
+      for (auto [offset, range] : llvm::zip(best.offsets, ranges))
+        best.totalBytes = std::max(best.totalBytes, offset + range.bytes);
+      return true;
+    }
+    return false;
+  };
+  if (fit(best.peakBytes, maxWork / 2))
+    return;
+  int64_t below = best.peakBytes;
+  for (unsigned round = 0; round < 8; ++round) {
+    int64_t middle = below + (best.totalBytes - below) / 2;
+    if (middle == below || !fit(middle, maxWork / 16))
+      below = middle;
+  }
+}
+
+Packing remat::planning::packLiveRanges(ArrayRef<LiveRange> ranges,
+                                        int64_t maxWork) {
+  std::vector<int64_t> load = computeLoad(ranges);
+  SmallVector<std::vector<uint32_t>> orders = makeOrders(ranges, load);
+  Packing best;
+  for (const std::vector<uint32_t> &order : orders) {
+    Packing packing = placeLowest(ranges, order);
+    packing.peakBytes = *llvm::max_element(load);
+    if (best.offsets.empty() || packing.totalBytes < best.totalBytes)
+      best = std::move(packing);
+    if (best.optimal())
+      return best;
+  }
+  improve(ranges, load, orders, maxWork, best);
   return best;
 }

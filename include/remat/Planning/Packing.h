@@ -38,17 +38,20 @@ struct Packing {
 };
 
 /// Packs the ranges into a small arena. Places them one by one at the lowest
-/// address that is free during their whole life, or, if their life is short, at
-/// the highest below the peak, in several orders: longest life first, which is
-/// optimal for the nested lives of a forward and backward pass; largest or
-/// largest area first [Sekiyama et al., Profile-guided memory optimization for
-/// deep neural networks, 2018]; and those that live where memory is most
-/// crowded first. If none is as small as the peak, at most `maxRounds` rounds
-/// of local search move ranges that stick out. Heuristic: never fails,
-/// deterministic, and stops as soon as the arena is as small as the peak.
-/// Offsets are sums and differences of sizes.
+/// address that is free during their whole life, in several orders: longest
+/// life first, which is optimal for the nested lives of a forward and backward
+/// pass; largest area first [Sekiyama et al., Profile-guided memory
+/// optimization for deep neural networks, 2018]; and those that live where
+/// memory is most crowded. If none is as small as the peak, searches for
+/// smaller arenas with backtracking, in the order of addresses [Moffitt,
+/// MiniMalloc: a lightweight memory allocator for hardware-accelerated machine
+/// learning, 2023], with precedence to what the search failed on before
+/// [Boussemart et al., Boosting systematic search by weighting constraints,
+/// 2004]. `maxWork` bounds the search, in visits of a range or position.
+/// Heuristic: never fails, deterministic, and stops as soon as the arena is as
+/// small as the peak. Offsets are sums of sizes.
 Packing packLiveRanges(llvm::ArrayRef<LiveRange> ranges,
-                       unsigned maxRounds = 4000);
+                       int64_t maxWork = 1'000'000'000);
 
 } // namespace remat::planning
 

@@ -54,6 +54,7 @@ public:
 private:
   llvm::Expected<PlannedGraph> planWithin(int64_t budget);
   llvm::Expected<PlannedGraph> planSmallest();
+  PlannedGraph fillGaps(PlannedGraph smallest);
   bool mayKeepAll() const;
   llvm::Expected<PlannedGraph> solve();
   llvm::Expected<PlannedGraph> apply(const planning::Plan &plan);
@@ -210,8 +211,25 @@ llvm::Expected<PlannedGraph> GraphPlanner::planSmallest() {
     llvm::consumeError(solved.takeError());
     return smallest;
   }
-  return solved->arenaBytes <= smallest->arenaBytes ? std::move(solved)
-                                                    : std::move(smallest);
+  return fillGaps(solved->arenaBytes <= smallest->arenaBytes
+                      ? std::move(*solved)
+                      : std::move(*smallest));
+}
+
+/// Where packing leaves gaps, a plan that keeps more may need no larger arena.
+PlannedGraph GraphPlanner::fillGaps(PlannedGraph smallest) {
+  int64_t gap = smallest.arenaBytes - smallest.peakBytes;
+  for (int64_t more : {gap, gap / 2}) {
+    if (more == 0)
+      break;
+    problem.deviceBudget = smallest.countedPeak + more;
+    llvm::Expected<PlannedGraph> planned = solve();
+    if (planned && planned->arenaBytes <= smallest.arenaBytes)
+      return std::move(*planned);
+    if (!planned)
+      llvm::consumeError(planned.takeError());
+  }
+  return smallest;
 }
 
 /// The planner's answer for the problem as it stands.
