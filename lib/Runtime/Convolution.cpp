@@ -8,15 +8,19 @@
 // oneDNN's direct kernels want blocked layouts; on plain ones it falls back to
 // im2col and a product, which is about half as fast, needs more scratch, and
 // allocates inside. So, in this order:
-//   1. activations where they are, only the filter in the kernel's layout
+//   1. few positions: a product with gathered windows (WindowProduct.cpp);
+//   2. activations where they are, only the filter in the kernel's layout
 //      (channels-last layouts have direct kernels);
-//   2. all three in the kernel's layouts, with reorders in the workspace;
-//   3. whatever oneDNN has for 1.; 4. our own loops.
+//   3. all three in the kernel's layouts, with reorders in the workspace, for
+//      one chunk of the batch after the other: what is reordered stays in
+//      cache, and the workspace is a chunk's;
+//   4. whatever oneDNN has for 2.; 5. our own loops.
 //
 //===----------------------------------------------------------------------===//
 
 #include "OneDnn.h"
 #include "Threads.h"
+#include "remat/Runtime/LibraryCalls.h"
 
 #include <algorithm>
 
@@ -108,88 +112,172 @@ struct Tensor {
   int argument;
   dnnl_query_t query;
   const dnnl_memory_desc_t *given;
+  /// Bytes from one chunk's part to the next.
+  int64_t step;
 };
 
-/// The call of `desc` on tensors in the layouts `given`.
-std::unique_ptr<LibraryCall> build(int32_t kind, const Layouts &given,
-                                   const dnnl_primitive_desc *desc,
-                                   int threads) {
+int64_t bytesOf(int32_t dtype) {
+  return static_cast<int64_t>(remat_dtype_bytes(dtype));
+}
+
+/// The call of `desc` on tensors in the layouts `given`, for each of `chunks`
+/// equal parts of the batch.
+std::unique_ptr<LibraryCall> build(const remat_convolution &d,
+                                   const Layouts &given,
+                                   const dnnl_primitive_desc *desc, int threads,
+                                   int chunks) {
+  int64_t inputStep = 0, outputStep = 0;
+  if (chunks > 1) {
+    int64_t samples = d.batch / chunks;
+    inputStep = samples * d.input_strides[0] * bytesOf(d.input_dtype);
+    outputStep = samples * d.output_strides[0] * bytesOf(d.output_dtype);
+  }
   std::vector<Tensor> tensors;
-  switch (kind) {
+  switch (d.kind) {
   case REMAT_CONV_FORWARD:
-    tensors = {
-        {DnnlCall::Operand0, DNNL_ARG_SRC, dnnl_query_src_md, &given.input},
-        {DnnlCall::Operand1, DNNL_ARG_WEIGHTS, dnnl_query_weights_md,
-         &given.filter},
-        {DnnlCall::Result, DNNL_ARG_DST, dnnl_query_dst_md, &given.output}};
+    tensors = {{DnnlCall::Operand0, DNNL_ARG_SRC, dnnl_query_src_md,
+                &given.input, inputStep},
+               {DnnlCall::Operand1, DNNL_ARG_WEIGHTS, dnnl_query_weights_md,
+                &given.filter, 0},
+               {DnnlCall::Result, DNNL_ARG_DST, dnnl_query_dst_md,
+                &given.output, outputStep}};
     break;
   case REMAT_CONV_INPUT_GRADIENT:
     tensors = {{DnnlCall::Operand0, DNNL_ARG_DIFF_DST, dnnl_query_diff_dst_md,
-                &given.output},
+                &given.output, outputStep},
                {DnnlCall::Operand1, DNNL_ARG_WEIGHTS, dnnl_query_weights_md,
-                &given.filter},
+                &given.filter, 0},
                {DnnlCall::Result, DNNL_ARG_DIFF_SRC, dnnl_query_diff_src_md,
-                &given.input}};
+                &given.input, inputStep}};
     break;
   default:
-    tensors = {
-        {DnnlCall::Operand0, DNNL_ARG_SRC, dnnl_query_src_md, &given.input},
-        {DnnlCall::Operand1, DNNL_ARG_DIFF_DST, dnnl_query_diff_dst_md,
-         &given.output},
-        {DnnlCall::Result, DNNL_ARG_DIFF_WEIGHTS, dnnl_query_diff_weights_md,
-         &given.filter}};
+    tensors = {{DnnlCall::Operand0, DNNL_ARG_SRC, dnnl_query_src_md,
+                &given.input, inputStep},
+               {DnnlCall::Operand1, DNNL_ARG_DIFF_DST, dnnl_query_diff_dst_md,
+                &given.output, outputStep},
+               {DnnlCall::Result, DNNL_ARG_DIFF_WEIGHTS,
+                dnnl_query_diff_weights_md, &given.filter, 0}};
   }
   auto call = std::make_unique<DnnlCall>();
   call->threads = threads;
   call->implementation = implementationOf(desc);
+  call->chunks = chunks;
   std::vector<std::pair<int, int>> arguments;
   int callers = -1, inner = -1;
   for (const Tensor &tensor : tensors) {
     inner = call->addInLayout(*tensor.given, memoryOf(desc, tensor.query),
-                              tensor.place, callers);
+                              tensor.place, tensor.step, callers);
     if (inner < 0)
       return nullptr;
     arguments.push_back({tensor.argument, inner});
     if (inner != callers && tensor.place != DnnlCall::Result &&
-        !call->addReorder(callers, inner))
+        !call->addReorder(callers, inner,
+                          tensor.step ? DnnlCall::Always : DnnlCall::First))
       return nullptr;
   }
-  // The result came last.
-  if (!call->addPrimitive(desc, arguments) ||
-      (inner != callers && !call->addReorder(inner, callers)) ||
+  // The result came last. A gradient of the filter is the sum over all chunks.
+  bool isSum = chunks > 1 && tensors.back().step == 0;
+  if (!call->addPrimitive(desc, arguments,
+                          isSum ? DnnlCall::First : DnnlCall::Always))
+    return nullptr;
+  if (isSum) {
+    int part = call->addMemory(memoryOf(desc, tensors.back().query),
+                               DnnlCall::Workspace);
+    arguments.back().second = part;
+    if (part < 0 || !call->addPrimitive(desc, arguments, DnnlCall::NotFirst))
+      return nullptr;
+    call->addSum(part, inner, DnnlCall::NotFirst);
+  }
+  if ((inner != callers &&
+       !call->addReorder(inner, callers,
+                         isSum ? DnnlCall::Last : DnnlCall::Always)) ||
       !call->finish())
     return nullptr;
   return call;
 }
 
+/// Into how many equal parts to split the batch, so that the copies of a
+/// chunk's activations stay in the cache.
+int countChunks(const remat_convolution &d, const Layouts &l,
+                const dnnl_primitive_desc *desc) {
+  constexpr int64_t maxBytes = 1 << 20;
+  if (d.kind == REMAT_CONV_FILTER_GRADIENT && d.filter_dtype != REMAT_F32)
+    return 1;
+  auto copied = [&](dnnl_query_t forward, dnnl_query_t gradient,
+                    const dnnl_memory_desc_t &given, bool isGradient) {
+    dnnl_memory_desc_t wanted = memoryOf(desc, isGradient ? gradient : forward);
+    return dnnl_memory_desc_equal(&given, &wanted)
+               ? 0
+               : static_cast<int64_t>(dnnl_memory_desc_get_size(&wanted));
+  };
+  int64_t bytes = copied(dnnl_query_src_md, dnnl_query_diff_src_md, l.input,
+                         d.kind == REMAT_CONV_INPUT_GRADIENT) +
+                  copied(dnnl_query_dst_md, dnnl_query_diff_dst_md, l.output,
+                         d.kind != REMAT_CONV_FORWARD);
+  int chunks = 1;
+  while (chunks < d.batch &&
+         (d.batch % chunks != 0 || bytes / chunks > maxBytes))
+    ++chunks;
+  return chunks;
+}
+
+/// The layouts that the caller has.
+bool describeGiven(const remat_convolution &d, const Shapes &s,
+                   Layouts &given) {
+  return describe(given.input, d.input_dtype, s.input, s.inputStrides) &&
+         describe(given.filter, d.filter_dtype, s.filter, s.filterStrides) &&
+         describe(given.output, d.output_dtype, s.output, s.outputStrides);
+}
+
+bool describeOpen(const remat_convolution &d, const Shapes &s, Layouts &any) {
+  return describeAny(any.input, d.input_dtype, s.input) &&
+         describeAny(any.filter, d.filter_dtype, s.filter) &&
+         describeAny(any.output, d.output_dtype, s.output);
+}
+
+bool isProduct(const PrimitiveDesc &desc) {
+  return implementationOf(desc.get()).find("gemm") != std::string::npos;
+}
+
+/// The call with all tensors in the kernel's layouts.
+std::unique_ptr<LibraryCall> prepareBlocked(const remat_convolution &d,
+                                            const Layouts &given,
+                                            const PrimitiveDesc &blocked,
+                                            int threads) {
+  int chunks = countChunks(d, given, blocked.get());
+  if (chunks > 1) {
+    remat_convolution part = d;
+    part.batch /= chunks;
+    Shapes s(part);
+    Layouts partGiven, partAny;
+    if (describeGiven(part, s, partGiven) && describeOpen(part, s, partAny))
+      if (PrimitiveDesc desc = pick(d.kind, s, partAny);
+          desc && !isProduct(desc))
+        if (auto call = build(d, partGiven, desc.get(), threads, chunks))
+          return call;
+  }
+  return build(d, given, blocked.get(), threads, 1);
+}
+
 std::unique_ptr<LibraryCall> prepareDnnl(const remat_convolution &d,
                                          int threads) {
   Shapes s(d);
-  Layouts given, any, mixed;
-  if (!dnnlEngine() ||
-      !describe(given.input, d.input_dtype, s.input, s.inputStrides) ||
-      !describe(given.filter, d.filter_dtype, s.filter, s.filterStrides) ||
-      !describe(given.output, d.output_dtype, s.output, s.outputStrides) ||
-      !describeAny(any.input, d.input_dtype, s.input) ||
-      !describeAny(any.filter, d.filter_dtype, s.filter) ||
-      !describeAny(any.output, d.output_dtype, s.output))
+  Layouts given, any;
+  if (!dnnlEngine() || !describeGiven(d, s, given) || !describeOpen(d, s, any))
     return nullptr;
-  mixed = {given.input, any.filter, given.output};
-  auto isProduct = [](const PrimitiveDesc &desc) {
-    return implementationOf(desc.get()).find("gemm") != std::string::npos;
-  };
+  Layouts mixed = {given.input, any.filter, given.output};
   ThreadScope scope(threads);
   PrimitiveDesc inPlace = pick(d.kind, s, mixed);
   if (inPlace && !isProduct(inPlace))
-    if (auto call = build(d.kind, given, inPlace.get(), threads))
+    if (auto call = build(d, given, inPlace.get(), threads, 1))
       return call;
   PrimitiveDesc blocked = pick(d.kind, s, any);
   if (blocked && !isProduct(blocked))
-    if (auto call = build(d.kind, given, blocked.get(), threads))
+    if (auto call = prepareBlocked(d, given, blocked, threads))
       return call;
   for (const PrimitiveDesc *desc : {&inPlace, &blocked})
     if (*desc)
-      if (auto call = build(d.kind, given, desc->get(), threads))
+      if (auto call = build(d, given, desc->get(), threads, 1))
         return call;
   return nullptr;
 }
@@ -206,8 +294,11 @@ remat::prepareConvolution(const remat_convolution &d, int threads) {
     empty |= d.input[i] == 0 || d.filter[i] == 0 || d.output[i] == 0;
   }
   threads = usefulThreads(threads, work);
-  if (!empty)
+  if (!empty) {
+    if (std::unique_ptr<LibraryCall> call = prepareWindowProduct(d, threads))
+      return call;
     if (std::unique_ptr<LibraryCall> call = prepareDnnl(d, threads))
       return call;
+  }
   return referenceConvolution(d, threads);
 }

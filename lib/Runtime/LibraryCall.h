@@ -42,6 +42,9 @@ std::unique_ptr<LibraryCall> prepareMatmul(const remat_matmul &descriptor,
                                            int threads);
 std::unique_ptr<LibraryCall>
 prepareConvolution(const remat_convolution &descriptor, int threads);
+/// A convolution as a product; null where that would not be better.
+std::unique_ptr<LibraryCall>
+prepareWindowProduct(const remat_convolution &descriptor, int threads);
 std::unique_ptr<LibraryCall> referenceMatmul(const remat_matmul &descriptor,
                                              int threads);
 std::unique_ptr<LibraryCall>

@@ -11,6 +11,7 @@
 
 #include "OneDnn.h"
 #include "Descriptors.h"
+#include "Threads.h"
 
 using namespace remat;
 
@@ -110,7 +111,8 @@ uint64_t DnnlCall::takeWorkspace(uint64_t bytes) {
   return offset;
 }
 
-int DnnlCall::addMemory(const dnnl_memory_desc_t &md, Place place) {
+int DnnlCall::addMemory(const dnnl_memory_desc_t &md, Place place,
+                        int64_t chunkBytes) {
   dnnl_memory_t made = nullptr;
   if (dnnl_memory_create(&made, &md, dnnlEngine(), DNNL_MEMORY_NONE) !=
       dnnl_success)
@@ -118,16 +120,18 @@ int DnnlCall::addMemory(const dnnl_memory_desc_t &md, Place place) {
   DnnlHandle<dnnl_memory> handle(made);
   uint64_t offset =
       place == Workspace ? takeWorkspace(dnnl_memory_desc_get_size(&md)) : 0;
-  memories.push_back({std::move(handle), md, place, offset});
+  memories.push_back(
+      {std::move(handle), md, place, offset, chunkBytes, nullptr});
   return static_cast<int>(memories.size()) - 1;
 }
 
 bool DnnlCall::addPrimitive(const dnnl_primitive_desc *desc,
-                            const std::vector<std::pair<int, int>> &arguments) {
+                            const std::vector<std::pair<int, int>> &arguments,
+                            When when) {
   dnnl_primitive_t made = nullptr;
   if (dnnl_primitive_create(&made, desc) != dnnl_success)
     return false;
-  Stage stage{DnnlHandle<dnnl_primitive>(made), {}};
+  Stage stage{when, DnnlHandle<dnnl_primitive>(made), {}, -1, -1};
   for (auto [argument, memory] : arguments)
     stage.arguments.push_back({argument, memories[memory].handle.get()});
   dnnl_memory_desc_t scratchpad = memoryOf(desc, dnnl_query_scratchpad_md);
@@ -142,7 +146,7 @@ bool DnnlCall::addPrimitive(const dnnl_primitive_desc *desc,
   return true;
 }
 
-bool DnnlCall::addReorder(int from, int to) {
+bool DnnlCall::addReorder(int from, int to, When when) {
   DnnlHandle<dnnl_primitive_attr> attributes = makeAttributes(false);
   dnnl_primitive_desc_t made = nullptr;
   if (!attributes ||
@@ -151,13 +155,18 @@ bool DnnlCall::addReorder(int from, int to) {
           dnnlEngine(), attributes.get()) != dnnl_success)
     return false;
   PrimitiveDesc desc(made);
-  return addPrimitive(desc.get(), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
+  return addPrimitive(desc.get(), {{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}},
+                      when);
+}
+
+void DnnlCall::addSum(int from, int to, When when) {
+  stages.push_back({when, nullptr, {}, from, to});
 }
 
 int DnnlCall::addInLayout(const dnnl_memory_desc_t &given,
                           const dnnl_memory_desc_t &wanted, Place place,
-                          int &caller) {
-  caller = addMemory(given, place);
+                          int64_t chunkBytes, int &caller) {
+  caller = addMemory(given, place, chunkBytes);
   if (caller < 0 || dnnl_memory_desc_equal(&given, &wanted))
     return caller;
   return addMemory(wanted, Workspace);
@@ -172,26 +181,54 @@ bool DnnlCall::finish() {
   return true;
 }
 
+/// Memories that do not move are placed with the first chunk.
+dnnl_status_t DnnlCall::placeMemories(const void *const *operands, void *result,
+                                      void *workspace, int chunk) {
+  for (Memory &memory : memories) {
+    if (chunk != 0 && memory.chunkBytes == 0)
+      continue;
+    char *base = static_cast<char *>(
+        memory.place == Workspace ? workspace
+        : memory.place == Result  ? result
+                                  : const_cast<void *>(operands[memory.place]));
+    memory.data = base + memory.offset + chunk * memory.chunkBytes;
+    // Also zeroes what a blocked layout pads.
+    if (dnnl_status_t status = dnnl_memory_set_data_handle_v2(
+            memory.handle.get(), memory.data, stream.get()))
+      return status;
+  }
+  return dnnl_success;
+}
+
+dnnl_status_t DnnlCall::runStage(Stage &stage) {
+  if (stage.primitive)
+    return dnnl_primitive_execute(stage.primitive.get(), stream.get(),
+                                  static_cast<int>(stage.arguments.size()),
+                                  stage.arguments.data());
+  auto *to = static_cast<float *>(memories[stage.to].data);
+  auto *from = static_cast<const float *>(memories[stage.from].data);
+  auto count = static_cast<int64_t>(
+      dnnl_memory_desc_get_size(&memories[stage.to].desc) / sizeof(float));
+  constexpr int64_t grain = 1 << 16;
+  parallelFor(threads, count, grain, [&](int64_t begin, int64_t end, int) {
+    for (int64_t i = begin; i < end; ++i)
+      to[i] += from[i];
+  });
+  return dnnl_success;
+}
+
 bool DnnlCall::run(const void *const *operands, void *result, void *workspace,
                    std::string &error) {
   dnnl_status_t status = dnnl_success;
-  for (Memory &memory : memories) {
-    void *data = result;
-    if (memory.place == Workspace)
-      data = static_cast<char *>(workspace) + memory.offset;
-    else if (memory.place != Result)
-      data = const_cast<void *>(operands[memory.place]);
-    // Also zeroes what a blocked layout pads.
-    status =
-        dnnl_memory_set_data_handle_v2(memory.handle.get(), data, stream.get());
-    if (status != dnnl_success)
-      break;
-  }
-  for (Stage &stage : stages) {
-    if (status == dnnl_success)
-      status = dnnl_primitive_execute(stage.primitive.get(), stream.get(),
-                                      static_cast<int>(stage.arguments.size()),
-                                      stage.arguments.data());
+  for (int chunk = 0; chunk < chunks && status == dnnl_success; ++chunk) {
+    status = placeMemories(operands, result, workspace, chunk);
+    for (Stage &stage : stages) {
+      bool skip = (stage.when == First && chunk != 0) ||
+                  (stage.when == NotFirst && chunk == 0) ||
+                  (stage.when == Last && chunk != chunks - 1);
+      if (status == dnnl_success && !skip)
+        status = runStage(stage);
+    }
   }
   if (status == dnnl_success)
     status = dnnl_stream_wait(stream.get());

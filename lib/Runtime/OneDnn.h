@@ -67,26 +67,38 @@ std::string implementationOf(const dnnl_primitive_desc *desc);
 dnnl_memory_desc_t memoryOf(const dnnl_primitive_desc *desc, dnnl_query_t what);
 
 /// A call made of oneDNN primitives, built up by the functions that prepare it.
+/// Its stages run for one chunk of the operands after the other.
 class DnnlCall : public LibraryCall {
 public:
   /// Where a memory's bytes are.
   enum Place { Operand0 = 0, Operand1 = 1, Result, Workspace };
+  /// For which chunks a stage runs.
+  enum When { Always, First, NotFirst, Last };
 
-  /// Adds a memory; its number, or -1 on failure.
-  int addMemory(const dnnl_memory_desc_t &md, Place place);
+  /// Adds a memory; its number, or -1 on failure. It starts `chunkBytes`
+  /// further on with each chunk.
+  int addMemory(const dnnl_memory_desc_t &md, Place place,
+                int64_t chunkBytes = 0);
 
   /// Adds a primitive on the memories (argument, number) of `arguments`.
   bool addPrimitive(const dnnl_primitive_desc *desc,
-                    const std::vector<std::pair<int, int>> &arguments);
+                    const std::vector<std::pair<int, int>> &arguments,
+                    When when = Always);
 
   /// Adds a change of layout between two memories.
-  bool addReorder(int from, int to);
+  bool addReorder(int from, int to, When when = Always);
+
+  /// Adds a sum: memory `to` += `from`, both f32 in one layout.
+  void addSum(int from, int to, When when);
 
   /// A memory for `place` in layout `wanted`: the caller's own when that is its
   /// layout `given`, otherwise a copy in the workspace. `caller` receives the
   /// number of the memory in the caller's layout.
   int addInLayout(const dnnl_memory_desc_t &given,
-                  const dnnl_memory_desc_t &wanted, Place place, int &caller);
+                  const dnnl_memory_desc_t &wanted, Place place,
+                  int64_t chunkBytes, int &caller);
+
+  int chunks = 1;
 
   /// To be called last.
   bool finish();
@@ -100,13 +112,21 @@ private:
     dnnl_memory_desc_t desc;
     Place place;
     uint64_t offset;
+    int64_t chunkBytes;
+    void *data;
   };
   struct Stage {
+    When when;
+    /// Null for a sum.
     DnnlHandle<dnnl_primitive> primitive;
     std::vector<dnnl_exec_arg_t> arguments;
+    int from, to;
   };
 
   uint64_t takeWorkspace(uint64_t bytes);
+  dnnl_status_t placeMemories(const void *const *operands, void *result,
+                              void *workspace, int chunk);
+  dnnl_status_t runStage(Stage &stage);
 
   std::vector<Memory> memories;
   std::vector<Stage> stages;

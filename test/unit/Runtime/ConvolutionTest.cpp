@@ -243,6 +243,45 @@ TEST(Convolution, LibraryTakesWhatMatters) {
       }
 }
 
+/// Few positions and many channels: the filter is used where it is, and the
+/// workspace is smaller than a copy of it.
+TEST(Convolution, FewPositions) {
+  std::mt19937 random(8);
+  for (int kind = 0; kind < 3; ++kind)
+    for (int layout = 0; layout < 2; ++layout)
+      for (int64_t filter : {1, 3})
+        for (int64_t stride : {1, 2}) {
+          Case test =
+              square(kind, 4, 48, 96, 4, filter, stride, filter / 2, layout);
+          SCOPED_TRACE("kind " + std::to_string(kind) + ", layout " +
+                       std::to_string(layout) + ", filter " +
+                       std::to_string(filter));
+          std::string name = remat_convolution_implementation(&test.d, 1);
+          EXPECT_EQ(name.substr(0, 7), "windows");
+          if (layout == 0 && filter == 3 && stride == 2) {
+            EXPECT_LT(remat_convolution_workspace_bytes(&test.d, 1),
+                      test.filterSize * 4);
+          }
+          for (int threads : {1, 2})
+            runCase(test, random, threads);
+        }
+}
+
+/// What is copied to a layout of the library is copied for a part of the batch
+/// at a time.
+TEST(Convolution, WorkspaceDoesNotGrowWithTheBatch) {
+  std::mt19937 random(9);
+  for (int kind = 0; kind < 3; ++kind) {
+    Case test = square(kind, 24, 16, 16, 32, 1, 1, 0, 0);
+    std::string name = remat_convolution_implementation(&test.d, 2);
+    SCOPED_TRACE("kind " + std::to_string(kind) + ", " + name);
+    if (name.find("avx512") != std::string::npos) { // others: other layouts
+      EXPECT_LT(remat_convolution_workspace_bytes(&test.d, 2), 3 << 19);
+    }
+    runCase(test, random, 2);
+  }
+}
+
 TEST(Convolution, SameBitsEveryTime) {
   for (int kind = 0; kind < 3; ++kind)
     for (int layout = 0; layout < 2; ++layout) {

@@ -93,7 +93,7 @@ static bool isCheap(Operation *op) {
     return true;
   auto generic = dyn_cast<linalg::GenericOp>(op);
   if (!generic)
-    return isa<tensor::ExtractSliceOp>(op);
+    return isa<tensor::ExtractSliceOp, tensor::PadOp>(op);
   SetVector<Value> captured;
   getUsedValuesDefinedAbove(op->getRegions(), captured);
   return generic.hasPureTensorSemantics() && isMemoryEffectFree(op) &&
