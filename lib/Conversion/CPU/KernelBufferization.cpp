@@ -62,6 +62,17 @@ struct ScatterBufferization
   }
 };
 
+/// The operand in which a result that slices are inserted into starts as an
+/// empty tensor, or null.
+OpOperand *findEmptyStart(Value result) {
+  OpOperand *start = nullptr;
+  while (auto insert = result.getDefiningOp<tensor::InsertSliceOp>()) {
+    start = &insert.getDestMutable();
+    result = insert.getDest();
+  }
+  return result.getDefiningOp<tensor::EmptyOp>() ? start : nullptr;
+}
+
 /// Turns arguments into memrefs and results into destination arguments.
 void addDestinations(func::FuncOp kernel) {
   OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
@@ -85,6 +96,15 @@ void addDestinations(func::FuncOp kernel) {
   for (Value result : terminator->getOperands()) {
     BlockArgument destination =
         body.addArgument(toMemRef(result.getType()), kernel.getLoc());
+    // What is inserted into an empty tensor is inserted into the destination.
+    // Empty tensors are eliminated one by one, so that the parts of a result
+    // would not find out that they are.
+    if (OpOperand *start = findEmptyStart(result)) {
+      OpBuilder early = OpBuilder::atBlockBegin(&body);
+      start->set(ToTensorOp::create(early, kernel.getLoc(), result.getType(),
+                                    destination, /*restrict=*/true,
+                                    /*writable=*/true));
+    }
     auto materialize = MaterializeInDestinationOp::create(
         builder, kernel.getLoc(), Type(), result, destination);
     materialize.setRestrict(true);
