@@ -64,7 +64,10 @@ static Value findFirst(const StructuredBody &forward,
                        DerivativeContext &context) {
   OpBuilder &builder = context.getBuilder();
   Location loc = context.getLoc();
-  Type i64 = builder.getI64Type();
+  // One value for each window is kept: as small as places can be.
+  IntegerType type = builder.getIntegerType(windows.size <= INT8_MAX    ? 8
+                                            : windows.size <= INT16_MAX ? 16
+                                                                        : 64);
   BodyBuilder body(forward, false, false, loc);
   OpBuilder &inner = body.getBuilder();
   Value value = body.primal(result.term);
@@ -74,18 +77,18 @@ static Value findFirst(const StructuredBody &forward,
     place = place * forward.sizes[dim] + builder.getAffineDimExpr(dim);
   Value index =
       body.apply(AffineMap::get(forward.getNumLoops(), 0, place)).front();
-  index = arith::IndexCastOp::create(inner, loc, i64, index);
+  index = arith::IndexCastOp::create(inner, loc, type, index);
   Value last = arith::ConstantOp::create(
-      inner, loc, builder.getI64IntegerAttr(windows.size - 1));
+      inner, loc, builder.getIntegerAttr(type, windows.size - 1));
   // Unordered: a nan is the extremum of its window.
   Value isBest =
       arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::UEQ, value, best);
   Value candidate = arith::SelectOp::create(inner, loc, isBest, index, last);
 
-  auto type = cast<RankedTensorType>(result.result.getType());
+  auto shape = cast<RankedTensorType>(result.result.getType()).getShape();
   Value start = arith::ConstantOp::create(
-      builder, loc, builder.getI64IntegerAttr(windows.size - 1));
-  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(), i64);
+      builder, loc, builder.getIntegerAttr(type, windows.size - 1));
+  Value empty = tensor::EmptyOp::create(builder, loc, shape, type);
   start = linalg::FillOp::create(builder, loc, start, empty).getResult(0);
   return body
       .finishReduction(context, candidate, result.map, start,

@@ -55,3 +55,24 @@ func.func @tagged(%x: tensor<4096xf32>) -> (tensor<4096xf32>, tensor<4096xf32>) 
   } -> tensor<4096xf32>
   return %t, %c : tensor<4096xf32>, tensor<4096xf32>
 }
+
+// The first convolution, of arguments, is made again for the backward
+// computation, a pad of its result too; the second convolution is kept.
+// CHECK-LABEL: @stem
+// CHECK: %[[X:.*]] = remat.conv {{.*}}(%arg0, %arg1)
+// CHECK: tensor.pad %[[X]]
+// CHECK: %[[Y:.*]] = remat.conv
+// CHECK: %[[X2:.*]] = remat.conv {{.*}}(%arg0, %arg1) {{.*}}remat.backward
+// CHECK: %[[P2:.*]] = tensor.pad %[[X2]]
+// CHECK: remat.conv filter_grad(%[[P2]], %[[Y]])
+func.func @stem(%x: tensor<2x3x16x16xf32>, %w: tensor<32x3x3x3xf32>, %v: tensor<32x32x3x3xf32>) -> (tensor<2x32x16x16xf32>, tensor<32x32x3x3xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %a = remat.conv forward(%x, %w) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 1, 1, 1, 1>, groups = 1 : i64, input_layout = array<i64: 0, 1, 2, 3>, filter_layout = array<i64: 0, 1, 2, 3>, output_layout = array<i64: 0, 1, 2, 3>} : (tensor<2x3x16x16xf32>, tensor<32x3x3x3xf32>) -> tensor<2x32x16x16xf32>
+  %p = tensor.pad %a low[0, 0, 1, 1] high[0, 0, 1, 1] {
+  ^bb0(%i: index, %j: index, %k: index, %l: index):
+    tensor.yield %zero : f32
+  } : tensor<2x32x16x16xf32> to tensor<2x32x18x18xf32>
+  %y = remat.conv forward(%p, %v) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>, groups = 1 : i64, input_layout = array<i64: 0, 1, 2, 3>, filter_layout = array<i64: 0, 1, 2, 3>, output_layout = array<i64: 0, 1, 2, 3>} : (tensor<2x32x18x18xf32>, tensor<32x32x3x3xf32>) -> tensor<2x32x16x16xf32>
+  %g = remat.conv filter_grad(%p, %y) {remat.backward, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>, groups = 1 : i64, input_layout = array<i64: 0, 1, 2, 3>, filter_layout = array<i64: 0, 1, 2, 3>, output_layout = array<i64: 0, 1, 2, 3>} : (tensor<2x32x18x18xf32>, tensor<2x32x16x16xf32>) -> tensor<32x32x3x3xf32>
+  return %y, %g : tensor<2x32x16x16xf32>, tensor<32x32x3x3xf32>
+}

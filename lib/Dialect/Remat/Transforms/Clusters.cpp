@@ -7,7 +7,8 @@
 // A cluster starts at a reduction along rows, or at a batch of products whose
 // results are larger than their factors, such as attention's scores. It grows
 // by what reads its results row by row, and by what makes operands of its
-// members in the same way, as long as no path leads out of it and back.
+// members in the same way, as long as no path leads out of it and back. What
+// only a pad reads is a cluster with the pad.
 //
 //===----------------------------------------------------------------------===//
 
@@ -456,6 +457,22 @@ Cluster Grower::grow(linalg::LinalgOp seed) {
   return cluster;
 }
 
+/// An elementwise op that only a pad reads writes to the middle of the pad's
+/// result: their cluster, or an empty one.
+static Cluster padProducer(tensor::PadOp pad,
+                           const DenseMap<Operation *, unsigned> &clusterOf) {
+  auto generic = pad.getSource().getDefiningOp<linalg::GenericOp>();
+  if (!generic || !generic->hasOneUse() || clusterOf.contains(generic) ||
+      generic->getNumResults() != 1 || generic.getNumReductionLoops() != 0 ||
+      !isEligible(generic) ||
+      generic->hasAttr(RematDialect::backwardAttrName) !=
+          pad->hasAttr(RematDialect::backwardAttrName) ||
+      pad->hasAttr(RematDialect::policyAttrName))
+    return {};
+  generic->moveBefore(pad);
+  return {generic, pad};
+}
+
 SmallVector<Cluster> remat::formClusters(Block &body) {
   SmallVector<Cluster> clusters;
   DenseMap<Operation *, unsigned> clusterOf;
@@ -473,5 +490,8 @@ SmallVector<Cluster> remat::formClusters(Block &body) {
       clusters.push_back(std::move(cluster));
     }
   }
+  for (auto pad : body.getOps<tensor::PadOp>())
+    if (Cluster cluster = padProducer(pad, clusterOf); !cluster.empty())
+      clusters.push_back(std::move(cluster));
   return clusters;
 }

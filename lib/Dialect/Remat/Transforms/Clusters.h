@@ -12,12 +12,14 @@
 namespace remat {
 
 /// Operations that become one task, in program order, next to each other but
-/// for views. Each carries the attribute `remat.rows`.
+/// for views. Where they work row by row each carries the attribute
+/// `remat.rows`.
 using Cluster = llvm::SmallVector<mlir::Operation *>;
 
 /// Finds structured operations of `body` that are best done row by row:
 /// normalizations, softmax, cross entropy, and attention with its products,
-/// forward and backward. Moves the operations of a cluster together.
+/// forward and backward; and pads with what makes their source. Moves the
+/// operations of a cluster together.
 llvm::SmallVector<Cluster> formClusters(mlir::Block &body);
 
 } // namespace remat

@@ -197,8 +197,9 @@ func::FuncOp KernelPool::getOrCreate(const Cluster &cluster,
   }
   operandList = operands.takeVector();
   return getOrCreate(
-      cluster.front()->getLoc(), "rows", prologue.getArrayRef(), operandList,
-      ValueRange(results).getTypes(),
+      cluster.front()->getLoc(),
+      isa<tensor::PadOp>(cluster.back()) ? "pad" : "rows",
+      prologue.getArrayRef(), operandList, ValueRange(results).getTypes(),
       [&](OpBuilder &builder, IRMapping &mapping) -> SmallVector<Value> {
         for (Operation *op : sequence) {
           for (Value value : getReadValues(op))

@@ -7,7 +7,9 @@
 // Before any budget binds, and before the planner is asked: a forward value
 // that is elementwise in others which the backward computation has anyway is
 // made again where it is needed. It then fuses into what reads it, or costs one
-// pass over memory, which is little beside the product that reads it.
+// pass over memory, which is little beside the product that reads it. So are
+// short products that are larger than their factors: attention's scores, and
+// the first convolution of a network.
 //
 //===----------------------------------------------------------------------===//
 
@@ -84,12 +86,28 @@ static bool isExpandingProduct(Operation *op) {
          length <= maxShortSum;
 }
 
+/// Whether `op` is a convolution of arguments, which are there anyway, whose
+/// result is larger than they are, and its sums short: the first of a network.
+static bool isStem(Operation *op) {
+  auto conv = dyn_cast<ConvOp>(op);
+  if (!conv || conv.getKind() != ConvKind::Forward ||
+      getKeptBytes(getRoot(conv.getLhs())) != 0 ||
+      getKeptBytes(getRoot(conv.getRhs())) != 0)
+    return false;
+  int64_t filter = conv.getFilterType().getNumElements();
+  int64_t features =
+      conv.getFilterType().getDimSize(conv.getFilterLayout().front());
+  return conv.getOutputType().getNumElements() >=
+             conv.getInputType().getNumElements() + filter &&
+         filter <= maxShortSum * features;
+}
+
 /// Whether `op` makes one tensor from others, element by element or nearly so.
 static bool isCheap(Operation *op) {
   if (op->getNumResults() != 1 || !isBufferType(op->getResult(0).getType()) ||
       op->hasAttr(RematDialect::policyAttrName) || isTagged(op->getResult(0)))
     return false;
-  if (isExpandingProduct(op))
+  if (isExpandingProduct(op) || isStem(op))
     return true;
   auto generic = dyn_cast<linalg::GenericOp>(op);
   if (!generic)
@@ -186,7 +204,7 @@ void CheapRecomputation::choose() {
 void CheapRecomputation::limitDepth() {
   DenseMap<Operation *, unsigned> depths;
   for (Operation &op : body) {
-    if (!chosen.contains(&op))
+    if (!chosen.contains(&op) || isStem(&op))
       continue;
     unsigned depth = 0;
     for (Value value : getReadValues(&op))
