@@ -29,10 +29,9 @@ JitModule::create(mlir::ModuleOp module, const LoweringOptions &options) {
   if (failed(pm.run(module)))
     return llvm::createStringError("the step could not be lowered for CPU");
   // The same object code as ahead of time, linked into this process.
-  llvm::SmallVector<char, 0> object;
-  llvm::raw_svector_ostream stream(object);
-  if (llvm::Error error = emitObject(module, TargetOptions(), stream))
-    return std::move(error);
+  auto objects = emitObjects(module, TargetOptions());
+  if (!objects)
+    return objects.takeError();
   auto jit = llvm::orc::LLJITBuilder().create();
   if (!jit)
     return jit.takeError();
@@ -41,10 +40,13 @@ JitModule::create(mlir::ModuleOp module, const LoweringOptions &options) {
   if (!symbols)
     return symbols.takeError();
   (*jit)->getMainJITDylib().addGenerator(std::move(*symbols));
-  auto buffer = std::make_unique<llvm::SmallVectorMemoryBuffer>(
-      std::move(object), options.name, /*RequiresNullTerminator=*/false);
-  if (llvm::Error error = (*jit)->addObjectFile(std::move(buffer)))
-    return std::move(error);
+  for (auto [number, object] : llvm::enumerate(*objects)) {
+    auto buffer = std::make_unique<llvm::SmallVectorMemoryBuffer>(
+        std::move(object), options.name + "." + std::to_string(number),
+        /*RequiresNullTerminator=*/false);
+    if (llvm::Error error = (*jit)->addObjectFile(std::move(buffer)))
+      return std::move(error);
+  }
   auto address = (*jit)->lookup(options.name);
   if (!address)
     return address.takeError();

@@ -8,12 +8,15 @@
 #define REMAT_CONVERSION_CPU_OBJECTEMITTER_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <memory>
+#include <string>
+#include <vector>
+
 namespace llvm {
-class LLVMContext;
-class Module;
 class TargetMachine;
 } // namespace llvm
 
@@ -39,13 +42,17 @@ llvm::Error emitAssembly(mlir::ModuleOp module, const TargetOptions &target,
 mlir::LogicalResult emitHeader(mlir::ModuleOp module, llvm::StringRef name,
                                llvm::raw_ostream &output);
 
-/// Pieces of the above, for the JIT: a target machine, and the optimized LLVM
-/// IR of a module.
+/// An object file in memory.
+using ObjectCode = llvm::SmallVector<char, 0>;
+
+/// The same code as object files that are to be linked, for the JIT. Compiled
+/// on the threads of the module's context; the bytes do not depend on them.
+llvm::Expected<std::vector<ObjectCode>>
+emitObjects(mlir::ModuleOp module, const TargetOptions &target);
+
+/// The machine that code is generated for.
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 createTargetMachine(const TargetOptions &target, bool forJit);
-llvm::Expected<std::unique_ptr<llvm::Module>>
-translateAndOptimize(mlir::ModuleOp module, llvm::TargetMachine &machine,
-                     llvm::LLVMContext &context);
 
 } // namespace remat::cpu
 
