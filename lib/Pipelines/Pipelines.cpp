@@ -24,7 +24,10 @@ using namespace remat;
 
 /// Canonical form, so that what follows sees equal things as equal.
 static void addCleanup(OpPassManager &pm) {
-  pm.addPass(createCanonicalizerPass());
+  // There is one block: nothing to simplify about it but operations.
+  pm.addPass(createCanonicalizerPass(
+      GreedyRewriteConfig().setRegionSimplificationLevel(
+          GreedySimplifyRegionLevel::Disabled)));
   pm.addPass(createCSEPass());
 }
 

@@ -12,6 +12,8 @@
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 #include "remat/Pipelines/Pipelines.h"
 
+#include "mlir/IR/Verifier.h"
+
 #include <set>
 
 using namespace mlir;
@@ -24,6 +26,13 @@ FunctionOpInterface remat::findEntry(ModuleOp module, StringRef name) {
   if (name == "main" && llvm::hasSingleElement(functions))
     return *functions.begin();
   return {};
+}
+
+/// Runs passes that are tested with a verifier after each; here it runs once,
+/// since it would take half of the time.
+static LogicalResult runPasses(PassManager &pm, ModuleOp module) {
+  pm.enableVerifier(false);
+  return success(succeeded(pm.run(module)) && succeeded(verify(module)));
 }
 
 LogicalResult remat::compileToJoint(ModuleOp module,
@@ -42,7 +51,7 @@ LogicalResult remat::compileToJoint(ModuleOp module,
   if (options.widen)
     pm.addNestedPass<func::FuncOp>(createRematWidenFloatsPass());
   buildJointPipeline(pm, function, options.derivatives);
-  return pm.run(module);
+  return runPasses(pm, module);
 }
 
 LogicalResult remat::compileToTasks(ModuleOp module,
@@ -57,7 +66,7 @@ LogicalResult remat::compileToTasks(ModuleOp module,
   tasks.threads = options.threads;
   tasks.costs = options.costs;
   buildTasksPipeline(pm, tasks);
-  return pm.run(module);
+  return runPasses(pm, module);
 }
 
 GraphOp remat::getOnlyGraph(ModuleOp module) {
@@ -104,7 +113,7 @@ llvm::Expected<StepSummary> remat::planModule(ModuleOp module,
 llvm::Expected<StepSummary> remat::placeModule(ModuleOp module) {
   PassManager pm(module.getContext());
   pm.addPass(createRematPlace());
-  if (failed(pm.run(module)))
+  if (failed(runPasses(pm, module)))
     return llvm::createStringError("the step could not be placed");
   return summarizeStep(getOnlyGraph(module));
 }

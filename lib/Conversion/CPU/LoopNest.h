@@ -64,7 +64,7 @@ struct Loop {
   bool pinned = false;
   /// If not null, the loop's only index: others have opened the loop.
   mlir::Value index;
-  /// If not null, the loop's bounds.
+  /// If not null, the loop's bounds: both, or an end below `size` alone.
   mlir::Value begin, end;
   bool isOpen() const { return static_cast<bool>(index); }
 };

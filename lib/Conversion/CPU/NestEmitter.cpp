@@ -94,6 +94,8 @@ private:
   Value emitCombined(OpBuilder &builder, BodyEmitter &body,
                      const Accumulator &accumulator, Value old);
   Value convert(OpBuilder &builder, Value value, Type type);
+  /// Where a loop ends if nothing else is said.
+  Value emitEnd(OpBuilder &builder, unsigned loop);
   LogicalResult enterLoop(OpBuilder &builder, BodyEmitter &body, unsigned loop,
                           Value begin = {}, Value end = {});
   void emitStores(OpBuilder &builder, BodyEmitter &body);
@@ -183,13 +185,13 @@ void NestEmitter::chooseLoops() {
 
 /// Looks for an operand that is contiguous in another loop than the innermost.
 void NestEmitter::chooseTile() {
-  if (inner < 0 || nest.loops[inner].size < 8)
+  if (inner < 0 || nest.loops[inner].size < 8 || nest.loops[inner].end)
     return;
   auto findLoop = [&](const Access &access) {
     if (tiled >= 0 || std::abs(access.coefficients[inner]) < 16)
       return;
     for (unsigned loop : parallel)
-      if (std::abs(access.coefficients[loop]) == 1 && !nest.loops[loop].begin &&
+      if (std::abs(access.coefficients[loop]) == 1 && !nest.loops[loop].end &&
           nest.loops[loop].size >= 8)
         tiled = loop;
   };
@@ -407,13 +409,18 @@ void NestEmitter::defineBody(BodyEmitter &body) {
   body.prepare(innermost);
 }
 
+Value NestEmitter::emitEnd(OpBuilder &builder, unsigned loop) {
+  const Loop &info = nest.loops[loop];
+  return info.end ? info.end : emitIndex(builder, loc, info.size);
+}
+
 LogicalResult NestEmitter::enterLoop(OpBuilder &builder, BodyEmitter &body,
                                      unsigned loop, Value begin, Value end) {
   const Loop &info = nest.loops[loop];
   if (!begin)
     begin = info.begin ? info.begin : emitIndex(builder, loc, 0);
   if (!end)
-    end = info.end ? info.end : emitIndex(builder, loc, info.size);
+    end = emitEnd(builder, loop);
   auto op = openLoop(builder, loc, begin, end);
   indices[loop] = op.getInductionVar();
   return body.emit(builder, depths[loop]);
@@ -468,8 +475,7 @@ LogicalResult NestEmitter::emitAlongMemory(OpBuilder &builder,
   SmallVector<scf::ForOp> nestLoops;
   for (unsigned loop : loops) {
     Value zero = emitIndex(builder, loc, 0);
-    Value size = emitIndex(builder, loc, nest.loops[loop].size);
-    auto op = openLoop(builder, loc, zero, size, values);
+    auto op = openLoop(builder, loc, zero, emitEnd(builder, loop), values);
     nestLoops.push_back(op);
     indices[loop] = op.getInductionVar();
     values.assign(op.getRegionIterArgs().begin(), op.getRegionIterArgs().end());
@@ -539,8 +545,7 @@ LogicalResult NestEmitter::emitAcrossMemory(OpBuilder &builder,
 
   scf::ForOp outermost;
   for (unsigned loop : reductions) {
-    Value last = emitIndex(builder, loc, nest.loops[loop].size);
-    auto op = openLoop(builder, loc, zero, last);
+    auto op = openLoop(builder, loc, zero, emitEnd(builder, loop));
     if (!outermost)
       outermost = op;
     indices[loop] = op.getInductionVar();
@@ -614,9 +619,12 @@ LogicalResult NestEmitter::emit(OpBuilder &builder, Value begin, Value end) {
   BodyEmitter body(*nest.body, kernel);
   defineBody(body);
   blocks = splitUnit(builder, loc, unitLoop.getInductionVar(), units);
-  for (auto [unit, block] : llvm::zip(units, blocks))
+  for (auto [unit, block] : llvm::zip(units, blocks)) {
     if (unit.block == 1)
       indices[unit.loop] = block.begin;
+    else if (Value last = nest.loops[unit.loop].end)
+      block.end = arith::MinSIOp::create(builder, loc, block.end, last);
+  }
   if (failed(body.emit(builder, 0)) || failed(body.emit(builder, 1)))
     return failure();
   for (unsigned loop : parallel)

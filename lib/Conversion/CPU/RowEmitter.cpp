@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowEmitter.h"
+#include "MaskedColumns.h"
 #include "TileProduct.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -43,6 +44,8 @@ struct RowStep {
   bool sums = false;
   /// The factor B as panels, packed before the blocks.
   Value packed;
+  /// The loop over columns of which each block needs only the first, or -1.
+  int columns = -1;
 };
 
 class RowEmitter : public Emitter {
@@ -58,6 +61,7 @@ public:
 private:
   LogicalResult addStep(linalg::GenericOp op);
   void allocate();
+  void findColumns();
   LoopNest openRows(OpBuilder &builder, const RowStep &step);
   TileProduct describe(OpBuilder &builder, const RowStep &step, LoopNest &nest);
   void emitZeros(OpBuilder &builder, RowStep &step);
@@ -71,8 +75,9 @@ private:
   /// Rows of a block; 0 where each row is a unit.
   int64_t blockRows = 0, lastSize = 1;
   int64_t numUnits = 1, numRows = 1, cost = 0;
-  /// While emitting.
-  Value unit, blockBegin, blockEnd;
+  MaskedColumns masked;
+  /// While emitting. The end of the columns is null before the blocks.
+  Value unit, blockBegin, blockEnd, columnEnd;
 };
 
 } // namespace
@@ -144,7 +149,23 @@ LogicalResult RowEmitter::prepare() {
     if (failed(addStep(op)))
       return failure();
   allocate();
+  if (blockRows != 0)
+    findColumns();
   return success();
+}
+
+/// Finds what a causal mask hides of each block.
+void RowEmitter::findColumns() {
+  SmallVector<BlockStep> all;
+  for (const RowStep &step : steps)
+    all.push_back({step.op, &step.nest, static_cast<unsigned>(step.rows.back()),
+                   step.isProduct, step.sums});
+  std::optional<MaskedColumns> found = findMaskedColumns(all, inside);
+  if (!found)
+    return;
+  masked = *found;
+  for (auto [step, loop] : llvm::zip(steps, masked.loops))
+    step.columns = loop;
 }
 
 /// The loops of a step for the unit and block that are being emitted.
@@ -167,6 +188,8 @@ LoopNest RowEmitter::openRows(OpBuilder &builder, const RowStep &step) {
     last->begin = blockBegin;
     last->end = blockEnd;
   }
+  if (step.columns >= 0)
+    nest.loops[step.columns].end = columnEnd;
   for (Access &access : llvm::concat<Access>(nest.inputs, nest.outputs)) {
     if (!inside.contains(access.root))
       continue;
@@ -237,6 +260,8 @@ TileProduct RowEmitter::describe(OpBuilder &builder, const RowStep &step,
   getRange(m, product.mBegin, product.mEnd);
   product.maxK = getRange(k, product.kBegin, product.kEnd);
   product.n = n < 0 ? 1 : nest.loops[n].size;
+  if (n >= 0)
+    product.nEnd = nest.loops[n].end;
   product.accumulate = step.sums;
   return product;
 }
@@ -305,6 +330,7 @@ LogicalResult RowEmitter::emit(OpBuilder &builder, Value begin, Value end) {
   OpBuilder::InsertionGuard guard(builder);
   Location loc = function.getLoc();
   unit = openLoop(builder, loc, begin, end).getInductionVar();
+  columnEnd = Value();
   if (blockRows != 0) {
     for (RowStep &step : steps)
       if (step.sums)
@@ -322,6 +348,13 @@ LogicalResult RowEmitter::emit(OpBuilder &builder, Value begin, Value end) {
     if (lastSize % blockRows != 0)
       blockEnd = arith::MinSIOp::create(builder, loc, blockEnd,
                                         emitIndex(builder, loc, lastSize));
+    if (masked.size != 0) {
+      Value beyond = emitIndex(builder, loc, masked.shift - 1);
+      columnEnd = arith::MinSIOp::create(
+          builder, loc,
+          arith::AddIOp::create(builder, loc, blockEnd, beyond, nsw),
+          emitIndex(builder, loc, masked.size));
+    }
   }
   for (RowStep &step : steps)
     if (failed(emitStep(builder, step)))

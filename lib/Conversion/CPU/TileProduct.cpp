@@ -82,7 +82,13 @@ void Emission::forPanels(const Function &emit) {
   int64_t whole = p.n / panelColumns;
   if (whole > 0) {
     OpBuilder::InsertionGuard guard(builder);
-    auto loop = open(index(0), index(whole), 1);
+    Value count = index(whole);
+    if (p.nEnd) {
+      Value needed =
+          arith::CeilDivUIOp::create(builder, loc, p.nEnd, index(panelColumns));
+      count = arith::MinUIOp::create(builder, loc, count, needed);
+    }
+    auto loop = open(index(0), count, 1);
     emit(loop.getInductionVar(), panelColumns);
   }
   if (int64_t rest = p.n % panelColumns)
@@ -208,7 +214,8 @@ void Emission::emitPanel(Value panel, int64_t width, Value buffer,
 void Emission::emitScalar() {
   OpBuilder::InsertionGuard guard(builder);
   Value row = open(p.mBegin, p.mEnd, 1).getInductionVar();
-  Value column = open(index(0), index(p.n), 1).getInductionVar();
+  Value column =
+      open(index(0), p.nEnd ? p.nEnd : index(p.n), 1).getInductionVar();
   Value at = address(p.c, row, column);
   Value start;
   if (p.accumulate)

@@ -161,8 +161,11 @@ static bool moveReshapes(func::FuncOp function) {
   linalg::FillOp::getCanonicalizationPatterns(patterns, function.getContext());
   tensor::populateFoldTensorEmptyPatterns(patterns);
   bool changed = false;
-  (void)applyPatternsGreedily(function, std::move(patterns),
-                              GreedyRewriteConfig(), &changed);
+  (void)applyPatternsGreedily(
+      function, std::move(patterns),
+      GreedyRewriteConfig().setRegionSimplificationLevel(
+          GreedySimplifyRegionLevel::Disabled),
+      &changed);
   return changed;
 }
 

@@ -33,7 +33,10 @@ static void addTosaPasses(OpPassManager &pm) {
 }
 
 static void addCleanUp(OpPassManager &pm) {
-  pm.addPass(createCanonicalizerPass());
+  // There is one block: nothing to simplify about it but operations.
+  pm.addPass(createCanonicalizerPass(
+      GreedyRewriteConfig().setRegionSimplificationLevel(
+          GreedySimplifyRegionLevel::Disabled)));
   pm.addPass(createCSEPass());
 }
 

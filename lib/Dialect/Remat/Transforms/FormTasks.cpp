@@ -18,8 +18,8 @@
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/OperationSupport.h"
 #include "mlir/Transforms/RegionUtils.h"
-#include "llvm/ADT/StringMap.h"
 
 namespace remat {
 #define GEN_PASS_DEF_REMATFORMTASKS
@@ -98,8 +98,9 @@ public:
 
   /// Takes back all kernels, when the module cannot be cut after all.
   void erase() {
-    for (auto &entry : kernelOfText)
-      entry.second.erase();
+    for (auto &entry : kernelsOfHash)
+      for (func::FuncOp kernel : entry.second)
+        kernel.erase();
   }
 
 private:
@@ -112,7 +113,7 @@ private:
 
   ModuleOp module;
   SymbolTable symbols;
-  llvm::StringMap<func::FuncOp> kernelOfText;
+  DenseMap<llvm::hash_code, SmallVector<func::FuncOp, 1>> kernelsOfHash;
   unsigned numKernels = 0;
 };
 } // namespace
@@ -243,6 +244,25 @@ static void stripProvenance(func::FuncOp kernel) {
   });
 }
 
+/// A hash of everything but names and locations.
+static llvm::hash_code hashKernel(func::FuncOp kernel) {
+  llvm::hash_code hash = mlir::hash_value(Type(kernel.getFunctionType()));
+  kernel.getBody().walk([&](Operation *op) {
+    hash =
+        llvm::hash_combine(hash, OperationEquivalence::computeHash(
+                                     op, OperationEquivalence::ignoreHashValue,
+                                     OperationEquivalence::ignoreHashValue,
+                                     OperationEquivalence::IgnoreLocations));
+  });
+  return hash;
+}
+
+static bool areEqualKernels(func::FuncOp a, func::FuncOp b) {
+  return a.getFunctionType() == b.getFunctionType() &&
+         OperationEquivalence::isRegionEquivalentTo(
+             &a.getBody(), &b.getBody(), OperationEquivalence::IgnoreLocations);
+}
+
 func::FuncOp KernelPool::getOrCreate(Location loc, StringRef name,
                                      ArrayRef<Operation *> prologue,
                                      ArrayRef<Value> operands,
@@ -265,14 +285,13 @@ func::FuncOp KernelPool::getOrCreate(Location loc, StringRef name,
   func::ReturnOp::create(builder, loc, returned);
   stripProvenance(kernel);
 
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  kernel.print(stream, OpPrintingFlags().printGenericOpForm().useLocalScope());
-  auto [entry, isNew] = kernelOfText.try_emplace(text, kernel);
-  if (!isNew) {
-    kernel->erase();
-    return entry->second;
-  }
+  SmallVector<func::FuncOp, 1> &known = kernelsOfHash[hashKernel(kernel)];
+  for (func::FuncOp other : known)
+    if (areEqualKernels(kernel, other)) {
+      kernel->erase();
+      return other;
+    }
+  known.push_back(kernel);
   kernel.setName(("kernel_" + Twine(numKernels++) + "_" + name).str());
   symbols.insert(kernel, module.getBody()->end());
   return kernel;
