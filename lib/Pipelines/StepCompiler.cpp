@@ -79,11 +79,35 @@ GraphOp remat::getOnlyGraph(ModuleOp module) {
   return *graphs.begin();
 }
 
+/// Bytes of values that are live between the forward computation and the first
+/// task of the backward one.
+static int64_t countHeldBytes(GraphOp graph, const GraphLiveness &liveness) {
+  unsigned position = 0;
+  for (Operation &op : graph.getBody().front()) {
+    auto task = dyn_cast<TaskOp>(op);
+    if (task && task.getBackward())
+      break;
+    ++position;
+  }
+  int64_t bytes = 0;
+  for (const LiveBuffer &buffer : liveness.buffers)
+    if (buffer.value && buffer.begin < position && buffer.end >= position &&
+        (buffer.space == MemorySpace::Arena ||
+         buffer.space == MemorySpace::Lent))
+      bytes += buffer.bytes;
+  return bytes;
+}
+
 StepSummary remat::summarizeStep(GraphOp graph) {
   StepSummary summary;
+  GraphLiveness liveness(graph);
+  summary.heldBytes = countHeldBytes(graph, liveness);
+  if (auto bytes =
+          graph->getAttrOfType<IntegerAttr>(RematDialect::readBytesAttrName))
+    summary.readBytes = bytes.getInt();
   summary.saveAllPeak = graph.getSaveAllPeak().value_or(0);
   summary.plannedPeak = graph.getPlannedPeak().value_or(0);
-  summary.simulatedPeak = GraphLiveness(graph).peak(MemorySpace::Arena).bytes;
+  summary.simulatedPeak = liveness.peak(MemorySpace::Arena).bytes;
   summary.arenaBytes = graph.getArenaBytes().value_or(0);
   summary.hostArenaBytes = graph.getHostArenaBytes().value_or(0);
   summary.budget = graph.getBudget().value_or(summary.arenaBytes);

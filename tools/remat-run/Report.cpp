@@ -49,6 +49,8 @@ static json::Object toJson(const RunReport &run) {
       {"simulated_peak_bytes", run.summary.simulatedPeak},
       {"measured_peak_bytes", int64_t(run.stats.measured_peak_bytes)},
       {"arena_bytes", run.summary.arenaBytes},
+      {"held_bytes", run.summary.heldBytes},
+      {"read_bytes", run.summary.readBytes},
       {"touched_bytes", int64_t(run.stats.touched_bytes)},
       {"host_arena_bytes", run.summary.hostArenaBytes},
       {"argument_bytes", run.argumentBytes},
@@ -162,8 +164,8 @@ void remat::run::printTable(raw_ostream &os, ArrayRef<RunReport> runs) {
      << " s; sizes below in MiB, peaks in bytes\n";
   std::vector<std::vector<std::string>> rows = {
       {"budget", "arena", "planned peak", "simulated peak", "measured peak",
-       "RSS growth", "recomputed", "offloaded", "plan s", "step s", "loss",
-       "results", "error"}};
+       "RSS growth", "held", "recomputed", "offloaded", "plan s", "step s",
+       "loss", "results", "error"}};
   for (const RunReport &run : runs) {
     std::vector<double> seconds = run.stepSeconds;
     llvm::sort(seconds);
@@ -179,6 +181,8 @@ void remat::run::printTable(raw_ostream &os, ArrayRef<RunReport> runs) {
          std::to_string(run.summary.simulatedPeak),
          std::to_string(run.stats.measured_peak_bytes),
          formatMebibytes(run.rssGrowth),
+         formatMebibytes(run.summary.heldBytes) + "/" +
+             formatMebibytes(run.summary.readBytes),
          std::to_string(run.summary.recomputedTasks) + "/" +
              std::to_string(run.summary.tasks),
          formatMebibytes(run.stats.offloaded_bytes),

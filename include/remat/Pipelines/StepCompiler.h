@@ -48,6 +48,10 @@ struct StepSummary {
   int64_t hostArenaBytes = 0;
   int64_t tasks = 0, distinctTasks = 0, recomputedTasks = 0;
   int64_t offloadedBytes = 0;
+  /// Of values, in the arena or lent, that live when the backward computation
+  /// begins; and of those that it would read if nothing were fused or made
+  /// again.
+  int64_t heldBytes = 0, readBytes = 0;
 };
 
 /// The function of an exported module to compile: the one called `name` or, if

@@ -82,6 +82,14 @@ LogicalResult RematDialect::verifyOperationAttribute(Operation *op,
                                << attr.getValue();
     return success();
   }
+  if (name == readBytesAttrName) {
+    auto bytes = dyn_cast<IntegerAttr>(attr.getValue());
+    if (!bytes || !bytes.getType().isInteger(64) || bytes.getInt() < 0)
+      return op->emitOpError() << "attribute 'remat.read_bytes' must be a "
+                                  "number of bytes of type i64, got "
+                               << attr.getValue();
+    return success();
+  }
   if (name == rowsAttrName) {
     if (!isa<DenseI64ArrayAttr>(attr.getValue()))
       return op->emitOpError()

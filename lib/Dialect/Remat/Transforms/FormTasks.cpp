@@ -462,6 +462,8 @@ FailureOr<GraphOp> GraphBuilder::build() {
                           func.getFunctionType());
   graph.setArgAttrsAttr(func.getArgAttrsAttr());
   graph.setResAttrsAttr(func.getResAttrsAttr());
+  if (Attribute bytes = func->getAttr(RematDialect::readBytesAttrName))
+    graph->setAttr(RematDialect::readBytesAttrName, bytes);
   Block &body = graph.getBody().front();
   mapping.map(func.getArguments(), body.getArguments());
   builder.setInsertionPointToStart(&body);

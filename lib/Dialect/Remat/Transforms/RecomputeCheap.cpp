@@ -133,6 +133,9 @@ public:
   CheapRecomputation(Block &body, unsigned maxDepth)
       : body(body), maxDepth(maxDepth), builder(body.getParentOp()) {}
 
+  /// Bytes of forward values that the backward computation reads.
+  int64_t countReadBytes();
+
   unsigned run() {
     choose();
     limitDepth();
@@ -141,6 +144,7 @@ public:
   }
 
 private:
+  DenseSet<Value> collectNeeded();
   void choose();
   int64_t countAdded(Operation *op, const DenseSet<Value> &needed,
                      unsigned depth);
@@ -179,14 +183,28 @@ int64_t CheapRecomputation::countAdded(Operation *op,
   return added;
 }
 
-/// Backwards through the program: what the backward computation needs, and of
-/// that, what follows from other things it needs.
-void CheapRecomputation::choose() {
+/// What the backward computation reads.
+DenseSet<Value> CheapRecomputation::collectNeeded() {
   DenseSet<Value> needed;
   for (Operation &op : body)
     if (isBackward(&op))
       for (Value value : getReadValues(&op))
         needed.insert(getRoot(value));
+  return needed;
+}
+
+int64_t CheapRecomputation::countReadBytes() {
+  int64_t bytes = 0;
+  for (Value value : collectNeeded())
+    if (Operation *op = value.getDefiningOp(); op && !isBackward(op))
+      bytes += getKeptBytes(value);
+  return bytes;
+}
+
+/// Backwards through the program: what the backward computation needs, and of
+/// that, what follows from other things it needs.
+void CheapRecomputation::choose() {
+  DenseSet<Value> needed = collectNeeded();
   for (Operation &op : llvm::reverse(body)) {
     if (isBackward(&op) || !isCheap(&op) || !needed.contains(op.getResult(0)))
       continue;
@@ -265,9 +283,14 @@ struct RecomputeCheap : remat::impl::RematRecomputeCheapBase<RecomputeCheap> {
   using RematRecomputeCheapBase::RematRecomputeCheapBase;
 
   void runOnOperation() override {
-    if (llvm::hasSingleElement(getOperation().getBody()))
-      numCloned +=
-          CheapRecomputation(getOperation().getBody().front(), maxDepth).run();
+    func::FuncOp function = getOperation();
+    if (!llvm::hasSingleElement(function.getBody()))
+      return;
+    CheapRecomputation recomputation(function.getBody().front(), maxDepth);
+    if (int64_t bytes = recomputation.countReadBytes())
+      function->setAttr(RematDialect::readBytesAttrName,
+                        Builder(function).getI64IntegerAttr(bytes));
+    numCloned += recomputation.run();
   }
 };
 } // namespace

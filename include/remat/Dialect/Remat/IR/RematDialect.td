@@ -38,6 +38,9 @@ def Remat_Dialect : Dialect {
       `checkpoint_name` does in JAX.
     * `remat.backward`, on an operation: part of the backward computation.
     * `remat.kernel`, on a function: the body of tasks.
+    * `remat.read_bytes`, an i64, on a joint function and its graph: bytes that
+      the backward computation would read of forward values if nothing were made
+      again.
     * `remat.vjp`, `remat.jvp`, a symbol, on a function: the function that
       computes its derivative. `remat.fwd`, with `remat.vjp`: the function to
       call instead, which also returns what the derivative needs. See
@@ -51,6 +54,9 @@ def Remat_Dialect : Dialect {
     static constexpr llvm::StringLiteral policyAttrName = "remat.policy";
     static constexpr llvm::StringLiteral nameAttrName = "remat.name";
     static constexpr llvm::StringLiteral backwardAttrName = "remat.backward";
+    /// Of a joint function or graph: bytes that the backward computation reads
+    /// of what the forward computation made, before anything is made again.
+    static constexpr llvm::StringLiteral readBytesAttrName = "remat.read_bytes";
     static constexpr llvm::StringLiteral kernelAttrName = "remat.kernel";
     static constexpr llvm::StringLiteral vjpAttrName = "remat.vjp";
     static constexpr llvm::StringLiteral jvpAttrName = "remat.jvp";
