@@ -14,6 +14,7 @@
 #include "mlir/IR/Matchers.h"
 
 #include "Expr.h"
+#include "Idioms.h"
 #include "Rules.h"
 
 using namespace mlir;
@@ -40,6 +41,25 @@ void contribute(Operation *op, unsigned number, ForwardContext &context,
   if (Value tangent = context.tangent(op->getOperand(number)))
     context.addTangent(result,
                        formula(Expr(context, tangent), result.getType()));
+}
+
+/// The same for the values of a function that ends in `op`. Returns whether
+/// there is one.
+bool contributeIdiom(Operation *op, ReverseContext &context) {
+  SmallVector<IdiomTerm> terms = matchIdiom(op, context);
+  Value cotangent = context.cotangent(op->getResult(0));
+  for (const IdiomTerm &term : terms)
+    if (context.isActive(term.leaf) && cotangent)
+      context.accumulate(term.leaf, term.derivative(Expr(context, cotangent)));
+  return !terms.empty();
+}
+bool contributeIdiom(Operation *op, ForwardContext &context) {
+  SmallVector<IdiomTerm> terms = matchIdiom(op, context);
+  for (const IdiomTerm &term : terms)
+    if (Value tangent = context.tangent(term.leaf))
+      context.addTangent(op->getResult(0),
+                         term.derivative(Expr(context, tangent)));
+  return !terms.empty();
 }
 
 Expr operandExpr(Operation *op, unsigned number, DerivativeContext &context) {
@@ -141,7 +161,6 @@ Expr convert(const Expr &g, Type type) {
 UNARY(NegF, arith::NegFOp, -g)
 BINARY(AddF, arith::AddFOp, g, g)
 BINARY(SubF, arith::SubFOp, g, -g)
-BINARY(MulF, arith::MulFOp, g *b, g *a)
 BINARY(DivF, arith::DivFOp, g / b, -g *(y / b))
 BINARY(RemF, arith::RemFOp, g, -g *trunc(a / b))
 BINARY(MaximumF, arith::MaximumFOp, passLarger(g, a, b), passLarger(g, b, a))
@@ -189,6 +208,19 @@ TERNARY(ClampF, math::ClampFOp, select(both(a >= b, c >= a), g, 0.0),
 #undef BINARY
 #undef TERNARY
 
+/// A product, or the square of a magnitude.
+struct MulF : ScalarModel<MulF, arith::MulFOp> {
+  template <typename Context>
+  static void derive(Operation *op, Context &context) {
+    if (contributeIdiom(op, context))
+      return;
+    for (unsigned number : {0, 1})
+      contribute(op, number, context, [&](const Expr &g, Type) -> Expr {
+        return g * operandExpr(op, 1 - number, context);
+      });
+  }
+};
+
 /// The comparison by which `select` takes the larger or smaller of its values,
 /// as PyTorch exports maximum, minimum and clamp. One that also selects
 /// something else orders its operands (a step of a sort), or finds an index.
@@ -215,6 +247,8 @@ static arith::CmpFOp getOrder(arith::SelectOp select) {
 struct Select : ScalarModel<Select, arith::SelectOp> {
   template <typename Context>
   static void derive(Operation *op, Context &context) {
+    if (contributeIdiom(op, context))
+      return;
     auto choice = cast<arith::SelectOp>(op);
     arith::CmpFOp order = getOrder(choice);
     bool isBound = order && matchPattern(order.getRhs(), m_Constant());

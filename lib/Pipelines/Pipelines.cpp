@@ -75,6 +75,7 @@ void remat::buildJointPipeline(OpPassManager &pm,
 }
 
 void remat::buildDerivativesPipeline(OpPassManager &pm) {
+  pm.addNestedPass<func::FuncOp>(createImportScattersPass());
   pm.addNestedPass<func::FuncOp>(createImportLoopsPass());
   RematLowerCheckpointsOptions checkpoints;
   checkpoints.differentiated = true;

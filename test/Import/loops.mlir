@@ -88,3 +88,28 @@ func.func @known(%x: tensor<4xf32>) -> tensor<4xf32> {
   }
   return %y : tensor<4xf32>
 }
+
+// -----
+
+// Shapes that depend on the iteration are known once it is written out.
+
+// CHECK-LABEL: func.func @shapes
+// CHECK-NOT:     ?
+// CHECK:         tensor.extract_slice %{{.*}}[1] [3] [1] : tensor<4xf32> to tensor<3xf32>
+// CHECK-NOT:     ?
+// CHECK:         return
+func.func @shapes(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %y = scf.for %i = %c0 to %c3 step %c1 iter_args(%a = %x) -> (tensor<4xf32>) {
+    %from = arith.addi %i, %c1 : index
+    %size = arith.subi %c3, %i : index
+    %s = tensor.extract_slice %a[%from] [%size] [1] : tensor<4xf32> to tensor<?xf32>
+    %e = tensor.empty(%size) : tensor<?xf32>
+    %v = linalg.exp ins(%s : tensor<?xf32>) outs(%e : tensor<?xf32>) -> tensor<?xf32>
+    %n = tensor.insert_slice %v into %a[%from] [%size] [1] : tensor<?xf32> into tensor<4xf32>
+    scf.yield %n : tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}

@@ -29,3 +29,42 @@ remat.graph @step(%x: tensor<32xf32>) -> tensor<1xf32> {
   %3 = remat.task @sum(%1, %2) {id = 3} : (tensor<32xf32>, tensor<32xf32>) -> tensor<1xf32>
   remat.return %3 : tensor<1xf32>
 }
+
+// -----
+
+// Of two results only the one that is made of the operand may be written over
+// it: the other's loads of the operand may come after the stores of the first.
+
+#id = affine_map<(d0) -> (d0)>
+
+func.func private @exp(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  %e = tensor.empty() : tensor<32xf32>
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%a : tensor<32xf32>) outs(%e : tensor<32xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %r = math.exp %i : f32
+    linalg.yield %r : f32
+  } -> tensor<32xf32>
+  return %0 : tensor<32xf32>
+}
+func.func private @two(%a: tensor<32xf32>, %x: tensor<32xf32>) -> (tensor<32xf32>, tensor<32xf32>) attributes {remat.kernel} {
+  %e = tensor.empty() : tensor<32xf32>
+  %0:2 = linalg.generic {indexing_maps = [#id, #id, #id, #id], iterator_types = ["parallel"]} ins(%a, %x : tensor<32xf32>, tensor<32xf32>) outs(%e, %e : tensor<32xf32>, tensor<32xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32, %p: f32):
+    %r = math.exp %j : f32
+    %s = math.sin %i : f32
+    linalg.yield %r, %s : f32, f32
+  } -> (tensor<32xf32>, tensor<32xf32>)
+  return %0#0, %0#1 : tensor<32xf32>, tensor<32xf32>
+}
+func.func private @sum(%a: tensor<32xf32>, %b: tensor<32xf32>) -> tensor<1xf32> attributes {remat.kernel} {
+  %0 = tensor.empty() : tensor<1xf32>
+  return %0 : tensor<1xf32>
+}
+// CHECK-LABEL: remat.graph @step
+remat.graph @step(%x: tensor<32xf32>) -> tensor<1xf32> {
+  %0 = remat.task @exp(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
+  // CHECK: remat.task @two{{.*}} lent = [unit, 0]
+  %1:2 = remat.task @two(%0, %x) {id = 1} : (tensor<32xf32>, tensor<32xf32>) -> (tensor<32xf32>, tensor<32xf32>)
+  %2 = remat.task @sum(%1#0, %1#1) {id = 2} : (tensor<32xf32>, tensor<32xf32>) -> tensor<1xf32>
+  remat.return %2 : tensor<1xf32>
+}

@@ -71,21 +71,21 @@ Expected<Products> run::planProducts(mlir::FunctionOpInterface entry,
     addFiles(products.argumentFiles, "cotangent", results);
     addFiles(products.resultFiles, "vjp", wrt.size(), vjp);
   }
-  if (jvp || hvp) {
-    // One forward sweep makes the tangents of results and gradients.
+  if (hvp) {
+    // In reverse over the gradients, as PyTorch does.
+    DifferentiateOptions second = derivative;
+    for (size_t i = 0; i < wrt.size(); ++i)
+      second.results.push_back(entry.getNumResults() + i);
+    products.derivatives.push_back(second);
+    addFiles(products.argumentFiles, "tangent", wrt.size());
+    addFiles(products.resultFiles, "hvp", wrt.size());
+  }
+  if (jvp && !results.empty()) {
     derivative.mode = DifferentiateOptions::Forward;
-    if (jvp) {
-      derivative.results = results;
-      addFiles(products.resultFiles, "jvp", results);
-    }
-    for (size_t i = 0; hvp && i < wrt.size(); ++i)
-      derivative.results.push_back(entry.getNumResults() + i);
-    if (hvp)
-      addFiles(products.resultFiles, "hvp", wrt.size());
-    if (!derivative.results.empty()) {
-      products.derivatives.push_back(derivative);
-      addFiles(products.argumentFiles, "tangent", wrt.size());
-    }
+    derivative.results = results;
+    products.derivatives.push_back(derivative);
+    addFiles(products.argumentFiles, "tangent", wrt.size());
+    addFiles(products.resultFiles, "jvp", results);
   }
   return products;
 }

@@ -74,7 +74,7 @@ struct Options {
   cl::list<std::string> emit{
       "emit", cl::CommaSeparated, cl::cat(category),
       cl::desc("With --inputs, what to compute: forward (the results), vjp, "
-               "jvp, hvp (the tangents of the vector-Jacobian products)")};
+               "jvp, hvp (the gradient of <vector-Jacobian product, tangent>)")};
   cl::list<int64_t> wrt{"wrt", cl::CommaSeparated, cl::cat(category),
                         cl::desc("Arguments to differentiate with respect to")};
   cl::opt<std::string> gradcheck{

@@ -16,6 +16,8 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -196,6 +198,36 @@ struct ImportLoops : public remat::impl::ImportLoopsPassBase<ImportLoops> {
       if (failed(Expander(builder, limit).replace(op)))
         return signalPassFailure();
     }
+    if (!outermost.empty() && failed(makeShapesStatic()))
+      signalPassFailure();
+  }
+
+private:
+  /// Shapes that depended on the number of an iteration are constants now.
+  LogicalResult makeShapesStatic() {
+    auto findDynamic = [&]() -> OpResult {
+      OpResult found;
+      getOperation().walk([&](Operation *op) {
+        for (OpResult result : op->getResults())
+          if (auto type = dyn_cast<RankedTensorType>(result.getType());
+              type && !type.hasStaticShape()) {
+            found = result;
+            return WalkResult::interrupt();
+          }
+        return WalkResult::advance();
+      });
+      return found;
+    };
+    if (!findDynamic())
+      return success();
+    OpPassManager pm(func::FuncOp::getOperationName());
+    pm.addPass(createCanonicalizerPass());
+    if (failed(runPipeline(pm, getOperation())))
+      return failure();
+    if (OpResult dynamic = findDynamic())
+      return emitError(dynamic.getLoc(), "dynamic shape is not supported: ")
+             << dynamic.getType();
+    return success();
   }
 };
 } // namespace

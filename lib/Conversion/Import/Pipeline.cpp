@@ -51,6 +51,7 @@ void remat::buildImportPipeline(OpPassManager &pm,
   addTosaPasses(pm);
 
   OpPassManager &func = pm.nest<func::FuncOp>();
+  func.addPass(createImportScattersPass());
   func.addPass(createImportLoopsPass());
   func.addPass(createImportConstantsPass());
   func.addPass(createConvertElementwiseToLinalgPass());

@@ -23,6 +23,23 @@ def ImportEntryPass : Pass<"remat-import-entry", "::mlir::ModuleOp"> {
            "Name of the function to compile">];
 }
 
+def ImportScattersPass : Pass<"remat-import-scatters", "::mlir::func::FuncOp"> {
+  let summary = "Recognise loops that write updates at computed places";
+  let description = [{
+    A loop whose iterations each add a slice of an update to the slice of the
+    carried tensor at a computed, checked place becomes a `remat.scatter`. Of
+    one whose iterations overwrite that slice, every element of the result is
+    that of the last update that goes there, or the one the loop starts from.
+    Other loops are left to `remat-import-loops`.
+  }];
+  let statistics = [
+    Statistic<"numRewritten", "loops-rewritten", "Loops that were scatters">];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::remat::RematDialect"];
+}
+
 def ImportLoopsPass : Pass<"remat-import-loops", "::mlir::func::FuncOp"> {
   let summary = "Unroll loops and compute both branches of choices";
   let description = [{

@@ -37,6 +37,25 @@ static bool readsOnlyRow(linalg::GenericOp op, OpOperand &operand) {
   return true;
 }
 
+/// Whether `op` makes an element of result `number` out of `operand`'s. If it
+/// makes only others of it, the element may be read after that is written.
+static bool isMadeOf(linalg::GenericOp op, unsigned number,
+                     OpOperand &operand) {
+  Block *body = op.getBody();
+  Value element = op.getMatchingBlockArgument(&operand);
+  llvm::SmallDenseSet<Value> seen;
+  SmallVector<Value> stack = {body->getTerminator()->getOperand(number)};
+  while (!stack.empty()) {
+    Value value = stack.pop_back_val();
+    if (value == element)
+      return true;
+    Operation *maker = value.getDefiningOp();
+    if (maker && maker->getBlock() == body && seen.insert(value).second)
+      llvm::append_range(stack, maker->getOperands());
+  }
+  return false;
+}
+
 /// Whether result `result` of `kernel` may be written over `argument`.
 static bool mayOverwrite(func::FuncOp kernel, unsigned result,
                          BlockArgument argument) {
@@ -62,7 +81,7 @@ static bool mayOverwrite(func::FuncOp kernel, unsigned result,
       return false;
     if (reader == writer) {
       if (reader.getMatchingIndexingMap(&use) != written ||
-          !reader.payloadUsesValueFromOperand(&use))
+          !isMadeOf(writer, number, use))
         return false;
       readByWriter = true;
       continue;

@@ -1,0 +1,455 @@
+//===- Scatters.cpp - loops that write at computed places -----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Exporters write a scatter as a loop over its updates: each iteration takes a
+// slice of a tensor at a place that it reads from indices, combines it with an
+// update and puts it back. Unrolled, every iteration is an operation on all of
+// the tensor. A loop that adds becomes a remat.scatter. Of one that overwrites,
+// each element of the result is that of the last update that goes there, or
+// what the loop starts from.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Utils.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace remat {
+#define GEN_PASS_DEF_IMPORTSCATTERSPASS
+#include "remat/Conversion/Import/Passes.h.inc"
+} // namespace remat
+
+using namespace mlir;
+using namespace remat;
+
+namespace {
+
+/// What an iteration reads: the slice of `source` that its number selects.
+struct Update {
+  Value source;
+  /// For each dimension of the source, that of the slice, or -1 for the one
+  /// that the iteration selects, or -2 for one of size 1.
+  SmallVector<int64_t> dims;
+};
+
+/// A loop that is a scatter.
+struct ScatterLoop {
+  scf::ForOp loop;
+  int64_t trips;
+  tensor::InsertSliceOp insert;
+  linalg::GenericOp combine;
+  SmallVector<Update> updates;
+  /// The offset in each dimension of the tensor, and the dimension of the slice
+  /// that lies along it, or -1.
+  SmallVector<OpFoldResult> offsets;
+  SmallVector<int64_t> windowDims;
+  /// Whether updates are added, or overwrite.
+  bool adds;
+};
+
+} // namespace
+
+static bool hasUnitStrides(ArrayRef<int64_t> strides) {
+  return llvm::all_of(strides, [](int64_t stride) { return stride == 1; });
+}
+
+/// The dimension of the slice that each dimension of the sliced tensor is, or
+/// -1 for those that the slice lacks.
+static SmallVector<int64_t> getSliceDims(const llvm::SmallBitVector &dropped) {
+  SmallVector<int64_t> dims;
+  int64_t next = 0;
+  for (unsigned dim = 0; dim < dropped.size(); ++dim)
+    dims.push_back(dropped[dim] ? -1 : next++);
+  return dims;
+}
+
+/// Whether `value` is computed in the loop by operations on scalars, from
+/// nothing that the loop carries.
+static bool isIndex(Value value, scf::ForOp loop) {
+  if (value == loop.getInductionVar() ||
+      !loop.getRegion().isAncestor(value.getParentRegion()))
+    return true;
+  Operation *op = value.getDefiningOp();
+  return op && op->getNumRegions() == 0 && isMemoryEffectFree(op) &&
+         !isa<ShapedType>(value.getType()) &&
+         llvm::all_of(op->getOperands(),
+                      [&](Value operand) { return isIndex(operand, loop); });
+}
+
+/// Matches a slice of a tensor from outside of which the loop's counter is one
+/// offset and the others take all of their dimension.
+static std::optional<Update> matchUpdate(Value value, scf::ForOp loop) {
+  auto slice = value.getDefiningOp<tensor::ExtractSliceOp>();
+  if (!slice || slice->getParentRegion() != &loop.getRegion() ||
+      loop.getRegion().isAncestor(slice.getSource().getParentRegion()) ||
+      !slice.getSourceType().hasStaticShape() ||
+      !slice.getType().hasStaticShape() ||
+      !hasUnitStrides(slice.getStaticStrides()))
+    return std::nullopt;
+  Update update{slice.getSource(), getSliceDims(slice.getDroppedDims())};
+  bool found = false;
+  for (auto [dim, offset] : llvm::enumerate(slice.getMixedOffsets())) {
+    int64_t size = slice.getStaticSizes()[dim];
+    if (auto selected = dyn_cast<Value>(offset);
+        selected == loop.getInductionVar()) {
+      if (found || size != 1)
+        return std::nullopt;
+      found = true;
+      update.dims[dim] = -1;
+      continue;
+    }
+    if (!isConstantIntValue(offset, 0) ||
+        size != slice.getSourceType().getDimSize(dim))
+      return std::nullopt;
+    if (update.dims[dim] == -1)
+      update.dims[dim] = -2;
+  }
+  return found ? std::optional<Update>(update) : std::nullopt;
+}
+
+/// Matches the tensor that each iteration changes, the place and the slice.
+static bool matchPlace(ScatterLoop &match) {
+  scf::ForOp loop = match.loop;
+  auto yield = cast<scf::YieldOp>(loop.getBody()->getTerminator());
+  match.insert = yield.getOperand(0).getDefiningOp<tensor::InsertSliceOp>();
+  if (!match.insert ||
+      match.insert.getDest() != loop.getRegionIterArgs().front() ||
+      !match.insert.getDestType().hasStaticShape() ||
+      !match.insert.getSourceType().hasStaticShape() ||
+      !hasUnitStrides(match.insert.getStaticStrides()))
+    return false;
+  match.offsets = match.insert.getMixedOffsets();
+  match.windowDims = getSliceDims(match.insert.getDroppedDims());
+  bool computed = false;
+  for (auto [dim, offset] : llvm::enumerate(match.offsets)) {
+    int64_t size = match.insert.getStaticSizes()[dim];
+    auto value = dyn_cast<Value>(offset);
+    if (value && !getConstantIntValue(offset)) {
+      // The slices of a scan are better unrolled.
+      if (size != 1 || value == loop.getInductionVar() || !isIndex(value, loop))
+        return false;
+      computed = true;
+    } else if (!isConstantIntValue(offset, 0) ||
+               size != match.insert.getDestType().getDimSize(dim)) {
+      return false;
+    }
+  }
+  return computed;
+}
+
+/// Matches how an iteration combines updates with the slice that it changes.
+static bool matchCombination(ScatterLoop &match) {
+  match.combine = match.insert.getSource().getDefiningOp<linalg::GenericOp>();
+  linalg::GenericOp combine = match.combine;
+  if (!combine) {
+    std::optional<Update> update =
+        matchUpdate(match.insert.getSource(), match.loop);
+    if (update)
+      match.updates.push_back(*update);
+    match.adds = false;
+    return update.has_value();
+  }
+  if (combine->getParentRegion() != &match.loop.getRegion() ||
+      combine.getNumDpsInits() != 1 ||
+      combine.getNumParallelLoops() != combine.getNumLoops() ||
+      !llvm::all_of(combine.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isIdentity(); }) ||
+      !combine.getBody()->getOps<linalg::IndexOp>().empty())
+    return false;
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(combine.getRegion(), captured);
+  if (llvm::any_of(captured, [&](Value value) {
+        return match.loop.getRegion().isAncestor(value.getParentRegion());
+      }))
+    return false;
+  for (Value input : combine.getDpsInputs()) {
+    std::optional<Update> update = matchUpdate(input, match.loop);
+    if (!update)
+      return false;
+    match.updates.push_back(*update);
+  }
+  BlockArgument old = combine.getRegionOutputArgs()[0];
+  match.adds = !old.use_empty();
+  if (!match.adds)
+    return true;
+  auto slice = combine.getDpsInits()[0].getDefiningOp<tensor::ExtractSliceOp>();
+  if (!slice || slice.getSource() != match.insert.getDest() ||
+      slice.getMixedOffsets() != match.insert.getMixedOffsets() ||
+      slice.getStaticSizes() != match.insert.getStaticSizes() ||
+      !hasUnitStrides(slice.getStaticStrides()))
+    return false;
+  Operation *sum =
+      combine.getBody()->getTerminator()->getOperand(0).getDefiningOp();
+  return old.hasOneUse() && isa_and_nonnull<arith::AddFOp>(sum) &&
+         *old.user_begin() == sum;
+}
+
+static std::optional<ScatterLoop> match(scf::ForOp loop) {
+  std::optional<int64_t> low = getConstantIntValue(loop.getLowerBound()),
+                         high = getConstantIntValue(loop.getUpperBound()),
+                         step = getConstantIntValue(loop.getStep());
+  if (low != 0 || step != 1 || !high || *high <= 0 ||
+      loop.getNumRegionIterArgs() != 1)
+    return std::nullopt;
+  ScatterLoop result;
+  result.loop = loop;
+  result.trips = *high;
+  if (!matchPlace(result) || !matchCombination(result))
+    return std::nullopt;
+  // What the loop carries must have no other use.
+  for (Operation *user : loop.getRegionIterArgs().front().getUsers())
+    if (user != result.insert &&
+        !(isa<tensor::ExtractSliceOp>(user) && result.combine &&
+          user->hasOneUse() && *user->user_begin() == result.combine))
+      return std::nullopt;
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Rewriting
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Rewriter {
+public:
+  Rewriter(ScatterLoop &match)
+      : match(match), builder(match.loop), loc(match.insert.getLoc()),
+        type(cast<RankedTensorType>(match.insert.getDestType())),
+        window(cast<RankedTensorType>(match.insert.getSourceType())) {}
+
+  Value rewrite() { return match.adds ? add() : overwrite(); }
+
+private:
+  Value add();
+  Value overwrite();
+  Value computePlaces(int64_t dim);
+  Value findLastUpdates(ArrayRef<int64_t> dims);
+  Value computeIndex(OpBuilder &nested, int64_t dim, Value iteration);
+  Value combine(OpBuilder &nested, ArrayRef<Value> elements, bool isTerm);
+
+  ScatterLoop &match;
+  OpBuilder builder;
+  Location loc;
+  RankedTensorType type, window;
+};
+} // namespace
+
+/// The offset of iteration `iteration` in dimension `dim`, which is checked.
+Value Rewriter::computeIndex(OpBuilder &nested, int64_t dim, Value iteration) {
+  IRMapping mapping;
+  mapping.map(match.loop.getInductionVar(), iteration);
+  std::function<Value(Value)> copy = [&](Value value) -> Value {
+    if (Value known = mapping.lookupOrNull(value))
+      return known;
+    Operation *op = value.getDefiningOp();
+    if (!match.loop.getRegion().isAncestor(value.getParentRegion()))
+      return value;
+    for (Value operand : op->getOperands())
+      copy(operand);
+    nested.clone(*op, mapping);
+    return mapping.lookup(value);
+  };
+  Value index = copy(cast<Value>(match.offsets[dim]));
+  Value bound =
+      arith::ConstantIndexOp::create(nested, loc, type.getDimSize(dim));
+  return CheckIndexOp::create(nested, loc, index, bound);
+}
+
+/// What updates of `elements` write, or, `isTerm`, add.
+Value Rewriter::combine(OpBuilder &nested, ArrayRef<Value> elements,
+                        bool isTerm) {
+  if (!match.combine)
+    return elements.front();
+  linalg::GenericOp generic = match.combine;
+  Block *body = generic.getBody();
+  IRMapping mapping;
+  for (auto [argument, element] : llvm::zip(body->getArguments(), elements))
+    mapping.map(argument, element);
+  Value yielded = body->getTerminator()->getOperand(0);
+  Operation *sum = isTerm ? yielded.getDefiningOp() : nullptr;
+  for (Operation &op : body->without_terminator())
+    if (&op != sum)
+      nested.clone(op, mapping);
+  if (sum)
+    yielded = sum->getOperand(
+        sum->getOperand(0) == generic.getRegionOutputArgs()[0] ? 1 : 0);
+  return mapping.lookupOrDefault(yielded);
+}
+
+Value Rewriter::add() {
+  MLIRContext *context = builder.getContext();
+  unsigned loops = 1 + window.getRank();
+  SmallVector<int64_t> sizes = {match.trips};
+  llvm::append_range(sizes, window.getShape());
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+  auto block = std::make_unique<Block>();
+  for (unsigned i = 0; i < loops; ++i)
+    block->addArgument(builder.getIndexType(), loc);
+  for (const Update &update : match.updates) {
+    SmallVector<AffineExpr> exprs;
+    for (int64_t dim : update.dims)
+      exprs.push_back(dim == -2 ? getAffineConstantExpr(0, context)
+                                : getAffineDimExpr(dim + 1, context));
+    inputs.push_back(update.source);
+    maps.push_back(AffineMap::get(loops, 0, exprs, context));
+    block->addArgument(getElementTypeOrSelf(update.source.getType()), loc);
+  }
+  // A detached block does not know the context.
+  OpBuilder nested(context);
+  nested.setInsertionPointToEnd(block.get());
+  SmallVector<Value> yields;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (isa<Value>(match.offsets[dim]) &&
+        !getConstantIntValue(match.offsets[dim]))
+      yields.push_back(computeIndex(nested, dim, block->getArgument(0)));
+    else if (match.windowDims[dim] >= 0)
+      yields.push_back(block->getArgument(1 + match.windowDims[dim]));
+    else
+      yields.push_back(arith::ConstantIndexOp::create(nested, loc, 0));
+  SmallVector<Value> elements =
+      llvm::to_vector_of<Value>(block->getArguments().drop_front(loops));
+  yields.push_back(combine(nested, elements, /*isTerm=*/true));
+  YieldOp::create(nested, loc, yields);
+  auto scatter = ScatterOp::create(
+      builder, loc, TypeRange(type), inputs, match.loop.getInitArgs()[0],
+      builder.getAffineMapArrayAttr(maps), builder.getDenseI64ArrayAttr(sizes));
+  scatter.getBody().push_back(block.release());
+  return scatter.getResult();
+}
+
+/// The place of every update in dimension `dim`.
+Value Rewriter::computePlaces(int64_t dim) {
+  Value empty = tensor::EmptyOp::create(
+      builder, loc, ArrayRef<int64_t>{match.trips}, builder.getIndexType());
+  return linalg::GenericOp::create(
+             builder, loc, empty.getType(), ValueRange(), empty,
+             builder.getMultiDimIdentityMap(1), utils::IteratorType::parallel,
+             [&](OpBuilder &nested, Location loc, ValueRange) {
+               Value iteration = linalg::IndexOp::create(nested, loc, 0);
+               linalg::YieldOp::create(nested, loc,
+                                       computeIndex(nested, dim, iteration));
+             })
+      .getResult(0);
+}
+
+/// The number of the last update of each place in dimensions `dims`, or -1.
+Value Rewriter::findLastUpdates(ArrayRef<int64_t> dims) {
+  MLIRContext *context = builder.getContext();
+  unsigned rank = dims.size();
+  SmallVector<Value> places;
+  SmallVector<AffineMap> maps;
+  SmallVector<int64_t> shape;
+  for (int64_t dim : dims) {
+    places.push_back(computePlaces(dim));
+    shape.push_back(type.getDimSize(dim));
+    maps.push_back(
+        AffineMap::get(rank + 1, 0, getAffineDimExpr(rank, context)));
+  }
+  maps.push_back(builder.getMultiDimIdentityMap(rank + 1).dropResult(rank));
+  SmallVector<utils::IteratorType> iterators(rank,
+                                             utils::IteratorType::parallel);
+  iterators.push_back(utils::IteratorType::reduction);
+  Value none = arith::ConstantIndexOp::create(builder, loc, -1);
+  Value empty =
+      tensor::EmptyOp::create(builder, loc, shape, builder.getIndexType());
+  Value start = linalg::FillOp::create(builder, loc, none, empty).getResult(0);
+  return linalg::GenericOp::create(
+             builder, loc, start.getType(), places, start, maps, iterators,
+             [&](OpBuilder &nested, Location loc, ValueRange args) {
+               Value goesHere;
+               for (unsigned i = 0; i < rank; ++i) {
+                 Value equal = arith::CmpIOp::create(
+                     nested, loc, arith::CmpIPredicate::eq, args[i],
+                     linalg::IndexOp::create(nested, loc, i));
+                 goesHere = goesHere ? arith::AndIOp::create(nested, loc,
+                                                             goesHere, equal)
+                                     : equal;
+               }
+               Value last = arith::SelectOp::create(
+                   nested, loc, goesHere,
+                   linalg::IndexOp::create(nested, loc, rank), args[rank]);
+               linalg::YieldOp::create(nested, loc, last);
+             })
+      .getResult(0);
+}
+
+Value Rewriter::overwrite() {
+  MLIRContext *context = builder.getContext();
+  int64_t rank = type.getRank();
+  SmallVector<int64_t> picked;
+  SmallVector<AffineExpr> exprs;
+  SmallVector<int64_t> dimOfWindow(window.getRank());
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    if (match.windowDims[dim] >= 0)
+      dimOfWindow[match.windowDims[dim]] = dim;
+    if (getConstantIntValue(match.offsets[dim]))
+      continue;
+    picked.push_back(dim);
+    exprs.push_back(getAffineDimExpr(dim, context));
+  }
+  Value last = findLastUpdates(picked);
+  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                        type.getElementType());
+  SmallVector<AffineMap> maps(3, builder.getMultiDimIdentityMap(rank));
+  maps[0] = AffineMap::get(rank, 0, exprs, context);
+  SmallVector<utils::IteratorType> iterators(rank,
+                                             utils::IteratorType::parallel);
+  auto body = [&](OpBuilder &nested, Location loc, ValueRange args) {
+    Value zero = arith::ConstantIndexOp::create(nested, loc, 0);
+    Value written = arith::CmpIOp::create(
+        nested, loc, arith::CmpIPredicate::sge, args[0], zero);
+    Value number = arith::SelectOp::create(nested, loc, written, args[0], zero);
+    SmallVector<Value> elements;
+    for (const Update &update : match.updates) {
+      SmallVector<Value> indices;
+      for (int64_t dim : update.dims) {
+        bool isWindow =
+            dim >= 0 && !llvm::is_contained(picked, dimOfWindow[dim]);
+        indices.push_back(
+            dim == -1  ? number
+            : isWindow ? linalg::IndexOp::create(nested, loc, dimOfWindow[dim])
+                             .getResult()
+                       : zero);
+      }
+      elements.push_back(
+          tensor::ExtractOp::create(nested, loc, update.source, indices));
+    }
+    Value element = combine(nested, elements, /*isTerm=*/false);
+    linalg::YieldOp::create(
+        nested, loc,
+        arith::SelectOp::create(nested, loc, written, element, args[1])
+            .getResult());
+  };
+  return linalg::GenericOp::create(
+             builder, loc, TypeRange(type),
+             ValueRange{last, match.loop.getInitArgs()[0]}, ValueRange(empty),
+             maps, iterators, body)
+      .getResult(0);
+}
+
+namespace {
+struct ImportScatters
+    : public remat::impl::ImportScattersPassBase<ImportScatters> {
+  void runOnOperation() override {
+    SmallVector<scf::ForOp> loops;
+    getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
+    for (scf::ForOp loop : loops)
+      if (std::optional<ScatterLoop> found = match(loop)) {
+        loop.getResult(0).replaceAllUsesWith(Rewriter(*found).rewrite());
+        loop.erase();
+        ++numRewritten;
+      }
+  }
+};
+} // namespace

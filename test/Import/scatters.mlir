@@ -1,0 +1,89 @@
+// RUN: remat-opt %s -split-input-file --remat-import-scatters | FileCheck %s
+
+// A loop that adds slices at computed places, which are checked.
+
+// CHECK-LABEL: func.func @add
+// CHECK-SAME:    (%[[X:.*]]: tensor<10x4xf32>, %[[U:.*]]: tensor<1000x4xf32>, %[[I:.*]]: tensor<1000xi64>)
+// CHECK-NOT:     scf.for
+// CHECK:         %[[R:.*]] = remat.scatter {{.*}}sizes = array<i64: 1000, 1, 4>{{.*}} ins(%[[U]] : tensor<1000x4xf32>) outs(%[[X]] :
+// CHECK-NEXT:    ^bb0(%[[K:.*]]: index, %{{.*}}: index, %[[J:.*]]: index, %[[V:.*]]: f32):
+// CHECK:           %[[E:.*]] = tensor.extract %[[I]][%[[K]]]
+// CHECK:           %[[P:.*]] = arith.index_cast %[[E]]
+// CHECK:           %[[C:.*]] = remat.check_index %[[P]]
+// CHECK:           %[[T:.*]] = math.exp %[[V]]
+// CHECK:           remat.yield %[[C]], %[[J]], %[[T]]
+// CHECK:         return %[[R]]
+func.func @add(%x: tensor<10x4xf32>, %u: tensor<1000x4xf32>, %ids: tensor<1000xi64>) -> tensor<10x4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c1000 = arith.constant 1000 : index
+  %r = scf.for %i = %c0 to %c1000 step %c1 iter_args(%a = %x) -> (tensor<10x4xf32>) {
+    %e = tensor.extract %ids[%i] : tensor<1000xi64>
+    %p = arith.index_cast %e : i64 to index
+    %s = tensor.extract_slice %u[%i, 0] [1, 4] [1, 1] : tensor<1000x4xf32> to tensor<1x4xf32>
+    %t = tensor.extract_slice %a[%p, 0] [1, 4] [1, 1] : tensor<10x4xf32> to tensor<1x4xf32>
+    %g = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%s : tensor<1x4xf32>) outs(%t : tensor<1x4xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %f = math.exp %in : f32
+      %y = arith.addf %out, %f : f32
+      linalg.yield %y : f32
+    } -> tensor<1x4xf32>
+    %n = tensor.insert_slice %g into %a[%p, 0] [1, 4] [1, 1] : tensor<1x4xf32> into tensor<10x4xf32>
+    scf.yield %n : tensor<10x4xf32>
+  }
+  return %r : tensor<10x4xf32>
+}
+
+// -----
+
+// One that overwrites: the last update of each row is found, and read.
+
+// CHECK-LABEL: func.func @overwrite
+// CHECK-SAME:    (%[[X:.*]]: tensor<10x4xf32>, %[[U:.*]]: tensor<1000x4xf32>, %[[I:.*]]: tensor<1000xi64>)
+// CHECK-NOT:     scf.for
+// CHECK:         remat.check_index
+// CHECK:         %[[LAST:.*]] = linalg.generic {{.*}}iterator_types = ["parallel", "reduction"]
+// CHECK:         -> tensor<10xindex>
+// CHECK:         linalg.generic {{.*}} ins(%[[LAST]], %[[X]] :
+// CHECK:           arith.cmpi sge
+// CHECK:           tensor.extract %[[U]]
+// CHECK:           arith.select
+func.func @overwrite(%x: tensor<10x4xf32>, %u: tensor<1000x4xf32>, %ids: tensor<1000xi64>) -> tensor<10x4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c1000 = arith.constant 1000 : index
+  %r = scf.for %i = %c0 to %c1000 step %c1 iter_args(%a = %x) -> (tensor<10x4xf32>) {
+    %e = tensor.extract %ids[%i] : tensor<1000xi64>
+    %p = arith.index_cast %e : i64 to index
+    %s = tensor.extract_slice %u[%i, 0] [1, 4] [1, 1] : tensor<1000x4xf32> to tensor<4xf32>
+    %n = tensor.insert_slice %s into %a[%p, 0] [1, 4] [1, 1] : tensor<4xf32> into tensor<10x4xf32>
+    scf.yield %n : tensor<10x4xf32>
+  }
+  return %r : tensor<10x4xf32>
+}
+
+// -----
+
+// What the loop carries is read otherwise, or written at the iteration's own
+// place: left as it is.
+
+// CHECK-LABEL: func.func @others
+// CHECK-COUNT-2: scf.for
+func.func @others(%x: tensor<10xf32>, %ids: tensor<10xi64>) -> (tensor<10xf32>, tensor<10xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c10 = arith.constant 10 : index
+  %r = scf.for %i = %c0 to %c10 step %c1 iter_args(%a = %x) -> (tensor<10xf32>) {
+    %e = tensor.extract %ids[%i] : tensor<10xi64>
+    %p = arith.index_cast %e : i64 to index
+    %s = tensor.extract_slice %a[%i] [1] [1] : tensor<10xf32> to tensor<f32>
+    %n = tensor.insert_slice %s into %a[%p] [1] [1] : tensor<f32> into tensor<10xf32>
+    scf.yield %n : tensor<10xf32>
+  }
+  %q = scf.for %i = %c0 to %c10 step %c1 iter_args(%a = %x) -> (tensor<10xf32>) {
+    %s = tensor.extract_slice %r[%i] [1] [1] : tensor<10xf32> to tensor<f32>
+    %n = tensor.insert_slice %s into %a[%i] [1] [1] : tensor<f32> into tensor<10xf32>
+    scf.yield %n : tensor<10xf32>
+  }
+  return %r, %q : tensor<10xf32>, tensor<10xf32>
+}
