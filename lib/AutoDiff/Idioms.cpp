@@ -208,14 +208,81 @@ static Terms matchSquareOfAbs(arith::MulFOp product,
            }}};
 }
 
+/// sin(v) / v, and 1 where v = 0.
+static Terms matchSinc(arith::SelectOp select, DerivativeContext &context) {
+  std::optional<Threshold> test = matchThreshold(select);
+  auto quotient = select.getFalseValue().getDefiningOp<arith::DivFOp>();
+  if (!test || !quotient || test->predicate != arith::CmpFPredicate::OEQ ||
+      test->number != 0.0 || getNumber(select.getTrueValue()) != 1.0)
+    return {};
+  auto sine = quotient.getLhs().getDefiningOp<math::SinOp>();
+  Value x = quotient.getRhs();
+  if (!sine || sine.getOperand() != x || test->value != x)
+    return {};
+  return {{x, [=, &context](const Expr &g) {
+             Expr v = Expr::forward(context, x);
+             Expr slope = (v * cos(v) - sin(v)) / (v * v);
+             return ::remat::select(v == 0.0, 0.0, g * slope);
+           }}};
+}
+
+/// The value of which `value` is the negative part, min(x, 0), as exporters
+/// write it; null if it is something else.
+static Value getWhole(Value value) {
+  auto select = value.getDefiningOp<arith::SelectOp>();
+  auto compare = select ? select.getCondition().getDefiningOp<arith::CmpFOp>()
+                        : arith::CmpFOp();
+  if (!compare || compare.getPredicate() != arith::CmpFPredicate::OLT ||
+      getNumber(compare.getLhs()) != 0.0 ||
+      getNumber(select.getTrueValue()) != 0.0 ||
+      select.getFalseValue() != compare.getRhs())
+    return {};
+  return compare.getRhs();
+}
+
+/// log(sigmoid(x)) as min(x, 0) - log1p(exp(-|x|)).
+static Terms matchLogSigmoid(arith::SubFOp difference,
+                             DerivativeContext &context) {
+  auto log = difference.getRhs().getDefiningOp<math::Log1pOp>();
+  auto exp = log ? log.getOperand().getDefiningOp<math::ExpOp>() : nullptr;
+  auto neg = exp ? exp.getOperand().getDefiningOp<arith::NegFOp>() : nullptr;
+  auto abs = neg ? neg.getOperand().getDefiningOp<math::AbsFOp>() : nullptr;
+  Value x = abs ? getWhole(difference.getLhs()) : Value();
+  if (!x || abs.getOperand() != x)
+    return {};
+  return {{x, [=, &context](const Expr &g) {
+             return g / (1.0 + ::remat::exp(Expr::forward(context, x)));
+           }}};
+}
+
+/// exp(min(x, 0)), with factors, in an elu: as of an elu in one piece, the
+/// second derivative at 0 is 0.
+static Terms matchExpOfNegativePart(math::ExpOp exp,
+                                    DerivativeContext &context) {
+  double factor = 1;
+  Value exponent = exp.getOperand();
+  Value whole = getWhole(takeFactors(exponent, factor));
+  if (!whole)
+    return {};
+  return {{exponent, [=, &context](const Expr &g) {
+             Expr x = Expr::forward(context, whole);
+             Expr v = Expr::forward(context, exponent);
+             return g * ::remat::exp(::remat::select(x == 0.0, 0.0, v));
+           }}};
+}
+
 SmallVector<IdiomTerm> remat::matchIdiom(Operation *op,
                                          DerivativeContext &context) {
   if (auto product = dyn_cast<arith::MulFOp>(op))
     return matchSquareOfAbs(product, context);
+  if (auto difference = dyn_cast<arith::SubFOp>(op))
+    return matchLogSigmoid(difference, context);
+  if (auto exp = dyn_cast<math::ExpOp>(op))
+    return matchExpOfNegativePart(exp, context);
   auto select = dyn_cast<arith::SelectOp>(op);
   if (!select || !isa<FloatType>(getElementTypeOrSelf(select.getType())))
     return {};
-  for (auto match : {matchXLogY, matchLogAddExp, matchSmoothStep})
+  for (auto match : {matchXLogY, matchLogAddExp, matchSmoothStep, matchSinc})
     if (Terms terms = match(select, context); !terms.empty())
       return terms;
   return {};

@@ -124,9 +124,10 @@ constexpr double ln2 = 0.693147180559945309417;
 constexpr double ln10 = 2.302585092994045684018;
 constexpr double twoOverSqrtPi = 1.128379167095512573896;
 
-/// `sign` with value 0 at 0.
+/// `sign` with value 0 at 0, and of what is not a number.
 Expr sign(const Expr &x) {
-  return select(x == 0.0, 0.0, copysign(x.constant(1.0), x));
+  Expr isSigned = x.compare(arith::CmpFPredicate::ONE, x.constant(0.0));
+  return select(isSigned, copysign(x.constant(1.0), x), 0.0);
 }
 
 /// What a maximum and a minimum pass to `operand`: a tie is split in half, a
@@ -160,7 +161,6 @@ Expr convert(const Expr &g, Type type) {
 
 UNARY(NegF, arith::NegFOp, -g)
 BINARY(AddF, arith::AddFOp, g, g)
-BINARY(SubF, arith::SubFOp, g, -g)
 BINARY(DivF, arith::DivFOp, g / b, -g *(y / b))
 BINARY(RemF, arith::RemFOp, g, -g *trunc(a / b))
 BINARY(MaximumF, arith::MaximumFOp, passLarger(g, a, b), passLarger(g, b, a))
@@ -170,7 +170,6 @@ BINARY(MinNumF, arith::MinNumFOp, passEqual(g, a, b, y), passEqual(g, b, a, y))
 UNARY(ExtF, arith::ExtFOp, convert(g, to))
 UNARY(TruncF, arith::TruncFOp, convert(g, to))
 
-UNARY(Exp, math::ExpOp, g *y)
 UNARY(Exp2, math::Exp2Op, g * y * ln2)
 UNARY(ExpM1, math::ExpM1Op, g *(y + 1.0))
 UNARY(Log, math::LogOp, g / x)
@@ -190,7 +189,7 @@ UNARY(Sinh, math::SinhOp, g *cosh(x))
 UNARY(Cosh, math::CoshOp, g *sinh(x))
 UNARY(Tanh, math::TanhOp, g * (1.0 - y * y))
 UNARY(Asinh, math::AsinhOp, g *rsqrt(x *x + 1.0))
-UNARY(Acosh, math::AcoshOp, g *(rsqrt(x - 1.0) * rsqrt(x + 1.0)))
+UNARY(Acosh, math::AcoshOp, g *rsqrt(x *x - 1.0))
 UNARY(Atanh, math::AtanhOp, g / (1.0 - x * x))
 UNARY(Erf, math::ErfOp, g *(twoOverSqrtPi *exp(-(x *x))))
 UNARY(Erfc, math::ErfcOp, -g *(twoOverSqrtPi *exp(-(x *x))))
@@ -207,6 +206,29 @@ TERNARY(ClampF, math::ClampFOp, select(both(a >= b, c >= a), g, 0.0),
 #undef UNARY
 #undef BINARY
 #undef TERNARY
+
+/// A difference, or a logsigmoid.
+struct SubF : ScalarModel<SubF, arith::SubFOp> {
+  template <typename Context>
+  static void derive(Operation *op, Context &context) {
+    if (contributeIdiom(op, context))
+      return;
+    contribute(op, 0, context, [](const Expr &g, Type) -> Expr { return g; });
+    contribute(op, 1, context, [](const Expr &g, Type) -> Expr { return -g; });
+  }
+};
+
+/// An exponential, or that of the negative part of a number.
+struct Exp : ScalarModel<Exp, math::ExpOp> {
+  template <typename Context>
+  static void derive(Operation *op, Context &context) {
+    if (contributeIdiom(op, context))
+      return;
+    contribute(op, 0, context, [&](const Expr &g, Type) -> Expr {
+      return g * resultExpr(op, context);
+    });
+  }
+};
 
 /// A product, or the square of a magnitude.
 struct MulF : ScalarModel<MulF, arith::MulFOp> {
@@ -242,6 +264,11 @@ static arith::CmpFOp getOrder(arith::SelectOp select) {
   }
 }
 
+static bool isLess(arith::CmpFOp compare) {
+  return compare.getPredicate() == arith::CmpFPredicate::OLT ||
+         compare.getPredicate() == arith::CmpFPredicate::ULT;
+}
+
 /// The derivative goes to the chosen side. That of a maximum or minimum is
 /// split in half where both are equal, or lost at a constant bound.
 struct Select : ScalarModel<Select, arith::SelectOp> {
@@ -251,9 +278,13 @@ struct Select : ScalarModel<Select, arith::SelectOp> {
       return;
     auto choice = cast<arith::SelectOp>(op);
     arith::CmpFOp order = getOrder(choice);
-    bool isBound = order && matchPattern(order.getRhs(), m_Constant());
-    // Of leaky_relu and the like the bound comes first, and is no bound.
-    if (order && matchPattern(order.getLhs(), m_Constant()))
+    bool boundFirst = order && matchPattern(order.getLhs(), m_Constant());
+    bool isBound =
+        boundFirst || (order && matchPattern(order.getRhs(), m_Constant()));
+    // An elu is a sum of its positive and its negative part; the derivative at
+    // 0 is that of the latter.
+    if (boundFirst && isLess(order) &&
+        matchPattern(order.getLhs(), m_AnyZeroFloat()))
       order = {};
     for (unsigned number : {1, 2})
       contribute(op, number, context, [&](const Expr &g, Type) -> Expr {

@@ -40,6 +40,7 @@ GradCheck GradCheck::get(mlir::FunctionOpInterface entry,
   check.outputs = getFloats(entry.getResultTypes());
   int64_t numArguments = entry.getNumArguments();
   int64_t numResults = entry.getNumResults();
+  check.numForOutputs = order - 1;
   for (int i = 0; i < order; ++i) {
     if (i > 0) {
       // The gradients are functions of the cotangents, too.
@@ -116,12 +117,17 @@ struct Comparison {
 class Checker {
 public:
   Checker(const GradCheck &check, std::vector<Tensor> &arguments,
-          Evaluate evaluate)
-      : check(check), arguments(arguments), evaluate(evaluate) {}
+          Evaluate evaluate, Evaluate evaluateOutputs)
+      : check(check), arguments(arguments), evaluate(evaluate),
+        evaluateOutputs(evaluateOutputs) {}
 
   Error run();
 
 private:
+  Expected<std::vector<Tensor>> computeOutputs() {
+    return evaluateOutputs(
+        ArrayRef<Tensor>(arguments).take_front(check.firstCotangent));
+  }
   Expected<double> weigh(Tensor &tensor, ArrayRef<double> center,
                          ArrayRef<double> direction, double distance);
   Expected<Comparison> compare(size_t number, const Tensor &gradient,
@@ -133,7 +139,7 @@ private:
 
   const GradCheck &check;
   std::vector<Tensor> &arguments;
-  Evaluate evaluate;
+  Evaluate evaluate, evaluateOutputs;
   std::optional<Comparison> worst;
 };
 } // namespace
@@ -155,7 +161,7 @@ Expected<double> Checker::weigh(Tensor &tensor, ArrayRef<double> center,
                                 ArrayRef<double> direction, double distance) {
   for (size_t i = 0; i < center.size(); ++i)
     tensor.set(i, center[i] + distance * direction[i]);
-  Expected<std::vector<Tensor>> results = evaluate(arguments);
+  Expected<std::vector<Tensor>> results = computeOutputs();
   for (size_t i = 0; i < center.size(); ++i)
     tensor.set(i, center[i]);
   if (!results)
@@ -229,7 +235,7 @@ Expected<std::vector<Tensor>> Checker::moveAlongTangents(double distance) {
       tensor.set(i, center[i] + distance * tangent.get(i));
     }
   }
-  Expected<std::vector<Tensor>> results = evaluate(arguments);
+  Expected<std::vector<Tensor>> results = computeOutputs();
   for (auto [number, argument] : enumerate(check.wrt))
     for (size_t i = 0; i < centers[number].size(); ++i)
       arguments[argument].set(i, centers[number][i]);
@@ -286,6 +292,7 @@ Error Checker::run() {
 }
 
 Error run::checkGradients(const GradCheck &check,
-                          std::vector<Tensor> &arguments, Evaluate evaluate) {
-  return Checker(check, arguments, evaluate).run();
+                          std::vector<Tensor> &arguments, Evaluate evaluate,
+                          Evaluate evaluateOutputs) {
+  return Checker(check, arguments, evaluate, evaluateOutputs).run();
 }

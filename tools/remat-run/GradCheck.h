@@ -26,6 +26,8 @@ namespace remat::run {
 /// what is made are to be compared.
 struct GradCheck {
   llvm::SmallVector<DifferentiateOptions, 2> derivatives;
+  /// How many of `derivatives` it takes to compute `outputs`.
+  size_t numForOutputs = 0;
   /// Arguments that are varied, results that are functions of them.
   llvm::SmallVector<int64_t> wrt, outputs;
   /// The numbers of the first argument that is a cotangent of `outputs` and of
@@ -53,7 +55,8 @@ llvm::Expected<bool> isDefined(const GradCheck &check,
                                Evaluate evaluate);
 
 /// Compares for each argument in `check.wrt` the gradients that `evaluate`
-/// computes with central differences: element by element, or, for an argument
+/// computes with central differences of what `evaluateOutputs` does, from the
+/// arguments before `firstCotangent`: element by element, or, for an argument
 /// of many elements, along random directions. Does the same for each output's
 /// tangent, along the tangents of all arguments. Prints a line for each and
 /// returns an error that tells argument or result, index and both values where
@@ -61,7 +64,7 @@ llvm::Expected<bool> isDefined(const GradCheck &check,
 /// PyTorch's gradcheck.
 llvm::Error checkGradients(const GradCheck &check,
                            std::vector<tools::Tensor> &arguments,
-                           Evaluate evaluate);
+                           Evaluate evaluate, Evaluate evaluateOutputs);
 
 } // namespace remat::run
 
