@@ -1,13 +1,16 @@
 """Runs a graph and compares with the values that its comments store:
 
-    check.py REMAT_RUN FILE
+    check.py REMAT_RUN FILE [HESSIAN FUNCTION]
 
 A comment `// NAME: DTYPE SHAPE = VALUE ...` (SHAPE as in 2x3, empty for a
 number) gives an argument (arg0), a cotangent (cotangent0), a tangent
 (tangent0), or what is expected: result0, vjp0, jvp0, hvp0, of which the prefix
 says the mode. `// tolerance: T` bounds |got - want| / (1 + |want|), 1e-6 if it
 is missing; nan and inf must stand in the same places. Derivatives are by the
-arguments that `// wrt: 0,2` names. Made by make.py."""
+arguments that `// wrt: 0,2` names. Made by make.py.
+
+With HESSIAN, the FUNCTION in that file takes the arguments and the tangents,
+and its results are compared with hvp0 ..."""
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import math
@@ -62,6 +65,7 @@ def differs(got, want, tolerance):
 
 def main():
     tool, graph = sys.argv[1:3]
+    product = len(sys.argv) > 3
     with open(graph) as file:
         text = file.read()
     found = dict(re.findall(r"^// (\w+): (.*)$", text, re.MULTILINE))
@@ -78,14 +82,24 @@ def main():
             dtype, shape = match[1], [int(n) for n in match[2].split("x") if n]
             values = [float(value) for value in match[3].split()]
             prefix = name.rstrip("0123456789")
-            if prefix in MODES:
+            if product and prefix == "tangent":
+                count = len(re.findall(r"^// arg\d", text, re.MULTILINE))
+                name = f"arg{count + int(name[len(prefix):])}"
+            elif product and prefix == "hvp":
+                name = name.replace(prefix, "result")
+            elif product and prefix in MODES:
+                continue
+            if name.rstrip("0123456789") in MODES:
                 expected[name] = dtype, values
             else:
                 write(os.path.join(inputs, name + ".npy"), dtype, shape, values)
         modes = sorted({MODES[name.rstrip("0123456789")] for name in expected})
-        command = [tool, graph, f"--inputs={inputs}", f"--outputs={outputs}",
+        command = [tool, sys.argv[3] if product else graph,
+                   f"--inputs={inputs}", f"--outputs={outputs}",
                    "--emit=" + ",".join(modes)]
-        if "wrt" in found:
+        if product:
+            command.append("--function=" + sys.argv[4])
+        elif "wrt" in found:
             command.append("--wrt=" + found["wrt"])
         if subprocess.run(command).returncode != 0:
             return 1
