@@ -271,12 +271,54 @@ static Terms matchExpOfNegativePart(math::ExpOp exp,
            }}};
 }
 
+/// 1 / (1 + exp(-x)), of which the derivative is known where exp(-x) is
+/// infinite.
+static Terms matchSigmoid(arith::DivFOp quotient, DerivativeContext &context) {
+  if (getNumber(quotient.getLhs()) != 1.0)
+    return {};
+  auto sum = quotient.getRhs().getDefiningOp<arith::AddFOp>();
+  unsigned side = sum && getNumber(sum.getRhs()) == 1.0 ? 0 : 1;
+  if (!sum || getNumber(sum.getOperand(1 - side)) != 1.0)
+    return {};
+  auto exp = sum.getOperand(side).getDefiningOp<math::ExpOp>();
+  auto neg = exp ? exp.getOperand().getDefiningOp<arith::NegFOp>() : nullptr;
+  if (!neg)
+    return {};
+  Value result = quotient.getResult();
+  return {{neg.getOperand(), [=, &context](const Expr &g) {
+             Expr y = Expr::forward(context, result);
+             return g * ((1.0 - y) * y);
+           }}};
+}
+
+/// log(x / (1 - x)), a number at most between 0 and 1.
+static Terms matchLogit(math::LogOp log, DerivativeContext &context) {
+  auto quotient = log.getOperand().getDefiningOp<arith::DivFOp>();
+  auto rest = quotient ? quotient.getRhs().getDefiningOp<arith::SubFOp>()
+                       : arith::SubFOp();
+  if (!rest || getNumber(rest.getLhs()) != 1.0 ||
+      rest.getRhs() != quotient.getLhs())
+    return {};
+  Value x = rest.getRhs();
+  return {{x, [=, &context](const Expr &g) {
+             Expr v = Expr::forward(context, x);
+             Expr inside = both(v >= 0.0, v.compare(arith::CmpFPredicate::OLE,
+                                                    v.constant(1.0)));
+             return ::remat::select(inside, g / (v * (1.0 - v)),
+                                    g.constant(NAN));
+           }}};
+}
+
 SmallVector<IdiomTerm> remat::matchIdiom(Operation *op,
                                          DerivativeContext &context) {
   if (auto product = dyn_cast<arith::MulFOp>(op))
     return matchSquareOfAbs(product, context);
   if (auto difference = dyn_cast<arith::SubFOp>(op))
     return matchLogSigmoid(difference, context);
+  if (auto quotient = dyn_cast<arith::DivFOp>(op))
+    return matchSigmoid(quotient, context);
+  if (auto log = dyn_cast<math::LogOp>(op))
+    return matchLogit(log, context);
   if (auto exp = dyn_cast<math::ExpOp>(op))
     return matchExpOfNegativePart(exp, context);
   auto select = dyn_cast<arith::SelectOp>(op);

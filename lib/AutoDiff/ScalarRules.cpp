@@ -161,7 +161,6 @@ Expr convert(const Expr &g, Type type) {
 
 UNARY(NegF, arith::NegFOp, -g)
 BINARY(AddF, arith::AddFOp, g, g)
-BINARY(DivF, arith::DivFOp, g / b, -g *(y / b))
 BINARY(RemF, arith::RemFOp, g, -g *trunc(a / b))
 BINARY(MaximumF, arith::MaximumFOp, passLarger(g, a, b), passLarger(g, b, a))
 BINARY(MinimumF, arith::MinimumFOp, passSmaller(g, a, b), passSmaller(g, b, a))
@@ -172,7 +171,6 @@ UNARY(TruncF, arith::TruncFOp, convert(g, to))
 
 UNARY(Exp2, math::Exp2Op, g * y * ln2)
 UNARY(ExpM1, math::ExpM1Op, g *(y + 1.0))
-UNARY(Log, math::LogOp, g / x)
 UNARY(Log2, math::Log2Op, g / (x * ln2))
 UNARY(Log10, math::Log10Op, g / (x * ln10))
 UNARY(Log1p, math::Log1pOp, g / (x + 1.0))
@@ -215,6 +213,32 @@ struct SubF : ScalarModel<SubF, arith::SubFOp> {
       return;
     contribute(op, 0, context, [](const Expr &g, Type) -> Expr { return g; });
     contribute(op, 1, context, [](const Expr &g, Type) -> Expr { return -g; });
+  }
+};
+
+/// A quotient, or a sigmoid.
+struct DivF : ScalarModel<DivF, arith::DivFOp> {
+  template <typename Context>
+  static void derive(Operation *op, Context &context) {
+    if (contributeIdiom(op, context))
+      return;
+    Expr b = operandExpr(op, 1, context), y = resultExpr(op, context);
+    contribute(op, 0, context,
+               [&](const Expr &g, Type) -> Expr { return g / b; });
+    contribute(op, 1, context,
+               [&](const Expr &g, Type) -> Expr { return -g * (y / b); });
+  }
+};
+
+/// A logarithm, or a logit.
+struct Log : ScalarModel<Log, math::LogOp> {
+  template <typename Context>
+  static void derive(Operation *op, Context &context) {
+    if (contributeIdiom(op, context))
+      return;
+    contribute(op, 0, context, [&](const Expr &g, Type) -> Expr {
+      return g / operandExpr(op, 0, context);
+    });
   }
 };
 

@@ -36,14 +36,6 @@ func.func @main(%x: tensor<?xf32>) {
 
 // -----
 
-func.func @main(%x: tensor<4xf32>) {
-  // expected-error @+1 {{dynamic shape is not supported: 'tensor<?xf32>'}}
-  %0 = tensor.cast %x : tensor<4xf32> to tensor<?xf32>
-  return
-}
-
-// -----
-
 // expected-error @+1 {{expected tensors of static shape, got 'tensor<*xf32>'}}
 func.func @main(%x: tensor<*xf32>) {
   return

@@ -24,3 +24,13 @@ func.func @limit(%x: tensor<4xf32>) -> tensor<4xf32> {
   }
   return %y : tensor<4xf32>
 }
+
+// -----
+
+func.func @shape(%x: tensor<4xf32>, %n: tensor<index>) -> tensor<4xf32> {
+  %size = tensor.extract %n[] : tensor<index>
+  // expected-error @+1 {{dynamic shape is not supported: 'tensor<?xf32>'}}
+  %s = tensor.extract_slice %x[0] [%size] [1] : tensor<4xf32> to tensor<?xf32>
+  %r = tensor.insert_slice %s into %x[1] [%size] [1] : tensor<?xf32> into tensor<4xf32>
+  return %r : tensor<4xf32>
+}

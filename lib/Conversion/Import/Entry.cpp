@@ -12,7 +12,6 @@
 #include "Utils.h"
 
 #include "mlir/Dialect/MLProgram/IR/MLProgram.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace remat {
 #define GEN_PASS_DEF_IMPORTENTRYPASS
@@ -53,11 +52,9 @@ static LogicalResult checkFunction(func::FuncOp function) {
       op->emitOpError("could not be inlined");
       return WalkResult::interrupt();
     }
-    // Shapes in a loop may be constants once it is unrolled.
-    if (op->getParentOfType<scf::ForOp>())
-      return WalkResult::advance();
+    // Whether shapes are static is seen once loops are unrolled.
     for (Type type : op->getResultTypes())
-      if (failed(checkType(op->getLoc(), type)))
+      if (!isa<RankedTensorType>(type) && failed(checkType(op->getLoc(), type)))
         return WalkResult::interrupt();
     return WalkResult::advance();
   });

@@ -198,12 +198,34 @@ struct ImportLoops : public remat::impl::ImportLoopsPassBase<ImportLoops> {
       if (failed(Expander(builder, limit).replace(op)))
         return signalPassFailure();
     }
-    if (!outermost.empty() && failed(makeShapesStatic()))
+    if (failed(makeShapesStatic()))
       signalPassFailure();
   }
 
 private:
-  /// Shapes that depended on the number of an iteration are constants now.
+  /// Lets `concat` join the tensors of static shape that its operands are casts
+  /// of.
+  static void joinUncast(tensor::ConcatOp concat) {
+    SmallVector<Value> inputs;
+    SmallVector<tensor::CastOp> casts;
+    for (Value input : concat.getInputs()) {
+      if (auto cast = input.getDefiningOp<tensor::CastOp>()) {
+        casts.push_back(cast);
+        input = cast.getSource();
+      }
+      auto type = dyn_cast<RankedTensorType>(input.getType());
+      if (!type || !type.hasStaticShape())
+        return;
+      inputs.push_back(input);
+    }
+    concat.getInputsMutable().assign(inputs);
+    for (tensor::CastOp cast : casts)
+      if (cast->use_empty())
+        cast.erase();
+  }
+
+  /// Shapes that are computed from constants, as those that depended on the
+  /// number of an iteration are now, become static.
   LogicalResult makeShapesStatic() {
     auto findDynamic = [&]() -> OpResult {
       OpResult found;
@@ -224,6 +246,7 @@ private:
     pm.addPass(createCanonicalizerPass());
     if (failed(runPipeline(pm, getOperation())))
       return failure();
+    getOperation().walk(joinUncast);
     if (OpResult dynamic = findDynamic())
       return emitError(dynamic.getLoc(), "dynamic shape is not supported: ")
              << dynamic.getType();

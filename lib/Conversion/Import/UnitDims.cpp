@@ -20,6 +20,32 @@ namespace remat {
 using namespace mlir;
 using namespace remat;
 
+/// The loops that can be dropped if they have one iteration. Linalg takes the
+/// size of a loop from a dimension that the loop alone indexes, so a window
+/// that is moved by such a loop must not be left to index a larger dimension
+/// alone.
+static SmallVector<unsigned> getLoopsToDrop(linalg::GenericOp op) {
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  llvm::SmallBitVector dropped(sizes.size(), true);
+  DenseMap<AffineExpr, AffineExpr> zeros;
+  for (auto [loop, size] : llvm::enumerate(sizes))
+    if (size == 1)
+      zeros[getAffineDimExpr(loop, op.getContext())] =
+          getAffineConstantExpr(0, op.getContext());
+  for (OpOperand &operand : op->getOpOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    ArrayRef<int64_t> shape = op.getShape(&operand);
+    for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+      auto rest = dyn_cast<AffineDimExpr>(expr.replace(zeros));
+      if (rest && rest != expr && sizes[rest.getPosition()] != shape[dim])
+        for (unsigned loop : llvm::to_vector(dropped.set_bits()))
+          if (expr.isFunctionOfDim(loop))
+            dropped.reset(loop);
+    }
+  }
+  return llvm::to_vector_of<unsigned>(dropped.set_bits());
+}
+
 namespace {
 struct ImportUnitDims
     : public remat::impl::ImportUnitDimsPassBase<ImportUnitDims> {
@@ -29,6 +55,9 @@ struct ImportUnitDims
     getOperation().walk(
         [&](linalg::GenericOp generic) { generics.push_back(generic); });
     linalg::ControlDropUnitDims options;
+    options.controlFn = [](Operation *op) {
+      return getLoopsToDrop(cast<linalg::GenericOp>(op));
+    };
     for (linalg::GenericOp generic : generics) {
       rewriter.setInsertionPoint(generic);
       FailureOr<linalg::DropUnitDimsResult> result =

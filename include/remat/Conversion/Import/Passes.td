@@ -48,6 +48,7 @@ def ImportLoopsPass : Pass<"remat-import-loops", "::mlir::func::FuncOp"> {
     carries are then values like any other: the planner decides which of them
     the backward computation keeps. Of an `scf.if` both branches are computed,
     and each result is chosen by `arith.select`, unless the condition is known.
+    Shapes that are computed from constants become static; others are errors.
   }];
   let options = [
     Option<"limit", "limit", "int64_t", "4096",
