@@ -24,8 +24,8 @@ namespace remat::planning {
 static constexpr double preference = 1e3;
 /// Rounds without success after which `fit` gives up, per op.
 static constexpr size_t roundsPerOp = 4;
-/// What it counts to remove a step and to look at the peak.
-static constexpr uint64_t removalSteps = 40;
+/// A gap is worth an eviction if it has steps with this share of the budget.
+static constexpr double tight = 0.9;
 /// Longer lists of violations are collected again only now and then.
 static constexpr size_t longList = 4096;
 
@@ -174,8 +174,8 @@ bool Evictor::isKept(ValueId operand, uint32_t copy, int64_t freed,
   StepId last = timeline.lastUse(copy);
   int64_t room = budget - graph.bytes(operand);
   if (!timeline.before(last, gap.from) && bytes <= double(freed))
-    return timeline.maxBetween(last, gap.to) - freed <= room;
-  return timeline.maxBetween(last, gap.to) <= room;
+    room += freed;
+  return timeline.firstAbove(last, gap.to, room) == noStep;
 }
 
 /// The price of bringing `value` back from the host; infinite if it may not be
@@ -255,11 +255,12 @@ bool Evictor::evaluateCopy(ValueId value, int64_t freed, const Gap &gap,
     }
     work.add(1 + graph.operands(op).size());
     for (ValueId operand : graph.operands(op)) {
+      OpId producer = graph.producer(operand);
+      if (producer != noOp && visited[producer] == visit)
+        continue;
       uint32_t copy = timeline.copyBefore(operand, gap.to);
       StepId last = timeline.lastUse(copy);
-      OpId producer = graph.producer(operand);
-      if (!timeline.before(last, gap.to) ||
-          (producer != noOp && visited[producer] == visit))
+      if (!timeline.before(last, gap.to))
         continue;
       if (!isKept(operand, copy, freed, gap, budget, tuning)) {
         visited[producer] = visit;
@@ -323,6 +324,29 @@ bool Evictor::evict(ValueId value, StepId at, const EvictionTuning &tuning,
     return false;
   apply(value, gap, at, budget, tuning, closure);
   return true;
+}
+
+bool Evictor::evictSome(const EvictionTuning &tuning, int64_t budget) {
+  for (size_t tries = 0; tries < 16 && !evictable.empty(); ++tries) {
+    ValueId form = evictable[generator() % evictable.size()];
+    ArrayRef<uint32_t> copies = timeline.copies(form);
+    if (copies.empty())
+      continue;
+    const TimelineCopy &copy =
+        timeline.copy(copies[generator() % copies.size()]);
+    if (copy.readers.empty())
+      continue;
+    size_t index = generator() % copy.readers.size();
+    StepId to = copy.readers[index];
+    StepId from = index == 0 ? copy.def : copy.readers[index - 1];
+    work.add(2);
+    if (to == timeline.next(from) ||
+        double(timeline.maxBetween(from, to)) < tight * double(budget))
+      continue;
+    if (evict(form, timeline.previous(to), tuning, budget))
+      return true;
+  }
+  return false;
 }
 
 double Evictor::preferenceFactor(ValueId value) const {
@@ -453,10 +477,20 @@ bool Evictor::canRemove(StepId step, int64_t budget) {
       if (copy.readers.empty())
         continue;
       StepId last = timeline.lastUse(timeline.copyBefore(copy.value, step));
-      int64_t most = timeline.maxBetween(last, step) + graph.bytes(copy.value);
-      if (most - gained > budget)
+      int64_t room = budget - graph.bytes(copy.value);
+      StepId &blocker = blockers[step];
+      auto blocks = [&](StepId at) {
+        return timeline.isAlive(at) && timeline.kind(at) != StepKind::Absorb &&
+               timeline.before(last, at) && timeline.before(at, step) &&
+               timeline.bytesAt(at) > room + gained;
+      };
+      if (blocker < timeline.numStepIds() && blocks(blocker))
         return false;
-      fits = fits && most <= budget;
+      blocker = timeline.firstAbove(last, step, room + gained);
+      if (blocker != noStep)
+        return false;
+      fits = fits &&
+             (gained <= 0 || timeline.firstAbove(last, step, room) == noStep);
     }
   }
   work.add(4);
@@ -467,7 +501,7 @@ bool Evictor::canRemove(StepId step, int64_t budget) {
   return false;
 }
 
-void Evictor::prune(int64_t budget, double noise) {
+void Evictor::prune(int64_t budget, double noise, ArrayRef<StepId> newest) {
   struct Repeat {
     double cost;
     uint64_t key;
@@ -475,6 +509,7 @@ void Evictor::prune(int64_t budget, double noise) {
   };
   std::vector<Repeat> order;
   bool changed = true;
+  blockers.resize(timeline.numStepIds(), noStep);
   // What is not pruned is legal, too: a second look is for those with time.
   for (unsigned pass = 0; changed && !work.overdrawn(); ++pass) {
     if (pass > 0 && work.exhausted())
@@ -487,7 +522,8 @@ void Evictor::prune(int64_t budget, double noise) {
       int64_t cost = timeline.costOf(step);
       double factor = noise > 0 ? 1 + noise * uniform() : 1;
       order.push_back(
-          {double(cost) * factor, timeline.key(timeline.anchor(step)), step});
+          {is_contained(newest, step) ? -1.0 : double(cost) * factor,
+           timeline.key(timeline.anchor(step)), step});
     }
     llvm::sort(order, [](const Repeat &a, const Repeat &b) {
       return a.cost != b.cost ? a.cost > b.cost : a.key < b.key;

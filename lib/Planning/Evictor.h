@@ -56,11 +56,17 @@ public:
            size_t repeatLimit = std::numeric_limits<size_t>::max());
   /// Removes repeats, the most expensive ones first, as long as the peak stays
   /// within `budget`.
-  /// With noise, costs are multiplied by up to 1 + noise first.
-  void prune(int64_t budget, double noise = 0);
+  /// With noise, costs are multiplied by up to 1 + noise first. The `newest`
+  /// come last, whatever they cost.
+  void prune(int64_t budget, double noise = 0,
+             llvm::ArrayRef<StepId> newest = {});
   /// Tries to evict the value whose life spans `at`, whatever the budget.
   bool evict(ValueId value, StepId at, const EvictionTuning &tuning,
              int64_t budget);
+
+  /// Evicts some value from a gap at which there is little room, if it finds
+  /// one.
+  bool evictSome(const EvictionTuning &tuning, int64_t budget);
 
   std::mt19937_64 &random() { return generator; }
 
@@ -174,6 +180,9 @@ private:
   uint32_t visit = 0;
   uint32_t version = 1;
   std::vector<Candidate> heap;
+  /// Where there was no room, the last time a step was looked at: often, there
+  /// still is none.
+  std::vector<StepId> blockers;
 };
 
 } // namespace remat::planning

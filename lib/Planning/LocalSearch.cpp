@@ -252,18 +252,29 @@ void LocalSearch::advanceReloads() {
 // The search
 //===----------------------------------------------------------------------===//
 
-/// Takes evictions back, fits again, prunes. False if that failed or is more
-/// than `allowance` worse than `current`; then nothing has changed.
+/// Takes evictions back and fits again, or adds some, and prunes. False if that
+/// failed or is more than `allowance` worse than `current`; then nothing has
+/// changed.
 bool LocalSearch::round(int64_t current, double allowance) {
   if (reordering)
     reorderer.smooth(budget, 1 + below(64));
-  neighbourhoods.takeBack();
-  work.add(16);
   EvictionTuning tuning = randomTuning(generator);
   if (transferWeight)
     tuning.transferWeight = *transferWeight;
+  SmallVector<StepId, 8> newest;
+  // Evictions more make others unnecessary, or the other way round.
+  size_t mark = timeline.mark();
+  if (below(2) && evictor.evictSome(tuning, budget)) {
+    while (below(2))
+      evictor.evictSome(tuning, budget);
+    timeline.forEachInserted(mark,
+                             [&](StepId step) { newest.push_back(step); });
+  } else {
+    neighbourhoods.takeBack();
+  }
+  work.add(16);
   if (fit(tuning)) {
-    evictor.prune(budget, below(2) ? 0 : 2.0);
+    evictor.prune(budget, below(2) ? 0 : 2.0, newest);
     advanceReloads();
     if (double(objective()) <= double(current) + allowance) {
       timeline.commit();

@@ -31,6 +31,8 @@ Timeline::Timeline(const Graph &graph) : graph(graph), problem(graph.problem) {
   if (canPack)
     for (const Value &value : problem.values)
       formBytes.push_back(value.packed ? value.packed->bytes : 0);
+  for (ValueId value = 0; value < graph.numValues(); ++value)
+    hasMusts |= graph.mustLeaveForward(value);
   copiesOf.resize(formBytes.size());
   clear();
 }
@@ -41,6 +43,7 @@ Timeline::Timeline(const Graph &graph) : graph(graph), problem(graph.problem) {
 
 void Timeline::clear() {
   steps.clear();
+  places.clear();
   freeSteps.clear();
   removedSteps.clear();
   pool.clear();
@@ -63,6 +66,7 @@ StepId Timeline::allocateStep(StepKind kind) {
   StepId step = steps.size();
   if (freeSteps.empty()) {
     steps.emplace_back();
+    places.emplace_back();
   } else {
     step = freeSteps.back();
     freeSteps.pop_back();
@@ -92,8 +96,8 @@ void Timeline::append(StepId step) {
     order.push_back(chunks.size() - 1);
   }
   Chunk &chunk = chunks[order.back()];
-  steps[step].chunk = order.back();
-  steps[step].slot = chunk.steps.size();
+  places[step].chunk = order.back();
+  places[step].slot = chunk.steps.size();
   steps[step].alive = true;
   chunk.steps.push_back(step);
 }
@@ -174,7 +178,7 @@ void Timeline::load(const Plan &plan) {
   for (ValueId value = 0; value < graph.numValues(); ++value)
     if (problem.values[value].viewOf == noValue && graph.isOutput(value))
       read(value, lastStep);
-  renumberChunks();
+  renumber();
 
   // Step ids are positions now.
   std::vector<int64_t> change(steps.size() + 1, 0);
@@ -188,7 +192,7 @@ void Timeline::load(const Plan &plan) {
     live += change[step];
     int64_t workspace =
         steps[step].op == noOp ? 0 : problem.ops[steps[step].op].workspace;
-    chunks[steps[step].chunk].bytes.push_back(live + workspace);
+    chunks[places[step].chunk].bytes.push_back(live + workspace);
   }
   for (uint32_t index : order)
     updateMax(chunks[index]);
@@ -227,16 +231,16 @@ Plan Timeline::plan() const {
 }
 
 StepId Timeline::next(StepId step) const {
-  const Chunk &chunk = chunks[steps[step].chunk];
-  size_t slot = steps[step].slot + 1;
+  const Chunk &chunk = chunks[places[step].chunk];
+  size_t slot = places[step].slot + 1;
   return slot < chunk.steps.size() ? chunk.steps[slot]
                                    : chunks[order[chunk.index + 1]].steps[0];
 }
 
 StepId Timeline::previous(StepId step) const {
-  const Chunk &chunk = chunks[steps[step].chunk];
-  return steps[step].slot > 0 ? chunk.steps[steps[step].slot - 1]
-                              : chunks[order[chunk.index - 1]].steps.back();
+  const Chunk &chunk = chunks[places[step].chunk];
+  return places[step].slot > 0 ? chunk.steps[places[step].slot - 1]
+                               : chunks[order[chunk.index - 1]].steps.back();
 }
 
 ArrayRef<ValueId> Timeline::reads(StepId step,
@@ -330,6 +334,8 @@ bool Timeline::mayRead(StepId reader, ValueId value, uint32_t copy) const {
 /// if `step` were not there.
 bool Timeline::isNeeded(StepId step) const {
   const Step &s = steps[step];
+  if (!hasMusts && s.kind != StepKind::Pack)
+    return false;
   if (s.kind == StepKind::Pack)
     return !pool[s.copies[0]].readers.empty() &&
            copiesOf[packedForm(s.value)].front() == s.copies[0];
@@ -367,9 +373,8 @@ bool Timeline::isUseful(StepId absorption) const {
 uint32_t Timeline::copyBefore(ValueId value, StepId step) const {
   uint64_t position = key(step);
   ArrayRef<uint32_t> copies = copiesOf[value];
-  const uint32_t *after = llvm::partition_point(copies, [&](uint32_t copy) {
-    return key(pool[copy].def) < position;
-  });
+  const uint32_t *after = llvm::partition_point(
+      copies, [&](uint32_t copy) { return key(pool[copy].def) < position; });
   return after == copies.begin() ? noCopy : *std::prev(after);
 }
 

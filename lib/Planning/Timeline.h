@@ -65,9 +65,7 @@ public:
   bool before(StepId a, StepId b) const { return key(a) < key(b); }
   /// Positions as numbers that grow along the timeline; they change when it
   /// does.
-  uint64_t key(StepId step) const {
-    return chunks[steps[step].chunk].label + steps[step].slot;
-  }
+  uint64_t key(StepId step) const { return places[step].key; }
   StepKind kind(StepId step) const { return steps[step].kind; }
   bool isReload(StepId step) const { return kind(step) == StepKind::Reload; }
   /// The op of a run or an absorption; `noOp` for all others.
@@ -130,19 +128,22 @@ public:
   /// The first step with the most live bytes.
   StepId peakStep() const;
   int64_t bytesAt(StepId step) const {
-    const Chunk &chunk = chunks[steps[step].chunk];
-    return chunk.bytes[steps[step].slot] + chunk.offset;
+    const Chunk &chunk = chunks[places[step].chunk];
+    return chunk.bytes[places[step].slot] + chunk.offset;
   }
   /// The most bytes live at steps strictly between two.
   int64_t maxBetween(StepId after, StepId before) const;
+  /// The first step strictly between two with more than `limit` bytes;
+  /// `noStep` if there is none.
+  StepId firstAbove(StepId after, StepId before, int64_t limit) const;
   /// Calls `visit(bytes)` for the steps strictly between two.
   template <typename Visitor>
   void forEachBytes(StepId after, StepId before, Visitor visit) const {
-    uint32_t last = chunks[steps[before].chunk].index;
-    size_t slot = steps[after].slot + 1;
-    for (uint32_t i = chunks[steps[after].chunk].index; i <= last; ++i) {
+    uint32_t last = chunks[places[before].chunk].index;
+    size_t slot = places[after].slot + 1;
+    for (uint32_t i = chunks[places[after].chunk].index; i <= last; ++i) {
       const Chunk &chunk = chunks[order[i]];
-      size_t end = i == last ? steps[before].slot : chunk.bytes.size();
+      size_t end = i == last ? places[before].slot : chunk.bytes.size();
       for (; slot < end; ++slot)
         visit(chunk.bytes[slot] + chunk.offset);
       slot = 0;
@@ -199,13 +200,19 @@ public:
   /// mark.
   void commit();
   size_t mark() const { return journal.size(); }
+  /// Calls `visit(step)` for the steps inserted since a mark.
+  template <typename Visitor>
+  void forEachInserted(size_t mark, Visitor visit) const {
+    for (const Change &change : llvm::ArrayRef(journal).drop_front(mark))
+      if (change.kind == Change::Inserted)
+        visit(change.step);
+  }
   void rollback(size_t mark = 0);
 
 private:
   struct Step {
     OpId op = noOp;
     ValueId value = noValue;
-    uint32_t chunk = 0, slot = 0;
     /// Where it stands in `repeatList`.
     uint32_t repeatIndex = 0;
     /// Of an absorption.
@@ -216,9 +223,12 @@ private:
     bool isHost = false;
     llvm::SmallVector<uint32_t, 1> copies;
   };
+  /// Apart from the rest of a step: what comparisons look at.
+  struct Place {
+    uint64_t key = 0;
+    uint32_t chunk = 0, slot = 0;
+  };
   struct Chunk {
-    /// Keys of its steps start here.
-    uint64_t label = 0;
     /// Where it stands in `order`.
     uint32_t index = 0;
     int64_t offset = 0;
@@ -242,7 +252,8 @@ private:
   StepId allocateStep(StepKind kind);
   uint32_t allocateCopy(ValueId value, StepId def);
   void append(StepId step);
-  void renumberChunks();
+  void renumber();
+  void spreadKeys(const Chunk &chunk);
   void splitChunk(uint32_t index);
   void updateMax(Chunk &chunk);
 
@@ -274,6 +285,7 @@ private:
   const Problem &problem;
 
   std::vector<Step> steps;
+  std::vector<Place> places;
   std::vector<StepId> freeSteps, removedSteps;
   std::vector<TimelineCopy> pool;
   std::vector<uint32_t> freeCopies;
@@ -285,6 +297,8 @@ private:
   llvm::DenseMap<StepId, llvm::SmallVector<StepId, 2>> absorbed;
   /// Of values and packed forms.
   std::vector<int64_t> formBytes;
+  /// Whether a MUST keeps any value from crossing into the backward phase.
+  bool hasMusts = false;
 
   std::vector<Chunk> chunks;
   std::vector<uint32_t> freeChunks;

@@ -21,14 +21,29 @@ namespace remat::planning {
 
 /// Less than the bytes at any step: the maximum of nothing.
 static constexpr int64_t nothing = std::numeric_limits<int64_t>::min() / 4;
-/// Between the labels of neighbouring chunks after a renumbering.
-static constexpr uint64_t labelSpacing = uint64_t(1) << 36;
+/// Between the keys of neighbouring steps after a renumbering.
+static constexpr uint64_t keySpacing = uint64_t(1) << 32;
 
+// The two inner loops of the search: for the vectors that the machine has.
+#if defined(__x86_64__) && defined(__ELF__)
+#define REMAT_FOR_ANY_VECTORS                                                  \
+  __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
+#else
+#define REMAT_FOR_ANY_VECTORS
+#endif
+
+REMAT_FOR_ANY_VECTORS
 static int64_t maxOf(const int64_t *begin, const int64_t *end) {
   int64_t most = nothing;
   for (const int64_t *it = begin; it < end; ++it)
     most = std::max(most, *it);
   return most;
+}
+
+REMAT_FOR_ANY_VECTORS
+static void addTo(int64_t *begin, int64_t *end, int64_t amount) {
+  for (int64_t *it = begin; it < end; ++it)
+    *it += amount;
 }
 
 int64_t Timeline::peak() const {
@@ -51,10 +66,10 @@ StepId Timeline::peakStep() const {
 }
 
 int64_t Timeline::maxBetween(StepId after, StepId before) const {
-  const Chunk &first = chunks[steps[after].chunk];
-  const Chunk &last = chunks[steps[before].chunk];
-  const int64_t *firstBytes = first.bytes.data() + steps[after].slot + 1;
-  const int64_t *lastBytes = last.bytes.data() + steps[before].slot;
+  const Chunk &first = chunks[places[after].chunk];
+  const Chunk &last = chunks[places[before].chunk];
+  const int64_t *firstBytes = first.bytes.data() + places[after].slot + 1;
+  const int64_t *lastBytes = last.bytes.data() + places[before].slot;
   if (&first == &last)
     return maxOf(firstBytes, lastBytes) + first.offset;
   int64_t most = std::max(
@@ -65,11 +80,44 @@ int64_t Timeline::maxBetween(StepId after, StepId before) const {
   return most;
 }
 
-void Timeline::renumberChunks() {
-  for (auto [i, index] : enumerate(order)) {
-    chunks[index].label = i * labelSpacing;
-    chunks[index].index = i;
+StepId Timeline::firstAbove(StepId after, StepId before, int64_t limit) const {
+  uint32_t last = chunks[places[before].chunk].index;
+  size_t slot = places[after].slot + 1;
+  for (uint32_t i = chunks[places[after].chunk].index; i <= last; ++i) {
+    const Chunk &chunk = chunks[order[i]];
+    int64_t most = limit - chunk.offset;
+    size_t end = i == last ? places[before].slot : chunk.bytes.size();
+    if (chunk.maxBytes > most)
+      for (; slot < end; ++slot)
+        if (chunk.bytes[slot] > most)
+          return chunk.steps[slot];
+    slot = 0;
   }
+  return noStep;
+}
+
+void Timeline::renumber() {
+  uint64_t key = 0;
+  for (auto [i, index] : enumerate(order)) {
+    chunks[index].index = i;
+    for (StepId step : chunks[index].steps)
+      places[step].key = key += keySpacing;
+  }
+}
+
+/// Makes room between the keys of a chunk's steps.
+void Timeline::spreadKeys(const Chunk &chunk) {
+  uint64_t key = 0;
+  if (chunk.index > 0)
+    key = places[chunks[order[chunk.index - 1]].steps.back()].key;
+  uint64_t end = key + keySpacing * (chunk.steps.size() + 1);
+  if (chunk.index + 1 < order.size())
+    end = places[chunks[order[chunk.index + 1]].steps.front()].key;
+  uint64_t spacing = (end - key) / (chunk.steps.size() + 1);
+  if (spacing < 1024)
+    return renumber();
+  for (StepId step : chunk.steps)
+    places[step].key = key += spacing;
 }
 
 void Timeline::updateMax(Chunk &chunk) {
@@ -95,41 +143,40 @@ void Timeline::splitChunk(uint32_t index) {
   updateMax(chunk);
   updateMax(half);
   for (auto [slot, step] : enumerate(half.steps)) {
-    steps[step].chunk = fresh;
-    steps[step].slot = slot;
+    places[step].chunk = fresh;
+    places[step].slot = slot;
   }
   order.insert(order.begin() + chunk.index + 1, fresh);
   for (size_t i = chunk.index + 1; i < order.size(); ++i)
     chunks[order[i]].index = i;
-  uint64_t follower = half.index + 1 < order.size()
-                          ? chunks[order[half.index + 1]].label
-                          : chunk.label + labelSpacing;
-  half.label = chunk.label + (follower - chunk.label) / 2;
-  if (follower - chunk.label < 8 * chunkCapacity)
-    renumberChunks();
 }
 
 void Timeline::place(StepId step, StepId before) {
   int64_t across = bytesAcross(before);
-  uint32_t index = steps[before].chunk, slot = steps[before].slot;
+  uint32_t index = places[before].chunk, slot = places[before].slot;
   Chunk &chunk = chunks[index];
   chunk.steps.insert(chunk.steps.begin() + slot, step);
   chunk.bytes.insert(chunk.bytes.begin() + slot, across - chunk.offset);
-  steps[step].chunk = index;
+  places[step].chunk = index;
   for (size_t i = slot; i < chunk.steps.size(); ++i)
-    steps[chunk.steps[i]].slot = i;
+    places[chunk.steps[i]].slot = i;
+  // Nothing stands before the first step, so `step` has a predecessor.
+  uint64_t low = places[previous(step)].key, high = places[before].key;
+  places[step].key = low + (high - low) / 2;
+  if (high - low < 2)
+    spreadKeys(chunk);
   chunk.maxBytes = std::max(chunk.maxBytes, across - chunk.offset);
   if (chunk.steps.size() > 2 * chunkCapacity)
     splitChunk(index);
 }
 
 void Timeline::unplace(StepId step) {
-  uint32_t index = steps[step].chunk, slot = steps[step].slot;
+  uint32_t index = places[step].chunk, slot = places[step].slot;
   Chunk &chunk = chunks[index];
   chunk.steps.erase(chunk.steps.begin() + slot);
   chunk.bytes.erase(chunk.bytes.begin() + slot);
   for (size_t i = slot; i < chunk.steps.size(); ++i)
-    steps[chunk.steps[i]].slot = i;
+    places[chunk.steps[i]].slot = i;
   if (!chunk.steps.empty())
     return updateMax(chunk);
   order.erase(order.begin() + chunk.index);
@@ -141,25 +188,23 @@ void Timeline::unplace(StepId step) {
 void Timeline::addBytes(StepId after, StepId upTo, int64_t bytes) {
   if (bytes == 0)
     return;
-  Chunk &first = chunks[steps[after].chunk];
-  Chunk &last = chunks[steps[upTo].chunk];
-  size_t from = steps[after].slot + 1, to = steps[upTo].slot + 1;
+  Chunk &first = chunks[places[after].chunk];
+  Chunk &last = chunks[places[upTo].chunk];
+  size_t from = places[after].slot + 1, to = places[upTo].slot + 1;
   if (&first == &last) {
     if (from >= to)
       return;
-    for (size_t i = from; i < to; ++i)
-      first.bytes[i] += bytes;
+    addTo(first.bytes.data() + from, first.bytes.data() + to, bytes);
     return updateMax(first);
   }
   if (from < first.bytes.size()) {
-    for (size_t i = from; i < first.bytes.size(); ++i)
-      first.bytes[i] += bytes;
+    addTo(first.bytes.data() + from, first.bytes.data() + first.bytes.size(),
+          bytes);
     updateMax(first);
   }
   for (uint32_t i = first.index + 1; i < last.index; ++i)
     chunks[order[i]].offset += bytes;
-  for (size_t i = 0; i < to; ++i)
-    last.bytes[i] += bytes;
+  addTo(last.bytes.data(), last.bytes.data() + to, bytes);
   updateMax(last);
 }
 

@@ -221,4 +221,50 @@ TEST(Timeline, SaysWhatTheSimulatorSays) {
     EXPECT_GT(count, 100u);
 }
 
+TEST(Timeline, ManyStepsAtOnePlace) {
+  Problem problem = chain(20);
+  Graph graph(problem);
+  Timeline timeline(graph);
+  Plan plan;
+  for (OpId op = 0; op < graph.numOps(); ++op)
+    plan.run(op);
+  timeline.load(plan);
+  // Ever before the same step, and ever before the one inserted last.
+  StepId place = timeline.firstRun(30), last = timeline.firstRun(35);
+  for (int i = 0; i < 2000; ++i) {
+    timeline.insertRun(OpId(i % 20), place);
+    last = timeline.insertRun(OpId(i % 20), last);
+  }
+  expectExact(problem, timeline);
+  StepId before = timeline.begin();
+  while (before != timeline.end()) {
+    StepId step = timeline.next(before);
+    ASSERT_TRUE(timeline.before(before, step));
+    before = step;
+  }
+  timeline.rollback();
+  EXPECT_EQ(timeline.plan(), plan);
+}
+
+TEST(Timeline, FirstAbove) {
+  Problem problem = chain(200);
+  Graph graph(problem);
+  Timeline timeline(graph);
+  Plan plan;
+  for (OpId op = 0; op < graph.numOps(); ++op)
+    plan.run(op);
+  timeline.load(plan);
+  for (OpId from = 0; from < graph.numOps(); from += 7)
+    for (OpId to = from; to < graph.numOps(); to += 11)
+      for (int64_t limit : {0, 50, 150, 199, 1000}) {
+        StepId expected = noStep;
+        for (OpId op = from + 1; op < to && expected == noStep; ++op)
+          if (timeline.bytesAt(timeline.firstRun(op)) > limit)
+            expected = timeline.firstRun(op);
+        EXPECT_EQ(timeline.firstAbove(timeline.firstRun(from),
+                                      timeline.firstRun(to), limit),
+                  expected);
+      }
+}
+
 } // namespace
