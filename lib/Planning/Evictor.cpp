@@ -454,48 +454,74 @@ bool Evictor::fit(int64_t budget, const EvictionTuning &tuning,
 // Pruning
 //===----------------------------------------------------------------------===//
 
+/// A step between two at which there is no room for what `step` makes, if the
+/// copy before lives up to there instead and what `step` reads does not.
+StepId Evictor::findBlocker(StepId step, const TimelineCopy &made,
+                            int64_t budget) {
+  struct Gain {
+    StepId after;
+    int64_t bytes;
+  };
+  SmallVector<Gain, 8> gains;
+  SmallVector<ValueId, 8> buffer;
+  int64_t most = 0;
+  for (ValueId operand : timeline.reads(step, buffer)) {
+    const TimelineCopy &copy =
+        timeline.copy(timeline.copyBefore(operand, step));
+    if (copy.readers.back() != step || graph.bytes(operand) == 0)
+      continue;
+    size_t others = copy.readers.size() - 1;
+    gains.push_back(
+        {others ? copy.readers[others - 1] : copy.def, graph.bytes(operand)});
+    most += graph.bytes(operand);
+  }
+  StepId last = timeline.lastUse(timeline.copyBefore(made.value, step));
+  int64_t room = budget - timeline.bytes(made.value);
+  auto blocks = [&](StepId at) {
+    int64_t excess = timeline.bytesAt(at) - room;
+    if (excess > most)
+      return true;
+    for (const Gain &gain : gains)
+      if (timeline.before(gain.after, at))
+        excess -= gain.bytes;
+    return excess > 0;
+  };
+  // Where there was no room, there often still is none.
+  StepId known = blockers[step];
+  if (known < timeline.numStepIds() && timeline.isAlive(known) &&
+      timeline.kind(known) != StepKind::Absorb &&
+      timeline.before(last, known) && timeline.before(known, step) &&
+      blocks(known))
+    return known;
+  StepId at = timeline.firstAbove(last, step, room);
+  while (at != noStep && !blocks(at))
+    at = timeline.firstAbove(at, step, room);
+  return blockers[step] = at;
+}
+
 /// Whether the timeline fits without `step`; if so, it is without it.
 bool Evictor::canRemove(StepId step, int64_t budget) {
   // Another removal may have made it necessary.
   if (!timeline.isRemovable(step))
     return false;
-  size_t mark = timeline.mark();
-  bool fits = false;
+  work.add(2);
+  ArrayRef<uint32_t> made = timeline.copiesMadeBy(step);
   // What is absorbed, packed or unpacked has more effects than one.
-  if (timeline.kind(step) == StepKind::Run ||
-      timeline.kind(step) == StepKind::Reload) {
-    int64_t gained = 0;
-    SmallVector<ValueId, 8> buffer;
-    for (ValueId operand : timeline.reads(step, buffer)) {
-      uint32_t copy = timeline.copyBefore(operand, step);
-      if (timeline.lastUse(copy) == step)
-        gained += graph.bytes(operand);
-    }
-    fits = timeline.copiesMadeBy(step).size() <= 1;
-    for (uint32_t index : timeline.copiesMadeBy(step)) {
-      const TimelineCopy &copy = timeline.copy(index);
-      if (copy.readers.empty())
-        continue;
-      StepId last = timeline.lastUse(timeline.copyBefore(copy.value, step));
-      int64_t room = budget - graph.bytes(copy.value);
-      StepId &blocker = blockers[step];
-      auto blocks = [&](StepId at) {
-        return timeline.isAlive(at) && timeline.kind(at) != StepKind::Absorb &&
-               timeline.before(last, at) && timeline.before(at, step) &&
-               timeline.bytesAt(at) > room + gained;
-      };
-      if (blocker < timeline.numStepIds() && blocks(blocker))
-        return false;
-      blocker = timeline.firstAbove(last, step, room + gained);
-      if (blocker != noStep)
-        return false;
-      fits = fits &&
-             (gained <= 0 || timeline.firstAbove(last, step, room) == noStep);
-    }
+  bool isSimple = (timeline.kind(step) == StepKind::Run &&
+                   timeline.absorptions(step).empty()) ||
+                  timeline.kind(step) == StepKind::Reload;
+  if (isSimple && made.size() <= 1) {
+    if (made.size() == 1 && !timeline.copy(made[0]).readers.empty() &&
+        findBlocker(step, timeline.copy(made[0]), budget) != noStep)
+      return false;
+    work.add(4);
+    timeline.remove(step);
+    return true;
   }
-  work.add(4);
+  work.add(8);
+  size_t mark = timeline.mark();
   timeline.remove(step);
-  if (fits || timeline.peak() <= budget)
+  if (timeline.peak() <= budget)
     return true;
   timeline.rollback(mark);
   return false;

@@ -120,6 +120,7 @@ private:
   void apply(ValueId form, const Gap &gap, StepId worst, int64_t budget,
              const EvictionTuning &tuning, Closure &closure);
   void applyCopy(ValueId value, StepId before, Closure &closure);
+  StepId findBlocker(StepId step, const TimelineCopy &made, int64_t budget);
   bool canRemove(StepId step, int64_t budget);
 
   // Packed forms and absorption: EvictorForms.cpp.

@@ -126,6 +126,9 @@ void Timeline::updateMax(Chunk &chunk) {
 }
 
 void Timeline::splitChunk(uint32_t index) {
+  // A timeline that has grown to many times its length gets longer chunks.
+  if (order.size() > 4 * chunkCapacity)
+    chunkCapacity *= 2;
   uint32_t fresh = chunks.size();
   if (freeChunks.empty()) {
     chunks.emplace_back();
