@@ -35,6 +35,8 @@ static constexpr double firstShare = 0.15, searchShare = 0.55, boundShare = 0.1,
                         programShare = 0.3;
 /// The part of it in which a search for any plan ends.
 static constexpr double lowPeakShare = 0.5;
+/// The part of a time limit in which a free order is kept.
+static constexpr double fixedOrderShare = 0.5;
 /// The part of it for the exhaustive search of a small problem.
 static constexpr double exactShare = 0.5;
 /// The program closes gaps of this part of the overhead, hardly larger ones.
@@ -63,6 +65,7 @@ private:
   SolverOptions part(double share) const;
   bool searchExhaustively();
   void offerParts();
+  void offerFixedOrder();
   bool refineBound(double effort);
   void solveProgram();
   void offerStarts();
@@ -161,6 +164,23 @@ void Portfolio::offerParts() {
   }
 }
 
+/// Where the order is free, the plan of a portfolio that keeps it, for the same
+/// effort: so a free order is never worse. Of a time limit, it gets a part.
+void Portfolio::offerFixedOrder() {
+  if (!problem.freeOrder || search.done())
+    return;
+  // It is not told of a plan to start from, which may have another order.
+  Problem fixed = problem;
+  fixed.freeOrder = false;
+  SolverOptions alone = part(fixedOrderShare);
+  alone.effort = options.effort;
+  Expected<Solution> solution = planAuto(fixed, alone);
+  if (solution)
+    search.offer(solution->plan);
+  else
+    consumeError(solution.takeError());
+}
+
 void Portfolio::offerStarts() {
   if (options.start)
     search.offer(*options.start);
@@ -199,16 +219,18 @@ void Portfolio::solveProgram() {
 
 /// The search, with a pause for the bound: what is optimal needs no more.
 void Portfolio::improve() {
-  double share = search.mayReorder() ? 0.5 : 1.0;
-  search.diversify(share * firstShare);
-  search.improve(share * searchShare);
-  refineBound(std::max(limit() * boundShare,
-                       boundSecondsPerOp * double(problem.ops.size())));
-  solveProgram();
+  if (search.mayReorder()) {
+    search.improveInFreeOrder(1.0);
+  } else {
+    search.diversify(firstShare);
+    search.improve(searchShare);
+    refineBound(std::max(limit() * boundShare,
+                         boundSecondsPerOp * double(problem.ops.size())));
+    solveProgram();
+  }
   // Only the clock ends a search that has a time limit.
-  search.improve(share, options.timeLimitSeconds ? LocalSearch::tireless
-                                                 : LocalSearch::usualPatience);
-  search.improveInFreeOrder(1.0);
+  search.improve(1.0, options.timeLimitSeconds ? LocalSearch::tireless
+                                               : LocalSearch::usualPatience);
 }
 
 Expected<Solution> Portfolio::run() {
@@ -216,11 +238,17 @@ Expected<Solution> Portfolio::run() {
     return make_error<InfeasibleBudgetError>(problem.deviceBudget.value_or(0),
                                              0, std::string());
   offerParts();
-  search.findFirstPlans(0.05);
+  offerFixedOrder();
+  if (!search.hasPlan())
+    search.findFirstPlans(0.05);
   if (!refineBound(quickBound))
     return make_error<InfeasibleBudgetError>(problem.deviceBudget.value_or(0),
                                              0, std::string());
-  offerStarts();
+  // What the starters have to say, the portfolio that keeps the order has said.
+  if (!search.mayReorder())
+    offerStarts();
+  else if (options.start)
+    search.offer(*options.start);
   if (!search.hasPlan())
     search.offer(
         search.findLowPeak(problem.deviceBudget.value_or(0), lowPeakShare));

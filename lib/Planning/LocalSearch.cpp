@@ -410,10 +410,17 @@ void LocalSearch::improve(double share, size_t patience) {
 void LocalSearch::improveInFreeOrder(double share) {
   if (!reorderer.allowed() || done())
     return;
+  int64_t before = bestTime;
+  Plan given = start;
   reordering = true;
   reorderStart();
   findFirstPlans();
   improve(share);
+  // Where that was of no use, what comes after keeps the order.
+  if (bestTime < before)
+    return;
+  reordering = false;
+  start = std::move(given);
 }
 
 Expected<Solution> LocalSearch::takeSolution(StringRef solver) {

@@ -202,6 +202,36 @@ TEST(Algorithms, SamePlanEveryTime) {
     EXPECT_EQ(cantFail(solve(problem, "greedy", quick())).plan, first->plan);
 }
 
+TEST(Algorithms, FreeOrderIsNeverWorse) {
+  int64_t fixed = 0, reordered = 0;
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(seed);
+    // In every other problem there is no other order; there, an effort that is
+    // spent on orders is lost.
+    Problem problem =
+        seed % 2 ? randomProblem(seed, 30 + seed) : chain(30 + seed);
+    std::mt19937_64 random(seed);
+    for (Op &op : problem.ops)
+      op.cost = 1 + random() % 100;
+    problem.deviceBudget = saveAll(problem).peakBytes * (3 + seed % 4) / 10;
+    SolverOptions options;
+    options.effort = 0.005;
+    llvm::Expected<Solution> given = solve(problem, "auto", options);
+    problem.freeOrder = true;
+    llvm::Expected<Solution> free = solve(problem, "auto", options);
+    if (!given) {
+      llvm::consumeError(given.takeError());
+      llvm::consumeError(free.takeError());
+      continue;
+    }
+    ASSERT_TRUE(bool(free)) << message(free.takeError());
+    EXPECT_LE(free->time, given->time);
+    fixed += given->time;
+    reordered += free->time;
+  }
+  EXPECT_LT(reordered, fixed);
+}
+
 TEST(Algorithms, UnknownNameListsTheChoices) {
   std::string text = message(solve(chain(2), "best").takeError());
   EXPECT_TRUE(mentions(text, "unknown solver 'best'"));
