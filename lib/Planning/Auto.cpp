@@ -28,6 +28,8 @@ static constexpr Expected<Solution> (*starters[])(const Problem &,
     planChainDp, planMinCut, planKnapsack, planChenGreedy};
 /// Beyond this many ops a starter costs more than the search needs.
 static constexpr size_t starterOps = 5000;
+/// From this many ops on, equal layers are solved for all first.
+static constexpr size_t layeredOps = 1000;
 
 /// Parts of the effort, or of the time: the search up to the refined bound,
 /// that bound, and the integer program.
@@ -35,6 +37,8 @@ static constexpr double firstShare = 0.15, searchShare = 0.55, boundShare = 0.1,
                         programShare = 0.3;
 /// The part of it in which a search for any plan ends.
 static constexpr double lowPeakShare = 0.5;
+/// The part of it for equal layers.
+static constexpr double layersShare = 0.2;
 /// The part of a time limit in which a free order is kept.
 static constexpr double fixedOrderShare = 0.5;
 /// The part of it for the exhaustive search of a small problem.
@@ -68,6 +72,7 @@ private:
   void offerFixedOrder();
   bool refineBound(double effort);
   void solveProgram();
+  void offerLayers();
   void offerStarts();
   void improve();
 
@@ -181,9 +186,21 @@ void Portfolio::offerFixedOrder() {
     consumeError(solution.takeError());
 }
 
+/// A few layers for all, where the search would take long to go through all.
+void Portfolio::offerLayers() {
+  if (problem.ops.size() < layeredOps || search.done())
+    return;
+  Expected<Solution> solution = planLayers(problem, part(layersShare));
+  if (solution)
+    search.offer(solution->plan);
+  else
+    consumeError(solution.takeError());
+}
+
 void Portfolio::offerStarts() {
   if (options.start)
     search.offer(*options.start);
+  offerLayers();
   if (problem.ops.size() > starterOps)
     return;
   SolverOptions brief = part(0.25);

@@ -163,6 +163,15 @@ void LocalSearch::offer(const Plan &plan) {
   record();
 }
 
+void LocalSearch::adapt(const Plan &plan) {
+  timeline.load(plan);
+  if (!fit(EvictionTuning()))
+    return;
+  evictor.prune(budget);
+  timeline.commit();
+  record();
+}
+
 //===----------------------------------------------------------------------===//
 // Free order and transfers
 //===----------------------------------------------------------------------===//

@@ -44,6 +44,8 @@ public:
 
   /// Adds a plan of another algorithm, if it is within the budget.
   void offer(const Plan &plan);
+  /// Makes a plan fit, and adds it.
+  void adapt(const Plan &plan);
   /// Plans without a search, for a share of the effort or the time.
   void findFirstPlans(double share = 1);
   /// A plan with a peak of `lowest`, or else as low as it gets, whatever it

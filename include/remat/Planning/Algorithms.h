@@ -186,6 +186,18 @@ llvm::Expected<Solution> planGreedy(const Problem &problem,
 llvm::Expected<Solution> planSearch(const Problem &problem,
                                     const SolverOptions &options = {});
 
+/// Solves a few of many equal layers for all. Finds the layers of the graph, as
+/// they repeat in the forward and in the backward phase; leaves out all but a
+/// few, with their part of the budget; plans what is left with `planSearch`;
+/// and lets each layer do what one of those few does. What then does not fit is
+/// repaired, and what is not needed taken back. The search takes as long for a
+/// thousand layers as for ten. Heuristic; fails when the graph has no equal
+/// layers, when something but recomputation may save memory, and when no plan
+/// was found. Follows from the symmetry of the problem; Chen et al. 2016 use it
+/// for segments.
+llvm::Expected<Solution> planLayers(const Problem &problem,
+                                    const SolverOptions &options = {});
+
 /// The integer program of Checkmate [Jain et al., MLSys 2020, section 4] on
 /// HiGHS, started from `options.start` or a plan of `planSearch`, and from
 /// `lowerBound`, which may prove that plan optimal among all. When the program
