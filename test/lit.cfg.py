@@ -1,6 +1,7 @@
 # Configuration of the lit suite; the paths come from lit.site.cfg.py.
 
 import os
+import platform
 import sys
 
 import lit.formats
@@ -36,5 +37,8 @@ if os.environ.get("REMAT_ROUNDTRIP"):
     remat_opt = os.path.join(config.remat_tools_dir, "remat-opt")
     config.substitutions.insert(0, (r"\bremat-opt\b", remat_opt + " --verify-roundtrip"))
 
+config.available_features.add(platform.machine())
+if os.path.exists("/proc/cpuinfo") and " avx2 " in open("/proc/cpuinfo").read():
+    config.available_features.add("avx2")
 if config.remat_has_highs:
     config.available_features.add("highs")

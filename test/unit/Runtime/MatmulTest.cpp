@@ -178,6 +178,33 @@ Case plain(int64_t batch, int64_t m, int64_t n, int64_t k) {
   return result;
 }
 
+/// Narrow types are for storage: a sum of ones in bf16 would end at 256, in f16
+/// at 2048.
+TEST(Matmul, NarrowTypesAddUpInF32) {
+  constexpr int64_t m = 24, n = 40, k = 4096;
+  for (int32_t type : {REMAT_BF16, REMAT_F16})
+    for (int32_t result : {type, int32_t(REMAT_F32)}) {
+      Case test = plain(1, m, n, k);
+      test.d.a_dtype = test.d.b_dtype = type;
+      test.d.c_dtype = result;
+      Elements a(type, m * k), b(type, k * n), c(result, m * n);
+      for (Elements *ones : {&a, &b})
+        for (int64_t i = 0; i < ones->count; ++i)
+          ones->set(i, 1);
+      Elements initial(result, m * n);
+      SCOPED_TRACE(remat_matmul_implementation(&test.d, 2));
+      Step step(makeCall(REMAT_ENTRY_MATMUL, a, b, c, &test.d, nullptr, 2), {},
+                {2, REMAT_STEP_POISON, nullptr, 0});
+      ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+      ASSERT_EQ(
+          step.run({a.tensor(), b.tensor(), initial.tensor()}, {c.tensor()}),
+          REMAT_OK)
+          << step.message;
+      for (int64_t i = 0; i < c.count; ++i)
+        ASSERT_EQ(c.get(i), k);
+    }
+}
+
 TEST(Matmul, LibraryTakesWhatMatters) {
   auto usesLibrary = [](const remat_matmul &d) {
     std::string name = remat_matmul_implementation(&d, 2);
