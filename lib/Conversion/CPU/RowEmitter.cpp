@@ -62,6 +62,7 @@ private:
   LogicalResult addStep(linalg::GenericOp op);
   void allocate();
   void findColumns();
+  Value emitColumnEnd(OpBuilder &builder);
   LoopNest openRows(OpBuilder &builder, const RowStep &step);
   TileProduct describe(OpBuilder &builder, const RowStep &step, LoopNest &nest);
   void emitZeros(OpBuilder &builder, RowStep &step);
@@ -326,6 +327,21 @@ LogicalResult RowEmitter::emitStep(OpBuilder &builder, RowStep &step) {
                        emitIndex(builder, loc, emitter->getExtent()));
 }
 
+/// The end of the columns that rows of the block see. Products work on whole
+/// panels of columns, so it is the end of one.
+Value RowEmitter::emitColumnEnd(OpBuilder &builder) {
+  Location loc = function.getLoc();
+  Value seen = arith::AddIOp::create(builder, loc, blockEnd,
+                                     emitIndex(builder, loc, masked.shift - 1),
+                                     arith::IntegerOverflowFlags::nsw);
+  Value panel = emitIndex(builder, loc, panelColumns);
+  Value whole = arith::MulIOp::create(
+      builder, loc, arith::CeilDivUIOp::create(builder, loc, seen, panel),
+      panel, arith::IntegerOverflowFlags::nsw);
+  return arith::MinSIOp::create(builder, loc, whole,
+                                emitIndex(builder, loc, masked.size));
+}
+
 LogicalResult RowEmitter::emit(OpBuilder &builder, Value begin, Value end) {
   OpBuilder::InsertionGuard guard(builder);
   Location loc = function.getLoc();
@@ -348,13 +364,8 @@ LogicalResult RowEmitter::emit(OpBuilder &builder, Value begin, Value end) {
     if (lastSize % blockRows != 0)
       blockEnd = arith::MinSIOp::create(builder, loc, blockEnd,
                                         emitIndex(builder, loc, lastSize));
-    if (masked.size != 0) {
-      Value beyond = emitIndex(builder, loc, masked.shift - 1);
-      columnEnd = arith::MinSIOp::create(
-          builder, loc,
-          arith::AddIOp::create(builder, loc, blockEnd, beyond, nsw),
-          emitIndex(builder, loc, masked.size));
-    }
+    if (masked.size != 0)
+      columnEnd = emitColumnEnd(builder);
   }
   for (RowStep &step : steps)
     if (failed(emitStep(builder, step)))

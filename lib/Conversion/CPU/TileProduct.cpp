@@ -80,19 +80,25 @@ private:
 template <typename Function>
 void Emission::forPanels(const Function &emit) {
   int64_t whole = p.n / panelColumns;
+  Value needed;
+  if (p.nEnd)
+    needed =
+        arith::CeilDivUIOp::create(builder, loc, p.nEnd, index(panelColumns));
   if (whole > 0) {
     OpBuilder::InsertionGuard guard(builder);
     Value count = index(whole);
-    if (p.nEnd) {
-      Value needed =
-          arith::CeilDivUIOp::create(builder, loc, p.nEnd, index(panelColumns));
+    if (needed)
       count = arith::MinUIOp::create(builder, loc, count, needed);
-    }
     auto loop = open(index(0), count, 1);
     emit(loop.getInductionVar(), panelColumns);
   }
-  if (int64_t rest = p.n % panelColumns)
-    emit(index(whole), rest);
+  int64_t rest = p.n % panelColumns;
+  if (rest == 0)
+    return;
+  OpBuilder::InsertionGuard guard(builder);
+  if (needed) // once or never
+    open(index(whole), needed, 1);
+  emit(index(whole), rest);
 }
 
 /// Where a panel begins among all.

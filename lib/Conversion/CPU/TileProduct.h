@@ -34,7 +34,8 @@ struct TileProduct {
   /// at 0.
   mlir::Value mBegin, mEnd, kBegin, kEnd;
   int64_t n = 0;
-  /// If not null, only the columns before this one are needed of the n.
+  /// If not null, only the columns before this one are needed of the n: the end
+  /// of a panel, or n.
   mlir::Value nEnd;
   /// At least kEnd - kBegin.
   int64_t maxK = 0;

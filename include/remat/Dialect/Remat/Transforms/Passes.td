@@ -140,6 +140,12 @@ def RematRecomputeCheap
     than the forward computation needs it. That a normalized tensor or the
     result of an activation is not kept is thus settled before any budget binds.
 
+    The same holds for slices and pads, for batches of short products that are
+    larger than their factors, such as attention's scores, and for a first
+    convolution: one of arguments, larger than them, with short sums. What the
+    backward computation would read without all this is counted in the
+    function's attribute `remat.read_bytes`.
+
     Values with a tag or a policy are left to the planner. A chain of such
     values is cut after `max-depth` of them: making it anew all at once would
     take as much memory as keeping it.
