@@ -16,7 +16,7 @@ using namespace remat::bench;
 
 llvm::Expected<std::unique_ptr<CompiledKernel>>
 CompiledKernel::create(const std::string &text, bool backward, int threads) {
-  static tools::ModelReader reader;
+  tools::ModelReader reader;
   auto module = reader.read(llvm::MemoryBuffer::getMemBufferCopy(text));
   if (!module)
     return module.takeError();
