@@ -8,17 +8,32 @@
 #define REMAT_LIB_PLANNING_REGIONS_H
 
 #include "Graph.h"
+#include "remat/Planning/Plan.h"
+#include "remat/Planning/Simulator.h"
 
 namespace remat::planning {
 
-/// The buffers that a region's budget counts where a backward op reads them as
-/// the forward phase left them: its forward values with backward readers.
-std::vector<ValueId> valuesToKeep(const Graph &graph, const Region &region);
+/// The buffers that a region's budget counts where they are carried from the
+/// forward into the backward phase: its forward values.
+std::vector<ValueId> valuesOf(const Graph &graph, const Region &region);
+
+/// Bytes of the region's values that are carried into the backward phase, in
+/// whatever form.
+int64_t keptBytes(const Graph &graph, const Region &region,
+                  const Simulation &simulation);
 
 /// A copy of `problem`, which passed `check`, with MUST_RECOMPUTE on what the
-/// budgets of its regions have no room for. Each plan for it is one for
-/// `problem`. Fails where values that may not be recomputed exceed a budget.
+/// budgets of its regions have no room for, and without regions. Plans for it
+/// may still keep such values for recomputations, see dropRegionValues. Fails
+/// where values that may not be recomputed exceed a budget.
 llvm::Expected<Problem> limitRegions(const Problem &problem);
+
+/// Of a plan for `limited`, which limitRegions made of `problem`, the plan that
+/// carries none of the regions' MUST_RECOMPUTE values into the backward phase:
+/// what needs one there, computes it again, from its operands on. The same plan
+/// if it keeps within the budgets.
+llvm::Expected<Plan> dropRegionValues(const Problem &problem,
+                                      const Problem &limited, Plan plan);
 
 } // namespace remat::planning
 

@@ -92,11 +92,19 @@ Expected<Solution> solve(const Problem &problem, StringRef solver,
   Expected<Problem> limited = limitRegions(problem);
   if (!limited)
     return limited.takeError();
-  Expected<Solution> solution = solveWith(*info, problem, *limited, options);
-  // A bound holds for this choice of what the regions keep, not for all.
-  if (solution && solution->lowerBound > solution->baseCost) {
-    solution->lowerBound = solution->baseCost;
-    solution->proof = Solution().proof;
+  Expected<Solution> found = solveWith(*info, problem, *limited, options);
+  if (!found)
+    return found.takeError();
+  Expected<Plan> plan = dropRegionValues(problem, *limited, found->plan);
+  if (!plan)
+    return plan.takeError();
+  Expected<Solution> solution =
+      evaluatePlan(problem, std::move(*plan), found->solver);
+  // A bound holds for this choice of what the regions keep, not for all: the
+  // base cost is all that is known.
+  if (solution) {
+    solution->seconds = found->seconds;
+    solution->cutShort = found->cutShort;
   }
   return solution;
 }

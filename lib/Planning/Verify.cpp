@@ -142,26 +142,10 @@ private:
     return Error::success();
   }
 
-  /// What backward ops read of each region as the forward phase left it.
+  /// What is carried of each region into the backward phase.
   Error verifyRegions() const {
-    if (problem.regions.empty())
-      return Error::success();
-    std::vector<bool> kept(graph.numValues(), false);
-    for (auto [i, action] : enumerate(actions)) {
-      if (!actsOnOp(action.kind) || !problem.ops[action.id].backward)
-        continue;
-      for (uint32_t index : simulation.readsOf(i)) {
-        const Copy &copy = simulation.copies[index];
-        if (copy.def != Copy::beforeStart &&
-            copy.origin < simulation.backwardBegin &&
-            actions[copy.def].kind != ActionKind::Reload)
-          kept[copy.value] = true;
-      }
-    }
     for (const Region &region : problem.regions) {
-      int64_t bytes = 0;
-      for (ValueId id : valuesToKeep(graph, region))
-        bytes += kept[id] ? graph.bytes(id) : 0;
+      int64_t bytes = keptBytes(graph, region, simulation);
       if (bytes > region.budget)
         return fail("region '" + region.name + "' keeps " + Twine(bytes) +
                     " bytes for the backward phase, which exceeds its budget "

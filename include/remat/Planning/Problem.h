@@ -129,10 +129,9 @@ struct Op {
 /// Values that share a limit on what is kept of them.
 struct Region {
   std::string name;
-  /// Bound on the bytes of the region's forward values that backward ops read
-  /// as the forward phase left them, in whatever form they were kept there.
-  /// Neither what came back from the host counts, nor what was kept for
-  /// recomputations only.
+  /// Bound on the bytes of the region's forward values that are carried into the
+  /// backward phase, in whatever form and for whatever purpose; not what comes
+  /// back from the host there.
   int64_t budget = 0;
   std::vector<ValueId> values;
 };

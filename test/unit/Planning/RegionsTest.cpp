@@ -55,6 +55,44 @@ TEST(Regions, WhatIsRecomputedOrReloadedIsNotKept) {
       mentions(message(verify(problem, plan)), "region 'second' keeps 192"));
 }
 
+// f3 is computed again before a backward op reads it, but what the forward phase
+// left of it feeds the recomputation of f4.
+TEST(Regions, WhatFeedsRecomputationsCounts) {
+  Problem problem = twoRegions(192, 63);
+  Plan plan;
+  for (OpId op : {0, 1, 2, 3, 4, 5, 4, 5, 3, 6, 7, 8, 9, 10, 11})
+    plan.run(op);
+  EXPECT_TRUE(mentions(message(verify(problem, plan)),
+                       "region 'second' keeps 64 bytes for the backward "
+                       "phase, which exceeds its budget of 63 bytes"));
+  problem.regions[1].budget = 64;
+  EXPECT_EQ(message(verify(problem, plan)), "");
+}
+
+// Behaviour 15: budgets of both regions cost more than that of one, and that
+// more than none.
+TEST(Regions, CostsAreMonotone) {
+  auto cost = [](int64_t first, int64_t second) {
+    return llvm::cantFail(solve(twoRegions(first, second), "auto")).cost;
+  };
+  EXPECT_LT(cost(192, 192), cost(64, 192));
+  EXPECT_LT(cost(64, 192), cost(64, 64));
+  EXPECT_LE(cost(64, 64), cost(0, 64));
+}
+
+// Behaviour 13: a budget covers the values of its region, whatever becomes of
+// the others.
+TEST(Regions, MayCoverPart) {
+  Problem problem = twoRegions(0, 0);
+  problem.regions.pop_back();
+  Solution solution = llvm::cantFail(solve(problem, "auto"));
+  for (OpId op = 3; op < 6; ++op)
+    EXPECT_EQ(std::count(solution.plan.actions.begin(),
+                         solution.plan.actions.end(),
+                         Action{ActionKind::Run, op}),
+              1);
+}
+
 TEST(Regions, EverySolverMeetsTheLimits) {
   for (auto [first, second] : {std::pair(192, 192), std::pair(0, 192),
                                std::pair(100, 64), std::pair(0, 0)}) {
@@ -111,6 +149,7 @@ TEST(Regions, SmallestBudgetObeysThem) {
   EXPECT_LE(certificate.lowerBound, certificate.smallestFeasible);
 }
 
+// Behaviours 12 and 14: two budgets for one region, and impossible ones.
 TEST(Regions, AreChecked) {
   Problem problem = twoRegions(0, -1);
   EXPECT_TRUE(mentions(message(check(problem)),
