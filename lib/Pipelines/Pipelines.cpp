@@ -92,6 +92,8 @@ void remat::buildTasksPipeline(OpPassManager &pm,
   costs.threads = options.threads;
   costs.costs = options.costs;
   pm.addPass(createRematAnnotateCosts(costs));
+  if (options.separateBackward)
+    pm.addPass(createRematSeparateBackward());
 }
 
 void remat::buildPlanPipeline(OpPassManager &pm,
@@ -113,6 +115,7 @@ void remat::buildRematPipeline(OpPassManager &pm,
   TasksPipelineOptions tasks;
   tasks.function = options.function;
   tasks.threads = options.threads;
+  tasks.separateBackward = options.separateBackward;
   buildTasksPipeline(pm, tasks);
   PlanPipelineOptions plan;
   plan.budget = options.budget;

@@ -65,6 +65,7 @@ LogicalResult remat::compileToTasks(ModuleOp module,
   tasks.function = function;
   tasks.threads = options.threads;
   tasks.costs = options.costs;
+  tasks.separateBackward = options.separateBackward;
   buildTasksPipeline(pm, tasks);
   return runPasses(pm, module);
 }
@@ -109,6 +110,7 @@ StepSummary remat::summarizeStep(GraphOp graph) {
   summary.plannedPeak = graph.getPlannedPeak().value_or(0);
   summary.simulatedPeak = liveness.peak(MemorySpace::Arena).bytes;
   summary.arenaBytes = graph.getArenaBytes().value_or(0);
+  summary.stateBytes = graph.getStateBytes().value_or(0);
   summary.hostArenaBytes = graph.getHostArenaBytes().value_or(0);
   summary.budget = graph.getBudget().value_or(summary.arenaBytes);
   std::set<StringRef> kernels;

@@ -13,6 +13,7 @@
 #include "LastError.h"
 #include "Step.h"
 
+#include <cstring>
 #include <new>
 
 using namespace remat;
@@ -58,22 +59,63 @@ remat_status remat_step_load(const remat_module *module,
   });
 }
 
-remat_status remat_step_run(remat_step *step, const remat_tensor *arguments,
-                            size_t argument_count, const remat_tensor *results,
-                            size_t result_count) {
-  if (!step)
-    return fail(REMAT_INVALID_ARGUMENT, "step is NULL");
+/// Runs some calls of a step, unless it is busy.
+static remat_status runCalls(remat_step *step, size_t first, size_t end,
+                             const remat_tensor *arguments,
+                             size_t argumentCount, const remat_tensor *results,
+                             size_t resultCount, remat_state *state) {
   if (step->busy.test_and_set(std::memory_order_acquire))
     return fail(REMAT_INVALID_ARGUMENT, "step is running in another thread");
   remat_status status = guard([&] {
-    remat_status result =
-        step->run(arguments, argument_count, results, result_count);
+    remat_status result = step->run(first, end, arguments, argumentCount,
+                                    results, resultCount, state);
     if (result != REMAT_OK)
       lastError() = step->error;
     return result;
   });
   step->busy.clear(std::memory_order_release);
   return status;
+}
+
+remat_status remat_step_run(remat_step *step, const remat_tensor *arguments,
+                            size_t argument_count, const remat_tensor *results,
+                            size_t result_count) {
+  if (!step)
+    return fail(REMAT_INVALID_ARGUMENT, "step is NULL");
+  return runCalls(step, 0, step->callCount(), arguments, argument_count,
+                  results, result_count, nullptr);
+}
+
+remat_status remat_step_forward(remat_step *step, const remat_tensor *arguments,
+                                size_t argument_count,
+                                const remat_tensor *results,
+                                size_t result_count, remat_state *state) {
+  if (!step || !state)
+    return fail(REMAT_INVALID_ARGUMENT, "step or state is NULL");
+  return runCalls(step, 0, 1, arguments, argument_count, results, result_count,
+                  state);
+}
+
+remat_status remat_step_backward(remat_step *step, size_t backward,
+                                 const remat_tensor *arguments,
+                                 size_t argument_count,
+                                 const remat_tensor *results,
+                                 size_t result_count, remat_state *state) {
+  if (!step || !state)
+    return fail(REMAT_INVALID_ARGUMENT, "step or state is NULL");
+  if (backward >= remat_step_backward_count(step))
+    return fail(REMAT_INVALID_ARGUMENT,
+                "step has no such backward call: index is out of range");
+  return runCalls(step, backward + 1, backward + 2, arguments, argument_count,
+                  results, result_count, state);
+}
+
+size_t remat_step_backward_count(const remat_step *step) {
+  return step ? step->callCount() - 1 : 0;
+}
+
+uint64_t remat_step_state_bytes(const remat_step *step) {
+  return step ? step->table.header.state_bytes : 0;
 }
 
 void remat_step_free(remat_step *step) { delete step; }
@@ -90,27 +132,48 @@ size_t remat_step_entry_count(const remat_step *step) {
   return step ? step->table.entries.size() : 0;
 }
 
-static remat_status query(const remat_step *step,
-                          const std::vector<remat_signature> &signatures,
-                          size_t index, remat_tensor_info *info) {
-  if (index >= signatures.size())
-    return fail(REMAT_INVALID_ARGUMENT, "index is out of range");
-  *info = step->describe(signatures[index]);
-  return REMAT_OK;
-}
-
 remat_status remat_step_argument(const remat_step *step, size_t index,
                                  remat_tensor_info *info) {
-  if (!step || !info)
-    return fail(REMAT_INVALID_ARGUMENT, "step or info is NULL");
-  return query(step, step->table.arguments, index, info);
+  if (!step || !info || index >= step->table.arguments.size())
+    return fail(REMAT_INVALID_ARGUMENT,
+                "step or info is NULL, or index is out of range");
+  *info = step->describeArgument(index);
+  return REMAT_OK;
 }
 
 remat_status remat_step_result(const remat_step *step, size_t index,
                                remat_tensor_info *info) {
-  if (!step || !info)
-    return fail(REMAT_INVALID_ARGUMENT, "step or info is NULL");
-  return query(step, step->table.results, index, info);
+  if (!step || !info || index >= step->table.results.size())
+    return fail(REMAT_INVALID_ARGUMENT,
+                "step or info is NULL, or index is out of range");
+  *info = step->describeResult(index);
+  return REMAT_OK;
+}
+
+/// The place in `signatures` of the one called `name`.
+static remat_status find(const remat_step *step,
+                         std::vector<remat_signature> remat::Table::*signatures,
+                         const char *name, size_t *index) {
+  if (!step || !name || !index)
+    return fail(REMAT_INVALID_ARGUMENT, "step, name or index is NULL");
+  const auto &list = step->table.*signatures;
+  for (size_t i = 0; i < list.size(); ++i) {
+    if (std::strcmp(step->table.string(list[i].name), name) != 0)
+      continue;
+    *index = i;
+    return REMAT_OK;
+  }
+  return fail(REMAT_INVALID_ARGUMENT, "no tensor has this name");
+}
+
+remat_status remat_step_find_argument(const remat_step *step, const char *name,
+                                      size_t *index) {
+  return find(step, &Table::arguments, name, index);
+}
+
+remat_status remat_step_find_result(const remat_step *step, const char *name,
+                                    size_t *index) {
+  return find(step, &Table::results, name, index);
 }
 
 remat_status remat_step_entry(const remat_step *step, size_t index,
@@ -151,6 +214,20 @@ const int64_t *remat_step_entry_times(const remat_step *step) {
   return step && !step->times.empty() ? step->times.data() : nullptr;
 }
 
+const char *remat_step_trace(remat_step *step) {
+  if (!step)
+    return "";
+  remat_status status = guard([&] {
+    step->traceText = step->trace();
+    return REMAT_OK;
+  });
+  return status == REMAT_OK ? step->traceText.c_str() : "";
+}
+
+void remat_set_debug(int mode) {
+  debugMode.store(mode < 0 ? -1 : mode > 0, std::memory_order_relaxed);
+}
+
 const char *remat_step_error(const remat_step *step) {
   return step ? step->error.c_str() : "";
 }
@@ -173,6 +250,8 @@ const char *remat_status_name(remat_status status) {
     return "library error";
   case REMAT_ASSERTION_FAILED:
     return "assertion failed";
+  case REMAT_NONDETERMINISTIC:
+    return "nondeterministic";
   }
   return "unknown status";
 }

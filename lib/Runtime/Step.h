@@ -14,6 +14,7 @@
 #define REMAT_LIB_RUNTIME_STEP_H
 
 #include "LibraryCall.h"
+#include "RecomputeCheck.h"
 #include "Table.h"
 #include "remat/Runtime/Runtime.h"
 
@@ -22,6 +23,9 @@
 #include <tuple>
 
 namespace remat {
+
+/// The global switch of traces, see remat_set_debug.
+extern std::atomic<int> debugMode;
 
 /// Zeroed memory from the system, given back at the end. Pages are touched when
 /// they are first used and then stay.
@@ -53,15 +57,24 @@ struct remat_step {
   remat_status load(const remat_module &module,
                     const remat_step_options &options, std::string &message);
 
-  remat_status run(const remat_tensor *arguments, size_t argumentCount,
-                   const remat_tensor *results, size_t resultCount);
+  /// Makes the calls from `first` up to, not including, `end`. Without a state,
+  /// what they leave to each other is in the step's own arena.
+  remat_status run(size_t first, size_t end, const remat_tensor *arguments,
+                   size_t argumentCount, const remat_tensor *results,
+                   size_t resultCount, remat_state *state);
+  /// The trace of the last run; empty if there is none.
+  std::string trace() const;
+  size_t callCount() const { return table.callBegins.size() - 1; }
 
-  remat_tensor_info describe(const remat_signature &signature) const;
+  remat_tensor_info describeArgument(size_t index) const;
+  remat_tensor_info describeResult(size_t index) const;
 
   remat::Table table;
   remat_step_stats stats = {};
   std::vector<int64_t> times;
   std::string error;
+  /// What remat_step_trace gave out.
+  std::string traceText;
   int threads = 1;
   /// Set while the step runs.
   std::atomic_flag busy = ATOMIC_FLAG_INIT;
@@ -75,7 +88,7 @@ private:
   /// A range of the caller's memory.
   struct Range {
     uintptr_t begin, end;
-    bool written;
+    bool isResult, written;
     uint32_t index;
   };
   /// What running an entry takes beside its record.
@@ -92,9 +105,24 @@ private:
   remat::LibraryCall *callFor(const remat_entry &entry, int callThreads,
                               bool reference);
 
+  /// How calls use an argument or result: for each, whether it is used at all
+  /// and whether it is written.
+  struct Usage {
+    std::vector<bool> used, written;
+  };
+  void findUsage();
+  remat_tensor_info describe(const remat_signature &signature,
+                             const Usage &usage) const;
+
   bool checkTensors(const char *what, const remat_tensor *tensors, size_t count,
-                    const std::vector<remat_signature> &signatures);
+                    const std::vector<remat_signature> &signatures,
+                    const std::vector<Usage> &usages);
+  bool checkTensor(const std::string &name, const remat_tensor &tensor,
+                   const remat_tensor_info &info);
   bool checkOverlaps();
+  bool checkState(size_t call, const remat_state &state);
+  void poisonMemory();
+  remat_status runEntries(uint32_t begin, uint32_t end);
   int64_t now() const;
   remat_status execute(uint32_t index);
   remat_status runKernel(uint32_t index);
@@ -107,6 +135,10 @@ private:
   uint32_t flags = 0;
   remat::Memory arena, host;
   remat::Lifetimes lifetimes;
+  std::unique_ptr<remat::RecomputeCheck> recomputeCheck;
+  bool isBitwise = false;
+  /// Whether the current run, or the last, is traced.
+  bool isTraced = false;
   std::map<std::tuple<int32_t, uint32_t, int, bool>,
            std::unique_ptr<remat::LibraryCall>>
       calls;
@@ -115,8 +147,13 @@ private:
   std::vector<Supplied> supplied;
   std::vector<Range> ranges;
   std::vector<remat_kernel_status> statuses;
+  std::vector<Usage> argumentUsage, resultUsage;
   const remat_tensor *currentArguments = nullptr;
   const remat_tensor *currentResults = nullptr;
+  size_t currentCall = 0, currentEnd = 0;
+  /// Where the state and what is offloaded lie in the current run.
+  char *stateMemory = nullptr;
+  char *hostMemory = nullptr;
 };
 
 #endif // REMAT_LIB_RUNTIME_STEP_H

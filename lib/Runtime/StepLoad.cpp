@@ -48,10 +48,17 @@ remat_status remat_step::load(const remat_module &module,
               ", expected 0 to " + std::to_string(mostThreads);
     return REMAT_INVALID_ARGUMENT;
   }
-  const uint32_t known = unsigned(REMAT_STEP_PROFILE) | REMAT_STEP_POISON;
+  const uint32_t known =
+      unsigned(REMAT_STEP_PROFILE) | REMAT_STEP_POISON | REMAT_STEP_DEBUG;
   if (options.flags & ~known) {
     message = "option 'flags' has unknown bits: " +
               std::to_string(options.flags & ~known);
+    return REMAT_INVALID_ARGUMENT;
+  }
+  if (options.determinism_check < REMAT_CHECK_METADATA ||
+      options.determinism_check > REMAT_CHECK_BITWISE) {
+    message = "option 'determinism_check' is " +
+              std::to_string(options.determinism_check) + ", expected 0 to 2";
     return REMAT_INVALID_ARGUMENT;
   }
   threads = options.threads > 0 ? options.threads : availableThreads();
@@ -61,9 +68,15 @@ remat_status remat_step::load(const remat_module &module,
       !checkEntries(module, table, message) ||
       !findLifetimes(table, lifetimes, message))
     return REMAT_INVALID_MODULE;
+  recomputeCheck = std::make_unique<RecomputeCheck>(table);
+  isBitwise = options.determinism_check == REMAT_CHECK_BITWISE;
+  if (options.determinism_check != REMAT_CHECK_NONE &&
+      !recomputeCheck->checkSizes(message))
+    return REMAT_INVALID_MODULE;
   if (remat_status status = allocate(options, message))
     return status;
   layOutPointers();
+  findUsage();
   if (!prepareCalls(message))
     return REMAT_LIBRARY_ERROR;
   statuses.resize(static_cast<size_t>(threads));
@@ -112,8 +125,12 @@ void remat_step::layOutPointers() {
       const remat_buffer &buffer = table.buffers[number];
       if (buffer.space == REMAT_SPACE_ARENA && buffer.bytes > 0)
         next.touched = std::max(next.touched, buffer.offset + buffer.bytes);
+      bool lasts = buffer.space == REMAT_SPACE_HOST ||
+                   (buffer.space == REMAT_SPACE_ARENA &&
+                    buffer.offset < table.header.state_bytes);
       bool caller = buffer.space == REMAT_SPACE_ARGUMENT ||
-                    buffer.space == REMAT_SPACE_RESULT;
+                    buffer.space == REMAT_SPACE_RESULT ||
+                    (lasts && callCount() > 1);
       if (caller)
         supplied.push_back({pointers.size(), number});
       pointers.push_back(caller ? nullptr : address(buffer));
@@ -124,6 +141,28 @@ void remat_step::layOutPointers() {
       add(entry.workspace);
     prepared.push_back(next);
   }
+}
+
+void remat_step::findUsage() {
+  Usage none = {std::vector<bool>(callCount()), std::vector<bool>(callCount())};
+  argumentUsage.assign(table.arguments.size(), none);
+  resultUsage.assign(table.results.size(), none);
+  for (size_t call = 0; call < callCount(); ++call)
+    for (uint32_t i = table.callBegins[call]; i < table.callBegins[call + 1];
+         ++i) {
+      const remat_entry &entry = table.entries[i];
+      uint32_t count = entry.operand_count + entry.result_count;
+      for (uint32_t use = 0; use < count; ++use) {
+        const remat_buffer &buffer = table.operand(entry, use);
+        bool isResult = buffer.space == REMAT_SPACE_RESULT;
+        if (!isResult && buffer.space != REMAT_SPACE_ARGUMENT)
+          continue;
+        Usage &usage = (isResult ? resultUsage : argumentUsage)[buffer.index];
+        usage.used[call] = true;
+        if (use >= entry.operand_count)
+          usage.written[call] = true;
+      }
+    }
 }
 
 LibraryCall *remat_step::callFor(const remat_entry &entry, int callThreads,
@@ -179,17 +218,21 @@ bool remat_step::prepareCalls(std::string &message) {
 }
 
 char *remat_step::address(const remat_buffer &buffer) {
+  auto given = [&](const remat_tensor &tensor) {
+    char *data = static_cast<char *>(tensor.data);
+    return data ? data + buffer.offset : nullptr;
+  };
   switch (buffer.space) {
   case REMAT_SPACE_ARENA:
+    if (callCount() > 1 && buffer.offset < table.header.state_bytes)
+      return stateMemory + buffer.offset;
     return arena.get() + buffer.offset;
   case REMAT_SPACE_HOST:
-    return host.get() + buffer.offset;
+    return (callCount() > 1 ? hostMemory : host.get()) + buffer.offset;
   case REMAT_SPACE_ARGUMENT:
-    return static_cast<char *>(currentArguments[buffer.index].data) +
-           buffer.offset;
+    return given(currentArguments[buffer.index]);
   case REMAT_SPACE_RESULT:
-    return static_cast<char *>(currentResults[buffer.index].data) +
-           buffer.offset;
+    return given(currentResults[buffer.index]);
   default:
     // Kernels take all buffers alike; the loader saw that none writes here.
     return const_cast<char *>(table.constants) + buffer.offset;

@@ -19,6 +19,8 @@
 
 using namespace remat;
 
+std::atomic<int> remat::debugMode{-1};
+
 static std::string typeText(int32_t dtype, int64_t rank, const int64_t *dims) {
   std::string text;
   for (int64_t i = 0; i < rank; ++i)
@@ -26,48 +28,82 @@ static std::string typeText(int32_t dtype, int64_t rank, const int64_t *dims) {
   return "'" + text + remat_dtype_name(dtype) + "'";
 }
 
-remat_tensor_info remat_step::describe(const remat_signature &signature) const {
+remat_tensor_info remat_step::describe(const remat_signature &signature,
+                                       const Usage &usage) const {
   const int64_t *dims = table.dims.data() + signature.dims;
-  uint64_t bytes = 0;
-  tensorBytes(signature.dtype, dims, signature.rank, bytes);
-  return {table.string(signature.name),
-          static_cast<remat_dtype>(signature.dtype),
-          static_cast<int32_t>(signature.rank), dims, bytes};
+  remat_tensor_info info = {table.string(signature.name),
+                            static_cast<remat_dtype>(signature.dtype),
+                            static_cast<int32_t>(signature.rank),
+                            dims,
+                            0,
+                            REMAT_NONE,
+                            REMAT_NONE};
+  tensorBytes(signature.dtype, dims, signature.rank, info.bytes);
+  for (uint32_t call = 0; call < callCount(); ++call) {
+    if (!usage.used[call])
+      continue;
+    info.first_call = std::min(info.first_call, call);
+    info.last_call = call;
+  }
+  return info;
+}
+
+remat_tensor_info remat_step::describeArgument(size_t index) const {
+  return describe(table.arguments[index], argumentUsage[index]);
+}
+
+remat_tensor_info remat_step::describeResult(size_t index) const {
+  return describe(table.results[index], resultUsage[index]);
+}
+
+bool remat_step::checkTensor(const std::string &name,
+                             const remat_tensor &tensor,
+                             const remat_tensor_info &info) {
+  if (tensor.rank < 0 || (tensor.rank > 0 && !tensor.dims)) {
+    error = name + " has no dims";
+    return false;
+  }
+  if (tensor.dtype != info.dtype || tensor.rank != info.rank ||
+      !std::equal(info.dims, info.dims + info.rank, tensor.dims)) {
+    error = name + " is a tensor " +
+            typeText(tensor.dtype, tensor.rank, tensor.dims) + ", expected " +
+            typeText(info.dtype, info.rank, info.dims);
+    return false;
+  }
+  if (info.bytes > 0 && !tensor.data) {
+    error = name + " has no data";
+    return false;
+  }
+  return true;
 }
 
 bool remat_step::checkTensors(const char *what, const remat_tensor *tensors,
                               size_t count,
-                              const std::vector<remat_signature> &signatures) {
+                              const std::vector<remat_signature> &signatures,
+                              const std::vector<Usage> &usages) {
   if (count != signatures.size() || (count > 0 && !tensors)) {
     error = "step got " + std::to_string(tensors ? count : 0) + " " + what +
             "s, expected " + std::to_string(signatures.size());
     return false;
   }
+  bool isWhole = currentCall == 0 && currentEnd == callCount();
   for (size_t i = 0; i < count; ++i) {
-    const remat_tensor &tensor = tensors[i];
-    remat_tensor_info info = describe(signatures[i]);
-    auto name = [&] {
-      return what + (" " + std::to_string(i)) + " '" + info.name + "'";
+    auto among = [&](const std::vector<bool> &calls) {
+      return std::find(calls.begin() + currentCall, calls.begin() + currentEnd,
+                       true) != calls.begin() + currentEnd;
     };
-    if (tensor.rank < 0 || (tensor.rank > 0 && !tensor.dims)) {
-      error = name() + " has no dims";
+    if (!isWhole && !among(usages[i].used))
+      continue;
+    remat_tensor_info info = describe(signatures[i], usages[i]);
+    std::string name =
+        what + (" " + std::to_string(i)) + " '" + info.name + "'";
+    if (!checkTensor(name, tensors[i], info))
       return false;
-    }
-    if (tensor.dtype != info.dtype || tensor.rank != info.rank ||
-        !std::equal(info.dims, info.dims + info.rank, tensor.dims)) {
-      error = name() + " is a tensor " +
-              typeText(tensor.dtype, tensor.rank, tensor.dims) + ", expected " +
-              typeText(info.dtype, info.rank, info.dims);
-      return false;
-    }
     if (info.bytes == 0)
       continue;
-    if (!tensor.data) {
-      error = name() + " has no data";
-      return false;
-    }
-    auto begin = reinterpret_cast<uintptr_t>(tensor.data);
+    auto begin = reinterpret_cast<uintptr_t>(tensors[i].data);
     ranges.push_back({begin, begin + info.bytes, tensors == currentResults,
+                      tensors == currentResults && among(usages[i].written),
                       static_cast<uint32_t>(i)});
   }
   return true;
@@ -84,8 +120,8 @@ bool remat_step::checkOverlaps() {
     const Range *before = range.written ? furthest : written;
     if (before && range.begin < before->end) {
       auto name = [&](const Range &r) {
-        const auto &list = r.written ? table.results : table.arguments;
-        return std::string(r.written ? "result " : "argument ") +
+        const auto &list = r.isResult ? table.results : table.arguments;
+        return std::string(r.isResult ? "result " : "argument ") +
                std::to_string(r.index) + " '" +
                table.string(list[r.index].name) + "'";
       };
@@ -102,28 +138,97 @@ bool remat_step::checkOverlaps() {
   return true;
 }
 
-remat_status remat_step::run(const remat_tensor *arguments,
+bool remat_step::checkState(size_t call, const remat_state &state) {
+  auto fits = [&](const char *what, const void *data, uint64_t bytes,
+                  uint64_t expected) {
+    if (expected == 0)
+      return true;
+    if (!data || bytes < expected) {
+      error = std::string(what) + " has " + std::to_string(data ? bytes : 0) +
+              " bytes, expected at least " + std::to_string(expected);
+      return false;
+    }
+    uint64_t skew = reinterpret_cast<uintptr_t>(data) % REMAT_ALIGNMENT;
+    if (skew != 0)
+      error = std::string(what) + " is " + std::to_string(skew) +
+              " bytes past a multiple of " + std::to_string(REMAT_ALIGNMENT) +
+              ", expected it to be aligned";
+    return skew == 0;
+  };
+  if (call > 0 && state.calls != call) {
+    error = "backward call " + std::to_string(call - 1) +
+            " was made with a state after " +
+            (state.calls == 0
+                 ? std::string("no forward call")
+                 : std::to_string(state.calls - 1) +
+                       " backward calls, expected " + std::to_string(call - 1));
+    return false;
+  }
+  return fits("state", state.data, state.bytes, table.header.state_bytes) &&
+         fits("state's host memory", state.host, state.host_bytes,
+              table.header.host_bytes);
+}
+
+/// What no call has written yet is NaN: the scratch memory, and before the
+/// first call all there is.
+void remat_step::poisonMemory() {
+  uint64_t state = table.header.state_bytes;
+  std::memset(arena.get() + state, 0xff, table.header.arena_bytes - state);
+  if (currentCall > 0)
+    return;
+  std::memset(stateMemory, 0xff, state);
+  std::memset(hostMemory, 0xff, table.header.host_bytes);
+}
+
+remat_status remat_step::run(size_t first, size_t end,
+                             const remat_tensor *arguments,
                              size_t argumentCount, const remat_tensor *results,
-                             size_t resultCount) {
+                             size_t resultCount, remat_state *state) {
   error.clear();
   ranges.clear();
   currentArguments = arguments;
   currentResults = results;
-  if (!checkTensors("argument", arguments, argumentCount, table.arguments) ||
-      !checkTensors("result", results, resultCount, table.results) ||
-      !checkOverlaps())
+  currentCall = first;
+  currentEnd = end;
+  if (!checkTensors("argument", arguments, argumentCount, table.arguments,
+                    argumentUsage) ||
+      !checkTensors("result", results, resultCount, table.results,
+                    resultUsage) ||
+      !checkOverlaps() || (state && !checkState(first, *state)))
     return REMAT_INVALID_ARGUMENT;
+  if (state && isBitwise) {
+    error = "the bitwise check of recomputations needs a run of all calls at "
+            "once";
+    return REMAT_INVALID_ARGUMENT;
+  }
+  int mode = debugMode.load(std::memory_order_relaxed);
+  isTraced = mode < 0 ? (flags & REMAT_STEP_DEBUG) != 0 : mode > 0;
+  if (first == 0)
+    recomputeCheck->begin(isBitwise, isTraced);
+  bool isGiven = state && state->data, hostIsGiven = state && state->host;
+  stateMemory = isGiven ? static_cast<char *>(state->data) : arena.get();
+  hostMemory = hostIsGiven ? static_cast<char *>(state->host) : host.get();
   for (const Supplied &place : supplied)
     pointers[place.pointer] = address(table.buffers[place.buffer]);
+  if (flags & REMAT_STEP_POISON)
+    poisonMemory();
+  if (state)
+    state->calls = 0;
+  ThreadScope scope(threads);
+  remat_status status =
+      runEntries(table.callBegins[first], table.callBegins[end]);
+  if (status != REMAT_OK)
+    return status;
+  if (state)
+    state->calls = static_cast<uint32_t>(end);
+  ++stats.runs;
+  return REMAT_OK;
+}
 
+remat_status remat_step::runEntries(uint32_t begin, uint32_t end) {
   stats.measured_peak_bytes = stats.touched_bytes = stats.host_peak_bytes = 0;
   stats.offloaded_bytes = stats.executed_entries = 0;
   stats.recomputed_entries = 0;
-  if (flags & REMAT_STEP_POISON) {
-    std::memset(arena.get(), 0xff, table.header.arena_bytes);
-    std::memset(host.get(), 0xff, table.header.host_bytes);
-  }
-  ThreadScope scope(threads);
   uint64_t live = 0, hostLive = 0;
   uint64_t callers = 0; // not counted
   auto counter = [&](uint32_t root) -> uint64_t & {
@@ -132,7 +237,9 @@ remat_status remat_step::run(const remat_tensor *arguments,
            : space == REMAT_SPACE_ARENA ? live
                                         : callers;
   };
-  for (uint32_t i = 0; i < table.entries.size(); ++i) {
+  for (uint32_t root : lifetimes.inherited[currentCall])
+    counter(root) += table.buffers[root].bytes;
+  for (uint32_t i = begin; i < end; ++i) {
     for (uint32_t root : lifetimes.births[i])
       counter(root) += table.buffers[root].bytes;
     stats.measured_peak_bytes = std::max(stats.measured_peak_bytes, live);
@@ -140,14 +247,25 @@ remat_status remat_step::run(const remat_tensor *arguments,
     stats.touched_bytes = std::max(stats.touched_bytes, prepared[i].touched);
     if (remat_status status = execute(i))
       return status;
+    if ((isBitwise || isTraced) &&
+        !recomputeCheck->observe(i, pointers.data() + prepared[i].firstPointer,
+                                 error)) {
+      if (isTraced)
+        error += "\n" + trace();
+      return REMAT_NONDETERMINISTIC;
+    }
     for (uint32_t root : lifetimes.deaths[i]) {
       counter(root) -= table.buffers[root].bytes;
       if (flags & REMAT_STEP_POISON)
         poison(root);
     }
   }
-  ++stats.runs;
+  stats.state_bytes = live;
   return REMAT_OK;
+}
+
+std::string remat_step::trace() const {
+  return isTraced ? recomputeCheck->trace() : "";
 }
 
 /// Nanoseconds: of this thread's work, if it is the only one, which other
@@ -171,7 +289,7 @@ remat_status remat_step::execute(uint32_t index) {
     status = runCall(index);
   if (flags & REMAT_STEP_PROFILE) {
     int64_t time = now() - start;
-    times[index] = stats.runs == 0 ? time : std::min(times[index], time);
+    times[index] = times[index] == 0 ? time : std::min(times[index], time);
   }
   ++stats.executed_entries;
   if (entry.flags & REMAT_ENTRY_RECOMPUTE)

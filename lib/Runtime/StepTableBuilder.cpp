@@ -82,13 +82,13 @@ uint32_t StepTableBuilder::addBuffer(const remat_buffer &buffer) {
 uint32_t StepTableBuilder::addArenaBuffer(uint64_t offset, uint64_t bytes) {
   arenaBytes = std::max(arenaBytes, offset + aligned(bytes));
   return addBuffer({REMAT_SPACE_ARENA, 0, offset, aligned(bytes),
-                    static_cast<uint32_t>(buffers.size()), 0});
+                    static_cast<uint32_t>(buffers.size()), 0, bytes, -1, 0});
 }
 
 uint32_t StepTableBuilder::addHostBuffer(uint64_t offset, uint64_t bytes) {
   hostBytes = std::max(hostBytes, offset + aligned(bytes));
   return addBuffer({REMAT_SPACE_HOST, 0, offset, aligned(bytes),
-                    static_cast<uint32_t>(buffers.size()), 0});
+                    static_cast<uint32_t>(buffers.size()), 0, bytes, -1, 0});
 }
 
 uint32_t StepTableBuilder::addCallerBuffer(remat_space space, uint32_t index,
@@ -96,8 +96,9 @@ uint32_t StepTableBuilder::addCallerBuffer(remat_space space, uint32_t index,
   uint64_t bytes = 0;
   tensorBytes(signature.dtype, dims.data() + signature.dims, signature.rank,
               bytes);
-  return addBuffer(
-      {space, index, 0, bytes, static_cast<uint32_t>(buffers.size()), 0});
+  return addBuffer({space, index, 0, bytes,
+                    static_cast<uint32_t>(buffers.size()), 0, bytes,
+                    signature.dtype, 0});
 }
 
 uint32_t StepTableBuilder::addArgumentBuffer(uint32_t index) {
@@ -111,7 +112,7 @@ uint32_t StepTableBuilder::addResultBuffer(uint32_t index) {
 uint32_t StepTableBuilder::addLentBuffer(uint32_t index, uint64_t offset,
                                          uint64_t bytes) {
   return addBuffer({REMAT_SPACE_RESULT, index, offset, aligned(bytes),
-                    static_cast<uint32_t>(buffers.size()), 1});
+                    static_cast<uint32_t>(buffers.size()), 1, bytes, -1, 0});
 }
 
 uint32_t StepTableBuilder::addConstantBuffer(const void *data, uint64_t bytes) {
@@ -123,19 +124,25 @@ uint32_t StepTableBuilder::addConstantBuffer(const void *data, uint64_t bytes) {
     constants += content;
   }
   return addBuffer({REMAT_SPACE_CONSTANT, 0, found->second, bytes,
-                    static_cast<uint32_t>(buffers.size()), 0});
+                    static_cast<uint32_t>(buffers.size()), 0, bytes, -1, 0});
 }
 
 uint32_t StepTableBuilder::addView(uint32_t buffer, uint64_t offset,
                                    uint64_t bytes) {
   remat_buffer view = buffers[buffer];
   view.offset += offset;
-  view.bytes = bytes;
+  view.bytes = view.used = bytes;
   return addBuffer(view);
 }
 
 uint32_t StepTableBuilder::addView(uint32_t buffer) {
   return addView(buffer, 0, buffers[buffer].bytes);
+}
+
+void StepTableBuilder::setContents(uint32_t buffer, int32_t dtype,
+                                   uint64_t bytes) {
+  buffers[buffer].dtype = dtype;
+  buffers[buffer].used = bytes;
 }
 
 uint32_t StepTableBuilder::addMatmul(const remat_matmul &matmul) {
@@ -185,6 +192,7 @@ std::string StepTableBuilder::finalize() const {
   header.threads = threads;
   header.arena_bytes = arenaBytes;
   header.host_bytes = hostBytes;
+  header.state_bytes = stateBytes;
   std::string blob(sizeof(header), '\0');
   auto section = [&](const auto &records) {
     remat_section where = {aligned(blob.size()), records.size()};
@@ -204,6 +212,7 @@ std::string StepTableBuilder::finalize() const {
   header.convolutions = section(convolutions);
   header.checks = section(checks);
   header.constants = section(constants);
+  header.calls = section(calls);
   blob.resize(aligned(blob.size()), '\0');
   header.blob_bytes = blob.size();
   std::memcpy(&blob[0], &header, sizeof(header));

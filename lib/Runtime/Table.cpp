@@ -57,7 +57,8 @@ public:
   bool read() {
     return readHeader() && readSections() && checkStrings() &&
            checkSignatures("argument", table.arguments) &&
-           checkSignatures("result", table.results) && checkBuffers();
+           checkSignatures("result", table.results) && checkBuffers() &&
+           checkCalls();
   }
 
 private:
@@ -135,7 +136,28 @@ private:
            copy("uses", h.uses, table.uses) &&
            copy("matmuls", h.matmuls, table.matmuls) &&
            copy("convolutions", h.convolutions, table.convolutions) &&
-           copy("checks", h.checks, table.checks);
+           copy("checks", h.checks, table.checks) &&
+           copy("calls", h.calls, table.callBegins);
+  }
+
+  bool checkCalls() {
+    table.callBegins.insert(table.callBegins.begin(), 0);
+    table.callBegins.push_back(static_cast<uint32_t>(table.entries.size()));
+    for (size_t i = 1; i < table.callBegins.size(); ++i)
+      if (table.callBegins[i] < table.callBegins[i - 1])
+        return fail(counted("call", i) + " begins before the one before it");
+    if (table.header.state_bytes > table.header.arena_bytes)
+      return fail("state has " + std::to_string(table.header.state_bytes) +
+                  " bytes, but the arena only " +
+                  std::to_string(table.header.arena_bytes));
+    for (size_t i = 0; i < table.buffers.size(); ++i) {
+      const remat_buffer &buffer = table.buffers[i];
+      if (buffer.space == REMAT_SPACE_ARENA && buffer.bytes > 0 &&
+          buffer.offset < table.header.state_bytes &&
+          buffer.offset + buffer.bytes > table.header.state_bytes)
+        return fail(counted("buffer", i) + " lies partly in the state");
+    }
+    return true;
   }
 
   bool isString(uint32_t offset) const { return offset < table.strings.size(); }
@@ -210,6 +232,10 @@ private:
                     " bytes");
       if (buffer.root >= table.buffers.size())
         return fail(counted("buffer", i) + " is a view of no buffer");
+      if (buffer.used > buffer.bytes)
+        return fail(counted("buffer", i) + " holds " +
+                    std::to_string(buffer.used) + " of " +
+                    std::to_string(buffer.bytes) + " bytes");
       if (buffer.lent > 1 ||
           (buffer.lent && buffer.space != REMAT_SPACE_RESULT))
         return fail(counted("buffer", i) + " is lent but in no result");

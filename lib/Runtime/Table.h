@@ -32,6 +32,8 @@ struct Table {
   std::vector<remat_matmul> matmuls;
   std::vector<remat_convolution> convolutions;
   std::vector<uint32_t> checks;
+  /// Where each call begins, the first at 0, and the number of all entries.
+  std::vector<uint32_t> callBegins;
   /// In the blob; read only.
   const char *constants;
 
@@ -52,6 +54,8 @@ struct Table {
 struct Lifetimes {
   std::vector<std::vector<uint32_t>> births;
   std::vector<std::vector<uint32_t>> deaths;
+  /// For each call, the roots that live when it begins.
+  std::vector<std::vector<uint32_t>> inherited;
 };
 
 /// Reads and checks the module's table; false with a message when it is
@@ -63,7 +67,8 @@ bool checkEntries(const remat_module &module, const Table &table,
                   std::string &error);
 
 /// Finds the lifetimes; checks that nothing is read before it is written, that
-/// live buffers do not overlap, and that all results are written.
+/// live buffers do not overlap, that all results are written, and that what a
+/// call leaves for another is where it lasts.
 bool findLifetimes(const Table &table, Lifetimes &lifetimes,
                    std::string &error);
 

@@ -236,6 +236,35 @@ void findDeaths(const Table &t, Lifetimes &lifetimes) {
   }
 }
 
+/// What a call leaves for another lies in the state or on the host; results are
+/// no mortal buffers.
+bool findInherited(const Table &t, Lifetimes &lifetimes, std::string &error) {
+  std::vector<bool> live(t.buffers.size(), false);
+  lifetimes.inherited.clear();
+  for (size_t call = 0; call + 1 < t.callBegins.size(); ++call) {
+    lifetimes.inherited.emplace_back();
+    for (uint32_t root = 0; root < live.size(); ++root) {
+      if (!live[root])
+        continue;
+      const remat_buffer &buffer = t.buffers[root];
+      bool lasts = buffer.space == REMAT_SPACE_ARENA
+                       ? buffer.offset + buffer.bytes <= t.header.state_bytes
+                       : !buffer.lent;
+      if (!lasts)
+        return fail(error, "buffer " + number(root) +
+                               " is needed by a later call but does not last");
+      lifetimes.inherited.back().push_back(root);
+    }
+    for (uint32_t i = t.callBegins[call]; i < t.callBegins[call + 1]; ++i) {
+      for (uint32_t root : lifetimes.births[i])
+        live[root] = isMortal(t.buffers[root]) && t.buffers[root].bytes > 0;
+      for (uint32_t root : lifetimes.deaths[i])
+        live[root] = false;
+    }
+  }
+  return true;
+}
+
 } // namespace
 
 bool remat::checkEntries(const remat_module &module, const Table &table,
@@ -267,6 +296,8 @@ bool remat::findLifetimes(const Table &table, Lifetimes &lifetimes,
     for (uint32_t root : lifetimes.deaths[i])
       live.erase(table, root);
   }
+  if (!findInherited(table, lifetimes, error))
+    return false;
 
   std::vector<bool> given(table.results.size(), false);
   for (uint32_t i = 0; i < table.buffers.size(); ++i)

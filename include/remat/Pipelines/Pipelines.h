@@ -65,6 +65,10 @@ struct TasksPipelineOptions : mlir::PassPipelineOptions<TasksPipelineOptions> {
                       llvm::cl::init(0)};
   Option<std::string> costs{*this, "costs",
                             llvm::cl::desc("File of measured costs")};
+  Option<bool> separateBackward{
+      *this, "separate-backward",
+      llvm::cl::desc("Let forward and backward computation be separate calls"),
+      llvm::cl::init(false)};
 };
 
 /// See the options of the pass remat-plan.
@@ -79,6 +83,10 @@ struct PlanPipelineOptions : mlir::PassPipelineOptions<PlanPipelineOptions> {
 
 /// What remat-pipeline takes: the options of all its parts.
 struct FullPipelineOptions : JointPipelineOptions {
+  Option<bool> separateBackward{
+      *this, "separate-backward",
+      llvm::cl::desc("Let forward and backward computation be separate calls"),
+      llvm::cl::init(false)};
   Option<int> threads{*this, "threads",
                       llvm::cl::desc("Threads that the step will run on; 0 for "
                                      "all cores"),

@@ -30,6 +30,9 @@ struct StepOptions {
   llvm::SmallVector<DifferentiateOptions, 2> derivatives = {{}};
   /// Compute in f64 wherever the function has a narrower floating-point type.
   bool widen = false;
+  /// Let forward and backward computation be separate calls, see
+  /// remat-separate-backward.
+  bool separateBackward = false;
   /// Threads that the step will run on; 0 for all cores.
   int threads = 0;
   /// File of measured costs, or empty.
@@ -44,6 +47,8 @@ struct StepSummary {
   /// What the live ranges of the placed graph add up to.
   int64_t simulatedPeak = 0;
   int64_t arenaBytes = 0;
+  /// The part of the arena that lasts from one call of the step to the next.
+  int64_t stateBytes = 0;
   int64_t budget = 0;
   int64_t hostArenaBytes = 0;
   int64_t tasks = 0, distinctTasks = 0, recomputedTasks = 0;

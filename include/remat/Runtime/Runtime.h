@@ -36,7 +36,8 @@ typedef enum remat_status {
   REMAT_INDEX_OUT_OF_BOUNDS = 3,
   REMAT_INVALID_MODULE = 4,
   REMAT_LIBRARY_ERROR = 5,
-  REMAT_ASSERTION_FAILED = 6
+  REMAT_ASSERTION_FAILED = 6,
+  REMAT_NONDETERMINISTIC = 7
 } remat_status;
 
 /// A loaded step: its table, its arena and its library primitives. A step runs
@@ -48,8 +49,21 @@ enum {
   REMAT_STEP_PROFILE = 1u,
   /// Overwrite a buffer with 0xff bytes (NaN) when it dies, and the arena
   /// before each run, so that a wrong placement shows up in the results.
-  REMAT_STEP_POISON = 2u
+  REMAT_STEP_POISON = 2u,
+  /// Trace what is recomputed (remat_step_trace), see remat_set_debug too.
+  REMAT_STEP_DEBUG = 4u
 };
+
+/// What is asked of recomputations. METADATA: that they have as many results of
+/// the same sizes as their originals, checked when the step is loaded. BITWISE:
+/// the same bits, too, checked while remat_step_run runs, which keeps a copy of
+/// all that is recomputed; other bits end the run with REMAT_NONDETERMINISTIC
+/// and a message that names operation, location and the first element.
+typedef enum remat_determinism_check {
+  REMAT_CHECK_METADATA = 0,
+  REMAT_CHECK_NONE = 1,
+  REMAT_CHECK_BITWISE = 2
+} remat_determinism_check;
 
 /// All zeros, or no options at all, is the default.
 typedef struct remat_step_options {
@@ -59,6 +73,7 @@ typedef struct remat_step_options {
   /// memory that the step allocates. NULL: allocate.
   void *arena;
   uint64_t arena_bytes;
+  remat_determinism_check determinism_check;
 } remat_step_options;
 
 /// A dense row-major tensor. `data` may have any alignment; it may be NULL only
@@ -77,7 +92,25 @@ typedef struct remat_tensor_info {
   int32_t rank;
   const int64_t *dims;
   uint64_t bytes;
+  /// The first and the last of the step's calls that use the tensor; both
+  /// REMAT_NONE if none does.
+  uint32_t first_call, last_call;
 } remat_tensor_info;
+
+/// What the forward call of a step leaves for its backward calls: memory of the
+/// caller. Several forward calls may have been made before the backward calls,
+/// each with a state of its own.
+typedef struct remat_state {
+  /// At least remat_step_state_bytes, aligned to REMAT_ALIGNMENT.
+  void *data;
+  uint64_t bytes;
+  /// For what is offloaded: at least remat_step_host_bytes, aligned likewise.
+  void *host;
+  uint64_t host_bytes;
+  /// The calls made with it since the forward call, which is the first. Kept by
+  /// the library; anything before the forward call.
+  uint32_t calls;
+} remat_state;
 
 /// What the last run used, counted while it ran, not copied from the plan.
 typedef struct remat_step_stats {
@@ -90,6 +123,9 @@ typedef struct remat_step_stats {
   /// As measured_peak_bytes, for the host arena.
   uint64_t host_peak_bytes;
   uint64_t host_bytes;
+  /// Bytes of the arena that were live when the run ended: of a step in several
+  /// calls, what this call left for later ones.
+  uint64_t state_bytes;
   /// Bytes copied from the arena to the host arena.
   uint64_t offloaded_bytes;
   uint64_t executed_entries;
@@ -126,6 +162,28 @@ remat_status remat_step_run(remat_step *step, const remat_tensor *arguments,
                             size_t argument_count, const remat_tensor *results,
                             size_t result_count);
 
+/// The calls of a step that was compiled with separate backward computations:
+/// forward, then backward 0, backward 1, ... in this order, each once for one
+/// state. Arguments and results are those of remat_step_run; what a call does
+/// not use (remat_tensor_info) may be all zeros. A backward call reads
+/// arguments and earlier results again, which must be as they were. After a
+/// failure the state is good for nothing but another forward call. Any step
+/// that was loaded from the same module may carry on with a state.
+remat_status remat_step_forward(remat_step *step, const remat_tensor *arguments,
+                                size_t argument_count,
+                                const remat_tensor *results,
+                                size_t result_count, remat_state *state);
+remat_status remat_step_backward(remat_step *step, size_t backward,
+                                 const remat_tensor *arguments,
+                                 size_t argument_count,
+                                 const remat_tensor *results,
+                                 size_t result_count, remat_state *state);
+
+/// Number of backward calls; 0 for a step that is one call.
+size_t remat_step_backward_count(const remat_step *step);
+/// Bytes that last from one call to the next, of the arena's.
+uint64_t remat_step_state_bytes(const remat_step *step);
+
 /// Releases the step; NULL is allowed.
 void remat_step_free(remat_step *step);
 
@@ -138,6 +196,15 @@ remat_status remat_step_result(const remat_step *step, size_t index,
                                remat_tensor_info *info);
 remat_status remat_step_entry(const remat_step *step, size_t index,
                               remat_entry_info *info);
+
+/// The number of the argument or result with a name, such as that of random
+/// state: what the program kept in a global is an argument and a result with the
+/// global's name, so its caller reads and sets it. REMAT_INVALID_ARGUMENT if
+/// there is none.
+remat_status remat_step_find_argument(const remat_step *step, const char *name,
+                                      size_t *index);
+remat_status remat_step_find_result(const remat_step *step, const char *name,
+                                    size_t *index);
 
 /// Bytes of the device and host arenas; threads that the step runs on.
 uint64_t remat_step_arena_bytes(const remat_step *step);
@@ -152,6 +219,17 @@ void remat_step_get_stats(const remat_step *step, remat_step_stats *stats);
 /// thread's CPU time, which other processes do not disturb; on several, time of
 /// the clock on the wall.
 const int64_t *remat_step_entry_times(const remat_step *step);
+
+/// With REMAT_STEP_DEBUG: a line for each recomputation of the last run with
+/// the operation that ran forward on one side and its repetition on the other,
+/// with hashes of what they gave; those that differ are marked by !=. A failed
+/// bitwise check has it in its message. "" otherwise; valid until the next
+/// call.
+const char *remat_step_trace(remat_step *step);
+
+/// Overrides REMAT_STEP_DEBUG for all steps: 1 on, 0 off, -1 as the step's
+/// flags say, which is so at first.
+void remat_set_debug(int mode);
 
 /// Message of the step's last failed run; "" when there was none.
 const char *remat_step_error(const remat_step *step);

@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 /// Version of everything in this file. A runtime accepts its own version only.
-#define REMAT_STEP_TABLE_VERSION 1u
+#define REMAT_STEP_TABLE_VERSION 2u
 /// First eight bytes of a blob ("rematstp", little endian).
 #define REMAT_STEP_TABLE_MAGIC UINT64_C(0x70747374616d6572)
 /// "No buffer", "no entry", "no check".
@@ -90,6 +90,8 @@ typedef struct remat_step_header {
   uint64_t blob_bytes;
   uint64_t arena_bytes;
   uint64_t host_bytes;
+  /// The part of the arena that lasts from one call of the step to the next.
+  uint64_t state_bytes;
   remat_section strings;      // char
   remat_section dims;         // int64_t
   remat_section arguments;    // remat_signature
@@ -101,6 +103,7 @@ typedef struct remat_step_header {
   remat_section convolutions; // remat_convolution
   remat_section checks;       // uint32_t, strings
   remat_section constants;    // bytes
+  remat_section calls; // uint32_t, first entry of each call but the first
 } remat_step_header;
 
 /// An argument or a result of the step: a dense row-major tensor.
@@ -134,6 +137,10 @@ typedef struct remat_buffer {
   uint64_t bytes;
   uint32_t root;
   uint32_t lent; // 0 or 1
+  /// The bytes that mean something, and what they are.
+  uint64_t used;
+  int32_t dtype; // remat_dtype; -1 when it is none
+  uint32_t reserved;
 } remat_buffer;
 
 typedef enum remat_entry_kind {

@@ -70,6 +70,9 @@ public:
   uint32_t addView(uint32_t buffer, uint64_t offset, uint64_t bytes);
   /// All of `buffer`: what a reshape gives.
   uint32_t addView(uint32_t buffer);
+  /// Says what is in a buffer, for messages and comparisons: elements of a type
+  /// (-1 for one that is no remat_dtype) of so many bytes, without padding.
+  void setContents(uint32_t buffer, int32_t dtype, uint64_t bytes);
   /// Any record, as it is.
   uint32_t addBuffer(const remat_buffer &buffer);
 
@@ -82,6 +85,11 @@ public:
 
   /// Appends to the schedule; the entry's number.
   uint32_t addEntry(const StepEntry &entry);
+
+  /// What is added from now on belongs to the step's next call. What a later
+  /// call needs must lie in the first `setStateBytes` bytes of the arena.
+  void beginCall() { calls.push_back(static_cast<uint32_t>(entries.size())); }
+  void setStateBytes(uint64_t bytes) { stateBytes = bytes; }
 
   /// Arenas are as large as their buffers need, or as large as this.
   void setArenaBytes(uint64_t bytes) { arenaBytes = bytes; }
@@ -119,6 +127,8 @@ private:
   std::map<std::string, uint64_t> constantOffsets;
   uint64_t arenaBytes = 0;
   uint64_t hostBytes = 0;
+  uint64_t stateBytes = 0;
+  std::vector<uint32_t> calls;
   uint32_t threads = 0;
 };
 

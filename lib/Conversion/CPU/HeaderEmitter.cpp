@@ -11,7 +11,7 @@
 
 #include "remat/Conversion/CPU/KernelInfo.h"
 #include "remat/Conversion/CPU/ObjectEmitter.h"
-#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Runtime/LibraryCalls.h"
 
 using namespace mlir;
@@ -70,6 +70,22 @@ static void describeStep(GraphOp graph, llvm::raw_ostream &output) {
          << " bytes.\n";
 }
 
+/// How the calls of a step in several calls are made.
+static void describeCalls(GraphOp graph, StringRef upper,
+                          llvm::raw_ostream &output) {
+  if (GraphLiveness(graph).callBegins.empty())
+    return;
+  output << "//\n// Forward and backward are separate calls, too:\n//\n"
+         << "//   remat_state state = {/* " << upper
+         << "_STATE_BYTES bytes at a multiple of 64 */};\n"
+         << "//   remat_step_forward(loaded, arguments, " << upper
+         << "_ARGUMENT_COUNT, results,\n//                      " << upper
+         << "_RESULT_COUNT, &state);\n"
+         << "//   remat_step_backward(loaded, 0, arguments, " << upper
+         << "_ARGUMENT_COUNT, results,\n//                       " << upper
+         << "_RESULT_COUNT, &state);\n";
+}
+
 static void describeUse(GraphOp graph, StringRef name,
                         llvm::raw_ostream &output) {
   std::string upper = name.upper();
@@ -103,6 +119,7 @@ LogicalResult remat::cpu::emitHeader(ModuleOp module, StringRef name,
   describeStep(graph, output);
   output << "//\n";
   describeUse(graph, name, output);
+  describeCalls(graph, upper, output);
   output << "\n#ifndef " << upper << "_H\n#define " << upper
          << "_H\n\n#include \"remat/Runtime/Runtime.h\"\n\n"
          << "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
@@ -112,7 +129,10 @@ LogicalResult remat::cpu::emitHeader(ModuleOp module, StringRef name,
          << upper << "_ARENA_BYTES UINT64_C("
          << graph.getArenaBytes().value_or(0) << ")\n#define " << upper
          << "_HOST_BYTES UINT64_C(" << graph.getHostArenaBytes().value_or(0)
-         << ")\n\nextern const struct remat_module " << name
+         << ")\n#define " << upper << "_STATE_BYTES UINT64_C("
+         << graph.getStateBytes().value_or(0) << ")\n#define " << upper
+         << "_BACKWARD_COUNT " << GraphLiveness(graph).callBegins.size()
+         << "\n\nextern const struct remat_module " << name
          << ";\n\n#ifdef __cplusplus\n}\n#endif\n\n#endif // " << upper
          << "_H\n";
   return success();

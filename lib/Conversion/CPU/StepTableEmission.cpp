@@ -29,6 +29,7 @@ private:
   LogicalResult addOp(Operation &op);
   LogicalResult addTask(TaskOp task);
   LogicalResult addBuffer(Value value, std::optional<SlotAttr> slot);
+  LogicalResult addPlace(Value value, std::optional<SlotAttr> slot);
   void addCopy(Operation *op, Value source, Value target, StringRef name);
   std::string getName(unsigned number, bool isArgument);
 
@@ -92,6 +93,19 @@ LogicalResult TableEmitter::addSignature() {
 
 LogicalResult TableEmitter::addBuffer(Value value,
                                       std::optional<SlotAttr> slot) {
+  if (failed(addPlace(value, slot)))
+    return failure();
+  auto host = dyn_cast<HostType>(value.getType());
+  auto type = host ? host.getTensor() : cast<RankedTensorType>(value.getType());
+  std::optional<remat_dtype> dtype = getDtype(type.getElementType());
+  table.setContents(buffers.lookup(value), dtype ? int32_t(*dtype) : -1,
+                    type.getNumElements() *
+                        getElementBytes(type.getElementType()));
+  return success();
+}
+
+LogicalResult TableEmitter::addPlace(Value value,
+                                     std::optional<SlotAttr> slot) {
   if (auto it = results.find(value); it != results.end()) {
     buffers[value] = table.addResultBuffer(it->second);
     return success();
@@ -221,13 +235,20 @@ LogicalResult TableEmitter::addOp(Operation &op) {
 LogicalResult TableEmitter::run(const CheckList &checks, int threads) {
   if (failed(addSignature()))
     return failure();
-  for (Operation &op : graph.getBody().front().without_terminator())
+  SmallVector<unsigned> callBegins = GraphLiveness(graph).callBegins;
+  auto nextCall = callBegins.begin();
+  for (auto [position, op] :
+       llvm::enumerate(graph.getBody().front().without_terminator())) {
+    for (; nextCall != callBegins.end() && *nextCall == position; ++nextCall)
+      table.beginCall();
     if (failed(addOp(op)))
       return failure();
+  }
   for (const std::string &message : checks.getMessages())
     table.addCheck(message);
   table.setArenaBytes(graph.getArenaBytes().value_or(0));
   table.setHostBytes(graph.getHostArenaBytes().value_or(0));
+  table.setStateBytes(graph.getStateBytes().value_or(0));
   table.setThreads(threads);
   return success();
 }

@@ -356,9 +356,9 @@ TEST(LoadErrors, Blob) {
                       sizeof(remat_step_header), blob.size() - 1})
     EXPECT_EQ(Step(blob.substr(0, size), {touch}).loaded, REMAT_INVALID_MODULE);
   std::string other = blob;
-  other[8] = 2; // the version
+  other[8] = 1; // the version
   EXPECT_EQ(Step(other, {touch}).message,
-            "step table has version 2, this runtime runs version 1");
+            "step table has version 1, this runtime runs version 2");
   other = blob;
   other[0] = 'x';
   EXPECT_EQ(Step(other, {touch}).message, "module's blob is not a step table");

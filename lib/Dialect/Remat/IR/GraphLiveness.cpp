@@ -132,7 +132,31 @@ Value GraphLiveness::getOwner(Value value) {
   }
 }
 
-GraphLiveness::GraphLiveness(GraphOp graph) {
+/// The positions at which calls begin: behind what first runs in an earlier
+/// call, and offloads that follow it.
+static SmallVector<unsigned> findCalls(GraphOp graph) {
+  SmallVector<unsigned> begins;
+  int64_t last = 0;
+  unsigned position = 0, end = 0;
+  for (Operation &op : graph.getBody().front()) {
+    auto task = dyn_cast<TaskOp>(op);
+    if (task && !task.isClone()) {
+      for (int64_t phase = task.getPhase(); last < phase; ++last)
+        begins.push_back(end);
+      end = position + 1;
+    } else if (isa<OffloadOp>(op) && end == position) {
+      end = position + 1;
+    }
+    ++position;
+  }
+  return begins;
+}
+
+unsigned GraphLiveness::getCall(unsigned position) const {
+  return llvm::upper_bound(callBegins, position) - callBegins.begin();
+}
+
+GraphLiveness::GraphLiveness(GraphOp graph) : callBegins(findCalls(graph)) {
   DenseMap<Value, unsigned> indexOf;
   // What lies in each buffer that was written in place.
   DenseMap<Value, Value> contents;

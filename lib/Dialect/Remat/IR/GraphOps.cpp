@@ -62,9 +62,10 @@ LogicalResult GraphOp::verify() {
                          "most 2^48 bytes, got ")
              << type;
   }
-  for (StringAttr name : {getBudgetAttrName(), getHostBudgetAttrName(),
-                          getSaveAllPeakAttrName(), getPlannedPeakAttrName(),
-                          getArenaBytesAttrName(), getHostArenaBytesAttrName()})
+  for (StringAttr name :
+       {getBudgetAttrName(), getHostBudgetAttrName(), getSaveAllPeakAttrName(),
+        getPlannedPeakAttrName(), getArenaBytesAttrName(),
+        getHostArenaBytesAttrName(), getStateBytesAttrName()})
     if (auto bytes = (*this)->getAttrOfType<IntegerAttr>(name);
         bytes && bytes.getInt() < 0)
       return emitOpError() << name << " must not be negative, got "
@@ -124,6 +125,7 @@ static LogicalResult verifyClone(TaskOp original, TaskOp clone) {
 /// numbered so that clones and originals can be told apart.
 static LogicalResult verifyTasks(GraphOp graph) {
   DenseMap<int64_t, TaskOp> originals;
+  int64_t phase = 0;
   std::set<std::pair<int64_t, int64_t>> copies;
   for (Operation &op : graph.getBody().front()) {
     if (!isa<TaskOp, OffloadOp, ReloadOp, ReturnOp>(op) && !isViewOp(&op))
@@ -138,6 +140,11 @@ static LogicalResult verifyTasks(GraphOp graph) {
              << id << " and copy " << copy << ", which another task has";
     if (!task.isClone()) {
       originals[id] = task;
+      if (static_cast<int64_t>(task.getPhase()) < phase)
+        return task.emitOpError("is of phase ")
+               << task.getPhase() << " but stands behind one of phase "
+               << phase;
+      phase = task.getPhase();
       continue;
     }
     TaskOp original = originals.lookup(id);
@@ -218,6 +225,48 @@ static LogicalResult verifyPolicies(GraphOp graph) {
   return success();
 }
 
+/// Checks the budgets of regions: what is kept of values with a name when the
+/// last forward task is done. Returned values are in buffers of the caller.
+static LogicalResult verifyRegionBudgets(GraphOp graph) {
+  std::optional<DictionaryAttr> budgets = graph.getRegionBudgets();
+  if (!budgets)
+    return success();
+  Operation *last = nullptr;
+  for (auto task : graph.getOps<TaskOp>()) {
+    if (task.getBackward())
+      break;
+    if (!task.isClone())
+      last = task;
+  }
+  if (!last)
+    return success();
+  auto isLater = [&](Operation *op) { return last->isBeforeInBlock(op); };
+  std::map<StringRef, int64_t> kept;
+  for (auto task : graph.getOps<TaskOp>()) {
+    if (task.getBackward() || isLater(task))
+      continue;
+    for (OpResult result : task->getResults())
+      if (findUser(result, /*throughHost=*/false, isLater) &&
+          !findUser(result, /*throughHost=*/false, llvm::IsaPred<ReturnOp>))
+        for (Attribute name : task.getResultNames(result.getResultNumber()))
+          kept[cast<StringAttr>(name).getValue()] +=
+              getBufferBytes(cast<RankedTensorType>(result.getType()));
+  }
+  for (NamedAttribute region : *budgets) {
+    StringRef name = region.getName().getValue();
+    auto budget = dyn_cast<IntegerAttr>(region.getValue());
+    if (!budget || budget.getInt() < 0)
+      return graph.emitOpError("region '")
+             << name << "' has budget " << region.getValue()
+             << ", expected a number of bytes";
+    if (kept[name] > budget.getInt())
+      return graph.emitOpError("keeps ")
+             << kept[name] << " bytes of region '" << name
+             << "', its budget is " << budget.getInt();
+  }
+  return success();
+}
+
 /// Compares the peak that the plan promises with what the order needs.
 static LogicalResult verifyPeak(GraphOp graph, const GraphLiveness &liveness) {
   GraphLiveness::Peak peak = liveness.peak(MemorySpace::Arena);
@@ -286,6 +335,56 @@ static LogicalResult verifySlot(GraphOp graph, const LiveBuffer &buffer) {
     return buffer.owner->emitOpError("is placed at byte ")
            << offset << " with " << buffer.bytes << " bytes in an arena of "
            << size;
+  return success();
+}
+
+/// The first call that is given the argument that `value` is or looks into; 0
+/// for other values.
+static int64_t getGivenPhase(GraphOp graph, Value value) {
+  auto argument = dyn_cast<BlockArgument>(getViewRoot(value));
+  auto phase = argument
+                   ? graph.getArgAttrOfType<IntegerAttr>(
+                         argument.getArgNumber(), RematDialect::phaseAttrName)
+                   : IntegerAttr();
+  return phase ? phase.getInt() : 0;
+}
+
+/// Checks where a step in several calls keeps what later calls need: in the
+/// arena's first bytes, apart from each call's scratch memory, and in no buffer
+/// that a call has not been given.
+static LogicalResult verifyCalls(GraphOp graph, const GraphLiveness &liveness) {
+  int64_t stateBytes = graph.getStateBytes().value_or(0);
+  int64_t arenaBytes = graph.getArenaBytes().value_or(0);
+  if (graph.isPlaced() && stateBytes > arenaBytes)
+    return graph.emitOpError("has a state of ")
+           << stateBytes << " bytes in an arena of " << arenaBytes;
+  if (!liveness.callBegins.empty())
+    for (auto task : graph.getOps<TaskOp>())
+      for (Value operand : task.getOperands())
+        if (int64_t given = getGivenPhase(graph, operand);
+            given > static_cast<int64_t>(task.getPhase()))
+          return task.emitOpError("is of phase ")
+                 << task.getPhase()
+                 << " but reads an argument that is given in phase " << given;
+  SmallVector<unsigned> writtenIn(graph.getNumResults(), 0);
+  for (const LiveBuffer &buffer : liveness.buffers)
+    if (buffer.space == MemorySpace::Result)
+      writtenIn[buffer.result] = liveness.getCall(buffer.begin);
+  for (const LiveBuffer &buffer : liveness.buffers) {
+    if (buffer.space == MemorySpace::Lent &&
+        (liveness.isState(buffer) ||
+         liveness.getCall(buffer.begin) != writtenIn[buffer.result]))
+      return buffer.owner->emitOpError("is lent the buffer of result ")
+             << buffer.result << ", which another call writes";
+    if (buffer.space != MemorySpace::Arena || !buffer.slot || buffer.bytes == 0)
+      continue;
+    int64_t begin = buffer.slot.getOffset(), end = begin + buffer.bytes;
+    if (end > stateBytes && (liveness.isState(buffer) || begin < stateBytes))
+      return buffer.owner->emitOpError("is placed at bytes ")
+             << begin << " to " << end << ", expected it "
+             << (liveness.isState(buffer) ? "within" : "within or behind")
+             << " the " << stateBytes << " bytes of state";
+  }
   return success();
 }
 
@@ -392,7 +491,8 @@ LogicalResult GraphOp::verifyRegions() {
     return liveness.brokenReader->emitOpError(
         "reads a value that another task has overwritten");
   if (failed(verifyPolicies(*this)) || failed(verifyLent(*this, liveness)) ||
-      failed(verifyPeak(*this, liveness)))
+      failed(verifyCalls(*this, liveness)) ||
+      failed(verifyRegionBudgets(*this)) || failed(verifyPeak(*this, liveness)))
     return failure();
   if (!isPlaced())
     return success();
@@ -456,6 +556,8 @@ SlotAttr TaskOp::getLentSlot(unsigned result) {
 LogicalResult TaskOp::verify() {
   if (static_cast<int64_t>(getId()) < 0 || static_cast<int64_t>(getCopy()) < 0)
     return emitOpError("'id' and 'copy' must not be negative");
+  if (static_cast<int64_t>(getPhase()) < 0)
+    return emitOpError("'phase' must not be negative");
   if (static_cast<int64_t>(getCost()) < 0)
     return emitOpError("'cost' must not be negative");
   int64_t workspace = getWorkspace();

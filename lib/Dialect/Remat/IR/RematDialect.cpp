@@ -97,13 +97,15 @@ LogicalResult RematDialect::verifyOperationAttribute(Operation *op,
              << attr.getValue();
     return success();
   }
-  if (name == backwardAttrName || name == kernelAttrName) {
+  if (name == backwardAttrName || name == kernelAttrName ||
+      name == allowMutationAttrName) {
     if (!isa<UnitAttr>(attr.getValue()))
       return op->emitOpError()
              << "attribute '" << name << "' must be a unit attribute, got "
              << attr.getValue();
-    if (name == kernelAttrName && !isa<FunctionOpInterface>(op))
-      return op->emitOpError("attribute 'remat.kernel' belongs on a function");
+    if (name != backwardAttrName && !isa<FunctionOpInterface>(op))
+      return op->emitOpError()
+             << "attribute '" << name << "' belongs on a function";
     return success();
   }
   if (name == vjpAttrName || name == jvpAttrName || name == fwdAttrName) {
@@ -120,7 +122,22 @@ LogicalResult RematDialect::verifyOperationAttribute(Operation *op,
          << "unknown attribute '" << name
          << "', expected one of 'remat.policy', 'remat.name', "
             "'remat.backward', 'remat.kernel', 'remat.vjp', 'remat.jvp', "
-            "'remat.fwd'";
+            "'remat.fwd', 'remat.allow_cache_entry_mutation'";
+}
+
+/// Checks the attributes of function arguments: 'remat.phase' is a number of a
+/// call.
+LogicalResult RematDialect::verifyRegionArgAttribute(Operation *op, unsigned,
+                                                     unsigned argument,
+                                                     NamedAttribute attr) {
+  if (attr.getName() != phaseAttrName)
+    return success();
+  auto phase = dyn_cast<IntegerAttr>(attr.getValue());
+  if (!phase || phase.getInt() < 0)
+    return op->emitOpError("argument ")
+           << argument << " has attribute 'remat.phase' " << attr.getValue()
+           << ", expected the number of a call";
+  return success();
 }
 
 LogicalResult SlotAttr::verify(function_ref<InFlightDiagnostic()> emitError,

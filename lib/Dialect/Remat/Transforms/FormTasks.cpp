@@ -556,7 +556,7 @@ TaskOp GraphBuilder::createTask(Location loc, func::FuncOp kernel,
       operands, [&](Value value) { return mapping.lookup(value); });
   return TaskOp::create(builder, loc, kernel.getFunctionType().getResults(),
                         kernel.getName(), mapped, /*id=*/numTasks++,
-                        /*copy=*/0, backward, /*pinned=*/false,
+                        /*copy=*/0, backward, /*phase=*/0, /*pinned=*/false,
                         /*policies=*/{}, /*names=*/{},
                         builder.getStrArrayAttr(ops),
                         /*cost=*/0, /*workspace=*/0, /*lent=*/{},

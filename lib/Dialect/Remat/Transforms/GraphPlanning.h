@@ -54,6 +54,37 @@ struct SpaceRanges {
   llvm::SmallVector<planning::LiveRange> ranges;
 };
 
+/// Addresses for the buffers of a graph's arena. In a step of several calls,
+/// what later calls need is at the beginning.
+struct ArenaLayout {
+  explicit ArenaLayout(const GraphLiveness &liveness);
+
+  llvm::SmallVector<const LiveBuffer *> buffers;
+  /// One for each buffer.
+  std::vector<int64_t> offsets;
+  int64_t arenaBytes = 0, stateBytes = 0;
+};
+
+/// A range of bytes with buffers in it, at most one at each byte and position.
+class Shelf {
+public:
+  explicit Shelf(int64_t bytes) : bytes(bytes) {}
+
+  int64_t getBytes() const { return bytes; }
+  /// The lowest offset at which `buffer` fits, or -1.
+  int64_t find(const LiveBuffer &buffer) const;
+  void insert(int64_t offset, const LiveBuffer &buffer);
+
+private:
+  int64_t bytes;
+  /// Ordered by offset.
+  llvm::SmallVector<std::pair<int64_t, const LiveBuffer *>> buffers;
+};
+
+/// The byte-positions that a buffer takes, as an order for those who look for
+/// room: largest first.
+void sortByArea(llvm::SmallVectorImpl<const LiveBuffer *> &buffers);
+
 } // namespace remat
 
 #endif // REMAT_LIB_DIALECT_REMAT_TRANSFORMS_GRAPHPLANNING_H

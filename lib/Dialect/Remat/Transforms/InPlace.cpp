@@ -139,6 +139,8 @@ void remat::writeInPlace(GraphOp graph, ModuleOp module) {
         const LiveBuffer *buffer = bufferOf.lookup(root);
         if (!buffer || buffer->space != MemorySpace::Arena ||
             buffer->end != here || !isa<TaskOp>(buffer->owner) ||
+            // What another call made is not where this one's results are.
+            liveness.isState(*buffer) ||
             llvm::count_if(
                 task.getOperands(),
                 [&](Value other) { return getViewRoot(other) == root; }) != 1 ||

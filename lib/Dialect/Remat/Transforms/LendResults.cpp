@@ -21,32 +21,10 @@ namespace {
 /// The buffer of a result with the values in it.
 struct LentBuffer {
   int64_t result;
-  int64_t bytes;
-  /// The position at which the result is written.
-  unsigned until;
-  /// Ordered by offset.
-  SmallVector<std::pair<int64_t, const LiveBuffer *>> values;
-
-  /// The lowest offset at which `value` fits, or -1.
-  int64_t find(const LiveBuffer &value) const {
-    int64_t offset = 0;
-    for (auto [begin, other] : values) {
-      if (other->end < value.begin || other->begin > value.end)
-        continue;
-      if (offset + value.bytes <= begin)
-        break;
-      offset = std::max(offset, begin + other->bytes);
-    }
-    return offset + value.bytes <= bytes ? offset : -1;
-  }
-
-  void insert(int64_t offset, const LiveBuffer &value) {
-    auto position =
-        llvm::upper_bound(values, offset, [](int64_t at, const auto &entry) {
-          return at < entry.first;
-        });
-    values.insert(position, {offset, &value});
-  }
+  /// The position at which the caller has given the buffer, and that at which
+  /// the result is written.
+  unsigned from, until;
+  Shelf shelf;
 };
 
 } // namespace
@@ -64,7 +42,9 @@ static SmallVector<LentBuffer> collectBuffers(GraphOp graph,
     auto type = cast<RankedTensorType>(graph.getResultTypes()[buffer.result]);
     int64_t bytes =
         type.getNumElements() * getElementBytes(type.getElementType());
-    buffers.push_back({buffer.result, bytes, buffer.begin, {}});
+    unsigned call = liveness.getCall(buffer.begin);
+    unsigned from = call == 0 ? 0 : liveness.callBegins[call - 1];
+    buffers.push_back({buffer.result, from, buffer.begin, Shelf(bytes)});
   }
   llvm::stable_sort(buffers, [](const LentBuffer &a, const LentBuffer &b) {
     return a.until < b.until;
@@ -91,12 +71,7 @@ bool remat::lendResults(GraphOp graph) {
     if (buffer.space == MemorySpace::Arena && buffer.value &&
         buffer.bytes != 0 && isa<TaskOp>(buffer.owner))
       values.push_back(&buffer);
-  auto area = [](const LiveBuffer *value) {
-    return double(value->bytes) * (value->end - value->begin + 1);
-  };
-  llvm::stable_sort(values, [&](const LiveBuffer *a, const LiveBuffer *b) {
-    return area(a) > area(b);
-  });
+  sortByArea(values);
   bool any = false;
   for (const LiveBuffer *value : values) {
     auto first = llvm::upper_bound(
@@ -104,14 +79,14 @@ bool remat::lendResults(GraphOp graph) {
         [](unsigned end, const LentBuffer &b) { return end < b.until; });
     unsigned tried = 0;
     for (LentBuffer &buffer : llvm::make_range(first, buffers.end())) {
-      if (buffer.bytes < value->bytes)
+      if (buffer.shelf.getBytes() < value->bytes || buffer.from > value->begin)
         continue;
       if (tried++ == maxTried)
         break;
-      int64_t offset = buffer.find(*value);
+      int64_t offset = buffer.shelf.find(*value);
       if (offset < 0)
         continue;
-      buffer.insert(offset, *value);
+      buffer.shelf.insert(offset, *value);
       setLent(*value, buffer.result, offset);
       any = true;
       break;

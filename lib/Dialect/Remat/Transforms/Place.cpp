@@ -22,19 +22,16 @@ struct Slots {
   DenseMap<Operation *, int64_t> ofWorkspace;
 };
 
-/// Packs one space and records the slots. Returns the size of its arena.
-static int64_t packSpace(MLIRContext *context, const GraphLiveness &liveness,
-                         MemorySpace space, Slots &slots) {
-  SpaceRanges ranges(liveness, space);
-  planning::Packing packing = planning::packLiveRanges(ranges.ranges);
-  for (auto [buffer, offset] : llvm::zip(ranges.buffers, packing.offsets)) {
+/// Records the slots of the buffers of one space.
+static void record(MLIRContext *context, ArrayRef<const LiveBuffer *> buffers,
+                   ArrayRef<int64_t> offsets, Slots &slots) {
+  for (auto [buffer, offset] : llvm::zip(buffers, offsets)) {
     if (buffer->value)
       slots.ofValue[buffer->value] =
-          SlotAttr::get(context, space, offset, buffer->bytes);
+          SlotAttr::get(context, buffer->space, offset, buffer->bytes);
     else
       slots.ofWorkspace[buffer->owner] = offset;
   }
-  return packing.totalBytes;
 }
 
 static void annotate(GraphOp graph, const Slots &slots) {
@@ -63,8 +60,12 @@ static FailureOr<int64_t> placeGraph(GraphOp graph) {
   GraphLiveness liveness(graph);
   MLIRContext *context = graph.getContext();
   Slots slots;
-  int64_t arena = packSpace(context, liveness, MemorySpace::Arena, slots);
-  int64_t host = packSpace(context, liveness, MemorySpace::Host, slots);
+  ArenaLayout layout(liveness);
+  record(context, layout.buffers, layout.offsets, slots);
+  int64_t arena = layout.arenaBytes;
+  SpaceRanges hostRanges(liveness, MemorySpace::Host);
+  planning::Packing host = planning::packLiveRanges(hostRanges.ranges);
+  record(context, hostRanges.buffers, host.offsets, slots);
   for (const LiveBuffer &buffer : liveness.buffers)
     if (buffer.space == MemorySpace::Lent)
       slots.ofValue[buffer.value] =
@@ -79,7 +80,9 @@ static FailureOr<int64_t> placeGraph(GraphOp graph) {
            << static_cast<int64_t>(*graph.getBudget());
   annotate(graph, slots);
   graph.setArenaBytes(arena);
-  graph.setHostArenaBytes(host);
+  graph.setHostArenaBytes(host.totalBytes);
+  if (!liveness.callBegins.empty())
+    graph.setStateBytes(layout.stateBytes);
   return arena;
 }
 

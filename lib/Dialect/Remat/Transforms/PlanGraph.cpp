@@ -75,6 +75,10 @@ private:
 static llvm::Error setLimits(GraphProblem &graphProblem,
                              const PlanOptions &options) {
   planning::Problem &problem = graphProblem.problem;
+  if (options.reorder && !graphProblem.tasks.empty() &&
+      graphProblem.tasks.back().getPhase() > 0)
+    return llvm::createStringError(
+        "tasks cannot be reordered in a step of several calls");
   problem.hostBudget = options.hostBudget;
   problem.freeOrder = options.reorder;
   problem.linkBytesPerSecond = options.offload ? options.linkBandwidth : 0;
@@ -281,10 +285,15 @@ llvm::Expected<PlannedGraph> GraphPlanner::apply(const planning::Plan &plan) {
   planned.graph->setPlannedPeak(planned.peakBytes);
   if (options.hostBudget)
     planned.graph->setHostBudget(*options.hostBudget);
-  planned.arenaBytes =
-      planning::packLiveRanges(
-          SpaceRanges(GraphLiveness(*planned.graph), MemorySpace::Arena).ranges)
-          .totalBytes;
+  if (!options.regionBudgets.empty()) {
+    Builder builder(graph.getContext());
+    NamedAttrList budgets;
+    for (const auto &[name, bytes] : options.regionBudgets)
+      budgets.set(name, builder.getI64IntegerAttr(bytes));
+    planned.graph->setRegionBudgetsAttr(
+        budgets.getDictionary(graph.getContext()));
+  }
+  planned.arenaBytes = ArenaLayout(GraphLiveness(*planned.graph)).arenaBytes;
   return std::move(planned);
 }
 

@@ -62,6 +62,15 @@ struct GraphLiveness {
   };
   Peak peak(MemorySpace space) const;
 
+  /// The positions at which the second and each later call of the step begins.
+  llvm::SmallVector<unsigned> callBegins;
+  /// The call that the operation at `position` belongs to.
+  unsigned getCall(unsigned position) const;
+  /// Whether a later call needs what is in the buffer.
+  bool isState(const LiveBuffer &buffer) const {
+    return getCall(buffer.begin) != getCall(buffer.end);
+  }
+
 private:
   unsigned numPositions = 0;
 };

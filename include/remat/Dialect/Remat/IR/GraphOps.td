@@ -36,6 +36,18 @@ def Remat_GraphOp : Remat_Op<"graph", [
     arenas, every value has a slot, and the verifier checks that no two values
     that are live at the same time overlap.
 
+    A step can be run as several calls, one for each `phase` of its tasks: the
+    forward computation first, then backward computations that take up what it
+    left. What is live from one call to the next lies in the first
+    `state_bytes` of the arena, which the caller keeps between the calls; the
+    rest is scratch memory of each call. A call begins behind the last task that
+    first runs in an earlier one, and offloads that follow it; recomputations
+    belong to the call that needs them.
+
+    `region_budgets` bounds, for each name that tags gave, what is kept of the
+    values with this name for the backward computation: the bytes that are live
+    when the last task of the forward computation is done.
+
     ```mlir
     remat.graph @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
       %0 = remat.task @kernel_0(%x) {id = 0} : (tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -53,7 +65,9 @@ def Remat_GraphOp : Remat_Op<"graph", [
                        OptionalAttr<I64Attr>:$save_all_peak,
                        OptionalAttr<I64Attr>:$planned_peak,
                        OptionalAttr<I64Attr>:$arena_bytes,
-                       OptionalAttr<I64Attr>:$host_arena_bytes);
+                       OptionalAttr<I64Attr>:$host_arena_bytes,
+                       OptionalAttr<I64Attr>:$state_bytes,
+                       OptionalAttr<DictionaryAttr>:$region_budgets);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -102,6 +116,8 @@ def Remat_TaskOp : Remat_Op<"task", [
       attribute nor effects of a task are known to other passes, no pass
       merges a clone with its original.
     * `backward` marks tasks of the backward computation.
+    * `phase` is the call of the step in which the task first runs, 0 unless
+      forward and backward computation are separate calls.
     * `policies` holds, for each result, a `#remat.policy` or `unit` for none.
     * `names` holds, for each result, the names that tags gave it.
     * `pinned` marks a task that must not be repeated: it has effects or draws
@@ -122,7 +138,9 @@ def Remat_TaskOp : Remat_Op<"task", [
   let arguments = (ins FlatSymbolRefAttr:$kernel,
                        Variadic<AnyRankedTensor>:$operands, I64Attr:$id,
                        DefaultValuedAttr<I64Attr, "0">:$copy,
-                       UnitAttr:$backward, UnitAttr:$pinned,
+                       UnitAttr:$backward,
+                       DefaultValuedAttr<I64Attr, "0">:$phase,
+                       UnitAttr:$pinned,
                        OptionalAttr<ArrayAttr>:$policies,
                        OptionalAttr<Remat_NamesArrayAttr>:$names,
                        OptionalAttr<StrArrayAttr>:$ops,

@@ -41,6 +41,12 @@ def Remat_Dialect : Dialect {
     * `remat.read_bytes`, an i64, on a joint function and its graph: bytes that
       the backward computation would read of forward values if nothing were made
       again.
+    * `remat.phase`, an integer, on a function argument: the first call of a
+      step in several calls that is given it. See `remat-separate-backward`.
+    * `remat.allow_cache_entry_mutation`, on a function: its memrefs may be
+      written between the use that a derivative saves them for and the
+      derivative, which then sees what was there at first. See
+      `remat-import-buffers`.
     * `remat.vjp`, `remat.jvp`, a symbol, on a function: the function that
       computes its derivative. `remat.fwd`, with `remat.vjp`: the function to
       call instead, which also returns what the derivative needs. See
@@ -50,6 +56,7 @@ def Remat_Dialect : Dialect {
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
   let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
   let extraClassDeclaration = [{
     static constexpr llvm::StringLiteral policyAttrName = "remat.policy";
     static constexpr llvm::StringLiteral nameAttrName = "remat.name";
@@ -58,6 +65,9 @@ def Remat_Dialect : Dialect {
     /// of what the forward computation made, before anything is made again.
     static constexpr llvm::StringLiteral readBytesAttrName = "remat.read_bytes";
     static constexpr llvm::StringLiteral kernelAttrName = "remat.kernel";
+    static constexpr llvm::StringLiteral phaseAttrName = "remat.phase";
+    static constexpr llvm::StringLiteral allowMutationAttrName =
+        "remat.allow_cache_entry_mutation";
     static constexpr llvm::StringLiteral vjpAttrName = "remat.vjp";
     static constexpr llvm::StringLiteral jvpAttrName = "remat.jvp";
     static constexpr llvm::StringLiteral fwdAttrName = "remat.fwd";

@@ -190,6 +190,31 @@ def RematFormTasks : Pass<"remat-form-tasks", "::mlir::ModuleOp"> {
   ];
 }
 
+def RematSeparateBackward
+    : Pass<"remat-separate-backward", "::mlir::ModuleOp"> {
+  let summary = "Let forward and backward computation be separate calls";
+  let description = [{
+    Gives every task of a `remat.graph` (L2) the `phase` in which it runs and
+    sorts the tasks by it: 0 for the forward computation, 1 for the backward
+    computation. What the second call needs of the first is in the arena's first
+    `state_bytes`, and counts as everything else does.
+
+    Several backward computations over one forward computation are several
+    calls, told apart by the argument attribute `remat.phase`: a task runs in no
+    call before that which is given its arguments, and a backward task in the
+    first call that needs it. The calls are made in this order. What one has
+    recomputed is part of the state if a later one needs it, so that calls share
+    recomputations.
+
+    ```mlir
+    remat.graph @main(%x: tensor<8xf32>,
+                      %g: tensor<8xf32> {remat.phase = 1},
+                      %h: tensor<8xf32> {remat.phase = 2})
+    ```
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+}
+
 def RematPlan : Pass<"remat-plan", "::mlir::ModuleOp"> {
   let summary = "Decide what to save, recompute and offload under a budget";
   let description = [{

@@ -1,0 +1,87 @@
+//===- SeparateBackward.cpp - forward and backward as separate calls ------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Says of each task in which call of the step it runs. A task cannot run before
+// the call that is given its arguments; a backward task runs in the first call
+// that needs it, so that no call leaves more than it must.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Dialect/Remat/Transforms/Passes.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+namespace remat {
+#define GEN_PASS_DEF_REMATSEPARATEBACKWARD
+#include "remat/Dialect/Remat/Transforms/Passes.h.inc"
+} // namespace remat
+
+using namespace mlir;
+using namespace remat;
+
+/// The calls that give the arguments; 0 where nothing is said.
+static DenseMap<Value, int64_t> getGivenPhases(GraphOp graph) {
+  DenseMap<Value, int64_t> given;
+  for (BlockArgument argument : graph.getArguments())
+    if (auto phase = graph.getArgAttrOfType<IntegerAttr>(
+            argument.getArgNumber(), RematDialect::phaseAttrName))
+      given[argument] = phase.getInt();
+  return given;
+}
+
+/// The earliest call for each operation, then, for what belongs to the backward
+/// computation, the first that needs it.
+static DenseMap<Operation *, int64_t> assignPhases(GraphOp graph) {
+  DenseMap<Value, int64_t> given = getGivenPhases(graph);
+  DenseMap<Operation *, int64_t> phases;
+  Block &body = graph.getBody().front();
+  for (Operation &op : body) {
+    auto task = dyn_cast<TaskOp>(op);
+    int64_t phase = task && task.getBackward();
+    for (Value operand : op.getOperands())
+      phase = std::max(phase, operand.getDefiningOp()
+                                  ? phases.at(operand.getDefiningOp())
+                                  : given.lookup(operand));
+    phases[&op] = phase;
+  }
+  for (Operation &op : llvm::reverse(body.without_terminator())) {
+    auto task = dyn_cast<TaskOp>(op);
+    if (op.use_empty() || (task && !task.getBackward()))
+      continue;
+    std::optional<int64_t> needed;
+    for (Operation *user : op.getUsers())
+      if (!isa<ReturnOp>(user))
+        needed = std::min(needed.value_or(phases.at(user)), phases.at(user));
+    phases[&op] = std::max(phases.at(&op), needed.value_or(0));
+  }
+  return phases;
+}
+
+namespace {
+struct SeparateBackward
+    : remat::impl::RematSeparateBackwardBase<SeparateBackward> {
+  void runOnOperation() override {
+    for (auto graph : getOperation().getOps<GraphOp>()) {
+      if (graph.isPlanned()) {
+        graph.emitOpError("is already planned, expected one without a plan");
+        return signalPassFailure();
+      }
+      DenseMap<Operation *, int64_t> phases = assignPhases(graph);
+      Block &body = graph.getBody().front();
+      auto ops = llvm::map_to_vector(body.without_terminator(),
+                                     [](Operation &op) { return &op; });
+      llvm::stable_sort(ops, [&](Operation *a, Operation *b) {
+        return phases.at(a) < phases.at(b);
+      });
+      for (Operation *op : ops) {
+        op->moveBefore(body.getTerminator());
+        if (auto task = dyn_cast<TaskOp>(op))
+          task.setPhase(phases.at(op));
+      }
+    }
+  }
+};
+} // namespace
