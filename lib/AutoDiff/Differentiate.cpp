@@ -98,11 +98,24 @@ static LogicalResult addTagged(func::FuncOp function,
   return success();
 }
 
+/// The place of result `number`. Negative numbers count from the last of
+/// floating point, behind which there may be state.
+static int64_t resolveResult(func::FuncOp function, int64_t number) {
+  Operation *terminator = function.front().getTerminator();
+  int64_t end = terminator->getNumOperands();
+  if (number >= 0)
+    return number;
+  if (llvm::any_of(terminator->getOperandTypes(), isFloat))
+    while (!isFloat(terminator->getOperand(end - 1).getType()))
+      --end;
+  return end + number;
+}
+
 /// The result `number`, which must be floating-point.
 static FailureOr<Value> getOutput(func::FuncOp function, int64_t number) {
   Operation *terminator = function.front().getTerminator();
   int64_t count = terminator->getNumOperands();
-  int64_t index = number < 0 ? count + number : number;
+  int64_t index = resolveResult(function, number);
   if (index < 0 || index >= count)
     return function.emitOpError("has ")
            << count << " results, cannot differentiate #" << number;
@@ -123,14 +136,11 @@ getOutputs(func::FuncOp function, const DifferentiateOptions &options) {
     if (failed(output))
       return failure();
     auto type = dyn_cast<ShapedType>(output->getType());
-    if (type && type.getNumElements() != 1) {
-      int64_t count = function.front().getTerminator()->getNumOperands();
+    if (type && type.getNumElements() != 1)
       return function.emitOpError("result #")
-             << (options.result < 0 ? count + options.result : options.result)
-             << " has type " << type
+             << resolveResult(function, options.result) << " has type " << type
              << ", expected one element to differentiate (or cotangents as "
                 "arguments)";
-    }
     outputs.push_back(*output);
     return outputs;
   }

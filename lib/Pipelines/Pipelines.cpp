@@ -48,6 +48,7 @@ void remat::buildJointPipeline(OpPassManager &pm, StringRef function,
     pm.addPass(createRematDifferentiatePass(options));
     addCleanup(pm);
   }
+  pm.addNestedPass<func::FuncOp>(createCheckMutationPass());
   pm.addNestedPass<func::FuncOp>(createRematLowerRulesPass());
   pm.addPass(createRematPackSaved());
   addCleanup(pm);
@@ -75,6 +76,7 @@ void remat::buildJointPipeline(OpPassManager &pm,
 }
 
 void remat::buildDerivativesPipeline(OpPassManager &pm) {
+  pm.addNestedPass<func::FuncOp>(createImportBuffersPass());
   pm.addNestedPass<func::FuncOp>(createImportScattersPass());
   pm.addNestedPass<func::FuncOp>(createImportLoopsPass());
   RematLowerCheckpointsOptions checkpoints;

@@ -50,13 +50,3 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = call @elsewhere(%x) : (tensor<4xf32>) -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
-
-// -----
-
-// expected-error @+1 {{'seed': random state in a mutable global is not supported}}
-ml_program.global private mutable @seed(dense<0> : tensor<i64>) : tensor<i64>
-
-func.func @main() -> tensor<i64> {
-  %0 = ml_program.global_load @seed : tensor<i64>
-  return %0 : tensor<i64>
-}

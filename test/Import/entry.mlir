@@ -1,4 +1,4 @@
-// RUN: remat-opt %s --inline --remat-import-entry=function=step | FileCheck %s
+// RUN: remat-opt %s --inline --remat-import-random-state --remat-import-entry=function=step | FileCheck %s
 
 // A module with several functions keeps the one that is asked for.
 // CHECK: func.func @step

@@ -5,6 +5,22 @@
 // RUN: not remat-opt %s %{to-tasks} --remat-plan="region-budget=fixed:64" 2>&1 | FileCheck %s --check-prefix=FORCED
 // RUN: not remat-opt %s %{to-tasks} --remat-plan="region-budget=block3:64" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not remat-opt %s %{to-tasks} --remat-plan="region-budget=block1" 2>&1 | FileCheck %s --check-prefix=MALFORMED
+// RUN: not remat-opt %s %{to-tasks} --remat-plan="region-budget=block1:64,block1:128" 2>&1 | FileCheck %s --check-prefix=TWICE
+// RUN: not remat-opt %s %{to-tasks} --remat-plan="region-budget=block1:-1" 2>&1 | FileCheck %s --check-prefix=NEGATIVE
+// RUN: not remat-opt %s %{to-tasks} --remat-plan="region-budget=block1:50%%" 2>&1 | FileCheck %s --check-prefix=SHARE
+// RUN: not remat-opt %s %{to-tasks} --remat-plan="region-budget=block1:99999999999GiB" 2>&1 | FileCheck %s --check-prefix=OVERFLOW
+// RUN: not remat-compile %s --cotangents --region-budget=block3:64 -o %t.o 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: not remat-plan %s --no-gradients --region-budget=block3:64 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: remat-opt %s %{to-tasks} --remat-plan="region-budget=block1:128,block2:0" --remat-place | FileCheck %s --check-prefix=PLACED
+
+// Behaviours 12 and 14: two budgets for one name, and impossible ones.
+// TWICE: region 'block1' has two budgets
+// NEGATIVE: malformed region budget 'block1:-1'
+// SHARE: malformed region budget 'block1:50%'
+// OVERFLOW: malformed region budget 'block1:99999999999GiB'
+
+// The graph's verifier knows the budgets.
+// PLACED: region_budgets = {block1 = 128 : i64, block2 = 0 : i64}
 
 // Each value takes 128 bytes. What a region yields is not its own.
 

@@ -7,10 +7,15 @@
 #include "common/Driver.h"
 
 #include "remat/Conversion/CPU/KernelInfo.h"
+#include "remat/Conversion/Import/Passes.h"
 #include "remat/Pipelines/Pipelines.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MLProgram/IR/MLProgram.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
+#include "mlir/Transforms/Passes.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace llvm;
@@ -40,7 +45,12 @@ PlanFlags::PlanFlags(cl::OptionCategory &category, StringRef solverOption)
                     cl::value_desc("bytes/s"),
                     cl::desc("Speed of the link to host memory, such as "
                              "25GB/s, or 'inf'; 0 offloads only what policies "
-                             "ask for")) {}
+                             "ask for")),
+      regionBudgets(
+          "region-budget", cl::CommaSeparated, cl::cat(category),
+          cl::value_desc("name:bytes"),
+          cl::desc("Bound on what is kept of the values with a name, of a tag "
+                   "or a checkpoint, for the backward computation")) {}
 
 Expected<PlanOptions> PlanFlags::makeOptions(StringRef budget) const {
   using planning::BudgetRequest;
@@ -61,6 +71,12 @@ Expected<PlanOptions> PlanFlags::makeOptions(StringRef budget) const {
   if (!bandwidth)
     return bandwidth.takeError();
   options.linkBandwidth = *bandwidth;
+  for (const std::string &text : regionBudgets) {
+    auto region = planning::parseRegionBudget(text);
+    if (!region)
+      return region.takeError();
+    options.regionBudgets.push_back(std::move(*region));
+  }
   // Written so that NaN is refused.
   if (!(effort >= 0))
     return makeError("--effort must not be negative or NaN");
@@ -95,6 +111,22 @@ Expected<mlir::OwningOpRef<mlir::ModuleOp>> ModelReader::read(StringRef path) {
   return read(std::move(buffer));
 }
 
+/// Random state in globals and memrefs among the arguments change the
+/// functions' signatures, which manifests and files of arguments are about.
+static LogicalResult importSignatures(mlir::ModuleOp module) {
+  auto hasMemRef = [](mlir::FunctionOpInterface function) {
+    return any_of(function.getArgumentTypes(), IsaPred<mlir::BaseMemRefType>);
+  };
+  if (module.getOps<mlir::ml_program::GlobalOp>().empty() &&
+      none_of(module.getOps<mlir::FunctionOpInterface>(), hasMemRef))
+    return success();
+  mlir::PassManager pm(module.getContext());
+  pm.addPass(mlir::createInlinerPass({}, [](mlir::OpPassManager &) {}));
+  pm.addPass(createImportRandomStatePass());
+  pm.addNestedPass<mlir::func::FuncOp>(createImportBuffersPass());
+  return pm.run(module);
+}
+
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 ModelReader::read(std::unique_ptr<MemoryBuffer> buffer) {
   std::string path = buffer->getBufferIdentifier().str();
@@ -102,7 +134,35 @@ ModelReader::read(std::unique_ptr<MemoryBuffer> buffer) {
   auto module = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
   if (!module)
     return makeError("could not read " + path);
+  if (failed(importSignatures(*module)))
+    return makeError("could not compile " + path);
   return std::move(module);
+}
+
+std::vector<Tensor> tools::getInitialState(mlir::FunctionOpInterface entry) {
+  std::vector<Tensor> state;
+  for (unsigned number = 0; number < entry.getNumArguments(); ++number) {
+    auto value = entry.getArgAttrOfType<mlir::DenseIntOrFPElementsAttr>(
+        number, "remat.initial_value");
+    std::optional<remat_dtype> dtype =
+        value ? cpu::getDtype(value.getElementType()) : std::nullopt;
+    if (!dtype)
+      continue;
+    Tensor &tensor = state.emplace_back(*dtype, value.getType().getShape());
+    char *data = static_cast<char *>(tensor.getData());
+    size_t size = getElementSize(*dtype);
+    auto store = [&](const APInt &bits) {
+      std::memcpy(data, bits.getRawData(), size);
+      data += size;
+    };
+    if (isa<mlir::FloatType>(value.getElementType()))
+      for (const APFloat &element : value.getValues<APFloat>())
+        store(element.bitcastToAPInt());
+    else
+      for (const APInt &element : value.getValues<APInt>())
+        store(element);
+  }
+  return state;
 }
 
 /// "f32 [2, 3]".
@@ -120,12 +180,14 @@ Error tools::applyManifest(const Manifest &manifest, mlir::ModuleOp module,
   mlir::FunctionOpInterface entry = findEntry(module, function);
   if (!entry)
     return Error::success();
-  if (entry.getNumArguments() != manifest.arguments.size())
-    return makeError("the model has " + Twine(entry.getNumArguments()) +
-                     " arguments, the manifest " +
-                     Twine(manifest.arguments.size()));
-  for (auto [number, type, argument] :
-       enumerate(entry.getArgumentTypes(), manifest.arguments)) {
+  // State that was in globals is behind the model's own arguments.
+  size_t numState = getInitialState(entry).size();
+  if (entry.getNumArguments() != manifest.arguments.size() + numState)
+    return makeError(
+        "the model has " + Twine(entry.getNumArguments() - numState) +
+        " arguments, the manifest " + Twine(manifest.arguments.size()));
+  for (auto [number, type, argument] : enumerate(
+           entry.getArgumentTypes().drop_back(numState), manifest.arguments)) {
     auto tensor = dyn_cast<mlir::RankedTensorType>(type);
     if (!tensor || tensor.getShape() != ArrayRef(argument.shape) ||
         cpu::getDtype(tensor.getElementType()) != argument.dtype) {

@@ -38,6 +38,7 @@ struct PlanFlags {
   llvm::cl::opt<uint64_t> seed;
   llvm::cl::opt<bool> reorder, lend;
   llvm::cl::opt<std::string> hostBudget, linkBandwidth;
+  llvm::cl::list<std::string> regionBudgets;
 };
 
 /// A context with remat's dialects whose diagnostics go to standard error,
@@ -62,6 +63,10 @@ private:
 /// compiler to report.
 llvm::Error applyManifest(const Manifest &manifest, mlir::ModuleOp module,
                           llvm::StringRef function);
+
+/// The values at first of the arguments that hold state which the program had
+/// in globals (remat-import-random-state). These are the last arguments.
+std::vector<Tensor> getInitialState(mlir::FunctionOpInterface entry);
 
 /// The numbers of the arguments that are parameters.
 llvm::SmallVector<int64_t> getParameters(const Manifest &manifest);

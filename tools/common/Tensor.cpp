@@ -51,6 +51,13 @@ Tensor::Tensor(remat_dtype dtype, ArrayRef<int64_t> shape)
         alignTo(std::max<uint64_t>(bytes, 1), REMAT_ALIGNMENT)));
 }
 
+Tensor Tensor::copy() const {
+  Tensor other(dtype, shape);
+  if (other.isAllocated())
+    std::memcpy(other.getData(), getData(), getBytes());
+  return other;
+}
+
 /// The semantics of the 16-bit float types.
 static const fltSemantics &getSemantics(remat_dtype dtype) {
   return dtype == REMAT_F16 ? APFloat::IEEEhalf() : APFloat::BFloat();

@@ -37,6 +37,9 @@ public:
   /// be used.
   bool isAllocated() const { return data != nullptr; }
 
+  /// Another tensor with the same contents.
+  Tensor copy() const;
+
   remat_dtype getDtype() const { return dtype; }
   llvm::ArrayRef<int64_t> getShape() const { return shape; }
   size_t getNumElements() const { return numElements; }

@@ -91,6 +91,10 @@ struct Options {
       cl::desc("Differentiate all results, with a cotangent argument for each, "
                "instead of one")};
 
+  cl::opt<bool> separateBackward{
+      "separate-backward", cl::cat(category),
+      cl::desc("Let forward and backward computation be separate calls")};
+
   cl::opt<std::string> budget{
       "budget", cl::cat(category), cl::value_desc("bytes|N%|min"),
       cl::desc("Bound on the arena: bytes with KiB, MiB or GiB, a percentage "
@@ -205,6 +209,7 @@ static Error compileFunction(mlir::ModuleOp module) {
   if (options().differentiate)
     step.derivatives.push_back(derivative);
   step.threads = options().threads;
+  step.separateBackward = options().separateBackward;
   if (failed(options().emit == Output::Joint ? compileToJoint(module, step)
                                              : compileToTasks(module, step)))
     return makeError("could not compile " + options().inputFile);
@@ -221,7 +226,8 @@ static Expected<std::optional<StepSummary>> compile(mlir::ModuleOp module) {
       return std::move(error);
   } else if (Error error = checkUnused(
                  {given.function, given.manifestFile, given.differentiate,
-                  given.noGradients, given.wrt, given.result, given.cotangents},
+                  given.noGradients, given.wrt, given.result, given.cotangents,
+                  given.separateBackward},
                  "the input is already a graph of tasks")) {
     return std::move(error);
   }
@@ -322,6 +328,8 @@ static void printSummary(raw_ostream &os, GraphOp graph,
     os << *graph.getBudget();
   else
     os << "none";
+  if (graph.getStateBytes())
+    os << ", state " << summary.stateBytes;
   if (summary.hostArenaBytes)
     os << ", host arena " << summary.hostArenaBytes;
   os << "; " << graph.getArgumentTypes().size() << " arguments ("

@@ -103,5 +103,13 @@ Expected<planning::Instance> plan::readInput(StringRef path,
     problem.hostBudget = plan.hostBudget;
   if (flags.linkBandwidth.getNumOccurrences())
     problem.linkBytesPerSecond = plan.linkBandwidth;
+  for (const auto &[name, bytes] : plan.regionBudgets) {
+    auto region = find_if(problem.regions, [&name = name](const auto &r) {
+      return r.name == name;
+    });
+    if (region == problem.regions.end())
+      return createFileError(path, makeError("has no region '" + name + "'"));
+    region->budget = bytes;
+  }
   return instance;
 }

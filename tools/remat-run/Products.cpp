@@ -38,6 +38,11 @@ static SmallVector<int64_t> getDifferentiable(mlir::TypeRange types) {
   return numbers;
 }
 
+static void addState(Products &products, mlir::FunctionOpInterface entry) {
+  products.initialState = getInitialState(entry);
+  products.firstState = entry.getNumArguments() - products.initialState.size();
+}
+
 static Error checkModes(ArrayRef<std::string> modes) {
   for (const std::string &mode : modes)
     if (!is_contained({"forward", "vjp", "jvp", "hvp"}, mode))
@@ -60,6 +65,7 @@ Expected<Products> run::planProducts(mlir::FunctionOpInterface entry,
   SmallVector<int64_t> results = getDifferentiable(entry.getResultTypes());
 
   Products products;
+  addState(products, entry);
   addFiles(products.argumentFiles, "arg", entry.getNumArguments());
   addFiles(products.resultFiles, "result", entry.getNumResults(),
            is_contained(modes, "forward"));
@@ -93,6 +99,7 @@ Expected<Products> run::planProducts(mlir::FunctionOpInterface entry,
 Products run::planGradients(mlir::FunctionOpInterface entry,
                             ArrayRef<int64_t> wrt) {
   Products products;
+  addState(products, entry);
   addFiles(products.argumentFiles, "arg", entry.getNumArguments());
   addFiles(products.resultFiles, "result", entry.getNumResults());
   if (wrt.empty())

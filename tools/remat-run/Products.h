@@ -12,6 +12,8 @@
 #ifndef REMAT_TOOLS_REMAT_RUN_PRODUCTS_H
 #define REMAT_TOOLS_REMAT_RUN_PRODUCTS_H
 
+#include "common/Tensor.h"
+
 #include "remat/AutoDiff/AutoDiff.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -25,6 +27,16 @@ struct Products {
   /// The names of the files that arguments come from and results go to. A
   /// result without a name is not written.
   std::vector<std::string> argumentFiles, resultFiles;
+  /// State that was in globals, at first: values of the arguments from number
+  /// `firstState` on. A file for one is optional.
+  std::vector<tools::Tensor> initialState;
+  size_t firstState = 0;
+
+  const tools::Tensor *findInitialState(size_t argument) const {
+    return argument - firstState < initialState.size()
+               ? &initialState[argument - firstState]
+               : nullptr;
+  }
 };
 
 /// `modes` are the words after --emit: 'forward' for the results, 'vjp' for

@@ -16,6 +16,7 @@
 #include <map>
 
 using namespace llvm;
+using namespace remat;
 using namespace remat::run;
 
 /// JSON has no numbers that are not finite.
@@ -33,6 +34,43 @@ static json::Object toJson(const GradientSummary &gradient, uint64_t hash) {
                       {"sum", toNumber(gradient.sum)},
                       {"samples", std::move(samples)},
                       {"hash", utohexstr(hash, /*LowerCase=*/true)}};
+}
+
+remat_step_stats run::sumCalls(ArrayRef<remat_step_stats> calls) {
+  remat_step_stats sum{};
+  for (const remat_step_stats &call : calls) {
+    sum.arena_bytes = call.arena_bytes;
+    sum.host_bytes = call.host_bytes;
+    sum.degraded_calls = call.degraded_calls;
+    sum.runs = call.runs;
+    for (uint64_t remat_step_stats::*most :
+         {&remat_step_stats::measured_peak_bytes,
+          &remat_step_stats::touched_bytes, &remat_step_stats::state_bytes,
+          &remat_step_stats::host_peak_bytes})
+      sum.*most = std::max(sum.*most, call.*most);
+    for (uint64_t remat_step_stats::*count :
+         {&remat_step_stats::offloaded_bytes,
+          &remat_step_stats::executed_entries,
+          &remat_step_stats::recomputed_entries})
+      sum.*count += call.*count;
+  }
+  return sum;
+}
+
+static std::string getCallName(size_t call) {
+  return call == 0 ? "forward" : "backward " + std::to_string(call - 1);
+}
+
+static json::Array toJson(ArrayRef<remat_step_stats> calls) {
+  json::Array array;
+  for (auto [number, call] : enumerate(calls))
+    array.push_back(
+        json::Object{{"call", getCallName(number)},
+                     {"measured_peak_bytes", int64_t(call.measured_peak_bytes)},
+                     {"state_bytes", int64_t(call.state_bytes)},
+                     {"executed_tasks", int64_t(call.executed_entries)},
+                     {"recomputed_tasks", int64_t(call.recomputed_entries)}});
+  return array;
 }
 
 static json::Object toJson(const RunReport &run) {
@@ -66,6 +104,11 @@ static json::Object toJson(const RunReport &run) {
       {"plan_seconds", run.planSeconds},
       {"step_seconds", json::Array(run.stepSeconds)},
       {"step_cpu_seconds", json::Array(run.stepCpuSeconds)}};
+  if (!run.calls.empty()) {
+    object["planned_state_bytes"] = run.summary.stateBytes;
+    object["measured_state_bytes"] = int64_t(run.stats.state_bytes);
+    object["calls"] = toJson(run.calls);
+  }
   if (run.loss)
     object["loss"] = toNumber(*run.loss);
   if (run.maxRelativeError)
@@ -194,6 +237,13 @@ void remat::run::printTable(raw_ostream &os, ArrayRef<RunReport> runs) {
   }
   printAligned(os, rows);
   for (const RunReport &run : runs) {
+    for (auto [number, call] : enumerate(run.calls))
+      os << "budget " << run.budgetText << ", " << getCallName(number)
+         << ": measured peak " << call.measured_peak_bytes << ", leaves "
+         << call.state_bytes << " bytes of a planned state of "
+         << run.summary.stateBytes << ", " << call.recomputed_entries
+         << " tasks recomputed\n";
+    os << run.trace;
     if (!run.profile.empty()) {
       os << "\ntime by op at budget " << run.budgetText << '\n';
       printProfile(os, run.profile);

@@ -27,6 +27,9 @@ struct ProfileRow {
 /// have been loaded with REMAT_STEP_PROFILE.
 std::vector<ProfileRow> collectProfile(const remat_step *step);
 
+/// What all calls of a step used together.
+remat_step_stats sumCalls(llvm::ArrayRef<remat_step_stats> calls);
+
 /// One step at one budget. Bytes and seconds.
 struct RunReport {
   std::string model, planner, budgetText;
@@ -46,7 +49,11 @@ struct RunReport {
   /// Against the golden values; unset if there are none.
   std::optional<double> maxRelativeError;
 
+  /// What each call used, if forward and backward are separate calls.
+  std::vector<remat_step_stats> calls;
+
   /// Empty unless asked for.
+  std::string trace;
   std::vector<ProfileRow> profile;
 
   /// Equal for runs whose results are bit-identical.

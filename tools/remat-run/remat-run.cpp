@@ -83,6 +83,22 @@ struct Options {
       cl::desc("Compare the gradients, in f64, with central differences at "
                "random arguments or those of --inputs; 2: those of the "
                "vector-Jacobian product, too")};
+  cl::opt<bool> separateBackward{
+      "separate-backward", cl::cat(category),
+      cl::desc("Run forward and backward computation as separate calls, with "
+               "the state between them in memory of its own")};
+  cl::opt<remat_determinism_check> determinismCheck{
+      "determinism-check", cl::cat(category), cl::init(REMAT_CHECK_METADATA),
+      cl::desc("What is asked of recomputations:"),
+      cl::values(
+          clEnumValN(REMAT_CHECK_NONE, "none", "nothing"),
+          clEnumValN(REMAT_CHECK_METADATA, "metadata",
+                     "results of the same sizes (default)"),
+          clEnumValN(REMAT_CHECK_BITWISE, "bitwise",
+                     "the same bits, compared with copies while it runs"))};
+  cl::opt<bool> debug{
+      "debug", cl::cat(category),
+      cl::desc("Print what ran forward beside what was recomputed")};
   cl::opt<bool> profile{"profile", cl::cat(category),
                         cl::desc("Print the time of each kind of task")};
   cl::opt<std::string> costsFile{
@@ -166,7 +182,9 @@ static Expected<LoadedStep> compile(mlir::ModuleOp tasks, StringRef budget,
   loaded.code = std::move(*code);
   remat_step_options stepOptions{};
   stepOptions.threads = options().threads;
+  stepOptions.determinism_check = options().determinismCheck;
   stepOptions.flags =
+      (options().debug ? REMAT_STEP_DEBUG : 0) |
       (options().poison ? REMAT_STEP_POISON : 0) |
       (options().profile || !options().profileCosts.empty() ? REMAT_STEP_PROFILE
                                                             : 0);
@@ -177,6 +195,48 @@ static Expected<LoadedStep> compile(mlir::ModuleOp tasks, StringRef budget,
   loaded.step.reset(step);
   report.compileSeconds += now() - planned;
   return std::move(loaded);
+}
+
+/// What the calls from `call` on are given of `tensors`: those that this call
+/// uses, the others are all zeros.
+static std::vector<remat_tensor> select(
+    const remat_step *step, uint32_t call, ArrayRef<remat_tensor> tensors,
+    remat_status (*describe)(const remat_step *, size_t, remat_tensor_info *)) {
+  std::vector<remat_tensor> selected(tensors.size());
+  for (auto [index, tensor] : enumerate(tensors)) {
+    remat_tensor_info info;
+    describe(step, index, &info);
+    if (info.first_call <= call && call <= info.last_call)
+      selected[index] = tensor;
+  }
+  return selected;
+}
+
+/// Runs the step call by call.
+static remat_status runCalls(remat_step *step, ArrayRef<remat_tensor> arguments,
+                             ArrayRef<remat_tensor> results,
+                             RunReport &report) {
+  Tensor data(REMAT_I8, int64_t(remat_step_state_bytes(step))),
+      host(REMAT_I8, int64_t(remat_step_host_bytes(step)));
+  if (!data.isAllocated() || !host.isAllocated())
+    return REMAT_OUT_OF_MEMORY;
+  remat_state state{data.getData(), data.getBytes(), host.getData(),
+                    host.getBytes(), 0};
+  report.calls.clear();
+  for (size_t call = 0; call <= remat_step_backward_count(step); ++call) {
+    auto given = select(step, call, arguments, remat_step_argument);
+    auto taken = select(step, call, results, remat_step_result);
+    remat_status status =
+        call == 0
+            ? remat_step_forward(step, given.data(), given.size(), taken.data(),
+                                 taken.size(), &state)
+            : remat_step_backward(step, call - 1, given.data(), given.size(),
+                                  taken.data(), taken.size(), &state);
+    if (status != REMAT_OK)
+      return status;
+    remat_step_get_stats(step, &report.calls.emplace_back());
+  }
+  return REMAT_OK;
 }
 
 /// Runs the step and records what it used. Results are allocated here, so that
@@ -207,8 +267,10 @@ execute(remat_step *step, ArrayRef<Tensor> arguments, RunReport &report) {
   for (int i = 0; i < steps; ++i) {
     double start = now(), cpuStart = cpuNow();
     remat_status status =
-        remat_step_run(step, argumentViews.data(), argumentViews.size(),
-                       resultViews.data(), resultViews.size());
+        options().separateBackward
+            ? runCalls(step, argumentViews, resultViews, report)
+            : remat_step_run(step, argumentViews.data(), argumentViews.size(),
+                             resultViews.data(), resultViews.size());
     if (status != REMAT_OK)
       return makeError(Twine(remat_status_name(status)) + ": " +
                        remat_step_error(step));
@@ -218,6 +280,10 @@ execute(remat_step *step, ArrayRef<Tensor> arguments, RunReport &report) {
       report.rssGrowth = probe.getGrowth();
   }
   remat_step_get_stats(step, &report.stats);
+  if (options().separateBackward)
+    report.stats = sumCalls(report.calls);
+  if (options().debug)
+    report.trace = remat_step_trace(step);
   if (options().profile)
     report.profile = collectProfile(step);
   return std::move(results);
@@ -227,7 +293,8 @@ execute(remat_step *step, ArrayRef<Tensor> arguments, RunReport &report) {
 // With a manifest: loss and gradients of the parameters
 //===----------------------------------------------------------------------===//
 
-static Expected<std::vector<Tensor>> makeArguments(const Manifest &manifest) {
+static Expected<std::vector<Tensor>> makeArguments(const Manifest &manifest,
+                                                   const Products &products) {
   std::vector<Tensor> arguments;
   for (const ManifestArgument &argument : manifest.arguments) {
     arguments.emplace_back(argument.dtype, argument.shape);
@@ -235,6 +302,8 @@ static Expected<std::vector<Tensor>> makeArguments(const Manifest &manifest) {
       return makeError("no memory for argument '" + argument.name + "'");
     argument.fill.apply(arguments.back());
   }
+  for (const Tensor &state : products.initialState)
+    arguments.push_back(state.copy());
   return std::move(arguments);
 }
 
@@ -249,7 +318,11 @@ static Error evaluate(const Manifest &manifest, ArrayRef<Tensor> results,
   if (results.size() <= numGradients)
     return makeError("the model returns no loss");
   ArrayRef<Tensor> gradients = results.take_back(numGradients);
-  const Tensor &loss = results.drop_back(numGradients).back();
+  // Behind the loss may be state.
+  results = results.drop_back(numGradients);
+  while (results.size() > 1 && results.back().getDtype() >= REMAT_I1)
+    results = results.drop_back();
+  const Tensor &loss = results.back();
   if (loss.getNumElements() != 1)
     return makeError("the loss, the model's last result, has " +
                      Twine(loss.getNumElements()) + " elements, expected one");
@@ -298,9 +371,14 @@ static Expected<std::vector<Tensor>> readArguments(remat_step *step,
   for (auto [index, file] : enumerate(products.argumentFiles)) {
     remat_tensor_info info;
     remat_step_argument(step, index, &info);
+    std::string path = getPath(options().inputDirectory, file);
+    if (const Tensor *state = products.findInitialState(index);
+        state && !sys::fs::exists(path)) {
+      arguments.push_back(state->copy());
+      continue;
+    }
     Expected<Tensor> tensor =
-        readNpy(getPath(options().inputDirectory, file), info.dtype,
-                ArrayRef(info.dims, info.rank));
+        readNpy(path, info.dtype, ArrayRef(info.dims, info.rank));
     if (!tensor)
       return tensor.takeError();
     arguments.push_back(std::move(*tensor));
@@ -362,6 +440,7 @@ static Expected<Model> loadModel(ModelReader &reader,
   step.function = options().function;
   step.threads = options().threads;
   step.costs = options().costsFile;
+  step.separateBackward = options().separateBackward;
   if (manifest)
     if (Error error = applyManifest(*manifest, *model.module, step.function))
       return std::move(error);
@@ -421,7 +500,8 @@ static Expected<RunReport> runOnce(const Model &model, const Manifest *manifest,
     return loaded.takeError();
   remat_step *step = loaded->step.get();
   Expected<std::vector<Tensor>> arguments =
-      manifest ? makeArguments(*manifest) : readArguments(step, model.products);
+      manifest ? makeArguments(*manifest, model.products)
+               : readArguments(step, model.products);
   if (!arguments)
     return arguments.takeError();
   Expected<std::vector<Tensor>> results = execute(step, *arguments, report);

@@ -11,8 +11,6 @@
 
 #include "Utils.h"
 
-#include "mlir/Dialect/MLProgram/IR/MLProgram.h"
-
 namespace remat {
 #define GEN_PASS_DEF_IMPORTENTRYPASS
 #include "remat/Conversion/Import/Passes.h.inc"
@@ -61,34 +59,6 @@ static LogicalResult checkFunction(func::FuncOp function) {
   return failure(result.wasInterrupted());
 }
 
-/// Erases the globals that nothing reads, and what writes them.
-static LogicalResult checkGlobals(ModuleOp module) {
-  for (auto global :
-       llvm::make_early_inc_range(module.getOps<ml_program::GlobalOp>())) {
-    SmallVector<Operation *> stores;
-    bool isRead = false;
-    module.walk([&](Operation *op) {
-      if (auto load = dyn_cast<ml_program::GlobalLoadOp>(op)) {
-        if (load.getGlobal().getLeafReference() == global.getSymName())
-          isRead |= !op->use_empty();
-      } else if (auto store = dyn_cast<ml_program::GlobalStoreOp>(op)) {
-        if (store.getGlobal().getLeafReference() == global.getSymName())
-          stores.push_back(op);
-      }
-    });
-    if (isRead && global.getIsMutable())
-      return global.emitOpError("'")
-             << global.getSymName()
-             << "': random state in a mutable global is not supported";
-    if (isRead)
-      continue;
-    for (Operation *store : stores)
-      store->erase();
-    global.erase();
-  }
-  return success();
-}
-
 namespace {
 struct ImportEntry : public remat::impl::ImportEntryPassBase<ImportEntry> {
   using ImportEntryPassBase::ImportEntryPassBase;
@@ -107,7 +77,7 @@ struct ImportEntry : public remat::impl::ImportEntryPassBase<ImportEntry> {
     for (auto other : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
       if (other != entry && SymbolTable::symbolKnownUseEmpty(other, entry))
         other.erase();
-    if (failed(checkGlobals(module)) || failed(checkFunction(entry)))
+    if (failed(checkFunction(entry)))
       signalPassFailure();
   }
 };

@@ -44,6 +44,8 @@ void remat::buildImportPipeline(OpPassManager &pm,
                                 const ImportPipelineOptions &options) {
   // Inlining does not simplify: that would drop attributes that are tags.
   pm.addPass(createInlinerPass({}, [](OpPassManager &) {}));
+  pm.addPass(createImportRandomStatePass());
+  pm.addNestedPass<func::FuncOp>(createImportBuffersPass());
   ImportEntryPassOptions entry;
   entry.function = options.function;
   pm.addPass(createImportEntryPass(entry));

@@ -13,6 +13,9 @@
 
 namespace remat::import {
 
+/// On a remat.tag: the location of an operation that overwrites the value.
+constexpr llvm::StringLiteral overwrittenAttrName = "overwritten";
+
 /// The location that marks an operation as part of the backward computation:
 /// one named `remat.backward` around `loc`. Passes keep locations where they
 /// drop attributes.

@@ -1,11 +1,11 @@
 """Writes a NumPy file: npy.py FILE DTYPE SHAPE VALUE..., with DTYPE 'i8' or
-'f4' and SHAPE as in '2x3'. A single value fills the array."""
+'f4' and SHAPE as in '2x3', '' for no dimensions. A single value fills the array."""
 
 import struct
 import sys
 
 path, dtype, shape = sys.argv[1:4]
-dims = [int(extent) for extent in shape.split("x")]
+dims = [int(extent) for extent in shape.split("x") if extent]
 count = 1
 for extent in dims:
     count *= extent
@@ -13,7 +13,7 @@ convert, code = {"i8": (int, "q"), "f4": (float, "f")}[dtype]
 values = [convert(value) for value in sys.argv[4:]]
 if len(values) == 1:
     values *= count
-dims = ", ".join(map(str, dims)) + ","
+dims = "".join(f"{extent}, " for extent in dims)
 header = f"{{'descr': '<{dtype}', 'fortran_order': False, 'shape': ({dims}), }}"
 header += " " * (-(len(header) + 11) % 64) + "\n"
 with open(path, "wb") as file:

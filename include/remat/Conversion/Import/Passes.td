@@ -16,11 +16,89 @@ def ImportEntryPass : Pass<"remat-import-entry", "::mlir::ModuleOp"> {
     named `function`, and globals that nothing reads. Where `function` is
     `main`, a module's only function will do. Refuses what the
     compiler cannot take anywhere: calls that were not inlined, several blocks,
-    dynamic shapes, mutable globals.
+    dynamic shapes, memrefs and globals.
   }];
   let options = [
     Option<"function", "function", "std::string", /*default=*/"\"main\"",
            "Name of the function to compile">];
+}
+
+def ImportRandomStatePass
+    : Pass<"remat-import-random-state", "::mlir::ModuleOp"> {
+  let summary = "Turn random state in mutable globals into arguments and results";
+  let description = [{
+    A mutable `ml_program.global` that a function reads becomes one more argument
+    of the function, the state before the step, and, if the function writes it,
+    one more result, the state after. Both have the global's name (`remat.name`);
+    `remat.initial_value` on the argument is what the global began with. Globals
+    that are not mutable become constants.
+
+    Where a body makes floating-point numbers of integers that depend on nothing
+    but such a state and the element's indices, as the generators of exporters
+    do, the numbers come from `remat.random`, with the integer that the program
+    made of its state as the key. The stream is that of `remat.random`, not the
+    exporter's.
+
+    ```mlir
+    ml_program.global private mutable @seed(dense<0> : tensor<i64>) : tensor<i64>
+    func.func @main(%x: tensor<4xf32>) -> tensor<4xf32>
+    // becomes
+    func.func @main(%x: tensor<4xf32>,
+                    %seed: tensor<i64> {remat.initial_value = dense<0> : tensor<i64>,
+                                        remat.name = "seed"})
+        -> (tensor<4xf32>, tensor<i64> {remat.name = "seed"})
+    ```
+
+    Refuses state that is used in a region, or by a function that others name.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::remat::RematDialect"];
+}
+
+def ImportBuffersPass : Pass<"remat-import-buffers", "::mlir::func::FuncOp"> {
+  let summary = "Turn straight-line programs on memrefs into ones on tensors";
+  let description = [{
+    Every write to a memref makes a new tensor value; what is read is the latest.
+    Understood are allocations, `memref.load`, `store`, `copy`, `subview` at
+    constant places, `expand_shape` and `collapse_shape`, linalg operations, and
+    bufferization's `to_tensor`, `to_buffer` and `materialize_in_destination`. A
+    memref argument becomes a tensor argument and, if it is written, its contents
+    at the end are one more result. Arguments must not overlap. Writes in regions
+    are refused.
+
+    A value that is overwritten is marked by a `remat.tag` with the writer's
+    location. If the backward computation turns out to need it,
+    `remat-check-mutation` reports an error. With
+    `remat.allow_cache_entry_mutation` on the function, or the option, nothing is
+    marked: the backward computation then uses the value from before the write,
+    which is kept for it.
+
+    ```mlir
+    linalg.exp ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)
+    // becomes
+    %1 = linalg.exp ins(%x : tensor<4xf32>) outs(%0 : tensor<4xf32>) -> tensor<4xf32>
+    ```
+  }];
+  let options = [
+    Option<"allowMutation", "allow-cache-entry-mutation", "bool", "false",
+           "Do not mark what is overwritten">];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::remat::RematDialect"];
+}
+
+def CheckMutationPass : Pass<"remat-check-mutation", "::mlir::func::FuncOp"> {
+  let summary = "Refuse writes to what the backward computation reads";
+  let description = [{
+    Runs after differentiation. An operation of the backward computation that
+    reads a value which the program overwrites (`remat-import-buffers`), or a
+    view or slice of one, is an error that names the write and the operation that
+    saved the value. The marks are dropped.
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
 }
 
 def ImportScattersPass : Pass<"remat-import-scatters", "::mlir::func::FuncOp"> {
