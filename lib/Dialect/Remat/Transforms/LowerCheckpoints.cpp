@@ -6,10 +6,13 @@
 
 #include "mlir/Interfaces/CallInterfaces.h"
 
+#include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
+
+#include "ReaderTags.h"
 
 namespace remat {
 #define GEN_PASS_DEF_REMATLOWERCHECKPOINTS
@@ -95,19 +98,59 @@ static void lowerCheckpoint(CheckpointOp checkpoint) {
   inlineRegion(checkpoint);
 }
 
-/// Tags the tensors that the scope makes with how they are saved, unless an
-/// inner scope has done so.
+/// Whether a tag says how `value` is saved.
+static bool isTagged(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    auto tag = dyn_cast<TagOp>(user);
+    return tag && (tag.getCodec() || tag.getPolicy());
+  });
+}
+
+/// Tags what the scope reads from outside: packed is what its operations save
+/// of it, not what others do. To offload a value concerns all of its readers,
+/// and an argument is in a buffer of the caller anyway.
+static void tagReadValues(ScopeOp scope, PolicyAttr policy) {
+  OpBuilder builder(scope);
+  SetVector<Value> read;
+  getUsedValuesDefinedAbove(scope.getBody(), read);
+  for (Value value : read) {
+    auto type = dyn_cast<RankedTensorType>(value.getType());
+    Operation *producer = value.getDefiningOp();
+    bool isStored = !producer || isViewOp(producer) || isTransparentOp(producer)
+                        ? scope.getCodec().has_value()
+                        : holdsValues(*producer);
+    if (!type || !isStored || (policy && isTagged(value)) ||
+        (scope.getCodec() && !isa<FloatType>(type.getElementType())))
+      continue;
+    SmallVector<OpOperand *> uses;
+    for (OpOperand &use : value.getUses()) {
+      auto inner = dyn_cast<TagOp>(use.getOwner());
+      if (scope->isProperAncestor(use.getOwner()) &&
+          !isa<YieldOp>(use.getOwner()) &&
+          !(inner && inner->hasAttr(readerTagAttrName)))
+        uses.push_back(&use);
+    }
+    if (uses.empty())
+      continue;
+    auto tag = TagOp::create(builder, scope.getLoc(), value,
+                             /*name=*/StringAttr(), policy);
+    if (scope.getCodec())
+      tag.setCodecAttr(*scope.getCodec());
+    tag->setAttr(readerTagAttrName, builder.getUnitAttr());
+    for (OpOperand *use : uses)
+      use->set(tag.getResult());
+  }
+}
+
+/// Tags the tensors that the scope makes or reads with how they are saved,
+/// unless an inner scope has done so.
 static void lowerScope(ScopeOp scope) {
   OpBuilder builder(scope.getContext());
-  auto isTagged = [](Value value) {
-    return llvm::any_of(value.getUsers(), [](Operation *user) {
-      auto tag = dyn_cast<TagOp>(user);
-      return tag && (tag.getCodec() || tag.getPolicy());
-    });
-  };
   PolicyAttr policy;
   if (scope.getOffload())
     policy = PolicyAttr::get(scope.getContext(), Policy::MustCpuOffload);
+  if (scope.getCodec() || policy)
+    tagReadValues(scope, policy);
   for (Operation &op : llvm::make_early_inc_range(scope.getBody().front())) {
     if (!holdsValues(op) || !(scope.getCodec() || policy))
       continue;

@@ -18,6 +18,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
 
+#include "ReaderTags.h"
+
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 
@@ -336,7 +338,8 @@ static LogicalResult pack(TagOp tag, SymbolTable &symbols) {
   Value value = tag.getInput();
   while (value.getDefiningOp() && isTransparentOp(value.getDefiningOp()))
     value = value.getDefiningOp()->getOperand(0);
-  SmallVector<OpOperand *> uses = findBackwardUses(value);
+  SmallVector<OpOperand *> uses = findBackwardUses(
+      tag->hasAttr(readerTagAttrName) ? tag.getResult() : value);
   auto type = cast<RankedTensorType>(value.getType());
   if (uses.empty() || type.getNumElements() == 0)
     return success();

@@ -60,15 +60,17 @@ def Remat_ScopeOp : Remat_Op<"scope", [
     SingleBlockImplicitTerminator<"YieldOp">]> {
   let summary = "how values of a region are saved";
   let description = [{
-    Says what becomes of the values that the region makes between their forward
-    and backward use; the innermost scope holds.
+    Says what becomes of the values that the region makes or reads between their
+    forward and backward use; the innermost scope holds.
 
     * `codec`: they are kept packed, and unpacked where the backward
       computation reads them. Either the name of a codec, `"bf16"` or `"int8"`
       (a byte for each element and a scale for each block of 64), or a pair of
       symbols of functions on one tensor, `[@pack, @unpack]`. This is
-      `saved_tensors_hooks` of PyTorch.
-    * `offload`: they are kept in host memory (`save_on_cpu`).
+      `saved_tensors_hooks` of PyTorch. Of a value from outside, arguments
+      included, it is what the operations inside save that is packed.
+    * `offload`: they are kept in host memory (`save_on_cpu`), except arguments,
+      which are in buffers of the caller.
     * `forbid`: a codec or offload inside is an error with this message
       (`disable_saved_tensors_hooks`).
 
