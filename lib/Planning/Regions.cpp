@@ -124,17 +124,15 @@ public:
     for (auto [index, action] : enumerate(plan.actions)) {
       bool actsOnOp =
           action.kind == ActionKind::Run || action.kind == ActionKind::Absorb;
-      if (index >= backwardBegin) {
-        if (actsOnOp)
-          provideOperands(action.id);
-        else if (action.kind != ActionKind::Reload)
-          provide(action.id);
-      }
-      if (index >= backwardBegin && actsOnOp)
-        for (ValueId result : graph.results(action.id))
-          isDropped[result] = false;
-      if (index >= backwardBegin && action.kind == ActionKind::Reload)
+      if (index >= backwardBegin && actsOnOp) {
+        provideOperands(action.id);
+        for (ValueId made : graph.results(action.id))
+          isDropped[made] = false;
+      } else if (index >= backwardBegin && action.kind == ActionKind::Reload) {
         isDropped[action.id] = false;
+      } else if (index >= backwardBegin) {
+        provide(action.id);
+      }
       result.actions.push_back(action);
     }
     return std::move(result);

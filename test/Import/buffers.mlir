@@ -1,5 +1,7 @@
 // RUN: remat-opt %s -split-input-file --remat-import-buffers=allow-cache-entry-mutation -canonicalize | FileCheck %s
 
+// Programs that were not made functional (behaviour 3).
+
 // Destination passing: what is written is a result.
 // CHECK-LABEL: func.func @destination
 // CHECK-SAME:  (%[[X:.*]]: tensor<4xf32>, %{{.*}}: tensor<4xf32> {remat.name = "y"}) -> (tensor<4xf32> {remat.name = "y"})

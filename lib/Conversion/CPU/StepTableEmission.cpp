@@ -29,7 +29,7 @@ private:
   LogicalResult addOp(Operation &op);
   LogicalResult addTask(TaskOp task);
   LogicalResult addBuffer(Value value, std::optional<SlotAttr> slot);
-  LogicalResult addPlace(Value value, std::optional<SlotAttr> slot);
+  void setContents(Value value);
   void addCopy(Operation *op, Value source, Value target, StringRef name);
   std::string getName(unsigned number, bool isArgument);
 
@@ -91,21 +91,17 @@ LogicalResult TableEmitter::addSignature() {
   return success();
 }
 
-LogicalResult TableEmitter::addBuffer(Value value,
-                                      std::optional<SlotAttr> slot) {
-  if (failed(addPlace(value, slot)))
-    return failure();
-  auto host = dyn_cast<HostType>(value.getType());
-  auto type = host ? host.getTensor() : cast<RankedTensorType>(value.getType());
+/// Says what is in the buffer of `value`.
+void TableEmitter::setContents(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
   std::optional<remat_dtype> dtype = getDtype(type.getElementType());
   table.setContents(buffers.lookup(value), dtype ? int32_t(*dtype) : -1,
                     type.getNumElements() *
                         getElementBytes(type.getElementType()));
-  return success();
 }
 
-LogicalResult TableEmitter::addPlace(Value value,
-                                     std::optional<SlotAttr> slot) {
+LogicalResult TableEmitter::addBuffer(Value value,
+                                      std::optional<SlotAttr> slot) {
   if (auto it = results.find(value); it != results.end()) {
     buffers[value] = table.addResultBuffer(it->second);
     return success();
@@ -165,8 +161,10 @@ LogicalResult TableEmitter::addTask(TaskOp task) {
   }
   for (Value operand : task.getOperands())
     entry.operands.push_back(buffers.lookup(operand));
-  for (Value result : task.getResults())
+  for (Value result : task.getResults()) {
+    setContents(result);
     entry.results.push_back(buffers.lookup(result));
+  }
   if (kernel.call) {
     // The call's operands, which need not be the kernel's in number or order.
     entry.operands = {static_cast<uint32_t>(

@@ -1,0 +1,34 @@
+// DEFINE: %{to-tasks} = --remat-lower-checkpoints --remat-differentiate=mode=reverse --canonicalize --cse --remat-form-tasks
+// RUN: remat-opt %s %{to-tasks} --remat-plan="region-budget=outer:0" | FileCheck %s
+// RUN: remat-opt %s %{to-tasks} --remat-plan="region-budget=inner:0" | FileCheck %s --check-prefix=INNER
+
+// Behaviour 16: the budget of a region covers regions inside of it, which has
+// no say in what is outside.
+
+// CHECK:     id = 0 : i64, names = {{\[\[}}"inner", "outer"]]
+// CHECK:     id = 3 : i64, names = {{\[\[}}"outer"]]
+// CHECK-DAG: {copy = 1 : i64, id = 0
+// CHECK-DAG: {copy = 1 : i64, id = 1
+// CHECK-DAG: {copy = 1 : i64, id = 3
+// CHECK:     remat.return
+
+// INNER-DAG: {copy = 1 : i64, id = 0
+// INNER-DAG: {copy = 1 : i64, id = 1
+// INNER-NOT: {copy = 1 : i64, id = 3
+// INNER:     remat.return
+
+func.func @main(%x: tensor<32xf32>) -> tensor<32xf32> {
+  %y = remat.checkpoint attributes {name = "outer", policy = #remat.policy<prefer_save>} {
+    %z = remat.checkpoint attributes {name = "inner", policy = #remat.policy<prefer_save>} {
+      %0 = math.exp %x : tensor<32xf32>
+      %1 = math.tanh %0 : tensor<32xf32>
+      %2 = math.sin %1 : tensor<32xf32>
+      remat.yield %2 : tensor<32xf32>
+    } : tensor<32xf32>
+    %0 = math.exp %z : tensor<32xf32>
+    %1 = math.sin %0 : tensor<32xf32>
+    remat.yield %1 : tensor<32xf32>
+  } : tensor<32xf32>
+  %0 = math.sin %y : tensor<32xf32>
+  return %0 : tensor<32xf32>
+}
