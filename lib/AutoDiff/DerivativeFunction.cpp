@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Writes functions in terms of remat.vjp and remat.jvp of others: a gradient is
-// a vjp with cotangent 1, a Jacobian one vjp for each element of the result, a
-// Hessian the Jacobian of the gradient.
+// a vjp with cotangent 1, a Jacobian a batch of vjps, one for each element of
+// the result, a Hessian the Jacobian of the gradient.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,6 +14,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 
@@ -72,13 +73,49 @@ func::FuncOp Writer::create(StringRef kind, ArrayRef<Type> more,
   return made;
 }
 
-static Value createOneHot(OpBuilder &builder, Location loc,
-                          RankedTensorType type, int64_t at) {
-  SmallVector<Attribute> elements(
-      type.getNumElements(), builder.getFloatAttr(type.getElementType(), 0));
-  elements[at] = builder.getFloatAttr(type.getElementType(), 1);
-  return arith::ConstantOp::create(builder, loc,
-                                   DenseElementsAttr::get(type, elements));
+static Value createOne(OpBuilder &builder, Location loc,
+                       RankedTensorType type) {
+  return arith::ConstantOp::create(
+      builder, loc,
+      DenseElementsAttr::get(
+          type, Attribute(builder.getFloatAttr(type.getElementType(), 1))));
+}
+
+/// For each element of a tensor of `type`, one with 1 there and else 0.
+static Value createUnits(OpBuilder &builder, Location loc,
+                         RankedTensorType type) {
+  SmallVector<int64_t> shape = {type.getNumElements()};
+  llvm::append_range(shape, type.getShape());
+  Value empty =
+      tensor::EmptyOp::create(builder, loc, shape, type.getElementType());
+  SmallVector<utils::IteratorType> iterators(shape.size(),
+                                             utils::IteratorType::parallel);
+  auto body = [&](OpBuilder &nested, Location loc, ValueRange) {
+    Value row = linalg::IndexOp::create(nested, loc, 0);
+    Value place = arith::ConstantIndexOp::create(nested, loc, 0);
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      Value extent =
+          arith::ConstantIndexOp::create(nested, loc, type.getDimSize(dim));
+      place = arith::MulIOp::create(nested, loc, place, extent);
+      place = arith::AddIOp::create(
+          nested, loc, place, linalg::IndexOp::create(nested, loc, dim + 1));
+    }
+    Value isHere = arith::CmpIOp::create(nested, loc, arith::CmpIPredicate::eq,
+                                         row, place);
+    auto constant = [&](double value) -> Value {
+      return arith::ConstantOp::create(
+          nested, loc, nested.getFloatAttr(type.getElementType(), value));
+    };
+    Value element =
+        arith::SelectOp::create(nested, loc, isHere, constant(1), constant(0));
+    linalg::YieldOp::create(nested, loc, element);
+  };
+  return linalg::GenericOp::create(
+             builder, loc, TypeRange(empty.getType()), ValueRange(),
+             ValueRange(empty),
+             ArrayRef<AffineMap>(builder.getMultiDimIdentityMap(shape.size())),
+             iterators, body)
+      .getResult(0);
 }
 
 FailureOr<func::FuncOp> Writer::writeGradient() {
@@ -92,12 +129,13 @@ FailureOr<func::FuncOp> Writer::writeGradient() {
            << "), expected one of one floating-point element for a gradient";
   SmallVector<Type> types = getWrtTypes();
   func::FuncOp made = create("gradient", {}, types);
-  Value seed = createOneHot(builder, loc, type, 0);
+  Value seed = createOne(builder, loc, type);
   SmallVector<Type> results = {type};
   llvm::append_range(results, types);
-  auto vjp = VJPOp::create(
-      builder, loc, results, function.getName(), made.getArguments(), seed,
-      builder.getDenseI64ArrayAttr(wrt), builder.getDenseI64ArrayAttr({0}));
+  auto vjp = VJPOp::create(builder, loc, results, function.getName(),
+                           made.getArguments(), seed,
+                           builder.getDenseI64ArrayAttr(wrt),
+                           builder.getDenseI64ArrayAttr({0}), nullptr);
   func::ReturnOp::create(builder, loc, vjp.getResults().drop_front());
   builder.setInsertionPointAfter(made);
   return made;
@@ -109,6 +147,25 @@ static RankedTensorType getJacobianType(RankedTensorType result,
   SmallVector<int64_t> shape = llvm::to_vector(result.getShape());
   llvm::append_range(shape, argument.getShape());
   return RankedTensorType::get(shape, argument.getElementType());
+}
+
+/// `rows`, one for each element of a tensor of type `result`, as a tensor of
+/// type `to`, of which the leading dimensions are the result's.
+static Value splitRows(OpBuilder &builder, Location loc, Value rows,
+                       RankedTensorType result, RankedTensorType to) {
+  int64_t argumentRank = to.getRank() - result.getRank();
+  SmallVector<ReassociationIndices> groups;
+  if (result.getRank() == 0) {
+    for (int64_t dim = 0; dim < argumentRank; ++dim)
+      groups.push_back({dim + 1});
+    if (!groups.empty())
+      groups[0].insert(groups[0].begin(), 0);
+    return tensor::CollapseShapeOp::create(builder, loc, to, rows, groups);
+  }
+  groups.push_back(llvm::to_vector<2>(llvm::seq<int64_t>(0, result.getRank())));
+  for (int64_t dim = 0; dim < argumentRank; ++dim)
+    groups.push_back({result.getRank() + dim});
+  return tensor::ExpandShapeOp::create(builder, loc, to, rows, groups);
 }
 
 FailureOr<func::FuncOp> Writer::writeJacobian(StringRef name, func::FuncOp of) {
@@ -126,39 +183,23 @@ FailureOr<func::FuncOp> Writer::writeJacobian(StringRef name, func::FuncOp of) {
   SmallVector<Value> jacobians;
   for (auto [number, result] : llvm::enumerate(of.getResultTypes())) {
     auto type = cast<RankedTensorType>(result);
-    SmallVector<Value> parts;
-    for (size_t i = 0; i < wrt.size(); ++i)
-      parts.push_back(tensor::EmptyOp::create(
-          builder, loc,
-          cast<RankedTensorType>(types[jacobians.size() + i]).getShape(),
-          cast<RankedTensorType>(wrtTypes[i]).getElementType()));
-    for (int64_t row = 0; row < type.getNumElements(); ++row) {
-      SmallVector<Type> results = llvm::to_vector(of.getResultTypes());
-      llvm::append_range(results, wrtTypes);
-      auto vjp = VJPOp::create(builder, loc, results, of.getName(),
-                               made.getArguments(),
-                               createOneHot(builder, loc, type, row),
-                               builder.getDenseI64ArrayAttr(wrt),
-                               builder.getDenseI64ArrayAttr({int64_t(number)}));
-      SmallVector<int64_t> at(type.getRank());
-      for (int64_t dim = type.getRank(), rest = row; dim-- > 0;
-           rest /= type.getDimSize(dim))
-        at[dim] = rest % type.getDimSize(dim);
-      for (size_t i = 0; i < wrt.size(); ++i) {
-        auto argument = cast<RankedTensorType>(wrtTypes[i]);
-        SmallVector<int64_t> offsets = at, sizes(type.getRank(), 1);
-        offsets.resize(type.getRank() + argument.getRank(), 0);
-        llvm::append_range(sizes, argument.getShape());
-        auto attrs = [&](ArrayRef<int64_t> values) {
-          return getAsIndexOpFoldResult(builder.getContext(), values);
-        };
-        parts[i] = tensor::InsertSliceOp::create(
-            builder, loc, vjp.getResult(of.getNumResults() + i), parts[i],
-            attrs(offsets), attrs(sizes),
-            attrs(SmallVector<int64_t>(offsets.size(), 1)));
-      }
+    int64_t rows = type.getNumElements();
+    SmallVector<Type> results = llvm::to_vector(of.getResultTypes());
+    for (Type argument : wrtTypes) {
+      SmallVector<int64_t> shape = {rows};
+      llvm::append_range(shape, cast<RankedTensorType>(argument).getShape());
+      results.push_back(
+          cast<RankedTensorType>(argument).clone(ArrayRef<int64_t>(shape)));
     }
-    llvm::append_range(jacobians, parts);
+    auto vjp = VJPOp::create(
+        builder, loc, results, of.getName(), made.getArguments(),
+        createUnits(builder, loc, type), builder.getDenseI64ArrayAttr(wrt),
+        builder.getDenseI64ArrayAttr({int64_t(number)}),
+        builder.getI64IntegerAttr(rows));
+    for (Value product : vjp.getResults().drop_front(of.getNumResults()))
+      jacobians.push_back(
+          splitRows(builder, loc, product, type,
+                    cast<RankedTensorType>(types[jacobians.size()])));
   }
   func::ReturnOp::create(builder, loc, jacobians);
   builder.setInsertionPointAfter(made);
@@ -181,10 +222,12 @@ FailureOr<func::FuncOp> Writer::writeProduct(StringRef name, bool isForward) {
   Operation *product =
       isForward ? JVPOp::create(builder, loc, results, gradient->getName(),
                                 arguments.take_front(count),
-                                arguments.drop_front(count), numbers, nullptr)
+                                arguments.drop_front(count), numbers, nullptr,
+                                nullptr)
                 : VJPOp::create(builder, loc, results, gradient->getName(),
                                 arguments.take_front(count),
-                                arguments.drop_front(count), numbers, nullptr)
+                                arguments.drop_front(count), numbers, nullptr,
+                                nullptr)
                       .getOperation();
   func::ReturnOp::create(builder, loc,
                          product->getResults().drop_front(types.size()));

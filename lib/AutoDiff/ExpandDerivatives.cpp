@@ -22,6 +22,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
 
+#include "Batch.h"
+#include "Emit.h"
 #include "remat/AutoDiff/AutoDiff.h"
 #include "remat/AutoDiff/DifferentiableOpInterface.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -38,7 +40,7 @@ using namespace remat;
 namespace {
 class Expander {
 public:
-  explicit Expander(ModuleOp module) : symbols(module) {}
+  Expander(ModuleOp module, bool batches) : symbols(module), batches(batches) {}
 
   /// Leaves no derivative and no call of a function with a rule in `function`.
   LogicalResult expand(func::FuncOp function);
@@ -50,10 +52,13 @@ private:
   FailureOr<func::FuncOp> enter(Operation *user, StringRef name);
   template <typename Op>
   LogicalResult replace(Op op, DifferentiateOptions::Mode mode);
+  template <typename Op>
+  LogicalResult replaceRowByRow(Op op, DifferentiateOptions::Mode mode);
   LogicalResult attachRule(func::CallOp call);
   LogicalResult inlineCalls(Operation *root);
 
   SymbolTable symbols;
+  bool batches;
   Stack stack;
   DenseSet<Operation *> done;
 };
@@ -132,11 +137,88 @@ LogicalResult Expander::replace(Op op, DifferentiateOptions::Mode mode) {
     return failure();
   }
   OpBuilder builder(op);
+  if (std::optional<uint64_t> batch = op.getBatch()) {
+    FailureOr<SmallVector<Value>> together = failure();
+    if (batches)
+      together = inlineBatched(builder, *copy, op->getOperands(),
+                               callee->getNumArguments(),
+                               callee->getNumResults(), *batch);
+    if (failed(together))
+      return replaceRowByRow(op, mode);
+    op->replaceAllUsesWith(*together);
+    op->erase();
+    return success();
+  }
   SmallVector<Operation *> made;
   SmallVector<Value> results =
       inlineBody(builder, *copy, op->getOperands(), made);
   op->replaceAllUsesWith(results);
   op->erase();
+  return success();
+}
+
+/// Computes the products of a batch one by one.
+template <typename Op>
+LogicalResult Expander::replaceRowByRow(Op op,
+                                        DifferentiateOptions::Mode mode) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  int64_t batch = *op.getBatch();
+  size_t numProducts =
+      op.getNumResults() -
+      symbols.lookup<func::FuncOp>(op.getCallee()).getNumResults();
+  // The place of a row, as offsets, sizes and strides.
+  auto getPlace = [](Type type, int64_t row) {
+    auto tensor = cast<RankedTensorType>(type);
+    SmallVector<int64_t> offsets(tensor.getRank(), 0),
+        ones(tensor.getRank(), 1);
+    SmallVector<int64_t> sizes = llvm::to_vector(tensor.getShape());
+    offsets[0] = row;
+    sizes[0] = 1;
+    return std::make_tuple(offsets, sizes, ones);
+  };
+  auto getRowType = [](Type type) {
+    auto tensor = cast<RankedTensorType>(type);
+    return RankedTensorType::get(tensor.getShape().drop_front(),
+                                 tensor.getElementType());
+  };
+  SmallVector<Value> products;
+  SmallVector<Type> types = llvm::to_vector(op.getResultTypes());
+  for (size_t i = types.size() - numProducts; i < types.size(); ++i) {
+    auto tensor = cast<RankedTensorType>(types[i]);
+    products.push_back(tensor::EmptyOp::create(builder, loc, tensor.getShape(),
+                                               tensor.getElementType()));
+    types[i] = getRowType(types[i]);
+  }
+  SmallVector<Op> rows;
+  for (int64_t row = 0; row < std::max<int64_t>(batch, 1); ++row) {
+    SmallVector<Value> seeds;
+    for (Value seed : op.getSeeds()) {
+      RankedTensorType type = getRowType(seed.getType());
+      auto [offsets, sizes, strides] = getPlace(seed.getType(), row);
+      seeds.push_back(batch == 0 ? createZeros(builder, loc, type)
+                                 : createExtractSlice(builder, loc, seed, type,
+                                                      offsets, sizes, strides));
+    }
+    auto one = Op::create(builder, loc, types, op.getCallee(), op.getInputs(),
+                          seeds, op.getWrtAttr(), op.getOfAttr(), nullptr);
+    rows.push_back(one);
+    for (auto [number, product] : llvm::enumerate(products)) {
+      if (batch == 0)
+        break;
+      auto [offsets, sizes, strides] = getPlace(product.getType(), row);
+      product = createInsertSlice(
+          builder, loc, one->getResult(types.size() - numProducts + number),
+          product, offsets, sizes, strides);
+    }
+  }
+  SmallVector<Value> results(rows.front()->getResults().drop_back(numProducts));
+  llvm::append_range(results, products);
+  op->replaceAllUsesWith(results);
+  op->erase();
+  for (Op one : rows)
+    if (failed(replace(one, mode)))
+      return failure();
   return success();
 }
 
@@ -280,8 +362,10 @@ LogicalResult Expander::expand(func::FuncOp function) {
 namespace {
 struct RematExpandDerivativesPass
     : remat::impl::RematExpandDerivativesPassBase<RematExpandDerivativesPass> {
+  using RematExpandDerivativesPassBase::RematExpandDerivativesPassBase;
+
   void runOnOperation() override {
-    Expander expander(getOperation());
+    Expander expander(getOperation(), batch);
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (failed(expander.expand(function)))
         return signalPassFailure();

@@ -96,7 +96,15 @@ def RematExpandDerivativesPass
 
     where only floating-point and complex values have cotangents and tangents.
     `@a` is free to save what it likes. A rule of another type is an error.
+
+    The products of a `batch` are computed together: what depends on their
+    cotangents or tangents gets a loop and a dimension more. Where an operation
+    has no such form (one on scalars, or with regions of tensors), or without
+    the option, they are computed one by one.
   }];
+  let options = [
+    Option<"batch", "batch", "bool", "true",
+           "compute the products of a batch together where possible">];
   let dependentDialects = ["::mlir::func::FuncDialect", "::remat::RematDialect",
     "::mlir::arith::ArithDialect", "::mlir::complex::ComplexDialect",
     "::mlir::linalg::LinalgDialect",

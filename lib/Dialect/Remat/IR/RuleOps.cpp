@@ -88,6 +88,16 @@ static LogicalResult verifyDerivative(Op op, SymbolTableCollection &table,
       op, op.getOfNumbers(function), function.getResultTypes(), "result");
   if (failed(wrt) || failed(of))
     return failure();
+  if (std::optional<int64_t> batch = op.getBatch())
+    for (Type &type : llvm::concat<Type>(*wrt, *of)) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      if (!tensor)
+        return op.emitOpError("has a batch of ")
+               << type << ", expected tensors";
+      SmallVector<int64_t> shape = {*batch};
+      llvm::append_range(shape, tensor.getShape());
+      type = RankedTensorType::get(shape, tensor.getElementType());
+    }
   TypeRange seeds = isReverse ? *of : *wrt;
   if (op.getSeeds().getTypes() != seeds)
     return op.emitOpError("has ")

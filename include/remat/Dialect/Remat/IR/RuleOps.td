@@ -18,7 +18,8 @@ class Remat_DerivativeOp<string mnemonic, string seeds>
   let arguments = (ins FlatSymbolRefAttr:$callee,
                        Variadic<AnyType>:$inputs, Variadic<AnyType>:$seeds,
                        OptionalAttr<DenseI64ArrayAttr>:$wrt,
-                       OptionalAttr<DenseI64ArrayAttr>:$of);
+                       OptionalAttr<DenseI64ArrayAttr>:$of,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$batch);
   let results = (outs Variadic<AnyType>:$results);
   let assemblyFormat = [{
     $callee `(` $inputs `)` `}] # seeds # [{` `(` $seeds `)` attr-dict `:`
@@ -44,6 +45,10 @@ def Remat_VJPOp : Remat_DerivativeOp<"vjp", "cotangents"> {
     composition. `remat-expand-derivatives` replaces the operation by what it
     stands for.
 
+    With `batch`, all cotangents have a leading dimension of that size more, and
+    so have the products: as many products are computed together. The function
+    is computed once.
+
     ```mlir
     // The function and its gradient with respect to its first argument.
     %y, %dx = remat.vjp @f(%x, %w) cotangents(%u) {wrt = array<i64: 0>}
@@ -58,7 +63,8 @@ def Remat_JVPOp : Remat_DerivativeOp<"jvp", "tangents"> {
   let description = [{
     Calls a function and differentiates it forwards: the results are those of
     the function and then, for each of the results `of`, the sum over the
-    arguments `wrt` of Jacobian times tangent. See `remat.vjp`.
+    arguments `wrt` of Jacobian times tangent. `batch` is
+    a leading dimension of the tangents. See `remat.vjp`.
 
     ```mlir
     %y, %dy = remat.jvp @f(%x) tangents(%t)
