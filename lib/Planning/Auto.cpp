@@ -39,6 +39,8 @@ static constexpr double firstShare = 0.15, searchShare = 0.55, boundShare = 0.1,
 static constexpr double lowPeakShare = 0.5;
 /// The part of it for equal layers.
 static constexpr double layersShare = 0.2;
+/// The part of it for parts that share one value.
+static constexpr double cutPointsShare = 0.5;
 /// The part of a time limit in which a free order is kept.
 static constexpr double fixedOrderShare = 0.5;
 /// The part of it for the exhaustive search of a small problem.
@@ -73,6 +75,7 @@ private:
   bool refineBound(double effort);
   void solveProgram();
   void offerLayers();
+  void offerCutPoints();
   void offerStarts();
   void improve();
 
@@ -197,9 +200,21 @@ void Portfolio::offerLayers() {
     consumeError(solution.takeError());
 }
 
+/// Parts of their own, each planned by itself.
+void Portfolio::offerCutPoints() {
+  if (search.done())
+    return;
+  Expected<Solution> solution = planCutPoints(problem, part(cutPointsShare));
+  if (solution)
+    search.offer(solution->plan);
+  else
+    consumeError(solution.takeError());
+}
+
 void Portfolio::offerStarts() {
   if (options.start)
     search.offer(*options.start);
+  offerCutPoints();
   offerLayers();
   if (problem.ops.size() > starterOps)
     return;

@@ -36,6 +36,7 @@ ArrayRef<SolverInfo> getSolvers() {
        planRevolve},
       {"greedy", "cheapest evictions per byte, several rankings", planGreedy},
       {"search", "large-neighbourhood search over evictions", planSearch},
+      {"cut-points", "parts that share one value, each by auto", planCutPoints},
       {"layers", "few of many equal layers solved for all", planLayers},
       {"chain-dp", "dynamic program for chains (Beaumont et al. 2019)",
        planChainDp},

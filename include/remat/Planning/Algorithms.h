@@ -186,6 +186,17 @@ llvm::Expected<Solution> planGreedy(const Problem &problem,
 llvm::Expected<Solution> planSearch(const Problem &problem,
                                     const SolverOptions &options = {});
 
+/// Splits the ops where what comes later reads only one value of what came
+/// before, an articulation point of the graph, and no longer when memory gets
+/// scarce. Arguments and outputs may pass by, and take their room. Plans each
+/// part that exceeds the budget with `planAuto`, for its part of the effort. Of
+/// all plans only those that recompute nothing across a cut, but these from
+/// searches that are much shorter. Fails without a cut between two parts that
+/// exceed the budget, when something but recomputation may save memory, and
+/// when a part does not fit. Decomposition as in Kusumoto et al. 2019.
+llvm::Expected<Solution> planCutPoints(const Problem &problem,
+                                       const SolverOptions &options = {});
+
 /// Solves a few of many equal layers for all. Finds the layers of the graph, as
 /// they repeat in the forward and in the backward phase; leaves out all but a
 /// few, with their part of the budget; plans what is left with `planSearch`;
