@@ -23,6 +23,11 @@ using namespace llvm;
 
 namespace remat::planning {
 
+/// Values of states looked at for the smallest peak: of a graph, per effort;
+/// and where it decides whether there is a plan.
+static constexpr double quickSteps = 2e6;
+static constexpr uint64_t closeSteps = 20'000'000;
+
 /// Whether a value stays from its op to its last reader in every plan.
 static bool staysThroughout(const Graph &graph, ValueId value) {
   return !graph.isArgument(value) && graph.runsOnce(graph.producer(value)) &&
@@ -43,7 +48,7 @@ smallestFeasibleBudget(const Problem &problem, const SolverOptions &options) {
   FeasibilityCertificate certificate;
   certificate.lowerBound =
       peakBound(Graph(problem),
-                uint64_t(std::clamp(options.effort, 0.0, 10.0) * 2e6))
+                uint64_t(std::clamp(options.effort, 0.0, 10.0) * quickSteps))
           .bytes;
   certificate.plan = search.findLowPeak(certificate.lowerBound, 0.1);
   WorkMeter work(options, watch);
@@ -57,6 +62,10 @@ smallestFeasibleBudget(const Problem &problem, const SolverOptions &options) {
       makeSolution(graph, certificate.plan, "greedy", watch);
   if (!solution)
     return solution.takeError();
+  // Whether there is a plan for the budget is worth a closer look.
+  if (problem.deviceBudget && *problem.deviceBudget < solution->peakBytes &&
+      *problem.deviceBudget >= certificate.lowerBound)
+    certificate.lowerBound = peakBound(Graph(problem), closeSteps).bytes;
   // Proven for this choice of what the regions keep, not for all.
   if (proven && problem.regions.empty())
     certificate.lowerBound = solution->peakBytes;

@@ -20,7 +20,7 @@
 #include "llvm/ADT/STLExtras.h"
 
 #include <queue>
-#include <set>
+#include <unordered_set>
 
 using namespace llvm;
 
@@ -36,6 +36,14 @@ public:
 
 private:
   using Set = std::vector<ValueId>;
+  struct HashSet {
+    size_t operator()(const Set &values) const {
+      uint64_t hash = values.size();
+      for (ValueId value : values)
+        hash = (hash ^ value) * 0x9E3779B97F4A7C15 + (hash >> 31);
+      return hash;
+    }
+  };
   struct Target {
     int64_t need;
     OpId op;
@@ -152,7 +160,7 @@ Pebbling::Set Pebbling::valuesOf(const Target &target) const {
 /// when `until` is reached, a bound below it.
 int64_t Pebbling::search(const Target &target, uint64_t until) {
   std::priority_queue<State> open;
-  std::set<Set> seen;
+  std::unordered_set<Set, HashSet> seen;
   open.push({target.need, valuesOf(target)});
   work += graph.numValues();
   while (!open.empty()) {
@@ -162,27 +170,31 @@ int64_t Pebbling::search(const Target &target, uint64_t until) {
     open.pop();
     if (!seen.insert(state.values).second)
       continue;
-    std::set<OpId> makers;
+    std::vector<OpId> makers;
     for (ValueId value : state.values)
-      makers.insert(graph.producer(value));
+      makers.push_back(graph.producer(value));
+    llvm::sort(makers);
+    makers.erase(std::unique(makers.begin(), makers.end()), makers.end());
     for (OpId maker : makers) {
       if (work >= until)
         return state.peak;
       ArrayRef<ValueId> results = graph.results(maker);
-      std::set<ValueId> before;
+      State next{0, {}};
+      Set &before = next.values;
       int64_t during = problem.ops[maker].workspace;
       for (ValueId value : state.values)
         if (!is_contained(results, value))
-          before.insert(value);
+          before.push_back(value);
       for (ValueId operand : graph.operands(maker))
         if (!isElsewhere(operand))
-          before.insert(operand);
-      State next{0, Set(before.begin(), before.end())};
-      during += bytesOf(next.values);
+          before.push_back(operand);
+      llvm::sort(before);
+      before.erase(std::unique(before.begin(), before.end()), before.end());
+      during += bytesOf(before);
       for (ValueId result : results)
         during += graph.bytes(result);
       next.peak = std::max(state.peak, during);
-      work += next.values.size() + results.size() + 1;
+      work += before.size() + results.size() + 1;
       open.push(std::move(next));
     }
   }

@@ -238,6 +238,26 @@ TEST(Algorithms, UnknownNameListsTheChoices) {
   EXPECT_TRUE(mentions(text, "'greedy'"));
 }
 
+TEST(Feasibility, ABudgetInDoubtGetsACloserLook) {
+  unsigned closer = 0;
+  for (uint64_t seed = 0; seed < 8; ++seed) {
+    SCOPED_TRACE(seed);
+    Problem problem = randomProblem(seed, 60);
+    SolverOptions options;
+    options.effort = 0.0005;
+    FeasibilityCertificate quick =
+        cantFail(smallestFeasibleBudget(problem, options));
+    problem.deviceBudget = quick.smallestFeasible - 1;
+    FeasibilityCertificate close =
+        cantFail(smallestFeasibleBudget(problem, options));
+    EXPECT_EQ(close.smallestFeasible, quick.smallestFeasible);
+    EXPECT_GE(close.lowerBound, quick.lowerBound);
+    EXPECT_LE(close.lowerBound, close.smallestFeasible);
+    closer += close.lowerBound > quick.lowerBound;
+  }
+  EXPECT_GT(closer, 0u);
+}
+
 TEST(Feasibility, InfeasibleBudgetStatesTheSmallest) {
   Problem problem = chain(12, 8);
   problem.deviceBudget = 8;
