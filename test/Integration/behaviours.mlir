@@ -262,11 +262,16 @@ func.func @main(%x: tensor<4xf32>, %n: tensor<index>) -> tensor<4xf32> {
 
 // -----
 
-// Behaviours 41, 42, 43, 50: what is written in place is not a tensor; such
-// arguments are refused, aliases with them.
-// expected-error @+1 {{argument 0 of 'main' has type 'memref<4xf32>', expected a tensor}}
-func.func @main(%x: memref<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
-  return %y : tensor<4xf32>
+// Behaviours 41, 42, 43, 50: what is written in place is a value of its own,
+// which the step returns. The update of %y happens once; %x is not the same.
+// CHECK-LABEL: remat.graph @main
+// CHECK-SAME:    (%[[X:[a-z0-9]*]]: tensor<4xf32>, %[[Y:[a-z0-9]*]]: tensor<4xf32>, %{{.*}}: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
+// CHECK:         %[[SUM:.*]] = remat.task @{{.*}}(%[[X]], %[[Y]])
+// CHECK-NOT:     copy = 1
+// CHECK:         remat.return %[[SUM]]
+func.func @main(%x: memref<4xf32>, %y: memref<4xf32>) {
+  linalg.add ins(%x, %y : memref<4xf32>, memref<4xf32>) outs(%y : memref<4xf32>)
+  return
 }
 
 // -----

@@ -5,8 +5,8 @@
 // Behaviour 16: the budget of a region covers regions inside of it, which has
 // no say in what is outside.
 
-// CHECK:     id = 0 : i64, names = {{\[\[}}"inner", "outer"]]
-// CHECK:     id = 3 : i64, names = {{\[\[}}"outer"]]
+// CHECK:     {id = 0 : i64, {{.*}}names = {{\[\[}}"outer", "inner"]]
+// CHECK:     {id = 3 : i64, {{.*}}names = {{\[\[}}"outer"]]
 // CHECK-DAG: {copy = 1 : i64, id = 0
 // CHECK-DAG: {copy = 1 : i64, id = 1
 // CHECK-DAG: {copy = 1 : i64, id = 3
