@@ -34,7 +34,7 @@ static constexpr size_t descents = 12, descentRounds = 50;
 /// Rounds of the first epoch; later ones are longer while nothing is found.
 static constexpr size_t firstEpoch = 1000;
 /// An epoch starts as hot as this many typical repeats cost.
-static constexpr double initialHeat = 3.0;
+static constexpr double heats[] = {0.1, 0.5, 3.0};
 /// Effort for orders: sets per search, moves per op.
 static constexpr size_t orderStates = 20000, orderMoves = 200;
 
@@ -391,7 +391,8 @@ bool LocalSearch::startAgain(double share) {
 
 void LocalSearch::diversify(double share) {
   for (size_t i = 0; i < descents && !done() && !work.spent(share); ++i)
-    if (descend(4 << (i % 3), descentRounds, share))
+    if (i % 2 ? construct(randomTuning(generator))
+              : descend(4 << (i / 2 % 3), descentRounds, share))
       anneal(firstEpoch / 2, 0);
 }
 
@@ -403,13 +404,18 @@ void LocalSearch::improve(double share, size_t patience) {
     if (fruitless > patience)
       return;
     int64_t before = bestTime;
-    // From the best plan, or from a new one.
-    if (fruitless % 3 != 2 || !startAgain(share))
+    // From the best plan, or from a new one, which takes longer to get there.
+    bool isNew = fruitless % 3 == 2 && startAgain(share);
+    if (!isNew)
       timeline.load(best);
     drawTransferWeight();
     size_t repeats = std::max<size_t>(1, timeline.repeats().size());
     double typical = double(bestTime - base) / double(repeats);
-    anneal(rounds, fruitless == 0 ? 0 : initialHeat * typical);
+    // A new plan first goes down as far as it gets.
+    if (isNew)
+      anneal(rounds, 0);
+    double heat = fruitless == 0 ? 0 : heats[below(std::size(heats))] * typical;
+    anneal(rounds, heat);
     fruitless = bestTime < before ? 0 : fruitless + 1;
     if (fruitless)
       rounds += rounds / 4;
