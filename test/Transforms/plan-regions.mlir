@@ -22,7 +22,8 @@
 // The graph's verifier knows the budgets.
 // PLACED: region_budgets = {block1 = 128 : i64, block2 = 0 : i64}
 
-// Each value takes 128 bytes. What a region yields is not its own.
+// Behaviours 13 and 14 (a budget that fits no region or no plan is an error),
+// 15 (a larger budget keeps more). Each value takes 128 bytes. What a region yields is not its own.
 
 // NAMES: id = 0 : i64, names = {{\[\[}}"block1"]]
 // NAMES: id = 1 : i64, names = {{\[\[}}"block1"]]
