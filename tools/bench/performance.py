@@ -88,11 +88,12 @@ def run_peer(framework, model, variants, cache):
         variants = ",".join(v for v in variants.split(",") if v in options["variants"].split(","))
     if not variants:
         return {}
-    script = os.path.join(options["peers"], f"bench_{framework}.py")
+    folder = os.path.abspath(options["peers"])
+    script = os.path.join(folder, f"bench_{framework}.py")
     environment = dict(os.environ, TORCHINDUCTOR_CACHE_DIR=cache)
     process = subprocess.run([options.get("python", sys.executable), script, PEER_NAMES[model], variants,
                               f"--threads={threads}", f"--steps={steps}"], capture_output=True, text=True,
-                             cwd=options["peers"], env=environment)
+                             cwd=folder, env=environment)
     rows = {}
     for line in process.stdout.splitlines():
         line = json.loads(line) if line.startswith("{") else {}
@@ -113,8 +114,8 @@ def run_peer(framework, model, variants, cache):
 
 
 def recomputes(name):
-    """Whether a peer's variant trades time for memory."""
-    return any(part in name for part in ("ckpt", "block", "sqrt", "_b0"))
+    """Whether this is a peer's variant that trades time for memory."""
+    return not name.startswith("remat") and any(part in name for part in ("ckpt", "block", "sqrt", "_b0"))
 
 
 def measure(model, cache):
