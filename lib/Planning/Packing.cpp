@@ -175,12 +175,15 @@ SkylineSearch::SkylineSearch(ArrayRef<LiveRange> given,
 bool SkylineSearch::fit(int64_t bytes, ArrayRef<uint32_t> order,
                         int64_t &work) {
   constexpr int64_t stepsBetweenRestarts = 1000;
+  const auto leastSteps = static_cast<int64_t>(numToPlace);
+  const auto workPerStep = static_cast<int64_t>(ranges.size() + load.size());
   arena = bytes;
   Outcome outcome = Outcome::Stopped;
-  while (outcome == Outcome::Stopped && work > 0) {
+  while (outcome == Outcome::Stopped && work >= leastSteps * workPerStep) {
     restart(order);
-    outcome = search(static_cast<int64_t>(numToPlace) + stepsBetweenRestarts);
-    work -= steps * static_cast<int64_t>(ranges.size() + load.size());
+    outcome =
+        search(std::min(leastSteps + stepsBetweenRestarts, work / workPerStep));
+    work -= steps * workPerStep;
   }
   return outcome == Outcome::Fits;
 }
