@@ -36,11 +36,25 @@ namespace {
 struct PlannedGraph {
   OwningOpRef<GraphOp> graph;
   planning::Plan plan;
+  /// Of all that runs, in the unit of planning::Op::cost.
+  int64_t cost = 0;
   int64_t peakBytes = 0;
   /// What its buffers can be packed into; at least the peak.
   int64_t arenaBytes = 0;
-  /// The peak with what is lent, as the planner counts.
-  int64_t countedPeak = 0;
+  /// Plans before it that did not fit.
+  unsigned rounds = 0;
+
+  bool isBetterThan(const PlannedGraph &other) const {
+    return std::tie(arenaBytes, cost) < std::tie(other.arenaBytes, other.cost);
+  }
+};
+
+/// Planners bound what values occupy together, wherever that is. This is one
+/// way to count so that it says something of the arena.
+struct Counted {
+  planning::Problem problem;
+  /// How much less the arena takes than is counted, without rematerialization.
+  int64_t lentBytes = 0;
 };
 
 class GraphPlanner {
@@ -52,11 +66,12 @@ public:
   llvm::Error explain(const planning::Plan &plan);
 
 private:
-  llvm::Expected<PlannedGraph> planWithin(int64_t budget);
-  llvm::Expected<PlannedGraph> planSmallest();
-  PlannedGraph fillGaps(PlannedGraph smallest);
   bool mayKeepAll() const;
-  llvm::Expected<PlannedGraph> solve();
+  llvm::Error collectCounts();
+  llvm::Expected<PlannedGraph> planWithin(int64_t budget);
+  llvm::Error fitWithin(const Counted &counted, int64_t budget,
+                        std::optional<PlannedGraph> &best);
+  llvm::Expected<PlannedGraph> planSmallest();
   llvm::Expected<PlannedGraph> apply(const planning::Plan &plan);
   llvm::Error lend(PlannedGraph &planned);
 
@@ -64,10 +79,9 @@ private:
   const PlanOptions &options;
   GraphProblem graphProblem;
   planning::Problem &problem;
-  int64_t saveAllPeak = 0;
-  /// How much less the arena takes than the planner counts, without
-  /// rematerialization.
-  int64_t lentBytes = 0;
+  int64_t saveAllPeak = 0, saveAllArena = 0;
+  /// Those that are worth trying, in order.
+  SmallVector<Counted, 2> counts;
 };
 } // namespace
 
@@ -100,91 +114,51 @@ GraphPlanner::GraphPlanner(GraphOp graph, const PlanOptions &options)
     : graph(graph), options(options), graphProblem(graph),
       problem(graphProblem.problem) {}
 
+/// A plan that keeps all values and has no limits but the order.
+static llvm::Expected<planning::Solution> keepAll(planning::Problem problem,
+                                                  const PlanOptions &options) {
+  problem.regions.clear();
+  problem.deviceBudget.reset();
+  return planning::solve(problem, "save-all", options.solver);
+}
+
 llvm::Expected<PlannedGraph> GraphPlanner::run() {
   if (llvm::Error error = setLimits(graphProblem, options))
     return std::move(error);
-  planning::Problem reference = problem;
-  reference.regions.clear();
-  llvm::Expected<planning::Solution> saveAll =
-      planning::solve(reference, "save-all", options.solver);
+  llvm::Expected<planning::Solution> saveAll = keepAll(problem, options);
   if (!saveAll)
     return saveAll.takeError();
   llvm::Expected<PlannedGraph> keepingAll = apply(saveAll->plan);
   if (!keepingAll)
     return keepingAll.takeError();
   saveAllPeak = keepingAll->peakBytes;
+  saveAllArena = keepingAll->arenaBytes;
   keepingAll->graph->setSaveAllPeak(saveAllPeak);
 
   using Kind = planning::BudgetRequest::Kind;
-  if (options.budget.kind == Kind::Unlimited)
-    return solve();
-  if (options.budget.kind != Kind::Smallest) {
-    int64_t budget = options.budget.resolve(saveAllPeak);
-    // The planner does not know of lent buffers and would not see that all
-    // fits.
-    if (options.planner == "auto" && keepingAll->arenaBytes <= budget &&
-        mayKeepAll()) {
-      keepingAll->graph->setBudget(budget);
-      return keepingAll;
-    }
-    lentBytes =
-        std::max<int64_t>(saveAll->peakBytes - keepingAll->arenaBytes, 0);
-    return planWithin(budget);
+  if (options.budget.kind == Kind::Unlimited) {
+    llvm::Expected<planning::Solution> solution =
+        planning::solve(problem, options.planner, options.solver);
+    return solution ? apply(solution->plan) : solution.takeError();
   }
-  llvm::Expected<PlannedGraph> planned = planSmallest();
+  if (llvm::Error error = collectCounts())
+    return std::move(error);
+  bool isSmallest = options.budget.kind == Kind::Smallest;
+  int64_t budget = isSmallest ? 0 : options.budget.resolve(saveAllPeak);
+  // The planner does not know of lent buffers and would not see that all fits.
+  bool mayKeep = options.planner == "auto" && mayKeepAll();
+  if (!isSmallest && mayKeep && saveAllArena <= budget) {
+    keepingAll->graph->setBudget(budget);
+    return keepingAll;
+  }
+  llvm::Expected<PlannedGraph> planned =
+      isSmallest ? planSmallest() : planWithin(budget);
   if (!planned)
     return planned;
-  if (options.planner == "auto" && mayKeepAll() &&
-      keepingAll->arenaBytes <= planned->arenaBytes)
+  if (isSmallest && mayKeep && saveAllArena <= planned->arenaBytes)
     planned = std::move(keepingAll);
-  planned->graph->setBudget(planned->arenaBytes);
+  planned->graph->setBudget(isSmallest ? planned->arenaBytes : budget);
   return planned;
-}
-
-/// The planner counts what is lent, so it may use more than the budget; how
-/// much more, is tried from above. Packing seldom needs more than the live
-/// bytes; where it does, the next plan has to make up for the difference.
-llvm::Expected<PlannedGraph> GraphPlanner::planWithin(int64_t budget) {
-  problem.deviceBudget = budget + lentBytes;
-  int64_t smallestArena = std::numeric_limits<int64_t>::max();
-  for (unsigned round = 0;; ++round) {
-    llvm::Expected<PlannedGraph> planned = solve();
-    // The planner may miss what the smallest plan known can do.
-    bool usedSmallest = false;
-    if (!planned && options.planner == "auto" &&
-        planned.errorIsA<planning::InfeasibleBudgetError>()) {
-      llvm::consumeError(planned.takeError());
-      planned = planSmallest();
-      usedSmallest = true;
-    }
-    // By now, what is asked of the planner may be less than the user's budget.
-    if (!planned && smallestArena != std::numeric_limits<int64_t>::max() &&
-        planned.errorIsA<planning::InfeasibleBudgetError>()) {
-      llvm::consumeError(planned.takeError());
-      return llvm::make_error<planning::InfeasibleBudgetError>(
-          budget, smallestArena,
-          "a plan whose live bytes fit cannot be packed into the budget");
-    }
-    if (!planned)
-      return planned;
-    smallestArena = std::min(smallestArena, planned->arenaBytes);
-    if (planned->arenaBytes <= budget) {
-      planned->graph->setBudget(budget);
-      return planned;
-    }
-    if (usedSmallest) {
-      llvm::Expected<planning::FeasibilityCertificate> certificate =
-          planning::smallestFeasibleBudget(problem, options.solver);
-      if (!certificate)
-        return certificate.takeError();
-      return llvm::make_error<planning::InfeasibleBudgetError>(
-          budget, planned->arenaBytes, certificate->describe(problem));
-    }
-    int64_t next = std::min(*problem.deviceBudget, planned->countedPeak) -
-                   (planned->arenaBytes - budget);
-    problem.deviceBudget =
-        round + 1 == maxLentRounds ? std::min(next, budget) : next;
-  }
 }
 
 /// Whether neither a policy nor a region's budget asks for anything but
@@ -199,50 +173,138 @@ bool GraphPlanner::mayKeepAll() const {
          });
 }
 
-/// Of the plan that shows the smallest peak and the planner's own at that peak,
-/// the one with the smaller arena.
-llvm::Expected<PlannedGraph> GraphPlanner::planSmallest() {
+/// Counting the gradients from when they are written, as if they were in the
+/// arena and this larger by all of them, a planner sees how the room in their
+/// buffers shrinks, but takes it to be in one piece. Not counting them, it
+/// takes that room to be the same at all times. Either can be closer to what
+/// packing makes of it. Nothing is lent beside transfers, and what an earlier
+/// call of several keeps is not in buffers of a later one.
+llvm::Error GraphPlanner::collectCounts() {
+  if (options.lend && problem.linkBytesPerSecond == 0 &&
+      !graphProblem.tasks.empty() &&
+      graphProblem.tasks.back().getPhase() == 0) {
+    Counted &counted = counts.emplace_back(Counted{problem});
+    for (auto [value, counts] :
+         llvm::zip(graphProblem.values, counted.problem.values))
+      if (counts.isOutput && problem.ops[counts.producer].backward)
+        counts.bytes = getBufferBytes(cast<RankedTensorType>(value.getType()));
+  }
+  counts.push_back({problem});
+  for (Counted &counted : counts) {
+    llvm::Expected<planning::Solution> saveAll =
+        keepAll(counted.problem, options);
+    if (!saveAll)
+      return saveAll.takeError();
+    counted.lentBytes = std::max<int64_t>(saveAll->peakBytes - saveAllArena, 0);
+  }
+  return llvm::Error::success();
+}
+
+/// The cheapest plan known with an arena of at most `budget` bytes.
+llvm::Expected<PlannedGraph> GraphPlanner::planWithin(int64_t budget) {
+  std::optional<PlannedGraph> best;
+  for (const Counted &counted : counts) {
+    llvm::Error error = fitWithin(counted, budget, best);
+    // The last way of counting speaks of the problem as it was given.
+    bool isLast = &counted == &counts.back();
+    if (error && isLast && !best &&
+        (options.planner != "auto" ||
+         !error.isA<planning::InfeasibleBudgetError>()))
+      return std::move(error);
+    llvm::consumeError(std::move(error));
+    // What was asked of the planner is less than any plan that fits can do
+    // with.
+    if (best && best->rounds == 0)
+      break;
+  }
+  if (best)
+    return std::move(*best);
+  // The planner may miss what the smallest plan known can do.
+  llvm::Expected<PlannedGraph> smallest = planSmallest();
+  if (!smallest || smallest->arenaBytes <= budget)
+    return smallest;
   llvm::Expected<planning::FeasibilityCertificate> certificate =
       planning::smallestFeasibleBudget(problem, options.solver);
   if (!certificate)
     return certificate.takeError();
-  llvm::Expected<PlannedGraph> smallest = apply(certificate->plan);
-  if (!smallest)
-    return smallest;
-  problem.deviceBudget = certificate->smallestFeasible;
-  llvm::Expected<PlannedGraph> solved = solve();
-  if (!solved) {
-    llvm::consumeError(solved.takeError());
-    return smallest;
-  }
-  return fillGaps(solved->arenaBytes <= smallest->arenaBytes
-                      ? std::move(*solved)
-                      : std::move(*smallest));
+  return llvm::make_error<planning::InfeasibleBudgetError>(
+      budget, smallest->arenaBytes, certificate->describe(problem));
 }
 
-/// Where packing leaves gaps, a plan that keeps more may need no larger arena.
-PlannedGraph GraphPlanner::fillGaps(PlannedGraph smallest) {
-  int64_t gap = smallest.arenaBytes - smallest.peakBytes;
-  for (int64_t more : {gap, gap / 2}) {
-    if (more == 0)
-      break;
-    problem.deviceBudget = smallest.countedPeak + more;
-    llvm::Expected<PlannedGraph> planned = solve();
-    if (planned && planned->arenaBytes <= smallest.arenaBytes)
-      return std::move(*planned);
+/// Looks for a plan that is cheaper than `best`, with an arena of at most
+/// `budget` bytes. How much more than the budget the planner may count, is
+/// tried from above. Packing seldom needs more than the live bytes; where it
+/// does, the next plan makes up for the difference.
+llvm::Error GraphPlanner::fitWithin(const Counted &counted, int64_t budget,
+                                    std::optional<PlannedGraph> &best) {
+  planning::Problem attempt = counted.problem;
+  attempt.deviceBudget = budget + counted.lentBytes;
+  int64_t smallestArena = std::numeric_limits<int64_t>::max();
+  for (unsigned round = 0;; ++round) {
+    llvm::Expected<planning::Solution> solution =
+        planning::solve(attempt, options.planner, options.solver);
+    // By now, what is asked of the planner may be less than the user's budget.
+    if (!solution && round != 0 &&
+        solution.errorIsA<planning::InfeasibleBudgetError>()) {
+      llvm::consumeError(solution.takeError());
+      return llvm::make_error<planning::InfeasibleBudgetError>(
+          budget, smallestArena,
+          "a plan whose live bytes fit cannot be packed into the budget");
+    }
+    if (!solution)
+      return solution.takeError();
+    // Less would cost even more.
+    if (best && solution->cost >= best->cost)
+      return llvm::Error::success();
+    llvm::Expected<PlannedGraph> planned = apply(solution->plan);
     if (!planned)
-      llvm::consumeError(planned.takeError());
+      return planned.takeError();
+    if (planned->arenaBytes <= budget) {
+      planned->rounds = round;
+      best = std::move(*planned);
+      return llvm::Error::success();
+    }
+    smallestArena = std::min(smallestArena, planned->arenaBytes);
+    int64_t next = std::min(*attempt.deviceBudget, solution->peakBytes) -
+                   (planned->arenaBytes - budget);
+    attempt.deviceBudget =
+        round + 1 == maxLentRounds ? std::min(next, budget) : next;
   }
-  return smallest;
 }
 
-/// The planner's answer for the problem as it stands.
-llvm::Expected<PlannedGraph> GraphPlanner::solve() {
+/// The cheapest plan known that has the smallest arena known.
+llvm::Expected<PlannedGraph> GraphPlanner::planSmallest() {
+  std::optional<PlannedGraph> smallest;
+  planning::Problem attempt;
+  for (const Counted &counted : counts) {
+    llvm::Expected<planning::FeasibilityCertificate> certificate =
+        planning::smallestFeasibleBudget(counted.problem, options.solver);
+    if (!certificate)
+      return certificate.takeError();
+    llvm::Expected<PlannedGraph> planned = apply(certificate->plan);
+    if (!planned)
+      return planned;
+    if (smallest && !planned->isBetterThan(*smallest))
+      continue;
+    smallest = std::move(*planned);
+    attempt = counted.problem;
+    attempt.deviceBudget = certificate->smallestFeasible;
+  }
+  // That plan only shows that it is possible.
   llvm::Expected<planning::Solution> solution =
-      planning::solve(problem, options.planner, options.solver);
-  if (!solution)
-    return solution.takeError();
-  return apply(solution->plan);
+      planning::solve(attempt, options.planner, options.solver);
+  if (solution) {
+    llvm::Expected<PlannedGraph> planned = apply(solution->plan);
+    if (!planned)
+      return planned;
+    if (planned->isBetterThan(*smallest))
+      smallest = std::move(*planned);
+  } else {
+    llvm::consumeError(solution.takeError());
+  }
+  for (const Counted &counted : counts)
+    llvm::consumeError(fitWithin(counted, smallest->arenaBytes, smallest));
+  return std::move(*smallest);
 }
 
 /// Moves what it can out of the arena. The peak is then that of a graph whose
@@ -277,7 +339,7 @@ llvm::Expected<PlannedGraph> GraphPlanner::apply(const planning::Plan &plan) {
   planned.graph = graph.clone();
   planned.plan = plan;
   planned.peakBytes = simulation->peakBytes;
-  planned.countedPeak = simulation->peakBytes;
+  planned.cost = simulation->cost;
   applyPlan(*planned.graph, GraphProblem(*planned.graph), plan);
   if (llvm::Error error = lend(planned))
     return std::move(error);
