@@ -24,10 +24,12 @@ using namespace remat;
 
 /// Canonical form, so that what follows sees equal things as equal.
 static void addCleanup(OpPassManager &pm) {
-  // There is one block: nothing to simplify about it but operations.
+  // There is one block: nothing to simplify about it but operations. What
+  // changes is visited again at once, so a second look at all finds nothing.
   pm.addPass(createCanonicalizerPass(
-      GreedyRewriteConfig().setRegionSimplificationLevel(
-          GreedySimplifyRegionLevel::Disabled)));
+      GreedyRewriteConfig()
+          .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
+          .setMaxIterations(1)));
   pm.addPass(createCSEPass());
 }
 

@@ -28,21 +28,21 @@ FunctionOpInterface remat::findEntry(ModuleOp module, StringRef name) {
   return {};
 }
 
-/// Runs passes that are tested with a verifier after each; here it runs once,
-/// since it would take half of the time.
+/// Runs passes that are tested with a verifier after each; here one runs once,
+/// on what is handed out, since it would take half of the time.
 static LogicalResult runPasses(PassManager &pm, ModuleOp module) {
   pm.enableVerifier(false);
   return success(succeeded(pm.run(module)) && succeeded(verify(module)));
 }
 
-LogicalResult remat::compileToJoint(ModuleOp module,
+/// The passes to the joint graph of the entry.
+static LogicalResult addJointPasses(PassManager &pm, ModuleOp module,
                                     const StepOptions &options) {
   FunctionOpInterface entry = findEntry(module, options.function);
   if (!entry)
     return module.emitError("has no function '")
            << options.function << "' to compile";
   std::string function = entry.getName().str();
-  PassManager pm(module.getContext());
   buildDerivativesPipeline(pm);
   ImportPipelineOptions import;
   import.function = function;
@@ -51,18 +51,24 @@ LogicalResult remat::compileToJoint(ModuleOp module,
   if (options.widen)
     pm.addNestedPass<func::FuncOp>(createRematWidenFloatsPass());
   buildJointPipeline(pm, function, options.derivatives);
+  return success();
+}
+
+LogicalResult remat::compileToJoint(ModuleOp module,
+                                    const StepOptions &options) {
+  PassManager pm(module.getContext());
+  if (failed(addJointPasses(pm, module, options)))
+    return failure();
   return runPasses(pm, module);
 }
 
 LogicalResult remat::compileToTasks(ModuleOp module,
                                     const StepOptions &options) {
-  FunctionOpInterface entry = findEntry(module, options.function);
-  std::string function = entry ? entry.getName().str() : options.function;
-  if (failed(compileToJoint(module, options)))
-    return failure();
   PassManager pm(module.getContext());
+  if (failed(addJointPasses(pm, module, options)))
+    return failure();
   TasksPipelineOptions tasks;
-  tasks.function = function;
+  tasks.function = findEntry(module, options.function).getName().str();
   tasks.threads = options.threads;
   tasks.costs = options.costs;
   tasks.separateBackward = options.separateBackward;

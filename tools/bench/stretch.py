@@ -11,7 +11,8 @@ MODEL_LAYERS.mlir and MODEL_LAYERS.json. A model of N layers and one of 6 N show
 """
 import json, os, re, sys
 
-NAME = re.compile(r"%[\w-]+(?:#\d+)?")
+# One of several results, as in %3#1, is the operation's name and more.
+NAME = re.compile(r"%[\w-]+")
 
 
 def read_operations(lines):

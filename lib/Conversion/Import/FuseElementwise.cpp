@@ -12,6 +12,8 @@
 
 #include "Utils.h"
 
+#include "remat/Dialect/Remat/IR/LoopSizes.h"
+
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -54,7 +56,7 @@ static bool isLayout(linalg::GenericOp op) {
 
 /// Whether `op` makes numbers from nothing but indices, cheaply.
 static bool isMask(linalg::GenericOp op) {
-  return op.getNumDpsInputs() == 0 && getBodySize(op) <= maxMaskSize &&
+  return op.getInputs().empty() && getBodySize(op) <= maxMaskSize &&
          llvm::all_of(op.getBody()->without_terminator(), [](Operation &inner) {
            return isa<linalg::IndexOp>(inner) ||
                   isa<arith::ArithDialect>(inner.getDialect());
@@ -67,7 +69,7 @@ static constexpr int64_t maxCheapSize = 4;
 
 static int64_t getNumPoints(linalg::GenericOp op) {
   int64_t points = 1;
-  for (int64_t size : op.getStaticLoopRanges())
+  for (int64_t size : getLoopSizes(op))
     points *= size;
   return points;
 }
@@ -84,7 +86,7 @@ static bool isAbsorbed(linalg::GenericOp op) {
       }))
     return false;
   int64_t points = getNumPoints(op), numLarge = 0;
-  for (Value input : op.getDpsInputs()) {
+  for (Value input : op.getInputs()) {
     auto type = dyn_cast<RankedTensorType>(input.getType());
     if (type && type.getNumElements() * 8 > points)
       ++numLarge;
@@ -96,7 +98,7 @@ static bool isAbsorbed(linalg::GenericOp op) {
                   getNumPoints(generic) <= points &&
                   (import::isBackwardLoc(generic.getLoc()) ||
                    !import::isBackwardLoc(op.getLoc())) &&
-                  llvm::none_of(generic.getDpsInits(), [&](Value init) {
+                  llvm::none_of(generic.getOutputs(), [&](Value init) {
                     return init == op.getResult(0);
                   });
          });
@@ -107,17 +109,19 @@ static bool isAbsorbed(linalg::GenericOp op) {
 static bool shouldFuse(linalg::GenericOp producer, Value value,
                        linalg::GenericOp consumer) {
   if (producer->getBlock() != consumer->getBlock() ||
+      producer->getNumResults() != 1 ||
       producer.getNumParallelLoops() != producer.getNumLoops() ||
-      producer->getNumResults() != 1 || !isMemoryEffectFree(producer) ||
       !producer.hasPureTensorSemantics() || !consumer.hasPureTensorSemantics())
     return false;
   if (import::isBackwardLoc(producer.getLoc()) &&
       !import::isBackwardLoc(consumer.getLoc()))
     return false;
-  for (OpOperand &init : producer.getDpsInitsMutable())
-    if (producer.payloadUsesValueFromOperand(&init))
+  for (BlockArgument init : producer.getBody()->getArguments().drop_front(
+           producer.getInputs().size()))
+    if (!init.use_empty())
       return false;
-  if (getBodySize(producer) + getBodySize(consumer) > maxBodySize)
+  if (getBodySize(producer) + getBodySize(consumer) > maxBodySize ||
+      !isMemoryEffectFree(producer))
     return false;
   if (isLayout(producer) || isMask(producer) || isAbsorbed(producer))
     return true;
@@ -163,8 +167,9 @@ static bool moveReshapes(func::FuncOp function) {
   bool changed = false;
   (void)applyPatternsGreedily(
       function, std::move(patterns),
-      GreedyRewriteConfig().setRegionSimplificationLevel(
-          GreedySimplifyRegionLevel::Disabled),
+      GreedyRewriteConfig()
+          .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
+          .setMaxIterations(1),
       &changed);
   return changed;
 }
@@ -193,7 +198,8 @@ private:
 /// Fuses one producer into `consumer` and returns the result; null if there is
 /// none to fuse.
 linalg::GenericOp Fuser::fuseOne(linalg::GenericOp consumer) {
-  for (OpOperand *operand : consumer.getDpsInputOperands()) {
+  for (unsigned i = 0, e = consumer.getInputs().size(); i < e; ++i) {
+    OpOperand *operand = &consumer->getOpOperand(i);
     auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
     if (!producer || !shouldFuse(producer, operand->get(), consumer) ||
         !linalg::areElementwiseOpsFusable(operand))

@@ -4,11 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/Conversion/TosaToArith/TosaToArith.h"
-#include "mlir/Conversion/TosaToLinalg/TosaToLinalg.h"
-#include "mlir/Conversion/TosaToTensor/TosaToTensor.h"
 #include "mlir/Dialect/Linalg/Passes.h"
-#include "mlir/Dialect/Tosa/Transforms/Passes.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
@@ -23,36 +19,27 @@ namespace remat {
 #include "remat/Conversion/Import/Passes.h.inc"
 } // namespace remat
 
-/// TOSA to linalg and tensor; other modules pass unchanged.
-static void addTosaPasses(OpPassManager &pm) {
-  OpPassManager &func = pm.nest<func::FuncOp>();
-  func.addPass(tosa::createTosaToLinalgNamed());
-  func.addPass(tosa::createTosaToLinalg());
-  func.addPass(createTosaToArithPass());
-  func.addPass(createTosaToTensorPass());
-}
-
 static void addCleanUp(OpPassManager &pm) {
-  // There is one block: nothing to simplify about it but operations.
+  // There is one block: nothing to simplify about it but operations. What
+  // changes is visited again at once, so a second look at all finds nothing.
   pm.addPass(createCanonicalizerPass(
-      GreedyRewriteConfig().setRegionSimplificationLevel(
-          GreedySimplifyRegionLevel::Disabled)));
+      GreedyRewriteConfig()
+          .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
+          .setMaxIterations(1)));
   pm.addPass(createCSEPass());
 }
 
 void remat::buildImportPipeline(OpPassManager &pm,
                                 const ImportPipelineOptions &options) {
-  // Inlining does not simplify: that would drop attributes that are tags.
-  pm.addPass(createInlinerPass({}, [](OpPassManager &) {}));
+  pm.addPass(createImportCallsPass());
   pm.addPass(createImportRandomStatePass());
   pm.addNestedPass<func::FuncOp>(createImportBuffersPass());
   ImportEntryPassOptions entry;
   entry.function = options.function;
   pm.addPass(createImportEntryPass(entry));
   pm.addNestedPass<func::FuncOp>(createImportTagsPass());
-  addTosaPasses(pm);
-
   OpPassManager &func = pm.nest<func::FuncOp>();
+  func.addPass(createImportTosaPass());
   func.addPass(createImportScattersPass());
   func.addPass(createImportLoopsPass());
   func.addPass(createImportConstantsPass());

@@ -10,6 +10,8 @@
 
 #include "Utils.h"
 
+#include "remat/Dialect/Remat/IR/LoopSizes.h"
+
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 
 namespace remat {
@@ -25,7 +27,7 @@ using namespace remat;
 /// that is moved by such a loop must not be left to index a larger dimension
 /// alone.
 static SmallVector<unsigned> getLoopsToDrop(linalg::GenericOp op) {
-  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  SmallVector<int64_t> sizes = getLoopSizes(op);
   llvm::SmallBitVector dropped(sizes.size(), true);
   DenseMap<AffineExpr, AffineExpr> zeros;
   for (auto [loop, size] : llvm::enumerate(sizes))
@@ -74,8 +76,9 @@ struct ImportUnitDims
     tensor::populateFoldTensorEmptyPatterns(patterns);
     (void)applyPatternsGreedily(
         getOperation(), std::move(patterns),
-        GreedyRewriteConfig().setRegionSimplificationLevel(
-            GreedySimplifyRegionLevel::Disabled));
+        GreedyRewriteConfig()
+            .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
+            .setMaxIterations(1));
   }
 };
 } // namespace

@@ -132,8 +132,8 @@ Value import::createSum(OpBuilder &builder, Location loc, Value lhs,
 void import::normalizeInits(RewriterBase &rewriter, linalg::GenericOp generic) {
   if (generic.getNumParallelLoops() != generic.getNumLoops())
     return;
-  SmallVector<Value> inputs = generic.getDpsInputs();
-  SmallVector<Value> inits = llvm::to_vector(generic.getDpsInits());
+  SmallVector<Value> inputs = llvm::to_vector(generic.getInputs());
+  SmallVector<Value> inits = llvm::to_vector(generic.getOutputs());
   SmallVector<AffineMap> maps = generic.getIndexingMapsArray();
   Block *body = generic.getBody();
   bool changed = false;
@@ -206,11 +206,11 @@ static void yieldInitsOfDeadResults(RewriterBase &rewriter,
 linalg::GenericOp import::simplifyGeneric(RewriterBase &rewriter,
                                           linalg::GenericOp generic) {
   normalizeInits(rewriter, generic);
-  for (OpOperand *input : generic.getDpsInputOperands()) {
-    BlockArgument argument = generic.getMatchingBlockArgument(input);
+  for (auto [argument, input] :
+       llvm::zip(generic.getRegionInputArgs(), generic.getInputs())) {
     if (argument.use_empty())
       continue;
-    TypedAttr value = getSplatConstant(input->get());
+    TypedAttr value = getSplatConstant(input);
     if (!value || value.getType() != argument.getType())
       continue;
     rewriter.setInsertionPoint(generic);

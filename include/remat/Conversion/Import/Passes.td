@@ -9,6 +9,22 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ImportCallsPass : Pass<"remat-import-calls", "::mlir::ModuleOp"> {
+  let summary = "Inline calls, if there are any";
+  let description = [{
+    Runs upstream's inliner on a module that has calls, or functions that may be
+    unused, and leaves others alone.
+  }];
+}
+
+def ImportTosaPass : Pass<"remat-import-tosa", "::mlir::func::FuncOp"> {
+  let summary = "Convert TOSA to linalg, arith and tensor";
+  let description = [{
+    Runs upstream's conversions on functions with operations of TOSA, and leaves
+    others alone.
+  }];
+}
+
 def ImportEntryPass : Pass<"remat-import-entry", "::mlir::ModuleOp"> {
   let summary = "Keep one function, with one block and static shapes";
   let description = [{

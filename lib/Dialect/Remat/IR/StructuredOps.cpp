@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/Dialect/Remat/IR/LoopSizes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -37,4 +38,19 @@ bool remat::isProductBody(Block &body) {
   Value rhs = skipFloatCasts(product.getRhs());
   Value a = body.getArgument(0), b = body.getArgument(1);
   return (lhs == a && rhs == b) || (lhs == b && rhs == a);
+}
+
+SmallVector<int64_t> remat::getLoopSizes(linalg::LinalgOp op) {
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  SmallVector<int64_t> sizes(maps.front().getNumDims(), ShapedType::kDynamic);
+  for (auto [type, map] : llvm::zip(op->getOperandTypes(), maps)) {
+    auto shaped = dyn_cast<ShapedType>(type);
+    if (!shaped)
+      continue;
+    for (auto [size, expr] : llvm::zip(shaped.getShape(), map.getResults()))
+      if (auto loop = dyn_cast<AffineDimExpr>(expr);
+          loop && sizes[loop.getPosition()] == ShapedType::kDynamic)
+        sizes[loop.getPosition()] = size;
+  }
+  return sizes;
 }

@@ -15,6 +15,7 @@
 #include "Clusters.h"
 
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
+#include "remat/Dialect/Remat/IR/LoopSizes.h"
 #include "remat/Dialect/Remat/IR/Rows.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -60,20 +61,17 @@ static bool isProduct(linalg::LinalgOp op) {
   });
 }
 
-/// Whether `op` may be in a cluster at all.
-static bool isEligible(Operation *op) {
+static bool checkEligible(Operation *op, ArrayRef<Value> captured) {
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   if (!linalgOp || !linalgOp.hasPureTensorSemantics() ||
-      !isMemoryEffectFree(op) || isa<linalg::FillOp>(op) ||
-      op->hasAttr(RematDialect::policyAttrName))
+      isa<linalg::FillOp>(op) || op->hasAttr(RematDialect::policyAttrName) ||
+      !isMemoryEffectFree(op))
     return false;
   if (!isa<linalg::GenericOp>(op) && !isProduct(linalgOp))
     return false;
-  for (int64_t size : linalgOp.getStaticLoopRanges())
+  for (int64_t size : getLoopSizes(linalgOp))
     if (size <= 0)
       return false;
-  SetVector<Value> captured;
-  getUsedValuesDefinedAbove(op->getRegions(), captured);
   for (Value value : captured)
     if (isa<TensorType>(value.getType()))
       return false;
@@ -91,6 +89,35 @@ static bool isEligible(Operation *op) {
   }
   return true;
 }
+
+namespace {
+/// What is asked of operations again and again; none of it changes while
+/// clusters are formed.
+class Facts {
+public:
+  /// Whether `op` may be in a cluster at all.
+  bool isEligible(Operation *op) {
+    auto [it, isNew] = eligible.try_emplace(op, false);
+    return isNew ? eligible[op] = checkEligible(op, getCaptured(op))
+                 : it->second;
+  }
+
+  /// What the regions of `op` read from outside.
+  ArrayRef<Value> getCaptured(Operation *op) {
+    auto [it, isNew] = captured.try_emplace(op);
+    if (isNew) {
+      SetVector<Value> values;
+      getUsedValuesDefinedAbove(op->getRegions(), values);
+      it->second.assign(values.begin(), values.end());
+    }
+    return it->second;
+  }
+
+private:
+  DenseMap<Operation *, bool> eligible;
+  DenseMap<Operation *, SmallVector<Value, 0>> captured;
+};
+} // namespace
 
 /// The dimension that a result of a map is, or -1.
 static int64_t getDim(AffineExpr expr) {
@@ -134,8 +161,8 @@ namespace {
 
 class Grower {
 public:
-  explicit Grower(DenseMap<Operation *, unsigned> &clusterOf)
-      : clusterOf(clusterOf) {}
+  Grower(Facts &facts, DenseMap<Operation *, unsigned> &clusterOf)
+      : facts(facts), clusterOf(clusterOf) {}
 
   /// The cluster around `seed`, empty if there is none.
   Cluster grow(linalg::LinalgOp seed);
@@ -150,6 +177,7 @@ private:
   bool arrange(bool move);
   bool isWorthwhile();
 
+  Facts &facts;
   /// Clusters that are there already, by number; no operation is in two.
   DenseMap<Operation *, unsigned> &clusterOf;
   DenseMap<Operation *, LoopList> members;
@@ -176,7 +204,6 @@ bool Grower::start(linalg::LinalgOp seed) {
   body = seed->getBlock();
   backward = seed->hasAttr(RematDialect::backwardAttrName);
   AffineMap map = seed.getIndexingMapsArray().back();
-  SmallVector<int64_t> sizes = seed.getStaticLoopRanges();
   LoopList loops;
   if (isProduct(seed)) {
     // Batch and rows; what is left of the result are its columns.
@@ -197,6 +224,7 @@ bool Grower::start(linalg::LinalgOp seed) {
   }
   if (loops.empty() || llvm::is_contained(loops, -1))
     return false;
+  SmallVector<int64_t> sizes = getLoopSizes(seed);
   rows = 1;
   for (int64_t loop : loops)
     rows *= sizes[loop];
@@ -267,13 +295,13 @@ bool Grower::tryAdd(Operation *op, bool asProducer) {
   if (members.contains(op) || clusterOf.contains(op) ||
       members.size() == maxMembers || op->getBlock() != body ||
       op->hasAttr(RematDialect::backwardAttrName) != backward ||
-      !isEligible(op))
+      !facts.isEligible(op))
     return false;
   auto linalgOp = cast<linalg::LinalgOp>(op);
   std::optional<LoopList> loops = getRows(linalgOp, asProducer);
   if (!loops)
     return false;
-  SmallVector<int64_t> sizes = linalgOp.getStaticLoopRanges();
+  SmallVector<int64_t> sizes = getLoopSizes(linalgOp);
   SmallVector<utils::IteratorType> iterators = linalgOp.getIteratorTypesArray();
   bool adds = false;
   for (int64_t loop : *loops)
@@ -350,10 +378,9 @@ bool Grower::arrange(bool move) {
       auto cluster = clusterOf.find(op);
       bool depends =
           cluster != clusterOf.end() && laterClusters.contains(cluster->second);
-      SetVector<Value> values(op->operand_begin(), op->operand_end());
-      getUsedValuesDefinedAbove(op->getRegions(), values);
       bool isMember = members.contains(op);
-      for (Value value : values)
+      for (Value value : llvm::concat<const Value>(
+               SmallVector<Value>(op->getOperands()), facts.getCaptured(op)))
         if (Operation *source = value.getDefiningOp())
           depends |= later.contains(source) ||
                      (!isMember && members.contains(getSource(value)));
@@ -408,7 +435,7 @@ bool Grower::isWorthwhile() {
 }
 
 Cluster Grower::grow(linalg::LinalgOp seed) {
-  if (clusterOf.contains(seed) || !isEligible(seed) || !start(seed))
+  if (clusterOf.contains(seed) || !facts.isEligible(seed) || !start(seed))
     return {};
   bool changed = true;
   while (changed) {
@@ -459,12 +486,12 @@ Cluster Grower::grow(linalg::LinalgOp seed) {
 
 /// An elementwise op that only a pad reads writes to the middle of the pad's
 /// result: their cluster, or an empty one.
-static Cluster padProducer(tensor::PadOp pad,
+static Cluster padProducer(tensor::PadOp pad, Facts &facts,
                            const DenseMap<Operation *, unsigned> &clusterOf) {
   auto generic = pad.getSource().getDefiningOp<linalg::GenericOp>();
   if (!generic || !generic->hasOneUse() || clusterOf.contains(generic) ||
       generic->getNumResults() != 1 || generic.getNumReductionLoops() != 0 ||
-      !isEligible(generic) ||
+      !facts.isEligible(generic) ||
       generic->hasAttr(RematDialect::backwardAttrName) !=
           pad->hasAttr(RematDialect::backwardAttrName) ||
       pad->hasAttr(RematDialect::policyAttrName))
@@ -476,13 +503,14 @@ static Cluster padProducer(tensor::PadOp pad,
 SmallVector<Cluster> remat::formClusters(Block &body) {
   SmallVector<Cluster> clusters;
   DenseMap<Operation *, unsigned> clusterOf;
+  Facts facts;
   // Attention's products first: its softmax alone would be a cluster too.
   for (bool products : {true, false}) {
     SmallVector<linalg::LinalgOp> seeds(body.getOps<linalg::LinalgOp>());
     for (linalg::LinalgOp seed : seeds) {
       if (isProduct(seed) != products)
         continue;
-      Cluster cluster = Grower(clusterOf).grow(seed);
+      Cluster cluster = Grower(facts, clusterOf).grow(seed);
       if (cluster.empty())
         continue;
       for (Operation *op : cluster)
@@ -491,7 +519,7 @@ SmallVector<Cluster> remat::formClusters(Block &body) {
     }
   }
   for (auto pad : body.getOps<tensor::PadOp>())
-    if (Cluster cluster = padProducer(pad, clusterOf); !cluster.empty())
+    if (Cluster cluster = padProducer(pad, facts, clusterOf); !cluster.empty())
       clusters.push_back(std::move(cluster));
   return clusters;
 }

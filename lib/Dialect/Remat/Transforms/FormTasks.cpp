@@ -236,10 +236,14 @@ func::FuncOp KernelPool::getOrCreateCopy(Value value,
 /// Removes the attributes that say where an operation stood, so that equal
 /// kernels look equal.
 static void stripProvenance(func::FuncOp kernel) {
-  kernel.walk([](Operation *op) {
-    for (StringRef name :
-         {RematDialect::policyAttrName, RematDialect::nameAttrName,
-          RematDialect::backwardAttrName})
+  Builder builder(kernel.getContext());
+  StringAttr names[] = {builder.getStringAttr(RematDialect::policyAttrName),
+                        builder.getStringAttr(RematDialect::nameAttrName),
+                        builder.getStringAttr(RematDialect::backwardAttrName)};
+  kernel.walk([&](Operation *op) {
+    if (op->getDiscardableAttrDictionary().empty())
+      return;
+    for (StringAttr name : names)
       op->removeDiscardableAttr(name);
   });
 }
