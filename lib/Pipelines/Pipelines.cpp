@@ -24,14 +24,58 @@ using namespace remat;
 
 /// Canonical form, so that what follows sees equal things as equal.
 static void addCleanup(OpPassManager &pm) {
+  // By now all shapes are static, and asking for them takes half of the time.
+  std::string disabled = "(anonymous namespace)::InferStaticShapeOfOperands";
   // There is one block: nothing to simplify about it but operations. What
   // changes is visited again at once, so a second look at all finds nothing.
   pm.addPass(createCanonicalizerPass(
       GreedyRewriteConfig()
           .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
-          .setMaxIterations(1)));
+          .setMaxIterations(1),
+      {disabled}));
   pm.addPass(createCSEPass());
 }
+
+namespace {
+/// What of this dialect is only for differentiation goes away afterwards. Most
+/// programs have nothing of it.
+struct LowerDerivativeOps
+    : PassWrapper<LowerDerivativeOps, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerDerivativeOps)
+
+  StringRef getArgument() const override {
+    return "remat-lower-derivative-ops";
+  }
+  StringRef getDescription() const override {
+    return "Check mutation, lower rules and pack, if there is any of it";
+  }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    makePasses().getDependentDialects(registry);
+  }
+  void runOnOperation() override {
+    WalkResult found = getOperation()->walk([](Operation *op) {
+      auto tag = dyn_cast<TagOp>(op);
+      bool isName =
+          tag && !tag.getCodec() && tag->getDiscardableAttrs().empty();
+      return !isName && isa_and_present<RematDialect>(op->getDialect())
+                 ? WalkResult::interrupt()
+                 : WalkResult::advance();
+    });
+    OpPassManager passes = makePasses();
+    if (found.wasInterrupted() && failed(runPipeline(passes, getOperation())))
+      signalPassFailure();
+  }
+
+  static OpPassManager makePasses() {
+    OpPassManager pm(ModuleOp::getOperationName());
+    pm.addNestedPass<func::FuncOp>(createCheckMutationPass());
+    pm.addNestedPass<func::FuncOp>(createRematLowerRulesPass());
+    pm.addPass(createRematPackSaved());
+    addCleanup(pm);
+    return pm;
+  }
+};
+} // namespace
 
 void remat::buildJointPipeline(OpPassManager &pm, StringRef function,
                                ArrayRef<DifferentiateOptions> derivatives) {
@@ -50,10 +94,9 @@ void remat::buildJointPipeline(OpPassManager &pm, StringRef function,
     pm.addPass(createRematDifferentiatePass(options));
     addCleanup(pm);
   }
-  pm.addNestedPass<func::FuncOp>(createCheckMutationPass());
-  pm.addNestedPass<func::FuncOp>(createRematLowerRulesPass());
-  pm.addPass(createRematPackSaved());
-  addCleanup(pm);
+  if (derivatives.empty())
+    addCleanup(pm);
+  pm.addPass(std::make_unique<LowerDerivativeOps>());
   pm.addNestedPass<func::FuncOp>(createOneHotScattersPass());
   pm.addNestedPass<func::FuncOp>(createFuseGathersPass());
   pm.addNestedPass<func::FuncOp>(createRematRecomputeCheap());
@@ -141,6 +184,7 @@ void remat::registerRematPasses() {
   registerRematTransformsPasses();
   registerRematCostPasses();
   registerRematCPUPasses();
+  PassRegistration<LowerDerivativeOps>();
   PassPipelineRegistration<JointPipelineOptions>(
       "remat-joint-pipeline", "Differentiate and fuse (L0 to L1)",
       [](OpPassManager &pm, const JointPipelineOptions &options) {

@@ -48,6 +48,14 @@ static SmallVector<unsigned> getLoopsToDrop(linalg::GenericOp op) {
   return llvm::to_vector_of<unsigned>(dropped.set_bits());
 }
 
+/// Whether there may be anything to drop; soon answered.
+static bool hasUnitDims(linalg::GenericOp op) {
+  return llvm::any_of(op->getOperandTypes(), [](Type type) {
+    auto shaped = dyn_cast<ShapedType>(type);
+    return shaped && llvm::is_contained(shaped.getShape(), 1);
+  });
+}
+
 namespace {
 struct ImportUnitDims
     : public remat::impl::ImportUnitDimsPassBase<ImportUnitDims> {
@@ -61,6 +69,8 @@ struct ImportUnitDims
       return getLoopsToDrop(cast<linalg::GenericOp>(op));
     };
     for (linalg::GenericOp generic : generics) {
+      if (!hasUnitDims(generic))
+        continue;
       rewriter.setInsertionPoint(generic);
       FailureOr<linalg::DropUnitDimsResult> result =
           linalg::dropUnitDims(rewriter, generic, options);

@@ -30,8 +30,11 @@ bool import::isBackwardLoc(Location loc) {
 }
 
 void import::backwardToLocations(Operation *root) {
-  root->walk([](Operation *op) {
-    if (op->removeDiscardableAttr(RematDialect::backwardAttrName))
+  auto name =
+      StringAttr::get(root->getContext(), RematDialect::backwardAttrName);
+  root->walk([&](Operation *op) {
+    if (!op->getDiscardableAttrDictionary().empty() &&
+        op->removeDiscardableAttr(name))
       op->setLoc(getBackwardLoc(op->getLoc()));
   });
 }

@@ -91,10 +91,30 @@ static bool checkEligible(Operation *op, ArrayRef<Value> captured) {
 }
 
 namespace {
-/// What is asked of operations again and again; none of it changes while
-/// clusters are formed.
+/// What is asked of the operations of a block again and again. The block itself
+/// would number its operations anew after each move.
 class Facts {
 public:
+  explicit Facts(Block &body) {
+    for (Operation &op : body)
+      positions[&op] = positions.size();
+  }
+
+  /// Whether `a` stands before `b`; both are of the block.
+  bool isBefore(Operation *a, Operation *b) const {
+    return positions.at(a) < positions.at(b);
+  }
+
+  /// Operations that stood together, from the first to the last, now stand as
+  /// in `order`.
+  void reorder(ArrayRef<Operation *> order) {
+    unsigned position = positions.at(order.front());
+    for (Operation *op : order)
+      position = std::min(position, positions.at(op));
+    for (Operation *op : order)
+      positions[op] = position++;
+  }
+
   /// Whether `op` may be in a cluster at all.
   bool isEligible(Operation *op) {
     auto [it, isNew] = eligible.try_emplace(op, false);
@@ -114,6 +134,7 @@ public:
   }
 
 private:
+  DenseMap<Operation *, unsigned> positions;
   DenseMap<Operation *, bool> eligible;
   DenseMap<Operation *, SmallVector<Value, 0>> captured;
 };
@@ -352,9 +373,9 @@ bool Grower::tryAdd(Operation *op, bool asProducer) {
 bool Grower::arrange(bool move) {
   Operation *first = nullptr, *last = nullptr;
   for (auto &[op, loops] : members) {
-    if (!first || op->isBeforeInBlock(first))
+    if (!first || facts.isBefore(op, first))
       first = op;
-    if (!last || last->isBeforeInBlock(op))
+    if (!last || facts.isBefore(last, op))
       last = op;
   }
   // What depends on a member has to follow all of them, and so has all of a
@@ -401,15 +422,23 @@ bool Grower::arrange(bool move) {
   if (!move)
     return true;
   // Members and their views keep their order, the rest goes before or behind.
-  Operation *end = last->getNextNode();
-  for (Operation *op : between)
-    if (members.contains(op) ||
-        (isAlias(op) && !later.contains(op) && getSource(op->getResult(0)) &&
-         members.contains(getSource(op->getResult(0)))))
-      op->moveBefore(end);
-  for (Operation *op : between)
+  SmallVector<Operation *> earlier, inside, behind;
+  for (Operation *op : between) {
+    Operation *source = isAlias(op) ? getSource(op->getResult(0)) : nullptr;
+    bool isView = source && members.contains(source);
     if (later.contains(op))
-      op->moveBefore(end);
+      behind.push_back(op);
+    else if (members.contains(op) || isView)
+      inside.push_back(op);
+    else
+      earlier.push_back(op);
+  }
+  Operation *end = last->getNextNode();
+  for (Operation *op : llvm::concat<Operation *>(inside, behind))
+    op->moveBefore(end);
+  earlier.append(inside);
+  earlier.append(behind);
+  facts.reorder(earlier);
   return true;
 }
 
@@ -444,9 +473,10 @@ Cluster Grower::grow(linalg::LinalgOp seed) {
     SmallVector<Operation *> sorted;
     for (auto &[op, loops] : members)
       sorted.push_back(op);
-    llvm::sort(sorted, [](Operation *a, Operation *b) {
-      return a->isBeforeInBlock(b);
-    });
+    auto isBefore = [&](Operation *a, Operation *b) {
+      return facts.isBefore(a, b);
+    };
+    llvm::sort(sorted, isBefore);
     for (Operation *op : sorted) {
       for (Value result : op->getResults())
         forEachReader(result,
@@ -461,9 +491,7 @@ Cluster Grower::grow(linalg::LinalgOp seed) {
     SmallVector<Operation *> inOrder(readers.begin(), readers.end());
     llvm::erase_if(inOrder,
                    [&](Operation *op) { return op->getBlock() != body; });
-    llvm::sort(inOrder, [](Operation *a, Operation *b) {
-      return a->isBeforeInBlock(b);
-    });
+    llvm::sort(inOrder, isBefore);
     for (Operation *op : inOrder)
       changed |= tryAdd(op, /*asProducer=*/false);
   }
@@ -474,7 +502,7 @@ Cluster Grower::grow(linalg::LinalgOp seed) {
   for (auto &[op, loops] : members)
     cluster.push_back(op);
   llvm::sort(cluster,
-             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+             [&](Operation *a, Operation *b) { return facts.isBefore(a, b); });
   Builder builder(body->getParentOp()->getContext());
   for (Operation *op : cluster) {
     op->setAttr(rowsAttrName, builder.getDenseI64ArrayAttr(members[op]));
@@ -503,7 +531,7 @@ static Cluster padProducer(tensor::PadOp pad, Facts &facts,
 SmallVector<Cluster> remat::formClusters(Block &body) {
   SmallVector<Cluster> clusters;
   DenseMap<Operation *, unsigned> clusterOf;
-  Facts facts;
+  Facts facts(body);
   // Attention's products first: its softmax alone would be a cluster too.
   for (bool products : {true, false}) {
     SmallVector<linalg::LinalgOp> seeds(body.getOps<linalg::LinalgOp>());

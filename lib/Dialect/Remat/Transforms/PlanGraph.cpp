@@ -139,10 +139,12 @@ llvm::Expected<PlannedGraph> GraphPlanner::run() {
   if (options.budget.kind == Kind::Unlimited) {
     llvm::Expected<planning::Solution> solution =
         planning::solve(problem, options.planner, options.solver);
-    return solution ? apply(solution->plan) : solution.takeError();
+    if (!solution)
+      return solution.takeError();
+    if (solution->plan == keepingAll->plan)
+      return keepingAll;
+    return apply(solution->plan);
   }
-  if (llvm::Error error = collectCounts())
-    return std::move(error);
   bool isSmallest = options.budget.kind == Kind::Smallest;
   int64_t budget = isSmallest ? 0 : options.budget.resolve(saveAllPeak);
   // The planner does not know of lent buffers and would not see that all fits.
@@ -151,6 +153,8 @@ llvm::Expected<PlannedGraph> GraphPlanner::run() {
     keepingAll->graph->setBudget(budget);
     return keepingAll;
   }
+  if (llvm::Error error = collectCounts())
+    return std::move(error);
   llvm::Expected<PlannedGraph> planned =
       isSmallest ? planSmallest() : planWithin(budget);
   if (!planned)
