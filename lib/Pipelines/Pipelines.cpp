@@ -54,10 +54,11 @@ struct LowerDerivativeOps
   }
   void runOnOperation() override {
     WalkResult found = getOperation()->walk([](Operation *op) {
+      // Attributes of a tag may be marks of mutation.
       auto tag = dyn_cast<TagOp>(op);
-      bool isName =
-          tag && !tag.getCodec() && tag->getDiscardableAttrs().empty();
-      return !isName && isa_and_present<RematDialect>(op->getDialect())
+      bool isMore = tag && (tag.getCodec() ||
+                            !tag->getDiscardableAttrDictionary().empty());
+      return isMore || isa<CustomRuleOp, GradientHookOp>(op)
                  ? WalkResult::interrupt()
                  : WalkResult::advance();
     });

@@ -462,10 +462,25 @@ StepId Evictor::findBlocker(StepId step, const TimelineCopy &made,
     StepId after;
     int64_t bytes;
   };
-  SmallVector<Gain, 8> gains;
+  StepId last = timeline.lastUse(timeline.copyBefore(made.value, step));
+  int64_t room = budget - timeline.bytes(made.value);
   SmallVector<ValueId, 8> buffer;
+  ArrayRef<ValueId> reads = timeline.reads(step, buffer);
+  // Where there was no room, there often still is none.
+  StepId known = blockers[step];
+  bool mayBlock = known < timeline.numStepIds() && timeline.isAlive(known) &&
+                  timeline.kind(known) != StepKind::Absorb &&
+                  timeline.before(last, known) && timeline.before(known, step);
+  if (mayBlock) {
+    int64_t excess = timeline.bytesAt(known) - room;
+    for (ValueId operand : reads)
+      excess -= graph.bytes(operand);
+    if (excess > 0)
+      return known;
+  }
+  SmallVector<Gain, 8> gains;
   int64_t most = 0;
-  for (ValueId operand : timeline.reads(step, buffer)) {
+  for (ValueId operand : reads) {
     const TimelineCopy &copy =
         timeline.copy(timeline.copyBefore(operand, step));
     if (copy.readers.back() != step || graph.bytes(operand) == 0)
@@ -475,8 +490,6 @@ StepId Evictor::findBlocker(StepId step, const TimelineCopy &made,
         {others ? copy.readers[others - 1] : copy.def, graph.bytes(operand)});
     most += graph.bytes(operand);
   }
-  StepId last = timeline.lastUse(timeline.copyBefore(made.value, step));
-  int64_t room = budget - timeline.bytes(made.value);
   auto blocks = [&](StepId at) {
     int64_t excess = timeline.bytesAt(at) - room;
     if (excess > most)
@@ -486,12 +499,7 @@ StepId Evictor::findBlocker(StepId step, const TimelineCopy &made,
         excess -= gain.bytes;
     return excess > 0;
   };
-  // Where there was no room, there often still is none.
-  StepId known = blockers[step];
-  if (known < timeline.numStepIds() && timeline.isAlive(known) &&
-      timeline.kind(known) != StepKind::Absorb &&
-      timeline.before(last, known) && timeline.before(known, step) &&
-      blocks(known))
+  if (mayBlock && blocks(known))
     return known;
   StepId at = timeline.firstAbove(last, step, room);
   while (at != noStep && !blocks(at))

@@ -34,14 +34,67 @@ static std::vector<int64_t> computeLoad(ArrayRef<LiveRange> ranges) {
   return load;
 }
 
+namespace {
+struct Rectangle {
+  int64_t low, high;
+  uint32_t begin, end;
+};
+
+/// What is placed, by when it lives: of many ranges, few live at the time of a
+/// short one.
+class PlacedRectangles {
+public:
+  explicit PlacedRectangles(uint32_t numPositions)
+      : numPositions(numPositions), covering(2 * size_t(numPositions)),
+        beginning(numPositions) {}
+
+  void insert(const Rectangle &rectangle) {
+    beginning[rectangle.begin].push_back(rectangle);
+    size_t left = rectangle.begin + size_t(numPositions);
+    size_t right = rectangle.end + size_t(numPositions) + 1;
+    for (; left < right; left /= 2, right /= 2) {
+      if (left % 2)
+        covering[left++].push_back(rectangle);
+      if (right % 2)
+        covering[--right].push_back(rectangle);
+    }
+  }
+
+  /// Those that live at any of the positions, by their low address.
+  void find(uint32_t begin, uint32_t end, std::vector<Rectangle> &found) const {
+    found.clear();
+    for (size_t node = begin + size_t(numPositions); node > 0; node /= 2)
+      llvm::append_range(found, covering[node]);
+    for (uint32_t position = begin + 1; position <= end; ++position)
+      llvm::append_range(found, beginning[position]);
+    llvm::sort(found, [](const Rectangle &a, const Rectangle &b) {
+      return a.low < b.low;
+    });
+  }
+
+private:
+  uint32_t numPositions;
+  /// A tree of spans of positions, without pointers: each rectangle is in the
+  /// few nodes that its life is made of, so that the nodes above a position
+  /// hold what lives there.
+  std::vector<std::vector<Rectangle>> covering;
+  /// By the first position.
+  std::vector<std::vector<Rectangle>> beginning;
+};
+} // namespace
+
+/// Ranges that live longer look at all others.
+static constexpr uint32_t maxShortLife = 64;
+
 /// Places the ranges one by one in this order, each at the lowest address that
 /// is free during its whole life.
 static Packing placeLowest(ArrayRef<LiveRange> ranges,
                            ArrayRef<uint32_t> order) {
-  struct Rectangle {
-    int64_t low, high;
-    uint32_t begin, end;
-  };
+  uint32_t last = 0;
+  for (const LiveRange &range : ranges)
+    last = std::max(last, range.end);
+  PlacedRectangles byTime(last + 1);
+  std::vector<Rectangle> found;
   /// By their low address.
   std::vector<Rectangle> placed;
   Packing packing;
@@ -51,7 +104,10 @@ static Packing placeLowest(ArrayRef<LiveRange> ranges,
     if (range.bytes == 0)
       continue;
     int64_t offset = 0;
-    for (const Rectangle &other : placed) {
+    bool isShort = range.end - range.begin <= maxShortLife;
+    if (isShort)
+      byTime.find(range.begin, range.end, found);
+    for (const Rectangle &other : isShort ? found : placed) {
       if (other.end < range.begin || other.begin > range.end)
         continue;
       if (offset + range.bytes <= other.low)
@@ -61,6 +117,7 @@ static Packing placeLowest(ArrayRef<LiveRange> ranges,
     Rectangle rectangle{offset, offset + range.bytes, range.begin, range.end};
     packing.offsets[index] = offset;
     packing.totalBytes = std::max(packing.totalBytes, rectangle.high);
+    byTime.insert(rectangle);
     placed.insert(llvm::upper_bound(placed, rectangle,
                                     [](const Rectangle &a, const Rectangle &b) {
                                       return a.low < b.low;

@@ -120,13 +120,13 @@ static bool shouldFuse(linalg::GenericOp producer, Value value,
            producer.getInputs().size()))
     if (!init.use_empty())
       return false;
-  if (getBodySize(producer) + getBodySize(consumer) > maxBodySize ||
-      !isMemoryEffectFree(producer))
+  if (getBodySize(producer) + getBodySize(consumer) > maxBodySize)
     return false;
-  if (isLayout(producer) || isMask(producer) || isAbsorbed(producer))
-    return true;
-  return producer->hasOneUse() && value.hasOneUse() &&
-         getNumPoints(producer) >= getNumPoints(consumer);
+  bool isOnlyUse = producer->hasOneUse() && value.hasOneUse() &&
+                   getNumPoints(producer) >= getNumPoints(consumer);
+  return (isOnlyUse || isLayout(producer) || isMask(producer) ||
+          isAbsorbed(producer)) &&
+         isMemoryEffectFree(producer);
 }
 
 //===----------------------------------------------------------------------===//
