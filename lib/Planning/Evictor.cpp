@@ -544,6 +544,10 @@ void Evictor::prune(int64_t budget, double noise, ArrayRef<StepId> newest) {
   std::vector<Repeat> order;
   bool changed = true;
   blockers.resize(timeline.numStepIds(), noStep);
+  std::vector<bool> isNewest(timeline.numStepIds(), false);
+  for (StepId step : newest)
+    if (step < isNewest.size())
+      isNewest[step] = true;
   // What is not pruned is legal, too: a second look is for those with time.
   for (unsigned pass = 0; changed && !work.overdrawn(); ++pass) {
     if (pass > 0 && work.exhausted())
@@ -556,7 +560,7 @@ void Evictor::prune(int64_t budget, double noise, ArrayRef<StepId> newest) {
       int64_t cost = timeline.costOf(step);
       double factor = noise > 0 ? 1 + noise * uniform() : 1;
       order.push_back(
-          {is_contained(newest, step) ? -1.0 : double(cost) * factor,
+          {isNewest[step] ? -1.0 : double(cost) * factor,
            timeline.key(timeline.anchor(step)), step});
     }
     llvm::sort(order, [](const Repeat &a, const Repeat &b) {

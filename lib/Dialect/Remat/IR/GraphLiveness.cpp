@@ -167,10 +167,16 @@ GraphLiveness::GraphLiveness(GraphOp graph) : callBegins(findCalls(graph)) {
     if (value)
       indexOf[value] = buffers.size() - 1;
   };
+  // What is written in place may be at the end of a long chain.
+  DenseMap<Value, Value> owners;
+  auto findOwner = [&](Value value) {
+    auto it = owners.find(value);
+    return it == owners.end() ? getOwner(value) : it->second;
+  };
   for (Operation &op : graph.getBody().front()) {
     unsigned position = numPositions++;
     for (Value operand : op.getOperands()) {
-      Value owner = getOwner(operand);
+      Value owner = findOwner(operand);
       auto it = indexOf.find(owner);
       if (it == indexOf.end() || isViewOp(&op))
         continue;
@@ -180,13 +186,18 @@ GraphLiveness::GraphLiveness(GraphOp graph) : callBegins(findCalls(graph)) {
       if (getViewRoot(operand) != expected && !brokenReader)
         brokenReader = &op;
     }
-    if (isViewOp(&op))
+    if (isViewOp(&op)) {
+      owners[op.getResult(0)] = findOwner(op.getOperand(0));
       continue;
+    }
     for (OpResult result : op.getResults()) {
-      if (getOverwritten(result)) {
-        contents[getOwner(result)] = result;
+      if (Value overwritten = getOverwritten(result)) {
+        Value owner = findOwner(overwritten);
+        owners[result] = owner;
+        contents[owner] = result;
         continue;
       }
+      owners[result] = result;
       auto host = dyn_cast<HostType>(result.getType());
       auto type =
           host ? host.getTensor() : cast<RankedTensorType>(result.getType());
@@ -207,7 +218,7 @@ GraphLiveness::GraphLiveness(GraphOp graph) : callBegins(findCalls(graph)) {
   }
   Operation *terminator = graph.getBody().front().getTerminator();
   for (OpOperand &operand : terminator->getOpOperands()) {
-    auto it = indexOf.find(getOwner(operand.get()));
+    auto it = indexOf.find(findOwner(operand.get()));
     if (it == indexOf.end())
       continue;
     buffers[it->second].space = MemorySpace::Result;
