@@ -118,7 +118,7 @@ LogicalResult RowEmitter::addStep(linalg::GenericOp op) {
   auto block = op->getAttrOfType<IntegerAttr>(blockAttrName);
   step.isProduct = block && op.getNumReductionLoops() != 0 &&
                    op->getNumOperands() == 3 && isProductBody(*op.getBody()) &&
-                   op.getNumLoops() == step.rows.size() + 2;
+                   isMatrixProductInRow(op, step.rows);
   if (step.sums && !step.isProduct)
     return op.emitOpError("cannot be added up over blocks of rows");
   blockRows = block ? block.getInt() : 0;

@@ -6,6 +6,7 @@
 
 #include "remat/Dialect/Remat/IR/LoopSizes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Rows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -53,4 +54,25 @@ SmallVector<int64_t> remat::getLoopSizes(linalg::LinalgOp op) {
         sizes[loop.getPosition()] = size;
   }
   return sizes;
+}
+
+bool remat::isMatrixProductInRow(linalg::LinalgOp product,
+                                 ArrayRef<int64_t> rows) {
+  if (product->getNumOperands() != 3 ||
+      product.getNumLoops() != rows.size() + 2)
+    return false;
+  SmallVector<AffineMap> maps = product.getIndexingMapsArray();
+  unsigned pairs = 0;
+  for (unsigned loop = 0; loop < product.getNumLoops(); ++loop) {
+    if (llvm::is_contained(rows.drop_back(), static_cast<int64_t>(loop)))
+      continue;
+    unsigned readers = 0;
+    for (auto [number, map] : llvm::enumerate(maps))
+      readers |= map.isFunctionOfDim(loop) ? 1u << number : 0;
+    if (llvm::popcount(readers) != 2)
+      return false;
+    // A pair is known by the operand that is not in it.
+    pairs |= 7u & ~readers;
+  }
+  return pairs == 7;
 }

@@ -232,6 +232,8 @@ bool Grower::start(linalg::LinalgOp seed) {
       return false;
     for (AffineExpr expr : map.getResults().drop_back())
       loops.push_back(getDim(expr));
+    if (!isMatrixProductInRow(seed, loops))
+      return false;
     isBlocked = true;
   } else {
     auto generic = cast<linalg::GenericOp>(seed.getOperation());
@@ -286,7 +288,7 @@ std::optional<LoopList> Grower::getRows(linalg::LinalgOp op, bool asProducer) {
 /// something made from them.
 bool Grower::mayAddProduct(linalg::LinalgOp op, const LoopList &loops,
                            bool asProducer) {
-  if (!isBlocked || op.getNumLoops() != loops.size() + 2)
+  if (!isBlocked || !isMatrixProductInRow(op, loops))
     return false;
   return asProducer ? isExpanding(op) : true;
 }

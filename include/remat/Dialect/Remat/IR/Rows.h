@@ -15,7 +15,7 @@
 #ifndef REMAT_DIALECT_REMAT_IR_ROWS_H
 #define REMAT_DIALECT_REMAT_IR_ROWS_H
 
-#include "llvm/ADT/StringRef.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace remat {
 
@@ -42,6 +42,12 @@ inline int64_t chooseBlockRows(int64_t rows, int64_t rowBytes) {
   block -= block > 8 ? block % 8 : 0;
   return block < 1 ? 1 : block < rows ? block : rows;
 }
+
+/// Whether a product is one of two matrices at each point of all `rows` but
+/// the last: of the three loops that are left, the last row among them, each is
+/// in two of the three operands, and no two in the same.
+bool isMatrixProductInRow(mlir::linalg::LinalgOp product,
+                          llvm::ArrayRef<int64_t> rows);
 
 } // namespace remat
 
