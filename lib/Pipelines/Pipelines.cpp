@@ -98,6 +98,7 @@ void remat::buildJointPipeline(OpPassManager &pm, StringRef function,
   if (derivatives.empty())
     addCleanup(pm);
   pm.addPass(std::make_unique<LowerDerivativeOps>());
+  pm.addNestedPass<func::FuncOp>(createMatchFactorsPass());
   pm.addNestedPass<func::FuncOp>(createOneHotScattersPass());
   pm.addNestedPass<func::FuncOp>(createFuseGathersPass());
   pm.addNestedPass<func::FuncOp>(createRematRecomputeCheap());

@@ -72,3 +72,30 @@ func.func @not_a_product(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<f32> {
   } -> tensor<f32>
   return %0 : tensor<f32>
 }
+
+// A weight that is repeated for each of a batch is read where it is; a sum over
+// what one factor only repeats stays.
+// CHECK-LABEL: @repeated
+// CHECK-SAME: %[[X:.*]]: tensor<2x3x4xf32>, %[[W:.*]]: tensor<5x4xf32>
+// CHECK: linalg.contract {{.*}} ins(%[[X]], %[[W]] : tensor<2x3x4xf32>, tensor<5x4xf32>)
+// CHECK: linalg.contract {{.*}} ins(%[[X]], %{{.*}} : tensor<2x3x4xf32>, tensor<2x4x5xf32>)
+#weight = affine_map<(b, k, n) -> (n, k)>
+#batch = affine_map<(b, k, n) -> (b, k, n)>
+#x = affine_map<(m, n, b, k) -> (b, m, k)>
+#w = affine_map<(m, n, b, k) -> (b, k, n)>
+#o = affine_map<(m, n, b, k) -> (m, n)>
+func.func @repeated(%x: tensor<2x3x4xf32>, %w: tensor<5x4xf32>) -> (tensor<2x3x5xf32>, tensor<3x5xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %t = tensor.empty() : tensor<2x4x5xf32>
+  %wide = linalg.generic {indexing_maps = [#weight, #batch], iterator_types = ["parallel", "parallel", "parallel"]} ins(%w : tensor<5x4xf32>) outs(%t : tensor<2x4x5xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<2x4x5xf32>
+  %e = tensor.empty() : tensor<2x3x5xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<2x3x5xf32>) -> tensor<2x3x5xf32>
+  %0 = linalg.batch_matmul ins(%x, %wide : tensor<2x3x4xf32>, tensor<2x4x5xf32>) outs(%f : tensor<2x3x5xf32>) -> tensor<2x3x5xf32>
+  %e1 = tensor.empty() : tensor<3x5xf32>
+  %f1 = linalg.fill ins(%zero : f32) outs(%e1 : tensor<3x5xf32>) -> tensor<3x5xf32>
+  %1 = linalg.contract indexing_maps = [#x, #w, #o] ins(%x, %wide : tensor<2x3x4xf32>, tensor<2x4x5xf32>) outs(%f1 : tensor<3x5xf32>) -> tensor<3x5xf32>
+  return %0, %1 : tensor<2x3x5xf32>, tensor<3x5xf32>
+}

@@ -34,6 +34,10 @@ static constexpr int64_t maxBodySize = 256;
 /// computed anew by each of its users.
 static constexpr int64_t maxMaskSize = 16;
 
+/// The gradient of what is used many times is a sum of as many terms. One sum
+/// would hold all of them; parts are added to, in place, as the terms are made.
+static constexpr int64_t maxTerms = 4;
+
 /// Moving reshapes out of the way and fusing alternate at most this often.
 static constexpr unsigned maxRounds = 4;
 
@@ -104,6 +108,20 @@ static bool isAbsorbed(linalg::GenericOp op) {
          });
 }
 
+/// Whether `op` adds up tensors and does nothing else.
+static bool isSum(linalg::GenericOp op) {
+  return op.getNumReductionLoops() == 0 &&
+         llvm::all_of(op.getBody()->without_terminator(), [](Operation &inner) {
+           return isa<arith::AddFOp>(inner);
+         });
+}
+
+/// Whether fusing two sums makes one that needs too many tensors at once.
+static bool isLongSum(linalg::GenericOp producer, linalg::GenericOp consumer) {
+  return isSum(producer) && isSum(consumer) &&
+         producer.getNumDpsInputs() + consumer.getNumDpsInputs() - 1 > maxTerms;
+}
+
 /// Whether `producer` may be fused into `consumer`, which uses it by way of
 /// `value`: its result, or a reshape of it.
 static bool shouldFuse(linalg::GenericOp producer, Value value,
@@ -123,7 +141,8 @@ static bool shouldFuse(linalg::GenericOp producer, Value value,
   if (getBodySize(producer) + getBodySize(consumer) > maxBodySize)
     return false;
   bool isOnlyUse = producer->hasOneUse() && value.hasOneUse() &&
-                   getNumPoints(producer) >= getNumPoints(consumer);
+                   getNumPoints(producer) >= getNumPoints(consumer) &&
+                   !isLongSum(producer, consumer);
   return (isOnlyUse || isLayout(producer) || isMask(producer) ||
           isAbsorbed(producer)) &&
          isMemoryEffectFree(producer);

@@ -82,15 +82,46 @@ static void convertProduct(RewriterBase &rewriter, linalg::LinalgOp op) {
   rewriter.replaceOp(op, result);
 }
 
-/// Reads what a transpose reads in place of its result.
-static void foldTransposes(RewriterBase &rewriter, linalg::ContractOp op) {
+/// If `value` repeats a tensor along further dimensions, the operation that
+/// does.
+static linalg::LinalgOp matchBroadcast(Value value) {
+  auto op = value.getDefiningOp<linalg::LinalgOp>();
+  if (!op || op.getNumDpsInputs() != 1 || op->getNumResults() != 1 ||
+      op.getNumParallelLoops() != op.getNumLoops() ||
+      !isa<RankedTensorType>(op->getOperand(0).getType()))
+    return {};
+  Block &body = *op.getBlock();
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  return body.getTerminator()->getOperand(0) == body.getArgument(0) &&
+                 maps[0].isProjectedPermutation() && maps[1].isIdentity()
+             ? op
+             : linalg::LinalgOp();
+}
+
+/// Reads what a transpose or a broadcast reads in place of its result.
+static void foldLayouts(RewriterBase &rewriter, linalg::ContractOp op) {
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   for (OpOperand &operand : op.getInputsMutable()) {
     AffineMap &map = maps[operand.getOperandNumber()];
-    while (std::optional<import::Permutation> transpose =
-               import::matchPermutation(operand.get().getDefiningOp())) {
-      map = composePermutation(map, transpose->dims);
-      rewriter.modifyOpInPlace(op, [&] { operand.set(transpose->input); });
+    while (true) {
+      AffineMap previous = map;
+      Value input;
+      if (std::optional<import::Permutation> transpose =
+              import::matchPermutation(operand.get().getDefiningOp())) {
+        map = composePermutation(map, transpose->dims);
+        input = transpose->input;
+      } else if (linalg::LinalgOp broadcast = matchBroadcast(operand.get())) {
+        map = broadcast.getIndexingMapsArray()[0].compose(map);
+        input = broadcast->getOperand(0);
+      } else {
+        break;
+      }
+      // A dimension that is summed has to be one of both factors.
+      if (!areContractMaps(maps)) {
+        map = previous;
+        break;
+      }
+      rewriter.modifyOpInPlace(op, [&] { operand.set(input); });
     }
   }
   rewriter.modifyOpInPlace(op, [&] {
@@ -108,7 +139,7 @@ struct ImportProducts
     for (linalg::LinalgOp op : ops)
       convertProduct(rewriter, op);
     getOperation().walk(
-        [&](linalg::ContractOp op) { foldTransposes(rewriter, op); });
+        [&](linalg::ContractOp op) { foldLayouts(rewriter, op); });
   }
 };
 } // namespace

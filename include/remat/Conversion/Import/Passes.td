@@ -309,6 +309,25 @@ def ImportVerifyPass : Pass<"remat-import-verify", "::mlir::func::FuncOp"> {
   }];
 }
 
+def MatchFactorsPass : Pass<"remat-match-factors", "::mlir::func::FuncOp"> {
+  let summary = "Give the factors of products one element type";
+  let description = [{
+    Libraries multiply factors of one element type. Differentiating a product
+    of narrow factors that is added up in f32 leaves products of a narrow and a
+    wide factor:
+
+    * a factor whose elements are all widened from a narrow type, and the other
+      has that type or is such a factor, too, is read before it is widened;
+    * else the narrow factor is widened.
+
+    Products of numbers do not change by either.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
 def FuseElementwisePass
     : Pass<"remat-fuse-elementwise", "::mlir::func::FuncOp"> {
   let summary = "Fuse elementwise operations into their consumers";
