@@ -14,6 +14,7 @@
 
 #include "remat/Dialect/Remat/IR/LoopSizes.h"
 
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -264,6 +265,89 @@ unsigned Fuser::run() {
   return numFused;
 }
 
+//===----------------------------------------------------------------------===//
+// Sums of sums
+//===----------------------------------------------------------------------===//
+
+/// Whether `op` adds two tensors of its result's shape.
+static bool isAddition(linalg::GenericOp op) {
+  return isSum(op) && op.getNumDpsInputs() == 2 && op->getNumResults() == 1 &&
+         getBodySize(op) == 1 &&
+         !op.payloadUsesValueFromOperand(op.getDpsInitOperand(0)) &&
+         llvm::all_of(op.getIndexingMapsArray(),
+                      [](AffineMap map) { return map.isIdentity(); });
+}
+
+/// The sum along some dimensions of one tensor that makes `value` and that
+/// nothing else uses, or null.
+static linalg::GenericOp matchReducedSum(Value value) {
+  auto op = value.getDefiningOp<linalg::GenericOp>();
+  if (!op || !op->hasOneUse() || op.getNumReductionLoops() == 0 ||
+      op.getNumDpsInputs() != 1 || op->getNumResults() != 1 ||
+      getBodySize(op) != 1 || !import::isZeroTensor(op.getDpsInits()[0]))
+    return {};
+  auto add = dyn_cast<arith::AddFOp>(op.getBody()->front());
+  Value in = op.getBody()->getArgument(0), out = op.getBody()->getArgument(1);
+  return add && ((add.getLhs() == in && add.getRhs() == out) ||
+                 (add.getLhs() == out && add.getRhs() == in))
+             ? op
+             : linalg::GenericOp();
+}
+
+/// The addition of `lhs` and `rhs`, if there is one in `block`.
+static linalg::GenericOp findAddition(Value lhs, Value rhs, Block *block) {
+  for (Operation *user : lhs.getUsers()) {
+    auto op = dyn_cast<linalg::GenericOp>(user);
+    if (op && op->getBlock() == block && isAddition(op) &&
+        llvm::is_contained(op.getDpsInputs(), lhs) &&
+        llvm::is_contained(op.getDpsInputs(), rhs))
+      return op;
+  }
+  return {};
+}
+
+/// Sums two tensors up together whose sum is made anyway: a bias that is read
+/// twice has as its gradient what both readers' gradients sum up to, and what
+/// it was added to their sum. Then only that has to be in memory.
+static void joinReducedSums(func::FuncOp function) {
+  IRRewriter rewriter(function.getContext());
+  SmallVector<linalg::GenericOp> sums;
+  function.walk([&](linalg::GenericOp op) {
+    if (isAddition(op))
+      sums.push_back(op);
+  });
+  for (linalg::GenericOp sum : sums) {
+    linalg::GenericOp lhs = matchReducedSum(sum.getDpsInputs()[0]);
+    linalg::GenericOp rhs = matchReducedSum(sum.getDpsInputs()[1]);
+    if (!lhs || !rhs || lhs == rhs ||
+        lhs.getIndexingMaps() != rhs.getIndexingMaps() ||
+        lhs.getIteratorTypes() != rhs.getIteratorTypes() ||
+        lhs->getBlock() != sum->getBlock() ||
+        rhs->getBlock() != sum->getBlock())
+      continue;
+    Value a = lhs.getDpsInputs()[0], b = rhs.getDpsInputs()[0];
+    linalg::GenericOp whole =
+        a == b ? linalg::GenericOp() : findAddition(a, b, sum->getBlock());
+    if (!whole || import::isBackwardLoc(whole.getLoc()) !=
+                      import::isBackwardLoc(sum.getLoc()))
+      continue;
+    // What it reads is made before `sum`; only its place may have to be new.
+    if (sum->isBeforeInBlock(whole)) {
+      rewriter.setInsertionPoint(sum);
+      auto type = cast<RankedTensorType>(whole.getResult(0).getType());
+      Value place = tensor::EmptyOp::create(
+          rewriter, whole.getLoc(), type.getShape(), type.getElementType());
+      whole.getDpsInitsMutable()[0].assign(place);
+      whole->moveBefore(sum);
+    }
+    rewriter.setInsertionPoint(sum);
+    auto joined = cast<linalg::GenericOp>(rewriter.clone(*lhs));
+    joined->setLoc(sum.getLoc());
+    joined.getDpsInputOperand(0)->set(whole.getResult(0));
+    rewriter.replaceOp(sum, joined.getResults());
+  }
+}
+
 /// Erases operations that nothing uses, users before what they use.
 static void eraseDead(func::FuncOp function) {
   function.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
@@ -279,6 +363,8 @@ struct FuseElementwise
     func::FuncOp function = getOperation();
     import::backwardToLocations(function);
     // Uses by dead operations must not count.
+    eraseDead(function);
+    joinReducedSums(function);
     eraseDead(function);
     for (unsigned round = 0; round < maxRounds; ++round) {
       unsigned fused = Fuser(function).run();
