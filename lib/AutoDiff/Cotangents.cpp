@@ -52,6 +52,15 @@ findPartition(MutableArrayRef<Cotangents::Slice> slices,
 }
 
 Value Cotangents::get(Value forward, OpBuilder &builder, Location loc) {
+  Value sum = getSum(forward, builder, loc);
+  auto type = dyn_cast<RankedTensorType>(forward.getType());
+  if (!sum || !type || sum.getType() == type)
+    return sum;
+  return sums[forward].whole =
+             createConversion(builder, loc, sum, type.getElementType());
+}
+
+Value Cotangents::getSum(Value forward, OpBuilder &builder, Location loc) {
   auto found = sums.find(forward);
   if (found == sums.end())
     return nullptr;
@@ -76,7 +85,8 @@ Value Cotangents::get(Value forward, OpBuilder &builder, Location loc) {
   if (!addToWhole)
     sum.whole = createZeros(builder, loc, type);
   for (const Slice &slice : slices) {
-    Value part = slice.value;
+    Type element = getElementTypeOrSelf(sum.whole.getType());
+    Value part = createConversion(builder, loc, slice.value, element);
     if (addToWhole) {
       Value known = createExtractSlice(
           builder, loc, sum.whole, cast<RankedTensorType>(part.getType()),
@@ -89,9 +99,19 @@ Value Cotangents::get(Value forward, OpBuilder &builder, Location loc) {
   return sum.whole;
 }
 
+static unsigned getElementBits(Value value) {
+  return getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth();
+}
+
 void Cotangents::add(Value forward, Value term, OpBuilder &builder,
                      Location loc) {
-  Value known = get(forward, builder, loc);
+  Value known = getSum(forward, builder, loc);
+  if (known && known.getType() != term.getType()) {
+    Value &narrow = getElementBits(known) < getElementBits(term) ? known : term;
+    Value wide = narrow == known ? term : known;
+    narrow = createConversion(builder, loc, narrow,
+                              getElementTypeOrSelf(wide.getType()));
+  }
   sums[forward].whole = known ? createSum(builder, loc, known, term) : term;
 }
 
@@ -99,6 +119,6 @@ void Cotangents::addSlice(Value forward, Slice slice, OpBuilder &builder,
                           Location loc) {
   if (llvm::any_of(sums[forward].slices,
                    [&](const Slice &other) { return slice.overlaps(other); }))
-    get(forward, builder, loc);
+    getSum(forward, builder, loc);
   sums[forward].slices.push_back(std::move(slice));
 }

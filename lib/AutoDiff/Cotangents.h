@@ -7,6 +7,8 @@
 // The cotangents of the values of a function while it is swept. A term is
 // added as soon as it comes, so that two of them are alive at most. Slices
 // that do not overlap are kept apart: together they may be a concatenation.
+// Terms may be of a wider element type than the value; then the sum is, too,
+// and it is converted when it is complete.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,6 +42,10 @@ public:
                 mlir::Location loc);
 
 private:
+  /// The sum of all terms, of the type of the widest of them.
+  mlir::Value getSum(mlir::Value forward, mlir::OpBuilder &builder,
+                     mlir::Location loc);
+
   struct Sum {
     mlir::Value whole;
     llvm::SmallVector<Slice> slices;

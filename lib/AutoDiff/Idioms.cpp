@@ -112,8 +112,34 @@ static Terms matchXLogY(arith::SelectOp select, DerivativeContext &context) {
   return {{x, derivativeX}, {y, derivativeY}};
 }
 
+namespace {
+/// log(1 + exp(x)) or log2(1 + exp2(x)).
+struct LogOfSum {
+  Value exponent;
+  bool isBinary;
+};
+} // namespace
+
+static std::optional<LogOfSum> matchLogOfSum(Value value) {
+  if (auto log = value.getDefiningOp<math::Log1pOp>()) {
+    auto exp = log.getOperand().getDefiningOp<math::ExpOp>();
+    return exp ? std::optional(LogOfSum{exp.getOperand(), false})
+               : std::nullopt;
+  }
+  auto log = value.getDefiningOp<math::Log2Op>();
+  auto sum = log ? log.getOperand().getDefiningOp<arith::AddFOp>() : nullptr;
+  if (!sum || getNumber(sum.getRhs()) != 1.0)
+    return std::nullopt;
+  if (auto exp = sum.getLhs().getDefiningOp<math::Exp2Op>())
+    return LogOfSum{exp.getOperand(), true};
+  auto power = sum.getLhs().getDefiningOp<math::PowFOp>();
+  if (!power || getNumber(power.getLhs()) != 2.0)
+    return std::nullopt;
+  return LogOfSum{power.getRhs(), true};
+}
+
 /// log(exp(a) + exp(b)) as max(a, b) + log1p(exp(-|a - b|)), or the maximum
-/// where it is infinite.
+/// where it is infinite; or the same to base 2.
 static Terms matchLogAddExp(arith::SelectOp select,
                             DerivativeContext &context) {
   std::optional<Threshold> test = matchThreshold(select);
@@ -128,9 +154,8 @@ static Terms matchLogAddExp(arith::SelectOp select,
   if (!sum || (sum.getLhs() != maximum && sum.getRhs() != maximum))
     return {};
   Value rest = sum.getLhs() == maximum ? sum.getRhs() : sum.getLhs();
-  auto log = rest.getDefiningOp<math::Log1pOp>();
-  auto exp = log ? log.getOperand().getDefiningOp<math::ExpOp>() : nullptr;
-  auto neg = exp ? exp.getOperand().getDefiningOp<arith::NegFOp>() : nullptr;
+  std::optional<LogOfSum> log = matchLogOfSum(rest);
+  auto neg = log ? log->exponent.getDefiningOp<arith::NegFOp>() : nullptr;
   auto abs = neg ? neg.getOperand().getDefiningOp<math::AbsFOp>() : nullptr;
   auto sub = abs ? abs.getOperand().getDefiningOp<arith::SubFOp>() : nullptr;
   Operation *choice = maximum.getDefiningOp();
@@ -140,11 +165,14 @@ static Terms matchLogAddExp(arith::SelectOp select,
   OperandRange chosen = choice->getOperands().take_back(2);
   if (!llvm::is_contained(chosen, a) || !llvm::is_contained(chosen, b))
     return {};
-  auto derivative = [&context](Value self, Value other) {
+  auto derivative = [&context, isBinary = log->isBinary](Value self,
+                                                         Value other) {
     return [=, &context](const Expr &g) {
       Expr difference =
           Expr::forward(context, other) - Expr::forward(context, self);
-      return g / (1.0 + ::remat::exp(difference));
+      Expr power = isBinary ? ::remat::pow(difference.constant(2.0), difference)
+                            : ::remat::exp(difference);
+      return g / (1.0 + power);
     };
   };
   return {{a, derivative(a, b)}, {b, derivative(b, a)}};
@@ -192,7 +220,15 @@ static Terms matchSmoothStep(arith::SelectOp select,
   return {{select.getTrueValue(), derivativeLine}, {exponent, derivativePiece}};
 }
 
-/// The square of |x|, with factors that are numbers.
+/// `factor` times the square of `x`, of which the second derivative at 0 is not
+/// that of the square of a magnitude.
+static Terms getSquare(Value x, double factor, DerivativeContext &context) {
+  return {{x, [=, &context](const Expr &g) {
+             return g * (2.0 * factor * Expr::forward(context, x));
+           }}};
+}
+
+/// The square of |x|, with factors that are numbers, as a product.
 static Terms matchSquareOfAbs(arith::MulFOp product,
                               DerivativeContext &context) {
   double factor = 1;
@@ -202,10 +238,20 @@ static Terms matchSquareOfAbs(arith::MulFOp product,
       takeFactors(product.getRhs(), factor).getDefiningOp<math::AbsFOp>();
   if (!left || !right || left.getOperand() != right.getOperand())
     return {};
-  Value x = left.getOperand();
-  return {{x, [=, &context](const Expr &g) {
-             return g * (2.0 * factor * Expr::forward(context, x));
-           }}};
+  return getSquare(left.getOperand(), factor, context);
+}
+
+/// The square of |x| as a power.
+static Terms matchSquareOfAbs(Operation *power, DerivativeContext &context) {
+  auto abs = power->getOperand(0).getDefiningOp<math::AbsFOp>();
+  Value exponent = power->getOperand(1);
+  IntegerAttr integer;
+  bool isTwo = matchPattern(exponent, m_Constant(&integer))
+                   ? integer.getValue() == 2
+                   : getNumber(exponent) == 2.0;
+  if (!abs || !isTwo)
+    return {};
+  return getSquare(abs.getOperand(), 1, context);
 }
 
 /// sin(v) / v, and 1 where v = 0.
@@ -251,7 +297,7 @@ static Terms matchLogSigmoid(arith::SubFOp difference,
   if (!x || abs.getOperand() != x)
     return {};
   return {{x, [=, &context](const Expr &g) {
-             return g / (1.0 + ::remat::exp(Expr::forward(context, x)));
+             return g * (1.0 / (1.0 + ::remat::exp(Expr::forward(context, x))));
            }}};
 }
 
@@ -271,8 +317,8 @@ static Terms matchExpOfNegativePart(math::ExpOp exp,
            }}};
 }
 
-/// 1 / (1 + exp(-x)), of which the derivative is known where exp(-x) is
-/// infinite.
+/// 1 / (1 + exp(v)), of which the derivative is known where exp(v) is
+/// infinite: a sigmoid, or what logsigmoid and softplus pass on.
 static Terms matchSigmoid(arith::DivFOp quotient, DerivativeContext &context) {
   if (getNumber(quotient.getLhs()) != 1.0)
     return {};
@@ -281,13 +327,12 @@ static Terms matchSigmoid(arith::DivFOp quotient, DerivativeContext &context) {
   if (!sum || getNumber(sum.getOperand(1 - side)) != 1.0)
     return {};
   auto exp = sum.getOperand(side).getDefiningOp<math::ExpOp>();
-  auto neg = exp ? exp.getOperand().getDefiningOp<arith::NegFOp>() : nullptr;
-  if (!neg)
+  if (!exp)
     return {};
   Value result = quotient.getResult();
-  return {{neg.getOperand(), [=, &context](const Expr &g) {
+  return {{exp.getOperand(), [=, &context](const Expr &g) {
              Expr y = Expr::forward(context, result);
-             return g * ((1.0 - y) * y);
+             return -g * ((1.0 - y) * y);
            }}};
 }
 
@@ -313,6 +358,8 @@ SmallVector<IdiomTerm> remat::matchIdiom(Operation *op,
                                          DerivativeContext &context) {
   if (auto product = dyn_cast<arith::MulFOp>(op))
     return matchSquareOfAbs(product, context);
+  if (isa<math::PowFOp, math::FPowIOp>(op))
+    return matchSquareOfAbs(op, context);
   if (auto difference = dyn_cast<arith::SubFOp>(op))
     return matchLogSigmoid(difference, context);
   if (auto quotient = dyn_cast<arith::DivFOp>(op))

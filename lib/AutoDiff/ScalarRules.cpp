@@ -192,8 +192,6 @@ UNARY(Atanh, math::AtanhOp, g / (1.0 - x * x))
 UNARY(Erf, math::ErfOp, g *(twoOverSqrtPi *exp(-(x *x))))
 UNARY(Erfc, math::ErfcOp, -g *(twoOverSqrtPi *exp(-(x *x))))
 UNARY(AbsF, math::AbsFOp, g *sign(x))
-BINARY(PowF, math::PowFOp, select(b == 0.0, 0.0, g *(b *pow(a, b - 1.0))),
-       select(both(a == 0.0, b >= 0.0), 0.0, g *(y *log(a))))
 TERNARY(Fma, math::FmaOp, g *b, g *a, g)
 TERNARY(ClampF, math::ClampFOp, select(both(a >= b, c >= a), g, 0.0),
         select(b > a, g, 0.0), select(a > c, g, 0.0))
@@ -238,6 +236,25 @@ struct Log : ScalarModel<Log, math::LogOp> {
       return;
     contribute(op, 0, context, [&](const Expr &g, Type) -> Expr {
       return g / operandExpr(op, 0, context);
+    });
+  }
+};
+
+/// A power, or the square of a magnitude. The derivative by the exponent is
+/// masked before it is multiplied, so that its own derivative is nan where that
+/// of the logarithm is.
+struct PowF : ScalarModel<PowF, math::PowFOp> {
+  template <typename Context>
+  static void derive(Operation *op, Context &context) {
+    if (contributeIdiom(op, context))
+      return;
+    Expr a = operandExpr(op, 0, context), b = operandExpr(op, 1, context);
+    contribute(op, 0, context, [&](const Expr &g, Type) -> Expr {
+      return select(b == 0.0, 0.0, g * (b * pow(a, b - 1.0)));
+    });
+    contribute(op, 1, context, [&](const Expr &g, Type) -> Expr {
+      Expr y = resultExpr(op, context);
+      return g * select(both(a == 0.0, b >= 0.0), 0.0, y * log(a));
     });
   }
 };
@@ -359,10 +376,12 @@ struct Atan2 : ScalarModel<Atan2, math::Atan2Op> {
   }
 };
 
-/// x ^ n for an integer n.
+/// x ^ n for an integer n, or the square of a magnitude.
 struct FPowI : ScalarModel<FPowI, math::FPowIOp> {
   template <typename Context>
   static void derive(Operation *op, Context &context) {
+    if (contributeIdiom(op, context))
+      return;
     auto power = cast<math::FPowIOp>(op);
     contribute(op, 0, context, [&](const Expr &g, Type) -> Expr {
       OpBuilder &builder = context.getBuilder();

@@ -120,12 +120,32 @@ FailureOr<StructuredRule::Body> StructuredRule::build(ArrayRef<Value> leaves,
 
 void StructuredRule::deliver(const Element &leaf, Value cotangent) {
   OpBuilder &builder = outer.getBuilder();
-  if (auto type = dyn_cast<RankedTensorType>(leaf.source.getType()))
-    cotangent = createUnitReshape(builder, outer.getLoc(), cotangent, type);
-  else
-    cotangent = tensor::ExtractOp::create(builder, outer.getLoc(), cotangent,
-                                          ValueRange());
+  Type element = getElementTypeOrSelf(cotangent.getType());
+  if (auto type = dyn_cast<RankedTensorType>(leaf.source.getType())) {
+    cotangent = createUnitReshape(builder, outer.getLoc(), cotangent,
+                                  type.clone(element));
+  } else {
+    Value scalar = tensor::ExtractOp::create(builder, outer.getLoc(), cotangent,
+                                             ValueRange());
+    cotangent = createScalarConversion(builder, outer.getLoc(), scalar,
+                                       leaf.source.getType());
+  }
   outer.accumulate(leaf.source, cotangent);
+}
+
+/// Whether the cotangents of a tensor that several operations widen are added
+/// before they are made narrow again: what cancels in the sum may be much
+/// larger than the sum. Numbers of less than 32 bits save memory, also for
+/// their cotangents.
+static bool isSummedWide(const StructuredBody::Element &leaf) {
+  auto type = dyn_cast<RankedTensorType>(leaf.source.getType());
+  return type && type.getElementType().isF32() && !leaf.source.hasOneUse();
+}
+
+/// `value` before it was made narrower.
+static Value beforeNarrowing(Value value) {
+  auto narrow = value.getDefiningOp<arith::TruncFOp>();
+  return narrow ? narrow.getIn() : value;
 }
 
 /// Emits one operation for leaves of the same map.
@@ -143,7 +163,7 @@ LogicalResult StructuredRule::emitTogether(ArrayRef<Element> group) {
     Value value = (*body)->cotangent(leaf.inside);
     if (!value)
       continue;
-    values.push_back(value);
+    values.push_back(isSummedWide(leaf) ? beforeNarrowing(value) : value);
     maps.push_back(leaf.map);
     reached.push_back(leaf);
   }
