@@ -7,7 +7,8 @@
 // The partial derivative of a result r of a structured operation by the value
 // f that is reduced at a point:
 //
-//  * 1 / k for a maximum if f == r, where k elements equal r, else 0,
+//  * 1 / k for a maximum if f == r, where k elements equal r, else 0; if the
+//    program asks for the place of the maximum, 1 for the first of them,
 //  * the product of the other elements for a product.
 //
 //===----------------------------------------------------------------------===//
@@ -15,6 +16,8 @@
 #include "StructuredRule.h"
 
 #include "mlir/IR/Matchers.h"
+
+#include "remat/Dialect/Remat/IR/Extrema.h"
 
 #include "Emit.h"
 #include "Expr.h"
@@ -117,6 +120,31 @@ static Partial getMaximumPartial(const StructuredBody &forward,
   };
 }
 
+/// Whether the program asks for the place of the first extremum.
+static bool hasPlace(const ReductionResult &result) {
+  return result.result.getOwner()->hasAttr(firstExtremumAttrName) &&
+         hasNeutralInit(result);
+}
+
+/// A maximum whose place is asked for passes the derivative to the first
+/// element that equals it, or is a nan.
+static Partial getFirstMaximumPartial(const StructuredBody &forward,
+                                      const ReductionResult &result,
+                                      DerivativeContext &context) {
+  Value first = findFirst(forward, result, context);
+  AffineMap placeMap = getPlaceMap(forward, result);
+  return [=](BodyBuilder &body, Value, AffineMap map,
+             Value derivative) -> Value {
+    OpBuilder &builder = body.getBuilder();
+    Value known = body.element(first, map);
+    Value place = arith::IndexCastOp::create(
+        builder, body.getLoc(), known.getType(), body.apply(placeMap).front());
+    Value isFirst = arith::CmpIOp::create(
+        builder, body.getLoc(), arith::CmpIPredicate::eq, place, known);
+    return select(Expr(body, isFirst), Expr(body, derivative), 0.0);
+  };
+}
+
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
@@ -194,7 +222,8 @@ Partial remat::preparePartial(const StructuredBody &forward,
     return nullptr;
   case ReductionKind::Maximum:
   case ReductionKind::Minimum:
-    return getMaximumPartial(forward, result, context);
+    return hasPlace(result) ? getFirstMaximumPartial(forward, result, context)
+                            : getMaximumPartial(forward, result, context);
   case ReductionKind::Product:
     return getProductPartial(forward, result, context);
   }

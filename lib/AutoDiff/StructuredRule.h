@@ -73,6 +73,16 @@ mlir::AffineMap getIdentity(const StructuredBody &space,
 bool isWindowMaximum(const StructuredBody &forward,
                      const ReductionResult &result);
 
+/// For each element of a maximum or minimum the place of its first extremum,
+/// counted in the order of the reduction loops.
+mlir::Value findFirst(const StructuredBody &forward,
+                      const ReductionResult &result,
+                      DerivativeContext &context);
+
+/// The number of the point in that order.
+mlir::AffineMap getPlaceMap(const StructuredBody &forward,
+                            const ReductionResult &result);
+
 /// The derivative of a maximum over windows belongs to the first element, in
 /// the order of the reduction loops, that equals it.
 void emitWindowMaximumVJP(const StructuredBody &forward,

@@ -57,11 +57,19 @@ struct Windows {
 };
 } // namespace
 
-/// For each window the place of its first extremum, counted in the order of
-/// its loops.
-static Value findFirst(const StructuredBody &forward,
-                       const ReductionResult &result, const Windows &windows,
+AffineMap remat::getPlaceMap(const StructuredBody &forward,
+                             const ReductionResult &result) {
+  MLIRContext *context = result.map.getContext();
+  AffineExpr place = getAffineConstantExpr(0, context);
+  for (unsigned dim : Windows(forward, result).dims)
+    place = place * forward.sizes[dim] + getAffineDimExpr(dim, context);
+  return AffineMap::get(forward.getNumLoops(), 0, place);
+}
+
+Value remat::findFirst(const StructuredBody &forward,
+                       const ReductionResult &result,
                        DerivativeContext &context) {
+  Windows windows(forward, result);
   OpBuilder &builder = context.getBuilder();
   Location loc = context.getLoc();
   // One value for each window is kept: as small as places can be.
@@ -72,11 +80,7 @@ static Value findFirst(const StructuredBody &forward,
   OpBuilder &inner = body.getBuilder();
   Value value = body.primal(result.term);
   Value best = body.element(result.result, result.map, /*isPrimal=*/true);
-  AffineExpr place = builder.getAffineConstantExpr(0);
-  for (unsigned dim : windows.dims)
-    place = place * forward.sizes[dim] + builder.getAffineDimExpr(dim);
-  Value index =
-      body.apply(AffineMap::get(forward.getNumLoops(), 0, place)).front();
+  Value index = body.apply(getPlaceMap(forward, result)).front();
   index = arith::IndexCastOp::create(inner, loc, type, index);
   Value last = arith::ConstantOp::create(
       inner, loc, builder.getIntegerAttr(type, windows.size - 1));
@@ -133,7 +137,7 @@ void remat::emitWindowMaximumVJP(const StructuredBody &forward,
   if (!context.isActive(source))
     return;
   Windows windows(forward, result);
-  Value first = findFirst(forward, result, windows, context);
+  Value first = findFirst(forward, result, context);
   StructuredBody space = getResultSpace(result);
   AffineMap identity = getIdentity(space, context.getBuilder().getContext());
   BodyBuilder body(space, /*forScatter=*/true, false, context.getLoc());
@@ -153,7 +157,7 @@ void remat::emitWindowMaximumJVP(const StructuredBody &forward,
   if (!tangent)
     return;
   Windows windows(forward, result);
-  Value first = findFirst(forward, result, windows, context);
+  Value first = findFirst(forward, result, context);
   StructuredBody space = getResultSpace(result);
   AffineMap identity = getIdentity(space, context.getBuilder().getContext());
   BodyBuilder body(space, /*forScatter=*/false, false, context.getLoc());

@@ -241,6 +241,7 @@ linalg::GenericOp Fuser::fuseOne(linalg::GenericOp consumer) {
       results.push_back(fusion->replacements.lookup(result));
     auto fused = cast<linalg::GenericOp>(fusion->fusedOp);
     fused->setLoc(consumer.getLoc());
+    fused->setDiscardableAttrs(consumer->getDiscardableAttrDictionary());
     rewriter.replaceOp(consumer, results);
     rewriter.eraseOp(producer);
     return fused;

@@ -39,6 +39,8 @@ void remat::buildImportPipeline(OpPassManager &pm,
   pm.addPass(createImportEntryPass(entry));
   pm.addNestedPass<func::FuncOp>(createImportTagsPass());
   OpPassManager &func = pm.nest<func::FuncOp>();
+  func.addPass(createImportPadsPass());
+  func.addPass(createImportExtremaPass());
   func.addPass(createImportTosaPass());
   func.addPass(createImportScattersPass());
   func.addPass(createImportLoopsPass());

@@ -6,7 +6,7 @@
 //
 // A slice whose offsets are not constants is a gather; writing one is a choice
 // between two tensors at each place. Offsets are checked. Writing an element
-// is writing a slice of one. Padding by less than nothing is a slice, too.
+// is writing a slice of one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -206,43 +206,6 @@ static void convertGenerate(IRRewriter &rewriter, tensor::GenerateOp op) {
   rewriter.replaceOp(op, result);
 }
 
-/// A negative amount of padding cuts off, which a slice does.
-static LogicalResult convertPad(IRRewriter &rewriter, tensor::PadOp op) {
-  auto isNegative = [](int64_t amount) { return amount < 0; };
-  if (!op.getLow().empty() || !op.getHigh().empty() ||
-      !op.getSourceType().hasStaticShape() ||
-      llvm::none_of(
-          llvm::concat<const int64_t>(op.getStaticLow(), op.getStaticHigh()),
-          isNegative))
-    return success();
-  SmallVector<int64_t> lows, highs, offsets, sizes;
-  for (auto [size, low, high] :
-       llvm::zip(op.getSourceType().getShape(), op.getStaticLow(),
-                 op.getStaticHigh())) {
-    lows.push_back(std::max<int64_t>(low, 0));
-    highs.push_back(std::max<int64_t>(high, 0));
-    offsets.push_back(std::max<int64_t>(-low, 0));
-    sizes.push_back(size - offsets.back() - std::max<int64_t>(-high, 0));
-    if (sizes.back() < 0)
-      return op.emitOpError("cuts off ")
-             << size - sizes.back() << " of a size of " << size;
-  }
-  rewriter.setInsertionPoint(op);
-  auto toAttrs = [&](ArrayRef<int64_t> values) {
-    return getAsIndexOpFoldResult(rewriter.getContext(), values);
-  };
-  SmallVector<int64_t> strides(sizes.size(), 1);
-  Value slice = tensor::ExtractSliceOp::create(
-      rewriter, op.getLoc(), op.getSource(), toAttrs(offsets), toAttrs(sizes),
-      toAttrs(strides));
-  rewriter.modifyOpInPlace(op, [&] {
-    op.getSourceMutable().assign(slice);
-    op.setStaticLow(lows);
-    op.setStaticHigh(highs);
-  });
-  return success();
-}
-
 namespace {
 struct ImportSlices : public remat::impl::ImportSlicesPassBase<ImportSlices> {
   void runOnOperation() override {
@@ -257,10 +220,6 @@ struct ImportSlices : public remat::impl::ImportSlicesPassBase<ImportSlices> {
       else if (auto generate = dyn_cast<tensor::GenerateOp>(op))
         convertGenerate(rewriter, generate);
     });
-    WalkResult padded = getOperation().walk(
-        [&](tensor::PadOp op) { return WalkResult(convertPad(rewriter, op)); });
-    if (padded.wasInterrupted())
-      return signalPassFailure();
     getOperation().walk([&](Operation *op) {
       if (auto extract = dyn_cast<tensor::ExtractSliceOp>(op)) {
         if (isAtComputedPlace(extract))

@@ -76,6 +76,8 @@ struct ImportUnitDims
           linalg::dropUnitDims(rewriter, generic, options);
       if (failed(result))
         continue;
+      result->resultOp->setDiscardableAttrs(
+          generic->getDiscardableAttrDictionary());
       rewriter.replaceOp(generic, result->replacements);
       if (auto dropped =
               dyn_cast<linalg::GenericOp>(result->resultOp.getOperation()))

@@ -117,6 +117,27 @@ def CheckMutationPass : Pass<"remat-check-mutation", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::remat::RematDialect"];
 }
 
+def ImportPadsPass : Pass<"remat-import-pads", "::mlir::func::FuncOp"> {
+  let summary = "Cut off what is padded by a negative amount";
+  let description = [{
+    A `tensor.pad` with static, negative amounts becomes a
+    `tensor.extract_slice` and a pad with the positive ones. Cutting off more
+    than there is is an error.
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+}
+
+def ImportExtremaPass : Pass<"remat-import-extrema", "::mlir::func::FuncOp"> {
+  let summary = "Mark maxima and minima whose place is asked for";
+  let description = [{
+    A reduction with two results, the maximum or minimum and the index where it
+    is first found, gets the unit attribute `remat.first_extremum` if the index
+    is used: the derivative belongs to that element. Exporters write the index
+    of any maximum, also of one whose derivative is shared by equal elements.
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+}
+
 def ImportScattersPass : Pass<"remat-import-scatters", "::mlir::func::FuncOp"> {
   let summary = "Recognise loops that write updates at computed places";
   let description = [{

@@ -9,6 +9,7 @@
 #include "mlir/Transforms/InliningUtils.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include "remat/Dialect/Remat/IR/Extrema.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Rows.h"
 
@@ -98,12 +99,13 @@ LogicalResult RematDialect::verifyOperationAttribute(Operation *op,
     return success();
   }
   if (name == backwardAttrName || name == kernelAttrName ||
-      name == allowMutationAttrName) {
+      name == allowMutationAttrName || name == firstExtremumAttrName) {
     if (!isa<UnitAttr>(attr.getValue()))
       return op->emitOpError()
              << "attribute '" << name << "' must be a unit attribute, got "
              << attr.getValue();
-    if (name != backwardAttrName && !isa<FunctionOpInterface>(op))
+    if (name != backwardAttrName && name != firstExtremumAttrName &&
+        !isa<FunctionOpInterface>(op))
       return op->emitOpError()
              << "attribute '" << name << "' belongs on a function";
     return success();
@@ -122,7 +124,8 @@ LogicalResult RematDialect::verifyOperationAttribute(Operation *op,
          << "unknown attribute '" << name
          << "', expected one of 'remat.policy', 'remat.name', "
             "'remat.backward', 'remat.kernel', 'remat.vjp', 'remat.jvp', "
-            "'remat.fwd', 'remat.allow_cache_entry_mutation'";
+            "'remat.fwd', 'remat.first_extremum', "
+            "'remat.allow_cache_entry_mutation'";
 }
 
 /// Checks the attributes of function arguments: 'remat.phase' is a number of a

@@ -38,6 +38,9 @@ def Remat_Dialect : Dialect {
       `checkpoint_name` does in JAX.
     * `remat.backward`, on an operation: part of the backward computation.
     * `remat.kernel`, on a function: the body of tasks.
+    * `remat.first_extremum`, on a structured operation that reduces by a maximum
+      or minimum: the derivative belongs to the first of equal elements. See
+      `remat-import-extrema`.
     * `remat.read_bytes`, an i64, on a joint function and its graph: bytes that
       the backward computation would read of forward values if nothing were made
       again.
