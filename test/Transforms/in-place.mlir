@@ -68,3 +68,46 @@ remat.graph @step(%x: tensor<32xf32>) -> tensor<1xf32> {
   %2 = remat.task @sum(%1#0, %1#1) {id = 2} : (tensor<32xf32>, tensor<32xf32>) -> tensor<1xf32>
   remat.return %2 : tensor<1xf32>
 }
+
+// -----
+
+// Nor may one be that is made of it or not, as the same condition says for all
+// elements: where not, code may write all of the result before the other is read.
+
+#id = affine_map<(d0) -> (d0)>
+#all = affine_map<(d0) -> ()>
+
+func.func private @make(%x: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  %e = tensor.empty() : tensor<32xf32>
+  %0 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<32xf32>) outs(%e : tensor<32xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %r = math.exp %i : f32
+    linalg.yield %r : f32
+  } -> tensor<32xf32>
+  return %0 : tensor<32xf32>
+}
+func.func private @split(%a: tensor<32xf32>, %c: tensor<i1>) -> (tensor<32xf32>, tensor<32xf32>) attributes {remat.kernel} {
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<32xf32>
+  %0:2 = linalg.generic {indexing_maps = [#id, #all, #id, #id], iterator_types = ["parallel"]} ins(%a, %c : tensor<32xf32>, tensor<i1>) outs(%e, %e : tensor<32xf32>, tensor<32xf32>) {
+  ^bb0(%i: f32, %s: i1, %o: f32, %p: f32):
+    %r = arith.select %s, %i, %z : f32
+    %t = arith.select %s, %z, %i : f32
+    linalg.yield %r, %t : f32, f32
+  } -> (tensor<32xf32>, tensor<32xf32>)
+  return %0#0, %0#1 : tensor<32xf32>, tensor<32xf32>
+}
+func.func private @add(%a: tensor<32xf32>, %b: tensor<32xf32>) -> tensor<1xf32> attributes {remat.kernel} {
+  %0 = tensor.empty() : tensor<1xf32>
+  return %0 : tensor<1xf32>
+}
+// CHECK-LABEL: remat.graph @choice
+remat.graph @choice(%x: tensor<32xf32>, %c: tensor<i1>) -> tensor<1xf32> {
+  %0 = remat.task @make(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
+  // CHECK: remat.task @split
+  // CHECK-NOT: lent = {{\[(unit, )?0}}
+  // CHECK: remat.task @add
+  %1:2 = remat.task @split(%0, %c) {id = 1} : (tensor<32xf32>, tensor<i1>) -> (tensor<32xf32>, tensor<32xf32>)
+  %2 = remat.task @add(%1#0, %1#1) {id = 2} : (tensor<32xf32>, tensor<32xf32>) -> tensor<1xf32>
+  remat.return %2 : tensor<1xf32>
+}

@@ -17,6 +17,7 @@
 
 #include "remat/Dialect/Remat/IR/Rows.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringMap.h"
@@ -37,10 +38,10 @@ static bool readsOnlyRow(linalg::GenericOp op, OpOperand &operand) {
   return true;
 }
 
-/// Whether `op` makes an element of result `number` out of `operand`'s. If it
-/// makes only others of it, the element may be read after that is written.
-static bool isMadeOf(linalg::GenericOp op, unsigned number,
-                     OpOperand &operand) {
+/// Whether `op` makes an element of result `number` out of `operand`'s; with
+/// `always`, whatever a select chooses.
+static bool isMadeOf(linalg::GenericOp op, unsigned number, OpOperand &operand,
+                     bool always) {
   Block *body = op.getBody();
   Value element = op.getMatchingBlockArgument(&operand);
   llvm::SmallDenseSet<Value> seen;
@@ -50,10 +51,27 @@ static bool isMadeOf(linalg::GenericOp op, unsigned number,
     if (value == element)
       return true;
     Operation *maker = value.getDefiningOp();
-    if (maker && maker->getBlock() == body && seen.insert(value).second)
+    if (!maker || maker->getBlock() != body || !seen.insert(value).second)
+      continue;
+    auto select = dyn_cast<arith::SelectOp>(maker);
+    if (select && always)
+      stack.push_back(select.getCondition());
+    else
       llvm::append_range(stack, maker->getOperands());
   }
   return false;
+}
+
+/// Whether the element of result `number` is written when that of `operand` has
+/// been read for all results. Code for one that is not made of it, where a
+/// condition is the same for all elements, may write all of it first.
+static bool isWrittenLast(linalg::GenericOp op, unsigned number,
+                          OpOperand &operand) {
+  bool isShared = false;
+  for (unsigned other = 0; other < op.getNumResults(); ++other)
+    isShared |=
+        other != number && isMadeOf(op, other, operand, /*always=*/false);
+  return isMadeOf(op, number, operand, /*always=*/isShared);
 }
 
 /// Whether result `result` of `kernel` may be written over `argument`.
@@ -81,7 +99,7 @@ static bool mayOverwrite(func::FuncOp kernel, unsigned result,
       return false;
     if (reader == writer) {
       if (reader.getMatchingIndexingMap(&use) != written ||
-          !isMadeOf(writer, number, use))
+          !isWrittenLast(writer, number, use))
         return false;
       readByWriter = true;
       continue;
