@@ -5,8 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The copies that a comparison needs are the step's own memory, not the arena:
-// this is for finding mistakes, not for training.
+// The copies that a comparison needs are not in the arena, but in memory of the
+// step or, between calls, of the caller: this is for finding mistakes, not for
+// training.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,14 +18,15 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <cstring>
 #include <map>
 
 using namespace remat;
 
 RecomputeCheck::RecomputeCheck(const Table &table)
     : table(table), originals(table.entries.size(), REMAT_NONE),
-      isRepeated(table.entries.size()), hasRun(table.entries.size()),
-      hashes(table.entries.size()), copies(table.entries.size()) {
+      isRepeated(table.entries.size()), records(table.entries.size()),
+      copies(table.entries.size()) {
   std::map<uint32_t, uint32_t> entryOfTask;
   for (uint32_t i = 0; i < table.entries.size(); ++i)
     entryOfTask.insert({table.entries[i].task, i});
@@ -36,6 +38,21 @@ RecomputeCheck::RecomputeCheck(const Table &table)
     originals[i] = original->second;
     isRepeated[original->second] = true;
   }
+  for (uint32_t i = 0; i < table.entries.size(); ++i)
+    if (originals[i] != REMAT_NONE || isRepeated[i]) {
+      records[i] = recordBytes;
+      recordBytes += sizeof(Record);
+    }
+  for (uint32_t i = 0; i < table.entries.size(); ++i) {
+    const remat_entry &entry = table.entries[i];
+    copies[i] = recordBytes + copyBytes;
+    for (uint32_t j = 0; isRepeated[i] && j < entry.result_count; ++j)
+      copyBytes += table.result(entry, j).used;
+  }
+}
+
+uint64_t RecomputeCheck::bytes(bool comparesBits) const {
+  return recordBytes + (comparesBits ? copyBytes : 0);
 }
 
 bool RecomputeCheck::checkSizes(std::string &error) const {
@@ -64,10 +81,24 @@ bool RecomputeCheck::checkSizes(std::string &error) const {
   return true;
 }
 
-void RecomputeCheck::begin(bool comparesBits, bool tracesRun) {
+void RecomputeCheck::begin(char *given, bool comparesBits, bool tracesRun,
+                           bool isFirst) {
   compares = comparesBits;
   traces = tracesRun;
-  std::fill(hasRun.begin(), hasRun.end(), false);
+  written = 0;
+  memory = given;
+  if (!given && (compares || traces)) {
+    ownMemory.resize(bytes(compares));
+    memory = ownMemory.data();
+  }
+  if (isFirst && memory)
+    std::memset(memory, 0, recordBytes);
+}
+
+RecomputeCheck::Record RecomputeCheck::get(uint32_t entry) const {
+  Record record;
+  std::memcpy(&record, memory + records[entry], sizeof(record));
+  return record;
 }
 
 /// FNV-1a over the bytes of the results.
@@ -85,11 +116,13 @@ uint64_t RecomputeCheck::hash(uint32_t index, void *const *buffers) const {
 
 void RecomputeCheck::keep(uint32_t index, void *const *buffers) {
   const remat_entry &entry = table.entries[index];
-  copies[index].clear();
+  char *copy = memory + copies[index];
   for (uint32_t i = 0; i < entry.result_count; ++i) {
-    auto *bytes = static_cast<const char *>(buffers[entry.operand_count + i]);
-    copies[index].insert(copies[index].end(), bytes,
-                         bytes + table.result(entry, i).used);
+    uint64_t bytes = table.result(entry, i).used;
+    if (bytes > 0)
+      std::memcpy(copy, buffers[entry.operand_count + i], bytes);
+    copy += bytes;
+    written += bytes;
   }
 }
 
@@ -125,7 +158,7 @@ static std::string printElement(int32_t dtype, const char *data) {
 bool RecomputeCheck::compare(uint32_t index, void *const *buffers,
                              std::string &error) const {
   const remat_entry &entry = table.entries[index];
-  const char *before = copies[originals[index]].data();
+  const char *before = memory + copies[originals[index]];
   for (uint32_t i = 0; i < entry.result_count; ++i) {
     const remat_buffer &result = table.result(entry, i);
     auto *now = static_cast<const char *>(buffers[entry.operand_count + i]);
@@ -151,9 +184,9 @@ bool RecomputeCheck::observe(uint32_t index, void *const *buffers,
   bool repeats = originals[index] != REMAT_NONE;
   if (!repeats && !isRepeated[index])
     return true;
-  if (traces)
-    hashes[index] = hash(index, buffers);
-  hasRun[index] = true;
+  Record record = {traces ? hash(index, buffers) : 0, 1};
+  std::memcpy(memory + records[index], &record, sizeof(record));
+  written += sizeof(record);
   if (!compares)
     return true;
   if (repeats)
@@ -165,15 +198,16 @@ bool RecomputeCheck::observe(uint32_t index, void *const *buffers,
 std::string RecomputeCheck::trace() const {
   auto describe = [&](uint32_t index) {
     char text[32];
-    std::snprintf(text, sizeof(text), " [%016" PRIx64 "]", hashes[index]);
-    return table.describe(index) + (hasRun[index] ? text : " [did not run]");
+    std::snprintf(text, sizeof(text), " [%016" PRIx64 "]", get(index).hash);
+    return table.describe(index) +
+           (get(index).hasRun ? text : " [did not run]");
   };
   std::string text = "forward | recomputation\n";
   for (uint32_t i = 0; i < originals.size(); ++i) {
     uint32_t original = originals[i];
     if (original == REMAT_NONE)
       continue;
-    bool differs = hasRun[i] && hashes[i] != hashes[original];
+    bool differs = get(i).hasRun && get(i).hash != get(original).hash;
     text +=
         describe(original) + (differs ? " != " : " | ") + describe(i) + "\n";
   }

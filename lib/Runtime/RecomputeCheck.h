@@ -25,9 +25,14 @@ public:
   /// its original.
   bool checkSizes(std::string &error) const;
 
-  /// A run begins. With `compares`, it keeps copies of what is recomputed later
-  /// and compares; with `traces`, it only notes hashes.
-  void begin(bool compares, bool traces);
+  /// Calls begin, the first of a step if `isFirst`. With `comparesBits`, what
+  /// is recomputed later is kept and compared; with `tracesRun`, only its hash
+  /// is. That is in `memory` of `bytes(comparesBits)`, or, if this is null, in
+  /// the check's own.
+  void begin(char *memory, bool comparesBits, bool tracesRun, bool isFirst);
+
+  /// The bytes that calls leave to each other for this.
+  uint64_t bytes(bool comparesBits) const;
 
   /// An entry has run on `buffers`, its operands and results. False with a
   /// message if it repeats another one and gave other bits.
@@ -37,7 +42,15 @@ public:
   /// the hashes of both; those that differ are marked.
   std::string trace() const;
 
+  /// Bytes of the memory that were written since calls began.
+  uint64_t writtenBytes() const { return written; }
+
 private:
+  /// What is known of an entry that is repeated or repeats another one.
+  struct Record {
+    uint64_t hash, hasRun;
+  };
+  Record get(uint32_t entry) const;
   uint64_t hash(uint32_t entry, void *const *buffers) const;
   void keep(uint32_t entry, void *const *buffers);
   bool compare(uint32_t entry, void *const *buffers, std::string &error) const;
@@ -46,10 +59,12 @@ private:
   /// For each entry, the one that it repeats, or REMAT_NONE.
   std::vector<uint32_t> originals;
   std::vector<bool> isRepeated;
-  std::vector<bool> hasRun;
-  std::vector<uint64_t> hashes;
-  /// For each entry that is repeated, its results one after the other.
-  std::vector<std::vector<char>> copies;
+  /// For each entry, where its record is in the memory, and, if it is repeated,
+  /// its results, one after the other.
+  std::vector<uint64_t> records, copies;
+  uint64_t recordBytes = 0, copyBytes = 0, written = 0;
+  std::vector<char> ownMemory;
+  char *memory = nullptr;
   bool compares = false, traces = false;
 };
 

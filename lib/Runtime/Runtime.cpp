@@ -118,6 +118,10 @@ uint64_t remat_step_state_bytes(const remat_step *step) {
   return step ? step->table.header.state_bytes : 0;
 }
 
+uint64_t remat_step_check_bytes(const remat_step *step) {
+  return step ? step->checkBytes() : 0;
+}
+
 void remat_step_free(remat_step *step) { delete step; }
 
 size_t remat_step_argument_count(const remat_step *step) {
@@ -214,14 +218,8 @@ const int64_t *remat_step_entry_times(const remat_step *step) {
   return step && !step->times.empty() ? step->times.data() : nullptr;
 }
 
-const char *remat_step_trace(remat_step *step) {
-  if (!step)
-    return "";
-  remat_status status = guard([&] {
-    step->traceText = step->trace();
-    return REMAT_OK;
-  });
-  return status == REMAT_OK ? step->traceText.c_str() : "";
+const char *remat_step_trace(const remat_step *step) {
+  return step ? step->traceText.c_str() : "";
 }
 
 void remat_set_debug(int mode) {

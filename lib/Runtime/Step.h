@@ -62,8 +62,12 @@ struct remat_step {
   remat_status run(size_t first, size_t end, const remat_tensor *arguments,
                    size_t argumentCount, const remat_tensor *results,
                    size_t resultCount, remat_state *state);
-  /// The trace of the last run; empty if there is none.
-  std::string trace() const;
+  /// Bytes that a state needs for the check of recomputations.
+  uint64_t checkBytes() const {
+    return isBitwise || (flags & REMAT_STEP_DEBUG)
+               ? recomputeCheck->bytes(isBitwise)
+               : 0;
+  }
   size_t callCount() const { return table.callBegins.size() - 1; }
 
   remat_tensor_info describeArgument(size_t index) const;
@@ -73,7 +77,7 @@ struct remat_step {
   remat_step_stats stats = {};
   std::vector<int64_t> times;
   std::string error;
-  /// What remat_step_trace gave out.
+  /// The trace of the last run; empty if there is none.
   std::string traceText;
   int threads = 1;
   /// Set while the step runs.
@@ -137,7 +141,7 @@ private:
   remat::Lifetimes lifetimes;
   std::unique_ptr<remat::RecomputeCheck> recomputeCheck;
   bool isBitwise = false;
-  /// Whether the current run, or the last, is traced.
+  /// Whether the current run is traced.
   bool isTraced = false;
   std::map<std::tuple<int32_t, uint32_t, int, bool>,
            std::unique_ptr<remat::LibraryCall>>

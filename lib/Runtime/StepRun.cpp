@@ -166,7 +166,9 @@ bool remat_step::checkState(size_t call, const remat_state &state) {
   }
   return fits("state", state.data, state.bytes, table.header.state_bytes) &&
          fits("state's host memory", state.host, state.host_bytes,
-              table.header.host_bytes);
+              table.header.host_bytes) &&
+         fits("state's memory for checks", state.check, state.check_bytes,
+              checkBytes());
 }
 
 /// What no call has written yet is NaN: the scratch memory, and before the
@@ -196,15 +198,12 @@ remat_status remat_step::run(size_t first, size_t end,
                     resultUsage) ||
       !checkOverlaps() || (state && !checkState(first, *state)))
     return REMAT_INVALID_ARGUMENT;
-  if (state && isBitwise) {
-    error = "the bitwise check of recomputations needs a run of all calls at "
-            "once";
-    return REMAT_INVALID_ARGUMENT;
-  }
   int mode = debugMode.load(std::memory_order_relaxed);
   isTraced = mode < 0 ? (flags & REMAT_STEP_DEBUG) != 0 : mode > 0;
-  if (first == 0)
-    recomputeCheck->begin(isBitwise, isTraced);
+  traceText.clear();
+  bool isCallers = state && checkBytes() > 0;
+  recomputeCheck->begin(isCallers ? static_cast<char *>(state->check) : nullptr,
+                        isBitwise, isTraced, first == 0);
   bool isGiven = state && state->data, hostIsGiven = state && state->host;
   stateMemory = isGiven ? static_cast<char *>(state->data) : arena.get();
   hostMemory = hostIsGiven ? static_cast<char *>(state->host) : host.get();
@@ -217,6 +216,9 @@ remat_status remat_step::run(size_t first, size_t end,
   ThreadScope scope(threads);
   remat_status status =
       runEntries(table.callBegins[first], table.callBegins[end]);
+  stats.check_bytes = recomputeCheck->writtenBytes();
+  if (isTraced)
+    traceText = recomputeCheck->trace();
   if (status != REMAT_OK)
     return status;
   if (state)
@@ -251,7 +253,7 @@ remat_status remat_step::runEntries(uint32_t begin, uint32_t end) {
         !recomputeCheck->observe(i, pointers.data() + prepared[i].firstPointer,
                                  error)) {
       if (isTraced)
-        error += "\n" + trace();
+        error += "\n" + recomputeCheck->trace();
       return REMAT_NONDETERMINISTIC;
     }
     for (uint32_t root : lifetimes.deaths[i]) {
@@ -262,10 +264,6 @@ remat_status remat_step::runEntries(uint32_t begin, uint32_t end) {
   }
   stats.state_bytes = live;
   return REMAT_OK;
-}
-
-std::string remat_step::trace() const {
-  return isTraced ? recomputeCheck->trace() : "";
 }
 
 /// Nanoseconds: of this thread's work, if it is the only one, which other

@@ -49,7 +49,7 @@ remat_step_stats run::sumCalls(ArrayRef<remat_step_stats> calls) {
           &remat_step_stats::host_peak_bytes})
       sum.*most = std::max(sum.*most, call.*most);
     for (uint64_t remat_step_stats::*count :
-         {&remat_step_stats::offloaded_bytes,
+         {&remat_step_stats::offloaded_bytes, &remat_step_stats::check_bytes,
           &remat_step_stats::executed_entries,
           &remat_step_stats::recomputed_entries})
       sum.*count += call.*count;
@@ -108,6 +108,10 @@ static json::Object toJson(const RunReport &run) {
     object["planned_state_bytes"] = run.summary.stateBytes;
     object["measured_state_bytes"] = int64_t(run.stats.state_bytes);
     object["calls"] = toJson(run.calls);
+  }
+  if (run.checkBytes > 0) {
+    object["planned_check_bytes"] = int64_t(run.checkBytes);
+    object["measured_check_bytes"] = int64_t(run.stats.check_bytes);
   }
   if (run.loss)
     object["loss"] = toNumber(*run.loss);

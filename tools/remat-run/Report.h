@@ -51,6 +51,8 @@ struct RunReport {
 
   /// What each call used, if forward and backward are separate calls.
   std::vector<remat_step_stats> calls;
+  /// What the check and trace of recomputations take beside the arena.
+  uint64_t checkBytes = 0;
 
   /// Empty unless asked for.
   std::string trace;

@@ -73,8 +73,9 @@ struct Options {
                "when there is a manifest), jvp0.npy ... and hvp0.npy ...")};
   cl::list<std::string> emit{
       "emit", cl::CommaSeparated, cl::cat(category),
-      cl::desc("With --inputs, what to compute: forward (the results), vjp, "
-               "jvp, hvp (the gradient of <vector-Jacobian product, tangent>)")};
+      cl::desc(
+          "With --inputs, what to compute: forward (the results), vjp, "
+          "jvp, hvp (the gradient of <vector-Jacobian product, tangent>)")};
   cl::list<int64_t> wrt{"wrt", cl::CommaSeparated, cl::cat(category),
                         cl::desc("Arguments to differentiate with respect to")};
   cl::opt<std::string> gradcheck{
@@ -217,11 +218,13 @@ static remat_status runCalls(remat_step *step, ArrayRef<remat_tensor> arguments,
                              ArrayRef<remat_tensor> results,
                              RunReport &report) {
   Tensor data(REMAT_I8, int64_t(remat_step_state_bytes(step))),
-      host(REMAT_I8, int64_t(remat_step_host_bytes(step)));
-  if (!data.isAllocated() || !host.isAllocated())
+      host(REMAT_I8, int64_t(remat_step_host_bytes(step))),
+      check(REMAT_I8, int64_t(remat_step_check_bytes(step)));
+  if (!data.isAllocated() || !host.isAllocated() || !check.isAllocated())
     return REMAT_OUT_OF_MEMORY;
-  remat_state state{data.getData(), data.getBytes(), host.getData(),
-                    host.getBytes(), 0};
+  remat_state state{
+      data.getData(),  data.getBytes(), host.getData(), host.getBytes(), 0,
+      check.getData(), check.getBytes()};
   report.calls.clear();
   for (size_t call = 0; call <= remat_step_backward_count(step); ++call) {
     auto given = select(step, call, arguments, remat_step_argument);
@@ -282,6 +285,7 @@ execute(remat_step *step, ArrayRef<Tensor> arguments, RunReport &report) {
   remat_step_get_stats(step, &report.stats);
   if (options().separateBackward)
     report.stats = sumCalls(report.calls);
+  report.checkBytes = remat_step_check_bytes(step);
   if (options().debug)
     report.trace = remat_step_trace(step);
   if (options().profile)
@@ -581,8 +585,8 @@ static Error runGradCheck(int order) {
   if (!loaded)
     return loaded.takeError();
   // Differences need many evaluations, but none of the derivatives.
-  Expected<LoadedStep> forOutputs = compileWide(
-      ArrayRef(check.derivatives).take_front(check.numForOutputs));
+  Expected<LoadedStep> forOutputs =
+      compileWide(ArrayRef(check.derivatives).take_front(check.numForOutputs));
   if (!forOutputs)
     return forOutputs.takeError();
   RunReport report;

@@ -56,9 +56,9 @@ enum {
 
 /// What is asked of recomputations. METADATA: that they have as many results of
 /// the same sizes as their originals, checked when the step is loaded. BITWISE:
-/// the same bits, too, checked while remat_step_run runs, which keeps a copy of
-/// all that is recomputed; other bits end the run with REMAT_NONDETERMINISTIC
-/// and a message that names operation, location and the first element.
+/// the same bits, too, checked while the step runs, which keeps a copy of all
+/// that is recomputed; other bits end the run with REMAT_NONDETERMINISTIC and a
+/// message that names operation, location and the first element.
 typedef enum remat_determinism_check {
   REMAT_CHECK_METADATA = 0,
   REMAT_CHECK_NONE = 1,
@@ -110,6 +110,11 @@ typedef struct remat_state {
   /// The calls made with it since the forward call, which is the first. Kept by
   /// the library; anything before the forward call.
   uint32_t calls;
+  /// For the check and the trace of recomputations: at least
+  /// remat_step_check_bytes, aligned likewise. Without it, which only a step
+  /// traced by remat_set_debug allows, the trace knows the last forward call.
+  void *check;
+  uint64_t check_bytes;
 } remat_state;
 
 /// What the last run used, counted while it ran, not copied from the plan.
@@ -134,6 +139,8 @@ typedef struct remat_step_stats {
   /// because the module's workspace is too small for this machine.
   uint64_t degraded_calls;
   uint64_t runs; // successful ones since the step was loaded
+  /// Bytes of copies and hashes written for checks and traces.
+  uint64_t check_bytes;
 } remat_step_stats;
 
 /// An entry of the schedule, for profilers; lives as long as the step.
@@ -183,6 +190,10 @@ remat_status remat_step_backward(remat_step *step, size_t backward,
 size_t remat_step_backward_count(const remat_step *step);
 /// Bytes that last from one call to the next, of the arena's.
 uint64_t remat_step_state_bytes(const remat_step *step);
+/// Bytes that last likewise for the check of recomputations: with
+/// REMAT_CHECK_BITWISE, copies of what is recomputed and a record of 16 bytes
+/// for each task concerned, with REMAT_STEP_DEBUG the records alone, else 0.
+uint64_t remat_step_check_bytes(const remat_step *step);
 
 /// Releases the step; NULL is allowed.
 void remat_step_free(remat_step *step);
@@ -225,7 +236,7 @@ const int64_t *remat_step_entry_times(const remat_step *step);
 /// with hashes of what they gave; those that differ are marked by !=. A failed
 /// bitwise check has it in its message. "" otherwise; valid until the next
 /// call.
-const char *remat_step_trace(remat_step *step);
+const char *remat_step_trace(const remat_step *step);
 
 /// Overrides REMAT_STEP_DEBUG for all steps: 1 on, 0 off, -1 as the step's
 /// flags say, which is so at first.

@@ -51,11 +51,12 @@ static remat_tensor makeTensor(const remat_tensor_info *info, int batch) {
 
 int main(void) {
   remat_step *step;
-  remat_state states[BATCHES] = {{NULL, 0, NULL, 0, 0}, {NULL, 0, NULL, 0, 0}};
+  remat_state states[BATCHES];
   remat_step_stats stats;
   remat_tensor_info info;
   int batch;
   size_t i;
+  memset(states, 0, sizeof(states));
   check(remat_step_load(&mlp, NULL, &step) == REMAT_OK, "load");
   check(remat_step_backward_count(step) == MLP_BACKWARD_COUNT, "count");
   check(remat_step_state_bytes(step) == MLP_STATE_BYTES, "state");

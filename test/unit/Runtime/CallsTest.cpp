@@ -67,7 +67,7 @@ struct Tensors {
 };
 
 struct State : remat_state {
-  State() : remat_state{memory, sizeof(memory), nullptr, 0, 0} {}
+  State() : remat_state{memory, sizeof(memory), nullptr, 0, 0, nullptr, 0} {}
   alignas(64) char memory[128];
 };
 

@@ -40,8 +40,9 @@ const std::vector<remat_kernel_fn> good = {addOne, addOne};
 const std::vector<remat_kernel_fn> bad = {addOne, countCalls};
 
 /// x -> a -> b, then a and b again, into other places; `cloneBytes` are those
-/// of the second b. A tensor has 10 floats.
-StepTableBuilder recompute(uint64_t cloneBytes = 40) {
+/// of the second b. A tensor has 10 floats. The second half may be a call of
+/// its own.
+StepTableBuilder recompute(uint64_t cloneBytes = 40, bool separate = false) {
   StepTableBuilder builder;
   builder.addArgument("x", REMAT_F32, {10});
   builder.addResult("y", REMAT_F32, {10});
@@ -66,6 +67,8 @@ StepTableBuilder recompute(uint64_t cloneBytes = 40) {
   add(0, x, buffers[0], 0, REMAT_NONE, "sin");
   add(1, buffers[0], buffers[1], 1, REMAT_NONE, "dropout");
   add(0, buffers[1], y, 2, REMAT_NONE, "loss");
+  if (separate)
+    builder.beginCall();
   add(0, x, buffers[2], 3, 0, "sin");
   add(1, buffers[2], buffers[3], 4, 1, "dropout");
   add(0, buffers[3], z, 5, REMAT_NONE, "gradient");
@@ -146,6 +149,67 @@ TEST(Determinism, GlobalSwitch) {
   remat_set_debug(-1);
   EXPECT_EQ(runOnce(traced), REMAT_OK);
   EXPECT_STRNE(remat_step_trace(traced.step), "");
+}
+
+/// A forward and a backward call on x, with memory for the check.
+struct Calls {
+  Calls(Step &step, float value) : step(step.step), x({10}, value) {
+    state = {};
+    state.check = memory;
+    state.check_bytes = remat_step_check_bytes(step.step);
+  }
+  remat_status forward() { return run(y, {}, 0); }
+  remat_status backward() { return run({}, z, 1); }
+  remat_status run(remat_tensor y, remat_tensor z, int call) {
+    remat_tensor argument = x, results[] = {y, z};
+    return call == 0
+               ? remat_step_forward(step, &argument, 1, results, 2, &state)
+               : remat_step_backward(step, 0, &argument, 1, results, 2, &state);
+  }
+
+  remat_step *step;
+  Tensor x, y{{10}}, z{{10}};
+  remat_state state;
+  alignas(64) char memory[256];
+};
+
+// What a forward call gave is kept with its state: other forward calls may come
+// between it and its backward call.
+TEST(Determinism, SeparateCalls) {
+  calls = 0;
+  Step step(recompute(40, /*separate=*/true), good,
+            withCheck(REMAT_CHECK_BITWISE, REMAT_STEP_DEBUG));
+  ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+  // 16 for each of four entries, and two results of 40.
+  EXPECT_EQ(remat_step_check_bytes(step.step), 144u);
+  Calls a(step, 1), b(step, 2);
+  ASSERT_EQ(a.forward(), REMAT_OK) << remat_last_error();
+  EXPECT_EQ(step.stats().check_bytes, 112u);
+  ASSERT_EQ(b.forward(), REMAT_OK) << remat_last_error();
+  EXPECT_EQ(a.backward(), REMAT_OK) << remat_last_error();
+  EXPECT_EQ(step.stats().check_bytes, 32u);
+  std::string trace = remat_step_trace(step.step);
+  EXPECT_EQ(trace.find("!="), std::string::npos) << trace;
+  EXPECT_EQ(trace.find("did not run"), std::string::npos) << trace;
+  EXPECT_EQ(b.backward(), REMAT_OK) << remat_last_error();
+}
+
+TEST(Determinism, SeparateCallsDiffer) {
+  calls = 0;
+  Step step(recompute(40, /*separate=*/true), bad,
+            withCheck(REMAT_CHECK_BITWISE));
+  Calls a(step, 1), b(step, 1);
+  ASSERT_EQ(a.forward(), REMAT_OK) << remat_last_error();
+  ASSERT_EQ(b.forward(), REMAT_OK) << remat_last_error();
+  EXPECT_EQ(a.backward(), REMAT_NONDETERMINISTIC);
+  EXPECT_STREQ(remat_last_error(),
+               "entry 4 'dropout' at model.mlir:11 repeats entry 1 'dropout' "
+               "at model.mlir:8 with other bits: element 5 of result 0 was 3 "
+               "and is 5");
+  b.state.check_bytes = 143;
+  EXPECT_EQ(b.forward(), REMAT_INVALID_ARGUMENT);
+  EXPECT_STREQ(remat_last_error(), "state's memory for checks has 143 bytes, "
+                                   "expected at least 144");
 }
 
 TEST(Determinism, BadOption) {
