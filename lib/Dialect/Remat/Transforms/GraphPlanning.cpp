@@ -50,51 +50,104 @@ static std::string describe(Operation *op) {
   return text;
 }
 
-GraphProblem::GraphProblem(GraphOp graph) {
-  DenseMap<Value, planning::ValueId> idOf;
-  problem.name = graph.getName().str();
-  auto addValue = [&](Value value, planning::ValueId id) {
-    idOf[value] = id;
-    values.push_back(value);
-    assert(values.size() == id + 1 && "values are numbered in order");
-  };
-  for (BlockArgument argument : graph.getArguments())
-    addValue(argument,
-             problem.addArgument(
-                 ("argument " + Twine(argument.getArgNumber())).str()));
-  for (auto task : graph.getOps<TaskOp>()) {
-    SmallVector<planning::ValueId> operands;
-    for (Value operand : task->getOperands())
-      operands.push_back(idOf.lookup(getViewRoot(operand)));
-    std::string name = describe(task);
-    planning::OpId id =
-        problem.addOp(name, task.getCost(), operands, task.getBackward());
-    planning::Op &op = problem.ops[id];
-    op.workspace = llvm::alignTo(static_cast<int64_t>(task.getWorkspace()),
-                                 bufferAlignment);
-    op.recomputable = !task.getPinned();
-    tasks.push_back(task);
-    for (OpResult result : task->getResults()) {
-      int64_t bytes = getBufferBytes(cast<RankedTensorType>(result.getType()));
-      // What is written in place is its operand's buffer living on.
-      if (std::optional<unsigned> operand =
-              getInPlaceOperand(task, result.getResultNumber())) {
-        idOf[result] = idOf.lookup(getViewRoot(task.getOperand(*operand)));
-        continue;
-      }
-      // What is in a buffer of the caller takes nothing of the arena.
-      if (task.getLentSlot(result.getResultNumber()))
-        bytes = 0;
-      planning::ValueId value = problem.addResult(id, name, bytes);
-      // What is asked of a value concerns the time until the backward pass.
-      if (!task.getBackward()) {
-        problem.values[value].policy =
-            convertPolicy(task.getResultPolicy(result.getResultNumber()));
-        for (Attribute name : task.getResultNames(result.getResultNumber()))
-          named[cast<StringAttr>(name)].push_back(value);
-      }
-      addValue(result, value);
+/// Whether a task of the same call reads what `task` or its views give.
+static bool isReadInCall(TaskOp task) {
+  SmallVector<Operation *> worklist(task->getUsers());
+  while (!worklist.empty()) {
+    Operation *user = worklist.pop_back_val();
+    if (auto reader = dyn_cast<TaskOp>(user)) {
+      if (reader.getPhase() == task.getPhase())
+        return true;
+    } else {
+      llvm::append_range(worklist, user->getUsers());
     }
+  }
+  return false;
+}
+
+/// Whether `task` reads what a task of the same call gives.
+static bool readsOfCall(TaskOp task) {
+  return llvm::any_of(task->getOperands(), [&](Value operand) {
+    auto producer = getViewRoot(operand).getDefiningOp<TaskOp>();
+    return producer && producer.getPhase() == task.getPhase();
+  });
+}
+
+planning::ValueId GraphProblem::addToken(planning::OpId op) {
+  planning::ValueId token = problem.addResult(op, "token", 0);
+  problem.values[token].offloadable = false;
+  values.push_back({});
+  return token;
+}
+
+void GraphProblem::endCall(ArrayRef<planning::ValueId> lastTokens,
+                           bool backward) {
+  planning::OpId end = problem.addOp("end of call", 0, lastTokens, backward);
+  problem.ops[end].recomputable = false;
+  tasks.push_back({});
+  addToken(end);
+}
+
+void GraphProblem::addTask(TaskOp task, ArrayRef<planning::ValueId> given) {
+  SmallVector<planning::ValueId> operands(given);
+  for (Value operand : task->getOperands())
+    operands.push_back(idOf.lookup(getViewRoot(operand)));
+  std::string name = describe(task);
+  planning::OpId id =
+      problem.addOp(name, task.getCost(), operands, task.getBackward());
+  planning::Op &op = problem.ops[id];
+  op.workspace =
+      llvm::alignTo(static_cast<int64_t>(task.getWorkspace()), bufferAlignment);
+  op.recomputable = !task.getPinned();
+  tasks.push_back(task);
+  for (OpResult result : task->getResults()) {
+    int64_t bytes = getBufferBytes(cast<RankedTensorType>(result.getType()));
+    // What is written in place is its operand's buffer living on.
+    if (std::optional<unsigned> operand =
+            getInPlaceOperand(task, result.getResultNumber())) {
+      idOf[result] = idOf.lookup(getViewRoot(task.getOperand(*operand)));
+      continue;
+    }
+    // What is in a buffer of the caller takes nothing of the arena.
+    if (task.getLentSlot(result.getResultNumber()))
+      bytes = 0;
+    planning::ValueId value = problem.addResult(id, name, bytes);
+    // What is asked of a value concerns the time until the backward pass.
+    if (!task.getBackward()) {
+      problem.values[value].policy =
+          convertPolicy(task.getResultPolicy(result.getResultNumber()));
+      for (Attribute name : task.getResultNames(result.getResultNumber()))
+        named[cast<StringAttr>(name)].push_back(value);
+    }
+    idOf[result] = value;
+    values.push_back(result);
+  }
+}
+
+GraphProblem::GraphProblem(GraphOp graph, bool freeOrder) {
+  problem.name = graph.getName().str();
+  problem.freeOrder = freeOrder;
+  for (BlockArgument argument : graph.getArguments()) {
+    idOf[argument] = problem.addArgument(
+        ("argument " + Twine(argument.getArgNumber())).str());
+    values.push_back(argument);
+  }
+  bool hasCalls = llvm::any_of(graph.getOps<TaskOp>(), [](TaskOp task) {
+    return task.getPhase() > 0;
+  });
+  uint64_t phase = 0;
+  // What tasks of the current call wait for, and what waits for them.
+  SmallVector<planning::ValueId> given, lastTokens;
+  for (auto task : graph.getOps<TaskOp>()) {
+    if (freeOrder && task.getPhase() > phase && !tasks.empty()) {
+      endCall(lastTokens, task.getPhase() > 1);
+      given = {problem.ops.back().results.front()};
+      lastTokens = given;
+    }
+    phase = task.getPhase();
+    addTask(task, readsOfCall(task) ? ArrayRef<planning::ValueId>() : given);
+    if (freeOrder && hasCalls && !isReadInCall(task))
+      lastTokens.push_back(addToken(problem.ops.size() - 1));
   }
   for (Value returned :
        graph.getBody().front().getTerminator()->getOperands()) {
@@ -183,7 +236,8 @@ void PlanApplier::apply(const planning::Plan &plan) {
   for (auto [action, copy] : llvm::zip(plan.actions, copies)) {
     switch (action.kind) {
     case planning::ActionKind::Run:
-      runTask(graphProblem.tasks[action.id], copy);
+      if (graphProblem.tasks[action.id])
+        runTask(graphProblem.tasks[action.id], copy);
       break;
     case planning::ActionKind::Offload: {
       Value value = graphProblem.values[action.id];

@@ -20,17 +20,30 @@
 
 namespace remat {
 
-/// A graph as a problem. Op i is the i-th task of the graph; values are the
+/// A graph as a problem. Ops are its tasks, in their order; values are the
 /// arguments and the results of tasks, views are resolved to what they view.
+///
+/// With `freeOrder`, tasks may be reordered, but not from one call of the step
+/// to another: where a call ends, there is an op without a task, which reads a
+/// token of 0 bytes of each last task of the call, and which gives one to each
+/// first task of the next.
 struct GraphProblem {
-  explicit GraphProblem(GraphOp graph);
+  explicit GraphProblem(GraphOp graph, bool freeOrder = false);
 
   planning::Problem problem;
+  /// The task for every op of the problem; null where a call ends.
   llvm::SmallVector<TaskOp> tasks;
-  /// The value of the graph for every value of the problem.
+  /// The value of the graph for every value of the problem; null for tokens.
   llvm::SmallVector<mlir::Value> values;
   /// The forward values that tags gave a name.
   llvm::StringMap<std::vector<planning::ValueId>> named;
+
+private:
+  planning::ValueId addToken(planning::OpId op);
+  void endCall(mlir::ArrayRef<planning::ValueId> lastTokens, bool backward);
+  void addTask(TaskOp task, mlir::ArrayRef<planning::ValueId> given);
+
+  llvm::DenseMap<mlir::Value, planning::ValueId> idOf;
 };
 
 /// Rewrites the body of the graph into the schedule that `plan` describes.

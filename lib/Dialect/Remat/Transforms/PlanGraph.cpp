@@ -89,12 +89,7 @@ private:
 static llvm::Error setLimits(GraphProblem &graphProblem,
                              const PlanOptions &options) {
   planning::Problem &problem = graphProblem.problem;
-  if (options.reorder && !graphProblem.tasks.empty() &&
-      graphProblem.tasks.back().getPhase() > 0)
-    return llvm::createStringError(
-        "tasks cannot be reordered in a step of several calls");
   problem.hostBudget = options.hostBudget;
-  problem.freeOrder = options.reorder;
   problem.linkBytesPerSecond = options.offload ? options.linkBandwidth : 0;
   if (options.offload && problem.linkBytesPerSecond == 0 &&
       asksForOffload(problem))
@@ -111,7 +106,7 @@ static llvm::Error setLimits(GraphProblem &graphProblem,
 }
 
 GraphPlanner::GraphPlanner(GraphOp graph, const PlanOptions &options)
-    : graph(graph), options(options), graphProblem(graph),
+    : graph(graph), options(options), graphProblem(graph, options.reorder),
       problem(graphProblem.problem) {}
 
 /// A plan that keeps all values and has no limits but the order.
@@ -344,7 +339,8 @@ llvm::Expected<PlannedGraph> GraphPlanner::apply(const planning::Plan &plan) {
   planned.plan = plan;
   planned.peakBytes = simulation->peakBytes;
   planned.cost = simulation->cost;
-  applyPlan(*planned.graph, GraphProblem(*planned.graph), plan);
+  applyPlan(*planned.graph, GraphProblem(*planned.graph, options.reorder),
+            plan);
   if (llvm::Error error = lend(planned))
     return std::move(error);
   planned.graph->setSaveAllPeak(saveAllPeak);
@@ -372,7 +368,7 @@ llvm::Error GraphPlanner::explain(const planning::Plan &plan) {
   llvm::sort(explanation->values,
              [](const auto &a, const auto &b) { return a.value < b.value; });
   for (const planning::ValueExplanation &entry : explanation->values) {
-    auto result = dyn_cast<OpResult>(graphProblem.values[entry.value]);
+    auto result = dyn_cast_or_null<OpResult>(graphProblem.values[entry.value]);
     if (!result || entry.decision == planning::Decision::ShortLived)
       continue;
     result.getOwner()->emitRemark() << "result " << result.getResultNumber()
@@ -397,7 +393,7 @@ llvm::Expected<planning::Problem>
 remat::makeProblem(GraphOp graph, const PlanOptions &options) {
   if (llvm::Error error = checkUnplanned(graph))
     return std::move(error);
-  GraphProblem graphProblem(graph);
+  GraphProblem graphProblem(graph, options.reorder);
   if (llvm::Error error = setLimits(graphProblem, options))
     return std::move(error);
   return std::move(graphProblem.problem);
