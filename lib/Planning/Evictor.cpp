@@ -260,9 +260,10 @@ bool Evictor::evaluateCopy(ValueId value, int64_t freed, const Gap &gap,
         continue;
       uint32_t copy = timeline.copyBefore(operand, gap.to);
       StepId last = timeline.lastUse(copy);
-      if (!timeline.before(last, gap.to))
+      bool mayRead = timeline.mayReadAgain(copy, gap.to);
+      if (mayRead && !timeline.before(last, gap.to))
         continue;
-      if (!isKept(operand, copy, freed, gap, budget, tuning)) {
+      if (!mayRead || !isKept(operand, copy, freed, gap, budget, tuning)) {
         visited[producer] = visit;
         closure.ops.push_back(producer);
         continue;

@@ -117,10 +117,11 @@ bool Evictor::evaluateAbsorb(OpId root, int64_t freed, const Gap &gap,
       uint32_t copy = timeline.copyBefore(operand, host);
       StepId last = timeline.lastUse(copy);
       OpId producer = graph.producer(operand);
-      if (!timeline.before(last, host) ||
+      bool mayRead = timeline.mayReadAgain(copy, host);
+      if ((mayRead && !timeline.before(last, host)) ||
           (!run && producer != noOp && timeline.isAbsorbed(producer, host)))
         continue;
-      bool kept = isKept(operand, copy, freed, gap, budget, tuning);
+      bool kept = mayRead && isKept(operand, copy, freed, gap, budget, tuning);
       if (!kept)
         wanted.push({producer, run});
       // What runs right before is there at the host.

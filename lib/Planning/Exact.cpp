@@ -47,8 +47,8 @@ using Set = uint32_t;
 
 Set single(size_t index) { return Set(1) << index; }
 
-/// A copy is stale if a MUST keeps backward ops from reading it: because it was
-/// computed before the backward phase, or has not come back from the host.
+/// A copy is stale if a MUST keeps it from being read in the backward phase:
+/// because it was computed before, or has not come back from the host.
 struct State {
   Set ran = 0;
   Set full = 0, packed = 0, host = 0;
@@ -67,7 +67,7 @@ struct Move {
   uint32_t id = 0;
   Set absorbed = 0;
   Set readsFull = 0, readsPacked = 0, makesFull = 0, makesPacked = 0;
-  /// What backward ops read of it.
+  /// What must not be stale of it.
   Set readsFresh = 0;
   int64_t cost = 0, workspace = 0;
 };
@@ -100,6 +100,7 @@ private:
 
   static bool has(Set set, size_t index) { return set >> index & 1; }
   Set usefulAfter(Set ran) const;
+  Set readsFresh(const State &state, OpId op) const;
   bool mayStart(const State &state, OpId op) const;
   void expand(uint32_t node);
   void expandRuns(const State &state, const Move &move, OpId below);
@@ -119,7 +120,7 @@ private:
 
   std::vector<ValueId> roots;
   std::vector<Set> operands, results; // By op.
-  Set backwardOps = 0, onceOps = 0, orderedOps = 0;
+  Set forwardOps = 0, backwardOps = 0, onceOps = 0, orderedOps = 0;
   Set outputs = 0, arguments = 0;
   /// Guarded by a MUST_RECOMPUTE, and by a MUST_CPU_OFFLOAD.
   Set recomputed = 0, offloaded = 0;
@@ -172,6 +173,7 @@ ExactSearch::ExactSearch(const Graph &graph, const ExactGoal &goal,
     for (ValueId value : graph.results(op))
       results.back() |= setOf[value];
     backwardOps |= problem.ops[op].backward ? single(op) : 0;
+    forwardOps |= op < graph.firstBackward() ? single(op) : 0;
     onceOps |= graph.runsOnce(op) ? single(op) : 0;
     orderedOps |= problem.ops[op].recomputable ? 0 : single(op);
   }
@@ -192,6 +194,14 @@ bool ExactSearch::mayStart(const State &state, OpId op) const {
   return (before & ~state.ran & (problem.freeOrder ? orderedOps : ~Set(0))) ==
              0 ||
          (problem.freeOrder && !has(orderedOps, op));
+}
+
+/// What `op` must not read as the forward phase left it.
+Set ExactSearch::readsFresh(const State &state, OpId op) const {
+  if (has(backwardOps, op))
+    return operands[op];
+  bool isBehind = !(forwardOps & ~state.ran) || (backwardOps & state.ran);
+  return isBehind ? operands[op] & recomputed : 0;
 }
 
 void ExactSearch::push(State state, const Move &move) {
@@ -350,8 +360,7 @@ void ExactSearch::expandRuns(const State &state, const Move &move, OpId below) {
     with.absorbed |= single(op);
     with.readsFull = (with.readsFull & ~results[op]) | operands[op];
     with.readsFresh &= ~results[op];
-    if (has(backwardOps, op))
-      with.readsFresh |= operands[op];
+    with.readsFresh |= readsFresh(state, op);
     with.cost += *problem.ops[op].absorbedCost;
     expandRuns(state, with, op);
   }
@@ -409,7 +418,7 @@ void ExactSearch::expand(uint32_t node) {
     Move move;
     move.id = op;
     move.readsFull = operands[op];
-    move.readsFresh = has(backwardOps, op) ? operands[op] : 0;
+    move.readsFresh = readsFresh(state, op);
     move.makesFull = results[op];
     move.cost = problem.ops[op].cost;
     move.workspace = problem.ops[op].workspace;

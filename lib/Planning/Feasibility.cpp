@@ -54,10 +54,6 @@ smallestFeasibleBudget(const Problem &problem, const SolverOptions &options) {
   WorkMeter work(options, watch);
   bool proven =
       isSmall(graph) && lowerPeakExactly(graph, certificate.plan, work);
-  Expected<Plan> plan = dropRegionValues(problem, *limited, certificate.plan);
-  if (!plan)
-    return plan.takeError();
-  certificate.plan = std::move(*plan);
   Expected<Solution> solution =
       makeSolution(graph, certificate.plan, "greedy", watch);
   if (!solution)

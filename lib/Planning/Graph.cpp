@@ -60,14 +60,19 @@ Graph::Graph(const Problem &problem) : problem(problem) {
       Policy policy = policies[result];
       once[id] = once[id] || !problem.values[result].recomputable ||
                  policy == Policy::MustSave || policy == Policy::MustCpuOffload;
-      bool readByBackward = any_of(readers(result), [&](OpId reader) {
-        return problem.ops[reader].backward;
-      });
+      bool isForward =
+          !op.backward && id < backwardStart && backwardStart < numOps();
       leavesForward[result] =
-          !op.backward && id < backwardStart && readByBackward &&
-          (policy == Policy::MustRecompute || policy == Policy::MustCpuOffload);
+          isForward &&
+          (policy == Policy::MustRecompute ||
+           (policy == Policy::MustCpuOffload && isReadByBackward(result)));
     }
   }
+}
+
+bool Graph::isReadByBackward(ValueId root) const {
+  return any_of(readers(root),
+                [&](OpId reader) { return problem.ops[reader].backward; });
 }
 
 bool Graph::canOffload(ValueId root) const {

@@ -64,9 +64,11 @@ public:
   /// The first op of the backward phase; numOps() if there is none.
   OpId firstBackward() const { return backwardStart; }
   /// Whether a copy of `root` must not be carried from the forward into the
-  /// backward phase: a forward value that a MUST_RECOMPUTE or MUST_CPU_OFFLOAD
-  /// keeps from its readers there.
+  /// backward phase: a forward value that a MUST_RECOMPUTE keeps from ops that
+  /// run there, or a MUST_CPU_OFFLOAD from backward ops.
   bool mustLeaveForward(ValueId root) const { return leavesForward[root]; }
+  /// Whether a backward op reads the root.
+  bool isReadByBackward(ValueId root) const;
 
 private:
   static llvm::ArrayRef<uint32_t> slice(const std::vector<uint32_t> &list,

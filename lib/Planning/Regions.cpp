@@ -47,32 +47,26 @@ int64_t keptBytes(const Graph &graph, const Region &region,
   return bytes;
 }
 
-static bool isReadByBackward(const Graph &graph, ValueId value) {
-  return any_of(graph.readers(value), [&](OpId reader) {
-    return graph.problem.ops[reader].backward;
-  });
-}
-
 /// Makes what does not fit one region MUST_RECOMPUTE in `problem`, a copy of
 /// the graph's in which this has been done for other regions.
 static Error limitRegion(const Graph &graph, const Region &region,
                          Problem &problem) {
   int64_t forced = 0;
   std::vector<KnapsackFrontier::Item> items;
-  std::vector<ValueId> itemValues;
+  std::vector<ValueId> itemValues, unread;
   for (ValueId value : valuesOf(graph, region)) {
     OpId producer = graph.producer(value);
     Policy policy = graph.policy(value);
     if (policy == Policy::MustRecompute || policy == Policy::MustCpuOffload ||
         problem.values[value].policy == Policy::MustRecompute)
       continue;
-    bool isRead = isReadByBackward(graph, value);
+    bool isRead = graph.isReadByBackward(value);
     if (graph.runsOnce(producer)) {
       forced += isRead ? graph.bytes(value) : 0;
       continue;
     }
     if (!isRead) {
-      problem.values[value].policy = Policy::MustRecompute;
+      unread.push_back(value);
       continue;
     }
     // Of values that cost nothing, more is better, too.
@@ -97,6 +91,18 @@ static Error limitRegion(const Graph &graph, const Region &region,
   for (auto [value, kept] : zip_equal(itemValues, frontier.chosen(best)))
     if (!kept)
       problem.values[value].policy = Policy::MustRecompute;
+  // What is left is for values that only recomputations read.
+  int64_t left = region.budget - forced - frontier.points()[best].bytes;
+  llvm::stable_sort(unread, [&](ValueId a, ValueId b) {
+    return problem.ops[graph.producer(a)].cost >
+           problem.ops[graph.producer(b)].cost;
+  });
+  for (ValueId value : unread) {
+    if (graph.bytes(value) <= left)
+      left -= graph.bytes(value);
+    else
+      problem.values[value].policy = Policy::MustRecompute;
+  }
   return Error::success();
 }
 
@@ -110,91 +116,6 @@ Expected<Problem> limitRegions(const Problem &problem) {
       return std::move(error);
   limited.regions.clear();
   return limited;
-}
-
-namespace {
-/// Copies a plan and computes again, behind the forward phase, what must not be
-/// carried there.
-class RegionDropper {
-public:
-  RegionDropper(const Graph &graph, std::vector<bool> isDropped)
-      : graph(graph), isDropped(std::move(isDropped)) {}
-
-  Plan run(const Plan &plan, uint32_t backwardBegin) {
-    for (auto [index, action] : enumerate(plan.actions)) {
-      bool actsOnOp =
-          action.kind == ActionKind::Run || action.kind == ActionKind::Absorb;
-      if (index >= backwardBegin && actsOnOp) {
-        provideOperands(action.id);
-        for (ValueId made : graph.results(action.id))
-          isDropped[made] = false;
-      } else if (index >= backwardBegin && action.kind == ActionKind::Reload) {
-        isDropped[action.id] = false;
-      } else if (index >= backwardBegin) {
-        provide(action.id);
-      }
-      result.actions.push_back(action);
-    }
-    return std::move(result);
-  }
-
-private:
-  void provideOperands(OpId op) {
-    // Depth first, without recursion: chains may be long.
-    SmallVector<OpId> pending = {op};
-    while (!pending.empty()) {
-      size_t before = pending.size();
-      for (ValueId operand : graph.operands(pending.back()))
-        if (isDropped[operand])
-          pending.push_back(graph.producer(operand));
-      if (pending.size() != before)
-        continue;
-      OpId ready = pending.pop_back_val();
-      if (ready != op)
-        runAgain(ready);
-    }
-  }
-
-  void provide(ValueId value) {
-    if (!isDropped[value])
-      return;
-    provideOperands(graph.producer(value));
-    runAgain(graph.producer(value));
-  }
-
-  void runAgain(OpId op) {
-    bool isMissing = any_of(graph.results(op),
-                            [&](ValueId made) { return isDropped[made]; });
-    if (!isMissing)
-      return;
-    result.run(op);
-    for (ValueId made : graph.results(op))
-      isDropped[made] = false;
-  }
-
-  const Graph &graph;
-  std::vector<bool> isDropped;
-  Plan result;
-};
-} // namespace
-
-Expected<Plan> dropRegionValues(const Problem &problem, const Problem &limited,
-                                Plan plan) {
-  Graph graph(limited);
-  Expected<Simulation> simulation = simulate(limited, plan);
-  if (!simulation)
-    return simulation.takeError();
-  std::vector<bool> isDropped(graph.numValues(), false);
-  bool isWithin = true;
-  for (const Region &region : problem.regions) {
-    isWithin &= keptBytes(graph, region, *simulation) <= region.budget;
-    for (ValueId value : valuesOf(graph, region))
-      isDropped[value] = graph.policy(value) == Policy::MustRecompute;
-  }
-  if (isWithin)
-    return plan;
-  return RegionDropper(graph, std::move(isDropped))
-      .run(plan, simulation->backwardBegin);
 }
 
 } // namespace remat::planning

@@ -23,17 +23,9 @@ int64_t keptBytes(const Graph &graph, const Region &region,
                   const Simulation &simulation);
 
 /// A copy of `problem`, which passed `check`, with MUST_RECOMPUTE on what the
-/// budgets of its regions have no room for, and without regions. Plans for it
-/// may still keep such values for recomputations, see dropRegionValues. Fails
-/// where values that may not be recomputed exceed a budget.
+/// budgets of its regions have no room for, and without regions. Fails where
+/// values that may not be recomputed exceed a budget.
 llvm::Expected<Problem> limitRegions(const Problem &problem);
-
-/// Of a plan for `limited`, which limitRegions made of `problem`, the plan that
-/// carries none of the regions' MUST_RECOMPUTE values into the backward phase:
-/// what needs one there, computes it again, from its operands on. The same plan
-/// if it keeps within the budgets.
-llvm::Expected<Plan> dropRegionValues(const Problem &problem,
-                                      const Problem &limited, Plan plan);
 
 } // namespace remat::planning
 

@@ -96,11 +96,8 @@ Expected<Solution> solve(const Problem &problem, StringRef solver,
   Expected<Solution> found = solveWith(*info, problem, *limited, options);
   if (!found)
     return found.takeError();
-  Expected<Plan> plan = dropRegionValues(problem, *limited, found->plan);
-  if (!plan)
-    return plan.takeError();
   Expected<Solution> solution =
-      evaluatePlan(problem, std::move(*plan), found->solver);
+      evaluatePlan(problem, std::move(found->plan), found->solver);
   // A bound holds for this choice of what the regions keep, not for all: the
   // base cost is all that is known.
   if (solution) {

@@ -55,7 +55,8 @@ CutCosts::CutCosts(const Graph &graph) {
     if (!problem.freeOrder)
       for (ValueId result : graph.results(op))
         if (graph.mustLeaveForward(result) &&
-            graph.policy(result) == Policy::MustRecompute)
+            graph.policy(result) == Policy::MustRecompute &&
+            graph.isReadByBackward(result))
           must[op] = true;
     if (must[op]) {
       mustCost += cost[op];

@@ -314,16 +314,20 @@ bool Timeline::isFresh(const TimelineCopy &copy) const {
     StepId pack = pool[copyBefore(packedForm(copy.value), def)].def;
     def = pool[copyBefore(copy.value, pack)].def;
   }
-  return kind(def) == StepKind::Run &&
-         before(firstRuns[graph.firstBackward() - 1], def);
+  return kind(def) == StepKind::Run && isBehindForward(def);
 }
 
 /// Whether a run, with what it absorbs, may read `value` from `copy`.
 bool Timeline::mayRead(StepId reader, ValueId value, uint32_t copy) const {
   if (kind(reader) != StepKind::Run)
     return true;
+  const TimelineCopy &read = pool[copy];
   auto may = [&](OpId op) {
-    return !is_contained(graph.operands(op), value) || mayRead(op, copy);
+    if (!is_contained(graph.operands(op), value) ||
+        !graph.mustLeaveForward(value))
+      return true;
+    return problem.ops[op].backward ? isFresh(read)
+                                    : mayReadAgain(copy, reader);
   };
   return may(op(reader)) && all_of(absorptions(reader), [&](StepId absorption) {
            return may(op(absorption));

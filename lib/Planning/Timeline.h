@@ -109,11 +109,13 @@ public:
   bool isAbsorbed(OpId op, StepId host) const;
   /// How many absorptions of an op there are.
   uint32_t numAbsorptions(OpId op) const { return absorptionCount[op]; }
-  /// Whether `op` may read this copy, as far as a MUST is concerned.
-  bool mayRead(OpId op, uint32_t copy) const {
+  /// Whether a forward op may read this copy if it runs again before a step, as
+  /// far as a MUST is concerned.
+  bool mayReadAgain(uint32_t copy, StepId before) const {
     const TimelineCopy &c = pool[copy];
-    return !graph.mustLeaveForward(c.value) || !problem.ops[op].backward ||
-           isFresh(c);
+    return !graph.mustLeaveForward(c.value) ||
+           graph.policy(c.value) != Policy::MustRecompute ||
+           !isBehindForward(before) || isFresh(c);
   }
 
   /// Summed cost of what is run, absorbed, packed and unpacked; and of the
@@ -246,6 +248,10 @@ private:
 
   bool isNeeded(StepId step) const;
   bool isFresh(const TimelineCopy &copy) const;
+  /// Whether the step belongs to the backward phase, which there must be.
+  bool isBehindForward(StepId step) const {
+    return before(firstRuns[graph.firstBackward() - 1], step);
+  }
   bool mayRead(StepId reader, ValueId value, uint32_t copy) const;
   bool isUseful(StepId absorption) const;
   void clear();

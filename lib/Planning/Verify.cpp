@@ -116,11 +116,14 @@ private:
     return Error::success();
   }
 
-  /// MUST_RECOMPUTE and MUST_CPU_OFFLOAD: what backward ops read of forward
-  /// values.
+  /// MUST_RECOMPUTE and MUST_CPU_OFFLOAD: what is read of forward values in the
+  /// backward phase.
   Error verifyBackwardReads() const {
     for (auto [i, action] : enumerate(actions)) {
-      if (!actsOnOp(action.kind) || !problem.ops[action.id].backward)
+      bool isBackward =
+          actsOnOp(action.kind) && problem.ops[action.id].backward;
+      if (!actsOnOp(action.kind) ||
+          !(isBackward || i >= simulation.backwardBegin))
         continue;
       for (uint32_t index : simulation.readsOf(i)) {
         const Copy &copy = simulation.copies[index];
@@ -132,7 +135,7 @@ private:
                       value(copy.value) +
                       ", which is MUST_RECOMPUTE, as the forward phase left "
                       "it");
-        if (graph.policy(copy.value) == Policy::MustCpuOffload &&
+        if (isBackward && graph.policy(copy.value) == Policy::MustCpuOffload &&
             actions[copy.def].kind != ActionKind::Reload)
           return fail("action " + Twine(i) + ": " + op(action.id) + " reads " +
                       value(copy.value) +

@@ -37,9 +37,9 @@ inline constexpr int64_t infiniteBandwidth = INT64_MAX;
 ///
 ///  * MustSave: the producing op runs exactly once and the value is never
 ///    offloaded or packed.
-///  * MustRecompute: no backward op reads bits of a forward value that were
-///    computed in the forward phase, wherever they were kept in between. An
-///    absorbed op computes them anew.
+///  * MustRecompute: no op reads bits of a forward value in the backward phase,
+///    not even to compute others again, that were computed in the forward phase,
+///    wherever they were kept in between. An absorbed op computes them anew.
 ///  * MustCpuOffload: the producing op runs exactly once, the value is never
 ///    packed, and every backward op reads a copy that came back from the host.
 enum class Policy : uint8_t {

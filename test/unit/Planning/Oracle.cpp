@@ -72,6 +72,7 @@ private:
   void expand(const State &state);
   void drops(const State &state);
   void runs(const State &state, OpId op);
+  Set guardedOf(const State &state, OpId op) const;
   void moves(const State &state, unsigned root);
   bool isGoal(const State &state) const {
     return state.next == problem.ops.size() &&
@@ -197,6 +198,18 @@ void Search::drops(const State &state) {
   }
 }
 
+/// What `op` must not read unfit: a backward op all that is guarded, others in
+/// the backward phase what is MUST_RECOMPUTE.
+Set Search::guardedOf(const State &state, OpId op) const {
+  if (problem.ops[op].backward)
+    return operands[op];
+  Set reads = 0;
+  for (unsigned r = 0; r < roots.size(); ++r)
+    if (policies[r] == Policy::MustRecompute && state.next >= firstBackward)
+      reads |= operands[op] & (1u << r);
+  return reads;
+}
+
 /// `op` runs, with every set of ops that can be absorbed into it.
 void Search::runs(const State &state, OpId op) {
   Set candidates = 0;
@@ -206,9 +219,7 @@ void Search::runs(const State &state, OpId op) {
   for (Set absorbed = 0;; absorbed = (absorbed - candidates) & candidates) {
     // From the last to the first: what is still wanted from others. Reading
     // what is absorbed is as good as having it computed just now.
-    Set wanted = operands[op], guardedReads = 0;
-    if (problem.ops[op].backward)
-      guardedReads = operands[op];
+    Set wanted = operands[op], guardedReads = guardedOf(state, op);
     int64_t cost = problem.ops[op].cost;
     bool allRead = true;
     for (OpId other = problem.ops.size(); other-- > 0;) {
@@ -218,8 +229,7 @@ void Search::runs(const State &state, OpId op) {
       wanted &= ~results[other];
       guardedReads &= ~results[other];
       wanted |= operands[other];
-      if (problem.ops[other].backward)
-        guardedReads |= operands[other];
+      guardedReads |= guardedOf(state, other);
       cost += *problem.ops[other].absorbedCost;
     }
     if (allRead && (wanted & ~state.full) == 0 &&

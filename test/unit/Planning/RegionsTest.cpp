@@ -55,8 +55,8 @@ TEST(Regions, WhatIsRecomputedOrReloadedIsNotKept) {
       mentions(message(verify(problem, plan)), "region 'second' keeps 192"));
 }
 
-// f3 is computed again before a backward op reads it, but what the forward phase
-// left of it feeds the recomputation of f4.
+// f3 is computed again before a backward op reads it, but what the forward
+// phase left of it feeds the recomputation of f4.
 TEST(Regions, WhatFeedsRecomputationsCounts) {
   Problem problem = twoRegions(192, 63);
   Plan plan;
@@ -67,6 +67,54 @@ TEST(Regions, WhatFeedsRecomputationsCounts) {
                        "phase, which exceeds its budget of 63 bytes"));
   problem.regions[1].budget = 64;
   EXPECT_EQ(message(verify(problem, plan)), "");
+}
+
+/// x -> f0 -> f1 -> f2 and a last forward op; only f2 and x are read by the
+/// backward op, so f0 and f1 are wanted for nothing but to compute f2 again.
+Problem hidden() {
+  Problem problem;
+  ValueId x = problem.addArgument("x");
+  ValueId value = x;
+  for (int64_t i = 0; i < 3; ++i) {
+    std::string name = "f" + std::to_string(i);
+    value = problem.addResult(problem.addOp(name, 10, {value}), name, 64);
+  }
+  ValueId y = problem.addResult(problem.addOp("y", 1, {value}), "y", 256);
+  OpId last = problem.addOp("b", 1, {y, value}, /*backward=*/true);
+  ValueId result = problem.addResult(last, "dx", 64);
+  problem.values[result].isOutput = true;
+  return problem;
+}
+
+// What a MUST_RECOMPUTE hides is not kept for recomputations either, whatever
+// that costs, by any algorithm.
+TEST(Regions, HiddenValuesFeedNoRecomputation) {
+  Problem problem = hidden();
+  for (ValueId value = 1; value < 4; ++value)
+    problem.values[value].policy = Policy::MustRecompute;
+  unsigned solved = 0;
+  for (const SolverInfo &solver : getSolvers()) {
+    llvm::Expected<Solution> solution = solve(problem, solver.name);
+    if (!solution) {
+      std::string text = message(solution.takeError());
+      EXPECT_FALSE(llvm::StringRef(text).contains("illegal")) << text;
+      continue;
+    }
+    ++solved;
+    EXPECT_GE(solution->cost, problem.baseCost() + 30) << solver.name.str();
+  }
+  EXPECT_GE(solved, 9u);
+}
+
+// The budget of a region has room for one of them, which then need not run
+// again.
+TEST(Regions, RoomForHiddenValues) {
+  Problem problem = hidden();
+  problem.regions = {{"r", 64, {1, 2}}};
+  problem.values[3].policy = Policy::MustRecompute;
+  problem.ops[1].cost = 20;
+  Solution solution = llvm::cantFail(solve(problem, "auto"));
+  EXPECT_EQ(solution.cost, problem.baseCost() + 10);
 }
 
 // Behaviour 15: budgets of both regions cost more than that of one, and that

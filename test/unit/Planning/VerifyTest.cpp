@@ -92,6 +92,17 @@ TEST(Verify, MustRecomputeLeavesTheForwardPhase) {
   EXPECT_EQ(failure(problem, runs({0, 1, 0, 2, 3})), "");
 }
 
+// f0 is computed again before b1 reads it, but what the forward phase left of
+// it was read before, to compute f1 again: a checkpoint keeps what it reads,
+// not what it hides.
+TEST(Verify, MustRecomputeFeedsNoRecomputation) {
+  Problem problem = chain(3);
+  problem.values[0].policy = Policy::MustRecompute;
+  EXPECT_TRUE(mentions(failure(problem, runs({0, 1, 2, 1, 3, 0, 4, 5})),
+                       "op 'f1' reads value 'f0', which is MUST_RECOMPUTE"));
+  EXPECT_EQ(failure(problem, runs({0, 1, 2, 0, 1, 3, 4, 5})), "");
+}
+
 TEST(Verify, MustRecomputeOnAViewBindsItsRoot) {
   Problem problem = chain(2);
   ValueId view = problem.addView(0, "view");

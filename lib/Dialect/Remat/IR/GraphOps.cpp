@@ -188,8 +188,25 @@ static LogicalResult emitBrokenPolicy(TaskOp task, unsigned result,
   return diag;
 }
 
+/// The last task of the forward computation, clones aside; null without one.
+static TaskOp findLastForward(GraphOp graph) {
+  TaskOp last;
+  for (auto task : graph.getOps<TaskOp>()) {
+    if (task.getBackward())
+      break;
+    if (!task.isClone())
+      last = task;
+  }
+  return last;
+}
+
 /// Checks the MUST policies of a planned graph.
 static LogicalResult verifyPolicies(GraphOp graph) {
+  TaskOp lastForward = findLastForward(graph);
+  auto runsInBackward = [&](Operation *op) {
+    return isBackwardTask(op) ||
+           (isa<TaskOp>(op) && lastForward && lastForward->isBeforeInBlock(op));
+  };
   DenseMap<int64_t, TaskOp> clones;
   for (auto task : graph.getOps<TaskOp>())
     if (task.isClone())
@@ -210,11 +227,14 @@ static LogicalResult verifyPolicies(GraphOp graph) {
                                 "the task is repeated");
       // A copy that comes back from the host is what the forward computation
       // made, too: offloading does not recompute.
-      if (*policy == Policy::MustRecompute || *policy == Policy::MustCpuOffload)
-        if (Operation *reader = findUser(
-                result, *policy == Policy::MustRecompute, isBackwardTask))
-          return emitBrokenPolicy(task, number, *policy, reader,
-                                  "the backward computation reads it");
+      Operation *reader = nullptr;
+      if (*policy == Policy::MustRecompute)
+        reader = findUser(result, /*throughHost=*/true, runsInBackward);
+      else if (*policy == Policy::MustCpuOffload)
+        reader = findUser(result, /*throughHost=*/false, isBackwardTask);
+      if (reader)
+        return emitBrokenPolicy(task, number, *policy, reader,
+                                "the backward computation reads it");
       if (*policy == Policy::MustSave)
         if (Operation *offload = findUser(result, /*throughHost=*/false,
                                           llvm::IsaPred<OffloadOp>))
@@ -231,13 +251,7 @@ static LogicalResult verifyRegionBudgets(GraphOp graph) {
   std::optional<DictionaryAttr> budgets = graph.getRegionBudgets();
   if (!budgets)
     return success();
-  Operation *last = nullptr;
-  for (auto task : graph.getOps<TaskOp>()) {
-    if (task.getBackward())
-      break;
-    if (!task.isClone())
-      last = task;
-  }
+  TaskOp last = findLastForward(graph);
   if (!last)
     return success();
   auto isLater = [&](Operation *op) { return last->isBeforeInBlock(op); };

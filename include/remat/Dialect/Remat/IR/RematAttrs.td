@@ -29,8 +29,8 @@ def Remat_PolicyAttr : EnumAttr<Remat_Dialect, Remat_Policy, "policy"> {
     The policies of PyTorch's selective activation checkpointing:
 
     * `must_save`: the producing operation runs exactly once.
-    * `must_recompute`: no backward operation reads the value that the forward
-      computation made.
+    * `must_recompute`: nothing reads the value that the forward computation made
+      once that is over, be it to compute others again.
     * `must_cpu_offload`: the producing operation runs once and backward
       operations read a copy brought back from host memory.
     * `prefer_*`: the same as wishes, which a planner may overrule.
