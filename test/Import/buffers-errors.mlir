@@ -1,14 +1,56 @@
 // RUN: remat-opt %s -split-input-file --remat-import-buffers -verify-diagnostics
 
-// Behaviours 41 and 54: what is not a straight line of known operations.
+// Behaviours 41 and 54: regions and operations that the pass does not know.
 
-func.func @loop(%x: memref<4xf32>, %n: index) {
+func.func @while(%x: memref<4xf32>, %c: i1) {
+  %c0 = arith.constant 0 : index
+  %v = arith.constant 1.0 : f32
+  scf.while : () -> () {
+    scf.condition(%c)
+  } do {
+    // expected-error @+1 {{uses a memref in a region of 'scf.while', expected 'scf.for', 'scf.if', 'remat.checkpoint' or 'remat.scope'}}
+    memref.store %v, %x[%c0] : memref<4xf32>
+    scf.yield
+  }
+  return
+}
+
+// -----
+
+func.func @swap(%x: memref<4xf32>, %y: memref<4xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  // expected-error @+1 {{passes memrefs on, expected it to write to ones from outside}}
+  %a, %b = scf.for %i = %c0 to %c4 step %c1 iter_args(%p = %x, %q = %y) -> (memref<4xf32>, memref<4xf32>) {
+    scf.yield %q, %p : memref<4xf32>, memref<4xf32>
+  }
+  return
+}
+
+// -----
+
+// Behaviour 40: what a policy keeps of a checkpoint must not be written to.
+func.func @cached(%x: memref<4xf32>) -> memref<4xf32> {
+  %y = memref.alloc() : memref<4xf32>
+  remat.checkpoint {
+    // expected-note @+1 {{the value's policy is to be kept}}
+    linalg.exp {remat.policy = #remat.policy<must_save>} ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)
+    // expected-error @+1 {{overwrites a value that a checkpoint keeps, expected 'remat.allow_mutation_on_saved_tensors' on the function}}
+    linalg.exp ins(%y : memref<4xf32>) outs(%y : memref<4xf32>)
+    remat.yield
+  }
+  return %y : memref<4xf32>
+}
+
+// -----
+
+func.func @branch(%x: memref<4xf32>, %c: i1) attributes {remat.allow_cache_entry_mutation} {
+  %c0 = arith.constant 0 : index
   %v = arith.constant 1.0 : f32
-  scf.for %i = %c0 to %n step %c1 {
-    // expected-error @+1 {{uses a memref in a region, expected a straight line of operations on memrefs}}
-    memref.store %v, %x[%i] : memref<4xf32>
+  scf.if %c {
+    // expected-error @+1 {{writes in a branch what the backward computation may read as written}}
+    memref.store %v, %x[%c0] : memref<4xf32>
   }
   return
 }

@@ -1,4 +1,4 @@
-// RUN: remat-opt %s -split-input-file --remat-import-buffers=allow-cache-entry-mutation -canonicalize | FileCheck %s
+// RUN: remat-opt %s -split-input-file --remat-import-buffers=allow-mutation-on-saved-tensors -canonicalize | FileCheck %s
 
 // Programs that were not made functional (behaviour 3).
 
@@ -64,4 +64,40 @@ func.func @tensors(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r = bufferization.to_tensor %a restrict writable : memref<4xf32> to tensor<4xf32>
   memref.dealloc %a : memref<4xf32>
   return %r : tensor<4xf32>
+}
+
+// -----
+
+// What a loop writes, it carries; what a choice writes, both branches yield; a
+// checkpoint yields it. A view may have fewer dimensions.
+// CHECK-LABEL: func.func @regions
+// CHECK-SAME:  (%[[X:.*]]: tensor<2x4xf32>, %[[C:.*]]: i1) -> tensor<2x4xf32>
+// CHECK:       %[[LOOP:.*]] = scf.for {{.*}} iter_args(%[[IN:.*]] = %[[X]]) -> (tensor<2x4xf32>)
+// CHECK:         %[[IF:.*]] = scf.if %[[C]] -> (tensor<2x4xf32>)
+// CHECK:           %[[ROW:.*]] = tensor.extract_slice %[[IN]][%{{.*}}, 0] [1, 4] [1, 1] : tensor<2x4xf32> to tensor<4xf32>
+// CHECK:           %[[EXP:.*]] = linalg.exp ins(%[[ROW]] : tensor<4xf32>)
+// CHECK:           %[[PUT:.*]] = tensor.insert_slice %[[EXP]] into %[[IN]][%{{.*}}, 0]
+// CHECK:           scf.yield %[[PUT]]
+// CHECK:         } else {
+// CHECK:           scf.yield %[[IN]]
+// CHECK:         scf.yield %[[IF]]
+// CHECK:       %[[CHECKPOINT:.*]] = remat.checkpoint {
+// CHECK:         %[[SIN:.*]] = linalg.exp ins(%[[LOOP]] : tensor<2x4xf32>)
+// CHECK:         remat.yield %[[SIN]] : tensor<2x4xf32>
+// CHECK:       return %[[CHECKPOINT]]
+func.func @regions(%x: memref<2x4xf32>, %c: i1) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  scf.for %i = %c0 to %c2 step %c1 {
+    %row = memref.subview %x[%i, 0] [1, 4] [1, 1] : memref<2x4xf32> to memref<4xf32, strided<[1], offset: ?>>
+    scf.if %c {
+      linalg.exp ins(%row : memref<4xf32, strided<[1], offset: ?>>) outs(%row : memref<4xf32, strided<[1], offset: ?>>)
+    }
+  }
+  remat.checkpoint {
+    linalg.exp ins(%x : memref<2x4xf32>) outs(%x : memref<2x4xf32>)
+    remat.yield
+  }
+  return
 }

@@ -13,8 +13,12 @@
 
 namespace remat::import {
 
-/// On a remat.tag: the location of an operation that overwrites the value.
+/// On a remat.tag: the location of an operation that overwrites the value, or a
+/// unit where a value only must not be fused away.
 constexpr llvm::StringLiteral overwrittenAttrName = "overwritten";
+
+/// On a remat.overwritten: the number of the buffer.
+constexpr llvm::StringLiteral bufferAttrName = "buffer";
 
 /// The location that marks an operation as part of the backward computation:
 /// one named `remat.backward` around `loc`. Passes keep locations where they

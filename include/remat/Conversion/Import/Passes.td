@@ -74,22 +74,26 @@ def ImportRandomStatePass
 }
 
 def ImportBuffersPass : Pass<"remat-import-buffers", "::mlir::func::FuncOp"> {
-  let summary = "Turn straight-line programs on memrefs into ones on tensors";
+  let summary = "Turn programs on memrefs into ones on tensors";
   let description = [{
     Every write to a memref makes a new tensor value; what is read is the latest.
     Understood are allocations, `memref.load`, `store`, `copy`, `subview` at
     constant places, `expand_shape` and `collapse_shape`, linalg operations, and
     bufferization's `to_tensor`, `to_buffer` and `materialize_in_destination`. A
     memref argument becomes a tensor argument and, if it is written, its contents
-    at the end are one more result. Arguments must not overlap. Writes in regions
-    are refused.
+    at the end are one more result. Arguments must not overlap. What an `scf.for`
+    writes, it carries; what an `scf.if`, `remat.checkpoint` or `remat.scope`
+    writes, it yields. Memrefs that loops carry or regions yield are refused.
 
-    A value that is overwritten is marked by a `remat.tag` with the writer's
+    A value that is overwritten, but by an operation for what it alone reads of
+    it, is marked by a `remat.tag` with the writer's
     location. If the backward computation turns out to need it,
-    `remat-check-mutation` reports an error. With
-    `remat.allow_cache_entry_mutation` on the function, or the option, nothing is
-    marked: the backward computation then uses the value from before the write,
-    which is kept for it.
+    `remat-check-mutation` reports an error, unless the function has one of two
+    attributes, or the pass the option. With `remat.allow_cache_entry_mutation`
+    the backward computation reads what the memref contains at the end
+    (`remat.overwritten` tells it). With
+    `remat.allow_mutation_on_saved_tensors` nothing is marked: the value from
+    before the write is kept.
 
     ```mlir
     linalg.exp ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)
@@ -99,7 +103,9 @@ def ImportBuffersPass : Pass<"remat-import-buffers", "::mlir::func::FuncOp"> {
   }];
   let options = [
     Option<"allowMutation", "allow-cache-entry-mutation", "bool", "false",
-           "Do not mark what is overwritten">];
+           "Let the backward computation read what was written">,
+    Option<"keepOverwritten", "allow-mutation-on-saved-tensors", "bool",
+           "false", "Let it read what was there before the write">];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect",
@@ -107,12 +113,13 @@ def ImportBuffersPass : Pass<"remat-import-buffers", "::mlir::func::FuncOp"> {
 }
 
 def CheckMutationPass : Pass<"remat-check-mutation", "::mlir::func::FuncOp"> {
-  let summary = "Refuse writes to what the backward computation reads";
+  let summary = "Refuse or obey writes to what the backward computation reads";
   let description = [{
     Runs after differentiation. An operation of the backward computation that
     reads a value which the program overwrites (`remat-import-buffers`), or a
     view or slice of one, is an error that names the write and the operation that
-    saved the value. The marks are dropped.
+    saved the value. Where a `remat.overwritten` says so, it reads what was
+    written instead. The marks are dropped.
   }];
   let dependentDialects = ["::remat::RematDialect"];
 }

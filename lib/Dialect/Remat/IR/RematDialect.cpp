@@ -99,7 +99,8 @@ LogicalResult RematDialect::verifyOperationAttribute(Operation *op,
     return success();
   }
   if (name == backwardAttrName || name == kernelAttrName ||
-      name == allowMutationAttrName || name == firstExtremumAttrName) {
+      name == allowMutationAttrName || name == firstExtremumAttrName ||
+      name == allowSavedMutationAttrName) {
     if (!isa<UnitAttr>(attr.getValue()))
       return op->emitOpError()
              << "attribute '" << name << "' must be a unit attribute, got "
@@ -125,7 +126,8 @@ LogicalResult RematDialect::verifyOperationAttribute(Operation *op,
          << "', expected one of 'remat.policy', 'remat.name', "
             "'remat.backward', 'remat.kernel', 'remat.vjp', 'remat.jvp', "
             "'remat.fwd', 'remat.first_extremum', "
-            "'remat.allow_cache_entry_mutation'";
+            "'remat.allow_cache_entry_mutation', "
+            "'remat.allow_mutation_on_saved_tensors'";
 }
 
 /// Checks the attributes of function arguments: 'remat.phase' is a number of a

@@ -148,4 +148,22 @@ def Remat_StopGradientOp
   let assemblyFormat = "$input attr-dict `:` type($input)";
 }
 
+def Remat_OverwrittenOp : Remat_Op<"overwritten", [
+    MemoryEffects<[MemWrite]>, SameTypeOperands]> {
+  let summary = "a value whose memory contains another in the end";
+  let description = [{
+    The forward computation has overwritten the memory of `before`, which
+    contains `after` when the backward computation begins. That is what
+    backward operations read that would read `before`, with
+    `remat.allow_cache_entry_mutation`. Made by `remat-import-buffers`, gone
+    after `remat-check-mutation`.
+
+    ```mlir
+    remat.overwritten %0 by %1 : tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$before, AnyRankedTensor:$after);
+  let assemblyFormat = "$before `by` $after attr-dict `:` type($before)";
+}
+
 #endif // REMAT_DIALECT_REMAT_IR_CAPTUREOPS_TD

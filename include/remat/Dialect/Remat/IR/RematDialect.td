@@ -48,8 +48,9 @@ def Remat_Dialect : Dialect {
       step in several calls that is given it. See `remat-separate-backward`.
     * `remat.allow_cache_entry_mutation`, on a function: its memrefs may be
       written between the use that a derivative saves them for and the
-      derivative, which then sees what was there at first. See
-      `remat-import-buffers`.
+      derivative, which then sees what was written;
+      `remat.allow_mutation_on_saved_tensors`: it sees what was there at first.
+      See `remat-import-buffers`.
     * `remat.vjp`, `remat.jvp`, a symbol, on a function: the function that
       computes its derivative. `remat.fwd`, with `remat.vjp`: the function to
       call instead, which also returns what the derivative needs. See
@@ -71,6 +72,8 @@ def Remat_Dialect : Dialect {
     static constexpr llvm::StringLiteral phaseAttrName = "remat.phase";
     static constexpr llvm::StringLiteral allowMutationAttrName =
         "remat.allow_cache_entry_mutation";
+    static constexpr llvm::StringLiteral allowSavedMutationAttrName =
+        "remat.allow_mutation_on_saved_tensors";
     static constexpr llvm::StringLiteral vjpAttrName = "remat.vjp";
     static constexpr llvm::StringLiteral jvpAttrName = "remat.jvp";
     static constexpr llvm::StringLiteral fwdAttrName = "remat.fwd";
