@@ -14,11 +14,13 @@ func.func @destination(%x: memref<4xf32>, %y: memref<4xf32> {remat.name = "y"}) 
 
 // -----
 
-// Reads see the latest contents; copies are values of their own.
+// Reads see the latest contents; copies are values of their own, but no
+// operations that could run again (behaviour 47).
 // CHECK-LABEL: func.func @order
 // CHECK-SAME:  (%[[X:.*]]: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
 // CHECK:       %[[TWICE:.*]] = linalg.add ins(%[[X]], %[[X]] : tensor<4xf32>, tensor<4xf32>)
 // CHECK:       %[[SQUARE:.*]] = linalg.mul ins(%[[TWICE]], %[[TWICE]] : tensor<4xf32>, tensor<4xf32>)
+// CHECK-NOT:   copy
 // CHECK:       return %[[TWICE]], %[[SQUARE]]
 func.func @order(%x: memref<4xf32>) -> (memref<4xf32>, memref<4xf32>) {
   %a = memref.alloc() : memref<4xf32>

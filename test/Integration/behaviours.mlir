@@ -281,3 +281,116 @@ func.func @main(%x: memref<4xf32>, %y: memref<4xf32>) {
 func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
   return %x : tensor<?xf32>
 }
+
+// -----
+
+// A region of which all is recomputed, what it yields included, which is the
+// step's result: that is in a buffer of the caller and need not be made again.
+// CHECK-LABEL: remat.graph @main
+// CHECK:         {copy = 1 : i64, {{.*}}id = 0
+// CHECK-NOT:     {copy = 1
+// CHECK:         remat.return
+func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {
+  %c0 = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<32x32xf32>
+  %z = linalg.fill ins(%c0 : f32) outs(%e : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %y = remat.checkpoint attributes {early_stop = false} {
+    %p = linalg.matmul ins(%x, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%z : tensor<32x32xf32>) -> tensor<32x32xf32>
+    %t = math.sin %p : tensor<32x32xf32>
+    remat.yield %t : tensor<32x32xf32>
+  } : tensor<32x32xf32>
+  return %y : tensor<32x32xf32>
+}
+
+// -----
+
+// So is what a scope offloads of what it makes.
+// CHECK-LABEL: remat.graph @main
+// CHECK:         remat.offload
+// CHECK:         remat.offload
+// CHECK-NOT:     remat.offload
+// CHECK:         remat.return
+func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {
+  %c0 = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<32x32xf32>
+  %z = linalg.fill ins(%c0 : f32) outs(%e : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %y = remat.scope attributes {offload} {
+    %p = linalg.matmul ins(%x, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%z : tensor<32x32xf32>) -> tensor<32x32xf32>
+    %t = math.sin %p : tensor<32x32xf32>
+    %q = linalg.matmul ins(%t, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%z : tensor<32x32xf32>) -> tensor<32x32xf32>
+    remat.yield %q : tensor<32x32xf32>
+  } : tensor<32x32xf32>
+  return %y : tensor<32x32xf32>
+}
+
+// -----
+
+// Behaviour 8: an operation that becomes several keeps its policy: what gives the
+// softmax does not run again.
+// CHECK-LABEL: remat.graph @main
+// CHECK:         id = [[SOFTMAX:[0-9]+]] {{.*}}policies = [#remat.policy<must_save>]
+// CHECK-NOT:     {copy = 1 : i64, {{.*}}id = [[SOFTMAX]] :
+// CHECK:         remat.return
+func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {
+  %c0 = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<32x32xf32>
+  %z = linalg.fill ins(%c0 : f32) outs(%e : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %y = remat.checkpoint {
+    %p = linalg.matmul ins(%x, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%z : tensor<32x32xf32>) -> tensor<32x32xf32>
+    %s = linalg.softmax {remat.policy = #remat.policy<must_save>} dimension(1) ins(%p : tensor<32x32xf32>) outs(%e : tensor<32x32xf32>) -> tensor<32x32xf32>
+    %q = linalg.matmul ins(%s, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%z : tensor<32x32xf32>) -> tensor<32x32xf32>
+    remat.yield %q : tensor<32x32xf32>
+  } : tensor<32x32xf32>
+  return %y : tensor<32x32xf32>
+}
+
+// -----
+
+// Behaviour 45: what a region yields may be a view of a view of what it hides;
+// that lives as long as the view, and is not made again.
+// CHECK-LABEL: remat.graph @main
+// CHECK:         %[[V:.*]] = remat.task @{{.*}} -> tensor<4x8x32xf32>
+// CHECK:         tensor.collapse_shape
+// CHECK-NOT:     {copy = 1
+// CHECK:         remat.return
+func.func @main(%x: tensor<4x8x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {
+  %c0 = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<32x32xf32>
+  %z = linalg.fill ins(%c0 : f32) outs(%e : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %v = remat.checkpoint {
+    %t = math.sin %x : tensor<4x8x32xf32>
+    %a = tensor.collapse_shape %t [[0, 1, 2]] : tensor<4x8x32xf32> into tensor<1024xf32>
+    %b = tensor.expand_shape %a [[0, 1]] output_shape [32, 32] : tensor<1024xf32> into tensor<32x32xf32>
+    remat.yield %b : tensor<32x32xf32>
+  } : tensor<32x32xf32>
+  %q = linalg.matmul ins(%v, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%z : tensor<32x32xf32>) -> tensor<32x32xf32>
+  return %q : tensor<32x32xf32>
+}
+
+// -----
+
+// Behaviour 52: an effect that does no harm when it is repeated. An assertion
+// is recomputed with its operation.
+// CHECK-LABEL: remat.graph @main
+// CHECK:         remat.task @[[CHECKED:kernel_0_generic]](%{{.*}}) {{.*}}id = 0
+// CHECK:         remat.task @[[CHECKED]](%{{.*}}) {copy = 1 : i64, {{.*}}id = 0
+// CHECK:         remat.return
+func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {
+  %c0 = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %e = tensor.empty() : tensor<32x32xf32>
+  %z = linalg.fill ins(%c0 : f32) outs(%e : tensor<32x32xf32>) -> tensor<32x32xf32>
+  %y = remat.checkpoint {
+    %r = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]}
+        ins(%x : tensor<32x32xf32>) outs(%e : tensor<32x32xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %c = arith.cmpf one, %a, %c0 : f32
+      cf.assert %c, "must not be zero"
+      %q = arith.divf %one, %a : f32
+      linalg.yield %q : f32
+    } -> tensor<32x32xf32>
+    %q = linalg.matmul ins(%r, %w : tensor<32x32xf32>, tensor<32x32xf32>) outs(%z : tensor<32x32xf32>) -> tensor<32x32xf32>
+    remat.yield %q : tensor<32x32xf32>
+  } : tensor<32x32xf32>
+  return %y : tensor<32x32xf32>
+}

@@ -155,7 +155,10 @@ GraphProblem::GraphProblem(GraphOp graph, bool freeOrder) {
     value.bytes = 0;
     value.isOutput = true;
     value.offloadable = false;
-    // A second run would write the caller's buffer again.
+    // It is in the caller's buffer, whatever a region or scope asks of what it
+    // yields. A second run would write that again.
+    if (value.policy != planning::Policy::MustSave)
+      value.policy = planning::Policy::None;
     problem.ops[value.producer].recomputable = false;
   }
 }
