@@ -81,11 +81,16 @@ LogicalResult remat::emitTransposedVJP(Operation *op, ForwardContext &context) {
     outputs.push_back(term);
   SmallVector<Value> inputs = llvm::filter_to_vector(
       unknowns, [](Value value) -> bool { return value != nullptr; });
-  SequenceActivity activity(emitted, inputs, outputs);
+  // The unknown cotangents are what the sweep arrives at.
+  SmallVector<Operation *> swept =
+      llvm::filter_to_vector(emitted, [](Operation *op) {
+        return !isa<UnrealizedConversionCastOp>(op);
+      });
+  SequenceActivity activity(swept, inputs, outputs);
   ReverseSweep sweep(context.getBuilder(), activity, context.getLoc());
   for (auto [term, tangent] : recorder.terms)
     sweep.accumulate(term, tangent);
-  if (failed(sweep.run(emitted)))
+  if (failed(sweep.run(swept)))
     return failure();
   for (auto [result, unknown] : llvm::zip(op->getResults(), unknowns))
     if (unknown)

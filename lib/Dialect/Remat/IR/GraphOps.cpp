@@ -217,8 +217,8 @@ static LogicalResult verifyPolicies(GraphOp graph) {
     for (OpResult result : task->getResults()) {
       unsigned number = result.getResultNumber();
       std::optional<Policy> policy = task.getResultPolicy(number);
-      bool isReturned = findUser(result, /*throughHost=*/false,
-                                 llvm::IsaPred<ReturnOp>);
+      bool isReturned =
+          findUser(result, /*throughHost=*/false, llvm::IsaPred<ReturnOp>);
       if (!policy || (isReturned && *policy != Policy::MustSave))
         continue;
       TaskOp clone = clones.lookup(task.getId());

@@ -132,9 +132,8 @@ GraphProblem::GraphProblem(GraphOp graph, bool freeOrder) {
         ("argument " + Twine(argument.getArgNumber())).str());
     values.push_back(argument);
   }
-  bool hasCalls = llvm::any_of(graph.getOps<TaskOp>(), [](TaskOp task) {
-    return task.getPhase() > 0;
-  });
+  bool hasCalls = llvm::any_of(graph.getOps<TaskOp>(),
+                               [](TaskOp task) { return task.getPhase() > 0; });
   uint64_t phase = 0;
   // What tasks of the current call wait for, and what waits for them.
   SmallVector<planning::ValueId> given, lastTokens;
