@@ -76,3 +76,22 @@ func.func @stem(%x: tensor<2x3x16x16xf32>, %w: tensor<32x3x3x3xf32>, %v: tensor<
   %g = remat.conv filter_grad(%p, %y) {remat.backward, strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>, groups = 1 : i64, input_layout = array<i64: 0, 1, 2, 3>, filter_layout = array<i64: 0, 1, 2, 3>, output_layout = array<i64: 0, 1, 2, 3>} : (tensor<2x32x18x18xf32>, tensor<2x32x16x16xf32>) -> tensor<32x32x3x3xf32>
   return %y, %g : tensor<2x32x16x16xf32>, tensor<32x32x3x3xf32>
 }
+
+// The input of a transposed convolution, with zeros between its elements, is
+// spread again.
+// CHECK-LABEL: @spread
+// CHECK: tensor.insert_slice %arg0 into
+// CHECK: %[[S:.*]] = tensor.insert_slice %arg0 into {{.*}}remat.backward
+// CHECK: linalg.generic {{.*}} ins(%[[S]], %arg1
+func.func @spread(%x: tensor<2048xf32>, %g: tensor<4096xf32>) -> (tensor<4096xf32>, tensor<4096xf32>, tensor<2048xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4096xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<4096xf32>) -> tensor<4096xf32>
+  %s = tensor.insert_slice %x into %f[0] [2048] [2] : tensor<2048xf32> into tensor<4096xf32>
+  %c = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]} ins(%s, %g : tensor<4096xf32>, tensor<4096xf32>) outs(%e : tensor<4096xf32>) attrs = {remat.backward} {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %r = arith.mulf %i, %j : f32
+    linalg.yield %r : f32
+  } -> tensor<4096xf32>
+  return %s, %c, %x : tensor<4096xf32>, tensor<4096xf32>, tensor<2048xf32>
+}

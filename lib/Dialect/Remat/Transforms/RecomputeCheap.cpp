@@ -111,7 +111,8 @@ static bool isCheap(Operation *op) {
     return true;
   auto generic = dyn_cast<linalg::GenericOp>(op);
   if (!generic)
-    return isa<tensor::ExtractSliceOp, tensor::PadOp>(op);
+    return isa<tensor::ExtractSliceOp, tensor::InsertSliceOp, tensor::PadOp>(
+        op);
   SetVector<Value> captured;
   getUsedValuesDefinedAbove(op->getRegions(), captured);
   return generic.hasPureTensorSemantics() && isMemoryEffectFree(op) &&
