@@ -60,7 +60,8 @@ public:
   virtual mlir::Value cotangent(mlir::Value forward) = 0;
 
   /// Adds `term`, of the type of `forward`, to the cotangent of `forward`. A
-  /// null term is zero. Nothing happens if `forward` is not active.
+  /// null term is zero. Nothing happens if `forward` is not active. The terms
+  /// for a tensor of a function may have wider elements and are added in these.
   virtual void accumulate(mlir::Value forward, mlir::Value term) = 0;
 
   /// The same for a part of the tensor `forward`: `term` has the shape `sizes`
