@@ -226,8 +226,14 @@ llvm::Expected<PlannedGraph> GraphPlanner::planWithin(int64_t budget) {
       planning::smallestFeasibleBudget(problem, options.solver);
   if (!certificate)
     return certificate.takeError();
+  // The planner's bounds do not know what lies elsewhere.
+  std::string evidence = certificate->describe(problem);
+  if (smallest->arenaBytes < certificate->smallestFeasible)
+    evidence = "counting what can lie in buffers of results and in place of "
+               "operands:\n" +
+               evidence;
   return llvm::make_error<planning::InfeasibleBudgetError>(
-      budget, smallest->arenaBytes, certificate->describe(problem));
+      budget, smallest->arenaBytes, std::move(evidence));
 }
 
 /// Looks for a plan that is cheaper than `best`, with an arena of at most
