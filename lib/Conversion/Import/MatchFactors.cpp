@@ -29,18 +29,9 @@ static Type getElement(Value tensor) {
   return cast<RankedTensorType>(tensor.getType()).getElementType();
 }
 
-static Value withoutViews(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
-      break;
-    value = op->getOperand(0);
-  }
-  return value;
-}
-
 /// The widening that makes the elements of `value`, or null.
 static arith::ExtFOp findWidening(Value value) {
-  auto result = dyn_cast<OpResult>(withoutViews(value));
+  auto result = dyn_cast<OpResult>(getViewRoot(value));
   auto op = result ? dyn_cast<linalg::GenericOp>(result.getOwner())
                    : linalg::GenericOp();
   if (!op || op.getNumReductionLoops() != 0 ||

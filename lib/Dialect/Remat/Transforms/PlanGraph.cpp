@@ -211,8 +211,7 @@ llvm::Expected<PlannedGraph> GraphPlanner::planWithin(int64_t budget) {
          !error.isA<planning::InfeasibleBudgetError>()))
       return std::move(error);
     llvm::consumeError(std::move(error));
-    // What was asked of the planner is less than any plan that fits can do
-    // with.
+    // The count was close to what packing made of it; another is hardly closer.
     if (best && best->rounds == 0)
       break;
   }
