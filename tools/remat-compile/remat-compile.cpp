@@ -64,6 +64,9 @@ struct Options {
   cl::opt<std::string> targetCpu{
       "mcpu", cl::cat(category), cl::value_desc("name"),
       cl::desc("CPU to compile for; the host's if empty")};
+  cl::opt<std::string> kernelCache{
+      "kernel-cache", cl::cat(category), cl::value_desc("dir"),
+      cl::desc("Keep compiled kernels here, and take them from here")};
   cl::opt<int> threads{
       "threads", cl::init(0), cl::cat(category),
       cl::desc("Threads that the step will run on; 0 for all cores")};
@@ -278,10 +281,17 @@ static Expected<Files> makeFiles(mlir::ModuleOp module) {
   }
   if (failed(cpu::lowerToLLVM(module, {options().name, options().threads})))
     return makeError("could not compile " + options().inputFile);
-  cpu::TargetOptions target{options().targetCpu};
+  std::unique_ptr<cpu::KernelCache> cache;
+  if (!options().kernelCache.empty()) {
+    auto opened = cpu::KernelCache::open(options().kernelCache);
+    if (!opened)
+      return opened.takeError();
+    cache = std::move(*opened);
+  }
+  cpu::EmitOptions emit{{options().targetCpu}, cache.get()};
   Error error = options().emit == Output::Assembly
-                    ? cpu::emitAssembly(module, target, stream)
-                    : cpu::emitObject(module, target, stream);
+                    ? cpu::emitAssembly(module, emit, stream)
+                    : cpu::emitObject(module, emit, stream);
   if (error)
     return std::move(error);
   return files;

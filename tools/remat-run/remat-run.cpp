@@ -109,6 +109,9 @@ struct Options {
       "profile-costs", cl::cat(category), cl::value_desc("file"),
       cl::desc("Measure the distinct tasks and add them to this file; takes "
                "the best of at least 5 steps")};
+  cl::opt<std::string> kernelCache{
+      "kernel-cache", cl::cat(category), cl::value_desc("dir"),
+      cl::desc("Keep compiled kernels here, and take them from here")};
   cl::opt<bool> poison{
       "poison", cl::cat(category),
       cl::desc("Overwrite dead buffers, to find wrong addresses")};
@@ -157,6 +160,23 @@ static Error checkStatus(remat_status status) {
                    remat_last_error());
 }
 
+/// The kernels that this process has compiled, for all budgets, and those of
+/// the directory if one is given.
+static Expected<cpu::KernelCache *> getKernelCache() {
+  static std::unique_ptr<cpu::KernelCache> cache;
+  if (cache)
+    return cache.get();
+  if (options().kernelCache.empty()) {
+    cache = std::make_unique<cpu::KernelCache>();
+    return cache.get();
+  }
+  auto opened = cpu::KernelCache::open(options().kernelCache);
+  if (!opened)
+    return opened.takeError();
+  cache = std::move(*opened);
+  return cache.get();
+}
+
 /// Plans and compiles a copy of `tasks` and records sizes and times.
 static Expected<LoadedStep> compile(mlir::ModuleOp tasks, StringRef budget,
                                     RunReport &report) {
@@ -173,11 +193,14 @@ static Expected<LoadedStep> compile(mlir::ModuleOp tasks, StringRef budget,
   double planned = now();
   report.planSeconds = planned - start;
 
+  Expected<cpu::KernelCache *> cache = getKernelCache();
+  if (!cache)
+    return cache.takeError();
   LoadedStep loaded;
   cpu::LoweringOptions lowering;
   lowering.threads = options().threads;
   Expected<std::unique_ptr<cpu::JitModule>> code =
-      cpu::JitModule::create(*module, lowering);
+      cpu::JitModule::create(*module, lowering, *cache);
   if (!code)
     return code.takeError();
   loaded.code = std::move(*code);

@@ -22,7 +22,8 @@ JitModule::JitModule(std::unique_ptr<llvm::orc::LLJIT> jit)
 JitModule::~JitModule() = default;
 
 llvm::Expected<std::unique_ptr<JitModule>>
-JitModule::create(mlir::ModuleOp module, const LoweringOptions &options) {
+JitModule::create(mlir::ModuleOp module, const LoweringOptions &options,
+                  KernelCache *cache) {
   // As a pass, so that the dialects it produces get loaded.
   mlir::PassManager pm(module.getContext());
   pm.addPass(createRematLowerCPU({options.name, options.threads}));
@@ -30,7 +31,7 @@ JitModule::create(mlir::ModuleOp module, const LoweringOptions &options) {
   if (failed(pm.run(module)))
     return llvm::createStringError("the step could not be lowered for CPU");
   // The same object code as ahead of time, linked into this process.
-  auto objects = emitObjects(module, TargetOptions());
+  auto objects = emitObjects(module, {TargetOptions(), cache});
   if (!objects)
     return objects.takeError();
   auto jit = llvm::orc::LLJITBuilder().create();

@@ -6,34 +6,38 @@
 //
 // See ModuleParts.h. Kernels know nothing of each other: what two of them share
 // is small, such as the report of a failed check, and each part has its own.
+// A kernel's key is a hash of its code after its symbols were numbered.
 //
 //===----------------------------------------------------------------------===//
 
 #include "ModuleParts.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/SymbolTable.h"
 
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/SHA256.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace remat::cpu;
-
-/// More parts than there are threads, so that they end at about the same time;
-/// a part itself costs about a millisecond.
-static constexpr unsigned maxParts = 32;
 
 namespace {
 
 class Splitter {
 public:
   explicit Splitter(ModuleOp module) : module(module), symbols(module) {}
-  SmallVector<OwningOpRef<ModuleOp>> run();
+  std::vector<ModulePart> run();
 
 private:
   void collect(Operation *op, SetVector<Operation *> &needed);
   OwningOpRef<ModuleOp> createPart(ArrayRef<Operation *> roots);
+  ModulePart createKernel(Operation *function);
 
   ModuleOp module;
   SymbolTable symbols;
@@ -90,25 +94,88 @@ OwningOpRef<ModuleOp> Splitter::createPart(ArrayRef<Operation *> roots) {
   return part;
 }
 
-SmallVector<OwningOpRef<ModuleOp>> Splitter::run() {
+/// Gives the symbols of a part other names.
+static void rename(ModuleOp part, const llvm::StringMap<std::string> &names) {
+  AttrTypeReplacer replacer;
+  replacer.addReplacement(
+      [&](FlatSymbolRefAttr symbol) -> std::optional<Attribute> {
+        auto found = names.find(symbol.getValue());
+        if (found == names.end())
+          return std::nullopt;
+        return FlatSymbolRefAttr::get(symbol.getContext(), found->second);
+      });
+  replacer.recursivelyReplaceElementsIn(part);
+  for (Operation &op : *part.getBody()) {
+    auto found = names.find(SymbolTable::getSymbolName(&op).getValue());
+    if (found != names.end())
+      SymbolTable::setSymbolName(&op, found->second);
+  }
+}
+
+/// A hash of the code, which says nothing of where it came from.
+static std::string hashCode(ModuleOp part) {
+  // Options of the command line must not leave anything out.
+  constexpr int64_t all = std::numeric_limits<int64_t>::max();
+  OpPrintingFlags flags;
+  flags.printGenericOpForm().useLocalScope().enableDebugInfo(false);
+  flags.elideLargeElementsAttrs(all).elideLargeResourceString(all);
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  part->print(stream, flags);
+  return llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text)),
+                     /*LowerCase=*/true);
+}
+
+ModulePart Splitter::createKernel(Operation *function) {
+  ModulePart part;
+  part.code = createPart(function);
+  llvm::StringMap<std::string> numbered;
+  for (Operation &op : *part.code->getBody()) {
+    auto declared = dyn_cast<LLVM::LLVMFuncOp>(op);
+    if (declared && declared.isDeclaration())
+      continue;
+    std::string name = SymbolTable::getSymbolName(&op).str();
+    std::string number = "symbol_" + std::to_string(part.names.size());
+    part.names.push_back({number, name});
+    numbered[name] = number;
+  }
+  rename(*part.code, numbered);
+  part.key = hashCode(*part.code);
+  // The numbered name of the kernel becomes one that all parts know.
+  std::string name = SymbolTable::getSymbolName(function).str();
+  std::string known = "kernel_" + part.key;
+  rename(*part.code, {{numbered[name], known}});
+  for (auto &[given, original] : part.names)
+    if (original == name)
+      given = known;
+  return part;
+}
+
+std::vector<ModulePart> Splitter::run() {
   SmallVector<Operation *> variables, functions;
   for (Operation &op : *module.getBody()) {
     auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
     if (isExternal(&op) && !(function && function.isDeclaration()))
       (function ? functions : variables).push_back(&op);
   }
-  SmallVector<OwningOpRef<ModuleOp>> parts;
-  parts.push_back(createPart(variables));
-  unsigned count = std::min<unsigned>(functions.size(), maxParts);
-  for (unsigned i = 0; i < count; ++i) {
-    SmallVector<Operation *> roots;
-    for (unsigned number = i; number < functions.size(); number += count)
-      roots.push_back(functions[number]);
-    parts.push_back(createPart(roots));
+  std::vector<ModulePart> parts(1);
+  llvm::StringMap<std::string> names;
+  llvm::StringSet<> keys;
+  for (Operation *function : functions) {
+    ModulePart part = createKernel(function);
+    StringRef name = SymbolTable::getSymbolName(function).getValue();
+    std::string known = "kernel_" + part.key;
+    names[name] = known;
+    if (!keys.insert(part.key).second)
+      continue;
+    parts.front().names.push_back({known, name.str()});
+    parts.push_back(std::move(part));
   }
+  parts.front().code = createPart(variables);
+  rename(*parts.front().code, names);
   return parts;
 }
 
-SmallVector<OwningOpRef<ModuleOp>> remat::cpu::splitModule(ModuleOp module) {
+std::vector<ModulePart> remat::cpu::splitModule(ModuleOp module) {
   return Splitter(module).run();
 }

@@ -10,15 +10,28 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 
+#include <string>
+#include <utility>
+#include <vector>
+
 namespace remat::cpu {
 
-/// Splits a module in the LLVM dialect so that its parts can be compiled on
-/// their own, and linked: each holds some of the external functions, with what
-/// is internal to the module and needed by them, so that internal symbols may
-/// be in several parts. The first part holds the external variables. The split
-/// depends on nothing but the module.
-llvm::SmallVector<mlir::OwningOpRef<mlir::ModuleOp>>
-splitModule(mlir::ModuleOp module);
+/// A part of a module that is compiled on its own.
+struct ModulePart {
+  mlir::OwningOpRef<mlir::ModuleOp> code;
+  /// What a kernel is, whatever it is called and where it came from: equal
+  /// kernels have equal keys. Empty for the variables.
+  std::string key;
+  /// Names in `code`, and what these symbols are called in the module.
+  std::vector<std::pair<std::string, std::string>> names;
+};
+
+/// Splits a module in the LLVM dialect into its distinct kernels, which are its
+/// external functions, and its external variables, which come first. With each
+/// goes what is internal to the module and needed by it. A kernel is called
+/// after its key, its internal symbols by number. The split depends on nothing
+/// but the module.
+std::vector<ModulePart> splitModule(mlir::ModuleOp module);
 
 } // namespace remat::cpu
 

@@ -4,9 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Kernels are optimized on all cores, in parts of a fixed split, so that the
-// code does not depend on their number. In memory each part stays an object of
-// its own; for a file the optimized parts are linked to one module again.
+// Kernels are optimized on all cores, each on its own, so that the code does
+// not depend on their number and may come from a cache. In memory each stays an
+// object of its own; for a file the optimized kernels are linked to one module
+// again, where they get the names back that they had.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,14 +19,17 @@
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/SHA256.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Host.h"
@@ -130,38 +134,80 @@ static llvm::Error emitCode(llvm::Module &code, llvm::TargetMachine &machine,
 }
 
 /// What becomes of the optimized code of one part.
-using FinishPart = llvm::function_ref<llvm::Error(
-    llvm::Module &, llvm::TargetMachine &, llvm::raw_pwrite_stream &)>;
+using FinishPart = llvm::Error (*)(llvm::Module &, llvm::TargetMachine &,
+                                   llvm::raw_pwrite_stream &);
 
-/// Compiles the parts of `module` on the threads of its context.
+static llvm::Error writeObject(llvm::Module &code, llvm::TargetMachine &machine,
+                               llvm::raw_pwrite_stream &output) {
+  return emitCode(code, machine, llvm::CodeGenFileType::ObjectFile, output);
+}
+
+static llvm::Error writeBitcode(llvm::Module &code, llvm::TargetMachine &,
+                                llvm::raw_pwrite_stream &output) {
+  llvm::WriteBitcodeToFile(code, output);
+  return llvm::Error::success();
+}
+
+static llvm::Expected<ObjectCode>
+compilePart(ModuleOp part, const TargetOptions &target, FinishPart finish) {
+  auto machine = createTargetMachine(target, /*forJit=*/false);
+  if (!machine)
+    return machine.takeError();
+  llvm::LLVMContext context;
+  auto code = translateAndOptimize(part, **machine, context);
+  if (!code)
+    return code.takeError();
+  ObjectCode result;
+  llvm::raw_svector_ostream stream(result);
+  if (llvm::Error error = finish(**code, **machine, stream))
+    return std::move(error);
+  return result;
+}
+
+/// The name in a cache of a kernel compiled for `machine`. What it is compiled
+/// by is a part of it: optimize and its like have a version to be counted up.
+static std::string getCacheKey(const ModulePart &part, FinishPart finish,
+                               llvm::TargetMachine &machine) {
+  constexpr llvm::StringLiteral version = "1/" LLVM_VERSION_STRING;
+  std::string text;
+  for (llvm::StringRef piece :
+       {llvm::StringRef(part.key), llvm::StringRef(version),
+        llvm::StringRef(finish == writeObject ? "object" : "bitcode"),
+        llvm::StringRef(machine.getTargetTriple().str()),
+        machine.getTargetCPU(), machine.getTargetFeatureString()})
+    text += (piece + "\n").str();
+  return llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text)),
+                     /*LowerCase=*/true);
+}
+
+/// Compiles the parts of a module on the threads of its context.
 static llvm::Expected<std::vector<ObjectCode>>
-compileParts(ModuleOp module, const TargetOptions &target, FinishPart finish) {
-  MLIRContext *context = module.getContext();
+compileParts(ArrayRef<ModulePart> parts, const EmitOptions &options,
+             FinishPart finish) {
+  MLIRContext *context = parts.front().code.get().getContext();
   DialectRegistry registry;
   registerBuiltinDialectTranslation(registry);
   registerLLVMDialectTranslation(registry);
   context->appendDialectRegistry(registry);
   // Also tells whether the target is known, before there are threads.
-  auto machine = createTargetMachine(target, /*forJit=*/false);
+  auto machine = createTargetMachine(options.target, /*forJit=*/false);
   if (!machine)
     return machine.takeError();
-  SmallVector<OwningOpRef<ModuleOp>> parts = splitModule(module);
   std::vector<ObjectCode> results(parts.size());
   std::vector<std::string> errors(parts.size());
-  auto compile = [&](size_t number) -> llvm::Error {
-    auto mine = createTargetMachine(target, /*forJit=*/false);
-    if (!mine)
-      return mine.takeError();
-    llvm::LLVMContext llvmContext;
-    auto code = translateAndOptimize(*parts[number], **mine, llvmContext);
-    if (!code)
-      return code.takeError();
-    llvm::raw_svector_ostream stream(results[number]);
-    return finish(**code, **mine, stream);
-  };
   parallelFor(context, 0, parts.size(), [&](size_t number) {
-    if (llvm::Error error = compile(number))
-      errors[number] = llvm::toString(std::move(error));
+    const ModulePart &part = parts[number];
+    auto compile = [&] {
+      return compilePart(*part.code, options.target, finish);
+    };
+    auto code =
+        options.cache && !part.key.empty()
+            ? options.cache->get(getCacheKey(part, finish, **machine), compile)
+            : compile();
+    if (code)
+      results[number] = std::move(*code);
+    else
+      errors[number] = llvm::toString(code.takeError());
   });
   for (const std::string &error : errors)
     if (!error.empty())
@@ -170,28 +216,33 @@ compileParts(ModuleOp module, const TargetOptions &target, FinishPart finish) {
 }
 
 llvm::Expected<std::vector<ObjectCode>>
-remat::cpu::emitObjects(ModuleOp module, const TargetOptions &target) {
-  return compileParts(module, target,
-                      [](llvm::Module &code, llvm::TargetMachine &machine,
-                         llvm::raw_pwrite_stream &output) {
-                        return emitCode(code, machine,
-                                        llvm::CodeGenFileType::ObjectFile,
-                                        output);
-                      });
+remat::cpu::emitObjects(ModuleOp module, const EmitOptions &options) {
+  return compileParts(splitModule(module), options, writeObject);
 }
 
-static llvm::Error emitFile(ModuleOp module, const TargetOptions &target,
+/// The code of one part with the names of the module.
+static llvm::Expected<std::unique_ptr<llvm::Module>>
+readPart(const ModulePart &part, const ObjectCode &bitcode,
+         llvm::LLVMContext &context) {
+  auto code = llvm::parseBitcodeFile(
+      llvm::MemoryBufferRef(StringRef(bitcode.data(), bitcode.size()), "part"),
+      context);
+  if (!code)
+    return code.takeError();
+  for (const auto &[name, original] : part.names)
+    if (llvm::GlobalValue *symbol = (*code)->getNamedValue(name))
+      symbol->setName(original);
+  return std::move(*code);
+}
+
+static llvm::Error emitFile(ModuleOp module, const EmitOptions &options,
                             llvm::CodeGenFileType type,
                             llvm::raw_pwrite_stream &output) {
-  auto parts = compileParts(module, target,
-                            [](llvm::Module &code, llvm::TargetMachine &,
-                               llvm::raw_pwrite_stream &stream) {
-                              llvm::WriteBitcodeToFile(code, stream);
-                              return llvm::Error::success();
-                            });
-  if (!parts)
-    return parts.takeError();
-  auto machine = createTargetMachine(target, /*forJit=*/false);
+  std::vector<ModulePart> parts = splitModule(module);
+  auto codes = compileParts(parts, options, writeBitcode);
+  if (!codes)
+    return codes.takeError();
+  auto machine = createTargetMachine(options.target, /*forJit=*/false);
   if (!machine)
     return machine.takeError();
   llvm::LLVMContext context;
@@ -199,10 +250,8 @@ static llvm::Error emitFile(ModuleOp module, const TargetOptions &target,
   whole.setTargetTriple((*machine)->getTargetTriple());
   whole.setDataLayout((*machine)->createDataLayout());
   llvm::Linker linker(whole);
-  for (const ObjectCode &part : *parts) {
-    auto code = llvm::parseBitcodeFile(
-        llvm::MemoryBufferRef(StringRef(part.data(), part.size()), "part"),
-        context);
+  for (auto [part, bitcode] : llvm::zip_equal(parts, *codes)) {
+    auto code = readPart(part, bitcode, context);
     if (!code)
       return code.takeError();
     if (linker.linkInModule(std::move(*code)))
@@ -211,13 +260,13 @@ static llvm::Error emitFile(ModuleOp module, const TargetOptions &target,
   return emitCode(whole, **machine, type, output);
 }
 
-llvm::Error remat::cpu::emitObject(ModuleOp module, const TargetOptions &target,
+llvm::Error remat::cpu::emitObject(ModuleOp module, const EmitOptions &options,
                                    llvm::raw_pwrite_stream &output) {
-  return emitFile(module, target, llvm::CodeGenFileType::ObjectFile, output);
+  return emitFile(module, options, llvm::CodeGenFileType::ObjectFile, output);
 }
 
 llvm::Error remat::cpu::emitAssembly(ModuleOp module,
-                                     const TargetOptions &target,
+                                     const EmitOptions &options,
                                      llvm::raw_pwrite_stream &output) {
-  return emitFile(module, target, llvm::CodeGenFileType::AssemblyFile, output);
+  return emitFile(module, options, llvm::CodeGenFileType::AssemblyFile, output);
 }

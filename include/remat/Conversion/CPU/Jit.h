@@ -7,6 +7,7 @@
 #ifndef REMAT_CONVERSION_CPU_JIT_H
 #define REMAT_CONVERSION_CPU_JIT_H
 
+#include "remat/Conversion/CPU/KernelCache.h"
 #include "remat/Conversion/CPU/LowerToLLVM.h"
 #include "remat/Runtime/StepTable.h"
 
@@ -27,10 +28,12 @@ namespace remat::cpu {
 class JitModule {
 public:
   /// Compiles a module with one placed graph, optimized for the host. The
-  /// module is lowered in place (lowerToLLVM). What cannot be compiled gives
-  /// diagnostics and an error.
+  /// module is lowered in place (lowerToLLVM). Kernels in `cache`, if there is
+  /// one, are not compiled again. What cannot be compiled gives diagnostics and
+  /// an error.
   static llvm::Expected<std::unique_ptr<JitModule>>
-  create(mlir::ModuleOp module, const LoweringOptions &options);
+  create(mlir::ModuleOp module, const LoweringOptions &options,
+         KernelCache *cache = nullptr);
   ~JitModule();
 
   const remat_module *getModule() const { return module; }

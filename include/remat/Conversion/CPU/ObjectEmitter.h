@@ -7,8 +7,9 @@
 #ifndef REMAT_CONVERSION_CPU_OBJECTEMITTER_H
 #define REMAT_CONVERSION_CPU_OBJECTEMITTER_H
 
+#include "remat/Conversion/CPU/KernelCache.h"
+
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -28,12 +29,19 @@ struct TargetOptions {
   std::string cpu;
 };
 
+/// How code is made. The code does not depend on `cache`.
+struct EmitOptions {
+  TargetOptions target;
+  /// Where kernels are looked for and kept, or null.
+  KernelCache *cache = nullptr;
+};
+
 /// Writes an object file with the code of `module`, which lowerToLLVM made.
-llvm::Error emitObject(mlir::ModuleOp module, const TargetOptions &target,
+llvm::Error emitObject(mlir::ModuleOp module, const EmitOptions &options,
                        llvm::raw_pwrite_stream &output);
 
 /// Writes the assembly of the code, for inspection.
-llvm::Error emitAssembly(mlir::ModuleOp module, const TargetOptions &target,
+llvm::Error emitAssembly(mlir::ModuleOp module, const EmitOptions &options,
                          llvm::raw_pwrite_stream &output);
 
 /// Writes a C99 header that declares the `remat_module` called `name`, says how
@@ -42,13 +50,10 @@ llvm::Error emitAssembly(mlir::ModuleOp module, const TargetOptions &target,
 mlir::LogicalResult emitHeader(mlir::ModuleOp module, llvm::StringRef name,
                                llvm::raw_ostream &output);
 
-/// An object file in memory.
-using ObjectCode = llvm::SmallVector<char, 0>;
-
 /// The same code as object files that are to be linked, for the JIT. Compiled
 /// on the threads of the module's context; the bytes do not depend on them.
 llvm::Expected<std::vector<ObjectCode>>
-emitObjects(mlir::ModuleOp module, const TargetOptions &target);
+emitObjects(mlir::ModuleOp module, const EmitOptions &options);
 
 /// The machine that code is generated for.
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
