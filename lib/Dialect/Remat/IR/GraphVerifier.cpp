@@ -1,0 +1,466 @@
+//===- GraphVerifier.cpp - what a legal graph is --------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The verifier of remat.graph is the last word on a plan: whatever made the
+// plan, its clones, its policies, its peak and its addresses are checked here
+// from the IR alone.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Dialect/Remat/IR/GraphLiveness.h"
+
+#include <map>
+#include <set>
+
+using namespace mlir;
+using namespace remat;
+
+/// What computed a value, whichever copy of it this is: a task's number and
+/// that of its result, or -1 and the number of an argument.
+static std::pair<int64_t, int64_t> getIdentity(Value value) {
+  value = getViewRoot(value);
+  if (auto reload = value.getDefiningOp<ReloadOp>())
+    if (auto offload = reload.getSource().getDefiningOp<OffloadOp>())
+      return getIdentity(offload.getSource());
+  if (auto result = dyn_cast<OpResult>(value))
+    if (auto task = dyn_cast<TaskOp>(result.getOwner()))
+      return {task.getId(), result.getResultNumber()};
+  auto argument = dyn_cast<BlockArgument>(value);
+  return {-1, argument ? argument.getArgNumber() : -1};
+}
+
+/// Checks that a clone computes what its original does.
+static LogicalResult verifyClone(TaskOp original, TaskOp clone) {
+  auto emit = [&] {
+    return clone.emitOpError("is a copy of task ") << clone.getId() << " but ";
+  };
+  if (original.getKernel() != clone.getKernel() &&
+      clone.getKernel() !=
+          getCopyKernelName(original.getKernel(), clone.getCopy())) {
+    InFlightDiagnostic diag = emit()
+                              << "calls '" << clone.getKernel()
+                              << "', expected '" << original.getKernel() << "'";
+    diag.attachNote(original.getLoc()) << "the task it repeats";
+    return diag;
+  }
+  if (original.getPinned()) {
+    InFlightDiagnostic diag =
+        clone.emitOpError("repeats a task that must not be repeated");
+    diag.attachNote(original.getLoc()) << "the pinned task";
+    return diag;
+  }
+  for (auto [number, theirs, ours] :
+       llvm::enumerate(original->getOperands(), clone->getOperands())) {
+    if (getIdentity(theirs) == getIdentity(ours))
+      continue;
+    InFlightDiagnostic diag = emit()
+                              << "reads another value as operand " << number;
+    diag.attachNote(original.getLoc()) << "the task it repeats";
+    return diag;
+  }
+  return success();
+}
+
+/// Checks that every operation may stand in a graph and that tasks are
+/// numbered so that clones and originals can be told apart.
+static LogicalResult verifyTasks(GraphOp graph) {
+  DenseMap<int64_t, TaskOp> originals;
+  int64_t phase = 0;
+  std::set<std::pair<int64_t, int64_t>> copies;
+  for (Operation &op : graph.getBody().front()) {
+    if (!isa<TaskOp, OffloadOp, ReloadOp, ReturnOp>(op) && !isViewOp(&op))
+      return op.emitOpError("may not stand in a 'remat.graph', expected tasks, "
+                            "transfers, views and 'remat.return'");
+    auto task = dyn_cast<TaskOp>(&op);
+    if (!task)
+      continue;
+    int64_t id = task.getId(), copy = task.getCopy();
+    if (!copies.insert({id, copy}).second)
+      return task.emitOpError("has id ")
+             << id << " and copy " << copy << ", which another task has";
+    if (!task.isClone()) {
+      originals[id] = task;
+      if (static_cast<int64_t>(task.getPhase()) < phase)
+        return task.emitOpError("is of phase ")
+               << task.getPhase() << " but stands behind one of phase "
+               << phase;
+      phase = task.getPhase();
+      continue;
+    }
+    TaskOp original = originals.lookup(id);
+    if (!original)
+      return task.emitOpError("is copy ")
+             << copy << " of task " << id << ", which does not precede it";
+    if (failed(verifyClone(original, task)))
+      return failure();
+  }
+  return success();
+}
+
+/// The first user of `value`, or of a view of it, for which `isWanted` holds.
+/// With `throughHost`, copies that came back from the host count too.
+static Operation *findUser(Value value, bool throughHost,
+                           function_ref<bool(Operation *)> isWanted) {
+  for (Operation *user : value.getUsers()) {
+    if (isWanted(user))
+      return user;
+    if (isViewOp(user) || (throughHost && isa<OffloadOp, ReloadOp>(user)))
+      if (Operation *found =
+              findUser(user->getResult(0), throughHost, isWanted))
+        return found;
+  }
+  return nullptr;
+}
+
+static bool isBackwardTask(Operation *op) {
+  auto task = dyn_cast<TaskOp>(op);
+  return task && task.getBackward();
+}
+
+static LogicalResult emitBrokenPolicy(TaskOp task, unsigned result,
+                                      Policy policy, Operation *culprit,
+                                      StringRef what) {
+  InFlightDiagnostic diag = task.emitOpError("result ")
+                            << result << " has policy '"
+                            << stringifyPolicy(policy) << "' but " << what;
+  if (culprit)
+    diag.attachNote(culprit->getLoc()) << "here";
+  return diag;
+}
+
+/// The last task of the forward computation, clones aside; null without one.
+static TaskOp findLastForward(GraphOp graph) {
+  TaskOp last;
+  for (auto task : graph.getOps<TaskOp>()) {
+    if (task.getBackward())
+      break;
+    if (!task.isClone())
+      last = task;
+  }
+  return last;
+}
+
+/// Checks the MUST policies of a planned graph.
+static LogicalResult verifyPolicies(GraphOp graph) {
+  TaskOp lastForward = findLastForward(graph);
+  auto runsInBackward = [&](Operation *op) {
+    return isBackwardTask(op) ||
+           (isa<TaskOp>(op) && lastForward && lastForward->isBeforeInBlock(op));
+  };
+  DenseMap<int64_t, TaskOp> clones;
+  for (auto task : graph.getOps<TaskOp>())
+    if (task.isClone())
+      clones.try_emplace(task.getId(), task);
+  for (auto task : graph.getOps<TaskOp>()) {
+    if (task.isClone() || task.getBackward())
+      continue;
+    for (OpResult result : task->getResults()) {
+      unsigned number = result.getResultNumber();
+      std::optional<Policy> policy = task.getResultPolicy(number);
+      bool isReturned =
+          findUser(result, /*throughHost=*/false, llvm::IsaPred<ReturnOp>);
+      if (!policy || (isReturned && *policy != Policy::MustSave))
+        continue;
+      TaskOp clone = clones.lookup(task.getId());
+      bool runsOnce =
+          *policy == Policy::MustSave || *policy == Policy::MustCpuOffload;
+      if (runsOnce && clone)
+        return emitBrokenPolicy(task, number, *policy, clone,
+                                "the task is repeated");
+      // A copy that comes back from the host is what the forward computation
+      // made, too: offloading does not recompute.
+      Operation *reader = nullptr;
+      if (*policy == Policy::MustRecompute)
+        reader = findUser(result, /*throughHost=*/true, runsInBackward);
+      else if (*policy == Policy::MustCpuOffload)
+        reader = findUser(result, /*throughHost=*/false, isBackwardTask);
+      if (reader)
+        return emitBrokenPolicy(task, number, *policy, reader,
+                                "the backward computation reads it");
+      if (*policy == Policy::MustSave)
+        if (Operation *offload = findUser(result, /*throughHost=*/false,
+                                          llvm::IsaPred<OffloadOp>))
+          return emitBrokenPolicy(task, number, *policy, offload,
+                                  "it is offloaded");
+    }
+  }
+  return success();
+}
+
+/// Checks the budgets of regions: what is kept of values with a name when the
+/// last forward task is done. Returned values are in buffers of the caller.
+static LogicalResult verifyRegionBudgets(GraphOp graph) {
+  std::optional<DictionaryAttr> budgets = graph.getRegionBudgets();
+  if (!budgets)
+    return success();
+  TaskOp last = findLastForward(graph);
+  if (!last)
+    return success();
+  auto isLater = [&](Operation *op) { return last->isBeforeInBlock(op); };
+  std::map<StringRef, int64_t> kept;
+  for (auto task : graph.getOps<TaskOp>()) {
+    if (task.getBackward() || isLater(task))
+      continue;
+    for (OpResult result : task->getResults())
+      if (findUser(result, /*throughHost=*/false, isLater) &&
+          !findUser(result, /*throughHost=*/false, llvm::IsaPred<ReturnOp>))
+        for (Attribute name : task.getResultNames(result.getResultNumber()))
+          kept[cast<StringAttr>(name).getValue()] +=
+              getBufferBytes(cast<RankedTensorType>(result.getType()));
+  }
+  for (NamedAttribute region : *budgets) {
+    StringRef name = region.getName().getValue();
+    auto budget = dyn_cast<IntegerAttr>(region.getValue());
+    if (!budget || budget.getInt() < 0)
+      return graph.emitOpError("region '")
+             << name << "' has budget " << region.getValue()
+             << ", expected a number of bytes";
+    if (kept[name] > budget.getInt())
+      return graph.emitOpError("keeps ")
+             << kept[name] << " bytes of region '" << name
+             << "', its budget is " << budget.getInt();
+  }
+  return success();
+}
+
+/// Compares the peak that the plan promises with what the order needs.
+static LogicalResult verifyPeak(GraphOp graph, const GraphLiveness &liveness) {
+  GraphLiveness::Peak peak = liveness.peak(MemorySpace::Arena);
+  int64_t planned = *graph.getPlannedPeak();
+  auto attachResident = [&](InFlightDiagnostic &diag) {
+    auto resident =
+        llvm::filter_to_vector(liveness.buffers, [&](const LiveBuffer &buffer) {
+          return buffer.space == MemorySpace::Arena &&
+                 buffer.begin <= peak.position && peak.position <= buffer.end;
+        });
+    llvm::sort(resident, [](const LiveBuffer &a, const LiveBuffer &b) {
+      return std::tuple(-a.bytes, a.begin) < std::tuple(-b.bytes, b.begin);
+    });
+    for (const LiveBuffer &buffer : ArrayRef(resident).take_front(4))
+      diag.attachNote(buffer.owner->getLoc())
+          << buffer.bytes << " bytes are live"
+          << (buffer.value ? "" : " as workspace");
+  };
+  if (peak.bytes != planned) {
+    InFlightDiagnostic diag =
+        graph.emitOpError("needs ")
+        << peak.bytes << " bytes at its peak, expected the planned " << planned;
+    attachResident(diag);
+    return diag;
+  }
+  if (graph.getBudget() && planned > static_cast<int64_t>(*graph.getBudget())) {
+    InFlightDiagnostic diag = graph.emitOpError("peak ")
+                              << planned << " bytes exceeds budget "
+                              << static_cast<int64_t>(*graph.getBudget());
+    attachResident(diag);
+    return diag;
+  }
+  int64_t hostPeak = liveness.peak(MemorySpace::Host).bytes;
+  if (graph.getHostBudget() &&
+      hostPeak > static_cast<int64_t>(*graph.getHostBudget()))
+    return graph.emitOpError("host peak ")
+           << hostPeak << " bytes exceeds host budget "
+           << static_cast<int64_t>(*graph.getHostBudget());
+  return success();
+}
+
+/// Checks that one buffer has a slot that fits it.
+static LogicalResult verifySlot(GraphOp graph, const LiveBuffer &buffer) {
+  if (!buffer.slot)
+    return buffer.owner->emitOpError("has no placement in a placed graph");
+  if (buffer.slot.getSpace() != buffer.space)
+    return buffer.owner->emitOpError("is placed in '")
+           << stringifyMemorySpace(buffer.slot.getSpace()) << "', expected '"
+           << stringifyMemorySpace(buffer.space) << "'";
+  if (buffer.slot.getBytes() != buffer.bytes)
+    return buffer.owner->emitOpError("has a slot of ")
+           << buffer.slot.getBytes() << " bytes, expected " << buffer.bytes;
+  int64_t offset = buffer.slot.getOffset();
+  if (buffer.space == MemorySpace::Result) {
+    if (offset != buffer.result)
+      return buffer.owner->emitOpError("is placed in result ")
+             << offset << ", expected result " << buffer.result;
+    return success();
+  }
+  if (buffer.space == MemorySpace::Lent)
+    return success();
+  int64_t size = buffer.space == MemorySpace::Arena
+                     ? *graph.getArenaBytes()
+                     : graph.getHostArenaBytes().value_or(0);
+  if (offset > size - buffer.bytes)
+    return buffer.owner->emitOpError("is placed at byte ")
+           << offset << " with " << buffer.bytes << " bytes in an arena of "
+           << size;
+  return success();
+}
+
+/// The first call that is given the argument that `value` is or looks into; 0
+/// for other values.
+static int64_t getGivenPhase(GraphOp graph, Value value) {
+  auto argument = dyn_cast<BlockArgument>(getViewRoot(value));
+  auto phase = argument
+                   ? graph.getArgAttrOfType<IntegerAttr>(
+                         argument.getArgNumber(), RematDialect::phaseAttrName)
+                   : IntegerAttr();
+  return phase ? phase.getInt() : 0;
+}
+
+/// Checks where a step in several calls keeps what later calls need: in the
+/// arena's first bytes, apart from each call's scratch memory, and in no buffer
+/// that a call has not been given.
+static LogicalResult verifyCalls(GraphOp graph, const GraphLiveness &liveness) {
+  int64_t stateBytes = graph.getStateBytes().value_or(0);
+  int64_t arenaBytes = graph.getArenaBytes().value_or(0);
+  if (graph.isPlaced() && stateBytes > arenaBytes)
+    return graph.emitOpError("has a state of ")
+           << stateBytes << " bytes in an arena of " << arenaBytes;
+  if (!liveness.callBegins.empty())
+    for (auto task : graph.getOps<TaskOp>())
+      for (Value operand : task.getOperands())
+        if (int64_t given = getGivenPhase(graph, operand);
+            given > static_cast<int64_t>(task.getPhase()))
+          return task.emitOpError("is of phase ")
+                 << task.getPhase()
+                 << " but reads an argument that is given in phase " << given;
+  SmallVector<unsigned> writtenIn(graph.getNumResults(), 0);
+  for (const LiveBuffer &buffer : liveness.buffers)
+    if (buffer.space == MemorySpace::Result)
+      writtenIn[buffer.result] = liveness.getCall(buffer.begin);
+  for (const LiveBuffer &buffer : liveness.buffers) {
+    if (buffer.space == MemorySpace::Lent &&
+        (liveness.isState(buffer) ||
+         liveness.getCall(buffer.begin) != writtenIn[buffer.result]))
+      return buffer.owner->emitOpError("is lent the buffer of result ")
+             << buffer.result << ", which another call writes";
+    if (buffer.space != MemorySpace::Arena || !buffer.slot || buffer.bytes == 0)
+      continue;
+    int64_t begin = buffer.slot.getOffset(), end = begin + buffer.bytes;
+    if (end > stateBytes && (liveness.isState(buffer) || begin < stateBytes))
+      return buffer.owner->emitOpError("is placed at bytes ")
+             << begin << " to " << end << ", expected it "
+             << (liveness.isState(buffer) ? "within" : "within or behind")
+             << " the " << stateBytes << " bytes of state";
+  }
+  return success();
+}
+
+/// Checks that buffers that are live at the same time do not overlap: sweeps
+/// over the positions with the live ranges of one space ordered by address.
+static LogicalResult verifyNoOverlap(ArrayRef<LiveBuffer> buffers) {
+  SmallVector<const LiveBuffer *> byBegin, byEnd;
+  for (const LiveBuffer &buffer : buffers)
+    if (buffer.bytes != 0)
+      byBegin.push_back(&buffer);
+  byEnd = byBegin;
+  llvm::sort(byEnd, [](const LiveBuffer *a, const LiveBuffer *b) {
+    return std::tie(a->end, a) < std::tie(b->end, b);
+  });
+  auto before = [](const LiveBuffer *a, const LiveBuffer *b) {
+    return a->slot.getOffset() < b->slot.getOffset();
+  };
+  std::set<const LiveBuffer *, decltype(before)> live(before);
+  auto overlap = [](const LiveBuffer *a, const LiveBuffer *b) {
+    return a->slot.getOffset() < b->slot.getOffset() + b->bytes &&
+           b->slot.getOffset() < a->slot.getOffset() + a->bytes;
+  };
+  auto nextDead = byEnd.begin();
+  for (const LiveBuffer *buffer : byBegin) {
+    for (; (*nextDead)->end < buffer->begin; ++nextDead)
+      live.erase(*nextDead);
+    auto next = live.lower_bound(buffer);
+    const LiveBuffer *clash = nullptr;
+    if (next != live.end() && overlap(*next, buffer))
+      clash = *next;
+    else if (next != live.begin() && overlap(*std::prev(next), buffer))
+      clash = *std::prev(next);
+    if (clash) {
+      InFlightDiagnostic diag =
+          buffer->owner->emitOpError("overlaps a live value at offset ")
+          << clash->slot.getOffset() << " of " << clash->bytes
+          << " bytes, its own offset is " << buffer->slot.getOffset();
+      diag.attachNote(clash->owner->getLoc()) << "the live value";
+      return diag;
+    }
+    live.insert(buffer);
+  }
+  return success();
+}
+
+static LogicalResult verifyNoOverlap(const GraphLiveness &liveness,
+                                     MemorySpace space) {
+  return verifyNoOverlap(
+      llvm::filter_to_vector(liveness.buffers, [&](const LiveBuffer &buffer) {
+        return buffer.space == space;
+      }));
+}
+
+/// Checks the values that are in buffers of results: that they lie within them,
+/// do not overlap, and are dead when the result is written.
+static LogicalResult verifyLent(GraphOp graph, const GraphLiveness &liveness) {
+  std::map<int64_t, SmallVector<LiveBuffer>> buffersOf;
+  for (const LiveBuffer &buffer : liveness.buffers) {
+    if (buffer.space != MemorySpace::Lent)
+      continue;
+    SlotAttr slot =
+        cast<TaskOp>(buffer.owner)
+            .getLentSlot(cast<OpResult>(buffer.value).getResultNumber());
+    int64_t result = slot.getResult();
+    if (result >= static_cast<int64_t>(graph.getNumResults()))
+      return buffer.owner->emitOpError("is lent the buffer of result ")
+             << result << " of " << graph.getNumResults();
+    auto type = cast<RankedTensorType>(graph.getResultTypes()[result]);
+    int64_t size =
+        type.getNumElements() * getElementBytes(type.getElementType());
+    if (slot.getBytes() != buffer.bytes ||
+        slot.getOffset() > size - buffer.bytes)
+      return buffer.owner->emitOpError("has ")
+             << buffer.bytes << " bytes but is lent " << slot.getBytes()
+             << " at byte " << slot.getOffset() << " of a result of " << size;
+    buffersOf[result].push_back(buffer);
+    buffersOf[result].back().slot = slot;
+  }
+  for (const LiveBuffer &buffer : liveness.buffers) {
+    auto it = buffersOf.find(buffer.result);
+    if (buffer.space != MemorySpace::Result || it == buffersOf.end())
+      continue;
+    it->second.push_back(buffer);
+    it->second.back().slot =
+        SlotAttr::get(graph.getContext(), MemorySpace::Arena, 0, buffer.bytes);
+  }
+  for (auto &[result, buffers] : buffersOf) {
+    llvm::stable_sort(buffers, [](const LiveBuffer &a, const LiveBuffer &b) {
+      return a.begin < b.begin;
+    });
+    if (failed(verifyNoOverlap(buffers)))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult GraphOp::verifyRegions() {
+  if (failed(verifyTasks(*this)))
+    return failure();
+  if (!isPlanned())
+    return success();
+  GraphLiveness liveness(*this);
+  if (liveness.brokenReader)
+    return liveness.brokenReader->emitOpError(
+        "reads a value that another task has overwritten");
+  if (failed(verifyPolicies(*this)) || failed(verifyLent(*this, liveness)) ||
+      failed(verifyCalls(*this, liveness)) ||
+      failed(verifyRegionBudgets(*this)) || failed(verifyPeak(*this, liveness)))
+    return failure();
+  if (!isPlaced())
+    return success();
+  if (getBudget() && *getArenaBytes() > *getBudget())
+    return emitOpError("arena of ")
+           << *getArenaBytes() << " bytes exceeds budget " << *getBudget();
+  for (const LiveBuffer &buffer : liveness.buffers)
+    if (failed(verifySlot(*this, buffer)))
+      return failure();
+  return success(succeeded(verifyNoOverlap(liveness, MemorySpace::Arena)) &&
+                 succeeded(verifyNoOverlap(liveness, MemorySpace::Host)));
+}
