@@ -158,7 +158,7 @@ LogicalResult TaskOp::verify() {
       auto operand = dyn_cast<IntegerAttr>(slot);
       bool isSlot = lentSlot && lentSlot.getSpace() == MemorySpace::Lent;
       bool isOperand = operand && operand.getInt() >= 0 &&
-                       operand.getInt() < getOperands().size();
+                       operand.getInt() < int64_t(getOperands().size());
       if (!isa<UnitAttr>(slot) && !isSlot && !isOperand)
         return emitOpError("has lent slot ")
                << slot
