@@ -7,7 +7,9 @@
 #include "BodyBuilder.h"
 
 #include "mlir/Dialect/Affine/Utils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 #include "Emit.h"
@@ -130,6 +132,45 @@ Value BodyBuilder::cloneOp(OpResult result) {
   return mapped[result];
 }
 
+/// Whether `choice` compares with a number as the value that `compare` compares
+/// does: it is that value or, where the comparison chooses so, another number
+/// (relu(x) > 0 if and only if x > 0).
+static bool comparesLikeItsChoice(arith::CmpFOp compare, Value choice) {
+  auto select = choice.getDefiningOp<arith::SelectOp>();
+  if (!select || select.getCondition() != compare.getResult())
+    return false;
+  bool takesIfTrue = select.getTrueValue() == compare.getLhs();
+  Value other = takesIfTrue ? select.getFalseValue() : select.getTrueValue();
+  Value taken = takesIfTrue ? select.getTrueValue() : select.getFalseValue();
+  FloatAttr number, threshold;
+  return taken == compare.getLhs() &&
+         matchPattern(other, m_Constant(&number)) &&
+         matchPattern(compare.getRhs(), m_Constant(&threshold)) &&
+         arith::applyCmpPredicate(compare.getPredicate(), number.getValue(),
+                                  threshold.getValue()) == !takesIfTrue;
+}
+
+/// A comparison that holds for what was stored as it did for what was compared.
+Value BodyBuilder::compareStored(Value value) {
+  auto compare = value.getDefiningOp<arith::CmpFOp>();
+  if (!compare)
+    return {};
+  for (Operation *user : compare->getUsers()) {
+    auto found = user->getNumResults() == 1
+                     ? forward.stored.find(user->getResult(0))
+                     : forward.stored.end();
+    if (found == forward.stored.end() ||
+        !comparesLikeItsChoice(compare, found->first))
+      continue;
+    IRMapping mapping;
+    mapping.map(compare.getLhs(),
+                element(found->second.source, found->second.map, true));
+    mapping.map(compare.getRhs(), primal(compare.getRhs()));
+    return mapped[value] = blockBuilder.clone(*compare, mapping)->getResult(0);
+  }
+  return {};
+}
+
 Value BodyBuilder::primal(Value value) {
   if (Value known = mapped.lookup(value))
     return known;
@@ -141,6 +182,8 @@ Value BodyBuilder::primal(Value value) {
     auto found = forward.stored.find(value);
     if (found != forward.stored.end())
       return element(found->second.source, found->second.map, true);
+    if (Value same = compareStored(value))
+      return same;
   }
   if (isa<BlockArgument>(value)) {
     for (auto [dim, argument] : llvm::enumerate(forward.points))

@@ -119,6 +119,7 @@ public:
 
 private:
   mlir::Value cloneOp(mlir::OpResult result);
+  mlir::Value compareStored(mlir::Value value);
   /// The operands of the new operation. Captured forward values are replaced
   /// by what the backward computation has for them.
   llvm::SmallVector<mlir::Value> resolveInputs(DerivativeContext &outer);

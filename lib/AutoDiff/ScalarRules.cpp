@@ -332,7 +332,8 @@ struct Select : ScalarModel<Select, arith::SelectOp> {
         Expr condition = operandExpr(op, 0, context);
         Expr chosen =
             number == 1 ? select(condition, g, 0.0) : select(condition, 0.0, g);
-        if (!order)
+        // What is taken if it is beyond the bound is not at it.
+        if (!order || (isBound && number == 1))
           return chosen;
         Expr tie = Expr::forward(context, order.getLhs()) ==
                    Expr::forward(context, order.getRhs());

@@ -47,6 +47,7 @@ private:
   FailureOr<Body> build(ArrayRef<Value> leaves, bool forScatter);
   FailureOr<Body> buildVariant(ArrayRef<Value> leaves, bool forScatter,
                                bool useStored);
+  LogicalResult chooseVariant(ArrayRef<Value> leaves);
   LogicalResult emitTogether(ArrayRef<Element> group);
   LogicalResult
   emitScatter(Value leaf, Value source,
@@ -57,6 +58,7 @@ private:
   StructuredBody forward;
   ReverseContext &outer;
   SmallVector<Seed> seeds;
+  bool useStored = false;
   /// Elements whose cotangent exists once for each point, and the tensor of
   /// these cotangents.
   SmallVector<std::pair<Element, Value>> pointwise;
@@ -103,19 +105,24 @@ StructuredRule::buildVariant(ArrayRef<Value> leaves, bool forScatter,
   return body;
 }
 
-/// Builds the body with and without reading what the forward operation
-/// stored, and takes the one that keeps fewer bytes for the backward
-/// computation.
-FailureOr<StructuredRule::Body> StructuredRule::build(ArrayRef<Value> leaves,
-                                                      bool forScatter) {
-  FailureOr<Body> plain = buildVariant(leaves, forScatter, false);
-  if (failed(plain) || forward.stored.empty())
-    return plain;
-  FailureOr<Body> stored = buildVariant(leaves, forScatter, true);
+/// Decides between reading what the forward operation stored and computing it
+/// again: what keeps fewer bytes for the derivatives of all of `leaves`.
+LogicalResult StructuredRule::chooseVariant(ArrayRef<Value> leaves) {
+  if (forward.stored.empty())
+    return success();
+  FailureOr<Body> plain = buildVariant(leaves, /*forScatter=*/false, false);
+  if (failed(plain))
+    return failure();
+  FailureOr<Body> stored = buildVariant(leaves, /*forScatter=*/false, true);
   if (failed(stored))
     return failure();
-  bool fewer = (*stored)->getPrimalBytes() <= (*plain)->getPrimalBytes();
-  return fewer ? std::move(stored) : std::move(plain);
+  useStored = (*stored)->getPrimalBytes() <= (*plain)->getPrimalBytes();
+  return success();
+}
+
+FailureOr<StructuredRule::Body> StructuredRule::build(ArrayRef<Value> leaves,
+                                                      bool forScatter) {
+  return buildVariant(leaves, forScatter, useStored);
 }
 
 void StructuredRule::deliver(const Element &leaf, Value cotangent) {
@@ -247,6 +254,15 @@ LogicalResult StructuredRule::run(ArrayRef<Value> accumulators) {
   for (Value value : captured)
     if (!isa<ShapedType>(value.getType()) && outer.isActive(value))
       leaves.push_back({value, none, value});
+
+  SmallVector<Value> inside;
+  for (const Element &leaf : leaves)
+    inside.push_back(leaf.inside);
+  for (auto extract : forward.body->getOps<tensor::ExtractOp>())
+    if (outer.isActive(extract.getTensor()))
+      inside.push_back(extract.getResult());
+  if (failed(chooseVariant(inside)))
+    return failure();
 
   // Operands with one element for each point, those of the same map together.
   llvm::MapVector<AffineMap, SmallVector<Element>> groups;

@@ -30,6 +30,64 @@ func.func @main(%x0: tensor<4x8xf32>, %b: tensor<8xf32>) -> tensor<4x8xf32> {
 
 // -----
 
+// relu(x) > 0 if and only if x > 0: the derivative reads the stored result and
+// not the sum before it.
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d1)>
+
+// CHECK-LABEL: func.func @main
+// CHECK-SAME:    %[[G:[a-z0-9]*]]: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xf32>)
+// CHECK-DAG:     %[[ZERO:.*]] = arith.constant 0.0
+// CHECK:         %[[Y:.*]] = linalg.generic
+// CHECK:           arith.addf
+// CHECK:         linalg.generic {{.*}}"parallel", "parallel"]} ins(%[[G]], %[[Y]] : {{.*}} attrs = {remat.backward}
+// CHECK-NEXT:    ^bb0(%[[E:.*]]: f32, %[[V:.*]]: f32, %{{.*}}: f32):
+// CHECK-NEXT:      %[[C:.*]] = arith.cmpf ugt, %[[V]], %[[ZERO]]
+// CHECK-NEXT:      %[[S:.*]] = arith.select %[[C]], %[[E]], %[[ZERO]]
+// CHECK-NEXT:      linalg.yield %[[S]]
+func.func @main(%x0: tensor<4x8xf32>, %b: tensor<8xf32>) -> tensor<4x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %x = remat.tag %x0 {name = "x"} : tensor<4x8xf32>
+  %e = tensor.empty() : tensor<4x8xf32>
+  %y = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %b : tensor<4x8xf32>, tensor<8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %0 = arith.addf %i, %j : f32
+    %1 = arith.cmpf ugt, %0, %zero : f32
+    %2 = arith.select %1, %0, %zero : f32
+    linalg.yield %2 : f32
+  } -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// -----
+
+// Not so where numbers above a bound become one that is not: min(x, 6) says
+// nothing of x at 6.
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d1)>
+
+// CHECK-LABEL: func.func @main
+// CHECK-SAME:    %[[B:[a-z0-9]*]]: tensor<8xf32>, %[[G:[a-z0-9]*]]: tensor<4x8xf32>)
+// CHECK:         %[[X:.*]] = remat.tag
+// CHECK:         linalg.generic {{.*}}"parallel", "parallel"]} ins(%[[G]], %[[X]], %[[B]] : {{.*}} attrs = {remat.backward}
+func.func @main(%x0: tensor<4x8xf32>, %b: tensor<8xf32>) -> tensor<4x8xf32> {
+  %six = arith.constant 6.0 : f32
+  %x = remat.tag %x0 {name = "x"} : tensor<4x8xf32>
+  %e = tensor.empty() : tensor<4x8xf32>
+  %y = linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %b : tensor<4x8xf32>, tensor<8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %0 = arith.addf %i, %j : f32
+    %1 = arith.cmpf ogt, %0, %six : f32
+    %2 = arith.select %1, %six, %0 : f32
+    linalg.yield %2 : f32
+  } -> tensor<4x8xf32>
+  return %y : tensor<4x8xf32>
+}
+
+// -----
+
 // Ties of a maximum share its cotangent: they are counted first.
 
 #in = affine_map<(d0, d1) -> (d0, d1)>
