@@ -20,6 +20,10 @@ using namespace llvm;
 
 namespace remat::planning {
 
+/// With fewer iterations per variable than this, not even the relaxation is
+/// solved.
+static constexpr double fewestIterations = 0.125;
+
 /// The ops that a plan of at most `cost` can run again.
 static std::vector<bool> usefulRuns(const Graph &graph, OpId moment,
                                     int64_t cost) {
@@ -109,7 +113,12 @@ Expected<Solution> planMilp(const Problem &original,
   }
   limits.interrupt = options.interrupt;
   limits.target = double(general.time / model.unitCost()) + 0.5;
-  Expected<ProgramResult> result = minimize(model.getProgram(), start, limits);
+  // What cannot be solved is not worth presolving either.
+  bool mayHelp = double(limits.iterations) >=
+                 fewestIterations * model.getProgram().numVariables();
+  Expected<ProgramResult> result =
+      known && !mayHelp ? ProgramResult()
+                        : minimize(model.getProgram(), start, limits);
   if (!result)
     return result.takeError();
 

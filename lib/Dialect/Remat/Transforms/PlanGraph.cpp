@@ -24,6 +24,13 @@ static constexpr int64_t defaultLinkBandwidth = 25'000'000'000;
 /// Plans that are made before lent buffers are no longer counted on.
 static constexpr unsigned maxLentRounds = 4;
 
+/// The part of the planner's effort that shows what a budget comes to; the rest
+/// is spent where the arena fits.
+static constexpr double briefShare = 0.1;
+
+/// The part of a brief plan's recomputation that more effort may save.
+static constexpr double hopedShare = 0.1;
+
 static bool asksForOffload(const planning::Problem &problem) {
   return llvm::any_of(problem.values, [](const planning::Value &value) {
     return value.policy == planning::Policy::MustCpuOffload ||
@@ -68,6 +75,11 @@ public:
 private:
   bool mayKeepAll() const;
   llvm::Error collectCounts();
+  llvm::Expected<planning::Solution>
+  solve(const planning::Problem &attempt, bool thorough,
+        const std::optional<PlannedGraph> &best);
+  bool mayBecomeCheaper(const planning::Solution &solution,
+                        const PlannedGraph &best, bool thorough) const;
   llvm::Expected<PlannedGraph> planWithin(int64_t budget);
   llvm::Error fitWithin(const Counted &counted, int64_t budget,
                         std::optional<PlannedGraph> &best);
@@ -235,6 +247,40 @@ llvm::Expected<PlannedGraph> GraphPlanner::planWithin(int64_t budget) {
       budget, smallest->arenaBytes, std::move(evidence));
 }
 
+/// A plan for `attempt`, for all of the effort or for a small part of it, which
+/// is enough wherever it finds a plan.
+llvm::Expected<planning::Solution>
+GraphPlanner::solve(const planning::Problem &attempt, bool thorough,
+                    const std::optional<PlannedGraph> &best) {
+  planning::SolverOptions solver = options.solver;
+  if (best)
+    solver.start = &best->plan;
+  if (!thorough) {
+    solver.effort *= briefShare;
+    if (solver.timeLimitSeconds)
+      *solver.timeLimitSeconds *= briefShare;
+    llvm::Expected<planning::Solution> brief =
+        planning::solve(attempt, options.planner, solver);
+    if (brief)
+      return brief;
+    llvm::consumeError(brief.takeError());
+    solver.effort = options.solver.effort;
+    solver.timeLimitSeconds = options.solver.timeLimitSeconds;
+  }
+  return planning::solve(attempt, options.planner, solver);
+}
+
+/// Whether `solution`, or what is likely to come of it, costs less than `best`.
+bool GraphPlanner::mayBecomeCheaper(const planning::Solution &solution,
+                                    const PlannedGraph &best,
+                                    bool thorough) const {
+  double hope = 0;
+  if (!thorough)
+    hope = std::min(hopedShare * double(solution.cost - solution.baseCost),
+                    double(solution.cost - solution.lowerBound));
+  return double(solution.cost) - hope < double(best.cost);
+}
+
 /// Looks for a plan that is cheaper than `best`, with an arena of at most
 /// `budget` bytes. How much more than the budget the planner may count, is
 /// tried from above. Packing seldom needs more than the live bytes; where it
@@ -244,9 +290,10 @@ llvm::Error GraphPlanner::fitWithin(const Counted &counted, int64_t budget,
   planning::Problem attempt = counted.problem;
   attempt.deviceBudget = budget + counted.lentBytes;
   int64_t smallestArena = std::numeric_limits<int64_t>::max();
-  for (unsigned round = 0;; ++round) {
+  bool thorough = options.planner != "auto";
+  for (unsigned round = 0;;) {
     llvm::Expected<planning::Solution> solution =
-        planning::solve(attempt, options.planner, options.solver);
+        solve(attempt, thorough, best);
     // By now, what is asked of the planner may be less than the user's budget.
     if (!solution && round != 0 &&
         solution.errorIsA<planning::InfeasibleBudgetError>()) {
@@ -258,21 +305,25 @@ llvm::Error GraphPlanner::fitWithin(const Counted &counted, int64_t budget,
     if (!solution)
       return solution.takeError();
     // Less would cost even more.
-    if (best && solution->cost >= best->cost)
+    if (best && !mayBecomeCheaper(*solution, *best, thorough))
       return llvm::Error::success();
     llvm::Expected<PlannedGraph> planned = apply(solution->plan);
     if (!planned)
       return planned.takeError();
     if (planned->arenaBytes <= budget) {
       planned->rounds = round;
-      best = std::move(*planned);
-      return llvm::Error::success();
+      if (!best || planned->cost < best->cost)
+        best = std::move(*planned);
+      if (thorough || solution->optimal())
+        return llvm::Error::success();
+      thorough = true;
+      continue;
     }
     smallestArena = std::min(smallestArena, planned->arenaBytes);
     int64_t next = std::min(*attempt.deviceBudget, solution->peakBytes) -
                    (planned->arenaBytes - budget);
     attempt.deviceBudget =
-        round + 1 == maxLentRounds ? std::min(next, budget) : next;
+        ++round == maxLentRounds ? std::min(next, budget) : next;
   }
 }
 
@@ -295,19 +346,22 @@ llvm::Expected<PlannedGraph> GraphPlanner::planSmallest() {
     attempt.deviceBudget = certificate->smallestFeasible;
   }
   // That plan only shows that it is possible.
-  llvm::Expected<planning::Solution> solution =
-      planning::solve(attempt, options.planner, options.solver);
-  if (solution) {
-    llvm::Expected<PlannedGraph> planned = apply(solution->plan);
-    if (!planned)
-      return planned;
-    if (planned->isBetterThan(*smallest))
-      smallest = std::move(*planned);
-  } else {
-    llvm::consumeError(solution.takeError());
-  }
+  int64_t shown = smallest->cost;
   for (const Counted &counted : counts)
     llvm::consumeError(fitWithin(counted, smallest->arenaBytes, smallest));
+  if (smallest->cost < shown)
+    return std::move(*smallest);
+  llvm::Expected<planning::Solution> solution =
+      solve(attempt, /*thorough=*/true, smallest);
+  if (!solution) {
+    llvm::consumeError(solution.takeError());
+    return std::move(*smallest);
+  }
+  llvm::Expected<PlannedGraph> planned = apply(solution->plan);
+  if (planned && planned->isBetterThan(*smallest))
+    return planned;
+  if (!planned)
+    return planned.takeError();
   return std::move(*smallest);
 }
 
