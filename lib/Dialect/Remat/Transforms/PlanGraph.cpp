@@ -76,7 +76,7 @@ private:
   bool mayKeepAll() const;
   llvm::Error collectCounts();
   llvm::Expected<planning::Solution>
-  solve(const planning::Problem &attempt, bool thorough,
+  solve(const planning::Problem &attempt, bool thorough, bool isLast,
         const std::optional<PlannedGraph> &best);
   bool mayBecomeCheaper(const planning::Solution &solution,
                         const PlannedGraph &best, bool thorough) const;
@@ -247,11 +247,12 @@ llvm::Expected<PlannedGraph> GraphPlanner::planWithin(int64_t budget) {
       budget, smallest->arenaBytes, std::move(evidence));
 }
 
-/// A plan for `attempt`, for all of the effort or for a small part of it, which
-/// is enough wherever it finds a plan.
+/// A plan for `attempt`, for all of the effort or for a small part of it. If
+/// that is too little to find one, and there is no `best` to fall back on, the
+/// last way of counting gets all of it.
 llvm::Expected<planning::Solution>
 GraphPlanner::solve(const planning::Problem &attempt, bool thorough,
-                    const std::optional<PlannedGraph> &best) {
+                    bool isLast, const std::optional<PlannedGraph> &best) {
   planning::SolverOptions solver = options.solver;
   if (best)
     solver.start = &best->plan;
@@ -261,7 +262,7 @@ GraphPlanner::solve(const planning::Problem &attempt, bool thorough,
       *solver.timeLimitSeconds *= briefShare;
     llvm::Expected<planning::Solution> brief =
         planning::solve(attempt, options.planner, solver);
-    if (brief)
+    if (brief || best || !isLast)
       return brief;
     llvm::consumeError(brief.takeError());
     solver.effort = options.solver.effort;
@@ -293,7 +294,7 @@ llvm::Error GraphPlanner::fitWithin(const Counted &counted, int64_t budget,
   bool thorough = options.planner != "auto";
   for (unsigned round = 0;;) {
     llvm::Expected<planning::Solution> solution =
-        solve(attempt, thorough, best);
+        solve(attempt, thorough, &counted == &counts.back(), best);
     // By now, what is asked of the planner may be less than the user's budget.
     if (!solution && round != 0 &&
         solution.errorIsA<planning::InfeasibleBudgetError>()) {
@@ -331,6 +332,7 @@ llvm::Error GraphPlanner::fitWithin(const Counted &counted, int64_t budget,
 llvm::Expected<PlannedGraph> GraphPlanner::planSmallest() {
   std::optional<PlannedGraph> smallest;
   planning::Problem attempt;
+  const Counted *origin = nullptr;
   for (const Counted &counted : counts) {
     llvm::Expected<planning::FeasibilityCertificate> certificate =
         planning::smallestFeasibleBudget(counted.problem, options.solver);
@@ -342,27 +344,31 @@ llvm::Expected<PlannedGraph> GraphPlanner::planSmallest() {
     if (smallest && !planned->isBetterThan(*smallest))
       continue;
     smallest = std::move(*planned);
+    origin = &counted;
     attempt = counted.problem;
     attempt.deviceBudget = certificate->smallestFeasible;
   }
-  // That plan only shows that it is possible.
-  int64_t shown = smallest->cost;
-  for (const Counted &counted : counts)
-    llvm::consumeError(fitWithin(counted, smallest->arenaBytes, smallest));
-  if (smallest->cost < shown)
+  // Those plans only show that it is possible.
+  bool settled = false;
+  for (const Counted &counted : counts) {
+    int64_t cost = smallest->cost;
+    llvm::Error error = fitWithin(counted, smallest->arenaBytes, smallest);
+    settled |= smallest->cost < cost || (&counted == origin && !error);
+    llvm::consumeError(std::move(error));
+  }
+  if (settled)
     return std::move(*smallest);
+  // Only the budget of that plan itself is known to lead to such an arena.
   llvm::Expected<planning::Solution> solution =
-      solve(attempt, /*thorough=*/true, smallest);
+      solve(attempt, /*thorough=*/true, /*isLast=*/true, smallest);
   if (!solution) {
     llvm::consumeError(solution.takeError());
     return std::move(*smallest);
   }
   llvm::Expected<PlannedGraph> planned = apply(solution->plan);
-  if (planned && planned->isBetterThan(*smallest))
-    return planned;
-  if (!planned)
-    return planned.takeError();
-  return std::move(*smallest);
+  if (planned && !planned->isBetterThan(*smallest))
+    return std::move(*smallest);
+  return planned;
 }
 
 /// Moves what it can out of the arena. The peak is then that of a graph whose
