@@ -28,10 +28,43 @@ namespace remat {
 using namespace mlir;
 using namespace remat;
 
+/// Products of more operations than this are not generated to be measured: the
+/// library is faster, and a step could take minutes.
+static constexpr int64_t mostFlopsToCompare = 100'000'000;
+
+/// Carries a product out in the faster of two measured forms.
+static void chooseForm(FunctionOpInterface kernel, const KernelCosts &costs) {
+  std::optional<cpu::LibraryCall> call = cpu::describeLibraryCall(kernel);
+  if (!call || !cpu::mayBeGenerated(*call) || !costs.library ||
+      !costs.generated)
+    return;
+  Builder builder(kernel.getContext());
+  StringRef form =
+      *costs.library <= *costs.generated ? libraryForm : generatedForm;
+  kernel->setAttr(formAttrName, builder.getStringAttr(form));
+}
+
+/// Carries a product out in the form in which it is not.
+static void switchForm(FunctionOpInterface kernel) {
+  std::optional<cpu::LibraryCall> call = cpu::describeLibraryCall(kernel);
+  if (!call || !cpu::mayBeGenerated(*call))
+    return;
+  bool isLibrary = cpu::matchLibraryCall(kernel).has_value();
+  if (isLibrary && cpu::countCallFlops(*call) > mostFlopsToCompare)
+    return;
+  Builder builder(kernel.getContext());
+  kernel->setAttr(formAttrName, builder.getStringAttr(isLibrary ? generatedForm
+                                                                : libraryForm));
+}
+
 namespace {
 
 struct AnnotateCosts : remat::impl::RematAnnotateCostsBase<AnnotateCosts> {
   using RematAnnotateCostsBase::RematAnnotateCostsBase;
+
+  struct Kernel {
+    int64_t cost, workspace;
+  };
 
   LogicalResult checkOptions() {
     if (threads >= 0 && productGflops > 0 && loopGflops > 0 && bandwidth > 0 &&
@@ -42,8 +75,36 @@ struct AnnotateCosts : remat::impl::RematAnnotateCostsBase<AnnotateCosts> {
         "and overhead not negative");
   }
 
+  LogicalResult loadCosts() {
+    if (costs.empty())
+      return success();
+    llvm::Expected<CostFile> file = CostFile::load(costs);
+    if (!file)
+      return getOperation().emitError(llvm::toString(file.takeError()));
+    measured = std::move(*file);
+    return success();
+  }
+
+  FailureOr<Kernel> analyze(FunctionOpInterface kernel,
+                            const Roofline &roofline) {
+    KernelCosts known;
+    if (!measured.kernels.empty())
+      if (auto entry = measured.kernels.find(getKernelKey(kernel));
+          entry != measured.kernels.end())
+        known = entry->second;
+    chooseForm(kernel, known);
+    if (otherForms)
+      switchForm(kernel);
+    FailureOr<cpu::KernelInfo> info = cpu::analyzeKernel(kernel, threads);
+    if (failed(info))
+      return failure();
+    std::optional<int64_t> cost = info->call ? known.library : known.generated;
+    return Kernel{cost.value_or(roofline.estimate(*info)),
+                  info->workspaceBytes};
+  }
+
   void runOnOperation() override {
-    if (failed(checkOptions()))
+    if (failed(checkOptions()) || failed(loadCosts()))
       return signalPassFailure();
     int count = threads;
     if (count == 0)
@@ -51,20 +112,8 @@ struct AnnotateCosts : remat::impl::RematAnnotateCostsBase<AnnotateCosts> {
     Roofline roofline =
         Roofline{productGflops, loopGflops, bandwidth, overhead}.scaled(2,
                                                                         count);
-    CostFile measured;
-    if (!costs.empty()) {
-      llvm::Expected<CostFile> file = CostFile::load(costs);
-      if (!file) {
-        getOperation().emitError(llvm::toString(file.takeError()));
-        return signalPassFailure();
-      }
-      measured = std::move(*file);
-    }
     SymbolTable symbols(getOperation());
     // Tasks share kernels; one analysis is enough for each.
-    struct Kernel {
-      int64_t cost, workspace;
-    };
     llvm::StringMap<Kernel> kernels;
     WalkResult walk = getOperation().walk([&](TaskOp task) {
       auto it = kernels.find(task.getKernel());
@@ -75,18 +124,10 @@ struct AnnotateCosts : remat::impl::RematAnnotateCostsBase<AnnotateCosts> {
               << task.getKernel() << "', which is not a function";
           return WalkResult::interrupt();
         }
-        FailureOr<cpu::KernelInfo> info = cpu::analyzeKernel(kernel, threads);
+        FailureOr<Kernel> info = analyze(kernel, roofline);
         if (failed(info))
           return WalkResult::interrupt();
-        int64_t cost = roofline.estimate(*info);
-        if (!measured.kernels.empty())
-          if (auto known = measured.kernels.find(getKernelKey(kernel));
-              known != measured.kernels.end())
-            cost = known->second;
-        it = kernels
-                 .try_emplace(task.getKernel(),
-                              Kernel{cost, info->workspaceBytes})
-                 .first;
+        it = kernels.try_emplace(task.getKernel(), *info).first;
       }
       task.setCost(it->second.cost);
       task.setWorkspace(it->second.workspace);
@@ -95,6 +136,9 @@ struct AnnotateCosts : remat::impl::RematAnnotateCostsBase<AnnotateCosts> {
     if (walk.wasInterrupted())
       signalPassFailure();
   }
+
+private:
+  CostFile measured;
 };
 
 } // namespace

@@ -6,6 +6,8 @@
 
 #include "remat/Cost/CostFile.h"
 
+#include "remat/Dialect/Remat/IR/KernelForm.h"
+
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringExtras.h"
@@ -19,12 +21,13 @@
 using namespace llvm;
 using namespace remat;
 
-static constexpr StringLiteral schema = "remat.costs/1";
+static constexpr StringLiteral schema = "remat.costs/2";
 
 std::string remat::getKernelKey(mlir::FunctionOpInterface kernel) {
   mlir::OwningOpRef<mlir::FunctionOpInterface> copy(
       cast<mlir::FunctionOpInterface>(kernel->clone()));
   mlir::SymbolTable::setSymbolName(copy.get(), "kernel");
+  (*copy)->removeAttr(formAttrName);
   std::string text;
   raw_string_ostream stream(text);
   (*copy)->print(stream,
@@ -38,6 +41,30 @@ std::string remat::getKernelKey(mlir::FunctionOpInterface kernel) {
 
 static Error makeError(StringRef path, const Twine &message) {
   return createStringError(path + ": " + message);
+}
+
+/// The cost in `form`, if the entry of a kernel has one.
+static Error readForm(const json::Object &entry, StringRef form,
+                      std::optional<int64_t> &cost) {
+  const json::Value *value = entry.get(form);
+  if (!value)
+    return Error::success();
+  cost = value->getAsInteger();
+  if (!cost || *cost < 0)
+    return createStringError("has no cost in nanoseconds as '" + form + "'");
+  return Error::success();
+}
+
+static Expected<KernelCosts> readKernel(const json::Value &value) {
+  const json::Object *entry = value.getAsObject();
+  KernelCosts costs;
+  if (!entry || entry->empty())
+    return createStringError("has no costs");
+  if (Error error = readForm(*entry, libraryForm, costs.library))
+    return std::move(error);
+  if (Error error = readForm(*entry, generatedForm, costs.generated))
+    return std::move(error);
+  return costs;
 }
 
 Expected<CostFile> CostFile::load(StringRef path) {
@@ -57,19 +84,25 @@ Expected<CostFile> CostFile::load(StringRef path) {
   CostFile file;
   file.threads = *threads;
   for (const auto &[key, cost] : *kernels) {
-    std::optional<int64_t> nanoseconds = cost.getAsInteger();
-    if (!nanoseconds || *nanoseconds < 0)
-      return makeError(path, "kernel '" + StringRef(key) +
-                                 "' has no cost in nanoseconds");
-    file.kernels[key.str()] = *nanoseconds;
+    Expected<KernelCosts> costs = readKernel(cost);
+    if (!costs)
+      return makeError(path, "kernel '" + StringRef(key) + "' " +
+                                 toString(costs.takeError()));
+    file.kernels[key.str()] = *costs;
   }
   return file;
 }
 
 Error CostFile::save(StringRef path) const {
   json::Object costs;
-  for (const auto &[key, nanoseconds] : kernels)
-    costs[key] = nanoseconds;
+  for (const auto &[key, known] : kernels) {
+    json::Object entry;
+    if (known.library)
+      entry[libraryForm] = *known.library;
+    if (known.generated)
+      entry[generatedForm] = *known.generated;
+    costs[key] = std::move(entry);
+  }
   json::Value value = json::Object{
       {"schema", schema}, {"threads", threads}, {"kernels", std::move(costs)}};
   return writeToOutput(path, [&](raw_ostream &os) -> Error {

@@ -71,6 +71,11 @@ struct Options {
       "threads", cl::init(0), cl::cat(category),
       cl::desc("Threads that the step will run on; 0 for all cores")};
 
+  cl::opt<std::string> costsFile{
+      "costs", cl::cat(category), cl::value_desc("file"),
+      cl::desc("Plan with the measured costs in this file, and carry products "
+               "out in the faster form")};
+
   cl::opt<std::string> function{"function", cl::cat(category), cl::init("main"),
                                 cl::desc("Function to compile")};
   cl::opt<std::string> manifestFile{
@@ -212,6 +217,7 @@ static Error compileFunction(mlir::ModuleOp module) {
   if (options().differentiate)
     step.derivatives.push_back(derivative);
   step.threads = options().threads;
+  step.costs = options().costsFile;
   step.separateBackward = options().separateBackward;
   if (failed(options().emit == Output::Joint ? compileToJoint(module, step)
                                              : compileToTasks(module, step)))

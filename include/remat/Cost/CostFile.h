@@ -5,9 +5,11 @@
 //===----------------------------------------------------------------------===//
 //
 // What kernels took on one machine, kept in a JSON file and found again by what
-// they compute, in whatever model:
+// they compute, in whatever model. Products may have been measured in two
+// forms, as calls of the library and as generated code (KernelForm.h):
 //
-//   {"schema": "remat.costs/1", "threads": 2, "kernels": {"<key>": <ns>, ...}}
+//   {"schema": "remat.costs/2", "threads": 2,
+//    "kernels": {"<key>": {"library": <ns>, "generated": <ns>}, ...}}
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,19 +20,26 @@
 #include "llvm/Support/Error.h"
 
 #include <map>
+#include <optional>
 #include <string>
 
 namespace remat {
 
 /// A name for what the kernel computes: equal for equal bodies and types,
-/// whatever the function is called and where it came from.
+/// whatever the function is called, where it came from and how it is carried
+/// out.
 std::string getKernelKey(mlir::FunctionOpInterface kernel);
+
+/// Nanoseconds that a kernel took in the forms that were measured.
+struct KernelCosts {
+  std::optional<int64_t> library, generated;
+};
 
 struct CostFile {
   /// Threads that the costs were measured with.
   int threads = 0;
-  /// Nanoseconds by key.
-  std::map<std::string, int64_t> kernels;
+  /// By key.
+  std::map<std::string, KernelCosts> kernels;
 
   /// Fails if the file cannot be read or is no cost file.
   static llvm::Expected<CostFile> load(llvm::StringRef path);

@@ -22,7 +22,10 @@ def RematAnnotateCosts : Pass<"remat-annotate-costs", "::mlir::ModuleOp"> {
     own. The workspace is what CPU code generation needs, in bytes.
 
     Costs that were measured, in a file of `remat-run --profile-costs`, take the
-    place of estimates.
+    place of estimates. A product that was measured both as a call of the
+    library and as generated code gets the attribute `remat.form`, with the
+    faster of the two, on its kernel. Without it, products with a vector and
+    tiny ones are generated.
 
     S. Williams, A. Waterman, D. Patterson: Roofline: an insightful visual
     performance model for multicore architectures. CACM 52(4), 2009.
@@ -40,6 +43,9 @@ def RematAnnotateCosts : Pass<"remat-annotate-costs", "::mlir::ModuleOp"> {
            "Nanoseconds that every task takes at least">,
     Option<"costs", "costs", "std::string", "\"\"",
            "File of measured costs">,
+    Option<"otherForms", "other-forms", "bool", "false",
+           "Carry each product out in the form in which it would not be, to "
+           "measure it">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect",

@@ -28,21 +28,6 @@ static int64_t getBytes(Type type) {
   return getBytes(type, cast<ShapedType>(type).getNumElements());
 }
 
-static int64_t countCallFlops(const LibraryCall &call) {
-  int64_t flops = 2;
-  if (call.kind == REMAT_ENTRY_MATMUL) {
-    for (int64_t size : call.matmul.batch)
-      flops *= size;
-    return flops * call.matmul.m * call.matmul.n * call.matmul.k;
-  }
-  const remat_convolution &conv = call.convolution;
-  flops *= conv.batch * conv.output_channels *
-           (conv.input_channels / std::max<int64_t>(conv.groups, 1));
-  for (int i = 0; i < conv.spatial_rank; ++i)
-    flops *= conv.output[i] * conv.filter[i];
-  return flops;
-}
-
 namespace {
 
 /// Traffic of the arguments of a bufferized kernel. An argument is read at most

@@ -295,7 +295,7 @@ static std::optional<LibraryCall> matchConvolution(ConvOp op) {
 }
 
 std::optional<LibraryCall>
-remat::cpu::matchLibraryCall(FunctionOpInterface kernel) {
+remat::cpu::describeLibraryCall(FunctionOpInterface kernel) {
   Region &body = kernel.getFunctionBody();
   if (!body.hasOneBlock() || kernel.getNumResults() != 1)
     return std::nullopt;

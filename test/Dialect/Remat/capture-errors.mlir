@@ -41,6 +41,22 @@ func.func @kernel_on_an_operation(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// expected-error @+1 {{attribute 'remat.form' must be "library" or "generated", got "slow"}}
+func.func @unknown_form(%x: tensor<4xf32>) -> tensor<4xf32>
+    attributes {remat.kernel, remat.form = "slow"} {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{attribute 'remat.form' belongs on a kernel}}
+func.func @form_of_no_kernel(%x: tensor<4xf32>) -> tensor<4xf32>
+    attributes {remat.form = "library"} {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
 func.func @unknown_attribute(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @+1 {{unknown attribute 'remat.polcy', expected one of 'remat.policy', 'remat.name', 'remat.backward', 'remat.kernel'}}
   %0 = math.exp %x {remat.polcy = #remat.policy<must_save>} : tensor<4xf32>

@@ -10,11 +10,13 @@
 
 using namespace remat::test;
 
-/// A contraction of f32 tensors into zeros.
+/// A contraction of f32 tensors into zeros, in a form.
 static std::string contraction(const std::string &a, const std::string &b,
-                               const std::string &c, const std::string &maps) {
+                               const std::string &c, const std::string &maps,
+                               const std::string &form = "library") {
   return "func.func @k(%a: " + a + ", %b: " + b + ") -> " + c +
-         " {\n"
+         " attributes {remat.kernel, remat.form = \"" + form +
+         "\"} {\n"
          "%e = tensor.empty() : " +
          c +
          "\n"
@@ -31,44 +33,50 @@ static std::string contraction(const std::string &a, const std::string &b,
 }
 
 TEST(LibraryKernels, TransposedProduct) {
-  std::string text = contraction(
-      "tensor<30x20xf32>", "tensor<40x30xf32>", "tensor<20x40xf32>",
-      map("(m, n, k) -> (k, m)") + ", " + map("(m, n, k) -> (n, k)") + ", " +
-          map("(m, n, k) -> (m, n)"));
-  std::vector<float> a = makeValues(600), b = makeValues(1200, 2);
-  RunResult run = runKernel(text, {toBytes(a), toBytes(b)});
-  ASSERT_EQ(run.error, "");
-  std::vector<float> c = fromBytes<float>(run.results[0]);
-  for (int m = 0; m < 20; ++m)
-    for (int n = 0; n < 40; ++n) {
-      double sum = 0;
-      for (int k = 0; k < 30; ++k)
-        sum += a[k * 20 + m] * b[n * 30 + k];
-      ASSERT_NEAR(c[m * 40 + n], sum, 1e-5);
-    }
+  for (const char *form : {"library", "generated"}) {
+    std::string text = contraction(
+        "tensor<30x20xf32>", "tensor<40x30xf32>", "tensor<20x40xf32>",
+        map("(m, n, k) -> (k, m)") + ", " + map("(m, n, k) -> (n, k)") + ", " +
+            map("(m, n, k) -> (m, n)"),
+        form);
+    std::vector<float> a = makeValues(600), b = makeValues(1200, 2);
+    RunResult run = runKernel(text, {toBytes(a), toBytes(b)});
+    ASSERT_EQ(run.error, "") << form;
+    std::vector<float> c = fromBytes<float>(run.results[0]);
+    for (int m = 0; m < 20; ++m)
+      for (int n = 0; n < 40; ++n) {
+        double sum = 0;
+        for (int k = 0; k < 30; ++k)
+          sum += a[k * 20 + m] * b[n * 30 + k];
+        ASSERT_NEAR(c[m * 40 + n], sum, 1e-5);
+      }
+  }
 }
 
 /// Attention scores from heads that are still in the middle.
 TEST(LibraryKernels, BatchesWithStrides) {
-  std::string text = contraction(
-      "tensor<2x7x3x5xf32>", "tensor<2x6x3x5xf32>", "tensor<2x3x7x6xf32>",
-      map("(b, h, m, n, k) -> (b, m, h, k)") + ", " +
-          map("(b, h, m, n, k) -> (b, n, h, k)") + ", " +
-          map("(b, h, m, n, k) -> (b, h, m, n)"));
-  std::vector<float> a = makeValues(210), b = makeValues(180, 2);
-  RunResult run = runKernel(text, {toBytes(a), toBytes(b)});
-  ASSERT_EQ(run.error, "");
-  std::vector<float> c = fromBytes<float>(run.results[0]);
-  for (int i = 0; i < 2; ++i)
-    for (int h = 0; h < 3; ++h)
-      for (int m = 0; m < 7; ++m)
-        for (int n = 0; n < 6; ++n) {
-          double sum = 0;
-          for (int k = 0; k < 5; ++k)
-            sum += a[((i * 7 + m) * 3 + h) * 5 + k] *
-                   b[((i * 6 + n) * 3 + h) * 5 + k];
-          ASSERT_NEAR(c[((i * 3 + h) * 7 + m) * 6 + n], sum, 1e-5);
-        }
+  for (const char *form : {"library", "generated"}) {
+    std::string text = contraction(
+        "tensor<2x7x3x5xf32>", "tensor<2x6x3x5xf32>", "tensor<2x3x7x6xf32>",
+        map("(b, h, m, n, k) -> (b, m, h, k)") + ", " +
+            map("(b, h, m, n, k) -> (b, n, h, k)") + ", " +
+            map("(b, h, m, n, k) -> (b, h, m, n)"),
+        form);
+    std::vector<float> a = makeValues(210), b = makeValues(180, 2);
+    RunResult run = runKernel(text, {toBytes(a), toBytes(b)});
+    ASSERT_EQ(run.error, "") << form;
+    std::vector<float> c = fromBytes<float>(run.results[0]);
+    for (int i = 0; i < 2; ++i)
+      for (int h = 0; h < 3; ++h)
+        for (int m = 0; m < 7; ++m)
+          for (int n = 0; n < 6; ++n) {
+            double sum = 0;
+            for (int k = 0; k < 5; ++k)
+              sum += a[((i * 7 + m) * 3 + h) * 5 + k] *
+                     b[((i * 6 + n) * 3 + h) * 5 + k];
+            ASSERT_NEAR(c[((i * 3 + h) * 7 + m) * 6 + n], sum, 1e-5);
+          }
+  }
 }
 
 /// Two sums that are no single dimension of both operands: our own loops.
@@ -94,7 +102,8 @@ TEST(LibraryKernels, ContractionWithoutLibrary) {
 
 TEST(LibraryKernels, SquareOfOneOperand) {
   RunResult run = runKernel(R"(
-func.func @k(%x: tensor<4x6xf32>) -> tensor<4x4xf32> {
+func.func @k(%x: tensor<4x6xf32>) -> tensor<4x4xf32>
+    attributes {remat.kernel, remat.form = "library"} {
   %e = tensor.empty() : tensor<4x4xf32>
   %z = arith.constant 0.0 : f32
   %f = linalg.fill ins(%z : f32) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>

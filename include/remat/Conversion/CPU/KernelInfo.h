@@ -12,6 +12,7 @@
 #ifndef REMAT_CONVERSION_CPU_KERNELINFO_H
 #define REMAT_CONVERSION_CPU_KERNELINFO_H
 
+#include "remat/Dialect/Remat/IR/KernelForm.h"
 #include "remat/Runtime/StepTable.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -49,11 +50,25 @@ struct KernelInfo {
 mlir::FailureOr<KernelInfo> analyzeKernel(mlir::FunctionOpInterface kernel,
                                           int threads);
 
-/// The library call that `kernel` is, or nothing: a contraction of two of its
-/// arguments with one batch of at most three dimensions and one dimension each
-/// for rows, columns and sum (dimensions that are contiguous in all operands
-/// count as one), or a remat.conv of two arguments.
+/// The library call that `kernel` could be, or nothing: a contraction of two of
+/// its arguments with one batch of at most three dimensions and one dimension
+/// each for rows, columns and sum (dimensions that are contiguous in all
+/// operands count as one), or a remat.conv of two arguments.
+std::optional<LibraryCall>
+describeLibraryCall(mlir::FunctionOpInterface kernel);
+
+/// The library call that carries `kernel` out, or nothing if code is generated
+/// for it: the kernel's form decides (KernelForm.h), or, where it has none and
+/// both are possible, the shape.
 std::optional<LibraryCall> matchLibraryCall(mlir::FunctionOpInterface kernel);
+
+/// Whether code can be generated for what `call` does: a product in the
+/// precision of its factors, f32 or f64. Others would have to add up in a wider
+/// type, as the library does.
+bool mayBeGenerated(const LibraryCall &call);
+
+/// Arithmetic of a library call; a multiplication and an addition count two.
+int64_t countCallFlops(const LibraryCall &call);
 
 /// The runtime's number for an element type, or nothing for types that it does
 /// not have. An index is a 64-bit integer.

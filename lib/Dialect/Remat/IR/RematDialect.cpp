@@ -10,6 +10,7 @@
 #include "llvm/ADT/TypeSwitch.h"
 
 #include "remat/Dialect/Remat/IR/Extrema.h"
+#include "remat/Dialect/Remat/IR/KernelForm.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Rows.h"
 
@@ -89,6 +90,17 @@ LogicalResult RematDialect::verifyOperationAttribute(Operation *op,
       return op->emitOpError() << "attribute 'remat.read_bytes' must be a "
                                   "number of bytes of type i64, got "
                                << attr.getValue();
+    return success();
+  }
+  if (name == formAttrName) {
+    auto form = dyn_cast<StringAttr>(attr.getValue());
+    if (!form ||
+        (form.getValue() != libraryForm && form.getValue() != generatedForm))
+      return op->emitOpError() << "attribute 'remat.form' must be \"library\" "
+                                  "or \"generated\", got "
+                               << attr.getValue();
+    if (!op->hasAttr(kernelAttrName))
+      return op->emitOpError() << "attribute 'remat.form' belongs on a kernel";
     return success();
   }
   if (name == rowsAttrName) {

@@ -1,0 +1,97 @@
+// RUN: remat-opt %s --remat-annotate-costs="threads=1 overhead=7 bandwidth=1000000 product-gflops=1000000 loop-gflops=0.002" | FileCheck %s
+// RUN: remat-opt %s --remat-annotate-costs="threads=1 overhead=7 bandwidth=1000000 product-gflops=1000000 loop-gflops=0.002 other-forms=true" | FileCheck %s --check-prefix=OTHER
+
+// By these peaks, a library call takes hardly any time, generated code long.
+// Without measurements, the library takes large products, but none with a
+// vector, no tiny ones, and all that it adds up in a wider type than their own.
+
+// CHECK: remat.task @square({{.*}}) {cost = 8 : i64
+// CHECK: remat.task @matvec({{.*}}) {cost = {{[0-9][0-9][0-9][0-9][0-9]+}} : i64
+// CHECK: remat.task @tiny({{.*}}) {cost = {{[0-9][0-9][0-9][0-9][0-9]+}} : i64
+// CHECK: remat.task @chosen({{.*}}) {cost = {{[0-9][0-9][0-9][0-9][0-9]+}} : i64
+// CHECK: remat.task @half({{.*}}) {cost = 7 : i64
+// CHECK: remat.task @large({{.*}}) {cost = {{[0-9][0-9][0-9]}} : i64
+
+// Each in the other form, unless there is none, or it would take too long.
+
+// OTHER: func.func private @square({{.*}}remat.form = "generated"
+// OTHER: func.func private @matvec({{.*}}remat.form = "library"
+// OTHER: func.func private @tiny({{.*}}remat.form = "library"
+// OTHER: func.func private @chosen({{.*}}remat.form = "library"
+// OTHER-NOT: remat.form
+// OTHER: remat.task @square({{.*}}) {cost = {{[0-9][0-9][0-9][0-9][0-9]+}} : i64
+// OTHER: remat.task @matvec({{.*}}) {cost = 7 : i64
+// OTHER: remat.task @tiny({{.*}}) {cost = 7 : i64
+// OTHER: remat.task @chosen({{.*}}) {cost = 8 : i64
+
+func.func private @square(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64xf32>
+    attributes {remat.kernel} {
+  %e = tensor.empty() : tensor<64x64xf32>
+  %z = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<64x64xf32>, tensor<64x64xf32>)
+      outs(%f : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %r : tensor<64x64xf32>
+}
+func.func private @matvec(%a: tensor<64x64xf32>, %b: tensor<64x1xf32>) -> tensor<64x1xf32>
+    attributes {remat.kernel} {
+  %e = tensor.empty() : tensor<64x1xf32>
+  %z = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<64x1xf32>) -> tensor<64x1xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<64x64xf32>, tensor<64x1xf32>)
+      outs(%f : tensor<64x1xf32>) -> tensor<64x1xf32>
+  return %r : tensor<64x1xf32>
+}
+func.func private @tiny(%a: tensor<16x16xf32>, %b: tensor<16x16xf32>) -> tensor<16x16xf32>
+    attributes {remat.kernel} {
+  %e = tensor.empty() : tensor<16x16xf32>
+  %z = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<16x16xf32>) -> tensor<16x16xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<16x16xf32>, tensor<16x16xf32>)
+      outs(%f : tensor<16x16xf32>) -> tensor<16x16xf32>
+  return %r : tensor<16x16xf32>
+}
+func.func private @chosen(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64xf32>
+    attributes {remat.kernel, remat.form = "generated"} {
+  %e = tensor.empty() : tensor<64x64xf32>
+  %z = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<64x64xf32>, tensor<64x64xf32>)
+      outs(%f : tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %r : tensor<64x64xf32>
+}
+func.func private @half(%a: tensor<16x16xf16>, %b: tensor<16x16xf16>) -> tensor<16x16xf16>
+    attributes {remat.kernel} {
+  %e = tensor.empty() : tensor<16x16xf16>
+  %z = arith.constant 0.0 : f16
+  %f = linalg.fill ins(%z : f16) outs(%e : tensor<16x16xf16>) -> tensor<16x16xf16>
+  %r = linalg.matmul ins(%a, %b : tensor<16x16xf16>, tensor<16x16xf16>)
+      outs(%f : tensor<16x16xf16>) -> tensor<16x16xf16>
+  return %r : tensor<16x16xf16>
+}
+func.func private @large(%a: tensor<512x512xf32>, %b: tensor<512x512xf32>) -> tensor<512x512xf32>
+    attributes {remat.kernel} {
+  %e = tensor.empty() : tensor<512x512xf32>
+  %z = arith.constant 0.0 : f32
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<512x512xf32>) -> tensor<512x512xf32>
+  %r = linalg.matmul ins(%a, %b : tensor<512x512xf32>, tensor<512x512xf32>)
+      outs(%f : tensor<512x512xf32>) -> tensor<512x512xf32>
+  return %r : tensor<512x512xf32>
+}
+remat.graph @main(
+    %a0: tensor<64x64xf32>, %b0: tensor<64x64xf32>,
+    %a1: tensor<64x64xf32>, %b1: tensor<64x1xf32>,
+    %a2: tensor<16x16xf32>, %b2: tensor<16x16xf32>,
+    %a3: tensor<64x64xf32>, %b3: tensor<64x64xf32>,
+    %a4: tensor<16x16xf16>, %b4: tensor<16x16xf16>,
+    %a5: tensor<512x512xf32>, %b5: tensor<512x512xf32>) -> (
+    tensor<64x64xf32>, tensor<64x1xf32>, tensor<16x16xf32>, tensor<64x64xf32>, tensor<16x16xf16>, tensor<512x512xf32>) {
+  %0 = remat.task @square(%a0, %b0) {id = 0} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = remat.task @matvec(%a1, %b1) {id = 1} : (tensor<64x64xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %2 = remat.task @tiny(%a2, %b2) {id = 2} : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %3 = remat.task @chosen(%a3, %b3) {id = 3} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %4 = remat.task @half(%a4, %b4) {id = 4} : (tensor<16x16xf16>, tensor<16x16xf16>) -> tensor<16x16xf16>
+  %5 = remat.task @large(%a5, %b5) {id = 5} : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+  remat.return %0, %1, %2, %3, %4, %5 :
+      tensor<64x64xf32>, tensor<64x1xf32>, tensor<16x16xf32>, tensor<64x64xf32>, tensor<16x16xf16>, tensor<512x512xf32>
+}

@@ -1,0 +1,113 @@
+//===- CostProfile.cpp - what tasks take on this machine ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CostProfile.h"
+
+#include "Options.h"
+
+#include "remat/Conversion/CPU/KernelInfo.h"
+#include "remat/Cost/CostFile.h"
+#include "remat/Cost/Passes.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/FileSystem.h"
+
+#include <map>
+
+using namespace llvm;
+using namespace remat;
+using namespace remat::run;
+using namespace remat::tools;
+
+/// The costs known so far, with the same number of threads.
+static Expected<CostFile> loadKnown() {
+  CostFile file;
+  if (sys::fs::exists(options().profileCosts)) {
+    Expected<CostFile> old = CostFile::load(options().profileCosts);
+    if (!old)
+      return old.takeError();
+    if (old->threads == options().threads)
+      file = std::move(*old);
+  }
+  file.threads = options().threads;
+  return std::move(file);
+}
+
+/// Adds what the tasks of `step` took, each in the form that its kernel has. An
+/// entry's name begins with its kernel's.
+static void addCosts(const remat_step *step, mlir::ModuleOp tasks,
+                     CostFile &file) {
+  const int64_t *times = remat_step_entry_times(step);
+  std::map<std::string, int64_t> best;
+  for (size_t i = 0, e = remat_step_entry_count(step); times && i < e; ++i) {
+    remat_entry_info info;
+    remat_step_entry(step, i, &info);
+    std::string kernel = StringRef(info.name).split(':').first.str();
+    auto [entry, isNew] = best.try_emplace(kernel, times[i]);
+    entry->second = std::min(entry->second, times[i]);
+  }
+  for (const auto &[name, nanoseconds] : best) {
+    auto kernel = tasks.lookupSymbol<mlir::FunctionOpInterface>(name);
+    if (!kernel)
+      continue;
+    KernelCosts &costs = file.kernels[getKernelKey(kernel)];
+    (cpu::matchLibraryCall(kernel) ? costs.library : costs.generated) =
+        nanoseconds;
+  }
+}
+
+/// Whether any kernel of `module` has another form than in `tasks`.
+static bool differsInForm(mlir::ModuleOp module, mlir::ModuleOp tasks) {
+  return any_of(module.getOps<mlir::FunctionOpInterface>(),
+                [&](mlir::FunctionOpInterface kernel) {
+                  auto original = tasks.lookupSymbol<mlir::FunctionOpInterface>(
+                      kernel.getName());
+                  return original && kernel->getAttr(formAttrName) !=
+                                         original->getAttr(formAttrName);
+                });
+}
+
+/// Runs the step with the products in their other forms. They may need more
+/// workspace than the budget allows; then they are not measured.
+static Error addOtherCosts(mlir::ModuleOp others, StringRef budget,
+                           ArrayRef<Tensor> arguments, CostFile &file) {
+  RunReport report;
+  Expected<LoadedStep> loaded = compile(others, budget, report);
+  if (!loaded && loaded.errorIsA<planning::InfeasibleBudgetError>()) {
+    consumeError(loaded.takeError());
+    return Error::success();
+  }
+  if (!loaded)
+    return loaded.takeError();
+  Expected<std::vector<Tensor>> results =
+      execute(loaded->step.get(), arguments, report);
+  if (!results)
+    return results.takeError();
+  addCosts(loaded->step.get(), others, file);
+  return Error::success();
+}
+
+Error run::profileCosts(const remat_step *step, mlir::ModuleOp tasks,
+                        StringRef budget, ArrayRef<Tensor> arguments) {
+  Expected<CostFile> file = loadKnown();
+  if (!file)
+    return file.takeError();
+  addCosts(step, tasks, *file);
+
+  mlir::OwningOpRef<mlir::ModuleOp> others(tasks.clone());
+  RematAnnotateCostsOptions costs;
+  costs.threads = options().threads;
+  costs.costs = options().costsFile;
+  costs.otherForms = true;
+  mlir::PassManager pm(tasks.getContext());
+  pm.addPass(createRematAnnotateCosts(costs));
+  if (mlir::failed(pm.run(*others)))
+    return makeError("could not give the products their other forms");
+  if (differsInForm(*others, tasks))
+    if (Error error = addOtherCosts(*others, budget, arguments, *file))
+      return error;
+  return file->save(options().profileCosts);
+}

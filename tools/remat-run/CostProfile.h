@@ -1,0 +1,23 @@
+//===- CostProfile.h - what tasks take on this machine ----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TOOLS_REMAT_RUN_COSTPROFILE_H
+#define REMAT_TOOLS_REMAT_RUN_COSTPROFILE_H
+
+#include "StepRunner.h"
+
+namespace remat::run {
+
+/// Adds what the tasks of `step`, compiled from `tasks`, took to the file of
+/// costs. Then runs the step with every product in its other form, library call
+/// or generated code, and adds what these took.
+llvm::Error profileCosts(const remat_step *step, mlir::ModuleOp tasks,
+                         llvm::StringRef budget,
+                         llvm::ArrayRef<tools::Tensor> arguments);
+
+} // namespace remat::run
+
+#endif // REMAT_TOOLS_REMAT_RUN_COSTPROFILE_H

@@ -1,0 +1,103 @@
+//===- Options.h - the command line of remat-run ----------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TOOLS_REMAT_RUN_OPTIONS_H
+#define REMAT_TOOLS_REMAT_RUN_OPTIONS_H
+
+#include "common/Driver.h"
+
+#include "remat/Runtime/Runtime.h"
+
+namespace remat::run {
+
+namespace cl = llvm::cl;
+
+/// The command line. Made after LLVM's own options, some of which have the same
+/// names, were dropped.
+struct Options {
+  cl::OptionCategory category{"remat-run options"};
+  cl::opt<std::string> inputFile{cl::Positional, cl::Required,
+                                 cl::desc("<model.mlir>"), cl::cat(category)};
+  cl::opt<std::string> manifestFile{
+      "manifest", cl::cat(category), cl::value_desc("file"),
+      cl::desc("How to make the arguments, and golden values")};
+  cl::list<std::string> budgets{
+      "budget", cl::CommaSeparated, cl::cat(category),
+      cl::value_desc("bytes|N%|min"),
+      cl::desc("Bound on the arena: bytes with KiB, MiB or GiB, a percentage "
+               "of the peak without rematerialization, or 'min'; several give "
+               "a table")};
+  tools::PlanFlags plan{category};
+  cl::opt<int> steps{"steps", cl::init(1), cl::cat(category),
+                     cl::desc("Steps to run")};
+  cl::opt<int> threads{"threads", cl::init(0), cl::cat(category),
+                       cl::desc("Threads to run on; 0 for all cores")};
+  cl::opt<std::string> jsonFile{"json", cl::cat(category),
+                                cl::value_desc("file"),
+                                cl::desc("Write a report")};
+  cl::opt<std::string> function{"function", cl::cat(category), cl::init("main"),
+                                cl::desc("Function to compile")};
+  cl::opt<std::string> inputDirectory{
+      "inputs", cl::cat(category), cl::value_desc("dir"),
+      cl::desc("Directory of arg0.npy ..., cotangent0.npy ... (one for each "
+               "result) and tangent0.npy ... (one for each argument to "
+               "differentiate with respect to)")};
+  cl::opt<std::string> outputDirectory{
+      "outputs", cl::cat(category), cl::value_desc("dir"),
+      cl::desc("Directory for result0.npy ..., vjp0.npy ... (the gradients "
+               "when there is a manifest), jvp0.npy ... and hvp0.npy ...")};
+  cl::list<std::string> emit{
+      "emit", cl::CommaSeparated, cl::cat(category),
+      cl::desc(
+          "With --inputs, what to compute: forward (the results), vjp, "
+          "jvp, hvp (the gradient of <vector-Jacobian product, tangent>)")};
+  cl::list<int64_t> wrt{"wrt", cl::CommaSeparated, cl::cat(category),
+                        cl::desc("Arguments to differentiate with respect to")};
+  cl::opt<std::string> gradcheck{
+      "gradcheck", cl::ValueOptional, cl::cat(category),
+      cl::value_desc("order"),
+      cl::desc("Compare the gradients, in f64, with central differences at "
+               "random arguments or those of --inputs; 2: those of the "
+               "vector-Jacobian product, too")};
+  cl::opt<bool> separateBackward{
+      "separate-backward", cl::cat(category),
+      cl::desc("Run forward and backward computation as separate calls, with "
+               "the state between them in memory of its own")};
+  cl::opt<remat_determinism_check> determinismCheck{
+      "determinism-check", cl::cat(category), cl::init(REMAT_CHECK_METADATA),
+      cl::desc("What is asked of recomputations:"),
+      cl::values(
+          clEnumValN(REMAT_CHECK_NONE, "none", "nothing"),
+          clEnumValN(REMAT_CHECK_METADATA, "metadata",
+                     "results of the same sizes (default)"),
+          clEnumValN(REMAT_CHECK_BITWISE, "bitwise",
+                     "the same bits, compared with copies while it runs"))};
+  cl::opt<bool> debug{
+      "debug", cl::cat(category),
+      cl::desc("Print what ran forward beside what was recomputed")};
+  cl::opt<bool> profile{"profile", cl::cat(category),
+                        cl::desc("Print the time of each kind of task")};
+  cl::opt<std::string> costsFile{
+      "costs", cl::cat(category), cl::value_desc("file"),
+      cl::desc("Plan with the measured costs in this file, and carry products "
+               "out in the faster form")};
+  cl::opt<std::string> profileCosts{
+      "profile-costs", cl::cat(category), cl::value_desc("file"),
+      cl::desc("Measure the distinct tasks and add them to this file; takes "
+               "the best of at least 5 steps")};
+  cl::opt<std::string> kernelCache{
+      "kernel-cache", cl::cat(category), cl::value_desc("dir"),
+      cl::desc("Keep compiled kernels here, and take them from here")};
+  cl::opt<bool> poison{
+      "poison", cl::cat(category),
+      cl::desc("Overwrite dead buffers, to find wrong addresses")};
+};
+
+Options &options();
+
+} // namespace remat::run
+
+#endif // REMAT_TOOLS_REMAT_RUN_OPTIONS_H

@@ -1,0 +1,191 @@
+//===- StepRunner.cpp - compile and run steps -----------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StepRunner.h"
+
+#include "MemoryProbe.h"
+#include "Options.h"
+
+#include <chrono>
+#include <ctime>
+
+using namespace llvm;
+using namespace remat;
+using namespace remat::run;
+using namespace remat::tools;
+
+double run::now() {
+  return std::chrono::duration<double>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+/// CPU time of all threads of this process.
+static double cpuNow() {
+  timespec time;
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
+}
+
+static Error checkStatus(remat_status status) {
+  if (status == REMAT_OK)
+    return Error::success();
+  return makeError(Twine(remat_status_name(status)) + ": " +
+                   remat_last_error());
+}
+
+/// The kernels that this process has compiled, for all budgets, and those of
+/// the directory if one is given.
+static Expected<cpu::KernelCache *> getKernelCache() {
+  static std::unique_ptr<cpu::KernelCache> cache;
+  if (cache)
+    return cache.get();
+  if (options().kernelCache.empty()) {
+    cache = std::make_unique<cpu::KernelCache>();
+    return cache.get();
+  }
+  auto opened = cpu::KernelCache::open(options().kernelCache);
+  if (!opened)
+    return opened.takeError();
+  cache = std::move(*opened);
+  return cache.get();
+}
+
+Expected<LoadedStep> run::compile(mlir::ModuleOp tasks, StringRef budget,
+                                  RunReport &report) {
+  Expected<PlanOptions> plan = options().plan.makeOptions(budget);
+  if (!plan)
+    return plan.takeError();
+
+  double start = now();
+  mlir::OwningOpRef<mlir::ModuleOp> module(tasks.clone());
+  Expected<StepSummary> summary = planModule(*module, *plan);
+  if (!summary)
+    return summary.takeError();
+  report.summary = *summary;
+  double planned = now();
+  report.planSeconds = planned - start;
+
+  Expected<cpu::KernelCache *> cache = getKernelCache();
+  if (!cache)
+    return cache.takeError();
+  LoadedStep loaded;
+  cpu::LoweringOptions lowering;
+  lowering.threads = options().threads;
+  Expected<std::unique_ptr<cpu::JitModule>> code =
+      cpu::JitModule::create(*module, lowering, *cache);
+  if (!code)
+    return code.takeError();
+  loaded.code = std::move(*code);
+  remat_step_options stepOptions{};
+  stepOptions.threads = options().threads;
+  stepOptions.determinism_check = options().determinismCheck;
+  stepOptions.flags =
+      (options().debug ? REMAT_STEP_DEBUG : 0) |
+      (options().poison ? REMAT_STEP_POISON : 0) |
+      (options().profile || !options().profileCosts.empty() ? REMAT_STEP_PROFILE
+                                                            : 0);
+  remat_step *step = nullptr;
+  if (Error error = checkStatus(
+          remat_step_load(loaded.code->getModule(), &stepOptions, &step)))
+    return std::move(error);
+  loaded.step.reset(step);
+  report.compileSeconds += now() - planned;
+  return std::move(loaded);
+}
+
+/// What the calls from `call` on are given of `tensors`: those that this call
+/// uses, the others are all zeros.
+static std::vector<remat_tensor> select(
+    const remat_step *step, uint32_t call, ArrayRef<remat_tensor> tensors,
+    remat_status (*describe)(const remat_step *, size_t, remat_tensor_info *)) {
+  std::vector<remat_tensor> selected(tensors.size());
+  for (auto [index, tensor] : enumerate(tensors)) {
+    remat_tensor_info info;
+    describe(step, index, &info);
+    if (info.first_call <= call && call <= info.last_call)
+      selected[index] = tensor;
+  }
+  return selected;
+}
+
+/// Runs the step call by call.
+static remat_status runCalls(remat_step *step, ArrayRef<remat_tensor> arguments,
+                             ArrayRef<remat_tensor> results,
+                             RunReport &report) {
+  Tensor data(REMAT_I8, int64_t(remat_step_state_bytes(step))),
+      host(REMAT_I8, int64_t(remat_step_host_bytes(step))),
+      check(REMAT_I8, int64_t(remat_step_check_bytes(step)));
+  if (!data.isAllocated() || !host.isAllocated() || !check.isAllocated())
+    return REMAT_OUT_OF_MEMORY;
+  remat_state state{
+      data.getData(),  data.getBytes(), host.getData(), host.getBytes(), 0,
+      check.getData(), check.getBytes()};
+  report.calls.clear();
+  for (size_t call = 0; call <= remat_step_backward_count(step); ++call) {
+    auto given = select(step, call, arguments, remat_step_argument);
+    auto taken = select(step, call, results, remat_step_result);
+    remat_status status =
+        call == 0
+            ? remat_step_forward(step, given.data(), given.size(), taken.data(),
+                                 taken.size(), &state)
+            : remat_step_backward(step, call - 1, given.data(), given.size(),
+                                  taken.data(), taken.size(), &state);
+    if (status != REMAT_OK)
+      return status;
+    remat_step_get_stats(step, &report.calls.emplace_back());
+  }
+  return REMAT_OK;
+}
+
+Expected<std::vector<Tensor>>
+run::execute(remat_step *step, ArrayRef<Tensor> arguments, RunReport &report) {
+  std::vector<remat_tensor> argumentViews, resultViews;
+  for (const Tensor &tensor : arguments) {
+    argumentViews.push_back(tensor.getView());
+    report.argumentBytes += tensor.getBytes();
+  }
+  MemoryProbe probe;
+  std::vector<Tensor> results;
+  for (size_t i = 0, e = remat_step_result_count(step); i < e; ++i) {
+    remat_tensor_info info;
+    remat_step_result(step, i, &info);
+    results.emplace_back(info);
+    if (!results.back().isAllocated())
+      return makeError("no memory for result '" + Twine(info.name) + "'");
+  }
+  for (const Tensor &tensor : results) {
+    resultViews.push_back(tensor.getView());
+    report.resultBytes += tensor.getBytes();
+  }
+  int steps = options().steps;
+  if (!options().profileCosts.empty())
+    steps = std::max(steps, 5);
+  for (int i = 0; i < steps; ++i) {
+    double start = now(), cpuStart = cpuNow();
+    remat_status status =
+        options().separateBackward
+            ? runCalls(step, argumentViews, resultViews, report)
+            : remat_step_run(step, argumentViews.data(), argumentViews.size(),
+                             resultViews.data(), resultViews.size());
+    if (status != REMAT_OK)
+      return makeError(Twine(remat_status_name(status)) + ": " +
+                       remat_step_error(step));
+    report.stepSeconds.push_back(now() - start);
+    report.stepCpuSeconds.push_back(cpuNow() - cpuStart);
+    if (i == 0)
+      report.rssGrowth = probe.getGrowth();
+  }
+  remat_step_get_stats(step, &report.stats);
+  if (options().separateBackward)
+    report.stats = sumCalls(report.calls);
+  report.checkBytes = remat_step_check_bytes(step);
+  if (options().debug)
+    report.trace = remat_step_trace(step);
+  if (options().profile)
+    report.profile = collectProfile(step);
+  return std::move(results);
+}

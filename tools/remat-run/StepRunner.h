@@ -1,0 +1,44 @@
+//===- StepRunner.h - compile and run steps ---------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TOOLS_REMAT_RUN_STEPRUNNER_H
+#define REMAT_TOOLS_REMAT_RUN_STEPRUNNER_H
+
+#include "Report.h"
+
+#include "common/Driver.h"
+
+#include "remat/Conversion/CPU/Jit.h"
+
+namespace remat::run {
+
+struct FreeStep {
+  void operator()(remat_step *step) const { remat_step_free(step); }
+};
+using StepHandle = std::unique_ptr<remat_step, FreeStep>;
+
+/// A compiled step that is ready to run. The machine code outlives the step.
+struct LoadedStep {
+  std::unique_ptr<cpu::JitModule> code;
+  StepHandle step;
+};
+
+/// Seconds since some moment.
+double now();
+
+/// Plans and compiles a copy of `tasks` and records sizes and times.
+llvm::Expected<LoadedStep> compile(mlir::ModuleOp tasks, llvm::StringRef budget,
+                                   RunReport &report);
+
+/// Runs the step and records what it used. Results are allocated here, so that
+/// their pages count as the step's.
+llvm::Expected<std::vector<tools::Tensor>>
+execute(remat_step *step, llvm::ArrayRef<tools::Tensor> arguments,
+        RunReport &report);
+
+} // namespace remat::run
+
+#endif // REMAT_TOOLS_REMAT_RUN_STEPRUNNER_H
