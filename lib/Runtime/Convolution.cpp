@@ -14,7 +14,8 @@
 //   3. all three in the kernel's layouts, with reorders in the workspace, for
 //      one chunk of the batch after the other: what is reordered stays in
 //      cache, and the workspace is a chunk's;
-//   4. whatever oneDNN has for 2.; 5. our own loops.
+//   4. gradients of depthwise filters, by channels (Depthwise.cpp);
+//   5. whatever oneDNN has for 2.; 6. our own loops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -235,8 +236,16 @@ bool describeOpen(const remat_convolution &d, const Shapes &s, Layouts &any) {
          describeAny(any.output, d.output_dtype, s.output);
 }
 
-bool isProduct(const PrimitiveDesc &desc) {
-  return implementationOf(desc.get()).find("gemm") != std::string::npos;
+/// Whether oneDNN has a direct kernel: it has others where it makes a product,
+/// and where a group's single channel fills one lane of a vector.
+bool isDirect(const remat_convolution &d, const PrimitiveDesc &desc) {
+  if (!desc)
+    return false;
+  std::string name = implementationOf(desc.get());
+  bool isDepthwise = d.groups > 1 && d.groups == d.input_channels;
+  return name.find("gemm") == std::string::npos &&
+         (!isDepthwise || d.kind != REMAT_CONV_FILTER_GRADIENT ||
+          name.find("dw") != std::string::npos);
 }
 
 /// The call with all tensors in the kernel's layouts.
@@ -251,33 +260,47 @@ std::unique_ptr<LibraryCall> prepareBlocked(const remat_convolution &d,
     Shapes s(part);
     Layouts partGiven, partAny;
     if (describeGiven(part, s, partGiven) && describeOpen(part, s, partAny))
-      if (PrimitiveDesc desc = pick(d.kind, s, partAny);
-          desc && !isProduct(desc))
+      if (PrimitiveDesc desc = pick(d.kind, s, partAny); isDirect(d, desc))
         if (auto call = build(d, partGiven, desc.get(), threads, chunks))
           return call;
   }
   return build(d, given, blocked.get(), threads, 1);
 }
 
-std::unique_ptr<LibraryCall> prepareDnnl(const remat_convolution &d,
-                                         int threads) {
-  Shapes s(d);
-  Layouts given, any;
-  if (!dnnlEngine() || !describeGiven(d, s, given) || !describeOpen(d, s, any))
-    return nullptr;
-  Layouts mixed = {given.input, any.filter, given.output};
+/// What oneDNN has for a convolution.
+struct Candidates {
+  Candidates(const remat_convolution &d, int threads) {
+    Shapes s(d);
+    Layouts any;
+    if (!dnnlEngine() || !describeGiven(d, s, given) ||
+        !describeOpen(d, s, any))
+      return;
+    ThreadScope scope(threads);
+    inPlace = pick(d.kind, s, {given.input, any.filter, given.output});
+    blocked = pick(d.kind, s, any);
+  }
+
+  Layouts given;
+  PrimitiveDesc inPlace, blocked;
+};
+
+std::unique_ptr<LibraryCall> prepareDirect(const remat_convolution &d,
+                                           const Candidates &c, int threads) {
   ThreadScope scope(threads);
-  PrimitiveDesc inPlace = pick(d.kind, s, mixed);
-  if (inPlace && !isProduct(inPlace))
-    if (auto call = build(d, given, inPlace.get(), threads, 1))
+  if (isDirect(d, c.inPlace))
+    if (auto call = build(d, c.given, c.inPlace.get(), threads, 1))
       return call;
-  PrimitiveDesc blocked = pick(d.kind, s, any);
-  if (blocked && !isProduct(blocked))
-    if (auto call = prepareBlocked(d, given, blocked, threads))
-      return call;
-  for (const PrimitiveDesc *desc : {&inPlace, &blocked})
+  if (isDirect(d, c.blocked))
+    return prepareBlocked(d, c.given, c.blocked, threads);
+  return nullptr;
+}
+
+std::unique_ptr<LibraryCall> prepareAny(const remat_convolution &d,
+                                        const Candidates &c, int threads) {
+  ThreadScope scope(threads);
+  for (const PrimitiveDesc *desc : {&c.inPlace, &c.blocked})
     if (*desc)
-      if (auto call = build(d, given, desc->get(), threads, 1))
+      if (auto call = build(d, c.given, desc->get(), threads, 1))
         return call;
   return nullptr;
 }
@@ -297,7 +320,12 @@ remat::prepareConvolution(const remat_convolution &d, int threads) {
   if (!empty) {
     if (std::unique_ptr<LibraryCall> call = prepareWindowProduct(d, threads))
       return call;
-    if (std::unique_ptr<LibraryCall> call = prepareDnnl(d, threads))
+    Candidates candidates(d, threads);
+    if (auto call = prepareDirect(d, candidates, threads))
+      return call;
+    if (std::unique_ptr<LibraryCall> call = prepareDepthwise(d, threads))
+      return call;
+    if (auto call = prepareAny(d, candidates, threads))
       return call;
   }
   return referenceConvolution(d, threads);

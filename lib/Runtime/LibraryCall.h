@@ -45,6 +45,10 @@ prepareConvolution(const remat_convolution &descriptor, int threads);
 /// A convolution as a product; null where that would not be better.
 std::unique_ptr<LibraryCall>
 prepareWindowProduct(const remat_convolution &descriptor, int threads);
+/// The gradient of the filter of a convolution whose groups read one channel
+/// each; null for any other.
+std::unique_ptr<LibraryCall>
+prepareDepthwise(const remat_convolution &descriptor, int threads);
 std::unique_ptr<LibraryCall> referenceMatmul(const remat_matmul &descriptor,
                                              int threads);
 std::unique_ptr<LibraryCall>

@@ -282,6 +282,58 @@ TEST(Convolution, WorkspaceDoesNotGrowWithTheBatch) {
   }
 }
 
+/// Filters of one input channel, which oneDNN takes where they are three wide.
+TEST(Convolution, DepthwiseFilters) {
+  const int32_t types[] = {REMAT_F32, REMAT_F32, REMAT_BF16, REMAT_F16};
+  std::mt19937 random(10);
+  auto pick = [&](int low, int high) {
+    return low + static_cast<int64_t>(random() % (high - low + 1));
+  };
+  int own = 0;
+  for (int i = 0; i < 60; ++i) {
+    Case test;
+    remat_convolution &d = test.d;
+    d.kind = REMAT_CONV_FILTER_GRADIENT;
+    d.spatial_rank = static_cast<int32_t>(1 + i % 3);
+    d.input_dtype = d.filter_dtype = d.output_dtype = types[i % 4];
+    d.batch = pick(1, 5);
+    d.groups = d.input_channels = pick(2, d.spatial_rank == 3 ? 20 : 40);
+    d.output_channels = d.groups * (i % 5 == 0 ? pick(2, 3) : 1);
+    for (int dim = 0; dim < d.spatial_rank; ++dim) {
+      // Long rows take more than one band.
+      d.input[dim] = pick(7, d.spatial_rank == 1   ? 3000
+                             : d.spatial_rank == 2 ? 20
+                                                   : 9);
+      d.filter[dim] = pick(4, 7);
+      d.stride[dim] = pick(1, 2);
+      d.dilation[dim] = d.filter[dim] < 5 ? pick(1, 2) : 1;
+      d.pad_lo[dim] = pick(0, 4);
+      d.pad_hi[dim] = pick(0, 4);
+      d.output[dim] = (d.input[dim] + d.pad_lo[dim] + d.pad_hi[dim] -
+                       d.dilation[dim] * (d.filter[dim] - 1) - 1) /
+                          d.stride[dim] +
+                      1;
+    }
+    layOutCase(test, static_cast<int>(pick(0, 2)), random);
+    std::string name = remat_convolution_implementation(&d, 1);
+    SCOPED_TRACE("case " + std::to_string(i) + ", " + name);
+    own += name == "depthwise";
+    runCase(test, random, 1 + i % 3);
+    if (HasFatalFailure())
+      return;
+  }
+  EXPECT_EQ(own, 60);
+  // A ConvNeXt's: less than a tenth of a copy of its operands as workspace.
+  Case wide = square(REMAT_CONV_FILTER_GRADIENT, 8, 64, 64, 24, 7, 1, 3, 0);
+  wide.d.groups = 64;
+  std::mt19937 unused;
+  layOutCase(wide, 0, unused);
+  EXPECT_EQ(std::string(remat_convolution_implementation(&wide.d, 1)),
+            "depthwise");
+  EXPECT_LT(remat_convolution_workspace_bytes(&wide.d, 1),
+            (wide.inputSize + wide.outputSize) * 4 / 10);
+}
+
 TEST(Convolution, SameBitsEveryTime) {
   for (int kind = 0; kind < 3; ++kind)
     for (int layout = 0; layout < 2; ++layout) {
