@@ -134,6 +134,9 @@ void remat::buildDerivativesPipeline(OpPassManager &pm) {
 
 void remat::buildTasksPipeline(OpPassManager &pm,
                                const TasksPipelineOptions &options) {
+  // Slices make a loss where its gradient is made, which is another call then.
+  if (!options.separateBackward)
+    pm.addNestedPass<func::FuncOp>(createRematSliceRows());
   RematFormTasksOptions formTasks;
   formTasks.function = options.function;
   pm.addPass(createRematFormTasks(formTasks));

@@ -131,6 +131,7 @@ private:
   remat_status execute(uint32_t index);
   remat_status runKernel(uint32_t index);
   remat_status runCall(uint32_t index);
+  void copy(const void *from, void *to, uint64_t bytes);
   void runCopy(uint32_t index);
   void poison(uint32_t root);
   char *address(const remat_buffer &buffer);

@@ -330,6 +330,10 @@ remat_status remat_step::runCall(uint32_t index) {
   uint32_t count = entry.operand_count + entry.result_count;
   void *workspace =
       entry.workspace == REMAT_NONE ? arena.get() : buffers[count];
+  // What a product is added to, if it is not where the result is.
+  if (entry.operand_count == 3 && buffers[2] != buffers[3])
+    copy(buffers[2], buffers[3],
+         std::min(table.operand(entry, 2).bytes, table.result(entry, 0).bytes));
   ThreadScope scope(call.threads);
   std::string reason;
   if (call.run(buffers, buffers[entry.operand_count], workspace, reason))
@@ -338,18 +342,22 @@ remat_status remat_step::runCall(uint32_t index) {
   return REMAT_LIBRARY_ERROR;
 }
 
+void remat_step::copy(const void *from, void *to, uint64_t bytes) {
+  // A thread moves a megabyte in less time than it takes to wake another.
+  parallelFor(threads, static_cast<int64_t>(bytes), 1 << 20,
+              [&](int64_t begin, int64_t end, int) {
+                std::memcpy(static_cast<char *>(to) + begin,
+                            static_cast<const char *>(from) + begin,
+                            static_cast<size_t>(end - begin));
+              });
+}
+
 void remat_step::runCopy(uint32_t index) {
   const remat_entry &entry = table.entries[index];
   const remat_buffer &from = table.operand(entry, 0);
   const remat_buffer &to = table.result(entry, 0);
   void *const *buffers = pointers.data() + prepared[index].firstPointer;
-  // A thread moves a megabyte in less time than it takes to wake another.
-  parallelFor(threads, static_cast<int64_t>(std::min(from.bytes, to.bytes)),
-              1 << 20, [&](int64_t begin, int64_t end, int) {
-                std::memcpy(static_cast<char *>(buffers[1]) + begin,
-                            static_cast<const char *>(buffers[0]) + begin,
-                            static_cast<size_t>(end - begin));
-              });
+  copy(buffers[0], buffers[1], std::min(from.bytes, to.bytes));
   if (from.space == REMAT_SPACE_ARENA && to.space == REMAT_SPACE_HOST)
     stats.offloaded_bytes += from.bytes;
 }

@@ -63,7 +63,7 @@ bool checkUses(const Table &t, uint32_t index, std::string &error) {
 }
 
 /// Operand and result counts, sizes, and overlaps of a library call. With
-/// `accumulates` the result is the third operand.
+/// `accumulates` there is a third operand, in the result's place or apart.
 bool checkLibraryEntry(const Table &t, uint32_t index,
                        const Footprint &footprint, bool accumulates,
                        std::string &error) {
@@ -93,9 +93,14 @@ bool checkLibraryEntry(const Table &t, uint32_t index,
                     " bytes of its result, which has " + number(result.bytes));
   if (accumulates) {
     const remat_buffer &held = t.operand(e, 2);
-    if (held.root != result.root || held.offset != result.offset)
+    if (held.bytes < footprint.result)
+      return fail(error, t.describe(index) + " adds to " +
+                             number(footprint.result) +
+                             " bytes of operand 2, which has " +
+                             number(held.bytes));
+    if (held.offset != result.offset && overlap(held, result))
       return fail(error, t.describe(index) +
-                             " accumulates to another buffer than operand 2");
+                             " has a result that overlaps a part of operand 2");
   }
   return true;
 }

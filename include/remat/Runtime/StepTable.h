@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 /// Version of everything in this file. A runtime accepts its own version only.
-#define REMAT_STEP_TABLE_VERSION 2u
+#define REMAT_STEP_TABLE_VERSION 3u
 /// First eight bytes of a blob ("rematstp", little endian).
 #define REMAT_STEP_TABLE_MAGIC UINT64_C(0x70747374616d6572)
 /// "No buffer", "no entry", "no check".
@@ -146,8 +146,9 @@ typedef struct remat_buffer {
 typedef enum remat_entry_kind {
   /// kernels[callee](operands, results, workspace) over [0, extent).
   REMAT_ENTRY_KERNEL = 0,
-  /// matmuls[callee]: operands A, B; result C. With `accumulate` C is a third
-  /// operand too, in the same place as the result.
+  /// matmuls[callee]: operands A, B; result C. With `accumulate` there is a
+  /// third operand, to which the product is added: C as it was before, in the
+  /// place of the result or elsewhere.
   REMAT_ENTRY_MATMUL = 1,
   /// convolutions[callee]: see remat_convolution for operands and result.
   REMAT_ENTRY_CONVOLUTION = 2,

@@ -130,6 +130,8 @@ FailureOr<KernelInfo> remat::cpu::analyzeKernel(FunctionOpInterface kernel,
     info.bytesRead = getBytes(function.getArgumentTypes()[info.call->lhs]);
     if (info.call->rhs != info.call->lhs)
       info.bytesRead += getBytes(function.getArgumentTypes()[info.call->rhs]);
+    if (info.call->init)
+      info.bytesRead += getBytes(function.getArgumentTypes()[*info.call->init]);
     info.bytesWritten = getBytes(function.getResultTypes()[0]);
     return info;
   }

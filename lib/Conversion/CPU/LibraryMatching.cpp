@@ -191,14 +191,16 @@ static bool hasLibraryTypes(linalg::LinalgOp op) {
 
 static std::optional<LibraryCall> matchProduct(linalg::LinalgOp op) {
   if (op->getNumOperands() != 3 || !linalg::isaContractionOpInterface(op) ||
-      !isProductBody(*op.getBlock()) || !hasLibraryTypes(op) ||
-      !isZeroFill(op->getOperand(2)))
+      !isProductBody(*op.getBlock()) || !hasLibraryTypes(op))
     return std::nullopt;
   BlockArgument lhs = getArgument(op->getOperand(0));
   BlockArgument rhs = getArgument(op->getOperand(1));
-  if (!lhs || !rhs)
+  BlockArgument init = getArgument(op->getOperand(2));
+  if (!lhs || !rhs || (!init && !isZeroFill(op->getOperand(2))))
     return std::nullopt;
   std::optional<remat_matmul> matmul = describeProduct(op);
+  if (matmul)
+    matmul->accumulate = init ? 1 : 0;
   if (!matmul || remat_matmul_workspace_bytes(&*matmul, 1) < 0)
     return std::nullopt;
   LibraryCall call = {};
@@ -206,6 +208,8 @@ static std::optional<LibraryCall> matchProduct(linalg::LinalgOp op) {
   call.matmul = *matmul;
   call.lhs = lhs.getArgNumber();
   call.rhs = rhs.getArgNumber();
+  if (init)
+    call.init = init.getArgNumber();
   return call;
 }
 

@@ -171,6 +171,9 @@ LogicalResult TableEmitter::addTask(TaskOp task) {
                           buffers.lookup(task.getOperand(kernel.call->lhs))),
                       static_cast<uint32_t>(
                           buffers.lookup(task.getOperand(kernel.call->rhs)))};
+    if (kernel.call->init)
+      entry.operands.push_back(
+          buffers.lookup(task.getOperand(*kernel.call->init)));
     entry.kind = kernel.call->kind;
     entry.callee = entry.kind == REMAT_ENTRY_MATMUL
                        ? table.addMatmul(kernel.call->matmul)

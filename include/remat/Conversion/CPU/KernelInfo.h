@@ -29,6 +29,8 @@ struct LibraryCall {
   remat_convolution convolution;
   /// The arguments of the kernel that are the call's operands.
   unsigned lhs, rhs;
+  /// The argument that a product is added to, if there is one.
+  std::optional<unsigned> init;
 };
 
 struct KernelInfo {
@@ -53,7 +55,8 @@ mlir::FailureOr<KernelInfo> analyzeKernel(mlir::FunctionOpInterface kernel,
 /// The library call that `kernel` could be, or nothing: a contraction of two of
 /// its arguments with one batch of at most three dimensions and one dimension
 /// each for rows, columns and sum (dimensions that are contiguous in all
-/// operands count as one), or a remat.conv of two arguments.
+/// operands count as one), which may be added to a third, or a remat.conv of two
+/// arguments.
 std::optional<LibraryCall>
 describeLibraryCall(mlir::FunctionOpInterface kernel);
 

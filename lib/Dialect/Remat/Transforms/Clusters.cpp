@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Clusters.h"
+#include "RowLoops.h"
 
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Dialect/Remat/IR/LoopSizes.h"
@@ -27,30 +28,6 @@ using namespace remat;
 /// Operations of a cluster, and how far apart they may stand in the program.
 static constexpr unsigned maxMembers = 32;
 static constexpr unsigned maxDistance = 128;
-
-using LoopList = SmallVector<int64_t>;
-
-static bool isAlias(Operation *op) {
-  return isViewOp(op) || isa<StopGradientOp>(op);
-}
-
-/// What computes `value`, whatever its shape is now.
-static Operation *getSource(Value value) {
-  Operation *op = value.getDefiningOp();
-  while (op && isAlias(op))
-    op = op->getOperand(0).getDefiningOp();
-  return op;
-}
-
-/// Calls `visit` for the operations that read `value` or a view of it.
-static void forEachReader(Value value, function_ref<void(Operation *)> visit) {
-  for (Operation *user : value.getUsers()) {
-    if (isAlias(user))
-      forEachReader(user->getResult(0), visit);
-    else
-      visit(user);
-  }
-}
 
 static bool isProduct(linalg::LinalgOp op) {
   if (!linalg::isaContractionOpInterface(op) || op->getNumOperands() != 3 ||
@@ -144,23 +121,6 @@ private:
 static int64_t getDim(AffineExpr expr) {
   auto dim = dyn_cast<AffineDimExpr>(expr);
   return dim ? static_cast<int64_t>(dim.getPosition()) : -1;
-}
-
-/// The loops that walk the leading dimensions of a tensor, of which there are
-/// `rows` points; nothing if no dimensions make up so many.
-static std::optional<LoopList>
-getLeadingLoops(AffineMap map, RankedTensorType type, int64_t rows) {
-  LoopList loops;
-  int64_t points = 1;
-  for (auto [size, expr] : llvm::zip(type.getShape(), map.getResults())) {
-    if (points == rows)
-      break;
-    points *= size;
-    loops.push_back(getDim(expr));
-  }
-  if (points != rows || llvm::is_contained(loops, -1))
-    return std::nullopt;
-  return loops;
 }
 
 /// Whether a reduction to the rows that `loops` walk is one along memory: the

@@ -160,6 +160,31 @@ def RematRecomputeCheap
   ];
 }
 
+def RematSliceRows : Pass<"remat-slice-rows", "::mlir::func::FuncOp"> {
+  let summary = "Do wide products and what reads them a slice at a time";
+  let description = [{
+    For a joint function, before tasks are formed. A product of at least 4 MiB
+    that is larger than its factors, and that nothing reads but row by row or to
+    reduce it over all of its rows, is done in slices of about 256 rows, with
+    what reads it and what is made of it as long as that is as wide. Then none
+    of it is ever in memory as a whole: a language model's logits, for instance,
+    and their gradient. Reductions continue from slice to slice; what is left
+    row by row, such as the gradient of the product's rows, is concatenated.
+
+    If backward operations are among them, all of this becomes backward, with
+    the forward operations that depend on it, such as the loss. Nothing is
+    sliced if these are not small; if something wide is read in another way, has
+    a tag or a policy, or is returned; or if more would be copied than is saved.
+    Slices depend on shapes only.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::remat::RematDialect"];
+  let statistics = [
+    Statistic<"numSliced", "num-sliced", "Number of products sliced">
+  ];
+}
+
 def RematFormTasks : Pass<"remat-form-tasks", "::mlir::ModuleOp"> {
   let summary = "Cut a joint function into tasks that call kernels";
   let description = [{

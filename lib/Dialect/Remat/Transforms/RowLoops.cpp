@@ -1,0 +1,52 @@
+//===- RowLoops.cpp - how structured operations walk rows -----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See RowLoops.h.
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowLoops.h"
+
+using namespace mlir;
+using namespace remat;
+
+bool remat::isAlias(Operation *op) {
+  return isViewOp(op) || isa<StopGradientOp>(op);
+}
+
+Operation *remat::getSource(Value value) {
+  Operation *op = value.getDefiningOp();
+  while (op && isAlias(op))
+    op = op->getOperand(0).getDefiningOp();
+  return op;
+}
+
+void remat::forEachReader(Value value, function_ref<void(Operation *)> visit) {
+  for (Operation *user : value.getUsers()) {
+    if (isAlias(user))
+      forEachReader(user->getResult(0), visit);
+    else
+      visit(user);
+  }
+}
+
+std::optional<LoopList>
+remat::getLeadingLoops(AffineMap map, RankedTensorType type, int64_t rows) {
+  LoopList loops;
+  int64_t points = 1;
+  for (auto [size, expr] : llvm::zip(type.getShape(), map.getResults())) {
+    if (points == rows)
+      break;
+    points *= size;
+    auto dim = dyn_cast<AffineDimExpr>(expr);
+    if (!dim)
+      return std::nullopt;
+    loops.push_back(dim.getPosition());
+  }
+  if (points != rows)
+    return std::nullopt;
+  return loops;
+}
