@@ -74,6 +74,7 @@ public:
 
 private:
   bool mayKeepAll() const;
+  void findReturned(GraphOp kept);
   llvm::Error collectCounts();
   llvm::Expected<planning::Solution>
   solve(const planning::Problem &attempt, bool thorough, bool isLast,
@@ -92,6 +93,8 @@ private:
   GraphProblem graphProblem;
   planning::Problem &problem;
   int64_t saveAllPeak = 0, saveAllArena = 0;
+  /// Values that are returned once others have been written in their place.
+  SmallVector<planning::ValueId> returned;
   /// Those that are worth trying, in order.
   SmallVector<Counted, 2> counts;
 };
@@ -140,6 +143,7 @@ llvm::Expected<PlannedGraph> GraphPlanner::run() {
     return keepingAll.takeError();
   saveAllPeak = keepingAll->peakBytes;
   saveAllArena = keepingAll->arenaBytes;
+  findReturned(*keepingAll->graph);
   keepingAll->graph->setSaveAllPeak(saveAllPeak);
 
   using Kind = planning::BudgetRequest::Kind;
@@ -184,6 +188,26 @@ bool GraphPlanner::mayKeepAll() const {
          });
 }
 
+/// Finds what lies in the caller's buffers in `kept`, the graph with a plan
+/// that keeps all, without being returned itself: sums that are added to.
+void GraphPlanner::findReturned(GraphOp kept) {
+  DenseSet<Value> owners;
+  for (Value value : kept.getBody().front().getTerminator()->getOperands())
+    owners.insert(GraphLiveness::getOwner(value));
+  DenseMap<int64_t, TaskOp> taskOf;
+  for (auto task : kept.getOps<TaskOp>())
+    taskOf[task.getId()] = task;
+  for (auto [id, value] : llvm::enumerate(graphProblem.values)) {
+    auto result = dyn_cast_or_null<OpResult>(value);
+    if (!result || problem.values[id].isOutput)
+      continue;
+    auto task = cast<TaskOp>(result.getOwner());
+    Value twin = taskOf.at(task.getId())->getResult(result.getResultNumber());
+    if (task.getBackward() && owners.contains(GraphLiveness::getOwner(twin)))
+      returned.push_back(id);
+  }
+}
+
 /// Counting the gradients from when they are written, as if they were in the
 /// arena and this larger by all of them, a planner sees how the room in their
 /// buffers shrinks, but takes it to be in one piece. Not counting them, it
@@ -202,6 +226,8 @@ llvm::Error GraphPlanner::collectCounts() {
   }
   counts.push_back({problem});
   for (Counted &counted : counts) {
+    for (planning::ValueId value : returned)
+      counted.problem.values[value].bytes = 0;
     llvm::Expected<planning::Solution> saveAll =
         keepAll(counted.problem, options);
     if (!saveAll)

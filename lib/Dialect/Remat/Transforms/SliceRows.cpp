@@ -168,7 +168,7 @@ bool Slicer::start(linalg::ContractOp product) {
     loops.push_back(dim.getPosition());
     rows *= size;
   }
-  if (rows < 2 * minSliceRows ||
+  if (rows < 2 * sliceRows ||
       static_cast<int64_t>(loops.size()) == type.getRank())
     return false;
   members[product] = loops;
@@ -496,9 +496,13 @@ bool Slicer::chooseSlices() {
       }
     return true;
   };
-  int64_t most = std::min(rows / minSliceRows, maxSlices);
-  for (slices = std::clamp<int64_t>(llvm::divideCeil(rows, sliceRows), 2, most);
-       slices <= most; ++slices)
+  // Long sums are more exact than short ones: rather larger slices than
+  // smaller.
+  int64_t wished = std::clamp<int64_t>(rows / sliceRows, 2, maxSlices);
+  for (slices = wished; slices >= 2; --slices)
+    if (fits())
+      return true;
+  for (slices = wished + 1; slices <= rows / minSliceRows; ++slices)
     if (fits())
       return true;
   return false;
@@ -573,37 +577,40 @@ Value Slicer::getChunk(Value value, int64_t count) {
   return reshape(builder, value.getLoc(), chunk, mine);
 }
 
-/// A body that asks for its row gets that of the whole, but for the rows of
-/// what is cut in slices itself.
+/// A body that asks for its row gets that of the whole, unless to find elements
+/// of what is there a slice at a time.
 void Slicer::shiftIndices(Operation *op, Operation *clone, const Slab &slab) {
-  SmallPtrSet<Operation *, 4> local;
+  SmallPtrSet<OpOperand *, 4> local;
   int64_t count = 1;
   for (int64_t size : slab.sizes)
     count *= size;
   builder.setInsertionPoint(clone);
   clone->walk([&](tensor::ExtractOp extract) {
-    if (Value chunk = getChunk(extract.getTensor(), count)) {
-      extract.getTensorMutable().assign(chunk);
-      local.insert(extract);
-    }
+    Value chunk = getChunk(extract.getTensor(), count);
+    if (!chunk)
+      return;
+    extract.getTensorMutable().assign(chunk);
+    for (OpOperand &row :
+         extract.getIndicesMutable().slice(0, slab.sizes.size()))
+      local.insert(&row);
   });
   OpBuilder::InsertionGuard guard(builder);
   for (auto index :
        llvm::to_vector(clone->getRegion(0).front().getOps<linalg::IndexOp>()))
     for (auto [loop, offset] : llvm::zip(members[op], slab.offsets)) {
+      SmallVector<OpOperand *> uses;
+      for (OpOperand &use : index->getUses())
+        if (!local.contains(&use))
+          uses.push_back(&use);
       if (static_cast<int64_t>(index.getDim()) != loop || offset == 0 ||
-          llvm::all_of(index->getUsers(), [&](Operation *user) {
-            return local.contains(user);
-          }))
+          uses.empty())
         continue;
       builder.setInsertionPointAfter(index);
       Value shift =
           arith::ConstantIndexOp::create(builder, op->getLoc(), offset);
       Value row = arith::AddIOp::create(builder, op->getLoc(), index, shift);
-      index.getResult().replaceUsesWithIf(row, [&](OpOperand &use) {
-        return use.getOwner() != row.getDefiningOp() &&
-               !local.contains(use.getOwner());
-      });
+      for (OpOperand *use : uses)
+        use->set(row);
     }
 }
 
