@@ -132,7 +132,7 @@ ModulePart Splitter::createKernel(Operation *function) {
   llvm::StringMap<std::string> numbered;
   for (Operation &op : *part.code->getBody()) {
     auto declared = dyn_cast<LLVM::LLVMFuncOp>(op);
-    if (declared && declared.isDeclaration())
+    if (declared && declared.isExternal())
       continue;
     std::string name = SymbolTable::getSymbolName(&op).str();
     std::string number = "symbol_" + std::to_string(part.names.size());
@@ -155,7 +155,7 @@ std::vector<ModulePart> Splitter::run() {
   SmallVector<Operation *> variables, functions;
   for (Operation &op : *module.getBody()) {
     auto function = dyn_cast<LLVM::LLVMFuncOp>(op);
-    if (isExternal(&op) && !(function && function.isDeclaration()))
+    if (isExternal(&op) && !(function && function.isExternal()))
       (function ? functions : variables).push_back(&op);
   }
   std::vector<ModulePart> parts(1);
