@@ -2,6 +2,7 @@
 // RUN: remat-opt %s --remat-recompute-cheap=max-depth=1 | FileCheck %s --check-prefix=SHORT
 
 #id = affine_map<(d0) -> (d0)>
+#fold = affine_map<(d0) -> (0)>
 
 // The backward operation has %x in any case, so that %b is made again, and %a
 // for it; in no chain of more than the given length.
@@ -94,4 +95,30 @@ func.func @spread(%x: tensor<2048xf32>, %g: tensor<4096xf32>) -> (tensor<4096xf3
     linalg.yield %r : f32
   } -> tensor<4096xf32>
   return %s, %c, %x : tensor<4096xf32>, tensor<4096xf32>, tensor<2048xf32>
+}
+
+// What joins tensors is made again if that saves more than half of it.
+// CHECK-LABEL: @joined
+// CHECK: %[[S:.*]] = linalg.reduce
+// CHECK: tensor.concat dim(0) %arg0, %[[S]] :
+// CHECK: %[[HALF:.*]] = tensor.concat dim(0) %arg1, %[[S]] :
+// CHECK: %[[C:.*]] = tensor.concat dim(0) %arg0, %[[S]] {remat.backward}
+// CHECK-NOT: tensor.concat
+// CHECK: linalg.generic {{.*}} ins(%[[C]], %[[HALF]] :
+// SHORT-LABEL: @joined
+func.func @joined(%x: tensor<4096xf32>, %y: tensor<2048xf32>, %z: tensor<2048x8xf32>) -> (tensor<6144xf32>, tensor<4096xf32>, tensor<6144xf32>) {
+  %e = tensor.empty() : tensor<2048xf32>
+  %s = linalg.reduce ins(%z : tensor<2048x8xf32>) outs(%e : tensor<2048xf32>) dimensions = [1] (%i: f32, %o: f32) {
+    %r = arith.addf %i, %o : f32
+    linalg.yield %r : f32
+  }
+  %a = tensor.concat dim(0) %x, %s : (tensor<4096xf32>, tensor<2048xf32>) -> tensor<6144xf32>
+  %b = tensor.concat dim(0) %y, %s : (tensor<2048xf32>, tensor<2048xf32>) -> tensor<4096xf32>
+  %f = tensor.empty() : tensor<6144xf32>
+  %c = linalg.generic {indexing_maps = [#id, #fold, #id], iterator_types = ["parallel"]} ins(%a, %b : tensor<6144xf32>, tensor<4096xf32>) outs(%f : tensor<6144xf32>) attrs = {remat.backward} {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %r = arith.mulf %i, %j : f32
+    linalg.yield %r : f32
+  } -> tensor<6144xf32>
+  return %a, %b, %c : tensor<6144xf32>, tensor<4096xf32>, tensor<6144xf32>
 }

@@ -111,8 +111,8 @@ static bool isCheap(Operation *op) {
     return true;
   auto generic = dyn_cast<linalg::GenericOp>(op);
   if (!generic)
-    return isa<tensor::ExtractSliceOp, tensor::InsertSliceOp, tensor::PadOp>(
-        op);
+    return isa<tensor::ConcatOp, tensor::ExtractSliceOp, tensor::InsertSliceOp,
+               tensor::PadOp>(op);
   SetVector<Value> captured;
   getUsedValuesDefinedAbove(op->getRegions(), captured);
   return generic.hasPureTensorSemantics() && isMemoryEffectFree(op) &&
@@ -210,7 +210,12 @@ void CheapRecomputation::choose() {
     if (isBackward(&op) || !isCheap(&op) || !needed.contains(op.getResult(0)))
       continue;
     int64_t bytes = getKeptBytes(op.getResult(0));
-    if (bytes < minBytes || countAdded(&op, needed, maxDepth) > bytes / 2)
+    if (bytes < minBytes)
+      continue;
+    // What joins tensors fuses into nothing: half of it is too little for a
+    // pass over memory.
+    int64_t added = countAdded(&op, needed, maxDepth);
+    if (added > bytes / 2 || (isa<tensor::ConcatOp>(op) && 2 * added == bytes))
       continue;
     chosen.insert(&op);
     for (Value value : getReadValues(&op))
