@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Clusters.h"
+#include "OrderTasks.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
@@ -606,6 +607,7 @@ struct FormTasks : remat::impl::RematFormTasksBase<FormTasks> {
       return signalPassFailure();
     }
     func.erase();
+    runShrinkingTasksEarly(*graph);
     numTasks += graphBuilder.getNumTasks();
     numKernels += kernels.size();
   }

@@ -1,0 +1,71 @@
+// RUN: remat-opt %s -split-input-file --remat-form-tasks | FileCheck %s
+
+// What is taken out of %a is smaller, and nobody else reads that: it is taken
+// out before the other task. The view that it reads moves along.
+
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+// CHECK-LABEL: remat.graph @main
+// CHECK: %[[A:.*]] = remat.task @{{.*}}(%arg0) {id = 0
+// CHECK: %[[V:.*]] = tensor.expand_shape %[[A]]
+// CHECK: remat.task @{{.*}}extract_slice(%[[V]]) {id = 1
+// CHECK: remat.task @{{.*}}(%arg1) {id = 2
+func.func @main(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>) -> (tensor<64xf32>, tensor<8x4x64xf32>) {
+  %e = tensor.empty() : tensor<64x64xf32>
+  %a = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %r = math.exp %i : f32
+    linalg.yield %r : f32
+  } -> tensor<64x64xf32>
+  %b = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%y : tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %r = math.exp %i : f32
+    linalg.yield %r : f32
+  } -> tensor<64x64xf32>
+  %z = arith.constant 0.0 : f32
+  %f = tensor.empty() : tensor<64xf32>
+  %g = linalg.fill ins(%z : f32) outs(%f : tensor<64xf32>) -> tensor<64xf32>
+  %s = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%b : tensor<64x64xf32>) outs(%g : tensor<64xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %r = arith.addf %i, %o : f32
+    linalg.yield %r : f32
+  } -> tensor<64xf32>
+  %v = tensor.expand_shape %a [[0, 1], [2]] output_shape [16, 4, 64] : tensor<64x64xf32> into tensor<16x4x64xf32>
+  %p = tensor.extract_slice %v[0, 0, 0] [8, 4, 64] [1, 1, 1] : tensor<16x4x64xf32> to tensor<8x4x64xf32>
+  return %s, %p : tensor<64xf32>, tensor<8x4x64xf32>
+}
+
+// -----
+
+// A backward task stays behind the forward ones, and one that reads what others
+// read later stays where it is.
+
+#id = affine_map<(i, j) -> (i, j)>
+// CHECK-LABEL: remat.graph @main
+// CHECK: %[[A:.*]] = remat.task @{{.*}}(%arg0)
+// CHECK: %[[B:.*]] = remat.task @{{.*}}(%arg1)
+// CHECK: remat.task @{{.*}}extract_slice(%[[A]]) {backward
+// CHECK: %[[C:.*]] = remat.task @{{.*}}(%[[B]]) {backward
+// CHECK: remat.task @{{.*}}extract_slice(%[[B]]) {backward
+// CHECK: remat.return
+func.func @main(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>) -> (tensor<8x64xf32>, tensor<64x64xf32>, tensor<8x64xf32>) {
+  %e = tensor.empty() : tensor<64x64xf32>
+  %a = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %r = math.exp %i : f32
+    linalg.yield %r : f32
+  } -> tensor<64x64xf32>
+  %b = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%y : tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %r = math.exp %i : f32
+    linalg.yield %r : f32
+  } -> tensor<64x64xf32>
+  %c = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%b : tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) attrs = {remat.backward} {
+  ^bb0(%i: f32, %o: f32):
+    %r = math.exp %i : f32
+    linalg.yield %r : f32
+  } -> tensor<64x64xf32>
+  %q = tensor.extract_slice %b[0, 0] [8, 64] [1, 1] {remat.backward} : tensor<64x64xf32> to tensor<8x64xf32>
+  %p = tensor.extract_slice %a[0, 0] [8, 64] [1, 1] {remat.backward} : tensor<64x64xf32> to tensor<8x64xf32>
+  return %p, %c, %q : tensor<8x64xf32>, tensor<64x64xf32>, tensor<8x64xf32>
+}
