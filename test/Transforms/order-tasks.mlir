@@ -69,3 +69,35 @@ func.func @main(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>) -> (tensor<8x64xf3
   %p = tensor.extract_slice %a[0, 0] [8, 64] [1, 1] {remat.backward} : tensor<64x64xf32> to tensor<8x64xf32>
   return %p, %c, %q : tensor<8x64xf32>, tensor<64x64xf32>, tensor<8x64xf32>
 }
+
+// -----
+
+// What is large and read last waits for the others, whose values are then gone:
+// here a sum over what nobody else reads.
+
+#id = affine_map<(i, j) -> (i, j)>
+#t = affine_map<(i, j) -> (j, i)>
+// CHECK-LABEL: remat.graph @main
+// CHECK: %[[B:.*]] = remat.task @{{.*}}(%arg1) {id = 0
+// CHECK: %[[S:.*]] = remat.task @{{.*}}(%[[B]]) {id = 1
+// CHECK: %[[A:.*]] = remat.task @{{.*}}(%arg0) {id = 2
+// CHECK: %[[V:.*]] = tensor.collapse_shape %[[A]]
+// CHECK: remat.task @{{.*}}(%[[V]], %[[S]]) {id = 3
+func.func @main(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>) -> (tensor<4160xf32>, tensor<64xf32>) {
+  %e = tensor.empty() : tensor<64x64xf32>
+  %a = linalg.generic {indexing_maps = [#t, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    linalg.yield %i : f32
+  } -> tensor<64x64xf32>
+  %v = tensor.collapse_shape %a [[0, 1]] : tensor<64x64xf32> into tensor<4096xf32>
+  %b = linalg.generic {indexing_maps = [#t, #id], iterator_types = ["parallel", "parallel"]} ins(%y : tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    linalg.yield %i : f32
+  } -> tensor<64x64xf32>
+  %z = arith.constant 0.0 : f32
+  %f = tensor.empty() : tensor<64xf32>
+  %g = linalg.fill ins(%z : f32) outs(%f : tensor<64xf32>) -> tensor<64xf32>
+  %s = linalg.matvec ins(%b, %g : tensor<64x64xf32>, tensor<64xf32>) outs(%g : tensor<64xf32>) -> tensor<64xf32>
+  %r = tensor.concat dim(0) %v, %s : (tensor<4096xf32>, tensor<64xf32>) -> tensor<4160xf32>
+  return %r, %s : tensor<4160xf32>, tensor<64xf32>
+}

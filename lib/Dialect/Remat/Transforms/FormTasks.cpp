@@ -607,7 +607,7 @@ struct FormTasks : remat::impl::RematFormTasksBase<FormTasks> {
       return signalPassFailure();
     }
     func.erase();
-    runShrinkingTasksEarly(*graph);
+    orderTasks(*graph);
     numTasks += graphBuilder.getNumTasks();
     numKernels += kernels.size();
   }

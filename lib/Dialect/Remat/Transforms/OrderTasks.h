@@ -13,9 +13,10 @@ namespace remat {
 
 /// Moves tasks whose results are smaller than the operands that they read last
 /// to where these operands are there and have no other reader left, unless more
-/// were live there than anywhere on the way. Backward tasks stay behind forward
-/// ones.
-void runShrinkingTasksEarly(GraphOp graph);
+/// were live there than anywhere on the way; and then tasks to their first
+/// reader, if less is live at the most on the way. Backward tasks stay behind
+/// forward ones. Workspaces are not known here.
+void orderTasks(GraphOp graph);
 
 } // namespace remat
 
