@@ -111,3 +111,38 @@ remat.graph @choice(%x: tensor<32xf32>, %c: tensor<i1>) -> tensor<1xf32> {
   %2 = remat.task @add(%1#0, %1#1) {id = 2} : (tensor<32xf32>, tensor<32xf32>) -> tensor<1xf32>
   remat.return %2 : tensor<1xf32>
 }
+
+// -----
+
+// A product is added to its init where that lies, and so is the next; what is
+// returned then is in the caller's buffer from the beginning.
+
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (k, n)>
+#c = affine_map<(m, n, k) -> (m, n)>
+func.func private @start(%x: tensor<32x32xf32>) -> tensor<32x32xf32> attributes {remat.kernel} {
+  %e = tensor.empty() : tensor<32x32xf32>
+  return %e : tensor<32x32xf32>
+}
+func.func private @add(%x: tensor<32x32xf32>, %s: tensor<32x32xf32>) -> tensor<32x32xf32> attributes {remat.kernel} {
+  %0 = linalg.contract indexing_maps = [#a, #b, #c] ins(%x, %x : tensor<32x32xf32>, tensor<32x32xf32>) outs(%s : tensor<32x32xf32>) -> tensor<32x32xf32>
+  return %0 : tensor<32x32xf32>
+}
+func.func private @square(%s: tensor<32x32xf32>) -> tensor<32x32xf32> attributes {remat.kernel} {
+  %0 = linalg.contract indexing_maps = [#a, #b, #c] ins(%s, %s : tensor<32x32xf32>, tensor<32x32xf32>) outs(%s : tensor<32x32xf32>) -> tensor<32x32xf32>
+  return %0 : tensor<32x32xf32>
+}
+// CHECK-LABEL: remat.graph @sums
+// CHECK-SAME: arena_bytes = 4096
+remat.graph @sums(%x: tensor<32x32xf32>) -> tensor<32x32xf32> {
+  // CHECK: remat.task @start{{.*}} placement = [#remat.slot<arena
+  %0 = remat.task @start(%x) {id = 0} : (tensor<32x32xf32>) -> tensor<32x32xf32>
+  // Its factors are still read when the first sums are written.
+  // CHECK: remat.task @square{{.*}} placement = [#remat.slot<result
+  %1 = remat.task @square(%0) {id = 1} : (tensor<32x32xf32>) -> tensor<32x32xf32>
+  // CHECK: remat.task @add{{.*}} lent = [1]
+  %2 = remat.task @add(%x, %1) {id = 2} : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
+  // CHECK: remat.task @add{{.*}} lent = [1]
+  %3 = remat.task @add(%x, %2) {id = 3} : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
+  remat.return %3 : tensor<32x32xf32>
+}

@@ -53,6 +53,33 @@ TEST(LibraryKernels, TransposedProduct) {
   }
 }
 
+/// A product that is added to an argument is a library call, too.
+TEST(LibraryKernels, AddedProduct) {
+  RunResult run =
+      runKernel(R"(
+func.func @k(%c: tensor<5x7xf32>, %a: tensor<5x6xf32>,
+             %b: tensor<6x7xf32>) -> tensor<5x7xf32> {
+  %r = linalg.contract indexing_maps = [affine_map<(m, n, k) -> (m, k)>,
+      affine_map<(m, n, k) -> (k, n)>, affine_map<(m, n, k) -> (m, n)>]
+      ins(%a, %b : tensor<5x6xf32>, tensor<6x7xf32>)
+      outs(%c : tensor<5x7xf32>) -> tensor<5x7xf32>
+  return %r : tensor<5x7xf32>
+})",
+                {toBytes(makeValues(35, 3)), toBytes(makeValues(30)),
+                 toBytes(makeValues(42, 2))});
+  ASSERT_EQ(run.error, "");
+  std::vector<float> a = makeValues(30), b = makeValues(42, 2);
+  std::vector<float> c = makeValues(35, 3),
+                     r = fromBytes<float>(run.results[0]);
+  for (int m = 0; m < 5; ++m)
+    for (int n = 0; n < 7; ++n) {
+      double sum = c[m * 7 + n];
+      for (int k = 0; k < 6; ++k)
+        sum += a[m * 6 + k] * b[k * 7 + n];
+      ASSERT_NEAR(r[m * 7 + n], sum, 1e-5);
+    }
+}
+
 /// Attention scores from heads that are still in the middle.
 TEST(LibraryKernels, BatchesWithStrides) {
   for (const char *form : {"library", "generated"}) {

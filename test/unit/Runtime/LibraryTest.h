@@ -139,13 +139,13 @@ private:
 };
 
 /// Makes a step of one library call on two arguments and one result, with the
-/// workspace that the call asks for. `accumulate` first copies a third argument
-/// into the result.
+/// workspace that the call asks for. The result first is a copy of a third
+/// argument. With `apart`, a product is added to that argument instead.
 inline StepTableBuilder makeCall(remat_entry_kind kind, const Elements &a,
                                  const Elements &b, const Elements &c,
                                  const remat_matmul *matmul,
                                  const remat_convolution *convolution,
-                                 int threads) {
+                                 int threads, bool apart = false) {
   StepTableBuilder builder;
   auto type = [](const Elements &e) {
     return static_cast<remat_dtype>(e.dtype);
@@ -157,7 +157,9 @@ inline StepTableBuilder makeCall(remat_entry_kind kind, const Elements &a,
   StepEntry entry =
       makeEntry(0, {builder.addArgumentBuffer(0), builder.addArgumentBuffer(1)},
                 {builder.addResultBuffer(0)});
-  builder.addEntry(makeCopy(builder.addArgumentBuffer(2), entry.results[0]));
+  uint32_t initial = builder.addArgumentBuffer(2);
+  if (!apart)
+    builder.addEntry(makeCopy(initial, entry.results[0]));
   entry.kind = kind;
   entry.name = "call";
   int64_t bytes;
@@ -165,7 +167,7 @@ inline StepTableBuilder makeCall(remat_entry_kind kind, const Elements &a,
     entry.callee = builder.addMatmul(*matmul);
     bytes = remat_matmul_workspace_bytes(matmul, threads);
     if (matmul->accumulate)
-      entry.operands.push_back(entry.results[0]);
+      entry.operands.push_back(apart ? initial : entry.results[0]);
   } else {
     entry.callee = builder.addConvolution(*convolution);
     bytes = remat_convolution_workspace_bytes(convolution, threads);

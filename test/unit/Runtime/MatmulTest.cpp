@@ -133,8 +133,9 @@ void runCase(const Case &test, std::mt19937 &random, int threads) {
   Elements initial(d.c_dtype, test.sizes[2]);
   a.fill(random), b.fill(random), initial.fill(random);
   Elements c(d.c_dtype, test.sizes[2]);
-  Step step(makeCall(REMAT_ENTRY_MATMUL, a, b, c, &d, nullptr, threads), {},
-            {threads, REMAT_STEP_POISON, nullptr, 0});
+  bool apart = d.accumulate && random() % 2;
+  Step step(makeCall(REMAT_ENTRY_MATMUL, a, b, c, &d, nullptr, threads, apart),
+            {}, {threads, REMAT_STEP_POISON, nullptr, 0});
   ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
   ASSERT_EQ(step.run({a.tensor(), b.tensor(), initial.tensor()}, {c.tensor()}),
             REMAT_OK)

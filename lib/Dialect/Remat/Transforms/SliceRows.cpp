@@ -41,7 +41,7 @@ static constexpr unsigned maxDistance = 128;
 static constexpr int64_t minWideBytes = 4 << 20;
 
 /// Rows of a slice, if the shapes have such slices: at 256 a library's product
-/// takes as long as in one piece, at 64 it takes a tenth more.
+/// takes as long as in one piece, at 128 some hundredths more.
 static constexpr int64_t sliceRows = 256, minSliceRows = 128, maxSlices = 32;
 
 static int64_t getBytes(Value value) {
@@ -101,7 +101,11 @@ private:
   bool isEligible(Operation *op);
   std::optional<LoopList> getRows(linalg::LinalgOp op);
   bool tryAdd(Operation *op, bool asProducer);
-  bool isWide(Value value) { return 2 * getBytes(value) > wideBytes; }
+  /// Whether `value` has about as many elements as the product.
+  bool isWide(Value value) const {
+    return 2 * cast<RankedTensorType>(value.getType()).getNumElements() >
+           wideElements;
+  }
   bool addReaders();
   bool addProducers();
   bool addBetween(bool &changed);
@@ -122,7 +126,7 @@ private:
 
   Block &body;
   OpBuilder builder;
-  int64_t rows = 0, wideBytes = 0, slices = 0;
+  int64_t rows = 0, wideBytes = 0, wideElements = 0, slices = 0;
   /// With the loops that walk the rows.
   DenseMap<Operation *, LoopList> members;
   /// Members that reduce over the rows.
@@ -151,7 +155,8 @@ bool Slicer::start(linalg::ContractOp product) {
   for (Value input : product.getDpsInputs())
     factors += cast<RankedTensorType>(input.getType()).getNumElements();
   wideBytes = getBytes(product->getResult(0));
-  if (wideBytes < minWideBytes || type.getNumElements() < factors)
+  wideElements = type.getNumElements();
+  if (wideBytes < minWideBytes || wideElements < factors)
     return false;
   LoopList loops;
   rows = 1;

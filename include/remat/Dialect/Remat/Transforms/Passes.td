@@ -165,11 +165,12 @@ def RematSliceRows : Pass<"remat-slice-rows", "::mlir::func::FuncOp"> {
   let description = [{
     For a joint function, before tasks are formed. A product of at least 4 MiB
     that is larger than its factors, and that nothing reads but row by row or to
-    reduce it over all of its rows, is done in slices of about 256 rows, with
-    what reads it and what is made of it as long as that is as wide. Then none
-    of it is ever in memory as a whole: a language model's logits, for instance,
-    and their gradient. Reductions continue from slice to slice; what is left
-    row by row, such as the gradient of the product's rows, is concatenated.
+    reduce it over all of its rows, is done in slices of 256 rows or somewhat
+    more, with what reads it and what is made of it as long as that is as wide.
+    Then none of it is ever in memory as a whole: a language model's logits, for
+    instance, and their gradient. Reductions continue from slice to slice; what
+    is left row by row, such as the gradient of the product's rows, is
+    concatenated.
 
     If backward operations are among them, all of this becomes backward, with
     the forward operations that depend on it, such as the loss. Nothing is
