@@ -103,6 +103,7 @@ void remat::buildJointPipeline(OpPassManager &pm, StringRef function,
   pm.addNestedPass<func::FuncOp>(createFuseGathersPass());
   pm.addNestedPass<func::FuncOp>(createRematRecomputeCheap());
   pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());
+  pm.addNestedPass<func::FuncOp>(createMergeReductionsPass());
   addCleanup(pm);
 }
 

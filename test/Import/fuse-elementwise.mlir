@@ -154,3 +154,77 @@ func.func @dead_argmax(%x: tensor<4x8xf32>, %m: tensor<4xf32>, %i: tensor<4xi64>
   } -> (tensor<4xf32>, tensor<4xi64>)
   return %r#0 : tensor<4xf32>
 }
+
+// A masked gradient is read by a sum and by an operation that reads one of its
+// operands. Another sum reads both operands in the same loops: all can do
+// without the masked gradient, and it is never written.
+// CHECK-LABEL: @spared
+// CHECK-SAME: %[[G:.*]]: tensor<64x64xf32>, %[[X:.*]]: tensor<64x64xf32>
+// CHECK-COUNT-2: iterator_types = ["reduction", "parallel"]} ins(%[[G]], %[[X]] :
+// CHECK: iterator_types = ["parallel", "parallel"]} ins(%[[G]], %[[X]] :
+// CHECK-NOT: linalg.generic
+func.func @spared(%g: tensor<64x64xf32>, %x: tensor<64x64xf32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<64x64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x64xf32>
+  %e1 = tensor.empty() : tensor<64xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%e1 : tensor<64xf32>) -> tensor<64xf32>
+  %m = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%g, %x : tensor<64x64xf32>, tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %0 = arith.cmpf ogt, %b, %zero : f32
+    %1 = arith.select %0, %a, %zero : f32
+    linalg.yield %1 : f32
+  } -> tensor<64x64xf32>
+  %s = linalg.generic {indexing_maps = [#id, #col], iterator_types = ["reduction", "parallel"]}
+      ins(%m : tensor<64x64xf32>) outs(%init : tensor<64xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %0 = arith.addf %out, %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<64xf32>
+  %t = linalg.generic {indexing_maps = [#id, #id, #col], iterator_types = ["reduction", "parallel"]}
+      ins(%g, %x : tensor<64x64xf32>, tensor<64x64xf32>) outs(%init : tensor<64xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %0 = arith.mulf %a, %b : f32
+    %1 = arith.addf %out, %0 : f32
+    linalg.yield %1 : f32
+  } -> tensor<64xf32>
+  %y = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%m, %x : tensor<64x64xf32>, tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %0 = arith.mulf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<64x64xf32>
+  return %s, %t, %y : tensor<64xf32>, tensor<64xf32>, tensor<64x64xf32>
+}
+
+// Without the other sum, two operands would be read for one.
+// CHECK-LABEL: @not_spared
+// CHECK: %[[M:.*]] = linalg.generic {{.*}}iterator_types = ["parallel", "parallel"]
+// CHECK: linalg.generic {{.*}}ins(%[[M]] :
+// CHECK: linalg.generic {{.*}}ins(%[[M]], %{{.*}} :
+func.func @not_spared(%g: tensor<64x64xf32>, %x: tensor<64x64xf32>) -> (tensor<64xf32>, tensor<64x64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x64xf32>
+  %e1 = tensor.empty() : tensor<64xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%e1 : tensor<64xf32>) -> tensor<64xf32>
+  %m = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%g, %x : tensor<64x64xf32>, tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %0 = arith.cmpf ogt, %b, %zero : f32
+    %1 = arith.select %0, %a, %zero : f32
+    linalg.yield %1 : f32
+  } -> tensor<64x64xf32>
+  %s = linalg.generic {indexing_maps = [#id, #col], iterator_types = ["reduction", "parallel"]}
+      ins(%m : tensor<64x64xf32>) outs(%init : tensor<64xf32>) {
+  ^bb0(%a: f32, %out: f32):
+    %0 = arith.addf %out, %a : f32
+    linalg.yield %0 : f32
+  } -> tensor<64xf32>
+  %y = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%m, %x : tensor<64x64xf32>, tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%a: f32, %b: f32, %out: f32):
+    %0 = arith.mulf %a, %b : f32
+    linalg.yield %0 : f32
+  } -> tensor<64x64xf32>
+  return %s, %y : tensor<64xf32>, tensor<64x64xf32>
+}

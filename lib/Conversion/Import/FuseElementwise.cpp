@@ -79,34 +79,94 @@ static int64_t getNumPoints(linalg::GenericOp op) {
   return points;
 }
 
+/// The same where users who read the operands anyway make up for those who do
+/// not.
+static constexpr int64_t maxSparingSize = 24;
+
+/// Whether `op` is cheap beside reading what it reads.
+static bool isCheap(linalg::GenericOp op) {
+  return op.getNumReductionLoops() == 0 && !op.hasIndexSemantics() &&
+         llvm::all_of(op.getBody()->without_terminator(), [](Operation &inner) {
+           return isCast(inner) ||
+                  isa<arith::AddFOp, arith::SubFOp, arith::MulFOp,
+                      arith::NegFOp, arith::MaximumFOp, arith::CmpFOp,
+                      arith::SelectOp>(inner);
+         });
+}
+
+/// Whether `tensor` has about as many elements as an operation has points.
+static bool isLarge(Value tensor, int64_t points) {
+  auto type = dyn_cast<RankedTensorType>(tensor.getType());
+  return type && type.getNumElements() * 8 > points;
+}
+
+/// Whether `user` or another reduction in the same loops, which is one with it
+/// in the end, reads `tensor` as it reads the result of `op` by `use`.
+static bool isReadWith(Value tensor, OpOperand &use) {
+  auto user = cast<linalg::GenericOp>(use.getOwner());
+  for (OpOperand &other : tensor.getUses()) {
+    auto reader = dyn_cast<linalg::GenericOp>(other.getOwner());
+    if (!reader || reader->getBlock() != user->getBlock() ||
+        reader.getMatchingIndexingMap(&other) !=
+            user.getMatchingIndexingMap(&use))
+      continue;
+    if (reader == user ||
+        (user.getNumReductionLoops() != 0 &&
+         import::isBackwardLoc(reader.getLoc()) ==
+             import::isBackwardLoc(user.getLoc()) &&
+         reader.getIteratorTypesArray() == user.getIteratorTypesArray() &&
+         getLoopSizes(reader) == getLoopSizes(user)))
+      return true;
+  }
+  return false;
+}
+
+/// Whether memory traffic is less if all users of `op` compute it: what they
+/// read beside what they read already, less the result, which nobody writes.
+static bool sparesTraffic(linalg::GenericOp op, int64_t points) {
+  SmallVector<Value> large;
+  AffineMap written = op.getIndexingMapsArray().back();
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    if (!isLarge(input->get(), points))
+      continue;
+    if (op.getMatchingIndexingMap(input) != written)
+      return false;
+    large.push_back(input->get());
+  }
+  int64_t tensors = -1;
+  for (OpOperand &use : op->getUses()) {
+    if (import::isBackwardLoc(use.getOwner()->getLoc()) !=
+        import::isBackwardLoc(op.getLoc()))
+      return false;
+    --tensors;
+    for (Value tensor : large)
+      tensors += !isReadWith(tensor, use);
+  }
+  return tensors < 0;
+}
+
 /// Whether all users of `op` can do without its result at no cost in memory
 /// traffic: centering in a normalization, for instance.
 static bool isAbsorbed(linalg::GenericOp op) {
-  if (getBodySize(op) > maxCheapSize || op.getNumReductionLoops() != 0 ||
-      op.hasIndexSemantics() ||
-      !llvm::all_of(op.getBody()->without_terminator(), [](Operation &inner) {
-        return isCast(inner) ||
-               isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::NegFOp,
-                   arith::MaximumFOp, arith::CmpFOp, arith::SelectOp>(inner);
+  int64_t size = getBodySize(op);
+  if (size > maxSparingSize || !isCheap(op))
+    return false;
+  int64_t points = getNumPoints(op);
+  if (!llvm::all_of(op->getUsers(), [&](Operation *user) {
+        auto generic = dyn_cast<linalg::GenericOp>(user);
+        return generic && generic->getBlock() == op->getBlock() &&
+               size + getBodySize(generic) <= maxBodySize &&
+               getNumPoints(generic) <= points &&
+               (import::isBackwardLoc(generic.getLoc()) ||
+                !import::isBackwardLoc(op.getLoc())) &&
+               llvm::none_of(generic.getOutputs(), [&](Value init) {
+                 return init == op.getResult(0);
+               });
       }))
     return false;
-  int64_t points = getNumPoints(op), numLarge = 0;
-  for (Value input : op.getInputs()) {
-    auto type = dyn_cast<RankedTensorType>(input.getType());
-    if (type && type.getNumElements() * 8 > points)
-      ++numLarge;
-  }
-  return numLarge <= 1 && llvm::all_of(op->getUsers(), [&](Operation *user) {
-           auto generic = dyn_cast<linalg::GenericOp>(user);
-           return generic && generic->getBlock() == op->getBlock() &&
-                  getBodySize(op) + getBodySize(generic) <= maxBodySize &&
-                  getNumPoints(generic) <= points &&
-                  (import::isBackwardLoc(generic.getLoc()) ||
-                   !import::isBackwardLoc(op.getLoc())) &&
-                  llvm::none_of(generic.getOutputs(), [&](Value init) {
-                    return init == op.getResult(0);
-                  });
-         });
+  int64_t numLarge = llvm::count_if(
+      op.getInputs(), [&](Value input) { return isLarge(input, points); });
+  return (size <= maxCheapSize && numLarge <= 1) || sparesTraffic(op, points);
 }
 
 /// Whether `op` adds up tensors and does nothing else.

@@ -337,6 +337,23 @@ def ImportVerifyPass : Pass<"remat-import-verify", "::mlir::func::FuncOp"> {
   }];
 }
 
+def MergeReductionsPass : Pass<"remat-merge-reductions", "::mlir::func::FuncOp"> {
+  let summary = "Reduce the same tensors in one operation";
+  let description = [{
+    Reductions with equal loops that read a large tensor in the same way, and
+    none of which needs another's result, become one `linalg.generic` with
+    several results, where the first of them stands. Only small values are made
+    earlier for it. Reductions along rows stay as they are; task formation
+    joins those with what is around them. Operations of the forward and of the
+    backward computation are not merged.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect"
+  ];
+  let statistics = [
+    Statistic<"numMerged", "num-merged", "Number of reductions merged">];
+}
+
 def MatchFactorsPass : Pass<"remat-match-factors", "::mlir::func::FuncOp"> {
   let summary = "Give the factors of products one element type";
   let description = [{
@@ -366,6 +383,8 @@ def FuseElementwisePass
     * the consumer is its only user and does not evaluate it more than once for
       each of its points, or
     * it only moves data or casts it (then with any number of users), or
+    * it is a few additions, products and comparisons, and its users together
+      read no more when each computes it than they read and it writes now, or
     * it reads no tensor and is small, as a mask made from indices is.
 
     Reshapes between the two are moved out of the way. Products, convolutions,
