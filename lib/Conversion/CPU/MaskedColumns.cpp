@@ -266,7 +266,8 @@ bool Finder::findSeeds() {
       body.run(*step.nest->body);
       if (!body.needed)
         continue;
-      if (result.loops[number] >= 0 || (shift && info.size != result.size))
+      if (result.loops[number] >= 0 || step.isJoined ||
+          (shift && info.size != result.size))
         return false;
       result.loops[number] = loop;
       result.size = info.size;

@@ -27,6 +27,8 @@ struct BlockStep {
   const LoopNest *nest;
   /// The dimension whose loop the blocks are of.
   unsigned row;
+  /// That loop goes over several runs of rows, and not one.
+  bool isJoined;
   bool isProduct;
   /// A product that adds up over blocks.
   bool sums;

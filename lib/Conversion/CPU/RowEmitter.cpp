@@ -5,9 +5,11 @@
 //===----------------------------------------------------------------------===//
 //
 // A unit of the range is one row or, where there are products, all blocks of
-// rows of one index of the leading loops (a head of attention). What operations
-// hand to each other is a buffer on the stack for one row or block: its address
-// is that of the tensor it stands for, less where the block begins.
+// one or more runs of rows: those of one index of the leading loops (a head of
+// attention), or of all over which something is added up (the heads that share
+// a key). What operations hand to each other is a buffer on the stack for one
+// row or block: its address is that of the tensor it stands for, less where the
+// block begins.
 //
 // Sums over blocks start from zero before the first and are added to in order,
 // whatever the number of threads.
@@ -23,6 +25,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
@@ -40,8 +43,8 @@ struct RowStep {
   LoopNest nest;
   SmallVector<int64_t> rows, sizes;
   bool isProduct = false;
-  /// A product that adds up over blocks.
-  bool sums = false;
+  /// Runs over whose blocks a product adds up, or 0.
+  int64_t summedRuns = 0;
   /// The factor B as panels, packed before the blocks.
   Value packed;
   /// The loop over columns of which each block needs only the first, or -1.
@@ -60,13 +63,16 @@ public:
 
 private:
   LogicalResult addStep(linalg::GenericOp op);
+  void chooseUnits();
   void allocate();
   void findColumns();
   Value emitColumnEnd(OpBuilder &builder);
   LoopNest openRows(OpBuilder &builder, const RowStep &step);
   TileProduct describe(OpBuilder &builder, const RowStep &step, LoopNest &nest);
   void emitZeros(OpBuilder &builder, RowStep &step);
-  void emitPacked(OpBuilder &builder, RowStep &step);
+  bool isSameInRuns(const RowStep &step, const Access &access) const;
+  void emitPacked(OpBuilder &builder, RowStep &step, bool forAllRuns);
+  void emitStarts(OpBuilder &builder);
   LogicalResult emitStep(OpBuilder &builder, RowStep &step);
 
   func::FuncOp function;
@@ -74,11 +80,14 @@ private:
   std::vector<RowStep> steps;
   DenseSet<Value> inside;
   /// Rows of a block; 0 where each row is a unit.
-  int64_t blockRows = 0, lastSize = 1;
+  int64_t blockRows = 0;
+  /// Rows of a run, and runs of a unit.
+  int64_t runRows = 1, numRuns = 1;
   int64_t numUnits = 1, numRows = 1, cost = 0;
   MaskedColumns masked;
-  /// While emitting. The end of the columns is null before the blocks.
-  Value unit, blockBegin, blockEnd, columnEnd;
+  /// While emitting: the run, among all, and its block. The end of the columns
+  /// is null before the blocks.
+  Value run, runInUnit, blockBegin, blockEnd, columnEnd;
 };
 
 } // namespace
@@ -108,26 +117,42 @@ LogicalResult RowEmitter::addStep(linalg::GenericOp op) {
   step.nest = std::move(*nest);
   if (step.nest.isEmpty() || step.nest.sequential)
     return op.emitOpError("cannot be done row by row");
-  int64_t points = 1;
+  int64_t points = 1, summed = 1;
   for (int64_t row : step.rows) {
     step.sizes.push_back(op.getStaticLoopRanges()[row]);
     points *= step.sizes.back();
-    step.sums |=
-        op.getIteratorTypesArray()[row] == utils::IteratorType::reduction;
+    if (op.getIteratorTypesArray()[row] == utils::IteratorType::reduction) {
+      summed *= step.sizes.back();
+      step.summedRuns = summed; // rows, so far
+    }
   }
   auto block = op->getAttrOfType<IntegerAttr>(blockAttrName);
   step.isProduct = block && op.getNumReductionLoops() != 0 &&
                    op->getNumOperands() == 3 && isProductBody(*op.getBody()) &&
                    isMatrixProductInRow(op, step.rows);
-  if (step.sums && !step.isProduct)
+  if (step.summedRuns && !step.isProduct)
     return op.emitOpError("cannot be added up over blocks of rows");
   blockRows = block ? block.getInt() : 0;
-  lastSize = block ? step.sizes.back() : 1;
   numRows = points;
-  numUnits = points / lastSize;
   cost += step.nest.numPoints() * step.nest.bodyCost();
   steps.push_back(std::move(step));
   return success();
+}
+
+/// Divides the rows into runs and units.
+void RowEmitter::chooseUnits() {
+  int64_t summedRows = 1;
+  if (blockRows != 0)
+    runRows = numRows;
+  for (const RowStep &step : steps) {
+    if (blockRows != 0)
+      runRows = std::min(runRows, step.sizes.back());
+    summedRows = std::max(summedRows, step.summedRuns);
+  }
+  for (RowStep &step : steps)
+    step.summedRuns /= runRows;
+  numRuns = std::max<int64_t>(summedRows / runRows, 1);
+  numUnits = numRows / (runRows * numRuns);
 }
 
 /// Gives what stays inside a buffer for one row or block.
@@ -149,6 +174,7 @@ LogicalResult RowEmitter::prepare() {
   for (auto op : function.getOps<linalg::GenericOp>())
     if (failed(addStep(op)))
       return failure();
+  chooseUnits();
   allocate();
   if (blockRows != 0)
     findColumns();
@@ -160,7 +186,8 @@ void RowEmitter::findColumns() {
   SmallVector<BlockStep> all;
   for (const RowStep &step : steps)
     all.push_back({step.op, &step.nest, static_cast<unsigned>(step.rows.back()),
-                   step.isProduct, step.sums});
+                   step.sizes.back() != runRows, step.isProduct,
+                   step.summedRuns != 0});
   std::optional<MaskedColumns> found = findMaskedColumns(all, inside);
   if (!found)
     return;
@@ -172,8 +199,20 @@ void RowEmitter::findColumns() {
 /// The loops of a step for the unit and block that are being emitted.
 LoopNest RowEmitter::openRows(OpBuilder &builder, const RowStep &step) {
   Location loc = step.op->getLoc();
+  constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
   LoopNest nest = step.nest;
-  Value rest = unit;
+  Value rest = run, begin = blockBegin, end = blockEnd;
+  int64_t joined = blockRows != 0 ? step.sizes.back() / runRows : 1;
+  if (joined != 1) {
+    // Its last loop goes over several runs.
+    Value count = emitIndex(builder, loc, joined);
+    Value first = arith::MulIOp::create(
+        builder, loc, arith::RemUIOp::create(builder, loc, rest, count),
+        emitIndex(builder, loc, runRows), nsw);
+    rest = arith::DivUIOp::create(builder, loc, rest, count);
+    begin = arith::AddIOp::create(builder, loc, first, begin, nsw);
+    end = arith::AddIOp::create(builder, loc, first, end, nsw);
+  }
   unsigned numOpen = step.rows.size() - (blockRows != 0 ? 1 : 0);
   for (unsigned i = numOpen; i-- > 0;) {
     Value index = rest;
@@ -186,8 +225,8 @@ LoopNest RowEmitter::openRows(OpBuilder &builder, const RowStep &step) {
   }
   Loop *last = blockRows != 0 ? nest.findLoop(step.rows.back()) : nullptr;
   if (last) {
-    last->begin = blockBegin;
-    last->end = blockEnd;
+    last->begin = begin;
+    last->end = end;
   }
   if (step.columns >= 0)
     nest.loops[step.columns].end = columnEnd;
@@ -200,8 +239,7 @@ LoopNest RowEmitter::openRows(OpBuilder &builder, const RowStep &step) {
         coefficient = 0;
       else if (&loop == last && coefficient != 0)
         access.base = arith::MulIOp::create(
-            builder, loc, blockBegin, emitIndex(builder, loc, -coefficient),
-            arith::IntegerOverflowFlags::nsw);
+            builder, loc, begin, emitIndex(builder, loc, -coefficient), nsw);
     }
   }
   return nest;
@@ -258,12 +296,12 @@ TileProduct RowEmitter::describe(OpBuilder &builder, const RowStep &step,
                                             : emitIndex(builder, loc, size);
     return loop >= 0 && nest.loops[loop].begin ? blockRows : size;
   };
-  getRange(m, product.mBegin, product.mEnd);
+  product.maxM = getRange(m, product.mBegin, product.mEnd);
   product.maxK = getRange(k, product.kBegin, product.kEnd);
   product.n = n < 0 ? 1 : nest.loops[n].size;
   if (n >= 0)
     product.nEnd = nest.loops[n].end;
-  product.accumulate = step.sums;
+  product.accumulate = step.summedRuns != 0;
   return product;
 }
 
@@ -286,17 +324,37 @@ void RowEmitter::emitZeros(OpBuilder &builder, RowStep &step) {
   memref::StoreOp::create(builder, loc, zero, product.c.buffer, address);
 }
 
-/// Packs a factor that is the same for all blocks.
-void RowEmitter::emitPacked(OpBuilder &builder, RowStep &step) {
+/// Whether an operand is the same for all runs of a unit.
+bool RowEmitter::isSameInRuns(const RowStep &step, const Access &access) const {
+  int64_t stride = 1;
+  for (unsigned i = step.rows.size(); i-- > 0; stride *= step.sizes[i]) {
+    Loop *loop = const_cast<LoopNest &>(step.nest).findLoop(step.rows[i]);
+    if (stride < runRows * numRuns &&
+        access.coefficients[loop - step.nest.loops.data()] != 0)
+      return false;
+  }
+  return true;
+}
+
+/// Packs a factor that is the same for all blocks: of all runs of the unit, or
+/// of one alone.
+void RowEmitter::emitPacked(OpBuilder &builder, RowStep &step,
+                            bool forAllRuns) {
+  OpBuilder::InsertionGuard guard(builder);
   Location loc = step.op->getLoc();
   blockBegin = emitIndex(builder, loc, 0);
-  blockEnd = emitIndex(builder, loc, lastSize);
+  blockEnd = emitIndex(builder, loc, runRows);
   LoopNest nest = openRows(builder, step);
   TileProduct product = describe(builder, step, nest);
-  for (const Access &access : nest.inputs)
-    if (kernel.buffers.lookup(access.root) == product.b.buffer &&
-        inside.contains(access.root))
-      return;
+  bool isSame = true;
+  for (auto [access, original] : llvm::zip(nest.inputs, step.nest.inputs))
+    if (kernel.buffers.lookup(access.root) == product.b.buffer) {
+      if (inside.contains(access.root))
+        return;
+      isSame &= isSameInRuns(step, original);
+    }
+  if (isSame != forAllRuns)
+    return;
   // B must not depend on the block: neither its sum nor its columns may.
   Loop *last = nest.findLoop(step.rows.back());
   bool isRow =
@@ -305,12 +363,35 @@ void RowEmitter::emitPacked(OpBuilder &builder, RowStep &step) {
   int64_t size = getPackedSize(product.maxK, product.n);
   if (!isRow || product.c.column != 1 || size * 4 > maxPackedBytes)
     return;
-  product.maxK = last->isReduction ? lastSize : product.maxK;
+  product.maxK = last->isReduction ? runRows : product.maxK;
   OpBuilder onEntry = OpBuilder::atBlockBegin(kernel.entry);
   step.packed = memref::AllocaOp::create(
       onEntry, loc, MemRefType::get({size}, builder.getF32Type()),
       onEntry.getI64IntegerAttr(64));
   emitPack(builder, loc, product, step.packed);
+}
+
+/// What precedes the blocks of a run.
+void RowEmitter::emitStarts(OpBuilder &builder) {
+  Location loc = function.getLoc();
+  for (RowStep &step : steps) {
+    if (step.summedRuns == 0) {
+      if (step.isProduct && numRuns != 1)
+        emitPacked(builder, step, /*forAllRuns=*/false);
+      continue;
+    }
+    OpBuilder::InsertionGuard guard(builder);
+    if (step.summedRuns != 1) {
+      Value rest = arith::RemUIOp::create(
+          builder, loc, runInUnit, emitIndex(builder, loc, step.summedRuns));
+      Value isFirst =
+          arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, rest,
+                                emitIndex(builder, loc, 0));
+      auto ifFirst = scf::IfOp::create(builder, loc, isFirst, false);
+      builder.setInsertionPointToStart(ifFirst.thenBlock());
+    }
+    emitZeros(builder, step);
+  }
 }
 
 LogicalResult RowEmitter::emitStep(OpBuilder &builder, RowStep &step) {
@@ -345,25 +426,34 @@ Value RowEmitter::emitColumnEnd(OpBuilder &builder) {
 LogicalResult RowEmitter::emit(OpBuilder &builder, Value begin, Value end) {
   OpBuilder::InsertionGuard guard(builder);
   Location loc = function.getLoc();
-  unit = openLoop(builder, loc, begin, end).getInductionVar();
+  constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
+  Value unit = openLoop(builder, loc, begin, end).getInductionVar();
+  run = unit;
   columnEnd = Value();
   if (blockRows != 0) {
+    if (numRuns != 1)
+      run = arith::MulIOp::create(builder, loc, unit,
+                                  emitIndex(builder, loc, numRuns), nsw);
     for (RowStep &step : steps)
-      if (step.sums)
-        emitZeros(builder, step);
-      else if (step.isProduct)
-        emitPacked(builder, step);
-    int64_t numBlocks = llvm::divideCeil(lastSize, blockRows);
+      if (step.isProduct && step.summedRuns == 0)
+        emitPacked(builder, step, /*forAllRuns=*/true);
+    if (numRuns != 1) {
+      runInUnit = openLoop(builder, loc, emitIndex(builder, loc, 0),
+                           emitIndex(builder, loc, numRuns))
+                      .getInductionVar();
+      run = arith::AddIOp::create(builder, loc, run, runInUnit, nsw);
+    }
+    emitStarts(builder);
+    int64_t numBlocks = llvm::divideCeil(runRows, blockRows);
     Value number = openLoop(builder, loc, emitIndex(builder, loc, 0),
                             emitIndex(builder, loc, numBlocks))
                        .getInductionVar();
     Value block = emitIndex(builder, loc, blockRows);
-    constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
     blockBegin = arith::MulIOp::create(builder, loc, number, block, nsw);
     blockEnd = arith::AddIOp::create(builder, loc, blockBegin, block, nsw);
-    if (lastSize % blockRows != 0)
+    if (runRows % blockRows != 0)
       blockEnd = arith::MinSIOp::create(builder, loc, blockEnd,
-                                        emitIndex(builder, loc, lastSize));
+                                        emitIndex(builder, loc, runRows));
     if (masked.size != 0)
       columnEnd = emitColumnEnd(builder);
   }

@@ -33,6 +33,7 @@ public:
   void emitPanelPack(Value panel, int64_t width, Value buffer, Value place);
   void emitPanel(Value panel, int64_t width, Value buffer, Value place);
   void emitScalar();
+  TileMatrix emitWidened(Block *entry);
   /// Calls `emit(panel, width)` for all panels: a loop and a rest.
   template <typename Function>
   void forPanels(const Function &emit);
@@ -51,6 +52,14 @@ private:
   Value address(const TileMatrix &matrix, Value row, Value column) {
     return add(matrix.base,
                add(mul(row, matrix.row), mul(column, matrix.column)));
+  }
+  /// An element of a factor, in f32.
+  Value load(const TileMatrix &matrix, Value row, Value column) {
+    Value value = memref::LoadOp::create(builder, loc, matrix.buffer,
+                                         address(matrix, row, column));
+    if (value.getType().isF32())
+      return value;
+    return arith::ExtFOp::create(builder, loc, builder.getF32Type(), value);
   }
   Value mask(int64_t width) {
     return vector::ConstantMaskOp::create(
@@ -129,8 +138,7 @@ void Emission::emitPanelPack(Value panel, int64_t width, Value buffer,
       value =
           arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0.0));
     else
-      value = memref::LoadOp::create(builder, loc, p.b.buffer,
-                                     address(p.b, k, add(first, column)));
+      value = load(p.b, k, add(first, column));
     Value row = arith::SubIOp::create(builder, loc, k, p.kBegin, nsw);
     memref::StoreOp::create(builder, loc, value, buffer,
                             add(place, add(mul(row, panelColumns), column)));
@@ -178,8 +186,7 @@ void Emission::emitRows(Value row, int64_t count, Value panel, int64_t width,
         builder, loc, vectorType, buffer,
         ValueRange(v == 0 ? packed : add(packed, index(v * lanes)))));
   for (int64_t r = 0; r < count; ++r) {
-    Value element = memref::LoadOp::create(builder, loc, p.a.buffer,
-                                           address(p.a, rows[r], k));
+    Value element = load(p.a, rows[r], k);
     Value factor =
         vector::BroadcastOp::create(builder, loc, vectorType, element);
     for (int64_t v = 0; v < vectors; ++v) {
@@ -231,16 +238,39 @@ void Emission::emitScalar() {
         arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0.0));
   scf::ForOp loop = open(p.kBegin, p.kEnd, 1, start);
   Value k = loop.getInductionVar();
-  Value a =
-      memref::LoadOp::create(builder, loc, p.a.buffer, address(p.a, row, k));
-  Value b =
-      memref::LoadOp::create(builder, loc, p.b.buffer, address(p.b, k, column));
-  Value term = arith::MulFOp::create(builder, loc, a, b);
+  Value term = arith::MulFOp::create(builder, loc, load(p.a, row, k),
+                                     load(p.b, k, column));
   Value sum =
       arith::AddFOp::create(builder, loc, loop.getRegionIterArgs()[0], term);
   scf::YieldOp::create(builder, loc, sum);
   builder.setInsertionPointAfter(loop);
   memref::StoreOp::create(builder, loc, loop.getResult(0), p.c.buffer, at);
+}
+
+/// A in f32, as it lies: the products read each of its elements many times.
+TileMatrix Emission::emitWidened(Block *entry) {
+  OpBuilder::InsertionGuard guard(builder);
+  OpBuilder onEntry = OpBuilder::atBlockBegin(entry);
+  TileMatrix wide;
+  wide.buffer = memref::AllocaOp::create(
+      onEntry, loc, MemRefType::get({p.maxM * p.maxK}, builder.getF32Type()),
+      builder.getI64IntegerAttr(64));
+  bool byRow = std::abs(p.a.column) <= std::abs(p.a.row);
+  wide.row = byRow ? p.maxK : 1;
+  wide.column = byRow ? 1 : p.maxM;
+  Value first = add(mul(p.mBegin, wide.row), mul(p.kBegin, wide.column));
+  wide.base = arith::SubIOp::create(builder, loc, index(0), first, nsw);
+  Value row, k;
+  if (byRow) {
+    row = open(p.mBegin, p.mEnd, 1).getInductionVar();
+    k = open(p.kBegin, p.kEnd, 1).getInductionVar();
+  } else {
+    k = open(p.kBegin, p.kEnd, 1).getInductionVar();
+    row = open(p.mBegin, p.mEnd, 1).getInductionVar();
+  }
+  memref::StoreOp::create(builder, loc, load(p.a, row, k), wide.buffer,
+                          address(wide, row, k));
+  return wide;
 }
 
 int64_t remat::cpu::getPackedSize(int64_t maxK, int64_t n) {
@@ -256,12 +286,14 @@ void remat::cpu::emitPack(OpBuilder &builder, Location loc,
 }
 
 void remat::cpu::emitTileProduct(OpBuilder &builder, Location loc,
-                                 const TileProduct &product, Block *entry) {
+                                 TileProduct product, Block *entry) {
   Emission emission(builder, loc, product);
   if (product.c.column != 1) {
     emission.emitScalar();
     return;
   }
+  if (!getElementTypeOrSelf(product.a.buffer).isF32())
+    product.a = emission.emitWidened(entry);
   if (product.packed) {
     emission.forPanels([&](Value panel, int64_t width) {
       emission.emitPanel(panel, width, product.packed,

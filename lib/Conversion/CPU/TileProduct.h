@@ -7,7 +7,7 @@
 // A product C (+)= A B on f32, small enough to stay in the cache, in the middle
 // of a kernel where no library can be called. B is packed into panels; a block
 // of C is kept in vector registers while the sum runs. The order of each sum is
-// that of its index.
+// that of its index. Narrower factors are widened first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,6 +33,8 @@ struct TileProduct {
   /// Rows of A and C, and the index of the sum, as ranges that need not begin
   /// at 0.
   mlir::Value mBegin, mEnd, kBegin, kEnd;
+  /// At least mEnd - mBegin.
+  int64_t maxM = 0;
   int64_t n = 0;
   /// If not null, only the columns before this one are needed of the n: the end
   /// of a panel, or n.
@@ -53,7 +55,7 @@ void emitPack(mlir::OpBuilder &builder, mlir::Location loc,
 
 /// Emits the product. Buffers on the stack go to `entry`.
 void emitTileProduct(mlir::OpBuilder &builder, mlir::Location loc,
-                     const TileProduct &product, mlir::Block *entry);
+                     TileProduct product, mlir::Block *entry);
 
 } // namespace remat::cpu
 

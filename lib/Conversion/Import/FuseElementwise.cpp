@@ -12,7 +12,9 @@
 
 #include "Utils.h"
 
+#include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Dialect/Remat/IR/LoopSizes.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
@@ -57,6 +59,13 @@ static bool isCast(Operation &op) {
 /// Whether `op` only moves data and casts it.
 static bool isLayout(linalg::GenericOp op) {
   return llvm::all_of(op.getBody()->without_terminator(), isCast);
+}
+
+/// Whether something other than a view reads `value`, or a view of it, once.
+static bool hasOneReader(Value value) {
+  while (value.hasOneUse() && isViewOp(*value.user_begin()))
+    value = value.user_begin()->getResult(0);
+  return value.hasOneUse();
 }
 
 /// Whether `op` makes numbers from nothing but indices, cheaply.
@@ -145,6 +154,32 @@ static bool sparesTraffic(linalg::GenericOp op, int64_t points) {
   return tensors < 0;
 }
 
+/// The tensors that `op` reads and that are not small beside its points.
+static SmallVector<Value> getLargeInputs(linalg::GenericOp op) {
+  int64_t points = getNumPoints(op);
+  return llvm::filter_to_vector(
+      op.getInputs(), [&](Value input) { return isLarge(input, points); });
+}
+
+/// Whether the result of `op` is a tensor that nothing else needs, cast to
+/// fewer bytes, perhaps with a bias: keeping the result takes less memory than
+/// keeping that.
+static bool isNarrowing(linalg::GenericOp op) {
+  SmallVector<Value> large = getLargeInputs(op);
+  if (large.size() != 1 || getBodySize(op) > 2 * maxCheapSize || !isCheap(op))
+    return false;
+  auto getBytes = [](Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    return isBufferType(type) ? getBufferBytes(type) : 0;
+  };
+  Value source = large.front();
+  if (getBytes(op.getResult(0)) >= getBytes(source))
+    return false;
+  while (source.getDefiningOp() && isViewOp(source.getDefiningOp()))
+    source = source.getDefiningOp()->getOperand(0);
+  return source.getDefiningOp() && hasOneReader(source);
+}
+
 /// Whether all users of `op` can do without its result at no cost in memory
 /// traffic: centering in a normalization, for instance.
 static bool isAbsorbed(linalg::GenericOp op) {
@@ -164,9 +199,8 @@ static bool isAbsorbed(linalg::GenericOp op) {
                });
       }))
     return false;
-  int64_t numLarge = llvm::count_if(
-      op.getInputs(), [&](Value input) { return isLarge(input, points); });
-  return (size <= maxCheapSize && numLarge <= 1) || sparesTraffic(op, points);
+  return (size <= maxCheapSize && getLargeInputs(op).size() <= 1) ||
+         sparesTraffic(op, points);
 }
 
 /// Whether `op` adds up tensors and does nothing else.
@@ -184,9 +218,10 @@ static bool isLongSum(linalg::GenericOp producer, linalg::GenericOp consumer) {
 }
 
 /// Whether `producer` may be fused into `consumer`, which uses it by way of
-/// `value`: its result, or a reshape of it.
+/// `value`: its result, or a reshape of it. With `keepNarrow`, what is cast to
+/// fewer bytes is not, as differentiation may yet add readers.
 static bool shouldFuse(linalg::GenericOp producer, Value value,
-                       linalg::GenericOp consumer) {
+                       linalg::GenericOp consumer, bool keepNarrow) {
   if (producer->getBlock() != consumer->getBlock() ||
       producer->getNumResults() != 1 ||
       producer.getNumParallelLoops() != producer.getNumLoops() ||
@@ -204,6 +239,14 @@ static bool shouldFuse(linalg::GenericOp producer, Value value,
   bool isOnlyUse = producer->hasOneUse() && value.hasOneUse() &&
                    getNumPoints(producer) >= getNumPoints(consumer) &&
                    !isLongSum(producer, consumer);
+  // A cast back joins its readers, and not what it reads.
+  bool isReadMore = !hasOneReader(producer->getResult(0)) ||
+                    (isLayout(consumer) &&
+                     llvm::any_of(consumer->getResults(), [](Value result) {
+                       return !hasOneReader(result);
+                     }));
+  if ((keepNarrow || isReadMore) && isNarrowing(producer))
+    return false;
   return (isOnlyUse || isLayout(producer) || isMask(producer) ||
           isAbsorbed(producer)) &&
          isMemoryEffectFree(producer);
@@ -214,7 +257,7 @@ static bool shouldFuse(linalg::GenericOp producer, Value value,
 //===----------------------------------------------------------------------===//
 
 /// The reshape between a producer and a consumer that would fuse without it.
-static bool shouldMoveReshape(OpOperand *operand) {
+static bool shouldMoveReshape(OpOperand *operand, bool keepNarrow) {
   // The operand of a consumer that reads a collapse, or of an expand.
   Operation *reshape = isa<linalg::GenericOp>(operand->getOwner())
                            ? operand->get().getDefiningOp()
@@ -229,15 +272,17 @@ static bool shouldMoveReshape(OpOperand *operand) {
   if (!producer || !consumer || !producer->hasOneUse() ||
       producer.hasIndexSemantics() || consumer.hasIndexSemantics())
     return false;
-  return shouldFuse(producer, reshape->getResult(0), consumer);
+  return shouldFuse(producer, reshape->getResult(0), consumer, keepNarrow);
 }
 
 /// Moves reshapes out from between operations that fuse without them. Loops
 /// are only ever split, so this ends.
-static bool moveReshapes(func::FuncOp function) {
+static bool moveReshapes(func::FuncOp function, bool keepNarrow) {
   RewritePatternSet patterns(function.getContext());
-  linalg::populateFoldReshapeOpsByExpansionPatterns(patterns,
-                                                    shouldMoveReshape);
+  linalg::populateFoldReshapeOpsByExpansionPatterns(
+      patterns, [keepNarrow](OpOperand *operand) {
+        return shouldMoveReshape(operand, keepNarrow);
+      });
   tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns,
                                                      function.getContext());
   tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns,
@@ -261,8 +306,9 @@ static bool moveReshapes(func::FuncOp function) {
 namespace {
 class Fuser {
 public:
-  explicit Fuser(func::FuncOp function)
-      : function(function), rewriter(function.getContext()) {}
+  Fuser(func::FuncOp function, bool keepNarrow)
+      : function(function), keepNarrow(keepNarrow),
+        rewriter(function.getContext()) {}
 
   /// Fuses what can be; returns how many producers were.
   unsigned run();
@@ -271,6 +317,7 @@ private:
   linalg::GenericOp fuseOne(linalg::GenericOp consumer);
 
   func::FuncOp function;
+  bool keepNarrow;
   IRRewriter rewriter;
 };
 } // namespace
@@ -281,7 +328,8 @@ linalg::GenericOp Fuser::fuseOne(linalg::GenericOp consumer) {
   for (unsigned i = 0, e = consumer.getInputs().size(); i < e; ++i) {
     OpOperand *operand = &consumer->getOpOperand(i);
     auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
-    if (!producer || !shouldFuse(producer, operand->get(), consumer) ||
+    if (!producer ||
+        !shouldFuse(producer, operand->get(), consumer, keepNarrow) ||
         !linalg::areElementwiseOpsFusable(operand))
       continue;
     // Fusion keeps a result that others use; a copy of the producer has none.
@@ -420,6 +468,8 @@ static void eraseDead(func::FuncOp function) {
 namespace {
 struct FuseElementwise
     : public remat::impl::FuseElementwisePassBase<FuseElementwise> {
+  using FuseElementwisePassBase::FuseElementwisePassBase;
+
   void runOnOperation() override {
     func::FuncOp function = getOperation();
     import::backwardToLocations(function);
@@ -428,10 +478,10 @@ struct FuseElementwise
     joinReducedSums(function);
     eraseDead(function);
     for (unsigned round = 0; round < maxRounds; ++round) {
-      unsigned fused = Fuser(function).run();
+      unsigned fused = Fuser(function, keepNarrow).run();
       numFused += fused;
       eraseDead(function);
-      if (!moveReshapes(function))
+      if (!moveReshapes(function, keepNarrow))
         break;
     }
     eraseDead(function);

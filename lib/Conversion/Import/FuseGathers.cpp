@@ -6,7 +6,8 @@
 //
 // A cross entropy computes the logarithm of all probabilities and reads one of
 // each row. Where nothing but tensor.extract reads an elementwise result, its
-// body moves to where the elements are read.
+// body moves to where the elements are read. What is widened for others is
+// picked from before that.
 //
 //===----------------------------------------------------------------------===//
 
@@ -113,6 +114,51 @@ static void inlineBody(linalg::GenericOp op, ArrayRef<unsigned> loops,
   extract.erase();
 }
 
+/// The operation that only widens a tensor, of which `value` is a view; null if
+/// there is none. `views` receives the views, the last one first.
+static linalg::GenericOp matchWidened(Value value,
+                                      SmallVectorImpl<Operation *> &views) {
+  while (value.getDefiningOp() && isViewOp(value.getDefiningOp())) {
+    views.push_back(value.getDefiningOp());
+    value = views.back()->getOperand(0);
+  }
+  auto op = value.getDefiningOp<linalg::GenericOp>();
+  if (!op || op.getNumDpsInputs() != 1 || !matchElementwise(op) ||
+      !llvm::all_of(op.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isIdentity(); }) ||
+      !llvm::hasSingleElement(op.getBody()->without_terminator()) ||
+      !isa<arith::ExtFOp>(op.getBody()->front()))
+    return {};
+  return op;
+}
+
+/// Reads the element before it is widened, so that nobody has to keep it after.
+static bool pickNarrow(tensor::ExtractOp extract) {
+  SmallVector<Operation *> views;
+  linalg::GenericOp op = matchWidened(extract.getTensor(), views);
+  if (!op || extract->getBlock() == op->getBlock())
+    return false;
+  OpBuilder builder(op);
+  Value source = op.getDpsInputs()[0];
+  Type narrow = getElementTypeOrSelf(source);
+  for (Operation *view : llvm::reverse(views)) {
+    builder.setInsertionPointAfter(view);
+    Operation *copy = builder.clone(*view);
+    auto type = cast<RankedTensorType>(view->getResult(0).getType());
+    copy->setOperand(0, source);
+    copy->getResult(0).setType(type.clone(narrow));
+    source = copy->getResult(0);
+  }
+  builder.setInsertionPoint(extract);
+  Location loc = extract.getLoc();
+  Value element =
+      tensor::ExtractOp::create(builder, loc, source, extract.getIndices());
+  Value wide = arith::ExtFOp::create(builder, loc, extract.getType(), element);
+  extract.replaceAllUsesWith(wide);
+  extract.erase();
+  return true;
+}
+
 namespace {
 struct FuseGathers : public remat::impl::FuseGathersPassBase<FuseGathers> {
   void runOnOperation() override {
@@ -128,6 +174,8 @@ struct FuseGathers : public remat::impl::FuseGathersPassBase<FuseGathers> {
       op.erase();
       ++numFused;
     }
+    getOperation().walk(
+        [&](tensor::ExtractOp extract) { numFused += pickNarrow(extract); });
   }
 };
 } // namespace

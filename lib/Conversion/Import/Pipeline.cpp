@@ -59,7 +59,9 @@ void remat::buildImportPipeline(OpPassManager &pm,
   func.addPass(createImportProductsPass());
   func.addPass(createImportPhasesPass());
   if (options.fuse) {
-    func.addPass(createFuseElementwisePass());
+    FuseElementwisePassOptions fusion;
+    fusion.keepNarrow = true;
+    func.addPass(createFuseElementwisePass(fusion));
     addCleanUp(func);
   }
   func.addPass(createImportVerifyPass());

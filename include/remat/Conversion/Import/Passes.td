@@ -392,7 +392,15 @@ def FuseElementwisePass
     `remat.backward` operation becomes part of it; a backward operation is not
     fused into a forward one. Constants and fills become scalars in bodies,
     equal operands are merged, and unused operands and results are dropped.
+
+    A cast to fewer bytes of what nothing else reads stays by itself where
+    several operations read it: it is then what is kept. With `keep-narrow`, it
+    does wherever it is read, as differentiation may add readers.
   }];
+  let options = [
+    Option<"keepNarrow", "keep-narrow", "bool", /*default=*/"false",
+           "Leave casts to fewer bytes by themselves">
+  ];
   let statistics = [
     Statistic<"numFused", "num-fused", "Number of producers fused">];
 }

@@ -28,14 +28,19 @@ using namespace remat;
 /// Operations of a cluster, and how far apart they may stand in the program.
 static constexpr unsigned maxMembers = 32;
 static constexpr unsigned maxDistance = 128;
+/// Rows of a block below which a product in it is slow.
+static constexpr int64_t fewRows = 8;
 
 static bool isProduct(linalg::LinalgOp op) {
   if (!linalg::isaContractionOpInterface(op) || op->getNumOperands() != 3 ||
       !isProductBody(*op.getBlock()))
     return false;
-  return llvm::all_of(op->getOperandTypes(), [](Type type) {
-    return cast<RankedTensorType>(type).getElementType().isF32();
-  });
+  // Added up in f32; the factors may be narrower.
+  return getElementTypeOrSelf(op->getResult(0)).isF32() &&
+         llvm::all_of(op.getDpsInputs(), [](Value factor) {
+           Type type = getElementTypeOrSelf(factor);
+           return type.isF32() || type.isF16() || type.isBF16();
+         });
 }
 
 static bool checkEligible(Operation *op, ArrayRef<Value> captured) {
@@ -155,6 +160,7 @@ private:
   bool mayAddProduct(linalg::LinalgOp op, const LoopList &loops,
                      bool asProducer);
   bool isReadByRows(Value value) const;
+  bool mayWalk(ArrayRef<int64_t> sizes, int64_t summedRows);
   bool arrange(bool move);
   bool isWorthwhile();
 
@@ -164,7 +170,14 @@ private:
   DenseMap<Operation *, LoopList> members;
   /// The members that add up over blocks.
   DenseSet<Operation *> sums;
-  int64_t rows = 0, lastSize = 0, blockRows = 0;
+  int64_t rows = 0, blockRows = 0;
+  /// Blocks are of so many rows that follow each other, the last loop of some
+  /// member; that of others joins several of these, as where the heads that
+  /// share a key are rows of one product.
+  int64_t lastSize = 0;
+  /// Rows that are added up by some member: a multiple of these, and few enough
+  /// for more than one unit.
+  int64_t summedRows = 1;
   bool isBlocked = false;
   Block *body = nullptr;
   bool backward = false;
@@ -212,7 +225,7 @@ bool Grower::start(linalg::LinalgOp seed) {
   for (int64_t loop : loops)
     rows *= sizes[loop];
   lastSize = sizes[loops.back()];
-  if (rows < 2 || (isBlocked && rows == lastSize))
+  if (rows < 2)
     return false;
   members[seed] = loops;
   return true;
@@ -274,6 +287,23 @@ bool Grower::isReadByRows(Value value) const {
   return result;
 }
 
+/// Whether blocks can be chosen so that an operation joins whose rows are loops
+/// of `sizes`, and which adds up over so many rows. Chooses them.
+bool Grower::mayWalk(ArrayRef<int64_t> sizes, int64_t summed) {
+  auto areMultiples = [](int64_t a, int64_t b) {
+    return std::max(a, b) % std::min(a, b) == 0;
+  };
+  int64_t last = std::min(lastSize, sizes.back());
+  int64_t most = std::max(summedRows, summed);
+  if (!areMultiples(lastSize, sizes.back()) ||
+      !areMultiples(summedRows, summed) || rows % most != 0 || most == rows ||
+      (last != lastSize && last < fewRows))
+    return false;
+  lastSize = last;
+  summedRows = most;
+  return true;
+}
+
 bool Grower::tryAdd(Operation *op, bool asProducer) {
   if (members.contains(op) || clusterOf.contains(op) ||
       members.size() == maxMembers || op->getBlock() != body ||
@@ -286,15 +316,18 @@ bool Grower::tryAdd(Operation *op, bool asProducer) {
     return false;
   SmallVector<int64_t> sizes = getLoopSizes(linalgOp);
   SmallVector<utils::IteratorType> iterators = linalgOp.getIteratorTypesArray();
-  bool adds = false;
-  for (int64_t loop : *loops)
-    if (iterators[loop] == utils::IteratorType::reduction) {
-      // Only blocks of the last loop are added up, and only by products.
-      if (!isBlocked || loop != loops->back() || !isProduct(linalgOp))
-        return false;
-      adds = true;
-    }
-  if (isBlocked && sizes[loops->back()] != lastSize)
+  SmallVector<int64_t> rowSizes;
+  int64_t summed = 1;
+  for (int64_t loop : *loops) {
+    rowSizes.push_back(sizes[loop]);
+    if (iterators[loop] == utils::IteratorType::reduction)
+      summed *= sizes[loop];
+    else if (summed != 1)
+      return false;
+  }
+  // Only blocks that follow each other are added up, and only by products.
+  bool adds = iterators[loops->back()] == utils::IteratorType::reduction;
+  if (adds ? !isBlocked || !isProduct(linalgOp) : summed != 1)
     return false;
   if (isProduct(linalgOp)) {
     if (!mayAddProduct(linalgOp, *loops, asProducer))
@@ -317,9 +350,13 @@ bool Grower::tryAdd(Operation *op, bool asProducer) {
         (adds || !leading || *leading != *loops || !isReadByRows(result)))
       return false;
     for (int64_t loop : *loops)
-      if (!map.isFunctionOfDim(loop) && !(adds && loop == loops->back()))
+      if (!map.isFunctionOfDim(loop) &&
+          iterators[loop] != utils::IteratorType::reduction)
         return false;
   }
+  int64_t oldLast = lastSize, oldSummed = summedRows;
+  if (isBlocked && !mayWalk(rowSizes, summed))
+    return false;
   members[op] = *loops;
   if (arrange(/*move=*/false)) {
     if (adds)
@@ -327,6 +364,8 @@ bool Grower::tryAdd(Operation *op, bool asProducer) {
     return true;
   }
   members.erase(op);
+  lastSize = oldLast;
+  summedRows = oldSummed;
   return false;
 }
 
@@ -419,10 +458,11 @@ bool Grower::isWorthwhile() {
         rowBytes +=
             getBufferBytes(cast<RankedTensorType>(result.getType())) / rows;
     }
-  if (!any || rowBytes > maxRowBytes)
+  if (!any || rowBytes > maxRowBytes ||
+      (isBlocked && rows == std::max(lastSize, summedRows)))
     return false;
   blockRows = chooseBlockRows(lastSize, rowBytes);
-  return !isBlocked || blockRows >= std::min<int64_t>(lastSize, 8);
+  return !isBlocked || blockRows >= std::min(lastSize, fewRows);
 }
 
 Cluster Grower::grow(linalg::LinalgOp seed) {

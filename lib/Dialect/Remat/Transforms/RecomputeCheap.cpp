@@ -17,6 +17,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -223,6 +224,14 @@ void CheapRecomputation::choose() {
   }
 }
 
+/// Whether `op` only rounds or widens, which what reads it does on the way.
+static bool isCast(Operation *op) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  return generic && generic.getNumDpsInputs() == 1 &&
+         llvm::all_of(generic.getBody()->without_terminator(),
+                      llvm::IsaPred<arith::ExtFOp, arith::TruncFOp>);
+}
+
 /// A long chain would have to be made anew from its beginning, and kept, before
 /// the first backward operation runs.
 void CheapRecomputation::limitDepth() {
@@ -234,7 +243,9 @@ void CheapRecomputation::limitDepth() {
     for (Value value : getReadValues(&op))
       if (Operation *producer = getRoot(value).getDefiningOp())
         depth = std::max(depth, depths.lookup(producer));
-    if (depth == maxDepth)
+    if (isCast(&op))
+      depths[&op] = depth;
+    else if (depth == maxDepth)
       chosen.erase(&op);
     else
       depths[&op] = depth + 1;
