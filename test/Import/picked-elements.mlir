@@ -63,3 +63,31 @@ func.func @picked(%x: tensor<4x8xf32>, %ids: tensor<4xi64>) -> tensor<4xf32> {
   } -> tensor<4xf32>
   return %y : tensor<4xf32>
 }
+
+// What is widened for a sum is picked from before, through a view.
+// CHECK-LABEL: @widened
+// CHECK-SAME: %[[X:.*]]: tensor<2x2x8xbf16>
+// CHECK: %[[WIDE:.*]] = linalg.generic
+// CHECK: %[[VIEW:.*]] = tensor.collapse_shape %[[X]] {{.*}} : tensor<2x2x8xbf16> into tensor<4x8xbf16>
+// CHECK: %[[ONE:.*]] = tensor.extract %[[VIEW]]
+// CHECK-NEXT: arith.extf %[[ONE]] : bf16 to f32
+func.func @widened(%x: tensor<2x2x8xbf16>, %ids: tensor<4xi64>) -> (tensor<4xf32>, tensor<4x8xf32>) {
+  %e3 = tensor.empty() : tensor<2x2x8xf32>
+  %e = tensor.empty() : tensor<4xf32>
+  %wide = linalg.generic {indexing_maps = [affine_map<(a, b, c) -> (a, b, c)>, affine_map<(a, b, c) -> (a, b, c)>], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : tensor<2x2x8xbf16>) outs(%e3 : tensor<2x2x8xf32>) {
+  ^bb0(%in: bf16, %out: f32):
+    %0 = arith.extf %in : bf16 to f32
+    linalg.yield %0 : f32
+  } -> tensor<2x2x8xf32>
+  %flat = tensor.collapse_shape %wide [[0, 1], [2]] : tensor<2x2x8xf32> into tensor<4x8xf32>
+  %r = linalg.generic {indexing_maps = [#one, #one], iterator_types = ["parallel"]}
+      ins(%ids : tensor<4xi64>) outs(%e : tensor<4xf32>) {
+  ^bb0(%id: i64, %out: f32):
+    %i = linalg.index 0 : index
+    %j = arith.index_cast %id : i64 to index
+    %0 = tensor.extract %flat[%i, %j] : tensor<4x8xf32>
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  return %r, %flat : tensor<4xf32>, tensor<4x8xf32>
+}

@@ -36,6 +36,34 @@ func.func @chain(%x: tensor<4096xf32>, %g: tensor<4096xf32>) -> (tensor<4096xf32
   return %b, %c : tensor<4096xf32>, tensor<4096xf32>
 }
 
+// A cast does not count: what reads it does it on the way.
+// CHECK-LABEL: @cast
+// SHORT-LABEL: @cast
+// SHORT: linalg.generic {{.*}} ins(%arg0
+// SHORT: linalg.generic
+// SHORT: %[[N2:.*]] = linalg.generic {{.*}} ins(%arg0 {{.*}}remat.backward
+// SHORT: %[[B2:.*]] = linalg.generic {{.*}} ins(%[[N2]] {{.*}}remat.backward
+// SHORT: linalg.generic {{.*}} ins(%[[B2]], %arg1
+func.func @cast(%x: tensor<4096xf32>, %g: tensor<4096xbf16>) -> (tensor<4096xbf16>, tensor<4096xbf16>) {
+  %e = tensor.empty() : tensor<4096xbf16>
+  %a = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<4096xf32>) outs(%e : tensor<4096xbf16>) {
+  ^bb0(%i: f32, %o: bf16):
+    %r = arith.truncf %i : f32 to bf16
+    linalg.yield %r : bf16
+  } -> tensor<4096xbf16>
+  %b = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%a : tensor<4096xbf16>) outs(%e : tensor<4096xbf16>) {
+  ^bb0(%i: bf16, %o: bf16):
+    %r = math.exp %i : bf16
+    linalg.yield %r : bf16
+  } -> tensor<4096xbf16>
+  %c = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]} ins(%b, %g : tensor<4096xbf16>, tensor<4096xbf16>) outs(%e : tensor<4096xbf16>) attrs = {remat.backward} {
+  ^bb0(%i: bf16, %j: bf16, %o: bf16):
+    %r = arith.mulf %i, %j : bf16
+    linalg.yield %r : bf16
+  } -> tensor<4096xbf16>
+  return %b, %c : tensor<4096xbf16>, tensor<4096xbf16>
+}
+
 // What somebody named is the planner's.
 // CHECK-LABEL: @tagged
 // CHECK-COUNT-2: linalg.generic

@@ -123,6 +123,14 @@ static bool isCheap(Operation *op) {
          });
 }
 
+/// Whether `op` only rounds or widens, which what reads it does on the way.
+static bool isCast(Operation *op) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  return generic && generic.getNumDpsInputs() == 1 &&
+         llvm::all_of(generic.getBody()->without_terminator(),
+                      llvm::IsaPred<arith::ExtFOp, arith::TruncFOp>);
+}
+
 static SetVector<Value> getReadValues(Operation *op) {
   SetVector<Value> values(op->operand_begin(), op->operand_end());
   getUsedValuesDefinedAbove(op->getRegions(), values);
@@ -178,8 +186,11 @@ int64_t CheapRecomputation::countAdded(Operation *op,
       continue;
     int64_t bytes = getKeptBytes(root);
     Operation *producer = root.getDefiningOp();
-    if (bytes != 0 && depth > 1 && !isBackward(producer) && isCheap(producer))
-      bytes = std::min(bytes, countAdded(producer, needed, depth - 1));
+    if (bytes != 0 && !isBackward(producer) && isCheap(producer)) {
+      unsigned rest = isCast(producer) ? depth : depth - 1;
+      if (rest != 0)
+        bytes = std::min(bytes, countAdded(producer, needed, rest));
+    }
     added += bytes;
   }
   return added;
@@ -222,14 +233,6 @@ void CheapRecomputation::choose() {
     for (Value value : getReadValues(&op))
       needed.insert(getRoot(value));
   }
-}
-
-/// Whether `op` only rounds or widens, which what reads it does on the way.
-static bool isCast(Operation *op) {
-  auto generic = dyn_cast<linalg::GenericOp>(op);
-  return generic && generic.getNumDpsInputs() == 1 &&
-         llvm::all_of(generic.getBody()->without_terminator(),
-                      llvm::IsaPred<arith::ExtFOp, arith::TruncFOp>);
 }
 
 /// A long chain would have to be made anew from its beginning, and kept, before

@@ -147,8 +147,8 @@ def RematRecomputeCheap
     function's attribute `remat.read_bytes`.
 
     Values with a tag or a policy are left to the planner. A chain of such
-    values is cut after `max-depth` of them: making it anew all at once would
-    take as much memory as keeping it.
+    values is cut after `max-depth` of them, casts not counted: making it anew
+    all at once would take as much memory as keeping it.
   }];
   let dependentDialects = ["::remat::RematDialect"];
   let options = [
