@@ -7,6 +7,7 @@
 #include "LoopEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -18,6 +19,18 @@ scf::ForOp remat::cpu::openLoop(OpBuilder &builder, Location loc, Value begin,
   auto loop = scf::ForOp::create(builder, loc, begin, end, one, carried);
   builder.setInsertionPointToStart(loop.getBody());
   return loop;
+}
+
+void remat::cpu::keepLoop(scf::ForOp loop) {
+  MLIRContext *context = loop.getContext();
+  auto unroll = LLVM::LoopUnrollAttr::get(
+      context, /*disable=*/BoolAttr::get(context, true), {}, {}, {}, {}, {},
+      {});
+  // The name that it has on LLVM's branches.
+  loop->setAttr("loop_annotation",
+                LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {},
+                                              {}, {}, {}, {}, {}, {}, {}, {},
+                                              {}, {}));
 }
 
 SmallVector<UnitBlock> remat::cpu::splitUnit(OpBuilder &builder, Location loc,

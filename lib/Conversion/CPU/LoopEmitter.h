@@ -71,6 +71,10 @@ mlir::scf::ForOp openLoop(mlir::OpBuilder &builder, mlir::Location loc,
                           mlir::Value begin, mlir::Value end,
                           mlir::ValueRange carried = {});
 
+/// Keeps LLVM from unrolling `loop`. It would unroll short loops before it
+/// vectorizes, and then vectorize the loop around them instead, across memory.
+void keepLoop(mlir::scf::ForOp loop);
+
 } // namespace remat::cpu
 
 #endif // REMAT_LIB_CONVERSION_CPU_LOOPEMITTER_H

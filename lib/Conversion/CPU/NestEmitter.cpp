@@ -39,6 +39,8 @@ constexpr int64_t wantedUnits = 64;
 constexpr int64_t longSum = 256;
 constexpr int64_t tileSize = 32;
 constexpr int64_t minBlock = 2048;
+/// Innermost loops of this length stay loops, to be vectorized.
+constexpr int64_t minKept = 16;
 /// Results on the stack in a reduction across memory.
 constexpr int64_t maxAccumulators = 512;
 
@@ -422,6 +424,8 @@ LogicalResult NestEmitter::enterLoop(OpBuilder &builder, BodyEmitter &body,
   if (!end)
     end = emitEnd(builder, loop);
   auto op = openLoop(builder, loc, begin, end);
+  if (static_cast<int>(loop) == inner && info.size >= minKept)
+    keepLoop(op);
   indices[loop] = op.getInductionVar();
   return body.emit(builder, depths[loop]);
 }
@@ -476,6 +480,8 @@ LogicalResult NestEmitter::emitAlongMemory(OpBuilder &builder,
   for (unsigned loop : loops) {
     Value zero = emitIndex(builder, loc, 0);
     auto op = openLoop(builder, loc, zero, emitEnd(builder, loop), values);
+    if (static_cast<int>(loop) == inner && nest.loops[loop].size >= minKept)
+      keepLoop(op);
     nestLoops.push_back(op);
     indices[loop] = op.getInductionVar();
     values.assign(op.getRegionIterArgs().begin(), op.getRegionIterArgs().end());
