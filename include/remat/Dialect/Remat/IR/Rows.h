@@ -23,8 +23,9 @@ namespace remat {
 /// walk the rows (DenseI64ArrayAttr).
 ///
 /// Whatever the operations exchange has the rows in its leading dimensions.
-/// Where the kernel holds a product, blocks are made of the last of the loops;
-/// a product in which that is a reduction adds up over the blocks.
+/// Where the kernel holds a product, blocks are made of the last of the loops,
+/// in runs of as many rows as it has in the operation where it is shortest. A
+/// product in which the last loops are reductions adds up over their blocks.
 constexpr llvm::StringLiteral rowsAttrName = "remat.rows";
 
 /// Beside it where the kernel holds a product: the rows of a block (i64).
