@@ -22,7 +22,7 @@ using namespace remat;
 static constexpr int64_t defaultLinkBandwidth = 25'000'000'000;
 
 /// Plans that are made before lent buffers are no longer counted on.
-static constexpr unsigned maxLentRounds = 4;
+static constexpr unsigned maxLentRounds = 5;
 
 /// The part of the planner's effort that shows what a budget comes to; the rest
 /// is spent where the arena fits.
@@ -317,6 +317,8 @@ llvm::Error GraphPlanner::fitWithin(const Counted &counted, int64_t budget,
   planning::Problem attempt = counted.problem;
   attempt.deviceBudget = budget + counted.lentBytes;
   int64_t smallestArena = std::numeric_limits<int64_t>::max();
+  // What was asked for last that could not be packed, and that has no plan.
+  int64_t tooMuch = 0, impossible = 0;
   bool thorough = options.planner != "auto";
   for (unsigned round = 0;;) {
     llvm::Expected<planning::Solution> solution =
@@ -325,6 +327,12 @@ llvm::Error GraphPlanner::fitWithin(const Counted &counted, int64_t budget,
     if (!solution && round != 0 &&
         solution.errorIsA<planning::InfeasibleBudgetError>()) {
       llvm::consumeError(solution.takeError());
+      if (!best && impossible == 0) {
+        // Half of the way back, once.
+        impossible = *attempt.deviceBudget;
+        attempt.deviceBudget = (impossible + tooMuch) / 2;
+        continue;
+      }
       return llvm::make_error<planning::InfeasibleBudgetError>(
           budget, smallestArena,
           "a plan whose live bytes fit cannot be packed into the budget");
@@ -347,8 +355,11 @@ llvm::Error GraphPlanner::fitWithin(const Counted &counted, int64_t budget,
       continue;
     }
     smallestArena = std::min(smallestArena, planned->arenaBytes);
-    int64_t next = std::min(*attempt.deviceBudget, solution->peakBytes) -
-                   (planned->arenaBytes - budget);
+    // Arenas come in steps: what is just too much may stay so for long.
+    tooMuch = std::min(*attempt.deviceBudget, solution->peakBytes);
+    int64_t next =
+        tooMuch - (planned->arenaBytes - budget) * (1 << std::min(round, 8u));
+    next = std::max(next, (impossible + tooMuch) / 2);
     attempt.deviceBudget =
         ++round == maxLentRounds ? std::min(next, budget) : next;
   }
