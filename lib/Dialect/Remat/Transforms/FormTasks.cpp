@@ -13,6 +13,7 @@
 
 #include "Clusters.h"
 #include "OrderTasks.h"
+#include "RowLoops.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
@@ -20,7 +21,6 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/OperationSupport.h"
-#include "mlir/Transforms/RegionUtils.h"
 
 namespace remat {
 #define GEN_PASS_DEF_REMATFORMTASKS
@@ -118,13 +118,6 @@ private:
   unsigned numKernels = 0;
 };
 } // namespace
-
-/// The values that `op` reads: its operands and what its regions capture.
-static SetVector<Value> getReadValues(Operation *op) {
-  SetVector<Value> values(op->operand_begin(), op->operand_end());
-  getUsedValuesDefinedAbove(op->getRegions(), values);
-  return values;
-}
 
 /// Collects what a kernel around `root` has to clone, in order, and the tensors
 /// that it reads.

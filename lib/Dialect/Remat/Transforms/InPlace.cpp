@@ -8,8 +8,9 @@
 // read that for the last time: elementwise kernels that read an operand at the
 // very element they write, and kernels that work row by row, where that holds
 // for the last of their operations and the others read only the row. A scatter
-// updates its init where it lies, and a product is added to it there. If what is written is returned, the operand
-// is in the caller's buffer from its beginning.
+// updates its init where it lies, and a product is added to it there. If what
+// is written is returned, the operand is in the caller's buffer from its
+// beginning.
 //
 //===----------------------------------------------------------------------===//
 

@@ -13,6 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "RowLoops.h"
+
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
@@ -33,10 +35,6 @@ using namespace remat;
 
 /// Values smaller than this are kept: they cost less than a task.
 static constexpr int64_t minBytes = 4096;
-
-static bool isBackward(Operation *op) {
-  return op->hasAttr(RematDialect::backwardAttrName);
-}
 
 /// The value that `value` is another shape or name of.
 static Value getRoot(Value value) {
@@ -129,12 +127,6 @@ static bool isCast(Operation *op) {
   return generic && generic.getNumDpsInputs() == 1 &&
          llvm::all_of(generic.getBody()->without_terminator(),
                       llvm::IsaPred<arith::ExtFOp, arith::TruncFOp>);
-}
-
-static SetVector<Value> getReadValues(Operation *op) {
-  SetVector<Value> values(op->operand_begin(), op->operand_end());
-  getUsedValuesDefinedAbove(op->getRegions(), values);
-  return values;
 }
 
 namespace {

@@ -10,6 +10,10 @@
 
 #include "RowLoops.h"
 
+#include "remat/Dialect/Remat/IR/GraphLiveness.h"
+
+#include "mlir/Transforms/RegionUtils.h"
+
 using namespace mlir;
 using namespace remat;
 
@@ -49,4 +53,18 @@ remat::getLeadingLoops(AffineMap map, RankedTensorType type, int64_t rows) {
   if (points != rows)
     return std::nullopt;
   return loops;
+}
+
+int64_t remat::getBytes(Value value) {
+  return getBufferBytes(cast<RankedTensorType>(value.getType()));
+}
+
+bool remat::isBackward(Operation *op) {
+  return op->hasAttr(RematDialect::backwardAttrName);
+}
+
+SetVector<Value> remat::getReadValues(Operation *op) {
+  SetVector<Value> values(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), values);
+  return values;
 }

@@ -15,6 +15,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <optional>
 
@@ -36,6 +37,15 @@ void forEachReader(mlir::Value value,
 /// `rows` points; nothing if no dimensions make up so many.
 std::optional<LoopList>
 getLeadingLoops(mlir::AffineMap map, mlir::RankedTensorType type, int64_t rows);
+
+/// Bytes of a tensor's buffer.
+int64_t getBytes(mlir::Value value);
+
+/// Whether `op` belongs to the backward computation of a joint function.
+bool isBackward(mlir::Operation *op);
+
+/// The operands of `op` and what its regions read from outside.
+llvm::SetVector<mlir::Value> getReadValues(mlir::Operation *op);
 
 } // namespace remat
 
