@@ -337,6 +337,20 @@ bool Grower::tryAdd(Operation *op, bool asProducer) {
     return false;
   }
   // What members exchange has the rows in front, and is complete row by row.
+  for (Value operand : op->getOperands()) {
+    while (operand.getDefiningOp() && isAlias(operand.getDefiningOp()))
+      operand = operand.getDefiningOp()->getOperand(0);
+    auto it = members.find(operand.getDefiningOp());
+    if (it == members.end())
+      continue;
+    auto source = cast<linalg::LinalgOp>(it->first);
+    unsigned number = cast<OpResult>(operand).getResultNumber();
+    std::optional<LoopList> leading = getLeadingLoops(
+        source.getMatchingIndexingMap(source.getDpsInitOperand(number)),
+        cast<RankedTensorType>(operand.getType()), rows);
+    if (!leading || *leading != it->second)
+      return false;
+  }
   for (OpResult result : op->getResults()) {
     AffineMap map = linalgOp.getMatchingIndexingMap(
         linalgOp.getDpsInitOperand(result.getResultNumber()));
