@@ -101,3 +101,40 @@ func.func @main(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>) -> (tensor<4160xf3
   %r = tensor.concat dim(0) %v, %s : (tensor<4096xf32>, tensor<64xf32>) -> tensor<4160xf32>
   return %r, %s : tensor<4160xf32>, tensor<64xf32>
 }
+
+// -----
+
+// Two that wait for the same reader keep their order.
+
+#id = affine_map<(i, j) -> (i, j)>
+#t = affine_map<(i, j) -> (j, i)>
+// CHECK-LABEL: remat.graph @main
+// CHECK: %[[B:.*]] = remat.task @{{.*}}(%arg1) {id = 0
+// CHECK: %[[S:.*]] = remat.task @{{.*}}(%[[B]]) {id = 1
+// CHECK: %[[P:.*]] = remat.task @{{.*}}matmul(%arg0) {id = 2
+// CHECK: %[[A:.*]] = remat.task @{{.*}}(%arg0) {id = 3
+// CHECK: %[[V:.*]] = tensor.expand_shape %[[S]]
+// CHECK: remat.task @{{.*}}(%[[P]], %[[A]], %[[V]]) {id = 4
+func.func @main(%x: tensor<64x64xf32>, %y: tensor<64x128xf32>) -> (tensor<130x64xf32>, tensor<128xf32>) {
+  %e = tensor.empty() : tensor<64x64xf32>
+  %z = arith.constant 0.0 : f32
+  %zero = linalg.fill ins(%z : f32) outs(%e : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %p = linalg.matmul ins(%x, %x : tensor<64x64xf32>, tensor<64x64xf32>) outs(%zero : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %a = linalg.generic {indexing_maps = [#t, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    linalg.yield %i : f32
+  } -> tensor<64x64xf32>
+  %d = tensor.empty() : tensor<128x64xf32>
+  %b = linalg.generic {indexing_maps = [#t, #id], iterator_types = ["parallel", "parallel"]} ins(%y : tensor<64x128xf32>) outs(%d : tensor<128x64xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    linalg.yield %i : f32
+  } -> tensor<128x64xf32>
+  %f = tensor.empty() : tensor<64xf32>
+  %g = linalg.fill ins(%z : f32) outs(%f : tensor<64xf32>) -> tensor<64xf32>
+  %h = tensor.empty() : tensor<128xf32>
+  %k = linalg.fill ins(%z : f32) outs(%h : tensor<128xf32>) -> tensor<128xf32>
+  %s = linalg.matvec ins(%b, %g : tensor<128x64xf32>, tensor<64xf32>) outs(%k : tensor<128xf32>) -> tensor<128xf32>
+  %v = tensor.expand_shape %s [[0, 1]] output_shape [2, 64] : tensor<128xf32> into tensor<2x64xf32>
+  %r = tensor.concat dim(0) %p, %a, %v : (tensor<64x64xf32>, tensor<64x64xf32>, tensor<2x64xf32>) -> tensor<130x64xf32>
+  return %r, %s : tensor<130x64xf32>, tensor<128xf32>
+}

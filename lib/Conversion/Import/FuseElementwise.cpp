@@ -289,13 +289,20 @@ static bool moveReshapes(func::FuncOp function, bool keepNarrow) {
                                                        function.getContext());
   linalg::FillOp::getCanonicalizationPatterns(patterns, function.getContext());
   tensor::populateFoldTensorEmptyPatterns(patterns);
+  // Most operations are not beside a reshape. The last of these is taken first.
+  SetVector<Operation *> ops;
+  function.walk([&](Operation *op) {
+    if (!isViewOp(op))
+      return;
+    if (Operation *producer = op->getOperand(0).getDefiningOp())
+      ops.insert(producer);
+    ops.insert(op);
+    ops.insert_range(op->getUsers());
+  });
+  SmallVector<Operation *> reversed(llvm::reverse(ops));
   bool changed = false;
-  (void)applyPatternsGreedily(
-      function, std::move(patterns),
-      GreedyRewriteConfig()
-          .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
-          .setMaxIterations(1),
-      &changed);
+  (void)applyOpPatternsGreedily(reversed, std::move(patterns),
+                                GreedyRewriteConfig(), &changed);
   return changed;
 }
 

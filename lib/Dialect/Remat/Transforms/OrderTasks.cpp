@@ -15,6 +15,7 @@
 #include "OrderTasks.h"
 
 #include "GraphPlanning.h"
+#include "LiveProfile.h"
 
 using namespace mlir;
 using namespace remat;
@@ -23,243 +24,284 @@ using namespace remat;
 static constexpr int64_t leastBytes = 4096;
 
 namespace {
+/// The tasks of a graph, and the slots in which they run: there is a slot for
+/// each, and what is moved runs in that of another, before or behind it. Two
+/// points in time belong to a slot: its tasks run, they have run.
 class TaskOrder {
 public:
-  explicit TaskOrder(GraphOp graph) : graph(graph) {
-    Operation *terminator = graph.getBody().front().getTerminator();
-    for (Value value : terminator->getOperands())
-      returned.insert(getViewRoot(value));
-  }
+  explicit TaskOrder(GraphOp graph);
 
   /// Runs tasks that shrink what they read last as early as possible. Whether
   /// any was moved.
   bool shrinkEarly();
   /// Runs tasks right before their first reader where less is then held.
   bool growLate();
+  /// Puts the operations of the graph in this order, views to what reads them.
+  void apply();
 
 private:
-  /// A value that a task makes, and the numbers of that task and its readers.
-  struct Range {
+  /// The bytes that a result of a task occupies, from the point at which they
+  /// are written to that behind the last at which they are read.
+  struct Buffer {
     int64_t bytes;
-    unsigned begin;
+    unsigned begin, end;
     SmallVector<unsigned, 4> readers;
-
-    unsigned end() const { return readers.empty() ? begin : readers.back(); }
+  };
+  struct Task {
+    TaskOp op;
+    SmallVector<unsigned> reads, makes;
+    unsigned slot;
+    /// What was moved to before and behind this one, in the order in which it
+    /// was moved, and the bytes that the former make.
+    SmallVector<unsigned, 0> before, behind;
+    int64_t bytesBefore = 0;
   };
 
-  void collect();
-  SetVector<Value> getRoots(TaskOp task) const;
-  int64_t countMade(TaskOp task) const;
-  std::optional<unsigned> findEarlier(unsigned number);
-  std::optional<unsigned> findLater(unsigned number);
-  int64_t countLive(unsigned number, bool afterwards) const;
-  void moveBehind(unsigned number, unsigned other);
-  void moveBefore(unsigned number, unsigned other);
+  static unsigned getRun(unsigned slot) { return 2 * slot; }
+  static unsigned getHasRun(unsigned slot) { return 2 * slot + 1; }
+
+  void add(TaskOp op, const DenseSet<Value> &returned,
+           DenseMap<Value, unsigned> &bufferOf);
+  int64_t countMade(const Task &task) const;
+  unsigned findEarliest(unsigned number);
+  unsigned findLatest(unsigned number);
+  bool tryEarlier(unsigned number);
+  bool tryLater(unsigned number);
+  void raise(unsigned point, int64_t bytes);
 
   GraphOp graph;
-  DenseSet<Value> returned;
-  SmallVector<TaskOp> tasks;
-  llvm::MapVector<Value, Range> ranges;
+  std::vector<Task> tasks;
+  std::vector<Buffer> buffers;
   unsigned numForward = 0;
+  LiveProfile live;
 };
 } // namespace
 
-void TaskOrder::collect() {
-  tasks.clear();
-  ranges.clear();
-  numForward = 0;
-  for (auto task : graph.getOps<TaskOp>()) {
-    unsigned number = tasks.size();
-    tasks.push_back(task);
-    if (!task.getBackward())
-      numForward = number + 1;
-    for (Value operand : task->getOperands())
-      if (auto range = ranges.find(getViewRoot(operand)); range != ranges.end())
-        range->second.readers.push_back(number);
+TaskOrder::TaskOrder(GraphOp graph)
+    : graph(graph), live(2 * llvm::range_size(graph.getOps<TaskOp>()) + 1) {
+  DenseSet<Value> returned;
+  for (Value value : graph.getBody().front().getTerminator()->getOperands())
+    returned.insert(getViewRoot(value));
+  DenseMap<Value, unsigned> bufferOf;
+  for (auto op : graph.getOps<TaskOp>())
+    add(op, returned, bufferOf);
+  for (const Buffer &buffer : buffers)
+    live.add(buffer.begin, buffer.end, buffer.bytes);
+}
+
+void TaskOrder::add(TaskOp op, const DenseSet<Value> &returned,
+                    DenseMap<Value, unsigned> &bufferOf) {
+  unsigned number = tasks.size();
+  Task &task = tasks.emplace_back();
+  task.op = op;
+  task.slot = number;
+  if (!op.getBackward())
+    numForward = number + 1;
+  for (Value operand : op->getOperands()) {
+    auto buffer = bufferOf.find(getViewRoot(operand));
+    if (buffer == bufferOf.end() ||
+        llvm::is_contained(task.reads, buffer->second))
+      continue;
+    task.reads.push_back(buffer->second);
+    buffers[buffer->second].readers.push_back(number);
+    buffers[buffer->second].end = getHasRun(number);
+  }
+  for (Value result : op->getResults()) {
     // What is returned is in a buffer of the caller.
-    for (Value result : task->getResults()) {
-      auto type = cast<RankedTensorType>(result.getType());
-      int64_t bytes = returned.contains(result) ? 0 : getBufferBytes(type);
-      ranges.insert({result, {bytes, number, {}}});
-    }
+    int64_t bytes =
+        returned.contains(result)
+            ? 0
+            : getBufferBytes(cast<RankedTensorType>(result.getType()));
+    bufferOf[result] = buffers.size();
+    task.makes.push_back(buffers.size());
+    buffers.push_back({bytes, getRun(number), getHasRun(number), {}});
   }
 }
 
-/// Bytes that are live while task `number` runs, or when it has run.
-int64_t TaskOrder::countLive(unsigned number, bool afterwards) const {
+int64_t TaskOrder::countMade(const Task &task) const {
   int64_t bytes = 0;
-  for (const auto &[value, range] : ranges)
-    if (range.begin <= number && range.end() >= number + afterwards)
-      bytes += range.bytes;
+  for (unsigned buffer : task.makes)
+    bytes += buffers[buffer].bytes;
   return bytes;
 }
 
-SetVector<Value> TaskOrder::getRoots(TaskOp task) const {
-  SetVector<Value> roots;
-  for (Value operand : task->getOperands())
-    roots.insert(getViewRoot(operand));
-  return roots;
+void TaskOrder::raise(unsigned point, int64_t bytes) {
+  live.add(point, point + 1, std::max<int64_t>(bytes - live.get(point), 0));
 }
 
-/// Bytes of what `task` makes.
-int64_t TaskOrder::countMade(TaskOp task) const {
-  int64_t bytes = 0;
-  for (Value result : task->getResults())
-    bytes += ranges.find(result)->second.bytes;
-  return bytes;
-}
-
-/// The task behind which task `number` could run instead, if less is then held.
-std::optional<unsigned> TaskOrder::findEarlier(unsigned number) {
-  TaskOp task = tasks[number];
-  if (number == 0)
-    return std::nullopt;
-  unsigned behind = task.getBackward() && numForward != 0 ? numForward - 1 : 0;
-  int64_t saved = 0;
-  for (Value root : getRoots(task)) {
-    auto range = ranges.find(root);
-    if (range == ranges.end())
-      continue;
-    behind = std::max(behind, range->second.begin);
-    if (range->second.end() != number)
-      continue;
-    saved += range->second.bytes;
-    for (unsigned reader : range->second.readers)
-      if (reader != number)
-        behind = std::max(behind, reader);
+/// The slot in which what task `number` reads is there, and has been read by
+/// all others if this is the last task that reads it.
+unsigned TaskOrder::findEarliest(unsigned number) {
+  Task &task = tasks[number];
+  unsigned slot = task.op.getBackward() && numForward != 0 ? numForward - 1 : 0;
+  for (unsigned read : task.reads) {
+    const Buffer &buffer = buffers[read];
+    slot = std::max(slot, buffer.begin / 2);
+    if (buffer.readers.back() == number)
+      for (unsigned reader : ArrayRef(buffer.readers).drop_back())
+        slot = std::max(slot, tasks[reader].slot);
   }
-  int64_t made = countMade(task);
-  if (saved <= made || behind + 1 >= number)
-    return std::nullopt;
-  int64_t most = 0;
-  for (unsigned other = behind; other <= number; ++other)
-    most = std::max(most, countLive(other, /*afterwards=*/false));
-  if (countLive(behind, /*afterwards=*/true) + made > most)
-    return std::nullopt;
-  return behind;
+  return slot;
 }
 
-/// The task before which task `number` could run instead, its first reader, if
-/// less is held at the most on the way there.
-std::optional<unsigned> TaskOrder::findLater(unsigned number) {
-  TaskOp task = tasks[number];
-  unsigned before = task.getBackward() ? tasks.size() : numForward;
-  for (Value result : task->getResults())
-    if (const Range &range = ranges.find(result)->second;
-        !range.readers.empty())
-      before = std::min(before, range.readers.front());
+/// Moves task `number` if less is held then. Those after it are where they
+/// were.
+bool TaskOrder::tryEarlier(unsigned number) {
+  Task &task = tasks[number];
+  int64_t made = countMade(task), freed = 0;
+  for (unsigned read : task.reads)
+    if (buffers[read].readers.back() == number)
+      freed += buffers[read].bytes;
+  if (freed <= made)
+    return false;
+  unsigned slot = findEarliest(number);
+  if (slot + 1 >= number)
+    return false;
+  int64_t then = live.get(getHasRun(slot)) + made;
+  if (then > live.getMax(getRun(slot), getHasRun(number)))
+    return false;
+  raise(getRun(slot), then);
+  for (unsigned made : task.makes) {
+    Buffer &buffer = buffers[made];
+    live.add(getHasRun(slot), buffer.begin, buffer.bytes);
+    buffer.begin = getHasRun(slot);
+  }
+  for (unsigned read : task.reads) {
+    Buffer &buffer = buffers[read];
+    if (buffer.readers.back() != number)
+      continue;
+    live.add(getHasRun(slot), buffer.end, -buffer.bytes);
+    buffer.end = getHasRun(slot);
+  }
+  tasks[slot].behind.push_back(number);
+  task.slot = slot;
+  return true;
+}
+
+/// The slot of the first reader of what task `number` makes; the number of
+/// tasks if there is none.
+unsigned TaskOrder::findLatest(unsigned number) {
+  Task &task = tasks[number];
+  unsigned slot = task.op.getBackward() ? tasks.size() : numForward;
+  for (unsigned made : task.makes)
+    for (unsigned reader : buffers[made].readers)
+      slot = std::min(slot, tasks[reader].slot);
+  return slot;
+}
+
+/// Moves task `number` if less is held at the most until then. Those before it
+/// are where they were.
+bool TaskOrder::tryLater(unsigned number) {
+  Task &task = tasks[number];
   int64_t made = countMade(task);
-  if (before == tasks.size() || before <= number + 1 || made < leastBytes)
-    return std::nullopt;
+  unsigned slot = findLatest(number);
+  if (slot == tasks.size() || slot <= number + 1 || made < leastBytes)
+    return false;
+  unsigned from = getRun(number), until = getRun(slot);
+  int64_t most = live.getMax(from, until);
   // What it reads is held for as long as it waits.
-  auto countHeld = [&](unsigned other) {
-    int64_t bytes = 0;
-    for (Value root : getRoots(task))
-      if (auto range = ranges.find(root);
-          range != ranges.end() && range->second.end() < other)
-        bytes += range->second.bytes;
-    return bytes;
+  auto wait = [&](int64_t sign) {
+    for (unsigned made : task.makes)
+      live.add(from, std::min(until, buffers[made].end),
+               -sign * buffers[made].bytes);
+    for (unsigned read : task.reads)
+      live.add(buffers[read].end, until, sign * buffers[read].bytes);
   };
-  int64_t most = countLive(number, /*afterwards=*/false), mostThen = 0;
-  for (unsigned other = number + 1; other < before; ++other) {
-    int64_t live = countLive(other, /*afterwards=*/false);
-    most = std::max(most, live);
-    mostThen = std::max(mostThen, live - made + countHeld(other));
+  wait(1);
+  int64_t then = live.get(until - 1) + tasks[slot].bytesBefore + made;
+  if (std::max(live.getMax(from, until), then) >= most) {
+    wait(-1);
+    return false;
   }
-  mostThen = std::max(mostThen, countLive(before - 1, /*afterwards=*/true) +
-                                    countHeld(before));
-  if (mostThen >= most)
-    return std::nullopt;
-  return before;
-}
-
-/// Moves task `number`, and the views through which it reads.
-void TaskOrder::moveBehind(unsigned number, unsigned other) {
-  Operation *last = tasks[other];
-  SetVector<Operation *> moving;
-  for (Value operand : tasks[number]->getOperands()) {
-    SmallVector<Operation *> views;
-    for (Operation *view = operand.getDefiningOp();
-         view && isViewOp(view) && last->isBeforeInBlock(view);
-         view = view->getOperand(0).getDefiningOp())
-      views.push_back(view);
-    moving.insert(views.rbegin(), views.rend());
-  }
-  moving.insert(tasks[number]);
-  for (Operation *op : moving) {
-    op->moveAfter(last);
-    last = op;
-  }
-}
-
-/// Moves task `number`, and the views of what it makes.
-void TaskOrder::moveBefore(unsigned number, unsigned other) {
-  TaskOp task = tasks[number];
-  task->moveBefore(tasks[other]);
-  Operation *last = task;
-  SmallVector<Operation *> stack(task->getUsers());
-  while (!stack.empty()) {
-    Operation *view = stack.pop_back_val();
-    if (!isViewOp(view) || !view->isBeforeInBlock(task))
-      continue;
-    view->moveAfter(last);
-    last = view;
-    llvm::append_range(stack, view->getUsers());
-  }
+  raise(until, then);
+  for (unsigned read : task.reads)
+    buffers[read].end = std::max(buffers[read].end, until);
+  for (unsigned made : task.makes)
+    buffers[made].begin = until;
+  tasks[slot].bytesBefore += made;
+  tasks[slot].before.push_back(number);
+  task.slot = slot;
+  return true;
 }
 
 bool TaskOrder::shrinkEarly() {
-  collect();
   bool changed = false;
-  for (unsigned number = 0; number < tasks.size(); ++number) {
-    std::optional<unsigned> behind = findEarlier(number);
-    if (!behind)
-      continue;
-    moveBehind(number, *behind);
-    collect();
-    changed = true;
-  }
+  for (unsigned number = 1; number < tasks.size(); ++number)
+    changed |= tryEarlier(number);
   return changed;
 }
 
 bool TaskOrder::growLate() {
-  collect();
   bool changed = false;
-  for (unsigned number = tasks.size(); number-- > 0;) {
-    std::optional<unsigned> before = findLater(number);
-    if (!before)
-      continue;
-    moveBefore(number, *before);
-    collect();
-    changed = true;
-  }
+  for (unsigned number = tasks.size(); number-- > 0;)
+    changed |= tryLater(number);
   return changed;
+}
+
+void TaskOrder::apply() {
+  // The number of the task before which each operation runs.
+  DenseMap<Operation *, unsigned> ranks;
+  unsigned rank = 0;
+  for (auto [slot, task] : llvm::enumerate(tasks)) {
+    for (unsigned number : llvm::reverse(task.before))
+      ranks[tasks[number].op] = rank++;
+    if (task.slot == slot)
+      ranks[task.op] = rank++;
+    for (unsigned number : task.behind)
+      ranks[tasks[number].op] = rank++;
+  }
+  Block &block = graph.getBody().front();
+  // Each with what is only read there, from the last to the first.
+  std::vector<SmallVector<Operation *, 2>> order(rank + 1);
+  for (const Task &task : tasks)
+    order[ranks.lookup(task.op)].push_back(task.op);
+  for (Operation &op : llvm::reverse(block)) {
+    if (isa<TaskOp>(op))
+      continue;
+    unsigned first = rank;
+    for (Operation *user : op.getUsers())
+      first = std::min(first, ranks.lookup(user));
+    ranks[&op] = first;
+    order[first].push_back(&op);
+  }
+  for (SmallVector<Operation *, 2> &ops : order)
+    for (Operation *op : llvm::reverse(ops))
+      op->moveBefore(&block, block.end());
 }
 
 /// Bytes that the graph needs, with what is written in place and lent.
 static int64_t countPeak(GraphOp graph) {
-  OwningOpRef<GraphOp> copy(graph.clone());
-  writeInPlace(*copy, graph->getParentOfType<ModuleOp>());
-  lendResults(*copy);
-  return GraphLiveness(*copy).peak(MemorySpace::Arena).bytes;
+  writeInPlace(graph, graph->getParentOfType<ModuleOp>());
+  lendResults(graph);
+  int64_t bytes = GraphLiveness(graph).peak(MemorySpace::Arena).bytes;
+  for (auto task : graph.getOps<TaskOp>())
+    task.removeLentAttr();
+  return bytes;
 }
 
-/// Moves tasks by `rule`, unless that is worse when it is known which of their
-/// results share a buffer.
-static void apply(GraphOp graph, bool (TaskOrder::*rule)()) {
-  SmallVector<Operation *> order;
-  for (Operation &op : graph.getBody().front())
-    order.push_back(&op);
-  int64_t before = countPeak(graph);
-  if (!(TaskOrder(graph).*rule)() || countPeak(graph) <= before)
-    return;
-  for (Operation *op : order)
-    op->moveBefore(&graph.getBody().front(), graph.getBody().front().end());
+/// Moves tasks by `rule`, unless more than `peak` bytes are needed when it is
+/// known which of their results share a buffer. The bytes that are needed then.
+static int64_t moveTasks(GraphOp graph, bool (TaskOrder::*rule)(),
+                         int64_t peak) {
+  TaskOrder order(graph);
+  if (!(order.*rule)())
+    return peak;
+  Block &block = graph.getBody().front();
+  SmallVector<Operation *> before =
+      llvm::map_to_vector(block, [](Operation &op) { return &op; });
+  order.apply();
+  int64_t then = countPeak(graph);
+  if (then <= peak)
+    return then;
+  for (Operation *op : before)
+    op->moveBefore(&block, block.end());
+  return peak;
 }
 
 void remat::orderTasks(GraphOp graph) {
-  apply(graph, &TaskOrder::shrinkEarly);
-  apply(graph, &TaskOrder::growLate);
+  int64_t peak = countPeak(graph);
+  peak = moveTasks(graph, &TaskOrder::shrinkEarly, peak);
+  moveTasks(graph, &TaskOrder::growLate, peak);
   for (auto [number, task] : llvm::enumerate(graph.getOps<TaskOp>()))
     task.setId(number);
 }
