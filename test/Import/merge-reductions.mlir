@@ -179,3 +179,49 @@ func.func @operands(%x: tensor<4x8x64xf32>, %k: tensor<8xf32>) -> (tensor<8xf32>
   } -> tensor<8xf32>
   return %a, %b, %c, %y : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<4x8x64xf32>
 }
+
+// What nothing uses is left to others. Reductions of unknown size stay alone.
+// CHECK-LABEL: @unused
+// CHECK-NEXT: return
+// ANY-LABEL: @unused
+func.func @unused(%x: tensor<512x64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%e : tensor<64xf32>) -> tensor<64xf32>
+  %b = linalg.generic {indexing_maps = [affine_map<(n, c) -> (n, c)>, affine_map<(n, c) -> (c)>], iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<512x64xf32>) outs(%init : tensor<64xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    %0 = arith.addf %v, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<64xf32>
+  %c = linalg.generic {indexing_maps = [affine_map<(n, c) -> (n, c)>, affine_map<(n, c) -> (c)>], iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<512x64xf32>) outs(%init : tensor<64xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    %0 = arith.maximumf %v, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<64xf32>
+  return
+}
+
+// CHECK-LABEL: @unknown_size
+// CHECK: linalg.generic
+// CHECK: linalg.generic
+// ANY-LABEL: @unknown_size
+func.func @unknown_size(%x: tensor<?x64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%e : tensor<64xf32>) -> tensor<64xf32>
+  %a = linalg.generic {indexing_maps = [affine_map<(n, c) -> (n, c)>, affine_map<(n, c) -> (c)>], iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<?x64xf32>) outs(%init : tensor<64xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    %0 = arith.addf %v, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<64xf32>
+  %b = linalg.generic {indexing_maps = [affine_map<(n, c) -> (n, c)>, affine_map<(n, c) -> (c)>], iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<?x64xf32>) outs(%init : tensor<64xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    %0 = arith.maximumf %v, %o : f32
+    linalg.yield %0 : f32
+  } -> tensor<64xf32>
+  return %a, %b : tensor<64xf32>, tensor<64xf32>
+}

@@ -209,3 +209,105 @@ func.func @scaled_by_all(%x: tensor<512x64xf32>, %w: tensor<4096x64xf32>) -> ten
   } -> tensor<512xf32>
   return %rows : tensor<512xf32>
 }
+
+// -----
+
+#a = affine_map<(b, m, n, k) -> (b, m, k)>
+#w = affine_map<(b, m, n, k) -> (n, k)>
+#c = affine_map<(b, m, n, k) -> (b, m, n)>
+#id = affine_map<(b, m, n) -> (b, m, n)>
+#row = affine_map<(b, m, n) -> (b, m)>
+
+// Slices need not be equal, but none ends in the middle of an image and goes on
+// in the next: a prime number of images has as many slices, or none if they are
+// too many. A single row is no slice.
+// CHECK-LABEL: @prime_rows
+// CHECK: tensor.extract_slice %arg0[0, 0, 0] [1, 260, 4]
+// CHECK: tensor.extract_slice %arg0[0, 260, 0] [1, 261, 4]
+// CHECK: return
+func.func @prime_rows(%x: tensor<1x521x4xf32>, %w: tensor<2048x4xf32>) -> tensor<1x521xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1x521x2048xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<1x521x2048xf32>) -> tensor<1x521x2048xf32>
+  %s = linalg.contract indexing_maps = [#a, #w, #c] ins(%x, %w : tensor<1x521x4xf32>, tensor<2048x4xf32>) outs(%z : tensor<1x521x2048xf32>) -> tensor<1x521x2048xf32>
+  %er = tensor.empty() : tensor<1x521xf32>
+  %zr = linalg.fill ins(%zero : f32) outs(%er : tensor<1x521xf32>) -> tensor<1x521xf32>
+  %rows = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "parallel", "reduction"]} ins(%s : tensor<1x521x2048xf32>) outs(%zr : tensor<1x521xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %q = math.exp %i : f32
+    %r = arith.addf %q, %o : f32
+    linalg.yield %r : f32
+  } -> tensor<1x521xf32>
+  return %rows : tensor<1x521xf32>
+}
+
+// CHECK-LABEL: @prime_images
+// CHECK-COUNT-37: tensor.extract_slice
+// CHECK-NOT: tensor.extract_slice
+// CHECK: return
+func.func @prime_images(%x: tensor<37x128x4xf32>, %w: tensor<256x4xf32>) -> tensor<37x128xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<37x128x256xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<37x128x256xf32>) -> tensor<37x128x256xf32>
+  %s = linalg.contract indexing_maps = [#a, #w, #c] ins(%x, %w : tensor<37x128x4xf32>, tensor<256x4xf32>) outs(%z : tensor<37x128x256xf32>) -> tensor<37x128x256xf32>
+  %er = tensor.empty() : tensor<37x128xf32>
+  %zr = linalg.fill ins(%zero : f32) outs(%er : tensor<37x128xf32>) -> tensor<37x128xf32>
+  %rows = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "parallel", "reduction"]} ins(%s : tensor<37x128x256xf32>) outs(%zr : tensor<37x128xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %q = math.exp %i : f32
+    %r = arith.addf %q, %o : f32
+    linalg.yield %r : f32
+  } -> tensor<37x128xf32>
+  return %rows : tensor<37x128xf32>
+}
+
+// CHECK-LABEL: @many_images
+// CHECK-NOT: tensor.extract_slice
+// CHECK: return
+func.func @many_images(%x: tensor<131x128x2xf32>, %w: tensor<64x2xf32>) -> tensor<131x128xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<131x128x64xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<131x128x64xf32>) -> tensor<131x128x64xf32>
+  %s = linalg.contract indexing_maps = [#a, #w, #c] ins(%x, %w : tensor<131x128x2xf32>, tensor<64x2xf32>) outs(%z : tensor<131x128x64xf32>) -> tensor<131x128x64xf32>
+  %er = tensor.empty() : tensor<131x128xf32>
+  %zr = linalg.fill ins(%zero : f32) outs(%er : tensor<131x128xf32>) -> tensor<131x128xf32>
+  %rows = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "parallel", "reduction"]} ins(%s : tensor<131x128x64xf32>) outs(%zr : tensor<131x128xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %q = math.exp %i : f32
+    %r = arith.addf %q, %o : f32
+    linalg.yield %r : f32
+  } -> tensor<131x128xf32>
+  return %rows : tensor<131x128xf32>
+}
+
+// CHECK-LABEL: @one_row
+// CHECK-NOT: tensor.extract_slice
+// CHECK: return
+func.func @one_row(%x: tensor<1x1x1xf32>, %w: tensor<1048576x1xf32>) -> tensor<1x1xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<1x1x1048576xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<1x1x1048576xf32>) -> tensor<1x1x1048576xf32>
+  %s = linalg.contract indexing_maps = [#a, #w, #c] ins(%x, %w : tensor<1x1x1xf32>, tensor<1048576x1xf32>) outs(%z : tensor<1x1x1048576xf32>) -> tensor<1x1x1048576xf32>
+  %er = tensor.empty() : tensor<1x1xf32>
+  %zr = linalg.fill ins(%zero : f32) outs(%er : tensor<1x1xf32>) -> tensor<1x1xf32>
+  %rows = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "parallel", "reduction"]} ins(%s : tensor<1x1x1048576xf32>) outs(%zr : tensor<1x1xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %q = math.exp %i : f32
+    %r = arith.addf %q, %o : f32
+    linalg.yield %r : f32
+  } -> tensor<1x1xf32>
+  return %rows : tensor<1x1xf32>
+}
+
+// CHECK-LABEL: @unknown_rows
+// CHECK-NOT: tensor.extract_slice
+// CHECK: return
+func.func @unknown_rows(%x: tensor<1x?x4xf32>, %w: tensor<2048x4xf32>, %z: tensor<1x?x2048xf32>, %zr: tensor<1x?xf32>) -> tensor<1x?xf32> {
+  %s = linalg.contract indexing_maps = [#a, #w, #c] ins(%x, %w : tensor<1x?x4xf32>, tensor<2048x4xf32>) outs(%z : tensor<1x?x2048xf32>) -> tensor<1x?x2048xf32>
+  %rows = linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "parallel", "reduction"]} ins(%s : tensor<1x?x2048xf32>) outs(%zr : tensor<1x?xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %r = arith.addf %i, %o : f32
+    linalg.yield %r : f32
+  } -> tensor<1x?xf32>
+  return %rows : tensor<1x?xf32>
+}

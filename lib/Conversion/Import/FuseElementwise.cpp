@@ -28,6 +28,7 @@ namespace remat {
 
 using namespace mlir;
 using namespace remat;
+using namespace remat::import;
 
 /// Bodies larger than this take nothing more in: the time to compile a body
 /// grows faster than its size.
@@ -47,10 +48,6 @@ static constexpr unsigned maxRounds = 4;
 //===----------------------------------------------------------------------===//
 // What is fused
 //===----------------------------------------------------------------------===//
-
-static int64_t getBodySize(linalg::GenericOp op) {
-  return llvm::range_size(op.getBody()->without_terminator());
-}
 
 static bool isCast(Operation &op) {
   return isa<CastOpInterface>(op) && isa<arith::ArithDialect>(op.getDialect());
@@ -81,16 +78,13 @@ static bool isMask(linalg::GenericOp op) {
 /// anew by all of its users, who then read that tensor instead of its result.
 static constexpr int64_t maxCheapSize = 4;
 
-static int64_t getNumPoints(linalg::GenericOp op) {
-  int64_t points = 1;
-  for (int64_t size : getLoopSizes(op))
-    points *= size;
-  return points;
-}
-
 /// The same where users who read the operands anyway make up for those who do
 /// not.
 static constexpr int64_t maxSparingSize = 24;
+
+/// More users than this are not asked what they read: each of them would ask
+/// for all of them.
+static constexpr unsigned maxUsers = 256;
 
 /// Whether `op` is cheap beside reading what it reads.
 static bool isCheap(linalg::GenericOp op) {
@@ -103,31 +97,31 @@ static bool isCheap(linalg::GenericOp op) {
          });
 }
 
-/// Whether `tensor` has about as many elements as an operation has points.
-static bool isLarge(Value tensor, int64_t points) {
-  auto type = dyn_cast<RankedTensorType>(tensor.getType());
-  return type && type.getNumElements() * 8 > points;
+/// Whether `op` reads `tensor` by `map`.
+static bool readsBy(linalg::GenericOp op, Value tensor, AffineMap map) {
+  return llvm::any_of(op->getOpOperands(), [&](OpOperand &operand) {
+    return operand.get() == tensor &&
+           op.getMatchingIndexingMap(&operand) == map;
+  });
 }
 
 /// Whether `user` or another reduction in the same loops, which is one with it
 /// in the end, reads `tensor` as it reads the result of `op` by `use`.
 static bool isReadWith(Value tensor, OpOperand &use) {
   auto user = cast<linalg::GenericOp>(use.getOwner());
-  for (OpOperand &other : tensor.getUses()) {
-    auto reader = dyn_cast<linalg::GenericOp>(other.getOwner());
-    if (!reader || reader->getBlock() != user->getBlock() ||
-        reader.getMatchingIndexingMap(&other) !=
-            user.getMatchingIndexingMap(&use))
-      continue;
-    if (reader == user ||
-        (user.getNumReductionLoops() != 0 &&
-         import::isBackwardLoc(reader.getLoc()) ==
-             import::isBackwardLoc(user.getLoc()) &&
-         reader.getIteratorTypesArray() == user.getIteratorTypesArray() &&
-         getLoopSizes(reader) == getLoopSizes(user)))
-      return true;
-  }
-  return false;
+  AffineMap map = user.getMatchingIndexingMap(&use);
+  if (readsBy(user, tensor, map))
+    return true;
+  return user.getNumReductionLoops() != 0 &&
+         llvm::any_of(tensor.getUsers(), [&](Operation *other) {
+           auto reader = dyn_cast<linalg::GenericOp>(other);
+           return reader && reader->getBlock() == user->getBlock() &&
+                  reader.getIteratorTypes() == user.getIteratorTypes() &&
+                  isBackwardLoc(reader.getLoc()) ==
+                      isBackwardLoc(user.getLoc()) &&
+                  readsBy(reader, tensor, map) &&
+                  getLoopSizes(reader) == getLoopSizes(user);
+         });
 }
 
 /// Whether memory traffic is less if all users of `op` compute it: what they
@@ -136,7 +130,7 @@ static bool sparesTraffic(linalg::GenericOp op, int64_t points) {
   SmallVector<Value> large;
   AffineMap written = op.getIndexingMapsArray().back();
   for (OpOperand *input : op.getDpsInputOperands()) {
-    if (!isLarge(input->get(), points))
+    if (isSmall(input->get(), points))
       continue;
     if (op.getMatchingIndexingMap(input) != written)
       return false;
@@ -144,8 +138,7 @@ static bool sparesTraffic(linalg::GenericOp op, int64_t points) {
   }
   int64_t tensors = -1;
   for (OpOperand &use : op->getUses()) {
-    if (import::isBackwardLoc(use.getOwner()->getLoc()) !=
-        import::isBackwardLoc(op.getLoc()))
+    if (isBackwardLoc(use.getOwner()->getLoc()) != isBackwardLoc(op.getLoc()))
       return false;
     --tensors;
     for (Value tensor : large)
@@ -158,7 +151,7 @@ static bool sparesTraffic(linalg::GenericOp op, int64_t points) {
 static SmallVector<Value> getLargeInputs(linalg::GenericOp op) {
   int64_t points = getNumPoints(op);
   return llvm::filter_to_vector(
-      op.getInputs(), [&](Value input) { return isLarge(input, points); });
+      op.getInputs(), [&](Value input) { return !isSmall(input, points); });
 }
 
 /// Whether the result of `op` is a tensor that nothing else needs, cast to
@@ -184,7 +177,8 @@ static bool isNarrowing(linalg::GenericOp op) {
 /// traffic: centering in a normalization, for instance.
 static bool isAbsorbed(linalg::GenericOp op) {
   int64_t size = getBodySize(op);
-  if (size > maxSparingSize || !isCheap(op))
+  if (size > maxSparingSize || !isCheap(op) ||
+      !llvm::hasNItemsOrLess(op->getUsers(), maxUsers))
     return false;
   int64_t points = getNumPoints(op);
   if (!llvm::all_of(op->getUsers(), [&](Operation *user) {
@@ -192,8 +186,8 @@ static bool isAbsorbed(linalg::GenericOp op) {
         return generic && generic->getBlock() == op->getBlock() &&
                size + getBodySize(generic) <= maxBodySize &&
                getNumPoints(generic) <= points &&
-               (import::isBackwardLoc(generic.getLoc()) ||
-                !import::isBackwardLoc(op.getLoc())) &&
+               (isBackwardLoc(generic.getLoc()) ||
+                !isBackwardLoc(op.getLoc())) &&
                llvm::none_of(generic.getOutputs(), [&](Value init) {
                  return init == op.getResult(0);
                });
@@ -227,8 +221,7 @@ static bool shouldFuse(linalg::GenericOp producer, Value value,
       producer.getNumParallelLoops() != producer.getNumLoops() ||
       !producer.hasPureTensorSemantics() || !consumer.hasPureTensorSemantics())
     return false;
-  if (import::isBackwardLoc(producer.getLoc()) &&
-      !import::isBackwardLoc(consumer.getLoc()))
+  if (isBackwardLoc(producer.getLoc()) && !isBackwardLoc(consumer.getLoc()))
     return false;
   for (BlockArgument init : producer.getBody()->getArguments().drop_front(
            producer.getInputs().size()))
@@ -369,13 +362,13 @@ unsigned Fuser::run() {
   function.walk([&](linalg::GenericOp op) { consumers.push_back(op); });
   unsigned numFused = 0;
   for (linalg::GenericOp consumer : consumers) {
-    consumer = import::simplifyGeneric(rewriter, consumer);
+    consumer = simplifyGeneric(rewriter, consumer);
     while (consumer) {
       linalg::GenericOp fused = fuseOne(consumer);
       if (!fused)
         break;
       ++numFused;
-      consumer = import::simplifyGeneric(rewriter, fused);
+      consumer = simplifyGeneric(rewriter, fused);
     }
   }
   return numFused;
@@ -387,8 +380,8 @@ unsigned Fuser::run() {
 
 /// Whether `op` adds two tensors of its result's shape.
 static bool isAddition(linalg::GenericOp op) {
-  return isSum(op) && op.getNumDpsInputs() == 2 && op->getNumResults() == 1 &&
-         getBodySize(op) == 1 &&
+  return isSum(op) && !op.hasDynamicShape() && op.getNumDpsInputs() == 2 &&
+         op->getNumResults() == 1 && getBodySize(op) == 1 &&
          !op.payloadUsesValueFromOperand(op.getDpsInitOperand(0)) &&
          llvm::all_of(op.getIndexingMapsArray(),
                       [](AffineMap map) { return map.isIdentity(); });
@@ -400,7 +393,7 @@ static linalg::GenericOp matchReducedSum(Value value) {
   auto op = value.getDefiningOp<linalg::GenericOp>();
   if (!op || !op->hasOneUse() || op.getNumReductionLoops() == 0 ||
       op.getNumDpsInputs() != 1 || op->getNumResults() != 1 ||
-      getBodySize(op) != 1 || !import::isZeroTensor(op.getDpsInits()[0]))
+      getBodySize(op) != 1 || !isZeroTensor(op.getDpsInits()[0]))
     return {};
   auto add = dyn_cast<arith::AddFOp>(op.getBody()->front());
   Value in = op.getBody()->getArgument(0), out = op.getBody()->getArgument(1);
@@ -444,8 +437,7 @@ static void joinReducedSums(func::FuncOp function) {
     Value a = lhs.getDpsInputs()[0], b = rhs.getDpsInputs()[0];
     linalg::GenericOp whole =
         a == b ? linalg::GenericOp() : findAddition(a, b, sum->getBlock());
-    if (!whole || import::isBackwardLoc(whole.getLoc()) !=
-                      import::isBackwardLoc(sum.getLoc()))
+    if (!whole || isBackwardLoc(whole.getLoc()) != isBackwardLoc(sum.getLoc()))
       continue;
     // What it reads is made before `sum`; only its place may have to be new.
     if (sum->isBeforeInBlock(whole)) {
@@ -479,7 +471,7 @@ struct FuseElementwise
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    import::backwardToLocations(function);
+    backwardToLocations(function);
     // Uses by dead operations must not count.
     eraseDead(function);
     joinReducedSums(function);
@@ -492,7 +484,7 @@ struct FuseElementwise
         break;
     }
     eraseDead(function);
-    import::backwardToAttributes(function);
+    backwardToAttributes(function);
   }
 };
 } // namespace

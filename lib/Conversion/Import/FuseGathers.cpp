@@ -27,13 +27,6 @@ namespace remat {
 using namespace mlir;
 using namespace remat;
 
-static int64_t getNumPoints(linalg::GenericOp op) {
-  int64_t points = 1;
-  for (int64_t size : op.getStaticLoopRanges())
-    points *= size;
-  return points;
-}
-
 /// The loop that walks each dimension of the result, if `op` computes each of
 /// its elements on its own.
 static std::optional<SmallVector<unsigned>>
@@ -71,9 +64,9 @@ static bool isOnlyPicked(linalg::GenericOp op) {
         user->getParentOp() != consumer ||
         consumer->hasAttr(RematDialect::backwardAttrName) != backward)
       return false;
-    points += getNumPoints(consumer);
+    points += import::getNumPoints(consumer);
   }
-  return points <= getNumPoints(op);
+  return points <= import::getNumPoints(op);
 }
 
 /// Computes the element that `extract` reads in its place.

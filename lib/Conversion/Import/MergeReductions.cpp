@@ -35,29 +35,15 @@ namespace remat {
 
 using namespace mlir;
 using namespace remat;
+using namespace remat::import;
 
 /// Results of a merged operation: each is a sum in a vector register or two.
 static constexpr unsigned maxResults = 8;
 /// Operations in its body.
 static constexpr int64_t maxBodySize = 256;
 
-static int64_t getBodySize(linalg::GenericOp op) {
-  return llvm::range_size(op.getBody()->without_terminator());
-}
-
-static int64_t getNumPoints(linalg::GenericOp op) {
-  int64_t points = 1;
-  for (int64_t size : getLoopSizes(op))
-    points *= size;
-  return points;
-}
-
-/// Whether `value` is small beside the points of a reduction: it costs nothing
-/// to have it earlier.
-static bool isSmall(Value value, int64_t points) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  return !type || type.getNumElements() * 8 <= points;
-}
+/// Reductions that are asked closely whether they can join an earlier one.
+static constexpr unsigned maxTried = 16;
 
 /// Whether the results' dimensions lead in an operand that is reduced.
 static bool isAlongRows(linalg::GenericOp op) {
@@ -69,9 +55,10 @@ static bool isAlongRows(linalg::GenericOp op) {
   });
 }
 
-/// Whether each result of `op` accumulates by one operation.
+/// Whether `op` is used, and each of its results accumulates by one operation.
 static bool isMergeable(linalg::GenericOp op) {
-  if (!op.hasPureTensorSemantics() || op.getNumReductionLoops() == 0 ||
+  if (!op.hasPureTensorSemantics() || op.hasDynamicShape() || op->use_empty() ||
+      op.getNumReductionLoops() == 0 ||
       op->hasAttr(RematDialect::policyAttrName) || isAlongRows(op) ||
       getNumPoints(op) == 0)
     return false;
@@ -103,12 +90,13 @@ public:
   unsigned numMerged = 0;
 
 private:
+  SmallVector<linalg::GenericOp> findNext(linalg::GenericOp op);
   linalg::GenericOp findPartner(linalg::GenericOp op);
   bool mayMerge(linalg::GenericOp op, linalg::GenericOp other);
   bool findEarlier(linalg::GenericOp op, Value value,
                    SetVector<Operation *> &moved);
   bool canStandAt(linalg::GenericOp op, linalg::GenericOp other,
-                  std::optional<import::SumSeparation> &separation);
+                  std::optional<SumSeparation> &separation);
   linalg::GenericOp merge(linalg::GenericOp op, linalg::GenericOp other);
 
   IRRewriter rewriter;
@@ -142,7 +130,7 @@ bool Merger::findEarlier(linalg::GenericOp op, Value value,
 /// Whether `other`, or the sum that `separation` finds in it, can stand where
 /// `op` does.
 bool Merger::canStandAt(linalg::GenericOp op, linalg::GenericOp other,
-                        std::optional<import::SumSeparation> &separation) {
+                        std::optional<SumSeparation> &separation) {
   auto isLate = [&](Value value) {
     SetVector<Operation *> moved;
     return !findEarlier(op, value, moved);
@@ -158,11 +146,8 @@ bool Merger::canStandAt(linalg::GenericOp op, linalg::GenericOp other,
 }
 
 bool Merger::mayMerge(linalg::GenericOp op, linalg::GenericOp other) {
-  if (other == op || other->getBlock() != op->getBlock() ||
-      !op->isBeforeInBlock(other) || !isMergeable(other) ||
-      import::isBackwardLoc(op.getLoc()) !=
-          import::isBackwardLoc(other.getLoc()) ||
-      op.getIteratorTypesArray() != other.getIteratorTypesArray() ||
+  if (!isMergeable(other) ||
+      isBackwardLoc(op.getLoc()) != isBackwardLoc(other.getLoc()) ||
       getLoopSizes(op) != getLoopSizes(other) ||
       op->getNumResults() + other->getNumResults() > maxResults ||
       getBodySize(op) + getBodySize(other) > maxBodySize)
@@ -174,28 +159,39 @@ bool Merger::mayMerge(linalg::GenericOp op, linalg::GenericOp other) {
   });
 }
 
-/// A later reduction that reads a large operand of `op` in the same way.
-linalg::GenericOp Merger::findPartner(linalg::GenericOp op) {
+/// The next operations that read a large operand of `op` as it does, in the
+/// same kinds of loops.
+SmallVector<linalg::GenericOp> Merger::findNext(linalg::GenericOp op) {
   int64_t points = getNumPoints(op);
-  linalg::GenericOp first;
-  std::optional<import::SumSeparation> separation;
+  SetVector<Operation *> found;
   for (OpOperand *input : op.getDpsInputOperands()) {
     if (isSmall(input->get(), points))
       continue;
+    AffineMap map = op.getMatchingIndexingMap(input);
     for (OpOperand &use : input->get().getUses()) {
       auto other = dyn_cast<linalg::GenericOp>(use.getOwner());
-      std::optional<import::SumSeparation> mine;
-      if (other && other.isDpsInput(&use) && mayMerge(op, other) &&
-          other.getMatchingIndexingMap(&use) ==
-              op.getMatchingIndexingMap(input) &&
-          (!first || other->isBeforeInBlock(first)) &&
-          canStandAt(op, other, mine)) {
-        first = other;
-        separation = std::move(mine);
-      }
+      if (other && other->getBlock() == op->getBlock() &&
+          op->isBeforeInBlock(other) && other.isDpsInput(&use) &&
+          other.getMatchingIndexingMap(&use) == map &&
+          other.getIteratorTypes() == op.getIteratorTypes())
+        found.insert(other);
     }
   }
-  return separation ? separation->rewrite(rewriter) : first;
+  SmallVector<Operation *> sorted = found.takeVector();
+  llvm::sort(sorted,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  sorted.truncate(std::min<size_t>(sorted.size(), maxTried));
+  return llvm::map_to_vector(sorted, llvm::CastTo<linalg::GenericOp>);
+}
+
+/// The first later reduction that can be made together with `op`.
+linalg::GenericOp Merger::findPartner(linalg::GenericOp op) {
+  for (linalg::GenericOp other : findNext(op)) {
+    std::optional<SumSeparation> separation;
+    if (mayMerge(op, other) && canStandAt(op, other, separation))
+      return separation ? separation->rewrite(rewriter) : other;
+  }
+  return {};
 }
 
 linalg::GenericOp Merger::merge(linalg::GenericOp op, linalg::GenericOp other) {
@@ -248,7 +244,7 @@ linalg::GenericOp Merger::merge(linalg::GenericOp op, linalg::GenericOp other) {
   unsigned numFirst = op->getNumResults();
   rewriter.replaceOp(other, ArrayRef(results).drop_front(numFirst));
   rewriter.replaceOp(op, ArrayRef(results).take_front(numFirst));
-  return import::simplifyGeneric(rewriter, merged);
+  return simplifyGeneric(rewriter, merged);
 }
 
 linalg::GenericOp Merger::mergeInto(linalg::GenericOp op) {
@@ -264,7 +260,7 @@ struct MergeReductions
     : public remat::impl::MergeReductionsPassBase<MergeReductions> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    import::backwardToLocations(function);
+    backwardToLocations(function);
     Merger merger(function);
     for (Block &block : function.getBody())
       for (Operation *op = block.empty() ? nullptr : &block.front(); op;
@@ -273,7 +269,7 @@ struct MergeReductions
             generic && isMergeable(generic))
           op = merger.mergeInto(generic);
     numMerged += merger.numMerged;
-    import::backwardToAttributes(function);
+    backwardToAttributes(function);
   }
 };
 } // namespace

@@ -6,6 +6,8 @@
 
 #include "Utils.h"
 
+#include "remat/Dialect/Remat/IR/LoopSizes.h"
+
 #include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -51,6 +53,30 @@ void import::backwardToAttributes(Operation *root) {
       op->setDiscardableAttr(RematDialect::backwardAttrName,
                              UnitAttr::get(op->getContext()));
   });
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes
+//===----------------------------------------------------------------------===//
+
+int64_t import::getBodySize(linalg::GenericOp op) {
+  return llvm::range_size(op.getBody()->without_terminator());
+}
+
+int64_t import::getNumPoints(linalg::LinalgOp op) {
+  int64_t points = 1;
+  for (int64_t size : getLoopSizes(op)) {
+    if (ShapedType::isDynamic(size))
+      return size;
+    points *= size;
+  }
+  return points;
+}
+
+bool import::isSmall(Value value, int64_t points) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return !type ||
+         (type.hasStaticShape() && type.getNumElements() * 8 <= points);
 }
 
 //===----------------------------------------------------------------------===//

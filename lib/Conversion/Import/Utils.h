@@ -50,6 +50,16 @@ mlir::Value createZeroTensor(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value createSum(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::Value lhs, mlir::Value rhs);
 
+/// Operations in the body of `op`, the terminator aside.
+int64_t getBodySize(mlir::linalg::GenericOp op);
+
+/// Points of the loops of `op`; ShapedType::kDynamic if that is not known.
+int64_t getNumPoints(mlir::linalg::LinalgOp op);
+
+/// Whether reading `value` costs next to nothing beside `points` of loops: a
+/// scalar, or a tensor of at most an eighth as many elements.
+bool isSmall(mlir::Value value, int64_t points);
+
 /// Reads inputs with equal constant elements as scalar constants, merges equal
 /// inputs, drops unused ones and unused results. Returns what is left of
 /// `generic`: null if nothing.

@@ -15,7 +15,8 @@
 using namespace mlir;
 using namespace remat;
 
-/// How far apart the operations that are sliced may stand in the program.
+/// How far apart the operations that are sliced may stand in the program, and
+/// so how many there may be.
 static constexpr unsigned maxDistance = 128;
 
 /// What is smaller is not worth the additional tasks.
@@ -131,7 +132,7 @@ std::optional<LoopList> RowSlicer::getRows(linalg::LinalgOp op) {
 bool RowSlicer::tryAdd(Operation *op, bool asProducer) {
   if (members.contains(op))
     return true;
-  if (!isEligible(op))
+  if (members.size() == maxDistance || !isEligible(op))
     return false;
   auto linalgOp = cast<linalg::LinalgOp>(op);
   std::optional<LoopList> loops = getRows(linalgOp);

@@ -32,7 +32,10 @@ public:
 private:
   /// Rows of a slice, if the shapes have such slices: at 256 a library's
   /// product takes as long as in one piece, at 128 some hundredths more.
-  static constexpr int64_t sliceRows = 256, minSliceRows = 128, maxSlices = 32;
+  static constexpr int64_t sliceRows = 256, minSliceRows = 128;
+  /// Slices, and those of a batch that has no such divisor. Each is some tasks
+  /// that have to be planned.
+  static constexpr int64_t maxSlices = 32, maxBatchSlices = 128;
 
   bool start(mlir::linalg::ContractOp product);
   bool isEligible(mlir::Operation *op);

@@ -109,7 +109,8 @@ bool RowSlicer::chooseSlices() {
   for (slices = wished; slices >= 2; --slices)
     if (fits())
       return true;
-  for (slices = wished + 1; slices <= rows / minSliceRows; ++slices)
+  int64_t most = std::min(rows / minSliceRows, maxBatchSlices);
+  for (slices = wished + 1; slices <= most; ++slices)
     if (fits())
       return true;
   return false;
