@@ -34,6 +34,8 @@ using namespace remat::cpu;
 
 /// The most bytes of a factor that is packed once for all blocks.
 static constexpr int64_t maxPackedBytes = 256 << 10;
+/// All factors that are packed, which lie on the stack together.
+static constexpr int64_t maxAllPackedBytes = 2 << 20;
 
 namespace {
 
@@ -83,8 +85,9 @@ private:
   int64_t blockRows = 0;
   /// Rows of a run, and runs of a unit.
   int64_t runRows = 1, numRuns = 1;
-  int64_t numUnits = 1, numRows = 1, cost = 0;
+  int64_t numUnits = 1, numRows = 1, cost = 0, packedBytes = 0;
   MaskedColumns masked;
+  TileBuffers tileBuffers;
   /// While emitting: the run, among all, and its block. The end of the columns
   /// is null before the blocks.
   Value run, runInUnit, blockBegin, blockEnd, columnEnd;
@@ -361,8 +364,10 @@ void RowEmitter::emitPacked(OpBuilder &builder, RowStep &step,
       !last->isReduction &&
       nest.outputs[0].coefficients[last - nest.loops.data()] == product.c.row;
   int64_t size = getPackedSize(product.maxK, product.n);
-  if (!isRow || product.c.column != 1 || size * 4 > maxPackedBytes)
+  if (!isRow || product.c.column != 1 || size * 4 > maxPackedBytes ||
+      packedBytes + size * 4 > maxAllPackedBytes)
     return;
+  packedBytes += size * 4;
   product.maxK = last->isReduction ? runRows : product.maxK;
   OpBuilder onEntry = OpBuilder::atBlockBegin(kernel.entry);
   step.packed = memref::AllocaOp::create(
@@ -400,7 +405,7 @@ LogicalResult RowEmitter::emitStep(OpBuilder &builder, RowStep &step) {
   if (step.isProduct) {
     TileProduct product = describe(builder, step, nest);
     product.packed = step.packed;
-    emitTileProduct(builder, loc, product, kernel.entry);
+    emitTileProduct(builder, loc, product, kernel.entry, tileBuffers);
     return success();
   }
   std::unique_ptr<Emitter> emitter = makeNestEmitter(std::move(nest), kernel);

@@ -7,6 +7,8 @@
 #include "TileProduct.h"
 #include "LoopEmitter.h"
 
+#include "remat/Dialect/Remat/IR/Rows.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -21,6 +23,8 @@ constexpr int64_t lanes = 16;
 /// Rows of C in registers: with two vectors each, 16 of 32 registers.
 constexpr int64_t blockRows = 8;
 constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
+/// A factor of more elements is widened where they are read, not in a buffer.
+constexpr int64_t maxWidened = remat::maxBlockBytes / sizeof(float);
 /// Lets the target fuse the two, where it can, in this sum alone.
 constexpr auto contract = arith::FastMathFlags::contract;
 
@@ -33,7 +37,7 @@ public:
   void emitPanelPack(Value panel, int64_t width, Value buffer, Value place);
   void emitPanel(Value panel, int64_t width, Value buffer, Value place);
   void emitScalar();
-  TileMatrix emitWidened(Block *entry);
+  TileMatrix emitWidened(Value buffer);
   /// Calls `emit(panel, width)` for all panels: a loop and a rest.
   template <typename Function>
   void forPanels(const Function &emit);
@@ -248,13 +252,10 @@ void Emission::emitScalar() {
 }
 
 /// A in f32, as it lies: the products read each of its elements many times.
-TileMatrix Emission::emitWidened(Block *entry) {
+TileMatrix Emission::emitWidened(Value buffer) {
   OpBuilder::InsertionGuard guard(builder);
-  OpBuilder onEntry = OpBuilder::atBlockBegin(entry);
   TileMatrix wide;
-  wide.buffer = memref::AllocaOp::create(
-      onEntry, loc, MemRefType::get({p.maxM * p.maxK}, builder.getF32Type()),
-      builder.getI64IntegerAttr(64));
+  wide.buffer = buffer;
   bool byRow = std::abs(p.a.column) <= std::abs(p.a.row);
   wide.row = byRow ? p.maxK : 1;
   wide.column = byRow ? 1 : p.maxM;
@@ -285,15 +286,30 @@ void remat::cpu::emitPack(OpBuilder &builder, Location loc,
   });
 }
 
+/// `buffer`, with at least `size` floats.
+static Value reserve(Value &buffer, int64_t size, Block *entry, Location loc) {
+  OpBuilder builder = OpBuilder::atBlockBegin(entry);
+  auto type = MemRefType::get({size}, builder.getF32Type());
+  if (!buffer)
+    buffer = memref::AllocaOp::create(builder, loc, type,
+                                      builder.getI64IntegerAttr(64));
+  else if (cast<MemRefType>(buffer.getType()).getNumElements() < size)
+    buffer.setType(type);
+  return buffer;
+}
+
 void remat::cpu::emitTileProduct(OpBuilder &builder, Location loc,
-                                 TileProduct product, Block *entry) {
+                                 TileProduct product, Block *entry,
+                                 TileBuffers &buffers) {
   Emission emission(builder, loc, product);
   if (product.c.column != 1) {
     emission.emitScalar();
     return;
   }
-  if (!getElementTypeOrSelf(product.a.buffer).isF32())
-    product.a = emission.emitWidened(entry);
+  if (!getElementTypeOrSelf(product.a.buffer).isF32() &&
+      product.maxM * product.maxK <= maxWidened)
+    product.a = emission.emitWidened(
+        reserve(buffers.widened, product.maxM * product.maxK, entry, loc));
   if (product.packed) {
     emission.forPanels([&](Value panel, int64_t width) {
       emission.emitPanel(panel, width, product.packed,
@@ -301,11 +317,8 @@ void remat::cpu::emitTileProduct(OpBuilder &builder, Location loc,
     });
     return;
   }
-  OpBuilder onEntry = OpBuilder::atBlockBegin(entry);
-  Value buffer = memref::AllocaOp::create(
-      onEntry, loc,
-      MemRefType::get({product.maxK * panelColumns}, builder.getF32Type()),
-      builder.getI64IntegerAttr(64));
+  Value buffer =
+      reserve(buffers.panel, product.maxK * panelColumns, entry, loc);
   Value start = emitIndex(builder, loc, 0);
   emission.forPanels([&](Value panel, int64_t width) {
     emission.emitPanelPack(panel, width, buffer, start);

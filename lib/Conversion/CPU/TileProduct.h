@@ -53,9 +53,16 @@ int64_t getPackedSize(int64_t maxK, int64_t n);
 void emitPack(mlir::OpBuilder &builder, mlir::Location loc,
               const TileProduct &product, mlir::Value buffer);
 
-/// Emits the product. Buffers on the stack go to `entry`.
+/// Buffers on the stack that the products of a kernel use one after the other,
+/// as large as the one that needs most; null before the first.
+struct TileBuffers {
+  mlir::Value panel, widened;
+};
+
+/// Emits the product. `buffers` are allocated in `entry`.
 void emitTileProduct(mlir::OpBuilder &builder, mlir::Location loc,
-                     TileProduct product, mlir::Block *entry);
+                     TileProduct product, mlir::Block *entry,
+                     TileBuffers &buffers);
 
 } // namespace remat::cpu
 

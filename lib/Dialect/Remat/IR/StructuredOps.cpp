@@ -62,6 +62,7 @@ bool remat::isMatrixProductInRow(linalg::LinalgOp product,
       product.getNumLoops() != rows.size() + 2)
     return false;
   SmallVector<AffineMap> maps = product.getIndexingMapsArray();
+  SmallVector<int64_t> sizes = getLoopSizes(product);
   unsigned pairs = 0;
   for (unsigned loop = 0; loop < product.getNumLoops(); ++loop) {
     if (llvm::is_contained(rows.drop_back(), static_cast<int64_t>(loop)))
@@ -69,7 +70,10 @@ bool remat::isMatrixProductInRow(linalg::LinalgOp product,
     unsigned readers = 0;
     for (auto [number, map] : llvm::enumerate(maps))
       readers |= map.isFunctionOfDim(loop) ? 1u << number : 0;
-    if (llvm::popcount(readers) != 2)
+    bool isLongSum = !maps[2].isFunctionOfDim(loop) &&
+                     static_cast<int64_t>(loop) != rows.back() &&
+                     sizes[loop] > maxSumLength;
+    if (llvm::popcount(readers) != 2 || isLongSum)
       return false;
     // A pair is known by the operand that is not in it.
     pairs |= 7u & ~readers;

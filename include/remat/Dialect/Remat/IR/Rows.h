@@ -35,6 +35,10 @@ constexpr llvm::StringLiteral blockAttrName = "remat.block";
 constexpr int64_t maxRowBytes = 192 << 10;
 constexpr int64_t maxBlockBytes = 384 << 10;
 
+/// The longest sum of a product: so many rows of a panel of one factor lie on
+/// the stack.
+constexpr int64_t maxSumLength = 16 << 10;
+
 /// Rows of a block: so many that a product in it is efficient, if `rowBytes`
 /// allows.
 inline int64_t chooseBlockRows(int64_t rows, int64_t rowBytes) {
@@ -46,7 +50,8 @@ inline int64_t chooseBlockRows(int64_t rows, int64_t rowBytes) {
 
 /// Whether a product is one of two matrices at each point of all `rows` but
 /// the last: of the three loops that are left, the last row among them, each is
-/// in two of the three operands, and no two in the same.
+/// in two of the three operands, and no two in the same. Sums of rows of a
+/// block aside, none is longer than `maxSumLength`.
 bool isMatrixProductInRow(mlir::linalg::LinalgOp product,
                           llvm::ArrayRef<int64_t> rows);
 
