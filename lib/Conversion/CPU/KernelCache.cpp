@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A file holds the SHA-256 of the code and then the code. It gets its name when
-// it is whole, so that a process that ends early leaves no half of one. Names
-// start as those of LLVM's caches do, whose pruning is used.
+// A file holds the SHA-256 of its key and the code, and then the code. It gets
+// its name when it is whole, so that a process that ends early leaves no half
+// of one. Names start as those of LLVM's caches do, whose pruning is used.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +26,11 @@ using namespace remat::cpu;
 
 using Digest = std::array<uint8_t, 32>;
 
-static Digest getDigest(StringRef bytes) {
-  return SHA256::hash(arrayRefFromStringRef(bytes));
+static Digest getDigest(StringRef key, StringRef code) {
+  SHA256 hash;
+  hash.update(key);
+  hash.update(code);
+  return hash.final();
 }
 
 static std::string getPath(StringRef directory, StringRef key) {
@@ -36,8 +39,9 @@ static std::string getPath(StringRef directory, StringRef key) {
   return path.str().str();
 }
 
-/// The code in the file, if there is one and it is whole.
-static std::optional<ObjectCode> readFile(const std::string &path) {
+/// The code in the file, if there is one, and it is whole and that of `key`.
+static std::optional<ObjectCode> readFile(const std::string &path,
+                                          StringRef key) {
   // Pruning goes by the time of the last access.
   Expected<sys::fs::file_t> file =
       sys::fs::openNativeFileForRead(path, sys::fs::OF_UpdateAtime);
@@ -53,24 +57,26 @@ static std::optional<ObjectCode> readFile(const std::string &path) {
     return std::nullopt;
   StringRef bytes = (*buffer)->getBuffer();
   StringRef code = bytes.drop_front(sizeof(Digest));
-  if (toStringRef(getDigest(code)) != bytes.take_front(sizeof(Digest)))
+  if (toStringRef(getDigest(key, code)) != bytes.take_front(sizeof(Digest)))
     return std::nullopt;
   return ObjectCode(code.begin(), code.end());
 }
 
-static Error writeFile(const std::string &path, StringRef code) {
+static Error writeFile(const std::string &path, StringRef key, StringRef code) {
   Expected<sys::fs::TempFile> file =
       sys::fs::TempFile::create(path + "-%%%%%%.tmp");
   if (!file)
     return createFileError(path, file.takeError());
   raw_fd_ostream stream(file->FD, /*shouldClose=*/false);
-  stream << toStringRef(getDigest(code)) << code;
+  stream << toStringRef(getDigest(key, code)) << code;
   stream.flush();
   if (std::error_code error = stream.error()) {
     stream.clear_error();
     return joinErrors(createFileError(path, error), file->discard());
   }
-  return file->keep(path);
+  if (Error error = file->keep(path))
+    return createFileError(path, std::move(error));
+  return Error::success();
 }
 
 Expected<std::unique_ptr<KernelCache>> KernelCache::open(StringRef directory) {
@@ -96,7 +102,7 @@ bool KernelCache::find(StringRef key, ObjectCode &code) {
   }
   if (directory.empty())
     return false;
-  std::optional<ObjectCode> stored = readFile(getPath(directory, key));
+  std::optional<ObjectCode> stored = readFile(getPath(directory, key), key);
   if (stored)
     code = std::move(*stored);
   return stored.has_value();
@@ -111,7 +117,7 @@ KernelCache::get(StringRef key, function_ref<Expected<ObjectCode>()> compile) {
       return compiled.takeError();
     code = std::move(*compiled);
     if (!directory.empty())
-      if (Error error = writeFile(getPath(directory, key),
+      if (Error error = writeFile(getPath(directory, key), key,
                                   StringRef(code.data(), code.size())))
         return std::move(error);
   }

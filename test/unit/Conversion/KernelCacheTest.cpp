@@ -10,6 +10,8 @@
 #include "llvm/Support/Path.h"
 #include "gtest/gtest.h"
 
+#include <thread>
+
 using namespace remat::cpu;
 
 namespace {
@@ -36,6 +38,13 @@ protected:
 
   std::unique_ptr<KernelCache> open() {
     return llvm::cantFail(KernelCache::open(directory));
+  }
+
+  /// Where the code of `key` is kept.
+  std::string getPath(llvm::StringRef key) {
+    llvm::SmallString<128> path(directory);
+    llvm::sys::path::append(path, "llvmcache-" + key);
+    return path.str().str();
   }
 
   llvm::SmallString<128> directory;
@@ -75,8 +84,7 @@ TEST_F(KernelCacheTest, AnotherCacheFindsWhatIsInTheDirectory) {
 TEST_F(KernelCacheTest, DamagedFilesCountAsNone) {
   Compiler compiler;
   get(*open(), "a", compiler);
-  llvm::SmallString<128> path(directory);
-  llvm::sys::path::append(path, "llvmcache-a");
+  std::string path = getPath("a");
   for (uint64_t size : {35, 3, 0}) {
     llvm::sys::fs::file_t file =
         llvm::cantFail(llvm::sys::fs::openNativeFileForReadWrite(
@@ -87,6 +95,43 @@ TEST_F(KernelCacheTest, DamagedFilesCountAsNone) {
     EXPECT_EQ(get(*open(), "a", compiler), "code");
     EXPECT_EQ(compiler.calls, calls + 1);
   }
+}
+
+TEST_F(KernelCacheTest, FilesOfOtherKeysCountAsNone) {
+  Compiler compiler;
+  get(*open(), "a", compiler);
+  ASSERT_FALSE(llvm::sys::fs::copy_file(getPath("a"), getPath("b")));
+  EXPECT_EQ(get(*open(), "b", compiler), "code");
+  EXPECT_EQ(compiler.calls, 2);
+  EXPECT_EQ(get(*open(), "b", compiler), "code");
+  EXPECT_EQ(compiler.calls, 2);
+}
+
+TEST_F(KernelCacheTest, SeveralMayWriteAtATime) {
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < 4; ++thread)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 50; ++i) {
+        Compiler compiler;
+        EXPECT_EQ(get(*open(), std::to_string(i), compiler), "code");
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+  // No temporary file is left.
+  std::error_code error;
+  int files = 0;
+  for (llvm::sys::fs::directory_iterator it(directory, error), end; it != end;
+       it.increment(error))
+    files += !llvm::StringRef(it->path()).ends_with("timestamp");
+  EXPECT_EQ(files, 50);
+}
+
+TEST_F(KernelCacheTest, ErrorsNameTheFile) {
+  ASSERT_FALSE(llvm::sys::fs::create_directory(getPath("a")));
+  Compiler compiler;
+  std::string error = getError(*open(), "a", compiler);
+  EXPECT_NE(error.find(getPath("a")), std::string::npos) << error;
 }
 
 TEST_F(KernelCacheTest, FailuresAreReportedAndNotKept) {
