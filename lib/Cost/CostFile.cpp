@@ -57,13 +57,16 @@ static Error readForm(const json::Object &entry, StringRef form,
 
 static Expected<KernelCosts> readKernel(const json::Value &value) {
   const json::Object *entry = value.getAsObject();
-  KernelCosts costs;
-  if (!entry || entry->empty())
+  if (!entry)
     return createStringError("has no costs");
+  KernelCosts costs;
   if (Error error = readForm(*entry, libraryForm, costs.library))
     return std::move(error);
   if (Error error = readForm(*entry, generatedForm, costs.generated))
     return std::move(error);
+  if (!costs.library && !costs.generated)
+    return createStringError("has no costs as '" + libraryForm + "' or '" +
+                             generatedForm + "'");
   return costs;
 }
 
@@ -79,8 +82,8 @@ Expected<CostFile> CostFile::load(StringRef path) {
     return makeError(path, "is no cost file, expected schema '" + schema + "'");
   const json::Object *kernels = object->getObject("kernels");
   std::optional<int64_t> threads = object->getInteger("threads");
-  if (!kernels || !threads)
-    return makeError(path, "has no 'kernels' or no 'threads'");
+  if (!kernels || !threads || *threads < 0)
+    return makeError(path, "has no 'kernels' or no number of 'threads'");
   CostFile file;
   file.threads = *threads;
   for (const auto &[key, cost] : *kernels) {

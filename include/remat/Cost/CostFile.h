@@ -37,7 +37,7 @@ struct KernelCosts {
 
 struct CostFile {
   /// Threads that the costs were measured with.
-  int threads = 0;
+  int64_t threads = 0;
   /// By key.
   std::map<std::string, KernelCosts> kernels;
 
