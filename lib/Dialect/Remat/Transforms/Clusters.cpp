@@ -60,16 +60,9 @@ static bool checkEligible(Operation *op, ArrayRef<Value> captured) {
   for (AffineMap map : linalgOp.getIndexingMapsArray())
     if (!map.isProjectedPermutation(/*allowZeroInResults=*/true))
       return false;
-  for (OpResult result : op->getResults()) {
-    if (!isBufferType(result.getType()))
-      return false;
-    bool tagged = false;
-    forEachReader(result,
-                  [&](Operation *reader) { tagged |= isa<TagOp>(reader); });
-    if (tagged)
-      return false;
-  }
-  return true;
+  return llvm::all_of(op->getResults(), [](Value result) {
+    return isBufferType(result.getType()) && !isTagged(result);
+  });
 }
 
 namespace {
@@ -338,16 +331,15 @@ bool Grower::tryAdd(Operation *op, bool asProducer) {
   }
   // What members exchange has the rows in front, and is complete row by row.
   for (Value operand : op->getOperands()) {
-    while (operand.getDefiningOp() && isAlias(operand.getDefiningOp()))
-      operand = operand.getDefiningOp()->getOperand(0);
-    auto it = members.find(operand.getDefiningOp());
+    Value root = getRoot(operand);
+    auto it = members.find(root.getDefiningOp());
     if (it == members.end())
       continue;
     auto source = cast<linalg::LinalgOp>(it->first);
-    unsigned number = cast<OpResult>(operand).getResultNumber();
+    unsigned number = cast<OpResult>(root).getResultNumber();
     std::optional<LoopList> leading = getLeadingLoops(
         source.getMatchingIndexingMap(source.getDpsInitOperand(number)),
-        cast<RankedTensorType>(operand.getType()), rows);
+        cast<RankedTensorType>(root.getType()), rows);
     if (!leading || *leading != it->second)
       return false;
   }
@@ -386,13 +378,11 @@ bool Grower::tryAdd(Operation *op, bool asProducer) {
 /// Checks that the members can stand together: nothing between them may both
 /// depend on one and be needed by another. With `move`, puts them so.
 bool Grower::arrange(bool move) {
-  Operation *first = nullptr, *last = nullptr;
-  for (auto &[op, loops] : members) {
-    if (!first || facts.isBefore(op, first))
-      first = op;
-    if (!last || facts.isBefore(last, op))
-      last = op;
-  }
+  auto ops = llvm::make_first_range(members);
+  auto [firstIt, lastIt] = std::minmax_element(
+      ops.begin(), ops.end(),
+      [&](Operation *a, Operation *b) { return facts.isBefore(a, b); });
+  Operation *first = *firstIt, *last = *lastIt;
   // What depends on a member has to follow all of them, and so has all of a
   // cluster of which one operation does.
   DenseSet<Operation *> later;

@@ -36,16 +36,6 @@ using namespace remat;
 /// Values smaller than this are kept: they cost less than a task.
 static constexpr int64_t minBytes = 4096;
 
-/// The value that `value` is another shape or name of.
-static Value getRoot(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!isViewOp(op) && !isa<StopGradientOp>(op))
-      break;
-    value = op->getOperand(0);
-  }
-  return value;
-}
-
 /// Bytes that keeping `value` takes: none if it is there anyway.
 static int64_t getKeptBytes(Value value) {
   Operation *op = value.getDefiningOp();
@@ -54,14 +44,6 @@ static int64_t getKeptBytes(Value value) {
       !isBufferType(value.getType()))
     return 0;
   return getBufferBytes(cast<RankedTensorType>(value.getType()));
-}
-
-/// Whether somebody asked for something about `value` or a view of it.
-static bool isTagged(Value value) {
-  return llvm::any_of(value.getUsers(), [](Operation *user) {
-    return isa<TagOp>(user) || ((isViewOp(user) || isa<StopGradientOp>(user)) &&
-                                isTagged(user->getResult(0)));
-  });
 }
 
 /// Sums of products that are short enough to be made again, as attention's
@@ -179,9 +161,10 @@ int64_t CheapRecomputation::countAdded(Operation *op,
     int64_t bytes = getKeptBytes(root);
     Operation *producer = root.getDefiningOp();
     if (bytes != 0 && !isBackward(producer) && isCheap(producer)) {
-      unsigned rest = isCast(producer) ? depth : depth - 1;
-      if (rest != 0)
-        bytes = std::min(bytes, countAdded(producer, needed, rest));
+      bool isFree = isCast(producer);
+      if (isFree || depth > 1)
+        bytes = std::min(
+            bytes, countAdded(producer, needed, isFree ? depth : depth - 1));
     }
     added += bytes;
   }
@@ -252,13 +235,12 @@ Value CheapRecomputation::materialize(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || isBackward(op) || op->getBlock() != &body)
     return value;
-  bool isAlias = isViewOp(op) || isa<StopGradientOp>(op);
-  if (!isAlias && !chosen.contains(op))
+  if (!isAlias(op) && !chosen.contains(op))
     return value;
   if (Value known = replacements.lookup(value))
     return known;
   IRMapping mapping;
-  bool changed = !isAlias;
+  bool changed = !isAlias(op);
   for (Value operand : getReadValues(op)) {
     Value mine = materialize(operand);
     changed |= mine != operand;
@@ -269,7 +251,7 @@ Value CheapRecomputation::materialize(Value value) {
     Operation *clone = builder.clone(*op, mapping);
     clone->setAttr(RematDialect::backwardAttrName, builder.getUnitAttr());
     result = clone->getResult(0);
-    numCloned += !isAlias;
+    numCloned += !isAlias(op);
   }
   replacements[value] = result;
   return result;
@@ -283,9 +265,8 @@ void CheapRecomputation::apply() {
     for (Value value : getReadValues(&op)) {
       Value mine = materialize(value);
       if (mine != value)
-        value.replaceUsesWithIf(mine, [&](OpOperand &use) {
-          return op.isAncestor(use.getOwner());
-        });
+        op.walk(
+            [&](Operation *inner) { inner->replaceUsesOfWith(value, mine); });
     }
   }
 }

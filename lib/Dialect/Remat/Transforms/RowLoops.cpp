@@ -21,11 +21,17 @@ bool remat::isAlias(Operation *op) {
   return isViewOp(op) || isa<StopGradientOp>(op);
 }
 
+Value remat::getRoot(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isAlias(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
 Operation *remat::getSource(Value value) {
-  Operation *op = value.getDefiningOp();
-  while (op && isAlias(op))
-    op = op->getOperand(0).getDefiningOp();
-  return op;
+  return getRoot(value).getDefiningOp();
 }
 
 void remat::forEachReader(Value value, function_ref<void(Operation *)> visit) {
@@ -35,6 +41,12 @@ void remat::forEachReader(Value value, function_ref<void(Operation *)> visit) {
     else
       visit(user);
   }
+}
+
+bool remat::isTagged(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    return isa<TagOp>(user) || (isAlias(user) && isTagged(user->getResult(0)));
+  });
 }
 
 std::optional<LoopList>

@@ -26,12 +26,18 @@ using LoopList = llvm::SmallVector<int64_t>;
 /// Whether the result of `op` is its operand in another shape.
 bool isAlias(mlir::Operation *op);
 
+/// What `value` is another shape of.
+mlir::Value getRoot(mlir::Value value);
+
 /// What computes `value`, whatever its shape is now.
 mlir::Operation *getSource(mlir::Value value);
 
 /// Calls `visit` for the operations that read `value` or a view of it.
 void forEachReader(mlir::Value value,
                    llvm::function_ref<void(mlir::Operation *)> visit);
+
+/// Whether somebody asked for something about `value` or a view of it.
+bool isTagged(mlir::Value value);
 
 /// The loops that walk the leading dimensions of a tensor, of which there are
 /// `rows` points; nothing if no dimensions make up so many.

@@ -70,10 +70,7 @@ bool RowSlicer::isEligible(Operation *op) {
     if (!map.isProjectedPermutation(/*allowZeroInResults=*/true))
       return false;
   return llvm::all_of(op->getResults(), [](Value result) {
-    bool tagged = false;
-    forEachReader(result,
-                  [&](Operation *reader) { tagged |= isa<TagOp>(reader); });
-    return isBufferType(result.getType()) && !tagged;
+    return isBufferType(result.getType()) && !isTagged(result);
   });
 }
 
@@ -218,19 +215,16 @@ bool RowSlicer::addProducers() {
 /// What depends on a member and is needed by another has to be one, too; fails
 /// if it cannot be. Sorts the rest: what depends on members goes behind them.
 bool RowSlicer::addBetween(bool &changed) {
-  Operation *first = nullptr, *last = nullptr;
-  for (auto &[op, loops] : members) {
-    if (!first || op->isBeforeInBlock(first))
-      first = op;
-    if (!last || last->isBeforeInBlock(op))
-      last = op;
-  }
+  auto ops = llvm::make_first_range(members);
+  auto [first, last] = std::minmax_element(
+      ops.begin(), ops.end(),
+      [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  Operation *end = (*last)->getNextNode();
   sorted.clear();
   behind.clear();
   DenseSet<Operation *> depending;
   unsigned distance = 0;
-  for (Operation *op = first; op != last->getNextNode();
-       op = op->getNextNode()) {
+  for (Operation *op = *first; op != end; op = op->getNextNode()) {
     if (++distance > maxDistance)
       return false;
     bool isMember = members.contains(op), depends = false;

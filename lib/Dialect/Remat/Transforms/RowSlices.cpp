@@ -171,10 +171,7 @@ Value RowSlicer::getPart(Value value, AffineMap map, Operation *op,
 /// What the current slice has made of `value`, a member's result in any shape;
 /// null if it is none.
 Value RowSlicer::getChunk(Value value, int64_t count) {
-  Value root = value;
-  while (root.getDefiningOp() && isAlias(root.getDefiningOp()))
-    root = root.getDefiningOp()->getOperand(0);
-  Value chunk = current.lookup(root);
+  Value chunk = current.lookup(getRoot(value));
   if (!chunk)
     return {};
   ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
