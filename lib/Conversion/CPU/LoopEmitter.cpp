@@ -21,16 +21,20 @@ scf::ForOp remat::cpu::openLoop(OpBuilder &builder, Location loc, Value begin,
   return loop;
 }
 
-void remat::cpu::keepLoop(scf::ForOp loop) {
-  MLIRContext *context = loop.getContext();
-  auto unroll = LLVM::LoopUnrollAttr::get(
-      context, /*disable=*/BoolAttr::get(context, true), {}, {}, {}, {}, {},
-      {});
+void remat::cpu::keepLoop(scf::ForOp loop, unsigned vectors) {
+  Builder builder(loop.getContext());
+  auto unroll = LLVM::LoopUnrollAttr::get(loop.getContext(),
+                                          /*disable=*/builder.getBoolAttr(true),
+                                          {}, {}, {}, {}, {}, {});
+  LLVM::LoopInterleaveAttr interleave;
+  if (vectors != 0)
+    interleave = LLVM::LoopInterleaveAttr::get(
+        loop.getContext(), builder.getI32IntegerAttr(vectors));
   // The name that it has on LLVM's branches.
   loop->setAttr("loop_annotation",
-                LLVM::LoopAnnotationAttr::get(context, {}, {}, {}, unroll, {},
-                                              {}, {}, {}, {}, {}, {}, {}, {},
-                                              {}, {}));
+                LLVM::LoopAnnotationAttr::get(loop.getContext(), {}, {},
+                                              interleave, unroll, {}, {}, {},
+                                              {}, {}, {}, {}, {}, {}, {}, {}));
 }
 
 SmallVector<UnitBlock> remat::cpu::splitUnit(OpBuilder &builder, Location loc,

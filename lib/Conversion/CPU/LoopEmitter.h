@@ -73,7 +73,8 @@ mlir::scf::ForOp openLoop(mlir::OpBuilder &builder, mlir::Location loc,
 
 /// Keeps LLVM from unrolling `loop`. It would unroll short loops before it
 /// vectorizes, and then vectorize the loop around them instead, across memory.
-void keepLoop(mlir::scf::ForOp loop);
+/// With `vectors`, it works on so many at a time.
+void keepLoop(mlir::scf::ForOp loop, unsigned vectors = 0);
 
 } // namespace remat::cpu
 

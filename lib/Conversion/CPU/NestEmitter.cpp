@@ -12,125 +12,37 @@
 //   in registers. The sum is marked `reassoc`, and nothing else is, so that
 //   LLVM may vectorize it.
 // * reduction across memory: a block of neighbouring results is summed on the
-//   stack, row by row, so that memory is walked in order.
+//   stack, some rows at a time, so that memory is walked in order. Sums over
+//   several loops whose innermost is short are done likewise: its terms are
+//   neighbours on the stack, and added up when all rows are.
 //
 // Long sums of floats are kept in f64, so that their error does not grow with
 // their length. The order of a sum depends on shapes only.
 //
 //===----------------------------------------------------------------------===//
 
-#include "BodyEmitter.h"
-#include "LoopEmitter.h"
+#include "NestEmitter.h"
 
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace remat;
 using namespace remat::cpu;
 
-namespace {
-
 /// Units that a nest should have, so that threads can share them evenly.
-constexpr int64_t wantedUnits = 64;
+static constexpr int64_t wantedUnits = 64;
 /// Sums of at least this many floats are kept in f64.
-constexpr int64_t longSum = 256;
-constexpr int64_t tileSize = 32;
-constexpr int64_t minBlock = 2048;
+static constexpr int64_t longSum = 256;
+static constexpr int64_t tileSize = 32;
+static constexpr int64_t minBlock = 2048;
 /// Innermost loops of this length stay loops, to be vectorized.
-constexpr int64_t minKept = 16;
+static constexpr int64_t minKept = 16;
 /// Results on the stack in a reduction across memory.
-constexpr int64_t maxAccumulators = 512;
-
-/// An output that does not depend on the reduction loops.
-struct Accumulator {
-  unsigned output;
-  /// The op that adds to it, if its order may be changed; else null.
-  Operation *combiner = nullptr;
-  /// The type it is kept in.
-  Type type;
-  /// Its value in registers, or its buffer on the stack.
-  Value value;
-};
-
-class NestEmitter : public Emitter {
-public:
-  NestEmitter(LoopNest nest, const KernelContext &kernel)
-      : nest(std::move(nest)), kernel(kernel), loc(this->nest.op->getLoc()) {
-    chooseLoops();
-    chooseUnits();
-    findAccumulators();
-  }
-  int64_t getExtent() const override {
-    int64_t extent = 1;
-    for (const UnitLoop &loop : units)
-      extent *= loop.getCount();
-    return extent;
-  }
-  int64_t getCost() const override {
-    return nest.numPoints() * nest.bodyCost();
-  }
-  LogicalResult emit(OpBuilder &builder, Value begin, Value end) override;
-
-private:
-  void chooseLoops();
-  int64_t getInnerCost(unsigned loop) const;
-  void chooseTile();
-  void chooseUnits();
-  void findAccumulators();
-  Operation *findCombiner(unsigned output) const;
-  /// The accumulator of an output, or null.
-  const Accumulator *findAccumulator(unsigned output) const {
-    for (const Accumulator &accumulator : accumulators)
-      if (accumulator.output == output)
-        return &accumulator;
-    return nullptr;
-  }
-
-  void defineBody(BodyEmitter &body);
-  Value emitAddress(OpBuilder &builder, const Access &access);
-  Value emitElement(OpBuilder &builder, const Access &access);
-  Value emitInit(OpBuilder &builder, const Accumulator &accumulator);
-  Value emitCombined(OpBuilder &builder, BodyEmitter &body,
-                     const Accumulator &accumulator, Value old);
-  Value convert(OpBuilder &builder, Value value, Type type);
-  /// Where a loop ends if nothing else is said.
-  Value emitEnd(OpBuilder &builder, unsigned loop);
-  LogicalResult enterLoop(OpBuilder &builder, BodyEmitter &body, unsigned loop,
-                          Value begin = {}, Value end = {});
-  void emitStores(OpBuilder &builder, BodyEmitter &body);
-  void emitFinal(OpBuilder &builder, const Accumulator &accumulator,
-                 Value value);
-  LogicalResult emitPointwise(OpBuilder &builder, BodyEmitter &body);
-  LogicalResult emitAlongMemory(OpBuilder &builder, BodyEmitter &body);
-  LogicalResult emitAcrossMemory(OpBuilder &builder, BodyEmitter &body);
-  void emitFills(OpBuilder &builder);
-
-  Block::BlockArgListType getOutputArguments() const {
-    return nest.body->getArguments().drop_front(nest.inputs.size());
-  }
-
-  LoopNest nest;
-  const KernelContext &kernel;
-  Location loc;
-
-  /// Loops by role; each loop is in one of them or in `units`.
-  SmallVector<UnitLoop> units;
-  SmallVector<unsigned> parallel, reductions;
-  int inner = -1, tiled = -1;
-  bool innerIsReduction = false;
-  SmallVector<Accumulator> accumulators;
-
-  /// While emitting: index of each loop and the blocks that units gave.
-  SmallVector<Value> indices;
-  SmallVector<UnitBlock> blocks;
-  SmallVector<unsigned> depths;
-  unsigned depth = 0;
-};
-
-} // namespace
+static constexpr int64_t maxAccumulators = 512;
+/// Parts of a sum on the stack.
+static constexpr int64_t maxPartialSums = 128;
 
 //===----------------------------------------------------------------------===//
 // Choice of loops
@@ -230,8 +142,9 @@ void NestEmitter::chooseUnits() {
     return;
   int64_t size = nest.loops[inner].size;
   if (!reductions.empty()) {
+    // Narrow blocks would walk memory in small steps.
     int64_t block = extent >= 16 ? maxAccumulators : llvm::divideCeil(size, 4);
-    block = std::clamp<int64_t>(llvm::alignTo(block, 16), 32, maxAccumulators);
+    block = std::clamp<int64_t>(llvm::alignTo(block, 16), 64, maxAccumulators);
     addUnits(inner, block);
   } else if (!isPart && extent < wantedUnits && size >= 2 * minBlock) {
     int64_t block = llvm::divideCeil(size * extent, wantedUnits);
@@ -357,6 +270,20 @@ Value NestEmitter::emitCombined(OpBuilder &builder, BodyEmitter &body,
   return builder.clone(*combiner, mapping)->getResult(0);
 }
 
+/// Whether the innermost loop walks results on the stack, or parts of sums:
+/// where it is too short for sums in registers.
+bool NestEmitter::hasSumsOnStack() const {
+  if (reductions.empty() || inner < 0)
+    return false;
+  if (!innerIsReduction)
+    return true;
+  return nest.loops[inner].size <= maxPartialSums && !nest.loops[inner].end &&
+         llvm::all_of(accumulators, [](const Accumulator &accumulator) {
+           return isa_and_nonnull<arith::AddFOp, arith::AddIOp>(
+               accumulator.combiner);
+         });
+}
+
 /// Tells the body at what depth its arguments are known. `depths` holds the
 /// depth of each loop.
 void NestEmitter::defineBody(BodyEmitter &body) {
@@ -480,8 +407,9 @@ LogicalResult NestEmitter::emitAlongMemory(OpBuilder &builder,
   for (unsigned loop : loops) {
     Value zero = emitIndex(builder, loc, 0);
     auto op = openLoop(builder, loc, zero, emitEnd(builder, loop), values);
-    if (static_cast<int>(loop) == inner && nest.loops[loop].size >= minKept)
-      keepLoop(op);
+    int64_t size = nest.loops[loop].size;
+    if (static_cast<int>(loop) == inner && size >= minKept)
+      keepLoop(op, innerIsReduction ? std::clamp<int64_t>(size / 64, 1, 4) : 0);
     nestLoops.push_back(op);
     indices[loop] = op.getInductionVar();
     values.assign(op.getRegionIterArgs().begin(), op.getRegionIterArgs().end());
@@ -504,77 +432,6 @@ LogicalResult NestEmitter::emitAlongMemory(OpBuilder &builder,
   }
   for (auto [accumulator, value] : llvm::zip(accumulators, results))
     emitFinal(builder, accumulator, value);
-  return success();
-}
-
-LogicalResult NestEmitter::emitAcrossMemory(OpBuilder &builder,
-                                            BodyEmitter &body) {
-  UnitBlock block = blocks.back();
-  Value begin = block.begin, end = block.end;
-  Value zero = emitIndex(builder, loc, 0);
-  Value length = arith::SubIOp::create(builder, loc, end, begin);
-  int64_t size = std::min<int64_t>(units.back().block, nest.loops[inner].size);
-  SmallVector<Value> stack;
-  for (const Accumulator &accumulator : accumulators) {
-    OpBuilder entry = OpBuilder::atBlockBegin(kernel.entry);
-    stack.push_back(memref::AllocaOp::create(
-        entry, loc, MemRefType::get({size}, getStorageType(accumulator.type)),
-        entry.getI64IntegerAttr(64)));
-  }
-  // Loops over the block, with the index in the op's loop and in the stack.
-  auto openBlock = [&](Value &place) {
-    auto op = openLoop(builder, loc, zero, length);
-    place = op.getInductionVar();
-    indices[inner] = arith::AddIOp::create(builder, loc, begin, place,
-                                           arith::IntegerOverflowFlags::nsw);
-    return op;
-  };
-  auto loadPlace = [&](unsigned i, Value place) -> Value {
-    Value value = memref::LoadOp::create(builder, loc, stack[i], place);
-    if (value.getType() != accumulators[i].type)
-      value =
-          arith::TruncIOp::create(builder, loc, accumulators[i].type, value);
-    return value;
-  };
-  auto storePlace = [&](unsigned i, Value value, Value place) {
-    Type storage = getStorageType(value.getType());
-    if (storage != value.getType())
-      value = arith::ExtUIOp::create(builder, loc, storage, value);
-    memref::StoreOp::create(builder, loc, value, stack[i], place);
-  };
-
-  Value place;
-  scf::ForOp initLoop = openBlock(place);
-  for (auto [i, accumulator] : llvm::enumerate(accumulators))
-    storePlace(i, emitInit(builder, accumulator), place);
-  builder.setInsertionPointAfter(initLoop);
-
-  scf::ForOp outermost;
-  for (unsigned loop : reductions) {
-    auto op = openLoop(builder, loc, zero, emitEnd(builder, loop));
-    if (!outermost)
-      outermost = op;
-    indices[loop] = op.getInductionVar();
-    if (failed(body.emit(builder, depths[loop])))
-      return failure();
-  }
-  openBlock(place);
-  for (auto [i, accumulator] : llvm::enumerate(accumulators))
-    accumulator.value = loadPlace(i, place);
-  if (failed(body.emit(builder, depths[inner])))
-    return failure();
-  SmallVector<Value> results;
-  for (const Accumulator &accumulator : accumulators)
-    results.push_back(
-        emitCombined(builder, body, accumulator, accumulator.value));
-  emitStores(builder, body);
-  for (auto [i, result] : llvm::enumerate(results))
-    storePlace(i, result, place);
-
-  builder.setInsertionPointAfter(outermost);
-  openBlock(place);
-  for (auto [i, accumulator] : llvm::enumerate(accumulators))
-    emitFinal(builder, accumulator, loadPlace(i, place));
   return success();
 }
 
@@ -638,9 +495,8 @@ LogicalResult NestEmitter::emit(OpBuilder &builder, Value begin, Value end) {
       return failure();
   if (accumulators.empty() && reductions.empty() && !innerIsReduction)
     return emitPointwise(builder, body);
-  if (reductions.empty() || innerIsReduction || inner < 0)
-    return emitAlongMemory(builder, body);
-  return emitAcrossMemory(builder, body);
+  return hasSumsOnStack() ? emitOnStack(builder, body)
+                          : emitAlongMemory(builder, body);
 }
 
 std::unique_ptr<Emitter>

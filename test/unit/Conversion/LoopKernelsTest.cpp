@@ -244,6 +244,52 @@ TEST(LoopKernels, BatchStatistics) {
   }
 }
 
+/// Sums over all but dimension `kept`, which is that of the results.
+static void checkSums(const std::vector<int> &shape, int kept) {
+  const char *names[] = {"a", "b", "c", "d"};
+  std::string dims, type, loops;
+  int points = 1, stride = 1;
+  for (int i = 0; i < 4; ++i) {
+    dims += std::string(i ? ", " : "") + names[i];
+    type += std::to_string(shape[i]) + "x";
+    loops += i ? ", " : "";
+    loops += i == kept ? "\"parallel\"" : "\"reduction\"";
+    points *= shape[i];
+    if (i > kept)
+      stride *= shape[i];
+  }
+  int size = shape[kept];
+  std::string text = reduction(
+      "tensor<" + type + "f32>", "tensor<" + std::to_string(size) + "xf32>",
+      "(" + dims + ") -> (" + dims + ")",
+      "(" + dims + ") -> (" + names[kept] + ")", loops, "arith.addf", "2.0");
+  std::vector<float> x = makeValues(points);
+  std::vector<double> expected(size, 2.0);
+  for (int i = 0; i < points; ++i)
+    expected[i / stride % size] += x[i];
+  RunOptions options;
+  RunResult run = runKernel(text, {toBytes(x)}, options);
+  ASSERT_EQ(run.error, "");
+  std::vector<float> y = fromBytes<float>(run.results[0]);
+  for (int i = 0; i < size; ++i)
+    ASSERT_NEAR(y[i], expected[i], 1e-5) << type << " at " << i;
+  options.threads = 2;
+  EXPECT_EQ(runKernel(text, {toBytes(x)}, options).results, run.results);
+}
+
+// Channels last, and channels whose planes are short: rows that are no multiple
+// of those that are added at a time, few or one of them, and one channel.
+TEST(LoopKernels, SumsOfChannels) {
+  for (const std::vector<int> &shape :
+       {std::vector<int>{3, 5, 7, 33}, {1, 1, 3, 70}, {2, 3, 1, 1}})
+    checkSums(shape, 3);
+  for (const std::vector<int> &shape : {std::vector<int>{9, 37, 2, 2},
+                                        {3, 5, 7, 7},
+                                        {2, 1, 11, 11},
+                                        {5, 3, 16, 17}})
+    checkSums(shape, 1);
+}
+
 TEST(LoopKernels, RowMaximumKeepsNaN) {
   std::string text =
       reduction("tensor<64x1000xf32>", "tensor<64xf32>", "(i, j) -> (i, j)",
