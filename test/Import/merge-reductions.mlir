@@ -17,7 +17,7 @@
 // CHECK: %[[S:.*]] = linalg.generic {{.*}} ins(%[[R]]#1 :
 // CHECK: %[[LAST:.*]] = linalg.generic {{.*}}iterator_types = ["parallel"]} ins(%[[R]]#2, %[[S]] :
 // CHECK: ^bb0(%[[SUM:.*]]: f32, %[[FACTOR:.*]]: f32, %{{.*}}: f32):
-// CHECK: %[[P:.*]] = arith.mulf %[[FACTOR]], %[[SUM]]
+// CHECK: %[[P:.*]] = arith.mulf %[[SUM]], %[[FACTOR]]
 // CHECK: %[[D:.*]] = arith.addf %[[P]], %[[P]]
 // CHECK: arith.negf %[[D]]
 // CHECK: return %[[R]]#0, %[[S]], %[[LAST]]
@@ -56,6 +56,60 @@ func.func @batch_norm(%x: tensor<4x8x64xf32>, %g: tensor<4x8x64xf32>, %m: tensor
     linalg.yield %s : f32
   } -> tensor<8xf32>
   return %a, %f, %c : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
+}
+
+// Sums that differ by such factors only are one: of the gradient, with and
+// without its scale, and of its product with the centered input, where factors
+// stand between the two.
+// CHECK-LABEL: @factors
+// CHECK-SAME: %[[X:.*]]: tensor<4x8x64xf32>, %[[G:.*]]: tensor<4x8x64xf32>, %[[M:.*]]: tensor<8xf32>, %[[S:.*]]: tensor<8xf32>, %[[R:.*]]: tensor<8xf32>
+// CHECK: %[[SUMS:.*]]:2 = linalg.generic {{.*}}iterator_types = ["reduction", "parallel", "reduction"]} ins(%[[G]], %[[X]], %[[M]] :
+// CHECK-COUNT-1: arith.mulf
+// CHECK-NOT: arith.mulf
+// CHECK: } -> (tensor<8xf32>, tensor<8xf32>)
+// CHECK: linalg.generic {{.*}} ins(%[[SUMS]]#0, %[[S]] :
+// CHECK: arith.negf
+// CHECK: linalg.generic {{.*}} ins(%[[SUMS]]#1, %[[S]] :
+// CHECK: linalg.generic {{.*}} ins(%[[SUMS]]#1, %[[R]] :
+// CHECK: arith.divf
+// CHECK: return %[[SUMS]]#0
+func.func @factors(%x: tensor<4x8x64xf32>, %g: tensor<4x8x64xf32>, %m: tensor<8xf32>, %scale: tensor<8xf32>, %deviation: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8xf32>
+  %init = linalg.fill ins(%zero : f32) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %a = linalg.generic {indexing_maps = [#all, #channel], iterator_types = ["reduction", "parallel", "reduction"]}
+      ins(%g : tensor<4x8x64xf32>) outs(%init : tensor<8xf32>) {
+  ^bb0(%v: f32, %o: f32):
+    %s = arith.addf %o, %v : f32
+    linalg.yield %s : f32
+  } -> tensor<8xf32>
+  %b = linalg.generic {indexing_maps = [#all, #channel, #channel], iterator_types = ["reduction", "parallel", "reduction"]}
+      ins(%g, %scale : tensor<4x8x64xf32>, tensor<8xf32>) outs(%init : tensor<8xf32>) {
+  ^bb0(%v: f32, %k: f32, %o: f32):
+    %p = arith.mulf %v, %k : f32
+    %n = arith.negf %p : f32
+    %s = arith.addf %o, %n : f32
+    linalg.yield %s : f32
+  } -> tensor<8xf32>
+  %c = linalg.generic {indexing_maps = [#all, #all, #channel, #channel, #channel], iterator_types = ["reduction", "parallel", "reduction"]}
+      ins(%g, %x, %m, %scale : tensor<4x8x64xf32>, tensor<4x8x64xf32>, tensor<8xf32>, tensor<8xf32>) outs(%init : tensor<8xf32>) {
+  ^bb0(%v: f32, %w: f32, %mean: f32, %k: f32, %o: f32):
+    %d = arith.subf %w, %mean : f32
+    %p = arith.mulf %v, %k : f32
+    %q = arith.mulf %p, %d : f32
+    %s = arith.addf %o, %q : f32
+    linalg.yield %s : f32
+  } -> tensor<8xf32>
+  %f = linalg.generic {indexing_maps = [#all, #all, #channel, #channel, #channel], iterator_types = ["reduction", "parallel", "reduction"]}
+      ins(%g, %x, %m, %deviation : tensor<4x8x64xf32>, tensor<4x8x64xf32>, tensor<8xf32>, tensor<8xf32>) outs(%init : tensor<8xf32>) {
+  ^bb0(%v: f32, %w: f32, %mean: f32, %k: f32, %o: f32):
+    %d = arith.subf %w, %mean : f32
+    %p = arith.divf %d, %k : f32
+    %q = arith.mulf %p, %v : f32
+    %s = arith.addf %o, %q : f32
+    linalg.yield %s : f32
+  } -> tensor<8xf32>
+  return %a, %b, %c, %f : tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>
 }
 
 // A variance waits for the mean, and not by a factor.

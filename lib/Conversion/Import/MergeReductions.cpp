@@ -8,8 +8,9 @@
 // sums over the same tensors. Each would read them; one operation with several
 // results reads them once.
 //
-// A sum that waits for another only by a factor, which is the same for all of
-// its terms, is multiplied by it afterwards.
+// A factor that is the same for all terms of a sum is multiplied with it
+// afterwards. So a sum need not wait for another by such a factor, and sums
+// that differ by it alone are one.
 //
 // A merged operation stands where the first of its parts did, so that what they
 // read is needed no longer than before. Reductions along rows are left alone:
@@ -26,6 +27,7 @@
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/RegionUtils.h"
 
 namespace remat {
@@ -98,6 +100,8 @@ private:
   bool canStandAt(linalg::GenericOp op, linalg::GenericOp other,
                   std::optional<SumSeparation> &separation);
   linalg::GenericOp merge(linalg::GenericOp op, linalg::GenericOp other);
+  linalg::GenericOp separate(linalg::GenericOp op);
+  linalg::GenericOp dropEqualResults(linalg::GenericOp op);
 
   IRRewriter rewriter;
 };
@@ -247,9 +251,41 @@ linalg::GenericOp Merger::merge(linalg::GenericOp op, linalg::GenericOp other) {
   return simplifyGeneric(rewriter, merged);
 }
 
+/// Takes out of a sum what is the same for all of its terms.
+linalg::GenericOp Merger::separate(linalg::GenericOp op) {
+  import::SumSeparation separation;
+  return separation.match(op, [](Value) { return false; }) &&
+                 !separation.isTrivial()
+             ? separation.rewrite(rewriter)
+             : op;
+}
+
+/// Makes results that accumulate the same values one.
+linalg::GenericOp Merger::dropEqualResults(linalg::GenericOp op) {
+  DominanceInfo dominance;
+  eliminateCommonSubExpressions(rewriter, dominance, op);
+  auto findTerm = [&](unsigned i) {
+    SmallVector<Operation *> combiners;
+    return std::make_pair(
+        matchReduction(op.getRegionOutputArgs(), i, combiners),
+        combiners.front()->getName());
+  };
+  bool anyEqual = false;
+  for (unsigned i = 1, e = op->getNumResults(); i < e; ++i)
+    for (unsigned j = 0; j < i; ++j)
+      if (op.getDpsInits()[i] == op.getDpsInits()[j] &&
+          findTerm(i) == findTerm(j)) {
+        rewriter.replaceAllUsesWith(op.getResult(i), op.getResult(j));
+        anyEqual = true;
+        break;
+      }
+  return anyEqual ? import::simplifyGeneric(rewriter, op) : op;
+}
+
 linalg::GenericOp Merger::mergeInto(linalg::GenericOp op) {
   while (linalg::GenericOp partner = findPartner(op)) {
-    op = merge(op, partner);
+    partner = separate(partner);
+    op = dropEqualResults(merge(separate(op), partner));
     ++numMerged;
   }
   return op;

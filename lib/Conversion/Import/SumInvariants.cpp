@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The operations between a sum's terms and the part that is summed instead are
-// linear, so they are applied to the sum as they are.
+// A term is taken apart into its factors. Those that all terms of a result have
+// are applied to the sum of the others.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,17 +19,13 @@ using namespace mlir;
 using namespace remat;
 using namespace remat::import;
 
-bool SumSeparation::match(linalg::GenericOp sum,
-                          function_ref<bool(Value)> isLate) {
-  op = sum;
-  if (op->getNumResults() != 1 || op.hasIndexSemantics() ||
-      !isZeroTensor(op.getDpsInits()[0]))
-    return false;
+bool SumSeparation::isInvariant(Value value) {
+  return invariant.contains(value) || value.getParentBlock() != op.getBody();
+}
+
+/// Late is what any late operand makes, invariant what only such make.
+void SumSeparation::findInvariants(function_ref<bool(Value)> isLate) {
   AffineMap written = op.getIndexingMapsArray().back();
-  if (!written.isProjectedPermutation())
-    return false;
-  // Late is what any late operand makes, invariant what only such make.
-  DenseSet<Value> late;
   for (OpOperand *input : op.getDpsInputOperands()) {
     BlockArgument argument = op.getMatchingBlockArgument(input);
     if (llvm::all_of(op.getMatchingIndexingMap(input).getResults(),
@@ -41,20 +37,51 @@ bool SumSeparation::match(linalg::GenericOp sum,
     if (isLate(input->get()))
       late.insert(argument);
   }
-  Block *body = op.getBody();
-  auto isInvariant = [&](Value value) {
-    return invariant.contains(value) || value.getParentBlock() != body;
-  };
-  for (Operation &inner : body->without_terminator()) {
-    if (inner.getNumRegions() != 0)
-      return false;
-    if (llvm::all_of(inner.getOperands(), isInvariant))
+  for (Operation &inner : op.getBody()->without_terminator()) {
+    if (llvm::all_of(inner.getOperands(),
+                     [&](Value value) { return isInvariant(value); }))
       invariant.insert(inner.result_begin(), inner.result_end());
     if (llvm::any_of(inner.getOperands(),
                      [&](Value value) { return late.contains(value); }))
       late.insert(inner.result_begin(), inner.result_end());
   }
+}
 
+/// Sorts the factors of a product into those that are the same for all terms
+/// and the others.
+void SumSeparation::split(Value product) {
+  Operation *source = product.getDefiningOp();
+  if (isInvariant(product)) {
+    outside.push_back({product, /*isDivisor=*/false});
+  } else if (isa_and_nonnull<arith::NegFOp>(source)) {
+    isNegative = !isNegative;
+    split(source->getOperand(0));
+  } else if (isa_and_nonnull<arith::AddFOp>(source) &&
+             source->getOperand(0) == source->getOperand(1)) {
+    ++doublings;
+    split(source->getOperand(0));
+  } else if (isa_and_nonnull<arith::MulFOp>(source)) {
+    split(source->getOperand(0));
+    split(source->getOperand(1));
+  } else if (isa_and_nonnull<arith::DivFOp>(source) &&
+             isInvariant(source->getOperand(1))) {
+    split(source->getOperand(0));
+    outside.push_back({source->getOperand(1), /*isDivisor=*/true});
+  } else {
+    inside.push_back(product);
+  }
+}
+
+bool SumSeparation::match(linalg::GenericOp sum,
+                          function_ref<bool(Value)> isLate) {
+  op = sum;
+  if (op->getNumResults() != 1 || op.hasIndexSemantics() ||
+      !isZeroTensor(op.getDpsInits()[0]) ||
+      !op.getIndexingMapsArray().back().isProjectedPermutation() ||
+      llvm::any_of(*op.getBody(),
+                   [](Operation &inner) { return inner.getNumRegions() != 0; }))
+    return false;
+  findInvariants(isLate);
   BlockArgument sumSoFar = op.getRegionOutputArgs()[0];
   auto add = op.getBody()
                  ->getTerminator()
@@ -63,23 +90,11 @@ bool SumSeparation::match(linalg::GenericOp sum,
   if (!add || !sumSoFar.hasOneUse() ||
       (add.getLhs() != sumSoFar && add.getRhs() != sumSoFar))
     return false;
-  term = rest = add.getLhs() == sumSoFar ? add.getRhs() : add.getLhs();
-  while (late.contains(rest)) {
-    Operation *next = rest.getDefiningOp();
-    if (!next)
-      return false;
-    if (isa<arith::NegFOp>(next) ||
-        (isa<arith::AddFOp>(next) &&
-         next->getOperand(0) == next->getOperand(1)) ||
-        (isa<arith::MulFOp, arith::DivFOp>(next) &&
-         isInvariant(next->getOperand(1))))
-      rest = next->getOperand(0);
-    else if (isa<arith::MulFOp>(next) && isInvariant(next->getOperand(0)))
-      rest = next->getOperand(1);
-    else
-      return false;
-  }
-  return true;
+  split(add.getLhs() == sumSoFar ? add.getRhs() : add.getLhs());
+  if (inside.empty())
+    return false;
+  return llvm::none_of(inside,
+                       [&](Value value) { return late.contains(value); });
 }
 
 /// A copy of `value`, of the body, and of what it needs.
@@ -94,13 +109,17 @@ Value SumSeparation::clone(OpBuilder &builder, Value value,
   return mapping.lookup(value);
 }
 
-/// The sum of `rest`.
+/// The sum of the factors that differ between terms.
 linalg::GenericOp SumSeparation::createSum(RewriterBase &rewriter) {
   auto build = [&](OpBuilder &builder, Location loc, ValueRange arguments) {
     IRMapping mapping;
     mapping.map(op.getRegionInputArgs(), arguments.drop_back());
-    Value sum = arith::AddFOp::create(builder, loc, arguments.back(),
-                                      clone(builder, rest, mapping));
+    Value term;
+    for (Value value : inside) {
+      Value factor = clone(builder, value, mapping);
+      term = term ? arith::MulFOp::create(builder, loc, term, factor) : factor;
+    }
+    Value sum = arith::AddFOp::create(builder, loc, arguments.back(), term);
     linalg::YieldOp::create(builder, loc, sum);
   };
   auto sum = linalg::GenericOp::create(
@@ -111,9 +130,9 @@ linalg::GenericOp SumSeparation::createSum(RewriterBase &rewriter) {
   return sum;
 }
 
-linalg::GenericOp SumSeparation::rewrite(RewriterBase &rewriter) {
-  rewriter.setInsertionPoint(op);
-  linalg::GenericOp sum = createSum(rewriter);
+/// The original sums from what is summed instead.
+linalg::GenericOp SumSeparation::createWhole(RewriterBase &rewriter,
+                                             linalg::GenericOp sum) {
   auto type = cast<RankedTensorType>(op.getResult(0).getType());
   AffineMap written = op.getIndexingMapsArray().back();
   AffineMap identity = rewriter.getMultiDimIdentityMap(type.getRank());
@@ -140,14 +159,32 @@ linalg::GenericOp SumSeparation::rewrite(RewriterBase &rewriter) {
                                          utils::IteratorType::parallel);
   auto build = [&](OpBuilder &builder, Location loc, ValueRange values) {
     IRMapping mapping;
-    mapping.map(rest, values.front());
     for (auto [argument, value] : llvm::zip(arguments, values.drop_front()))
       mapping.map(argument, value);
-    linalg::YieldOp::create(builder, loc, clone(builder, term, mapping));
+    Value result = values.front();
+    for (auto [value, isDivisor] : outside) {
+      Value factor = clone(builder, value, mapping);
+      result =
+          isDivisor
+              ? arith::DivFOp::create(builder, loc, result, factor).getResult()
+              : arith::MulFOp::create(builder, loc, result, factor);
+    }
+    for (unsigned i = 0; i < doublings; ++i)
+      result = arith::AddFOp::create(builder, loc, result, result);
+    if (isNegative)
+      result = arith::NegFOp::create(builder, loc, result);
+    linalg::YieldOp::create(builder, loc, result);
   };
   auto whole = linalg::GenericOp::create(rewriter, op.getLoc(), type, inputs,
                                          place, maps, loops, build);
   whole->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  return whole;
+}
+
+linalg::GenericOp SumSeparation::rewrite(RewriterBase &rewriter) {
+  rewriter.setInsertionPoint(op);
+  linalg::GenericOp sum = createSum(rewriter);
+  linalg::GenericOp whole = createWhole(rewriter, sum);
   rewriter.replaceOp(op, whole.getResults());
   simplifyGeneric(rewriter, whole);
   // Now that the sum is used: late inputs are not.

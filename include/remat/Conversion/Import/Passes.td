@@ -343,7 +343,9 @@ def MergeReductionsPass : Pass<"remat-merge-reductions", "::mlir::func::FuncOp">
     Reductions with equal loops that read a large tensor in the same way, and
     none of which needs another's result, become one `linalg.generic` with
     several results, where the first of them stands. Only small values are made
-    earlier for it. Reductions along rows stay as they are; task formation
+    earlier for it. Factors that all terms of a sum have are multiplied with the
+    sum, so that it need not wait for them, and sums of equal terms are one.
+    Reductions along rows stay as they are; task formation
     joins those with what is around them. Operations of the forward and of the
     backward computation are not merged.
   }];
