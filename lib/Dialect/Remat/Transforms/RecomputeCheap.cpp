@@ -36,6 +36,9 @@ using namespace remat;
 /// Values smaller than this are kept: they cost less than a task.
 static constexpr int64_t minBytes = 4096;
 
+/// A value of an eighth of the bytes of another is small beside it.
+static constexpr int64_t smallShare = 8;
+
 /// Bytes that keeping `value` takes: none if it is there anyway.
 static int64_t getKeptBytes(Value value) {
   Operation *op = value.getDefiningOp();
@@ -211,16 +214,21 @@ void CheapRecomputation::choose() {
 }
 
 /// A long chain would have to be made anew from its beginning, and kept, before
-/// the first backward operation runs.
+/// the first backward operation runs. What is small beside what is made of it
+/// does not lengthen a chain: scaled keys beside scores.
 void CheapRecomputation::limitDepth() {
   DenseMap<Operation *, unsigned> depths;
   for (Operation &op : body) {
     if (!chosen.contains(&op) || isStem(&op))
       continue;
     unsigned depth = 0;
-    for (Value value : getReadValues(&op))
-      if (Operation *producer = getRoot(value).getDefiningOp())
+    int64_t bytes = getKeptBytes(op.getResult(0));
+    for (Value value : getReadValues(&op)) {
+      Value root = getRoot(value);
+      if (Operation *producer = root.getDefiningOp();
+          producer && getKeptBytes(root) > bytes / smallShare)
         depth = std::max(depth, depths.lookup(producer));
+    }
     if (isCast(&op))
       depths[&op] = depth;
     else if (depth == maxDepth)
