@@ -24,6 +24,9 @@ static constexpr int64_t defaultLinkBandwidth = 25'000'000'000;
 /// Plans that are made before lent buffers are no longer counted on.
 static constexpr unsigned maxLentRounds = 5;
 
+/// How often more is asked for again, as steps that grow may go too far.
+static constexpr unsigned maxBack = 3;
+
 /// The part of the planner's effort that shows what a budget comes to; the rest
 /// is spent where the arena fits.
 static constexpr double briefShare = 0.1;
@@ -317,8 +320,10 @@ llvm::Error GraphPlanner::fitWithin(const Counted &counted, int64_t budget,
   planning::Problem attempt = counted.problem;
   attempt.deviceBudget = budget + counted.lentBytes;
   int64_t smallestArena = std::numeric_limits<int64_t>::max();
-  // What was asked for last that could not be packed, and that has no plan.
-  int64_t tooMuch = 0, impossible = 0;
+  // What was asked for last that could not be packed, that has no plan, and
+  // that could be packed.
+  int64_t tooMuch = 0, impossible = 0, packed = 0;
+  unsigned numBack = 0;
   bool thorough = options.planner != "auto";
   for (unsigned round = 0;;) {
     llvm::Expected<planning::Solution> solution =
@@ -349,6 +354,11 @@ llvm::Error GraphPlanner::fitWithin(const Counted &counted, int64_t budget,
       planned->rounds = round;
       if (!best || planned->cost < best->cost)
         best = std::move(*planned);
+      if (!thorough && round >= 2 && numBack++ < maxBack) {
+        packed = *attempt.deviceBudget;
+        attempt.deviceBudget = (packed + tooMuch) / 2;
+        continue;
+      }
       if (thorough || solution->optimal())
         return llvm::Error::success();
       thorough = true;
@@ -357,6 +367,11 @@ llvm::Error GraphPlanner::fitWithin(const Counted &counted, int64_t budget,
     smallestArena = std::min(smallestArena, planned->arenaBytes);
     // Arenas come in steps: what is just too much may stay so for long.
     tooMuch = std::min(*attempt.deviceBudget, solution->peakBytes);
+    if (packed != 0 && !thorough) {
+      thorough = numBack++ >= maxBack;
+      attempt.deviceBudget = thorough ? packed : (packed + tooMuch) / 2;
+      continue;
+    }
     int64_t next =
         tooMuch - (planned->arenaBytes - budget) * (1 << std::min(round, 8u));
     next = std::max(next, (impossible + tooMuch) / 2);
