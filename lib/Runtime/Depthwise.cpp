@@ -67,25 +67,15 @@ addTaps(const Band &band, const int64_t *offsets, double *sums) {
       sums[tap * numLanes + lane] += double(sum[tap][lane]);
 }
 
+/// The same for at most `most` taps.
+template <int most = maxTaps>
 [[gnu::always_inline]] inline void addAnyTaps(const Band &band,
                                               const int64_t *offsets,
                                               int64_t numTaps, double *sums) {
-  switch (numTaps) {
-  case 1:
-    return addTaps<1>(band, offsets, sums);
-  case 2:
-    return addTaps<2>(band, offsets, sums);
-  case 3:
-    return addTaps<3>(band, offsets, sums);
-  case 4:
-    return addTaps<4>(band, offsets, sums);
-  case 5:
-    return addTaps<5>(band, offsets, sums);
-  case 6:
-    return addTaps<6>(band, offsets, sums);
-  default:
-    return addTaps<7>(band, offsets, sums);
-  }
+  if constexpr (most > 1)
+    if (numTaps < most)
+      return addAnyTaps<most - 1>(band, offsets, numTaps, sums);
+  addTaps<most>(band, offsets, sums);
 }
 
 using AddTaps = void (*)(const Band &, const int64_t *, int64_t, double *);

@@ -6,7 +6,10 @@
 
 #include "KernelHarness.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "gtest/gtest.h"
+
+#include <functional>
 
 using namespace remat::test;
 
@@ -32,6 +35,19 @@ static std::string contraction(const std::string &a, const std::string &b,
          c + "\n}\n";
 }
 
+/// Whether each element of `c` is the sum over `length` of `term(m, n, k)`.
+static void expectSums(const std::vector<float> &c, int rows, int columns,
+                       int length,
+                       const std::function<double(int, int, int)> &term) {
+  for (int m = 0; m < rows; ++m)
+    for (int n = 0; n < columns; ++n) {
+      double sum = 0;
+      for (int k = 0; k < length; ++k)
+        sum += term(m, n, k);
+      ASSERT_NEAR(c[m * columns + n], sum, 1e-5);
+    }
+}
+
 TEST(LibraryKernels, TransposedProduct) {
   for (const char *form : {"library", "generated"}) {
     std::string text = contraction(
@@ -43,13 +59,9 @@ TEST(LibraryKernels, TransposedProduct) {
     RunResult run = runKernel(text, {toBytes(a), toBytes(b)});
     ASSERT_EQ(run.error, "") << form;
     std::vector<float> c = fromBytes<float>(run.results[0]);
-    for (int m = 0; m < 20; ++m)
-      for (int n = 0; n < 40; ++n) {
-        double sum = 0;
-        for (int k = 0; k < 30; ++k)
-          sum += a[k * 20 + m] * b[n * 30 + k];
-        ASSERT_NEAR(c[m * 40 + n], sum, 1e-5);
-      }
+    expectSums(c, 20, 40, 30, [&](int m, int n, int k) {
+      return a[k * 20 + m] * b[n * 30 + k];
+    });
   }
 }
 
@@ -71,13 +83,10 @@ func.func @k(%c: tensor<5x7xf32>, %a: tensor<5x6xf32>,
   std::vector<float> a = makeValues(30), b = makeValues(42, 2);
   std::vector<float> c = makeValues(35, 3),
                      r = fromBytes<float>(run.results[0]);
-  for (int m = 0; m < 5; ++m)
-    for (int n = 0; n < 7; ++n) {
-      double sum = c[m * 7 + n];
-      for (int k = 0; k < 6; ++k)
-        sum += a[m * 6 + k] * b[k * 7 + n];
-      ASSERT_NEAR(r[m * 7 + n], sum, 1e-5);
-    }
+  for (auto [sum, start] : llvm::zip(r, c))
+    sum -= start;
+  expectSums(r, 5, 7, 6,
+             [&](int m, int n, int k) { return a[m * 6 + k] * b[k * 7 + n]; });
 }
 
 /// Attention scores from heads that are still in the middle.
@@ -117,14 +126,10 @@ TEST(LibraryKernels, ContractionWithoutLibrary) {
   RunResult run = runKernel(text, {toBytes(a), toBytes(b)});
   ASSERT_EQ(run.error, "");
   std::vector<float> c = fromBytes<float>(run.results[0]);
-  for (int m = 0; m < 4; ++m)
-    for (int n = 0; n < 6; ++n) {
-      double sum = 0;
-      for (int k = 0; k < 3; ++k)
-        for (int l = 0; l < 5; ++l)
-          sum += a[(m * 3 + k) * 5 + l] * b[(l * 3 + k) * 6 + n];
-      ASSERT_NEAR(c[m * 6 + n], sum, 1e-5);
-    }
+  expectSums(c, 4, 6, 15, [&](int m, int n, int kl) {
+    int k = kl / 5, l = kl % 5;
+    return a[(m * 3 + k) * 5 + l] * b[(l * 3 + k) * 6 + n];
+  });
 }
 
 TEST(LibraryKernels, SquareOfOneOperand) {
@@ -143,13 +148,8 @@ func.func @k(%x: tensor<4x6xf32>) -> tensor<4x4xf32>
                             {toBytes(makeValues(24))});
   ASSERT_EQ(run.error, "");
   std::vector<float> x = makeValues(24), y = fromBytes<float>(run.results[0]);
-  for (int m = 0; m < 4; ++m)
-    for (int n = 0; n < 4; ++n) {
-      double sum = 0;
-      for (int k = 0; k < 6; ++k)
-        sum += x[m * 6 + k] * x[n * 6 + k];
-      ASSERT_NEAR(y[m * 4 + n], sum, 1e-5);
-    }
+  expectSums(y, 4, 4, 6,
+             [&](int m, int n, int k) { return x[m * 6 + k] * x[n * 6 + k]; });
 }
 
 /// A sum of products whose factor is negated first is no product of its
