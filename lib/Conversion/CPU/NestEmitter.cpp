@@ -258,9 +258,10 @@ Value NestEmitter::emitCombined(OpBuilder &builder, BodyEmitter &body,
   unsigned other = combiner->getOperand(0) == argument ? 1 : 0;
   Value update = convert(builder, body.lookup(combiner->getOperand(other)),
                          accumulator.type);
-  if (isa<arith::AddFOp>(combiner))
+  if (auto add = dyn_cast<arith::AddFOp>(combiner))
     return arith::AddFOp::create(builder, loc, old, update,
-                                 arith::FastMathFlags::reassoc);
+                                 arith::FastMathFlags::reassoc |
+                                     add.getFastmath());
   if (isa<arith::MulFOp>(combiner))
     return arith::MulFOp::create(builder, loc, old, update,
                                  arith::FastMathFlags::reassoc);
