@@ -258,10 +258,9 @@ Value NestEmitter::emitCombined(OpBuilder &builder, BodyEmitter &body,
   unsigned other = combiner->getOperand(0) == argument ? 1 : 0;
   Value update = convert(builder, body.lookup(combiner->getOperand(other)),
                          accumulator.type);
-  if (auto add = dyn_cast<arith::AddFOp>(combiner))
+  if (isa<arith::AddFOp>(combiner))
     return arith::AddFOp::create(builder, loc, old, update,
-                                 arith::FastMathFlags::reassoc |
-                                     add.getFastmath());
+                                 arith::FastMathFlags::reassoc);
   if (isa<arith::MulFOp>(combiner))
     return arith::MulFOp::create(builder, loc, old, update,
                                  arith::FastMathFlags::reassoc);

@@ -10,8 +10,7 @@
 //
 // A factor that is the same for all terms of a sum is multiplied with it
 // afterwards. So a sum need not wait for another by such a factor, and sums
-// that differ by it alone are one. The squares about a mean, which is such a
-// sum, are summed about another value; then they need not wait for it, either.
+// that differ by it alone are one.
 //
 // A merged operation stands where the first of its parts did, so that what they
 // read is needed no longer than before. Reductions along rows are left alone:

@@ -4,15 +4,13 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The operations between a sum's terms and the part that is summed instead are
-// linear, so they are applied to the sum as they are.
+// A term is taken apart into its factors. Those that all terms of a result have
+// are applied to the sum of the others.
 //
 //===----------------------------------------------------------------------===//
 
 #include "SumInvariants.h"
 #include "Utils.h"
-
-#include "remat/Dialect/Remat/IR/LoopSizes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -74,21 +72,6 @@ void SumSeparation::split(Value product) {
   }
 }
 
-/// Matches (base - center)^2 where only the center is late.
-bool SumSeparation::matchSquare() {
-  if (inside.size() != 2 || inside[0] != inside[1] ||
-      inside[0].getType().getIntOrFloatBitWidth() > 32)
-    return false;
-  auto difference = inside[0].getDefiningOp<arith::SubFOp>();
-  if (!difference)
-    return false;
-  base = difference.getLhs();
-  center = difference.getRhs();
-  if (late.contains(base))
-    std::swap(base, center);
-  return !late.contains(base) && isInvariant(center);
-}
-
 bool SumSeparation::match(linalg::GenericOp sum,
                           function_ref<bool(Value)> isLate) {
   op = sum;
@@ -111,8 +94,7 @@ bool SumSeparation::match(linalg::GenericOp sum,
   if (inside.empty())
     return false;
   return llvm::none_of(inside,
-                       [&](Value value) { return late.contains(value); }) ||
-         matchSquare();
+                       [&](Value value) { return late.contains(value); });
 }
 
 /// A copy of `value`, of the body, and of what it needs.
@@ -148,117 +130,14 @@ linalg::GenericOp SumSeparation::createSum(RewriterBase &rewriter) {
   return sum;
 }
 
-/// One of the values whose squares are summed, for each result: that of the
-/// first term.
-Value SumSeparation::createShift(RewriterBase &rewriter) {
-  auto type =
-      cast<RankedTensorType>(op.getResult(0).getType()).clone(base.getType());
-  AffineMap written = op.getIndexingMapsArray().back();
-  SmallVector<AffineExpr> first;
-  for (unsigned dim = 0; dim < op.getNumLoops(); ++dim) {
-    auto place = written.getResultPosition(rewriter.getAffineDimExpr(dim));
-    first.push_back(place ? rewriter.getAffineDimExpr(*place)
-                          : rewriter.getAffineConstantExpr(0));
-  }
-  SmallVector<AffineMap> maps;
-  for (OpOperand *input : op.getDpsInputOperands())
-    maps.push_back(op.getMatchingIndexingMap(input).replaceDimsAndSymbols(
-        first, {}, type.getRank(), 0));
-  maps.push_back(rewriter.getMultiDimIdentityMap(type.getRank()));
-  Value place = tensor::EmptyOp::create(rewriter, op.getLoc(), type.getShape(),
-                                        type.getElementType());
-  SmallVector<utils::IteratorType> loops(type.getRank(),
-                                         utils::IteratorType::parallel);
-  auto build = [&](OpBuilder &builder, Location loc, ValueRange arguments) {
-    IRMapping mapping;
-    mapping.map(op.getRegionInputArgs(), arguments.drop_back());
-    linalg::YieldOp::create(builder, loc, clone(builder, base, mapping));
-  };
-  auto shift =
-      linalg::GenericOp::create(rewriter, op.getLoc(), type, op.getDpsInputs(),
-                                place, maps, loops, build);
-  shift->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  return shift.getResult(0);
-}
-
-/// The sums of base - shift and of its squares.
-linalg::GenericOp SumSeparation::createShiftedSums(RewriterBase &rewriter,
-                                                   Value shift) {
-  Location loc = op.getLoc();
-  Type wide = rewriter.getF64Type();
-  auto type = cast<RankedTensorType>(op.getResult(0).getType()).clone(wide);
-  Value zero = createZeroTensor(rewriter, loc, type);
-  SmallVector<Value> inputs(op.getDpsInputs());
-  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  maps.append(2, maps.back());
-  inputs.push_back(shift);
-  auto build = [&](OpBuilder &builder, Location loc, ValueRange arguments) {
-    IRMapping mapping;
-    mapping.map(op.getRegionInputArgs(), arguments.drop_back(3));
-    ValueRange sums = arguments.take_back(2);
-    Value difference = arith::SubFOp::create(
-        builder, loc,
-        arith::ExtFOp::create(builder, loc, wide,
-                              clone(builder, base, mapping)),
-        arith::ExtFOp::create(builder, loc, wide,
-                              arguments.drop_back(2).back()));
-    // Multiplied and added in one instruction where the machine has it.
-    auto contract = arith::FastMathFlags::contract;
-    Value square =
-        arith::MulFOp::create(builder, loc, difference, difference, contract);
-    linalg::YieldOp::create(
-        builder, loc,
-        {arith::AddFOp::create(builder, loc, sums[0], difference),
-         arith::AddFOp::create(builder, loc, sums[1], square, contract)});
-  };
-  auto sums = linalg::GenericOp::create(rewriter, loc, TypeRange{type, type},
-                                        inputs, ValueRange{zero, zero}, maps,
-                                        op.getIteratorTypesArray(), build);
-  sums->setDiscardableAttrs(op->getDiscardableAttrDictionary());
-  return sums;
-}
-
-/// The sum of squares about the center from those about `shift`.
-Value SumSeparation::emitSquares(OpBuilder &builder, ValueRange sums,
-                                 Value shift, IRMapping &mapping) {
-  Location loc = op.getLoc();
-  Type wide = builder.getF64Type();
-  int64_t terms = 1;
-  for (auto [loop, size] :
-       llvm::zip(op.getIteratorTypesArray(), getLoopSizes(op)))
-    if (loop == utils::IteratorType::reduction)
-      terms *= size;
-  auto widen = [&](Value value) {
-    return arith::ExtFOp::create(builder, loc, wide, value);
-  };
-  auto number = [&](double value) {
-    return arith::ConstantOp::create(builder, loc,
-                                     builder.getFloatAttr(wide, value));
-  };
-  Value distance = arith::SubFOp::create(
-      builder, loc, widen(clone(builder, center, mapping)), widen(shift));
-  Value twice = arith::MulFOp::create(builder, loc, number(2), sums[0]);
-  Value part = arith::SubFOp::create(
-      builder, loc, twice,
-      arith::MulFOp::create(builder, loc, number(terms), distance));
-  Value squares = arith::SubFOp::create(
-      builder, loc, sums[1],
-      arith::MulFOp::create(builder, loc, distance, part));
-  return arith::TruncFOp::create(builder, loc, base.getType(), squares);
-}
-
 /// The original sums from what is summed instead.
 linalg::GenericOp SumSeparation::createWhole(RewriterBase &rewriter,
-                                             linalg::GenericOp sum,
-                                             Value shift) {
+                                             linalg::GenericOp sum) {
   auto type = cast<RankedTensorType>(op.getResult(0).getType());
   AffineMap written = op.getIndexingMapsArray().back();
   AffineMap identity = rewriter.getMultiDimIdentityMap(type.getRank());
-  SmallVector<Value> inputs(sum.getResults());
-  if (shift)
-    inputs.push_back(shift);
-  unsigned numSums = sum->getNumResults(), numFirst = inputs.size();
-  SmallVector<AffineMap> maps(numFirst, identity);
+  SmallVector<Value> inputs = {sum.getResult(0)};
+  SmallVector<AffineMap> maps = {identity};
   SmallVector<BlockArgument> arguments;
   for (OpOperand *input : op.getDpsInputOperands()) {
     BlockArgument argument = op.getMatchingBlockArgument(input);
@@ -280,12 +159,9 @@ linalg::GenericOp SumSeparation::createWhole(RewriterBase &rewriter,
                                          utils::IteratorType::parallel);
   auto build = [&](OpBuilder &builder, Location loc, ValueRange values) {
     IRMapping mapping;
-    for (auto [argument, value] :
-         llvm::zip(arguments, values.drop_front(numFirst)))
+    for (auto [argument, value] : llvm::zip(arguments, values.drop_front()))
       mapping.map(argument, value);
-    Value result = shift ? emitSquares(builder, values.take_front(numSums),
-                                       values[numSums], mapping)
-                         : values.front();
+    Value result = values.front();
     for (auto [value, isDivisor] : outside) {
       Value factor = clone(builder, value, mapping);
       result =
@@ -307,14 +183,10 @@ linalg::GenericOp SumSeparation::createWhole(RewriterBase &rewriter,
 
 linalg::GenericOp SumSeparation::rewrite(RewriterBase &rewriter) {
   rewriter.setInsertionPoint(op);
-  Value shift = base ? createShift(rewriter) : Value();
-  linalg::GenericOp sum =
-      base ? createShiftedSums(rewriter, shift) : createSum(rewriter);
-  linalg::GenericOp whole = createWhole(rewriter, sum, shift);
+  linalg::GenericOp sum = createSum(rewriter);
+  linalg::GenericOp whole = createWhole(rewriter, sum);
   rewriter.replaceOp(op, whole.getResults());
   simplifyGeneric(rewriter, whole);
   // Now that the sum is used: late inputs are not.
-  if (shift)
-    simplifyGeneric(rewriter, shift.getDefiningOp<linalg::GenericOp>());
   return simplifyGeneric(rewriter, sum);
 }

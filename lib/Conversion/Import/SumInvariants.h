@@ -33,10 +33,10 @@ public:
 
   /// Whether anything leaves the matched sum.
   bool isTrivial() const {
-    return !base && outside.empty() && !isNegative && doublings == 0;
+    return outside.empty() && !isNegative && doublings == 0;
   }
 
-  /// Replaces the matched operation and returns the sum, or sums, in it.
+  /// Replaces the matched operation and returns the sum in it.
   mlir::linalg::GenericOp rewrite(mlir::RewriterBase &rewriter);
 
 private:
@@ -49,18 +49,11 @@ private:
   bool isInvariant(mlir::Value value);
   void findInvariants(llvm::function_ref<bool(mlir::Value)> isLate);
   void split(mlir::Value product);
-  bool matchSquare();
   mlir::Value clone(mlir::OpBuilder &builder, mlir::Value value,
                     mlir::IRMapping &mapping);
   mlir::linalg::GenericOp createSum(mlir::RewriterBase &rewriter);
-  mlir::Value createShift(mlir::RewriterBase &rewriter);
-  mlir::linalg::GenericOp createShiftedSums(mlir::RewriterBase &rewriter,
-                                            mlir::Value shift);
-  mlir::Value emitSquares(mlir::OpBuilder &builder, mlir::ValueRange sums,
-                          mlir::Value shift, mlir::IRMapping &mapping);
   mlir::linalg::GenericOp createWhole(mlir::RewriterBase &rewriter,
-                                      mlir::linalg::GenericOp sum,
-                                      mlir::Value shift);
+                                      mlir::linalg::GenericOp sum);
 
   mlir::linalg::GenericOp op;
   /// Values of the body that are the same for all terms of a result, and those
@@ -71,8 +64,6 @@ private:
   llvm::SmallVector<mlir::Value> inside;
   bool isNegative = false;
   unsigned doublings = 0;
-  /// Where squares are summed: of what, about what.
-  mlir::Value base, center;
 };
 
 } // namespace remat::import

@@ -345,8 +345,6 @@ def MergeReductionsPass : Pass<"remat-merge-reductions", "::mlir::func::FuncOp">
     several results, where the first of them stands. Only small values are made
     earlier for it. Factors that all terms of a sum have are multiplied with the
     sum, so that it need not wait for them, and sums of equal terms are one.
-    Squares about a value that has to be waited for, in at most 32 bits, are
-    summed about the first of the values in f64.
     Reductions along rows stay as they are; task formation
     joins those with what is around them. Operations of the forward and of the
     backward computation are not merged.
