@@ -41,6 +41,8 @@ static constexpr int64_t minBlock = 2048;
 static constexpr int64_t minKept = 16;
 /// Results on the stack in a reduction across memory.
 static constexpr int64_t maxAccumulators = 512;
+/// The same where the neighbouring blocks of a thread are one.
+static constexpr int64_t maxJoined = 2048;
 /// Parts of a sum on the stack.
 static constexpr int64_t maxPartialSums = 128;
 
@@ -284,6 +286,25 @@ bool NestEmitter::hasSumsOnStack() const {
          });
 }
 
+/// Whether a thread's units, which are neighbouring columns, are walked row by
+/// row together: one by one they would read pieces of each row.
+bool NestEmitter::joinsUnits() const {
+  return hasSumsOnStack() && !innerIsReduction && units.size() == 1 &&
+         parallel.empty() && units.front().size <= maxJoined;
+}
+
+/// The columns of the units from `begin` to `end`.
+UnitBlock NestEmitter::emitJoined(OpBuilder &builder, Value begin, Value end) {
+  constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
+  Value block = emitIndex(builder, loc, units.front().block);
+  UnitBlock joined;
+  joined.begin = arith::MulIOp::create(builder, loc, begin, block, nsw);
+  joined.end = arith::MinSIOp::create(
+      builder, loc, arith::MulIOp::create(builder, loc, end, block, nsw),
+      emitIndex(builder, loc, units.front().size));
+  return joined;
+}
+
 /// Tells the body at what depth its arguments are known. `depths` holds the
 /// depth of each loop.
 void NestEmitter::defineBody(BodyEmitter &body) {
@@ -474,14 +495,18 @@ LogicalResult NestEmitter::emit(OpBuilder &builder, Value begin, Value end) {
   for (unsigned loop : order)
     depths[loop] = ++depth;
 
-  auto unitLoop = openLoop(builder, loc, begin, end);
-  if (nest.isEmpty() || nest.sequential)
-    emitFills(builder);
-  if (nest.isEmpty())
-    return success();
+  if (joinsUnits()) {
+    blocks = {emitJoined(builder, begin, end)};
+  } else {
+    auto unitLoop = openLoop(builder, loc, begin, end);
+    if (nest.isEmpty() || nest.sequential)
+      emitFills(builder);
+    if (nest.isEmpty())
+      return success();
+    blocks = splitUnit(builder, loc, unitLoop.getInductionVar(), units);
+  }
   BodyEmitter body(*nest.body, kernel);
   defineBody(body);
-  blocks = splitUnit(builder, loc, unitLoop.getInductionVar(), units);
   for (auto [unit, block] : llvm::zip(units, blocks)) {
     if (unit.block == 1)
       indices[unit.loop] = block.begin;

@@ -87,6 +87,9 @@ private:
   mlir::LogicalResult emitAlongMemory(mlir::OpBuilder &builder,
                                       BodyEmitter &body);
   bool hasSumsOnStack() const;
+  bool joinsUnits() const;
+  UnitBlock emitJoined(mlir::OpBuilder &builder, mlir::Value begin,
+                       mlir::Value end);
   mlir::LogicalResult emitOnStack(mlir::OpBuilder &builder, BodyEmitter &body);
   void emitFills(mlir::OpBuilder &builder);
 

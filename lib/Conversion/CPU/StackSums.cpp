@@ -37,7 +37,8 @@ public:
       const UnitBlock &block = emitter.blocks.back();
       begin = block.begin;
       length = arith::SubIOp::create(builder, loc, block.end, begin);
-      size = std::min(size, emitter.units.back().block);
+      if (!emitter.joinsUnits())
+        size = std::min(size, emitter.units.back().block);
     }
     OpBuilder entry = OpBuilder::atBlockBegin(emitter.kernel.entry);
     for (const Accumulator &accumulator : emitter.accumulators)
