@@ -171,6 +171,8 @@ std::unique_ptr<LibraryCall> build(const remat_convolution &d,
     if (inner < 0)
       return nullptr;
     arguments.push_back({tensor.argument, inner});
+    if (inner != callers && tensor.given != &given.filter)
+      call->copiedBytes += chunks * dnnl_memory_desc_get_size(tensor.given);
     if (inner != callers && tensor.place != DnnlCall::Result &&
         !call->addReorder(callers, inner,
                           tensor.step ? DnnlCall::Always : DnnlCall::First))

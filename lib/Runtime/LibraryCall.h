@@ -32,6 +32,9 @@ public:
 
   /// Multiple of REMAT_ALIGNMENT.
   uint64_t workspaceBytes = 0;
+  /// Of operands and results that are not as the call wants them, so that it
+  /// copies them; without a convolution's filter.
+  uint64_t copiedBytes = 0;
   int threads = 1;
   std::string implementation;
 };

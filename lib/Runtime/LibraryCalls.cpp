@@ -75,6 +75,12 @@ int64_t remat_convolution_workspace_bytes(const remat_convolution *convolution,
   return workspaceBytes(convolution, threads);
 }
 
+int64_t remat_convolution_copied_bytes(const remat_convolution *convolution,
+                                       int threads) {
+  std::unique_ptr<LibraryCall> call = ask(convolution, threads);
+  return call ? static_cast<int64_t>(call->copiedBytes) : -1;
+}
+
 const char *remat_matmul_implementation(const remat_matmul *matmul,
                                         int threads) {
   return implementation(matmul, threads);

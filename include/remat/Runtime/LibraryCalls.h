@@ -28,6 +28,11 @@ int64_t remat_matmul_workspace_bytes(const remat_matmul *matmul, int threads);
 int64_t remat_convolution_workspace_bytes(const remat_convolution *convolution,
                                           int threads);
 
+/// Bytes of a convolution's input and output that are in a layout that its
+/// kernel does not take, so that the call copies them; -1 as above.
+int64_t remat_convolution_copied_bytes(const remat_convolution *convolution,
+                                       int threads);
+
 /// How the call is carried out, for reports: the library's name of the
 /// implementation, "reference" for our own loops, or "fill" when there is
 /// nothing to multiply. The string lives until the thread's next call.

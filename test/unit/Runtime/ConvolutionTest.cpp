@@ -267,6 +267,27 @@ TEST(Convolution, FewPositions) {
         }
 }
 
+/// Channels-last tensors are read where they are, if any are.
+TEST(Convolution, CopiedBytes) {
+  for (int kind = 0; kind < 3; ++kind)
+    for (int64_t stride : {1, 2}) {
+      Case plain = square(kind, 2, 32, 64, 16, 3, stride, 1, 0);
+      Case last = square(kind, 2, 32, 64, 16, 3, stride, 1, 1);
+      int64_t input = 4 * 2 * 32 * 16 * 16;
+      int64_t output = 4 * 2 * 64 * 16 * 16 / (stride * stride);
+      int64_t copied = remat_convolution_copied_bytes(&plain.d, 1);
+      EXPECT_TRUE(copied == 0 || copied == input || copied == output ||
+                  copied == input + output)
+          << copied;
+      EXPECT_LE(remat_convolution_copied_bytes(&last.d, 1), copied);
+      plain.d.input_dtype = plain.d.filter_dtype = plain.d.output_dtype =
+          REMAT_F64;
+      EXPECT_EQ(remat_convolution_copied_bytes(&plain.d, 1), 0);
+      plain.d.batch = -1;
+      EXPECT_EQ(remat_convolution_copied_bytes(&plain.d, 1), -1);
+    }
+}
+
 /// What is copied to a layout of the library is copied for a part of the batch
 /// at a time.
 TEST(Convolution, WorkspaceDoesNotGrowWithTheBatch) {
