@@ -102,6 +102,7 @@ void remat::buildJointPipeline(OpPassManager &pm, StringRef function,
   pm.addNestedPass<func::FuncOp>(createOneHotScattersPass());
   pm.addNestedPass<func::FuncOp>(createFuseGathersPass());
   pm.addNestedPass<func::FuncOp>(createRematRecomputeCheap());
+  pm.addNestedPass<func::FuncOp>(createRematChooseLayouts());
   pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());
   pm.addNestedPass<func::FuncOp>(createMergeReductionsPass());
   addCleanup(pm);

@@ -228,7 +228,7 @@ static void describeFactor(RankedTensorType type, ArrayRef<int64_t> layout,
   }
 }
 
-static std::optional<remat_convolution> describeConvolution(ConvOp op) {
+std::optional<remat_convolution> remat::cpu::describeConvolution(ConvOp op) {
   unsigned rank = op.getSpatialRank();
   RankedTensorType types[] = {op.getInputType(), op.getFilterType(),
                               op.getOutputType()};

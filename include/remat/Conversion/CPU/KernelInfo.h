@@ -19,6 +19,10 @@
 
 #include <optional>
 
+namespace remat {
+class ConvOp;
+} // namespace remat
+
 namespace remat::cpu {
 
 /// A kernel that is one call of the runtime's library.
@@ -59,6 +63,10 @@ mlir::FailureOr<KernelInfo> analyzeKernel(mlir::FunctionOpInterface kernel,
 /// arguments.
 std::optional<LibraryCall>
 describeLibraryCall(mlir::FunctionOpInterface kernel);
+
+/// A convolution as the runtime's library describes it; nothing if the library
+/// has none of that element type or rank.
+std::optional<remat_convolution> describeConvolution(ConvOp op);
 
 /// The library call that carries `kernel` out, or nothing if code is generated
 /// for it: the kernel's form decides (KernelForm.h), or, where it has none and

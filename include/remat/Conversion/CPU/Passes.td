@@ -9,6 +9,37 @@
 
 include "mlir/Pass/PassBase.td"
 
+def RematChooseLayouts
+    : Pass<"remat-choose-layouts", "::mlir::func::FuncOp"> {
+  let summary = "Keep what convolutions read and write channels-last";
+  let description = [{
+    Libraries convolve tensors that are channels-last where they are; others are
+    copied to another layout, each time, for each convolution. Values that
+    convolutions read or write, and those that elementwise operations,
+    reductions, pooling, pads, slices and reshapes relate to them dimension by
+    dimension, form sets. A set becomes channels-last as a whole if less is
+    copied then: of convolutions' inputs and outputs, what the library copies
+    on its way; and, `weight` times, every value that comes from, or goes to, an
+    argument, a result, or an operation that needs it as it is, so that it is
+    transposed.
+
+    What a convolution reads of the function's arguments stays, and so do filters
+    and their gradients.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect", "::remat::RematDialect"];
+  let options = [
+    Option<"weight", "weight", "int64_t", /*default=*/"6",
+           "Bytes that the library copies in the time of one that is transposed">,
+    Option<"askLibrary", "ask-library", "bool", /*default=*/"true",
+           "Ask the library what it copies; else, what is not channels-last">
+  ];
+  let statistics = [
+    Statistic<"numValues", "num-values", "Number of values permuted">
+  ];
+}
+
 def RematLowerCPU : Pass<"remat-lower-cpu", "::mlir::ModuleOp"> {
   let summary = "Lower a placed graph to functions and a table for CPU";
   let description = [{
