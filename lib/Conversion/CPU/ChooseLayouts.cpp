@@ -43,8 +43,9 @@ struct Activations {
 
 class LayoutChooser {
 public:
-  LayoutChooser(func::FuncOp function, int64_t weight, bool askLibrary)
-      : block(function.getBody().front()), weight(weight),
+  LayoutChooser(func::FuncOp function, int64_t weight, int64_t maxFlops,
+                bool askLibrary)
+      : block(function.getBody().front()), weight(weight), maxFlops(maxFlops),
         askLibrary(askLibrary) {}
 
   /// The values to permute.
@@ -67,9 +68,10 @@ private:
   int64_t countCopied(ConvOp op) const;
   int64_t countTransposed(Value value) const;
   int64_t getCost(ArrayRef<Value> values) const;
+  bool isWorth(ArrayRef<Value> values, int64_t saved) const;
 
   Block &block;
-  int64_t weight;
+  int64_t weight, maxFlops;
   bool askLibrary;
   DenseMap<Value, SmallVector<Tie>> ties;
   /// What convolutions want, in program order.
@@ -225,21 +227,45 @@ int64_t LayoutChooser::countTransposed(Value value) const {
   return isNeeded ? getBytes(value) : 0;
 }
 
-/// The bytes that are copied because of how `values` are.
-int64_t LayoutChooser::getCost(ArrayRef<Value> values) const {
-  llvm::SetVector<Operation *> convolutions;
-  int64_t copied = 0, transposed = 0;
+/// The convolutions that read or write one of `values`.
+static llvm::SetVector<ConvOp> collectConvolutions(ArrayRef<Value> values) {
+  llvm::SetVector<ConvOp> convolutions;
   for (Value value : values) {
-    transposed += countTransposed(value);
     if (auto conv = value.getDefiningOp<ConvOp>())
       convolutions.insert(conv);
     for (Operation *user : value.getUsers())
-      if (isa<ConvOp>(user))
-        convolutions.insert(user);
+      if (auto conv = dyn_cast<ConvOp>(user))
+        convolutions.insert(conv);
   }
-  for (Operation *conv : convolutions)
-    copied += countCopied(cast<ConvOp>(conv));
+  return convolutions;
+}
+
+/// The bytes that are copied because of how `values` are.
+int64_t LayoutChooser::getCost(ArrayRef<Value> values) const {
+  int64_t copied = 0, transposed = 0;
+  for (Value value : values)
+    transposed += countTransposed(value);
+  for (ConvOp conv : collectConvolutions(values))
+    copied += countCopied(conv);
   return copied + weight * transposed;
+}
+
+static double countFlops(ConvOp op) {
+  RankedTensorType filter = op.getFilterType();
+  double products =
+      filter.getNumElements() /
+      std::max<int64_t>(filter.getDimSize(op.getFilterLayout().front()), 1);
+  return 2 * products * op.getOutputType().getNumElements();
+}
+
+/// Whether `saved` bytes are worth results that round otherwise.
+bool LayoutChooser::isWorth(ArrayRef<Value> values, int64_t saved) const {
+  if (saved <= 0 || maxFlops == 0)
+    return saved > 0;
+  double flops = 0;
+  for (ConvOp conv : collectConvolutions(values))
+    flops += countFlops(conv);
+  return flops <= static_cast<double>(maxFlops) * static_cast<double>(saved);
 }
 
 DimOrders LayoutChooser::choose() {
@@ -251,7 +277,7 @@ DimOrders LayoutChooser::choose() {
     int64_t before = getCost(values);
     for (Value value : values)
       chosen[value] = orders.lookup(value);
-    if (getCost(values) < before)
+    if (isWorth(values, before - getCost(values)))
       continue;
     for (Value value : values)
       chosen.erase(value);
@@ -268,7 +294,8 @@ struct ChooseLayouts
     func::FuncOp function = getOperation();
     if (!function.getBody().hasOneBlock())
       return;
-    DimOrders orders = LayoutChooser(function, weight, askLibrary).choose();
+    DimOrders orders =
+        LayoutChooser(function, weight, maxFlops, askLibrary).choose();
     numValues += orders.size();
     if (!orders.empty())
       applyOrders(function, orders);

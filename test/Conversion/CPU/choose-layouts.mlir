@@ -1,5 +1,6 @@
 // RUN: remat-opt %s --split-input-file --remat-choose-layouts=ask-library=false --cse --canonicalize | FileCheck %s
 // RUN: remat-opt %s --split-input-file --remat-choose-layouts | FileCheck %s --check-prefix=ASKED
+// RUN: remat-opt %s --split-input-file --remat-choose-layouts="ask-library=false max-flops=1" | FileCheck %s --check-prefix=STAYS
 
 // Convolutions, what is between them and their gradients are channels-last; a
 // convolution reads an argument as it is.
@@ -7,6 +8,12 @@
 // CHECK-DAG: #[[ID:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
 // CHECK-DAG: #[[CHANNEL:.*]] = affine_map<(d0, d1, d2, d3) -> (d3)>
 // CHECK-DAG: #[[WINDOW:.*]] = affine_map<(d0, d1, d2, d3, d4, d5) -> (d0, d1 * 2 + d4, d2 * 2 + d5, d3)>
+
+// With many operations for each byte that is saved, all stays as it is.
+// STAYS-LABEL:   func @chain
+// STAYS:         remat.conv forward(%arg0, %arg1)
+// STAYS-SAME:      -> tensor<2x8x14x16xf32>
+// STAYS:         return
 
 // CHECK-LABEL: func @chain
 // CHECK:         %[[A:.*]] = remat.conv forward(%arg0, %arg1)

@@ -23,6 +23,11 @@ def RematChooseLayouts
     argument, a result, or an operation that needs it as it is, so that it is
     transposed.
 
+    Another layout is another kernel of the library, which rounds otherwise, and
+    what frameworks compute in plain layouts can no longer be compared bit by
+    bit. So a set stays if its convolutions do more than `max-flops` operations
+    for each byte that is saved: the copies are then a small part of the time.
+
     What a convolution reads of the function's arguments stays, and so do filters
     and their gradients.
   }];
@@ -32,6 +37,9 @@ def RematChooseLayouts
   let options = [
     Option<"weight", "weight", "int64_t", /*default=*/"6",
            "Bytes that the library copies in the time of one that is transposed">,
+    Option<"maxFlops", "max-flops", "int64_t", /*default=*/"100",
+           "Floating-point operations for each byte that is saved, at the most; "
+           "0 for any number">,
     Option<"askLibrary", "ask-library", "bool", /*default=*/"true",
            "Ask the library what it copies; else, what is not channels-last">
   ];
