@@ -10,6 +10,10 @@
 // members in the same way, as long as no path leads out of it and back. What
 // only a pad reads is a cluster with the pad.
 //
+// Reductions of the planes of each channel are a cluster, with what they
+// exchange of each channel, if they read the same: the second, a variance about
+// the first, finds the planes in the cache.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Clusters.h"
@@ -28,6 +32,10 @@ using namespace remat;
 /// Operations of a cluster, and how far apart they may stand in the program.
 static constexpr unsigned maxMembers = 32;
 static constexpr unsigned maxDistance = 128;
+/// Elements of a plane, and bytes of all planes of a channel, that are read
+/// several times.
+static constexpr int64_t minPlane = 64;
+static constexpr int64_t maxPlaneBytes = 512 << 10;
 /// Rows of a block below which a product in it is slow.
 static constexpr int64_t fewRows = 8;
 
@@ -136,6 +144,27 @@ static bool isAlongMemory(linalg::LinalgOp op, const LoopList &loops) {
   });
 }
 
+/// Whether `op` reads planes of the one loop in `loops`, not in front: all
+/// others are reduced.
+static bool isAlongPlanes(linalg::LinalgOp op, const LoopList &loops) {
+  if (loops.size() != 1)
+    return false;
+  return llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+    AffineMap map = op.getMatchingIndexingMap(input);
+    auto place =
+        map.getResultPosition(getAffineDimExpr(loops.front(), op.getContext()));
+    auto type = dyn_cast<RankedTensorType>(input->get().getType());
+    if (!type || !place || *place == 0 ||
+        map.getNumResults() != op.getNumLoops())
+      return false;
+    int64_t plane = 1;
+    for (int64_t size : type.getShape().drop_front(*place + 1))
+      plane *= size;
+    return plane >= minPlane &&
+           getBufferBytes(type) / type.getDimSize(*place) <= maxPlaneBytes;
+  });
+}
+
 namespace {
 
 class Grower {
@@ -152,9 +181,11 @@ private:
   std::optional<LoopList> getRows(linalg::LinalgOp op, bool asProducer);
   bool mayAddProduct(linalg::LinalgOp op, const LoopList &loops,
                      bool asProducer);
+  bool isOfChannels(linalg::LinalgOp op, const LoopList &loops) const;
   bool isReadByRows(Value value) const;
   bool mayWalk(ArrayRef<int64_t> sizes, int64_t summedRows);
   bool arrange(bool move);
+  bool readsPlanesAgain() const;
   bool isWorthwhile();
 
   Facts &facts;
@@ -172,6 +203,8 @@ private:
   /// for more than one unit.
   int64_t summedRows = 1;
   bool isBlocked = false;
+  /// Rows are channels, and nothing but them is made.
+  bool isPlanes = false;
   Block *body = nullptr;
   bool backward = false;
 };
@@ -208,7 +241,8 @@ bool Grower::start(linalg::LinalgOp seed) {
       return false;
     for (AffineExpr expr : map.getResults())
       loops.push_back(getDim(expr));
-    if (!isAlongMemory(seed, loops))
+    isPlanes = !isAlongMemory(seed, loops);
+    if (isPlanes && !isAlongPlanes(seed, loops))
       return false;
   }
   if (loops.empty() || llvm::is_contained(loops, -1))
@@ -280,6 +314,16 @@ bool Grower::isReadByRows(Value value) const {
   return result;
 }
 
+/// Whether `op` makes something of channels, out of planes or of such things.
+bool Grower::isOfChannels(linalg::LinalgOp op, const LoopList &loops) const {
+  return llvm::all_of(op->getResults(),
+                      [&](Value result) {
+                        return cast<RankedTensorType>(result.getType())
+                                   .getNumElements() == rows;
+                      }) &&
+         (op.getNumReductionLoops() == 0 || isAlongPlanes(op, loops));
+}
+
 /// Whether blocks can be chosen so that an operation joins whose rows are loops
 /// of `sizes`, and which adds up over so many rows. Chooses them.
 bool Grower::mayWalk(ArrayRef<int64_t> sizes, int64_t summed) {
@@ -325,8 +369,9 @@ bool Grower::tryAdd(Operation *op, bool asProducer) {
   if (isProduct(linalgOp)) {
     if (!mayAddProduct(linalgOp, *loops, asProducer))
       return false;
-  } else if (asProducer && linalgOp.getNumReductionLoops() != 0 &&
-             !isAlongMemory(linalgOp, *loops)) {
+  } else if (isPlanes ? !isOfChannels(linalgOp, *loops)
+                      : asProducer && linalgOp.getNumReductionLoops() != 0 &&
+                            !isAlongMemory(linalgOp, *loops)) {
     return false;
   }
   // What members exchange has the rows in front, and is complete row by row.
@@ -447,6 +492,19 @@ bool Grower::arrange(bool move) {
   return true;
 }
 
+/// Whether two members reduce the same planes.
+bool Grower::readsPlanesAgain() const {
+  DenseMap<Value, Operation *> readers;
+  for (auto &[op, loops] : members)
+    for (Value operand : op->getOperands()) {
+      auto type = dyn_cast<RankedTensorType>(operand.getType());
+      if (type && type.getNumElements() >= rows * minPlane &&
+          readers.try_emplace(operand, op).first->second != op)
+        return true;
+    }
+  return false;
+}
+
 /// Whether anything stays inside, and little enough. Sets the rows of a block.
 bool Grower::isWorthwhile() {
   int64_t rowBytes = 0;
@@ -462,6 +520,8 @@ bool Grower::isWorthwhile() {
         rowBytes +=
             getBufferBytes(cast<RankedTensorType>(result.getType())) / rows;
     }
+  if (isPlanes && !readsPlanesAgain())
+    return false;
   if (!any || rowBytes > maxRowBytes ||
       (isBlocked && rows == std::max(lastSize, summedRows)))
     return false;
