@@ -75,3 +75,17 @@ func.func @read_twice(%q: tensor<6x5x4xf32>, %p: tensor<6x5x7xf32>, %k: tensor<2
       ins(%p, %w : tensor<6x5x7xf32>, tensor<6x4x7xf32>) outs(%fo : tensor<6x5x4xf32>) -> tensor<6x5x4xf32>
   return %a, %b, %s : tensor<6x5x7xf32>, tensor<6x5x4xf32>, tensor<6x7x4xf32>
 }
+
+// Loops of unknown size are not split.
+
+// CHECK-LABEL: @unknown_rows
+// CHECK: linalg.contract {{.*}} : tensor<6x?x4xf32>, tensor<6x4x7xf32>)
+func.func @unknown_rows(%q: tensor<6x?x4xf32>, %k: tensor<2x4x7xf32>, %e: tensor<6x?x7xf32>) -> tensor<6x?x7xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e4 = tensor.empty() : tensor<2x3x4x7xf32>
+  %r = linalg.broadcast ins(%k : tensor<2x4x7xf32>) outs(%e4 : tensor<2x3x4x7xf32>) dimensions = [1]
+  %c = tensor.collapse_shape %r [[0, 1], [2], [3]] : tensor<2x3x4x7xf32> into tensor<6x4x7xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<6x?x7xf32>) -> tensor<6x?x7xf32>
+  %p = linalg.batch_matmul ins(%q, %c : tensor<6x?x4xf32>, tensor<6x4x7xf32>) outs(%f : tensor<6x?x7xf32>) -> tensor<6x?x7xf32>
+  return %p : tensor<6x?x7xf32>
+}

@@ -157,7 +157,7 @@ std::optional<DimOrder> LayoutChooser::getOrderAcross(Value value,
 }
 
 /// Collects what belongs to `seed`. Returns false if its convolutions want
-/// different things.
+/// different things, or the size of something is not known.
 bool LayoutChooser::collectSet(Value seed, SmallVectorImpl<Value> &values) {
   bool agrees = true;
   orders[seed] = wanted.lookup(seed);
@@ -165,6 +165,7 @@ bool LayoutChooser::collectSet(Value seed, SmallVectorImpl<Value> &values) {
   for (unsigned i = 0; i < values.size(); ++i) {
     Value value = values[i];
     DimOrder order = orders.lookup(value);
+    agrees &= cast<RankedTensorType>(value.getType()).hasStaticShape();
     if (auto found = wanted.find(value); found != wanted.end())
       agrees &= found->second == order;
     for (const Tie &tie : ties[value]) {

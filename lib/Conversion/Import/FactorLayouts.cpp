@@ -125,8 +125,7 @@ static linalg::GenericOp matchUnary(Value value) {
 /// since then moved, joined with others and changed element by element.
 static bool isRepeated(Value value) {
   while (true) {
-    if (auto join = value.getDefiningOp<tensor::CollapseShapeOp>();
-        join && join.getSrcType().hasStaticShape()) {
+    if (auto join = value.getDefiningOp<tensor::CollapseShapeOp>()) {
       value = join.getSrc();
     } else if (linalg::LinalgOp layout = matchBroadcast(value)) {
       if (!layout.getIndexingMapsArray()[0].isPermutation())
@@ -258,6 +257,8 @@ static linalg::ContractOp splitLoops(RewriterBase &rewriter,
 
 void import::foldFactorLayouts(RewriterBase &rewriter, linalg::ContractOp op) {
   foldLayouts(rewriter, op);
+  if (op.hasDynamicShape())
+    return;
   for (unsigned number = 0; number < 2; ++number) {
     while (isRepeated(op->getOperand(number))) {
       Value factor = op->getOperand(number);

@@ -191,3 +191,31 @@ func.func @double(%x: tensor<2x8x6x6xf64>, %w: tensor<8x8x3x3xf64>, %v: tensor<8
   } -> tensor<8xf64>
   return %sum : tensor<8xf64>
 }
+
+// -----
+
+// What is tied to something of unknown size stays as it is.
+
+// CHECK-LABEL: func @unknown_sizes
+// CHECK:         remat.conv forward(%arg0, %arg1)
+// CHECK-SAME:      -> tensor<2x8x14x16xf32>
+#id = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
+#channel = affine_map<(d0, d1, d2, d3) -> (d1)>
+func.func @unknown_sizes(%a: tensor<2x8x14x16xf32>, %w: tensor<8x8x1x1xf32>, %d: tensor<?x?x?x?xf32>) -> (tensor<2x8x14x16xf32>, tensor<?x?x?x?xf32>, tensor<8xf32>) {
+  %c = remat.conv forward(%a, %w) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>, groups = 1 : i64, input_layout = array<i64: 0, 1, 2, 3>, filter_layout = array<i64: 0, 1, 2, 3>, output_layout = array<i64: 0, 1, 2, 3>} : (tensor<2x8x14x16xf32>, tensor<8x8x1x1xf32>) -> tensor<2x8x14x16xf32>
+  %x = tensor.cast %c : tensor<2x8x14x16xf32> to tensor<?x?x?x?xf32>
+  %y = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel", "parallel", "parallel"]} ins(%x, %c : tensor<?x?x?x?xf32>, tensor<2x8x14x16xf32>) outs(%d : tensor<?x?x?x?xf32>) {
+  ^bb0(%i: f32, %j: f32, %k: f32):
+    %s = arith.addf %i, %j : f32
+    linalg.yield %s : f32
+  } -> tensor<?x?x?x?xf32>
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8xf32>
+  %f = linalg.fill ins(%z : f32) outs(%e : tensor<8xf32>) -> tensor<8xf32>
+  %r = linalg.generic {indexing_maps = [#id, #channel], iterator_types = ["reduction", "parallel", "reduction", "reduction"]} ins(%y : tensor<?x?x?x?xf32>) outs(%f : tensor<8xf32>) {
+  ^bb0(%i: f32, %k: f32):
+    %s = arith.addf %i, %k : f32
+    linalg.yield %s : f32
+  } -> tensor<8xf32>
+  return %c, %y, %r : tensor<2x8x14x16xf32>, tensor<?x?x?x?xf32>, tensor<8xf32>
+}
