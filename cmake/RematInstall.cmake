@@ -7,13 +7,16 @@ set(remat_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/remat)
 
 set(remat_libraries
   RematAutoDiff
+  RematCodegen
   RematCost
-  RematCPU
+  RematDialectTransforms
   RematImport
   RematIR
   RematPipelines
   RematPlanning
-  RematTransforms)
+  RematTargetCPU
+  RematTransforms
+  RematUtils)
 set(remat_tools remat-compile remat-opt remat-plan remat-run)
 
 # The runtime is a package of its own, for programs without LLVM.

@@ -11,8 +11,10 @@ include=(-I include -I "$(dirname "$(dirname "$tblgen")")/include")
 mkdir -p "$out/passes"
 "$tblgen" -gen-dialect-doc -dialect=remat "${include[@]}" \
   include/remat/Dialect/Remat/IR/RematOps.td -o "$out/dialect.md"
-for page in AutoDiff Conversion/CPU Conversion/Import Cost Dialect/Remat/Transforms; do
-  "$tblgen" -gen-pass-doc "${include[@]}" include/remat/$page/Passes.td \
-    -o "$out/passes/$(basename $page).md"
+pages=(AutoDiff:AutoDiff Conversion/Import:Import Cost:Cost
+  Dialect/Remat/Transforms:Dialect Target/CPU:TargetCPU Transforms:Transforms)
+for page in "${pages[@]}"; do
+  "$tblgen" -gen-pass-doc "${include[@]}" "include/remat/${page%%:*}/Passes.td" \
+    -o "$out/passes/${page##*:}.md"
 done
 rm -f "$out"/*.md.d "$out"/passes/*.md.d

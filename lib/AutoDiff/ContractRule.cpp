@@ -13,6 +13,8 @@
 #include "Emit.h"
 #include "Rules.h"
 
+#include "remat/Utils/Structured.h"
+
 using namespace mlir;
 using namespace remat;
 

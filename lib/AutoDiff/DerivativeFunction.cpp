@@ -22,7 +22,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 namespace remat {
-#define GEN_PASS_DEF_REMATDERIVATIVEFUNCTIONPASS
+#define GEN_PASS_DEF_DERIVATIVEFUNCTIONPASS
 #include "remat/AutoDiff/Passes.h.inc"
 } // namespace remat
 
@@ -236,9 +236,9 @@ FailureOr<func::FuncOp> Writer::writeProduct(StringRef name, bool isForward) {
 
 namespace {
 struct RematDerivativeFunctionPass
-    : remat::impl::RematDerivativeFunctionPassBase<
+    : remat::impl::DerivativeFunctionPassBase<
           RematDerivativeFunctionPass> {
-  using RematDerivativeFunctionPassBase::RematDerivativeFunctionPassBase;
+  using DerivativeFunctionPassBase::DerivativeFunctionPassBase;
 
   LogicalResult write(func::FuncOp target) {
     SmallVector<int64_t> numbers = llvm::to_vector(llvm::iterator_range(wrt));

@@ -14,61 +14,6 @@
 using namespace mlir;
 using namespace remat;
 
-Value remat::createZeroConstant(OpBuilder &builder, Location loc, Type type) {
-  if (auto complexType = dyn_cast<ComplexType>(type)) {
-    Attribute zero = builder.getZeroAttr(complexType.getElementType());
-    return complex::ConstantOp::create(builder, loc, type,
-                                       builder.getArrayAttr({zero, zero}));
-  }
-  return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
-}
-
-Value remat::createZeros(OpBuilder &builder, Location loc,
-                         RankedTensorType type) {
-  Value zero = createZeroConstant(builder, loc, type.getElementType());
-  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
-                                        type.getElementType());
-  return linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
-}
-
-/// An elementwise operation on tensors of the same shape.
-static Value
-createElementwise(OpBuilder &builder, Location loc, ValueRange inputs,
-                  RankedTensorType type,
-                  function_ref<Value(OpBuilder &, Location, ValueRange)> body) {
-  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
-                                        type.getElementType());
-  SmallVector<AffineMap> maps(inputs.size() + 1,
-                              builder.getMultiDimIdentityMap(type.getRank()));
-  SmallVector<utils::IteratorType> iterators(type.getRank(),
-                                             utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             builder, loc, type, inputs, empty, maps, iterators,
-             [&](OpBuilder &nested, Location loc, ValueRange args) {
-               Value result = body(nested, loc, args.drop_back());
-               linalg::YieldOp::create(nested, loc, result);
-             })
-      .getResult(0);
-}
-
-static Value createScalarSum(OpBuilder &builder, Location loc, Value a,
-                             Value b) {
-  if (isa<ComplexType>(a.getType()))
-    return complex::AddOp::create(builder, loc, a, b);
-  return arith::AddFOp::create(builder, loc, a, b);
-}
-
-Value remat::createSum(OpBuilder &builder, Location loc, Value a, Value b) {
-  auto type = dyn_cast<RankedTensorType>(a.getType());
-  if (!type)
-    return createScalarSum(builder, loc, a, b);
-  return createElementwise(
-      builder, loc, {a, b}, type,
-      [](OpBuilder &nested, Location loc, ValueRange args) {
-        return createScalarSum(nested, loc, args[0], args[1]);
-      });
-}
-
 Value remat::createScalarConversion(OpBuilder &builder, Location loc,
                                     Value value, Type type) {
   if (value.getType() == type)
@@ -116,7 +61,7 @@ Value remat::createTotal(OpBuilder &builder, Location loc, Value tensor) {
           builder, loc, zeros.getType(), tensor, zeros, maps, iterators,
           [&](OpBuilder &nested, Location loc, ValueRange args) {
             Value term = createScalarConversion(nested, loc, args[0], sumType);
-            Value sum = createScalarSum(nested, loc, args[1], term);
+            Value sum = createSum(nested, loc, args[1], term);
             linalg::YieldOp::create(nested, loc, sum);
           })
           .getResult(0);

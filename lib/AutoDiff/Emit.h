@@ -7,22 +7,11 @@
 #ifndef REMAT_LIB_AUTODIFF_EMIT_H
 #define REMAT_LIB_AUTODIFF_EMIT_H
 
+#include "remat/Utils/Builders.h"
+
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace remat {
-
-/// A constant zero of a floating-point or complex, scalar or tensor `type`.
-mlir::Value createZeroConstant(mlir::OpBuilder &builder, mlir::Location loc,
-                               mlir::Type type);
-
-/// A new tensor of zeros to accumulate into.
-mlir::Value createZeros(mlir::OpBuilder &builder, mlir::Location loc,
-                        mlir::RankedTensorType type);
-
-/// The elementwise sum of two values of the same floating-point, scalar or
-/// tensor type.
-mlir::Value createSum(mlir::OpBuilder &builder, mlir::Location loc,
-                      mlir::Value a, mlir::Value b);
 
 /// `tensor` with its elements converted to the floating-point type `element`.
 mlir::Value createConversion(mlir::OpBuilder &builder, mlir::Location loc,

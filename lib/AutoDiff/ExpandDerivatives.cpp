@@ -29,8 +29,8 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 namespace remat {
-#define GEN_PASS_DEF_REMATEXPANDDERIVATIVESPASS
-#define GEN_PASS_DEF_REMATLOWERRULESPASS
+#define GEN_PASS_DEF_EXPANDDERIVATIVESPASS
+#define GEN_PASS_DEF_LOWERRULESPASS
 #include "remat/AutoDiff/Passes.h.inc"
 } // namespace remat
 
@@ -361,8 +361,8 @@ LogicalResult Expander::expand(func::FuncOp function) {
 
 namespace {
 struct RematExpandDerivativesPass
-    : remat::impl::RematExpandDerivativesPassBase<RematExpandDerivativesPass> {
-  using RematExpandDerivativesPassBase::RematExpandDerivativesPassBase;
+    : remat::impl::ExpandDerivativesPassBase<RematExpandDerivativesPass> {
+  using ExpandDerivativesPassBase::ExpandDerivativesPassBase;
 
   void runOnOperation() override {
     Expander expander(getOperation(), batch);
@@ -373,7 +373,7 @@ struct RematExpandDerivativesPass
 };
 
 struct RematLowerRulesPass
-    : remat::impl::RematLowerRulesPassBase<RematLowerRulesPass> {
+    : remat::impl::LowerRulesPassBase<RematLowerRulesPass> {
   void runOnOperation() override {
     getOperation().walk([](Operation *op) {
       if (auto rule = dyn_cast<CustomRuleOp>(op))

@@ -16,7 +16,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 namespace remat {
-#define GEN_PASS_DEF_REMATDIFFERENTIATEPASS
+#define GEN_PASS_DEF_DIFFERENTIATEPASS
 #include "remat/AutoDiff/Passes.h.inc"
 } // namespace remat
 
@@ -25,8 +25,8 @@ using namespace remat;
 
 namespace {
 struct RematDifferentiatePass
-    : remat::impl::RematDifferentiatePassBase<RematDifferentiatePass> {
-  using RematDifferentiatePassBase::RematDifferentiatePassBase;
+    : remat::impl::DifferentiatePassBase<RematDifferentiatePass> {
+  using DifferentiatePassBase::DifferentiatePassBase;
 
   void runOnOperation() override {
     auto target = getOperation().lookupSymbol<func::FuncOp>(function);

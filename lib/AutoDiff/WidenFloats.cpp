@@ -16,7 +16,7 @@
 #include "mlir/IR/AttrTypeSubElements.h"
 
 namespace remat {
-#define GEN_PASS_DEF_REMATWIDENFLOATSPASS
+#define GEN_PASS_DEF_WIDENFLOATSPASS
 #include "remat/AutoDiff/Passes.h.inc"
 } // namespace remat
 
@@ -46,7 +46,7 @@ static DenseElementsAttr widen(DenseElementsAttr attr) {
 
 namespace {
 struct RematWidenFloatsPass
-    : remat::impl::RematWidenFloatsPassBase<RematWidenFloatsPass> {
+    : remat::impl::WidenFloatsPassBase<RematWidenFloatsPass> {
   void runOnOperation() override {
     AttrTypeReplacer replacer;
     replacer.addReplacement([](FloatType type) -> std::optional<Type> {

@@ -21,7 +21,7 @@
 #include <thread>
 
 namespace remat {
-#define GEN_PASS_DEF_REMATANNOTATECOSTS
+#define GEN_PASS_DEF_ANNOTATECOSTSPASS
 #include "remat/Cost/Passes.h.inc"
 } // namespace remat
 
@@ -34,8 +34,8 @@ static constexpr int64_t mostFlopsToCompare = 100'000'000;
 
 /// Carries a product out in the faster of two measured forms.
 static void chooseForm(FunctionOpInterface kernel, const KernelCosts &costs) {
-  std::optional<cpu::LibraryCall> call = cpu::describeLibraryCall(kernel);
-  if (!call || !cpu::mayBeGenerated(*call) || !costs.library ||
+  std::optional<codegen::LibraryCall> call = codegen::describeLibraryCall(kernel);
+  if (!call || !codegen::mayBeGenerated(*call) || !costs.library ||
       !costs.generated)
     return;
   Builder builder(kernel.getContext());
@@ -46,11 +46,11 @@ static void chooseForm(FunctionOpInterface kernel, const KernelCosts &costs) {
 
 /// Carries a product out in the form in which it is not.
 static void switchForm(FunctionOpInterface kernel) {
-  std::optional<cpu::LibraryCall> call = cpu::describeLibraryCall(kernel);
-  if (!call || !cpu::mayBeGenerated(*call))
+  std::optional<codegen::LibraryCall> call = codegen::describeLibraryCall(kernel);
+  if (!call || !codegen::mayBeGenerated(*call))
     return;
-  bool isLibrary = cpu::matchLibraryCall(kernel).has_value();
-  if (isLibrary && cpu::countCallFlops(*call) > mostFlopsToCompare)
+  bool isLibrary = codegen::matchLibraryCall(kernel).has_value();
+  if (isLibrary && codegen::countCallFlops(*call) > mostFlopsToCompare)
     return;
   Builder builder(kernel.getContext());
   kernel->setAttr(formAttrName, builder.getStringAttr(isLibrary ? generatedForm
@@ -59,8 +59,8 @@ static void switchForm(FunctionOpInterface kernel) {
 
 namespace {
 
-struct AnnotateCosts : remat::impl::RematAnnotateCostsBase<AnnotateCosts> {
-  using RematAnnotateCostsBase::RematAnnotateCostsBase;
+struct AnnotateCosts : remat::impl::AnnotateCostsPassBase<AnnotateCosts> {
+  using AnnotateCostsPassBase::AnnotateCostsPassBase;
 
   struct Kernel {
     int64_t cost, workspace;
@@ -95,7 +95,7 @@ struct AnnotateCosts : remat::impl::RematAnnotateCostsBase<AnnotateCosts> {
     chooseForm(kernel, known);
     if (otherForms)
       switchForm(kernel);
-    FailureOr<cpu::KernelInfo> info = cpu::analyzeKernel(kernel, threads);
+    FailureOr<codegen::KernelInfo> info = codegen::analyzeKernel(kernel, threads);
     if (failed(info))
       return failure();
     std::optional<int64_t> cost = info->call ? known.library : known.generated;

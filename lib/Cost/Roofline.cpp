@@ -17,7 +17,7 @@ Roofline Roofline::scaled(int from, int to) const {
           bandwidth * std::min(factor, 1.0), overhead};
 }
 
-int64_t Roofline::estimate(const cpu::KernelInfo &kernel) const {
+int64_t Roofline::estimate(const codegen::KernelInfo &kernel) const {
   double peak = kernel.call ? productGflops : loopGflops;
   double arithmetic = static_cast<double>(kernel.flops) / peak +
                       static_cast<double>(kernel.productFlops) / productGflops;

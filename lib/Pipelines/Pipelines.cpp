@@ -8,12 +8,13 @@
 
 #include "remat/AutoDiff/AutoDiff.h"
 #include "remat/AutoDiff/Passes.h"
-#include "remat/Conversion/CPU/LowerToLLVM.h"
-#include "remat/Conversion/CPU/Passes.h"
+#include "remat/Codegen/KernelBufferization.h"
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Cost/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
+#include "remat/Target/CPU/Passes.h"
+#include "remat/Transforms/Passes.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -70,8 +71,8 @@ struct LowerDerivativeOps
   static OpPassManager makePasses() {
     OpPassManager pm(ModuleOp::getOperationName());
     pm.addNestedPass<func::FuncOp>(createCheckMutationPass());
-    pm.addNestedPass<func::FuncOp>(createRematLowerRulesPass());
-    pm.addPass(createRematPackSaved());
+    pm.addNestedPass<func::FuncOp>(createLowerRulesPass());
+    pm.addPass(createPackSavedPass());
     addCleanup(pm);
     return pm;
   }
@@ -80,31 +81,31 @@ struct LowerDerivativeOps
 
 void remat::buildJointPipeline(OpPassManager &pm, StringRef function,
                                ArrayRef<DifferentiateOptions> derivatives) {
-  pm.addPass(createRematLowerCheckpoints());
-  pm.addNestedPass<func::FuncOp>(createRematLowerRandom());
+  pm.addPass(createLowerCheckpointsPass());
+  pm.addNestedPass<func::FuncOp>(createLowerRandomPass());
   if (!derivatives.empty())
-    pm.addNestedPass<func::FuncOp>(createDetachMaximaPass());
+    pm.addNestedPass<func::FuncOp>(createStopSoftmaxMaxGradientPass());
   for (const DifferentiateOptions &derivative : derivatives) {
-    RematDifferentiatePassOptions options;
+    DifferentiatePassOptions options;
     options.function = function.str();
     options.mode = derivative.mode;
     options.wrt.assign(derivative.wrt.begin(), derivative.wrt.end());
     options.result = derivative.result;
     options.results.assign(derivative.results.begin(),
                            derivative.results.end());
-    pm.addPass(createRematDifferentiatePass(options));
+    pm.addPass(createDifferentiatePass(options));
     addCleanup(pm);
   }
   if (derivatives.empty())
     addCleanup(pm);
   pm.addPass(std::make_unique<LowerDerivativeOps>());
-  pm.addNestedPass<func::FuncOp>(createMatchFactorsPass());
-  pm.addNestedPass<func::FuncOp>(createOneHotScattersPass());
-  pm.addNestedPass<func::FuncOp>(createFuseGathersPass());
-  pm.addNestedPass<func::FuncOp>(createRematRecomputeCheap());
-  pm.addNestedPass<func::FuncOp>(createRematChooseLayouts());
+  pm.addNestedPass<func::FuncOp>(createNarrowContractionOperandsPass());
+  pm.addNestedPass<func::FuncOp>(createScatterToOneHotPass());
+  pm.addNestedPass<func::FuncOp>(createSinkIntoGathersPass());
+  pm.addNestedPass<func::FuncOp>(createRecomputeCheapPass());
+  pm.addNestedPass<func::FuncOp>(createChooseLayoutsPass());
   pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());
-  pm.addNestedPass<func::FuncOp>(createMergeReductionsPass());
+  pm.addNestedPass<func::FuncOp>(createFuseSiblingReductionsPass());
   addCleanup(pm);
 }
 
@@ -128,35 +129,35 @@ void remat::buildDerivativesPipeline(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createImportBuffersPass());
   pm.addNestedPass<func::FuncOp>(createImportScattersPass());
   pm.addNestedPass<func::FuncOp>(createImportLoopsPass());
-  RematLowerCheckpointsOptions checkpoints;
+  LowerCheckpointsPassOptions checkpoints;
   checkpoints.differentiated = true;
-  pm.addPass(createRematLowerCheckpoints(checkpoints));
-  pm.addPass(createRematExpandDerivativesPass());
+  pm.addPass(createLowerCheckpointsPass(checkpoints));
+  pm.addPass(createExpandDerivativesPass());
 }
 
 void remat::buildTasksPipeline(OpPassManager &pm,
                                const TasksPipelineOptions &options) {
   // Slices make a loss where its gradient is made, which is another call then.
   if (!options.separateBackward)
-    pm.addNestedPass<func::FuncOp>(createRematSliceRows());
-  RematFormTasksOptions formTasks;
+    pm.addNestedPass<func::FuncOp>(createSliceRowsPass());
+  FormTasksPassOptions formTasks;
   formTasks.function = options.function;
-  pm.addPass(createRematFormTasks(formTasks));
-  RematAnnotateCostsOptions costs;
+  pm.addPass(createFormTasksPass(formTasks));
+  AnnotateCostsPassOptions costs;
   costs.threads = options.threads;
   costs.costs = options.costs;
-  pm.addPass(createRematAnnotateCosts(costs));
+  pm.addPass(createAnnotateCostsPass(costs));
   if (options.separateBackward)
-    pm.addPass(createRematSeparateBackward());
+    pm.addPass(createSeparateBackwardPass());
 }
 
 void remat::buildPlanPipeline(OpPassManager &pm,
                               const PlanPipelineOptions &options) {
-  RematPlanOptions plan;
+  PlanPassOptions plan;
   plan.budget = options.budget;
   plan.planner = options.planner;
-  pm.addPass(createRematPlan(plan));
-  pm.addPass(createRematPlace());
+  pm.addPass(createPlanPass(plan));
+  pm.addPass(createPlacePass());
 }
 
 void remat::buildRematPipeline(OpPassManager &pm,
@@ -182,16 +183,21 @@ void remat::registerRematDialects(DialectRegistry &registry) {
   registerAllExtensions(registry);
   registry.insert<RematDialect>();
   registerAutoDiffModels(registry);
-  cpu::registerLoweringInterfaces(registry);
+  codegen::registerKernelInterfaces(registry);
 }
 
 void remat::registerRematPasses() {
   registerRematImportPasses();
   registerRematAutoDiffPasses();
   registerRematTransformsPasses();
+  registerRematDialectTransformsPasses();
   registerRematCostPasses();
-  registerRematCPUPasses();
+  registerRematTargetCPUPasses();
   PassRegistration<LowerDerivativeOps>();
+  PassPipelineRegistration<ImportPipelineOptions>(
+      "remat-import-pipeline",
+      "Bring what an exporter produced to the form that remat compiles",
+      buildImportPipeline);
   PassPipelineRegistration<JointPipelineOptions>(
       "remat-joint-pipeline", "Differentiate and fuse (L0 to L1)",
       [](OpPassManager &pm, const JointPipelineOptions &options) {

@@ -49,7 +49,7 @@ static LogicalResult addJointPasses(PassManager &pm, ModuleOp module,
   buildImportPipeline(pm, import);
 
   if (options.widen)
-    pm.addNestedPass<func::FuncOp>(createRematWidenFloatsPass());
+    pm.addNestedPass<func::FuncOp>(createWidenFloatsPass());
   buildJointPipeline(pm, function, options.derivatives);
   return success();
 }
@@ -144,7 +144,7 @@ llvm::Expected<StepSummary> remat::planModule(ModuleOp module,
 
 llvm::Expected<StepSummary> remat::placeModule(ModuleOp module) {
   PassManager pm(module.getContext());
-  pm.addPass(createRematPlace());
+  pm.addPass(createPlacePass());
   if (failed(runPasses(pm, module)))
     return llvm::createStringError("the step could not be placed");
   return summarizeStep(getOnlyGraph(module));

@@ -1,4 +1,4 @@
-// RUN: remat-opt %s --remat-import-products | FileCheck %s
+// RUN: remat-opt %s --remat-import-contractions | FileCheck %s
 
 // Two key heads for six query heads, as `repeat_interleave` or expand and
 // reshape leave them. Keys are scaled, transposed and joined with the batch on

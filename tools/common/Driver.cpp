@@ -6,7 +6,7 @@
 
 #include "common/Driver.h"
 
-#include "remat/Conversion/CPU/KernelInfo.h"
+#include "remat/Codegen/KernelInfo.h"
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Pipelines/Pipelines.h"
 
@@ -145,7 +145,7 @@ std::vector<Tensor> tools::getInitialState(mlir::FunctionOpInterface entry) {
     auto value = entry.getArgAttrOfType<mlir::DenseIntOrFPElementsAttr>(
         number, "remat.initial_value");
     std::optional<remat_dtype> dtype =
-        value ? cpu::getDtype(value.getElementType()) : std::nullopt;
+        value ? codegen::getDtype(value.getElementType()) : std::nullopt;
     if (!dtype)
       continue;
     Tensor &tensor = state.emplace_back(*dtype, value.getType().getShape());
@@ -190,7 +190,7 @@ Error tools::applyManifest(const Manifest &manifest, mlir::ModuleOp module,
            entry.getArgumentTypes().drop_back(numState), manifest.arguments)) {
     auto tensor = dyn_cast<mlir::RankedTensorType>(type);
     if (!tensor || tensor.getShape() != ArrayRef(argument.shape) ||
-        cpu::getDtype(tensor.getElementType()) != argument.dtype) {
+        codegen::getDtype(tensor.getElementType()) != argument.dtype) {
       std::string found;
       raw_string_ostream(found) << type;
       return makeError("argument " + Twine(number) + " ('" + argument.name +

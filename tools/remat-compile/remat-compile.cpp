@@ -17,9 +17,10 @@
 
 #include "common/Driver.h"
 
-#include "remat/Conversion/CPU/KernelInfo.h"
-#include "remat/Conversion/CPU/LowerToLLVM.h"
-#include "remat/Conversion/CPU/ObjectEmitter.h"
+#include "remat/Codegen/KernelInfo.h"
+#include "remat/Target/CPU/LowerToLLVM.h"
+#include "remat/Target/CPU/ObjectEmitter.h"
+#include "remat/Codegen/HeaderEmitter.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -277,7 +278,7 @@ static Expected<Files> makeFiles(mlir::ModuleOp module) {
   Files files;
   if (!options().headerFile.empty()) {
     raw_svector_ostream stream(files.header);
-    if (failed(cpu::emitHeader(module, options().name, stream)))
+    if (failed(codegen::emitHeader(module, options().name, stream)))
       return makeError("could not describe the step");
   }
   raw_svector_ostream stream(files.output);
@@ -287,9 +288,9 @@ static Expected<Files> makeFiles(mlir::ModuleOp module) {
   }
   if (failed(cpu::lowerToLLVM(module, {options().name, options().threads})))
     return makeError("could not compile " + options().inputFile);
-  std::unique_ptr<cpu::KernelCache> cache;
+  std::unique_ptr<codegen::KernelCache> cache;
   if (!options().kernelCache.empty()) {
-    auto opened = cpu::KernelCache::open(options().kernelCache);
+    auto opened = codegen::KernelCache::open(options().kernelCache);
     if (!opened)
       return opened.takeError();
     cache = std::move(*opened);
@@ -330,7 +331,7 @@ static int64_t sumBytes(mlir::TypeRange types) {
   int64_t bytes = 0;
   for (mlir::Type type : types)
     if (auto tensor = dyn_cast<mlir::RankedTensorType>(type))
-      if (auto dtype = cpu::getDtype(tensor.getElementType()))
+      if (auto dtype = codegen::getDtype(tensor.getElementType()))
         bytes += tensor.getNumElements() * int64_t(remat_dtype_bytes(*dtype));
   return bytes;
 }

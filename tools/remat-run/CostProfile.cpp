@@ -8,7 +8,7 @@
 
 #include "Options.h"
 
-#include "remat/Conversion/CPU/KernelInfo.h"
+#include "remat/Codegen/KernelInfo.h"
 #include "remat/Cost/CostFile.h"
 #include "remat/Cost/Passes.h"
 
@@ -54,7 +54,7 @@ static void addCosts(const remat_step *step, mlir::ModuleOp tasks,
     if (!kernel)
       continue;
     KernelCosts &costs = file.kernels[getKernelKey(kernel)];
-    (cpu::matchLibraryCall(kernel) ? costs.library : costs.generated) =
+    (codegen::matchLibraryCall(kernel) ? costs.library : costs.generated) =
         nanoseconds;
   }
 }
@@ -98,12 +98,12 @@ Error run::profileCosts(const remat_step *step, mlir::ModuleOp tasks,
   addCosts(step, tasks, *file);
 
   mlir::OwningOpRef<mlir::ModuleOp> others(tasks.clone());
-  RematAnnotateCostsOptions costs;
+  AnnotateCostsPassOptions costs;
   costs.threads = options().threads;
   costs.costs = options().costsFile;
   costs.otherForms = true;
   mlir::PassManager pm(tasks.getContext());
-  pm.addPass(createRematAnnotateCosts(costs));
+  pm.addPass(createAnnotateCostsPass(costs));
   if (mlir::failed(pm.run(*others)))
     return makeError("could not give the products their other forms");
   if (differsInForm(*others, tasks))

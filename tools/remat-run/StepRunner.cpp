@@ -39,15 +39,15 @@ static Error checkStatus(remat_status status) {
 
 /// The kernels that this process has compiled, for all budgets, and those of
 /// the directory if one is given.
-static Expected<cpu::KernelCache *> getKernelCache() {
-  static std::unique_ptr<cpu::KernelCache> cache;
+static Expected<codegen::KernelCache *> getKernelCache() {
+  static std::unique_ptr<codegen::KernelCache> cache;
   if (cache)
     return cache.get();
   if (options().kernelCache.empty()) {
-    cache = std::make_unique<cpu::KernelCache>();
+    cache = std::make_unique<codegen::KernelCache>();
     return cache.get();
   }
-  auto opened = cpu::KernelCache::open(options().kernelCache);
+  auto opened = codegen::KernelCache::open(options().kernelCache);
   if (!opened)
     return opened.takeError();
   cache = std::move(*opened);
@@ -69,7 +69,7 @@ Expected<LoadedStep> run::compile(mlir::ModuleOp tasks, StringRef budget,
   double planned = now();
   report.planSeconds = planned - start;
 
-  Expected<cpu::KernelCache *> cache = getKernelCache();
+  Expected<codegen::KernelCache *> cache = getKernelCache();
   if (!cache)
     return cache.takeError();
   LoadedStep loaded;

@@ -11,7 +11,7 @@
 
 #include "common/Driver.h"
 
-#include "remat/Conversion/CPU/Jit.h"
+#include "remat/Target/CPU/Jit.h"
 
 namespace remat::run {
 

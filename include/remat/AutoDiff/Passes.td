@@ -9,7 +9,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def RematDifferentiatePass
+def DifferentiatePass
     : Pass<"remat-differentiate", "::mlir::ModuleOp"> {
   let summary = "append a derivative to a function";
   let description = [{
@@ -75,7 +75,7 @@ def RematDifferentiatePass
   ];
 }
 
-def RematExpandDerivativesPass
+def ExpandDerivativesPass
     : Pass<"remat-expand-derivatives", "::mlir::ModuleOp"> {
   let summary = "replace derivatives that are written in the program";
   let description = [{
@@ -111,7 +111,7 @@ def RematExpandDerivativesPass
     "::mlir::math::MathDialect", "::mlir::tensor::TensorDialect"];
 }
 
-def RematDerivativeFunctionPass
+def DerivativeFunctionPass
     : Pass<"remat-derivative-function", "::mlir::ModuleOp"> {
   let summary = "make a function that computes a derivative of another";
   let description = [{
@@ -143,7 +143,7 @@ def RematDerivativeFunctionPass
     "::mlir::arith::ArithDialect", "::mlir::tensor::TensorDialect"];
 }
 
-def RematLowerRulesPass
+def LowerRulesPass
     : Pass<"remat-lower-rules", "::mlir::func::FuncOp"> {
   let summary = "drop rules and hooks when all derivatives have been taken";
   let description = [{
@@ -152,7 +152,7 @@ def RematLowerRulesPass
   }];
 }
 
-def RematWidenFloatsPass
+def WidenFloatsPass
     : Pass<"remat-widen-floats", "::mlir::func::FuncOp"> {
   let summary = "compute in double precision";
   let description = [{

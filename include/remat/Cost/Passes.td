@@ -9,7 +9,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def RematAnnotateCosts : Pass<"remat-annotate-costs", "::mlir::ModuleOp"> {
+def AnnotateCostsPass : Pass<"remat-annotate-costs", "::mlir::ModuleOp"> {
   let summary = "Estimate the time and workspace of every task";
   let description = [{
     Sets `cost` and `workspace` of every `remat.task`. The cost is a roofline in

@@ -8,7 +8,7 @@
 #ifndef REMAT_COST_ROOFLINE_H
 #define REMAT_COST_ROOFLINE_H
 
-#include "remat/Conversion/CPU/KernelInfo.h"
+#include "remat/Codegen/KernelInfo.h"
 
 namespace remat {
 
@@ -24,7 +24,7 @@ struct Roofline {
   /// does not grow beyond that of two threads.
   Roofline scaled(int from, int to) const;
   /// Nanoseconds that the kernel takes.
-  int64_t estimate(const cpu::KernelInfo &kernel) const;
+  int64_t estimate(const codegen::KernelInfo &kernel) const;
 };
 
 } // namespace remat

@@ -25,6 +25,14 @@
 
 namespace remat {
 
+/// Which function to compile.
+struct ImportPipelineOptions
+    : mlir::PassPipelineOptions<ImportPipelineOptions> {
+  Option<std::string> function{
+      *this, "function", llvm::cl::desc("Name of the function to compile"),
+      llvm::cl::init("main")};
+};
+
 /// Which function, and what to differentiate.
 struct JointPipelineOptions : mlir::PassPipelineOptions<JointPipelineOptions> {
   Option<std::string> function{
@@ -102,6 +110,11 @@ struct FullPipelineOptions : JointPipelineOptions {
 /// Replaces the derivatives that a program is written with (remat.vjp, rules of
 /// functions).
 void buildDerivativesPipeline(mlir::OpPassManager &pm);
+
+/// Turns an exporter's module into one function in the form that
+/// `remat-import-verify` checks, with elementwise operations fused.
+void buildImportPipeline(mlir::OpPassManager &pm,
+                         const ImportPipelineOptions &options);
 
 void buildJointPipeline(mlir::OpPassManager &pm,
                         const JointPipelineOptions &options);

@@ -11,9 +11,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Utils.h"
 
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+
+#include "remat/Conversion/Import/Passes.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/MutationMarks.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StructuredOpsUtils.h"
@@ -26,7 +29,6 @@ namespace remat {
 
 using namespace mlir;
 using namespace remat;
-using namespace remat::import;
 
 static bool isMemRef(Value value) {
   return isa<BaseMemRefType>(value.getType());

@@ -10,7 +10,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Intervals.h"
-#include "Utils.h"
+
+#include "remat/Conversion/Import/Passes.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"

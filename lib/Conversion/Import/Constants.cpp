@@ -9,9 +9,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Utils.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
+
+#include "remat/Conversion/Import/Passes.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 
 namespace remat {
 #define GEN_PASS_DEF_IMPORTCONSTANTSPASS

@@ -9,11 +9,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Utils.h"
 
 #include "mlir/Dialect/Tensor/Utils/Utils.h"
+
+#include "remat/Conversion/Import/Passes.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/Builders.h"
+#include "remat/Utils/Structured.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 
 namespace remat {
 #define GEN_PASS_DEF_IMPORTCONVOLUTIONSPASS
@@ -308,7 +313,7 @@ static Value trimInput(OpBuilder &builder, Location loc, Value input,
 
 static void convertConvolution(RewriterBase &rewriter, linalg::LinalgOp op) {
   if (isa<linalg::ContractOp>(op.getOperation()) ||
-      !import::matchProductBody(op) || !op.hasPureTensorSemantics())
+      !matchProductBody(op) || !op.hasPureTensorSemantics())
     return;
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   Value input = op.getDpsInputs()[0], filter = op.getDpsInputs()[1];
@@ -366,8 +371,8 @@ static void convertConvolution(RewriterBase &rewriter, linalg::LinalgOp op) {
                      padding, groups, x.layout, w.layout, y.layout);
   result = fromCanonical(rewriter, loc, result, y);
   Value init = op.getDpsInits()[0];
-  if (!import::isZeroTensor(init))
-    result = import::createSum(rewriter, loc, result, init);
+  if (!isZeroTensor(init))
+    result = createSum(rewriter, loc, result, init);
   rewriter.replaceOp(op, result);
 }
 

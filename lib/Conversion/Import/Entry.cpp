@@ -9,7 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Utils.h"
+
+#include "remat/Conversion/Import/Passes.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 
 namespace remat {
 #define GEN_PASS_DEF_IMPORTENTRYPASS

@@ -10,8 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Utils.h"
 
+#include "remat/Conversion/Import/Passes.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Extrema.h"
 
 namespace remat {

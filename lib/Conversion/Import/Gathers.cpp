@@ -11,7 +11,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Intervals.h"
-#include "Utils.h"
+
+#include "remat/Conversion/Import/Passes.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/IR/Matchers.h"

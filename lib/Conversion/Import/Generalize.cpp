@@ -8,9 +8,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Utils.h"
 
 #include "mlir/Interfaces/TilingInterface.h"
+
+#include "remat/Conversion/Import/Passes.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/SimplifyGeneric.h"
 
 namespace remat {
 #define GEN_PASS_DEF_IMPORTGENERALIZEPASS
@@ -53,7 +56,7 @@ struct ImportGeneralize
     getOperation().walk(
         [&](linalg::GenericOp generic) { generics.push_back(generic); });
     for (linalg::GenericOp generic : generics)
-      import::normalizeInits(rewriter, generic);
+      normalizeInits(rewriter, generic);
   }
 };
 } // namespace

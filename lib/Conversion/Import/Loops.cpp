@@ -10,9 +10,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Utils.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+
+#include "remat/Conversion/Import/Passes.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

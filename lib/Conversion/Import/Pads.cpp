@@ -10,9 +10,11 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Utils.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+#include "remat/Conversion/Import/Passes.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 
 namespace remat {
 #define GEN_PASS_DEF_IMPORTPADSPASS

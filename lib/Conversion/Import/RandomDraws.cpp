@@ -12,7 +12,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "RandomDraws.h"
-#include "Utils.h"
+
+#include "remat/Conversion/Import/Passes.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "llvm/ADT/SetVector.h"
 

@@ -11,7 +11,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "RandomDraws.h"
-#include "Utils.h"
+
+#include "remat/Conversion/Import/Passes.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/MLProgram/IR/MLProgram.h"
 

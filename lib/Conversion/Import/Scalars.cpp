@@ -11,9 +11,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Utils.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
+
+#include "remat/Conversion/Import/Passes.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/SimplifyGeneric.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -291,7 +294,7 @@ struct ImportScalars
     getOperation().walk(
         [&](linalg::GenericOp generic) { generics.push_back(generic); });
     for (linalg::GenericOp generic : generics)
-      import::simplifyGeneric(rewriter, generic);
+      simplifyGeneric(rewriter, generic);
   }
 };
 } // namespace

@@ -10,10 +10,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Utils.h"
 
 #include "mlir/IR/IRMapping.h"
+
+#include "remat/Conversion/Import/Passes.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 
 namespace remat {
 #define GEN_PASS_DEF_IMPORTSLICESPASS

@@ -8,9 +8,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Utils.h"
 
 #include "llvm/ADT/StringExtras.h"
+
+#include "remat/Conversion/Import/Passes.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/BackwardMarks.h"
 
 namespace remat {
 #define GEN_PASS_DEF_IMPORTTAGSPASS
@@ -152,7 +155,7 @@ static LogicalResult tagOperation(Operation *op,
     for (Value result : op->getResults())
       tagResult(result, tags);
   if (backward)
-    op->setLoc(import::getBackwardLoc(loc));
+    op->setLoc(getBackwardLoc(loc));
   return success();
 }
 
@@ -182,7 +185,7 @@ struct ImportTags : public remat::impl::ImportTagsPassBase<ImportTags> {
 
 struct ImportPhases : public remat::impl::ImportPhasesPassBase<ImportPhases> {
   void runOnOperation() override {
-    import::backwardToAttributes(getOperation());
+    backwardToAttributes(getOperation());
   }
 };
 } // namespace

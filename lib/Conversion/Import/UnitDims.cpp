@@ -8,11 +8,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Utils.h"
 
-#include "remat/Dialect/Remat/IR/LoopSizes.h"
 
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+
+#include "remat/Conversion/Import/Passes.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/SimplifyGeneric.h"
+#include "remat/Utils/Structured.h"
 
 namespace remat {
 #define GEN_PASS_DEF_IMPORTUNITDIMSPASS
@@ -81,7 +84,7 @@ struct ImportUnitDims
       rewriter.replaceOp(generic, result->replacements);
       if (auto dropped =
               dyn_cast<linalg::GenericOp>(result->resultOp.getOperation()))
-        import::normalizeInits(rewriter, dropped);
+        normalizeInits(rewriter, dropped);
     }
     // A view of a new tensor is a new tensor.
     RewritePatternSet patterns(&getContext());

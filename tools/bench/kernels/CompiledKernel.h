@@ -12,7 +12,7 @@
 #ifndef REMAT_TOOLS_BENCH_KERNELS_COMPILEDKERNEL_H
 #define REMAT_TOOLS_BENCH_KERNELS_COMPILEDKERNEL_H
 
-#include "remat/Conversion/CPU/Jit.h"
+#include "remat/Target/CPU/Jit.h"
 #include "remat/Runtime/Runtime.h"
 
 #include <memory>

@@ -112,18 +112,6 @@ def ImportBuffersPass : Pass<"remat-import-buffers", "::mlir::func::FuncOp"> {
                            "::remat::RematDialect"];
 }
 
-def CheckMutationPass : Pass<"remat-check-mutation", "::mlir::func::FuncOp"> {
-  let summary = "Refuse or obey writes to what the backward computation reads";
-  let description = [{
-    Runs after differentiation. An operation of the backward computation that
-    reads a value which the program overwrites (`remat-import-buffers`), or a
-    view or slice of one, is an error that names the write and the operation that
-    saved the value. Where a `remat.overwritten` says so, it reads what was
-    written instead. The marks are dropped.
-  }];
-  let dependentDialects = ["::remat::RematDialect"];
-}
-
 def ImportPadsPass : Pass<"remat-import-pads", "::mlir::func::FuncOp"> {
   let summary = "Cut off what is padded by a negative amount";
   let description = [{
@@ -276,7 +264,7 @@ def ImportConcatsPass : Pass<"remat-import-concats", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
 
-def ImportProductsPass : Pass<"remat-import-products", "::mlir::func::FuncOp"> {
+def ImportContractionsPass : Pass<"remat-import-contractions", "::mlir::func::FuncOp"> {
   let summary = "Bring all products of tensors to linalg.contract";
   let description = [{
     Named products (`linalg.matmul`, `linalg.batch_matmul`, ...) and
@@ -335,119 +323,6 @@ def ImportVerifyPass : Pass<"remat-import-verify", "::mlir::func::FuncOp"> {
     constants. Bodies hold scalar operations of `arith`, `math` and `complex`,
     `linalg.index`, `tensor.extract`, `remat.check_index` and `cf.assert`.
   }];
-}
-
-def MergeReductionsPass : Pass<"remat-merge-reductions", "::mlir::func::FuncOp"> {
-  let summary = "Reduce the same tensors in one operation";
-  let description = [{
-    Reductions with equal loops that read a large tensor in the same way, and
-    none of which needs another's result, become one `linalg.generic` with
-    several results, where the first of them stands. Only small values are made
-    earlier for it. Factors that all terms of a sum have are multiplied with the
-    sum, so that it need not wait for them, and sums of equal terms are one.
-    Reductions along rows stay as they are; task formation
-    joins those with what is around them. Operations of the forward and of the
-    backward computation are not merged.
-  }];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect"
-  ];
-  let statistics = [
-    Statistic<"numMerged", "num-merged", "Number of reductions merged">];
-}
-
-def MatchFactorsPass : Pass<"remat-match-factors", "::mlir::func::FuncOp"> {
-  let summary = "Give the factors of products one element type";
-  let description = [{
-    Libraries multiply factors of one element type. Differentiating a product
-    of narrow factors that is added up in f32 leaves products of a narrow and a
-    wide factor:
-
-    * a factor whose elements are all widened from a narrow type, and the other
-      has that type or is such a factor, too, is read before it is widened;
-    * else the narrow factor is widened.
-
-    Products of numbers do not change by either.
-  }];
-  let dependentDialects = [
-    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
-    "::mlir::tensor::TensorDialect"
-  ];
-}
-
-def FuseElementwisePass
-    : Pass<"remat-fuse-elementwise", "::mlir::func::FuncOp"> {
-  let summary = "Fuse elementwise operations into their consumers";
-  let description = [{
-    A `linalg.generic` with only parallel loops is fused into the
-    `linalg.generic` that consumes it, which may be a reduction, if
-
-    * the consumer is its only user and does not evaluate it more than once for
-      each of its points, or
-    * it only moves data or casts it (then with any number of users), or
-    * it is a few additions, products and comparisons, and its users together
-      read no more when each computes it than they read and it writes now, or
-    * it reads no tensor and is small, as a mask made from indices is.
-
-    Reshapes between the two are moved out of the way. Products, convolutions,
-    pooling, `remat.tag` and regions are barriers. What is fused into a
-    `remat.backward` operation becomes part of it; a backward operation is not
-    fused into a forward one. Constants and fills become scalars in bodies,
-    equal operands are merged, and unused operands and results are dropped.
-
-    A cast to fewer bytes of what nothing else reads stays by itself where
-    several operations read it: it is then what is kept. With `keep-narrow`, it
-    does wherever it is read, as differentiation may add readers.
-  }];
-  let options = [
-    Option<"keepNarrow", "keep-narrow", "bool", /*default=*/"false",
-           "Leave casts to fewer bytes by themselves">
-  ];
-  let statistics = [
-    Statistic<"numFused", "num-fused", "Number of producers fused">];
-}
-
-def OneHotScattersPass
-    : Pass<"remat-one-hot-scatters", "::mlir::func::FuncOp"> {
-  let summary = "Write scatters of one element per row elementwise";
-  let description = [{
-    A `remat.scatter` into zeros whose points differ in all dimensions of the
-    result but one, and have a computed index there, becomes a `linalg.generic`
-    that compares that index with the element's: the gradient of a cross
-    entropy, for instance. It can then be fused.
-  }];
-  let dependentDialects = ["::remat::RematDialect",
-                           "::mlir::linalg::LinalgDialect"];
-  let statistics = [
-    Statistic<"numRewritten", "num-rewritten", "Number of scatters rewritten">
-  ];
-}
-
-def FuseGathersPass : Pass<"remat-fuse-gathers", "::mlir::func::FuncOp"> {
-  let summary = "Compute only the elements that are picked";
-  let description = [{
-    An elementwise `linalg.generic` that nothing but `tensor.extract` in bodies
-    of others reads, at fewer points than it has, is computed there.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::tensor::TensorDialect"];
-  let statistics = [
-    Statistic<"numFused", "num-fused", "Number of operations fused">
-  ];
-}
-
-def DetachMaximaPass : Pass<"remat-detach-maxima", "::mlir::func::FuncOp"> {
-  let summary = "Stop the gradients of maxima that a softmax subtracts";
-  let description = [{
-    `exp(x - m) / sum(exp(x - m))` does not depend on `m`, whatever it is, and
-    neither does `x - m - log(sum(exp(x - m)))`. Where all that uses a maximum
-    cancels it in this way, its gradient is zero, and `remat.stop_gradient` says
-    so before the function is differentiated.
-  }];
-  let dependentDialects = ["::remat::RematDialect"];
-  let statistics = [
-    Statistic<"numDetached", "num-detached", "Number of maxima detached">
-  ];
 }
 
 #endif // REMAT_CONVERSION_IMPORT_PASSES_TD

@@ -12,6 +12,10 @@
 using namespace mlir;
 using namespace remat;
 
+std::string remat::getCopyKernelName(StringRef kernel, int64_t copy) {
+  return (kernel + ".copy" + Twine(copy)).str();
+}
+
 //===----------------------------------------------------------------------===//
 // GraphOp
 //===----------------------------------------------------------------------===//

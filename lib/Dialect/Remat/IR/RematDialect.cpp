@@ -12,7 +12,7 @@
 #include "remat/Dialect/Remat/IR/Extrema.h"
 #include "remat/Dialect/Remat/IR/KernelForm.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
-#include "remat/Dialect/Remat/IR/Rows.h"
+#include "remat/Utils/Rows.h"
 
 using namespace mlir;
 using namespace remat;

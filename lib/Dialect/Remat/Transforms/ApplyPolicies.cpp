@@ -12,7 +12,7 @@
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 
 namespace remat {
-#define GEN_PASS_DEF_REMATAPPLYPOLICIES
+#define GEN_PASS_DEF_APPLYPOLICIESPASS
 #include "remat/Dialect/Remat/Transforms/Passes.h.inc"
 } // namespace remat
 
@@ -48,8 +48,8 @@ static bool holdsValues(Operation *op) {
 }
 
 namespace {
-struct ApplyPolicies : remat::impl::RematApplyPoliciesBase<ApplyPolicies> {
-  using RematApplyPoliciesBase::RematApplyPoliciesBase;
+struct ApplyPolicies : remat::impl::ApplyPoliciesPassBase<ApplyPolicies> {
+  using ApplyPoliciesPassBase::ApplyPoliciesPassBase;
 
   void runOnOperation() override {
     if (failed(checkOptions()))

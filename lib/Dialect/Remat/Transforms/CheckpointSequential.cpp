@@ -14,7 +14,7 @@
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 
 namespace remat {
-#define GEN_PASS_DEF_REMATCHECKPOINTSEQUENTIAL
+#define GEN_PASS_DEF_CHECKPOINTSEQUENTIALPASS
 #include "remat/Dialect/Remat/Transforms/Passes.h.inc"
 } // namespace remat
 
@@ -59,8 +59,8 @@ static void checkpoint(ArrayRef<Operation *> ops) {
 
 namespace {
 struct CheckpointSequential
-    : remat::impl::RematCheckpointSequentialBase<CheckpointSequential> {
-  using RematCheckpointSequentialBase::RematCheckpointSequentialBase;
+    : remat::impl::CheckpointSequentialPassBase<CheckpointSequential> {
+  using CheckpointSequentialPassBase::CheckpointSequentialPassBase;
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();

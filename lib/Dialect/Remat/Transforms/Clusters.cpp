@@ -17,11 +17,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Clusters.h"
-#include "RowLoops.h"
 
+#include "remat/Utils/Structured.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
-#include "remat/Dialect/Remat/IR/LoopSizes.h"
-#include "remat/Dialect/Remat/IR/Rows.h"
+#include "remat/Utils/Rows.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"

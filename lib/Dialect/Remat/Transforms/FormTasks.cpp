@@ -13,8 +13,8 @@
 
 #include "Clusters.h"
 #include "OrderTasks.h"
-#include "RowLoops.h"
 
+#include "remat/Utils/Structured.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 
@@ -23,7 +23,7 @@
 #include "mlir/IR/OperationSupport.h"
 
 namespace remat {
-#define GEN_PASS_DEF_REMATFORMTASKS
+#define GEN_PASS_DEF_FORMTASKSPASS
 #include "remat/Dialect/Remat/Transforms/Passes.h.inc"
 } // namespace remat
 
@@ -582,8 +582,8 @@ void GraphBuilder::createReturn(func::ReturnOp op) {
 }
 
 namespace {
-struct FormTasks : remat::impl::RematFormTasksBase<FormTasks> {
-  using RematFormTasksBase::RematFormTasksBase;
+struct FormTasks : remat::impl::FormTasksPassBase<FormTasks> {
+  using FormTasksPassBase::FormTasksPassBase;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();

@@ -16,7 +16,7 @@
 
 #include "GraphPlanning.h"
 
-#include "remat/Dialect/Remat/IR/Rows.h"
+#include "remat/Utils/Rows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"

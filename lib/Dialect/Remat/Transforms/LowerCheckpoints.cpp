@@ -12,10 +12,10 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 
-#include "ReaderTags.h"
+#include "remat/Utils/ReaderTags.h"
 
 namespace remat {
-#define GEN_PASS_DEF_REMATLOWERCHECKPOINTS
+#define GEN_PASS_DEF_LOWERCHECKPOINTSPASS
 #include "remat/Dialect/Remat/Transforms/Passes.h.inc"
 } // namespace remat
 
@@ -99,7 +99,7 @@ static void lowerCheckpoint(CheckpointOp checkpoint) {
 }
 
 /// Whether a tag says how `value` is saved.
-static bool isTagged(Value value) {
+static bool isTaggedForSaving(Value value) {
   return llvm::any_of(value.getUsers(), [](Operation *user) {
     auto tag = dyn_cast<TagOp>(user);
     return tag && (tag.getCodec() || tag.getPolicy());
@@ -119,7 +119,7 @@ static void tagReadValues(ScopeOp scope, PolicyAttr policy) {
     bool isStored = !producer || isViewOp(producer) || isTransparentOp(producer)
                         ? scope.getCodec().has_value()
                         : holdsValues(*producer);
-    if (!type || !isStored || (policy && isTagged(value)) ||
+    if (!type || !isStored || (policy && isTaggedForSaving(value)) ||
         (scope.getCodec() && !isa<FloatType>(type.getElementType())))
       continue;
     SmallVector<OpOperand *> uses;
@@ -157,7 +157,7 @@ static void lowerScope(ScopeOp scope) {
     builder.setInsertionPointAfter(&op);
     for (OpResult result : op.getResults()) {
       auto type = dyn_cast<RankedTensorType>(result.getType());
-      if (!type || isTagged(result) ||
+      if (!type || isTaggedForSaving(result) ||
           (scope.getCodec() && !isa<FloatType>(type.getElementType())))
         continue;
       auto tag = TagOp::create(builder, op.getLoc(), result,
@@ -225,8 +225,8 @@ static LogicalResult lowerAll(Operation *root) {
 
 namespace {
 struct LowerCheckpoints
-    : remat::impl::RematLowerCheckpointsBase<LowerCheckpoints> {
-  using RematLowerCheckpointsBase::RematLowerCheckpointsBase;
+    : remat::impl::LowerCheckpointsPassBase<LowerCheckpoints> {
+  using LowerCheckpointsPassBase::LowerCheckpointsPassBase;
 
   void runOnOperation() override {
     SetVector<Operation *> roots;

@@ -9,7 +9,7 @@
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 
 namespace remat {
-#define GEN_PASS_DEF_REMATPLACE
+#define GEN_PASS_DEF_PLACEPASS
 #include "remat/Dialect/Remat/Transforms/Passes.h.inc"
 } // namespace remat
 
@@ -87,7 +87,7 @@ static FailureOr<int64_t> placeGraph(GraphOp graph) {
 }
 
 namespace {
-struct Place : remat::impl::RematPlaceBase<Place> {
+struct Place : remat::impl::PlacePassBase<Place> {
   void runOnOperation() override {
     for (auto graph : getOperation().getOps<GraphOp>()) {
       FailureOr<int64_t> arena = placeGraph(graph);

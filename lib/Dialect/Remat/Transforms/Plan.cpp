@@ -8,7 +8,7 @@
 #include "remat/Dialect/Remat/Transforms/PlanGraph.h"
 
 namespace remat {
-#define GEN_PASS_DEF_REMATPLAN
+#define GEN_PASS_DEF_PLANPASS
 #include "remat/Dialect/Remat/Transforms/Passes.h.inc"
 } // namespace remat
 
@@ -36,8 +36,8 @@ static void emit(GraphOp graph, llvm::Error error) {
 }
 
 namespace {
-struct PlanPass : remat::impl::RematPlanBase<PlanPass> {
-  using RematPlanBase::RematPlanBase;
+struct PlanPass : remat::impl::PlanPassBase<PlanPass> {
+  using PlanPassBase::PlanPassBase;
 
   void runOnOperation() override {
     FailureOr<PlanOptions> options = parseOptions();

@@ -15,7 +15,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 namespace remat {
-#define GEN_PASS_DEF_REMATSEPARATEBACKWARD
+#define GEN_PASS_DEF_SEPARATEBACKWARDPASS
 #include "remat/Dialect/Remat/Transforms/Passes.h.inc"
 } // namespace remat
 
@@ -62,7 +62,7 @@ static DenseMap<Operation *, int64_t> assignPhases(GraphOp graph) {
 
 namespace {
 struct SeparateBackward
-    : remat::impl::RematSeparateBackwardBase<SeparateBackward> {
+    : remat::impl::SeparateBackwardPassBase<SeparateBackward> {
   void runOnOperation() override {
     for (auto graph : getOperation().getOps<GraphOp>()) {
       if (graph.isPlanned()) {

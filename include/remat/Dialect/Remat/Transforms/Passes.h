@@ -16,7 +16,6 @@ namespace remat {
 #include "remat/Dialect/Remat/Transforms/Passes.h.inc"
 
 #define GEN_PASS_REGISTRATION
-#define GEN_PASS_REGISTRATION_PREFIX RematTransforms
 #include "remat/Dialect/Remat/Transforms/Passes.h.inc"
 
 } // namespace remat

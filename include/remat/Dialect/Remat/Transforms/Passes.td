@@ -9,7 +9,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-def RematLowerCheckpoints : Pass<"remat-lower-checkpoints"> {
+def LowerCheckpointsPass : Pass<"remat-lower-checkpoints"> {
   let summary = "Turn checkpoint regions into policies on the values they hide";
   let description = [{
     Inlines every `remat.checkpoint`. The values inside that have no policy of
@@ -37,7 +37,7 @@ def RematLowerCheckpoints : Pass<"remat-lower-checkpoints"> {
   ];
 }
 
-def RematApplyPolicies
+def ApplyPoliciesPass
     : Pass<"remat-apply-policies", "::mlir::func::FuncOp"> {
   let summary = "Say which values are saved by name, kind or operation";
   let description = [{
@@ -79,7 +79,7 @@ def RematApplyPolicies
   ];
 }
 
-def RematCheckpointSequential
+def CheckpointSequentialPass
     : Pass<"remat-checkpoint-sequential", "::mlir::func::FuncOp"> {
   let summary = "Cut a chain into checkpointed segments";
   let description = [{
@@ -96,97 +96,7 @@ def RematCheckpointSequential
   ];
 }
 
-def RematLowerRandom : Pass<"remat-lower-random", "::mlir::func::FuncOp"> {
-  let summary = "Turn random numbers into arithmetic";
-  let description = [{
-    Every `remat.random` becomes a structured operation in which each element
-    computes its word of Philox4x32-10. A `fresh` one puts the number of the
-    copy that runs (`remat.copy_number`) into the third word of the counter.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::linalg::LinalgDialect",
-                           "::mlir::tensor::TensorDialect"];
-}
-
-def RematPackSaved : Pass<"remat-pack-saved", "::mlir::ModuleOp"> {
-  let summary = "Keep values packed for the backward computation";
-  let description = [{
-    Where a value has a tag with a codec and backward operations read it, they
-    read instead what the codec unpacks from what it packed: the packed form is
-    a forward value that is saved, `unpack` is part of the backward computation.
-    The bytes of both are planned like all others.
-
-    * `bf16`: each element rounded to bf16 (relative error 2^-8).
-    * `int8`: blocks of 64 consecutive elements, the last one padded with zeros,
-      as a byte for each element and the block's largest magnitude over 127 (error at
-      most 1/254 of the block's largest magnitude).
-    * a pair of functions: calls of these.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::func::FuncDialect",
-                           "::mlir::linalg::LinalgDialect",
-                           "::mlir::math::MathDialect",
-                           "::mlir::tensor::TensorDialect",
-                           "::remat::RematDialect"];
-}
-
-def RematRecomputeCheap
-    : Pass<"remat-recompute-cheap", "::mlir::func::FuncOp"> {
-  let summary = "Make elementwise values again instead of keeping them";
-  let description = [{
-    For a joint function, before fusion. A forward value that the backward
-    computation reads, and that is elementwise in values which it has anyway, is
-    cloned to where it is first needed there; the original then lives no longer
-    than the forward computation needs it. That a normalized tensor or the
-    result of an activation is not kept is thus settled before any budget binds.
-
-    The same holds for slices and pads, for batches of short products that are
-    larger than their factors, such as attention's scores, and for a first
-    convolution: one of arguments, larger than them, with short sums. What the
-    backward computation would read without all this is counted in the
-    function's attribute `remat.read_bytes`.
-
-    Values with a tag or a policy are left to the planner. A chain of such
-    values is cut after `max-depth` of them, casts not counted: making it anew
-    all at once would take as much memory as keeping it.
-  }];
-  let dependentDialects = ["::remat::RematDialect"];
-  let options = [
-    Option<"maxDepth", "max-depth", "unsigned", /*default=*/"4",
-           "Longest chain of values that are made from each other">
-  ];
-  let statistics = [
-    Statistic<"numCloned", "num-cloned", "Number of operations cloned">
-  ];
-}
-
-def RematSliceRows : Pass<"remat-slice-rows", "::mlir::func::FuncOp"> {
-  let summary = "Do wide products and what reads them a slice at a time";
-  let description = [{
-    For a joint function, before tasks are formed. A product of at least 4 MiB
-    that is larger than its factors, and that nothing reads but row by row or to
-    reduce it over all of its rows, is done in slices of 256 rows or somewhat
-    more, with what reads it and what is made of it as long as that is as wide.
-    Then none of it is ever in memory as a whole: a language model's logits, for
-    instance, and their gradient. Reductions continue from slice to slice; what
-    is left row by row, such as the gradient of the product's rows, is
-    concatenated.
-
-    If backward operations are among them, all of this becomes backward, with
-    the forward operations that depend on it, such as the loss. Nothing is
-    sliced if these are not small; if something wide is read in another way, has
-    a tag or a policy, or is returned; or if more would be copied than is saved.
-    Slices depend on shapes only.
-  }];
-  let dependentDialects = ["::mlir::arith::ArithDialect",
-                           "::mlir::tensor::TensorDialect",
-                           "::remat::RematDialect"];
-  let statistics = [
-    Statistic<"numSliced", "num-sliced", "Number of products sliced">
-  ];
-}
-
-def RematFormTasks : Pass<"remat-form-tasks", "::mlir::ModuleOp"> {
+def FormTasksPass : Pass<"remat-form-tasks", "::mlir::ModuleOp"> {
   let summary = "Cut a joint function into tasks that call kernels";
   let description = [{
     Replaces the function by a `remat.graph` of the same name (L1 to L2).
@@ -216,7 +126,7 @@ def RematFormTasks : Pass<"remat-form-tasks", "::mlir::ModuleOp"> {
   ];
 }
 
-def RematSeparateBackward
+def SeparateBackwardPass
     : Pass<"remat-separate-backward", "::mlir::ModuleOp"> {
   let summary = "Let forward and backward computation be separate calls";
   let description = [{
@@ -241,7 +151,7 @@ def RematSeparateBackward
   let dependentDialects = ["::remat::RematDialect"];
 }
 
-def RematPlan : Pass<"remat-plan", "::mlir::ModuleOp"> {
+def PlanPass : Pass<"remat-plan", "::mlir::ModuleOp"> {
   let summary = "Decide what to save, recompute and offload under a budget";
   let description = [{
     Hands every `remat.graph` of the module to a planner and rewrites it into
@@ -303,7 +213,7 @@ def RematPlan : Pass<"remat-plan", "::mlir::ModuleOp"> {
   ];
 }
 
-def RematPlace : Pass<"remat-place", "::mlir::ModuleOp"> {
+def PlacePass : Pass<"remat-place", "::mlir::ModuleOp"> {
   let summary = "Give every value of a planned graph an address";
   let description = [{
     Packs the live ranges of a planned graph into one arena and one host arena

@@ -1,0 +1,73 @@
+//===- BodyEmitter.h - the scalar body of a structured op -------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Clones the body of a structured op into loops. Every op of the body goes to
+// the outermost loop in which its operands are known, and only ops that the
+// results need are cloned.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_CODEGEN_BODYEMITTER_H
+#define REMAT_CODEGEN_BODYEMITTER_H
+
+#include "remat/Codegen/KernelContext.h"
+
+#include <functional>
+
+namespace remat::codegen {
+
+class BodyEmitter {
+public:
+  BodyEmitter(mlir::Block &body, const KernelContext &kernel)
+      : body(body), kernel(kernel), mapping(kernel.scalars) {}
+
+  /// The argument is emitted by `emit` at `depth`. All arguments that are
+  /// needed must be defined this way before `prepare`.
+  using EmitFn = std::function<mlir::Value(mlir::OpBuilder &)>;
+  void defineArgument(mlir::BlockArgument argument, unsigned depth,
+                      EmitFn emit);
+  /// linalg.index of `dim` is known at `depth`.
+  void defineIndex(unsigned dim, unsigned depth, EmitFn emit);
+  /// `op` is emitted by the caller.
+  void skip(mlir::Operation *op) { skipped.insert(op); }
+  /// The yielded value `number` is needed by the caller although its op is
+  /// skipped or not.
+  void require(mlir::Value value) { required.push_back(value); }
+
+  /// Finds out what to emit where. `maxDepth` is the depth of the innermost
+  /// loop.
+  void prepare(unsigned maxDepth);
+  /// Emits all that is known first at `depth`.
+  mlir::LogicalResult emit(mlir::OpBuilder &builder, unsigned depth);
+
+  /// What stands for a value of the body, or for a value from outside.
+  mlir::Value lookup(mlir::Value value) {
+    return mapping.lookupOrDefault(value);
+  }
+  void map(mlir::Value from, mlir::Value to) { mapping.map(from, to); }
+
+private:
+  struct Definition {
+    unsigned depth;
+    EmitFn emit;
+  };
+  unsigned getDepth(mlir::Operation &op);
+
+  mlir::Block &body;
+  const KernelContext &kernel;
+  mlir::IRMapping mapping;
+  llvm::DenseMap<mlir::Value, Definition> arguments;
+  llvm::DenseMap<unsigned, Definition> indices;
+  llvm::DenseSet<mlir::Operation *> skipped, needed;
+  llvm::DenseSet<mlir::Value> neededArguments;
+  llvm::SmallVector<mlir::Value> required;
+  llvm::DenseMap<mlir::Operation *, unsigned> depths;
+  unsigned maxDepth = 0;
+};
+
+} // namespace remat::codegen
+
+#endif // REMAT_CODEGEN_BODYEMITTER_H

@@ -1,0 +1,38 @@
+//===- StepTableEmission.h - the table of a placed graph --------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_CODEGEN_STEPTABLEEMISSION_H
+#define REMAT_CODEGEN_STEPTABLEEMISSION_H
+
+#include "remat/Codegen/KernelContext.h"
+
+#include "remat/Codegen/KernelInfo.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "llvm/ADT/StringMap.h"
+
+namespace remat::codegen {
+
+/// How the tasks of one kernel are carried out.
+struct CompiledKernel {
+  std::optional<LibraryCall> call;
+  /// Place in the table of kernels, unless it is a library call.
+  uint32_t number = 0;
+  int64_t workspaceBytes = 0;
+  int64_t extent = 1;
+  int64_t grain = 1;
+};
+
+/// The step table of `graph` (StepTable.h). Fails with a diagnostic at values
+/// that it cannot describe: types that are no dtype, missing slots, too small a
+/// workspace.
+mlir::FailureOr<std::string>
+buildStepTable(GraphOp graph, const llvm::StringMap<CompiledKernel> &kernels,
+               const CheckList &checks, int threads);
+
+} // namespace remat::codegen
+
+#endif // REMAT_CODEGEN_STEPTABLEEMISSION_H

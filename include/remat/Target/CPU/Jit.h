@@ -1,0 +1,52 @@
+//===- Jit.h - compile a step and run it in this process --------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TARGET_CPU_JIT_H
+#define REMAT_TARGET_CPU_JIT_H
+
+#include "remat/Codegen/KernelCache.h"
+#include "remat/Target/CPU/LowerToLLVM.h"
+#include "remat/Runtime/StepTable.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+
+#include <memory>
+#include <string>
+
+namespace llvm::orc {
+class LLJIT;
+} // namespace llvm::orc
+
+namespace remat::cpu {
+
+using codegen::KernelCache;
+
+/// Machine code of a step in memory. The `remat_module` and steps loaded from
+/// it are valid as long as this object lives.
+class JitModule {
+public:
+  /// Compiles a module with one placed graph, optimized for the host. The
+  /// module is lowered in place (lowerToLLVM). Kernels in `cache`, if there is
+  /// one, are not compiled again. What cannot be compiled gives diagnostics and
+  /// an error.
+  static llvm::Expected<std::unique_ptr<JitModule>>
+  create(mlir::ModuleOp module, const LoweringOptions &options,
+         KernelCache *cache = nullptr);
+  ~JitModule();
+
+  const remat_module *getModule() const { return module; }
+
+private:
+  explicit JitModule(std::unique_ptr<llvm::orc::LLJIT> jit);
+
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+  const remat_module *module = nullptr;
+};
+
+} // namespace remat::cpu
+
+#endif // REMAT_TARGET_CPU_JIT_H

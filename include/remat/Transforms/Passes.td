@@ -1,0 +1,270 @@
+//===- Passes.td - optimizations of joint functions --------*- tablegen -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Passes from L1 to L1, in the order in which the joint pipeline runs them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TRANSFORMS_PASSES
+#define REMAT_TRANSFORMS_PASSES
+
+include "mlir/Pass/PassBase.td"
+
+def LowerRandomPass : Pass<"remat-lower-random", "::mlir::func::FuncOp"> {
+  let summary = "Turn random numbers into arithmetic";
+  let description = [{
+    Every `remat.random` becomes a structured operation in which each element
+    computes its word of Philox4x32-10. A `fresh` one puts the number of the
+    copy that runs (`remat.copy_number`) into the third word of the counter.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def StopSoftmaxMaxGradientPass : Pass<"remat-stop-softmax-max-gradient", "::mlir::func::FuncOp"> {
+  let summary = "Stop the gradients of maxima that a softmax subtracts";
+  let description = [{
+    `exp(x - m) / sum(exp(x - m))` does not depend on `m`, whatever it is, and
+    neither does `x - m - log(sum(exp(x - m)))`. Where all that uses a maximum
+    cancels it in this way, its gradient is zero, and `remat.stop_gradient` says
+    so before the function is differentiated.
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+  let statistics = [
+    Statistic<"numDetached", "num-detached", "Number of maxima detached">
+  ];
+}
+
+def CheckMutationPass : Pass<"remat-check-mutation", "::mlir::func::FuncOp"> {
+  let summary = "Refuse or obey writes to what the backward computation reads";
+  let description = [{
+    Runs after differentiation. An operation of the backward computation that
+    reads a value which the program overwrites (`remat-import-buffers`), or a
+    view or slice of one, is an error that names the write and the operation that
+    saved the value. Where a `remat.overwritten` says so, it reads what was
+    written instead. The marks are dropped.
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+}
+
+def PackSavedPass : Pass<"remat-pack-saved", "::mlir::ModuleOp"> {
+  let summary = "Keep values packed for the backward computation";
+  let description = [{
+    Where a value has a tag with a codec and backward operations read it, they
+    read instead what the codec unpacks from what it packed: the packed form is
+    a forward value that is saved, `unpack` is part of the backward computation.
+    The bytes of both are planned like all others.
+
+    * `bf16`: each element rounded to bf16 (relative error 2^-8).
+    * `int8`: blocks of 64 consecutive elements, the last one padded with zeros,
+      as a byte for each element and the block's largest magnitude over 127 (error at
+      most 1/254 of the block's largest magnitude).
+    * a pair of functions: calls of these.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::remat::RematDialect"];
+}
+
+def NarrowContractionOperandsPass : Pass<"remat-narrow-contraction-operands", "::mlir::func::FuncOp"> {
+  let summary = "Give the factors of products one element type";
+  let description = [{
+    Libraries multiply factors of one element type. Differentiating a product
+    of narrow factors that is added up in f32 leaves products of a narrow and a
+    wide factor:
+
+    * a factor whose elements are all widened from a narrow type, and the other
+      has that type or is such a factor, too, is read before it is widened;
+    * else the narrow factor is widened.
+
+    Products of numbers do not change by either.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
+def ScatterToOneHotPass
+    : Pass<"remat-scatter-to-one-hot", "::mlir::func::FuncOp"> {
+  let summary = "Write scatters of one element per row elementwise";
+  let description = [{
+    A `remat.scatter` into zeros whose points differ in all dimensions of the
+    result but one, and have a computed index there, becomes a `linalg.generic`
+    that compares that index with the element's: the gradient of a cross
+    entropy, for instance. It can then be fused.
+  }];
+  let dependentDialects = ["::remat::RematDialect",
+                           "::mlir::linalg::LinalgDialect"];
+  let statistics = [
+    Statistic<"numRewritten", "num-rewritten", "Number of scatters rewritten">
+  ];
+}
+
+def SinkIntoGathersPass : Pass<"remat-sink-into-gathers", "::mlir::func::FuncOp"> {
+  let summary = "Compute only the elements that are picked";
+  let description = [{
+    An elementwise `linalg.generic` that nothing but `tensor.extract` in bodies
+    of others reads, at fewer points than it has, is computed there.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numFused", "num-fused", "Number of operations fused">
+  ];
+}
+
+def RecomputeCheapPass
+    : Pass<"remat-recompute-cheap", "::mlir::func::FuncOp"> {
+  let summary = "Make elementwise values again instead of keeping them";
+  let description = [{
+    For a joint function, before fusion. A forward value that the backward
+    computation reads, and that is elementwise in values which it has anyway, is
+    cloned to where it is first needed there; the original then lives no longer
+    than the forward computation needs it. That a normalized tensor or the
+    result of an activation is not kept is thus settled before any budget binds.
+
+    The same holds for slices and pads, for batches of short products that are
+    larger than their factors, such as attention's scores, and for a first
+    convolution: one of arguments, larger than them, with short sums. What the
+    backward computation would read without all this is counted in the
+    function's attribute `remat.read_bytes`.
+
+    Values with a tag or a policy are left to the planner. A chain of such
+    values is cut after `max-depth` of them, casts not counted: making it anew
+    all at once would take as much memory as keeping it.
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+  let options = [
+    Option<"maxDepth", "max-depth", "unsigned", /*default=*/"4",
+           "Longest chain of values that are made from each other">
+  ];
+  let statistics = [
+    Statistic<"numCloned", "num-cloned", "Number of operations cloned">
+  ];
+}
+
+def ChooseLayoutsPass
+    : Pass<"remat-choose-layouts", "::mlir::func::FuncOp"> {
+  let summary = "Keep what convolutions read and write channels-last";
+  let description = [{
+    Libraries convolve tensors that are channels-last where they are; others are
+    copied to another layout, each time, for each convolution. Values that
+    convolutions read or write, and those that elementwise operations,
+    reductions, pooling, pads, slices and reshapes relate to them dimension by
+    dimension, form sets. A set becomes channels-last as a whole if less is
+    copied then: of convolutions' inputs and outputs, what the library copies
+    on its way; and, `weight` times, every value that comes from, or goes to, an
+    argument, a result, or an operation that needs it as it is, so that it is
+    transposed.
+
+    Another layout is another kernel of the library, which rounds otherwise, and
+    what frameworks compute in plain layouts can no longer be compared bit by
+    bit. So a set stays if its convolutions do more than `max-flops` operations
+    for each byte that is saved: the copies are then a small part of the time.
+
+    What a convolution reads of the function's arguments stays, and so do filters
+    and their gradients.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect", "::remat::RematDialect"];
+  let options = [
+    Option<"weight", "weight", "int64_t", /*default=*/"6",
+           "Bytes that the library copies in the time of one that is transposed">,
+    Option<"maxFlops", "max-flops", "int64_t", /*default=*/"100",
+           "Floating-point operations for each byte that is saved, at the most; "
+           "0 for any number">,
+    Option<"askLibrary", "ask-library", "bool", /*default=*/"true",
+           "Ask the library what it copies; else, what is not channels-last">
+  ];
+  let statistics = [
+    Statistic<"numValues", "num-values", "Number of values permuted">
+  ];
+}
+
+def FuseElementwisePass
+    : Pass<"remat-fuse-elementwise", "::mlir::func::FuncOp"> {
+  let summary = "Fuse elementwise operations into their consumers";
+  let description = [{
+    A `linalg.generic` with only parallel loops is fused into the
+    `linalg.generic` that consumes it, which may be a reduction, if
+
+    * the consumer is its only user and does not evaluate it more than once for
+      each of its points, or
+    * it only moves data or casts it (then with any number of users), or
+    * it is a few additions, products and comparisons, and its users together
+      read no more when each computes it than they read and it writes now, or
+    * it reads no tensor and is small, as a mask made from indices is.
+
+    Reshapes between the two are moved out of the way. Products, convolutions,
+    pooling, `remat.tag` and regions are barriers. What is fused into a
+    `remat.backward` operation becomes part of it; a backward operation is not
+    fused into a forward one. Constants and fills become scalars in bodies,
+    equal operands are merged, and unused operands and results are dropped.
+
+    A cast to fewer bytes of what nothing else reads stays by itself where
+    several operations read it: it is then what is kept. With `keep-narrow`, it
+    does wherever it is read, as differentiation may add readers.
+  }];
+  let options = [
+    Option<"keepNarrow", "keep-narrow", "bool", /*default=*/"false",
+           "Leave casts to fewer bytes by themselves">
+  ];
+  let statistics = [
+    Statistic<"numFused", "num-fused", "Number of producers fused">];
+}
+
+def FuseSiblingReductionsPass : Pass<"remat-fuse-sibling-reductions", "::mlir::func::FuncOp"> {
+  let summary = "Reduce the same tensors in one operation";
+  let description = [{
+    Reductions with equal loops that read a large tensor in the same way, and
+    none of which needs another's result, become one `linalg.generic` with
+    several results, where the first of them stands. Only small values are made
+    earlier for it. Factors that all terms of a sum have are multiplied with the
+    sum, so that it need not wait for them, and sums of equal terms are one.
+    Reductions along rows stay as they are; task formation
+    joins those with what is around them. Operations of the forward and of the
+    backward computation are not merged.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect"
+  ];
+  let statistics = [
+    Statistic<"numMerged", "num-merged", "Number of reductions merged">];
+}
+
+def SliceRowsPass : Pass<"remat-slice-rows", "::mlir::func::FuncOp"> {
+  let summary = "Do wide products and what reads them a slice at a time";
+  let description = [{
+    For a joint function, before tasks are formed. A product of at least 4 MiB
+    that is larger than its factors, and that nothing reads but row by row or to
+    reduce it over all of its rows, is done in slices of 256 rows or somewhat
+    more, with what reads it and what is made of it as long as that is as wide.
+    Then none of it is ever in memory as a whole: a language model's logits, for
+    instance, and their gradient. Reductions continue from slice to slice; what
+    is left row by row, such as the gradient of the product's rows, is
+    concatenated.
+
+    If backward operations are among them, all of this becomes backward, with
+    the forward operations that depend on it, such as the loss. Nothing is
+    sliced if these are not small; if something wide is read in another way, has
+    a tag or a policy, or is returned; or if more would be copied than is saved.
+    Slices depend on shapes only.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::remat::RematDialect"];
+  let statistics = [
+    Statistic<"numSliced", "num-sliced", "Number of products sliced">
+  ];
+}
+
+#endif // REMAT_TRANSFORMS_PASSES

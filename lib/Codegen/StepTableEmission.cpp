@@ -1,0 +1,265 @@
+//===- StepTableEmission.cpp - the table of a placed graph ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Codegen/StepTableEmission.h"
+
+#include "remat/Dialect/Remat/IR/GraphLiveness.h"
+#include "remat/Runtime/StepTableBuilder.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::codegen;
+
+namespace {
+
+class TableEmitter {
+public:
+  TableEmitter(GraphOp graph, const llvm::StringMap<CompiledKernel> &kernels)
+      : graph(graph), kernels(kernels) {}
+  LogicalResult run(const CheckList &checks, int threads);
+  std::string finalize() const { return table.finalize(); }
+
+private:
+  LogicalResult addSignature();
+  LogicalResult addOp(Operation &op);
+  LogicalResult addTask(TaskOp task);
+  LogicalResult addBuffer(Value value, std::optional<SlotAttr> slot);
+  void setContents(Value value);
+  void addCopy(Operation *op, Value source, Value target, StringRef name);
+  std::string getName(unsigned number, bool isArgument);
+
+  GraphOp graph;
+  const llvm::StringMap<CompiledKernel> &kernels;
+  StepTableBuilder table;
+  DenseMap<Value, uint32_t> buffers;
+  /// For values in buffers of the caller, the number of the result.
+  DenseMap<Value, unsigned> results;
+  /// The entry's task number of each task that is no clone, by id.
+  DenseMap<int64_t, uint32_t> originals;
+  uint32_t numTasks = 0;
+};
+
+} // namespace
+
+/// The name that an attribute of the argument or result gives, or a number.
+std::string TableEmitter::getName(unsigned number, bool isArgument) {
+  DictionaryAttr attrs = isArgument ? graph.getArgAttrDict(number)
+                                    : graph.getResultAttrDict(number);
+  if (attrs)
+    if (auto name = attrs.getAs<StringAttr>(RematDialect::nameAttrName))
+      return name.str();
+  return ((isArgument ? "arg" : "result") + Twine(number)).str();
+}
+
+LogicalResult TableEmitter::addSignature() {
+  auto describe = [&](Type type) -> FailureOr<remat_dtype> {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    std::optional<remat_dtype> dtype =
+        tensor ? getDtype(tensor.getElementType()) : std::nullopt;
+    if (!dtype || !tensor.hasStaticShape())
+      return graph.emitOpError("has type ")
+             << type << " in its signature, which the runtime does not have";
+    return *dtype;
+  };
+  for (auto [number, argument] :
+       llvm::enumerate(graph.getBody().front().getArguments())) {
+    FailureOr<remat_dtype> dtype = describe(argument.getType());
+    if (failed(dtype))
+      return failure();
+    ArrayRef<int64_t> shape =
+        cast<RankedTensorType>(argument.getType()).getShape();
+    uint32_t index =
+        table.addArgument(getName(number, true), *dtype, shape.vec());
+    buffers[argument] = table.addArgumentBuffer(index);
+  }
+  Operation *terminator = graph.getBody().front().getTerminator();
+  for (OpOperand &operand : terminator->getOpOperands()) {
+    FailureOr<remat_dtype> dtype = describe(operand.get().getType());
+    if (failed(dtype))
+      return failure();
+    ArrayRef<int64_t> shape =
+        cast<RankedTensorType>(operand.get().getType()).getShape();
+    unsigned number = operand.getOperandNumber();
+    table.addResult(getName(number, false), *dtype, shape.vec());
+    results[GraphLiveness::getOwner(operand.get())] = number;
+  }
+  return success();
+}
+
+/// Says what is in the buffer of `value`.
+void TableEmitter::setContents(Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  std::optional<remat_dtype> dtype = getDtype(type.getElementType());
+  table.setContents(buffers.lookup(value), dtype ? int32_t(*dtype) : -1,
+                    type.getNumElements() *
+                        getElementBytes(type.getElementType()));
+}
+
+LogicalResult TableEmitter::addBuffer(Value value,
+                                      std::optional<SlotAttr> slot) {
+  if (auto it = results.find(value); it != results.end()) {
+    buffers[value] = table.addResultBuffer(it->second);
+    return success();
+  }
+  if (!slot)
+    return value.getDefiningOp()->emitOpError(
+        "has no placement, expected a slot for each of its results");
+  if (slot->getSpace() == MemorySpace::Lent) {
+    buffers[value] = table.addLentBuffer(slot->getResult(), slot->getOffset(),
+                                         slot->getBytes());
+    return success();
+  }
+  buffers[value] =
+      slot->getSpace() == MemorySpace::Host
+          ? table.addHostBuffer(slot->getOffset(), slot->getBytes())
+          : table.addArenaBuffer(slot->getOffset(), slot->getBytes());
+  return success();
+}
+
+static std::string joinNames(TaskOp task) {
+  std::optional<ArrayAttr> ops = task.getOps();
+  if (!ops)
+    return task.getKernel().str();
+  std::string names;
+  for (StringAttr name : ops->getAsRange<StringAttr>())
+    names += (names.empty() ? "" : ", ") + name.str();
+  return names;
+}
+
+LogicalResult TableEmitter::addTask(TaskOp task) {
+  const CompiledKernel &kernel = kernels.at(task.getKernel());
+  std::optional<ArrayAttr> placement = task.getPlacement();
+  for (OpResult result : task.getResults()) {
+    if (std::optional<unsigned> operand =
+            getInPlaceOperand(task, result.getResultNumber())) {
+      buffers[result] =
+          table.addView(buffers.lookup(task.getOperand(*operand)));
+      continue;
+    }
+    std::optional<SlotAttr> slot;
+    if (placement)
+      slot = cast<SlotAttr>((*placement)[result.getResultNumber()]);
+    if (failed(addBuffer(result, slot)))
+      return failure();
+  }
+  StepEntry entry;
+  int64_t workspace = task.getWorkspace();
+  if (workspace < kernel.workspaceBytes)
+    return task.emitOpError("has a workspace of ")
+           << workspace << " bytes, but its kernel '" << task.getKernel()
+           << "' needs " << kernel.workspaceBytes;
+  if (workspace != 0) {
+    if (!task.getWorkspaceOffset())
+      return task.emitOpError("has no placement for its workspace");
+    entry.workspace =
+        table.addArenaBuffer(*task.getWorkspaceOffset(), workspace);
+  }
+  for (Value operand : task.getOperands())
+    entry.operands.push_back(buffers.lookup(operand));
+  for (Value result : task.getResults()) {
+    setContents(result);
+    entry.results.push_back(buffers.lookup(result));
+  }
+  if (kernel.call) {
+    // The call's operands, which need not be the kernel's in number or order.
+    entry.operands = {static_cast<uint32_t>(
+                          buffers.lookup(task.getOperand(kernel.call->lhs))),
+                      static_cast<uint32_t>(
+                          buffers.lookup(task.getOperand(kernel.call->rhs)))};
+    if (kernel.call->init)
+      entry.operands.push_back(
+          buffers.lookup(task.getOperand(*kernel.call->init)));
+    entry.kind = kernel.call->kind;
+    entry.callee = entry.kind == REMAT_ENTRY_MATMUL
+                       ? table.addMatmul(kernel.call->matmul)
+                       : table.addConvolution(kernel.call->convolution);
+  } else {
+    entry.callee = kernel.number;
+    entry.extent = kernel.extent;
+    entry.grain = kernel.grain;
+  }
+  entry.task = numTasks++;
+  entry.copy = task.getCopy();
+  entry.recompute = task.isClone();
+  entry.backward = task.getBackward();
+  if (!task.isClone())
+    originals[task.getId()] = entry.task;
+  else if (auto it = originals.find(task.getId()); it != originals.end())
+    entry.original = it->second;
+  if (!task.getBackward() || task.isClone())
+    entry.forwardIndex = task.getId();
+  entry.name = (task.getKernel() + ": " + joinNames(task)).str();
+  entry.location = describeLocation(task.getLoc());
+  table.addEntry(entry);
+  return success();
+}
+
+void TableEmitter::addCopy(Operation *op, Value source, Value target,
+                           StringRef name) {
+  StepEntry entry;
+  entry.kind = REMAT_ENTRY_COPY;
+  entry.operands = {buffers.lookup(source)};
+  entry.results = {buffers.lookup(target)};
+  entry.task = numTasks++;
+  entry.name = name.str();
+  entry.location = describeLocation(op->getLoc());
+  table.addEntry(entry);
+}
+
+LogicalResult TableEmitter::addOp(Operation &op) {
+  if (isViewOp(&op)) {
+    buffers[op.getResult(0)] = table.addView(buffers.lookup(op.getOperand(0)));
+    return success();
+  }
+  if (auto task = dyn_cast<TaskOp>(op))
+    return addTask(task);
+  if (auto offload = dyn_cast<OffloadOp>(op)) {
+    if (failed(addBuffer(offload.getResult(), offload.getPlacement())))
+      return failure();
+    addCopy(&op, offload.getSource(), offload.getResult(), "offload");
+    return success();
+  }
+  if (auto reload = dyn_cast<ReloadOp>(op)) {
+    if (failed(addBuffer(reload.getResult(), reload.getPlacement())))
+      return failure();
+    addCopy(&op, reload.getSource(), reload.getResult(), "reload");
+    return success();
+  }
+  return op.emitOpError("is not supported in a graph on CPU");
+}
+
+LogicalResult TableEmitter::run(const CheckList &checks, int threads) {
+  if (failed(addSignature()))
+    return failure();
+  SmallVector<unsigned> callBegins = GraphLiveness(graph).callBegins;
+  auto nextCall = callBegins.begin();
+  for (auto [position, op] :
+       llvm::enumerate(graph.getBody().front().without_terminator())) {
+    for (; nextCall != callBegins.end() && *nextCall == position; ++nextCall)
+      table.beginCall();
+    if (failed(addOp(op)))
+      return failure();
+  }
+  for (const std::string &message : checks.getMessages())
+    table.addCheck(message);
+  table.setArenaBytes(graph.getArenaBytes().value_or(0));
+  table.setHostBytes(graph.getHostArenaBytes().value_or(0));
+  table.setStateBytes(graph.getStateBytes().value_or(0));
+  table.setThreads(threads);
+  return success();
+}
+
+FailureOr<std::string>
+remat::codegen::buildStepTable(GraphOp graph,
+                           const llvm::StringMap<CompiledKernel> &kernels,
+                           const CheckList &checks, int threads) {
+  TableEmitter emitter(graph, kernels);
+  if (failed(emitter.run(checks, threads)))
+    return failure();
+  return emitter.finalize();
+}

@@ -1,0 +1,76 @@
+//===- Contractions.cpp - products of tensors as linalg.contract --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A product is what libraries are called for, so it must not be taken apart or
+// swallowed by fusion. One op with indexing maps stands for all of them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FoldTransposesIntoContractions.h"
+
+#include "remat/Utils/Builders.h"
+#include "remat/Utils/Structured.h"
+
+namespace remat {
+#define GEN_PASS_DEF_IMPORTCONTRACTIONSPASS
+#include "remat/Conversion/Import/Passes.h.inc"
+} // namespace remat
+
+using namespace mlir;
+using namespace remat;
+
+static void convertProduct(RewriterBase &rewriter, linalg::LinalgOp op) {
+  if (isa<linalg::ContractOp>(op.getOperation()) &&
+      isZeroTensor(op.getDpsInits()[0]))
+    return;
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  std::optional<ProductBody> body = matchProductBody(op);
+  auto type = op->getNumResults() == 1
+                  ? dyn_cast<RankedTensorType>(op->getResult(0).getType())
+                  : RankedTensorType();
+  if (!body || !type || !import::areContractMaps(maps) ||
+      !llvm::all_of(op.getDpsInputs(), [](Value input) {
+        return isa<RankedTensorType>(input.getType());
+      }))
+    return;
+
+  // The body may multiply its inputs in the other order: a product of two
+  // numbers does not depend on it.
+  rewriter.setInsertionPoint(op);
+  Location loc = op.getLoc();
+  Value init = op.getDpsInits()[0];
+  bool addsInit = !isZeroTensor(init);
+  Value zero = addsInit ? createZeros(rewriter, loc, type) : init;
+  SmallVector<NamedAttribute> attributes;
+  if (body->cast != linalg::TypeFn::cast_signed)
+    attributes.push_back(rewriter.getNamedAttr(
+        "cast", linalg::TypeFnAttr::get(op.getContext(), body->cast)));
+  Value result =
+      linalg::ContractOp::create(
+          rewriter, loc, TypeRange{type}, op.getDpsInputs(), ValueRange{zero},
+          rewriter.getAffineMapArrayAttr(maps), attributes)
+          .getResult(0);
+  if (addsInit)
+    result = createSum(rewriter, loc, result, init);
+  rewriter.replaceOp(op, result);
+}
+
+namespace {
+struct ImportProducts
+    : public remat::impl::ImportContractionsPassBase<ImportProducts> {
+  void runOnOperation() override {
+    IRRewriter rewriter(&getContext());
+    SmallVector<linalg::LinalgOp> ops;
+    getOperation().walk([&](linalg::LinalgOp op) { ops.push_back(op); });
+    for (linalg::LinalgOp op : ops)
+      convertProduct(rewriter, op);
+    SmallVector<linalg::ContractOp> products;
+    getOperation().walk([&](linalg::ContractOp op) { products.push_back(op); });
+    for (linalg::ContractOp product : products)
+      import::foldFactorLayouts(rewriter, product);
+  }
+};
+} // namespace

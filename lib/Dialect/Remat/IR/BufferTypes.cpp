@@ -1,0 +1,48 @@
+//===- BufferTypes.cpp - types as bytes in memory -------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Dialect/Remat/IR/BufferTypes.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace remat;
+
+int64_t remat::getElementBytes(Type elementType) {
+  if (auto complex = dyn_cast<ComplexType>(elementType))
+    return 2 * getElementBytes(complex.getElementType());
+  if (elementType.isIndex())
+    return 8;
+  return llvm::divideCeil(elementType.getIntOrFloatBitWidth(), 8);
+}
+
+bool remat::isBufferType(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || !tensor.hasStaticShape() || tensor.getEncoding())
+    return false;
+  Type element = tensor.getElementType();
+  if (auto complex = dyn_cast<ComplexType>(element))
+    element = complex.getElementType();
+  if (!element.isIntOrIndexOrFloat())
+    return false;
+  int64_t bytes = getElementBytes(tensor.getElementType());
+  if (llvm::is_contained(tensor.getShape(), 0))
+    return true;
+  for (int64_t size : tensor.getShape())
+    if (llvm::MulOverflow(bytes, size, bytes) || bytes > maxBufferBytes)
+      return false;
+  return true;
+}
+
+int64_t remat::getBufferBytes(RankedTensorType type) {
+  return llvm::alignTo(type.getNumElements() *
+                           getElementBytes(type.getElementType()),
+                       bufferAlignment);
+}
+
+int64_t remat::getBufferBytes(Value value) {
+  return getBufferBytes(cast<RankedTensorType>(value.getType()));
+}

@@ -1,0 +1,62 @@
+//===- ImportPipeline.cpp - from an exporter's module to L0 ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Conversion/Import/Passes.h"
+#include "remat/Pipelines/Pipelines.h"
+#include "remat/Transforms/Passes.h"
+
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace remat;
+
+static void addCleanUp(OpPassManager &pm) {
+  // There is one block: nothing to simplify about it but operations. What
+  // changes is visited again at once, so a second look at all finds nothing.
+  pm.addPass(createCanonicalizerPass(
+      GreedyRewriteConfig()
+          .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
+          .setMaxIterations(1)));
+  pm.addPass(createCSEPass());
+}
+
+void remat::buildImportPipeline(OpPassManager &pm,
+                                const ImportPipelineOptions &options) {
+  pm.addPass(createImportCallsPass());
+  pm.addPass(createImportRandomStatePass());
+  pm.addNestedPass<func::FuncOp>(createImportBuffersPass());
+  ImportEntryPassOptions entry;
+  entry.function = options.function;
+  pm.addPass(createImportEntryPass(entry));
+  pm.addNestedPass<func::FuncOp>(createImportTagsPass());
+  OpPassManager &func = pm.nest<func::FuncOp>();
+  func.addPass(createImportPadsPass());
+  func.addPass(createImportExtremaPass());
+  func.addPass(createImportTosaPass());
+  func.addPass(createImportScattersPass());
+  func.addPass(createImportLoopsPass());
+  func.addPass(createImportConstantsPass());
+  func.addPass(createConvertElementwiseToLinalgPass());
+  addCleanUp(func);
+  func.addPass(createImportConcatsPass());
+  func.addPass(createImportContractionsPass());
+  func.addPass(createImportConvolutionsPass());
+  func.addPass(createImportGeneralizePass());
+  func.addPass(createImportSlicesPass());
+  func.addPass(createImportScalarsPass());
+  func.addPass(createImportGathersPass());
+  func.addPass(createImportUnitDimsPass());
+  addCleanUp(func);
+  func.addPass(createImportContractionsPass());
+  func.addPass(createImportPhasesPass());
+  FuseElementwisePassOptions fusion;
+  fusion.keepNarrow = true;
+  func.addPass(createFuseElementwisePass(fusion));
+  addCleanUp(func);
+  func.addPass(createImportVerifyPass());
+}

@@ -1,0 +1,395 @@
+//===- KernelEmitter.cpp - a bufferized kernel as loops -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Puts the loops of a kernel's ops together. Ops that do not depend on each
+// other share the range of units, one after the other; where one reads what
+// another writes, the kernel is a single unit that runs them in order.
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelEmitter.h"
+#include "LoopEmitter.h"
+#include "RowEmitter.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Linalg/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::codegen;
+using namespace remat::cpu;
+
+/// Units of one addition that a thread should get at least: some microseconds.
+static constexpr int64_t minThreadCost = 32768;
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Steps of a kernel
+//===----------------------------------------------------------------------===//
+
+/// An op that stands in the kernel itself, such as a store: one unit.
+class ScalarEmitter : public Emitter {
+public:
+  ScalarEmitter(Operation *op, const KernelContext &kernel)
+      : op(op), kernel(kernel) {}
+  int64_t getExtent() const override { return 1; }
+  int64_t getCost() const override { return 1; }
+  LogicalResult emit(OpBuilder &builder, Value begin, Value end) override {
+    OpBuilder::InsertionGuard guard(builder);
+    openLoop(builder, op->getLoc(), begin, end);
+    auto store = cast<memref::StoreOp>(op);
+    FailureOr<BufferView> view = resolveView(store.getMemRef());
+    if (failed(view))
+      return failure();
+    SmallVector<Value> indices;
+    for (Value index : store.getIndices())
+      indices.push_back(kernel.scalars.lookupOrDefault(index));
+    Value address =
+        emitLinear(builder, op->getLoc(), view->offset, view->strides, indices);
+    kernel.store(builder, op->getLoc(),
+                 kernel.scalars.lookupOrDefault(store.getValueToStore()),
+                 view->root, address);
+    return success();
+  }
+
+private:
+  Operation *op;
+  const KernelContext &kernel;
+};
+
+/// One op of the kernel: loops, or a scalar computation (without emitter).
+struct Step {
+  Operation *op;
+  std::unique_ptr<Emitter> emitter;
+  SmallVector<BufferView> reads, writes;
+};
+
+class KernelEmitter {
+public:
+  KernelEmitter(BufferizedKernel &kernel, StringRef name, ModuleOp module,
+                CheckList &checks)
+      : kernel(kernel), name(name), module(module), checks(checks),
+        builder(OpBuilder::atBlockEnd(module.getBody())) {}
+
+  FailureOr<EmittedKernel> run();
+
+private:
+  LogicalResult normalizeOps();
+  void createFunction();
+  LogicalResult addGlobal(memref::GetGlobalOp get);
+  LogicalResult collectSteps();
+  LogicalResult collectAccesses(Step &step);
+  bool isOrdered() const;
+  LogicalResult emitScalar(Operation *op);
+  LogicalResult emitRows();
+  LogicalResult emitInOrder();
+  LogicalResult emitSideBySide();
+
+  BufferizedKernel &kernel;
+  StringRef name;
+  ModuleOp module;
+  CheckList &checks;
+  OpBuilder builder;
+  KernelContext context;
+  EmittedKernel result;
+  std::vector<Step> steps;
+  Value begin, end;
+};
+
+} // namespace
+
+/// Copies and fills become linalg.generic, as everything else is.
+LogicalResult KernelEmitter::normalizeOps() {
+  IRRewriter rewriter(builder.getContext());
+  SmallVector<Operation *> ops;
+  for (Operation &op : kernel.function.getBody().front())
+    ops.push_back(&op);
+  for (Operation *op : ops) {
+    rewriter.setInsertionPoint(op);
+    if (auto copy = dyn_cast<memref::CopyOp>(op)) {
+      linalg::makeMemRefCopyOp(rewriter, op->getLoc(), copy.getSource(),
+                               copy.getTarget());
+      rewriter.eraseOp(op);
+    } else if (isa<linalg::FillOp, linalg::CopyOp>(op)) {
+      if (failed(
+              linalg::generalizeNamedOp(rewriter, cast<linalg::LinalgOp>(op))))
+        return op->emitOpError("cannot be written as a linalg.generic");
+    }
+  }
+  return success();
+}
+
+static MemRefType getFlatType(MemRefType type) {
+  return MemRefType::get({type.getNumElements()},
+                         getStorageType(type.getElementType()));
+}
+
+void KernelEmitter::createFunction() {
+  result.workspaceBytes = assignWorkspace(kernel.function, result.workspace);
+  Block &old = kernel.function.getBody().front();
+  SmallVector<Value> roots(old.getArguments());
+  for (const WorkspaceBuffer &buffer : result.workspace)
+    roots.push_back(buffer.buffer);
+  SmallVector<Type> types;
+  for (Value root : roots)
+    types.push_back(getFlatType(cast<MemRefType>(root.getType())));
+  types.append({builder.getIndexType(), builder.getIndexType(),
+                LLVM::LLVMPointerType::get(builder.getContext())});
+  Location loc = kernel.function.getLoc();
+  result.function = func::FuncOp::create(builder, loc, name,
+                                         builder.getFunctionType(types, {}));
+  result.function.setPrivate();
+  context.entry = result.function.addEntryBlock();
+  context.checks = &checks;
+  for (auto [root, argument] : llvm::zip(roots, context.entry->getArguments()))
+    context.buffers[root] = argument;
+  for (unsigned i = 0, e = roots.size(); i < e; ++i)
+    result.function.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(),
+                               builder.getUnitAttr());
+  auto last = context.entry->getArguments().take_back(3);
+  begin = last[0];
+  end = last[1];
+  context.status = last[2];
+  builder.setInsertionPointToStart(context.entry);
+}
+
+/// A constant of the kernel's module becomes a flat global beside the function.
+LogicalResult KernelEmitter::addGlobal(memref::GetGlobalOp get) {
+  auto old = kernel.module->lookupSymbol<memref::GlobalOp>(get.getName());
+  auto elements =
+      old ? dyn_cast_or_null<DenseElementsAttr>(old.getInitialValueAttr())
+          : DenseElementsAttr();
+  if (!elements)
+    return get.emitOpError("refers to a constant without elements");
+  std::string symbol = (name + "_" + get.getName()).str();
+  MemRefType type = getFlatType(get.getType());
+  if (!module.lookupSymbol(symbol)) {
+    auto flat =
+        RankedTensorType::get(type.getShape(), old.getType().getElementType());
+    elements = elements.reshape(flat);
+    if (type.getElementType() != flat.getElementType())
+      elements = elements.mapValues(type.getElementType(), [&](const APInt &x) {
+        return x.zext(type.getElementType().getIntOrFloatBitWidth());
+      });
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointToStart(module.getBody());
+    memref::GlobalOp::create(builder, get.getLoc(), symbol,
+                             builder.getStringAttr("private"), type, elements,
+                             /*constant=*/true,
+                             builder.getI64IntegerAttr(bufferAlignment));
+  }
+  context.buffers[get.getResult()] =
+      memref::GetGlobalOp::create(builder, get.getLoc(), type, symbol);
+  return success();
+}
+
+LogicalResult KernelEmitter::collectAccesses(Step &step) {
+  auto add = [&](Value value, SmallVectorImpl<BufferView> &list) {
+    if (!isa<MemRefType>(value.getType()))
+      return success();
+    FailureOr<BufferView> view = resolveView(value);
+    if (succeeded(view))
+      list.push_back(*view);
+    return LogicalResult(view);
+  };
+  if (auto destination = dyn_cast<DestinationStyleOpInterface>(step.op)) {
+    for (OpOperand *input : destination.getDpsInputOperands())
+      if (failed(add(input->get(), step.reads)))
+        return failure();
+    for (OpOperand &init : destination.getDpsInitsMutable())
+      if (failed(add(init.get(), step.writes)) ||
+          failed(add(init.get(), step.reads)))
+        return failure();
+  } else if (auto store = dyn_cast<memref::StoreOp>(step.op)) {
+    return add(store.getMemRef(), step.writes);
+  }
+  // What bodies gather from, or a scalar load reads.
+  WalkResult walk = step.op->walk([&](memref::LoadOp load) {
+    return failed(add(load.getMemRef(), step.reads)) ? WalkResult::interrupt()
+                                                     : WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+LogicalResult KernelEmitter::collectSteps() {
+  for (Operation &op : kernel.function.getBody().front().without_terminator()) {
+    if (isa<memref::AllocOp, memref::DeallocOp, ViewLikeOpInterface>(op))
+      continue;
+    if (auto get = dyn_cast<memref::GetGlobalOp>(op)) {
+      if (failed(addGlobal(get)))
+        return failure();
+      continue;
+    }
+    Step step{&op, nullptr, {}, {}};
+    if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
+      FailureOr<LoopNest> nest = makeLoopNest(generic);
+      if (failed(nest))
+        return failure();
+      step.emitter = makeNestEmitter(std::move(*nest), context);
+    } else if (auto scatter = dyn_cast<ScatterOp>(op)) {
+      auto emitter = makeScatterEmitter(scatter, context);
+      if (failed(emitter))
+        return failure();
+      step.emitter = std::move(*emitter);
+    } else if (isa<memref::StoreOp>(op)) {
+      step.emitter = std::make_unique<ScalarEmitter>(&op, context);
+    } else if (op.getNumRegions() != 0 ||
+               (!isa<memref::LoadOp, CheckIndexOp, cf::AssertOp>(op) &&
+                !isPure(&op))) {
+      return op.emitOpError("is not supported in a kernel on CPU ('")
+             << kernel.function.getName() << "')";
+    }
+    if (failed(collectAccesses(step)))
+      return failure();
+    steps.push_back(std::move(step));
+  }
+  return success();
+}
+
+/// Whether some step depends on another one's memory.
+bool KernelEmitter::isOrdered() const {
+  for (unsigned later = 0; later < steps.size(); ++later)
+    for (unsigned earlier = 0; earlier < later; ++earlier) {
+      auto overlap = [](ArrayRef<BufferView> a, ArrayRef<BufferView> b) {
+        for (const BufferView &x : a)
+          for (const BufferView &y : b)
+            if (!x.isDisjoint(y))
+              return true;
+        return false;
+      };
+      const Step &a = steps[earlier], &b = steps[later];
+      if (overlap(a.writes, b.writes) || overlap(a.writes, b.reads) ||
+          overlap(a.reads, b.writes))
+        return true;
+    }
+  return false;
+}
+
+LogicalResult KernelEmitter::emitScalar(Operation *op) {
+  Operation *clone = builder.clone(*op, context.scalars);
+  FailureOr<Value> replacement = context.lowerOp(clone);
+  if (failed(replacement))
+    return failure();
+  if (*replacement)
+    context.scalars.map(op->getResult(0), *replacement);
+  return success();
+}
+
+/// All operations on one row or block of rows after the other.
+LogicalResult KernelEmitter::emitRows() {
+  for (Operation &op : kernel.function.getBody().front().without_terminator())
+    if (auto get = dyn_cast<memref::GetGlobalOp>(op)) {
+      if (failed(addGlobal(get)))
+        return failure();
+    } else if (op.getNumRegions() == 0 && op.getNumResults() == 1 &&
+               !isa<MemRefType>(op.getResult(0).getType())) {
+      if (failed(emitScalar(&op)))
+        return failure();
+    }
+  FailureOr<std::unique_ptr<Emitter>> emitter =
+      makeRowEmitter(kernel.function, context);
+  if (failed(emitter))
+    return failure();
+  result.extent = std::max<int64_t>((*emitter)->getExtent(), 1);
+  int64_t unitCost =
+      std::max<int64_t>((*emitter)->getCost() / result.extent, 1);
+  result.grain = std::max<int64_t>(minThreadCost / unitCost, 1);
+  return (*emitter)->emit(builder, begin, end);
+}
+
+LogicalResult KernelEmitter::emitInOrder() {
+  OpBuilder::InsertionGuard guard(builder);
+  openLoop(builder, kernel.function.getLoc(), begin, end);
+  for (Step &step : steps) {
+    if (!step.emitter) {
+      if (failed(emitScalar(step.op)))
+        return failure();
+      continue;
+    }
+    Location loc = step.op->getLoc();
+    if (failed(step.emitter->emit(
+            builder, emitIndex(builder, loc, 0),
+            emitIndex(builder, loc, step.emitter->getExtent()))))
+      return failure();
+  }
+  return success();
+}
+
+LogicalResult KernelEmitter::emitSideBySide() {
+  int64_t extent = 0, cost = 0;
+  unsigned emitters = 0;
+  for (Step &step : steps) {
+    if (!step.emitter)
+      continue;
+    ++emitters;
+    extent += step.emitter->getExtent();
+    cost += step.emitter->getCost();
+  }
+  result.extent = std::max<int64_t>(extent, 1);
+  int64_t unitCost = std::max<int64_t>(cost / result.extent, 1);
+  result.grain = std::max<int64_t>(minThreadCost / unitCost, 1);
+  int64_t first = 0;
+  for (Step &step : steps) {
+    if (!step.emitter) {
+      if (failed(emitScalar(step.op)))
+        return failure();
+      continue;
+    }
+    Location loc = step.op->getLoc();
+    Value from = begin, to = end;
+    if (emitters > 1) {
+      // The part of the range that belongs to this step, counted from 0.
+      Value offset = emitIndex(builder, loc, first);
+      auto clamp = [&](Value value) -> Value {
+        value = arith::SubIOp::create(builder, loc, value, offset);
+        value = arith::MaxSIOp::create(builder, loc, value,
+                                       emitIndex(builder, loc, 0));
+        return arith::MinSIOp::create(
+            builder, loc, value,
+            emitIndex(builder, loc, step.emitter->getExtent()));
+      };
+      from = clamp(begin);
+      to = clamp(end);
+    }
+    if (failed(step.emitter->emit(builder, from, to)))
+      return failure();
+    first += step.emitter->getExtent();
+  }
+  return success();
+}
+
+FailureOr<EmittedKernel> KernelEmitter::run() {
+  if (failed(normalizeOps()))
+    return failure();
+  createFunction();
+  if (isRowKernel(kernel.function)) {
+    if (failed(emitRows()))
+      return failure();
+  } else if (failed(collectSteps()) ||
+             failed(isOrdered() ? emitInOrder() : emitSideBySide())) {
+    return failure();
+  }
+  builder.setInsertionPointToEnd(context.entry);
+  func::ReturnOp::create(builder, kernel.function.getLoc());
+  return result;
+}
+
+FailureOr<EmittedKernel> remat::cpu::emitKernel(BufferizedKernel &kernel,
+                                                StringRef name, ModuleOp module,
+                                                CheckList &checks) {
+  return KernelEmitter(kernel, name, module, checks).run();
+}

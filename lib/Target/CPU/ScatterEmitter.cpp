@@ -1,0 +1,261 @@
+//===- ScatterEmitter.cpp - loops for remat.scatter -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Points that may select the same element stay in order. A dimension whose
+// coordinate is itself an index of the result is parallel: different
+// coordinates write different slices, so units own slices, and each fills its
+// own before adding to it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Codegen/BodyEmitter.h"
+#include "remat/Codegen/KernelBufferization.h"
+#include "LoopEmitter.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Dialect/Affine/Utils.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::codegen;
+using namespace remat::cpu;
+
+namespace {
+
+class ScatterEmitter : public Emitter {
+public:
+  ScatterEmitter(ScatterOp op, const KernelContext &kernel)
+      : op(op), kernel(kernel), loc(op.getLoc()) {}
+
+  LogicalResult initialize();
+  int64_t getExtent() const override {
+    int64_t extent = 1;
+    for (const UnitLoop &loop : units)
+      extent *= loop.getCount();
+    return extent;
+  }
+  int64_t getCost() const override;
+  LogicalResult emit(OpBuilder &builder, Value begin, Value end) override;
+
+private:
+  void chooseLoops();
+  void emitFill(OpBuilder &builder);
+  void defineBody(BodyEmitter &body);
+  LogicalResult emitPoints(OpBuilder &builder);
+
+  mutable ScatterOp op;
+  const KernelContext &kernel;
+  Location loc;
+  BufferView result;
+  TypedAttr init;
+  SmallVector<BufferView> inputs;
+
+  /// For each loop the dimension of the result whose index it is, or -1.
+  SmallVector<int> ownedDims;
+  SmallVector<UnitLoop> units;
+  /// Loops that run within a unit in order, and the innermost, if any.
+  SmallVector<unsigned> ordered;
+  int inner = -1;
+
+  SmallVector<UnitBlock> blocks;
+  SmallVector<Value> indices;
+  SmallVector<unsigned> depths;
+};
+
+} // namespace
+
+LogicalResult ScatterEmitter::initialize() {
+  FailureOr<BufferView> view = resolveView(op.getInit());
+  if (failed(view))
+    return failure();
+  result = *view;
+  for (Value input : op.getInputs()) {
+    FailureOr<BufferView> inputView = resolveView(input);
+    if (failed(inputView))
+      return failure();
+    inputs.push_back(*inputView);
+  }
+  if (auto inits = op->getAttrOfType<ArrayAttr>(initsAttrName))
+    init = dyn_cast<TypedAttr>(inits[0]);
+  chooseLoops();
+  return success();
+}
+
+int64_t ScatterEmitter::getCost() const {
+  int64_t cost = 1, points = 1;
+  for (Operation &inner : op.getBody().front())
+    cost += getOpCost(&inner);
+  for (int64_t size : op.getSizes())
+    points *= size;
+  int64_t elements = 1;
+  for (int64_t size : result.shape)
+    elements *= size;
+  return points * cost + (init ? elements : 0);
+}
+
+void ScatterEmitter::chooseLoops() {
+  ArrayRef<int64_t> sizes = op.getSizes();
+  auto yield = cast<YieldOp>(op.getBody().front().getTerminator());
+  ValueRange yielded = yield.getValues().drop_back();
+  ownedDims.assign(sizes.size(), -1);
+  bool empty = llvm::is_contained(sizes, 0);
+  for (auto [loop, point] : llvm::enumerate(op.getPointArguments()))
+    for (auto [dim, index] : llvm::enumerate(yielded))
+      // A slice without points would not be filled by any unit.
+      if (!empty && index == point &&
+          (!init || result.shape[dim] == sizes[loop]))
+        ownedDims[loop] = dim;
+  for (unsigned loop = 0; loop < sizes.size(); ++loop)
+    if (ownedDims[loop] >= 0 && result.strides[ownedDims[loop]] == 1)
+      inner = loop;
+  int64_t extent = 1;
+  for (unsigned loop = 0; loop < sizes.size(); ++loop) {
+    if (static_cast<int>(loop) == inner)
+      continue;
+    if (ownedDims[loop] < 0) {
+      ordered.push_back(loop);
+      continue;
+    }
+    units.push_back({loop, sizes[loop], 1});
+    extent *= sizes[loop];
+  }
+  if (inner < 0)
+    return;
+  int64_t block = extent >= 16 ? 4096 : llvm::divideCeil(sizes[inner], 8);
+  units.push_back({static_cast<unsigned>(inner), sizes[inner],
+                   std::clamp<int64_t>(llvm::alignTo(block, 16), 32, 4096)});
+}
+
+/// Fills the part of the result that the unit owns.
+void ScatterEmitter::emitFill(OpBuilder &builder) {
+  OpBuilder::InsertionGuard guard(builder);
+  Value zero = emitIndex(builder, loc, 0);
+  SmallVector<Value> place(result.shape.size());
+  for (auto [dim, size] : llvm::enumerate(result.shape)) {
+    Value begin = zero, end = emitIndex(builder, loc, size);
+    bool isFixed = false;
+    for (auto [unit, block] : llvm::zip(units, blocks)) {
+      if (ownedDims[unit.loop] != static_cast<int>(dim))
+        continue;
+      isFixed = unit.block == 1;
+      begin = block.begin;
+      end = block.end;
+    }
+    place[dim] =
+        isFixed ? begin : openLoop(builder, loc, begin, end).getInductionVar();
+  }
+  Value value = arith::ConstantOp::create(builder, loc, init);
+  kernel.store(builder, loc, value, result.root,
+               emitLinear(builder, loc, result.offset, result.strides, place));
+}
+
+void ScatterEmitter::defineBody(BodyEmitter &body) {
+  for (auto [loop, point] : llvm::enumerate(op.getPointArguments()))
+    body.defineArgument(point, depths[loop], [this, loop = loop](OpBuilder &) {
+      return indices[loop];
+    });
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  for (auto [number, element] : llvm::enumerate(op.getElementArguments())) {
+    const BufferView &input = inputs[number];
+    SmallVector<int64_t> coefficients(op.getNumLoops(), 0);
+    int64_t offset = input.offset;
+    AffineExpr nonlinear =
+        flattenMap(maps[number], input.strides, coefficients, offset);
+    unsigned depth = 0;
+    for (auto [loop, loopDepth] : llvm::enumerate(depths))
+      if (maps[number].isFunctionOfDim(loop))
+        depth = std::max(depth, loopDepth);
+    body.defineArgument(
+        element, depth,
+        [this, &input, coefficients, offset, nonlinear,
+         type = element.getType()](OpBuilder &b) -> Value {
+          Value address = emitLinear(b, loc, offset, coefficients, indices);
+          if (nonlinear) {
+            SmallVector<Value> dims(indices);
+            for (Value &dim : dims)
+              if (!dim)
+                dim = emitIndex(b, loc, 0);
+            address = arith::AddIOp::create(
+                b, loc, address,
+                affine::expandAffineExpr(b, loc, nonlinear, dims, {}));
+          }
+          return kernel.load(b, loc, input.root, type, address);
+        });
+  }
+  for (Value value : op.getBody().front().getTerminator()->getOperands())
+    body.require(value);
+}
+
+LogicalResult ScatterEmitter::emitPoints(OpBuilder &builder) {
+  unsigned depth = 1;
+  depths.assign(op.getNumLoops(), 1);
+  for (unsigned loop : ordered)
+    depths[loop] = ++depth;
+  if (inner >= 0)
+    depths[inner] = ++depth;
+  BodyEmitter body(op.getBody().front(), kernel);
+  defineBody(body);
+  body.prepare(depth);
+  if (failed(body.emit(builder, 0)) || failed(body.emit(builder, 1)))
+    return failure();
+  for (unsigned loop : ordered) {
+    indices[loop] = openLoop(builder, loc, emitIndex(builder, loc, 0),
+                             emitIndex(builder, loc, op.getSizes()[loop]))
+                        .getInductionVar();
+    if (failed(body.emit(builder, depths[loop])))
+      return failure();
+  }
+  if (inner >= 0) {
+    indices[inner] =
+        openLoop(builder, loc, blocks.back().begin, blocks.back().end)
+            .getInductionVar();
+    if (failed(body.emit(builder, depths[inner])))
+      return failure();
+  }
+  SmallVector<Value> yielded;
+  for (Value value : op.getBody().front().getTerminator()->getOperands())
+    yielded.push_back(body.lookup(value));
+  Value update = yielded.pop_back_val();
+  Value address =
+      emitLinear(builder, loc, result.offset, result.strides, yielded);
+  Value old = kernel.load(builder, loc, result.root, update.getType(), address);
+  Value sum;
+  if (isa<FloatType>(update.getType()))
+    sum = arith::AddFOp::create(builder, loc, old, update);
+  else if (isa<ComplexType>(update.getType()))
+    sum = complex::AddOp::create(builder, loc, old, update);
+  else
+    sum = arith::AddIOp::create(builder, loc, old, update);
+  kernel.store(builder, loc, sum, result.root, address);
+  return success();
+}
+
+LogicalResult ScatterEmitter::emit(OpBuilder &builder, Value begin, Value end) {
+  OpBuilder::InsertionGuard guard(builder);
+  indices.assign(op.getNumLoops(), Value());
+  auto unitLoop = openLoop(builder, loc, begin, end);
+  blocks = splitUnit(builder, loc, unitLoop.getInductionVar(), units);
+  for (auto [unit, block] : llvm::zip(units, blocks))
+    if (unit.block == 1)
+      indices[unit.loop] = block.begin;
+  if (init)
+    emitFill(builder);
+  if (llvm::is_contained(op.getSizes(), 0))
+    return success();
+  return emitPoints(builder);
+}
+
+FailureOr<std::unique_ptr<Emitter>>
+remat::cpu::makeScatterEmitter(ScatterOp op, const KernelContext &kernel) {
+  auto emitter = std::make_unique<ScatterEmitter>(op, kernel);
+  if (failed(emitter->initialize()))
+    return failure();
+  return std::unique_ptr<Emitter>(std::move(emitter));
+}

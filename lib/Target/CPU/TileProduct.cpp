@@ -1,0 +1,328 @@
+//===- TileProduct.cpp - products of tiles in the cache -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TileProduct.h"
+#include "LoopEmitter.h"
+
+#include "remat/Utils/Rows.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace remat::codegen;
+using namespace remat::cpu;
+
+namespace {
+
+constexpr int64_t lanes = 16;
+/// Rows of C in registers: with two vectors each, 16 of 32 registers.
+constexpr int64_t blockRows = 8;
+constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
+/// A factor of more elements is widened where they are read, not in a buffer.
+constexpr int64_t maxWidened = remat::maxBlockBytes / sizeof(float);
+/// Lets the target fuse the two, where it can, in this sum alone.
+constexpr auto contract = arith::FastMathFlags::contract;
+
+class Emission {
+public:
+  Emission(OpBuilder &builder, Location loc, const TileProduct &product)
+      : builder(builder), loc(loc), p(product),
+        vectorType(VectorType::get({lanes}, builder.getF32Type())) {}
+
+  void emitPanelPack(Value panel, int64_t width, Value buffer, Value place);
+  void emitPanel(Value panel, int64_t width, Value buffer, Value place);
+  void emitScalar();
+  TileMatrix emitWidened(Value buffer);
+  /// Calls `emit(panel, width)` for all panels: a loop and a rest.
+  template <typename Function>
+  void forPanels(const Function &emit);
+  Value getPlace(Value panel);
+
+private:
+  void emitRows(Value row, int64_t count, Value panel, int64_t width,
+                Value buffer, Value place);
+  Value index(int64_t value) { return emitIndex(builder, loc, value); }
+  Value add(Value a, Value b) {
+    return arith::AddIOp::create(builder, loc, a, b, nsw);
+  }
+  Value mul(Value a, int64_t b) {
+    return b == 1 ? a : arith::MulIOp::create(builder, loc, a, index(b), nsw);
+  }
+  Value address(const TileMatrix &matrix, Value row, Value column) {
+    return add(matrix.base,
+               add(mul(row, matrix.row), mul(column, matrix.column)));
+  }
+  /// An element of a factor, in f32.
+  Value load(const TileMatrix &matrix, Value row, Value column) {
+    Value value = memref::LoadOp::create(builder, loc, matrix.buffer,
+                                         address(matrix, row, column));
+    if (value.getType().isF32())
+      return value;
+    return arith::ExtFOp::create(builder, loc, builder.getF32Type(), value);
+  }
+  Value mask(int64_t width) {
+    return vector::ConstantMaskOp::create(
+        builder, loc, VectorType::get({lanes}, builder.getI1Type()),
+        ArrayRef<int64_t>{width});
+  }
+  Value zero() {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getZeroAttr(vectorType));
+  }
+  scf::ForOp open(Value begin, Value end, int64_t step,
+                  ValueRange carried = {}) {
+    auto loop =
+        scf::ForOp::create(builder, loc, begin, end, index(step), carried);
+    builder.setInsertionPointToStart(loop.getBody());
+    return loop;
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  const TileProduct &p;
+  VectorType vectorType;
+};
+
+} // namespace
+
+template <typename Function>
+void Emission::forPanels(const Function &emit) {
+  int64_t whole = p.n / panelColumns;
+  Value needed;
+  if (p.nEnd)
+    needed =
+        arith::CeilDivUIOp::create(builder, loc, p.nEnd, index(panelColumns));
+  if (whole > 0) {
+    OpBuilder::InsertionGuard guard(builder);
+    Value count = index(whole);
+    if (needed)
+      count = arith::MinUIOp::create(builder, loc, count, needed);
+    auto loop = open(index(0), count, 1);
+    emit(loop.getInductionVar(), panelColumns);
+  }
+  int64_t rest = p.n % panelColumns;
+  if (rest == 0)
+    return;
+  OpBuilder::InsertionGuard guard(builder);
+  if (needed) // once or never
+    open(index(whole), needed, 1);
+  emit(index(whole), rest);
+}
+
+/// Where a panel begins among all.
+Value Emission::getPlace(Value panel) {
+  return mul(panel, p.maxK * panelColumns);
+}
+
+/// Copies a panel, zeros behind its last column.
+void Emission::emitPanelPack(Value panel, int64_t width, Value buffer,
+                             Value place) {
+  OpBuilder::InsertionGuard guard(builder);
+  Value first = mul(panel, panelColumns);
+  // The inner loop is the one that walks B in order.
+  bool columnsInside = std::abs(p.b.column) <= std::abs(p.b.row);
+  auto copy = [&](int64_t columns, bool fill) {
+    OpBuilder::InsertionGuard inner(builder);
+    Value low = index(fill ? width : 0), high = index(columns);
+    Value k, column;
+    if (columnsInside) {
+      k = open(p.kBegin, p.kEnd, 1).getInductionVar();
+      column = open(low, high, 1).getInductionVar();
+    } else {
+      column = open(low, high, 1).getInductionVar();
+      k = open(p.kBegin, p.kEnd, 1).getInductionVar();
+    }
+    Value value;
+    if (fill)
+      value =
+          arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0.0));
+    else
+      value = load(p.b, k, add(first, column));
+    Value row = arith::SubIOp::create(builder, loc, k, p.kBegin, nsw);
+    memref::StoreOp::create(builder, loc, value, buffer,
+                            add(place, add(mul(row, panelColumns), column)));
+  };
+  copy(width, /*fill=*/false);
+  if (width < panelColumns)
+    copy(panelColumns, /*fill=*/true);
+}
+
+/// `count` rows of C from `row` on, in registers.
+void Emission::emitRows(Value row, int64_t count, Value panel, int64_t width,
+                        Value buffer, Value place) {
+  OpBuilder::InsertionGuard guard(builder);
+  int64_t vectors = llvm::divideCeil(width, lanes);
+  Value first = mul(panel, panelColumns);
+  auto isPart = [&](int64_t v) { return (v + 1) * lanes > width; };
+  SmallVector<Value> rows, sums;
+  for (int64_t r = 0; r < count; ++r)
+    rows.push_back(r == 0 ? row : add(row, index(r)));
+  auto getPlaceInC = [&](int64_t r, int64_t v) {
+    return address(p.c, rows[r], v == 0 ? first : add(first, index(v * lanes)));
+  };
+  for (int64_t r = 0; r < count; ++r)
+    for (int64_t v = 0; v < vectors; ++v) {
+      if (!p.accumulate) {
+        sums.push_back(zero());
+        continue;
+      }
+      Value at = getPlaceInC(r, v);
+      if (isPart(v))
+        sums.push_back(
+            vector::MaskedLoadOp::create(builder, loc, vectorType, p.c.buffer,
+                                         at, mask(width - v * lanes), zero()));
+      else
+        sums.push_back(vector::LoadOp::create(builder, loc, vectorType,
+                                              p.c.buffer, ValueRange(at)));
+    }
+  scf::ForOp loop = open(p.kBegin, p.kEnd, 1, sums);
+  Value k = loop.getInductionVar();
+  Value step = arith::SubIOp::create(builder, loc, k, p.kBegin, nsw);
+  Value packed = add(place, mul(step, panelColumns));
+  SmallVector<Value> columns, updated;
+  for (int64_t v = 0; v < vectors; ++v)
+    columns.push_back(vector::LoadOp::create(
+        builder, loc, vectorType, buffer,
+        ValueRange(v == 0 ? packed : add(packed, index(v * lanes)))));
+  for (int64_t r = 0; r < count; ++r) {
+    Value element = load(p.a, rows[r], k);
+    Value factor =
+        vector::BroadcastOp::create(builder, loc, vectorType, element);
+    for (int64_t v = 0; v < vectors; ++v) {
+      Value term =
+          arith::MulFOp::create(builder, loc, factor, columns[v], contract);
+      updated.push_back(arith::AddFOp::create(
+          builder, loc, loop.getRegionIterArgs()[r * vectors + v], term,
+          contract));
+    }
+  }
+  scf::YieldOp::create(builder, loc, updated);
+  builder.setInsertionPointAfter(loop);
+  for (int64_t r = 0; r < count; ++r)
+    for (int64_t v = 0; v < vectors; ++v) {
+      Value at = getPlaceInC(r, v), sum = loop.getResult(r * vectors + v);
+      if (isPart(v) && width % lanes != 0)
+        vector::MaskedStoreOp::create(builder, loc, p.c.buffer, at,
+                                      mask(width - v * lanes), sum);
+      else
+        vector::StoreOp::create(builder, loc, sum, p.c.buffer, ValueRange(at));
+    }
+}
+
+void Emission::emitPanel(Value panel, int64_t width, Value buffer,
+                         Value place) {
+  Value rows = arith::SubIOp::create(builder, loc, p.mEnd, p.mBegin, nsw);
+  Value rest = arith::RemUIOp::create(builder, loc, rows, index(blockRows));
+  Value middle = arith::SubIOp::create(builder, loc, p.mEnd, rest, nsw);
+  for (auto [begin, end, count] : {std::tuple(p.mBegin, middle, blockRows),
+                                   std::tuple(middle, p.mEnd, int64_t(1))}) {
+    OpBuilder::InsertionGuard guard(builder);
+    auto loop = open(begin, end, count);
+    emitRows(loop.getInductionVar(), count, panel, width, buffer, place);
+  }
+}
+
+/// For results whose columns are not next to each other.
+void Emission::emitScalar() {
+  OpBuilder::InsertionGuard guard(builder);
+  Value row = open(p.mBegin, p.mEnd, 1).getInductionVar();
+  Value column =
+      open(index(0), p.nEnd ? p.nEnd : index(p.n), 1).getInductionVar();
+  Value at = address(p.c, row, column);
+  Value start;
+  if (p.accumulate)
+    start = memref::LoadOp::create(builder, loc, p.c.buffer, at);
+  else
+    start =
+        arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0.0));
+  scf::ForOp loop = open(p.kBegin, p.kEnd, 1, start);
+  Value k = loop.getInductionVar();
+  Value term = arith::MulFOp::create(builder, loc, load(p.a, row, k),
+                                     load(p.b, k, column));
+  Value sum =
+      arith::AddFOp::create(builder, loc, loop.getRegionIterArgs()[0], term);
+  scf::YieldOp::create(builder, loc, sum);
+  builder.setInsertionPointAfter(loop);
+  memref::StoreOp::create(builder, loc, loop.getResult(0), p.c.buffer, at);
+}
+
+/// A in f32, as it lies: the products read each of its elements many times.
+TileMatrix Emission::emitWidened(Value buffer) {
+  OpBuilder::InsertionGuard guard(builder);
+  TileMatrix wide;
+  wide.buffer = buffer;
+  bool byRow = std::abs(p.a.column) <= std::abs(p.a.row);
+  wide.row = byRow ? p.maxK : 1;
+  wide.column = byRow ? 1 : p.maxM;
+  Value first = add(mul(p.mBegin, wide.row), mul(p.kBegin, wide.column));
+  wide.base = arith::SubIOp::create(builder, loc, index(0), first, nsw);
+  Value row, k;
+  if (byRow) {
+    row = open(p.mBegin, p.mEnd, 1).getInductionVar();
+    k = open(p.kBegin, p.kEnd, 1).getInductionVar();
+  } else {
+    k = open(p.kBegin, p.kEnd, 1).getInductionVar();
+    row = open(p.mBegin, p.mEnd, 1).getInductionVar();
+  }
+  memref::StoreOp::create(builder, loc, load(p.a, row, k), wide.buffer,
+                          address(wide, row, k));
+  return wide;
+}
+
+int64_t remat::cpu::getPackedSize(int64_t maxK, int64_t n) {
+  return maxK * llvm::alignTo(n, panelColumns);
+}
+
+void remat::cpu::emitPack(OpBuilder &builder, Location loc,
+                          const TileProduct &product, Value buffer) {
+  Emission emission(builder, loc, product);
+  emission.forPanels([&](Value panel, int64_t width) {
+    emission.emitPanelPack(panel, width, buffer, emission.getPlace(panel));
+  });
+}
+
+/// `buffer`, with at least `size` floats.
+static Value reserve(Value &buffer, int64_t size, Block *entry, Location loc) {
+  OpBuilder builder = OpBuilder::atBlockBegin(entry);
+  auto type = MemRefType::get({size}, builder.getF32Type());
+  if (!buffer)
+    buffer = memref::AllocaOp::create(builder, loc, type,
+                                      builder.getI64IntegerAttr(64));
+  else if (cast<MemRefType>(buffer.getType()).getNumElements() < size)
+    buffer.setType(type);
+  return buffer;
+}
+
+void remat::cpu::emitTileProduct(OpBuilder &builder, Location loc,
+                                 TileProduct product, Block *entry,
+                                 TileBuffers &buffers) {
+  Emission emission(builder, loc, product);
+  if (product.c.column != 1) {
+    emission.emitScalar();
+    return;
+  }
+  if (!getElementTypeOrSelf(product.a.buffer).isF32() &&
+      product.maxM * product.maxK <= maxWidened)
+    product.a = emission.emitWidened(
+        reserve(buffers.widened, product.maxM * product.maxK, entry, loc));
+  if (product.packed) {
+    emission.forPanels([&](Value panel, int64_t width) {
+      emission.emitPanel(panel, width, product.packed,
+                         emission.getPlace(panel));
+    });
+    return;
+  }
+  Value buffer =
+      reserve(buffers.panel, product.maxK * panelColumns, entry, loc);
+  Value start = emitIndex(builder, loc, 0);
+  emission.forPanels([&](Value panel, int64_t width) {
+    emission.emitPanelPack(panel, width, buffer, start);
+    emission.emitPanel(panel, width, buffer, start);
+  });
+}

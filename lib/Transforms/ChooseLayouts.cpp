@@ -1,0 +1,305 @@
+//===- ChooseLayouts.cpp - channels-last where convolutions are -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Finds the sets of values whose dimensions belong together, from what
+// convolutions read and write, and decides for each set by the bytes that are
+// copied: by the library on its way, and by transpositions. How operations are
+// rewritten is in PermuteDims.cpp.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PermuteDims.h"
+#include "remat/Codegen/KernelInfo.h"
+#include "remat/Runtime/LibraryCalls.h"
+#include "remat/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
+namespace remat {
+#define GEN_PASS_DEF_CHOOSELAYOUTSPASS
+#include "remat/Transforms/Passes.h.inc"
+} // namespace remat
+
+using namespace mlir;
+using namespace remat;
+
+static int64_t getBytes(Value value) {
+  return getBufferBytes(cast<RankedTensorType>(value.getType()));
+}
+
+namespace {
+
+/// A convolution's input and output.
+struct Activations {
+  Value input, output;
+  ArrayRef<int64_t> inputLayout, outputLayout;
+};
+
+class LayoutChooser {
+public:
+  LayoutChooser(func::FuncOp function, int64_t weight, int64_t maxFlops,
+                bool askLibrary)
+      : block(function.getBody().front()), weight(weight), maxFlops(maxFlops),
+        askLibrary(askLibrary) {}
+
+  /// The values to permute.
+  DimOrders choose();
+
+private:
+  /// Another value that wants the same order, or one that follows from it.
+  struct Tie {
+    Value other;
+    /// The reshape or convolution between the two; null if they are equal.
+    Operation *via;
+  };
+
+  void collectTies();
+  void collectConvolution(ConvOp op);
+  void require(Value value, ArrayRef<int64_t> layout);
+  std::optional<DimOrder> getOrderAcross(Value value, ArrayRef<int64_t> order,
+                                         const Tie &tie) const;
+  bool collectSet(Value seed, SmallVectorImpl<Value> &values);
+  int64_t countCopied(ConvOp op) const;
+  int64_t countTransposed(Value value) const;
+  int64_t getCost(ArrayRef<Value> values) const;
+  bool isWorth(ArrayRef<Value> values, int64_t saved) const;
+
+  Block &block;
+  int64_t weight, maxFlops;
+  bool askLibrary;
+  DenseMap<Value, SmallVector<Tie>> ties;
+  /// What convolutions want, in program order.
+  llvm::MapVector<Value, DimOrder> wanted;
+  /// What was looked at, and what of it is permuted.
+  DimOrders orders, chosen;
+};
+
+} // namespace
+
+static Activations getActivations(ConvOp op) {
+  bool isInputGrad = op.getKind() == ConvKind::InputGrad;
+  bool isFilterGrad = op.getKind() == ConvKind::FilterGrad;
+  return {isInputGrad ? op.getResult() : op.getLhs(),
+          isInputGrad    ? op.getLhs()
+          : isFilterGrad ? op.getRhs()
+                         : op.getResult(),
+          op.getInputLayout(), op.getOutputLayout()};
+}
+
+/// Notes that a convolution wants `value` channels-last, unless it is as well
+/// as that: all of its positions or all of its features are one.
+void LayoutChooser::require(Value value, ArrayRef<int64_t> layout) {
+  auto type = cast<RankedTensorType>(value.getType());
+  DimOrder order = getChannelsLast(layout);
+  DimOrder now = llvm::to_vector(llvm::seq<int64_t>(type.getRank()));
+  if (order == now || !isSameOrder(type, order, now))
+    wanted.try_emplace(value, order);
+}
+
+void LayoutChooser::collectConvolution(ConvOp op) {
+  Activations a = getActivations(op);
+  if (isOrderFree(a.input) || isOrderFree(a.output))
+    return;
+  // What the caller has, the library reads as it is: a copy would have to be
+  // kept, or made for each convolution, which is what the library does.
+  if (!isa<BlockArgument>(a.input))
+    require(a.input, a.inputLayout);
+  if (!isa<BlockArgument>(a.output))
+    require(a.output, a.outputLayout);
+  if (wanted.contains(a.input) && wanted.contains(a.output)) {
+    ties[a.input].push_back({a.output, op});
+    ties[a.output].push_back({a.input, op});
+  }
+}
+
+void LayoutChooser::collectTies() {
+  auto tie = [&](Value a, Value b) {
+    ties[a].push_back({b, nullptr});
+    ties[b].push_back({a, nullptr});
+  };
+  for (Operation &op : block) {
+    if (auto conv = dyn_cast<ConvOp>(op)) {
+      collectConvolution(conv);
+    } else if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op)) {
+      Value operand = op.getOperand(0), result = op.getResult(0);
+      if (isOrderFree(operand))
+        continue;
+      ties[operand].push_back({result, &op});
+      ties[result].push_back({operand, &op});
+    } else if (canFollowOrder(&op)) {
+      forEachTie(&op, tie);
+    }
+  }
+}
+
+/// The order that the other value gets by `tie` if `value` has `order`.
+std::optional<DimOrder> LayoutChooser::getOrderAcross(Value value,
+                                                      ArrayRef<int64_t> order,
+                                                      const Tie &tie) const {
+  auto found = wanted.find(tie.other);
+  if (isa_and_present<ConvOp>(tie.via))
+    return found->second;
+  std::optional<DimOrder> result =
+      tie.via ? orderThroughView(tie.via, value, order)
+              : std::optional<DimOrder>(DimOrder(order));
+  // Among equal orders, the one that a convolution wants.
+  if (result && tie.via && found != wanted.end() &&
+      isSameOrder(cast<RankedTensorType>(tie.other.getType()), *result,
+                  found->second))
+    return found->second;
+  return result;
+}
+
+/// Collects what belongs to `seed`. Returns false if its convolutions want
+/// different things, or the size of something is not known.
+bool LayoutChooser::collectSet(Value seed, SmallVectorImpl<Value> &values) {
+  bool agrees = true;
+  orders[seed] = wanted.lookup(seed);
+  values.push_back(seed);
+  for (unsigned i = 0; i < values.size(); ++i) {
+    Value value = values[i];
+    DimOrder order = orders.lookup(value);
+    agrees &= cast<RankedTensorType>(value.getType()).hasStaticShape();
+    if (auto found = wanted.find(value); found != wanted.end())
+      agrees &= found->second == order;
+    for (const Tie &tie : ties[value]) {
+      std::optional<DimOrder> other = getOrderAcross(value, order, tie);
+      if (!other)
+        continue;
+      auto [known, isNew] = orders.try_emplace(tie.other, *other);
+      if (isNew)
+        values.push_back(tie.other);
+      else
+        agrees &= isSameOrder(cast<RankedTensorType>(tie.other.getType()),
+                              known->second, *other);
+    }
+  }
+  return agrees && !isIdentityPermutation(orders.lookup(seed));
+}
+
+/// Sets the strides of an input or output that is in `order`, none if it stays.
+static void setStrides(int64_t *strides, Value value, ArrayRef<int64_t> layout,
+                       ArrayRef<int64_t> order) {
+  if (order.empty())
+    return;
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> places = invertPermutationVector(order);
+  SmallVector<int64_t> inner =
+      computeStrides(applyPermutation(type.getShape(), order));
+  for (auto [i, dim] : llvm::enumerate(layout))
+    strides[i] = inner[places[dim]];
+}
+
+/// The bytes of its input and output that a convolution copies.
+int64_t LayoutChooser::countCopied(ConvOp op) const {
+  Activations a = getActivations(op);
+  DimOrder input = chosen.lookup(a.input), output = chosen.lookup(a.output);
+  if (!askLibrary)
+    return (input.empty() ? getBytes(a.input) : 0) +
+           (output.empty() ? getBytes(a.output) : 0);
+  std::optional<remat_convolution> call = codegen::describeConvolution(op);
+  if (!call)
+    return 0;
+  setStrides(call->input_strides, a.input, a.inputLayout, input);
+  setStrides(call->output_strides, a.output, a.outputLayout, output);
+  return std::max<int64_t>(remat_convolution_copied_bytes(&*call, 1), 0);
+}
+
+/// The bytes of `value` if it has to be transposed.
+int64_t LayoutChooser::countTransposed(Value value) const {
+  auto type = cast<RankedTensorType>(value.getType());
+  auto found = chosen.find(value);
+  if (found == chosen.end() ||
+      isSameOrder(type, found->second,
+                  llvm::to_vector(llvm::seq<int64_t>(type.getRank()))))
+    return 0;
+  Operation *source = value.getDefiningOp();
+  bool isMade = source && followsOrders(source, chosen);
+  bool isNeeded = llvm::any_of(value.getUsers(), [&](Operation *user) {
+    bool follows = user->getBlock() == &block && followsOrders(user, chosen);
+    return isMade ? !follows : follows;
+  });
+  return isNeeded ? getBytes(value) : 0;
+}
+
+/// The convolutions that read or write one of `values`.
+static llvm::SetVector<ConvOp> collectConvolutions(ArrayRef<Value> values) {
+  llvm::SetVector<ConvOp> convolutions;
+  for (Value value : values) {
+    if (auto conv = value.getDefiningOp<ConvOp>())
+      convolutions.insert(conv);
+    for (Operation *user : value.getUsers())
+      if (auto conv = dyn_cast<ConvOp>(user))
+        convolutions.insert(conv);
+  }
+  return convolutions;
+}
+
+/// The bytes that are copied because of how `values` are.
+int64_t LayoutChooser::getCost(ArrayRef<Value> values) const {
+  int64_t copied = 0, transposed = 0;
+  for (Value value : values)
+    transposed += countTransposed(value);
+  for (ConvOp conv : collectConvolutions(values))
+    copied += countCopied(conv);
+  return copied + weight * transposed;
+}
+
+static double countFlops(ConvOp op) {
+  RankedTensorType filter = op.getFilterType();
+  double products =
+      filter.getNumElements() /
+      std::max<int64_t>(filter.getDimSize(op.getFilterLayout().front()), 1);
+  return 2 * products * op.getOutputType().getNumElements();
+}
+
+/// Whether `saved` bytes are worth results that round otherwise.
+bool LayoutChooser::isWorth(ArrayRef<Value> values, int64_t saved) const {
+  if (saved <= 0 || maxFlops == 0)
+    return saved > 0;
+  double flops = 0;
+  for (ConvOp conv : collectConvolutions(values))
+    flops += countFlops(conv);
+  return flops <= static_cast<double>(maxFlops) * static_cast<double>(saved);
+}
+
+DimOrders LayoutChooser::choose() {
+  collectTies();
+  for (const auto &seed : wanted) {
+    SmallVector<Value> values;
+    if (orders.contains(seed.first) || !collectSet(seed.first, values))
+      continue;
+    int64_t before = getCost(values);
+    for (Value value : values)
+      chosen[value] = orders.lookup(value);
+    if (isWorth(values, before - getCost(values)))
+      continue;
+    for (Value value : values)
+      chosen.erase(value);
+  }
+  return std::move(chosen);
+}
+
+namespace {
+struct ChooseLayouts
+    : public remat::impl::ChooseLayoutsPassBase<ChooseLayouts> {
+  using ChooseLayoutsPassBase::ChooseLayoutsPassBase;
+
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    if (!function.getBody().hasOneBlock())
+      return;
+    DimOrders orders =
+        LayoutChooser(function, weight, maxFlops, askLibrary).choose();
+    numValues += orders.size();
+    if (!orders.empty())
+      applyOrders(function, orders);
+  }
+};
+} // namespace

@@ -1,0 +1,491 @@
+//===- FuseElementwise.cpp - fuse elementwise operations ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Upstream fuses one producer into one consumer and moves reshapes; which, and
+// in what order, is decided here. Consumers are visited in program order, so
+// that a producer is as large as it gets when it is considered.
+//
+//===----------------------------------------------------------------------===//
+
+
+#include "remat/Transforms/Passes.h"
+#include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/SimplifyGeneric.h"
+#include "remat/Utils/Structured.h"
+#include "remat/Dialect/Remat/IR/GraphLiveness.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Tensor/Transforms/Transforms.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace remat {
+#define GEN_PASS_DEF_FUSEELEMENTWISEPASS
+#include "remat/Transforms/Passes.h.inc"
+} // namespace remat
+
+using namespace mlir;
+using namespace remat;
+
+/// Bodies larger than this take nothing more in: the time to compile a body
+/// grows faster than its size.
+static constexpr int64_t maxBodySize = 256;
+
+/// An operation without inputs of at most this size, as a causal mask is, is
+/// computed anew by each of its users.
+static constexpr int64_t maxMaskSize = 16;
+
+/// The gradient of what is used many times is a sum of as many terms. One sum
+/// would hold all of them; parts are added to, in place, as the terms are made.
+static constexpr int64_t maxTerms = 4;
+
+/// Moving reshapes out of the way and fusing alternate at most this often.
+static constexpr unsigned maxRounds = 4;
+
+//===----------------------------------------------------------------------===//
+// What is fused
+//===----------------------------------------------------------------------===//
+
+static bool isCast(Operation &op) {
+  return isa<CastOpInterface>(op) && isa<arith::ArithDialect>(op.getDialect());
+}
+
+/// Whether `op` only moves data and casts it.
+static bool isLayout(linalg::GenericOp op) {
+  return llvm::all_of(op.getBody()->without_terminator(), isCast);
+}
+
+/// Whether something other than a view reads `value`, or a view of it, once.
+static bool hasOneReader(Value value) {
+  while (value.hasOneUse() && isViewOp(*value.user_begin()))
+    value = value.user_begin()->getResult(0);
+  return value.hasOneUse();
+}
+
+/// Whether `op` makes numbers from nothing but indices, cheaply.
+static bool isMask(linalg::GenericOp op) {
+  return op.getInputs().empty() && getBodySize(op) <= maxMaskSize &&
+         llvm::all_of(op.getBody()->without_terminator(), [](Operation &inner) {
+           return isa<linalg::IndexOp>(inner) ||
+                  isa<arith::ArithDialect>(inner.getDialect());
+         });
+}
+
+/// An operation of at most this size that reads one large tensor is computed
+/// anew by all of its users, who then read that tensor instead of its result.
+static constexpr int64_t maxCheapSize = 4;
+
+/// The same where users who read the operands anyway make up for those who do
+/// not.
+static constexpr int64_t maxSparingSize = 24;
+
+/// More users than this are not asked what they read: each of them would ask
+/// for all of them.
+static constexpr unsigned maxUsers = 256;
+
+/// Whether `op` is cheap beside reading what it reads.
+static bool isCheap(linalg::GenericOp op) {
+  return op.getNumReductionLoops() == 0 && !op.hasIndexSemantics() &&
+         llvm::all_of(op.getBody()->without_terminator(), [](Operation &inner) {
+           return isCast(inner) ||
+                  isa<arith::AddFOp, arith::SubFOp, arith::MulFOp,
+                      arith::NegFOp, arith::MaximumFOp, arith::CmpFOp,
+                      arith::SelectOp>(inner);
+         });
+}
+
+/// Whether `op` reads `tensor` by `map`.
+static bool readsBy(linalg::GenericOp op, Value tensor, AffineMap map) {
+  return llvm::any_of(op->getOpOperands(), [&](OpOperand &operand) {
+    return operand.get() == tensor &&
+           op.getMatchingIndexingMap(&operand) == map;
+  });
+}
+
+/// Whether `user` or another reduction in the same loops, which is one with it
+/// in the end, reads `tensor` as it reads the result of `op` by `use`.
+static bool isReadWith(Value tensor, OpOperand &use) {
+  auto user = cast<linalg::GenericOp>(use.getOwner());
+  AffineMap map = user.getMatchingIndexingMap(&use);
+  if (readsBy(user, tensor, map))
+    return true;
+  return user.getNumReductionLoops() != 0 &&
+         llvm::any_of(tensor.getUsers(), [&](Operation *other) {
+           auto reader = dyn_cast<linalg::GenericOp>(other);
+           return reader && reader->getBlock() == user->getBlock() &&
+                  reader.getIteratorTypes() == user.getIteratorTypes() &&
+                  isBackwardLoc(reader.getLoc()) ==
+                      isBackwardLoc(user.getLoc()) &&
+                  readsBy(reader, tensor, map) &&
+                  getLoopSizes(reader) == getLoopSizes(user);
+         });
+}
+
+/// Whether memory traffic is less if all users of `op` compute it: what they
+/// read beside what they read already, less the result, which nobody writes.
+static bool sparesTraffic(linalg::GenericOp op, int64_t points) {
+  SmallVector<Value> large;
+  AffineMap written = op.getIndexingMapsArray().back();
+  for (OpOperand *input : op.getDpsInputOperands()) {
+    if (isSmall(input->get(), points))
+      continue;
+    if (op.getMatchingIndexingMap(input) != written)
+      return false;
+    large.push_back(input->get());
+  }
+  int64_t tensors = -1;
+  for (OpOperand &use : op->getUses()) {
+    if (isBackwardLoc(use.getOwner()->getLoc()) != isBackwardLoc(op.getLoc()))
+      return false;
+    --tensors;
+    for (Value tensor : large)
+      tensors += !isReadWith(tensor, use);
+  }
+  return tensors < 0;
+}
+
+/// The tensors that `op` reads and that are not small beside its points.
+static SmallVector<Value> getLargeInputs(linalg::GenericOp op) {
+  int64_t points = getNumPoints(op);
+  return llvm::filter_to_vector(
+      op.getInputs(), [&](Value input) { return !isSmall(input, points); });
+}
+
+/// Whether the result of `op` is a tensor that nothing else needs, cast to
+/// fewer bytes, perhaps with a bias: keeping the result takes less memory than
+/// keeping that.
+static bool isNarrowing(linalg::GenericOp op) {
+  SmallVector<Value> large = getLargeInputs(op);
+  if (large.size() != 1 || getBodySize(op) > 2 * maxCheapSize || !isCheap(op))
+    return false;
+  auto getBytes = [](Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    return isBufferType(type) ? getBufferBytes(type) : 0;
+  };
+  Value source = large.front();
+  if (getBytes(op.getResult(0)) >= getBytes(source))
+    return false;
+  while (source.getDefiningOp() && isViewOp(source.getDefiningOp()))
+    source = source.getDefiningOp()->getOperand(0);
+  return source.getDefiningOp() && hasOneReader(source);
+}
+
+/// Whether all users of `op` can do without its result at no cost in memory
+/// traffic: centering in a normalization, for instance.
+static bool isAbsorbed(linalg::GenericOp op) {
+  int64_t size = getBodySize(op);
+  if (size > maxSparingSize || !isCheap(op) ||
+      !llvm::hasNItemsOrLess(op->getUsers(), maxUsers))
+    return false;
+  int64_t points = getNumPoints(op);
+  if (!llvm::all_of(op->getUsers(), [&](Operation *user) {
+        auto generic = dyn_cast<linalg::GenericOp>(user);
+        return generic && generic->getBlock() == op->getBlock() &&
+               size + getBodySize(generic) <= maxBodySize &&
+               getNumPoints(generic) <= points &&
+               (isBackwardLoc(generic.getLoc()) ||
+                !isBackwardLoc(op.getLoc())) &&
+               llvm::none_of(generic.getOutputs(), [&](Value init) {
+                 return init == op.getResult(0);
+               });
+      }))
+    return false;
+  return (size <= maxCheapSize && getLargeInputs(op).size() <= 1) ||
+         sparesTraffic(op, points);
+}
+
+/// Whether `op` adds up tensors and does nothing else.
+static bool isSum(linalg::GenericOp op) {
+  return op.getNumReductionLoops() == 0 &&
+         llvm::all_of(op.getBody()->without_terminator(), [](Operation &inner) {
+           return isa<arith::AddFOp>(inner);
+         });
+}
+
+/// Whether fusing two sums makes one that needs too many tensors at once.
+static bool isLongSum(linalg::GenericOp producer, linalg::GenericOp consumer) {
+  return isSum(producer) && isSum(consumer) &&
+         producer.getNumDpsInputs() + consumer.getNumDpsInputs() - 1 > maxTerms;
+}
+
+/// Whether `producer` may be fused into `consumer`, which uses it by way of
+/// `value`: its result, or a reshape of it. With `keepNarrow`, what is cast to
+/// fewer bytes is not, as differentiation may yet add readers.
+static bool shouldFuse(linalg::GenericOp producer, Value value,
+                       linalg::GenericOp consumer, bool keepNarrow) {
+  if (producer->getBlock() != consumer->getBlock() ||
+      producer->getNumResults() != 1 ||
+      producer.getNumParallelLoops() != producer.getNumLoops() ||
+      !producer.hasPureTensorSemantics() || !consumer.hasPureTensorSemantics())
+    return false;
+  if (isBackwardLoc(producer.getLoc()) && !isBackwardLoc(consumer.getLoc()))
+    return false;
+  for (BlockArgument init : producer.getBody()->getArguments().drop_front(
+           producer.getInputs().size()))
+    if (!init.use_empty())
+      return false;
+  if (getBodySize(producer) + getBodySize(consumer) > maxBodySize)
+    return false;
+  bool isOnlyUse = producer->hasOneUse() && value.hasOneUse() &&
+                   getNumPoints(producer) >= getNumPoints(consumer) &&
+                   !isLongSum(producer, consumer);
+  // A cast back joins its readers, and not what it reads.
+  bool isReadMore = !hasOneReader(producer->getResult(0)) ||
+                    (isLayout(consumer) &&
+                     llvm::any_of(consumer->getResults(), [](Value result) {
+                       return !hasOneReader(result);
+                     }));
+  if ((keepNarrow || isReadMore) && isNarrowing(producer))
+    return false;
+  return (isOnlyUse || isLayout(producer) || isMask(producer) ||
+          isAbsorbed(producer)) &&
+         isMemoryEffectFree(producer);
+}
+
+//===----------------------------------------------------------------------===//
+// Reshapes
+//===----------------------------------------------------------------------===//
+
+/// The reshape between a producer and a consumer that would fuse without it.
+static bool shouldMoveReshape(OpOperand *operand, bool keepNarrow) {
+  // The operand of a consumer that reads a collapse, or of an expand.
+  Operation *reshape = isa<linalg::GenericOp>(operand->getOwner())
+                           ? operand->get().getDefiningOp()
+                           : operand->getOwner();
+  if (!isa_and_present<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(
+          reshape) ||
+      !reshape->hasOneUse())
+    return false;
+  auto producer = reshape->getOperand(0).getDefiningOp<linalg::GenericOp>();
+  auto consumer = dyn_cast<linalg::GenericOp>(*reshape->user_begin());
+  // Index computations would have to be split or joined as well.
+  if (!producer || !consumer || !producer->hasOneUse() ||
+      producer.hasIndexSemantics() || consumer.hasIndexSemantics())
+    return false;
+  return shouldFuse(producer, reshape->getResult(0), consumer, keepNarrow);
+}
+
+/// Moves reshapes out from between operations that fuse without them. Loops
+/// are only ever split, so this ends.
+static bool moveReshapes(func::FuncOp function, bool keepNarrow) {
+  RewritePatternSet patterns(function.getContext());
+  linalg::populateFoldReshapeOpsByExpansionPatterns(
+      patterns, [keepNarrow](OpOperand *operand) {
+        return shouldMoveReshape(operand, keepNarrow);
+      });
+  tensor::ExpandShapeOp::getCanonicalizationPatterns(patterns,
+                                                     function.getContext());
+  tensor::CollapseShapeOp::getCanonicalizationPatterns(patterns,
+                                                       function.getContext());
+  linalg::FillOp::getCanonicalizationPatterns(patterns, function.getContext());
+  tensor::populateFoldTensorEmptyPatterns(patterns);
+  // Most operations are not beside a reshape. The last of these is taken first.
+  SetVector<Operation *> ops;
+  function.walk([&](Operation *op) {
+    if (!isViewOp(op))
+      return;
+    if (Operation *producer = op->getOperand(0).getDefiningOp())
+      ops.insert(producer);
+    ops.insert(op);
+    ops.insert_range(op->getUsers());
+  });
+  SmallVector<Operation *> reversed(llvm::reverse(ops));
+  bool changed = false;
+  (void)applyOpPatternsGreedily(reversed, std::move(patterns),
+                                GreedyRewriteConfig(), &changed);
+  return changed;
+}
+
+//===----------------------------------------------------------------------===//
+// Fusion
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Fuser {
+public:
+  Fuser(func::FuncOp function, bool keepNarrow)
+      : function(function), keepNarrow(keepNarrow),
+        rewriter(function.getContext()) {}
+
+  /// Fuses what can be; returns how many producers were.
+  unsigned run();
+
+private:
+  linalg::GenericOp fuseOne(linalg::GenericOp consumer);
+
+  func::FuncOp function;
+  bool keepNarrow;
+  IRRewriter rewriter;
+};
+} // namespace
+
+/// Fuses one producer into `consumer` and returns the result; null if there is
+/// none to fuse.
+linalg::GenericOp Fuser::fuseOne(linalg::GenericOp consumer) {
+  for (unsigned i = 0, e = consumer.getInputs().size(); i < e; ++i) {
+    OpOperand *operand = &consumer->getOpOperand(i);
+    auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
+    if (!producer ||
+        !shouldFuse(producer, operand->get(), consumer, keepNarrow) ||
+        !linalg::areElementwiseOpsFusable(operand))
+      continue;
+    // Fusion keeps a result that others use; a copy of the producer has none.
+    if (!producer->hasOneUse()) {
+      rewriter.setInsertionPointAfter(producer);
+      auto copy = cast<linalg::GenericOp>(rewriter.clone(*producer));
+      operand->set(copy.getResult(0));
+      producer = copy;
+    }
+    rewriter.setInsertionPoint(consumer);
+    FailureOr<linalg::ElementwiseOpFusionResult> fusion =
+        linalg::fuseElementwiseOps(rewriter, operand);
+    if (failed(fusion))
+      continue;
+    SmallVector<Value> results;
+    for (Value result : consumer.getResults())
+      results.push_back(fusion->replacements.lookup(result));
+    auto fused = cast<linalg::GenericOp>(fusion->fusedOp);
+    fused->setLoc(consumer.getLoc());
+    fused->setDiscardableAttrs(consumer->getDiscardableAttrDictionary());
+    rewriter.replaceOp(consumer, results);
+    rewriter.eraseOp(producer);
+    return fused;
+  }
+  return {};
+}
+
+unsigned Fuser::run() {
+  SmallVector<linalg::GenericOp> consumers;
+  function.walk([&](linalg::GenericOp op) { consumers.push_back(op); });
+  unsigned numFused = 0;
+  for (linalg::GenericOp consumer : consumers) {
+    consumer = simplifyGeneric(rewriter, consumer);
+    while (consumer) {
+      linalg::GenericOp fused = fuseOne(consumer);
+      if (!fused)
+        break;
+      ++numFused;
+      consumer = simplifyGeneric(rewriter, fused);
+    }
+  }
+  return numFused;
+}
+
+//===----------------------------------------------------------------------===//
+// Sums of sums
+//===----------------------------------------------------------------------===//
+
+/// Whether `op` adds two tensors of its result's shape.
+static bool isAddition(linalg::GenericOp op) {
+  return isSum(op) && !op.hasDynamicShape() && op.getNumDpsInputs() == 2 &&
+         op->getNumResults() == 1 && getBodySize(op) == 1 &&
+         !op.payloadUsesValueFromOperand(op.getDpsInitOperand(0)) &&
+         llvm::all_of(op.getIndexingMapsArray(),
+                      [](AffineMap map) { return map.isIdentity(); });
+}
+
+/// The sum along some dimensions of one tensor that makes `value` and that
+/// nothing else uses, or null.
+static linalg::GenericOp matchReducedSum(Value value) {
+  auto op = value.getDefiningOp<linalg::GenericOp>();
+  if (!op || !op->hasOneUse() || op.getNumReductionLoops() == 0 ||
+      op.getNumDpsInputs() != 1 || op->getNumResults() != 1 ||
+      getBodySize(op) != 1 || !isZeroTensor(op.getDpsInits()[0]))
+    return {};
+  auto add = dyn_cast<arith::AddFOp>(op.getBody()->front());
+  Value in = op.getBody()->getArgument(0), out = op.getBody()->getArgument(1);
+  return add && ((add.getLhs() == in && add.getRhs() == out) ||
+                 (add.getLhs() == out && add.getRhs() == in))
+             ? op
+             : linalg::GenericOp();
+}
+
+/// The addition of `lhs` and `rhs`, if there is one in `block`.
+static linalg::GenericOp findAddition(Value lhs, Value rhs, Block *block) {
+  for (Operation *user : lhs.getUsers()) {
+    auto op = dyn_cast<linalg::GenericOp>(user);
+    if (op && op->getBlock() == block && isAddition(op) &&
+        llvm::is_contained(op.getDpsInputs(), lhs) &&
+        llvm::is_contained(op.getDpsInputs(), rhs))
+      return op;
+  }
+  return {};
+}
+
+/// Sums two tensors up together whose sum is made anyway: a bias that is read
+/// twice has as its gradient what both readers' gradients sum up to, and what
+/// it was added to their sum. Then only that has to be in memory.
+static void joinReducedSums(func::FuncOp function) {
+  IRRewriter rewriter(function.getContext());
+  SmallVector<linalg::GenericOp> sums;
+  function.walk([&](linalg::GenericOp op) {
+    if (isAddition(op))
+      sums.push_back(op);
+  });
+  for (linalg::GenericOp sum : sums) {
+    linalg::GenericOp lhs = matchReducedSum(sum.getDpsInputs()[0]);
+    linalg::GenericOp rhs = matchReducedSum(sum.getDpsInputs()[1]);
+    if (!lhs || !rhs || lhs == rhs ||
+        lhs.getIndexingMaps() != rhs.getIndexingMaps() ||
+        lhs.getIteratorTypes() != rhs.getIteratorTypes() ||
+        lhs->getBlock() != sum->getBlock() ||
+        rhs->getBlock() != sum->getBlock())
+      continue;
+    Value a = lhs.getDpsInputs()[0], b = rhs.getDpsInputs()[0];
+    linalg::GenericOp whole =
+        a == b ? linalg::GenericOp() : findAddition(a, b, sum->getBlock());
+    if (!whole || isBackwardLoc(whole.getLoc()) != isBackwardLoc(sum.getLoc()))
+      continue;
+    // What it reads is made before `sum`; only its place may have to be new.
+    if (sum->isBeforeInBlock(whole)) {
+      rewriter.setInsertionPoint(sum);
+      auto type = cast<RankedTensorType>(whole.getResult(0).getType());
+      Value place = tensor::EmptyOp::create(
+          rewriter, whole.getLoc(), type.getShape(), type.getElementType());
+      whole.getDpsInitsMutable()[0].assign(place);
+      whole->moveBefore(sum);
+    }
+    rewriter.setInsertionPoint(sum);
+    auto joined = cast<linalg::GenericOp>(rewriter.clone(*lhs));
+    joined->setLoc(sum.getLoc());
+    joined.getDpsInputOperand(0)->set(whole.getResult(0));
+    rewriter.replaceOp(sum, joined.getResults());
+  }
+}
+
+/// Erases operations that nothing uses, users before what they use.
+static void eraseDead(func::FuncOp function) {
+  function.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+    if (isOpTriviallyDead(op))
+      op->erase();
+  });
+}
+
+namespace {
+struct FuseElementwise
+    : public remat::impl::FuseElementwisePassBase<FuseElementwise> {
+  using FuseElementwisePassBase::FuseElementwisePassBase;
+
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    backwardToLocations(function);
+    // Uses by dead operations must not count.
+    eraseDead(function);
+    joinReducedSums(function);
+    eraseDead(function);
+    for (unsigned round = 0; round < maxRounds; ++round) {
+      unsigned fused = Fuser(function, keepNarrow).run();
+      numFused += fused;
+      eraseDead(function);
+      if (!moveReshapes(function, keepNarrow))
+        break;
+    }
+    eraseDead(function);
+    backwardToAttributes(function);
+  }
+};
+} // namespace

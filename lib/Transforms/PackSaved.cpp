@@ -1,0 +1,401 @@
+//===- PackSaved.cpp - saved values in packed form ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Where a tag gives a value a codec, backward operations read what is unpacked
+// from its packed form. What is packed is a value like any other: the planner
+// saves it, and the value itself dies in the forward computation.
+//
+//===----------------------------------------------------------------------===//
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/IRMapping.h"
+
+#include "remat/Utils/ReaderTags.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/Passes.h"
+
+namespace remat {
+#define GEN_PASS_DEF_PACKSAVEDPASS
+#include "remat/Transforms/Passes.h.inc"
+} // namespace remat
+
+using namespace mlir;
+using namespace remat;
+
+static constexpr int64_t blockSize = 64;
+
+namespace {
+/// How a value is packed and unpacked.
+class Codec {
+public:
+  virtual ~Codec() = default;
+  virtual FailureOr<SmallVector<Value>> pack(OpBuilder &builder, Location loc,
+                                             Value value) = 0;
+  virtual Value unpack(OpBuilder &builder, Location loc,
+                       ArrayRef<Value> packed) = 0;
+};
+} // namespace
+
+using Body = function_ref<Value(OpBuilder &, Location, ValueRange)>;
+
+/// An operation over `shape` with inputs read through `maps`.
+static Value createGeneric(OpBuilder &builder, Location loc, ValueRange inputs,
+                           ArrayRef<AffineMap> maps, Value init,
+                           ArrayRef<utils::IteratorType> iterators, Body body) {
+  return linalg::GenericOp::create(
+             builder, loc, init.getType(), inputs, init, maps, iterators,
+             [&](OpBuilder &nested, Location loc, ValueRange args) {
+               linalg::YieldOp::create(nested, loc, body(nested, loc, args));
+             })
+      .getResult(0);
+}
+
+/// A pointwise operation on tensors of one shape.
+static Value createPointwise(OpBuilder &builder, Location loc,
+                             RankedTensorType type, ValueRange inputs,
+                             Body body) {
+  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                        type.getElementType());
+  SmallVector<AffineMap> maps(inputs.size() + 1,
+                              builder.getMultiDimIdentityMap(type.getRank()));
+  SmallVector<utils::IteratorType> iterators(type.getRank(),
+                                             utils::IteratorType::parallel);
+  return createGeneric(builder, loc, inputs, maps, empty, iterators, body);
+}
+
+/// The scalar `value` converted to `type`, through f32 if neither type holds
+/// the numbers of the other.
+static Value convert(OpBuilder &builder, Location loc, Value value, Type type) {
+  unsigned from = value.getType().getIntOrFloatBitWidth();
+  unsigned to = type.getIntOrFloatBitWidth();
+  if (value.getType() == type)
+    return value;
+  if (from == to) {
+    Value wide =
+        arith::ExtFOp::create(builder, loc, builder.getF32Type(), value);
+    return arith::TruncFOp::create(builder, loc, type, wide);
+  }
+  if (from < to)
+    return arith::ExtFOp::create(builder, loc, type, value);
+  return arith::TruncFOp::create(builder, loc, type, value);
+}
+
+namespace {
+/// Elements rounded to bf16.
+class RoundingCodec : public Codec {
+public:
+  explicit RoundingCodec(RankedTensorType type) : type(type) {}
+
+  FailureOr<SmallVector<Value>> pack(OpBuilder &builder, Location loc,
+                                     Value value) override {
+    return SmallVector<Value>{
+        convertAll(builder, loc, value, type.clone(builder.getBF16Type()))};
+  }
+  Value unpack(OpBuilder &builder, Location loc,
+               ArrayRef<Value> packed) override {
+    return convertAll(builder, loc, packed[0], type);
+  }
+
+private:
+  static Value convertAll(OpBuilder &builder, Location loc, Value value,
+                          RankedTensorType to) {
+    return createPointwise(
+        builder, loc, to, value,
+        [&](OpBuilder &nested, Location loc, ValueRange args) {
+          return convert(nested, loc, args[0], to.getElementType());
+        });
+  }
+  RankedTensorType type;
+};
+
+/// Bytes with one scale for each block.
+class BlockCodec : public Codec {
+public:
+  explicit BlockCodec(RankedTensorType type)
+      : type(type), count(type.getNumElements()),
+        blocks(llvm::divideCeil(count, blockSize)),
+        element(type.getElementType()) {}
+
+  FailureOr<SmallVector<Value>> pack(OpBuilder &builder, Location loc,
+                                     Value value) override;
+  Value unpack(OpBuilder &builder, Location loc,
+               ArrayRef<Value> packed) override;
+
+private:
+  SmallVector<AffineMap> getMaps(OpBuilder &builder) {
+    AffineExpr block = builder.getAffineDimExpr(0);
+    return {builder.getMultiDimIdentityMap(2), AffineMap::get(2, 0, block)};
+  }
+  RankedTensorType getFlatType(int64_t size, Type of) {
+    return RankedTensorType::get({size}, of);
+  }
+  RankedTensorType getBlockType(Type of) {
+    return RankedTensorType::get({blocks, blockSize}, of);
+  }
+  ReassociationIndices getAll() {
+    return llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
+  }
+  Value emitScales(OpBuilder &builder, Location loc, Value grouped);
+
+  RankedTensorType type;
+  int64_t count, blocks;
+  Type element;
+};
+} // namespace
+
+/// The largest magnitude of each block over 127.
+Value BlockCodec::emitScales(OpBuilder &builder, Location loc, Value grouped) {
+  Type f32 = builder.getF32Type();
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
+  Value empty = tensor::EmptyOp::create(builder, loc, {blocks}, f32);
+  Value init = linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
+  Value largest = createGeneric(
+      builder, loc, grouped, getMaps(builder), init,
+      {utils::IteratorType::parallel, utils::IteratorType::reduction},
+      [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
+        Value wide = convert(nested, loc, args[0], f32);
+        Value size = math::AbsFOp::create(nested, loc, wide);
+        return arith::MaximumFOp::create(nested, loc, args[1], size);
+      });
+  return createPointwise(
+      builder, loc, getFlatType(blocks, f32), largest,
+      [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
+        Value range =
+            arith::ConstantOp::create(nested, loc, nested.getF32FloatAttr(127));
+        return arith::DivFOp::create(nested, loc, args[0], range);
+      });
+}
+
+FailureOr<SmallVector<Value>> BlockCodec::pack(OpBuilder &builder, Location loc,
+                                               Value value) {
+  Value flat = value;
+  if (type.getRank() == 0)
+    flat =
+        tensor::ExpandShapeOp::create(builder, loc, getFlatType(1, element),
+                                      value, ArrayRef<ReassociationIndices>());
+  else if (type.getRank() > 1)
+    flat = tensor::CollapseShapeOp::create(
+        builder, loc, getFlatType(count, element), value,
+        ArrayRef<ReassociationIndices>{getAll()});
+  if (count % blockSize != 0) {
+    Value zero =
+        arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
+    flat = tensor::PadOp::create(
+        builder, loc, getFlatType(blocks * blockSize, element), flat,
+        ArrayRef<OpFoldResult>{builder.getIndexAttr(0)},
+        ArrayRef<OpFoldResult>{
+            builder.getIndexAttr(blocks * blockSize - count)},
+        zero);
+  }
+  Value grouped =
+      tensor::ExpandShapeOp::create(builder, loc, getBlockType(element), flat,
+                                    ArrayRef<ReassociationIndices>{{0, 1}});
+  Value scales = emitScales(builder, loc, grouped);
+  SmallVector<AffineMap> maps = getMaps(builder);
+  maps.push_back(maps.front());
+  Value empty = tensor::EmptyOp::create(builder, loc, {blocks, blockSize},
+                                        builder.getI8Type());
+  Value codes = createGeneric(
+      builder, loc, {grouped, scales}, maps, empty,
+      SmallVector<utils::IteratorType>(2, utils::IteratorType::parallel),
+      [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
+        Type f32 = nested.getF32Type();
+        Value wide = convert(nested, loc, args[0], f32);
+        Value zero =
+            arith::ConstantOp::create(nested, loc, nested.getF32FloatAttr(0));
+        Value ratio = arith::DivFOp::create(nested, loc, wide, args[1]);
+        Value empty = arith::CmpFOp::create(
+            nested, loc, arith::CmpFPredicate::OEQ, args[1], zero);
+        ratio = arith::SelectOp::create(nested, loc, empty, zero, ratio);
+        ratio = math::RoundEvenOp::create(nested, loc, ratio);
+        return arith::FPToSIOp::create(nested, loc, nested.getI8Type(), ratio);
+      });
+  return SmallVector<Value>{codes, scales};
+}
+
+Value BlockCodec::unpack(OpBuilder &builder, Location loc,
+                         ArrayRef<Value> packed) {
+  SmallVector<AffineMap> maps = getMaps(builder);
+  maps.push_back(maps.front());
+  Value empty =
+      tensor::EmptyOp::create(builder, loc, {blocks, blockSize}, element);
+  Value grouped = createGeneric(
+      builder, loc, packed, maps, empty,
+      SmallVector<utils::IteratorType>(2, utils::IteratorType::parallel),
+      [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
+        Value code =
+            arith::SIToFPOp::create(nested, loc, nested.getF32Type(), args[0]);
+        Value value = arith::MulFOp::create(nested, loc, code, args[1]);
+        return convert(nested, loc, value, element);
+      });
+  Value flat = tensor::CollapseShapeOp::create(
+      builder, loc, getFlatType(blocks * blockSize, element), grouped,
+      ArrayRef<ReassociationIndices>{{0, 1}});
+  if (count % blockSize != 0)
+    flat = tensor::ExtractSliceOp::create(
+        builder, loc, getFlatType(count, element), flat,
+        ArrayRef<OpFoldResult>{builder.getIndexAttr(0)},
+        ArrayRef<OpFoldResult>{builder.getIndexAttr(count)},
+        ArrayRef<OpFoldResult>{builder.getIndexAttr(1)});
+  if (type.getRank() == 0)
+    return tensor::CollapseShapeOp::create(builder, loc, type, flat,
+                                           ArrayRef<ReassociationIndices>());
+  if (type.getRank() == 1)
+    return flat;
+  return tensor::ExpandShapeOp::create(
+      builder, loc, type, flat, ArrayRef<ReassociationIndices>{getAll()});
+}
+
+namespace {
+/// Functions of the program.
+class FunctionCodec : public Codec {
+public:
+  FunctionCodec(TagOp tag, ArrayAttr pair, SymbolTable &symbols) : tag(tag) {
+    auto lookup = [&](unsigned number) {
+      return symbols.lookup<func::FuncOp>(
+          cast<FlatSymbolRefAttr>(pair[number]).getValue());
+    };
+    packer = lookup(0);
+    unpacker = lookup(1);
+  }
+
+  FailureOr<SmallVector<Value>> pack(OpBuilder &builder, Location loc,
+                                     Value value) override {
+    for (func::FuncOp function : {packer, unpacker})
+      if (!function || function.isExternal() ||
+          !function.getBody().hasOneBlock())
+        return tag.emitOpError("has a codec that is not two functions of one "
+                               "block");
+    TypeRange packed = packer.getResultTypes();
+    Type type = value.getType();
+    if (TypeRange(packer.getArgumentTypes()) != TypeRange(type) ||
+        TypeRange(unpacker.getArgumentTypes()) != packed ||
+        TypeRange(unpacker.getResultTypes()) != TypeRange(type))
+      return tag.emitOpError("has a codec of types ")
+             << packer.getFunctionType() << " and "
+             << unpacker.getFunctionType() << ", which do not pack and unpack "
+             << value.getType();
+    return inlineBody(packer, builder, value);
+  }
+  Value unpack(OpBuilder &builder, Location loc,
+               ArrayRef<Value> packed) override {
+    return inlineBody(unpacker, builder, packed).front();
+  }
+
+private:
+  static SmallVector<Value>
+  inlineBody(func::FuncOp function, OpBuilder &builder, ValueRange operands) {
+    IRMapping mapping;
+    mapping.map(function.getArguments(), operands);
+    for (Operation &op : function.front().without_terminator())
+      builder.clone(op, mapping);
+    SmallVector<Value> results;
+    for (Value value : function.front().getTerminator()->getOperands())
+      results.push_back(mapping.lookupOrDefault(value));
+    return results;
+  }
+  TagOp tag;
+  func::FuncOp packer, unpacker;
+};
+} // namespace
+
+/// The uses of `value`, seen through tags, in the backward computation.
+static SmallVector<OpOperand *> findBackwardUses(Value value) {
+  SmallVector<OpOperand *> uses;
+  SmallVector<Value> values = {value};
+  while (!values.empty())
+    for (OpOperand &use : values.pop_back_val().getUses()) {
+      if (isTransparentOp(use.getOwner()))
+        values.push_back(use.getOwner()->getResult(0));
+      else if (use.getOwner()->hasAttr(RematDialect::backwardAttrName))
+        uses.push_back(&use);
+    }
+  return uses;
+}
+
+static std::unique_ptr<Codec> makeCodec(TagOp tag, SymbolTable &symbols) {
+  auto type = cast<RankedTensorType>(tag.getType());
+  if (auto pair = dyn_cast<ArrayAttr>(*tag.getCodec()))
+    return std::make_unique<FunctionCodec>(tag, pair, symbols);
+  if (cast<StringAttr>(*tag.getCodec()) == "bf16")
+    return std::make_unique<RoundingCodec>(type);
+  return std::make_unique<BlockCodec>(type);
+}
+
+/// What the backward computation reads of the tag's value becomes what is
+/// unpacked.
+static LogicalResult pack(TagOp tag, SymbolTable &symbols) {
+  Value value = tag.getInput();
+  while (value.getDefiningOp() && isTransparentOp(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  SmallVector<OpOperand *> uses = findBackwardUses(
+      tag->hasAttr(readerTagAttrName) ? tag.getResult() : value);
+  auto type = cast<RankedTensorType>(value.getType());
+  if (uses.empty() || type.getNumElements() == 0)
+    return success();
+  Operation *first = uses.front()->getOwner();
+  for (OpOperand *use : uses)
+    if (use->getOwner()->isBeforeInBlock(first))
+      first = use->getOwner();
+  std::unique_ptr<Codec> codec = makeCodec(tag, symbols);
+  OpBuilder builder(tag);
+  FailureOr<SmallVector<Value>> packed =
+      codec->pack(builder, tag.getLoc(), value);
+  if (failed(packed))
+    return failure();
+  // The tag keeps the two sides from being fused into one.
+  for (Value &part : *packed)
+    part = TagOp::create(builder, tag.getLoc(), part, StringAttr(),
+                         PolicyAttr::get(tag.getContext(), Policy::PreferSave));
+  builder.setInsertionPoint(first);
+  Operation *before = first->getPrevNode();
+  Value unpacked = codec->unpack(builder, first->getLoc(), *packed);
+  for (Operation *op = before->getNextNode(); op != first;
+       op = op->getNextNode())
+    op->setAttr(RematDialect::backwardAttrName, builder.getUnitAttr());
+  for (OpOperand *use : uses)
+    use->set(unpacked);
+  return success();
+}
+
+namespace {
+struct PackSaved : remat::impl::PackSavedPassBase<PackSaved> {
+  void runOnOperation() override {
+    SymbolTable symbols(getOperation());
+    SmallVector<TagOp> tags;
+    SetVector<Operation *> functions;
+    getOperation().walk([&](TagOp tag) {
+      if (!tag.getCodec())
+        return;
+      tags.push_back(tag);
+      if (auto pair = dyn_cast<ArrayAttr>(*tag.getCodec()))
+        for (auto symbol : pair.getAsRange<FlatSymbolRefAttr>())
+          if (Operation *function = symbols.lookup(symbol.getValue()))
+            functions.insert(function);
+    });
+    for (TagOp tag : tags) {
+      if (failed(pack(tag, symbols)))
+        return signalPassFailure();
+      if (!tag.getPolicy() && !tag.getName()) {
+        tag.replaceAllUsesWith(tag.getInput());
+        tag.erase();
+      } else {
+        tag.removeCodecAttr();
+      }
+    }
+    for (Operation *function : functions)
+      if (SymbolTable::symbolKnownUseEmpty(function, getOperation()))
+        function->erase();
+  }
+};
+} // namespace

@@ -1,0 +1,298 @@
+//===- RecomputeCheap.cpp - what is not worth keeping ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Before any budget binds, and before the planner is asked: a forward value
+// that is elementwise in others which the backward computation has anyway is
+// made again where it is needed. It then fuses into what reads it, or costs one
+// pass over memory, which is little beside the product that reads it. So are
+// short products that are larger than their factors: attention's scores, and
+// the first convolution of a network.
+//
+//===----------------------------------------------------------------------===//
+
+
+#include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/Structured.h"
+#include "remat/Dialect/Remat/IR/GraphLiveness.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/Passes.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+namespace remat {
+#define GEN_PASS_DEF_RECOMPUTECHEAPPASS
+#include "remat/Transforms/Passes.h.inc"
+} // namespace remat
+
+using namespace mlir;
+using namespace remat;
+
+/// Values smaller than this are kept: they cost less than a task.
+static constexpr int64_t minBytes = 4096;
+
+/// A value of an eighth of the bytes of another is small beside it.
+static constexpr int64_t smallShare = 8;
+
+/// Bytes that keeping `value` takes: none if it is there anyway.
+static int64_t getKeptBytes(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || op->hasTrait<OpTrait::ConstantLike>() ||
+      isa<tensor::EmptyOp, linalg::FillOp>(op) ||
+      !isBufferType(value.getType()))
+    return 0;
+  return getBufferBytes(cast<RankedTensorType>(value.getType()));
+}
+
+/// Sums of products that are short enough to be made again, as attention's
+/// scores: with what reads them they are one kernel and never in memory.
+static constexpr int64_t maxShortSum = 256;
+
+/// Whether `op` is a batch of products that are larger than their factors.
+static bool isExpandingProduct(Operation *op) {
+  auto product = dyn_cast<linalg::ContractOp>(op);
+  if (!product || !isProductBody(*product.getBlock()))
+    return false;
+  int64_t factors = 0, length = 1;
+  for (Value input : product.getDpsInputs())
+    factors += cast<RankedTensorType>(input.getType()).getNumElements();
+  for (auto [size, type] : llvm::zip(product.getStaticLoopRanges(),
+                                     product.getIteratorTypesArray()))
+    if (type == utils::IteratorType::reduction)
+      length *= size;
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  return type.getRank() >= 3 && type.getNumElements() >= factors &&
+         length <= maxShortSum;
+}
+
+/// Whether `op` is a convolution of arguments, which are there anyway, whose
+/// result is larger than they are, and its sums short: the first of a network.
+static bool isStem(Operation *op) {
+  auto conv = dyn_cast<ConvOp>(op);
+  if (!conv || conv.getKind() != ConvKind::Forward ||
+      getKeptBytes(getRoot(conv.getLhs())) != 0 ||
+      getKeptBytes(getRoot(conv.getRhs())) != 0)
+    return false;
+  int64_t filter = conv.getFilterType().getNumElements();
+  int64_t features =
+      conv.getFilterType().getDimSize(conv.getFilterLayout().front());
+  return conv.getOutputType().getNumElements() >=
+             conv.getInputType().getNumElements() + filter &&
+         filter <= maxShortSum * features;
+}
+
+/// Whether `op` makes one tensor from others, element by element or nearly so.
+static bool isCheap(Operation *op) {
+  if (op->getNumResults() != 1 || !isBufferType(op->getResult(0).getType()) ||
+      op->hasAttr(RematDialect::policyAttrName) || isTagged(op->getResult(0)))
+    return false;
+  if (isExpandingProduct(op) || isStem(op))
+    return true;
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  if (!generic)
+    return isa<tensor::ConcatOp, tensor::ExtractSliceOp, tensor::InsertSliceOp,
+               tensor::PadOp>(op);
+  SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op->getRegions(), captured);
+  return generic.hasPureTensorSemantics() && isMemoryEffectFree(op) &&
+         generic.getNumReductionLoops() == 0 &&
+         llvm::none_of(captured, [](Value value) {
+           return isa<TensorType>(value.getType());
+         });
+}
+
+/// Whether `op` only rounds or widens, which what reads it does on the way.
+static bool isCast(Operation *op) {
+  auto generic = dyn_cast<linalg::GenericOp>(op);
+  return generic && generic.getNumDpsInputs() == 1 &&
+         llvm::all_of(generic.getBody()->without_terminator(),
+                      llvm::IsaPred<arith::ExtFOp, arith::TruncFOp>);
+}
+
+namespace {
+class CheapRecomputation {
+public:
+  CheapRecomputation(Block &body, unsigned maxDepth)
+      : body(body), maxDepth(maxDepth), builder(body.getParentOp()) {}
+
+  /// Bytes of forward values that the backward computation reads.
+  int64_t countReadBytes();
+
+  unsigned run() {
+    choose();
+    limitDepth();
+    apply();
+    return numCloned;
+  }
+
+private:
+  DenseSet<Value> collectNeeded();
+  void choose();
+  int64_t countAdded(Operation *op, const DenseSet<Value> &needed,
+                     unsigned depth);
+  void limitDepth();
+  void apply();
+  Value materialize(Value value);
+
+  Block &body;
+  unsigned maxDepth;
+  OpBuilder builder;
+  DenseSet<Operation *> chosen;
+  /// What stands for a forward value in the backward computation.
+  DenseMap<Value, Value> replacements;
+  unsigned numCloned = 0;
+};
+} // namespace
+
+/// Bytes that have to be kept, beside what is needed anyway, to make the result
+/// of `op` again.
+int64_t CheapRecomputation::countAdded(Operation *op,
+                                       const DenseSet<Value> &needed,
+                                       unsigned depth) {
+  SetVector<Value> roots;
+  for (Value value : getReadValues(op))
+    roots.insert(getRoot(value));
+  int64_t added = 0;
+  for (Value root : roots) {
+    if (needed.contains(root))
+      continue;
+    int64_t bytes = getKeptBytes(root);
+    Operation *producer = root.getDefiningOp();
+    if (bytes != 0 && !isBackward(producer) && isCheap(producer)) {
+      bool isFree = isCast(producer);
+      if (isFree || depth > 1)
+        bytes = std::min(
+            bytes, countAdded(producer, needed, isFree ? depth : depth - 1));
+    }
+    added += bytes;
+  }
+  return added;
+}
+
+/// What the backward computation reads.
+DenseSet<Value> CheapRecomputation::collectNeeded() {
+  DenseSet<Value> needed;
+  for (Operation &op : body)
+    if (isBackward(&op))
+      for (Value value : getReadValues(&op))
+        needed.insert(getRoot(value));
+  return needed;
+}
+
+int64_t CheapRecomputation::countReadBytes() {
+  int64_t bytes = 0;
+  for (Value value : collectNeeded())
+    if (Operation *op = value.getDefiningOp(); op && !isBackward(op))
+      bytes += getKeptBytes(value);
+  return bytes;
+}
+
+/// Backwards through the program: what the backward computation needs, and of
+/// that, what follows from other things it needs.
+void CheapRecomputation::choose() {
+  DenseSet<Value> needed = collectNeeded();
+  for (Operation &op : llvm::reverse(body)) {
+    if (isBackward(&op) || !isCheap(&op) || !needed.contains(op.getResult(0)))
+      continue;
+    int64_t bytes = getKeptBytes(op.getResult(0));
+    if (bytes < minBytes)
+      continue;
+    // What joins tensors fuses into nothing: half of it is too little for a
+    // pass over memory.
+    int64_t added = countAdded(&op, needed, maxDepth);
+    if (added > bytes / 2 || (isa<tensor::ConcatOp>(op) && 2 * added == bytes))
+      continue;
+    chosen.insert(&op);
+    for (Value value : getReadValues(&op))
+      needed.insert(getRoot(value));
+  }
+}
+
+/// A long chain would have to be made anew from its beginning, and kept, before
+/// the first backward operation runs. What is small beside what is made of it
+/// does not lengthen a chain: scaled keys beside scores.
+void CheapRecomputation::limitDepth() {
+  DenseMap<Operation *, unsigned> depths;
+  for (Operation &op : body) {
+    if (!chosen.contains(&op) || isStem(&op))
+      continue;
+    unsigned depth = 0;
+    int64_t bytes = getKeptBytes(op.getResult(0));
+    for (Value value : getReadValues(&op)) {
+      Value root = getRoot(value);
+      if (Operation *producer = root.getDefiningOp();
+          producer && getKeptBytes(root) > bytes / smallShare)
+        depth = std::max(depth, depths.lookup(producer));
+    }
+    if (isCast(&op))
+      depths[&op] = depth;
+    else if (depth == maxDepth)
+      chosen.erase(&op);
+    else
+      depths[&op] = depth + 1;
+  }
+}
+
+/// What a backward operation at the insertion point reads instead of `value`.
+Value CheapRecomputation::materialize(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (!op || isBackward(op) || op->getBlock() != &body)
+    return value;
+  if (!isAlias(op) && !chosen.contains(op))
+    return value;
+  if (Value known = replacements.lookup(value))
+    return known;
+  IRMapping mapping;
+  bool changed = !isAlias(op);
+  for (Value operand : getReadValues(op)) {
+    Value mine = materialize(operand);
+    changed |= mine != operand;
+    mapping.map(operand, mine);
+  }
+  Value result = value;
+  if (changed) {
+    Operation *clone = builder.clone(*op, mapping);
+    clone->setAttr(RematDialect::backwardAttrName, builder.getUnitAttr());
+    result = clone->getResult(0);
+    numCloned += !isAlias(op);
+  }
+  replacements[value] = result;
+  return result;
+}
+
+void CheapRecomputation::apply() {
+  for (Operation &op : body) {
+    if (!isBackward(&op))
+      continue;
+    builder.setInsertionPoint(&op);
+    for (Value value : getReadValues(&op)) {
+      Value mine = materialize(value);
+      if (mine != value)
+        op.walk(
+            [&](Operation *inner) { inner->replaceUsesOfWith(value, mine); });
+    }
+  }
+}
+
+namespace {
+struct RecomputeCheap : remat::impl::RecomputeCheapPassBase<RecomputeCheap> {
+  using RecomputeCheapPassBase::RecomputeCheapPassBase;
+
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    if (!llvm::hasSingleElement(function.getBody()))
+      return;
+    CheapRecomputation recomputation(function.getBody().front(), maxDepth);
+    if (int64_t bytes = recomputation.countReadBytes())
+      function->setAttr(RematDialect::readBytesAttrName,
+                        Builder(function).getI64IntegerAttr(bytes));
+    numCloned += recomputation.run();
+  }
+};
+} // namespace

@@ -1,0 +1,89 @@
+//===- RowSlicer.h - a product and what is sliced with it -------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_TRANSFORMS_ROWSLICER_H
+#define REMAT_LIB_TRANSFORMS_ROWSLICER_H
+
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/Structured.h"
+
+#include "llvm/ADT/MapVector.h"
+
+namespace remat {
+
+/// Consecutive rows, as a box in the dimensions that make up the rows.
+struct Slab {
+  llvm::SmallVector<int64_t> offsets, sizes;
+};
+
+/// One product and what is sliced with it.
+class RowSlicer {
+public:
+  explicit RowSlicer(mlir::Block &body)
+      : body(body), builder(body.getParentOp()) {}
+
+  /// Slices `product` if it can be and is worth it. `gone` receives what it
+  /// erases.
+  bool run(mlir::linalg::ContractOp product,
+           llvm::DenseSet<mlir::Operation *> &gone);
+
+private:
+  /// Rows of a slice, if the shapes have such slices: at 256 a library's
+  /// product takes as long as in one piece, at 128 some hundredths more.
+  static constexpr int64_t sliceRows = 256, minSliceRows = 128;
+  /// Slices, and those of a batch that has no such divisor. Each is some tasks
+  /// that have to be planned.
+  static constexpr int64_t maxSlices = 32, maxBatchSlices = 128;
+
+  bool start(mlir::linalg::ContractOp product);
+  bool isEligible(mlir::Operation *op);
+  std::optional<LoopList> getRows(mlir::linalg::LinalgOp op);
+  bool tryAdd(mlir::Operation *op, bool asProducer);
+  /// Whether `value` has about as many elements as the product.
+  bool isWide(mlir::Value value) const {
+    return 2 * llvm::cast<mlir::RankedTensorType>(value.getType())
+                   .getNumElements() >
+           wideElements;
+  }
+  bool addReaders();
+  bool addProducers();
+  bool addBetween(bool &changed);
+  bool order();
+  bool collectForward();
+  bool chooseSlices();
+  bool isWorthwhile();
+
+  llvm::SmallVector<int64_t> getRowSizes(mlir::Operation *op);
+  int64_t getStart(int64_t slice) const { return slice * rows / slices; }
+  void replace();
+  void clone(mlir::Operation *op, int64_t slice);
+  mlir::Value getPart(mlir::Value value, mlir::AffineMap map,
+                      mlir::Operation *op, const Slab &slab);
+  mlir::Value getChunk(mlir::Value value, int64_t count);
+  void shiftIndices(mlir::Operation *op, mlir::Operation *clone,
+                    const Slab &slab);
+  mlir::Value concatenate(mlir::OpResult result);
+
+  mlir::Block &body;
+  mlir::OpBuilder builder;
+  int64_t rows = 0, wideBytes = 0, wideElements = 0, slices = 0;
+  /// With the loops that walk the rows.
+  llvm::MapVector<mlir::Operation *, LoopList> members;
+  /// Members that reduce over the rows.
+  llvm::DenseSet<mlir::Operation *> sums;
+  /// The members, and what depends on them between the first and the last.
+  llvm::SmallVector<mlir::Operation *> sorted, behind;
+  /// What becomes a part of the backward computation.
+  llvm::SmallVector<mlir::Operation *> forward;
+  /// Results of members, of the current slice, and of all.
+  llvm::DenseMap<mlir::Value, mlir::Value> current;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> parts;
+};
+
+} // namespace remat
+
+#endif // REMAT_LIB_TRANSFORMS_ROWSLICER_H

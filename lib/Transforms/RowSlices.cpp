@@ -1,0 +1,315 @@
+//===- RowSlices.cpp - a product and what reads it, in slices -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RowSlicer.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/Structured.h"
+#include "remat/Dialect/Remat/IR/GraphLiveness.h"
+#include "remat/Utils/BackwardMarks.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace remat;
+
+static void collapseToRank1(OpBuilder &builder, Location loc, Value &value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  ReassociationIndices all(llvm::to_vector(llvm::seq<int64_t>(type.getRank())));
+  if (type.getRank() != 1)
+    value = tensor::CollapseShapeOp::create(
+        builder, loc, value, ArrayRef<ReassociationIndices>(all));
+}
+
+/// `value` as a tensor of shape `shape`, with as many elements.
+static Value reshape(OpBuilder &builder, Location loc, Value value,
+                     ArrayRef<int64_t> shape) {
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getShape() == shape)
+    return value;
+  collapseToRank1(builder, loc, value);
+  if (shape.size() == 1)
+    return value;
+  ReassociationIndices all(llvm::to_vector(llvm::seq<int64_t>(shape.size())));
+  return tensor::ExpandShapeOp::create(
+      builder, loc, RankedTensorType::get(shape, type.getElementType()), value,
+      ArrayRef<ReassociationIndices>(all));
+}
+
+SmallVector<int64_t> RowSlicer::getRowSizes(Operation *op) {
+  SmallVector<int64_t> sizes = getLoopSizes(cast<linalg::LinalgOp>(op));
+  return llvm::map_to_vector(members[op],
+                             [&](int64_t loop) { return sizes[loop]; });
+}
+
+/// `count` rows from row `start` on, in dimensions of `sizes`; nothing if they
+/// are no box.
+static std::optional<Slab> getSlab(ArrayRef<int64_t> sizes, int64_t start,
+                                   int64_t count) {
+  Slab slab;
+  while (!sizes.empty()) {
+    int64_t inner = 1;
+    for (int64_t size : sizes.drop_front())
+      inner *= size;
+    slab.offsets.push_back(start / inner);
+    start %= inner;
+    if (start == 0 && count % inner == 0) {
+      slab.sizes.push_back(count / inner);
+      count = inner;
+    } else if (start + count <= inner) {
+      slab.sizes.push_back(1);
+    } else {
+      return std::nullopt;
+    }
+    sizes = sizes.drop_front();
+  }
+  return slab;
+}
+
+/// The leading dimensions of a shape that make up the rows.
+static ArrayRef<int64_t> getRowShape(ArrayRef<int64_t> shape, int64_t rows) {
+  unsigned rank = 0;
+  for (int64_t points = 1; points != rows; ++rank)
+    points *= shape[rank];
+  return shape.take_front(rank);
+}
+
+bool RowSlicer::chooseSlices() {
+  // Wherever rows are taken apart: loops of members, and what they read.
+  SetVector<ArrayAttr> shapes;
+  auto add = [&](ArrayRef<int64_t> shape) {
+    shapes.insert(builder.getI64ArrayAttr(shape));
+  };
+  for (Operation *op : sorted) {
+    add(getRowSizes(op));
+    for (Value value : getReadValues(op)) {
+      Operation *source = getSource(value);
+      if (source && members.contains(source))
+        add(getRowShape(cast<RankedTensorType>(value.getType()).getShape(),
+                        rows));
+    }
+  }
+  auto fits = [&] {
+    for (int64_t slice = 0; slice < slices; ++slice)
+      for (ArrayAttr shape : shapes) {
+        auto sizes =
+            llvm::map_to_vector(shape.getAsRange<IntegerAttr>(),
+                                [](IntegerAttr size) { return size.getInt(); });
+        int64_t start = getStart(slice);
+        if (!getSlab(sizes, start, getStart(slice + 1) - start))
+          return false;
+      }
+    return true;
+  };
+  // Long sums are more exact than short ones: rather larger slices than
+  // smaller.
+  int64_t wished = std::clamp<int64_t>(rows / sliceRows, 2, maxSlices);
+  for (slices = wished; slices >= 2; --slices)
+    if (fits())
+      return true;
+  int64_t most = std::min(rows / minSliceRows, maxBatchSlices);
+  for (slices = wished + 1; slices <= most; ++slices)
+    if (fits())
+      return true;
+  return false;
+}
+
+/// Whether what is cut out and put together again is little beside what is
+/// never there as a whole.
+bool RowSlicer::isWorthwhile() {
+  int64_t copied = 0;
+  for (Operation *op : sorted) {
+    auto linalgOp = cast<linalg::LinalgOp>(op);
+    for (OpOperand *input : linalgOp.getDpsInputOperands()) {
+      Operation *source = getSource(input->get());
+      AffineMap map = linalgOp.getMatchingIndexingMap(input);
+      if (!(source && members.contains(source)) &&
+          llvm::any_of(members[op],
+                       [&](int64_t loop) { return map.isFunctionOfDim(loop); }))
+        copied += getBufferBytes(input->get());
+    }
+    if (!sums.contains(op))
+      for (Value result : op->getResults())
+        copied += isWide(result) ? 0 : getBufferBytes(result);
+  }
+  return 2 * copied <= wideBytes;
+}
+
+/// The part of `value` that the slice of `op` reads through `map`.
+Value RowSlicer::getPart(Value value, AffineMap map, Operation *op,
+                         const Slab &slab) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<int64_t> sizes(type.getShape());
+  SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0));
+  bool any = false;
+  for (auto [i, expr] : llvm::enumerate(map.getResults()))
+    for (auto [j, loop] : llvm::enumerate(members[op]))
+      if (expr == builder.getAffineDimExpr(loop)) {
+        offsets[i] = builder.getIndexAttr(slab.offsets[j]);
+        sizes[i] = slab.sizes[j];
+        any = true;
+      }
+  if (!any)
+    return value;
+  Operation *maker = value.getDefiningOp();
+  if (maker && isa<tensor::EmptyOp, linalg::FillOp>(maker)) {
+    Value part = tensor::EmptyOp::create(builder, op->getLoc(), sizes,
+                                         type.getElementType());
+    if (auto fill = dyn_cast<linalg::FillOp>(maker))
+      part = linalg::FillOp::create(builder, op->getLoc(), fill.value(), part)
+                 .getResult(0);
+    return part;
+  }
+  SmallVector<OpFoldResult> strides(type.getRank(), builder.getIndexAttr(1));
+  return tensor::ExtractSliceOp::create(
+      builder, op->getLoc(), value, offsets,
+      getAsIndexOpFoldResult(builder.getContext(), sizes), strides);
+}
+
+/// What the current slice has made of `value`, a member's result in any shape;
+/// null if it is none.
+Value RowSlicer::getChunk(Value value, int64_t count) {
+  Value chunk = current.lookup(getRoot(value));
+  if (!chunk)
+    return {};
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+  ArrayRef<int64_t> rowShape = getRowShape(shape, rows);
+  // Any slab of so many rows has this shape.
+  SmallVector<int64_t> mine = getSlab(rowShape, 0, count)->sizes;
+  llvm::append_range(mine, shape.drop_front(rowShape.size()));
+  return reshape(builder, value.getLoc(), chunk, mine);
+}
+
+/// A body that asks for its row gets that of the whole, unless to find elements
+/// of what is there a slice at a time.
+void RowSlicer::shiftIndices(Operation *op, Operation *clone,
+                             const Slab &slab) {
+  SmallPtrSet<OpOperand *, 4> local;
+  int64_t count = 1;
+  for (int64_t size : slab.sizes)
+    count *= size;
+  builder.setInsertionPoint(clone);
+  clone->walk([&](tensor::ExtractOp extract) {
+    Value chunk = getChunk(extract.getTensor(), count);
+    if (!chunk)
+      return;
+    extract.getTensorMutable().assign(chunk);
+    for (OpOperand &row :
+         extract.getIndicesMutable().slice(0, slab.sizes.size()))
+      local.insert(&row);
+  });
+  OpBuilder::InsertionGuard guard(builder);
+  for (auto index :
+       llvm::to_vector(clone->getRegion(0).front().getOps<linalg::IndexOp>()))
+    for (auto [loop, offset] : llvm::zip(members[op], slab.offsets)) {
+      SmallVector<OpOperand *> uses;
+      for (OpOperand &use : index->getUses())
+        if (!local.contains(&use))
+          uses.push_back(&use);
+      if (static_cast<int64_t>(index.getDim()) != loop || offset == 0 ||
+          uses.empty())
+        continue;
+      builder.setInsertionPointAfter(index);
+      Value shift =
+          arith::ConstantIndexOp::create(builder, op->getLoc(), offset);
+      Value row = arith::AddIOp::create(builder, op->getLoc(), index, shift);
+      for (OpOperand *use : uses)
+        use->set(row);
+    }
+}
+
+void RowSlicer::clone(Operation *op, int64_t slice) {
+  int64_t start = getStart(slice), count = getStart(slice + 1) - start;
+  Slab slab = *getSlab(getRowSizes(op), start, count);
+  auto linalgOp = cast<linalg::LinalgOp>(op);
+  SmallVector<Value> operands;
+  for (OpOperand &operand : op->getOpOperands()) {
+    Value value = operand.get();
+    bool continues =
+        sums.contains(op) && slice != 0 && linalgOp.isDpsInit(&operand);
+    if (continues)
+      value = parts[linalgOp.getTiedOpResult(&operand)].back();
+    else if (Value chunk = getChunk(value, count))
+      value = chunk;
+    else
+      value =
+          getPart(value, linalgOp.getMatchingIndexingMap(&operand), op, slab);
+    operands.push_back(value);
+  }
+  Operation *clone = builder.clone(*op);
+  clone->setOperands(operands);
+  for (OpResult result : clone->getResults())
+    result.setType(cast<linalg::LinalgOp>(clone)
+                       .getDpsInitOperand(result.getResultNumber())
+                       ->get()
+                       .getType());
+  shiftIndices(op, clone, slab);
+  builder.setInsertionPointAfter(clone);
+  for (auto [result, part] : llvm::zip(op->getResults(), clone->getResults())) {
+    parts[result].push_back(part);
+    if (!sums.contains(op))
+      current[result] = part;
+  }
+}
+
+/// All rows of a member's result.
+Value RowSlicer::concatenate(OpResult result) {
+  ArrayRef<Value> pieces = parts[result];
+  if (sums.contains(result.getOwner()))
+    return pieces.back();
+  auto type = cast<RankedTensorType>(result.getType());
+  ArrayRef<int64_t> rowShape = getRowShape(type.getShape(), rows);
+  SmallVector<Value> flat;
+  for (auto [slice, piece] : llvm::enumerate(pieces)) {
+    SmallVector<int64_t> shape = {getStart(slice + 1) - getStart(slice)};
+    llvm::append_range(shape, type.getShape().drop_front(rowShape.size()));
+    flat.push_back(reshape(builder, result.getLoc(), piece, shape));
+  }
+  Value all = tensor::ConcatOp::create(builder, result.getLoc(), 0, flat);
+  return reshape(builder, result.getLoc(), all, type.getShape());
+}
+
+static void eraseDeadAliases(Value value) {
+  for (Operation *user : llvm::make_early_inc_range(value.getUsers())) {
+    eraseDeadAliases(user->getResult(0));
+    user->erase();
+  }
+}
+
+void RowSlicer::replace() {
+  bool backward = llvm::any_of(sorted, isBackward);
+  Operation *end = sorted.back()->getNextNode();
+  Operation *before = sorted.back();
+  builder.setInsertionPoint(end);
+  for (int64_t slice = 0; slice < slices; ++slice)
+    for (Operation *op : sorted)
+      clone(op, slice);
+  for (Operation *op : sorted)
+    for (OpResult result : op->getResults()) {
+      bool outside = false;
+      forEachReader(result, [&](Operation *reader) {
+        outside |= !members.contains(body.findAncestorOpInBlock(*reader));
+      });
+      if (outside)
+        result.replaceAllUsesWith(concatenate(result));
+    }
+  StringAttr mark = builder.getStringAttr(RematDialect::backwardAttrName);
+  if (backward) {
+    for (Operation *op = before->getNextNode(); op != end;
+         op = op->getNextNode())
+      op->setAttr(mark, builder.getUnitAttr());
+    for (Operation *op : forward)
+      op->setAttr(mark, builder.getUnitAttr());
+  }
+  for (Operation *op : behind)
+    op->moveBefore(end);
+  for (Operation *op : llvm::reverse(sorted)) {
+    for (Value result : op->getResults())
+      eraseDeadAliases(result);
+    op->erase();
+  }
+}

@@ -1,0 +1,73 @@
+//===- Builders.cpp - small tensor computations ---------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Utils/Builders.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+using namespace mlir;
+using namespace remat;
+
+Value remat::createZeroConstant(OpBuilder &builder, Location loc, Type type) {
+  if (auto complexType = dyn_cast<ComplexType>(type)) {
+    Attribute zero = builder.getZeroAttr(complexType.getElementType());
+    return complex::ConstantOp::create(builder, loc, type,
+                                       builder.getArrayAttr({zero, zero}));
+  }
+  return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+}
+
+Value remat::createZeros(OpBuilder &builder, Location loc,
+                         RankedTensorType type) {
+  Value zero = createZeroConstant(builder, loc, type.getElementType());
+  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                        type.getElementType());
+  return linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
+}
+
+Value remat::createElementwise(OpBuilder &builder, Location loc,
+                               ValueRange inputs, RankedTensorType type,
+                               ScalarBody body) {
+  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                        type.getElementType());
+  SmallVector<AffineMap> maps(inputs.size() + 1,
+                              builder.getMultiDimIdentityMap(type.getRank()));
+  SmallVector<utils::IteratorType> iterators(type.getRank(),
+                                             utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             builder, loc, type, inputs, empty, maps, iterators,
+             [&](OpBuilder &nested, Location loc, ValueRange args) {
+               Value result = body(nested, loc, args.drop_back());
+               linalg::YieldOp::create(nested, loc, result);
+             })
+      .getResult(0);
+}
+
+static Value createScalarSum(OpBuilder &builder, Location loc, Value lhs,
+                             Value rhs) {
+  Type type = lhs.getType();
+  if (isa<ComplexType>(type))
+    return complex::AddOp::create(builder, loc, lhs, rhs);
+  if (isa<FloatType>(type))
+    return arith::AddFOp::create(builder, loc, lhs, rhs);
+  if (type.isInteger(1))
+    return arith::OrIOp::create(builder, loc, lhs, rhs);
+  return arith::AddIOp::create(builder, loc, lhs, rhs);
+}
+
+Value remat::createSum(OpBuilder &builder, Location loc, Value lhs,
+                       Value rhs) {
+  auto type = dyn_cast<RankedTensorType>(lhs.getType());
+  if (!type)
+    return createScalarSum(builder, loc, lhs, rhs);
+  return createElementwise(
+      builder, loc, {lhs, rhs}, type,
+      [](OpBuilder &nested, Location loc, ValueRange args) {
+        return createScalarSum(nested, loc, args[0], args[1]);
+      });
+}

@@ -1,0 +1,37 @@
+//===- Rows.cpp - kernels that work row by row ----------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Utils/Rows.h"
+
+#include "remat/Utils/Structured.h"
+
+using namespace mlir;
+using namespace remat;
+
+bool remat::isMatrixProductInRow(linalg::LinalgOp product,
+                                 ArrayRef<int64_t> rows) {
+  if (product->getNumOperands() != 3 ||
+      product.getNumLoops() != rows.size() + 2)
+    return false;
+  SmallVector<AffineMap> maps = product.getIndexingMapsArray();
+  SmallVector<int64_t> sizes = getLoopSizes(product);
+  unsigned pairs = 0;
+  for (unsigned loop = 0; loop < product.getNumLoops(); ++loop) {
+    if (llvm::is_contained(rows.drop_back(), static_cast<int64_t>(loop)))
+      continue;
+    unsigned readers = 0;
+    for (auto [number, map] : llvm::enumerate(maps))
+      readers |= map.isFunctionOfDim(loop) ? 1u << number : 0;
+    bool isLongSum = !maps[2].isFunctionOfDim(loop) &&
+                     static_cast<int64_t>(loop) != rows.back() &&
+                     sizes[loop] > maxSumLength;
+    if (llvm::popcount(readers) != 2 || isLongSum)
+      return false;
+    // A pair is known by the operand that is not in it.
+    pairs |= 7u & ~readers;
+  }
+  return pairs == 7;
+}

@@ -1,0 +1,93 @@
+// RUN: remat-opt %s --remat-scatter-to-one-hot --remat-sink-into-gathers | FileCheck %s
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#one = affine_map<(d0) -> (d0)>
+
+// One element of each row: a comparison.
+// CHECK-LABEL: @one_hot
+// CHECK-NOT: remat.scatter
+// CHECK: linalg.generic
+// CHECK: %[[COLUMN:.*]] = linalg.index 1
+// CHECK: arith.cmpi eq, %[[COLUMN]]
+// CHECK: arith.select
+func.func @one_hot(%ids: tensor<4xi64>, %v: tensor<4xf32>) -> tensor<4x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<4x8xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %r = remat.scatter {indexing_maps = [#one, #one], sizes = array<i64: 4>}
+      ins(%ids, %v : tensor<4xi64>, tensor<4xf32>) outs(%z : tensor<4x8xf32>) {
+  ^bb0(%i: index, %id: i64, %a: f32):
+    %j = arith.index_cast %id : i64 to index
+    remat.yield %i, %j, %a : index, index, f32
+  } -> tensor<4x8xf32>
+  return %r : tensor<4x8xf32>
+}
+
+// Rows that may meet are added up.
+// CHECK-LABEL: @embedding
+// CHECK: remat.scatter
+func.func @embedding(%ids: tensor<4xi64>, %v: tensor<4x8xf32>) -> tensor<16x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<16x8xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<16x8xf32>) -> tensor<16x8xf32>
+  %r = remat.scatter {indexing_maps = [affine_map<(d0, d1) -> (d0)>, #id], sizes = array<i64: 4, 8>}
+      ins(%ids, %v : tensor<4xi64>, tensor<4x8xf32>) outs(%z : tensor<16x8xf32>) {
+  ^bb0(%i: index, %k: index, %id: i64, %a: f32):
+    %j = arith.index_cast %id : i64 to index
+    remat.yield %j, %k, %a : index, index, f32
+  } -> tensor<16x8xf32>
+  return %r : tensor<16x8xf32>
+}
+
+// Of the exponentials, those that are read are computed.
+// CHECK-LABEL: @picked
+// CHECK-SAME: (%[[X:.*]]: tensor<4x8xf32>,
+// CHECK: linalg.generic
+// CHECK: %[[A:.*]] = tensor.extract %[[X]]
+// CHECK: math.exp %[[A]]
+// CHECK-NOT: linalg.generic
+func.func @picked(%x: tensor<4x8xf32>, %ids: tensor<4xi64>) -> tensor<4xf32> {
+  %big = tensor.empty() : tensor<4x8xf32>
+  %e = tensor.empty() : tensor<4xf32>
+  %p = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<4x8xf32>) outs(%big : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %r = math.exp %a : f32
+    linalg.yield %r : f32
+  } -> tensor<4x8xf32>
+  %y = linalg.generic {indexing_maps = [#one, #one], iterator_types = ["parallel"]} ins(%ids : tensor<4xi64>) outs(%e : tensor<4xf32>) {
+  ^bb0(%id: i64, %o: f32):
+    %i = linalg.index 0 : index
+    %j = arith.index_cast %id : i64 to index
+    %r = tensor.extract %p[%i, %j] : tensor<4x8xf32>
+    linalg.yield %r : f32
+  } -> tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// What is widened for a sum is picked from before, through a view.
+// CHECK-LABEL: @widened
+// CHECK-SAME: %[[X:.*]]: tensor<2x2x8xbf16>
+// CHECK: %[[WIDE:.*]] = linalg.generic
+// CHECK: %[[VIEW:.*]] = tensor.collapse_shape %[[X]] {{.*}} : tensor<2x2x8xbf16> into tensor<4x8xbf16>
+// CHECK: %[[ONE:.*]] = tensor.extract %[[VIEW]]
+// CHECK-NEXT: arith.extf %[[ONE]] : bf16 to f32
+func.func @widened(%x: tensor<2x2x8xbf16>, %ids: tensor<4xi64>) -> (tensor<4xf32>, tensor<4x8xf32>) {
+  %e3 = tensor.empty() : tensor<2x2x8xf32>
+  %e = tensor.empty() : tensor<4xf32>
+  %wide = linalg.generic {indexing_maps = [affine_map<(a, b, c) -> (a, b, c)>, affine_map<(a, b, c) -> (a, b, c)>], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : tensor<2x2x8xbf16>) outs(%e3 : tensor<2x2x8xf32>) {
+  ^bb0(%in: bf16, %out: f32):
+    %0 = arith.extf %in : bf16 to f32
+    linalg.yield %0 : f32
+  } -> tensor<2x2x8xf32>
+  %flat = tensor.collapse_shape %wide [[0, 1], [2]] : tensor<2x2x8xf32> into tensor<4x8xf32>
+  %r = linalg.generic {indexing_maps = [#one, #one], iterator_types = ["parallel"]}
+      ins(%ids : tensor<4xi64>) outs(%e : tensor<4xf32>) {
+  ^bb0(%id: i64, %out: f32):
+    %i = linalg.index 0 : index
+    %j = arith.index_cast %id : i64 to index
+    %0 = tensor.extract %flat[%i, %j] : tensor<4x8xf32>
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  return %r, %flat : tensor<4xf32>, tensor<4x8xf32>
+}
