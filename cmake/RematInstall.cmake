@@ -6,6 +6,7 @@ include(GNUInstallDirs)
 set(remat_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/remat)
 
 set(remat_libraries
+  RematAllTargets
   RematAutoDiff
   RematCodegen
   RematCost
@@ -14,6 +15,7 @@ set(remat_libraries
   RematIR
   RematPipelines
   RematPlanning
+  RematTarget
   RematTargetCPU
   RematTransforms
   RematUtils)

@@ -12,7 +12,8 @@ mkdir -p "$out/passes"
 "$tblgen" -gen-dialect-doc -dialect=remat "${include[@]}" \
   include/remat/Dialect/Remat/IR/RematOps.td -o "$out/dialect.md"
 pages=(AutoDiff:AutoDiff Conversion/Import:Import Cost:Cost
-  Dialect/Remat/Transforms:Dialect Target/CPU:TargetCPU Transforms:Transforms)
+  Dialect/Remat/Transforms:Dialect Target:Target
+  Target/CPU:TargetCPU Transforms:Transforms)
 for page in "${pages[@]}"; do
   "$tblgen" -gen-pass-doc "${include[@]}" "include/remat/${page%%:*}/Passes.td" \
     -o "$out/passes/${page##*:}.md"

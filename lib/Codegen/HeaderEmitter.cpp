@@ -9,7 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "remat/Codegen/KernelInfo.h"
+#include "remat/Codegen/Dtypes.h"
 #include "remat/Codegen/HeaderEmitter.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Runtime/LibraryCalls.h"

@@ -11,7 +11,7 @@
 #include "remat/Codegen/KernelInfo.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/Structured.h"
-#include "remat/Utils/Rows.h"
+#include "remat/Dialect/Remat/IR/Rows.h"
 #include "remat/Runtime/LibraryCalls.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -123,18 +123,14 @@ FailureOr<KernelInfo> remat::codegen::analyzeKernel(FunctionOpInterface kernel,
   KernelInfo info;
   info.call = matchLibraryCall(kernel);
   if (info.call) {
-    info.flops = countCallFlops(*info.call);
-    info.workspaceBytes =
-        info.call->kind == REMAT_ENTRY_MATMUL
-            ? remat_matmul_workspace_bytes(&info.call->matmul, threads)
-            : remat_convolution_workspace_bytes(&info.call->convolution,
-                                                threads);
-    info.bytesRead = getBytes(function.getArgumentTypes()[info.call->lhs]);
-    if (info.call->rhs != info.call->lhs)
-      info.bytesRead += getBytes(function.getArgumentTypes()[info.call->rhs]);
-    if (info.call->init)
-      info.bytesRead += getBytes(function.getArgumentTypes()[*info.call->init]);
-    info.bytesWritten = getBytes(function.getResultTypes()[0]);
+    info.flops = info.call->countFlops();
+    info.workspaceBytes = info.call->getWorkspaceBytes(threads);
+    llvm::SmallDenseSet<unsigned> read;
+    for (unsigned number : info.call->getOperands())
+      if (read.insert(number).second)
+        info.bytesRead += getBytes(function.getArgumentTypes()[number]);
+    for (Type type : function.getResultTypes())
+      info.bytesWritten += getBytes(type);
     return info;
   }
   FailureOr<BufferizedKernel> bufferized = bufferizeKernel(function);

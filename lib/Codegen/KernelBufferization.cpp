@@ -168,6 +168,7 @@ FailureOr<BufferizedKernel> remat::codegen::bufferizeKernel(func::FuncOp kernel)
     return failure();
   BufferizedKernel result;
   result.module = ModuleOp::create(kernel.getLoc());
+  (*result.module)->setAttr(targetAttrName, getTargetFacts(kernel));
   OpBuilder builder(result.module->getBodyRegion());
   result.function = cast<func::FuncOp>(builder.clone(*kernel));
   // Within its module the kernel is the only function; a public one keeps

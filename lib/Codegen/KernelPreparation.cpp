@@ -24,7 +24,7 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
-#include "remat/Utils/Rows.h"
+#include "remat/Dialect/Remat/IR/Rows.h"
 
 using namespace mlir;
 using namespace remat;

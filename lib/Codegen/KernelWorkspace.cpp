@@ -7,7 +7,7 @@
 #include "remat/Codegen/KernelWorkspace.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
-#include "remat/Utils/Rows.h"
+#include "remat/Dialect/Remat/IR/Rows.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -7,6 +7,7 @@
 #include "remat/Codegen/StepTableEmission.h"
 
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
+#include "remat/Codegen/Dtypes.h"
 #include "remat/Runtime/StepTableBuilder.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -167,17 +168,12 @@ LogicalResult TableEmitter::addTask(TaskOp task) {
   }
   if (kernel.call) {
     // The call's operands, which need not be the kernel's in number or order.
-    entry.operands = {static_cast<uint32_t>(
-                          buffers.lookup(task.getOperand(kernel.call->lhs))),
-                      static_cast<uint32_t>(
-                          buffers.lookup(task.getOperand(kernel.call->rhs)))};
-    if (kernel.call->init)
-      entry.operands.push_back(
-          buffers.lookup(task.getOperand(*kernel.call->init)));
-    entry.kind = kernel.call->kind;
-    entry.callee = entry.kind == REMAT_ENTRY_MATMUL
-                       ? table.addMatmul(kernel.call->matmul)
-                       : table.addConvolution(kernel.call->convolution);
+    entry.operands.clear();
+    for (unsigned number : kernel.call->getOperands())
+      entry.operands.push_back(buffers.lookup(task.getOperand(number)));
+  }
+  if (kernel.call && kernel.call->getSymbol().empty()) {
+    kernel.call->addTo(table, entry);
   } else {
     entry.callee = kernel.number;
     entry.extent = kernel.extent;

@@ -8,6 +8,7 @@
 #include "remat/Cost/Passes.h"
 #include "remat/Cost/Roofline.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Target/Target.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -28,35 +29,6 @@ namespace remat {
 using namespace mlir;
 using namespace remat;
 
-/// Products of more operations than this are not generated to be measured: the
-/// library is faster, and a step could take minutes.
-static constexpr int64_t mostFlopsToCompare = 100'000'000;
-
-/// Carries a product out in the faster of two measured forms.
-static void chooseForm(FunctionOpInterface kernel, const KernelCosts &costs) {
-  std::optional<codegen::LibraryCall> call = codegen::describeLibraryCall(kernel);
-  if (!call || !codegen::mayBeGenerated(*call) || !costs.library ||
-      !costs.generated)
-    return;
-  Builder builder(kernel.getContext());
-  StringRef form =
-      *costs.library <= *costs.generated ? libraryForm : generatedForm;
-  kernel->setAttr(formAttrName, builder.getStringAttr(form));
-}
-
-/// Carries a product out in the form in which it is not.
-static void switchForm(FunctionOpInterface kernel) {
-  std::optional<codegen::LibraryCall> call = codegen::describeLibraryCall(kernel);
-  if (!call || !codegen::mayBeGenerated(*call))
-    return;
-  bool isLibrary = codegen::matchLibraryCall(kernel).has_value();
-  if (isLibrary && codegen::countCallFlops(*call) > mostFlopsToCompare)
-    return;
-  Builder builder(kernel.getContext());
-  kernel->setAttr(formAttrName, builder.getStringAttr(isLibrary ? generatedForm
-                                                                : libraryForm));
-}
-
 namespace {
 
 struct AnnotateCosts : remat::impl::AnnotateCostsPassBase<AnnotateCosts> {
@@ -67,12 +39,11 @@ struct AnnotateCosts : remat::impl::AnnotateCostsPassBase<AnnotateCosts> {
   };
 
   LogicalResult checkOptions() {
-    if (threads >= 0 && productGflops > 0 && loopGflops > 0 && bandwidth > 0 &&
-        overhead >= 0)
+    if (threads >= 0)
       return success();
-    return getOperation().emitError(
-        "remat-annotate-costs: peaks and bandwidth must be positive, threads "
-        "and overhead not negative");
+    return getOperation().emitError("remat-annotate-costs: 'threads' must not "
+                                    "be negative, got ")
+           << threads.getValue();
   }
 
   LogicalResult loadCosts() {
@@ -85,17 +56,14 @@ struct AnnotateCosts : remat::impl::AnnotateCostsPassBase<AnnotateCosts> {
     return success();
   }
 
-  FailureOr<Kernel> analyze(FunctionOpInterface kernel,
+  FailureOr<Kernel> analyze(FunctionOpInterface kernel, const Target &target,
                             const Roofline &roofline) {
     KernelCosts known;
     if (!measured.kernels.empty())
       if (auto entry = measured.kernels.find(getKernelKey(kernel));
           entry != measured.kernels.end())
         known = entry->second;
-    chooseForm(kernel, known);
-    if (otherForms)
-      switchForm(kernel);
-    FailureOr<codegen::KernelInfo> info = codegen::analyzeKernel(kernel, threads);
+    FailureOr<codegen::KernelInfo> info = target.analyzeKernel(kernel, threads);
     if (failed(info))
       return failure();
     std::optional<int64_t> cost = info->call ? known.library : known.generated;
@@ -109,9 +77,10 @@ struct AnnotateCosts : remat::impl::AnnotateCostsPassBase<AnnotateCosts> {
     int count = threads;
     if (count == 0)
       count = std::max(std::thread::hardware_concurrency(), 1u);
-    Roofline roofline =
-        Roofline{productGflops, loopGflops, bandwidth, overhead}.scaled(2,
-                                                                        count);
+    const Target *target = lookupTarget(getOperation());
+    if (!target)
+      return signalPassFailure();
+    Roofline roofline(getTargetFacts(getOperation()), count);
     SymbolTable symbols(getOperation());
     // Tasks share kernels; one analysis is enough for each.
     llvm::StringMap<Kernel> kernels;
@@ -124,7 +93,7 @@ struct AnnotateCosts : remat::impl::AnnotateCostsPassBase<AnnotateCosts> {
               << task.getKernel() << "', which is not a function";
           return WalkResult::interrupt();
         }
-        FailureOr<Kernel> info = analyze(kernel, roofline);
+        FailureOr<Kernel> info = analyze(kernel, *target, roofline);
         if (failed(info))
           return WalkResult::interrupt();
         it = kernels.try_emplace(task.getKernel(), *info).first;

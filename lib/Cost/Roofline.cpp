@@ -11,16 +11,19 @@
 
 using namespace remat;
 
-Roofline Roofline::scaled(int from, int to) const {
-  double factor = static_cast<double>(to) / from;
-  return {productGflops * factor, loopGflops * factor,
-          bandwidth * std::min(factor, 1.0), overhead};
+Roofline::Roofline(TargetAttr target, int threads) {
+  double factor = static_cast<double>(threads) / target.getThreads();
+  contractionPeak = target.getContractionFlops() / 1e9 * factor;
+  loopPeak = target.getLoopFlops() / 1e9 * factor;
+  bandwidth = target.getBandwidth() / 1e9 * std::min(factor, 1.0);
+  overhead = target.getLaunchNs();
 }
 
 int64_t Roofline::estimate(const codegen::KernelInfo &kernel) const {
-  double peak = kernel.call ? productGflops : loopGflops;
-  double arithmetic = static_cast<double>(kernel.flops) / peak +
-                      static_cast<double>(kernel.productFlops) / productGflops;
+  double peak = kernel.call ? contractionPeak : loopPeak;
+  double arithmetic =
+      static_cast<double>(kernel.flops) / peak +
+      static_cast<double>(kernel.productFlops) / contractionPeak;
   double traffic =
       static_cast<double>(kernel.bytesRead + kernel.bytesWritten) / bandwidth;
   return std::llround(std::max(arithmetic, traffic)) + overhead;

@@ -13,7 +13,8 @@
 #include "remat/Cost/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
-#include "remat/Target/CPU/Passes.h"
+#include "remat/Target/AllTargets.h"
+#include "remat/Target/Passes.h"
 #include "remat/Transforms/Passes.h"
 
 #include "mlir/InitAllDialects.h"
@@ -143,6 +144,9 @@ void remat::buildTasksPipeline(OpPassManager &pm,
   FormTasksPassOptions formTasks;
   formTasks.function = options.function;
   pm.addPass(createFormTasksPass(formTasks));
+  ChooseImplementationsPassOptions implementations;
+  implementations.costs = options.costs;
+  pm.addPass(createChooseImplementationsPass(implementations));
   AnnotateCostsPassOptions costs;
   costs.threads = options.threads;
   costs.costs = options.costs;
@@ -184,6 +188,7 @@ void remat::registerRematDialects(DialectRegistry &registry) {
   registry.insert<RematDialect>();
   registerAutoDiffModels(registry);
   codegen::registerKernelInterfaces(registry);
+  registerAllTargets();
 }
 
 void remat::registerRematPasses() {
@@ -192,7 +197,9 @@ void remat::registerRematPasses() {
   registerRematTransformsPasses();
   registerRematDialectTransformsPasses();
   registerRematCostPasses();
-  registerRematTargetCPUPasses();
+  registerAllTargets();
+  registerRematTargetPasses();
+  registerAllTargetPasses();
   PassRegistration<LowerDerivativeOps>();
   PassPipelineRegistration<ImportPipelineOptions>(
       "remat-import-pipeline",

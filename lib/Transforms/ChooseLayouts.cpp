@@ -12,8 +12,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "PermuteDims.h"
-#include "remat/Codegen/KernelInfo.h"
-#include "remat/Runtime/LibraryCalls.h"
+#include "remat/Codegen/Library/Convolution.h"
+#include "remat/Target/Target.h"
 #include "remat/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -43,10 +43,11 @@ struct Activations {
 
 class LayoutChooser {
 public:
+  /// Without a target, what is not channels-last is taken to be copied.
   LayoutChooser(func::FuncOp function, int64_t weight, int64_t maxFlops,
-                bool askLibrary)
+                const Target *target)
       : block(function.getBody().front()), weight(weight), maxFlops(maxFlops),
-        askLibrary(askLibrary) {}
+        target(target) {}
 
   /// The values to permute.
   DimOrders choose();
@@ -72,7 +73,7 @@ private:
 
   Block &block;
   int64_t weight, maxFlops;
-  bool askLibrary;
+  const Target *target;
   DenseMap<Value, SmallVector<Tie>> ties;
   /// What convolutions want, in program order.
   llvm::MapVector<Value, DimOrder> wanted;
@@ -200,7 +201,7 @@ static void setStrides(int64_t *strides, Value value, ArrayRef<int64_t> layout,
 int64_t LayoutChooser::countCopied(ConvOp op) const {
   Activations a = getActivations(op);
   DimOrder input = chosen.lookup(a.input), output = chosen.lookup(a.output);
-  if (!askLibrary)
+  if (!target)
     return (input.empty() ? getBytes(a.input) : 0) +
            (output.empty() ? getBytes(a.output) : 0);
   std::optional<remat_convolution> call = codegen::describeConvolution(op);
@@ -208,7 +209,7 @@ int64_t LayoutChooser::countCopied(ConvOp op) const {
     return 0;
   setStrides(call->input_strides, a.input, a.inputLayout, input);
   setStrides(call->output_strides, a.output, a.outputLayout, output);
-  return std::max<int64_t>(remat_convolution_copied_bytes(&*call, 1), 0);
+  return target->countCopiedBytes(*call);
 }
 
 /// The bytes of `value` if it has to be transposed.
@@ -295,8 +296,11 @@ struct ChooseLayouts
     func::FuncOp function = getOperation();
     if (!function.getBody().hasOneBlock())
       return;
+    const Target *target = nullptr;
+    if (askLibrary && !(target = lookupTarget(function)))
+      return signalPassFailure();
     DimOrders orders =
-        LayoutChooser(function, weight, maxFlops, askLibrary).choose();
+        LayoutChooser(function, weight, maxFlops, target).choose();
     numValues += orders.size();
     if (!orders.empty())
       applyOrders(function, orders);

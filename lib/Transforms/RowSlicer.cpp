@@ -21,8 +21,6 @@ using namespace remat;
 /// so how many there may be.
 static constexpr unsigned maxDistance = 128;
 
-/// What is smaller is not worth the additional tasks.
-static constexpr int64_t minWideBytes = 4 << 20;
 
 /// The rows are those of the factor whose dimensions lead in the result.
 bool RowSlicer::start(linalg::ContractOp product) {
@@ -35,7 +33,7 @@ bool RowSlicer::start(linalg::ContractOp product) {
     factors += cast<RankedTensorType>(input.getType()).getNumElements();
   wideBytes = getBufferBytes(product->getResult(0));
   wideElements = type.getNumElements();
-  if (wideBytes < minWideBytes || wideElements < factors)
+  if (wideBytes < target.getSliceBytes() || wideElements < factors)
     return false;
   LoopList loops;
   rows = 1;
@@ -52,7 +50,7 @@ bool RowSlicer::start(linalg::ContractOp product) {
     loops.push_back(dim.getPosition());
     rows *= size;
   }
-  if (rows < 2 * sliceRows ||
+  if (rows < 2 * target.getSliceRows() ||
       static_cast<int64_t>(loops.size()) == type.getRank())
     return false;
   members[product] = loops;

@@ -7,7 +7,6 @@
 #ifndef REMAT_LIB_TRANSFORMS_ROWSLICER_H
 #define REMAT_LIB_TRANSFORMS_ROWSLICER_H
 
-
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/Structured.h"
 
@@ -24,7 +23,8 @@ struct Slab {
 class RowSlicer {
 public:
   explicit RowSlicer(mlir::Block &body)
-      : body(body), builder(body.getParentOp()) {}
+      : body(body), builder(body.getParentOp()),
+        target(getTargetFacts(body.getParentOp())) {}
 
   /// Slices `product` if it can be and is worth it. `gone` receives what it
   /// erases.
@@ -32,9 +32,6 @@ public:
            llvm::DenseSet<mlir::Operation *> &gone);
 
 private:
-  /// Rows of a slice, if the shapes have such slices: at 256 a library's
-  /// product takes as long as in one piece, at 128 some hundredths more.
-  static constexpr int64_t sliceRows = 256, minSliceRows = 128;
   /// Slices, and those of a batch that has no such divisor. Each is some tasks
   /// that have to be planned.
   static constexpr int64_t maxSlices = 32, maxBatchSlices = 128;
@@ -70,6 +67,7 @@ private:
 
   mlir::Block &body;
   mlir::OpBuilder builder;
+  TargetAttr target;
   int64_t rows = 0, wideBytes = 0, wideElements = 0, slices = 0;
   /// With the loops that walk the rows.
   llvm::MapVector<mlir::Operation *, LoopList> members;

@@ -107,11 +107,11 @@ bool RowSlicer::chooseSlices() {
   };
   // Long sums are more exact than short ones: rather larger slices than
   // smaller.
-  int64_t wished = std::clamp<int64_t>(rows / sliceRows, 2, maxSlices);
+  int64_t wished = std::clamp<int64_t>(rows / target.getSliceRows(), 2, maxSlices);
   for (slices = wished; slices >= 2; --slices)
     if (fits())
       return true;
-  int64_t most = std::min(rows / minSliceRows, maxBatchSlices);
+  int64_t most = std::min(rows / target.getMinSliceRows(), maxBatchSlices);
   for (slices = wished + 1; slices <= most; ++slices)
     if (fits())
       return true;

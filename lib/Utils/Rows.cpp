@@ -11,6 +11,16 @@
 using namespace mlir;
 using namespace remat;
 
+int64_t remat::chooseBlockRows(int64_t rows, int64_t rowBytes,
+                               TargetAttr target) {
+  int64_t block = rowBytes > 0 ? target.getBlockBytes() / rowBytes : rows;
+  block = std::min(block, target.getBlockRows());
+  // Whole register tiles, where there is more than one.
+  if (block > target.getMinBlockRows())
+    block -= block % target.getMinBlockRows();
+  return std::min(std::max<int64_t>(block, 1), rows);
+}
+
 bool remat::isMatrixProductInRow(linalg::LinalgOp product,
                                  ArrayRef<int64_t> rows) {
   if (product->getNumOperands() != 3 ||
@@ -18,6 +28,7 @@ bool remat::isMatrixProductInRow(linalg::LinalgOp product,
     return false;
   SmallVector<AffineMap> maps = product.getIndexingMapsArray();
   SmallVector<int64_t> sizes = getLoopSizes(product);
+  int64_t longestSum = getTargetFacts(product).getSumLength();
   unsigned pairs = 0;
   for (unsigned loop = 0; loop < product.getNumLoops(); ++loop) {
     if (llvm::is_contained(rows.drop_back(), static_cast<int64_t>(loop)))
@@ -27,7 +38,7 @@ bool remat::isMatrixProductInRow(linalg::LinalgOp product,
       readers |= map.isFunctionOfDim(loop) ? 1u << number : 0;
     bool isLongSum = !maps[2].isFunctionOfDim(loop) &&
                      static_cast<int64_t>(loop) != rows.back() &&
-                     sizes[loop] > maxSumLength;
+                     sizes[loop] > longestSum;
     if (llvm::popcount(readers) != 2 || isLongSum)
       return false;
     // A pair is known by the operand that is not in it.

@@ -1,7 +1,7 @@
-// RUN: remat-opt %s --remat-annotate-costs="threads=2 overhead=0 bandwidth=8 product-gflops=100 loop-gflops=1000" | FileCheck %s
-// RUN: not remat-opt %s --remat-annotate-costs="bandwidth=0" 2>&1 | FileCheck %s --check-prefix=BAD
+// RUN: remat-opt %s --remat-annotate-costs=threads=2 | FileCheck %s
+// RUN: not remat-opt %s --remat-annotate-costs=threads=-1 2>&1 | FileCheck %s --check-prefix=BAD
 
-// BAD: peaks and bandwidth must be positive
+// BAD: 'threads' must not be negative, got -1
 
 // 4 KiB read, 4 KiB written, at 8 bytes per nanosecond.
 // CHECK: remat.task @square({{.*}}) {cost = 1024 : i64
@@ -12,6 +12,7 @@
 
 #id = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
+module attributes {remat.target = #remat.target<"cpu", contraction_flops = 100000000000, loop_flops = 1000000000000, bandwidth = 8000000000, launch_ns = 0>} {
 func.func private @square(%x: tensor<32x32xf32>) -> tensor<32x32xf32>
     attributes {remat.kernel} {
   %e = tensor.empty() : tensor<32x32xf32>
@@ -61,4 +62,5 @@ remat.graph @main(%x: tensor<32x32xf32>) -> tensor<32x32xf32> {
   %1 = remat.task @product(%0) {id = 1} : (tensor<32x32xf32>) -> tensor<32x32xf32>
   %2 = remat.task @center(%1) {id = 2} : (tensor<32x32xf32>) -> tensor<32x32xf32>
   remat.return %2 : tensor<32x32xf32>
+}
 }

@@ -1,8 +1,8 @@
-// RUN: remat-opt %s --remat-annotate-costs="threads=1 overhead=7 bandwidth=1000000 product-gflops=1000000 loop-gflops=0.002" | FileCheck %s
-// RUN: remat-opt %s --remat-annotate-costs="threads=1 overhead=7 bandwidth=1000000 product-gflops=1000000 loop-gflops=0.002 other-forms=true" | FileCheck %s --check-prefix=OTHER
+// RUN: remat-opt %s --remat-choose-implementations --remat-annotate-costs=threads=1 | FileCheck %s
+// RUN: remat-opt %s --remat-choose-implementations=others=true --remat-annotate-costs=threads=1 | FileCheck %s --check-prefix=OTHER
 
 // By these peaks, a library call takes hardly any time, generated code long.
-// Without measurements, the library takes large products, but none with a
+// Without measurements, the library takes large contractions, but none with a
 // vector, no tiny ones, and all that it adds up in a wider type than their own.
 
 // CHECK: remat.task @square({{.*}}) {cost = 8 : i64
@@ -18,12 +18,14 @@
 // OTHER: func.func private @matvec({{.*}}remat.form = "library"
 // OTHER: func.func private @tiny({{.*}}remat.form = "library"
 // OTHER: func.func private @chosen({{.*}}remat.form = "library"
-// OTHER-NOT: remat.form
+// OTHER: func.func private @half({{.*}}attributes {remat.kernel}
+// OTHER: func.func private @large({{.*}}remat.form = "library"
 // OTHER: remat.task @square({{.*}}) {cost = {{[0-9][0-9][0-9][0-9][0-9]+}} : i64
 // OTHER: remat.task @matvec({{.*}}) {cost = 7 : i64
 // OTHER: remat.task @tiny({{.*}}) {cost = 7 : i64
 // OTHER: remat.task @chosen({{.*}}) {cost = 8 : i64
 
+module attributes {remat.target = #remat.target<"cpu", threads = 1, contraction_flops = 1000000000000000, loop_flops = 2000000, bandwidth = 1000000000000000, launch_ns = 7>} {
 func.func private @square(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64xf32>
     attributes {remat.kernel} {
   %e = tensor.empty() : tensor<64x64xf32>
@@ -94,4 +96,5 @@ remat.graph @main(
   %5 = remat.task @large(%a5, %b5) {id = 5} : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
   remat.return %0, %1, %2, %3, %4, %5 :
       tensor<64x64xf32>, tensor<64x1xf32>, tensor<16x16xf32>, tensor<64x64xf32>, tensor<16x16xf16>, tensor<512x512xf32>
+}
 }

@@ -6,7 +6,7 @@
 
 #include "common/Driver.h"
 
-#include "remat/Codegen/KernelInfo.h"
+#include "remat/Codegen/Dtypes.h"
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Pipelines/Pipelines.h"
 

@@ -17,10 +17,9 @@
 
 #include "common/Driver.h"
 
-#include "remat/Codegen/KernelInfo.h"
-#include "remat/Target/CPU/LowerToLLVM.h"
-#include "remat/Target/CPU/ObjectEmitter.h"
+#include "remat/Codegen/Dtypes.h"
 #include "remat/Codegen/HeaderEmitter.h"
+#include "remat/Target/Target.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -286,7 +285,9 @@ static Expected<Files> makeFiles(mlir::ModuleOp module) {
     module.print(stream);
     return files;
   }
-  if (failed(cpu::lowerToLLVM(module, {options().name, options().threads})))
+  const Target *target = lookupTarget(module);
+  if (!target ||
+      failed(target->lower(module, {options().name, options().threads})))
     return makeError("could not compile " + options().inputFile);
   std::unique_ptr<codegen::KernelCache> cache;
   if (!options().kernelCache.empty()) {
@@ -295,11 +296,10 @@ static Expected<Files> makeFiles(mlir::ModuleOp module) {
       return opened.takeError();
     cache = std::move(*opened);
   }
-  cpu::EmitOptions emit{{options().targetCpu}, cache.get()};
-  Error error = options().emit == Output::Assembly
-                    ? cpu::emitAssembly(module, emit, stream)
-                    : cpu::emitObject(module, emit, stream);
-  if (error)
+  OutputKind kind = options().emit == Output::Assembly ? OutputKind::Assembly
+                                                       : OutputKind::Object;
+  if (Error error = target->emit(module, {options().targetCpu, cache.get()},
+                                 kind, stream))
     return std::move(error);
   return files;
 }

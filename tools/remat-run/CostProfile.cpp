@@ -8,9 +8,10 @@
 
 #include "Options.h"
 
-#include "remat/Codegen/KernelInfo.h"
+#include "remat/Codegen/LibraryCall.h"
 #include "remat/Cost/CostFile.h"
 #include "remat/Cost/Passes.h"
+#include "remat/Dialect/Remat/IR/KernelForm.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
@@ -98,11 +99,13 @@ Error run::profileCosts(const remat_step *step, mlir::ModuleOp tasks,
   addCosts(step, tasks, *file);
 
   mlir::OwningOpRef<mlir::ModuleOp> others(tasks.clone());
+  ChooseImplementationsPassOptions implementations;
+  implementations.others = true;
   AnnotateCostsPassOptions costs;
   costs.threads = options().threads;
   costs.costs = options().costsFile;
-  costs.otherForms = true;
   mlir::PassManager pm(tasks.getContext());
+  pm.addPass(createChooseImplementationsPass(implementations));
   pm.addPass(createAnnotateCostsPass(costs));
   if (mlir::failed(pm.run(*others)))
     return makeError("could not give the products their other forms");

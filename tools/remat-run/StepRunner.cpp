@@ -73,10 +73,16 @@ Expected<LoadedStep> run::compile(mlir::ModuleOp tasks, StringRef budget,
   if (!cache)
     return cache.takeError();
   LoadedStep loaded;
-  cpu::LoweringOptions lowering;
+  Expected<const Target *> target =
+      lookupTarget(getTargetFacts(*module).getName());
+  if (!target)
+    return target.takeError();
+  LoweringOptions lowering;
   lowering.threads = options().threads;
-  Expected<std::unique_ptr<cpu::JitModule>> code =
-      cpu::JitModule::create(*module, lowering, *cache);
+  EmitOptions emission;
+  emission.cache = *cache;
+  Expected<std::unique_ptr<LoadedModule>> code =
+      (*target)->load(*module, lowering, emission);
   if (!code)
     return code.takeError();
   loaded.code = std::move(*code);

@@ -11,7 +11,7 @@
 
 #include "common/Driver.h"
 
-#include "remat/Target/CPU/Jit.h"
+#include "remat/Target/Target.h"
 
 namespace remat::run {
 
@@ -22,7 +22,7 @@ using StepHandle = std::unique_ptr<remat_step, FreeStep>;
 
 /// A compiled step that is ready to run. The machine code outlives the step.
 struct LoadedStep {
-  std::unique_ptr<cpu::JitModule> code;
+  std::unique_ptr<LoadedModule> code;
   StepHandle step;
 };
 

@@ -18,8 +18,9 @@ namespace remat::codegen {
 
 /// How the tasks of one kernel are carried out.
 struct CompiledKernel {
-  std::optional<LibraryCall> call;
-  /// Place in the table of kernels, unless it is a library call.
+  /// A call of a library, or null for generated code.
+  LibraryCallRef call;
+  /// Place in the table of kernels, unless the runtime makes the call.
   uint32_t number = 0;
   int64_t workspaceBytes = 0;
   int64_t extent = 1;

@@ -9,6 +9,29 @@
 
 include "mlir/Pass/PassBase.td"
 
+def ChooseImplementationsPass
+    : Pass<"remat-choose-implementations", "::mlir::ModuleOp"> {
+  let summary = "Choose between library calls and generated code";
+  let description = [{
+    Gives every kernel that may be a call of a library as well as generated code
+    the attribute `remat.form` that says which: `library` or `generated`. All
+    tasks that call the kernel, clones included, then give the same bits.
+
+    Measured costs, in a file of `remat-run --profile-costs`, decide where they
+    know both. Elsewhere contractions with a vector and tiny ones are generated:
+    a library takes microseconds before it begins, and packs factors that are
+    read once only. Kernels that have the attribute keep it.
+  }];
+  let options = [
+    Option<"costs", "costs", "std::string", "\"\"",
+           "File of measured costs">,
+    Option<"others", "others", "bool", "false",
+           "Carry each kernel out in the form in which it would not be, to "
+           "measure it">,
+  ];
+  let dependentDialects = ["::remat::RematDialect"];
+}
+
 def AnnotateCostsPass : Pass<"remat-annotate-costs", "::mlir::ModuleOp"> {
   let summary = "Estimate the time and workspace of every task";
   let description = [{
@@ -19,13 +42,11 @@ def AnnotateCostsPass : Pass<"remat-annotate-costs", "::mlir::ModuleOp"> {
 
     where bytes are those of operands and results, and a transcendental
     function counts as 20 flops. Products and convolutions have a peak of their
-    own. The workspace is what CPU code generation needs, in bytes.
+    own. The workspace is what code generation of the target needs, in bytes.
+    Peaks, bandwidth and overhead are facts of the target, `#remat.target`.
 
     Costs that were measured, in a file of `remat-run --profile-costs`, take the
-    place of estimates. A product that was measured both as a call of the
-    library and as generated code gets the attribute `remat.form`, with the
-    faster of the two, on its kernel. Without it, products with a vector and
-    tiny ones are generated.
+    place of estimates.
 
     S. Williams, A. Waterman, D. Patterson: Roofline: an insightful visual
     performance model for multicore architectures. CACM 52(4), 2009.
@@ -33,19 +54,8 @@ def AnnotateCostsPass : Pass<"remat-annotate-costs", "::mlir::ModuleOp"> {
   let options = [
     Option<"threads", "threads", "int", "0",
            "Threads that the step runs on; 0: all cores">,
-    Option<"productGflops", "product-gflops", "double", "300.0",
-           "Peak of products and convolutions on two threads, in GFLOP/s">,
-    Option<"loopGflops", "loop-gflops", "double", "60.0",
-           "Peak of generated loops on two threads, in GFLOP/s">,
-    Option<"bandwidth", "bandwidth", "double", "25.0",
-           "Memory bandwidth on two threads, in GB/s">,
-    Option<"overhead", "overhead", "int64_t", "2000",
-           "Nanoseconds that every task takes at least">,
     Option<"costs", "costs", "std::string", "\"\"",
            "File of measured costs">,
-    Option<"otherForms", "other-forms", "bool", "false",
-           "Carry each product out in the form in which it would not be, to "
-           "measure it">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect",

@@ -1,5 +1,4 @@
-//===- Roofline.h - an estimate of a kernel's time ---------------*- C++
-//-*-===//
+//===- Roofline.h - an estimate of a kernel's time ------------ -*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -9,20 +8,21 @@
 #define REMAT_COST_ROOFLINE_H
 
 #include "remat/Codegen/KernelInfo.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 
 namespace remat {
 
-/// What a machine does at best, in GFLOP/s (flops per nanosecond) and GB/s
-/// (bytes per nanosecond), and what starting a task takes.
+/// What a machine does at best, in operations and bytes per nanosecond, and
+/// what starting a task takes in nanoseconds.
 struct Roofline {
-  double productGflops;
-  double loopGflops;
+  double contractionPeak;
+  double loopPeak;
   double bandwidth;
   int64_t overhead;
 
-  /// This machine with another number of threads than `from`. Memory bandwidth
-  /// does not grow beyond that of two threads.
-  Roofline scaled(int from, int to) const;
+  /// The machine of `target` with `threads` threads. Memory bandwidth does not
+  /// grow beyond that of the target's own number.
+  Roofline(TargetAttr target, int threads);
   /// Nanoseconds that the kernel takes.
   int64_t estimate(const codegen::KernelInfo &kernel) const;
 };

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Target/CPU/Jit.h"
+#include "remat/Target/CPU/LowerToLLVM.h"
 #include "remat/Target/CPU/ObjectEmitter.h"
 #include "remat/Target/CPU/Passes.h"
 
@@ -14,6 +15,7 @@
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 
+using namespace remat;
 using namespace remat::codegen;
 using namespace remat::cpu;
 
@@ -24,7 +26,7 @@ JitModule::~JitModule() = default;
 
 llvm::Expected<std::unique_ptr<JitModule>>
 JitModule::create(mlir::ModuleOp module, const LoweringOptions &options,
-                  KernelCache *cache) {
+                  const EmitOptions &emission) {
   // As a pass, so that the dialects it produces get loaded.
   mlir::PassManager pm(module.getContext());
   pm.addPass(createLowerCPUPass({options.name, options.threads}));
@@ -32,7 +34,7 @@ JitModule::create(mlir::ModuleOp module, const LoweringOptions &options,
   if (failed(pm.run(module)))
     return llvm::createStringError("the step could not be lowered for CPU");
   // The same object code as ahead of time, linked into this process.
-  auto objects = emitObjects(module, {TargetOptions(), cache});
+  auto objects = emitObjects(module, emission);
   if (!objects)
     return objects.takeError();
   auto jit = llvm::orc::LLJITBuilder().create();

@@ -35,6 +35,14 @@ using namespace remat::cpu;
 
 namespace {
 
+/// A function that the step table calls: made around the loops of an emitted
+/// kernel, or, without a kernel, somebody else's.
+struct EntryPoint {
+  std::string symbol;
+  std::string loops;
+  std::optional<EmittedKernel> kernel;
+};
+
 class ModuleLowering {
 public:
   ModuleLowering(ModuleOp module, const LoweringOptions &options)
@@ -48,16 +56,14 @@ private:
   LogicalResult findGraph();
   LogicalResult compileKernels();
   LogicalResult compileKernel(TaskOp task);
+  uint32_t addExternal(StringRef symbol);
   void createFailFunction();
   void createEntryPoints();
-  void createEntryPoint(LLVM::LLVMFuncOp function, unsigned number,
-                        const EmittedKernel &kernel);
+  void createEntryPoint(const EntryPoint &entryPoint);
+  void declareExternal(StringRef symbol);
   void createModuleTable(StringRef blob);
   LLVM::GlobalOp createGlobal(OpBuilder &builder, Type type, StringRef name,
                               LLVM::Linkage linkage, Attribute value);
-  std::string getEntryName(unsigned number) const {
-    return options.name + "_kernel_" + std::to_string(number);
-  }
 
   ModuleOp module;
   const LoweringOptions &options;
@@ -67,9 +73,8 @@ private:
   OwningOpRef<ModuleOp> code;
   CheckList checks;
   llvm::StringMap<CompiledKernel> kernels;
-  /// Emitted kernels in the order of their numbers, with their symbols.
-  std::vector<EmittedKernel> emitted;
-  std::vector<std::string> symbols;
+  /// The functions that the step table calls, by their numbers.
+  std::vector<EntryPoint> entryPoints;
 };
 
 } // namespace
@@ -88,6 +93,15 @@ LogicalResult ModuleLowering::findGraph() {
   return success();
 }
 
+/// The number of a function that is provided where the step is linked.
+uint32_t ModuleLowering::addExternal(StringRef symbol) {
+  for (auto [number, entryPoint] : llvm::enumerate(entryPoints))
+    if (entryPoint.symbol == symbol)
+      return number;
+  entryPoints.push_back({symbol.str(), {}, std::nullopt});
+  return entryPoints.size() - 1;
+}
+
 LogicalResult ModuleLowering::compileKernel(TaskOp task) {
   auto function = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
       task, task.getKernelAttr());
@@ -97,34 +111,31 @@ LogicalResult ModuleLowering::compileKernel(TaskOp task) {
   CompiledKernel &kernel = kernels[task.getKernel()];
   kernel.call = matchLibraryCall(function);
   if (kernel.call) {
-    kernel.workspaceBytes =
-        kernel.call->kind == REMAT_ENTRY_MATMUL
-            ? remat_matmul_workspace_bytes(&kernel.call->matmul,
-                                           options.threads)
-            : remat_convolution_workspace_bytes(&kernel.call->convolution,
-                                                options.threads);
+    kernel.workspaceBytes = kernel.call->getWorkspaceBytes(options.threads);
+    if (StringRef symbol = kernel.call->getSymbol(); !symbol.empty())
+      kernel.number = addExternal(symbol);
     return success();
   }
   FailureOr<BufferizedKernel> bufferized = bufferizeKernel(function);
   if (failed(bufferized))
     return failure();
-  std::string symbol =
-      options.name + "_loops_" + std::to_string(emitted.size());
+  std::string number = std::to_string(entryPoints.size());
+  std::string loops = options.name + "_loops_" + number;
   FailureOr<EmittedKernel> result =
-      emitKernel(*bufferized, symbol, *code, checks);
+      emitKernel(*bufferized, loops, *code, checks);
   if (failed(result))
     return failure();
-  kernel.number = emitted.size();
+  kernel.number = entryPoints.size();
   kernel.workspaceBytes = result->workspaceBytes;
   kernel.extent = result->extent;
   kernel.grain = result->grain;
-  emitted.push_back(*result);
-  symbols.push_back(symbol);
+  entryPoints.push_back({options.name + "_kernel_" + number, loops, *result});
   return success();
 }
 
 LogicalResult ModuleLowering::compileKernels() {
   code = ModuleOp::create(module.getLoc());
+  (*code)->setAttr(targetAttrName, getTargetFacts(module));
   createFailFunction();
   for (TaskOp task : graph.getOps<TaskOp>())
     if (!kernels.contains(task.getKernel()) && failed(compileKernel(task)))
@@ -168,15 +179,15 @@ void ModuleLowering::createFailFunction() {
 
 /// A remat_kernel_fn that unpacks the pointers of a kernel's loops, so that
 /// those can be declared not to alias.
-void ModuleLowering::createEntryPoint(LLVM::LLVMFuncOp function,
-                                      unsigned number,
-                                      const EmittedKernel &kernel) {
+void ModuleLowering::createEntryPoint(const EntryPoint &entryPoint) {
+  const EmittedKernel &kernel = *entryPoint.kernel;
+  auto function = code->lookupSymbol<LLVM::LLVMFuncOp>(entryPoint.loops);
   OpBuilder builder = OpBuilder::atBlockEnd(code->getBody());
   Location loc = function.getLoc();
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
                                           {ptr, i64, i64, ptr});
-  auto entry = LLVM::LLVMFuncOp::create(builder, loc, getEntryName(number),
-                                        type, LLVM::Linkage::External);
+  auto entry = LLVM::LLVMFuncOp::create(builder, loc, entryPoint.symbol, type,
+                                        LLVM::Linkage::External);
   Block *block = entry.addEntryBlock(builder);
   builder.setInsertionPointToStart(block);
   unsigned numWorkspaces = kernel.workspace.size();
@@ -208,10 +219,22 @@ void ModuleLowering::createEntryPoint(LLVM::LLVMFuncOp function,
   function.setNoInline(true);
 }
 
+/// Declares a remat_kernel_fn that is defined elsewhere.
+void ModuleLowering::declareExternal(StringRef symbol) {
+  OpBuilder builder = OpBuilder::atBlockEnd(code->getBody());
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
+                                          {ptr, i64, i64, ptr});
+  LLVM::LLVMFuncOp::create(builder, module.getLoc(), symbol, type,
+                           LLVM::Linkage::External);
+}
+
 void ModuleLowering::createEntryPoints() {
-  for (unsigned number = 0; number < emitted.size(); ++number)
-    createEntryPoint(code->lookupSymbol<LLVM::LLVMFuncOp>(symbols[number]),
-                     number, emitted[number]);
+  for (const EntryPoint &entryPoint : entryPoints) {
+    if (entryPoint.kernel)
+      createEntryPoint(entryPoint);
+    else
+      declareExternal(entryPoint.symbol);
+  }
 }
 
 LLVM::GlobalOp ModuleLowering::createGlobal(OpBuilder &builder, Type type,
@@ -233,16 +256,17 @@ void ModuleLowering::createModuleTable(StringRef blob) {
   createGlobal(builder, blobType, blobName, LLVM::Linkage::Internal,
                builder.getStringAttr(blob));
 
-  auto tableType = LLVM::LLVMArrayType::get(ptr, emitted.size());
+  auto tableType = LLVM::LLVMArrayType::get(ptr, entryPoints.size());
   auto table = createGlobal(builder, tableType, tableName,
                             LLVM::Linkage::Internal, Attribute());
   OpBuilder body(context);
   body.createBlock(&table.getInitializerRegion());
   Value entries = LLVM::PoisonOp::create(body, loc, tableType);
-  for (unsigned number = 0; number < emitted.size(); ++number) {
+  for (auto [number, entryPoint] : llvm::enumerate(entryPoints)) {
     Value address =
-        LLVM::AddressOfOp::create(body, loc, ptr, getEntryName(number));
-    entries = LLVM::InsertValueOp::create(body, loc, entries, address, number);
+        LLVM::AddressOfOp::create(body, loc, ptr, entryPoint.symbol);
+    entries = LLVM::InsertValueOp::create(body, loc, entries, address,
+                                          static_cast<int64_t>(number));
   }
   LLVM::ReturnOp::create(body, loc, entries);
 
@@ -262,7 +286,7 @@ void ModuleLowering::createModuleTable(StringRef blob) {
                                   body.getI64IntegerAttr(blob.size())));
   set(3, LLVM::AddressOfOp::create(body, loc, ptr, tableName));
   set(4, LLVM::ConstantOp::create(body, loc, i32,
-                                  body.getI32IntegerAttr(emitted.size())));
+                                  body.getI32IntegerAttr(entryPoints.size())));
   LLVM::ReturnOp::create(body, loc, value);
 }
 

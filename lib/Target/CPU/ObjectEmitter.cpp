@@ -44,7 +44,7 @@ static llvm::Error makeError(const llvm::Twine &message) {
 }
 
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
-remat::cpu::createTargetMachine(const TargetOptions &target, bool forJit) {
+remat::cpu::createTargetMachine(llvm::StringRef chip, bool forJit) {
   // Once: parts are compiled on several threads.
   static bool isRegistered = !llvm::InitializeNativeTarget() &&
                              !llvm::InitializeNativeTargetAsmPrinter();
@@ -57,7 +57,7 @@ remat::cpu::createTargetMachine(const TargetOptions &target, bool forJit) {
   if (!found)
     return makeError("no code generation for '" + triple.str() +
                      "': " + message);
-  std::string cpu = target.cpu, features;
+  std::string cpu = chip.str(), features;
   if (cpu.empty() || cpu == "native") {
     cpu = llvm::sys::getHostCPUName().str();
     // Sorted, so that equal hosts give equal code.
@@ -150,8 +150,8 @@ static llvm::Error writeBitcode(llvm::Module &code, llvm::TargetMachine &,
 }
 
 static llvm::Expected<ObjectCode>
-compilePart(ModuleOp part, const TargetOptions &target, FinishPart finish) {
-  auto machine = createTargetMachine(target, /*forJit=*/false);
+compilePart(ModuleOp part, llvm::StringRef chip, FinishPart finish) {
+  auto machine = createTargetMachine(chip, /*forJit=*/false);
   if (!machine)
     return machine.takeError();
   llvm::LLVMContext context;
@@ -191,7 +191,7 @@ compileParts(ArrayRef<ModulePart> parts, const EmitOptions &options,
   registerLLVMDialectTranslation(registry);
   context->appendDialectRegistry(registry);
   // Also tells whether the target is known, before there are threads.
-  auto machine = createTargetMachine(options.target, /*forJit=*/false);
+  auto machine = createTargetMachine(options.chip, /*forJit=*/false);
   if (!machine)
     return machine.takeError();
   std::vector<ObjectCode> results(parts.size());
@@ -199,7 +199,7 @@ compileParts(ArrayRef<ModulePart> parts, const EmitOptions &options,
   parallelFor(context, 0, parts.size(), [&](size_t number) {
     const ModulePart &part = parts[number];
     auto compile = [&] {
-      return compilePart(*part.code, options.target, finish);
+      return compilePart(*part.code, options.chip, finish);
     };
     auto code =
         options.cache && !part.key.empty()
@@ -243,7 +243,7 @@ static llvm::Error emitFile(ModuleOp module, const EmitOptions &options,
   auto codes = compileParts(parts, options, writeBitcode);
   if (!codes)
     return codes.takeError();
-  auto machine = createTargetMachine(options.target, /*forJit=*/false);
+  auto machine = createTargetMachine(options.chip, /*forJit=*/false);
   if (!machine)
     return machine.takeError();
   llvm::LLVMContext context;

@@ -24,8 +24,6 @@ constexpr int64_t lanes = 16;
 /// Rows of C in registers: with two vectors each, 16 of 32 registers.
 constexpr int64_t blockRows = 8;
 constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
-/// A factor of more elements is widened where they are read, not in a buffer.
-constexpr int64_t maxWidened = remat::maxBlockBytes / sizeof(float);
 /// Lets the target fuse the two, where it can, in this sum alone.
 constexpr auto contract = arith::FastMathFlags::contract;
 
@@ -308,7 +306,9 @@ void remat::cpu::emitTileProduct(OpBuilder &builder, Location loc,
     return;
   }
   if (!getElementTypeOrSelf(product.a.buffer).isF32() &&
-      product.maxM * product.maxK <= maxWidened)
+      // A larger factor is widened where it is read, not in a buffer.
+      product.maxM * product.maxK * static_cast<int64_t>(sizeof(float)) <=
+          getTargetFacts(entry->getParentOp()).getBlockBytes())
     product.a = emission.emitWidened(
         reserve(buffers.widened, product.maxM * product.maxK, entry, loc));
   if (product.packed) {

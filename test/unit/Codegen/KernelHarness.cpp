@@ -6,7 +6,7 @@
 
 #include "KernelHarness.h"
 
-#include "remat/Target/CPU/Jit.h"
+#include "remat/Target/CPU/CPUTarget.h"
 #include "remat/Cost/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
@@ -42,6 +42,7 @@ static MLIRContext &getContext() {
     registerAllExtensions(registry);
     registry.insert<RematDialect>();
     codegen::registerKernelInterfaces(registry);
+    registerTarget(cpu::createTarget());
     auto *result = new MLIRContext(registry);
     result->loadDialect<RematDialect>();
     return result;
@@ -79,14 +80,15 @@ static std::string run(ModuleOp module, const std::vector<Bytes> &arguments,
     return "no function @k";
   wrapInGraph(module, kernel);
   PassManager manager(module.getContext());
+  manager.addPass(createChooseImplementationsPass());
   manager.addPass(createAnnotateCostsPass());
   manager.addPass(createPlanPass());
   manager.addPass(createPlacePass());
   if (failed(manager.run(module)))
     return "passes failed";
-  cpu::LoweringOptions lowering;
+  LoweringOptions lowering;
   lowering.threads = options.threads;
-  auto jit = cpu::JitModule::create(module, lowering);
+  auto jit = lookupTarget(module)->load(module, lowering, EmitOptions());
   if (!jit)
     return toString(jit.takeError());
   remat_step_options stepOptions = {};

@@ -33,9 +33,12 @@ CompiledKernel::create(const std::string &text, bool backward, int threads) {
   auto summary = planModule(**module, PlanOptions());
   if (!summary)
     return summary.takeError();
-  cpu::LoweringOptions lowering;
+  const Target *target = lookupTarget(module->get());
+  if (!target)
+    return llvm::createStringError("the target is not known");
+  LoweringOptions lowering;
   lowering.threads = threads;
-  auto code = cpu::JitModule::create(**module, lowering);
+  auto code = target->load(**module, lowering, EmitOptions());
   if (!code)
     return code.takeError();
   std::unique_ptr<CompiledKernel> kernel(new CompiledKernel());

@@ -12,8 +12,8 @@
 #ifndef REMAT_TOOLS_BENCH_KERNELS_COMPILEDKERNEL_H
 #define REMAT_TOOLS_BENCH_KERNELS_COMPILEDKERNEL_H
 
-#include "remat/Target/CPU/Jit.h"
 #include "remat/Runtime/Runtime.h"
+#include "remat/Target/Target.h"
 
 #include <memory>
 #include <string>
@@ -40,7 +40,7 @@ private:
   CompiledKernel() = default;
   std::vector<remat_tensor> makeTensors(size_t count, bool isResult);
 
-  std::unique_ptr<cpu::JitModule> code;
+  std::unique_ptr<LoadedModule> code;
   remat_step *step = nullptr;
   std::vector<std::vector<char>> buffers;
   std::vector<remat_tensor> arguments, results;

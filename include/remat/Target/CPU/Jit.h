@@ -7,15 +7,7 @@
 #ifndef REMAT_TARGET_CPU_JIT_H
 #define REMAT_TARGET_CPU_JIT_H
 
-#include "remat/Codegen/KernelCache.h"
-#include "remat/Target/CPU/LowerToLLVM.h"
-#include "remat/Runtime/StepTable.h"
-
-#include "mlir/IR/BuiltinOps.h"
-#include "llvm/Support/Error.h"
-
-#include <memory>
-#include <string>
+#include "remat/Target/Target.h"
 
 namespace llvm::orc {
 class LLJIT;
@@ -23,22 +15,18 @@ class LLJIT;
 
 namespace remat::cpu {
 
-using codegen::KernelCache;
-
 /// Machine code of a step in memory. The `remat_module` and steps loaded from
 /// it are valid as long as this object lives.
-class JitModule {
+class JitModule : public LoadedModule {
 public:
-  /// Compiles a module with one placed graph, optimized for the host. The
-  /// module is lowered in place (lowerToLLVM). Kernels in `cache`, if there is
-  /// one, are not compiled again. What cannot be compiled gives diagnostics and
-  /// an error.
+  /// Compiles a module with one placed graph. The module is lowered in place
+  /// (lowerToLLVM). What cannot be compiled gives diagnostics and an error.
   static llvm::Expected<std::unique_ptr<JitModule>>
   create(mlir::ModuleOp module, const LoweringOptions &options,
-         KernelCache *cache = nullptr);
-  ~JitModule();
+         const EmitOptions &emission);
+  ~JitModule() override;
 
-  const remat_module *getModule() const { return module; }
+  const remat_module *getModule() const override { return module; }
 
 private:
   explicit JitModule(std::unique_ptr<llvm::orc::LLJIT> jit);

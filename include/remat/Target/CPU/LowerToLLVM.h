@@ -12,18 +12,9 @@
 #ifndef REMAT_TARGET_CPU_LOWERTOLLVM_H
 #define REMAT_TARGET_CPU_LOWERTOLLVM_H
 
-#include "mlir/IR/BuiltinOps.h"
-
-#include <string>
+#include "remat/Target/Target.h"
 
 namespace remat::cpu {
-
-struct LoweringOptions {
-  /// The symbol of the `remat_module`.
-  std::string name = "remat_step";
-  /// Threads that workspaces of library calls are sized for; 0: all cores.
-  int threads = 0;
-};
 
 /// Replaces the contents of `module`, one placed remat.graph and the kernels
 /// that it calls, by functions and globals of the LLVM dialect. Each distinct

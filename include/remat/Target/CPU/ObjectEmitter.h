@@ -7,7 +7,7 @@
 #ifndef REMAT_TARGET_CPU_OBJECTEMITTER_H
 #define REMAT_TARGET_CPU_OBJECTEMITTER_H
 
-#include "remat/Codegen/KernelCache.h"
+#include "remat/Target/Target.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
@@ -23,21 +23,7 @@ class TargetMachine;
 
 namespace remat::cpu {
 
-using codegen::KernelCache;
 using codegen::ObjectCode;
-
-/// What machine code is for. Empty strings mean the host.
-struct TargetOptions {
-  /// As in `-mcpu`; a named CPU has the features that belong to it.
-  std::string cpu;
-};
-
-/// How code is made. The code does not depend on `cache`.
-struct EmitOptions {
-  TargetOptions target;
-  /// Where kernels are looked for and kept, or null.
-  KernelCache *cache = nullptr;
-};
 
 /// Writes an object file with the code of `module`, which lowerToLLVM made.
 llvm::Error emitObject(mlir::ModuleOp module, const EmitOptions &options,
@@ -52,9 +38,9 @@ llvm::Error emitAssembly(mlir::ModuleOp module, const EmitOptions &options,
 llvm::Expected<std::vector<ObjectCode>>
 emitObjects(mlir::ModuleOp module, const EmitOptions &options);
 
-/// The machine that code is generated for.
+/// The machine that code is generated for, the host if `chip` is empty.
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
-createTargetMachine(const TargetOptions &target, bool forJit);
+createTargetMachine(llvm::StringRef chip, bool forJit);
 
 } // namespace remat::cpu
 

@@ -28,13 +28,11 @@ static SlotAttr getLentSlot(OpResult value) {
   return task ? task.getLentSlot(value.getResultNumber()) : SlotAttr();
 }
 
-static SlotAttr getWorkspaceSlot(TaskOp task) {
+static SlotAttr getWorkspaceSlot(TaskOp task, int64_t bytes) {
   if (!task.getWorkspaceOffset())
     return {};
   return SlotAttr::get(task.getContext(), MemorySpace::Arena,
-                       static_cast<int64_t>(*task.getWorkspaceOffset()),
-                       llvm::alignTo(static_cast<int64_t>(task.getWorkspace()),
-                                     bufferAlignment));
+                       static_cast<int64_t>(*task.getWorkspaceOffset()), bytes);
 }
 
 std::optional<unsigned> remat::getInPlaceOperand(TaskOp task, unsigned result) {
@@ -91,6 +89,7 @@ unsigned GraphLiveness::getCall(unsigned position) const {
 }
 
 GraphLiveness::GraphLiveness(GraphOp graph) : callBegins(findCalls(graph)) {
+  TargetAttr target = getTargetFacts(graph);
   DenseMap<Value, unsigned> indexOf;
   // What lies in each buffer that was written in place.
   DenseMap<Value, Value> contents;
@@ -140,15 +139,16 @@ GraphLiveness::GraphLiveness(GraphOp graph) : callBegins(findCalls(graph)) {
                 host   ? MemorySpace::Host
                 : lent ? MemorySpace::Lent
                        : MemorySpace::Arena,
-                getBufferBytes(type), position, getSlot(result));
+                getBufferBytes(type, target), position, getSlot(result));
       if (lent)
         buffers.back().result = lent.getResult();
     }
-    if (auto task = dyn_cast<TaskOp>(&op); task && task.getWorkspace() != 0)
-      addBuffer({}, &op, MemorySpace::Arena,
-                llvm::alignTo(static_cast<int64_t>(task.getWorkspace()),
-                              bufferAlignment),
-                position, getWorkspaceSlot(task));
+    if (auto task = dyn_cast<TaskOp>(&op); task && task.getWorkspace() != 0) {
+      int64_t bytes = llvm::alignTo(static_cast<int64_t>(task.getWorkspace()),
+                                    target.getAlignment());
+      addBuffer({}, &op, MemorySpace::Arena, bytes, position,
+                getWorkspaceSlot(task, bytes));
+    }
   }
   Operation *terminator = graph.getBody().front().getTerminator();
   for (OpOperand &operand : terminator->getOpOperands()) {

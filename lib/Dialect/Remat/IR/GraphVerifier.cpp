@@ -201,6 +201,7 @@ static LogicalResult verifyRegionBudgets(GraphOp graph) {
     return success();
   auto isLater = [&](Operation *op) { return last->isBeforeInBlock(op); };
   std::map<StringRef, int64_t> kept;
+  TargetAttr target = getTargetFacts(graph);
   for (auto task : graph.getOps<TaskOp>()) {
     if (task.getBackward() || isLater(task))
       continue;
@@ -209,7 +210,7 @@ static LogicalResult verifyRegionBudgets(GraphOp graph) {
           !findUser(result, /*throughHost=*/false, llvm::IsaPred<ReturnOp>))
         for (Attribute name : task.getResultNames(result.getResultNumber()))
           kept[cast<StringAttr>(name).getValue()] +=
-              getBufferBytes(cast<RankedTensorType>(result.getType()));
+              getBufferBytes(cast<RankedTensorType>(result.getType()), target);
   }
   for (NamedAttribute region : *budgets) {
     StringRef name = region.getName().getValue();
@@ -279,6 +280,11 @@ static LogicalResult verifySlot(GraphOp graph, const LiveBuffer &buffer) {
     return buffer.owner->emitOpError("has a slot of ")
            << buffer.slot.getBytes() << " bytes, expected " << buffer.bytes;
   int64_t offset = buffer.slot.getOffset();
+  int64_t alignment = getTargetFacts(graph).getAlignment();
+  if (buffer.space != MemorySpace::Result && offset % alignment != 0)
+    return buffer.owner->emitOpError("is placed at byte ")
+           << offset << ", expected a multiple of the target's alignment, "
+           << alignment;
   if (buffer.space == MemorySpace::Result) {
     if (offset != buffer.result)
       return buffer.owner->emitOpError("is placed in result ")

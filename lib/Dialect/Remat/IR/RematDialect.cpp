@@ -12,7 +12,7 @@
 #include "remat/Dialect/Remat/IR/Extrema.h"
 #include "remat/Dialect/Remat/IR/KernelForm.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
-#include "remat/Utils/Rows.h"
+#include "remat/Dialect/Remat/IR/Rows.h"
 
 using namespace mlir;
 using namespace remat;
@@ -74,6 +74,13 @@ LogicalResult RematDialect::verifyOperationAttribute(Operation *op,
       return op->emitOpError()
              << "attribute 'remat.name' must be a string, got "
              << attr.getValue();
+    return success();
+  }
+  if (name == targetAttrName) {
+    if (!isa<TargetAttr>(attr.getValue()))
+      return op->emitOpError() << "attribute 'remat.target' must be a "
+                                  "'#remat.target', got "
+                               << attr.getValue();
     return success();
   }
   if (name == blockAttrName) {

@@ -31,12 +31,8 @@ using namespace remat;
 /// Operations of a cluster, and how far apart they may stand in the program.
 static constexpr unsigned maxMembers = 32;
 static constexpr unsigned maxDistance = 128;
-/// Elements of a plane, and bytes of all planes of a channel, that are read
-/// several times.
+/// Elements of a plane that is read several times.
 static constexpr int64_t minPlane = 64;
-static constexpr int64_t maxPlaneBytes = 512 << 10;
-/// Rows of a block below which a product in it is slow.
-static constexpr int64_t fewRows = 8;
 
 static bool isProduct(linalg::LinalgOp op) {
   if (!linalg::isaContractionOpInterface(op) || op->getNumOperands() != 3 ||
@@ -75,9 +71,10 @@ static bool checkEligible(Operation *op, ArrayRef<Value> captured) {
 namespace {
 /// What is asked of the operations of a block again and again. The block itself
 /// would number its operations anew after each move.
-class Facts {
+class BlockInfo {
 public:
-  explicit Facts(Block &body) {
+  explicit BlockInfo(Block &body)
+      : target(getTargetFacts(body.getParentOp())) {
     for (Operation &op : body)
       positions[&op] = positions.size();
   }
@@ -115,7 +112,11 @@ public:
     return it->second;
   }
 
+  /// What the block is compiled for.
+  TargetAttr getTarget() const { return target; }
+
 private:
+  TargetAttr target;
   DenseMap<Operation *, unsigned> positions;
   DenseMap<Operation *, bool> eligible;
   DenseMap<Operation *, SmallVector<Value, 0>> captured;
@@ -145,7 +146,8 @@ static bool isAlongMemory(linalg::LinalgOp op, const LoopList &loops) {
 
 /// Whether `op` reads planes of the one loop in `loops`, not in front: all
 /// others are reduced.
-static bool isAlongPlanes(linalg::LinalgOp op, const LoopList &loops) {
+static bool isAlongPlanes(linalg::LinalgOp op, const LoopList &loops,
+                          TargetAttr target) {
   if (loops.size() != 1)
     return false;
   return llvm::any_of(op.getDpsInputOperands(), [&](OpOperand *input) {
@@ -160,16 +162,17 @@ static bool isAlongPlanes(linalg::LinalgOp op, const LoopList &loops) {
     for (int64_t size : type.getShape().drop_front(*place + 1))
       plane *= size;
     return plane >= minPlane &&
-           getBufferBytes(type) / type.getDimSize(*place) <= maxPlaneBytes;
+           getBufferBytes(type) / type.getDimSize(*place) <=
+               target.getChannelBytes();
   });
 }
 
 namespace {
 
-class Grower {
+class ClusterGrower {
 public:
-  Grower(Facts &facts, DenseMap<Operation *, unsigned> &clusterOf)
-      : facts(facts), clusterOf(clusterOf) {}
+  ClusterGrower(BlockInfo &info, DenseMap<Operation *, unsigned> &clusterOf)
+      : info(info), clusterOf(clusterOf), target(info.getTarget()) {}
 
   /// The cluster around `seed`, empty if there is none.
   Cluster grow(linalg::LinalgOp seed);
@@ -187,9 +190,10 @@ private:
   bool readsPlanesAgain() const;
   bool isWorthwhile();
 
-  Facts &facts;
+  BlockInfo &info;
   /// Clusters that are there already, by number; no operation is in two.
   DenseMap<Operation *, unsigned> &clusterOf;
+  TargetAttr target;
   DenseMap<Operation *, LoopList> members;
   /// The members that add up over blocks.
   DenseSet<Operation *> sums;
@@ -219,7 +223,7 @@ static bool isExpanding(linalg::LinalgOp op) {
   return result >= factors;
 }
 
-bool Grower::start(linalg::LinalgOp seed) {
+bool ClusterGrower::start(linalg::LinalgOp seed) {
   body = seed->getBlock();
   backward = seed->hasAttr(RematDialect::backwardAttrName);
   AffineMap map = seed.getIndexingMapsArray().back();
@@ -241,7 +245,7 @@ bool Grower::start(linalg::LinalgOp seed) {
     for (AffineExpr expr : map.getResults())
       loops.push_back(getDim(expr));
     isPlanes = !isAlongMemory(seed, loops);
-    if (isPlanes && !isAlongPlanes(seed, loops))
+    if (isPlanes && !isAlongPlanes(seed, loops, target))
       return false;
   }
   if (loops.empty() || llvm::is_contained(loops, -1))
@@ -259,7 +263,7 @@ bool Grower::start(linalg::LinalgOp seed) {
 
 /// The loops of `op` that walk the rows: as it reads what members make, or, for
 /// a producer, as it writes what they read.
-std::optional<LoopList> Grower::getRows(linalg::LinalgOp op, bool asProducer) {
+std::optional<LoopList> ClusterGrower::getRows(linalg::LinalgOp op, bool asProducer) {
   std::optional<LoopList> loops;
   for (OpOperand &operand : op->getOpOperands()) {
     Operation *source = getSource(operand.get());
@@ -285,7 +289,7 @@ std::optional<LoopList> Grower::getRows(linalg::LinalgOp op, bool asProducer) {
 
 /// A product joins if it works on blocks of rows: scores that stay inside, or
 /// something made from them.
-bool Grower::mayAddProduct(linalg::LinalgOp op, const LoopList &loops,
+bool ClusterGrower::mayAddProduct(linalg::LinalgOp op, const LoopList &loops,
                            bool asProducer) {
   if (!isBlocked || !isMatrixProductInRow(op, loops))
     return false;
@@ -293,7 +297,7 @@ bool Grower::mayAddProduct(linalg::LinalgOp op, const LoopList &loops,
 }
 
 /// Whether all members that read `value` do so row by row.
-bool Grower::isReadByRows(Value value) const {
+bool ClusterGrower::isReadByRows(Value value) const {
   bool result = true;
   for (OpOperand &use : value.getUses()) {
     Operation *user = use.getOwner();
@@ -314,18 +318,18 @@ bool Grower::isReadByRows(Value value) const {
 }
 
 /// Whether `op` makes something of channels, out of planes or of such things.
-bool Grower::isOfChannels(linalg::LinalgOp op, const LoopList &loops) const {
+bool ClusterGrower::isOfChannels(linalg::LinalgOp op, const LoopList &loops) const {
   return llvm::all_of(op->getResults(),
                       [&](Value result) {
                         return cast<RankedTensorType>(result.getType())
                                    .getNumElements() == rows;
                       }) &&
-         (op.getNumReductionLoops() == 0 || isAlongPlanes(op, loops));
+         (op.getNumReductionLoops() == 0 || isAlongPlanes(op, loops, target));
 }
 
 /// Whether blocks can be chosen so that an operation joins whose rows are loops
 /// of `sizes`, and which adds up over so many rows. Chooses them.
-bool Grower::mayWalk(ArrayRef<int64_t> sizes, int64_t summed) {
+bool ClusterGrower::mayWalk(ArrayRef<int64_t> sizes, int64_t summed) {
   auto areMultiples = [](int64_t a, int64_t b) {
     return std::max(a, b) % std::min(a, b) == 0;
   };
@@ -333,18 +337,18 @@ bool Grower::mayWalk(ArrayRef<int64_t> sizes, int64_t summed) {
   int64_t most = std::max(summedRows, summed);
   if (!areMultiples(lastSize, sizes.back()) ||
       !areMultiples(summedRows, summed) || rows % most != 0 || most == rows ||
-      (last != lastSize && last < fewRows))
+      (last != lastSize && last < target.getMinBlockRows()))
     return false;
   lastSize = last;
   summedRows = most;
   return true;
 }
 
-bool Grower::tryAdd(Operation *op, bool asProducer) {
+bool ClusterGrower::tryAdd(Operation *op, bool asProducer) {
   if (members.contains(op) || clusterOf.contains(op) ||
       members.size() == maxMembers || op->getBlock() != body ||
       op->hasAttr(RematDialect::backwardAttrName) != backward ||
-      !facts.isEligible(op))
+      !info.isEligible(op))
     return false;
   auto linalgOp = cast<linalg::LinalgOp>(op);
   std::optional<LoopList> loops = getRows(linalgOp, asProducer);
@@ -421,11 +425,11 @@ bool Grower::tryAdd(Operation *op, bool asProducer) {
 
 /// Checks that the members can stand together: nothing between them may both
 /// depend on one and be needed by another. With `move`, puts them so.
-bool Grower::arrange(bool move) {
+bool ClusterGrower::arrange(bool move) {
   auto ops = llvm::make_first_range(members);
   auto [firstIt, lastIt] = std::minmax_element(
       ops.begin(), ops.end(),
-      [&](Operation *a, Operation *b) { return facts.isBefore(a, b); });
+      [&](Operation *a, Operation *b) { return info.isBefore(a, b); });
   Operation *first = *firstIt, *last = *lastIt;
   // What depends on a member has to follow all of them, and so has all of a
   // cluster of which one operation does.
@@ -450,7 +454,7 @@ bool Grower::arrange(bool move) {
           cluster != clusterOf.end() && laterClusters.contains(cluster->second);
       bool isMember = members.contains(op);
       for (Value value : llvm::concat<const Value>(
-               SmallVector<Value>(op->getOperands()), facts.getCaptured(op)))
+               SmallVector<Value>(op->getOperands()), info.getCaptured(op)))
         if (Operation *source = value.getDefiningOp())
           depends |= later.contains(source) ||
                      (!isMember && members.contains(getSource(value)));
@@ -487,12 +491,12 @@ bool Grower::arrange(bool move) {
     op->moveBefore(end);
   earlier.append(inside);
   earlier.append(behind);
-  facts.reorder(earlier);
+  info.reorder(earlier);
   return true;
 }
 
 /// Whether two members reduce the same planes.
-bool Grower::readsPlanesAgain() const {
+bool ClusterGrower::readsPlanesAgain() const {
   DenseMap<Value, Operation *> readers;
   for (auto &[op, loops] : members)
     for (Value operand : op->getOperands()) {
@@ -505,7 +509,7 @@ bool Grower::readsPlanesAgain() const {
 }
 
 /// Whether anything stays inside, and little enough. Sets the rows of a block.
-bool Grower::isWorthwhile() {
+bool ClusterGrower::isWorthwhile() {
   int64_t rowBytes = 0;
   bool any = false;
   for (auto &[op, loops] : members)
@@ -521,15 +525,15 @@ bool Grower::isWorthwhile() {
     }
   if (isPlanes && !readsPlanesAgain())
     return false;
-  if (!any || rowBytes > maxRowBytes ||
+  if (!any || rowBytes > target.getRowBytes() ||
       (isBlocked && rows == std::max(lastSize, summedRows)))
     return false;
-  blockRows = chooseBlockRows(lastSize, rowBytes);
-  return !isBlocked || blockRows >= std::min(lastSize, fewRows);
+  blockRows = chooseBlockRows(lastSize, rowBytes, target);
+  return !isBlocked || blockRows >= std::min(lastSize, target.getMinBlockRows());
 }
 
-Cluster Grower::grow(linalg::LinalgOp seed) {
-  if (clusterOf.contains(seed) || !facts.isEligible(seed) || !start(seed))
+Cluster ClusterGrower::grow(linalg::LinalgOp seed) {
+  if (clusterOf.contains(seed) || !info.isEligible(seed) || !start(seed))
     return {};
   bool changed = true;
   while (changed) {
@@ -539,7 +543,7 @@ Cluster Grower::grow(linalg::LinalgOp seed) {
     for (auto &[op, loops] : members)
       sorted.push_back(op);
     auto isBefore = [&](Operation *a, Operation *b) {
-      return facts.isBefore(a, b);
+      return info.isBefore(a, b);
     };
     llvm::sort(sorted, isBefore);
     for (Operation *op : sorted) {
@@ -567,7 +571,7 @@ Cluster Grower::grow(linalg::LinalgOp seed) {
   for (auto &[op, loops] : members)
     cluster.push_back(op);
   llvm::sort(cluster,
-             [&](Operation *a, Operation *b) { return facts.isBefore(a, b); });
+             [&](Operation *a, Operation *b) { return info.isBefore(a, b); });
   Builder builder(body->getParentOp()->getContext());
   for (Operation *op : cluster) {
     op->setAttr(rowsAttrName, builder.getDenseI64ArrayAttr(members[op]));
@@ -579,12 +583,12 @@ Cluster Grower::grow(linalg::LinalgOp seed) {
 
 /// An elementwise op that only a pad reads writes to the middle of the pad's
 /// result: their cluster, or an empty one.
-static Cluster padProducer(tensor::PadOp pad, Facts &facts,
+static Cluster padProducer(tensor::PadOp pad, BlockInfo &info,
                            const DenseMap<Operation *, unsigned> &clusterOf) {
   auto generic = pad.getSource().getDefiningOp<linalg::GenericOp>();
   if (!generic || !generic->hasOneUse() || clusterOf.contains(generic) ||
       generic->getNumResults() != 1 || generic.getNumReductionLoops() != 0 ||
-      !facts.isEligible(generic) ||
+      !info.isEligible(generic) ||
       generic->hasAttr(RematDialect::backwardAttrName) !=
           pad->hasAttr(RematDialect::backwardAttrName) ||
       pad->hasAttr(RematDialect::policyAttrName))
@@ -596,14 +600,14 @@ static Cluster padProducer(tensor::PadOp pad, Facts &facts,
 SmallVector<Cluster> remat::formClusters(Block &body) {
   SmallVector<Cluster> clusters;
   DenseMap<Operation *, unsigned> clusterOf;
-  Facts facts(body);
+  BlockInfo info(body);
   // Attention's products first: its softmax alone would be a cluster too.
   for (bool products : {true, false}) {
     SmallVector<linalg::LinalgOp> seeds(body.getOps<linalg::LinalgOp>());
     for (linalg::LinalgOp seed : seeds) {
       if (isProduct(seed) != products)
         continue;
-      Cluster cluster = Grower(facts, clusterOf).grow(seed);
+      Cluster cluster = ClusterGrower(info, clusterOf).grow(seed);
       if (cluster.empty())
         continue;
       for (Operation *op : cluster)
@@ -612,7 +616,7 @@ SmallVector<Cluster> remat::formClusters(Block &body) {
     }
   }
   for (auto pad : body.getOps<tensor::PadOp>())
-    if (Cluster cluster = padProducer(pad, facts, clusterOf); !cluster.empty())
+    if (Cluster cluster = padProducer(pad, info, clusterOf); !cluster.empty())
       clusters.push_back(std::move(cluster));
   return clusters;
 }

@@ -97,11 +97,13 @@ void GraphProblem::addTask(TaskOp task, ArrayRef<planning::ValueId> given) {
       problem.addOp(name, task.getCost(), operands, task.getBackward());
   planning::Op &op = problem.ops[id];
   op.workspace =
-      llvm::alignTo(static_cast<int64_t>(task.getWorkspace()), bufferAlignment);
+      llvm::alignTo(static_cast<int64_t>(task.getWorkspace()),
+                               target.getAlignment());
   op.recomputable = !task.getPinned();
   tasks.push_back(task);
   for (OpResult result : task->getResults()) {
-    int64_t bytes = getBufferBytes(cast<RankedTensorType>(result.getType()));
+    int64_t bytes =
+        getBufferBytes(cast<RankedTensorType>(result.getType()), target);
     // What is written in place is its operand's buffer living on.
     if (std::optional<unsigned> operand =
             getInPlaceOperand(task, result.getResultNumber())) {
@@ -124,7 +126,8 @@ void GraphProblem::addTask(TaskOp task, ArrayRef<planning::ValueId> given) {
   }
 }
 
-GraphProblem::GraphProblem(GraphOp graph, bool freeOrder) {
+GraphProblem::GraphProblem(GraphOp graph, bool freeOrder)
+    : target(getTargetFacts(graph)) {
   problem.name = graph.getName().str();
   problem.freeOrder = freeOrder;
   for (BlockArgument argument : graph.getArguments()) {

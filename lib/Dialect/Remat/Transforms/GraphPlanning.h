@@ -30,6 +30,8 @@ namespace remat {
 struct GraphProblem {
   explicit GraphProblem(GraphOp graph, bool freeOrder = false);
 
+  /// What the graph is compiled for.
+  TargetAttr target;
   planning::Problem problem;
   /// The task for every op of the problem; null where a call ends.
   llvm::SmallVector<TaskOp> tasks;

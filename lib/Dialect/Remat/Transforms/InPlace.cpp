@@ -16,7 +16,7 @@
 
 #include "GraphPlanning.h"
 
-#include "remat/Utils/Rows.h"
+#include "remat/Dialect/Remat/IR/Rows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -132,7 +132,7 @@ static SmallVector<SmallVector<unsigned>> findOperands(func::FuncOp kernel) {
 }
 
 void remat::writeInPlace(GraphOp graph, ModuleOp module) {
-  if (!module)
+  if (!module || !getTargetFacts(graph).getInPlace())
     return;
   SymbolTable symbols(module);
   llvm::StringMap<SmallVector<SmallVector<unsigned>>> kernels;

@@ -91,6 +91,7 @@ TaskOrder::TaskOrder(GraphOp graph)
 
 void TaskOrder::add(TaskOp op, const DenseSet<Value> &returned,
                     DenseMap<Value, unsigned> &bufferOf) {
+  TargetAttr target = getTargetFacts(op);
   unsigned number = tasks.size();
   Task &task = tasks.emplace_back();
   task.op = op;
@@ -111,7 +112,7 @@ void TaskOrder::add(TaskOp op, const DenseSet<Value> &returned,
     int64_t bytes =
         returned.contains(result)
             ? 0
-            : getBufferBytes(cast<RankedTensorType>(result.getType()));
+            : getBufferBytes(cast<RankedTensorType>(result.getType()), target);
     bufferOf[result] = buffers.size();
     task.makes.push_back(buffers.size());
     buffers.push_back({bytes, getRun(number), getHasRun(number), {}});

@@ -17,10 +17,6 @@
 using namespace mlir;
 using namespace remat;
 
-/// The link that is assumed when a policy demands offloading and no bandwidth
-/// is given: PCI Express 4.0 with 16 lanes, in bytes per second.
-static constexpr int64_t defaultLinkBandwidth = 25'000'000'000;
-
 /// Plans that are made before lent buffers are no longer counted on.
 static constexpr unsigned maxLentRounds = 5;
 
@@ -111,7 +107,7 @@ static llvm::Error setLimits(GraphProblem &graphProblem,
   problem.linkBytesPerSecond = options.offload ? options.linkBandwidth : 0;
   if (options.offload && problem.linkBytesPerSecond == 0 &&
       asksForOffload(problem))
-    problem.linkBytesPerSecond = defaultLinkBandwidth;
+    problem.linkBytesPerSecond = graphProblem.target.getLinkBandwidth();
   for (const auto &[name, bytes] : options.regionBudgets) {
     auto values = graphProblem.named.find(name);
     if (values == graphProblem.named.end())
@@ -225,7 +221,8 @@ llvm::Error GraphPlanner::collectCounts() {
     for (auto [value, counts] :
          llvm::zip(graphProblem.values, counted.problem.values))
       if (counts.isOutput && problem.ops[counts.producer].backward)
-        counts.bytes = getBufferBytes(cast<RankedTensorType>(value.getType()));
+        counts.bytes = getBufferBytes(cast<RankedTensorType>(value.getType()),
+                                      graphProblem.target);
   }
   counts.push_back({problem});
   for (Counted &counted : counts) {

@@ -12,8 +12,9 @@
 
 namespace remat {
 
-/// Buffers start at multiples of this many bytes, and sizes are rounded up to
-/// it wherever bytes are counted.
+/// Buffers start at multiples of this many bytes on every target; where bytes
+/// are counted in a graph, sizes are rounded up to its target's alignment, a
+/// multiple of this.
 constexpr int64_t bufferAlignment = 64;
 
 /// The bytes of one element in a buffer. An i1 takes a byte, an index eight, a

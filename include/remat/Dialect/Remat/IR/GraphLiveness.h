@@ -26,7 +26,7 @@ struct LiveBuffer {
   /// The operation that makes the value or needs the workspace.
   mlir::Operation *owner;
   MemorySpace space;
-  /// Bytes, a multiple of `bufferAlignment`.
+  /// Bytes, a multiple of the alignment of the graph's target.
   int64_t bytes;
   unsigned begin, end;
   /// The number of the result whose buffer it is or lies in: for values that

@@ -83,6 +83,79 @@ def Remat_SlotAttr : AttrDef<Remat_Dialect, "Slot"> {
 
 def Remat_SlotArrayAttr : TypedArrayAttrBase<Remat_SlotAttr, "array of slots">;
 
+def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
+  let mnemonic = "target";
+  let summary = "facts of the machine that a step is compiled for";
+  let description = [{
+    What passes have to know of a machine, as data: a function, a graph or the
+    module around them carries it as `remat.target`. Nothing else in remat knows
+    a size or a speed of a machine before code is generated. What is left out
+    has the value of a CPU with two threads, and so have all of them where there
+    is no attribute.
+
+    ```mlir
+    module attributes {remat.target = #remat.target<"cpu", block_bytes = 98304>}
+    ```
+
+    | parameter | unit | meaning |
+    |---|---|---|
+    | `alignment` | bytes | buffers start at its multiples and are counted in them; a multiple of 64 |
+    | `row_bytes` | bytes | the most that a kernel keeps to itself of one row |
+    | `block_bytes` | bytes | fast memory of a tile: what a kernel keeps to itself of its rows, and what is packed of a factor |
+    | `block_rows` | rows | rows of a tile from which on a contraction in it is efficient |
+    | `min_block_rows` | rows | rows of a tile below which a contraction in it is slow |
+    | `sum_length` | elements | the longest sum of a contraction in a tile |
+    | `channel_bytes` | bytes | what is read several times of one channel |
+    | `slice_bytes` | bytes | contractions with results from this size on are done in slices of rows |
+    | `slice_rows` | rows | rows of such a slice, if the shapes have such slices |
+    | `min_slice_rows` | rows | the fewest rows of a slice where they have not |
+    | `in_place` | bool | kernels may write a result where an operand lies that they have read |
+    | `threads` | | the threads that the speeds below are for |
+    | `contraction_flops` | 1/s | contractions and convolutions, on those threads |
+    | `loop_flops` | 1/s | generated loops, on those threads |
+    | `bandwidth` | bytes/s | memory, on those threads; it does not grow with more |
+    | `launch_ns` | ns | what starting a task takes |
+    | `link_bandwidth` | bytes/s | the link to host memory, where a policy asks for offloading and nobody says how fast it is |
+  }];
+  let parameters = (ins
+    StringRefParameter<"name of the target">:$name,
+    DefaultValuedParameter<"int64_t", "TargetDefaults::alignment">:$alignment,
+    DefaultValuedParameter<"int64_t", "TargetDefaults::rowBytes">:$row_bytes,
+    DefaultValuedParameter<"int64_t", "TargetDefaults::blockBytes">:$block_bytes,
+    DefaultValuedParameter<"int64_t", "TargetDefaults::blockRows">:$block_rows,
+    DefaultValuedParameter<"int64_t", "TargetDefaults::minBlockRows">:$min_block_rows,
+    DefaultValuedParameter<"int64_t", "TargetDefaults::sumLength">:$sum_length,
+    DefaultValuedParameter<"int64_t", "TargetDefaults::channelBytes">:$channel_bytes,
+    DefaultValuedParameter<"int64_t", "TargetDefaults::sliceBytes">:$slice_bytes,
+    DefaultValuedParameter<"int64_t", "TargetDefaults::sliceRows">:$slice_rows,
+    DefaultValuedParameter<"int64_t", "TargetDefaults::minSliceRows">:$min_slice_rows,
+    DefaultValuedParameter<"bool", "TargetDefaults::inPlace">:$in_place,
+    DefaultValuedParameter<"int64_t", "TargetDefaults::threads">:$threads,
+    DefaultValuedParameter<"int64_t", "TargetDefaults::contractionFlops">:$contraction_flops,
+    DefaultValuedParameter<"int64_t", "TargetDefaults::loopFlops">:$loop_flops,
+    DefaultValuedParameter<"int64_t", "TargetDefaults::bandwidth">:$bandwidth,
+    DefaultValuedParameter<"int64_t", "TargetDefaults::launchNs">:$launch_ns,
+    DefaultValuedParameter<"int64_t", "TargetDefaults::linkBandwidth">:$link_bandwidth);
+  let builders = [AttrBuilder<(ins "::llvm::StringRef":$name), [{
+    return $_get($_ctxt, name,
+                 TargetDefaults::alignment, TargetDefaults::rowBytes,
+                 TargetDefaults::blockBytes, TargetDefaults::blockRows,
+                 TargetDefaults::minBlockRows, TargetDefaults::sumLength,
+                 TargetDefaults::channelBytes, TargetDefaults::sliceBytes,
+                 TargetDefaults::sliceRows, TargetDefaults::minSliceRows, TargetDefaults::inPlace,
+                 TargetDefaults::threads, TargetDefaults::contractionFlops,
+                 TargetDefaults::loopFlops, TargetDefaults::bandwidth,
+                 TargetDefaults::launchNs, TargetDefaults::linkBandwidth);
+  }]>];
+  let assemblyFormat = [{
+    `<` $name (`,` struct($alignment, $row_bytes, $block_bytes, $block_rows,
+      $min_block_rows, $sum_length, $channel_bytes, $slice_bytes, $slice_rows,
+      $min_slice_rows, $in_place, $threads, $contraction_flops, $loop_flops, $bandwidth,
+      $launch_ns, $link_bandwidth)^)? `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
 def Remat_ConvKind : I32EnumAttr<"ConvKind",
     "which factor of the convolution's trilinear form is computed", [
     I32EnumAttrCase<"Forward", 0, "forward">,

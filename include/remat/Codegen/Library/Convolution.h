@@ -1,0 +1,23 @@
+//===- Convolution.h - convolutions as library calls ---------- -*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_CODEGEN_LIBRARY_CONVOLUTION_H
+#define REMAT_CODEGEN_LIBRARY_CONVOLUTION_H
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Runtime/StepTable.h"
+
+#include <optional>
+
+namespace remat::codegen {
+
+/// A convolution as the runtime's library describes it; nothing if the library
+/// has none of that element type or rank.
+std::optional<remat_convolution> describeConvolution(ConvOp op);
+
+} // namespace remat::codegen
+
+#endif // REMAT_CODEGEN_LIBRARY_CONVOLUTION_H

@@ -1,0 +1,115 @@
+//===- Target.h - machines that steps are compiled for -------- -*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The one thing that knows a machine. What passes have to know of it before code
+// is generated is data, #remat.target; how kernels are analyzed, lowered, written
+// to files and loaded is behind this class. A target adds itself to a table of
+// names, so that tools, pipelines and cost models include no target's headers.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TARGET_TARGET_H
+#define REMAT_TARGET_TARGET_H
+
+#include "remat/Codegen/KernelCache.h"
+#include "remat/Codegen/KernelInfo.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Runtime/StepTable.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace remat {
+
+/// How a placed graph is lowered.
+struct LoweringOptions {
+  /// The symbol of the `remat_module`.
+  std::string name = "remat_step";
+  /// Threads that workspaces of library calls are sized for; 0: all cores.
+  int threads = 0;
+};
+
+/// How machine code is made. The code does not depend on `cache`.
+struct EmitOptions {
+  /// The processor, by the name that the target's compiler knows, as in
+  /// `-mcpu`; empty for the host's.
+  std::string chip;
+  /// Where kernels are looked for and kept, or null.
+  codegen::KernelCache *cache = nullptr;
+};
+
+enum class OutputKind { Object, Assembly };
+
+/// Code of a step in this process. The `remat_module` and steps loaded from it
+/// are valid as long as this object lives.
+class LoadedModule {
+public:
+  virtual ~LoadedModule();
+  virtual const remat_module *getModule() const = 0;
+};
+
+class Target {
+public:
+  explicit Target(llvm::StringRef name) : name(name) {}
+  virtual ~Target();
+
+  llvm::StringRef getName() const { return name; }
+
+  /// The facts that passes go by where the IR says no others.
+  virtual TargetAttr getFacts(mlir::MLIRContext *context) const;
+
+  /// How `kernel` will be carried out, and what it needs. Fails with a
+  /// diagnostic at an op that the target does not support.
+  virtual mlir::FailureOr<codegen::KernelInfo>
+  analyzeKernel(mlir::FunctionOpInterface kernel, int threads) const = 0;
+
+  /// Bytes of its input and output that a convolution copies on its way, as
+  /// they are in a layout that its library does not take.
+  virtual int64_t countCopiedBytes(const remat_convolution &conv) const = 0;
+
+  /// Replaces the contents of `module`, one placed remat.graph and the kernels
+  /// that it calls, by code that defines one `remat_module`. Fails with a
+  /// diagnostic at what cannot be compiled.
+  virtual llvm::LogicalResult lower(mlir::ModuleOp module,
+                                    const LoweringOptions &options) const = 0;
+
+  /// Writes the code of a module that `lower` made.
+  virtual llvm::Error emit(mlir::ModuleOp module, const EmitOptions &options,
+                           OutputKind kind,
+                           llvm::raw_pwrite_stream &output) const = 0;
+
+  /// Lowers a module with one placed graph, in place, and loads its code into
+  /// this process. What cannot be compiled gives diagnostics and an error.
+  virtual llvm::Expected<std::unique_ptr<LoadedModule>>
+  load(mlir::ModuleOp module, const LoweringOptions &lowering,
+       const EmitOptions &emission) const = 0;
+
+private:
+  std::string name;
+};
+
+/// Adds a target to the table. Returns false, and drops it, if its name is
+/// taken. Safe to call from several threads.
+bool registerTarget(std::unique_ptr<Target> target);
+
+/// The names of all targets, sorted.
+std::vector<std::string> getTargetNames();
+
+/// The target called `name`, or an error that names those there are.
+llvm::Expected<const Target *> lookupTarget(llvm::StringRef name);
+
+/// The target that `op` is compiled for (getTargetFacts), or null with a
+/// diagnostic if it is not known.
+const Target *lookupTarget(mlir::Operation *op);
+
+} // namespace remat
+
+#endif // REMAT_TARGET_TARGET_H

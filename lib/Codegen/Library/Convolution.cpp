@@ -1,0 +1,129 @@
+//===- Convolution.cpp - convolutions as library calls --------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Codegen/Library/Convolution.h"
+
+#include "Kinds.h"
+
+#include "remat/Codegen/Dtypes.h"
+#include "remat/Runtime/LibraryCalls.h"
+#include "remat/Runtime/StepTableBuilder.h"
+
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::codegen;
+
+namespace {
+
+class ConvolutionCall : public LibraryCall {
+public:
+  /// A filter gradient's operands are the input and the output's gradient; the
+  /// second of the other kinds is the filter.
+  ConvolutionCall(const remat_convolution &conv, unsigned lhs, unsigned rhs)
+      : conv(conv) {
+    operands = {lhs, rhs};
+  }
+
+  int64_t countFlops() const override {
+    int64_t flops = 2 * conv.batch * conv.output_channels *
+                    (conv.input_channels / std::max<int64_t>(conv.groups, 1));
+    for (int i = 0; i < conv.spatial_rank; ++i)
+      flops *= conv.output[i] * conv.filter[i];
+    return flops;
+  }
+  int64_t getWorkspaceBytes(int threads) const override {
+    return remat_convolution_workspace_bytes(&conv, threads);
+  }
+  void addTo(StepTableBuilder &table, StepEntry &entry) const override {
+    entry.kind = REMAT_ENTRY_CONVOLUTION;
+    entry.callee = table.addConvolution(conv);
+  }
+
+private:
+  remat_convolution conv;
+};
+
+} // namespace
+
+/// Sizes and strides of the logical dimensions of a factor.
+static void describeFactor(RankedTensorType type, ArrayRef<int64_t> layout,
+                           SmallVectorImpl<int64_t> &sizes,
+                           SmallVectorImpl<int64_t> &strides) {
+  SmallVector<int64_t> tensorStrides = computeStrides(type.getShape());
+  for (int64_t dim : layout) {
+    sizes.push_back(type.getDimSize(dim));
+    strides.push_back(tensorStrides[dim]);
+  }
+}
+
+std::optional<remat_convolution> remat::codegen::describeConvolution(ConvOp op) {
+  unsigned rank = op.getSpatialRank();
+  RankedTensorType types[] = {op.getInputType(), op.getFilterType(),
+                              op.getOutputType()};
+  for (RankedTensorType type : types)
+    if (!getDtype(type.getElementType()))
+      return std::nullopt;
+  if (rank > 3)
+    return std::nullopt;
+  SmallVector<int64_t> input, filter, output;
+  SmallVector<int64_t> inputStrides, filterStrides, outputStrides;
+  describeFactor(types[0], op.getInputLayout(), input, inputStrides);
+  describeFactor(types[1], op.getFilterLayout(), filter, filterStrides);
+  describeFactor(types[2], op.getOutputLayout(), output, outputStrides);
+
+  remat_convolution conv = {};
+  switch (op.getKind()) {
+  case ConvKind::Forward:
+    conv.kind = REMAT_CONV_FORWARD;
+    break;
+  case ConvKind::InputGrad:
+    conv.kind = REMAT_CONV_INPUT_GRADIENT;
+    break;
+  case ConvKind::FilterGrad:
+    conv.kind = REMAT_CONV_FILTER_GRADIENT;
+    break;
+  }
+  conv.spatial_rank = rank;
+  conv.input_dtype = *getDtype(types[0].getElementType());
+  conv.filter_dtype = *getDtype(types[1].getElementType());
+  conv.output_dtype = *getDtype(types[2].getElementType());
+  conv.batch = input[0];
+  conv.groups = op.getGroups();
+  conv.input_channels = input[1];
+  conv.output_channels = output[1];
+  for (unsigned i = 0; i < rank; ++i) {
+    conv.input[i] = input[i + 2];
+    conv.filter[i] = filter[i + 2];
+    conv.output[i] = output[i + 2];
+    conv.stride[i] = op.getStrides()[i];
+    conv.dilation[i] = op.getDilations()[i];
+    conv.pad_lo[i] = op.getPadding()[2 * i];
+    conv.pad_hi[i] = op.getPadding()[2 * i + 1];
+  }
+  llvm::copy(inputStrides, conv.input_strides);
+  llvm::copy(outputStrides, conv.output_strides);
+  // The filter's output features are all groups', group by group.
+  conv.filter_strides[0] = filterStrides[0] * (filter[0] / conv.groups);
+  llvm::copy(filterStrides, conv.filter_strides + 1);
+  return conv;
+}
+
+LibraryCallRef remat::codegen::matchConvolution(FunctionOpInterface kernel) {
+  auto op = dyn_cast_or_null<ConvOp>(getResultMaker(kernel));
+  if (!op)
+    return {};
+  BlockArgument lhs = getKernelArgument(op.getLhs());
+  BlockArgument rhs = getKernelArgument(op.getRhs());
+  if (!lhs || !rhs)
+    return {};
+  std::optional<remat_convolution> conv = describeConvolution(op);
+  if (!conv || remat_convolution_workspace_bytes(&*conv, 1) < 0)
+    return {};
+  return std::make_shared<ConvolutionCall>(*conv, lhs.getArgNumber(),
+                                           rhs.getArgNumber());
+}

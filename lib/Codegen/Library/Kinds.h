@@ -1,0 +1,24 @@
+//===- Kinds.h - the library calls that remat knows ----------- -*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_CODEGEN_LIBRARY_KINDS_H
+#define REMAT_LIB_CODEGEN_LIBRARY_KINDS_H
+
+#include "remat/Codegen/LibraryCall.h"
+
+namespace remat::codegen {
+
+/// A contraction of two arguments with one batch of at most three dimensions
+/// and one dimension each for rows, columns and sum (dimensions that are
+/// contiguous in all operands count as one), which may be added to a third.
+LibraryCallRef matchMatmul(mlir::FunctionOpInterface kernel);
+
+/// A remat.conv of two arguments.
+LibraryCallRef matchConvolution(mlir::FunctionOpInterface kernel);
+
+} // namespace remat::codegen
+
+#endif // REMAT_LIB_CODEGEN_LIBRARY_KINDS_H

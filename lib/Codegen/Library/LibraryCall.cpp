@@ -1,0 +1,78 @@
+//===- LibraryCall.cpp - kernels that a library carries out ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Codegen/LibraryCall.h"
+
+#include "Kinds.h"
+
+#include "remat/Dialect/Remat/IR/KernelForm.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include <mutex>
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::codegen;
+
+LibraryCall::~LibraryCall() = default;
+
+namespace {
+
+/// The kinds of calls in the order in which they are asked.
+struct Registry {
+  std::mutex mutex;
+  std::vector<std::pair<std::string, LibraryCallMatcher>> kinds = {
+      {"matmul", matchMatmul}, {"convolution", matchConvolution}};
+};
+
+} // namespace
+
+static Registry &getRegistry() {
+  static Registry registry;
+  return registry;
+}
+
+bool remat::codegen::registerLibraryCall(StringRef name,
+                                         LibraryCallMatcher matcher) {
+  Registry &registry = getRegistry();
+  std::lock_guard<std::mutex> lock(registry.mutex);
+  if (llvm::any_of(registry.kinds,
+                   [&](const auto &kind) { return kind.first == name; }))
+    return false;
+  registry.kinds.emplace(registry.kinds.begin(), name.str(),
+                         std::move(matcher));
+  return true;
+}
+
+LibraryCallRef
+remat::codegen::describeLibraryCall(FunctionOpInterface kernel) {
+  for (const auto &[name, match] : getRegistry().kinds)
+    if (LibraryCallRef call = match(kernel))
+      return call;
+  return {};
+}
+
+LibraryCallRef remat::codegen::matchLibraryCall(FunctionOpInterface kernel) {
+  LibraryCallRef call = describeLibraryCall(kernel);
+  if (!call || !call->mayBeGenerated())
+    return call;
+  auto form = kernel->getAttrOfType<StringAttr>(formAttrName);
+  return form && form.getValue() == generatedForm ? nullptr : call;
+}
+
+Operation *remat::codegen::getResultMaker(FunctionOpInterface kernel) {
+  Region &body = kernel.getFunctionBody();
+  if (!body.hasOneBlock() || kernel.getNumResults() != 1)
+    return nullptr;
+  Operation *terminator = body.front().getTerminator();
+  if (terminator->getNumOperands() != 1)
+    return nullptr;
+  return getViewRoot(terminator->getOperand(0)).getDefiningOp();
+}
+
+BlockArgument remat::codegen::getKernelArgument(Value value) {
+  return dyn_cast<BlockArgument>(getViewRoot(value));
+}

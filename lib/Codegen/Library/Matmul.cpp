@@ -1,0 +1,230 @@
+//===- Matmul.cpp - contractions as library calls -------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Recognizes kernels that are one contraction and describes them by dimensions
+// and strides, as the runtime's library interface wants it.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Kinds.h"
+
+#include "remat/Codegen/Dtypes.h"
+#include "remat/Runtime/LibraryCalls.h"
+#include "remat/Runtime/StepTableBuilder.h"
+#include "remat/Utils/Structured.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::codegen;
+
+/// Contractions of at most so many operations are over before a library call
+/// has begun: 16 x 16 x 16.
+static constexpr int64_t mostTinyFlops = 2 * 16 * 16 * 16;
+
+namespace {
+
+class MatmulCall : public LibraryCall {
+public:
+  MatmulCall(const remat_matmul &matmul, ArrayRef<unsigned> arguments)
+      : matmul(matmul) {
+    operands.assign(arguments.begin(), arguments.end());
+  }
+
+  int64_t countFlops() const override {
+    int64_t flops = 2 * matmul.m * matmul.n * matmul.k;
+    for (int64_t size : matmul.batch)
+      flops *= size;
+    return flops;
+  }
+  int64_t getWorkspaceBytes(int threads) const override {
+    return remat_matmul_workspace_bytes(&matmul, threads);
+  }
+  void addTo(StepTableBuilder &table, StepEntry &entry) const override {
+    entry.kind = REMAT_ENTRY_MATMUL;
+    entry.callee = table.addMatmul(matmul);
+  }
+  /// In the precision of its factors, f32 or f64: others would have to add up
+  /// in a wider type, as the library does.
+  bool mayBeGenerated() const override {
+    return matmul.a_dtype == matmul.c_dtype &&
+           (matmul.c_dtype == REMAT_F32 || matmul.c_dtype == REMAT_F64);
+  }
+  /// The library takes microseconds before it multiplies anything, and packs
+  /// factors that are read once only: a contraction with a vector reads its
+  /// matrix once, and so does one of two vectors with what it writes.
+  bool isBetterGenerated() const override {
+    return matmul.m == 1 || matmul.n == 1 || matmul.k == 1 ||
+           countFlops() <= mostTinyFlops;
+  }
+
+private:
+  remat_matmul matmul;
+};
+
+} // namespace
+
+static bool isZeroFill(Value init) {
+  auto fill = init.getDefiningOp<linalg::FillOp>();
+  return fill && (matchPattern(fill.value(), m_AnyZeroFloat()) ||
+                  matchPattern(fill.value(), m_Zero()));
+}
+
+namespace {
+
+/// One dimension of a contraction with its strides in A, B and C.
+struct ProductDim {
+  int64_t size;
+  int64_t strides[3];
+};
+
+using ProductDims = SmallVector<ProductDim>;
+
+} // namespace
+
+/// The stride of loop `dim` in an operand of type `type`; 0 if it has none.
+static int64_t getLoopStride(AffineMap map, RankedTensorType type,
+                             unsigned dim) {
+  SmallVector<int64_t> strides = computeStrides(type.getShape());
+  int64_t stride = 0;
+  for (auto [result, dimStride] : llvm::zip(map.getResults(), strides))
+    if (result == getAffineDimExpr(dim, map.getContext()))
+      stride += dimStride;
+  return stride;
+}
+
+/// Joins dimensions that are contiguous in all operands.
+static ProductDims mergeDims(ProductDims dims, unsigned orderOperand) {
+  llvm::stable_sort(dims, [&](const ProductDim &a, const ProductDim &b) {
+    return a.strides[orderOperand] > b.strides[orderOperand];
+  });
+  ProductDims merged;
+  for (const ProductDim &dim : dims) {
+    if (dim.size == 1)
+      continue;
+    bool contiguous = !merged.empty();
+    for (unsigned i = 0; contiguous && i < 3; ++i)
+      contiguous = merged.back().strides[i] == dim.size * dim.strides[i];
+    if (!contiguous) {
+      merged.push_back(dim);
+      continue;
+    }
+    int64_t size = merged.back().size * dim.size;
+    merged.back() = dim;
+    merged.back().size = size;
+  }
+  return merged;
+}
+
+/// Takes the dimension with the smallest stride in `operand` from `dims` and
+/// leaves the others for the batch.
+static ProductDim takeDim(ProductDims &dims) {
+  if (dims.empty())
+    return {1, {0, 0, 0}};
+  return dims.pop_back_val();
+}
+
+static std::optional<remat_matmul> describeProduct(linalg::LinalgOp op) {
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  SmallVector<RankedTensorType> types;
+  for (Value operand : op->getOperands())
+    types.push_back(dyn_cast<RankedTensorType>(operand.getType()));
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  ProductDims batch, rows, columns, sums;
+  for (auto [dim, size] : llvm::enumerate(sizes)) {
+    ProductDim product{size, {}};
+    bool in[3];
+    for (unsigned i = 0; i < 3; ++i) {
+      in[i] = maps[i].isFunctionOfDim(dim);
+      product.strides[i] = getLoopStride(maps[i], types[i], dim);
+    }
+    if (in[0] && in[1] && in[2])
+      batch.push_back(product);
+    else if (in[0] && !in[1] && in[2])
+      rows.push_back(product);
+    else if (!in[0] && in[1] && in[2])
+      columns.push_back(product);
+    else if (in[0] && in[1] && !in[2])
+      sums.push_back(product);
+    else
+      return std::nullopt;
+  }
+  batch = mergeDims(batch, 2);
+  rows = mergeDims(rows, 2);
+  columns = mergeDims(columns, 2);
+  sums = mergeDims(sums, 0);
+  if (sums.size() > 1)
+    return std::nullopt;
+  ProductDim k = takeDim(sums), m = takeDim(rows), n = takeDim(columns);
+  batch.append(rows);
+  batch.append(columns);
+  if (batch.size() > 3)
+    return std::nullopt;
+  while (batch.size() < 3)
+    batch.insert(batch.begin(), {1, {0, 0, 0}});
+
+  remat_matmul matmul = {};
+  matmul.a_dtype = *getDtype(types[0].getElementType());
+  matmul.b_dtype = *getDtype(types[1].getElementType());
+  matmul.c_dtype = *getDtype(types[2].getElementType());
+  for (auto [i, dim] : llvm::enumerate(batch)) {
+    matmul.batch[i] = dim.size;
+    matmul.a_batch_stride[i] = dim.strides[0];
+    matmul.b_batch_stride[i] = dim.strides[1];
+    matmul.c_batch_stride[i] = dim.strides[2];
+  }
+  matmul.m = m.size;
+  matmul.n = n.size;
+  matmul.k = k.size;
+  matmul.a_m_stride = m.strides[0];
+  matmul.a_k_stride = k.strides[0];
+  matmul.b_k_stride = k.strides[1];
+  matmul.b_n_stride = n.strides[1];
+  matmul.c_m_stride = m.strides[2];
+  matmul.c_n_stride = n.strides[2];
+  return matmul;
+}
+
+/// Whether the library multiplies these element types.
+static bool hasLibraryTypes(linalg::LinalgOp op) {
+  Type types[3];
+  for (unsigned i = 0; i < 3; ++i) {
+    auto type = dyn_cast<RankedTensorType>(op->getOperand(i).getType());
+    if (!type || !type.hasStaticShape() || !getDtype(type.getElementType()) ||
+        !isa<FloatType>(type.getElementType()))
+      return false;
+    types[i] = type.getElementType();
+  }
+  return types[0] == types[1] && (types[2] == types[0] || types[2].isF32());
+}
+
+LibraryCallRef remat::codegen::matchMatmul(FunctionOpInterface kernel) {
+  auto op = dyn_cast_or_null<linalg::LinalgOp>(getResultMaker(kernel));
+  if (!op || op->getNumOperands() != 3 ||
+      !linalg::isaContractionOpInterface(op) ||
+      !isProductBody(*op.getBlock()) || !hasLibraryTypes(op))
+    return {};
+  BlockArgument lhs = getKernelArgument(op->getOperand(0));
+  BlockArgument rhs = getKernelArgument(op->getOperand(1));
+  BlockArgument init = getKernelArgument(op->getOperand(2));
+  if (!lhs || !rhs || (!init && !isZeroFill(op->getOperand(2))))
+    return {};
+  std::optional<remat_matmul> matmul = describeProduct(op);
+  if (matmul)
+    matmul->accumulate = init ? 1 : 0;
+  if (!matmul || remat_matmul_workspace_bytes(&*matmul, 1) < 0)
+    return {};
+  SmallVector<unsigned> arguments = {lhs.getArgNumber(), rhs.getArgNumber()};
+  if (init)
+    arguments.push_back(init.getArgNumber());
+  return std::make_shared<MatmulCall>(*matmul, arguments);
+}

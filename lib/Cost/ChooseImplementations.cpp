@@ -1,0 +1,77 @@
+//===- ChooseImplementations.cpp - library calls or generated code --------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See the description of `remat-choose-implementations`: the one place where
+// the choice is made. Code generation follows the attribute.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Codegen/LibraryCall.h"
+#include "remat/Cost/CostFile.h"
+#include "remat/Cost/Passes.h"
+#include "remat/Dialect/Remat/IR/KernelForm.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace remat {
+#define GEN_PASS_DEF_CHOOSEIMPLEMENTATIONSPASS
+#include "remat/Cost/Passes.h.inc"
+} // namespace remat
+
+using namespace mlir;
+using namespace remat;
+
+/// Kernels of more operations than this are not generated to be measured: the
+/// library is faster, and a step could take minutes.
+static constexpr int64_t mostFlopsToCompare = 100'000'000;
+
+/// Whether code is generated for a kernel that may be `call` as well.
+static bool isGenerated(FunctionOpInterface kernel,
+                        const codegen::LibraryCall &call,
+                        const CostFile &measured) {
+  if (auto form = kernel->getAttrOfType<StringAttr>(formAttrName))
+    return form.getValue() == generatedForm;
+  if (!measured.kernels.empty())
+    if (auto entry = measured.kernels.find(getKernelKey(kernel));
+        entry != measured.kernels.end() && entry->second.library &&
+        entry->second.generated)
+      return *entry->second.generated < *entry->second.library;
+  return call.isBetterGenerated();
+}
+
+namespace {
+struct ChooseImplementations
+    : remat::impl::ChooseImplementationsPassBase<ChooseImplementations> {
+  using ChooseImplementationsPassBase::ChooseImplementationsPassBase;
+
+  void runOnOperation() override {
+    CostFile measured;
+    if (!costs.empty()) {
+      llvm::Expected<CostFile> file = CostFile::load(costs);
+      if (!file) {
+        getOperation().emitError(llvm::toString(file.takeError()));
+        return signalPassFailure();
+      }
+      measured = std::move(*file);
+    }
+    Builder builder(&getContext());
+    for (auto kernel : getOperation().getOps<FunctionOpInterface>()) {
+      if (!kernel->hasAttr(RematDialect::kernelAttrName))
+        continue;
+      codegen::LibraryCallRef call = codegen::describeLibraryCall(kernel);
+      if (!call || !call->mayBeGenerated())
+        continue;
+      bool generated = isGenerated(kernel, *call, measured);
+      if (others && (generated || call->countFlops() <= mostFlopsToCompare))
+        generated = !generated;
+      kernel->setAttr(formAttrName, builder.getStringAttr(
+                                        generated ? generatedForm
+                                                  : libraryForm));
+    }
+  }
+};
+} // namespace

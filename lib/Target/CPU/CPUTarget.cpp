@@ -1,0 +1,50 @@
+//===- CPUTarget.cpp - the target "cpu" -----------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Target/CPU/CPUTarget.h"
+
+#include "remat/Runtime/LibraryCalls.h"
+#include "remat/Target/CPU/Jit.h"
+#include "remat/Target/CPU/LowerToLLVM.h"
+#include "remat/Target/CPU/ObjectEmitter.h"
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::cpu;
+
+namespace {
+class CPUTarget : public Target {
+public:
+  CPUTarget() : Target("cpu") {}
+
+  FailureOr<codegen::KernelInfo> analyzeKernel(FunctionOpInterface kernel,
+                                               int threads) const override {
+    return codegen::analyzeKernel(kernel, threads);
+  }
+  int64_t countCopiedBytes(const remat_convolution &conv) const override {
+    return std::max<int64_t>(
+        remat_convolution_copied_bytes(&conv, /*threads=*/1), 0);
+  }
+  LogicalResult lower(ModuleOp module,
+                      const LoweringOptions &options) const override {
+    return lowerToLLVM(module, options);
+  }
+  llvm::Error emit(ModuleOp module, const EmitOptions &options, OutputKind kind,
+                   llvm::raw_pwrite_stream &output) const override {
+    return kind == OutputKind::Object ? emitObject(module, options, output)
+                                      : emitAssembly(module, options, output);
+  }
+  llvm::Expected<std::unique_ptr<LoadedModule>>
+  load(ModuleOp module, const LoweringOptions &lowering,
+       const EmitOptions &emission) const override {
+    return JitModule::create(module, lowering, emission);
+  }
+};
+} // namespace
+
+std::unique_ptr<Target> remat::cpu::createTarget() {
+  return std::make_unique<CPUTarget>();
+}
