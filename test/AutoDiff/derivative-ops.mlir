@@ -94,8 +94,8 @@ func.func @circle(%x: tensor<3xf32>) -> tensor<3xf32> {
 
 // -----
 
-// Behaviour 104: the error is at the operation of the user, a remark says for
-// which derivative.
+// The error is reported at the operation that the user wrote; a remark says for
+// which derivative the rule is missing.
 func.func private @opaque(%x: tensor<3xf32>) -> tensor<3xf32> {
   // expected-error @+1 {{'test.opaque' op has no derivative rule}}
   %0 = "test.opaque"(%x) : (tensor<3xf32>) -> tensor<3xf32>

@@ -1,7 +1,7 @@
 // RUN: not remat-opt %s --remat-differentiate -mlir-print-ir-after-failure 2>&1 | FileCheck %s
 
-// Behaviour 105: a function that cannot be differentiated is left as it is, its
-// signature and body both, so that nothing half done is planned.
+// A function that cannot be differentiated keeps its signature and its body, so
+// that no half-finished derivative is planned after the error.
 
 // CHECK: error: 'math.sincos'
 // CHECK: IR Dump After {{.*}} Failed

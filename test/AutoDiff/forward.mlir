@@ -1,6 +1,6 @@
 // RUN: remat-opt %s -split-input-file --remat-differentiate=mode=forward --canonicalize --cse | FileCheck %s
 
-// Behaviour 27: forward mode. Tangents follow the operation they belong to and
+// Forward mode. Tangents follow the operation they belong to and
 // need nothing of the backward computation.
 
 // CHECK-LABEL: func.func @main

@@ -2,7 +2,7 @@
 // RUN: remat-opt %s --remat-differentiate='mode=reverse wrt=0' --remat-differentiate='mode=reverse wrt=0 results=1' --canonicalize --cse | FileCheck %s --check-prefix=VHP
 // RUN: remat-opt %s --remat-differentiate='mode=forward wrt=0' --remat-differentiate='mode=forward wrt=0 results=1' --remat-differentiate='mode=reverse wrt=0 results=2' | FileCheck %s --check-prefix=THIRD
 
-// Behaviour 27: derivatives of derivatives, by passes on their own output. The
+// Derivatives of derivatives are made by applying the pass to its own output. The
 // tangent of the gradient (a Hessian-vector product) and the gradient of the
 // gradient (a vector-Hessian product) are the same here; both are part of the
 // backward computation.

@@ -2,7 +2,7 @@
 
 // The gradient of a value inside, by its name (retain_grad), and gradients that
 // are added to what is there from earlier steps. What is accumulated into an
-// argument that has no gradient stays as it is (behaviour 24).
+// argument that has no gradient stays as it is.
 
 // CHECK-LABEL: func.func @main
 // CHECK-SAME:    %[[X:[a-z0-9]*]]: tensor<f32>, %[[U:[a-z0-9]*]]: tensor<f32>, %[[AX:[a-z0-9]*]]: tensor<f32>, %[[AU:[a-z0-9]*]]: tensor<f32>, %[[AH:[a-z0-9]*]]: tensor<f32>

@@ -1,8 +1,8 @@
 // RUN: remat-opt %s --remat-differentiate=mode=reverse -mlir-print-debuginfo -mlir-print-local-scope | FileCheck %s
 // RUN: remat-opt %s --remat-differentiate=mode=forward -mlir-print-debuginfo -mlir-print-local-scope | FileCheck %s --check-prefix=TANGENT
 
-// Behaviour 108: an operation of a derivative tells which forward operation it
-// belongs to, with all that its location says.
+// An operation of a derivative names the forward operation that it belongs to,
+// with everything that the location of that operation says.
 
 // CHECK: linalg.exp {{.*}} loc("block"("model.py":7:3))
 // CHECK: linalg.yield {{.*}} loc("backward"("block"("model.py":7:3)))

@@ -1,8 +1,8 @@
 // RUN: remat-opt %s -split-input-file -verify-diagnostics --remat-expand-derivatives --inline --remat-differentiate=mode=reverse --remat-lower-rules --canonicalize | FileCheck %s
 
-// A function with a rule of its own (behaviour 10: what a region or a policy
-// asks for reaches inside, the calls being inlined). The rule gets what the
-// other forward function saves, and the body needs no derivative.
+// A function with a derivative rule of its own. Its calls are inlined, so regions
+// and policies around a call apply inside as well. The rule gets what the other
+// forward function saves, and the body needs no derivative.
 
 // CHECK-LABEL: func.func @main
 // CHECK-SAME:    %[[X:.*]]: tensor<3xf32>, %[[G:.*]]: tensor<3xf32>
@@ -30,8 +30,8 @@ func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
 
 // -----
 
-// Behaviour 55: a hook sees the gradient once it is complete, here the sum of
-// two uses; two gradients at once go through one hook.
+// A gradient hook sees the gradient once it is complete, here the sum of two
+// uses. One hook can also take two gradients at once.
 
 // CHECK-LABEL: func.func @main
 // CHECK-SAME:    %[[X:[a-z0-9]*]]: tensor<3xf32>, %[[W:[a-z0-9]*]]: tensor<3xf32>, %[[G:[a-z0-9]*]]: tensor<3xf32>

@@ -1,6 +1,6 @@
 // RUN: remat-opt %s -split-input-file --remat-import-buffers -verify-diagnostics
 
-// Behaviours 41 and 54: regions and operations that the pass does not know.
+// Regions and operations that the pass does not know are errors.
 
 func.func @while(%x: memref<4xf32>, %c: i1) {
   %c0 = arith.constant 0 : index
@@ -30,7 +30,7 @@ func.func @swap(%x: memref<4xf32>, %y: memref<4xf32>) {
 
 // -----
 
-// Behaviour 40: what a policy keeps of a checkpoint must not be written to.
+// A value that a policy keeps must not be written to afterwards.
 func.func @cached(%x: memref<4xf32>) -> memref<4xf32> {
   %y = memref.alloc() : memref<4xf32>
   remat.checkpoint {

@@ -1,6 +1,6 @@
 // RUN: remat-opt %s -split-input-file --remat-import-buffers=allow-mutation-on-saved-tensors -canonicalize | FileCheck %s
 
-// Programs that were not made functional (behaviour 3).
+// Programs on memrefs, which no exporter made functional.
 
 // Destination passing: what is written is a result.
 // CHECK-LABEL: func.func @destination
@@ -15,7 +15,7 @@ func.func @destination(%x: memref<4xf32>, %y: memref<4xf32> {remat.name = "y"}) 
 // -----
 
 // Reads see the latest contents; copies are values of their own, but no
-// operations that could run again (behaviour 47).
+// operations that could run again.
 // CHECK-LABEL: func.func @order
 // CHECK-SAME:  (%[[X:.*]]: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
 // CHECK:       %[[TWICE:.*]] = linalg.add ins(%[[X]], %[[X]] : tensor<4xf32>, tensor<4xf32>)

@@ -1,10 +1,10 @@
 // RUN: remat-opt %s -split-input-file -verify-diagnostics --remat-pipeline=cotangents=true | FileCheck %s
 
-// Behaviours of checkpoint regions and policies, seen in the planned graph. A
-// task that runs again has `copy = 1`.
+// Checkpoint regions and policies, seen in the planned graph. A task that runs
+// again has `copy = 1`.
 
-// Behaviours 1, 33, 35, 89: what is hidden in a region runs again once, what
-// it yields does not, and values from outside of it are read as they are.
+// The operations that a region hides run again once. The operation that gives
+// its result does not, and values from outside are read without a copy.
 // CHECK-LABEL: remat.graph @main
 // CHECK-SAME:    %[[X:[a-z0-9]*]]: tensor<32x32xf32>, %[[W:[a-z0-9]*]]: tensor<32x32xf32>
 // CHECK-DAG:     remat.task @kernel_0_contract(%[[X]], %[[W]]) {copy = 1
@@ -26,8 +26,8 @@ func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf3
 
 // -----
 
-// Behaviours 2, 4, 17: the first of two equal products in a region must be
-// saved, by a policy on this occurrence; only the other one runs again.
+// Of two equal contractions in a region, the first one has the policy must_save;
+// only the other one runs again.
 // CHECK-LABEL: remat.graph @main
 // CHECK:         %[[P:.*]] = remat.task @kernel_0_contract{{.*}} id = 0{{.*}} policies = [#remat.policy<must_save>]
 // CHECK-NOT:     copy = 1 : i64, {{.*}}id = 0
@@ -51,8 +51,8 @@ func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf3
 
 // -----
 
-// Behaviours 5, 21: an operation on a list of operands runs again like others;
-// a value that nothing uses is not made at all.
+// An operation on a list of operands runs again like others. A value that
+// nothing uses is not made at all.
 // CHECK-LABEL: remat.graph @main
 // CHECK-NOT:     tanh
 // CHECK:         remat.task @{{.*}}concat{{.*}} id =
@@ -73,8 +73,7 @@ func.func @main(%a: tensor<16x32xf32>, %b: tensor<16x32xf32>, %w: tensor<32x32xf
 
 // -----
 
-// Behaviours 6, 7, 25, 46: all results of an operation, integers among them,
-// come from one run.
+// All results of an operation, integers among them, come from one run.
 // CHECK-LABEL: remat.graph @main
 // CHECK-COUNT-1: remat.task {{.*}} {copy = 1 {{.*}} -> (tensor<32x32xf32>, tensor<32x32xi64>)
 // CHECK-NOT:     {copy = 1 {{.*}} -> (tensor<32x32xf32>, tensor<32x32xi64>)
@@ -108,7 +107,7 @@ func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf3
 
 // -----
 
-// Behaviours 9, 44: a view is no buffer; it is taken again of what runs again.
+// A view has no buffer. It is taken again of the value that runs again.
 // CHECK-LABEL: remat.graph @main
 // CHECK:         %[[C:.*]] = remat.task @{{.*}} {copy = 1
 // CHECK:         tensor.collapse_shape %[[C]]
@@ -128,8 +127,7 @@ func.func @main(%x: tensor<4x8x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf
 
 // -----
 
-// Behaviours 26, 34: a value that is returned twice; a result whose cotangent
-// reaches nothing.
+// A value can be returned twice, and a cotangent may reach no argument.
 // CHECK-LABEL: remat.graph @main
 // CHECK:         remat.return %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} :
 func.func @main(%x: tensor<4xf32>, %n: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
@@ -139,8 +137,8 @@ func.func @main(%x: tensor<4xf32>, %n: tensor<4xf32>) -> (tensor<4xf32>, tensor<
 
 // -----
 
-// Behaviours 28, 58: regions in regions. What the inner one yields is hidden
-// by the outer one, so all but the outermost product run again.
+// Regions in regions. The outer region hides what the inner one yields, so all
+// operations but the last contraction run again.
 // CHECK-LABEL: remat.graph @main
 // CHECK-COUNT-3: {copy = 1
 // CHECK-NOT:     {copy = 1
@@ -164,8 +162,8 @@ func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf3
 
 // -----
 
-// Behaviour 68: without annotations and budget, nothing runs again. Behaviour
-// 69: a constant is not a value of the graph.
+// Without annotations and budget, nothing runs again. A constant is part of its
+// kernel, not a value of the graph.
 // CHECK-LABEL: remat.graph @main
 // CHECK-NOT:     copy
 // CHECK-NOT:     constant
@@ -183,8 +181,7 @@ func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf3
 
 // -----
 
-// Behaviours 59, 64: of a choice in a region both branches are values like
-// others.
+// Both branches of an scf.if in a region are values like others.
 // CHECK-LABEL: remat.graph @main
 // CHECK:         {copy = 1
 // CHECK:         remat.return
@@ -209,7 +206,7 @@ func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>, %f: tensor<i1>) ->
 
 // -----
 
-// Behaviour 70: an operation without inputs in a region.
+// An operation without inputs can stand in a region.
 // CHECK-LABEL: remat.graph @main
 // CHECK:         remat.return
 #id = affine_map<(d0, d1) -> (d0, d1)>
@@ -233,7 +230,7 @@ func.func @main(%w: tensor<32x32xf32>) -> tensor<32x32xf32> {
 
 // -----
 
-// Behaviours 38, 48, 49, 51: what has an effect cannot stand in a region.
+// An operation with a side effect cannot stand in a region.
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %c0 = arith.constant 0 : index
   %y = remat.checkpoint {
@@ -247,7 +244,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// Behaviour 60: a loop of unknown length is refused.
+// A loop of unknown length is refused.
 func.func @main(%x: tensor<4xf32>, %n: tensor<index>) -> tensor<4xf32> {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
@@ -262,8 +259,8 @@ func.func @main(%x: tensor<4xf32>, %n: tensor<index>) -> tensor<4xf32> {
 
 // -----
 
-// Behaviours 41, 42, 43, 50: what is written in place is a value of its own,
-// which the step returns. The update of %y happens once; %x is not the same.
+// A memory that is written in place becomes a value of its own, which the step
+// returns. %y is updated once. Arguments do not overlap, so %x stays as it is.
 // CHECK-LABEL: remat.graph @main
 // CHECK-SAME:    (%[[X:[a-z0-9]*]]: tensor<4xf32>, %[[Y:[a-z0-9]*]]: tensor<4xf32>, %{{.*}}: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
 // CHECK:         %[[SUM:.*]] = remat.task @{{.*}}(%[[X]], %[[Y]])
@@ -276,7 +273,7 @@ func.func @main(%x: memref<4xf32>, %y: memref<4xf32>) {
 
 // -----
 
-// Behaviour 67: so are dynamic shapes.
+// Dynamic shapes are refused.
 // expected-error @+1 {{dynamic shape is not supported: 'tensor<?xf32>'}}
 func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
   return %x : tensor<?xf32>
@@ -325,7 +322,7 @@ func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf3
 
 // -----
 
-// Behaviour 8: an operation that becomes several keeps its policy: what gives the
+// An operation that becomes several keeps its policy: the task that gives the
 // softmax does not run again.
 // CHECK-LABEL: remat.graph @main
 // CHECK:         id = [[SOFTMAX:[0-9]+]] {{.*}}policies = [#remat.policy<must_save>]
@@ -346,8 +343,8 @@ func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf3
 
 // -----
 
-// Behaviour 45: what a region yields may be a view of a view of what it hides;
-// that lives as long as the view, and is not made again.
+// A region may yield a view of a view of a value that it hides. The value then
+// lives as long as the view and is not made again.
 // CHECK-LABEL: remat.graph @main
 // CHECK:         %[[V:.*]] = remat.task @{{.*}} -> tensor<4x8x32xf32>
 // CHECK:         tensor.collapse_shape
@@ -369,8 +366,8 @@ func.func @main(%x: tensor<4x8x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf
 
 // -----
 
-// Behaviour 52: an effect that does no harm when it is repeated. An assertion
-// is recomputed with its operation.
+// An assertion is an effect that may be repeated. It is recomputed with its
+// operation.
 // CHECK-LABEL: remat.graph @main
 // CHECK:         remat.task @[[CHECKED:kernel_0_generic]](%{{.*}}) {{.*}}id = 0
 // CHECK:         remat.task @[[CHECKED]](%{{.*}}) {copy = 1 : i64, {{.*}}id = 0

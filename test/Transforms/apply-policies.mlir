@@ -10,10 +10,10 @@
 // RUN: not remat-opt %s --remat-apply-policies='policy=save_some' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not remat-opt %s --remat-apply-policies='policy=save_and_offload_only_these_names names=a,b offload-names=b' 2>&1 | FileCheck %s --check-prefix=DISJOINT
 
-// Behaviour 18: lists of names; behaviour 19: they are disjoint; behaviour 20:
-// products, with batch dimensions and without; behaviour 11: an unknown policy
-// is an error that lists the choices; behaviour 66: what is not in the region
-// is untouched.
+// Policies take lists of names, and the list of saved names and that of offloaded
+// names are disjoint. Contractions have policies with and without batch
+// dimensions. An unknown policy is an error that lists the choices. Operations
+// outside of the region are untouched.
 
 // UNKNOWN: error: unknown policy 'save_some', expected one of 'everything_saveable', 'nothing_saveable', 'dots_saveable'
 // DISJOINT: error: name 'b' is both saved and offloaded

@@ -2,8 +2,8 @@
 // RUN: remat-opt %s %{to-tasks} --remat-plan="region-budget=outer:0" | FileCheck %s
 // RUN: remat-opt %s %{to-tasks} --remat-plan="region-budget=inner:0" | FileCheck %s --check-prefix=INNER
 
-// Behaviour 16: the budget of a region covers regions inside of it, which has
-// no say in what is outside.
+// The budget of a region also bounds the regions inside of it. The budget of an
+// inner region does not bound what is outside of it.
 
 // CHECK:     {id = 0 : i64, {{.*}}names = {{\[\[}}"outer", "inner"]]
 // CHECK:     {id = 3 : i64, {{.*}}names = {{\[\[}}"outer"]]

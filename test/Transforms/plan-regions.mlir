@@ -13,7 +13,7 @@
 // RUN: not remat-plan %s --no-gradients --region-budget=block3:64 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: remat-opt %s %{to-tasks} --remat-plan="region-budget=block1:128,block2:0" --remat-place | FileCheck %s --check-prefix=PLACED
 
-// Behaviours 12 and 14: two budgets for one name, and impossible ones.
+// Two budgets for one name, and malformed budgets, are errors.
 // TWICE: region 'block1' has two budgets
 // NEGATIVE: malformed region budget 'block1:-1'
 // SHARE: malformed region budget 'block1:50%'
@@ -22,8 +22,8 @@
 // The graph's verifier knows the budgets.
 // PLACED: region_budgets = {block1 = 128 : i64, block2 = 0 : i64}
 
-// Behaviours 13 and 14 (a budget that fits no region or no plan is an error),
-// 15 (a larger budget keeps more). Each value takes 128 bytes. What a region yields is not its own.
+// A budget for an unknown region, or one that no plan meets, is an error. A larger
+// budget keeps more. Each value takes 128 bytes. A value that a region yields is outside of it.
 
 // NAMES: id = 0 : i64, names = {{\[\[}}"block1"]]
 // NAMES: id = 1 : i64, names = {{\[\[}}"block1"]]

@@ -11,8 +11,8 @@
 // RUN: remat-opt %s --remat-plan="lend=false budget=384 link-bandwidth=inf" | FileCheck %s --check-prefix=OFFLOAD
 // RUN: remat-opt %s --remat-plan="lend=false budget=384 link-bandwidth=25GB/s offload=false" | FileCheck %s --check-prefix=TIGHT
 // RUN: remat-opt %s --remat-plan="lend=false budget=384 reorder seed=3 threads=2 effort=0.1 time-limit=5" | FileCheck %s --check-prefix=TIGHT
-// EXPLAIN is behaviour 22, what was decided for each value and why.
-// A plan is made once (behaviour 107), and can be to keep all (behaviour 110).
+// With 'explain', a remark says for each value what was decided and why. A graph
+// is planned only once, and planning can be switched off.
 // RUN: not remat-opt %s --remat-plan=lend=false --remat-plan 2>&1 | FileCheck %s --check-prefix=TWICE
 // RUN: remat-opt %s --remat-plan="lend=false planner=save-all" | FileCheck %s --check-prefix=ALL
 

@@ -91,8 +91,8 @@ remat.graph @lent(%x: tensor<16xf32>) -> tensor<16xf32> attributes {planned_peak
 
 // -----
 
-// Behaviour 14: what is kept only for a recomputation counts, too. Task 0 is
-// not read by a backward task, but its value is kept for the clone of task 1.
+// A value that is kept only for a recomputation counts, too. No backward task
+// reads task 0, but its value is kept for the clone of task 1.
 func.func private @k(%a: tensor<16xf32>) -> tensor<16xf32> attributes {remat.kernel} {
   return %a : tensor<16xf32>
 }

@@ -57,7 +57,7 @@ std::optional<int64_t> costOf(const Problem &problem, const char *solver) {
   return std::nullopt;
 }
 
-// Behaviour 71
+// The exact cost at each budget of a sweep.
 TEST(ChainDp, GoldenTableOfBudgets) {
   Problem problem = chain(16);
   struct Row {
@@ -128,7 +128,7 @@ TEST(ChainDp, AllLengthsAndBudgets) {
     }
 }
 
-// Behaviour 80
+// A value runs again several times where the budget asks for it.
 TEST(ChainDp, RecomputesAValueAsOftenAsNeeded) {
   Problem problem = chain(12);
   problem.deviceBudget = 4;

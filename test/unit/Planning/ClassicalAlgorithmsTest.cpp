@@ -126,7 +126,8 @@ Problem diamonds(unsigned count) {
   return problem;
 }
 
-// Behaviours 84, 86, 91
+// No algorithm makes the peak worse, leaves a computation that nobody reads, or
+// runs anything again where everything fits.
 TEST(Classical, StructuredGraphs) {
   Problem unmarked = uNet();
   for (Op &op : unmarked.ops)
@@ -208,7 +209,7 @@ TEST(Classical, PoliciesAndEffects) {
   }
 }
 
-// Behaviour 76
+// Empty problems, single ops, zero sizes and zero budgets.
 TEST(Classical, EdgeCases) {
   Problem empty;
   Problem one;
@@ -245,7 +246,7 @@ Problem twoCandidates(int64_t firstCost, int64_t secondCost) {
   return problem;
 }
 
-// Behaviours 73, 75
+// Of two values of one size the cheaper is recomputed; a free one always is.
 TEST(Classical, TheCheaperOfTwoIsRecomputed) {
   for (const char *solver : {"min-cut", "knapsack"}) {
     EXPECT_EQ(trySolve(twoCandidates(10, 9), solver)->cost, 72 + 9) << solver;
@@ -257,7 +258,7 @@ TEST(Classical, TheCheaperOfTwoIsRecomputed) {
   }
 }
 
-// Behaviour 81
+// Readers that follow each other share one recomputed copy.
 TEST(Classical, ConsecutiveReadersShareACopy) {
   // 'big' is dropped for the peak at 'wide' and read twice after it.
   Problem problem;

@@ -4,8 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Behaviour 76: one table of degenerate problems for all algorithms. Each of
-// them either returns a legal plan or says why it has none.
+// One table of degenerate problems for all algorithms: empty problems, zero
+// budgets, zero sizes, zero costs. Each algorithm either returns a legal plan or
+// says why it has none.
 //
 //===----------------------------------------------------------------------===//
 
@@ -179,7 +180,6 @@ void expectSane(const Row &row, llvm::Expected<Solution> solution) {
 }
 
 TEST(Degenerate, EverySolverOnEveryRow) {
-  // Behaviour 76.
   SolverOptions options;
   options.effort = 0.02;
   for (const Row &row : table()) {
@@ -193,7 +193,7 @@ TEST(Degenerate, EverySolverOnEveryRow) {
 }
 
 TEST(Degenerate, AutoIsOptimalOnEveryRow) {
-  // Behaviour 76, 79: a plan, or the smallest budget.
+  // The answer is a plan, or an error with the smallest feasible budget.
   for (const Row &row : table()) {
     SCOPED_TRACE(row.name);
     llvm::Expected<Solution> solution = solve(row.problem, "auto");

@@ -15,7 +15,7 @@ using namespace remat::planning;
 
 namespace {
 
-// Behaviour 72
+// The exact optimum on uneven sizes and values.
 TEST(Knapsack, AllCapacitiesAgreeWithBruteForce) {
   for (uint64_t seed = 0; seed < 50; ++seed) {
     std::mt19937_64 random(seed);

@@ -4,8 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Behaviour 29: the schedules against the closed form and against exhaustive
-// search, for every number of iterations and slots.
+// The schedules against the closed form and against exhaustive search, for every number of iterations and slots.
 //
 //===----------------------------------------------------------------------===//
 
@@ -97,7 +96,6 @@ std::optional<int64_t> exhaustive(llvm::ArrayRef<int64_t> costs,
 }
 
 TEST(Loops, ClosedFormIsTheOptimum) {
-  // Behaviour 29.
   for (int64_t n = 0; n <= 12; ++n)
     for (int64_t slots = 1; slots <= n + 2; ++slots) {
       std::vector<int64_t> ones(n, 1);
@@ -121,7 +119,6 @@ TEST(Loops, ClosedFormIsTheOptimum) {
 }
 
 TEST(Loops, RevolveReachesTheClosedForm) {
-  // Behaviour 29.
   for (int64_t n = 0; n <= 70; ++n)
     for (int64_t slots = 1; slots <= n + 2; ++slots) {
       LoopSchedule schedule = cantFail(planLoopRevolve(loopOf(n), slots));

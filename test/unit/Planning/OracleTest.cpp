@@ -91,7 +91,7 @@ TEST(Oracle, AgreesWithSimulatorAndVerifier) {
 }
 
 TEST(Oracle, AgreesWithTheSimulatorOnAnyPlan) {
-  // Behaviour 77: the best plans with random actions put in and taken out.
+  // Takes the best plans and puts random actions in or takes some out.
   std::mt19937_64 random(1);
   unsigned simulated = 0, kinds[6] = {};
   for (auto [seed, known] : llvm::enumerate(allKnown())) {

@@ -129,8 +129,8 @@ TEST(Regions, RoomForHiddenValues) {
   EXPECT_EQ(solution.cost, problem.baseCost() + 10);
 }
 
-// Behaviour 15: budgets of both regions cost more than that of one, and that
-// more than none.
+// Budgets for both regions cost more than a budget for one, which costs more
+// than none.
 TEST(Regions, CostsAreMonotone) {
   auto cost = [](int64_t first, int64_t second) {
     return llvm::cantFail(solve(twoRegions(first, second), "auto")).cost;
@@ -140,8 +140,8 @@ TEST(Regions, CostsAreMonotone) {
   EXPECT_LE(cost(64, 64), cost(0, 64));
 }
 
-// Behaviour 13: a budget covers the values of its region, whatever becomes of
-// the others.
+// A budget bounds the values of its own region only; those of other regions are
+// free.
 TEST(Regions, MayCoverPart) {
   Problem problem = twoRegions(0, 0);
   problem.regions.pop_back();
@@ -201,7 +201,7 @@ TEST(Regions, SmallestBudgetObeysThem) {
   EXPECT_LE(certificate.lowerBound, certificate.smallestFeasible);
 }
 
-// Behaviours 12 and 14: two budgets for one region, and impossible ones.
+// Two budgets for one region, and impossible budgets, are errors.
 TEST(Regions, AreChecked) {
   Problem problem = twoRegions(0, -1);
   EXPECT_TRUE(mentions(message(check(problem)),

@@ -346,7 +346,8 @@ TEST(Simulator, MisusedAbsorption) {
 }
 
 //===----------------------------------------------------------------------===//
-// The link. Behaviour 99, 101
+// The link: offloads and reloads overlap computation, and a buffer stays
+// resident until its copy is complete
 //===----------------------------------------------------------------------===//
 
 TEST(Simulator, ComputeWaitsForTheReloadsOfWhatItReads) {

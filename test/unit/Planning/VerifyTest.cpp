@@ -150,7 +150,7 @@ TEST(Verify, Budgets) {
 }
 
 //===----------------------------------------------------------------------===//
-// Plans broken by hand. Behaviour 98: each gets its own message.
+// Plans broken by hand: each violated constraint has a message of its own.
 //===----------------------------------------------------------------------===//
 
 /// chain(4) at 10 bytes a value, with a link, a packed form and absorption. Ops
@@ -190,8 +190,8 @@ TEST(VerifyBroken, TheOriginalIsLegal) {
 }
 
 TEST(VerifyBroken, ADroppedRecomputation) {
-  // Behaviour 98. The copy of the forward phase is still read then, and the
-  // plan needs more than it promised.
+  // Readers then use the copy of the forward phase, which therefore lives
+  // longer, and the plan needs more than it promised.
   Problem problem = broken();
   Simulation before = llvm::cantFail(simulate(problem, legal()));
   problem.deviceBudget = before.peakBytes;
@@ -206,7 +206,6 @@ TEST(VerifyBroken, ADroppedRecomputation) {
 }
 
 TEST(VerifyBroken, ADroppedOp) {
-  // Behaviour 98.
   EXPECT_TRUE(mentions(failure(broken(), without(legal(), 0)),
                        "action 0: op 'f1' reads 'f0', which is not on the "
                        "device"));
@@ -215,8 +214,8 @@ TEST(VerifyBroken, ADroppedOp) {
 }
 
 TEST(VerifyBroken, AnEarlyFree) {
-  // Behaviour 98. Memory is freed by what no longer reads it: here nothing
-  // brings back what left the device, so it was freed too early.
+  // Memory is freed after its last reader. Here nothing brings back a value
+  // that left the device, so it was freed too early.
   Problem problem = broken();
   EXPECT_TRUE(mentions(failure(problem, without(legal(), 2)),
                        "action 5: 'f1' is reloaded and is not on the host"));
@@ -235,7 +234,6 @@ TEST(VerifyBroken, AnEarlyFree) {
 }
 
 TEST(VerifyBroken, ASwap) {
-  // Behaviour 98.
   EXPECT_TRUE(mentions(failure(broken(), swapped(legal(), 0, 1)),
                        "action 0: op 'f1' reads 'f0'"));
   EXPECT_TRUE(mentions(failure(broken(), swapped(legal(), 2, 6)),
@@ -246,7 +244,7 @@ TEST(VerifyBroken, ASwap) {
 }
 
 TEST(VerifyBroken, AWrongSize) {
-  // Behaviour 98, 102: to the last byte.
+  // Promised and simulated figures are compared to the last byte.
   Problem problem = broken();
   Simulation s = llvm::cantFail(simulate(problem, legal()));
   PlanClaims claims;
@@ -272,7 +270,7 @@ TEST(VerifyBroken, AWrongSize) {
 }
 
 TEST(VerifyBroken, AClonedRandomOp) {
-  // Behaviour 36, 98. Neither run nor absorbed again.
+  // An op that draws random numbers is neither run nor absorbed again.
   Problem problem = broken();
   problem.ops[0].recomputable = false;
   EXPECT_TRUE(mentions(failure(problem, legal()),
@@ -291,7 +289,7 @@ TEST(VerifyBroken, AClonedRandomOp) {
 }
 
 TEST(VerifyBroken, MustSave) {
-  // Behaviour 11, 98: not recomputed, absorbed, offloaded, or packed.
+  // The value is not recomputed, absorbed, offloaded, or packed.
   Problem problem = broken();
   problem.values[0].policy = problem.values[1].policy = Policy::MustSave;
   EXPECT_EQ(failure(problem, runs({0, 1, 2, 3, 4, 5, 6, 7})), "");
@@ -316,8 +314,7 @@ TEST(VerifyBroken, MustSave) {
 }
 
 TEST(VerifyBroken, MustRecompute) {
-  // Behaviour 12, 98. Packing or offloading does not recompute, absorption
-  // does.
+  // Packing and offloading are no recomputation; absorption is one.
   Problem problem = broken();
   problem.values[1].policy = Policy::MustRecompute;
   const char *message = "op 'b2' reads value 'f1', which is MUST_RECOMPUTE";
@@ -351,7 +348,6 @@ TEST(VerifyBroken, MustRecompute) {
 }
 
 TEST(VerifyBroken, MustCpuOffload) {
-  // Behaviour 13, 98.
   Problem problem = broken();
   problem.values[1].policy = Policy::MustCpuOffload;
   Plan plan = legal();
@@ -366,7 +362,6 @@ TEST(VerifyBroken, MustCpuOffload) {
 }
 
 TEST(VerifyBroken, PackingOfWhatMayNot) {
-  // Behaviour 98.
   Problem problem = broken();
   Plan plan = legal();
   plan.pack(0);
@@ -378,7 +373,7 @@ TEST(VerifyBroken, PackingOfWhatMayNot) {
 }
 
 TEST(VerifyBroken, MisusedAbsorption) {
-  // Behaviour 98. The other messages are in the simulator's tests.
+  // The other messages are in the simulator's tests.
   Plan plan = legal();
   plan.absorb(0);
   EXPECT_TRUE(mentions(failure(broken(), plan),
@@ -386,7 +381,6 @@ TEST(VerifyBroken, MisusedAbsorption) {
 }
 
 TEST(VerifyBroken, ReorderedFirstRuns) {
-  // Behaviour 98.
   Problem problem;
   ValueId a = problem.addResult(problem.addOp("a", 1, {}), "a", 1);
   ValueId b = problem.addResult(problem.addOp("b", 1, {}), "b", 1);
@@ -403,7 +397,7 @@ TEST(VerifyBroken, ReorderedFirstRuns) {
 }
 
 TEST(VerifyBroken, OverBudget) {
-  // Behaviour 98. During a pack both forms are in the arena.
+  // During a pack both forms are in the arena.
   Problem problem = broken();
   problem.deviceBudget = 39;
   EXPECT_TRUE(mentions(failure(problem, legal()),
@@ -422,7 +416,7 @@ TEST(VerifyBroken, OverBudget) {
 }
 
 TEST(VerifyBroken, EachHasItsOwnMessage) {
-  // Behaviour 98: nobody has to guess from a common "invalid plan".
+  // No two violations share a message such as "invalid plan".
   Problem tight = broken(), must = broken(), once = broken(), grown = broken();
   tight.deviceBudget = grown.deviceBudget = 40;
   grown.values[2].bytes += 1;
@@ -444,7 +438,6 @@ TEST(VerifyBroken, EachHasItsOwnMessage) {
 }
 
 TEST(VerifyBroken, OverHostBudget) {
-  // Behaviour 98.
   Problem problem = broken();
   problem.hostBudget = 10;
   EXPECT_EQ(failure(problem, legal()), "");

@@ -139,7 +139,7 @@ TEST(Calls, Queries) {
   EXPECT_EQ(info.last_call, 0u);
 }
 
-// Behaviour 107: what was made for one backward call is not used twice.
+// The state of one forward call is used by each backward call only once.
 TEST(Calls, Order) {
   Step step(threeCalls(), kernels);
   Tensors tensors(1);

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Behaviour 103: a recomputation that does not give what its original gave is
-// found, by sizes when the step is loaded and by bits when it runs.
+// A recomputation that differs from its original is found: by the sizes of its
+// results when the step is loaded, and by their bits when the step runs.
 //
 //===----------------------------------------------------------------------===//
 
