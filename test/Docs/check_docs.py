@@ -18,10 +18,10 @@ rendered page do not see, what the block of code after it is:
     <!-- file NAME -->        The contents of a file that later commands of the page use.
     <!-- figures: COMMAND --> Every whole number of seven or more digits in the block is printed by the command.
 
-A comment may have several lines. Commands run in bash in a scratch directory that looks like the repository after a build: build/bin, docs, test and tools
-are links to the real ones. What a command prints on standard error counts as output, too. In expected output, three dots
-stand for any text within a line, and a line of three dots for any number of lines; timings and other things that differ
-from run to run are written so. Runs of spaces are compared as one space.
+A comment may have several lines. Commands run in bash in a scratch directory that looks like the repository after a
+build: build/bin, docs, test and tools are links to the real ones. What a command prints on standard error counts as
+output, too. In expected output, three dots stand for any text within a line, and a line of three dots for any number of
+lines; timings and other things that differ from run to run are written so. Runs of spaces are compared as one space.
 """
 import glob, os, re, subprocess, sys
 
@@ -81,6 +81,9 @@ def split_commands(lines):
         first, line = number, lines[number]
         number += 1
         if not line.startswith("$ "):
+            # Output in front of all commands is that of none, which prints nothing.
+            if not commands:
+                commands.append((0, "true", []))
             commands[-1][2].append(line)
             continue
         command = line[2:]
