@@ -14,37 +14,15 @@
 #ifndef REMAT_LIB_TARGET_CPU_TILEPRODUCT_H
 #define REMAT_LIB_TARGET_CPU_TILEPRODUCT_H
 
-#include "mlir/IR/Builders.h"
+#include "remat/Codegen/RowSchedule.h"
 
 namespace remat::cpu {
 
+using codegen::TileMatrix;
+using codegen::TileProduct;
+
 /// Columns of a panel: two vectors of AVX-512, four of AVX2.
 constexpr int64_t panelColumns = 32;
-
-/// A matrix in a flat buffer: element (i, j) is at base + i * row + j * column.
-struct TileMatrix {
-  mlir::Value buffer;
-  mlir::Value base;
-  int64_t row = 0, column = 0;
-};
-
-struct TileProduct {
-  TileMatrix a, b, c;
-  /// Rows of A and C, and the index of the sum, as ranges that need not begin
-  /// at 0.
-  mlir::Value mBegin, mEnd, kBegin, kEnd;
-  /// At least mEnd - mBegin.
-  int64_t maxM = 0;
-  int64_t n = 0;
-  /// If not null, only the columns before this one are needed of the n: the end
-  /// of a panel, or n.
-  mlir::Value nEnd;
-  /// At least kEnd - kBegin.
-  int64_t maxK = 0;
-  bool accumulate = false;
-  /// B as panels, if it is packed already.
-  mlir::Value packed;
-};
 
 /// Elements of B as panels.
 int64_t getPackedSize(int64_t maxK, int64_t n);
