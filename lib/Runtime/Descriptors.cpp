@@ -1,6 +1,5 @@
 //===- Descriptors.cpp - checks of library call descriptors ---------------===//
 //
-// Part of remat, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//

@@ -1,6 +1,5 @@
 //===- Elements.h - rows of elements of any type ----------------*- C++ -*-===//
 //
-// Part of remat, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//

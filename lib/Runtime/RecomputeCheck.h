@@ -1,6 +1,5 @@
 //===- RecomputeCheck.h - originals against recomputations ------*- C++ -*-===//
 //
-// Part of remat, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//

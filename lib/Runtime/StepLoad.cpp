@@ -1,6 +1,5 @@
 //===- StepLoad.cpp - loads a step ----------------------------------------===//
 //
-// Part of remat, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//

@@ -1,6 +1,5 @@
 //===- Threads.cpp - the one pool of threads ------------------------------===//
 //
-// Part of remat, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//

@@ -1,6 +1,5 @@
 //===- DeterminismTest.cpp - recomputations that give something else ------===//
 //
-// Part of remat, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//

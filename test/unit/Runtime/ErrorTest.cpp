@@ -1,6 +1,5 @@
 //===- ErrorTest.cpp - everything that can be refused ---------------------===//
 //
-// Part of remat, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//

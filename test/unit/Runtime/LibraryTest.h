@@ -1,6 +1,5 @@
 //===- LibraryTest.h - helpers of the library call tests --------*- C++ -*-===//
 //
-// Part of remat, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//

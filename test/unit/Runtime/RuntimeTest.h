@@ -1,6 +1,5 @@
 //===- RuntimeTest.h - helpers of the runtime's tests -----------*- C++ -*-===//
 //
-// Part of remat, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//

@@ -1,6 +1,5 @@
 //===- StepTest.cpp - running steps and what they count -------------------===//
 //
-// Part of remat, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//

@@ -1,6 +1,5 @@
 //===- WindowProduct.cpp - convolutions with few positions ----------------===//
 //
-// Part of remat, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//

@@ -1,6 +1,5 @@
 //===- OneDnn.cpp - oneDNN primitives on step buffers ---------------------===//
 //
-// Part of remat, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
