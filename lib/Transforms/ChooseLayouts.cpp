@@ -44,10 +44,10 @@ struct Activations {
 class LayoutChooser {
 public:
   /// Without a target, what is not channels-last is taken to be copied.
-  LayoutChooser(func::FuncOp function, int64_t weight, int64_t maxFlops,
+  LayoutChooser(func::FuncOp function, int64_t weight, double minGain,
                 const Target *target)
-      : block(function.getBody().front()), weight(weight), maxFlops(maxFlops),
-        target(target) {}
+      : block(function.getBody().front()), weight(weight), minGain(minGain),
+        target(target), facts(getTargetFacts(function)) {}
 
   /// The values to permute.
   DimOrders choose();
@@ -72,8 +72,10 @@ private:
   bool isWorth(ArrayRef<Value> values, int64_t saved) const;
 
   Block &block;
-  int64_t weight, maxFlops;
+  int64_t weight;
+  double minGain;
   const Target *target;
+  TargetAttr facts;
   DenseMap<Value, SmallVector<Tie>> ties;
   /// What convolutions want, in program order.
   llvm::MapVector<Value, DimOrder> wanted;
@@ -260,14 +262,17 @@ static double countFlops(ConvOp op) {
   return 2 * products * op.getOutputType().getNumElements();
 }
 
-/// Whether `saved` bytes are worth results that round otherwise.
+/// Whether so many bytes that are not copied are a part of the convolutions'
+/// time that is worth the transpositions.
 bool LayoutChooser::isWorth(ArrayRef<Value> values, int64_t saved) const {
-  if (saved <= 0 || maxFlops == 0)
-    return saved > 0;
+  if (saved <= 0)
+    return false;
   double flops = 0;
   for (ConvOp conv : collectConvolutions(values))
     flops += countFlops(conv);
-  return flops <= static_cast<double>(maxFlops) * static_cast<double>(saved);
+  double seconds = flops / static_cast<double>(facts.getContractionFlops());
+  return static_cast<double>(saved) / static_cast<double>(facts.getBandwidth()) >=
+         minGain * seconds;
 }
 
 DimOrders LayoutChooser::choose() {
@@ -300,7 +305,7 @@ struct ChooseLayouts
     if (askLibrary && !(target = lookupTarget(function)))
       return signalPassFailure();
     DimOrders orders =
-        LayoutChooser(function, weight, maxFlops, target).choose();
+        LayoutChooser(function, weight, minGain, target).choose();
     numValues += orders.size();
     if (!orders.empty())
       applyOrders(function, orders);

@@ -165,10 +165,10 @@ def ChooseLayoutsPass
     argument, a result, or an operation that needs it as it is, so that it is
     transposed.
 
-    Another layout is another kernel of the library, which rounds otherwise, and
-    what frameworks compute in plain layouts can no longer be compared bit by
-    bit. So a set stays if its convolutions do more than `max-flops` operations
-    for each byte that is saved: the copies are then a small part of the time.
+    A set stays where little would be gained: where the time of the copies that
+    are saved, at the bandwidth of the target, is less than `min-gain` of the
+    time of the set's convolutions at the target's peak. Estimates of this kind
+    are not better than that.
 
     What a convolution reads of the function's arguments stays, and so do filters
     and their gradients.
@@ -179,9 +179,8 @@ def ChooseLayoutsPass
   let options = [
     Option<"weight", "weight", "int64_t", /*default=*/"6",
            "Bytes that the library copies in the time of one that is transposed">,
-    Option<"maxFlops", "max-flops", "int64_t", /*default=*/"100",
-           "Floating-point operations for each byte that is saved, at the most; "
-           "0 for any number">,
+    Option<"minGain", "min-gain", "double", /*default=*/"0.05",
+           "Part of the convolutions' time that is saved, at least">,
     Option<"askLibrary", "ask-library", "bool", /*default=*/"true",
            "Ask the library what it copies; else, what is not channels-last">
   ];
