@@ -88,7 +88,7 @@ static constexpr int64_t maxSparingSize = 24;
 static constexpr unsigned maxUsers = 256;
 
 /// Whether `op` is cheap beside reading what it reads.
-static bool isCheap(linalg::GenericOp op) {
+static bool hasCheapBody(linalg::GenericOp op) {
   return op.getNumReductionLoops() == 0 && !op.hasIndexSemantics() &&
          llvm::all_of(op.getBody()->without_terminator(), [](Operation &inner) {
            return isCast(inner) ||
@@ -160,7 +160,7 @@ static SmallVector<Value> getLargeInputs(linalg::GenericOp op) {
 /// keeping that.
 static bool isNarrowing(linalg::GenericOp op) {
   SmallVector<Value> large = getLargeInputs(op);
-  if (large.size() != 1 || getBodySize(op) > 2 * maxCheapSize || !isCheap(op))
+  if (large.size() != 1 || getBodySize(op) > 2 * maxCheapSize || !hasCheapBody(op))
     return false;
   auto getBytes = [](Value value) {
     auto type = cast<RankedTensorType>(value.getType());
@@ -178,7 +178,7 @@ static bool isNarrowing(linalg::GenericOp op) {
 /// traffic: centering in a normalization, for instance.
 static bool isAbsorbed(linalg::GenericOp op) {
   int64_t size = getBodySize(op);
-  if (size > maxSparingSize || !isCheap(op) ||
+  if (size > maxSparingSize || !hasCheapBody(op) ||
       !llvm::hasNItemsOrLess(op->getUsers(), maxUsers))
     return false;
   int64_t points = getNumPoints(op);

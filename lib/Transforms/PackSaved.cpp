@@ -22,6 +22,7 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Passes.h"
+#include "remat/Utils/Builders.h"
 
 namespace remat {
 #define GEN_PASS_DEF_PACKSAVEDPASS
@@ -57,19 +58,6 @@ static Value createGeneric(OpBuilder &builder, Location loc, ValueRange inputs,
                linalg::YieldOp::create(nested, loc, body(nested, loc, args));
              })
       .getResult(0);
-}
-
-/// A pointwise operation on tensors of one shape.
-static Value createPointwise(OpBuilder &builder, Location loc,
-                             RankedTensorType type, ValueRange inputs,
-                             Body body) {
-  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
-                                        type.getElementType());
-  SmallVector<AffineMap> maps(inputs.size() + 1,
-                              builder.getMultiDimIdentityMap(type.getRank()));
-  SmallVector<utils::IteratorType> iterators(type.getRank(),
-                                             utils::IteratorType::parallel);
-  return createGeneric(builder, loc, inputs, maps, empty, iterators, body);
 }
 
 /// The scalar `value` converted to `type`, through f32 if neither type holds
@@ -108,8 +96,8 @@ public:
 private:
   static Value convertAll(OpBuilder &builder, Location loc, Value value,
                           RankedTensorType to) {
-    return createPointwise(
-        builder, loc, to, value,
+    return createElementwise(
+        builder, loc, value, to,
         [&](OpBuilder &nested, Location loc, ValueRange args) {
           return convert(nested, loc, args[0], to.getElementType());
         });
@@ -167,8 +155,8 @@ Value BlockCodec::emitScales(OpBuilder &builder, Location loc, Value grouped) {
         Value size = math::AbsFOp::create(nested, loc, wide);
         return arith::MaximumFOp::create(nested, loc, args[1], size);
       });
-  return createPointwise(
-      builder, loc, getFlatType(blocks, f32), largest,
+  return createElementwise(
+      builder, loc, largest, getFlatType(blocks, f32),
       [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
         Value range =
             arith::ConstantOp::create(nested, loc, nested.getF32FloatAttr(127));

@@ -88,7 +88,7 @@ static bool isStem(Operation *op) {
 }
 
 /// Whether `op` makes one tensor from others, element by element or nearly so.
-static bool isCheap(Operation *op) {
+static bool isCheapToRecompute(Operation *op) {
   if (op->getNumResults() != 1 || !isBufferType(op->getResult(0).getType()) ||
       op->hasAttr(RematDialect::policyAttrName) || isTagged(op->getResult(0)))
     return false;
@@ -164,7 +164,7 @@ int64_t CheapRecomputation::countAdded(Operation *op,
       continue;
     int64_t bytes = getKeptBytes(root);
     Operation *producer = root.getDefiningOp();
-    if (bytes != 0 && !isBackward(producer) && isCheap(producer)) {
+    if (bytes != 0 && !isBackward(producer) && isCheapToRecompute(producer)) {
       bool isFree = isCast(producer);
       if (isFree || depth > 1)
         bytes = std::min(
@@ -198,7 +198,7 @@ int64_t CheapRecomputation::countReadBytes() {
 void CheapRecomputation::choose() {
   DenseSet<Value> needed = collectNeeded();
   for (Operation &op : llvm::reverse(body)) {
-    if (isBackward(&op) || !isCheap(&op) || !needed.contains(op.getResult(0)))
+    if (isBackward(&op) || !isCheapToRecompute(&op) || !needed.contains(op.getResult(0)))
       continue;
     int64_t bytes = getKeptBytes(op.getResult(0));
     if (bytes < minBytes)

@@ -15,6 +15,7 @@
 
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/Builders.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 
@@ -64,35 +65,14 @@ static Value createIndex(OpBuilder &builder, Location loc, int64_t value) {
   return arith::ConstantIndexOp::create(builder, loc, value);
 }
 
-/// A tensor of `type` whose elements `body` computes from their indices and
-/// those of `inputs`.
-static Value
-createPointwise(OpBuilder &builder, Location loc, RankedTensorType type,
-                ValueRange inputs,
-                function_ref<Value(OpBuilder &, Location, ValueRange)> body) {
-  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
-                                        type.getElementType());
-  SmallVector<AffineMap> maps(inputs.size() + 1,
-                              builder.getMultiDimIdentityMap(type.getRank()));
-  SmallVector<utils::IteratorType> iterators(type.getRank(),
-                                             utils::IteratorType::parallel);
-  return linalg::GenericOp::create(
-             builder, loc, type, inputs, empty, maps, iterators,
-             [&](OpBuilder &nested, Location loc, ValueRange args) {
-               linalg::YieldOp::create(nested, loc,
-                                       body(nested, loc, args.drop_back()));
-             })
-      .getResult(0);
-}
-
 static void convertExtract(IRRewriter &rewriter, tensor::ExtractSliceOp op) {
   if (op.getType().getNumElements() == 0)
     return;
   rewriter.setInsertionPoint(op);
   Offsets offsets(op, op.getSourceType().getShape());
   llvm::SmallBitVector dropped = op.getDroppedDims();
-  Value gathered = createPointwise(
-      rewriter, op.getLoc(), op.getType(), {},
+  Value gathered = createElementwise(
+      rewriter, op.getLoc(), {}, op.getType(),
       [&](OpBuilder &builder, Location loc, ValueRange) -> Value {
         SmallVector<Value> indices;
         unsigned position = 0;
@@ -147,8 +127,8 @@ static void convertInsert(IRRewriter &rewriter, tensor::InsertSliceOp op) {
   rewriter.setInsertionPoint(op);
   Offsets offsets(op, op.getDestType().getShape());
   llvm::SmallBitVector dropped = op.getDroppedDims();
-  Value chosen = createPointwise(
-      rewriter, op.getLoc(), op.getType(), op.getDest(),
+  Value chosen = createElementwise(
+      rewriter, op.getLoc(), op.getDest(), op.getType(),
       [&](OpBuilder &builder, Location loc, ValueRange args) -> Value {
         auto [steps, inside] = findSteps(builder, loc, op, offsets);
         Value zero = createIndex(builder, loc, 0);
@@ -195,8 +175,8 @@ static void convertGenerate(IRRewriter &rewriter, tensor::GenerateOp op) {
     return;
   rewriter.setInsertionPoint(op);
   Block &block = op.getBody().front();
-  Value result = createPointwise(
-      rewriter, op.getLoc(), type, {},
+  Value result = createElementwise(
+      rewriter, op.getLoc(), {}, type,
       [&](OpBuilder &builder, Location loc, ValueRange) -> Value {
         IRMapping mapping;
         for (BlockArgument argument : block.getArguments())
