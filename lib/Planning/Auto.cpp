@@ -13,6 +13,7 @@
 
 #include "Exact.h"
 #include "LocalSearch.h"
+#include "SearchTuning.h"
 #include "remat/Planning/LowerBound.h"
 
 #include <algorithm>
@@ -26,33 +27,6 @@ namespace remat::planning {
 static constexpr Expected<Solution> (*starters[])(const Problem &,
                                                   const SolverOptions &) = {
     planChainDp, planMinCut, planKnapsack, planChenGreedy};
-/// Beyond this many ops a starter costs more than the search needs.
-static constexpr size_t starterOps = 5000;
-/// From this many ops on, equal layers are solved for all first.
-static constexpr size_t layeredOps = 1000;
-
-/// Parts of the effort, or of the time: the search up to the refined bound,
-/// that bound, and the integer program.
-static constexpr double firstShare = 0.15, searchShare = 0.55, boundShare = 0.1,
-                        programShare = 0.3;
-/// The part of it in which a search for any plan ends.
-static constexpr double lowPeakShare = 0.5;
-/// The part of it for equal layers.
-static constexpr double layersShare = 0.2;
-/// The part of it for parts that share one value.
-static constexpr double cutPointsShare = 0.5;
-/// The part of a time limit in which a free order is kept.
-static constexpr double fixedOrderShare = 0.5;
-/// The part of it for the exhaustive search of a small problem.
-static constexpr double exactShare = 0.5;
-/// The program closes gaps of this part of the overhead, hardly larger ones.
-static constexpr double programGap = 0.2;
-/// More searches at once than this only take memory.
-static constexpr unsigned mostThreads = 64;
-/// Effort of the first bound; and of the refined one at least, per op, for a
-/// few cuts of the graph.
-static constexpr double quickBound = 0.02, boundSecondsPerOp = 3e-5;
-
 namespace {
 /// The steps of the portfolio, on what they share.
 class Portfolio {
@@ -123,7 +97,8 @@ bool Portfolio::refineBound(double effort) {
 bool Portfolio::searchExhaustively() {
   if (!isSmall(graph))
     return true;
-  Expected<Solution> solution = planExact(problem, part(exactShare));
+  Expected<Solution> solution =
+      planExact(problem, part(PortfolioTuning::exactShare));
   if (solution) {
     search.offer(solution->plan);
     search.raiseBound(solution->lowerBound, solution->proof);
@@ -163,7 +138,8 @@ void Portfolio::offerParts() {
     alone.onProgress = nullptr;
     alone.start = nullptr;
     if (options.timeLimitSeconds)
-      alone.timeLimitSeconds = *options.timeLimitSeconds / 3;
+      alone.timeLimitSeconds =
+          *options.timeLimitSeconds / PortfolioTuning::partsOfTime;
     Expected<Solution> solution = planAuto(part, alone);
     if (solution)
       search.offer(solution->plan);
@@ -180,7 +156,7 @@ void Portfolio::offerFixedOrder() {
   // It is not told of a plan to start from, which may have another order.
   Problem fixed = problem;
   fixed.freeOrder = false;
-  SolverOptions alone = part(fixedOrderShare);
+  SolverOptions alone = part(PortfolioTuning::fixedOrderShare);
   alone.effort = options.effort;
   Expected<Solution> solution = planAuto(fixed, alone);
   if (solution)
@@ -191,9 +167,10 @@ void Portfolio::offerFixedOrder() {
 
 /// A few layers for all, where the search would take long to go through all.
 void Portfolio::offerLayers() {
-  if (problem.ops.size() < layeredOps || search.done())
+  if (problem.ops.size() < PortfolioTuning::layeredOps || search.done())
     return;
-  Expected<Solution> solution = planLayers(problem, part(layersShare));
+  Expected<Solution> solution =
+      planLayers(problem, part(PortfolioTuning::layersShare));
   if (solution)
     search.offer(solution->plan);
   else
@@ -204,7 +181,8 @@ void Portfolio::offerLayers() {
 void Portfolio::offerCutPoints() {
   if (search.done())
     return;
-  Expected<Solution> solution = planCutPoints(problem, part(cutPointsShare));
+  Expected<Solution> solution =
+      planCutPoints(problem, part(PortfolioTuning::cutPointsShare));
   if (solution)
     search.offer(solution->plan);
   else
@@ -216,9 +194,9 @@ void Portfolio::offerStarts() {
     search.offer(*options.start);
   offerCutPoints();
   offerLayers();
-  if (problem.ops.size() > starterOps)
+  if (problem.ops.size() > PortfolioTuning::starterOps)
     return;
-  SolverOptions brief = part(0.25);
+  SolverOptions brief = part(PortfolioTuning::starterShare);
   for (auto *starter : starters) {
     if (search.done())
       return;
@@ -237,9 +215,10 @@ void Portfolio::solveProgram() {
       problem.ops.size() > milpOpLimit)
     return;
   double overhead = double(search.time() - problem.baseCost());
-  if (double(search.time() - search.lowerBound()) > programGap * overhead)
+  if (double(search.time() - search.lowerBound()) >
+      PortfolioTuning::programGap * overhead)
     return;
-  SolverOptions brief = part(programShare);
+  SolverOptions brief = part(PortfolioTuning::programShare);
   brief.start = &search.bestPlan();
   Expected<Solution> solution = planMilp(problem, brief);
   if (!solution)
@@ -254,15 +233,17 @@ void Portfolio::improve() {
   if (search.mayReorder()) {
     search.improveInFreeOrder(1.0);
   } else {
-    search.diversify(firstShare);
-    search.improve(searchShare);
-    refineBound(std::max(limit() * boundShare,
-                         boundSecondsPerOp * double(problem.ops.size())));
+    search.diversify(PortfolioTuning::firstShare);
+    search.improve(PortfolioTuning::searchShare);
+    refineBound(std::max(limit() * PortfolioTuning::boundShare,
+                         PortfolioTuning::boundSecondsPerOp *
+                             double(problem.ops.size())));
     solveProgram();
   }
   // Only the clock ends a search that has a time limit.
-  search.improve(1.0, options.timeLimitSeconds ? LocalSearch::tireless
-                                               : LocalSearch::usualPatience);
+  search.improve(1.0, options.timeLimitSeconds
+                          ? LocalSearchTuning::tireless
+                          : LocalSearchTuning::usualPatience);
 }
 
 Expected<Solution> Portfolio::run() {
@@ -272,8 +253,8 @@ Expected<Solution> Portfolio::run() {
   offerParts();
   offerFixedOrder();
   if (!search.hasPlan())
-    search.findFirstPlans(0.05);
-  if (!refineBound(quickBound))
+    search.findFirstPlans(PortfolioTuning::firstPlansShare);
+  if (!refineBound(PortfolioTuning::quickBound))
     return make_error<InfeasibleBudgetError>(problem.deviceBudget.value_or(0),
                                              0, std::string());
   // What the starters have to say, the portfolio that keeps the order has said.
@@ -282,8 +263,8 @@ Expected<Solution> Portfolio::run() {
   else if (options.start)
     search.offer(*options.start);
   if (!search.hasPlan())
-    search.offer(
-        search.findLowPeak(problem.deviceBudget.value_or(0), lowPeakShare));
+    search.offer(search.findLowPeak(problem.deviceBudget.value_or(0),
+                                    PortfolioTuning::lowPeakShare));
   improve();
   return search.takeSolution("auto");
 }
@@ -292,7 +273,7 @@ Expected<Solution> Portfolio::run() {
 /// All end with the first, which is the one that the caller sees progress of.
 static Expected<Solution> planInParallel(const Problem &problem,
                                          const SolverOptions &options) {
-  unsigned count = std::min(options.threads, mostThreads);
+  unsigned count = std::min(options.threads, PortfolioTuning::mostThreads);
   std::atomic<bool> stop = false;
   std::vector<std::optional<Expected<Solution>>> results(count);
   std::vector<std::thread> threads;

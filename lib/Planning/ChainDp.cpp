@@ -39,6 +39,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Chain.h"
+#include "SearchTuning.h"
 #include "Solution.h"
 
 #include "llvm/ADT/Twine.h"
@@ -295,8 +296,6 @@ void Table::fill(State state, uint32_t i, uint32_t j) {
 }
 
 bool Table::build(bool mustFinish) {
-  // 320 MB.
-  constexpr size_t mostPointsInAll = size_t(20) << 20;
   for (auto &table : tables)
     table.resize(index(1, top + 1));
   for (uint32_t length = 1; length <= top; ++length)
@@ -305,7 +304,7 @@ bool Table::build(bool mustFinish) {
       fill(State::A, i, j);
       if (levels[j].readsOwn)
         fill(State::B, i, j);
-      if (points > mostPointsInAll ||
+      if (points > ChainTuning::mostPoints ||
           (mustFinish ? work.overdrawn() : work.exhausted()))
         return false;
     }
@@ -413,10 +412,7 @@ Expected<Solution> planChainDp(const Problem &problem,
   }
 
   // Coarse tables first: what one finds bounds what the next one looks at.
-  struct Pass {
-    uint32_t precision, stride;
-  };
-  for (auto [precision, stride] : {Pass{4, 16}, {16, 1}, {64, 1}, {0, 1}}) {
+  for (auto [precision, stride] : ChainTuning::passes) {
     Table table(*chain, budget, bestCost, precision, stride, work);
     if (!table.build(/*mustFinish=*/best.actions.empty()))
       break;

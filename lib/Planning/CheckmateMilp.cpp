@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CheckmateModel.h"
+#include "SearchTuning.h"
 #include "SimulateInto.h"
 #include "SingleCut.h"
 #include "Solution.h"
@@ -19,10 +20,6 @@
 using namespace llvm;
 
 namespace remat::planning {
-
-/// With fewer iterations per variable than this, not even the relaxation is
-/// solved.
-static constexpr double fewestIterations = 0.125;
 
 /// The ops that a plan of at most `cost` can run again.
 static std::vector<bool> usefulRuns(const Graph &graph, OpId moment,
@@ -48,7 +45,8 @@ static Expected<Solution> knownPlan(const Problem &problem,
   }
   SolverOptions brief = options;
   brief.timeLimitSeconds.reset();
-  brief.effort = std::min(1.0, timeLimit / 10);
+  brief.effort =
+      std::min(ProgramTuning::mostStart, timeLimit / ProgramTuning::startParts);
   return planSearch(problem, brief);
 }
 
@@ -77,7 +75,8 @@ Expected<Solution> planMilp(const Problem &original,
   // A bound for all plans may prove the start optimal; and it tells which ops
   // no better plan runs again.
   LowerBoundOptions boundOptions;
-  boundOptions.effort = std::min(8.0, timeLimit / 3);
+  boundOptions.effort =
+      std::min(ProgramTuning::mostBound, timeLimit / ProgramTuning::boundParts);
   if (options.timeLimitSeconds)
     boundOptions.timeLimitSeconds = timeLimit;
   boundOptions.interrupt = options.interrupt;
@@ -107,15 +106,16 @@ Expected<Solution> planMilp(const Problem &original,
   if (!options.timeLimitSeconds) {
     // The clock is only the last resort: a busy machine must not change the
     // plan.
-    limits.seconds = 100 * timeLimit;
+    limits.seconds = ProgramTuning::clockFactor * timeLimit;
     limits.iterations =
         iterationsFor(timeLimit, model.getProgram().numVariables());
   }
   limits.interrupt = options.interrupt;
   limits.target = double(general.time / model.unitCost()) + 0.5;
   // What cannot be solved is not worth presolving either.
-  bool mayHelp = double(limits.iterations) >=
-                 fewestIterations * model.getProgram().numVariables();
+  bool mayHelp =
+      double(limits.iterations) >=
+      ProgramTuning::fewestIterations * model.getProgram().numVariables();
   Expected<ProgramResult> result =
       known && !mayHelp ? ProgramResult()
                         : minimize(model.getProgram(), start, limits);

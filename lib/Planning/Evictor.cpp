@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Evictor.h"
+#include "SearchTuning.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -20,47 +21,35 @@ using namespace llvm;
 
 namespace remat::planning {
 
-/// A PREFER moves a candidate this far up or down the ranking.
-static constexpr double preference = 1e3;
-/// Rounds without success after which `fit` gives up, per op.
-static constexpr size_t roundsPerOp = 4;
-/// A gap is worth an eviction if it has steps with this share of the budget.
-static constexpr double tight = 0.9;
-/// Longer lists of violations are collected again only now and then.
-static constexpr size_t longList = 4096;
-
-/// Fractions of an eviction that a kept operand may have.
-static constexpr double keepRatios[] = {0.1, 0.0, 0.3, 1.0};
-/// What a nanosecond of the link counts against one of computation: the last
-/// two offload whatever they can, and only what they have to.
-static constexpr double transferWeights[] = {0.3, 0.03, 1.0, 3.0, 0.0, 1e6};
-
-std::vector<EvictionTuning> systematicTunings(const Graph &graph) {
-  ArrayRef<double> weights(transferWeights);
+std::vector<EvictionRanking> systematicRankings(const Graph &graph) {
+  ArrayRef<double> weights(EvictorTuning::transferWeights);
   if (graph.problem.linkBytesPerSecond <= 0)
     weights = weights.take_front();
-  std::vector<EvictionTuning> tunings;
+  std::vector<EvictionRanking> rankings;
   for (double weight : weights)
     for (bool keepWhereItFits : {true, false})
-      for (double keepRatio : keepRatios) {
-        EvictionTuning tuning;
-        tuning.keepRatio = keepRatio;
-        tuning.keepWhereItFits = keepWhereItFits;
-        tuning.transferWeight = weight;
-        tunings.push_back(tuning);
+      for (double keepRatio : EvictorTuning::keepRatios) {
+        EvictionRanking ranking;
+        ranking.keepRatio = keepRatio;
+        ranking.keepWhereItFits = keepWhereItFits;
+        ranking.transferWeight = weight;
+        rankings.push_back(ranking);
       }
-  return tunings;
+  return rankings;
 }
 
-EvictionTuning randomTuning(std::mt19937_64 &generator) {
-  EvictionTuning tuning;
-  tuning.keepRatio = keepRatios[generator() % std::size(keepRatios)];
-  tuning.keepWhereItFits = generator() % 4 != 0;
-  tuning.noise = generator() % 2 ? 0.5 : 2.0;
-  tuning.rankByArea = generator() % 3 != 0;
-  tuning.transferWeight =
-      transferWeights[generator() % std::size(transferWeights)];
-  return tuning;
+EvictionRanking randomRanking(std::mt19937_64 &generator) {
+  EvictionRanking ranking;
+  ranking.keepRatio =
+      EvictorTuning::keepRatios[generator() %
+                                std::size(EvictorTuning::keepRatios)];
+  ranking.keepWhereItFits = generator() % 4 != 0;
+  ranking.noise = generator() % 2 ? 0.5 : 2.0;
+  ranking.rankByArea = generator() % 3 != 0;
+  ranking.transferWeight =
+      EvictorTuning::transferWeights[generator() %
+                                     std::size(EvictorTuning::transferWeights)];
+  return ranking;
 }
 
 Evictor::Evictor(const Graph &graph, Timeline &timeline, WorkMeter &work,
@@ -163,13 +152,13 @@ double Evictor::violationWithin(const Gap &gap, int64_t bytes) const {
 /// Whether a missing operand stays alive up to the recomputation.
 bool Evictor::isKept(ValueId operand, uint32_t copy, int64_t freed,
                      const Gap &gap, int64_t budget,
-                     const EvictionTuning &tuning) const {
+                     const EvictionRanking &ranking) const {
   if (graph.isArgument(operand) || graph.runsOnce(graph.producer(operand)))
     return true;
   double bytes = double(graph.bytes(operand));
-  if (bytes <= tuning.keepRatio * double(freed))
+  if (bytes <= ranking.keepRatio * double(freed))
     return true;
-  if (!tuning.keepWhereItFits)
+  if (!ranking.keepWhereItFits)
     return false;
   StepId last = timeline.lastUse(copy);
   int64_t room = budget - graph.bytes(operand);
@@ -180,7 +169,8 @@ bool Evictor::isKept(ValueId operand, uint32_t copy, int64_t freed,
 
 /// The price of bringing `value` back from the host; infinite if it may not be
 /// there.
-double Evictor::reloadCost(ValueId value, const EvictionTuning &tuning) const {
+double Evictor::reloadCost(ValueId value,
+                           const EvictionRanking &ranking) const {
   constexpr double never = std::numeric_limits<double>::infinity();
   if (!graph.canOffload(value) || graph.policy(value) == Policy::MustRecompute)
     return never;
@@ -190,20 +180,20 @@ double Evictor::reloadCost(ValueId value, const EvictionTuning &tuning) const {
       timeline.hostBytes() + bytes > *problem.hostBudget)
     return never;
   double transfers = onHost ? 1 : 2;
-  return transfers * tuning.transferWeight *
+  return transfers * ranking.transferWeight *
          double(problem.transferTime(bytes));
 }
 
 /// Works out what an eviction takes, at least up to a cost of `costLimit`.
 /// Fails when it would not help at `worst`.
 bool Evictor::evaluate(ValueId form, const Gap &gap, StepId worst,
-                       int64_t budget, const EvictionTuning &tuning,
+                       int64_t budget, const EvictionRanking &ranking,
                        double costLimit, Closure &closure) {
   ValueId value = valueOf(form);
   // What is in use has to be absorbed.
   bool found =
       gap.to != worst && evaluateCopy(value, timeline.bytes(form), gap, worst,
-                                      budget, tuning, costLimit, closure);
+                                      budget, ranking, costLimit, closure);
   if (isPackedForm(form))
     return found;
   if (!found)
@@ -211,7 +201,7 @@ bool Evictor::evaluate(ValueId form, const Gap &gap, StepId worst,
   if (mayPack && graph.canPack(value) && gap.to != worst)
     found |= considerUnpack(value, gap, worst, closure);
   if (mayAbsorb && isAbsorbable(value))
-    found |= considerAbsorb(value, gap, worst, budget, tuning, closure);
+    found |= considerAbsorb(value, gap, worst, budget, ranking, closure);
   return found;
 }
 
@@ -219,7 +209,7 @@ bool Evictor::evaluate(ValueId form, const Gap &gap, StepId worst,
 /// reloaded, where `freed` bytes go.
 bool Evictor::evaluateCopy(ValueId value, int64_t freed, const Gap &gap,
                            StepId worst, int64_t budget,
-                           const EvictionTuning &tuning, double costLimit,
+                           const EvictionRanking &ranking, double costLimit,
                            Closure &closure) {
   closure.way = Way::Rerun;
   closure.ops.clear();
@@ -227,7 +217,7 @@ bool Evictor::evaluateCopy(ValueId value, int64_t freed, const Gap &gap,
   closure.extended = 0;
   closure.complete = true;
   OpId root = graph.producer(value);
-  double reload = reloadCost(value, tuning);
+  double reload = reloadCost(value, ranking);
   auto useReload = [&] {
     closure.ops.clear();
     closure.extended = 0;
@@ -263,7 +253,7 @@ bool Evictor::evaluateCopy(ValueId value, int64_t freed, const Gap &gap,
       bool mayRead = timeline.mayReadAgain(copy, gap.to);
       if (mayRead && !timeline.before(last, gap.to))
         continue;
-      if (!mayRead || !isKept(operand, copy, freed, gap, budget, tuning)) {
+      if (!mayRead || !isKept(operand, copy, freed, gap, budget, ranking)) {
         visited[producer] = visit;
         closure.ops.push_back(producer);
         continue;
@@ -291,7 +281,7 @@ void Evictor::applyCopy(ValueId value, StepId before, Closure &closure) {
 }
 
 void Evictor::apply(ValueId form, const Gap &gap, StepId worst, int64_t budget,
-                    const EvictionTuning &tuning, Closure &closure) {
+                    const EvictionRanking &ranking, Closure &closure) {
   if (drops[form]++ == 0)
     dropped.push_back(form);
   ++version;
@@ -310,25 +300,26 @@ void Evictor::apply(ValueId form, const Gap &gap, StepId worst, int64_t budget,
   case Way::Unpack:
     return applyUnpack(value, gap, closure);
   case Way::Absorb:
-    return applyAbsorb(value, gap, worst, budget, tuning, closure.absorbing);
+    return applyAbsorb(value, gap, worst, budget, ranking, closure.absorbing);
   }
 }
 
-bool Evictor::evict(ValueId value, StepId at, const EvictionTuning &tuning,
+bool Evictor::evict(ValueId value, StepId at, const EvictionRanking &ranking,
                     int64_t budget) {
   Gap gap;
   Closure closure;
-  drawForms(tuning);
+  drawForms(ranking);
   if (!findGap(value, at, gap) ||
-      !evaluate(value, gap, at, budget, tuning,
+      !evaluate(value, gap, at, budget, ranking,
                 std::numeric_limits<double>::infinity(), closure))
     return false;
-  apply(value, gap, at, budget, tuning, closure);
+  apply(value, gap, at, budget, ranking, closure);
   return true;
 }
 
-bool Evictor::evictSome(const EvictionTuning &tuning, int64_t budget) {
-  for (size_t tries = 0; tries < 16 && !evictable.empty(); ++tries) {
+bool Evictor::evictSome(const EvictionRanking &ranking, int64_t budget) {
+  for (size_t tries = 0;
+       tries < EvictorTuning::evictionTries && !evictable.empty(); ++tries) {
     ValueId form = evictable[generator() % evictable.size()];
     ArrayRef<uint32_t> copies = timeline.copies(form);
     if (copies.empty())
@@ -341,10 +332,10 @@ bool Evictor::evictSome(const EvictionTuning &tuning, int64_t budget) {
     StepId to = copy.readers[index];
     StepId from = index == 0 ? copy.def : copy.readers[index - 1];
     work.add(2);
-    if (to == timeline.next(from) ||
-        double(timeline.maxBetween(from, to)) < tight * double(budget))
+    if (to == timeline.next(from) || double(timeline.maxBetween(from, to)) <
+                                         EvictorTuning::tight * double(budget))
       continue;
-    if (evict(form, timeline.previous(to), tuning, budget))
+    if (evict(form, timeline.previous(to), ranking, budget))
       return true;
   }
   return false;
@@ -353,10 +344,10 @@ bool Evictor::evictSome(const EvictionTuning &tuning, int64_t budget) {
 double Evictor::preferenceFactor(ValueId value) const {
   switch (graph.policy(value)) {
   case Policy::PreferSave:
-    return preference;
+    return EvictorTuning::preference;
   case Policy::PreferRecompute:
   case Policy::PreferCpuOffload:
-    return 1 / preference;
+    return 1 / EvictorTuning::preference;
   default:
     return 1;
   }
@@ -368,7 +359,7 @@ double Evictor::preferenceFactor(ValueId value) const {
 
 /// Evicts until `worst` is within the budget.
 bool Evictor::relieve(StepId worst, int64_t budget,
-                      const EvictionTuning &tuning) {
+                      const EvictionRanking &ranking) {
   heap.clear();
   collectViolations(budget);
   size_t sinceCollected = 0;
@@ -379,10 +370,10 @@ bool Evictor::relieve(StepId worst, int64_t budget,
       continue;
     ValueId value = valueOf(form);
     double factor = preferenceFactor(value) *
-                    (1 + (tuning.noise > 0 ? tuning.noise * uniform() : 0));
-    double cost = std::min(leastCosts[value], reloadCost(value, tuning));
+                    (1 + (ranking.noise > 0 ? ranking.noise * uniform() : 0));
+    double cost = std::min(leastCosts[value], reloadCost(value, ranking));
     double there = double(std::min(timeline.bytes(form), over));
-    double removed = tuning.rankByArea
+    double removed = ranking.rankByArea
                          ? violationWithin(gap, timeline.bytes(form)) +
                                (gap.to == worst ? there : 0)
                          : there;
@@ -405,7 +396,7 @@ bool Evictor::relieve(StepId worst, int64_t budget,
     over = timeline.bytesAt(worst) - budget;
     auto removedBy = [&](int64_t bytes) {
       double there = double(std::min(bytes, over));
-      return tuning.rankByArea
+      return ranking.rankByArea
                  ? violationWithin(gap, bytes) + (gap.to == worst ? there : 0)
                  : there;
     };
@@ -416,12 +407,13 @@ bool Evictor::relieve(StepId worst, int64_t budget,
       costLimit =
           2 * std::max(heap.front().rank, candidate.rank) * removed / factor +
           2 * double(problem.ops[graph.producer(valueOf(candidate.form))].cost);
-    if (!evaluate(candidate.form, gap, worst, budget, tuning, costLimit,
+    if (!evaluate(candidate.form, gap, worst, budget, ranking, costLimit,
                   closure))
       continue;
     if (exact) {
-      apply(candidate.form, gap, worst, budget, tuning, closure);
-      if (overKeys.size() < longList || ++sinceCollected % 64 == 0)
+      apply(candidate.form, gap, worst, budget, ranking, closure);
+      if (overKeys.size() < EvictorTuning::longList ||
+          ++sinceCollected % EvictorTuning::collectionInterval == 0)
         collectViolations(budget);
       continue;
     }
@@ -435,17 +427,20 @@ bool Evictor::relieve(StepId worst, int64_t budget,
   return true;
 }
 
-bool Evictor::fit(int64_t budget, const EvictionTuning &tuning,
+bool Evictor::fit(int64_t budget, const EvictionRanking &ranking,
                   size_t repeatLimit) {
   for (ValueId form : dropped)
     drops[form] = 0;
   dropped.clear();
-  drawForms(tuning);
-  size_t rounds = 16 + roundsPerOp * graph.numOps();
-  repeatLimit = std::min(repeatLimit, 8 * graph.numOps() + 1000);
+  drawForms(ranking);
+  size_t rounds =
+      EvictorTuning::leastRounds + EvictorTuning::roundsPerOp * graph.numOps();
+  repeatLimit =
+      std::min(repeatLimit, EvictorTuning::repeatsPerOp * graph.numOps() +
+                                EvictorTuning::leastRepeats);
   while (timeline.peak() > budget) {
     if (rounds-- == 0 || timeline.repeats().size() > repeatLimit ||
-        work.overdrawn() || !relieve(timeline.peakStep(), budget, tuning))
+        work.overdrawn() || !relieve(timeline.peakStep(), budget, ranking))
       return false;
   }
   return true;
@@ -560,9 +555,8 @@ void Evictor::prune(int64_t budget, double noise, ArrayRef<StepId> newest) {
         continue;
       int64_t cost = timeline.costOf(step);
       double factor = noise > 0 ? 1 + noise * uniform() : 1;
-      order.push_back(
-          {isNewest[step] ? -1.0 : double(cost) * factor,
-           timeline.key(timeline.anchor(step)), step});
+      order.push_back({isNewest[step] ? -1.0 : double(cost) * factor,
+                       timeline.key(timeline.anchor(step)), step});
     }
     llvm::sort(order, [](const Repeat &a, const Repeat &b) {
       return a.cost != b.cost ? a.cost > b.cost : a.key < b.key;

@@ -24,7 +24,7 @@
 namespace remat::planning {
 
 /// How candidates are ranked.
-struct EvictionTuning {
+struct EvictionRanking {
   /// An operand that a recomputation misses is kept up to there if it is at
   /// most this fraction of what the eviction lets go; it is recomputed too
   /// otherwise.
@@ -40,10 +40,10 @@ struct EvictionTuning {
   double transferWeight = 1.0;
 };
 
-/// Tunings to try one after the other, the most promising first.
-std::vector<EvictionTuning> systematicTunings(const Graph &graph);
-/// A tuning with noise.
-EvictionTuning randomTuning(std::mt19937_64 &generator);
+/// Rankings to try one after the other, the most promising first.
+std::vector<EvictionRanking> systematicRankings(const Graph &graph);
+/// A random ranking, with noise.
+EvictionRanking randomRanking(std::mt19937_64 &generator);
 
 class Evictor {
 public:
@@ -52,7 +52,7 @@ public:
 
   /// Evicts until the peak is at most `budget`. On failure, which more than
   /// `repeatLimit` repeats are too, the timeline is left where it got to.
-  bool fit(int64_t budget, const EvictionTuning &tuning,
+  bool fit(int64_t budget, const EvictionRanking &ranking,
            size_t repeatLimit = std::numeric_limits<size_t>::max());
   /// Removes repeats, the most expensive ones first, as long as the peak stays
   /// within `budget`.
@@ -61,12 +61,12 @@ public:
   void prune(int64_t budget, double noise = 0,
              llvm::ArrayRef<StepId> newest = {});
   /// Tries to evict the value whose life spans `at`, whatever the budget.
-  bool evict(ValueId value, StepId at, const EvictionTuning &tuning,
+  bool evict(ValueId value, StepId at, const EvictionRanking &ranking,
              int64_t budget);
 
   /// Evicts some value from a gap at which there is little room, if it finds
   /// one.
-  bool evictSome(const EvictionTuning &tuning, int64_t budget);
+  bool evictSome(const EvictionRanking &ranking, int64_t budget);
 
   std::mt19937_64 &random() { return generator; }
 
@@ -105,20 +105,20 @@ private:
     bool complete = false;
   };
 
-  bool relieve(StepId worst, int64_t budget, const EvictionTuning &tuning);
+  bool relieve(StepId worst, int64_t budget, const EvictionRanking &ranking);
   bool findGap(ValueId form, StepId at, Gap &gap) const;
   bool evaluate(ValueId form, const Gap &gap, StepId worst, int64_t budget,
-                const EvictionTuning &tuning, double costLimit,
+                const EvictionRanking &ranking, double costLimit,
                 Closure &closure);
   bool evaluateCopy(ValueId value, int64_t freed, const Gap &gap, StepId worst,
-                    int64_t budget, const EvictionTuning &tuning,
+                    int64_t budget, const EvictionRanking &ranking,
                     double costLimit, Closure &closure);
-  double reloadCost(ValueId value, const EvictionTuning &tuning) const;
+  double reloadCost(ValueId value, const EvictionRanking &ranking) const;
   double preferenceFactor(ValueId value) const;
   bool isKept(ValueId operand, uint32_t copy, int64_t freed, const Gap &gap,
-              int64_t budget, const EvictionTuning &tuning) const;
+              int64_t budget, const EvictionRanking &ranking) const;
   void apply(ValueId form, const Gap &gap, StepId worst, int64_t budget,
-             const EvictionTuning &tuning, Closure &closure);
+             const EvictionRanking &ranking, Closure &closure);
   void applyCopy(ValueId value, StepId before, Closure &closure);
   StepId findBlocker(StepId step, const TimelineCopy &made, int64_t budget);
   bool canRemove(StepId step, int64_t budget);
@@ -131,17 +131,17 @@ private:
     double cost = 0;
     int64_t extended = 0;
   };
-  void drawForms(const EvictionTuning &tuning);
+  void drawForms(const EvictionRanking &ranking);
   bool considerUnpack(ValueId value, const Gap &gap, StepId worst,
                       Closure &closure) const;
   bool considerAbsorb(ValueId value, const Gap &gap, StepId worst,
-                      int64_t budget, const EvictionTuning &tuning,
+                      int64_t budget, const EvictionRanking &ranking,
                       Closure &closure);
   bool evaluateAbsorb(OpId root, int64_t freed, const Gap &gap, StepId worst,
-                      int64_t budget, const EvictionTuning &tuning,
+                      int64_t budget, const EvictionRanking &ranking,
                       Absorbed &absorbed);
   void applyAbsorb(ValueId value, const Gap &gap, StepId worst, int64_t budget,
-                   const EvictionTuning &tuning, uint32_t count);
+                   const EvictionRanking &ranking, uint32_t count);
   void applyUnpack(ValueId value, const Gap &gap, const Closure &closure);
   bool isAbsorbable(ValueId form) const {
     return !isPackedForm(form) && graph.canAbsorb(graph.producer(form));

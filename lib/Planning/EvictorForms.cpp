@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Evictor.h"
+#include "SearchTuning.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -21,15 +22,10 @@ using namespace llvm;
 
 namespace remat::planning {
 
-/// At most so many readers absorb a value in one eviction.
-static constexpr uint32_t mostHosts = 4;
-/// Ops that absorbing one may take.
-static constexpr size_t mostAbsorbed = 64;
-
 /// With noise, leaves out a form now and then.
-void Evictor::drawForms(const EvictionTuning &tuning) {
+void Evictor::drawForms(const EvictionRanking &ranking) {
   auto draw = [&](bool has) {
-    return has && (tuning.noise == 0 || formGenerator() % 4 != 0);
+    return has && (ranking.noise == 0 || formGenerator() % 4 != 0);
   };
   mayPack = draw(hasPacked);
   mayAbsorb = draw(hasAbsorbed);
@@ -92,7 +88,8 @@ void Evictor::applyUnpack(ValueId value, const Gap &gap,
 /// runs again before. Fails when it takes too much.
 bool Evictor::evaluateAbsorb(OpId root, int64_t freed, const Gap &gap,
                              StepId worst, int64_t budget,
-                             const EvictionTuning &tuning, Absorbed &absorbed) {
+                             const EvictionRanking &ranking,
+                             Absorbed &absorbed) {
   StepId host = gap.to;
   absorbed.inside.clear();
   absorbed.before.clear();
@@ -110,7 +107,8 @@ bool Evictor::evaluateAbsorb(OpId root, int64_t freed, const Gap &gap,
     (run ? absorbed.before : absorbed.inside).push_back(op);
     absorbed.cost +=
         double(run ? problem.ops[op].cost : *problem.ops[op].absorbedCost);
-    if (absorbed.inside.size() + absorbed.before.size() > mostAbsorbed)
+    if (absorbed.inside.size() + absorbed.before.size() >
+        EvictorTuning::mostAbsorbed)
       return false;
     work.add(2 + 2 * graph.operands(op).size());
     for (ValueId operand : graph.operands(op)) {
@@ -121,7 +119,7 @@ bool Evictor::evaluateAbsorb(OpId root, int64_t freed, const Gap &gap,
       if ((mayRead && !timeline.before(last, host)) ||
           (!run && producer != noOp && timeline.isAbsorbed(producer, host)))
         continue;
-      bool kept = mayRead && isKept(operand, copy, freed, gap, budget, tuning);
+      bool kept = mayRead && isKept(operand, copy, freed, gap, budget, ranking);
       if (!kept)
         wanted.push({producer, run});
       // What runs right before is there at the host.
@@ -136,7 +134,7 @@ bool Evictor::evaluateAbsorb(OpId root, int64_t freed, const Gap &gap,
 
 /// Takes absorption for a way back if that is better than `closure`.
 bool Evictor::considerAbsorb(ValueId value, const Gap &gap, StepId worst,
-                             int64_t budget, const EvictionTuning &tuning,
+                             int64_t budget, const EvictionRanking &ranking,
                              Closure &closure) {
   ArrayRef<StepId> readers = timeline.copy(gap.copy).readers;
   readers = readers.drop_front(llvm::find(readers, gap.to) - readers.begin());
@@ -147,12 +145,12 @@ bool Evictor::considerAbsorb(ValueId value, const Gap &gap, StepId worst,
   double cost = 0;
   int64_t extended = 0;
   bool found = false;
-  for (uint32_t count = 1; count <= readers.size() && count <= mostHosts;
-       ++count) {
+  for (uint32_t count = 1;
+       count <= readers.size() && count <= EvictorTuning::mostHosts; ++count) {
     at.to = readers[count - 1];
     if (timeline.kind(at.to) != StepKind::Run ||
-        !evaluateAbsorb(graph.producer(value), freed, at, worst, budget, tuning,
-                        absorbed))
+        !evaluateAbsorb(graph.producer(value), freed, at, worst, budget,
+                        ranking, absorbed))
       break;
     cost += absorbed.cost;
     extended = std::max(extended, absorbed.extended);
@@ -160,7 +158,7 @@ bool Evictor::considerAbsorb(ValueId value, const Gap &gap, StepId worst,
     rest.extended = 0;
     if (count < readers.size()) {
       at.to = readers[count];
-      if (!evaluateCopy(value, freed, at, worst, budget, tuning,
+      if (!evaluateCopy(value, freed, at, worst, budget, ranking,
                         std::numeric_limits<double>::infinity(), rest))
         continue;
     }
@@ -180,7 +178,7 @@ bool Evictor::considerAbsorb(ValueId value, const Gap &gap, StepId worst,
 }
 
 void Evictor::applyAbsorb(ValueId value, const Gap &gap, StepId worst,
-                          int64_t budget, const EvictionTuning &tuning,
+                          int64_t budget, const EvictionRanking &ranking,
                           uint32_t count) {
   SmallVector<StepId, 4> readers = timeline.copy(gap.copy).readers;
   readers.erase(readers.begin(), llvm::find(readers, gap.to));
@@ -189,7 +187,7 @@ void Evictor::applyAbsorb(ValueId value, const Gap &gap, StepId worst,
   Absorbed absorbed;
   for (StepId host : ArrayRef(readers).take_front(count)) {
     at.to = host;
-    evaluateAbsorb(graph.producer(value), freed, at, worst, budget, tuning,
+    evaluateAbsorb(graph.producer(value), freed, at, worst, budget, ranking,
                    absorbed);
     for (OpId op : reverse(absorbed.before))
       timeline.insertRun(op, host);
@@ -202,7 +200,7 @@ void Evictor::applyAbsorb(ValueId value, const Gap &gap, StepId worst,
     return;
   at.to = readers[count];
   Closure rest;
-  if (evaluateCopy(value, freed, at, worst, budget, tuning,
+  if (evaluateCopy(value, freed, at, worst, budget, ranking,
                    std::numeric_limits<double>::infinity(), rest))
     applyCopy(value, at.to, rest);
 }

@@ -21,6 +21,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Exact.h"
+#include "SearchTuning.h"
 #include "SimulateInto.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -35,8 +36,6 @@ namespace remat::planning {
 
 /// Sets are bits of a word.
 static constexpr size_t rootLimit = 32;
-/// Bounds the memory, to about 150 bytes for each.
-static constexpr size_t stateLimit = 2000000;
 static constexpr int64_t unlimited = std::numeric_limits<int64_t>::max() / 4;
 /// Larger than any room: the size of the smallest of no items.
 static constexpr int64_t nothing = std::numeric_limits<int64_t>::max();
@@ -457,7 +456,7 @@ ExactPlan ExactSearch::run() {
     node.done = true;
     if (node.state.ran == all && (outputs & ~node.state.full) == 0)
       return {ExactPlan::Found, planTo(queued.node), node.cost};
-    if (nodes.size() > stateLimit || work.exhausted())
+    if (nodes.size() > ExactTuning::stateLimit || work.exhausted())
       return {};
     expand(queued.node);
   }

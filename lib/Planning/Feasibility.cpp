@@ -13,6 +13,7 @@
 #include "PeakBound.h"
 #include "Regions.h"
 #include "Residency.h"
+#include "SearchTuning.h"
 #include "SimulateInto.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -22,11 +23,6 @@
 using namespace llvm;
 
 namespace remat::planning {
-
-/// Values of states looked at for the smallest peak: of a graph, per effort;
-/// and where it decides whether there is a plan.
-static constexpr double quickSteps = 2e6;
-static constexpr uint64_t closeSteps = 20'000'000;
 
 /// Whether a value stays from its op to its last reader in every plan.
 static bool staysThroughout(const Graph &graph, ValueId value) {
@@ -48,9 +44,12 @@ smallestFeasibleBudget(const Problem &problem, const SolverOptions &options) {
   FeasibilityCertificate certificate;
   certificate.lowerBound =
       peakBound(Graph(problem),
-                uint64_t(std::clamp(options.effort, 0.0, 10.0) * quickSteps))
+                uint64_t(std::clamp(options.effort, 0.0,
+                                    FeasibilityTuning::mostEffort) *
+                         FeasibilityTuning::quickSteps))
           .bytes;
-  certificate.plan = search.findLowPeak(certificate.lowerBound, 0.1);
+  certificate.plan = search.findLowPeak(certificate.lowerBound,
+                                        FeasibilityTuning::lowPeakShare);
   WorkMeter work(options, watch);
   bool proven =
       isSmall(graph) && lowerPeakExactly(graph, certificate.plan, work);
@@ -61,7 +60,8 @@ smallestFeasibleBudget(const Problem &problem, const SolverOptions &options) {
   // Whether there is a plan for the budget is worth a closer look.
   if (problem.deviceBudget && *problem.deviceBudget < solution->peakBytes &&
       *problem.deviceBudget >= certificate.lowerBound)
-    certificate.lowerBound = peakBound(Graph(problem), closeSteps).bytes;
+    certificate.lowerBound =
+        peakBound(Graph(problem), FeasibilityTuning::closeSteps).bytes;
   // Proven for this choice of what the regions keep, not for all.
   if (proven && problem.regions.empty())
     certificate.lowerBound = solution->peakBytes;

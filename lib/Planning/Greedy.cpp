@@ -4,13 +4,14 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Evictions without a search: the cheapest plan of a few tunings within a
+// Evictions without a search: the cheapest plan of a few rankings within a
 // budget, and the lowest peak that stepwise smaller budgets reach.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Greedy.h"
 #include "LocalSearch.h"
+#include "SearchTuning.h"
 
 using namespace llvm;
 
@@ -25,18 +26,16 @@ Expected<Solution> planGreedy(const Problem &problem,
   return search.takeSolution("greedy");
 }
 
-/// First step of the descent, as a part of the peak, and the smallest.
-static constexpr int64_t coarsest = 32, finest = 1024;
-
 Plan findLowestPeak(const Graph &graph, const Plan &start, int64_t lowerBound,
                     WorkMeter &work, uint64_t seed) {
   Timeline timeline(graph);
   Evictor evictor(graph, timeline, work, seed);
   Plan best = start;
   int64_t lowest = std::numeric_limits<int64_t>::max();
-  for (const EvictionTuning &tuning : systematicTunings(graph)) {
+  for (const EvictionRanking &ranking : systematicRankings(graph)) {
     timeline.load(start);
-    for (int64_t part = coarsest; part <= finest && !work.overdrawn();) {
+    for (int64_t part = DescentTuning::coarsest;
+         part <= DescentTuning::finest && !work.overdrawn();) {
       int64_t peak = timeline.peak();
       if (peak < lowest) {
         lowest = peak;
@@ -46,7 +45,7 @@ Plan findLowestPeak(const Graph &graph, const Plan &start, int64_t lowerBound,
         return best;
       int64_t target =
           std::max(lowerBound, peak - std::max<int64_t>(1, peak / part));
-      if (evictor.fit(target, tuning)) {
+      if (evictor.fit(target, ranking)) {
         timeline.commit();
         continue;
       }

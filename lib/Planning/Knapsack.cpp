@@ -15,6 +15,7 @@
 
 #include "Knapsack.h"
 #include "SavedSet.h"
+#include "SearchTuning.h"
 
 using namespace llvm;
 
@@ -100,9 +101,8 @@ Expected<Solution> planKnapsack(const Problem &problem,
         itemValues.push_back(value);
       }
     }
-  constexpr size_t mostPoints = 512;
-  KnapsackFrontier frontier(items, mostPoints);
-  work.add(items.size() * mostPoints);
+  KnapsackFrontier frontier(items, SavedSetTuning::knapsackPoints);
+  work.add(items.size() * SavedSetTuning::knapsackPoints);
   auto fitsAt = [&](size_t index) {
     std::vector<bool> saved = always;
     std::vector<bool> taken = frontier.chosen(index);
@@ -113,7 +113,7 @@ Expected<Solution> planKnapsack(const Problem &problem,
   // Peaks grow with what is saved, but not strictly: a sweep, then bisection
   // above the largest set that fits.
   size_t last = frontier.points().size() - 1;
-  constexpr size_t steps = 16;
+  constexpr size_t steps = SavedSetTuning::knapsackSteps;
   size_t low = 0, high = last + 1;
   for (size_t step = 0; step <= steps && !work.overdrawn(); ++step) {
     size_t index = last * step / steps;

@@ -11,6 +11,7 @@
 
 #include "Layers.h"
 #include "Residency.h"
+#include "SearchTuning.h"
 #include "SimulateInto.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -21,11 +22,6 @@
 using namespace llvm;
 
 namespace remat::planning {
-
-/// How far away an op may differ and still have the same colour.
-static constexpr unsigned radius = 2;
-/// Periods to try, and runs to look for: there are two in a training graph.
-static constexpr size_t mostPeriods = 16, mostRuns = 4;
 
 //===----------------------------------------------------------------------===//
 // Finding
@@ -56,7 +52,7 @@ static std::vector<uint64_t> findColours(const Graph &graph) {
   std::vector<uint64_t> colours(graph.numOps());
   for (OpId op = 0; op < graph.numOps(); ++op)
     colours[op] = ownColour(graph, op);
-  for (unsigned round = 0; round < radius; ++round) {
+  for (unsigned round = 0; round < LayersTuning::radius; ++round) {
     std::vector<uint64_t> refined(graph.numOps());
     for (OpId op = 0; op < graph.numOps(); ++op) {
       uint64_t hash = colours[op];
@@ -101,7 +97,8 @@ static std::vector<uint32_t> findPeriods(ArrayRef<uint64_t> colours) {
     return a.second != b.second ? a.second > b.second : a.first < b.first;
   });
   std::vector<uint32_t> periods;
-  for (const auto &[period, count] : ArrayRef(order).take_front(mostPeriods))
+  for (const auto &[period, count] :
+       ArrayRef(order).take_front(LayersTuning::mostPeriods))
     periods.push_back(period);
   return periods;
 }
@@ -117,7 +114,7 @@ static Run findRun(ArrayRef<uint64_t> colours, ArrayRef<uint32_t> periods,
                      !taken[op + period];
       length = repeats ? length + 1 : 0;
       Run run{OpId(op + 1 - length), period, uint32_t(length / period + 1)};
-      if (length && run.count >= leastLayers &&
+      if (length && run.count >= LayersTuning::leastLayers &&
           (run.covered() > best.covered() ||
            (run.covered() == best.covered() && period < best.period)))
         best = run;
@@ -164,7 +161,7 @@ Layering findLayers(const Graph &graph) {
   std::vector<bool> taken(graph.numOps(), false);
   std::vector<int64_t> layerOf(graph.numOps(), Layering::none);
   int64_t first = 0, end = 0;
-  for (size_t i = 0; i < mostRuns; ++i) {
+  for (size_t i = 0; i < LayersTuning::mostRuns; ++i) {
     Run run = findRun(colours, periods, taken);
     if (run.count == 0)
       break;
@@ -178,7 +175,8 @@ Layering findLayers(const Graph &graph) {
     int64_t from = std::max(first, lowest);
     int64_t to = std::min(end, lowest + run.count);
     // A run that hardly overlaps is something else.
-    if (to - from < std::max<int64_t>(leastLayers, (end - first) / 2))
+    if (to - from <
+        std::max<int64_t>(LayersTuning::leastLayers, (end - first) / 2))
       continue;
     first = from;
     end = to;

@@ -32,10 +32,9 @@ struct Layering {
 /// Colour refinement tells which ops look the same from two ops away; runs of
 /// ops whose colours repeat with a period are layers; of several runs, such as
 /// those of the two phases, the edges between them tell how the layers match.
-/// Takes about n log n. Without at least `leastLayers` there are none: the
-/// count is 0.
+/// Takes about n log n. Without at least `LayersTuning::leastLayers` there
+/// are none: the count is 0.
 Layering findLayers(const Graph &graph);
-inline constexpr uint32_t leastLayers = 4;
 
 /// The problem with only `keep` of its layers, half of them from either end,
 /// and the part of the budget that is theirs.

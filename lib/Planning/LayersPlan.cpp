@@ -12,19 +12,13 @@
 
 #include "Layers.h"
 #include "LocalSearch.h"
+#include "SearchTuning.h"
 
 #include <cmath>
 
 using namespace llvm;
 
 namespace remat::planning {
-
-/// Ops that a search handles at once, and layers that are enough to mix two
-/// ways of treating them.
-static constexpr size_t wantedOps = 600;
-static constexpr uint32_t fewestKept = 6, mostKept = 48;
-/// The part of the effort, or of the time, for the layers that are kept.
-static constexpr double searchShare = 0.5;
 
 namespace {
 /// Turns a plan of the reduced problem into one of the whole.
@@ -110,9 +104,9 @@ Plan Broadcast::spread(ArrayRef<uint32_t> representative) const {
 /// Options for the reduced problem.
 static SolverOptions partOf(const SolverOptions &options) {
   SolverOptions part = options;
-  part.effort *= searchShare;
+  part.effort *= LayersTuning::searchShare;
   if (part.timeLimitSeconds)
-    *part.timeLimitSeconds *= searchShare;
+    *part.timeLimitSeconds *= LayersTuning::searchShare;
   part.onProgress = nullptr;
   part.start = nullptr;
   return part;
@@ -131,11 +125,12 @@ Expected<Solution> planLayers(const Problem &problem,
   if (!graph.recomputesOnly())
     return inapplicable("and recomputation as the only way to save memory");
   Layering layering = findLayers(graph);
-  if (layering.count < leastLayers)
+  if (layering.count < LayersTuning::leastLayers)
     return inapplicable("and the graph has none");
   size_t perLayer = layering.ops.size();
   uint32_t keep =
-      std::clamp<size_t>(wantedOps / perLayer, fewestKept, mostKept);
+      std::clamp<size_t>(LayersTuning::wantedOps / perLayer,
+                         LayersTuning::fewestKept, LayersTuning::mostKept);
   keep = std::min(keep, layering.count / 2 + 3);
   std::optional<ReducedProblem> reduced = leaveLayersOut(graph, layering, keep);
   if (!reduced)

@@ -23,21 +23,6 @@ using namespace llvm;
 
 namespace remat::planning {
 
-/// Budgets on the way to a first plan, and rounds at each.
-static constexpr size_t quickStages = 8, quickRounds = 5;
-/// Attempts at a first plan beyond the systematic ones.
-static constexpr size_t firstAttempts = 50;
-/// What loading a plan counts, per op.
-static constexpr uint64_t loadSteps = 10;
-/// Descents before the search proper, and rounds at each of their budgets.
-static constexpr size_t descents = 12, descentRounds = 50;
-/// Rounds of the first epoch; later ones are longer while nothing is found.
-static constexpr size_t firstEpoch = 1000;
-/// An epoch starts as hot as this many typical repeats cost.
-static constexpr double heats[] = {0.1, 0.5, 3.0};
-/// Effort for orders: sets per search, moves per op.
-static constexpr size_t orderStates = 20000, orderMoves = 200;
-
 LocalSearch::LocalSearch(const Graph &graph, const SolverOptions &options,
                          const Stopwatch &watch, int64_t bound)
     : graph(graph), options(options), watch(watch), bound(bound),
@@ -103,15 +88,15 @@ void LocalSearch::record(Plan plan, int64_t time, int64_t peak) {
 
 /// Evicts, and gives up where what is made again makes ever more be made again:
 /// there are better ways then, or none.
-bool LocalSearch::fit(const EvictionTuning &tuning) {
-  return evictor.fit(budget, tuning,
+bool LocalSearch::fit(const EvictionRanking &ranking) {
+  return evictor.fit(budget, ranking,
                      2 * timeline.repeats().size() + graph.numOps() + 100);
 }
 
 /// Plans from the start. False if it did not fit.
-bool LocalSearch::construct(const EvictionTuning &tuning) {
+bool LocalSearch::construct(const EvictionRanking &ranking) {
   timeline.load(start);
-  if (!fit(tuning))
+  if (!fit(ranking))
     return false;
   evictor.prune(budget);
   advanceReloads();
@@ -121,18 +106,19 @@ bool LocalSearch::construct(const EvictionTuning &tuning) {
 }
 
 void LocalSearch::findFirstPlans(double share) {
-  for (const EvictionTuning &tuning : systematicTunings(graph)) {
+  for (const EvictionRanking &ranking : systematicRankings(graph)) {
     if (work.overdrawn() || work.spent(share) || (hasPlan() && done()))
       return;
-    construct(tuning);
+    construct(ranking);
     // Where that makes too much again, smaller steps do not.
     if (!hasPlan())
-      descend(quickStages, quickRounds, share);
+      descend(LocalSearchTuning::quickStages, LocalSearchTuning::quickRounds,
+              share);
   }
-  for (size_t i = 0; i < firstAttempts && !hasPlan(); ++i) {
+  for (size_t i = 0; i < LocalSearchTuning::firstAttempts && !hasPlan(); ++i) {
     if (work.overdrawn() || work.spent(share))
       return;
-    construct(randomTuning(generator));
+    construct(randomRanking(generator));
   }
 }
 
@@ -165,7 +151,7 @@ void LocalSearch::offer(const Plan &plan) {
 
 void LocalSearch::adapt(const Plan &plan) {
   timeline.load(plan);
-  if (!fit(EvictionTuning()))
+  if (!fit(EvictionRanking()))
     return;
   evictor.prune(budget);
   timeline.commit();
@@ -198,8 +184,8 @@ void LocalSearch::repeatFreeSources() {
 /// Replaces the start by one that needs less memory.
 void LocalSearch::reorderStart() {
   timeline.load(start);
-  std::vector<OpId> order =
-      findLowOrder(graph, budget, timeline.peak(), orderStates, work);
+  std::vector<OpId> order = findLowOrder(graph, budget, timeline.peak(),
+                                         LocalSearchTuning::orderStates, work);
   if (!order.empty()) {
     Plan reordered;
     for (OpId op : order)
@@ -208,7 +194,7 @@ void LocalSearch::reorderStart() {
   }
   if (timeline.peak() > budget) {
     repeatFreeSources();
-    reorderer.reduce(budget, orderMoves * graph.numOps());
+    reorderer.reduce(budget, LocalSearchTuning::orderMoves * graph.numOps());
   }
   start = timeline.plan();
 }
@@ -267,22 +253,22 @@ void LocalSearch::advanceReloads() {
 bool LocalSearch::round(int64_t current, double allowance) {
   if (reordering)
     reorderer.smooth(budget, 1 + below(64));
-  EvictionTuning tuning = randomTuning(generator);
+  EvictionRanking ranking = randomRanking(generator);
   if (transferWeight)
-    tuning.transferWeight = *transferWeight;
+    ranking.transferWeight = *transferWeight;
   SmallVector<StepId, 8> newest;
   // Evictions more make others unnecessary, or the other way round.
   size_t mark = timeline.mark();
-  if (below(2) && evictor.evictSome(tuning, budget)) {
+  if (below(2) && evictor.evictSome(ranking, budget)) {
     while (below(2))
-      evictor.evictSome(tuning, budget);
+      evictor.evictSome(ranking, budget);
     timeline.forEachInserted(mark,
                              [&](StepId step) { newest.push_back(step); });
   } else {
     neighbourhoods.takeBack();
   }
   work.add(16);
-  if (fit(tuning)) {
+  if (fit(ranking)) {
     evictor.prune(budget, below(2) ? 0 : 2.0, newest);
     advanceReloads();
     if (double(objective()) <= double(current) + allowance) {
@@ -299,7 +285,7 @@ bool LocalSearch::round(int64_t current, double allowance) {
 void LocalSearch::drawTransferWeight() {
   transferWeight.reset();
   if (graph.problem.linkBytesPerSecond > 0 && below(2))
-    transferWeight = randomTuning(generator).transferWeight;
+    transferWeight = randomRanking(generator).transferWeight;
 }
 
 /// Cools down from `heat` in `rounds` rounds.
@@ -321,7 +307,7 @@ void LocalSearch::anneal(size_t rounds, double heat) {
 /// less has to be made again for what is made again.
 bool LocalSearch::descend(size_t stages, size_t rounds, double share) {
   timeline.load(start);
-  work.add(loadSteps * graph.numOps());
+  work.add(LocalSearchTuning::loadSteps * graph.numOps());
   int64_t first = timeline.peak();
   int64_t step = std::max<int64_t>(1, (first - goal) / int64_t(stages));
   int64_t smallest = step / 16;
@@ -329,7 +315,7 @@ bool LocalSearch::descend(size_t stages, size_t rounds, double share) {
   while (budget > goal && !(hasPlan() && work.spent(share))) {
     int64_t before = budget;
     budget = std::max(goal, before - step);
-    if (fit(randomTuning(generator))) {
+    if (fit(randomRanking(generator))) {
       evictor.prune(budget);
       advanceReloads();
       timeline.commit();
@@ -359,11 +345,11 @@ Plan LocalSearch::descendFurther(int64_t lowest, double share) {
   // No plan on the way is what the search is for.
   goal = -1;
   budget = first;
-  for (size_t rounds = descentRounds;
+  for (size_t rounds = LocalSearchTuning::descentRounds;
        budget > lowest && step > first / 512 && !work.spent(share);) {
     int64_t before = budget;
     budget = std::max(lowest, before - step);
-    if (fit(randomTuning(generator))) {
+    if (fit(randomRanking(generator))) {
       evictor.prune(budget);
       timeline.commit();
       if (timeline.peak() < least) {
@@ -385,21 +371,24 @@ Plan LocalSearch::descendFurther(int64_t lowest, double share) {
 /// A new plan to improve. False if there is none.
 bool LocalSearch::startAgain(double share) {
   if (below(2))
-    return construct(randomTuning(generator));
-  return descend(4 << below(3), descentRounds << below(3), share);
+    return construct(randomRanking(generator));
+  return descend(4 << below(3), LocalSearchTuning::descentRounds << below(3),
+                 share);
 }
 
 void LocalSearch::diversify(double share) {
-  for (size_t i = 0; i < descents && !done() && !work.spent(share); ++i)
-    if (i % 2 ? construct(randomTuning(generator))
-              : descend(4 << (i / 2 % 3), descentRounds, share))
-      anneal(firstEpoch / 2, 0);
+  for (size_t i = 0;
+       i < LocalSearchTuning::descents && !done() && !work.spent(share); ++i)
+    if (i % 2 ? construct(randomRanking(generator))
+              : descend(4 << (i / 2 % 3), LocalSearchTuning::descentRounds,
+                        share))
+      anneal(LocalSearchTuning::firstEpoch / 2, 0);
 }
 
 /// Epochs, for a share of the effort or the time.
 void LocalSearch::improve(double share, size_t patience) {
   int64_t base = graph.problem.baseCost();
-  size_t rounds = firstEpoch, fruitless = 0;
+  size_t rounds = LocalSearchTuning::firstEpoch, fruitless = 0;
   while (hasPlan() && !done() && !work.spent(share)) {
     if (fruitless > patience)
       return;
@@ -414,7 +403,10 @@ void LocalSearch::improve(double share, size_t patience) {
     // A new plan first goes down as far as it gets.
     if (isNew)
       anneal(rounds, 0);
-    double heat = fruitless == 0 ? 0 : heats[below(std::size(heats))] * typical;
+    double heat = fruitless == 0 ? 0
+                                 : LocalSearchTuning::heats[below(
+                                       std::size(LocalSearchTuning::heats))] *
+                                       typical;
     anneal(rounds, heat);
     fruitless = bestTime < before ? 0 : fruitless + 1;
     if (fruitless)

@@ -10,11 +10,12 @@
 #include "Evictor.h"
 #include "Neighbourhoods.h"
 #include "Reorderer.h"
+#include "SearchTuning.h"
 #include "remat/Planning/Simulator.h"
 
 namespace remat::planning {
 
-/// First plans from a few tunings of `Evictor::fit`; then rounds that take a
+/// First plans from a few rankings of `Evictor::fit`; then rounds that take a
 /// few evictions back, fit again with some noise, prune, and keep what is
 /// better, or a little worse while the search is hot.
 class LocalSearch {
@@ -55,24 +56,22 @@ public:
   void diversify(double share);
   /// Improves the best plan, if there is one, up to a share of the effort or
   /// the time, or until `patience` epochs in a row found nothing.
-  void improve(double share, size_t patience = usualPatience);
+  void improve(double share,
+               size_t patience = LocalSearchTuning::usualPatience);
   /// Goes on with first runs in any order, if that is allowed.
   void improveInFreeOrder(double share);
 
   /// The best plan as a solution; an InfeasibleBudgetError if there is none.
   llvm::Expected<Solution> takeSolution(llvm::StringRef solver);
 
-  static constexpr size_t usualPatience = 8,
-                          tireless = std::numeric_limits<size_t>::max();
-
 private:
   static constexpr int64_t noTime = std::numeric_limits<int64_t>::max();
 
-  bool fit(const EvictionTuning &tuning);
+  bool fit(const EvictionRanking &ranking);
   bool startAgain(double share);
   Plan descendFurther(int64_t lowest, double share);
   bool descend(size_t stages, size_t rounds, double share);
-  bool construct(const EvictionTuning &tuning);
+  bool construct(const EvictionRanking &ranking);
   void drawTransferWeight();
   void anneal(size_t rounds, double heat);
   bool round(int64_t current, double allowance);

@@ -14,6 +14,7 @@
 #include "remat/Planning/LowerBound.h"
 
 #include "PeakBound.h"
+#include "SearchTuning.h"
 #include "SingleCut.h"
 #include "Solution.h"
 #include "StageRelaxation.h"
@@ -27,12 +28,6 @@ using namespace llvm;
 namespace remat::planning {
 
 namespace {
-/// Edges of a flow network looked at, on a 3 GHz core.
-constexpr double stepsPerSecond = 5e8;
-/// Values of states looked at for the smallest peak, per second of effort: a
-/// tenth of it.
-constexpr double peakSteps = 1e6;
-
 class Search {
 public:
   Search(const Graph &graph, const LowerBoundOptions &options)
@@ -40,7 +35,8 @@ public:
     best.time = baseTime = problem.baseCost() + costs.mustCost;
     if (costs.mustCost)
       best.method = "every op runs once, and again where a MUST says so";
-    limit = uint64_t(std::clamp(options.effort, 0.0, 1e5) * stepsPerSecond);
+    limit = uint64_t(std::clamp(options.effort, 0.0, 1e5) *
+                     BoundTuning::stepsPerSecond);
   }
 
   LowerBound run();
@@ -54,7 +50,7 @@ private:
 
   /// Building the network of a moment takes its time, too.
   uint64_t buildSteps() const {
-    return 40 * (graph.numOps() + graph.numValues());
+    return BoundTuning::buildSteps * (graph.numOps() + graph.numValues());
   }
   bool stopped() const {
     return best.infeasible ||
@@ -66,7 +62,8 @@ private:
   /// Work may go on to here before the clock is looked at again.
   uint64_t slice(uint64_t until) const {
     bool watched = options.timeLimitSeconds || options.interrupt;
-    return watched ? std::min(until, work + uint64_t(stepsPerSecond / 50))
+    return watched ? std::min(until,
+                              work + uint64_t(BoundTuning::stepsPerSecond / 50))
                    : until;
   }
   void record(const SingleCut::Bound &bound, OpId op, const char *method);
@@ -218,10 +215,11 @@ void Search::relaxStages(double seconds) {
   llvm::sort(ops);
   OpId middle = best.bindingOp;
   size_t last = 0;
-  for (size_t count : {4, 8, 16, 32, 64, 128, 256}) {
+  for (size_t count : BoundTuning::programMoments) {
     count = std::min(count, ops.size());
     double variables = 2.0 * double(count) * double(graph.numOps());
-    if (count == last || variables > 2e4 * seconds || stopped())
+    if (count == last || variables > BoundTuning::programVariables * seconds ||
+        stopped())
       return;
     last = count;
     StageRelaxation relaxation(graph, costs, chooseCuts(ops, middle, count));
@@ -230,7 +228,7 @@ void Search::relaxStages(double seconds) {
     limits.iterations = iterationsFor(share, variables);
     // Unless it was asked for, the clock is only the last resort: a busy
     // machine must not change the result.
-    limits.seconds = 100 * share;
+    limits.seconds = ProgramTuning::clockFactor * share;
     if (options.timeLimitSeconds)
       limits.seconds = *options.timeLimitSeconds - watch.seconds();
     limits.interrupt = options.interrupt;
@@ -273,7 +271,9 @@ LowerBound Search::run() {
   if (!problem.deviceBudget)
     return best;
   PeakBound peak = peakBound(
-      graph, uint64_t(std::clamp(options.effort, 0.0, 10.0) * peakSteps));
+      graph,
+      uint64_t(std::clamp(options.effort, 0.0, BoundTuning::mostPeakEffort) *
+               BoundTuning::peakSteps));
   if (peak.bytes > *problem.deviceBudget) {
     best.infeasible = true;
     best.bindingOp = peak.op;
@@ -285,7 +285,8 @@ LowerBound Search::run() {
     return best;
   // Small efforts are better spent on one moment.
   bool programs = options.usePrograms && hasProgramSolver() &&
-                  !problem.freeOrder && options.effort >= 0.2;
+                  !problem.freeOrder &&
+                  options.effort >= BoundTuning::programEffort;
   priceMoments(programs ? limit / 4 : limit / 2);
   branchMoments(programs ? limit / 2 : limit);
   if (programs && !stopped())

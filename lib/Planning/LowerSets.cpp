@@ -24,6 +24,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SavedSet.h"
+#include "SearchTuning.h"
 
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
@@ -103,7 +104,6 @@ private:
 
 /// All lower sets, smallest first, if they are few.
 bool LowerSets::enumerateAll() {
-  constexpr size_t mostSets = 300;
   std::set<std::vector<OpId>> seen;
   std::vector<std::vector<OpId>> queue = {{}};
   BitVector members(end);
@@ -120,7 +120,7 @@ bool LowerSets::enumerateAll() {
       if (!seen.insert(larger).second)
         continue;
       queue.push_back(std::move(larger));
-      if (queue.size() > mostSets)
+      if (queue.size() > SavedSetTuning::mostSets)
         return false;
     }
   }
@@ -200,7 +200,7 @@ void LowerSets::connect() {
 }
 
 std::optional<std::vector<bool>> LowerSets::solve(int64_t limit) {
-  constexpr size_t mostChains = 8;
+  constexpr size_t mostChains = SavedSetTuning::mostChains;
   chains.assign(sets.size(), {});
   chains[0].push_back({0, 0, 0, 0});
   for (uint32_t to = 1; to < sets.size(); ++to) {
@@ -275,7 +275,7 @@ Expected<Solution> planLowerSets(const Problem &problem,
   // From the loosest limit to the tightest, in equal ratios.
   double low = std::max(1.0, double(lowerSets.lowestLimit()));
   double high = std::max(low, double(lowerSets.highestLimit()));
-  constexpr unsigned rounds = 16;
+  constexpr unsigned rounds = SavedSetTuning::limitRounds;
   std::optional<std::vector<bool>> previous;
   for (unsigned round = 0; round <= rounds && !work.overdrawn(); ++round) {
     double limit = high * std::pow(low / high, double(round) / rounds);

@@ -13,14 +13,11 @@
 
 #include "CheckmateModel.h"
 #include "SavedSet.h"
+#include "SearchTuning.h"
 
 using namespace llvm;
 
 namespace remat::planning {
-
-/// The parts of the budget that the relaxation is given; the paper's is 0.9.
-static constexpr double budgetParts[] = {0.9, 1.0, 0.8, 0.7};
-static constexpr double thresholds[] = {0.5, 0.3, 0.1, 0.7, 0.9};
 
 Expected<Solution> planLpRounding(const Problem &problem,
                                   const SolverOptions &options) {
@@ -36,7 +33,7 @@ Expected<Solution> planLpRounding(const Problem &problem,
     return best.finish("lp-rounding", watch);
 
   double timeLimit = options.timeLimitSeconds.value_or(options.effort);
-  for (double part : budgetParts) {
+  for (double part : SavedSetTuning::budgetParts) {
     double left = timeLimit - watch.seconds();
     if (left <= 0 || work.overdrawn())
       break;
@@ -54,7 +51,7 @@ Expected<Solution> planLpRounding(const Problem &problem,
       return result.takeError();
     if (!result->assignment)
       continue;
-    for (double threshold : thresholds)
+    for (double threshold : SavedSetTuning::thresholds)
       best.consider(model.carriedAcross(*result->assignment, threshold));
   }
   return best.finish("lp-rounding", watch);

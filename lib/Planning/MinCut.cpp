@@ -29,6 +29,7 @@
 
 #include "MaxFlow.h"
 #include "SavedSet.h"
+#include "SearchTuning.h"
 
 #include <cmath>
 
@@ -63,8 +64,7 @@ public:
           totalBytes > 0 ? double(graph.bytes(saving.value)) / totalBytes : 0.0;
       network.setCapacity(saving.edge, capacity(part * price));
     }
-    constexpr uint64_t mostWork = uint64_t(1) << 27;
-    network.solve(source, sink, mostWork);
+    network.solve(source, sink, SavedSetTuning::cutWork);
     work.add(network.work());
     if (!network.complete())
       return std::nullopt;
@@ -152,10 +152,11 @@ Expected<Solution> planMinCut(const Problem &problem,
   };
   // The dearer a byte, the less is saved, though not always the lower the peak:
   // a sweep first, then bisection below the lowest price that fits.
-  constexpr double lowest = -14, highest = 14, step = 2;
   std::optional<double> fits;
   Set saved;
-  for (double exponent = lowest; exponent <= highest; exponent += step) {
+  for (double exponent = SavedSetTuning::lowestPrice;
+       exponent <= SavedSetTuning::highestPrice;
+       exponent += SavedSetTuning::priceStep) {
     if (work.overdrawn())
       break;
     bool fitsHere = fitsAt(exponent, saved);
@@ -164,8 +165,11 @@ Expected<Solution> planMinCut(const Problem &problem,
     if (fitsHere && !fits)
       fits = exponent;
   }
-  double low = fits ? *fits - step : 0, high = fits.value_or(0);
-  for (unsigned round = 0; fits && round < 7 && !work.exhausted(); ++round) {
+  double low = fits ? *fits - SavedSetTuning::priceStep : 0,
+         high = fits.value_or(0);
+  for (unsigned round = 0;
+       fits && round < SavedSetTuning::priceBisections && !work.exhausted();
+       ++round) {
     double middle = (low + high) / 2;
     bool fitsHere = fitsAt(middle, saved);
     (fitsHere ? high : low) = middle;
@@ -173,7 +177,7 @@ Expected<Solution> planMinCut(const Problem &problem,
   }
   // Where many values are equal, no price separates them: keep an even share
   // of those by which the last two sets differ.
-  uint32_t all = 1024, share = 0;
+  uint32_t all = SavedSetTuning::equalParts, share = 0;
   for (uint32_t half = all / 2; half > 0 && !dear.empty() && !cheap.empty() &&
                                 dear != cheap && !work.exhausted();
        half /= 2) {

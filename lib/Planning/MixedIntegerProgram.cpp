@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "MixedIntegerProgram.h"
+#include "SearchTuning.h"
 
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/Twine.h"
@@ -32,9 +33,8 @@ int32_t MixedIntegerProgram::addVariable(double variableCost, bool isInteger,
 }
 
 int64_t iterationsFor(double seconds, double variables) {
-  // Measured on a 3 GHz core: an iteration is about linear in the variables.
-  constexpr double stepsPerSecond = 2e7;
-  return int64_t(seconds * stepsPerSecond / std::max(variables, 1.0));
+  return int64_t(seconds * ProgramTuning::stepsPerSecond /
+                 std::max(variables, 1.0));
 }
 
 void MixedIntegerProgram::fix(int32_t variable, double value) {

@@ -6,6 +6,8 @@
 
 #include "remat/Planning/Packing.h"
 
+#include "SearchTuning.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
@@ -83,9 +85,6 @@ private:
 };
 } // namespace
 
-/// Ranges that live longer look at all others.
-static constexpr uint32_t maxShortLife = 64;
-
 /// Places the ranges one by one in this order, each at the lowest address that
 /// is free during its whole life.
 static Packing placeLowest(ArrayRef<LiveRange> ranges,
@@ -104,7 +103,7 @@ static Packing placeLowest(ArrayRef<LiveRange> ranges,
     if (range.bytes == 0)
       continue;
     int64_t offset = 0;
-    bool isShort = range.end - range.begin <= maxShortLife;
+    bool isShort = range.end - range.begin <= PackingTuning::maxShortLife;
     if (isShort)
       byTime.find(range.begin, range.end, found);
     for (const Rectangle &other : isShort ? found : placed) {
@@ -231,15 +230,14 @@ SkylineSearch::SkylineSearch(ArrayRef<LiveRange> given,
 
 bool SkylineSearch::fit(int64_t bytes, ArrayRef<uint32_t> order,
                         int64_t &work) {
-  constexpr int64_t stepsBetweenRestarts = 1000;
   const auto leastSteps = static_cast<int64_t>(numToPlace);
   const auto workPerStep = static_cast<int64_t>(ranges.size() + load.size());
   arena = bytes;
   Outcome outcome = Outcome::Stopped;
   while (outcome == Outcome::Stopped && work >= leastSteps * workPerStep) {
     restart(order);
-    outcome =
-        search(std::min(leastSteps + stepsBetweenRestarts, work / workPerStep));
+    outcome = search(std::min(leastSteps + PackingTuning::stepsBetweenRestarts,
+                              work / workPerStep));
     work -= steps * workPerStep;
   }
   return outcome == Outcome::Fits;

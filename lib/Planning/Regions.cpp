@@ -11,6 +11,7 @@
 
 #include "Regions.h"
 #include "Knapsack.h"
+#include "SearchTuning.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
@@ -80,9 +81,9 @@ static Error limitRegion(const Graph &graph, const Region &region,
             Twine(region.budget) + " bytes, but values of " + Twine(forced) +
             " bytes may not be recomputed: expected at least " + Twine(forced));
   // The lists of all items are kept.
-  constexpr size_t mostEntries = size_t(1) << 22;
-  size_t mostPoints =
-      std::clamp<size_t>(mostEntries / (items.size() + 1), 16, 512);
+  size_t mostPoints = std::clamp<size_t>(
+      SavedSetTuning::regionEntries / (items.size() + 1),
+      SavedSetTuning::fewestRegionPoints, SavedSetTuning::mostRegionPoints);
   KnapsackFrontier frontier(items, mostPoints);
   size_t best = 0;
   for (auto [index, point] : enumerate(frontier.points()))

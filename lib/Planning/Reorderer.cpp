@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Reorderer.h"
+#include "SearchTuning.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -19,9 +20,6 @@
 using namespace llvm;
 
 namespace remat::planning {
-
-/// Steps with less than this share of the budget are under no pressure.
-static constexpr double pressureBegins = 0.9;
 
 Reorderer::Reorderer(const Graph &graph, Timeline &timeline, WorkMeter &work,
                      std::mt19937_64 &generator)
@@ -82,7 +80,7 @@ StepId Reorderer::pickStep() {
 }
 
 double Reorderer::pressure(StepId from, StepId to, int64_t budget) const {
-  double threshold = pressureBegins * double(budget);
+  double threshold = ReordererTuning::pressureBegins * double(budget);
   double sum = 0;
   timeline.forEachBytes(from, to, [&](int64_t bytes) {
     double excess = std::max(0.0, double(bytes) - threshold);
@@ -110,7 +108,7 @@ bool Reorderer::tryMove(int64_t budget, double heat) {
     target = range.before;
     break;
   default: {
-    size_t distance = 1 + generator() % 32;
+    size_t distance = 1 + generator() % ReordererTuning::mostPlaces;
     bool later = generator() % 2;
     target = later ? following : step;
     for (size_t i = 0; i < distance; ++i) {
@@ -149,10 +147,12 @@ void Reorderer::reduce(int64_t budget, size_t rounds) {
   size_t samples = 0;
   for (size_t i = 0; i < rounds && !work.overdrawn(); ++i) {
     double left = 1 - double(i) / double(rounds);
-    double heat = samples ? 0.3 * typical / double(samples) * left * left : 0;
+    double heat = samples ? ReordererTuning::initialHeat * typical /
+                                double(samples) * left * left
+                          : 0;
     lastChange = 0;
     bool moved = tryMove(budget, std::max(heat, 1e-12));
-    if (i < 2000 && lastChange != 0) {
+    if (i < ReordererTuning::sampledMoves && lastChange != 0) {
       typical += std::abs(lastChange);
       ++samples;
     }

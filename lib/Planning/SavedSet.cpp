@@ -9,6 +9,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SavedSet.h"
+#include "SearchTuning.h"
 #include "SimulateInto.h"
 
 using namespace llvm;
@@ -53,7 +54,8 @@ Residency savedSetResidency(const Graph &graph, OpId position,
 
 bool BestPlan::consider(const Residency &residency) {
   // Recomputing everything for every reader can be quadratic.
-  size_t limit = 100 * graph.numOps() + 1000;
+  size_t limit = SavedSetTuning::actionsPerOp * graph.numOps() +
+                 SavedSetTuning::leastActions;
   bool scheduled = schedule(graph, residency, staged, limit);
   work.add(staged.plan.actions.size());
   if (!scheduled)

@@ -12,6 +12,7 @@
 
 #include "Segments.h"
 #include "SavedSet.h"
+#include "SearchTuning.h"
 
 #include <cmath>
 
@@ -110,10 +111,10 @@ Expected<Solution> planChenGreedy(const Problem &problem,
   std::vector<bool> narrow = narrowPlaces(graph, end);
   std::vector<uint32_t> segment(end), previous;
   // Byte budgets of a segment from everything down, in steps of a quarter.
-  constexpr unsigned steps = 40;
   double limit = double(made[end]);
-  for (unsigned step = 0; step < steps && limit >= 1 && end > 0; ++step) {
-    limit *= 0.8;
+  for (unsigned step = 0;
+       step < SavedSetTuning::segmentSteps && limit >= 1 && end > 0; ++step) {
+    limit *= SavedSetTuning::segmentFactor;
     for (bool onlyNarrow : {true, false}) {
       uint32_t current = 0;
       int64_t begin = 0;

@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "SingleCut.h"
+#include "SearchTuning.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -32,8 +33,6 @@ using namespace llvm;
 namespace remat::planning {
 
 static constexpr uint32_t none = ~uint32_t(0);
-/// Graphs of more ops are cut in blocks of so many.
-static constexpr uint32_t blockedOps = 20000, blockOps = 2048;
 
 CutCosts::CutCosts(const Graph &graph) {
   const Problem &problem = graph.problem;
@@ -211,12 +210,13 @@ void SingleCut::addNeeds(ArrayRef<uint8_t> phase) {
   }
   // Flows through a long graph take long. Without the needs of ops across
   // blocks it falls apart into short ones; the bound holds all the same.
-  bool inBlocks = graph.numOps() > blockedOps;
+  bool inBlocks = graph.numOps() > BoundTuning::blockedOps;
   for (const Rerun &run : reruns)
     for (ValueId operand : graph.operands(run.op))
       if (keptOf[operand] < kept.size() &&
           (!inBlocks || graph.isArgument(operand) ||
-           graph.producer(operand) / blockOps == run.op / blockOps))
+           graph.producer(operand) / BoundTuning::blockOps ==
+               run.op / BoundTuning::blockOps))
         network.addEdge(run.node, kept[keptOf[operand]].node,
                         MaxFlow::unlimited);
 }
@@ -434,8 +434,8 @@ std::vector<bool> mayRunAgain(const Graph &graph, const CutCosts &costs,
     if (!may[op] || !cut)
       continue;
     uint64_t work = 0;
-    constexpr uint64_t share = 2'000'000;
-    SingleCut::Bound bound = cut->withFreeRun(op, rest + 1, work, share);
+    SingleCut::Bound bound =
+        cut->withFreeRun(op, rest + 1, work, BoundTuning::runAgainSteps);
     may[op] = bound.extra <= rest && !bound.infeasible;
   }
   return may;

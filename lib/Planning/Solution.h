@@ -13,6 +13,7 @@
 #define REMAT_LIB_PLANNING_SOLUTION_H
 
 #include "Graph.h"
+#include "SearchTuning.h"
 #include "remat/Planning/Algorithms.h"
 
 #include <algorithm>
@@ -42,8 +43,8 @@ public:
   /// Both outlive the meter.
   WorkMeter(const SolverOptions &options, const Stopwatch &watch)
       : options(options), watch(watch),
-        limit(uint64_t(std::clamp(options.effort, 0.0, 1e6) * stepsPerSecond)) {
-  }
+        limit(uint64_t(std::clamp(options.effort, 0.0, 1e6) *
+                       WorkTuning::stepsPerSecond)) {}
 
   void add(uint64_t steps) { done += steps; }
   /// Whether a search that has a plan should stop.
@@ -53,7 +54,7 @@ public:
   /// Whether even a search that has to come up with something should stop.
   bool overdrawn() {
     return interrupted() ||
-           (!options.timeLimitSeconds && done >= limit + overdraft);
+           (!options.timeLimitSeconds && done >= limit + WorkTuning::overdraft);
   }
   /// Whether this share of the work, or of the time, is done.
   bool spent(double share) const {
@@ -66,11 +67,6 @@ public:
   uint64_t steps() const { return done; }
 
 private:
-  /// Measured on a 3 GHz core: actions simulated and closure ops visited.
-  static constexpr double stepsPerSecond = 4e7;
-  /// For first plans and smallest budgets of graphs that are hard to fit.
-  static constexpr uint64_t overdraft = uint64_t(20 * stepsPerSecond);
-
   bool interrupted() {
     if (options.interrupt && *options.interrupt)
       cutShort = true;

@@ -20,6 +20,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "StageRelaxation.h"
+#include "SearchTuning.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -151,7 +152,6 @@ void StageRelaxation::addStage(size_t stage) {
 
 /// Rows for the ops that need the most within the stage.
 void StageRelaxation::addWithin(size_t stage) {
-  constexpr size_t most = 12;
   const Problem &problem = graph.problem;
   std::vector<std::pair<int64_t, OpId>> demand;
   for (OpId op = 0; op < cuts[stage + 1]; ++op) {
@@ -168,7 +168,7 @@ void StageRelaxation::addWithin(size_t stage) {
   size_t again = 0, first = 0;
   for (auto [need, op] : demand) {
     size_t &count = op > cuts[stage] ? first : again;
-    if (count++ < most)
+    if (count++ < BoundTuning::rowsWithin)
       addWithin(stage, op, op > cuts[stage]);
   }
 }

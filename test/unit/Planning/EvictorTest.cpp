@@ -48,7 +48,7 @@ TEST(Evictor, MoreEvictionsMakeOthersUnnecessary) {
   timeline.load(plan);
 
   // The cheap one goes, as it should.
-  ASSERT_TRUE(evictor.fit(22, EvictionTuning()));
+  ASSERT_TRUE(evictor.fit(22, EvictionRanking()));
   ASSERT_EQ(timeline.repeats().size(), 1u);
   EXPECT_EQ(timeline.op(timeline.repeats()[0]), 0u);
   timeline.commit();
@@ -56,7 +56,7 @@ TEST(Evictor, MoreEvictionsMakeOthersUnnecessary) {
   llvm::SmallVector<StepId, 2> newest;
   for (int tries = 0; tries < 100 && timeline.repeats().size() < 2; ++tries) {
     size_t mark = timeline.mark();
-    evictor.evictSome(EvictionTuning(), 22);
+    evictor.evictSome(EvictionRanking(), 22);
     newest.clear();
     timeline.forEachInserted(mark,
                              [&](StepId step) { newest.push_back(step); });
@@ -88,7 +88,7 @@ TEST(Evictor, NothingToEvict) {
   Plan plan;
   plan.run(op);
   timeline.load(plan);
-  EXPECT_FALSE(evictor.evictSome(EvictionTuning(), 1));
+  EXPECT_FALSE(evictor.evictSome(EvictionRanking(), 1));
 }
 
 } // namespace

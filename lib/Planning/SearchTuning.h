@@ -1,0 +1,330 @@
+//===- SearchTuning.h - what steers the effort of the searches --*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The numbers that say how much each search does, one struct per search. They
+// decide how good a plan is and how long it takes to find, never whether it is
+// legal: `verify` decides that. None of them depends on the clock or on the
+// machine, so that a plan does not either.
+//
+// To sweep a number, change it here and build `remat-plan`: only this library
+// depends on this header. `tools/bench/planning.py` measures the result.
+//
+// Units: a "step" is an elementary step of work as `WorkMeter` counts it; a
+// "share" is a part of the effort, or of the time limit if there is one.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_PLANNING_SEARCHTUNING_H
+#define REMAT_LIB_PLANNING_SEARCHTUNING_H
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+
+namespace remat::planning {
+
+/// What one unit of `SolverOptions::effort` is (Solution.h).
+struct WorkTuning {
+  /// Steps per unit of effort: actions simulated and ops of closures visited. A
+  /// core of 3 GHz was measured to do about so many in a second, so that an
+  /// effort reads as seconds.
+  static constexpr double stepsPerSecond = 4e7;
+  /// Steps that a search may do beyond its effort while it has no plan at all:
+  /// 20 units of effort. First plans and smallest budgets of graphs that are
+  /// hard to fit need them even where the effort is close to 0.
+  static constexpr uint64_t overdraft = uint64_t(20 * stepsPerSecond);
+};
+
+/// The order of events in `planAuto` (Auto.cpp).
+struct PortfolioTuning {
+  /// Share for the tunings that make the first plans. Small, because every
+  /// later phase makes plans of its own.
+  static constexpr double firstPlansShare = 0.05;
+  /// Share up to which the search makes new plans instead of improving one.
+  static constexpr double firstShare = 0.15;
+  /// Share up to which the best plan is improved before the bound is refined.
+  /// Beyond half, because the bound is proven against the best plan: the better
+  /// that is, the less there is to prove.
+  static constexpr double searchShare = 0.55;
+  /// Share of the refined bound.
+  static constexpr double boundShare = 0.1;
+  /// Share of the integer program.
+  static constexpr double programShare = 0.3;
+  /// Share up to which a plan is looked for, at any cost, if nothing else found
+  /// one. The other half is left to improve it.
+  static constexpr double lowPeakShare = 0.5;
+  /// Share of `planLayers`.
+  static constexpr double layersShare = 0.2;
+  /// Share of `planCutPoints`. Large, because a search of the parts gets
+  /// further with the same effort than one of the whole.
+  static constexpr double cutPointsShare = 0.5;
+  /// Share of each of the classical algorithms.
+  static constexpr double starterShare = 0.25;
+  /// Share of a time limit in which a free order is kept.
+  static constexpr double fixedOrderShare = 0.5;
+  /// A portfolio without offloading, one without recomputation and the one with
+  /// both get one of this many equal parts of a time limit.
+  static constexpr double partsOfTime = 3;
+  /// Share of the exhaustive search of a small problem.
+  static constexpr double exactShare = 0.5;
+
+  /// Ops beyond which the classical algorithms are left out: they cost more
+  /// than the search needs then.
+  static constexpr size_t starterOps = 5000;
+  /// Ops from which on equal layers are solved for all. The search goes through
+  /// smaller problems as a whole many times.
+  static constexpr size_t layeredOps = 1000;
+  /// The integer program is asked if at most this part of the overhead is
+  /// unproven: it hardly ever closes larger gaps.
+  static constexpr double programGap = 0.2;
+  /// Searches at once. More of them only take memory.
+  static constexpr unsigned mostThreads = 64;
+  /// Effort of the first bound.
+  static constexpr double quickBound = 0.02;
+  /// The least effort of the refined bound, per op. Enough for a few cuts of
+  /// the graph, which take time in proportion to its size.
+  static constexpr double boundSecondsPerOp = 3e-5;
+};
+
+/// The large-neighbourhood search (LocalSearch.cpp).
+struct LocalSearchTuning {
+  /// Budgets on the way down to the wanted one, and rounds of the search at
+  /// each of them, when no tuning gives a first plan directly.
+  static constexpr size_t quickStages = 8, quickRounds = 5;
+  /// Attempts with random tunings at a first plan after the systematic ones.
+  static constexpr size_t firstAttempts = 50;
+  /// Steps that loading a plan into the timeline counts as, per op.
+  static constexpr uint64_t loadSteps = 10;
+  /// New plans before the search proper starts from the best of them, and
+  /// rounds at each budget on the way down to one.
+  static constexpr size_t descents = 12, descentRounds = 50;
+  /// Rounds of the first epoch. Each epoch that finds nothing makes the next
+  /// one a quarter longer, so that slow cooling comes after quick gains.
+  static constexpr size_t firstEpoch = 1000;
+  /// An epoch starts at the temperature of this many repeats of average cost.
+  /// Several, because graphs with few large ops and graphs with many small ones
+  /// want different ones; each epoch draws one.
+  static constexpr double heats[] = {0.1, 0.5, 3.0};
+  /// Epochs without a better plan after which the search gives up: usually, and
+  /// if only the clock ends it.
+  static constexpr size_t usualPatience = 8,
+                          tireless = std::numeric_limits<size_t>::max();
+  /// Sets of ops that one search for an order looks at. Bounds its memory.
+  static constexpr size_t orderStates = 20000;
+  /// Moves of steps, per op, to lower the peak of an order.
+  static constexpr size_t orderMoves = 200;
+};
+
+/// Evictions and the ways back (Evictor.cpp, EvictorForms.cpp).
+struct EvictorTuning {
+  /// Factor by which a PREFER moves a candidate up or down the ranking. So
+  /// large that costs mostly decide only among candidates with the same wish.
+  static constexpr double preference = 1e3;
+  /// Evictions after which `fit` gives up: so many per op and `leastRounds`.
+  /// What has not fit by then makes ever more be made again.
+  static constexpr size_t roundsPerOp = 4, leastRounds = 16;
+  /// Repeats after which `fit` gives up at the latest: so many per op and
+  /// `leastRepeats`.
+  static constexpr size_t repeatsPerOp = 8, leastRepeats = 1000;
+  /// An eviction beyond need is only tried in a gap that has a step with this
+  /// part of the budget: elsewhere it makes room that nobody wants.
+  static constexpr double tight = 0.9;
+  /// Gaps that are drawn until one is tight.
+  static constexpr size_t evictionTries = 16;
+  /// Lists of violations that are longer than this are collected again only
+  /// after every `collectionInterval`-th evaluation; collecting them takes
+  /// longer than evaluating.
+  static constexpr size_t longList = 4096, collectionInterval = 64;
+  /// Values of `EvictionRanking::keepRatio`, the most promising first.
+  static constexpr double keepRatios[] = {0.1, 0.0, 0.3, 1.0};
+  /// Values of `EvictionRanking::transferWeight`: the last two offload whatever
+  /// they can, and only what they have to.
+  static constexpr double transferWeights[] = {0.3, 0.03, 1.0, 3.0, 0.0, 1e6};
+  /// Readers that absorb a value in one eviction, at most. Each computes it
+  /// again, so that a new copy soon costs less.
+  static constexpr uint32_t mostHosts = 4;
+  /// Ops that the absorption of one op may run or absorb, at most. Bounds the
+  /// evaluation of a candidate.
+  static constexpr size_t mostAbsorbed = 64;
+};
+
+/// Moves of the steps of a timeline (Reorderer.cpp).
+struct ReordererTuning {
+  /// Steps with less than this part of the budget are under no pressure.
+  static constexpr double pressureBegins = 0.9;
+  /// Places by which a step moves, at most, unless it moves to an end of its
+  /// range.
+  static constexpr size_t mostPlaces = 32;
+  /// The annealing starts at this part of the average change of the pressure,
+  /// which is taken over its first `sampledMoves` moves.
+  static constexpr double initialHeat = 0.3;
+  static constexpr size_t sampledMoves = 2000;
+};
+
+/// The lowest peak without a search (Greedy.cpp).
+struct DescentTuning {
+  /// The budget comes down by 1/coarsest of the peak at first; the part is
+  /// halved after each failure, and 1/finest is the last that is tried.
+  static constexpr int64_t coarsest = 32, finest = 1024;
+};
+
+/// The smallest feasible budget (Feasibility.cpp, LowerBound.cpp).
+struct FeasibilityTuning {
+  /// Share of the search for a plan with a low peak.
+  static constexpr double lowPeakShare = 0.1;
+  /// Values of states that the bound on the peak looks at, per unit of effort,
+  /// of at most `mostEffort` units: about a fifth of the effort.
+  static constexpr double quickSteps = 2e6, mostEffort = 10.0;
+  /// The same, in all, where the bound decides whether a budget has a plan:
+  /// about two seconds.
+  static constexpr uint64_t closeSteps = 20'000'000;
+};
+
+/// Equal layers (Layers.cpp, LayersPlan.cpp).
+struct LayersTuning {
+  /// Ops are alike if all that is at most so many edges away is. With more of
+  /// them, the first and the last layers would be unlike the others.
+  static constexpr unsigned radius = 2;
+  /// Periods to try.
+  static constexpr size_t mostPeriods = 16;
+  /// Runs of equal layers to look for. A training graph has two, one in each
+  /// phase.
+  static constexpr size_t mostRuns = 4;
+  /// Fewer layers than this are none: there would be nothing to leave out.
+  static constexpr uint32_t leastLayers = 4;
+  /// Ops of the problem that is searched instead: few enough for many rounds.
+  static constexpr size_t wantedOps = 600;
+  /// Layers of that problem, at least and at most: enough to mix two ways of
+  /// treating a layer.
+  static constexpr uint32_t fewestKept = 6, mostKept = 48;
+  /// Share of the search. The rest is for repairs of the whole plan.
+  static constexpr double searchShare = 0.5;
+};
+
+/// The search over all plans (Exact.cpp). `exactOpLimit` is in Algorithms.h.
+struct ExactTuning {
+  /// States, at most. Bounds the memory, at about 150 bytes for each.
+  static constexpr size_t stateLimit = 2000000;
+};
+
+/// Dynamic programming over chains (ChainDp.cpp).
+struct ChainTuning {
+  /// Points of all tables together, at most: 320 MB.
+  static constexpr size_t mostPoints = size_t(20) << 20;
+  /// A pass over the tables. Of the points whose costs differ by less than
+  /// 1 / `precision` of the recomputation one is kept (0 keeps all), and only
+  /// every `stride`-th value is tried as a checkpoint. Coarse passes come
+  /// first, since the plan of one bounds what the next one has to look at.
+  struct Pass {
+    uint32_t precision, stride;
+  };
+  static constexpr Pass passes[] = {{4, 16}, {16, 1}, {64, 1}, {0, 1}};
+};
+
+/// Sets of values that are saved at the border of the phases (SavedSet.cpp and
+/// the algorithms that choose such sets).
+struct SavedSetTuning {
+  /// Actions after which a plan is given up: so many per op and `leastActions`.
+  /// Recomputing everything for every reader can be quadratic.
+  static constexpr size_t actionsPerOp = 100, leastActions = 1000;
+
+  /// `min-cut`: the price of a byte is 2 to these exponents, relative to the
+  /// mean cost per byte; 2^14 saves what has to be and 2^-14 all that it can.
+  static constexpr double lowestPrice = -14, highestPrice = 14, priceStep = 2;
+  /// Bisections between the last price that does not fit and the first that
+  /// does: to 1/64 of an octave.
+  static constexpr unsigned priceBisections = 7;
+  /// Equal values, which no price separates, are shared out in such parts.
+  static constexpr uint32_t equalParts = 1024;
+  /// Edges that one cut looks at, at most.
+  static constexpr uint64_t cutWork = uint64_t(1) << 27;
+
+  /// `knapsack`: subsets kept after each item, and sizes that are tried before
+  /// the bisection.
+  static constexpr size_t knapsackPoints = 512, knapsackSteps = 16;
+
+  /// `chen-greedy`: bytes of a segment come down by this factor, so many times:
+  /// to about 1/7500 of all bytes.
+  static constexpr double segmentFactor = 0.8;
+  static constexpr unsigned segmentSteps = 40;
+
+  /// `lower-sets`: all lower sets are used if there are at most so many, since
+  /// pairs of them are looked at. Otherwise those generated by one op.
+  static constexpr size_t mostSets = 300;
+  /// Undominated chains kept per set, and limits tried in equal ratios.
+  static constexpr size_t mostChains = 8;
+  static constexpr unsigned limitRounds = 16;
+
+  /// `lp-rounding`: the parts of the budget that the relaxation is given,
+  /// because rounding exceeds some of it; the paper's is 0.9.
+  static constexpr double budgetParts[] = {0.9, 1.0, 0.8, 0.7};
+  /// What counts as carried, of a fractional assignment.
+  static constexpr double thresholds[] = {0.5, 0.3, 0.1, 0.7, 0.9};
+
+  /// Budgets of regions: subsets kept after each item are as many as entries in
+  /// all allow, since the lists of all items are kept, within these limits.
+  static constexpr size_t regionEntries = size_t(1) << 22;
+  static constexpr size_t fewestRegionPoints = 16, mostRegionPoints = 512;
+};
+
+/// Lower bounds on time (LowerBound.cpp, SingleCut.cpp, StageRelaxation.cpp).
+struct BoundTuning {
+  /// Edges of a flow network that one unit of effort looks at; measured on a
+  /// core of 3 GHz.
+  static constexpr double stepsPerSecond = 5e8;
+  /// Values of states looked at for the smallest peak, per unit of effort: a
+  /// tenth of it; of at most `mostPeakEffort` units.
+  static constexpr double peakSteps = 1e6, mostPeakEffort = 10.0;
+  /// Edges that building the network of a moment counts as, per op and value.
+  static constexpr uint64_t buildSteps = 40;
+  /// Effort from which on integer programs are tried. A smaller one does more
+  /// with a single moment.
+  static constexpr double programEffort = 0.2;
+  /// Variables of an integer program, at most, per unit of effort.
+  static constexpr double programVariables = 2e4;
+  /// Moments of the integer programs, one after the other.
+  static constexpr size_t programMoments[] = {4, 8, 16, 32, 64, 128, 256};
+  /// Rows for the most demanding ops within a stage, of those that run for the
+  /// first time there and of those that run again.
+  static constexpr size_t rowsWithin = 12;
+  /// Graphs of more ops than `blockedOps` are cut in blocks of `blockOps`: a
+  /// cut of the whole would take too long.
+  static constexpr uint32_t blockedOps = 20000, blockOps = 2048;
+  /// Edges looked at to tell whether one op can run again in a good plan.
+  static constexpr uint64_t runAgainSteps = 2'000'000;
+};
+
+/// Integer programs (MixedIntegerProgram.cpp, CheckmateMilp.cpp).
+struct ProgramTuning {
+  /// Variables times simplex iterations that HiGHS does in a second; measured
+  /// on a core of 3 GHz. An iteration is about linear in the variables.
+  static constexpr double stepsPerSecond = 2e7;
+  /// The clock is the last resort, at this multiple of the effort: a busy
+  /// machine must not change a result that iterations should end.
+  static constexpr double clockFactor = 100;
+  /// Iterations per variable below which a program is not even presolved: not
+  /// even its relaxation would be solved.
+  static constexpr double fewestIterations = 0.125;
+  /// `milp` spends this part of its effort on the plan to start from, at most
+  /// `mostStart` units; and this part on the bound for all plans, at most
+  /// `mostBound` units. Both may make the program unnecessary.
+  static constexpr double startParts = 10, mostStart = 1.0;
+  static constexpr double boundParts = 3, mostBound = 8.0;
+};
+
+/// Addresses in one arena (Packing.cpp).
+struct PackingTuning {
+  /// A range that lives at more positions looks at all others, instead of at
+  /// those that live at each position.
+  static constexpr uint32_t maxShortLife = 64;
+  /// Steps of the backtracking search between two restarts, beyond one for each
+  /// range. Each restart places first what the last attempt failed on.
+  static constexpr int64_t stepsBetweenRestarts = 1000;
+};
+
+} // namespace remat::planning
+
+#endif // REMAT_LIB_PLANNING_SEARCHTUNING_H
