@@ -41,7 +41,7 @@ public:
     }
     return createStringError(
         inconvertibleErrorCode(),
-        "solver '" + solver + "' takes chains only: op '" +
+        "planner '" + solver + "' takes chains only: op '" +
             problem.ops[misfit].name +
             "' does not continue it, as it reads more than its predecessor or "
             "than the two values of its level, or is an output");
@@ -138,7 +138,7 @@ private:
           graph.mustLeaveForward(value))
         return createStringError(
             inconvertibleErrorCode(),
-            "solver '" + solver + "' cannot handle value '" +
+            "planner '" + solver + "' cannot handle value '" +
                 problem.values[value].name + "', which is " +
                 stringify(graph.policy(value)));
     }

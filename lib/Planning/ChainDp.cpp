@@ -376,7 +376,7 @@ Expected<Solution> planChainDp(const Problem &problem,
     return chain.takeError();
   if (chain->numForward() > chainDpLimit)
     return createStringError(inconvertibleErrorCode(),
-                             "solver 'chain-dp' takes at most " +
+                             "planner 'chain-dp' takes at most " +
                                  Twine(chainDpLimit) + " forward ops, got " +
                                  Twine(chain->numForward()));
   // Nothing is recomputed when everything fits.
@@ -430,7 +430,7 @@ Expected<Solution> planChainDp(const Problem &problem,
   }
   if (bestCost == infinite && work.wasCutShort())
     return createStringError(inconvertibleErrorCode(),
-                             "solver 'chain-dp' was stopped before it had a "
+                             "planner 'chain-dp' was stopped before it had a "
                              "plan");
   if (bestCost == infinite)
     return make_error<InfeasibleBudgetError>(*problem.deviceBudget, 0,

@@ -179,7 +179,7 @@ Error checkModelSize(const Graph &graph, StringRef solver) {
   const Problem &problem = graph.problem;
   auto fail = [&](const Twine &message) {
     return createStringError(inconvertibleErrorCode(),
-                             "solver '" + solver + "' " + message);
+                             "planner '" + solver + "' " + message);
   };
   if (!hasProgramSolver())
     return fail("is not available: built without HiGHS");

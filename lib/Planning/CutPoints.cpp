@@ -155,7 +155,7 @@ Expected<Solution> planCutPoints(const Problem &problem,
   Graph graph(problem);
   auto inapplicable = [](const char *why) {
     return createStringError(inconvertibleErrorCode(),
-                             Twine("solver 'cut-points' needs ") + why);
+                             Twine("planner 'cut-points' needs ") + why);
   };
   if (!problem.deviceBudget)
     return inapplicable("a budget");

@@ -511,7 +511,7 @@ Expected<Solution> planExact(const Problem &problem,
   if (!isSmall(graph))
     return createStringError(
         inconvertibleErrorCode(),
-        "solver 'exact' takes up to " + Twine(exactOpLimit) + " ops and " +
+        "planner 'exact' takes up to " + Twine(exactOpLimit) + " ops and " +
             Twine(rootLimit) + " values, and the problem has " +
             Twine(graph.numOps()) + " and " +
             Twine(trackedRoots(graph).size()));
@@ -524,7 +524,7 @@ Expected<Solution> planExact(const Problem &problem,
   if (found.outcome == ExactPlan::GaveUp)
     return createStringError(
         inconvertibleErrorCode(),
-        "solver 'exact' ran out of effort before it found a plan");
+        "planner 'exact' ran out of effort before it found a plan");
   int64_t bound = found.cost;
   auto solutionOf = [&](Plan plan) {
     dropNeedless(graph, plan);

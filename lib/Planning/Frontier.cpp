@@ -157,13 +157,13 @@ json::Value toJson(const Frontier &frontier) {
                      {"time", solution.time},
                      {"lower_bound_tdi_percent", solution.lowerBoundPercent()},
                      {"optimal", solution.optimal()},
-                     {"solver", solution.solver}});
+                     {"planner", solution.solver}});
   }
   return points;
 }
 
 void print(const Frontier &frontier, raw_ostream &os) {
-  os << "        budget           peak     TDI %   bound %  solver\n";
+  os << "        budget           peak     TDI %   bound %  planner\n";
   for (const FrontierPoint &point : frontier.points) {
     const Solution &solution = point.solution;
     os << formatv("{0,14} {1,14} {2,9:f4} {3,9:f4}  {4}{5}\n",

@@ -119,7 +119,7 @@ Expected<Solution> planLayers(const Problem &problem,
   LocalSearch search(graph, options, watch, problem.baseCost());
   auto inapplicable = [](const char *why) {
     return createStringError(inconvertibleErrorCode(),
-                             Twine("solver 'layers' needs equal layers, ") +
+                             Twine("planner 'layers' needs equal layers, ") +
                                  why);
   };
   if (!graph.recomputesOnly())

@@ -107,7 +107,8 @@ private:
   /// Whether the order may be changed now.
   bool reordering = false;
 
-  /// Saves everything that no MUST says otherwise.
+  /// The plan to start from: it keeps every value unless a MUST policy forbids
+  /// it. In a free order, its ops may be reordered.
   Plan start;
   Plan best;
   int64_t bestTime = noTime;

@@ -263,7 +263,7 @@ Expected<Solution> planLowerSets(const Problem &problem,
   OpId end = savePosition(graph);
   if (end > lowerSetOpLimit)
     return createStringError(inconvertibleErrorCode(),
-                             "solver 'lower-sets' takes at most " +
+                             "planner 'lower-sets' takes at most " +
                                  Twine(lowerSetOpLimit) + " forward ops, got " +
                                  Twine(end));
   WorkMeter work(options, watch);

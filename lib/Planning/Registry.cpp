@@ -4,60 +4,175 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The algorithms by name.
+// The algorithms by name, and the gate that what they return has to pass.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Regions.h"
+#include "SimulateInto.h"
 #include "Solution.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
+
+#include <mutex>
 
 using namespace llvm;
 
 namespace remat::planning {
 
-ArrayRef<SolverInfo> getSolvers() {
-  static const SolverInfo solvers[] = {
-      {"auto", "save everything if it fits, else the best of the others",
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+static std::vector<SolverInfo> makeOwnSolvers() {
+  return {
+      {"auto", "keeps everything if it fits, else searches for the best plan",
        planAuto},
-      {"save-all", "save everything that no MUST says otherwise", planSaveAll},
-      {"recompute-all", "save nothing that need not be", planRecomputeAll},
-      {"sqrt", "sqrt(n) segments (Chen et al. 2016)", planSqrt},
-      {"segments", "segments of equally many ops", planSegments},
-      {"chen-greedy", "segments by bytes (Chen et al. 2016)", planChenGreedy},
-      {"min-cut", "cheapest saved set (PyTorch's partitioner)", planMinCut},
-      {"knapsack", "most valuable saved set (PyTorch's memory budget)",
+      {"save-all", "keeps every value unless a MUST policy forbids it",
+       planSaveAll},
+      {"recompute-all", "keeps only what must be kept, recomputes the rest",
+       planRecomputeAll},
+      {"sqrt", "keeps the borders of sqrt(n) segments (Chen et al. 2016)",
+       planSqrt},
+      {"segments", "keeps the borders of segments of equally many ops",
+       planSegments},
+      {"chen-greedy",
+       "keeps the borders of segments by bytes (Chen et al. 2016)",
+       planChenGreedy},
+      {"min-cut", "saves a minimum cut, like PyTorch's partitioner",
+       planMinCut},
+      {"knapsack", "saves the costliest values, like PyTorch's memory budget",
        planKnapsack},
       {"lower-sets", "dynamic program over lower sets (Kusumoto et al. 2019)",
        planLowerSets},
-      {"revolve", "checkpoints of equal chains (Griewank and Walther 2000)",
+      {"revolve", "checkpoints for equal chains (Griewank and Walther 2000)",
        planRevolve},
-      {"greedy", "cheapest evictions per byte, several rankings", planGreedy},
+      {"greedy", "evicts what costs least per byte, in several rankings",
+       planGreedy},
       {"search", "large-neighbourhood search over evictions", planSearch},
-      {"cut-points", "parts that share one value, each by auto", planCutPoints},
-      {"layers", "few of many equal layers solved for all", planLayers},
+      {"cut-points", "plans parts that share one value by themselves",
+       planCutPoints},
+      {"layers", "plans a few of many equal layers for all", planLayers},
       {"chain-dp", "dynamic program for chains (Beaumont et al. 2019)",
        planChainDp},
-      {"lp-rounding", "rounded linear relaxation (Jain et al. 2020)",
+      {"lp-rounding",
+       "rounds a linear relaxation (Jain et al. 2020), needs HiGHS",
        planLpRounding},
-      {"exact", "search over all plans of a small problem", planExact},
-      {"milp", "integer program (Jain et al. 2020)", planMilp},
+      {"exact", "searches all plans of a problem of a dozen ops", planExact},
+      {"milp", "solves an integer program (Jain et al. 2020), needs HiGHS",
+       planMilp},
   };
-  return solvers;
+}
+
+namespace {
+/// What the process knows. Made at its first use, so that algorithms can be
+/// registered before `main` too.
+struct Registry {
+  std::mutex mutex;
+  std::vector<SolverInfo> solvers = makeOwnSolvers();
+
+  static Registry &get() {
+    static Registry registry;
+    return registry;
+  }
+};
+} // namespace
+
+static auto named(StringRef name) {
+  return [name](const SolverInfo &info) { return info.name == name; };
+}
+
+std::vector<SolverInfo> getSolvers() {
+  Registry &registry = Registry::get();
+  std::lock_guard<std::mutex> lock(registry.mutex);
+  return registry.solvers;
+}
+
+Error registerSolver(SolverInfo info) {
+  auto isLegal = [](char c) {
+    return isAlnum(c) || StringRef("-_.").contains(c);
+  };
+  if (info.name.empty() || !all_of(info.name, isLegal))
+    return createStringError(
+        inconvertibleErrorCode(),
+        "a planner's name must consist of letters, digits, '-', '_' and '.', "
+        "got '" +
+            info.name + "'");
+  if (!info.function)
+    return createStringError(inconvertibleErrorCode(),
+                             "planner '" + info.name + "' has no function");
+  Registry &registry = Registry::get();
+  std::lock_guard<std::mutex> lock(registry.mutex);
+  if (any_of(registry.solvers, named(info.name)))
+    return createStringError(inconvertibleErrorCode(),
+                             "there is a planner '" + info.name +
+                                 "' already; register this one under another "
+                                 "name");
+  registry.solvers.push_back(std::move(info));
+  return Error::success();
+}
+
+Expected<SolverInfo> findSolver(StringRef name) {
+  std::vector<SolverInfo> solvers = getSolvers();
+  auto info = find_if(solvers, named(name));
+  if (info != solvers.end())
+    return std::move(*info);
+  std::string names;
+  for (const SolverInfo &known : solvers)
+    names += (names.empty() ? "'" : ", '") + known.name + "'";
+  return createStringError(inconvertibleErrorCode(),
+                           "unknown planner '" + name + "', expected one of " +
+                               names);
+}
+
+//===----------------------------------------------------------------------===//
+// Solving
+//===----------------------------------------------------------------------===//
+
+/// Simulates the plan of a solution again and compares. An algorithm of this
+/// library has done that itself, but one from outside may not have.
+static Error verifySolution(const Problem &problem, StringRef solver,
+                            const Solution &solution) {
+  Graph graph(problem);
+  Simulation simulation;
+  Error error = simulateInto(graph, solution.plan, simulation);
+  if (!error)
+    error = verify(graph, solution.plan, simulation);
+  if (error)
+    return createStringError(inconvertibleErrorCode(),
+                             "planner '" + solver + "' made an illegal plan: " +
+                                 toString(std::move(error)));
+  error = verifyClaims(simulation, {solution.peakBytes, solution.hostPeakBytes,
+                                    solution.cost, solution.time});
+  if (!error && solution.lowerBound > simulation.time)
+    error = createStringError(
+        inconvertibleErrorCode(),
+        "no plan is said to take less than " + Twine(solution.lowerBound) +
+            ", and this one takes " + Twine(simulation.time));
+  if (error)
+    return createStringError(
+        inconvertibleErrorCode(),
+        "planner '" + solver +
+            "' returned a wrong solution: " + toString(std::move(error)));
+  return Error::success();
 }
 
 /// The answer of one algorithm to `limited`, which is `problem` or what the
-/// budgets of its regions make of it. To a budget that cannot be met, the
-/// smallest one that can.
+/// budgets of its regions make of it. If the algorithm finds no plan within the
+/// budget, the error says which budget is feasible.
 static Expected<Solution> solveWith(const SolverInfo &info,
                                     const Problem &problem,
                                     const Problem &limited,
                                     const SolverOptions &options) {
   Expected<Solution> solution = info.function(limited, options);
-  if (solution)
+  if (solution) {
+    if (Error error = verifySolution(problem, info.name, *solution))
+      return std::move(error);
+    solution->baseCost = problem.baseCost();
     return solution;
+  }
   return handleExpected(
       std::move(solution),
       [&]() -> Expected<Solution> {
@@ -76,33 +191,22 @@ static Expected<Solution> solveWith(const SolverInfo &info,
 
 Expected<Solution> solve(const Problem &problem, StringRef solver,
                          const SolverOptions &options) {
+  Expected<SolverInfo> info = findSolver(solver);
+  if (!info)
+    return info.takeError();
   if (Error error = check(problem))
     return std::move(error);
-  const SolverInfo *info = find_if(
-      getSolvers(), [&](const SolverInfo &s) { return s.name == solver; });
-  if (info == getSolvers().end()) {
-    std::string names;
-    for (const SolverInfo &known : getSolvers())
-      names += (names.empty() ? "'" : ", '") + known.name.str() + "'";
-    return createStringError(inconvertibleErrorCode(),
-                             "unknown solver '" + solver +
-                                 "', expected one of " + names);
-  }
   if (problem.regions.empty())
     return solveWith(*info, problem, problem, options);
   Expected<Problem> limited = limitRegions(problem);
   if (!limited)
     return limited.takeError();
-  Expected<Solution> found = solveWith(*info, problem, *limited, options);
-  if (!found)
-    return found.takeError();
-  Expected<Solution> solution =
-      evaluatePlan(problem, std::move(found->plan), found->solver);
-  // A bound holds for this choice of what the regions keep, not for all: the
-  // base cost is all that is known.
+  Expected<Solution> solution = solveWith(*info, problem, *limited, options);
   if (solution) {
-    solution->seconds = found->seconds;
-    solution->cutShort = found->cutShort;
+    // A bound holds for this choice of what the regions keep, not for all: the
+    // base cost is all that is known.
+    solution->lowerBound = solution->baseCost;
+    solution->proof = Solution().proof;
   }
   return solution;
 }

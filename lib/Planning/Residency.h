@@ -38,7 +38,6 @@ public:
 
   /// Whether what is missing of `value` comes back from the host.
   bool offloaded(ValueId value) const { return onHost[value]; }
-  void setOffloaded(ValueId value, bool set) { onHost[value] = set; }
 
 private:
   using Interval = std::pair<uint32_t, uint32_t>;

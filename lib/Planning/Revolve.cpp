@@ -102,7 +102,7 @@ Expected<Solution> planRevolve(const Problem &problem,
   for (const Chain::Level &level : chain->levels)
     if (!level.again)
       return createStringError(inconvertibleErrorCode(),
-                               "solver 'revolve' cannot handle op '" +
+                               "planner 'revolve' cannot handle op '" +
                                    problem.ops[level.op].name +
                                    "', which may run only once");
   WorkMeter work(options, watch);

@@ -59,8 +59,6 @@ public:
 
   bool fits() const { return bestFits; }
   int64_t cost() const { return bestCost; }
-  /// Of the plan considered last.
-  int64_t lastPeak() const { return simulation.peakBytes; }
   /// Whether plans have to fit.
   bool hasBudget() const { return graph.problem.deviceBudget.has_value(); }
 

@@ -61,7 +61,7 @@ Expected<Solution> makeSolution(const Graph &graph, Plan plan, StringRef solver,
   auto internal = [&](Error error) {
     return createStringError(
         inconvertibleErrorCode(),
-        Twine("solver '") + solver +
+        Twine("planner '") + solver +
             "' made an illegal plan: " + toString(std::move(error)));
   };
   Simulation simulation;
@@ -72,7 +72,7 @@ Expected<Solution> makeSolution(const Graph &graph, Plan plan, StringRef solver,
         *problem.deviceBudget, simulation.peakBytes, std::string());
   if (problem.hostBudget && simulation.hostPeakBytes > *problem.hostBudget)
     return createStringError(inconvertibleErrorCode(),
-                             Twine("solver '") + solver + "' needs " +
+                             Twine("planner '") + solver + "' needs " +
                                  Twine(simulation.hostPeakBytes) +
                                  " bytes on the host, and the host budget is " +
                                  Twine(*problem.hostBudget) + " bytes");

@@ -38,7 +38,7 @@
 // INFEASIBLE: note: the peak of 384 bytes is reached at op
 
 // MALFORMED: error: malformed budget 'x', expected bytes with an optional suffix KiB, MiB or GiB, a percentage such as '60%', or 'min'
-// UNKNOWN: error: {{.*}}'none'
+// UNKNOWN: error: unknown planner 'none', expected one of 'auto', 'save-all',
 // EXPLAIN: remark: result 0: recomputed, 128 bytes, at a cost of 1; keeping it would hold {{.*}} more byte-time
 // EXPLAIN: remark: result 0: saved, 128 bytes; recomputing it would cost 2
 // EFFORT: error: effort must not be negative or NaN, got -1

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sweeps the speed of the link to the host: recomputation alone, offloading alone, and both together.
 
-usage: offload.py BIN INSTANCE.json... [--budget=60] [--factors=0,1/8,1/4,1/2,1,3/2,2,3,4,inf] [--solver=auto]
+usage: offload.py BIN INSTANCE.json... [--budget=60] [--factors=0,1/8,1/4,1/2,1,3/2,2,3,4,inf] [--planner=auto]
                   [--effort=1] [--time-limit=S] [--seed=1] [--json=FILE]
 
 BIN is the folder with remat-plan. The budget is a percentage of the peak without rematerialization. A factor is a
@@ -18,7 +18,7 @@ INFEASIBLE_EXIT = 3
 
 paths = [a for a in sys.argv[1:] if not a.startswith("--")]
 options = dict((a[2:].split("=", 1) + [""])[:2] for a in sys.argv[1:] if a.startswith("--"))
-KNOWN_OPTIONS = {"budget", "factors", "solver", "effort", "time-limit", "seed", "json"}
+KNOWN_OPTIONS = {"budget", "factors", "planner", "effort", "time-limit", "seed", "json"}
 if len(paths) < 2 or set(options) - KNOWN_OPTIONS:
     sys.exit(__doc__)
 tool = os.path.join(paths[0], "remat-plan")
@@ -28,7 +28,7 @@ def plan(file, bandwidth, scratch):
     """The report; None if there is no plan."""
     report = os.path.join(scratch, "report.json")
     command = [tool, file, f"--budget={options.get('budget', '60')}%", f"--link-bandwidth={bandwidth}",
-               "--solver=" + options.get("solver", "auto"), "--seed=" + options.get("seed", "1"), "--json=" + report]
+               "--planner=" + options.get("planner", "auto"), "--seed=" + options.get("seed", "1"), "--json=" + report]
     command.append("--time-limit=" + options["time-limit"] if "time-limit" in options
                    else "--effort=" + options.get("effort", "1"))
     process = subprocess.run(command, capture_output=True, text=True)

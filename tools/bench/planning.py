@@ -2,7 +2,7 @@
 """Plans a folder of instances under several budgets, checks every schedule and compares with known results.
 
 usage: planning.py BIN INSTANCE_DIR [--baselines=FILE] [--evaluate=EVALUATE.py] [--budgets=90,80,60,50,40,30]
-                   [--solvers=auto] [--time-limit=5] [--large-time-limit=10] [--reorder[=both]] [--threads=1] [--seed=1]
+                   [--planners=auto] [--time-limit=5] [--large-time-limit=10] [--reorder[=both]] [--threads=1] [--seed=1]
                    [--only=SUBSTRING,...] [--jobs=1] [--json=FILE]
 
 BIN is the folder with remat-plan. A budget is a percentage of the instance's peak without rematerialization, `min`, or
@@ -28,7 +28,7 @@ EQUAL_POINTS, BETTER_POINTS, FAR_RATIO = 0.005, 1e-4, 1.03
 
 paths = [a for a in sys.argv[1:] if not a.startswith("--")]
 options = dict((a[2:].split("=", 1) + [""])[:2] for a in sys.argv[1:] if a.startswith("--"))
-KNOWN_OPTIONS = {"baselines", "evaluate", "budgets", "solvers", "time-limit", "large-time-limit", "reorder", "threads",
+KNOWN_OPTIONS = {"baselines", "evaluate", "budgets", "planners", "time-limit", "large-time-limit", "reorder", "threads",
                  "seed", "only", "jobs", "json"}
 if len(paths) != 2 or set(options) - KNOWN_OPTIONS:
     sys.exit(__doc__)
@@ -75,7 +75,7 @@ def plan(case):
     with tempfile.TemporaryDirectory() as scratch:
         schedule, report = os.path.join(scratch, "schedule.json"), os.path.join(scratch, "report.json")
         command = [tool, case["file"], "--budget=" + budget_option(instance, case["budget"]),
-                   "--solver=" + case["solver"], "--threads=" + options.get("threads", "1"),
+                   "--planner=" + case["planner"], "--threads=" + options.get("threads", "1"),
                    "--seed=" + options.get("seed", "1"), "-o", schedule, "--json=" + report]
         if limit != "none":
             command.append("--time-limit=" + limit)
@@ -148,10 +148,10 @@ def cases():
             budgets.sort(key=float, reverse=True)
         for budget in budgets:
             entry = baselines.get((name, budget), {})
-            for solver in options.get("solvers", "auto").split(","):
+            for planner in options.get("planners", "auto").split(","):
                 for reorder in orders:
                     yield {"instance": name, "file": file, "n": len(instance["nodes"]), "budget": budget,
-                           "solver": solver, "reorder": reorder, "has_baselines": bool(baselines),
+                           "planner": planner, "reorder": reorder, "has_baselines": bool(baselines),
                            "best_known": entry.get("best_known_tdi"),
                            "proven": bool(entry.get("proven_optimal"))}
 
@@ -162,7 +162,7 @@ def number(value, width, digits=3):
 
 def print_row(row):
     report = row["report"]
-    label = row["solver"] + ("+reorder" if row["reorder"] else "")
+    label = row["planner"] + ("+reorder" if row["reorder"] else "")
     print(f"{row['instance']:24} {row['n']:6} {row['budget']:>6} {label:14} {number(row.get('tdi'), 9, 4)} "
           f"{number(row['best_known'], 9, 4)} {number(report.get('lower_bound_tdi_percent'), 9, 4)} "
           f"{number(report.get('first_plan_seconds'), 7)} {number(report.get('time_to_best'), 7)} "
@@ -176,7 +176,7 @@ def share(count, total):
 
 
 def summarize(rows, label):
-    """The lines to judge by, for one solver and one order."""
+    """The lines to judge by, for one planner and one order."""
     known = [r for r in rows if r["best_known"] is not None]
     planned = [r for r in rows if r.get("tdi") is not None]
     print(f"-- {label}: {share(len(planned), len(rows))} planned, {sum(bool(r.get('error')) for r in rows)} errors")
@@ -219,12 +219,12 @@ def summarize(rows, label):
 
 def compare_orders(rows):
     """How many pairs are worse in free order than in the given one."""
-    fixed = {(r["instance"], r["budget"], r["solver"]): r.get("tdi") for r in rows if not r["reorder"]}
+    fixed = {(r["instance"], r["budget"], r["planner"]): r.get("tdi") for r in rows if not r["reorder"]}
     worse = 0
     for row in rows:
         if not row["reorder"]:
             continue
-        before, after = fixed.get((row["instance"], row["budget"], row["solver"])), row.get("tdi")
+        before, after = fixed.get((row["instance"], row["budget"], row["planner"])), row.get("tdi")
         if before is not None and (after is None or after > before + 1e-9):
             worse += 1
             print(f"   free order is worse: {row['instance']} {row['budget']}: {after} instead of {before}")
@@ -232,7 +232,7 @@ def compare_orders(rows):
     return worse
 
 
-print(f"{'instance':24} {'n':>6} {'budget':>6} {'solver':14} {'TDI %':>9} {'known %':>9} {'bound %':>9} {'first s':>7} "
+print(f"{'instance':24} {'n':>6} {'budget':>6} {'planner':14} {'TDI %':>9} {'known %':>9} {'bound %':>9} {'first s':>7} "
       f"{'best s':>7} {'seconds':>7} {'MiB':>6}  flags")
 rows = []
 with concurrent.futures.ThreadPoolExecutor(int(options.get("jobs", "1"))) as pool:
@@ -240,11 +240,11 @@ with concurrent.futures.ThreadPoolExecutor(int(options.get("jobs", "1"))) as poo
         print_row(row)
         rows.append(row)
 failed = sum(bool(r.get("error")) or "MISSED" in r["flags"] for r in rows)
-for solver in options.get("solvers", "auto").split(","):
+for planner in options.get("planners", "auto").split(","):
     for reorder in (False, True):
-        group = [r for r in rows if r["solver"] == solver and r["reorder"] == reorder]
+        group = [r for r in rows if r["planner"] == planner and r["reorder"] == reorder]
         if group:
-            summarize(group, solver + ("+reorder" if reorder else ""))
+            summarize(group, planner + ("+reorder" if reorder else ""))
 if options.get("reorder") == "both":
     failed += compare_orders(rows)
 if "json" in options:

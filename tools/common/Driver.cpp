@@ -16,15 +16,30 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace llvm;
 using namespace remat;
 using namespace remat::tools;
 
-PlanFlags::PlanFlags(cl::OptionCategory &category, StringRef solverOption)
-    : planner(solverOption, cl::init("auto"), cl::cat(category),
-              cl::value_desc("name"), cl::desc("Planning algorithm")),
+/// All planners, one a line, the summaries in a column of their own.
+static std::string describePlanners() {
+  std::vector<planning::SolverInfo> planners = planning::getSolvers();
+  size_t width = 0;
+  for (const planning::SolverInfo &info : planners)
+    width = std::max(width, info.name.size());
+  std::string text = "Planning algorithm:";
+  raw_string_ostream os(text);
+  for (const planning::SolverInfo &info : planners)
+    os << "\n  " << left_justify(info.name, width + 2) << info.summary;
+  return text;
+}
+
+PlanFlags::PlanFlags(cl::OptionCategory &category)
+    : plannerHelp(describePlanners()),
+      planner("planner", cl::init("auto"), cl::cat(category),
+              cl::value_desc("name"), cl::desc(plannerHelp)),
       effort(
           "effort", cl::init(1.0), cl::cat(category),
           cl::desc("Work that the planner may do, in about seconds; counted, "
@@ -82,7 +97,10 @@ Expected<PlanOptions> PlanFlags::makeOptions(StringRef budget) const {
     return makeError("--effort must not be negative or NaN");
   if (!(timeLimit >= 0))
     return makeError("--time-limit must not be negative or NaN");
-  options.planner = planner;
+  Expected<planning::SolverInfo> known = planning::findSolver(planner);
+  if (!known)
+    return known.takeError();
+  options.planner = known->name;
   options.reorder = reorder;
   options.lend = lend;
   options.solver.effort = effort;

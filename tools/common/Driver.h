@@ -25,14 +25,18 @@ namespace remat::tools {
 
 /// The options of planning beside the budget.
 struct PlanFlags {
-  /// `solverOption` is the name of the option that chooses the algorithm.
-  explicit PlanFlags(llvm::cl::OptionCategory &category,
-                     llvm::StringRef solverOption = "planner");
+  explicit PlanFlags(llvm::cl::OptionCategory &category);
 
   /// The options for one budget, written as for planning::parseBudget. Without
   /// `--time-limit`, the plan does not depend on the machine.
   llvm::Expected<PlanOptions> makeOptions(llvm::StringRef budget) const;
 
+private:
+  /// The description of `planner`, which lists all of them. An option keeps no
+  /// copy of its description.
+  std::string plannerHelp;
+
+public:
   llvm::cl::opt<std::string> planner;
   llvm::cl::opt<double> effort, timeLimit;
   llvm::cl::opt<uint64_t> seed;

@@ -19,7 +19,7 @@ using namespace remat;
 using namespace remat::planning;
 
 static void addSolution(json::Object &object, const Solution &solution) {
-  object["solver"] = solution.solver;
+  object["planner"] = solution.solver;
   object["tdi_percent"] = solution.overheadPercent();
   object["lower_bound_tdi_percent"] = solution.lowerBoundPercent();
   object["lower_bound_proof"] = solution.proof;

@@ -43,11 +43,13 @@ struct Options {
       "budget", cl::cat(category), cl::value_desc("bytes|N%|min"),
       cl::desc("Bound on the memory: bytes with KiB, MiB or GiB, a percentage "
                "of the peak without rematerialization, or 'min'")};
-  tools::PlanFlags plan{category, "solver"};
+  tools::PlanFlags plan{category};
+  /// What `--planner` was called once; for scripts that still say so.
+  cl::alias planner{"solver", cl::Hidden, cl::aliasopt(plan.planner)};
   cl::opt<unsigned> threads{
       "threads", cl::init(1), cl::cat(category),
-      cl::desc("Threads to search with; 0 for all cores. The plan is the same "
-               "for every number")};
+      cl::desc("Threads to search with; 0 for all cores. Only a search with "
+               "--time-limit uses more than one")};
   cl::opt<std::string> scheduleFile{"o", cl::cat(category),
                                     cl::value_desc("file"),
                                     cl::desc("Write the schedule, as JSON")};

@@ -84,9 +84,11 @@ struct PlanPipelineOptions : mlir::PassPipelineOptions<PlanPipelineOptions> {
   Option<std::string> budget{
       *this, "budget", llvm::cl::desc("Bytes of the arena, 'N%' or 'min'"),
       llvm::cl::init("")};
-  Option<std::string> planner{*this, "planner",
-                              llvm::cl::desc("Name of the planning algorithm"),
-                              llvm::cl::init("auto")};
+  Option<std::string> planner{
+      *this, "planner",
+      llvm::cl::desc("Name of the planning algorithm; remat-plan --help lists "
+                     "them"),
+      llvm::cl::init("auto")};
 };
 
 /// What remat-pipeline takes: the options of all its parts.
@@ -102,9 +104,11 @@ struct FullPipelineOptions : JointPipelineOptions {
   Option<std::string> budget{
       *this, "budget", llvm::cl::desc("Bytes of the arena, 'N%' or 'min'"),
       llvm::cl::init("")};
-  Option<std::string> planner{*this, "planner",
-                              llvm::cl::desc("Name of the planning algorithm"),
-                              llvm::cl::init("auto")};
+  Option<std::string> planner{
+      *this, "planner",
+      llvm::cl::desc("Name of the planning algorithm; remat-plan --help lists "
+                     "them"),
+      llvm::cl::init("auto")};
 };
 
 /// Replaces the derivatives that a program is written with (remat.vjp, rules of

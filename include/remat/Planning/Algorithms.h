@@ -4,9 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Each algorithm is a free function in a file of its own. All expect a problem
-// that passed `check`, and all return plans that passed `verify`. `solve`
-// chooses one by name and does both.
+// Each algorithm is a free function in a file of its own. It expects a problem
+// that passed `check` and returns a plan that passed `verify`. `solve` looks an
+// algorithm up by name, checks the problem, runs the algorithm and verifies the
+// plan once more, with all that the algorithm says about it. `registerSolver`
+// adds algorithms from outside of this library.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,32 +20,38 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace remat::planning {
 
-/// What a search has reached, for those who watch it.
+/// What a search has reached so far, for a caller that watches it.
 struct Progress {
   /// The algorithm at work.
   llvm::StringRef solver;
+  /// Seconds since the search began.
   double seconds = 0;
-  /// Of the best plan so far.
+  /// Length and peak of the best plan so far.
   int64_t time = 0, peakBytes = 0;
 };
 
 struct SolverOptions {
-  /// How much a search may do beyond its first plan. It counts work, not time,
-  /// so that a plan does not depend on the machine's load: this is about the
-  /// number of seconds that the work takes on a core of 3 GHz.
+  /// How much work a search may do beyond its first plan. Work is counted, not
+  /// timed, so that a plan does not depend on the machine's load. One unit
+  /// takes about a second on a core of 3 GHz.
   double effort = 1.0;
-  /// If set, the clock stops the search too, and `effort` does not. A solution
-  /// that it cut short says so.
+  /// If set, the clock ends the search, and `effort` does not. A solution that
+  /// the clock cut short says so.
   std::optional<double> timeLimitSeconds;
+  /// Seed of all random choices.
   uint64_t seed = 1;
   /// Threads that `auto` may use when there is a time limit; each searches from
-  /// a seed of its own. Without one, the plan is the same for every number.
+  /// a seed of its own. Without a time limit, the plan is the same for every
+  /// number of threads.
   unsigned threads = 1;
-  /// A plan to start from, such as that of a neighbouring budget, of the same
-  /// problem but for the limits. Ignored by algorithms that cannot use one.
+  /// A plan to start from, such as the one for a neighbouring budget. It
+  /// belongs to the same problem, which may have other limits. Algorithms that
+  /// cannot use a plan ignore it.
   const Plan *start = nullptr;
   /// Called after every improvement, from the thread that called the solver.
   std::function<void(const Progress &)> onProgress;
@@ -58,15 +66,15 @@ struct Solution {
   std::string solver;
   int64_t peakBytes = 0;
   int64_t hostPeakBytes = 0;
-  /// Summed cost of the ops run.
+  /// Summed cost of all that the plan runs.
   int64_t cost = 0;
   /// Length of the schedule, waits for transfers included.
   int64_t time = 0;
   /// Summed cost of all ops, once each.
   int64_t baseCost = 0;
-  /// No plan takes less time, of those that the algorithm considers.
+  /// No plan that the algorithm considers takes less time than this.
   int64_t lowerBound = 0;
-  /// What proves `lowerBound`; words.
+  /// What proves `lowerBound`, in words.
   std::string proof = "every op runs once";
   double seconds = 0;
   /// When this plan was found, in seconds after the start.
@@ -75,17 +83,17 @@ struct Solution {
   bool cutShort = false;
 
   bool optimal() const { return time == lowerBound; }
-  /// (time - lowerBound) / time, 0 for a free plan.
+  /// (time - lowerBound) / time; 0 for a plan that takes no time.
   double gap() const;
-  /// The increase of cost over `baseCost` in percent.
+  /// The increase of `cost` over `baseCost` in percent.
   double overheadPercent() const;
-  /// The same for `lowerBound`: what no plan goes below.
+  /// The increase of `lowerBound` over `baseCost` in percent.
   double lowerBoundPercent() const;
 };
 
 struct FeasibilityCertificate;
 
-/// A budget that no plan was found for. Carries the evidence.
+/// The error that no plan was found within a budget. It carries the evidence.
 class InfeasibleBudgetError : public llvm::ErrorInfo<InfeasibleBudgetError> {
 public:
   static char ID;
@@ -97,13 +105,13 @@ public:
         evidence(std::move(evidence)), certificate(std::move(certificate)) {}
 
   int64_t getBudget() const { return budget; }
-  /// The smallest budget for which a plan is known. 0 if not even an unlimited
-  /// one has a plan.
+  /// The smallest budget for which a plan is known; 0 if no plan is known for
+  /// any budget.
   int64_t getSmallestFeasible() const { return smallestFeasible; }
-  /// Where the smallest budget binds, what is resident there and which MUSTs
-  /// force it; lines of text.
+  /// At which op the smallest budget binds, what is resident there and which
+  /// MUST policies force it, as lines of text.
   const std::string &getEvidence() const { return evidence; }
-  /// The evidence as data; null where there is only text.
+  /// The same as data; null where there is only text.
   const FeasibilityCertificate *getCertificate() const {
     return certificate.get();
   }
@@ -120,43 +128,47 @@ private:
 
 /// How small the budget can get, and why.
 struct FeasibilityCertificate {
-  /// A plan with this peak exists: `plan`.
+  /// The peak of `plan`, so that a plan for this budget exists.
   int64_t smallestFeasible = 0;
   Plan plan;
-  /// No plan has a smaller peak: what the most demanding op needs, together
-  /// with the values that cannot leave across it, or what bringing its operands
-  /// together takes. If it is `smallestFeasible`, that is proven to be the
-  /// smallest budget.
+  /// No plan has a smaller peak than this. It is what the most demanding op
+  /// needs together with the values that cannot leave meanwhile, or what
+  /// bringing its operands together takes. Where it equals `smallestFeasible`,
+  /// that is proven to be the smallest budget.
   int64_t lowerBound = 0;
   /// The op at which `plan` reaches its peak.
   OpId bindingOp = noOp;
-  /// Root values resident there, largest first.
+  /// Root values that are resident while it runs, largest first.
   std::vector<ValueId> residents;
-  /// Those of them that a MUST policy, or an op that cannot run again, forces.
+  /// Those residents that have to be there, because of a MUST policy or because
+  /// their op cannot run again.
   std::vector<ValueId> forced;
 
+  /// The certificate as lines of text.
   std::string describe(const Problem &problem) const;
 };
 
-/// Measures and verifies a plan that came from elsewhere. A plan above a budget
-/// is an InfeasibleBudgetError with its peak, any other violation an error that
-/// names it. `solver` is what the solution says of its origin.
+/// Measures and verifies a plan, and makes a solution of it. A plan whose peak
+/// exceeds the device budget is an InfeasibleBudgetError with that peak; any
+/// other violation is an error that names it. `solver` says where the plan
+/// comes from. Algorithms outside of this library end with a call of this.
 llvm::Expected<Solution> evaluatePlan(const Problem &problem, Plan plan,
                                       llvm::StringRef solver);
 
-/// Keeps everything that no MUST says otherwise. Cheapest in time, and the
-/// reference for peaks. Each MUST_RECOMPUTE value is recomputed right before
-/// its first reader of the backward phase, each MUST_CPU_OFFLOAD value comes
-/// back there. Fails when the budget is exceeded.
+/// Keeps every value unless a MUST policy forbids it. No plan takes less time,
+/// and percentages of a budget refer to the peak of this one. Each
+/// MUST_RECOMPUTE value is recomputed right before its first reader of the
+/// backward phase, and each MUST_CPU_OFFLOAD value comes back there. Fails when
+/// the peak exceeds the budget.
 llvm::Expected<Solution> planSaveAll(const Problem &problem,
                                      const SolverOptions &options = {});
 
-/// Saves nothing for the backward phase but what must be: everything else is
-/// recomputed when it is needed, depth first. Of three plans, which keep what
-/// they recompute to its last use, to its last use in the given order, or not
-/// at all, takes the cheapest within the budget, or the one with the lowest
-/// peak if there is no budget. A low peak, not always the lowest. Fails when
-/// none of them fits.
+/// Saves only what must be saved for the backward phase and recomputes the rest
+/// when it is needed, depth first. Makes three plans: they keep what they
+/// recompute to its last use of any kind, to its last use in the given order,
+/// or not at all. Takes the cheapest within the budget, or the one with the
+/// lowest peak if there is no budget. The peak is low, but not always the
+/// lowest. Fails when none of the three fits.
 llvm::Expected<Solution> planRecomputeAll(const Problem &problem,
                                           const SolverOptions &options = {});
 
@@ -169,54 +181,56 @@ llvm::Expected<Solution> planRecomputeAll(const Problem &problem,
 llvm::Expected<Solution> planSqrt(const Problem &problem,
                                   const SolverOptions &options = {});
 
-/// Repairs the save-all plan until it fits: at the worst step, the idle value
-/// with the least recomputation (or transfer) cost per byte of violation is
-/// dropped until its next use. Then takes back what turned out unnecessary,
-/// and searches around the plan while time lasts. Works on every graph; a
-/// heuristic; fails when no repair is left.
+/// Repairs the save-all plan until it fits. At the step with the highest peak,
+/// drops the idle value whose recomputation or transfer costs least per byte of
+/// violation until its next use. Then takes back evictions that turned out
+/// unnecessary. Tries several ways to rank the candidates and takes the
+/// cheapest plan. Works on every graph. Heuristic; fails when no candidate is
+/// left.
 llvm::Expected<Solution> planGreedy(const Problem &problem,
                                     const SolverOptions &options = {});
 
-/// Large-neighbourhood search over evictions: values that are gone between two
-/// of their readers, and recomputed or reloaded for the second. First plans in
-/// milliseconds; then it improves the best plan until the effort is spent, the
-/// clock or the caller stops it, or nothing has helped for long. Recomputes
-/// anything anywhere, any number of times; reorders first runs if the problem's
-/// order is free. Heuristic; fails when no plan was found.
+/// Large-neighbourhood search over evictions. An evicted value is gone between
+/// two of its readers, and is recomputed or reloaded for the second one. First
+/// plans take milliseconds. The best one is then improved until the effort is
+/// spent, the clock or the caller ends the search, or many epochs in a row
+/// found nothing better. Anything may be recomputed anywhere, any number of
+/// times; first runs are reordered if the problem's order is free. Heuristic;
+/// fails when no plan was found.
 llvm::Expected<Solution> planSearch(const Problem &problem,
                                     const SolverOptions &options = {});
 
-/// Splits the ops where what comes later reads only one value of what came
-/// before, an articulation point of the graph, and no longer when memory gets
-/// scarce. Arguments and outputs may pass by, and take their room. Plans each
-/// part that exceeds the budget with `planAuto`, for its part of the effort. Of
-/// all plans only those that recompute nothing across a cut, but these from
-/// searches that are much shorter. Fails without a cut between two parts that
-/// exceed the budget, when something but recomputation may save memory, and
+/// Splits the ops at articulation points of the graph: places where later ops
+/// read only one value of the earlier ones, and none where memory is scarce
+/// again. Arguments and outputs may cross such a place and take their room.
+/// Plans each part that exceeds the budget with `planAuto`, for its part of the
+/// effort. Plans that recompute something across a place are not considered; in
+/// return the searches are much shorter. Fails when fewer than two parts exceed
+/// the budget, when something other than recomputation may save memory, and
 /// when a part does not fit. Decomposition as in Kusumoto et al. 2019.
 llvm::Expected<Solution> planCutPoints(const Problem &problem,
                                        const SolverOptions &options = {});
 
-/// Solves a few of many equal layers for all. Finds the layers of the graph, as
-/// they repeat in the forward and in the backward phase; leaves out all but a
-/// few, with their part of the budget; plans what is left with `planSearch`;
-/// and lets each layer do what one of those few does. What then does not fit is
-/// repaired, and what is not needed taken back. The search takes as long for a
-/// thousand layers as for ten. Heuristic; fails when the graph has no equal
-/// layers, when something but recomputation may save memory, and when no plan
-/// was found. Follows from the symmetry of the problem; Chen et al. 2016 use it
-/// for segments.
+/// Plans a few of many equal layers and lets all layers do the same. Finds the
+/// layers of the graph, as they repeat in the forward and in the backward
+/// phase; leaves out all but a few, with their part of the budget; plans the
+/// rest with `planSearch`; and lets each layer do what one of those few does.
+/// Then repairs what does not fit and takes back what is not needed. The search
+/// takes as long for a thousand layers as for ten. Heuristic; fails when the
+/// graph has no equal layers, when something other than recomputation may save
+/// memory, and when no plan was found. Follows from the symmetry of the
+/// problem; Chen et al. 2016 use it for segments.
 llvm::Expected<Solution> planLayers(const Problem &problem,
                                     const SolverOptions &options = {});
 
-/// The integer program of Checkmate [Jain et al., MLSys 2020, section 4] on
-/// HiGHS, started from `options.start` or a plan of `planSearch`, and from
-/// `lowerBound`, which may prove that plan optimal among all. When the program
-/// finishes in time it is optimal among plans whose ops run for the first time
-/// in the given order and which, between two first runs, recompute each op at
-/// most once and in the given order; otherwise the best plan and the bound
-/// proven so far. Fails beyond `milpOpLimit` ops, on problems that must
-/// offload, and in builds without HiGHS.
+/// The integer program of Checkmate [Jain et al., MLSys 2020, section 4],
+/// solved by HiGHS. It starts from `options.start` or a plan of `planSearch`,
+/// and from `lowerBound`, which may already prove that plan optimal. A program
+/// that finishes gives the best plan among those whose ops run for the first
+/// time in the given order and which, between two first runs, recompute each op
+/// at most once and in the given order. Otherwise the solution is the best plan
+/// and the best bound so far. Fails beyond `milpOpLimit` ops, on problems with
+/// values that must be offloaded, and in builds without HiGHS.
 llvm::Expected<Solution> planMilp(const Problem &problem,
                                   const SolverOptions &options = {});
 inline constexpr size_t milpOpLimit = 150;
@@ -236,36 +250,37 @@ llvm::Expected<Solution> planSegments(const Problem &problem,
 llvm::Expected<Solution> planChenGreedy(const Problem &problem,
                                         const SolverOptions &options = {});
 
-/// Recomputes each of a chain's values from the checkpoint before it, with
-/// checkpoints where they are optimal for ops of equal cost and values of equal
-/// size [Griewank and Walther: Algorithm 799: Revolve, 2000], and as many of
-/// them as fit the budget. Linear time per try; a heuristic on chains of
-/// unequal ops. Fails on what is not a chain, and when not even one checkpoint
-/// fits.
+/// Recomputes each value of a chain from the checkpoint before it. Uses as many
+/// checkpoints as fit the budget, where they are optimal for ops of equal cost
+/// and values of equal size [Griewank and Walther: Algorithm 799: Revolve,
+/// 2000]. Linear time per try. Heuristic on chains of unequal ops; fails on
+/// graphs that are no chains, and when not even one checkpoint fits.
 llvm::Expected<Solution> planRevolve(const Problem &problem,
                                      const SolverOptions &options = {});
 
 /// Saves the values of the cheapest cut between what the forward phase computes
-/// and what the backward phase reads, PyTorch's min-cut partitioner, with a
-/// price per byte that is swept until the plan fits. Each set is optimal for
-/// its price, if all that is saved is saved at the border; the plan is a
-/// heuristic. Fails when no price fits.
+/// and what the backward phase reads, like PyTorch's min-cut partitioner. The
+/// cut weighs costs against bytes, with a price per byte that is swept until
+/// the plan fits. Each set is the best for its price among sets that are saved
+/// at the border of the phases; the plan is a heuristic. Fails when no price
+/// gives a plan that fits.
 llvm::Expected<Solution> planMinCut(const Problem &problem,
                                     const SolverOptions &options = {});
 
-/// Saves the forward values whose ops cost most in all within a number of
-/// bytes, PyTorch's activation memory budget, and searches for the largest
-/// number whose plan fits. Heuristic: a value's price is its op's cost,
-/// whatever else the op needs. Fails when no number fits.
+/// Saves the forward values whose ops cost most in total within a number of
+/// bytes, like PyTorch's activation memory budget, and searches for the largest
+/// number of bytes whose plan fits. Heuristic: a value is worth the cost of its
+/// op, whatever else a recomputation needs. Fails when no number of bytes gives
+/// a plan that fits.
 llvm::Expected<Solution> planKnapsack(const Problem &problem,
                                       const SolverOptions &options = {});
 
 /// Dynamic programming over chains of lower sets of the forward phase [Kusumoto
 /// et al.: A Graph Theoretic Framework of Recomputation Algorithms for
-/// Memory-Efficient Backpropagation, NeurIPS 2019]: over all lower sets if they
-/// are few, otherwise over those generated by one op. Heuristic: the paper's
-/// memory bound guides it and the simulator chooses. Fails beyond
-/// `lowerSetOpLimit` forward ops and when no chain fits.
+/// Memory-Efficient Backpropagation, NeurIPS 2019]. Uses all lower sets if they
+/// are few, otherwise those generated by one op. Heuristic: the paper's bound
+/// on memory proposes plans, and the simulator chooses among them. Fails beyond
+/// `lowerSetOpLimit` forward ops and when no chain of sets fits.
 llvm::Expected<Solution> planLowerSets(const Problem &problem,
                                        const SolverOptions &options = {});
 inline constexpr size_t lowerSetOpLimit = 2048;
@@ -278,28 +293,32 @@ llvm::Expected<Solution> planLpRounding(const Problem &problem,
 
 /// Dynamic programming over a chain at full memory resolution [Griewank and
 /// Walther: Revolve, 2000; Beaumont et al.: Optimal checkpointing for
-/// heterogeneous chains, 2019; with checkpoints that stay for the sweep's own
-/// reads]. Optimal among plans that keep the given order and, of what they have
-/// kept, keep each value until its level of the sweep; see ChainDp.cpp. When
-/// the work or memory that this takes runs out, a plan from a table with fewer
-/// points per segment. Fails on what is not a chain or has more than
+/// heterogeneous chains, 2019; with checkpoints that may stay until the
+/// backward ops read them]. Optimal among plans that keep the given order and
+/// keep each checkpoint until the backward phase has passed it; ChainDp.cpp
+/// says this exactly. When work or memory runs out, the plan comes from a table
+/// with fewer points per segment. Fails on graphs that are no chains, beyond
 /// `chainDpLimit` forward ops, and when no such plan fits.
 llvm::Expected<Solution> planChainDp(const Problem &problem,
                                      const SolverOptions &options = {});
 inline constexpr size_t chainDpLimit = 512;
 
-/// Best-first search over all plans of a small problem. The plan of least cost:
-/// any op any number of times in any order that the problem allows, with
-/// absorption, packing and offloading. It takes the least time too, unless it
-/// waits for transfers; its cost is a bound in any case. Exponential; fails
-/// beyond `exactOpLimit` ops, when the effort runs out, and, proven, when no
-/// plan fits.
+/// Best-first search over all plans of a small problem: any op any number of
+/// times in any order that the problem allows, with absorption, packing and
+/// offloading. Finds the plan of least cost. That plan also takes the least
+/// time unless it waits for transfers; its cost is a lower bound on the time in
+/// any case. Exponential. Fails beyond `exactOpLimit` ops, when the effort runs
+/// out, and when no plan fits, which is proven then.
 llvm::Expected<Solution> planExact(const Problem &problem,
                                    const SolverOptions &options = {});
 inline constexpr size_t exactOpLimit = 12;
 
-/// Save-all if it fits; otherwise greedy, and the integer program on what is
-/// tiny.
+/// The portfolio that chooses by itself. Keeps everything if that fits.
+/// Searches all plans of a small problem with `planExact`. Otherwise starts
+/// `planSearch` from the best of its own first plans and those of the classical
+/// algorithms, ends as soon as a lower bound is met, and asks `planMilp` where
+/// few ops and a small gap are left. docs/planning.md lists the steps.
+/// Heuristic with a bound; fails when no plan was found.
 llvm::Expected<Solution> planAuto(const Problem &problem,
                                   const SolverOptions &options = {});
 
@@ -309,19 +328,41 @@ llvm::Expected<FeasibilityCertificate>
 smallestFeasibleBudget(const Problem &problem,
                        const SolverOptions &options = {});
 
-/// One entry of the registry.
+/// One algorithm, as tools and pass options know it.
 struct SolverInfo {
-  llvm::StringRef name;
-  llvm::StringRef summary;
-  llvm::Expected<Solution> (*function)(const Problem &, const SolverOptions &);
+  /// What `--planner` takes: letters, digits, '-', '_' and '.'.
+  std::string name;
+  /// What `--help` says of it: one line, without a period.
+  std::string summary;
+  std::function<llvm::Expected<Solution>(const Problem &,
+                                         const SolverOptions &)>
+      function;
 };
 
-/// All algorithms, by the names that tools and pass options accept.
-llvm::ArrayRef<SolverInfo> getSolvers();
+/// All algorithms: those of this library, then those that were registered, in
+/// the order of their registration.
+std::vector<SolverInfo> getSolvers();
 
-/// Checks the problem, runs the algorithm called `solver`, verifies its plan.
-/// A budget below what the algorithm reaches is an InfeasibleBudgetError; an
-/// unknown name is an error that lists the choices.
+/// Adds an algorithm from outside of this library for the rest of the process.
+/// From here on every tool, pass and function that takes a planner's name knows
+/// it. May be called from any thread. Fails if the name is taken or malformed,
+/// or if there is no function.
+///
+/// The function has the contract of the algorithms above. It is called with a
+/// problem that passed `check`, from any thread. It makes its solution with
+/// `evaluatePlan`, and fails with an InfeasibleBudgetError where it finds no
+/// plan within the budget. docs/planning.md has an example.
+llvm::Error registerSolver(SolverInfo info);
+
+/// The algorithm called `name`. An unknown name is an error that lists the
+/// known ones.
+llvm::Expected<SolverInfo> findSolver(llvm::StringRef name);
+
+/// Checks the problem, runs the algorithm called `solver`, and verifies what it
+/// returns: the plan must be legal, and its peaks, cost and time must be what
+/// the simulator counts, to the last byte. An algorithm that returns anything
+/// else is an error that says what is wrong. A budget below what the algorithm
+/// reaches is an InfeasibleBudgetError with the smallest feasible one.
 llvm::Expected<Solution> solve(const Problem &problem, llvm::StringRef solver,
                                const SolverOptions &options = {});
 

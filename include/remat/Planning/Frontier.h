@@ -50,7 +50,7 @@ llvm::Expected<Frontier> computeFrontier(const Problem &problem,
                                          const FrontierOptions &options = {});
 
 /// [{"budget_bytes", "peak_bytes", "host_peak_bytes", "tdi_percent", "time",
-///   "lower_bound_tdi_percent", "optimal", "solver"}, ...]
+///   "lower_bound_tdi_percent", "optimal", "planner"}, ...]
 llvm::json::Value toJson(const Frontier &frontier);
 /// The same as a table.
 void print(const Frontier &frontier, llvm::raw_ostream &os);

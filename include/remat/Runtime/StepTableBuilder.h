@@ -97,7 +97,6 @@ public:
   void setThreads(uint32_t count) { threads = count; }
 
   uint64_t getArenaBytes() const { return arenaBytes; }
-  uint64_t getHostBytes() const { return hostBytes; }
 
   /// The blob. Its sections are aligned to REMAT_ALIGNMENT when it is.
   std::string finalize() const;

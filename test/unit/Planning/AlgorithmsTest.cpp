@@ -171,8 +171,8 @@ TEST(Algorithms, NoIllegalPlanWithAllFeatures) {
     ASSERT_EQ(message(check(problem)), "");
     for (const SolverInfo &solver : getSolvers())
       for (int64_t budget : {1500, 800, 400, 250}) {
-        SCOPED_TRACE(problem.name + std::to_string(seed) + " " +
-                     solver.name.str() + " " + std::to_string(budget));
+        SCOPED_TRACE(problem.name + std::to_string(seed) + " " + solver.name +
+                     " " + std::to_string(budget));
         problem.deviceBudget = budget;
         SolverOptions options;
         options.effort = 0.003;
@@ -234,7 +234,7 @@ TEST(Algorithms, FreeOrderIsNeverWorse) {
 
 TEST(Algorithms, UnknownNameListsTheChoices) {
   std::string text = message(solve(chain(2), "best").takeError());
-  EXPECT_TRUE(mentions(text, "unknown solver 'best'"));
+  EXPECT_TRUE(mentions(text, "unknown planner 'best'"));
   EXPECT_TRUE(mentions(text, "'greedy'"));
 }
 

@@ -186,7 +186,7 @@ TEST(Degenerate, EverySolverOnEveryRow) {
     SCOPED_TRACE(row.name);
     ASSERT_EQ(message(check(row.problem)), "");
     for (const SolverInfo &solver : getSolvers()) {
-      SCOPED_TRACE(solver.name.str());
+      SCOPED_TRACE(solver.name);
       expectSane(row, solve(row.problem, solver.name, options));
     }
   }

@@ -113,5 +113,5 @@ TEST(FrontierTest, NeedsBothEndsAndASolver) {
   FrontierOptions options = makeOptions(3);
   options.solver = "none";
   EXPECT_TRUE(mentions(message(computeFrontier(chain(9), options).takeError()),
-                       "unknown solver 'none'"));
+                       "unknown planner 'none'"));
 }

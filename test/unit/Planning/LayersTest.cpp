@@ -152,7 +152,7 @@ TEST(Layers, NoneSaysSo) {
   Problem problem = randomProblem(3, 40);
   problem.deviceBudget = peakOf(problem) / 2;
   EXPECT_TRUE(mentions(message(planLayers(problem).takeError()),
-                       "solver 'layers' needs equal layers"));
+                       "planner 'layers' needs equal layers"));
   Problem empty;
   EXPECT_TRUE(mentions(message(planLayers(empty).takeError()), "has none"));
 }

@@ -113,7 +113,7 @@ TEST(Regions, HiddenValuesFeedNoRecomputation) {
     problem.values[value].policy = Policy::MustRecompute;
   unsigned solved = forEachSolution(
       problem, [&](const SolverInfo &solver, const Solution &solution) {
-        EXPECT_GE(solution.cost, problem.baseCost() + 30) << solver.name.str();
+        EXPECT_GE(solution.cost, problem.baseCost() + 30) << solver.name;
       });
   EXPECT_GE(solved, 9u);
 }
@@ -160,11 +160,10 @@ TEST(Regions, EverySolverMeetsTheLimits) {
     bool some = first + second < 384;
     unsigned solved = forEachSolution(
         problem, [&](const SolverInfo &solver, const Solution &solution) {
-          EXPECT_EQ(message(verify(problem, solution.plan)), "")
-              << solver.name.str();
+          EXPECT_EQ(message(verify(problem, solution.plan)), "") << solver.name;
           if (some) {
-            EXPECT_GT(solution.cost, problem.baseCost()) << solver.name.str();
-            EXPECT_FALSE(solution.optimal()) << solver.name.str();
+            EXPECT_GT(solution.cost, problem.baseCost()) << solver.name;
+            EXPECT_FALSE(solution.optimal()) << solver.name;
           }
         });
     EXPECT_GE(solved, 11u);

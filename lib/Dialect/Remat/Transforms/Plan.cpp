@@ -96,7 +96,10 @@ private:
         return getOperation().emitError(name)
                << " must not be negative or NaN, got " << value;
     options.offload = offload;
-    options.planner = planner;
+    llvm::Expected<planning::SolverInfo> known = planning::findSolver(planner);
+    if (!known)
+      return getOperation().emitError(llvm::toString(known.takeError()));
+    options.planner = known->name;
     options.reorder = reorder;
     options.lend = lend;
     options.explain = explain;

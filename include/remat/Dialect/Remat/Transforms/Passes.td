@@ -185,7 +185,7 @@ def PlanPass : Pass<"remat-plan", "::mlir::ModuleOp"> {
            "'inf'; 0 forbids offloading unless a MUST_CPU_OFFLOAD policy asks "
            "for it">,
     Option<"planner", "planner", "std::string", /*default=*/"\"auto\"",
-           "Name of the planning algorithm">,
+           "Name of the planning algorithm; `remat-plan --help` lists them">,
     Option<"reorder", "reorder", "bool", /*default=*/"false",
            "Whether tasks may run for the first time in another order than the "
            "graph's">,
