@@ -43,7 +43,7 @@ struct Chain {
     int64_t peak = 0;
   };
   std::vector<Level> levels;
-  /// Bytes of arguments: taken to be resident throughout.
+  /// Bytes of arguments, which count as resident throughout.
   int64_t argumentBytes = 0;
 
   uint32_t numForward() const { return levels.size() - 2; }

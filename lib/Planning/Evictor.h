@@ -23,20 +23,21 @@
 
 namespace remat::planning {
 
-/// How candidates are ranked.
+/// How candidates for an eviction are ranked.
 struct EvictionRanking {
-  /// An operand that a recomputation misses is kept up to there if it is at
-  /// most this fraction of what the eviction lets go; it is recomputed too
-  /// otherwise.
+  /// An operand that a recomputation would miss is kept until then if its bytes
+  /// are at most this fraction of the bytes that the eviction frees. Otherwise
+  /// it is recomputed too.
   double keepRatio = 0.1;
-  /// Whether it is kept also where its bytes fit anyway.
+  /// Whether such an operand is also kept, whatever its size, if there is room
+  /// for it anyway.
   bool keepWhereItFits = true;
   /// Ranks are multiplied by up to 1 + noise at random.
   double noise = 0.0;
-  /// Whether an eviction counts by what it removes at all steps above the
-  /// budget, or at the one looked at.
+  /// Whether an eviction is rated by the bytes that it frees at all steps above
+  /// the budget, or only at the step that is being relieved.
   bool rankByArea = true;
-  /// What a nanosecond of the link counts against one of computation.
+  /// How much a nanosecond of the link costs, in nanoseconds of computation.
   double transferWeight = 1.0;
 };
 
@@ -50,22 +51,22 @@ public:
   Evictor(const Graph &graph, Timeline &timeline, WorkMeter &work,
           uint64_t seed);
 
-  /// Evicts until the peak is at most `budget`. On failure, which more than
-  /// `repeatLimit` repeats are too, the timeline is left where it got to.
+  /// Evicts until the peak is at most `budget`. Fails if no candidate is left
+  /// or if there are more than `repeatLimit` repeats; the timeline then stays
+  /// as the evictions so far left it.
   bool fit(int64_t budget, const EvictionRanking &ranking,
            size_t repeatLimit = std::numeric_limits<size_t>::max());
   /// Removes repeats, the most expensive ones first, as long as the peak stays
-  /// within `budget`.
-  /// With noise, costs are multiplied by up to 1 + noise first. The `newest`
-  /// come last, whatever they cost.
+  /// within `budget`. With noise, costs are multiplied by up to 1 + noise
+  /// first. The repeats in `newest` come last, whatever they cost.
   void prune(int64_t budget, double noise = 0,
              llvm::ArrayRef<StepId> newest = {});
   /// Tries to evict the value whose life spans `at`, whatever the budget.
   bool evict(ValueId value, StepId at, const EvictionRanking &ranking,
              int64_t budget);
 
-  /// Evicts some value from a gap at which there is little room, if it finds
-  /// one.
+  /// Evicts some value from a gap in which there is little room. False if it
+  /// finds no such gap.
   bool evictSome(const EvictionRanking &ranking, int64_t budget);
 
   std::mt19937_64 &random() { return generator; }
@@ -99,9 +100,10 @@ private:
     /// Ops to run again, each after what it needs.
     llvm::SmallVector<OpId, 16> ops;
     double cost = 0;
-    /// Bytes that have to stay at the worst step and do not now.
+    /// Bytes of operands that would have to stay at the worst step and do not
+    /// stay there now.
     int64_t extended = 0;
-    /// Whether `ops` is all it takes.
+    /// Whether `ops` is complete: the evaluation was not cut off by its limit.
     bool complete = false;
   };
 
@@ -162,11 +164,12 @@ private:
   WorkMeter &work;
   std::mt19937_64 generator;
 
-  /// Values and packed forms that an eviction can be about.
+  /// Values and packed forms that can be evicted.
   std::vector<ValueId> evictable;
-  /// Of values: no way back but the link costs less.
+  /// For each value, a cost that no way back goes below, except over the link.
   std::vector<double> leastCosts;
-  /// What the problem has, and what this `fit` makes use of.
+  /// Whether the problem has packed forms and absorption, and whether this
+  /// `fit` uses them.
   bool hasPacked = false, hasAbsorbed = false;
   bool mayPack = false, mayAbsorb = false;
   std::mt19937_64 formGenerator;
@@ -176,13 +179,13 @@ private:
   /// Evictions of each form in this `fit`.
   std::vector<uint32_t> drops;
   std::vector<ValueId> dropped;
-  /// The evaluation that last saw an op, and whether it is done with it.
+  /// For each op, the number of the evaluation that last saw it.
   std::vector<uint32_t> visited;
   uint32_t visit = 0;
   uint32_t version = 1;
   std::vector<Candidate> heap;
-  /// Where there was no room, the last time a step was looked at: often, there
-  /// still is none.
+  /// For each step, the step without room that kept it from being removed the
+  /// last time. It is looked at first, since it often still has no room.
   std::vector<StepId> blockers;
 };
 

@@ -11,7 +11,7 @@
 
 namespace remat::planning {
 
-/// Whether the exhaustive search takes the graph: few ops, few values.
+/// Whether the graph has few enough ops and values for the exhaustive search.
 bool isSmall(const Graph &graph);
 
 struct ExactPlan {
@@ -23,7 +23,7 @@ struct ExactPlan {
 
 /// What a search over all plans looks for.
 struct ExactGoal {
-  /// Bytes on the device; the budget of the problem does not count.
+  /// The budget on the device, instead of that of the problem.
   std::optional<int64_t> budget;
   /// The plan of least cost, or any plan.
   bool cheapest = true;

@@ -30,8 +30,8 @@ public:
   /// At most `mostPoints` (at least 2) subsets are kept after each item.
   KnapsackFrontier(llvm::ArrayRef<Item> items, size_t mostPoints);
 
-  /// Subsets that no other one of at most as many bytes gains more than, both
-  /// ascending. Never empty.
+  /// The undominated subsets: no other subset gains as much with fewer bytes,
+  /// or more with as many. Bytes and gains ascend. Never empty.
   llvm::ArrayRef<Point> points() const { return lists.back(); }
   /// The items of a point.
   std::vector<bool> chosen(size_t index) const;

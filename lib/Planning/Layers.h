@@ -28,12 +28,12 @@ struct Layering {
   std::vector<uint32_t> layerOf, roleOf;
 };
 
-/// Finds the layers that cover the most ops, without a claim that they do.
-/// Colour refinement tells which ops look the same from two ops away; runs of
-/// ops whose colours repeat with a period are layers; of several runs, such as
-/// those of the two phases, the edges between them tell how the layers match.
-/// Takes about n log n. Without at least `LayersTuning::leastLayers` there
-/// are none: the count is 0.
+/// Finds layers that cover as many ops as it can; a heuristic. Colour
+/// refinement tells which ops look alike from up to two edges away. A run of
+/// ops whose colours repeat with a period is a sequence of layers. Where there
+/// are several runs, such as those of the two phases, the edges between them
+/// tell which layers belong together. Takes about n log n. Without at least
+/// `LayersTuning::leastLayers` there are none: the count is 0.
 Layering findLayers(const Graph &graph);
 
 /// The problem with only `keep` of its layers, half of them from either end,
@@ -48,8 +48,9 @@ struct ReducedProblem {
   std::vector<uint32_t> layers;
 };
 
-/// Leaves layers out. Nothing if those are not wired like their neighbours, or
-/// hold nothing at the peak, or if not even one would be left out.
+/// Leaves all but `keep` layers out. Returns nothing if the left-out layers are
+/// not wired like their neighbours or hold no bytes at the peak, or if there
+/// are no more than `keep`.
 std::optional<ReducedProblem>
 leaveLayersOut(const Graph &graph, const Layering &layering, uint32_t keep);
 

@@ -15,9 +15,10 @@
 
 namespace remat::planning {
 
-/// First plans from a few rankings of `Evictor::fit`; then rounds that take a
-/// few evictions back, fit again with some noise, prune, and keep what is
-/// better, or a little worse while the search is hot.
+/// Large-neighbourhood search with simulated annealing. First plans come from
+/// `Evictor::fit` with a few rankings. Then each round takes a few evictions
+/// back, fits again with some noise and prunes. It keeps the outcome if that is
+/// better, or at most a little worse, which depends on the temperature.
 class LocalSearch {
 public:
   /// `graph` and `options` outlive the search. It ends when a plan takes no
@@ -26,7 +27,7 @@ public:
               const Stopwatch &watch, int64_t bound);
 
   bool hasPlan() const { return bestTime < noTime; }
-  /// Whether there is nothing left to do, or no effort left.
+  /// Whether the best plan is proven optimal, or no effort is left.
   bool done() { return isOptimal() || work.exhausted(); }
   /// Whether there is a plan that is proven to be the best.
   bool isOptimal() const { return bestTime <= bound; }
@@ -93,7 +94,8 @@ private:
   const Stopwatch &watch;
   int64_t bound;
   std::string proof;
-  /// What the search works with now, and what plans have to meet.
+  /// The budget that the search works with now, and the one that plans have to
+  /// meet.
   int64_t budget, goal;
   int64_t hostBudget;
   WorkMeter work;
@@ -102,7 +104,7 @@ private:
   std::mt19937_64 &generator;
   Neighbourhoods neighbourhoods;
   Reorderer reorderer;
-  /// What this epoch says of the link, if it says anything.
+  /// The weight of transfers in this epoch; unset if every round draws one.
   std::optional<double> transferWeight;
   /// Whether the order may be changed now.
   bool reordering = false;

@@ -33,16 +33,16 @@ public:
 
   size_t numArcs() const { return 2 * tails.size(); }
 
-  /// The largest flow from `source` to `sink`, or what was found of it when
-  /// about `workLimit` edges have been looked at. No cut is smaller than
-  /// either.
+  /// The largest flow from `source` to `sink`. When about `workLimit` edges
+  /// have been looked at, the flow that was found so far. No cut is smaller
+  /// than the result, in both cases.
   int64_t solve(uint32_t source, uint32_t sink, uint64_t workLimit);
   /// Whether the last solution is a maximum.
   bool complete() const { return isComplete; }
   /// Edges looked at by the last solution.
   uint64_t work() const { return edgesSeen; }
-  /// Whether a node is on the source's side of the smallest cut, of several
-  /// the one closest to the source. Valid if `complete`.
+  /// Whether a node is on the source's side of the smallest cut; of several
+  /// such cuts, of the one closest to the source. Valid if `complete`.
   bool onSourceSide(uint32_t node) const { return level[node] != unreached; }
 
 private:

@@ -55,7 +55,8 @@ struct ProgramResult {
 /// Whether this build has a solver.
 bool hasProgramSolver();
 
-/// How many simplex iterations HiGHS does in about so many seconds.
+/// How many simplex iterations HiGHS does in about `seconds` on a program with
+/// so many variables.
 int64_t iterationsFor(double seconds, double variables);
 
 /// When to stop.
@@ -65,9 +66,9 @@ struct ProgramLimits {
   int64_t iterations = std::numeric_limits<int64_t>::max();
   /// A number of which all objective values are multiples.
   double costStep = 1.0;
-  /// A bound that is large enough.
+  /// Ends when the proven bound reaches this.
   double enough = std::numeric_limits<double>::infinity();
-  /// An objective value that is low enough.
+  /// Ends when an assignment of at most this objective value is found.
   double target = -std::numeric_limits<double>::infinity();
   const std::atomic<bool> *interrupt = nullptr;
 };

@@ -26,7 +26,7 @@ public:
                  std::mt19937_64 &generator)
       : graph(graph), timeline(timeline), generator(generator) {}
 
-  /// Removes some repeats, mostly a few. There are repeats.
+  /// Removes some repeats, usually a few. Expects a timeline that has repeats.
   void takeBack();
 
 private:

@@ -12,11 +12,11 @@
 namespace remat::planning {
 
 /// Searches for an order of all ops, each run once, whose peak is at most
-/// `budget`. Best-first over sets of ops that have run: the larger set first,
-/// then the one with fewer live bytes. An op that fits and leaves no more bytes
-/// live than before runs at once; that never closes a way. Gives up after
-/// `maxStates` sets, so an empty answer proves nothing. Ops that are not
-/// recomputable keep their relative order.
+/// `budget`. A best-first search over sets of ops that have run: larger sets
+/// come first, then sets with fewer live bytes. An op that fits and leaves no
+/// more bytes live than before runs at once, which never rules out a solution.
+/// Gives up after `maxStates` sets, so an empty answer proves nothing. Ops that
+/// are not recomputable keep their relative order.
 std::vector<OpId> findOrder(const Graph &graph, int64_t budget,
                             size_t maxStates, WorkMeter &work);
 

@@ -22,7 +22,8 @@ struct PeakBound {
   OpId op = noOp;
 };
 
-/// Looks at about `workLimit` values of states.
+/// Computes the bound in about `workLimit` steps, each of which looks at one
+/// value of a state of the search.
 PeakBound peakBound(const Graph &graph, uint64_t workLimit);
 
 } // namespace remat::planning

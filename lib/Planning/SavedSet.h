@@ -44,14 +44,14 @@ Residency savedSetResidency(const Graph &graph, OpId position,
                             const std::vector<bool> &saved,
                             Recomputed recomputed);
 
-/// Remembers the best of many plans: the cheapest within the budget; if none
-/// is, or there is no budget, the one with the lowest peak.
+/// Remembers the best of many plans: the cheapest one within the budget. If no
+/// plan fits or there is no budget, the one with the lowest peak.
 class BestPlan {
 public:
   BestPlan(const Graph &graph, WorkMeter &work) : graph(graph), work(work) {}
 
-  /// Schedules and simulates. False if the plan exceeds the budget, or became
-  /// so long that it was given up.
+  /// Makes the plan of `residency` and simulates it. False if the plan exceeds
+  /// the budget or got so long that it was given up.
   bool consider(const Residency &residency);
   /// The plans of a saved set, from the fastest to the one with the least
   /// memory, until one fits; without a budget just the one in between.

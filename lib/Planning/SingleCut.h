@@ -38,11 +38,12 @@ struct CutCosts {
   /// Ops that a MUST makes run again, in the backward phase, and their cost.
   bool mustRunAgain(OpId op) const { return must[op]; }
   int64_t mustCost = 0;
-  /// Of running everything again, or packing it: no single moment costs more.
+  /// The cost of running or packing everything again. No bound of a single
+  /// moment is larger.
   int64_t total = 0;
   /// All extra costs are multiples of this.
   int64_t step = 1;
-  /// Flow per cost; a power of two, below one for huge costs.
+  /// Units of flow per unit of cost. A power of two, below one for huge costs.
   double scale = 1;
 
   /// No capacity is larger, so that sums of them fit.
@@ -57,8 +58,8 @@ public:
   /// The moment at which `op` runs for the first time.
   SingleCut(const Graph &graph, const CutCosts &costs, OpId op);
 
-  /// Bytes of what is needed after the moment, beyond what fits: if not
-  /// positive, the bound is trivial.
+  /// The bytes of what is needed after the moment, less those that fit. If this
+  /// is not positive, the bound is trivial.
   int64_t excess() const { return allBytes - room; }
   /// Whether not even `op` itself fits.
   bool impossible() const { return room < 0; }
@@ -75,8 +76,8 @@ public:
   /// The bound at the best price, or at `price` alone if `once`. Adds what it
   /// did to `work`, and stops at about `workLimit`.
   Bound priced(double price, bool once, uint64_t &work, uint64_t workLimit);
-  /// The exact optimum by branch and bound, or what is proven of it when the
-  /// work is done or it reaches `enough`.
+  /// The exact optimum by branch and bound. Ends early, with the bound that is
+  /// proven by then, when the work is used up or the bound reaches `enough`.
   Bound branched(const Bound &root, int64_t enough, uint64_t &work,
                  uint64_t workLimit, llvm::function_ref<bool()> stop);
 

@@ -82,9 +82,9 @@ private:
   bool cutShort = false;
 };
 
-/// Simulates and verifies `plan`. A plan above a budget is an
-/// InfeasibleBudgetError with the plan's peak; any other violation is the
-/// algorithm's fault and is reported as an internal error.
+/// Simulates and verifies `plan`. A plan above the device budget is an
+/// InfeasibleBudgetError with the plan's peak. Any other violation is a mistake
+/// of the algorithm, and an error that names the algorithm and the violation.
 llvm::Expected<Solution> makeSolution(const Graph &graph, Plan plan,
                                       llvm::StringRef solver,
                                       const Stopwatch &watch);

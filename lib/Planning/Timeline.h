@@ -29,7 +29,8 @@
 
 namespace remat::planning {
 
-/// A step of a timeline. Valid until it is removed and the change committed.
+/// A step of a timeline. An id stays valid until the step is removed and the
+/// change is committed.
 using StepId = uint32_t;
 inline constexpr StepId noStep = ~StepId(0);
 
@@ -191,11 +192,12 @@ public:
   /// The op ran before `host`, a run that (or whose absorbed ops) will read
   /// its results.
   StepId insertAbsorb(OpId op, StepId host);
-  /// Removes a repeat. Its readers read the copy before. What is then of no use
-  /// goes too: absorptions into it or for it alone, a pack that nobody unpacks.
+  /// Removes a repeat. Its readers then read the copy before. What is of no
+  /// more use is removed too: absorptions into it or for it alone, and a pack
+  /// that nobody unpacks.
   void remove(StepId step);
-  /// Moves a step. It stays behind what it reads and before what reads it, and
-  /// passes no other copy of its results.
+  /// Moves a step. The caller keeps it behind what it reads, before what reads
+  /// it, and on the same side of all other copies of its results.
   void move(StepId step, StepId before);
 
   /// Changes since the last commit can be taken back, all or those since a

@@ -34,34 +34,36 @@ enum class Decision : uint8_t {
 };
 llvm::StringRef stringify(Decision decision);
 
-/// Byte-times are bytes in the arena times the cost of what runs meanwhile
-/// (waits for transfers are not in it).
+/// What the plan decided on one value. A byte-time is a number of bytes in the
+/// arena times the cost of what runs while they are there; waits for transfers
+/// do not count.
 struct ValueExplanation {
   /// A root value.
   ValueId value = noValue;
   Decision decision = Decision::ShortLived;
   int64_t bytes = 0;
-  /// How often it came back, by kind.
+  /// How often the value came back, by the way it did.
   unsigned recomputed = 0, absorbed = 0, reloaded = 0, unpacked = 0;
-  /// What it holds under the plan, and under save-all.
+  /// The byte-time of the value under the plan, and under save-all.
   double byteTime = 0, saveAllByteTime = 0;
-  /// What its recomputations, its packing and its transfers take. Other results
-  /// of the same op share the recomputations.
+  /// The cost of its recomputations and its packing, and the time of its
+  /// transfers. Other results of the same op share the recomputations.
   int64_t cost = 0, transferTime = 0;
-  /// For a saved value: what it would take to recompute it for the reader that
-  /// it waits longest for, together with all that is not resident there. Unset
-  /// if it cannot be recomputed.
+  /// For a saved value: the cost of recomputing it, and all that is missing for
+  /// that, right before the reader that it waits longest for. Unset if it
+  /// cannot be recomputed.
   std::optional<int64_t> costIfDropped;
-  /// For a value that comes back: what it would hold beyond `byteTime` if it
-  /// had stayed in between.
+  /// For a value that comes back: the byte-time beyond `byteTime` that it would
+  /// have if it had stayed in the arena in between.
   double byteTimeIfKept = 0;
-  /// What left no choice: "MUST_SAVE", "runs once", "output"; else empty.
+  /// What left the planner no choice, such as "MUST_SAVE", "runs once" or
+  /// "output"; empty if it had one.
   std::string forcedBy;
 };
 
 struct Explanation {
-  /// By what save-all would hold, largest first, then by id. Values without
-  /// bytes that nobody decided on are left out.
+  /// Sorted by the byte-time under save-all, largest first, then by id. Values
+  /// of no bytes are left out unless they came back.
   std::vector<ValueExplanation> values;
 };
 

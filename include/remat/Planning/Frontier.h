@@ -22,13 +22,14 @@ struct FrontierOptions {
   std::string solver = "auto";
   /// How many budgets, both ends included; at least 2.
   unsigned points = 20;
-  /// The effort is that of each budget, the time limit that of all together.
+  /// How to search. Each budget gets the whole effort; the time limit is for
+  /// all budgets together.
   SolverOptions search;
 };
 
 struct FrontierPoint {
   int64_t budgetBytes = 0;
-  /// The best plan within the budget that was found for any budget.
+  /// The best plan within the budget, among those found for any budget.
   Solution solution;
 };
 
@@ -41,11 +42,12 @@ struct Frontier {
   bool cutShort = false;
 };
 
-/// Plans from the largest budget to the smallest, each search from the plan
-/// before it; a plan then serves every budget that it fits, and a lower bound
-/// every budget below its own. The problem's own device budget is ignored.
-/// There is a single point if the smallest budget is that of save-all. Fails if
-/// there is no plan at any budget or the solver is unknown.
+/// Plans from the largest budget to the smallest; each search starts from the
+/// plan of the one before. Every budget then gets the best plan that fits it,
+/// and the best bound that was proven for it or for a larger budget. The
+/// problem's own device budget is ignored. There is a single point if the
+/// smallest budget is that of save-all. Fails if there is no plan at any budget
+/// or the planner is unknown.
 llvm::Expected<Frontier> computeFrontier(const Problem &problem,
                                          const FrontierOptions &options = {});
 

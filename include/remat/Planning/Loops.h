@@ -28,8 +28,9 @@ struct Loop {
   int64_t iterations = 0;
   /// Bytes of one state, that is, of one checkpoint.
   int64_t stateBytes = 0;
-  /// Of one iteration: without keeping anything but the state that it makes,
-  /// and backward, without the forward run that it needs directly before.
+  /// The cost of one iteration, forward and backward. The forward cost is that
+  /// of a run which keeps nothing but the state that it makes. The backward
+  /// cost does not include the forward run that has to come directly before.
   int64_t forwardCost = 1, backwardCost = 1;
   /// If not empty: the forward cost of each iteration instead.
   std::vector<int64_t> forwardCosts;
@@ -66,15 +67,15 @@ struct LoopAction {
   }
 };
 
-/// Actions, and what they come to. State 0 is the current one at the start; it
-/// takes a slot if it has to be restored, like any other.
+/// Actions, and what they add up to. State 0 is the current one at the start.
+/// Like any other state, it takes a slot if it has to be restored.
 struct LoopSchedule {
   std::vector<LoopAction> actions;
   /// The most checkpoints kept at a time, and their bytes.
   int64_t peakSlots = 0, peakBytes = 0;
   /// Iterations that Advance actions run.
   int64_t advances = 0;
-  /// Of all actions; the forward runs of Backward actions included.
+  /// The cost of all actions, with the forward runs of Backward actions.
   int64_t cost = 0;
 };
 
@@ -83,7 +84,7 @@ int64_t loopSlots(const Loop &loop, int64_t budgetBytes);
 
 /// The one legality predicate for schedules: every iteration runs backward
 /// once, the last one first; what is stored, advanced, or run backward is the
-/// current state; what is restored was stored. Fills in what the actions come
+/// current state; what is restored was stored. Fills in what the actions add up
 /// to. Fails with a message that names the action, and for loops with negative
 /// numbers or a wrong number of costs.
 llvm::Expected<LoopSchedule> simulateLoop(const Loop &loop,

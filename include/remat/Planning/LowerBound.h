@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Bounds that hold for every plan of a problem: any op may run again anywhere,
-// any number of times. They are what makes "optimal" and "infeasible" facts.
-// See docs/planning-bounds.md.
+// any number of times. They prove that a plan is optimal, or that a budget is
+// infeasible. See docs/planning-bounds.md.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,10 +37,11 @@ struct LowerBoundOptions {
 struct LowerBound {
   /// No plan within the device budget takes less `Solution::time`.
   int64_t time = 0;
-  /// It is proven that no plan meets the device budget; `time` means nothing.
+  /// Whether it is proven that no plan meets the device budget. If so, `time`
+  /// has no meaning.
   bool infeasible = false;
-  /// The op whose first run gave the bound; `noOp` if every op's one run did,
-  /// or several moments together.
+  /// The op whose first run is the moment that gave the bound; `noOp` if no
+  /// single moment did.
   OpId bindingOp = noOp;
   /// Which argument gave the bound, for messages.
   const char *method = "every op runs once";

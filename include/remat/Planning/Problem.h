@@ -37,9 +37,10 @@ inline constexpr int64_t infiniteBandwidth = INT64_MAX;
 ///
 ///  * MustSave: the producing op runs exactly once and the value is never
 ///    offloaded or packed.
-///  * MustRecompute: no op reads bits of a forward value in the backward phase,
-///    not even to compute others again, that were computed in the forward phase,
-///    wherever they were kept in between. An absorbed op computes them anew.
+///  * MustRecompute: in the backward phase, no op reads a copy of the value
+///    that was computed in the forward phase, wherever that copy was kept in
+///    between. This also holds for ops that run again to compute other values.
+///    An op that is absorbed in the backward phase computes the value anew.
 ///  * MustCpuOffload: the producing op runs exactly once, the value is never
 ///    packed, and every backward op reads a copy that came back from the host.
 enum class Policy : uint8_t {
@@ -98,7 +99,7 @@ struct Value {
   /// for roots that an op computes. A MUST_SAVE or MUST_CPU_OFFLOAD on the root
   /// or a view of it rules it out again.
   std::optional<PackedForm> packed;
-  /// Resident from the start; there is nothing to run to get it back.
+  /// Resident from the start. No op computes it.
   bool isArgument = false;
   /// Resident at the end.
   bool isOutput = false;
@@ -129,9 +130,9 @@ struct Op {
 /// Values that share a limit on what is kept of them.
 struct Region {
   std::string name;
-  /// Bound on the bytes of the region's forward values that are carried into the
-  /// backward phase, in whatever form and for whatever purpose; not what comes
-  /// back from the host there.
+  /// Bound on the bytes of the region's forward values that are carried into
+  /// the backward phase, in whatever form and for whatever purpose; not what
+  /// comes back from the host there.
   int64_t budget = 0;
   std::vector<ValueId> values;
 };
@@ -176,14 +177,13 @@ struct Problem {
   int64_t baseCost() const;
 };
 
-/// Input constraints. Ids in range, operands defined before use, no negative
-/// number, sums that fit 63 bits, views that end in a root, packed forms only
-/// of roots that are computed, absorption only of what may run again, regions
-/// of different names with values, and policies that can be met together: a
-/// MUST that needs an op to run again on an op that cannot, or two MUSTs on
-/// results of one op (or on a value and its views) that exclude each other, is
-/// an error that names both sides. Every algorithm expects a problem that
-/// passed.
+/// Checks what every algorithm expects of a problem: ids in range, operands
+/// defined before use, no negative number, sums that fit 63 bits, views that
+/// end in a root, packed forms only of roots that are computed, absorption only
+/// of what may run again, regions of different names with values, and policies
+/// that can be met together: a MUST that needs an op to run again on an op that
+/// cannot, or two MUSTs on results of one op (or on a value and its views) that
+/// exclude each other, is an error that names both sides.
 llvm::Error check(const Problem &problem);
 
 } // namespace remat::planning

@@ -12,7 +12,8 @@
 //     "packed"?: {"bytes", "pack_cost"?, "unpack_cost"?}}],
 //    "edges": [[producer, consumer], ...],
 //    "outputs": [ids], "inputs"?: [ids resident at the start],
-//    "order"?: [ids], "free_order"?: bool}
+//    "order"?: [ids], "free_order"?: bool,
+//    "region_budgets"?: [{"name", "bytes", "nodes": [ids]}]}
 //
 // A node is an op with one result. Three optional fields of a node cover the
 // rest: "result_of": id makes it a further result of that node's op;
@@ -48,6 +49,7 @@ llvm::json::Value toJson(const Problem &problem);
 /// with one field, {"offload": id}, {"reload": id}, {"pack": id} or
 /// {"unpack": id} with the value's node id, or {"absorb": id} with the op's.
 llvm::json::Value toJson(const Instance &instance, const Plan &plan);
+/// Reads such a schedule back. Every error says which entry is wrong.
 llvm::Expected<Plan> parsePlan(const Instance &instance, llvm::StringRef text);
 
 } // namespace remat::planning

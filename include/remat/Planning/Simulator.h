@@ -127,13 +127,13 @@ llvm::Error verify(const Problem &problem, const Plan &plan);
 /// As above, for a simulation at hand.
 llvm::Error verify(const Problem &problem, const Plan &plan,
                    const Simulation &simulation);
-/// What somebody claims about a plan, such as a file or a solver that counts
-/// by itself. What is not set is not claimed.
+
+/// Numbers that someone else states about a plan: an algorithm that counts by
+/// itself, or a file. What is not set is not stated.
 struct PlanClaims {
   std::optional<int64_t> peakBytes, hostPeakBytes, cost, time;
 };
-/// Fails at the first claim that is not what `simulation` says, to the last
-/// byte.
+/// Fails at the first stated number that differs from what was simulated.
 llvm::Error verifyClaims(const Simulation &simulation,
                          const PlanClaims &claims);
 
