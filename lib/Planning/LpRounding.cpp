@@ -32,10 +32,11 @@ Expected<Solution> planLpRounding(const Problem &problem,
   if (best.consider(saveAllResidency(graph)) || !best.hasBudget())
     return best.finish("lp-rounding", watch);
 
-  double timeLimit = options.timeLimitSeconds.value_or(options.effort);
+  // Without a time limit, iterations are counted: a busy machine must not
+  // change the plan.
+  double stepsLeft = options.effort * ProgramTuning::relaxedStepsPerSecond;
   for (double part : SavedSetTuning::budgetParts) {
-    double left = timeLimit - watch.seconds();
-    if (left <= 0 || work.overdrawn())
+    if (work.overdrawn() || (!options.timeLimitSeconds && stepsLeft <= 0))
       break;
     Problem tighter = problem;
     tighter.deviceBudget = int64_t(double(*problem.deviceBudget) * part);
@@ -44,11 +45,18 @@ Expected<Solution> planLpRounding(const Problem &problem,
     MixedIntegerProgram relaxed = model.getProgram();
     relaxed.integer.assign(relaxed.integer.size(), 0);
     ProgramLimits limits;
-    limits.seconds = left;
+    double variables = std::max(relaxed.numVariables(), 1);
+    if (options.timeLimitSeconds) {
+      limits.seconds = *options.timeLimitSeconds - watch.seconds();
+    } else {
+      limits.seconds = ProgramTuning::clockFactor * options.effort;
+      limits.iterations = int64_t(stepsLeft / variables);
+    }
     limits.interrupt = options.interrupt;
     Expected<ProgramResult> result = minimize(relaxed, {}, limits);
     if (!result)
       return result.takeError();
+    stepsLeft -= double(result->iterations) * variables;
     if (!result->assignment)
       continue;
     for (double threshold : SavedSetTuning::thresholds)

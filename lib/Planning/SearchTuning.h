@@ -302,6 +302,8 @@ struct ProgramTuning {
   /// Variables times simplex iterations that HiGHS does in a second; measured
   /// on a core of 3 GHz. An iteration is about linear in the variables.
   static constexpr double stepsPerSecond = 2e7;
+  /// The same for programs whose variables need not be integers.
+  static constexpr double relaxedStepsPerSecond = 1e8;
   /// The clock is the last resort, at this multiple of the effort: a busy
   /// machine must not change a result that iterations should end.
   static constexpr double clockFactor = 100;
