@@ -62,7 +62,7 @@ struct Options {
   cl::opt<bool> assembly{"S", cl::cat(category),
                          cl::desc("Same as --emit=asm")};
   cl::opt<std::string> targetCpu{
-      "mcpu", cl::cat(category), cl::value_desc("name"),
+      "mcpu", cl::ZeroOrMore, cl::cat(category), cl::value_desc("name"),
       cl::desc("CPU to compile for; the host's if empty")};
   cl::opt<std::string> kernelCache{
       "kernel-cache", cl::cat(category), cl::value_desc("dir"),

@@ -35,6 +35,10 @@ struct Options {
                      cl::desc("Steps to run")};
   cl::opt<int> threads{"threads", cl::init(0), cl::cat(category),
                        cl::desc("Threads to run on; 0 for all cores")};
+  cl::opt<std::string> targetCpu{
+      "mcpu", cl::ZeroOrMore, cl::cat(category), cl::value_desc("name"),
+      cl::desc("CPU to compile for, of which this machine must have all "
+               "instructions; the host's if empty")};
   cl::opt<std::string> jsonFile{"json", cl::cat(category),
                                 cl::value_desc("file"),
                                 cl::desc("Write a report")};

@@ -80,6 +80,7 @@ Expected<LoadedStep> run::compile(mlir::ModuleOp tasks, StringRef budget,
   LoweringOptions lowering;
   lowering.threads = options().threads;
   EmitOptions emission;
+  emission.chip = options().targetCpu;
   emission.cache = *cache;
   Expected<std::unique_ptr<LoadedModule>> code =
       (*target)->load(*module, lowering, emission);

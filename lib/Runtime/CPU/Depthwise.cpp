@@ -22,6 +22,7 @@
 #include "Threads.h"
 
 #include <algorithm>
+#include <dnnl.h>
 #include <vector>
 
 using namespace remat;
@@ -98,12 +99,15 @@ void addTapsPortable(const Band &band, const int64_t *offsets, int64_t numTaps,
 }
 #endif
 
-/// The loops for this machine.
+/// The loops for this machine, with no more of its instructions than oneDNN
+/// uses: its variable ONEDNN_MAX_CPU_ISA holds for the run time as a whole.
 AddTaps pickAddTaps() {
 #ifdef __x86_64__
-  if (__builtin_cpu_supports("avx512f"))
+  unsigned isa = dnnl_get_effective_cpu_isa();
+  auto mayUse = [isa](unsigned needed) { return (isa & needed) == needed; };
+  if (mayUse(dnnl_cpu_isa_avx512_core))
     return addTapsAvx512;
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+  if (mayUse(dnnl_cpu_isa_avx2))
     return addTapsAvx2;
 #endif
   return addTapsPortable;

@@ -8,6 +8,7 @@
 #include "remat/Target/CPU/LowerToLLVM.h"
 #include "remat/Target/CPU/ObjectEmitter.h"
 #include "remat/Target/CPU/Passes.h"
+#include "remat/Target/CPU/TargetMachine.h"
 
 #include "mlir/Pass/PassManager.h"
 
@@ -27,6 +28,8 @@ JitModule::~JitModule() = default;
 llvm::Expected<std::unique_ptr<JitModule>>
 JitModule::create(mlir::ModuleOp module, const LoweringOptions &options,
                   const EmitOptions &emission) {
+  if (llvm::Error error = checkRunsHere(emission.chip))
+    return std::move(error);
   // As a pass, so that the dialects it produces get loaded.
   mlir::PassManager pm(module.getContext());
   pm.addPass(createLowerCPUPass({options.name, options.threads}));

@@ -13,7 +13,10 @@
 
 #include "remat/Target/CPU/ObjectEmitter.h"
 
+#include "NarrowFloats.h"
+
 #include "remat/Codegen/ModuleParts.h"
+#include "remat/Target/CPU/TargetMachine.h"
 
 #include "mlir/IR/Threading.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -26,13 +29,9 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
-#include "llvm/MC/MCSubtargetInfo.h"
-#include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SHA256.h"
-#include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
-#include "llvm/TargetParser/Host.h"
 
 using namespace mlir;
 using namespace remat;
@@ -41,44 +40,6 @@ using namespace remat::cpu;
 
 static llvm::Error makeError(const llvm::Twine &message) {
   return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
-}
-
-llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
-remat::cpu::createTargetMachine(llvm::StringRef chip, bool forJit) {
-  // Once: parts are compiled on several threads.
-  static bool isRegistered = !llvm::InitializeNativeTarget() &&
-                             !llvm::InitializeNativeTargetAsmPrinter();
-  if (!isRegistered)
-    return makeError("no code generation for this machine");
-  llvm::Triple triple(llvm::sys::getProcessTriple());
-  std::string message;
-  const llvm::Target *found =
-      llvm::TargetRegistry::lookupTarget(triple, message);
-  if (!found)
-    return makeError("no code generation for '" + triple.str() +
-                     "': " + message);
-  std::string cpu = chip.str(), features;
-  if (cpu.empty() || cpu == "native") {
-    cpu = llvm::sys::getHostCPUName().str();
-    // Sorted, so that equal hosts give equal code.
-    std::map<std::string, bool> sorted;
-    for (auto &feature : llvm::sys::getHostCPUFeatures())
-      sorted[feature.first().str()] = feature.second;
-    for (auto &[name, isOn] : sorted)
-      features +=
-          (features.empty() ? "" : ",") + std::string(isOn ? "+" : "-") + name;
-  }
-  llvm::TargetOptions options;
-  // Results must not depend on which operations share a kernel.
-  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
-  std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(
-      triple, cpu, features, options, llvm::Reloc::PIC_, std::nullopt,
-      llvm::CodeGenOptLevel::Aggressive, forJit));
-  if (!machine)
-    return makeError("no target machine for '" + triple.str() + "'");
-  if (!machine->getMCSubtargetInfo()->isCPUStringValid(cpu))
-    return makeError("unknown CPU '" + cpu + "'");
-  return machine;
 }
 
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
@@ -110,7 +71,7 @@ translateAndOptimize(ModuleOp module, llvm::TargetMachine &machine,
     return makeError("translation to LLVM IR failed");
   result->setTargetTriple(machine.getTargetTriple());
   result->setDataLayout(machine.createDataLayout());
-  bool isWide = machine.getMCSubtargetInfo()->checkFeatures("+avx512f");
+  bool isWide = hasX86Feature(machine, "avx512f");
   for (llvm::Function &function : *result) {
     if (function.isDeclaration())
       continue;
@@ -120,6 +81,8 @@ translateAndOptimize(ModuleOp module, llvm::TargetMachine &machine,
     if (isWide)
       function.addFnAttr("prefer-vector-width", "512");
   }
+  if (llvm::Error error = expandNarrowFloats(*result, machine))
+    return std::move(error);
   optimize(*result, machine);
   return result;
 }
@@ -151,7 +114,7 @@ static llvm::Error writeBitcode(llvm::Module &code, llvm::TargetMachine &,
 
 static llvm::Expected<ObjectCode>
 compilePart(ModuleOp part, llvm::StringRef chip, FinishPart finish) {
-  auto machine = createTargetMachine(chip, /*forJit=*/false);
+  auto machine = createTargetMachine(chip);
   if (!machine)
     return machine.takeError();
   llvm::LLVMContext context;
@@ -169,7 +132,7 @@ compilePart(ModuleOp part, llvm::StringRef chip, FinishPart finish) {
 /// by is a part of it: optimize and its like have a version to be counted up.
 static std::string getCacheKey(const ModulePart &part, FinishPart finish,
                                llvm::TargetMachine &machine) {
-  constexpr llvm::StringLiteral version = "1/" LLVM_VERSION_STRING;
+  constexpr llvm::StringLiteral version = "2/" LLVM_VERSION_STRING;
   std::string text;
   for (llvm::StringRef piece :
        {llvm::StringRef(part.key), llvm::StringRef(version),
@@ -191,7 +154,7 @@ compileParts(ArrayRef<ModulePart> parts, const EmitOptions &options,
   registerLLVMDialectTranslation(registry);
   context->appendDialectRegistry(registry);
   // Also tells whether the target is known, before there are threads.
-  auto machine = createTargetMachine(options.chip, /*forJit=*/false);
+  auto machine = createTargetMachine(options.chip);
   if (!machine)
     return machine.takeError();
   std::vector<ObjectCode> results(parts.size());
@@ -243,7 +206,7 @@ static llvm::Error emitFile(ModuleOp module, const EmitOptions &options,
   auto codes = compileParts(parts, options, writeBitcode);
   if (!codes)
     return codes.takeError();
-  auto machine = createTargetMachine(options.chip, /*forJit=*/false);
+  auto machine = createTargetMachine(options.chip);
   if (!machine)
     return machine.takeError();
   llvm::LLVMContext context;

@@ -69,11 +69,26 @@ static LogicalResult lowerMath(ModuleOp module) {
   return applyPatternsGreedily(module, std::move(patterns));
 }
 
+/// Upstream's extension of functions to f32 allows a result that is rounded and
+/// read in f32 again to stay as it is. Then it would matter which operations
+/// share a kernel.
+static void keepRounding(ModuleOp module) {
+  module.walk([](Operation *op) {
+    if (auto truncation = dyn_cast<arith::TruncFOp>(op))
+      truncation.setFastmath(arith::FastMathFlags::none);
+    else if (auto extension = dyn_cast<arith::ExtFOp>(op))
+      extension.setFastmath(arith::FastMathFlags::none);
+  });
+}
+
 LogicalResult remat::cpu::lowerScalars(ModuleOp module) {
   PassManager first(module.getContext());
   first.addPass(createConvertComplexToStandardPass());
   first.addNestedPass<func::FuncOp>(math::createMathExtendToSupportedTypes());
-  if (failed(first.run(module)) || failed(lowerMath(module)))
+  if (failed(first.run(module)))
+    return failure();
+  keepRounding(module);
+  if (failed(lowerMath(module)))
     return failure();
   PassManager manager(module.getContext());
   manager.addPass(createLowerAffinePass());

@@ -88,7 +88,9 @@ static std::string run(ModuleOp module, const std::vector<Bytes> &arguments,
     return "passes failed";
   LoweringOptions lowering;
   lowering.threads = options.threads;
-  auto jit = lookupTarget(module)->load(module, lowering, EmitOptions());
+  EmitOptions emission;
+  emission.chip = options.cpu;
+  auto jit = lookupTarget(module)->load(module, lowering, emission);
   if (!jit)
     return toString(jit.takeError());
   remat_step_options stepOptions = {};

@@ -50,9 +50,15 @@ struct RunResult {
   double seconds = 0;
 };
 
+/// The CPU to compile for if a test names none: that of the variable
+/// REMAT_TEST_MCPU, else this machine.
+std::string getTestedCpu();
+
 struct RunOptions {
   int threads = 1;
   int repetitions = 1;
+  /// One whose code this machine can run.
+  std::string cpu = getTestedCpu();
 };
 
 /// Compiles the function @k in `kernel` (text of a module) and runs it.

@@ -20,7 +20,8 @@ namespace remat::cpu {
 class JitModule : public LoadedModule {
 public:
   /// Compiles a module with one placed graph. The module is lowered in place
-  /// (lowerToLLVM). What cannot be compiled gives diagnostics and an error.
+  /// (lowerToLLVM). What cannot be compiled gives diagnostics and an error,
+  /// and so does a CPU whose code this machine may be unable to run.
   static llvm::Expected<std::unique_ptr<JitModule>>
   create(mlir::ModuleOp module, const LoweringOptions &options,
          const EmitOptions &emission);

@@ -17,10 +17,6 @@
 #include <string>
 #include <vector>
 
-namespace llvm {
-class TargetMachine;
-} // namespace llvm
-
 namespace remat::cpu {
 
 using codegen::ObjectCode;
@@ -37,10 +33,6 @@ llvm::Error emitAssembly(mlir::ModuleOp module, const EmitOptions &options,
 /// on the threads of the module's context; the bytes do not depend on them.
 llvm::Expected<std::vector<ObjectCode>>
 emitObjects(mlir::ModuleOp module, const EmitOptions &options);
-
-/// The machine that code is generated for, the host if `chip` is empty.
-llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
-createTargetMachine(llvm::StringRef chip, bool forJit);
 
 } // namespace remat::cpu
 
