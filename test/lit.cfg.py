@@ -2,10 +2,30 @@
 
 import os
 import platform
+import re
 import sys
 
 import lit.formats
 from lit.llvm import llvm_config
+
+
+def mask_tools(directory, cpu, root):
+    """A folder of tools like those in `directory`, which compile for `cpu` unless they are told otherwise."""
+    masked = os.path.join(root, "bin")
+    os.makedirs(masked, exist_ok=True)
+    for tool in os.listdir(directory):
+        path = os.path.join(masked, tool)
+        option = " --mcpu=" + cpu if tool in ("remat-run", "remat-compile") else ""
+        with open(path, "w") as file:
+            file.write('#!/bin/sh\nexec "%s"%s "$@"\n' % (os.path.join(directory, tool), option))
+        os.chmod(path, 0o755)
+    return masked
+
+
+host_features = set()
+if os.path.exists("/proc/cpuinfo"):
+    flags = re.search(r"^flags.*:(.*)$", open("/proc/cpuinfo").read(), re.MULTILINE)
+    host_features = set(flags[1].split()) if flags else set()
 
 config.name = "remat"
 config.test_format = lit.formats.ShTest(not llvm_config.use_lit_shell)
@@ -14,6 +34,21 @@ config.excludes = ["Inputs", "CMakeLists.txt", "unit", "lib", "outside-project"]
 config.test_source_root = os.path.dirname(__file__)
 config.test_exec_root = os.path.join(config.remat_obj_root, "test")
 
+# With REMAT_TEST_MCPU=haswell or x86-64, all code is compiled for that CPU, and
+# the run time and oneDNN use no instructions beyond those that are named here.
+# So this machine tests what others run.
+masks = {"haswell": ("AVX2", {"avx2", "bmi2", "f16c", "fma", "movbe"}), "x86-64": ("SSE41", set())}
+tested_cpu = os.environ.get("REMAT_TEST_MCPU")
+if tested_cpu:
+    if tested_cpu not in masks:
+        lit_config.fatal("REMAT_TEST_MCPU is '%s', expected one of %s" % (tested_cpu, ", ".join(masks)))
+    isa, needed = masks[tested_cpu]
+    config.environment["ONEDNN_MAX_CPU_ISA"] = isa
+    config.unsupported = not needed <= host_features
+    config.test_exec_root = os.path.join(config.test_exec_root, tested_cpu)
+    config.remat_tools_dir = mask_tools(config.remat_tools_dir, tested_cpu, config.test_exec_root)
+
+config.substitutions.append(("%tools", config.remat_tools_dir))
 config.substitutions.append(("%models", os.path.join(config.test_source_root, "Inputs", "models")))
 config.substitutions.append(("%src_root", config.remat_src_root))
 config.substitutions.append(("%build_root", config.remat_obj_root))
@@ -38,7 +73,7 @@ if os.environ.get("REMAT_ROUNDTRIP"):
     config.substitutions.insert(0, (r"\bremat-opt\b", remat_opt + " --verify-roundtrip"))
 
 config.available_features.add(platform.machine())
-if os.path.exists("/proc/cpuinfo") and " avx2 " in open("/proc/cpuinfo").read():
+if "avx2" in host_features:
     config.available_features.add("avx2")
 if config.remat_has_highs:
     config.available_features.add("highs")

@@ -57,8 +57,8 @@ inline float f16ToFloat(uint16_t half) {
 inline uint16_t floatToF16(float value) {
   uint32_t bits = bitsOfFloat(value);
   uint32_t sign = (bits >> 16) & 0x8000u, magnitude = bits & 0x7fffffffu;
-  if (magnitude > 0x7f800000u)
-    return static_cast<uint16_t>(sign | 0x7e00u);
+  if (magnitude > 0x7f800000u) // NaN: quiet, with as much of it as fits
+    return static_cast<uint16_t>(sign | 0x7e00u | (magnitude >> 13 & 0x3ffu));
   if (magnitude >= 0x477ff000u) // rounds to 65536 or more
     return static_cast<uint16_t>(sign | 0x7c00u);
   if (magnitude < 0x38800000u) // subnormal: 0.5 has the unit of its last place

@@ -18,6 +18,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
@@ -49,6 +50,25 @@ static LogicalResult expandClamp(math::ClampFOp op, PatternRewriter &rewriter) {
   return success();
 }
 
+/// A power whose exponent is computed: by the C library, in f64, which has all
+/// exponents of 32 bits. LLVM has code for constant ones only, and calls a
+/// function of compiler-rt for others.
+static LogicalResult expandPower(math::FPowIOp op, PatternRewriter &rewriter) {
+  if (matchPattern(op.getRhs(), m_Constant()))
+    return failure();
+  Location loc = op.getLoc();
+  Type type = op.getType(), wide = rewriter.getF64Type();
+  Value base = op.getLhs();
+  if (type != wide)
+    base = arith::ExtFOp::create(rewriter, loc, wide, base);
+  Value exponent = arith::SIToFPOp::create(rewriter, loc, wide, op.getRhs());
+  Value power = math::PowFOp::create(rewriter, loc, base, exponent);
+  if (type != wide)
+    power = arith::TruncFOp::create(rewriter, loc, type, power);
+  rewriter.replaceOp(op, power);
+  return success();
+}
+
 /// In a kernel that is not for a copy.
 static LogicalResult lowerCopyNumber(CopyNumberOp op,
                                      PatternRewriter &rewriter) {
@@ -63,6 +83,7 @@ static LogicalResult lowerMath(ModuleOp module) {
   // Not all of arith-expand: LLVM vectorizes maximumf as it is.
   arith::populateCeilFloorDivExpandOpsPatterns(patterns);
   patterns.add(expandClamp);
+  patterns.add(expandPower);
   patterns.add(lowerCopyNumber);
   populateMathF32ExpansionPatterns(patterns, hasPolynomial);
   populateMathPolynomialApproximationPatterns(patterns, hasPolynomial);

@@ -115,6 +115,35 @@ TEST(LoopKernels, MathAccuracy) {
   }
 }
 
+// An exponent that is no constant needs more than multiplications.
+TEST(LoopKernels, ComputedExponents) {
+  std::string text = R"(
+#m = affine_map<(i) -> (i)>
+func.func @k(%x: tensor<100xf32>, %n: tensor<100xi32>) -> tensor<100xf32> {
+  %e = tensor.empty() : tensor<100xf32>
+  %r = linalg.generic {indexing_maps = [#m, #m, #m],
+      iterator_types = ["parallel"]}
+      ins(%x, %n : tensor<100xf32>, tensor<100xi32>)
+      outs(%e : tensor<100xf32>) {
+  ^bb0(%a: f32, %i: i32, %o: f32):
+    %p = math.fpowi %a, %i : f32, i32
+    linalg.yield %p : f32
+  } -> tensor<100xf32>
+  return %r : tensor<100xf32>
+})";
+  std::vector<float> x = makeValues(100);
+  std::vector<int32_t> n(100);
+  for (int i = 0; i < 100; ++i)
+    n[i] = i % 21 - 10;
+  // An odd exponent that f32 has no room for.
+  x[7] = -1, n[7] = (1 << 24) + 1;
+  RunResult run = runKernel(text, {toBytes(x), toBytes(n)});
+  ASSERT_EQ(run.error, "");
+  std::vector<float> y = fromBytes<float>(run.results[0]);
+  for (int i = 0; i < 100; ++i)
+    EXPECT_FLOAT_EQ(y[i], static_cast<float>(std::pow(double(x[i]), n[i])));
+}
+
 TEST(LoopKernels, BroadcastBias) {
   std::string text = R"(
 func.func @k(%x: tensor<33x70xf32>, %b: tensor<70xf32>, %c: tensor<33x1xf32>)
