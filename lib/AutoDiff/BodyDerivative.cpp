@@ -7,6 +7,7 @@
 #include "BodyDerivative.h"
 
 #include "Emit.h"
+#include "Idioms.h"
 
 using namespace mlir;
 using namespace remat;
@@ -36,10 +37,7 @@ LogicalResult BodyDerivative::sweep() {
         llvm::none_of(op.getResults(),
                       [&](Value value) { return cotangent(value); }))
       continue;
-    auto rule = dyn_cast<DifferentiableOpInterface>(op);
-    if (!rule)
-      return op.emitOpError("has no derivative rule");
-    if (failed(rule.emitVJP(*this)))
+    if (failed(emitDerivative(&op, *this)))
       return failure();
   }
   return success();
@@ -53,6 +51,7 @@ BodyTangents::BodyTangents(const StructuredBody &forward, bool forScatter,
                            Location loc, ForwardContext &outer,
                            ArrayRef<Value> accumulators)
     : BodyBuilder(forward, forScatter, /*useStored=*/true, loc), outer(outer) {
+  setIdiomLog(outer.getIdiomLog());
   SmallVector<Value> leaves;
   for (const StructuredBody::Element &element : forward.elements)
     if (element.inside && outer.tangent(element.source) &&
@@ -95,12 +94,8 @@ LogicalResult BodyTangents::sweep(ArrayRef<Value> wanted) {
     needed.insert(op.operand_begin(), op.operand_end());
     ops.push_back(&op);
   }
-  for (Operation *op : llvm::reverse(ops)) {
-    auto rule = dyn_cast<DifferentiableOpInterface>(op);
-    if (!rule)
-      return op->emitOpError("has no derivative rule");
-    if (failed(rule.emitJVP(*this)))
+  for (Operation *op : llvm::reverse(ops))
+    if (failed(emitDerivative(op, *this)))
       return failure();
-  }
   return success();
 }

@@ -14,7 +14,6 @@
 #include "mlir/Dialect/Complex/IR/Complex.h"
 
 #include "Emit.h"
-#include "Expr.h"
 #include "Rules.h"
 
 using namespace mlir;
@@ -106,8 +105,8 @@ Complex direction(const Complex &a) { return a.apply<complex::SignOp>(); }
 //===----------------------------------------------------------------------===//
 
 /// A rule of which `derive(op, number, context)` is the partial derivative.
-template <typename Rule, typename Op>
-struct Holomorphic : DifferentiableOpInterface::ExternalModel<Rule, Op> {
+template <typename Rule, typename OpT>
+struct Holomorphic : DerivativeRule<Rule, OpT> {
   LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
     Value g = context.cotangent(op->getResult(0));
     for (unsigned i = 0, e = op->getNumOperands(); g && i < e; ++i)
@@ -127,8 +126,8 @@ struct Holomorphic : DifferentiableOpInterface::ExternalModel<Rule, Op> {
   }
 };
 
-#define HOLOMORPHIC(Name, Op, da, db)                                          \
-  struct Name : Holomorphic<Name, Op> {                                        \
+#define HOLOMORPHIC(Name, OpT, da, db)                                         \
+  struct Name : Holomorphic<Name, OpT> {                                       \
     static Complex derive(Operation *op, unsigned number,                      \
                           DerivativeContext &context) {                        \
       [[maybe_unused]] Complex y(context, op->getResult(0), true);             \
@@ -142,6 +141,7 @@ struct Holomorphic : DifferentiableOpInterface::ExternalModel<Rule, Op> {
       return number == 0 ? (da) : (db);                                        \
     }                                                                          \
   };
+// clang-format off
 HOLOMORPHIC(Add, complex::AddOp, one, one)
 HOLOMORPHIC(Sub, complex::SubOp, one, -one)
 HOLOMORPHIC(Neg, complex::NegOp, -one, one)
@@ -157,9 +157,13 @@ HOLOMORPHIC(Sin, complex::SinOp, cos(a), one)
 HOLOMORPHIC(Cos, complex::CosOp, -sin(a), one)
 HOLOMORPHIC(Tan, complex::TanOp, one + y * y, one)
 HOLOMORPHIC(Tanh, complex::TanhOp, one - y * y, one)
-HOLOMORPHIC(Pow, complex::PowOp, b *a.apply<complex::PowOp>(b - one), y *log(a))
-HOLOMORPHIC(Atan2, complex::Atan2Op, b / (a * a + b * b),
+HOLOMORPHIC(Pow, complex::PowOp,
+            b * a.apply<complex::PowOp>(b - one),
+            y * log(a))
+HOLOMORPHIC(Atan2, complex::Atan2Op,
+            b / (a * a + b * b),
             -(a / (a * a + b * b)))
+// clang-format on
 #undef HOLOMORPHIC
 
 //===----------------------------------------------------------------------===//
@@ -167,8 +171,8 @@ HOLOMORPHIC(Atan2, complex::Atan2Op, b / (a * a + b * b),
 //===----------------------------------------------------------------------===//
 
 /// A rule with the real-linear map `push` of tangents and its adjoint `pull`.
-template <typename Rule, typename Op>
-struct RealLinear : DifferentiableOpInterface::ExternalModel<Rule, Op> {
+template <typename Rule, typename OpT>
+struct RealLinear : DerivativeRule<Rule, OpT> {
   LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
     if (Value g = context.cotangent(op->getResult(0)))
       context.accumulate(op->getOperand(0),
@@ -231,8 +235,7 @@ struct Sign : RealLinear<Sign, complex::SignOp> {
 // Parts
 //===----------------------------------------------------------------------===//
 
-struct Create
-    : DifferentiableOpInterface::ExternalModel<Create, complex::CreateOp> {
+struct Create : DerivativeRule<Create, complex::CreateOp> {
   LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
     OpBuilder &builder = context.getBuilder();
     Location loc = context.getLoc();
@@ -257,8 +260,8 @@ struct Create
 };
 
 /// Part 0 (real) or 1 (imaginary) of a complex number.
-template <typename Op, unsigned part>
-struct Part : DifferentiableOpInterface::ExternalModel<Part<Op, part>, Op> {
+template <typename OpT, unsigned part>
+struct Part : DerivativeRule<Part<OpT, part>, OpT> {
   LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
     Value g = context.cotangent(op->getResult(0));
     if (!g)
@@ -277,7 +280,7 @@ struct Part : DifferentiableOpInterface::ExternalModel<Part<Op, part>, Op> {
     if (Value tangent = context.tangent(op->getOperand(0)))
       context.addTangent(
           op->getResult(0),
-          Op::create(context.getBuilder(), context.getLoc(), tangent));
+          OpT::create(context.getBuilder(), context.getLoc(), tangent));
     return success();
   }
 };
@@ -286,29 +289,8 @@ struct Part : DifferentiableOpInterface::ExternalModel<Part<Op, part>, Op> {
 
 void remat::registerComplexRules(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, complex::ComplexDialect *) {
-    complex::CreateOp::attachInterface<Create>(*context);
-    complex::ReOp::attachInterface<Part<complex::ReOp, 0>>(*context);
-    complex::ImOp::attachInterface<Part<complex::ImOp, 1>>(*context);
-    complex::AddOp::attachInterface<Add>(*context);
-    complex::SubOp::attachInterface<Sub>(*context);
-    complex::NegOp::attachInterface<Neg>(*context);
-    complex::MulOp::attachInterface<Mul>(*context);
-    complex::DivOp::attachInterface<Div>(*context);
-    complex::ExpOp::attachInterface<Exp>(*context);
-    complex::Expm1Op::attachInterface<Expm1>(*context);
-    complex::LogOp::attachInterface<Log>(*context);
-    complex::Log1pOp::attachInterface<Log1p>(*context);
-    complex::SqrtOp::attachInterface<Sqrt>(*context);
-    complex::RsqrtOp::attachInterface<Rsqrt>(*context);
-    complex::SinOp::attachInterface<Sin>(*context);
-    complex::CosOp::attachInterface<Cos>(*context);
-    complex::TanOp::attachInterface<Tan>(*context);
-    complex::TanhOp::attachInterface<Tanh>(*context);
-    complex::PowOp::attachInterface<Pow>(*context);
-    complex::Atan2Op::attachInterface<Atan2>(*context);
-    complex::ConjOp::attachInterface<Conj>(*context);
-    complex::AbsOp::attachInterface<Abs>(*context);
-    complex::AngleOp::attachInterface<Angle>(*context);
-    complex::SignOp::attachInterface<Sign>(*context);
+    attachRules<Create, Part<complex::ReOp, 0>, Part<complex::ImOp, 1>, Add,
+                Sub, Neg, Mul, Div, Exp, Expm1, Log, Log1p, Sqrt, Rsqrt, Sin,
+                Cos, Tan, Tanh, Pow, Atan2, Conj, Abs, Angle, Sign>(context);
   });
 }

@@ -15,8 +15,9 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include "Emit.h"
-#include "Expr.h"
+#include "Idioms.h"
 #include "Sweep.h"
+#include "remat/AutoDiff/Expr.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 using namespace mlir;
@@ -165,8 +166,9 @@ namespace {
 /// A function that is being differentiated.
 class Differentiator {
 public:
+  /// The sweeps take down the idioms that they find in `idioms`, if not null.
   Differentiator(func::FuncOp function, ArrayRef<Value> inputs,
-                 ArrayRef<Value> outputs);
+                 ArrayRef<Value> outputs, IdiomLog *idioms);
 
   /// Emit the derivative and add its values to the function's results.
   LogicalResult reverse(bool withCotangents, bool accumulate);
@@ -194,6 +196,7 @@ private:
   Block &body;
   Operation *terminator;
   ArrayRef<Value> inputs, outputs;
+  IdiomLog *idioms;
   /// What there was before.
   SmallVector<Operation *> ops;
   unsigned numArguments, numResults;
@@ -203,10 +206,10 @@ private:
 } // namespace
 
 Differentiator::Differentiator(func::FuncOp function, ArrayRef<Value> inputs,
-                               ArrayRef<Value> outputs)
+                               ArrayRef<Value> outputs, IdiomLog *idioms)
     : function(function), body(function.front()),
       terminator(body.getTerminator()), inputs(inputs), outputs(outputs),
-      numArguments(function.getNumArguments()),
+      idioms(idioms), numArguments(function.getNumArguments()),
       numResults(function.getNumResults()), builder(terminator) {
   for (Operation &op : body.without_terminator())
     ops.push_back(&op);
@@ -242,6 +245,7 @@ LogicalResult Differentiator::reverse(bool withCotangents, bool accumulate) {
   Location loc = getLoc("backward");
   SequenceActivity activity(ops, inputs, outputs);
   ReverseSweep sweep(builder, activity, loc);
+  sweep.setIdiomLog(idioms);
   for (Value output : outputs) {
     Value seed;
     if (withCotangents)
@@ -273,6 +277,7 @@ LogicalResult Differentiator::forward() {
   Location loc = getLoc("tangent");
   SequenceActivity activity(ops, inputs, outputs);
   ForwardSweep sweep(builder, activity, loc);
+  sweep.setIdiomLog(idioms);
   builder.setInsertionPointToStart(&body);
   for (Value input : inputs)
     sweep.addTangent(input, addArgumentLike(input));
@@ -317,7 +322,8 @@ void Differentiator::finish() {
 }
 
 LogicalResult remat::differentiate(func::FuncOp function,
-                                   const DifferentiateOptions &options) {
+                                   const DifferentiateOptions &options,
+                                   DifferentiateStatistics *statistics) {
   if (failed(checkFunction(function)))
     return failure();
   FailureOr<SmallVector<Value>> inputs = getInputs(function, options);
@@ -329,14 +335,20 @@ LogicalResult remat::differentiate(func::FuncOp function,
   FailureOr<SmallVector<Value>> outputs = getOutputs(function, options);
   if (failed(outputs))
     return failure();
-  Differentiator differentiator(function, *inputs, *outputs);
+  IdiomLog idioms;
+  Differentiator differentiator(function, *inputs, *outputs,
+                                options.idioms ? &idioms : nullptr);
   bool withCotangents = options.mode == DifferentiateOptions::Reverse;
   LogicalResult emitted =
       isForward ? differentiator.forward()
                 : differentiator.reverse(withCotangents, options.accumulate);
-  if (failed(emitted))
+  if (failed(emitted)) {
     differentiator.rollBack();
-  else
-    differentiator.finish();
-  return emitted;
+    return failure();
+  }
+  differentiator.finish();
+  idioms.emitRemarks(function.getName());
+  if (statistics)
+    statistics->numIdioms += idioms.size();
+  return success();
 }

@@ -11,6 +11,7 @@
 #include "llvm/ADT/SetVector.h"
 
 #include "Emit.h"
+#include "Idioms.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 using namespace mlir;
@@ -103,8 +104,10 @@ SmallVector<Value> remat::probeNeededPrimals(Operation *op,
   builder.setInsertionPointToEnd(&scratch);
   ProbeContext context(builder, scratch, activity);
   context.setLoc(op->getLoc());
+  IdiomLog idioms;
+  context.setIdiomLog(&idioms);
   // A rule that fails has said why; then nothing is needed.
-  if (failed(cast<DifferentiableOpInterface>(op).emitVJP(context)))
+  if (failed(emitDerivative(op, context)))
     return {};
   return context.needed.takeVector();
 }

@@ -16,9 +16,8 @@ using namespace remat;
 namespace {
 
 /// Every structured operation: a product or the general rule.
-template <typename Op>
-struct StructuredModel
-    : DifferentiableOpInterface::ExternalModel<StructuredModel<Op>, Op> {
+template <typename OpT>
+struct StructuredModel : DerivativeRule<StructuredModel<OpT>, OpT> {
   bool resultVaries(Operation *op, OpResult result,
                     const Activity &activity) const {
     return structuredResultVaries(cast<linalg::LinalgOp>(op), result, activity);
@@ -50,9 +49,7 @@ Value createTranspose(DerivativeContext &context, Value tensor,
 }
 
 /// A transpose goes back by the inverse permutation.
-struct TransposeModel
-    : DifferentiableOpInterface::ExternalModel<TransposeModel,
-                                               linalg::TransposeOp> {
+struct TransposeModel : DerivativeRule<TransposeModel, linalg::TransposeOp> {
   LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
     auto transpose = cast<linalg::TransposeOp>(op);
     Value input = transpose.getInput();
@@ -80,12 +77,12 @@ struct TransposeModel
 
 template <typename... Ops>
 static void attachStructured(MLIRContext *context) {
-  (Ops::template attachInterface<StructuredModel<Ops>>(*context), ...);
+  attachRules<StructuredModel<Ops>...>(context);
 }
 
 void remat::registerLinalgRules(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, linalg::LinalgDialect *) {
-    linalg::TransposeOp::attachInterface<TransposeModel>(*context);
+    attachRules<TransposeModel>(context);
     attachStructured<
         linalg::AbsOp, linalg::AddOp, linalg::BatchMatmulOp,
         linalg::BatchMatvecOp, linalg::BatchReduceMatmulOp,

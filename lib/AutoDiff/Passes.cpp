@@ -41,8 +41,11 @@ struct RematDifferentiatePass
     options.results = llvm::to_vector(llvm::iterator_range(results));
     options.tags = llvm::to_vector(llvm::iterator_range(tags));
     options.accumulate = accumulate;
-    if (failed(differentiate(target, options)))
+    options.idioms = idioms;
+    DifferentiateStatistics statistics;
+    if (failed(differentiate(target, options, &statistics)))
       signalPassFailure();
+    numIdioms += statistics.numIdioms;
   }
 };
 } // namespace

@@ -20,7 +20,7 @@
 #include "remat/Dialect/Remat/IR/Extrema.h"
 
 #include "Emit.h"
-#include "Expr.h"
+#include "remat/AutoDiff/Expr.h"
 
 using namespace mlir;
 using namespace remat;

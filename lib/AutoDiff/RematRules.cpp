@@ -15,7 +15,7 @@ using namespace remat;
 
 namespace {
 
-struct TagModel : DifferentiableOpInterface::ExternalModel<TagModel, TagOp> {
+struct TagModel : DerivativeRule<TagModel, TagOp> {
   LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
     context.accumulate(op->getOperand(0), context.cotangent(op->getResult(0)));
     return success();
@@ -26,20 +26,7 @@ struct TagModel : DifferentiableOpInterface::ExternalModel<TagModel, TagOp> {
   }
 };
 
-struct StopGradientModel
-    : DifferentiableOpInterface::ExternalModel<StopGradientModel,
-                                               StopGradientOp> {
-  bool blocksDerivative(Operation *) const { return true; }
-  LogicalResult emitVJP(Operation *, ReverseContext &) const {
-    return success();
-  }
-  LogicalResult emitJVP(Operation *, ForwardContext &) const {
-    return success();
-  }
-};
-
-struct ScatterModel
-    : DifferentiableOpInterface::ExternalModel<ScatterModel, ScatterOp> {
+struct ScatterModel : DerivativeRule<ScatterModel, ScatterOp> {
   LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
     return emitStructuredVJP(cast<ScatterOp>(op), context);
   }
@@ -90,8 +77,7 @@ SmallVector<Value> getCotangents(ValueRange values, ReverseContext &context) {
 }
 
 /// The rule is in the program.
-struct CustomRuleModel
-    : DifferentiableOpInterface::ExternalModel<CustomRuleModel, CustomRuleOp> {
+struct CustomRuleModel : DerivativeRule<CustomRuleModel, CustomRuleOp> {
   LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
     auto rule = cast<CustomRuleOp>(op);
     if (rule.getVjp().empty())
@@ -122,9 +108,7 @@ struct CustomRuleModel
 };
 
 /// Gradients pass through the region once all are known.
-struct GradientHookModel
-    : DifferentiableOpInterface::ExternalModel<GradientHookModel,
-                                               GradientHookOp> {
+struct GradientHookModel : DerivativeRule<GradientHookModel, GradientHookOp> {
   LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
     auto hook = cast<GradientHookOp>(op);
     SmallVector<Value> cotangents = getCotangents(hook.getResults(), context);
@@ -144,20 +128,8 @@ struct GradientHookModel
   }
 };
 
-/// Random numbers are constant.
-struct RandomModel
-    : DifferentiableOpInterface::ExternalModel<RandomModel, RandomOp> {
-  bool blocksDerivative(Operation *) const { return true; }
-  LogicalResult emitVJP(Operation *, ReverseContext &) const {
-    return success();
-  }
-  LogicalResult emitJVP(Operation *, ForwardContext &) const {
-    return success();
-  }
-};
-
 /// The derivative of the trilinear form by one factor, given the two others.
-struct ConvModel : DifferentiableOpInterface::ExternalModel<ConvModel, ConvOp> {
+struct ConvModel : DerivativeRule<ConvModel, ConvOp> {
   enum Factor { Input, Filter, Output };
 
   /// The two operands of a kind, in order, and its result.
@@ -231,12 +203,8 @@ struct ConvModel : DifferentiableOpInterface::ExternalModel<ConvModel, ConvOp> {
 
 void remat::registerRematRules(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, RematDialect *) {
-    TagOp::attachInterface<TagModel>(*context);
-    StopGradientOp::attachInterface<StopGradientModel>(*context);
-    ScatterOp::attachInterface<ScatterModel>(*context);
-    CustomRuleOp::attachInterface<CustomRuleModel>(*context);
-    GradientHookOp::attachInterface<GradientHookModel>(*context);
-    RandomOp::attachInterface<RandomModel>(*context);
-    ConvOp::attachInterface<ConvModel>(*context);
+    attachRules<TagModel, ConstantRule<StopGradientOp>, ScatterModel,
+                CustomRuleModel, GradientHookModel, ConstantRule<RandomOp>,
+                ConvModel>(context);
   });
 }

@@ -9,7 +9,7 @@
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
-#include "remat/AutoDiff/DifferentiableOpInterface.h"
+#include "remat/AutoDiff/DerivativeRules.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 namespace remat {

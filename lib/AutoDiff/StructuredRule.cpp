@@ -20,7 +20,7 @@
 #include "mlir/Transforms/RegionUtils.h"
 
 #include "Emit.h"
-#include "Expr.h"
+#include "remat/AutoDiff/Expr.h"
 
 using namespace mlir;
 using namespace remat;
@@ -97,6 +97,7 @@ StructuredRule::buildVariant(ArrayRef<Value> leaves, bool forScatter,
                              bool useStored) {
   auto body = std::make_unique<BodyDerivative>(forward, forScatter, useStored,
                                                outer.getLoc());
+  body->setIdiomLog(outer.getIdiomLog());
   body->activate(leaves);
   for (const Seed &seed : seeds)
     seed(*body);

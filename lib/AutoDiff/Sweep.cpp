@@ -6,6 +6,7 @@
 
 #include "Sweep.h"
 
+#include "Idioms.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 using namespace mlir;
@@ -80,10 +81,7 @@ LogicalResult ReverseSweep::run(ArrayRef<Operation *> ops) {
           return isActive(result) && cotangent(result);
         }))
       continue;
-    auto rule = dyn_cast<DifferentiableOpInterface>(op);
-    if (!rule)
-      return op->emitOpError("has no derivative rule");
-    if (failed(rule.emitVJP(*this)))
+    if (failed(emitDerivative(op, *this)))
       return failure();
   }
   return success();
@@ -100,12 +98,9 @@ LogicalResult ForwardSweep::run(ArrayRef<Operation *> ops) {
                       [&](Value result) { return isActive(result); }))
       continue;
     setLoc(NameLoc::get(name, op->getLoc()));
-    auto rule = dyn_cast<DifferentiableOpInterface>(op);
-    if (!rule)
-      return op->emitOpError("has no derivative rule");
     Operation *next = op->getNextNode();
     getBuilder().setInsertionPointAfter(op);
-    if (failed(rule.emitJVP(*this)))
+    if (failed(emitDerivative(op, *this)))
       return failure();
     // The tangents of a backward operation are part of the backward
     // computation.

@@ -12,7 +12,6 @@
 #include "mlir/IR/IRMapping.h"
 
 #include "Emit.h"
-#include "Expr.h"
 #include "Rules.h"
 
 using namespace mlir;
@@ -22,12 +21,12 @@ namespace {
 
 /// A rule that is a function of the operation and the cotangent of its only
 /// result, which is not zero.
-template <typename Op,
-          LogicalResult (*emit)(Op op, Value cotangent, ReverseContext &)>
-struct Model : DifferentiableOpInterface::ExternalModel<Model<Op, emit>, Op> {
+template <typename OpT,
+          LogicalResult (*emit)(OpT op, Value cotangent, ReverseContext &)>
+struct Model : DerivativeRule<Model<OpT, emit>, OpT> {
   LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
     Value cotangent = context.cotangent(op->getResult(0));
-    return cotangent ? emit(cast<Op>(op), cotangent, context) : success();
+    return cotangent ? emit(cast<OpT>(op), cotangent, context) : success();
   }
   LogicalResult emitJVP(Operation *op, ForwardContext &context) const {
     emitLinearJVP(op, context);
@@ -263,8 +262,7 @@ LogicalResult vjpSplat(tensor::SplatOp op, Value cotangent,
 }
 
 /// The tangent is padded by that of the padding.
-struct PadModel
-    : DifferentiableOpInterface::ExternalModel<PadModel, tensor::PadOp> {
+struct PadModel : DerivativeRule<PadModel, tensor::PadOp> {
   LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
     Value cotangent = context.cotangent(op->getResult(0));
     return cotangent ? vjpPad(cast<tensor::PadOp>(op), cotangent, context)
@@ -289,12 +287,6 @@ struct PadModel
   }
 };
 
-template <typename Op,
-          LogicalResult (*emit)(Op op, Value cotangent, ReverseContext &)>
-void attach(MLIRContext *context) {
-  Op::template attachInterface<Model<Op, emit>>(*context);
-}
-
 } // namespace
 
 void remat::emitLinearJVP(Operation *op, ForwardContext &context) {
@@ -312,16 +304,15 @@ void remat::emitLinearJVP(Operation *op, ForwardContext &context) {
 
 void remat::registerTensorRules(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, tensor::TensorDialect *) {
-    attach<tensor::ExpandShapeOp, vjpExpandShape>(context);
-    attach<tensor::CollapseShapeOp, vjpCollapseShape>(context);
-    attach<tensor::CastOp, vjpCast>(context);
-    attach<tensor::ExtractSliceOp, vjpExtractSlice>(context);
-    attach<tensor::InsertSliceOp, vjpInsertSlice>(context);
-    attach<tensor::ConcatOp, vjpConcat>(context);
-    tensor::PadOp::attachInterface<PadModel>(*context);
-    attach<tensor::ExtractOp, vjpExtract>(context);
-    attach<tensor::InsertOp, vjpInsert>(context);
-    attach<tensor::FromElementsOp, vjpFromElements>(context);
-    attach<tensor::SplatOp, vjpSplat>(context);
+    attachRules<Model<tensor::ExpandShapeOp, vjpExpandShape>,
+                Model<tensor::CollapseShapeOp, vjpCollapseShape>,
+                Model<tensor::CastOp, vjpCast>,
+                Model<tensor::ExtractSliceOp, vjpExtractSlice>,
+                Model<tensor::InsertSliceOp, vjpInsertSlice>,
+                Model<tensor::ConcatOp, vjpConcat>, PadModel,
+                Model<tensor::ExtractOp, vjpExtract>,
+                Model<tensor::InsertOp, vjpInsert>,
+                Model<tensor::FromElementsOp, vjpFromElements>,
+                Model<tensor::SplatOp, vjpSplat>>(context);
   });
 }

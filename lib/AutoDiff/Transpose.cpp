@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Idioms.h"
 #include "Sweep.h"
 
 using namespace mlir;
@@ -64,7 +65,11 @@ LogicalResult remat::emitTransposedVJP(Operation *op, ForwardContext &context) {
   Block::iterator end = context.getBuilder().getInsertionPoint();
   Operation *before = end == block->begin() ? nullptr : &*std::prev(end);
 
+  // What is swept here is no part of the program, so its idioms do not count.
+  IdiomLog unused;
+  IdiomLog *idioms = context.getIdiomLog() ? &unused : nullptr;
   Recorder recorder(context);
+  recorder.setIdiomLog(idioms);
   SmallVector<Value> unknowns;
   for (Value result : op->getResults())
     unknowns.push_back(recorder.cotangent(result));
@@ -88,6 +93,7 @@ LogicalResult remat::emitTransposedVJP(Operation *op, ForwardContext &context) {
       });
   SequenceActivity activity(swept, inputs, outputs);
   ReverseSweep sweep(context.getBuilder(), activity, context.getLoc());
+  sweep.setIdiomLog(idioms);
   for (auto [term, tangent] : recorder.terms)
     sweep.accumulate(term, tangent);
   if (failed(sweep.run(swept)))

@@ -9,11 +9,30 @@
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
+#include "llvm/Support/CommandLine.h"
+
+#include "remat/AutoDiff/Listing.h"
+
+static llvm::cl::opt<bool> listRules(
+    "remat-list-rules",
+    llvm::cl::desc("Print the operations that have a derivative rule"));
+static llvm::cl::opt<bool> listIdioms(
+    "remat-list-idioms",
+    llvm::cl::desc("Print the functions that are differentiated as a whole"));
+
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   remat::registerRematDialects(registry);
   mlir::registerAllPasses();
   remat::registerRematPasses();
+  auto [input, output] = mlir::registerAndParseCLIOptions(
+      argc, argv, "remat optimizer driver\n", registry);
+  if (listRules)
+    remat::listDerivativeRules(registry, llvm::outs());
+  if (listIdioms)
+    remat::listIdioms(llvm::outs());
+  if (listRules || listIdioms)
+    return EXIT_SUCCESS;
   return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "remat optimizer driver\n", registry));
+      mlir::MlirOptMain(argc, argv, input, output, registry));
 }

@@ -47,6 +47,15 @@ struct DifferentiateOptions {
   /// Add the gradients to what is in additional arguments, one for each
   /// (Gradient, Reverse).
   bool accumulate = false;
+  /// Differentiate functions that exporters write out (a sigmoid, an elu) as a
+  /// whole and not part by part, which gives other values at singular points.
+  bool idioms = true;
+};
+
+/// What a derivative came across.
+struct DifferentiateStatistics {
+  /// Operations that were differentiated as the end of such a function.
+  int64_t numIdioms = 0;
 };
 
 /// Makes `function` return the derivative after its own results. A gradient
@@ -60,9 +69,10 @@ struct DifferentiateOptions {
 /// forward derivative of a reverse one has Hessian-vector products.
 ///
 /// On failure an error has been reported at the operation that is to blame,
-/// and `function` is unchanged.
-llvm::LogicalResult differentiate(mlir::func::FuncOp function,
-                                  const DifferentiateOptions &options);
+/// and `function` is unchanged. What is found is added to `statistics`.
+llvm::LogicalResult
+differentiate(mlir::func::FuncOp function, const DifferentiateOptions &options,
+              DifferentiateStatistics *statistics = nullptr);
 
 /// Attaches the derivative rules to the operations of arith, math, linalg and
 /// tensor and to those of remat.

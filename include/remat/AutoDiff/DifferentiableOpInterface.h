@@ -19,6 +19,8 @@
 
 namespace remat {
 
+class IdiomLog;
+
 /// Which values a derivative is about: those that depend on what one
 /// differentiates with respect to and on which the result depends.
 class Activity {
@@ -43,6 +45,11 @@ public:
   /// The value that `forward` had in the forward computation.
   virtual mlir::Value primal(mlir::Value forward) = 0;
 
+  /// Where the sweeps of this derivative, those of bodies included, take down
+  /// the idioms that they find. Null: they look for none.
+  IdiomLog *getIdiomLog() const { return idiomLog; }
+  void setIdiomLog(IdiomLog *log) { idiomLog = log; }
+
 protected:
   /// For contexts that own their builder; they set it when it exists.
   DerivativeContext() = default;
@@ -51,6 +58,7 @@ protected:
 private:
   mlir::OpBuilder *builder = nullptr;
   std::optional<mlir::Location> loc;
+  IdiomLog *idiomLog = nullptr;
 };
 
 /// The surroundings of one reverse sweep.
@@ -97,8 +105,9 @@ bool isDifferentiableType(mlir::Type type);
 /// The operands of `op` and the values from outside that its regions use.
 llvm::SmallVector<mlir::Value> getDependencies(mlir::Operation *op);
 
-/// Runs the rule of `op` into a scratch block and returns the forward values
-/// that it asked for, in the order of the first requests.
+/// Emits the derivative of `op`, that of an idiom or by its rule, into a
+/// scratch block and returns the forward values that were asked for, in the
+/// order of the first requests.
 llvm::SmallVector<mlir::Value> probeNeededPrimals(mlir::Operation *op,
                                                   const Activity &activity);
 

@@ -36,9 +36,10 @@ def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
         (ins "::mlir::OpResult":$result,
              "const ::remat::Activity &":$activity), "", "return true;">,
     InterfaceMethod<[{
-      The forward values that `emitVJP` asks for when the cotangents of all
-      active results are nonzero. By default the rule itself is asked: it runs
-      into a scratch block that is then thrown away.
+      The forward values that the derivative of the operation asks for when
+      the cotangents of all active results are nonzero. By default the rule
+      itself is asked, or the formula of the idiom that ends in the operation:
+      it runs into a scratch block that is then thrown away.
     }], "::llvm::SmallVector<::mlir::Value>", "getNeededPrimals",
         (ins "const ::remat::Activity &":$activity), "", [{
       return ::remat::probeNeededPrimals($_op.getOperation(), activity);

@@ -37,7 +37,15 @@ def DifferentiatePass
 
     The function must be one block of operations on tensors of static shapes.
     An operation between the chosen arguments and the result that has no
-    derivative rule is an error.
+    derivative rule is an error. `remat-opt --remat-list-rules` prints the
+    operations that have one.
+
+    Functions that exporters write out and frameworks differentiate as a whole,
+    such as a sigmoid, are recognised (`remat-opt --remat-list-idioms` prints
+    them). The option `idioms=false` differentiates their parts instead, which
+    gives other values at singular points only. With
+    `--remarks-filter=idiom --remark-format=emitRemark` a remark at each
+    operation says what it was taken for.
   }];
   let options = [
     Option<"function", "function", "std::string", [{"main"}],
@@ -66,6 +74,12 @@ def DifferentiatePass
     Option<"accumulate", "accumulate", "bool", "false",
            "add each gradient to what is in one more argument (gradient, "
            "reverse)">,
+    Option<"idioms", "idioms", "bool", "true",
+           "differentiate functions that exporters write out as a whole">,
+  ];
+  let statistics = [
+    Statistic<"numIdioms", "num-idioms",
+              "Number of operations differentiated as the end of an idiom">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::complex::ComplexDialect",

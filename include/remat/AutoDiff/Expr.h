@@ -6,12 +6,14 @@
 //
 // Overloaded operators that emit arith and math operations. An expression may
 // stand for a forward value, which is asked for at its first use only: what a
-// formula does not mention is not needed by the backward computation.
+// formula does not mention is not needed by the backward computation. Numbers
+// in formulas become constants of the type of the other operand. Operations
+// without a name here are emitted by `apply`: `x.apply<math::TanhOp>()`.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_LIB_AUTODIFF_EXPR_H
-#define REMAT_LIB_AUTODIFF_EXPR_H
+#ifndef REMAT_AUTODIFF_EXPR_H
+#define REMAT_AUTODIFF_EXPR_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -44,6 +46,9 @@ public:
     expr.pending = true;
     return expr;
   }
+
+  /// The same for the formula that this expression is part of.
+  Expr primal(mlir::Value other) const { return forward(*context, other); }
 
   mlir::Value get() const {
     if (pending) {
@@ -150,4 +155,4 @@ inline Expr select(const Expr &condition, double a, const Expr &b) {
 
 } // namespace remat
 
-#endif // REMAT_LIB_AUTODIFF_EXPR_H
+#endif // REMAT_AUTODIFF_EXPR_H
