@@ -17,9 +17,13 @@ void remat::listDerivativeRules(const DialectRegistry &registry,
                                 raw_ostream &os) {
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
+  SmallVector<StringRef> names;
   for (RegisteredOperationName name : context.getRegisteredOperations())
     if (name.hasInterface<DifferentiableOpInterface>())
-      os << name << '\n';
+      names.push_back(name.getStringRef());
+  llvm::sort(names);
+  for (StringRef name : names)
+    os << name << '\n';
 }
 
 void remat::listIdioms(raw_ostream &os) {

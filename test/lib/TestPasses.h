@@ -12,6 +12,9 @@ namespace remat::test {
 /// Registers `test-remat-expand`.
 void registerTestExpandPass();
 
+/// Registers `test-remat-needed-primals`.
+void registerTestNeededPrimalsPass();
+
 } // namespace remat::test
 
 #endif // REMAT_TEST_LIB_TESTPASSES_H

@@ -8,6 +8,7 @@
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
+#include "Foreign.h"
 #include "TestPasses.h"
 #include "remat/AutoDiff/AutoDiff.h"
 #include "remat/AutoDiff/Passes.h"
@@ -19,10 +20,13 @@ int main(int argc, char **argv) {
   mlir::registerAllDialects(registry);
   registry.insert<remat::RematDialect>();
   remat::registerAutoDiffModels(registry);
+  foreign::registerForeignDialect(registry);
+  foreign::registerForeignRules(registry);
   mlir::registerAllPasses();
   remat::registerRematAutoDiffPasses();
   remat::registerRematImportPasses();
   remat::test::registerTestExpandPass();
+  remat::test::registerTestNeededPrimalsPass();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "remat test driver\n", registry));
 }
