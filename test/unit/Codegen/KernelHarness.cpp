@@ -20,6 +20,7 @@
 #include "mlir/Pass/PassManager.h"
 
 #include <chrono>
+#include <cstdlib>
 
 using namespace mlir;
 using namespace remat;
@@ -33,6 +34,11 @@ std::vector<float> remat::test::makeValues(size_t count, unsigned seed) {
     value = static_cast<float>(state >> 40) / 0x1p23f - 1.0f;
   }
   return values;
+}
+
+std::string remat::test::getTestedCpu() {
+  const char *name = std::getenv("REMAT_TEST_MCPU");
+  return name ? name : "";
 }
 
 static MLIRContext &getContext() {
