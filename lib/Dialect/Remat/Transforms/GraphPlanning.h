@@ -53,6 +53,10 @@ private:
 void applyPlan(GraphOp graph, const GraphProblem &graphProblem,
                const planning::Plan &plan);
 
+/// Says in a remark at each task what `plan` does with its results, and why.
+llvm::Error explain(const GraphProblem &graphProblem,
+                    const planning::Plan &plan);
+
 /// Lets tasks of a planned graph write results where an operand lies that
 /// nothing reads later, if their kernels in `module` allow (attribute `lent`).
 void writeInPlace(GraphOp graph, mlir::ModuleOp module);

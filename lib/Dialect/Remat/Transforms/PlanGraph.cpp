@@ -7,28 +7,13 @@
 #include "remat/Dialect/Remat/Transforms/PlanGraph.h"
 
 #include "GraphPlanning.h"
-#include "remat/Planning/Explanation.h"
-
-#include <limits>
+#include "remat/Planning/BudgetSearch.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
 using namespace remat;
-
-/// Plans that are made before lent buffers are no longer counted on.
-static constexpr unsigned maxLentRounds = 5;
-
-/// How often more is asked for again, as steps that grow may go too far.
-static constexpr unsigned maxBack = 3;
-
-/// The part of the planner's effort that shows what a budget comes to; the rest
-/// is spent where the arena fits.
-static constexpr double briefShare = 0.1;
-
-/// The part of a brief plan's recomputation that more effort may save.
-static constexpr double hopedShare = 0.1;
 
 static bool asksForOffload(const planning::Problem &problem) {
   return llvm::any_of(problem.values, [](const planning::Value &value) {
@@ -47,12 +32,6 @@ struct PlannedGraph {
   int64_t peakBytes = 0;
   /// What its buffers can be packed into; at least the peak.
   int64_t arenaBytes = 0;
-  /// Plans before it that did not fit.
-  unsigned rounds = 0;
-
-  bool isBetterThan(const PlannedGraph &other) const {
-    return std::tie(arenaBytes, cost) < std::tie(other.arenaBytes, other.cost);
-  }
 };
 
 /// Planners bound what values occupy together, wherever that is. This is one
@@ -63,27 +42,31 @@ struct Counted {
   int64_t lentBytes = 0;
 };
 
-class GraphPlanner {
+/// Makes a problem of a graph, has it solved, and applies the plan.
+class GraphPlanner : private planning::BudgetClient {
 public:
   GraphPlanner(GraphOp graph, const PlanOptions &options);
 
   llvm::Expected<PlannedGraph> run();
-  /// Remarks at the tasks on what the plan does with their results.
-  llvm::Error explain(const planning::Plan &plan);
+  const GraphProblem &getProblem() const { return graphProblem; }
 
 private:
+  // What the search for a budget asks.
+  unsigned getNumWays() const override { return counts.size(); }
+  int64_t getBytesElsewhere(unsigned way) const override {
+    return counts[way].lentBytes;
+  }
+  llvm::Expected<planning::Solution>
+  plan(const planning::PlanRequest &request) override;
+  llvm::Expected<planning::FeasibilityCertificate>
+  planSmallest(unsigned way) override;
+  llvm::Expected<planning::PackedPlan>
+  pack(const planning::Plan &plan) override;
+  llvm::Expected<std::string> explainSmallest(int64_t arenaBytes) override;
+
   bool mayKeepAll() const;
   void findReturned(GraphOp kept);
   llvm::Error collectCounts();
-  llvm::Expected<planning::Solution>
-  solve(const planning::Problem &attempt, bool thorough, bool isLast,
-        const std::optional<PlannedGraph> &best);
-  bool mayBecomeCheaper(const planning::Solution &solution,
-                        const PlannedGraph &best, bool thorough) const;
-  llvm::Expected<PlannedGraph> planWithin(int64_t budget);
-  llvm::Error fitWithin(const Counted &counted, int64_t budget,
-                        std::optional<PlannedGraph> &best);
-  llvm::Expected<PlannedGraph> planSmallest();
   llvm::Expected<PlannedGraph> apply(const planning::Plan &plan);
   llvm::Error lend(PlannedGraph &planned);
 
@@ -165,12 +148,19 @@ llvm::Expected<PlannedGraph> GraphPlanner::run() {
   }
   if (llvm::Error error = collectCounts())
     return std::move(error);
+  // Other planners mostly find the same plan whatever effort they may spend.
+  planning::BudgetSearch search(*this,
+                                /*briefFirst=*/options.planner == "auto");
+  llvm::Expected<planning::PackedPlan> found =
+      isSmallest ? search.planSmallest() : search.planWithin(budget);
+  if (!found)
+    return found.takeError();
   llvm::Expected<PlannedGraph> planned =
-      isSmallest ? planSmallest() : planWithin(budget);
+      isSmallest && mayKeep && saveAllArena <= found->arenaBytes
+          ? std::move(keepingAll)
+          : apply(found->plan);
   if (!planned)
     return planned;
-  if (isSmallest && mayKeep && saveAllArena <= planned->arenaBytes)
-    planned = std::move(keepingAll);
   planned->graph->setBudget(isSmallest ? planned->arenaBytes : budget);
   return planned;
 }
@@ -237,187 +227,43 @@ llvm::Error GraphPlanner::collectCounts() {
   return llvm::Error::success();
 }
 
-/// The cheapest plan known with an arena of at most `budget` bytes.
-llvm::Expected<PlannedGraph> GraphPlanner::planWithin(int64_t budget) {
-  std::optional<PlannedGraph> best;
-  for (const Counted &counted : counts) {
-    llvm::Error error = fitWithin(counted, budget, best);
-    // The last way of counting speaks of the problem as it was given.
-    bool isLast = &counted == &counts.back();
-    if (error && isLast && !best &&
-        (options.planner != "auto" ||
-         !error.isA<planning::InfeasibleBudgetError>()))
-      return std::move(error);
-    llvm::consumeError(std::move(error));
-    // The count was close to what packing made of it; another is hardly closer.
-    if (best && best->rounds == 0)
-      break;
-  }
-  if (best)
-    return std::move(*best);
-  // The planner may miss what the smallest plan known can do.
-  llvm::Expected<PlannedGraph> smallest = planSmallest();
-  if (!smallest || smallest->arenaBytes <= budget)
-    return smallest;
+llvm::Expected<planning::Solution>
+GraphPlanner::plan(const planning::PlanRequest &request) {
+  planning::Problem attempt = counts[request.way].problem;
+  attempt.deviceBudget = request.bytes;
+  planning::SolverOptions solver = options.solver;
+  solver.start = request.start;
+  solver.effort *= request.effortShare;
+  if (solver.timeLimitSeconds)
+    *solver.timeLimitSeconds *= request.effortShare;
+  return planning::solve(attempt, options.planner, solver);
+}
+
+llvm::Expected<planning::FeasibilityCertificate>
+GraphPlanner::planSmallest(unsigned way) {
+  return planning::smallestFeasibleBudget(counts[way].problem, options.solver);
+}
+
+llvm::Expected<planning::PackedPlan>
+GraphPlanner::pack(const planning::Plan &plan) {
+  llvm::Expected<PlannedGraph> planned = apply(plan);
+  if (!planned)
+    return planned.takeError();
+  return planning::PackedPlan{plan, planned->cost, planned->arenaBytes};
+}
+
+llvm::Expected<std::string> GraphPlanner::explainSmallest(int64_t arenaBytes) {
   llvm::Expected<planning::FeasibilityCertificate> certificate =
       planning::smallestFeasibleBudget(problem, options.solver);
   if (!certificate)
     return certificate.takeError();
   // The planner's bounds do not know what lies elsewhere.
   std::string evidence = certificate->describe(problem);
-  if (smallest->arenaBytes < certificate->smallestFeasible)
+  if (arenaBytes < certificate->smallestFeasible)
     evidence = "counting what can lie in buffers of results and in place of "
                "operands:\n" +
                evidence;
-  return llvm::make_error<planning::InfeasibleBudgetError>(
-      budget, smallest->arenaBytes, std::move(evidence));
-}
-
-/// A plan for `attempt`, for all of the effort or for a small part of it. If
-/// that is too little to find one, and there is no `best` to fall back on, the
-/// last way of counting gets all of it.
-llvm::Expected<planning::Solution>
-GraphPlanner::solve(const planning::Problem &attempt, bool thorough,
-                    bool isLast, const std::optional<PlannedGraph> &best) {
-  planning::SolverOptions solver = options.solver;
-  if (best)
-    solver.start = &best->plan;
-  if (!thorough) {
-    solver.effort *= briefShare;
-    if (solver.timeLimitSeconds)
-      *solver.timeLimitSeconds *= briefShare;
-    llvm::Expected<planning::Solution> brief =
-        planning::solve(attempt, options.planner, solver);
-    if (brief || best || !isLast)
-      return brief;
-    llvm::consumeError(brief.takeError());
-    solver.effort = options.solver.effort;
-    solver.timeLimitSeconds = options.solver.timeLimitSeconds;
-  }
-  return planning::solve(attempt, options.planner, solver);
-}
-
-/// Whether `solution`, or what is likely to come of it, costs less than `best`.
-bool GraphPlanner::mayBecomeCheaper(const planning::Solution &solution,
-                                    const PlannedGraph &best,
-                                    bool thorough) const {
-  double hope = 0;
-  if (!thorough)
-    hope = std::min(hopedShare * double(solution.cost - solution.baseCost),
-                    double(solution.cost - solution.lowerBound));
-  return double(solution.cost) - hope < double(best.cost);
-}
-
-/// Looks for a plan that is cheaper than `best`, with an arena of at most
-/// `budget` bytes. How much more than the budget the planner may count, is
-/// tried from above. Packing seldom needs more than the live bytes; where it
-/// does, the next plan makes up for the difference.
-llvm::Error GraphPlanner::fitWithin(const Counted &counted, int64_t budget,
-                                    std::optional<PlannedGraph> &best) {
-  planning::Problem attempt = counted.problem;
-  attempt.deviceBudget = budget + counted.lentBytes;
-  int64_t smallestArena = std::numeric_limits<int64_t>::max();
-  // What was asked for last that could not be packed, that has no plan, and
-  // that could be packed.
-  int64_t tooMuch = 0, impossible = 0, packed = 0;
-  unsigned numBack = 0;
-  bool thorough = options.planner != "auto";
-  for (unsigned round = 0;;) {
-    llvm::Expected<planning::Solution> solution =
-        solve(attempt, thorough, &counted == &counts.back(), best);
-    // By now, what is asked of the planner may be less than the user's budget.
-    if (!solution && round != 0 &&
-        solution.errorIsA<planning::InfeasibleBudgetError>()) {
-      llvm::consumeError(solution.takeError());
-      if (!best && impossible == 0) {
-        // Half of the way back, once.
-        impossible = *attempt.deviceBudget;
-        attempt.deviceBudget = (impossible + tooMuch) / 2;
-        continue;
-      }
-      return llvm::make_error<planning::InfeasibleBudgetError>(
-          budget, smallestArena,
-          "a plan whose live bytes fit cannot be packed into the budget");
-    }
-    if (!solution)
-      return solution.takeError();
-    // Less would cost even more.
-    if (best && !mayBecomeCheaper(*solution, *best, thorough))
-      return llvm::Error::success();
-    llvm::Expected<PlannedGraph> planned = apply(solution->plan);
-    if (!planned)
-      return planned.takeError();
-    if (planned->arenaBytes <= budget) {
-      planned->rounds = round;
-      if (!best || planned->cost < best->cost)
-        best = std::move(*planned);
-      if (!thorough && round >= 2 && numBack++ < maxBack) {
-        packed = *attempt.deviceBudget;
-        attempt.deviceBudget = (packed + tooMuch) / 2;
-        continue;
-      }
-      if (thorough || solution->optimal())
-        return llvm::Error::success();
-      thorough = true;
-      continue;
-    }
-    smallestArena = std::min(smallestArena, planned->arenaBytes);
-    // Arenas come in steps: what is just too much may stay so for long.
-    tooMuch = std::min(*attempt.deviceBudget, solution->peakBytes);
-    if (packed != 0 && !thorough) {
-      thorough = numBack++ >= maxBack;
-      attempt.deviceBudget = thorough ? packed : (packed + tooMuch) / 2;
-      continue;
-    }
-    int64_t next =
-        tooMuch - (planned->arenaBytes - budget) * (1 << std::min(round, 8u));
-    next = std::max(next, (impossible + tooMuch) / 2);
-    attempt.deviceBudget =
-        ++round == maxLentRounds ? std::min(next, budget) : next;
-  }
-}
-
-/// The cheapest plan known that has the smallest arena known.
-llvm::Expected<PlannedGraph> GraphPlanner::planSmallest() {
-  std::optional<PlannedGraph> smallest;
-  planning::Problem attempt;
-  const Counted *origin = nullptr;
-  for (const Counted &counted : counts) {
-    llvm::Expected<planning::FeasibilityCertificate> certificate =
-        planning::smallestFeasibleBudget(counted.problem, options.solver);
-    if (!certificate)
-      return certificate.takeError();
-    llvm::Expected<PlannedGraph> planned = apply(certificate->plan);
-    if (!planned)
-      return planned;
-    if (smallest && !planned->isBetterThan(*smallest))
-      continue;
-    smallest = std::move(*planned);
-    origin = &counted;
-    attempt = counted.problem;
-    attempt.deviceBudget = certificate->smallestFeasible;
-  }
-  // Those plans only show that it is possible.
-  bool settled = false;
-  for (const Counted &counted : counts) {
-    int64_t cost = smallest->cost;
-    llvm::Error error = fitWithin(counted, smallest->arenaBytes, smallest);
-    settled |= smallest->cost < cost || (&counted == origin && !error);
-    llvm::consumeError(std::move(error));
-  }
-  if (settled)
-    return std::move(*smallest);
-  // Only the budget of that plan itself is known to lead to such an arena.
-  llvm::Expected<planning::Solution> solution =
-      solve(attempt, /*thorough=*/true, /*isLast=*/true, smallest);
-  if (!solution) {
-    llvm::consumeError(solution.takeError());
-    return std::move(*smallest);
-  }
-  llvm::Expected<PlannedGraph> planned = apply(solution->plan);
-  if (planned && !planned->isBetterThan(*smallest))
-    return std::move(*smallest);
-  return planned;
+  return evidence;
 }
 
 /// Moves what it can out of the arena. The peak is then that of a graph whose
@@ -471,24 +317,6 @@ llvm::Expected<PlannedGraph> GraphPlanner::apply(const planning::Plan &plan) {
   }
   planned.arenaBytes = ArenaLayout(GraphLiveness(*planned.graph)).arenaBytes;
   return std::move(planned);
-}
-
-llvm::Error GraphPlanner::explain(const planning::Plan &plan) {
-  llvm::Expected<planning::Explanation> explanation =
-      planning::explain(problem, plan);
-  if (!explanation)
-    return explanation.takeError();
-  // In the order of the graph, not of what is at stake.
-  llvm::sort(explanation->values,
-             [](const auto &a, const auto &b) { return a.value < b.value; });
-  for (const planning::ValueExplanation &entry : explanation->values) {
-    auto result = dyn_cast_or_null<OpResult>(graphProblem.values[entry.value]);
-    if (!result || entry.decision == planning::Decision::ShortLived)
-      continue;
-    result.getOwner()->emitRemark() << "result " << result.getResultNumber()
-                                    << ": " << planning::describe(entry);
-  }
-  return llvm::Error::success();
 }
 
 /// A graph to plan has no decisions in it yet.
@@ -551,7 +379,7 @@ llvm::Error remat::planGraph(GraphOp &graph, const PlanOptions &options) {
   if (!planned)
     return planned.takeError();
   if (options.explain)
-    if (llvm::Error error = planner.explain(planned->plan))
+    if (llvm::Error error = explain(planner.getProblem(), planned->plan))
       return error;
   GraphOp replacement = planned->graph.release();
   if (graph->getBlock())

@@ -1,0 +1,107 @@
+//===- BudgetSearch.h - plans whose buffers fit a budget --------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A planner bounds the bytes that are live together. A budget bounds the arena
+// that the buffers are packed into, and that is another number: larger where
+// packing leaves gaps, smaller where values lie in buffers that are not in the
+// arena. The search asks a planner for plans within numbers of bytes that it
+// chooses, has each plan packed, and keeps the cheapest whose arena fits.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_PLANNING_BUDGETSEARCH_H
+#define REMAT_PLANNING_BUDGETSEARCH_H
+
+#include "remat/Planning/Algorithms.h"
+
+namespace remat::planning {
+
+/// A plan, and what packing its buffers comes to.
+struct PackedPlan {
+  Plan plan;
+  /// Summed cost of the ops run.
+  int64_t cost = 0;
+  int64_t arenaBytes = 0;
+};
+
+/// What is asked of a planner.
+struct PlanRequest {
+  /// The way in which live bytes are counted.
+  unsigned way = 0;
+  /// The most that may be live, counted in this way.
+  int64_t bytes = 0;
+  /// The share of the client's effort that the planner may spend, at most 1.
+  double effortShare = 1;
+  /// A plan to start from, or null.
+  const Plan *start = nullptr;
+};
+
+/// Those whom a search asks: a planner, and somebody who packs. Bytes may be
+/// counted in several ways, none of which says exactly what packing makes of
+/// them; a plan is a plan whichever way it was found in. Way 0 is tried first.
+class BudgetClient {
+public:
+  virtual ~BudgetClient() = default;
+
+  virtual unsigned getNumWays() const = 0;
+  /// How many bytes more are counted in `way` than the arena has, for the plan
+  /// that keeps all values.
+  virtual int64_t getBytesElsewhere(unsigned way) const = 0;
+  /// A plan within the request's bytes; an InfeasibleBudgetError if the planner
+  /// finds none.
+  virtual llvm::Expected<Solution> plan(const PlanRequest &request) = 0;
+  /// The plan with the smallest peak known, counted in `way`.
+  virtual llvm::Expected<FeasibilityCertificate> planSmallest(unsigned way) = 0;
+  virtual llvm::Expected<PackedPlan> pack(const Plan &plan) = 0;
+  /// Why no arena is known that is smaller than `arenaBytes`; lines of text.
+  virtual llvm::Expected<std::string> explainSmallest(int64_t arenaBytes) = 0;
+};
+
+class BudgetSearch {
+public:
+  /// With `briefFirst`, the planner first spends a small part of its effort,
+  /// which shows what a number of bytes comes to, and all of it only where the
+  /// arena fits. Otherwise every request gets all of it, and that it finds no
+  /// plan is taken as the answer. That suits algorithms that find the same plan
+  /// for any effort.
+  BudgetSearch(BudgetClient &client, bool briefFirst)
+      : client(client), briefFirst(briefFirst) {}
+
+  /// The cheapest plan known with an arena of at most `budget` bytes. An
+  /// InfeasibleBudgetError if there is none, with the smallest arena known.
+  llvm::Expected<PackedPlan> planWithin(int64_t budget);
+
+  /// The cheapest plan known that has the smallest arena known.
+  llvm::Expected<PackedPlan> planSmallest();
+
+  /// The share of the effort of a brief plan.
+  static constexpr double briefShare = 0.1;
+  /// The part of a brief plan's recomputation that more effort may save.
+  static constexpr double hopedShare = 0.1;
+  /// Plans that did not fit before no more than the budget is asked for.
+  static constexpr unsigned maxRounds = 5;
+  /// How often more is asked for again, as steps that grow may go too far.
+  static constexpr unsigned maxBack = 3;
+
+private:
+  class Descent;
+
+  bool isLast(unsigned way) const { return way + 1 == client.getNumWays(); }
+  llvm::Expected<Solution> request(unsigned way, int64_t bytes, bool thorough);
+  bool mayBecomeCheaper(const Solution &solution, bool thorough) const;
+  llvm::Error fit(unsigned way, int64_t budget);
+
+  BudgetClient &client;
+  bool briefFirst;
+  /// The cheapest plan that fits so far, and how many in its way did not fit
+  /// before it.
+  std::optional<PackedPlan> best;
+  unsigned roundsToBest = 0;
+};
+
+} // namespace remat::planning
+
+#endif // REMAT_PLANNING_BUDGETSEARCH_H

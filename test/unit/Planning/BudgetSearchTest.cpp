@@ -1,0 +1,362 @@
+//===- BudgetSearchTest.cpp - plans whose buffers fit a budget ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The search against a planner and a packer that answer from a table. Each test
+// says which numbers of bytes are asked for, and with which effort.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Planning/BudgetSearch.h"
+
+#include "Problems.h"
+#include "gtest/gtest.h"
+
+#include <functional>
+
+using namespace remat::planning;
+
+namespace {
+
+/// A plan as the fakes see it: what the planner says of it, and the arena that
+/// the packer makes of it.
+struct FakePlan {
+  int64_t peak = 0, arena = 0, cost = 0;
+  bool optimal = false;
+};
+
+/// The planner's answer to a number of bytes and a share of effort; none if it
+/// finds no plan.
+using FakePlanner =
+    std::function<std::optional<FakePlan>(int64_t bytes, double share)>;
+
+struct FakeWay {
+  int64_t elsewhere = 0;
+  FakePlanner plan;
+  FakePlan smallest;
+};
+
+class FakeClient : public BudgetClient {
+public:
+  explicit FakeClient(std::vector<FakeWay> ways) : ways(std::move(ways)) {}
+
+  /// What was asked, such as "0: 100 brief", with the cost of the plan to
+  /// start from if there was one.
+  std::vector<std::string> log;
+
+  unsigned getNumWays() const override { return ways.size(); }
+  int64_t getBytesElsewhere(unsigned way) const override {
+    return ways[way].elsewhere;
+  }
+  llvm::Expected<Solution> plan(const PlanRequest &request) override {
+    std::string entry = std::to_string(request.way) + ": " +
+                        std::to_string(request.bytes) +
+                        (request.effortShare < 1 ? " brief" : " full");
+    if (request.start)
+      entry += " from " + std::to_string(lookUp(*request.start).cost);
+    log.push_back(entry);
+    std::optional<FakePlan> answer =
+        ways[request.way].plan(request.bytes, request.effortShare);
+    if (!answer)
+      return llvm::make_error<InfeasibleBudgetError>(request.bytes, 0, "");
+    Solution solution;
+    solution.plan = add(*answer);
+    solution.peakBytes = answer->peak;
+    solution.cost = solution.time = answer->cost;
+    solution.lowerBound = answer->optimal ? answer->cost : 0;
+    return solution;
+  }
+  llvm::Expected<FeasibilityCertificate> planSmallest(unsigned way) override {
+    log.push_back(std::to_string(way) + ": smallest");
+    FeasibilityCertificate certificate;
+    certificate.plan = add(ways[way].smallest);
+    certificate.smallestFeasible = ways[way].smallest.peak;
+    return certificate;
+  }
+  llvm::Expected<PackedPlan> pack(const Plan &plan) override {
+    const FakePlan &known = lookUp(plan);
+    return PackedPlan{plan, known.cost, known.arena};
+  }
+  llvm::Expected<std::string> explainSmallest(int64_t arenaBytes) override {
+    return "nothing packs into less than " + std::to_string(arenaBytes);
+  }
+
+private:
+  /// A plan with one action, whose number finds the plan again.
+  Plan add(const FakePlan &known) {
+    Plan plan;
+    plan.actions.push_back({ActionKind::Run, uint32_t(plans.size())});
+    plans.push_back(known);
+    return plan;
+  }
+  const FakePlan &lookUp(const Plan &plan) const {
+    return plans[plan.actions.front().id];
+  }
+
+  std::vector<FakeWay> ways;
+  std::vector<FakePlan> plans;
+};
+
+using Log = std::vector<std::string>;
+
+/// A planner whose plans need all bytes that they may, and cost more the fewer
+/// these are; their arenas are larger by `gap`. Below `least` it has no plan.
+FakePlanner withGap(int64_t gap, int64_t least = 0) {
+  return [=](int64_t bytes, double) -> std::optional<FakePlan> {
+    if (bytes < least)
+      return std::nullopt;
+    return FakePlan{bytes, bytes + gap, 10000 - bytes};
+  };
+}
+} // namespace
+
+TEST(BudgetSearchTest, WhatFitsAtOnceAndIsOptimalIsTaken) {
+  FakeClient client({{/*elsewhere=*/20, [](int64_t, double) {
+                        return FakePlan{90, 100, 7, /*optimal=*/true};
+                      }}});
+  llvm::Expected<PackedPlan> found =
+      BudgetSearch(client, /*briefFirst=*/true).planWithin(100);
+  ASSERT_TRUE(bool(found)) << message(found.takeError());
+  EXPECT_EQ(found->cost, 7);
+  EXPECT_EQ(found->arenaBytes, 100);
+  // What lies elsewhere may be live beside the budget.
+  EXPECT_EQ(client.log, Log({"0: 120 brief"}));
+}
+
+TEST(BudgetSearchTest, WhatFitsIsPlannedAgainWithAllOfTheEffort) {
+  FakeClient client({{0, [](int64_t, double share) {
+                        return FakePlan{90, 100, share < 1 ? 8 : 7};
+                      }}});
+  llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planWithin(100);
+  ASSERT_TRUE(bool(found));
+  EXPECT_EQ(found->cost, 7);
+  EXPECT_EQ(client.log, Log({"0: 100 brief", "0: 100 full from 8"}));
+}
+
+TEST(BudgetSearchTest, WhatMoreEffortMakesWorseIsNotTaken) {
+  // The plan that costs less does not fit; the brief one stays.
+  FakeClient client({{0, [](int64_t bytes, double share) {
+                        return share < 1 ? FakePlan{100, 100, 80}
+                                         : FakePlan{bytes, bytes + 1,
+                                                    79 + (100 - bytes)};
+                      }}});
+  llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planWithin(100);
+  ASSERT_TRUE(bool(found));
+  EXPECT_EQ(found->cost, 80);
+  // The next plan costs as much as the best: no use to ask for less.
+  EXPECT_EQ(client.log,
+            Log({"0: 100 brief", "0: 100 full from 80", "0: 99 full from 80"}));
+}
+
+TEST(BudgetSearchTest, AnotherPlannerGetsAllOfTheEffortAtOnce) {
+  FakeClient client({{0, withGap(3)}});
+  llvm::Expected<PackedPlan> found =
+      BudgetSearch(client, /*briefFirst=*/false).planWithin(100);
+  ASSERT_TRUE(bool(found));
+  EXPECT_EQ(found->arenaBytes, 100);
+  EXPECT_EQ(client.log, Log({"0: 100 full", "0: 97 full"}));
+}
+
+TEST(BudgetSearchTest, AnotherPlannersWordOnInfeasibilityStands) {
+  FakeClient client({{0, withGap(0, /*least=*/200), {150, 100, 9}}});
+  llvm::Expected<PackedPlan> found =
+      BudgetSearch(client, /*briefFirst=*/false).planWithin(100);
+  EXPECT_TRUE(found.errorIsA<InfeasibleBudgetError>());
+  llvm::consumeError(found.takeError());
+  // The smallest plan known would fit, but is not what was asked for.
+  EXPECT_EQ(client.log, Log({"0: 100 full"}));
+}
+
+TEST(BudgetSearchTest, StepsGrowUntilOnePlanFits) {
+  // Arenas come in steps: 110 until so much less is asked for that it is 60.
+  FakeClient client({{0, [](int64_t bytes, double) {
+                        int64_t arena = bytes > 60 ? 110 : 60;
+                        return FakePlan{bytes, arena, 1000 - bytes};
+                      }}});
+  llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planWithin(100);
+  ASSERT_TRUE(bool(found));
+  // Too large by 10 each time: 10, 20 and 40 less. Then half of the way back,
+  // as often as allowed, and all of the effort for what fits.
+  EXPECT_EQ(client.log,
+            Log({"0: 100 brief", "0: 90 brief", "0: 70 brief", "0: 35 brief",
+                 "0: 52 brief from 965", "0: 61 brief from 948",
+                 "0: 56 brief from 948", "0: 56 full from 944"}));
+  EXPECT_EQ(found->cost, 944);
+}
+
+TEST(BudgetSearchTest, AfterManyRoundsNoMoreThanTheBudgetIsAskedFor) {
+  // Packing makes of everything the same: only the planner ends the search.
+  FakeClient client({{/*elsewhere=*/1000,
+                      [](int64_t bytes, double) -> std::optional<FakePlan> {
+                        if (bytes <= 100)
+                          return FakePlan{bytes, 100, 1000, true};
+                        return FakePlan{bytes, 101, 2000 - bytes, true};
+                      }}});
+  llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planWithin(100);
+  ASSERT_TRUE(bool(found));
+  ASSERT_GE(client.log.size(), 6u);
+  EXPECT_EQ(client.log[4], "0: 1085 brief");
+  EXPECT_EQ(client.log[BudgetSearch::maxRounds], "0: 100 brief");
+}
+
+TEST(BudgetSearchTest, OneStepBackWhereNoPlanExists) {
+  // Below 80 there is no plan; 85 and less fits.
+  FakeClient client({{0, [](int64_t bytes, double) -> std::optional<FakePlan> {
+                        if (bytes < 80)
+                          return std::nullopt;
+                        return FakePlan{bytes, bytes > 85 ? 130 : 100,
+                                        1000 - bytes, true};
+                      }}});
+  llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planWithin(100);
+  ASSERT_TRUE(bool(found));
+  // 30 less has no plan, not even with all of the effort. Half of the way back
+  // is 85.
+  EXPECT_EQ(client.log,
+            Log({"0: 100 brief", "0: 70 brief", "0: 70 full", "0: 85 brief"}));
+  EXPECT_EQ(found->cost, 915);
+}
+
+TEST(BudgetSearchTest, NoStepIsLargerThanHalf) {
+  FakeClient client({{0, [](int64_t bytes, double) {
+                        return FakePlan{bytes, bytes > 40 ? 180 : 100,
+                                        1000 - bytes, true};
+                      }}});
+  llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planWithin(100);
+  ASSERT_TRUE(bool(found));
+  // Too large by 80 each time.
+  EXPECT_EQ(client.log, Log({"0: 100 brief", "0: 50 brief", "0: 25 brief",
+                             "0: 37 brief from 975", "0: 43 brief from 963",
+                             "0: 40 brief from 963"}));
+}
+
+TEST(BudgetSearchTest, WhatHasNoPlanBoundsLaterSteps) {
+  // Below 78 there is no plan, and above nothing fits.
+  FakeClient client({{0,
+                      [](int64_t bytes, double) -> std::optional<FakePlan> {
+                        if (bytes < 78)
+                          return std::nullopt;
+                        return FakePlan{bytes, 130, 1000 - bytes, true};
+                      },
+                      {200, 130, 70}}});
+  llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planWithin(100);
+  EXPECT_TRUE(found.errorIsA<InfeasibleBudgetError>());
+  llvm::consumeError(found.takeError());
+  // Back at 85, the next step ends half of the way to 70, and there is no way
+  // back a second time. What follows is the search for the smallest arena.
+  Log expected = {"0: 100 brief", "0: 70 brief", "0: 70 full", "0: 85 brief",
+                  "0: 77 brief",  "0: 77 full",  "0: smallest"};
+  ASSERT_GE(client.log.size(), expected.size());
+  EXPECT_EQ(Log(client.log.begin(), client.log.begin() + expected.size()),
+            expected);
+}
+
+TEST(BudgetSearchTest, TheSmallestPlanIsTheLastResort) {
+  // What the planner finds cannot be packed, but the smallest plan known can.
+  FakeClient client({{0,
+                      [](int64_t bytes, double) -> std::optional<FakePlan> {
+                        if (bytes < 90)
+                          return std::nullopt;
+                        return FakePlan{bytes, bytes + 40, 5};
+                      },
+                      {120, 95, 70}}});
+  llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planWithin(100);
+  ASSERT_TRUE(bool(found));
+  EXPECT_EQ(found->cost, 70);
+  EXPECT_EQ(found->arenaBytes, 95);
+}
+
+TEST(BudgetSearchTest, AnImpossibleBudgetSaysWhatIsPossible) {
+  FakeClient client({{0, withGap(10, /*least=*/200), {200, 210, 70}}});
+  llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planWithin(100);
+  ASSERT_TRUE(found.errorIsA<InfeasibleBudgetError>());
+  llvm::handleAllErrors(
+      found.takeError(), [](const InfeasibleBudgetError &error) {
+        EXPECT_EQ(error.getBudget(), 100);
+        EXPECT_EQ(error.getSmallestFeasible(), 210);
+        EXPECT_EQ(error.getEvidence(), "nothing packs into less than 210");
+      });
+}
+
+TEST(BudgetSearchTest, OtherErrorsEndTheSearch) {
+  struct Broken : FakeClient {
+    using FakeClient::FakeClient;
+    llvm::Expected<Solution> plan(const PlanRequest &) override {
+      return llvm::createStringError("no such planner");
+    }
+  } client({{0, withGap(0)}});
+  llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planWithin(100);
+  EXPECT_EQ(message(found.takeError()), "no such planner");
+}
+
+TEST(BudgetSearchTest, AnotherCountIsTriedWhereTheFirstWasNotClose) {
+  // In the first way, the second request fits; in the second, a cheaper plan.
+  FakeClient client({{0, withGap(30)}, {0, [](int64_t, double) {
+                                          return FakePlan{100, 100, 50, true};
+                                        }}});
+  llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planWithin(100);
+  ASSERT_TRUE(bool(found));
+  EXPECT_EQ(found->cost, 50);
+  EXPECT_EQ(client.log,
+            Log({"0: 100 brief", "0: 70 brief", "0: 70 full from 9930",
+                 "1: 100 brief from 9930"}));
+}
+
+TEST(BudgetSearchTest, AnotherCountIsNotTriedWhereTheFirstWasClose) {
+  FakeClient client({{0, withGap(0)}, {0, withGap(0)}});
+  llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planWithin(100);
+  ASSERT_TRUE(bool(found));
+  for (const std::string &entry : client.log)
+    EXPECT_EQ(entry[0], '0') << entry;
+}
+
+TEST(BudgetSearchTest, TheFirstCountMayFindNothing) {
+  FakeClient client({{50, withGap(0, /*least=*/1000)}, {0, withGap(0)}});
+  llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planWithin(100);
+  ASSERT_TRUE(bool(found));
+  // Only the last way gets all of the effort to find a plan at all.
+  EXPECT_EQ(client.log,
+            Log({"0: 150 brief", "1: 100 brief", "1: 100 full from 9900"}));
+}
+
+TEST(BudgetSearchTest, TheSmallestArenaOfAllCounts) {
+  // The first way knows the smaller peak, the second the smaller arena, and the
+  // planner what costs less in that.
+  FakeClient client(
+      {{0, withGap(0, /*least=*/1000), {60, 90, 80}},
+       {0,
+        [](int64_t bytes, double) { return FakePlan{bytes, bytes, 70, true}; },
+        {70, 80, 90}}});
+  llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planSmallest();
+  ASSERT_TRUE(bool(found));
+  EXPECT_EQ(found->arenaBytes, 80);
+  EXPECT_EQ(found->cost, 70);
+  EXPECT_EQ(client.log, Log({"0: smallest", "1: smallest",
+                             "0: 80 brief from 90", "1: 80 brief from 90"}));
+}
+
+TEST(BudgetSearchTest, TheBytesOfTheSmallestPlanAreTheLastResort) {
+  // The planner finds nothing within the arena of the smallest plan, but a
+  // cheaper one within its peak, which is larger.
+  FakeClient client({{0,
+                      [](int64_t bytes, double) -> std::optional<FakePlan> {
+                        if (bytes < 95)
+                          return std::nullopt;
+                        return FakePlan{bytes, 80, 60};
+                      },
+                      {95, 80, 90}}});
+  llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planSmallest();
+  ASSERT_TRUE(bool(found));
+  EXPECT_EQ(found->cost, 60);
+  EXPECT_EQ(client.log,
+            Log({"0: smallest", "0: 80 brief from 90", "0: 95 full from 90"}));
+}
+
+TEST(BudgetSearchTest, TheSmallestPlanItselfIsTakenIfNothingIsBetter) {
+  FakeClient client({{0, withGap(10), {95, 80, 90}}});
+  llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planSmallest();
+  ASSERT_TRUE(bool(found));
+  EXPECT_EQ(found->arenaBytes, 80);
+  EXPECT_EQ(found->cost, 90);
+}
