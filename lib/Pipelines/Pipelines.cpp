@@ -161,6 +161,7 @@ void remat::buildPlanPipeline(OpPassManager &pm,
   plan.budget = options.budget;
   plan.planner = options.planner;
   pm.addPass(createPlanPass(plan));
+  pm.addPass(createAssignBuffersPass());
   pm.addPass(createPlacePass());
 }
 

@@ -139,11 +139,13 @@ llvm::Expected<StepSummary> remat::planModule(ModuleOp module,
     return llvm::createStringError("the module holds no step");
   if (llvm::Error error = planGraph(graph, options))
     return std::move(error);
-  return placeModule(module);
+  return placeModule(module, options.lend);
 }
 
-llvm::Expected<StepSummary> remat::placeModule(ModuleOp module) {
+llvm::Expected<StepSummary> remat::placeModule(ModuleOp module, bool lend) {
   PassManager pm(module.getContext());
+  if (lend)
+    pm.addPass(createAssignBuffersPass());
   pm.addPass(createPlacePass());
   if (failed(runPasses(pm, module)))
     return llvm::createStringError("the step could not be placed");

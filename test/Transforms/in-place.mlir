@@ -1,4 +1,4 @@
-// RUN: remat-opt %s --remat-plan --remat-place -split-input-file -verify-diagnostics | FileCheck %s
+// RUN: remat-opt %s --remat-plan --remat-assign-buffers --remat-place -split-input-file -verify-diagnostics | FileCheck %s
 
 #id = affine_map<(d0) -> (d0)>
 

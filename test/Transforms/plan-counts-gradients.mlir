@@ -1,5 +1,5 @@
-// RUN: remat-opt %s --remat-plan=budget=256 | FileCheck %s
-// RUN: remat-opt %s --remat-plan=budget=min | FileCheck %s
+// RUN: remat-opt %s --remat-plan=budget=256 --remat-assign-buffers | FileCheck %s
+// RUN: remat-opt %s --remat-plan=budget=min --remat-assign-buffers | FileCheck %s
 
 // The gradients' buffers hold what the forward computation saved until they are
 // written, so that there is less room towards the end. Only there do saved

@@ -11,7 +11,7 @@
 // RUN: not remat-opt %s %{to-tasks} --remat-plan="region-budget=block1:99999999999GiB" 2>&1 | FileCheck %s --check-prefix=OVERFLOW
 // RUN: not remat-compile %s --cotangents --region-budget=block3:64 -o %t.o 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not remat-plan %s --no-gradients --region-budget=block3:64 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// RUN: remat-opt %s %{to-tasks} --remat-plan="region-budget=block1:128,block2:0" --remat-place | FileCheck %s --check-prefix=PLACED
+// RUN: remat-opt %s %{to-tasks} --remat-plan="region-budget=block1:128,block2:0" --remat-assign-buffers --remat-place | FileCheck %s --check-prefix=PLACED
 
 // Two budgets for one name, and malformed budgets, are errors.
 // TWICE: region 'block1' has two budgets

@@ -258,7 +258,7 @@ static Expected<std::optional<StepSummary>> compile(mlir::ModuleOp module) {
           "the input is already planned"))
     return std::move(error);
   if (!graph.getArenaBytes())
-    return placeModule(module);
+    return placeModule(module, given.plan.lend);
   return summarizeStep(graph);
 }
 

@@ -78,9 +78,9 @@ llvm::LogicalResult compileToTasks(mlir::ModuleOp module,
 llvm::Expected<StepSummary> planModule(mlir::ModuleOp module,
                                        const PlanOptions &options);
 
-/// Places the graph of `module` (L3) in place. Fails with diagnostics and an
-/// error.
-llvm::Expected<StepSummary> placeModule(mlir::ModuleOp module);
+/// Places the graph of `module` (L3) in place; with `lend`, buffers are assigned
+/// first. Fails with diagnostics and an error.
+llvm::Expected<StepSummary> placeModule(mlir::ModuleOp module, bool lend);
 
 /// What is known of a placed graph (L4). Figures that it does not carry are 0.
 StepSummary summarizeStep(GraphOp graph);

@@ -229,7 +229,7 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
   return %a : tensor<32xf32>
 }
 // expected-error @+1 {{peak 128 bytes exceeds budget 100}}
-remat.graph @over_budget(%x: tensor<32xf32>) attributes {planned_peak = 128 : i64, budget = 100 : i64} {
+remat.graph @over_budget(%x: tensor<32xf32>) attributes {planned_peak = 128 : i64, budget = 100 : i64, arena_bytes = 128 : i64} {
   // expected-note @+1 {{128 bytes are live}}
   %0 = remat.task @k(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
   remat.return

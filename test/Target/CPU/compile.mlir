@@ -1,5 +1,5 @@
 // Ahead of time: an object that defines the module, and its header.
-// RUN: remat-opt %s --remat-annotate-costs --remat-plan --remat-place -o %t.mlir
+// RUN: remat-opt %s --remat-annotate-costs --remat-plan --remat-assign-buffers --remat-place -o %t.mlir
 // RUN: remat-compile %t.mlir -o %t.o --header=%t.h --name=my_step
 // RUN: FileCheck %s < %t.h
 // RUN: llvm-nm %t.o | FileCheck %s --check-prefix=SYMBOLS

@@ -1,5 +1,5 @@
 // One function for each distinct kernel, none for products, and the table.
-// RUN: remat-opt %s --remat-annotate-costs --remat-plan --remat-place \
+// RUN: remat-opt %s --remat-annotate-costs --remat-plan --remat-assign-buffers --remat-place \
 // RUN:   --remat-lower-cpu="name=step" | FileCheck %s
 
 // CHECK-NOT: remat.graph

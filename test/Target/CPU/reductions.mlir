@@ -1,4 +1,4 @@
-// RUN: remat-opt %s --remat-annotate-costs --remat-plan --remat-place --remat-lower-cpu="name=step" | FileCheck %s
+// RUN: remat-opt %s --remat-annotate-costs --remat-plan --remat-assign-buffers --remat-place --remat-lower-cpu="name=step" | FileCheck %s
 
 // A sum along memory is kept in several vectors at a time.
 // CHECK-DAG: #[[VECTORS:.*]] = #llvm.loop_interleave<count = 4 : i32>

@@ -1,4 +1,4 @@
-// RUN: remat-opt %s --remat-annotate-costs --remat-plan --remat-place --remat-lower-cpu="name=step" | FileCheck %s
+// RUN: remat-opt %s --remat-annotate-costs --remat-plan --remat-assign-buffers --remat-place --remat-lower-cpu="name=step" | FileCheck %s
 
 // Rows of 34 elements are vectorized along the row: LLVM must not unroll them
 // before that, or it vectorizes across rows. Rows of 5 are unrolled.

@@ -57,6 +57,12 @@ void applyPlan(GraphOp graph, const GraphProblem &graphProblem,
 llvm::Error explain(const GraphProblem &graphProblem,
                     const planning::Plan &plan);
 
+/// Decides which results of a planned graph lie in the place of an operand or
+/// in the buffer of a result of the graph (attribute `lent`), and so take
+/// nothing of the arena. The kernels are in `module`. Nothing is decided beside
+/// transfers.
+void assignBuffers(GraphOp graph, mlir::ModuleOp module);
+
 /// Lets tasks of a planned graph write results where an operand lies that
 /// nothing reads later, if their kernels in `module` allow (attribute `lent`).
 void writeInPlace(GraphOp graph, mlir::ModuleOp module);

@@ -74,10 +74,17 @@ static FailureOr<int64_t> placeGraph(GraphOp graph) {
     else if (buffer.space == MemorySpace::Result)
       slots.ofValue[buffer.value] = SlotAttr::get(context, MemorySpace::Result,
                                                   buffer.result, buffer.bytes);
-  if (graph.getBudget() && arena > static_cast<int64_t>(*graph.getBudget()))
-    return graph.emitOpError("needs an arena of ")
-           << arena << " bytes, budget is "
-           << static_cast<int64_t>(*graph.getBudget());
+  if (graph.getBudget() && arena > static_cast<int64_t>(*graph.getBudget())) {
+    InFlightDiagnostic diag = graph.emitOpError("needs an arena of ")
+                              << arena << " bytes, budget is "
+                              << static_cast<int64_t>(*graph.getBudget());
+    if (llvm::none_of(graph.getOps<TaskOp>(),
+                      [](TaskOp task) { return task.getLent(); }))
+      diag.attachNote() << "no value shares a buffer; run "
+                           "'remat-assign-buffers' before, as planning "
+                           "counts on it";
+    return diag;
+  }
   annotate(graph, slots);
   graph.setArenaBytes(arena);
   graph.setHostArenaBytes(host.totalBytes);

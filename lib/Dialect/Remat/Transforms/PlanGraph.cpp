@@ -23,15 +23,18 @@ static bool asksForOffload(const planning::Problem &problem) {
 }
 
 namespace {
-/// A planned copy of the graph, detached from any module.
-struct PlannedGraph {
-  OwningOpRef<GraphOp> graph;
+/// A plan, and the budget that it was made for if there was one.
+struct Choice {
   planning::Plan plan;
-  /// Of all that runs, in the unit of planning::Op::cost.
-  int64_t cost = 0;
-  int64_t peakBytes = 0;
-  /// What its buffers can be packed into; at least the peak.
-  int64_t arenaBytes = 0;
+  std::optional<int64_t> budget;
+};
+
+/// What becomes of a plan when buffers are assigned and placed.
+struct Outcome {
+  /// A planned copy of the graph, detached from any module.
+  OwningOpRef<GraphOp> graph;
+  /// What is live in the arena, and what that can be packed into.
+  int64_t peakBytes = 0, arenaBytes = 0;
 };
 
 /// Planners bound what values occupy together, wherever that is. This is one
@@ -47,8 +50,10 @@ class GraphPlanner : private planning::BudgetClient {
 public:
   GraphPlanner(GraphOp graph, const PlanOptions &options);
 
-  llvm::Expected<PlannedGraph> run();
-  const GraphProblem &getProblem() const { return graphProblem; }
+  /// A planned copy of the graph, detached from any module.
+  llvm::Expected<OwningOpRef<GraphOp>> run();
+  /// Remarks at the tasks on the plan of the last run.
+  llvm::Error explain() { return remat::explain(graphProblem, choice.plan); }
 
 private:
   // What the search for a budget asks.
@@ -67,13 +72,15 @@ private:
   bool mayKeepAll() const;
   void findReturned(GraphOp kept);
   llvm::Error collectCounts();
-  llvm::Expected<PlannedGraph> apply(const planning::Plan &plan);
-  llvm::Error lend(PlannedGraph &planned);
+  llvm::Expected<Choice> choose();
+  llvm::Expected<OwningOpRef<GraphOp>> apply(const planning::Plan &plan);
+  llvm::Expected<Outcome> tryOut(const planning::Plan &plan);
 
   GraphOp graph;
   const PlanOptions &options;
   GraphProblem graphProblem;
   planning::Problem &problem;
+  Choice choice;
   int64_t saveAllPeak = 0, saveAllArena = 0;
   /// Values that are returned once others have been written in their place.
   SmallVector<planning::ValueId> returned;
@@ -114,19 +121,20 @@ static llvm::Expected<planning::Solution> keepAll(planning::Problem problem,
   return planning::solve(problem, "save-all", options.solver);
 }
 
-llvm::Expected<PlannedGraph> GraphPlanner::run() {
+/// Finds the plan. What keeps all is tried out first: percentages refer to its
+/// peak.
+llvm::Expected<Choice> GraphPlanner::choose() {
   if (llvm::Error error = setLimits(graphProblem, options))
     return std::move(error);
   llvm::Expected<planning::Solution> saveAll = keepAll(problem, options);
   if (!saveAll)
     return saveAll.takeError();
-  llvm::Expected<PlannedGraph> keepingAll = apply(saveAll->plan);
+  llvm::Expected<Outcome> keepingAll = tryOut(saveAll->plan);
   if (!keepingAll)
     return keepingAll.takeError();
   saveAllPeak = keepingAll->peakBytes;
   saveAllArena = keepingAll->arenaBytes;
   findReturned(*keepingAll->graph);
-  keepingAll->graph->setSaveAllPeak(saveAllPeak);
 
   using Kind = planning::BudgetRequest::Kind;
   if (options.budget.kind == Kind::Unlimited) {
@@ -134,18 +142,14 @@ llvm::Expected<PlannedGraph> GraphPlanner::run() {
         planning::solve(problem, options.planner, options.solver);
     if (!solution)
       return solution.takeError();
-    if (solution->plan == keepingAll->plan)
-      return keepingAll;
-    return apply(solution->plan);
+    return Choice{std::move(solution->plan), std::nullopt};
   }
   bool isSmallest = options.budget.kind == Kind::Smallest;
   int64_t budget = isSmallest ? 0 : options.budget.resolve(saveAllPeak);
   // The planner does not know of lent buffers and would not see that all fits.
   bool mayKeep = options.planner == "auto" && mayKeepAll();
-  if (!isSmallest && mayKeep && saveAllArena <= budget) {
-    keepingAll->graph->setBudget(budget);
-    return keepingAll;
-  }
+  if (!isSmallest && mayKeep && saveAllArena <= budget)
+    return Choice{std::move(saveAll->plan), budget};
   if (llvm::Error error = collectCounts())
     return std::move(error);
   // Other planners mostly find the same plan whatever effort they may spend.
@@ -155,14 +159,35 @@ llvm::Expected<PlannedGraph> GraphPlanner::run() {
       isSmallest ? search.planSmallest() : search.planWithin(budget);
   if (!found)
     return found.takeError();
-  llvm::Expected<PlannedGraph> planned =
-      isSmallest && mayKeep && saveAllArena <= found->arenaBytes
-          ? std::move(keepingAll)
-          : apply(found->plan);
-  if (!planned)
-    return planned;
-  planned->graph->setBudget(isSmallest ? planned->arenaBytes : budget);
-  return planned;
+  if (!isSmallest)
+    return Choice{std::move(found->plan), budget};
+  if (mayKeep && saveAllArena <= found->arenaBytes)
+    return Choice{std::move(saveAll->plan), saveAllArena};
+  return Choice{std::move(found->plan), found->arenaBytes};
+}
+
+llvm::Expected<OwningOpRef<GraphOp>> GraphPlanner::run() {
+  llvm::Expected<Choice> chosen = choose();
+  if (!chosen)
+    return chosen.takeError();
+  choice = std::move(*chosen);
+  llvm::Expected<OwningOpRef<GraphOp>> applied = apply(choice.plan);
+  if (!applied)
+    return applied;
+  GraphOp planned = **applied;
+  planned.setSaveAllPeak(saveAllPeak);
+  if (choice.budget)
+    planned.setBudget(*choice.budget);
+  if (options.hostBudget)
+    planned.setHostBudget(*options.hostBudget);
+  if (!options.regionBudgets.empty()) {
+    Builder builder(graph.getContext());
+    NamedAttrList budgets;
+    for (const auto &[name, bytes] : options.regionBudgets)
+      budgets.set(name, builder.getI64IntegerAttr(bytes));
+    planned.setRegionBudgetsAttr(budgets.getDictionary(graph.getContext()));
+  }
+  return applied;
 }
 
 /// Whether neither a policy nor a region's budget asks for anything but
@@ -246,10 +271,14 @@ GraphPlanner::planSmallest(unsigned way) {
 
 llvm::Expected<planning::PackedPlan>
 GraphPlanner::pack(const planning::Plan &plan) {
-  llvm::Expected<PlannedGraph> planned = apply(plan);
-  if (!planned)
-    return planned.takeError();
-  return planning::PackedPlan{plan, planned->cost, planned->arenaBytes};
+  llvm::Expected<planning::Simulation> simulation =
+      planning::simulate(problem, plan);
+  if (!simulation)
+    return simulation.takeError();
+  llvm::Expected<Outcome> outcome = tryOut(plan);
+  if (!outcome)
+    return outcome.takeError();
+  return planning::PackedPlan{plan, simulation->cost, outcome->arenaBytes};
 }
 
 llvm::Expected<std::string> GraphPlanner::explainSmallest(int64_t arenaBytes) {
@@ -266,57 +295,29 @@ llvm::Expected<std::string> GraphPlanner::explainSmallest(int64_t arenaBytes) {
   return evidence;
 }
 
-/// Moves what it can out of the arena. The peak is then that of a graph whose
-/// tasks, clones included, run once in their order.
-llvm::Error GraphPlanner::lend(PlannedGraph &planned) {
-  bool hasTransfers =
-      llvm::any_of(planned.plan.actions, [](const planning::Action &action) {
-        return action.kind != planning::ActionKind::Run;
-      });
-  if (!options.lend || hasTransfers)
-    return llvm::Error::success();
-  writeInPlace(*planned.graph, graph->getParentOfType<ModuleOp>());
-  lendResults(*planned.graph);
-  planning::Problem schedule = GraphProblem(*planned.graph).problem;
-  for (planning::Value &value : schedule.values)
-    value.policy = planning::Policy::None;
-  llvm::Expected<planning::Solution> solution =
-      planning::solve(schedule, "save-all", options.solver);
-  if (!solution)
-    return solution.takeError();
-  planned.peakBytes = solution->peakBytes;
-  return llvm::Error::success();
-}
-
 /// A copy of the graph with the plan applied.
-llvm::Expected<PlannedGraph> GraphPlanner::apply(const planning::Plan &plan) {
+llvm::Expected<OwningOpRef<GraphOp>>
+GraphPlanner::apply(const planning::Plan &plan) {
   llvm::Expected<planning::Simulation> simulation =
       planning::simulate(problem, plan);
   if (!simulation)
     return simulation.takeError();
-  PlannedGraph planned;
-  planned.graph = graph.clone();
-  planned.plan = plan;
-  planned.peakBytes = simulation->peakBytes;
-  planned.cost = simulation->cost;
-  applyPlan(*planned.graph, GraphProblem(*planned.graph, options.reorder),
-            plan);
-  if (llvm::Error error = lend(planned))
-    return std::move(error);
-  planned.graph->setSaveAllPeak(saveAllPeak);
-  planned.graph->setPlannedPeak(planned.peakBytes);
-  if (options.hostBudget)
-    planned.graph->setHostBudget(*options.hostBudget);
-  if (!options.regionBudgets.empty()) {
-    Builder builder(graph.getContext());
-    NamedAttrList budgets;
-    for (const auto &[name, bytes] : options.regionBudgets)
-      budgets.set(name, builder.getI64IntegerAttr(bytes));
-    planned.graph->setRegionBudgetsAttr(
-        budgets.getDictionary(graph.getContext()));
-  }
-  planned.arenaBytes = ArenaLayout(GraphLiveness(*planned.graph)).arenaBytes;
+  OwningOpRef<GraphOp> planned(graph.clone());
+  applyPlan(*planned, GraphProblem(*planned, options.reorder), plan);
+  planned->setPlannedPeak(simulation->peakBytes);
   return std::move(planned);
+}
+
+/// Does with a plan what follows on planning, on a copy of the graph.
+llvm::Expected<Outcome> GraphPlanner::tryOut(const planning::Plan &plan) {
+  llvm::Expected<OwningOpRef<GraphOp>> planned = apply(plan);
+  if (!planned)
+    return planned.takeError();
+  if (options.lend)
+    assignBuffers(**planned, graph->getParentOfType<ModuleOp>());
+  GraphLiveness liveness(**planned);
+  return Outcome{std::move(*planned), liveness.peak(MemorySpace::Arena).bytes,
+                 ArenaLayout(liveness).arenaBytes};
 }
 
 /// A graph to plan has no decisions in it yet.
@@ -375,13 +376,13 @@ llvm::Error remat::planGraph(GraphOp &graph, const PlanOptions &options) {
   if (llvm::Error error = checkUnplanned(graph))
     return error;
   GraphPlanner planner(graph, options);
-  llvm::Expected<PlannedGraph> planned = planner.run();
+  llvm::Expected<OwningOpRef<GraphOp>> planned = planner.run();
   if (!planned)
     return planned.takeError();
   if (options.explain)
-    if (llvm::Error error = explain(planner.getProblem(), planned->plan))
+    if (llvm::Error error = planner.explain())
       return error;
-  GraphOp replacement = planned->graph.release();
+  GraphOp replacement = planned->release();
   if (graph->getBlock())
     graph->getBlock()->getOperations().insert(graph->getIterator(),
                                               replacement);

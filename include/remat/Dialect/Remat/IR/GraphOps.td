@@ -26,11 +26,14 @@ def Remat_GraphOp : Remat_Op<"graph", [
 
     Once planned, the order of the block is the schedule, `budget` is the
     number of bytes that the arena may have, and `planned_peak` the largest
-    total of bytes live at one time. A value is live from the task that makes
-    it to its last use; while a task runs, its operands, results and workspace
-    are live. Sizes are rounded up to 64 bytes. The verifier computes the peak
-    anew and compares. `save_all_peak` is the peak of the plan that recomputes
-    and offloads only what policies demand.
+    total of bytes live in it at one time. A value is live from the task that
+    makes it to its last use; while a task runs, its operands, results and
+    workspace are live. Sizes are rounded up to 64 bytes. The verifier computes
+    the peak anew and compares. Values that `remat-assign-buffers` puts into
+    other buffers do not count, which makes the peak smaller: that the budget is
+    kept is checked of placed graphs. `save_all_peak` is the peak of the plan
+    that recomputes and offloads only what policies demand, with its buffers
+    assigned.
 
     Once placed, `arena_bytes` and `host_arena_bytes` are the sizes of the
     arenas, every value has a slot, and the verifier checks that no two values

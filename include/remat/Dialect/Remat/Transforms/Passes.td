@@ -158,9 +158,16 @@ def PlanPass : Pass<"remat-plan", "::mlir::ModuleOp"> {
     the schedule that the planner returns (L2 to L3). The plan is verified
     before it is applied, and the graph's verifier checks the outcome again.
 
-    The budget bounds the arena. Because an arena can be larger than what is
-    live in it, a plan whose buffers cannot be packed into the budget is
-    replaced by one with a smaller peak.
+    The budget bounds the arena, which is known when buffers are assigned and
+    placed. Each plan is therefore tried out: an arena can be larger than what
+    is live in it, as packing leaves gaps, and smaller, as
+    `remat-assign-buffers` finds room outside of it. A plan whose arena exceeds
+    the budget is replaced by one with a smaller peak. What was tried out is not
+    recorded: `remat-assign-buffers` and `remat-place` come to the same.
+
+    `planned_peak` becomes the peak of the schedule with each value in a buffer
+    of its own, `save_all_peak` that of the arena for the plan that recomputes
+    and offloads only what policies demand.
 
     An infeasible budget is an error that says the smallest feasible one, where
     it binds and what is resident there.
@@ -190,8 +197,8 @@ def PlanPass : Pass<"remat-plan", "::mlir::ModuleOp"> {
            "Whether tasks may run for the first time in another order than the "
            "graph's">,
     Option<"lend", "lend", "bool", /*default=*/"true",
-           "Whether the buffers of results may hold other values until the "
-           "result is written">,
+           "Whether to count on remat-assign-buffers: that the buffers of "
+           "results may hold other values until the result is written">,
     Option<"effort", "effort", "double", /*default=*/"1.0",
            "Work that a search may do, in about seconds; counted, so that the "
            "plan is the same on every machine">,
@@ -211,6 +218,23 @@ def PlanPass : Pass<"remat-plan", "::mlir::ModuleOp"> {
     Statistic<"numOffloaded", "num-offloaded", "Number of offloaded values">,
     Statistic<"plannedPeak", "planned-peak", "Bytes live at the peak">
   ];
+}
+
+def AssignBuffersPass : Pass<"remat-assign-buffers", "::mlir::ModuleOp"> {
+  let summary = "Let values of a planned graph share buffers";
+  let description = [{
+    Decides which results of tasks take nothing of the arena (still L3). A task
+    may write a result in the place of an operand that nothing reads later, if
+    its kernel reads each element for the last time before it writes there. And
+    the caller brings a buffer for each result of the step, most of them for
+    gradients that are written late: until then they hold what the forward
+    computation saved. The values that occupy most bytes for the longest time go
+    first, each to the buffer that is taken back soonest after its last use.
+
+    `planned_peak` becomes the peak of what is left in the arena. A graph with
+    transfers stays as it is. What was decided before is decided anew.
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
 }
 
 def PlacePass : Pass<"remat-place", "::mlir::ModuleOp"> {

@@ -1,0 +1,68 @@
+//===- AssignBuffers.cpp - which values share a buffer (L3) ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GraphPlanning.h"
+
+#include "remat/Dialect/Remat/Transforms/Passes.h"
+#include "remat/Planning/Algorithms.h"
+
+namespace remat {
+#define GEN_PASS_DEF_ASSIGNBUFFERSPASS
+#include "remat/Dialect/Remat/Transforms/Passes.h.inc"
+} // namespace remat
+
+using namespace mlir;
+using namespace remat;
+
+void remat::assignBuffers(GraphOp graph, ModuleOp module) {
+  if (!graph.getOps<OffloadOp>().empty())
+    return;
+  writeInPlace(graph, module);
+  lendResults(graph);
+}
+
+/// The bytes that are live in the arena when the tasks of `graph`, clones
+/// included, run once in their order, as the planner's simulator counts them.
+static llvm::Expected<int64_t> simulatePeak(GraphOp graph) {
+  planning::Problem schedule = GraphProblem(graph).problem;
+  // The policies are obeyed; what they ask for is not asked of a clone again.
+  for (planning::Value &value : schedule.values)
+    value.policy = planning::Policy::None;
+  llvm::Expected<planning::Solution> solution =
+      planning::solve(schedule, "save-all");
+  if (!solution)
+    return solution.takeError();
+  return solution->peakBytes;
+}
+
+namespace {
+struct AssignBuffersPass
+    : remat::impl::AssignBuffersPassBase<AssignBuffersPass> {
+  void runOnOperation() override {
+    for (auto graph : getOperation().getOps<GraphOp>())
+      if (failed(assign(graph)))
+        return signalPassFailure();
+  }
+
+private:
+  LogicalResult assign(GraphOp graph) {
+    if (!graph.isPlanned() || graph.isPlaced())
+      return graph.emitOpError("is ")
+             << (graph.isPlaced() ? "placed" : "not planned")
+             << ", expected it planned and not yet placed to assign buffers";
+    for (auto task : graph.getOps<TaskOp>())
+      task.removeLentAttr();
+    assignBuffers(graph, getOperation());
+    if (!graph.getOps<OffloadOp>().empty())
+      return success();
+    llvm::Expected<int64_t> peak = simulatePeak(graph);
+    if (!peak)
+      return graph.emitOpError(llvm::toString(peak.takeError()));
+    graph.setPlannedPeak(*peak);
+    return success();
+  }
+};
+} // namespace

@@ -1,0 +1,32 @@
+// RUN: remat-opt %s --remat-assign-buffers -split-input-file -verify-diagnostics | FileCheck %s
+
+// Beside transfers each value keeps a buffer of its own.
+func.func private @f(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+// CHECK: remat.graph @transfers
+// CHECK-SAME: planned_peak = 256
+// CHECK-NOT: lent
+remat.graph @transfers(%x: tensor<32xf32>) -> (tensor<32xf32>, tensor<32xf32>) attributes {planned_peak = 256 : i64} {
+  %0 = remat.task @f(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
+  %h = remat.offload %0 : tensor<32xf32>
+  %1 = remat.task @f(%0) {id = 1} : (tensor<32xf32>) -> tensor<32xf32>
+  %2 = remat.task @f(%1) {id = 2} : (tensor<32xf32>) -> tensor<32xf32>
+  %3 = remat.reload %h : tensor<32xf32>
+  %4 = remat.task @f(%3) {id = 3} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return %4, %2 : tensor<32xf32>, tensor<32xf32>
+}
+
+// -----
+
+// expected-error @+1 {{is not planned, expected it planned and not yet placed to assign buffers}}
+remat.graph @unplanned() {
+  remat.return
+}
+
+// -----
+
+// expected-error @+1 {{is placed, expected it planned and not yet placed to assign buffers}}
+remat.graph @placed() attributes {planned_peak = 0 : i64, arena_bytes = 0 : i64} {
+  remat.return
+}
