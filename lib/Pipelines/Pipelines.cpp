@@ -144,6 +144,7 @@ void remat::buildTasksPipeline(OpPassManager &pm,
   FormTasksPassOptions formTasks;
   formTasks.function = options.function;
   pm.addPass(createFormTasksPass(formTasks));
+  pm.addPass(createOrderTasksPass());
   ChooseImplementationsPassOptions implementations;
   implementations.costs = options.costs;
   pm.addPass(createChooseImplementationsPass(implementations));

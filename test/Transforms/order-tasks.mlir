@@ -1,4 +1,4 @@
-// RUN: remat-opt %s -split-input-file --remat-form-tasks | FileCheck %s
+// RUN: remat-opt %s -split-input-file --remat-form-tasks --remat-order-tasks | FileCheck %s
 
 // What is taken out of %a is smaller, and nobody else reads that: it is taken
 // out before the other task. The view that it reads moves along.

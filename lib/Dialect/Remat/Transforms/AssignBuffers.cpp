@@ -53,11 +53,11 @@ private:
       return graph.emitOpError("is ")
              << (graph.isPlaced() ? "placed" : "not planned")
              << ", expected it planned and not yet placed to assign buffers";
+    if (!graph.getOps<OffloadOp>().empty())
+      return success();
     for (auto task : graph.getOps<TaskOp>())
       task.removeLentAttr();
     assignBuffers(graph, getOperation());
-    if (!graph.getOps<OffloadOp>().empty())
-      return success();
     llvm::Expected<int64_t> peak = simulatePeak(graph);
     if (!peak)
       return graph.emitOpError(llvm::toString(peak.takeError()));

@@ -12,7 +12,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Clusters.h"
-#include "OrderTasks.h"
 
 #include "remat/Utils/Structured.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -600,7 +599,6 @@ struct FormTasks : remat::impl::FormTasksPassBase<FormTasks> {
       return signalPassFailure();
     }
     func.erase();
-    orderTasks(*graph);
     numTasks += graphBuilder.getNumTasks();
     numKernels += kernels.size();
   }

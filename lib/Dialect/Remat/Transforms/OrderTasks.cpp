@@ -12,10 +12,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "OrderTasks.h"
-
 #include "GraphPlanning.h"
 #include "LiveProfile.h"
+
+#include "remat/Dialect/Remat/Transforms/Passes.h"
+
+namespace remat {
+#define GEN_PASS_DEF_ORDERTASKSPASS
+#include "remat/Dialect/Remat/Transforms/Passes.h.inc"
+} // namespace remat
 
 using namespace mlir;
 using namespace remat;
@@ -299,10 +304,30 @@ static int64_t moveTasks(GraphOp graph, bool (TaskOrder::*rule)(),
   return peak;
 }
 
-void remat::orderTasks(GraphOp graph) {
+/// Orders the tasks, and numbers them in this order. Returns how many have
+/// another number than before.
+static int64_t orderTasks(GraphOp graph) {
   int64_t peak = countPeak(graph);
   peak = moveTasks(graph, &TaskOrder::shrinkEarly, peak);
   moveTasks(graph, &TaskOrder::growLate, peak);
-  for (auto [number, task] : llvm::enumerate(graph.getOps<TaskOp>()))
+  int64_t numMoved = 0;
+  for (auto [number, task] : llvm::enumerate(graph.getOps<TaskOp>())) {
+    numMoved += task.getId() != number;
     task.setId(number);
+  }
+  return numMoved;
 }
+
+namespace {
+struct OrderTasksPass : remat::impl::OrderTasksPassBase<OrderTasksPass> {
+  void runOnOperation() override {
+    for (auto graph : getOperation().getOps<GraphOp>()) {
+      if (graph.isPlanned()) {
+        graph.emitOpError("is planned, expected its order to be free");
+        return signalPassFailure();
+      }
+      numMoved += orderTasks(graph);
+    }
+  }
+};
+} // namespace

@@ -126,6 +126,25 @@ def FormTasksPass : Pass<"remat-form-tasks", "::mlir::ModuleOp"> {
   ];
 }
 
+def OrderTasksPass : Pass<"remat-order-tasks", "::mlir::ModuleOp"> {
+  let summary = "Put the tasks of a graph in an order that holds less";
+  let description = [{
+    Tasks are formed in the order of the operations. A task whose result is
+    smaller than the operands that it reads last moves to where these are there
+    and have no other reader left, unless more were live there than anywhere on
+    the way. Then a task whose result waits moves to its first reader, if less
+    is live at the most on the way. Backward tasks stay behind forward ones. An
+    order is kept only if the peak of the graph, with buffers assigned as
+    `remat-assign-buffers` would, is not larger. Workspaces do not count.
+
+    Tasks are numbered in the new order.
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+  let statistics = [
+    Statistic<"numMoved", "num-moved", "Number of tasks with another number">
+  ];
+}
+
 def SeparateBackwardPass
     : Pass<"remat-separate-backward", "::mlir::ModuleOp"> {
   let summary = "Let forward and backward computation be separate calls";
