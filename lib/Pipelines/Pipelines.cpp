@@ -162,6 +162,7 @@ void remat::buildPlanPipeline(OpPassManager &pm,
   plan.budget = options.budget;
   plan.planner = options.planner;
   pm.addPass(createPlanPass(plan));
+  pm.addPass(createSeparateCopiesPass());
   pm.addPass(createAssignBuffersPass());
   pm.addPass(createPlacePass());
 }

@@ -144,6 +144,7 @@ llvm::Expected<StepSummary> remat::planModule(ModuleOp module,
 
 llvm::Expected<StepSummary> remat::placeModule(ModuleOp module, bool lend) {
   PassManager pm(module.getContext());
+  pm.addPass(createSeparateCopiesPass());
   if (lend)
     pm.addPass(createAssignBuffersPass());
   pm.addPass(createPlacePass());

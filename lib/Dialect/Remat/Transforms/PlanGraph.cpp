@@ -9,9 +9,6 @@
 #include "GraphPlanning.h"
 #include "remat/Planning/BudgetSearch.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-
 using namespace mlir;
 using namespace remat;
 
@@ -342,36 +339,6 @@ remat::makeProblem(GraphOp graph, const PlanOptions &options) {
   return std::move(graphProblem.problem);
 }
 
-/// Clones of tasks that read their copy's number call kernels of their own.
-static void separateCopies(GraphOp graph) {
-  SymbolTable symbols(graph->getParentOp());
-  for (auto task : graph.getOps<TaskOp>()) {
-    auto kernel = symbols.lookup<func::FuncOp>(task.getKernel());
-    if (!task.isClone() || !kernel)
-      continue;
-    bool reads = false;
-    kernel.walk([&](CopyNumberOp) { reads = true; });
-    if (!reads)
-      continue;
-    task.emitRemark("is run again with fresh random numbers, as asked for by "
-                    "'preserve_rng_state = false'");
-    std::string name = getCopyKernelName(task.getKernel(), task.getCopy());
-    if (!symbols.lookup(name)) {
-      auto variant = cast<func::FuncOp>(kernel->clone());
-      variant.setName(name);
-      variant.walk([&](CopyNumberOp op) {
-        OpBuilder builder(op);
-        Value number = arith::ConstantOp::create(
-            builder, op.getLoc(), builder.getI32IntegerAttr(task.getCopy()));
-        op.replaceAllUsesWith(number);
-        op.erase();
-      });
-      symbols.insert(variant, std::next(kernel->getIterator()));
-    }
-    task.setKernel(name);
-  }
-}
-
 llvm::Error remat::planGraph(GraphOp &graph, const PlanOptions &options) {
   if (llvm::Error error = checkUnplanned(graph))
     return error;
@@ -386,10 +353,7 @@ llvm::Error remat::planGraph(GraphOp &graph, const PlanOptions &options) {
   if (graph->getBlock())
     graph->getBlock()->getOperations().insert(graph->getIterator(),
                                               replacement);
-  bool inModule = graph->getParentOp() != nullptr;
   graph.erase();
   graph = replacement;
-  if (inModule)
-    separateCopies(graph);
   return llvm::Error::success();
 }

@@ -239,6 +239,21 @@ def PlanPass : Pass<"remat-plan", "::mlir::ModuleOp"> {
   ];
 }
 
+def SeparateCopiesPass : Pass<"remat-separate-copies", "::mlir::ModuleOp"> {
+  let summary = "Give copies that draw fresh random numbers their own kernels";
+  let description = [{
+    A clone whose kernel reads the number of the copy that runs
+    (`remat.copy_number`, for `preserve_rng_state = false`) calls a variant of
+    the kernel instead, in which this number is a constant. All other clones
+    call the kernel of their original.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+  let statistics = [
+    Statistic<"numSeparated", "num-separated",
+              "Number of clones with a kernel of their own">
+  ];
+}
+
 def AssignBuffersPass : Pass<"remat-assign-buffers", "::mlir::ModuleOp"> {
   let summary = "Let values of a planned graph share buffers";
   let description = [{
