@@ -15,7 +15,9 @@
 
 #include "remat/Runtime/StepTable.h"
 
+#include <cmath>
 #include <cstring>
+#include <type_traits>
 
 namespace remat {
 
@@ -69,6 +71,19 @@ inline uint16_t floatToF16(float value) {
   return static_cast<uint16_t>(sign | ((magnitude + 0xc8000fffu + odd) >> 13));
 }
 
+/// A value that is to be rounded to f16 or bf16, once. A double that is no
+/// float becomes the one of its two neighbours whose last bit is odd.
+template <typename T>
+float toOddFloat(T value) {
+  auto nearest = static_cast<float>(value);
+  if constexpr (std::is_same_v<T, double>) {
+    bool isBeyond = std::fabs(static_cast<double>(nearest)) > std::fabs(value);
+    bool isInexact = static_cast<double>(nearest) != value && value == value;
+    nearest = floatFromBits((bitsOfFloat(nearest) - isBeyond) | isInexact);
+  }
+  return nearest;
+}
+
 /// What loops over elements of `dtype` compute in.
 enum class Compute { Float, Double, Integer };
 inline Compute computeType(int32_t dtype) {
@@ -84,6 +99,33 @@ inline Compute computeType(int32_t dtype) {
   }
 }
 
+/// Calls function(T()) with the type that the dtypes are computed in: the
+/// widest of them.
+template <typename Function>
+void dispatch(const int32_t (&dtypes)[3], const Function &function) {
+  Compute compute = computeType(dtypes[0]);
+  for (int32_t dtype : dtypes)
+    if (computeType(dtype) == Compute::Double)
+      compute = Compute::Double;
+  switch (compute) {
+  case Compute::Float:
+    return function(float());
+  case Compute::Double:
+    return function(double());
+  case Compute::Integer:
+    // Unsigned, so that sums wrap. The low bits are those of the signed sum.
+    return function(uint64_t());
+  }
+}
+
+/// Whether elements of `dtype` lie in memory as values of T.
+template <typename T>
+bool holds(int32_t dtype) {
+  return std::is_same_v<T, float>    ? dtype == REMAT_F32
+         : std::is_same_v<T, double> ? dtype == REMAT_F64
+                                     : dtype == REMAT_I64;
+}
+
 /// row[i] = base[offset + i * stride], for 0 <= i < count.
 template <typename T>
 void loadRow(T *row, const void *base, int32_t dtype, int64_t offset,
@@ -93,6 +135,10 @@ void loadRow(T *row, const void *base, int32_t dtype, int64_t offset,
     // Through memcpy: the caller's data may have any alignment.
     const char *from = static_cast<const char *>(base) +
                        offset * static_cast<int64_t>(sizeof(Element));
+    if (stride == 1 && holds<T>(dtype)) {
+      std::memcpy(row, from, static_cast<size_t>(count) * sizeof(T));
+      return;
+    }
     for (int64_t i = 0; i < count; ++i) {
       Element element;
       std::memcpy(&element,
@@ -142,10 +188,9 @@ void storeRow(const T *row, void *base, int32_t dtype, int64_t offset,
   case REMAT_F64:
     return store([](T value) { return static_cast<double>(value); });
   case REMAT_F16:
-    return store([](T value) { return floatToF16(static_cast<float>(value)); });
+    return store([](T value) { return floatToF16(toOddFloat(value)); });
   case REMAT_BF16:
-    return store(
-        [](T value) { return floatToBf16(static_cast<float>(value)); });
+    return store([](T value) { return floatToBf16(toOddFloat(value)); });
   case REMAT_I8:
     return store([](T value) { return static_cast<int8_t>(value); });
   case REMAT_I16:

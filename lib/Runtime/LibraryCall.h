@@ -38,8 +38,7 @@ public:
   std::string implementation;
 };
 
-/// Prepares a call on `threads` threads of a sound description. The reference
-/// calls are our own loops: they take everything, and need no workspace.
+/// Prepares a call on `threads` threads of a sound description.
 std::unique_ptr<LibraryCall> prepareMatmul(const remat_matmul &descriptor,
                                            int threads);
 std::unique_ptr<LibraryCall>
@@ -51,8 +50,9 @@ prepareWindowProduct(const remat_convolution &descriptor, int threads);
 /// each; null for any other.
 std::unique_ptr<LibraryCall>
 prepareDepthwise(const remat_convolution &descriptor, int threads);
-std::unique_ptr<LibraryCall> referenceMatmul(const remat_matmul &descriptor,
-                                             int threads);
+/// Our own loops: they take everything, and need no workspace.
+std::unique_ptr<LibraryCall> prepareTiledMatmul(const remat_matmul &descriptor,
+                                                int threads);
 std::unique_ptr<LibraryCall>
 referenceConvolution(const remat_convolution &descriptor, int threads);
 

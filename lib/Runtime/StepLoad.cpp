@@ -172,7 +172,7 @@ LibraryCall *remat_step::callFor(const remat_entry &entry, int callThreads,
     return call.get();
   if (entry.kind == REMAT_ENTRY_MATMUL) {
     const remat_matmul &matmul = table.matmuls[entry.callee];
-    call = reference ? referenceMatmul(matmul, callThreads)
+    call = reference ? prepareTiledMatmul(matmul, callThreads)
                      : prepareMatmul(matmul, callThreads);
   } else {
     const remat_convolution &convolution = table.convolutions[entry.callee];

@@ -33,8 +33,8 @@ int64_t remat_convolution_copied_bytes(const remat_convolution *convolution,
                                        int threads);
 
 /// How the call is carried out, for reports: the library's name of the
-/// implementation, "reference" for our own loops, or "fill" when there is
-/// nothing to multiply. The string lives until the thread's next call.
+/// implementation, "tiles" or "reference" for our own loops, or "fill" when
+/// there is nothing to multiply. The string lives until the thread's next call.
 const char *remat_matmul_implementation(const remat_matmul *matmul,
                                         int threads);
 const char *

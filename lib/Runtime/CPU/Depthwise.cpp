@@ -20,9 +20,9 @@
 #include "Elements.h"
 #include "LibraryCall.h"
 #include "Threads.h"
+#include "VectorIsa.h"
 
 #include <algorithm>
-#include <dnnl.h>
 #include <vector>
 
 using namespace remat;
@@ -99,16 +99,17 @@ void addTapsPortable(const Band &band, const int64_t *offsets, int64_t numTaps,
 }
 #endif
 
-/// The loops for this machine, with no more of its instructions than oneDNN
-/// uses: its variable ONEDNN_MAX_CPU_ISA holds for the run time as a whole.
+/// The loops for this machine.
 AddTaps pickAddTaps() {
 #ifdef __x86_64__
-  unsigned isa = dnnl_get_effective_cpu_isa();
-  auto mayUse = [isa](unsigned needed) { return (isa & needed) == needed; };
-  if (mayUse(dnnl_cpu_isa_avx512_core))
+  switch (getVectorIsa()) {
+  case VectorIsa::Avx512:
     return addTapsAvx512;
-  if (mayUse(dnnl_cpu_isa_avx2))
+  case VectorIsa::Avx2:
     return addTapsAvx2;
+  case VectorIsa::Portable:
+    break;
+  }
 #endif
   return addTapsPortable;
 }

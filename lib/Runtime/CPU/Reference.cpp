@@ -1,4 +1,4 @@
-//===- Reference.cpp - products and convolutions by plain loops -----------===//
+//===- Reference.cpp - convolutions by plain loops ------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -22,64 +22,6 @@ namespace {
 
 /// Elements of a row that are computed together.
 constexpr int64_t width = 64;
-
-//===----------------------------------------------------------------------===//
-// Matmul
-//===----------------------------------------------------------------------===//
-
-/// Rows of C that share the loads of B.
-constexpr int64_t height = 8;
-
-/// The block of C at offset `c` with `rows` rows and `columns` columns.
-template <typename T>
-void matmulBlock(const remat_matmul &d, const void *aData, const void *bData,
-                 void *cData, int64_t a, int64_t b, int64_t c, int64_t rows,
-                 int64_t columns) {
-  T sums[height][width] = {};
-  T bRow[width], aColumn[height];
-  for (int64_t k = 0; k < d.k; ++k) {
-    loadRow(bRow, bData, d.b_dtype, b + k * d.b_k_stride, d.b_n_stride,
-            columns);
-    loadRow(aColumn, aData, d.a_dtype, a + k * d.a_k_stride, d.a_m_stride,
-            rows);
-    for (int64_t i = 0; i < rows; ++i)
-      for (int64_t j = 0; j < columns; ++j)
-        sums[i][j] += aColumn[i] * bRow[j];
-  }
-  for (int64_t i = 0; i < rows; ++i) {
-    int64_t at = c + i * d.c_m_stride;
-    if (d.accumulate) {
-      loadRow(bRow, cData, d.c_dtype, at, d.c_n_stride, columns);
-      for (int64_t j = 0; j < columns; ++j)
-        sums[i][j] = bRow[j] + sums[i][j];
-    }
-    storeRow(sums[i], cData, d.c_dtype, at, d.c_n_stride, columns);
-  }
-}
-
-template <typename T>
-void matmulLoops(const remat_matmul &d, int threads, const void *aData,
-                 const void *bData, void *cData) {
-  int64_t rowBlocks = (d.m + height - 1) / height;
-  int64_t total = d.batch[0] * d.batch[1] * d.batch[2] * rowBlocks;
-  parallelFor(threads, total, 1, [&](int64_t begin, int64_t end, int) {
-    for (int64_t block = begin; block < end; ++block) {
-      int64_t row = block % rowBlocks * height, rest = block / rowBlocks;
-      int64_t a = row * d.a_m_stride, b = 0, c = row * d.c_m_stride;
-      for (int i = 2; i >= 0; --i) {
-        int64_t index = rest % d.batch[i];
-        rest /= d.batch[i];
-        a += index * d.a_batch_stride[i];
-        b += index * d.b_batch_stride[i];
-        c += index * d.c_batch_stride[i];
-      }
-      for (int64_t column = 0; column < d.n; column += width)
-        matmulBlock<T>(d, aData, bData, cData, a, b + column * d.b_n_stride,
-                       c + column * d.c_n_stride, std::min(height, d.m - row),
-                       std::min(width, d.n - column));
-    }
-  });
-}
 
 //===----------------------------------------------------------------------===//
 // Convolution
@@ -320,34 +262,11 @@ void convolutionFilterGradient(const remat_convolution &d, const Geometry &g,
 // Calls
 //===----------------------------------------------------------------------===//
 
-/// Calls function(T()) with the type that the dtypes are computed in: the
-/// widest of them.
-template <typename Function>
-void dispatch(const int32_t (&dtypes)[3], const Function &function) {
-  Compute compute = computeType(dtypes[0]);
-  for (int32_t dtype : dtypes)
-    if (computeType(dtype) == Compute::Double)
-      compute = Compute::Double;
-  switch (compute) {
-  case Compute::Float:
-    return function(float());
-  case Compute::Double:
-    return function(double());
-  case Compute::Integer:
-    // Unsigned, so that sums wrap. The low bits are those of the signed sum.
-    return function(uint64_t());
-  }
-}
-
 /// True when a result with these extents has no elements. The other extents
 /// may then be anything, so that not even their product may be formed.
 template <size_t Count>
 bool isEmpty(const int64_t (&extents)[Count]) {
   return std::find(extents, extents + Count, 0) != extents + Count;
-}
-
-bool isEmpty(const remat_matmul &d) {
-  return isEmpty({d.batch[0], d.batch[1], d.batch[2], d.m, d.n});
 }
 
 bool isEmpty(const remat_convolution &d, const Geometry &g) {
@@ -363,22 +282,6 @@ bool isEmpty(const remat_convolution &d, const Geometry &g) {
     return empty(d.input_channels, d.output_channels, g.filter);
   }
 }
-
-struct ReferenceMatmul : LibraryCall {
-  explicit ReferenceMatmul(const remat_matmul &matmul) : d(matmul) {}
-
-  bool run(const void *const *operands, void *result, void *,
-           std::string &) override {
-    if (isEmpty(d))
-      return true;
-    dispatch({d.a_dtype, d.b_dtype, d.c_dtype}, [&](auto zero) {
-      matmulLoops<decltype(zero)>(d, threads, operands[0], operands[1], result);
-    });
-    return true;
-  }
-
-  remat_matmul d;
-};
 
 struct ReferenceConvolution : LibraryCall {
   explicit ReferenceConvolution(const remat_convolution &convolution)
@@ -410,14 +313,6 @@ struct ReferenceConvolution : LibraryCall {
 };
 
 } // namespace
-
-std::unique_ptr<LibraryCall>
-remat::referenceMatmul(const remat_matmul &descriptor, int threads) {
-  auto call = std::make_unique<ReferenceMatmul>(descriptor);
-  call->threads = threads;
-  call->implementation = descriptor.k == 0 ? "fill" : "reference";
-  return call;
-}
 
 std::unique_ptr<LibraryCall>
 remat::referenceConvolution(const remat_convolution &descriptor, int threads) {

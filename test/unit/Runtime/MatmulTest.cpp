@@ -104,7 +104,7 @@ void compare(const remat_matmul &d, const Elements &a, const Elements &b,
       for (int64_t l = 0; l < d.batch[2]; ++l)
         for (int64_t m = 0; m < d.m; ++m)
           for (int64_t n = 0; n < d.n; ++n) {
-            auto at = [&](const int64_t (&strides)[3]) {
+            auto at = [&](const int64_t(&strides)[3]) {
               return i * strides[0] + j * strides[1] + l * strides[2];
             };
             int64_t to =
@@ -205,6 +205,59 @@ TEST(Matmul, NarrowTypesAddUpInF32) {
     }
 }
 
+/// More than one block of rows, of columns and of terms, and a rest of each.
+TEST(Matmul, Blocks) {
+  const int32_t types[][3] = {{REMAT_F32, REMAT_F32, REMAT_F32},
+                              {REMAT_F64, REMAT_F64, REMAT_F64},
+                              {REMAT_F16, REMAT_F16, REMAT_F16},
+                              {REMAT_BF16, REMAT_F32, REMAT_BF16},
+                              {REMAT_I64, REMAT_I32, REMAT_I64}};
+  std::mt19937 random(9);
+  for (auto &type : types)
+    for (int layout = 0; layout < 4; ++layout) {
+      Case test = plain(1, 205, 67, 263);
+      remat_matmul &d = test.d;
+      d.a_dtype = type[0], d.b_dtype = type[1], d.c_dtype = type[2];
+      d.accumulate = layout % 2;
+      if (layout & 1)
+        d.a_m_stride = 1, d.a_k_stride = d.m;
+      if (layout & 2)
+        d.b_k_stride = 1, d.b_n_stride = d.k;
+      if (layout == 3)
+        d.c_m_stride = 1, d.c_n_stride = d.m;
+      SCOPED_TRACE(remat_matmul_implementation(&d, 2));
+      runCase(test, random, 1 + layout % 3);
+      if (HasFatalFailure())
+        return;
+    }
+}
+
+/// How many blocks there are depends on the threads, but no sum does.
+TEST(Matmul, BlocksDoNotDependOnThreads) {
+  std::mt19937 random(10);
+  for (int32_t type : {REMAT_F64, REMAT_F16}) {
+    Case test = plain(1, 150, 70, 300);
+    test.d.a_dtype = test.d.b_dtype = test.d.c_dtype = type;
+    Elements a(type, test.sizes[0]), b(type, test.sizes[1]);
+    for (Elements *e : {&a, &b})
+      for (int64_t i = 0; i < e->count; ++i)
+        e->set(i, static_cast<double>(random()) / 4e9 - 0.5);
+    Elements initial(type, test.sizes[2]), first(type, test.sizes[2]);
+    for (int threads : {1, 2, 3, 8}) {
+      Elements c(type, test.sizes[2]);
+      Step step(
+          makeCall(REMAT_ENTRY_MATMUL, a, b, c, &test.d, nullptr, threads), {},
+          {threads, 0, nullptr, 0});
+      ASSERT_EQ(step.run({a.tensor(), b.tensor(), initial.tensor()},
+                         {threads == 1 ? first.tensor() : c.tensor()}),
+                REMAT_OK);
+      if (threads > 1) {
+        EXPECT_TRUE(c.sameBits(first)) << threads << " threads";
+      }
+    }
+  }
+}
+
 TEST(Matmul, LibraryTakesWhatMatters) {
   auto usesLibrary = [](const remat_matmul &d) {
     std::string name = remat_matmul_implementation(&d, 2);
@@ -281,6 +334,33 @@ TEST(Matmul, NarrowFloats) {
   EXPECT_EQ(product(REMAT_BF16, 0x3f80, 1.0f + 0x1p-8f), 0x3f80);
   EXPECT_EQ(product(REMAT_BF16, 0x3f80, 1.0f + 3 * 0x1p-8f), 0x3f82);
   EXPECT_EQ(product(REMAT_BF16, 0x7f80, 0.0f) & 0x7fc0, 0x7fc0);
+}
+
+/// A sum in f64 is rounded to f16 or bf16 once: first to f32, it would be a
+/// tie.
+TEST(Matmul, NarrowResultsOfF64RoundOnce) {
+  auto round = [](int32_t type, double value) {
+    Case test = plain(1, 1, 1, 1);
+    test.d.a_dtype = test.d.b_dtype = REMAT_F64, test.d.c_dtype = type;
+    Elements x(REMAT_F64, 1), one(REMAT_F64, 1), z(type, 1), initial(type, 1);
+    x.set(0, value), one.set(0, 1);
+    Step step(makeCall(REMAT_ENTRY_MATMUL, x, one, z, &test.d, nullptr, 1), {});
+    EXPECT_EQ(
+        step.run({x.tensor(), one.tensor(), initial.tensor()}, {z.tensor()}),
+        REMAT_OK);
+    uint16_t bits;
+    std::memcpy(&bits, z.data(), 2);
+    return bits;
+  };
+  EXPECT_EQ(round(REMAT_F16, 1.0 + 0x1p-11 + 0x1p-40), 0x3c01);
+  EXPECT_EQ(round(REMAT_F16, 1.0 + 3 * 0x1p-11 - 0x1p-40), 0x3c01);
+  EXPECT_EQ(round(REMAT_F16, 65520.0 - 0x1p-20), 0x7bff);
+  EXPECT_EQ(round(REMAT_F16, 1e300), 0x7c00);
+  EXPECT_EQ(round(REMAT_F16, 0x1p-25 + 0x1p-60), 0x0001);
+  EXPECT_EQ(round(REMAT_BF16, -1.0 - 0x1p-8 - 0x1p-40), 0xbf81);
+  EXPECT_EQ(round(REMAT_BF16, -1.0 - 3 * 0x1p-8 + 0x1p-40), 0xbf81);
+  EXPECT_EQ(round(REMAT_BF16, 0x1p-134 + 0x1p-170), 0x0001);
+  EXPECT_EQ(round(REMAT_BF16, 0x1p-200), 0x0000);
 }
 
 TEST(Matmul, SameBitsEveryTime) {

@@ -1,0 +1,273 @@
+//===- TiledMatmul.cpp - products by our own loops ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Products of all types, for what oneDNN does not have or cannot do without
+// memory of its own: its products for CPUs without AVX-512 allocate while they
+// run. These need no workspace. A block of the result is summed up on the
+// thread's stack:
+//
+//   for each piece of k
+//     copy that piece of B, so that a vector of columns is in one place
+//     for each few rows of A
+//       for each vector of columns
+//         add the terms, with the sums in registers
+//
+// An element is the sum of its terms in their order, whatever the blocks and
+// the threads are.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Elements.h"
+#include "LibraryCall.h"
+#include "Threads.h"
+#include "VectorIsa.h"
+
+#include <algorithm>
+
+using namespace remat;
+
+namespace {
+
+/// Rows of a block, bytes of a row of it, and terms that are added at a time.
+/// What lies on the stack is 120 KiB.
+constexpr int64_t blockRows = 192, rowBytes = 256, depth = 256;
+
+template <typename T>
+constexpr auto size = static_cast<int64_t>(sizeof(T));
+template <typename T>
+constexpr int64_t blockColumns = rowBytes / size<T>;
+
+/// A block of C, as offsets of its first element, and of the row of A and the
+/// column of B that it starts with.
+struct Block {
+  const remat_matmul &d;
+  const void *a, *b;
+  void *c;
+  int64_t aAt, bAt, cAt, rows, columns;
+};
+
+using ComputeBlock = void (*)(const Block &);
+
+/// sums[row][column] += a[row][k] * b[k][column], for one vector of columns. A
+/// is the caller's and may have any alignment.
+template <typename T, int bytes, int rows>
+[[gnu::always_inline]] inline void addTerms(const char *a, int64_t aRow,
+                                            int64_t aColumn, const T *b,
+                                            int64_t count, T *sums) {
+  using Vector = T __attribute__((vector_size(bytes)));
+  Vector sum[rows];
+  for (int row = 0; row < rows; ++row)
+    std::memcpy(&sum[row], sums + row * blockColumns<T>, bytes);
+  for (int64_t k = 0; k < count; ++k) {
+    Vector columns;
+    std::memcpy(&columns, reinterpret_cast<const char *>(b) + k * bytes, bytes);
+    for (int row = 0; row < rows; ++row) {
+      T factor;
+      std::memcpy(&factor, a + (row * aRow + k * aColumn) * size<T>, sizeof(T));
+      sum[row] += factor * columns;
+    }
+  }
+  for (int row = 0; row < rows; ++row)
+    std::memcpy(sums + row * blockColumns<T>, &sum[row], bytes);
+}
+
+/// The same for at most `most` rows.
+template <typename T, int bytes, int most>
+[[gnu::always_inline]] inline void
+addAnyTerms(int64_t rows, const char *a, int64_t aRow, int64_t aColumn,
+            const T *b, int64_t count, T *sums) {
+  if constexpr (most > 1)
+    if (rows < most)
+      return addAnyTerms<T, bytes, most - 1>(rows, a, aRow, aColumn, b, count,
+                                             sums);
+  addTerms<T, bytes, most>(a, aRow, aColumn, b, count, sums);
+}
+
+/// Copies B[k, k + count) x the block's columns: vector by vector, and all
+/// terms of a vector one after the other. Zeros fill the last vector.
+template <typename T>
+void packColumns(const Block &block, int64_t lanes, int64_t k, int64_t count,
+                 T *packed) {
+  const remat_matmul &d = block.d;
+  int64_t at = block.bAt + k * d.b_k_stride;
+  int64_t padded = (block.columns + lanes - 1) / lanes * lanes;
+  T line[std::max(depth, blockColumns<T>)];
+  auto place = [&](int64_t term, int64_t column) {
+    return packed + (column / lanes * depth + term) * lanes + column % lanes;
+  };
+  if (d.b_k_stride == 1 && d.b_n_stride != 1) {
+    for (int64_t column = 0; column < padded; ++column) {
+      std::fill_n(line, count, T());
+      if (column < block.columns)
+        loadRow(line, block.b, d.b_dtype, at + column * d.b_n_stride, 1, count);
+      for (int64_t term = 0; term < count; ++term)
+        *place(term, column) = line[term];
+    }
+    return;
+  }
+  std::fill_n(line, padded, T());
+  for (int64_t term = 0; term < count; ++term) {
+    loadRow(line, block.b, d.b_dtype, at + term * d.b_k_stride, d.b_n_stride,
+            block.columns);
+    for (int64_t column = 0; column < padded; column += lanes)
+      std::copy_n(line + column, lanes, place(term, column));
+  }
+}
+
+template <typename T>
+void storeSums(const Block &block, T *sums) {
+  const remat_matmul &d = block.d;
+  T before[blockColumns<T>];
+  for (int64_t row = 0; row < block.rows; ++row, sums += blockColumns<T>) {
+    int64_t at = block.cAt + row * d.c_m_stride;
+    if (d.accumulate) {
+      loadRow(before, block.c, d.c_dtype, at, d.c_n_stride, block.columns);
+      for (int64_t column = 0; column < block.columns; ++column)
+        sums[column] = before[column] + sums[column];
+    }
+    storeRow(sums, block.c, d.c_dtype, at, d.c_n_stride, block.columns);
+  }
+}
+
+/// With vectors of `bytes` bytes, and the sums of `tileRows` rows in registers.
+template <typename T, int bytes, int tileRows>
+[[gnu::always_inline]] inline void computeBlock(const Block &block) {
+  constexpr int64_t lanes = bytes / size<T>;
+  const remat_matmul &d = block.d;
+  alignas(64) T packed[depth * blockColumns<T>], tile[tileRows * depth];
+  alignas(64) T sums[blockRows * blockColumns<T>];
+  std::fill_n(sums, block.rows * blockColumns<T>, T());
+  bool isConverted = !holds<T>(d.a_dtype);
+  for (int64_t k = 0; k < d.k; k += depth) {
+    int64_t count = std::min(depth, d.k - k);
+    packColumns(block, lanes, k, count, packed);
+    for (int64_t row = 0; row < block.rows; row += tileRows) {
+      int64_t rows = std::min<int64_t>(tileRows, block.rows - row);
+      int64_t at = block.aAt + row * d.a_m_stride + k * d.a_k_stride;
+      const char *a = isConverted
+                          ? reinterpret_cast<const char *>(tile)
+                          : static_cast<const char *>(block.a) + at * size<T>;
+      int64_t aRow = isConverted ? depth : d.a_m_stride;
+      int64_t aColumn = isConverted ? 1 : d.a_k_stride;
+      for (int64_t i = 0; isConverted && i < rows; ++i)
+        loadRow(tile + i * depth, block.a, d.a_dtype, at + i * d.a_m_stride,
+                d.a_k_stride, count);
+      for (int64_t column = 0; column < block.columns; column += lanes)
+        addAnyTerms<T, bytes, tileRows>(rows, a, aRow, aColumn,
+                                        packed + column * depth, count,
+                                        sums + row * blockColumns<T> + column);
+    }
+  }
+  storeSums(block, sums);
+}
+
+template <typename T>
+void computePortable(const Block &block) {
+  computeBlock<T, 32, 4>(block);
+}
+
+#ifdef __x86_64__
+template <typename T>
+[[gnu::target("avx2,fma")]] void computeAvx2(const Block &block) {
+  computeBlock<T, 64, 6>(block);
+}
+
+template <typename T>
+[[gnu::target("avx512f")]] void computeAvx512(const Block &block) {
+  computeBlock<T, 128, 8>(block);
+}
+#endif
+
+template <typename T>
+ComputeBlock pickComputeBlock() {
+#ifdef __x86_64__
+  switch (getVectorIsa()) {
+  case VectorIsa::Avx512:
+    return computeAvx512<T>;
+  case VectorIsa::Avx2:
+    return computeAvx2<T>;
+  case VectorIsa::Portable:
+    break;
+  }
+#endif
+  return computePortable<T>;
+}
+
+class TiledMatmul : public LibraryCall {
+public:
+  explicit TiledMatmul(const remat_matmul &matmul) : d(matmul) {}
+
+  bool run(const void *const *operands, void *result, void *workspace,
+           std::string &error) override;
+
+private:
+  template <typename T>
+  void runBlocks(const void *a, const void *b, void *c) const;
+
+  remat_matmul d;
+};
+
+} // namespace
+
+template <typename T>
+void TiledMatmul::runBlocks(const void *a, const void *b, void *c) const {
+  ComputeBlock compute = pickComputeBlock<T>();
+  int64_t batches = d.batch[0] * d.batch[1] * d.batch[2];
+  int64_t across = (d.n + blockColumns<T> - 1) / blockColumns<T>;
+  auto countBlocks = [&](int64_t rows) {
+    return batches * across * ((d.m + rows - 1) / rows);
+  };
+  // Enough for all threads, as far as B need not be copied too often.
+  int64_t rows = blockRows;
+  while (rows > blockRows / 8 && countBlocks(rows) < 4 * int64_t(threads))
+    rows /= 2;
+  int64_t down = (d.m + rows - 1) / rows;
+  parallelFor(threads, countBlocks(rows), 1,
+              [&](int64_t begin, int64_t end, int) {
+                for (int64_t number = begin; number < end; ++number) {
+                  int64_t row = number % down * rows;
+                  int64_t column = number / down % across * blockColumns<T>;
+                  Block block{d,
+                              a,
+                              b,
+                              c,
+                              row * d.a_m_stride,
+                              column * d.b_n_stride,
+                              row * d.c_m_stride + column * d.c_n_stride,
+                              std::min(rows, d.m - row),
+                              std::min(blockColumns<T>, d.n - column)};
+                  int64_t rest = number / down / across;
+                  for (int i = 2; i >= 0; --i) {
+                    int64_t index = rest % d.batch[i];
+                    rest /= d.batch[i];
+                    block.aAt += index * d.a_batch_stride[i];
+                    block.bAt += index * d.b_batch_stride[i];
+                    block.cAt += index * d.c_batch_stride[i];
+                  }
+                  compute(block);
+                }
+              });
+}
+
+bool TiledMatmul::run(const void *const *operands, void *result, void *,
+                      std::string &) {
+  // With an extent of 0, the product of the others may overflow.
+  for (int64_t extent : {d.batch[0], d.batch[1], d.batch[2], d.m, d.n})
+    if (extent == 0)
+      return true;
+  dispatch({d.a_dtype, d.b_dtype, d.c_dtype}, [&](auto zero) {
+    runBlocks<decltype(zero)>(operands[0], operands[1], result);
+  });
+  return true;
+}
+
+std::unique_ptr<LibraryCall>
+remat::prepareTiledMatmul(const remat_matmul &descriptor, int threads) {
+  auto call = std::make_unique<TiledMatmul>(descriptor);
+  call->threads = threads;
+  call->implementation = descriptor.k == 0 ? "fill" : "tiles";
+  return call;
+}
