@@ -95,6 +95,7 @@ BINARY(MaxNumF, arith::MaxNumFOp, passEqual(g, a, b, y), passEqual(g, b, a, y))
 BINARY(MinNumF, arith::MinNumFOp, passEqual(g, a, b, y), passEqual(g, b, a, y))
 UNARY(ExtF, arith::ExtFOp, convert(g, x, y))
 UNARY(TruncF, arith::TruncFOp, convert(g, x, y))
+// Here a is the condition.
 TERNARY(Select, arith::SelectOp, none, select(a, g, 0.0), select(a, 0.0, g))
 
 UNARY(Exp, math::ExpOp, g * y)
