@@ -6,8 +6,8 @@
 
 #include "remat/Codegen/StepTableEmission.h"
 
-#include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Codegen/Dtypes.h"
+#include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Runtime/StepTableBuilder.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -29,7 +29,7 @@ private:
   LogicalResult addSignature();
   LogicalResult addOp(Operation &op);
   LogicalResult addTask(TaskOp task);
-  LogicalResult addBuffer(Value value, std::optional<SlotAttr> slot);
+  LogicalResult addBuffer(Value value, SlotAttr slot);
   void setContents(Value value);
   void addCopy(Operation *op, Value source, Value target, StringRef name);
   std::string getName(unsigned number, bool isArgument);
@@ -101,8 +101,7 @@ void TableEmitter::setContents(Value value) {
                         getElementBytes(type.getElementType()));
 }
 
-LogicalResult TableEmitter::addBuffer(Value value,
-                                      std::optional<SlotAttr> slot) {
+LogicalResult TableEmitter::addBuffer(Value value, SlotAttr slot) {
   if (auto it = results.find(value); it != results.end()) {
     buffers[value] = table.addResultBuffer(it->second);
     return success();
@@ -110,15 +109,15 @@ LogicalResult TableEmitter::addBuffer(Value value,
   if (!slot)
     return value.getDefiningOp()->emitOpError(
         "has no placement, expected a slot for each of its results");
-  if (slot->getSpace() == MemorySpace::Lent) {
-    buffers[value] = table.addLentBuffer(slot->getResult(), slot->getOffset(),
-                                         slot->getBytes());
+  if (slot.getSpace() == MemorySpace::Lent) {
+    buffers[value] = table.addLentBuffer(slot.getResult(), slot.getOffset(),
+                                         slot.getBytes());
     return success();
   }
   buffers[value] =
-      slot->getSpace() == MemorySpace::Host
-          ? table.addHostBuffer(slot->getOffset(), slot->getBytes())
-          : table.addArenaBuffer(slot->getOffset(), slot->getBytes());
+      slot.getSpace() == MemorySpace::Host
+          ? table.addHostBuffer(slot.getOffset(), slot.getBytes())
+          : table.addArenaBuffer(slot.getOffset(), slot.getBytes());
   return success();
 }
 
@@ -134,18 +133,14 @@ static std::string joinNames(TaskOp task) {
 
 LogicalResult TableEmitter::addTask(TaskOp task) {
   const CompiledKernel &kernel = kernels.at(task.getKernel());
-  std::optional<ArrayAttr> placement = task.getPlacement();
   for (OpResult result : task.getResults()) {
     if (std::optional<unsigned> operand =
-            getInPlaceOperand(task, result.getResultNumber())) {
+            task.getInPlaceOperand(result.getResultNumber())) {
       buffers[result] =
           table.addView(buffers.lookup(task.getOperand(*operand)));
       continue;
     }
-    std::optional<SlotAttr> slot;
-    if (placement)
-      slot = cast<SlotAttr>((*placement)[result.getResultNumber()]);
-    if (failed(addBuffer(result, slot)))
+    if (failed(addBuffer(result, task.getResultSlot(result.getResultNumber()))))
       return failure();
   }
   StepEntry entry;
@@ -215,13 +210,15 @@ LogicalResult TableEmitter::addOp(Operation &op) {
   if (auto task = dyn_cast<TaskOp>(op))
     return addTask(task);
   if (auto offload = dyn_cast<OffloadOp>(op)) {
-    if (failed(addBuffer(offload.getResult(), offload.getPlacement())))
+    if (failed(addBuffer(offload.getResult(),
+                         offload.getPlacement().value_or(SlotAttr()))))
       return failure();
     addCopy(&op, offload.getSource(), offload.getResult(), "offload");
     return success();
   }
   if (auto reload = dyn_cast<ReloadOp>(op)) {
-    if (failed(addBuffer(reload.getResult(), reload.getPlacement())))
+    if (failed(addBuffer(reload.getResult(),
+                         reload.getPlacement().value_or(SlotAttr()))))
       return failure();
     addCopy(&op, reload.getSource(), reload.getResult(), "reload");
     return success();
@@ -252,8 +249,8 @@ LogicalResult TableEmitter::run(const CheckList &checks, int threads) {
 
 FailureOr<std::string>
 remat::codegen::buildStepTable(GraphOp graph,
-                           const llvm::StringMap<CompiledKernel> &kernels,
-                           const CheckList &checks, int threads) {
+                               const llvm::StringMap<CompiledKernel> &kernels,
+                               const CheckList &checks, int threads) {
   TableEmitter emitter(graph, kernels);
   if (failed(emitter.run(checks, threads)))
     return failure();

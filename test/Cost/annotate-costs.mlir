@@ -4,11 +4,11 @@
 // BAD: 'threads' must not be negative, got -1
 
 // 4 KiB read, 4 KiB written, at 8 bytes per nanosecond.
-// CHECK: remat.task @square({{.*}}) {cost = 1024 : i64
+// CHECK: remat.task {{[0-9]+}} @square({{.*}}) cost 1024 
 // As much traffic, more than 2 * 32^3 flops at 100 per nanosecond.
-// CHECK: remat.task @product({{.*}}) {cost = 1024 : i64
+// CHECK: remat.task {{[0-9]+}} @product({{.*}}) cost 1024 
 // What lies between two ops is workspace: 32 floats.
-// CHECK: remat.task @center({{.*}}) {{{.*}}workspace = 128 : i64
+// CHECK: remat.task {{[0-9]+}} @center({{.*}}) {{.*}}workspace 128 :
 
 #id = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
@@ -58,9 +58,9 @@ func.func private @center(%x: tensor<32x32xf32>) -> tensor<32x32xf32>
   return %r : tensor<32x32xf32>
 }
 remat.graph @main(%x: tensor<32x32xf32>) -> tensor<32x32xf32> {
-  %0 = remat.task @square(%x) {id = 0} : (tensor<32x32xf32>) -> tensor<32x32xf32>
-  %1 = remat.task @product(%0) {id = 1} : (tensor<32x32xf32>) -> tensor<32x32xf32>
-  %2 = remat.task @center(%1) {id = 2} : (tensor<32x32xf32>) -> tensor<32x32xf32>
+  %0 = remat.task 0 @square(%x) : (tensor<32x32xf32>) -> tensor<32x32xf32>
+  %1 = remat.task 1 @product(%0) : (tensor<32x32xf32>) -> tensor<32x32xf32>
+  %2 = remat.task 2 @center(%1) : (tensor<32x32xf32>) -> tensor<32x32xf32>
   remat.return %2 : tensor<32x32xf32>
 }
 }

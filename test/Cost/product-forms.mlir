@@ -5,12 +5,12 @@
 // Without measurements, the library takes large contractions, but none with a
 // vector, no tiny ones, and all that it adds up in a wider type than their own.
 
-// CHECK: remat.task @square({{.*}}) {cost = 8 : i64
-// CHECK: remat.task @matvec({{.*}}) {cost = {{[0-9][0-9][0-9][0-9][0-9]+}} : i64
-// CHECK: remat.task @tiny({{.*}}) {cost = {{[0-9][0-9][0-9][0-9][0-9]+}} : i64
-// CHECK: remat.task @chosen({{.*}}) {cost = {{[0-9][0-9][0-9][0-9][0-9]+}} : i64
-// CHECK: remat.task @half({{.*}}) {cost = 7 : i64
-// CHECK: remat.task @large({{.*}}) {cost = {{[0-9][0-9][0-9]}} : i64
+// CHECK: remat.task {{[0-9]+}} @square({{.*}}) cost 8 
+// CHECK: remat.task {{[0-9]+}} @matvec({{.*}}) cost {{[0-9][0-9][0-9][0-9][0-9]+}} 
+// CHECK: remat.task {{[0-9]+}} @tiny({{.*}}) cost {{[0-9][0-9][0-9][0-9][0-9]+}} 
+// CHECK: remat.task {{[0-9]+}} @chosen({{.*}}) cost {{[0-9][0-9][0-9][0-9][0-9]+}} 
+// CHECK: remat.task {{[0-9]+}} @half({{.*}}) cost 7 
+// CHECK: remat.task {{[0-9]+}} @large({{.*}}) cost {{[0-9][0-9][0-9]}} 
 
 // Each in the other form, unless there is none, or it would take too long.
 
@@ -20,10 +20,10 @@
 // OTHER: func.func private @chosen({{.*}}remat.form = "library"
 // OTHER: func.func private @half({{.*}}attributes {remat.kernel}
 // OTHER: func.func private @large({{.*}}remat.form = "library"
-// OTHER: remat.task @square({{.*}}) {cost = {{[0-9][0-9][0-9][0-9][0-9]+}} : i64
-// OTHER: remat.task @matvec({{.*}}) {cost = 7 : i64
-// OTHER: remat.task @tiny({{.*}}) {cost = 7 : i64
-// OTHER: remat.task @chosen({{.*}}) {cost = 8 : i64
+// OTHER: remat.task {{[0-9]+}} @square({{.*}}) cost {{[0-9][0-9][0-9][0-9][0-9]+}} 
+// OTHER: remat.task {{[0-9]+}} @matvec({{.*}}) cost 7 
+// OTHER: remat.task {{[0-9]+}} @tiny({{.*}}) cost 7 
+// OTHER: remat.task {{[0-9]+}} @chosen({{.*}}) cost 8 
 
 module attributes {remat.target = #remat.target<"cpu", threads = 1, contraction_flops = 1000000000000000, loop_flops = 2000000, bandwidth = 1000000000000000, launch_ns = 7>} {
 func.func private @square(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64xf32>
@@ -88,12 +88,12 @@ remat.graph @main(
     %a4: tensor<16x16xf16>, %b4: tensor<16x16xf16>,
     %a5: tensor<512x512xf32>, %b5: tensor<512x512xf32>) -> (
     tensor<64x64xf32>, tensor<64x1xf32>, tensor<16x16xf32>, tensor<64x64xf32>, tensor<16x16xf16>, tensor<512x512xf32>) {
-  %0 = remat.task @square(%a0, %b0) {id = 0} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
-  %1 = remat.task @matvec(%a1, %b1) {id = 1} : (tensor<64x64xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
-  %2 = remat.task @tiny(%a2, %b2) {id = 2} : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
-  %3 = remat.task @chosen(%a3, %b3) {id = 3} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
-  %4 = remat.task @half(%a4, %b4) {id = 4} : (tensor<16x16xf16>, tensor<16x16xf16>) -> tensor<16x16xf16>
-  %5 = remat.task @large(%a5, %b5) {id = 5} : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
+  %0 = remat.task 0 @square(%a0, %b0) : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = remat.task 1 @matvec(%a1, %b1) : (tensor<64x64xf32>, tensor<64x1xf32>) -> tensor<64x1xf32>
+  %2 = remat.task 2 @tiny(%a2, %b2) : (tensor<16x16xf32>, tensor<16x16xf32>) -> tensor<16x16xf32>
+  %3 = remat.task 3 @chosen(%a3, %b3) : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %4 = remat.task 4 @half(%a4, %b4) : (tensor<16x16xf16>, tensor<16x16xf16>) -> tensor<16x16xf16>
+  %5 = remat.task 5 @large(%a5, %b5) : (tensor<512x512xf32>, tensor<512x512xf32>) -> tensor<512x512xf32>
   remat.return %0, %1, %2, %3, %4, %5 :
       tensor<64x64xf32>, tensor<64x1xf32>, tensor<16x16xf32>, tensor<64x64xf32>, tensor<16x16xf16>, tensor<512x512xf32>
 }

@@ -1,15 +1,15 @@
 // RUN: remat-opt %s -split-input-file -verify-diagnostics --remat-pipeline=cotangents=true | FileCheck %s
 
 // Checkpoint regions and policies, seen in the planned graph. A task that runs
-// again has `copy = 1`.
+// again is written `copy 1`.
 
 // The operations that a region hides run again once. The operation that gives
 // its result does not, and values from outside are read without a copy.
 // CHECK-LABEL: remat.graph @main
 // CHECK-SAME:    %[[X:[a-z0-9]*]]: tensor<32x32xf32>, %[[W:[a-z0-9]*]]: tensor<32x32xf32>
-// CHECK-DAG:     remat.task @kernel_0_contract(%[[X]], %[[W]]) {copy = 1
-// CHECK-DAG:     remat.task @kernel_1_generic({{.*}} {copy = 1
-// CHECK-NOT:     {copy = 1
+// CHECK-DAG:     remat.task {{[0-9]+}} copy 1 @kernel_0_contract(%[[X]], %[[W]])
+// CHECK-DAG:     remat.task {{[0-9]+}} copy 1 @kernel_1_generic(
+// CHECK-NOT:     copy 1 
 // CHECK:         remat.return
 func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {
   %c0 = arith.constant 0.0 : f32
@@ -29,10 +29,10 @@ func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf3
 // Of two equal contractions in a region, the first one has the policy must_save;
 // only the other one runs again.
 // CHECK-LABEL: remat.graph @main
-// CHECK:         %[[P:.*]] = remat.task @kernel_0_contract{{.*}} id = 0{{.*}} policies = [#remat.policy<must_save>]
-// CHECK-NOT:     copy = 1 : i64, {{.*}}id = 0
-// CHECK:         remat.task @kernel_0_contract(%{{.*}}) {copy = 1
-// CHECK-NOT:     copy = 1 : i64, {{.*}}id = 0
+// CHECK:         %[[P:.*]] = remat.task 0 @kernel_0_contract{{.*}} policies = [#remat.policy<must_save>]
+// CHECK-NOT:     remat.task 0 copy 1
+// CHECK:         remat.task {{[0-9]+}} copy 1 @kernel_0_contract(
+// CHECK-NOT:     remat.task 0 copy 1
 // CHECK:         remat.return
 func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {
   %c0 = arith.constant 0.0 : f32
@@ -55,8 +55,8 @@ func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf3
 // nothing uses is not made at all.
 // CHECK-LABEL: remat.graph @main
 // CHECK-NOT:     tanh
-// CHECK:         remat.task @{{.*}}concat{{.*}} id =
-// CHECK:         remat.task @{{.*}}concat{{.*}} {copy = 1
+// CHECK:         remat.task {{[0-9]+}} @{{.*}}concat
+// CHECK:         remat.task {{[0-9]+}} copy 1 @{{.*}}concat
 // CHECK:         remat.return
 func.func @main(%a: tensor<16x32xf32>, %b: tensor<16x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {
   %c0 = arith.constant 0.0 : f32
@@ -75,8 +75,8 @@ func.func @main(%a: tensor<16x32xf32>, %b: tensor<16x32xf32>, %w: tensor<32x32xf
 
 // All results of an operation, integers among them, come from one run.
 // CHECK-LABEL: remat.graph @main
-// CHECK-COUNT-1: remat.task {{.*}} {copy = 1 {{.*}} -> (tensor<32x32xf32>, tensor<32x32xi64>)
-// CHECK-NOT:     {copy = 1 {{.*}} -> (tensor<32x32xf32>, tensor<32x32xi64>)
+// CHECK-COUNT-1: remat.task {{[0-9]+}} copy 1 {{.*}} -> (tensor<32x32xf32>, tensor<32x32xi64>)
+// CHECK-NOT:     copy 1 {{.*}} -> (tensor<32x32xf32>, tensor<32x32xi64>)
 // CHECK:         remat.return
 #id = affine_map<(d0, d1) -> (d0, d1)>
 func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {
@@ -109,7 +109,7 @@ func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf3
 
 // A view has no buffer. It is taken again of the value that runs again.
 // CHECK-LABEL: remat.graph @main
-// CHECK:         %[[C:.*]] = remat.task @{{.*}} {copy = 1
+// CHECK:         %[[C:.*]] = remat.task {{[0-9]+}} copy 1 @
 // CHECK:         tensor.collapse_shape %[[C]]
 // CHECK:         remat.return
 func.func @main(%x: tensor<4x8x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {
@@ -140,8 +140,8 @@ func.func @main(%x: tensor<4xf32>, %n: tensor<4xf32>) -> (tensor<4xf32>, tensor<
 // Regions in regions. The outer region hides what the inner one yields, so all
 // operations but the last contraction run again.
 // CHECK-LABEL: remat.graph @main
-// CHECK-COUNT-3: {copy = 1
-// CHECK-NOT:     {copy = 1
+// CHECK-COUNT-3: copy 1 
+// CHECK-NOT:     copy 1 
 // CHECK:         remat.return
 func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {
   %c0 = arith.constant 0.0 : f32
@@ -183,7 +183,7 @@ func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf3
 
 // Both branches of an scf.if in a region are values like others.
 // CHECK-LABEL: remat.graph @main
-// CHECK:         {copy = 1
+// CHECK:         copy 1 
 // CHECK:         remat.return
 func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>, %f: tensor<i1>) -> tensor<32x32xf32> {
   %c0 = arith.constant 0.0 : f32
@@ -263,8 +263,8 @@ func.func @main(%x: tensor<4xf32>, %n: tensor<index>) -> tensor<4xf32> {
 // returns. %y is updated once. Arguments do not overlap, so %x stays as it is.
 // CHECK-LABEL: remat.graph @main
 // CHECK-SAME:    (%[[X:[a-z0-9]*]]: tensor<4xf32>, %[[Y:[a-z0-9]*]]: tensor<4xf32>, %{{.*}}: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
-// CHECK:         %[[SUM:.*]] = remat.task @{{.*}}(%[[X]], %[[Y]])
-// CHECK-NOT:     copy = 1
+// CHECK:         %[[SUM:.*]] = remat.task {{[0-9]+}} @{{.*}}(%[[X]], %[[Y]])
+// CHECK-NOT:     copy 1 
 // CHECK:         remat.return %[[SUM]]
 func.func @main(%x: memref<4xf32>, %y: memref<4xf32>) {
   linalg.add ins(%x, %y : memref<4xf32>, memref<4xf32>) outs(%y : memref<4xf32>)
@@ -284,8 +284,8 @@ func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
 // A region of which all is recomputed, what it yields included, which is the
 // step's result: that is in a buffer of the caller and need not be made again.
 // CHECK-LABEL: remat.graph @main
-// CHECK:         {copy = 1 : i64, {{.*}}id = 0
-// CHECK-NOT:     {copy = 1
+// CHECK:         remat.task 0 copy 1 
+// CHECK-NOT:     copy 1 
 // CHECK:         remat.return
 func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {
   %c0 = arith.constant 0.0 : f32
@@ -325,8 +325,8 @@ func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf3
 // An operation that becomes several keeps its policy: the task that gives the
 // softmax does not run again.
 // CHECK-LABEL: remat.graph @main
-// CHECK:         id = [[SOFTMAX:[0-9]+]] {{.*}}policies = [#remat.policy<must_save>]
-// CHECK-NOT:     {copy = 1 : i64, {{.*}}id = [[SOFTMAX]] :
+// CHECK:         remat.task [[SOFTMAX:[0-9]+]] @{{.*}}policies = [#remat.policy<must_save>]
+// CHECK-NOT:     remat.task [[SOFTMAX]] copy 1 
 // CHECK:         remat.return
 func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {
   %c0 = arith.constant 0.0 : f32
@@ -346,9 +346,9 @@ func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf3
 // A region may yield a view of a view of a value that it hides. The value then
 // lives as long as the view and is not made again.
 // CHECK-LABEL: remat.graph @main
-// CHECK:         %[[V:.*]] = remat.task @{{.*}} -> tensor<4x8x32xf32>
+// CHECK:         %[[V:.*]] = remat.task {{[0-9]+}} @{{.*}} -> tensor<4x8x32xf32>
 // CHECK:         tensor.collapse_shape
-// CHECK-NOT:     {copy = 1
+// CHECK-NOT:     copy 1 
 // CHECK:         remat.return
 func.func @main(%x: tensor<4x8x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {
   %c0 = arith.constant 0.0 : f32
@@ -369,8 +369,8 @@ func.func @main(%x: tensor<4x8x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf
 // An assertion is an effect that may be repeated. It is recomputed with its
 // operation.
 // CHECK-LABEL: remat.graph @main
-// CHECK:         remat.task @[[CHECKED:kernel_0_generic]](%{{.*}}) {{.*}}id = 0
-// CHECK:         remat.task @[[CHECKED]](%{{.*}}) {copy = 1 : i64, {{.*}}id = 0
+// CHECK:         remat.task 0 @[[CHECKED:kernel_0_generic]](%{{.*}})
+// CHECK:         remat.task 0 copy 1 @[[CHECKED]](%{{.*}})
 // CHECK:         remat.return
 func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {
   %c0 = arith.constant 0.0 : f32

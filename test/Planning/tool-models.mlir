@@ -28,12 +28,12 @@ func.func private @b(%a: tensor<32xf32>, %g: tensor<32xf32>) -> tensor<32xf32> a
   return %a : tensor<32xf32>
 }
 remat.graph @chain(%x: tensor<32xf32>) -> tensor<32xf32> {
-  %f0 = remat.task @f(%x) {id = 0, cost = 1} : (tensor<32xf32>) -> tensor<32xf32>
-  %f1 = remat.task @f(%f0) {id = 1, cost = 1} : (tensor<32xf32>) -> tensor<32xf32>
-  %f2 = remat.task @f(%f1) {id = 2, cost = 1} : (tensor<32xf32>) -> tensor<32xf32>
-  %b3 = remat.task @f(%f2) {id = 3, cost = 1, backward} : (tensor<32xf32>) -> tensor<32xf32>
-  %b2 = remat.task @b(%f1, %b3) {id = 4, cost = 1, backward} : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
-  %b1 = remat.task @b(%f0, %b2) {id = 5, cost = 1, backward} : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
-  %b0 = remat.task @b(%x, %b1) {id = 6, cost = 1, backward} : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
+  %f0 = remat.task 0 @f(%x) cost 1 : (tensor<32xf32>) -> tensor<32xf32>
+  %f1 = remat.task 1 @f(%f0) cost 1 : (tensor<32xf32>) -> tensor<32xf32>
+  %f2 = remat.task 2 @f(%f1) cost 1 : (tensor<32xf32>) -> tensor<32xf32>
+  %b3 = remat.task 3 @f(%f2) backward cost 1 : (tensor<32xf32>) -> tensor<32xf32>
+  %b2 = remat.task 4 @b(%f1, %b3) backward cost 1 : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
+  %b1 = remat.task 5 @b(%f0, %b2) backward cost 1 : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
+  %b0 = remat.task 6 @b(%x, %b1) backward cost 1 : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
   remat.return %b0 : tensor<32xf32>
 }

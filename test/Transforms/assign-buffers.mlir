@@ -6,14 +6,14 @@ func.func private @f(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 }
 // CHECK: remat.graph @transfers
 // CHECK-SAME: planned_peak = 256
-// CHECK-NOT: lent
+// CHECK-NOT: at [
 remat.graph @transfers(%x: tensor<32xf32>) -> (tensor<32xf32>, tensor<32xf32>) attributes {planned_peak = 256 : i64} {
-  %0 = remat.task @f(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @f(%x) : (tensor<32xf32>) -> tensor<32xf32>
   %h = remat.offload %0 : tensor<32xf32>
-  %1 = remat.task @f(%0) {id = 1} : (tensor<32xf32>) -> tensor<32xf32>
-  %2 = remat.task @f(%1) {id = 2} : (tensor<32xf32>) -> tensor<32xf32>
+  %1 = remat.task 1 @f(%0) : (tensor<32xf32>) -> tensor<32xf32>
+  %2 = remat.task 2 @f(%1) : (tensor<32xf32>) -> tensor<32xf32>
   %3 = remat.reload %h : tensor<32xf32>
-  %4 = remat.task @f(%3) {id = 3} : (tensor<32xf32>) -> tensor<32xf32>
+  %4 = remat.task 3 @f(%3) : (tensor<32xf32>) -> tensor<32xf32>
   remat.return %4, %2 : tensor<32xf32>, tensor<32xf32>
 }
 

@@ -5,11 +5,11 @@
 // the input, which is written row by row.
 
 // CHECK-LABEL: remat.graph @main
-// CHECK: %[[F:.*]]:3 = remat.task @kernel_0_rows(%arg0, %arg1)
+// CHECK: %[[F:.*]]:3 = remat.task {{[0-9]+}} @kernel_0_rows(%arg0, %arg1)
 // CHECK-SAME: -> (tensor<32xf32>, tensor<32xf32>, tensor<32x64xf32>)
-// CHECK-NEXT: remat.task @kernel_1_generic
+// CHECK-NEXT: remat.task {{[0-9]+}} @kernel_1_generic
 // CHECK-SAME: -> tensor<64xf32>
-// CHECK-NEXT: remat.task @kernel_2_rows
+// CHECK-NEXT: remat.task {{[0-9]+}} @kernel_2_rows
 // CHECK-SAME: -> tensor<32x64xf32>
 // CHECK-NEXT: remat.return
 // CHECK: func.func private @kernel_0_rows

@@ -20,13 +20,13 @@ func.func private @sum(%a: tensor<32xf32>, %b: tensor<32xf32>) -> tensor<1xf32> 
 // CHECK-LABEL: remat.graph @step
 // CHECK-SAME: arena_bytes = 256
 remat.graph @step(%x: tensor<32xf32>) -> tensor<1xf32> {
-  // CHECK: id = 0 : i64, placement = [#remat.slot<arena, offset = [[AT:[0-9]+]]
-  %0 = remat.task @exp(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
-  // CHECK: id = 1 : i64, lent = [0], placement = [#remat.slot<arena, offset = [[AT]]
-  %1 = remat.task @exp(%0) {id = 1} : (tensor<32xf32>) -> tensor<32xf32>
-  // CHECK: id = 2 : i64, placement
-  %2 = remat.task @exp(%1) {id = 2} : (tensor<32xf32>) -> tensor<32xf32>
-  %3 = remat.task @sum(%1, %2) {id = 3} : (tensor<32xf32>, tensor<32xf32>) -> tensor<1xf32>
+  // CHECK: remat.task 0 @exp(%{{.*}}) at [arena
+  %0 = remat.task 0 @exp(%x) : (tensor<32xf32>) -> tensor<32xf32>
+  // CHECK: remat.task 1 @exp(%{{.*}}) at [operand 0]
+  %1 = remat.task 1 @exp(%0) : (tensor<32xf32>) -> tensor<32xf32>
+  // CHECK: remat.task 2 @exp(%{{.*}}) at [arena
+  %2 = remat.task 2 @exp(%1) : (tensor<32xf32>) -> tensor<32xf32>
+  %3 = remat.task 3 @sum(%1, %2) : (tensor<32xf32>, tensor<32xf32>) -> tensor<1xf32>
   remat.return %3 : tensor<1xf32>
 }
 
@@ -62,10 +62,10 @@ func.func private @sum(%a: tensor<32xf32>, %b: tensor<32xf32>) -> tensor<1xf32> 
 }
 // CHECK-LABEL: remat.graph @step
 remat.graph @step(%x: tensor<32xf32>) -> tensor<1xf32> {
-  %0 = remat.task @exp(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
-  // CHECK: remat.task @two{{.*}} lent = [unit, 0]
-  %1:2 = remat.task @two(%0, %x) {id = 1} : (tensor<32xf32>, tensor<32xf32>) -> (tensor<32xf32>, tensor<32xf32>)
-  %2 = remat.task @sum(%1#0, %1#1) {id = 2} : (tensor<32xf32>, tensor<32xf32>) -> tensor<1xf32>
+  %0 = remat.task 0 @exp(%x) : (tensor<32xf32>) -> tensor<32xf32>
+  // CHECK: remat.task 1 @two(%{{.*}}) at [arena {{[0-9]+}}, operand 0]
+  %1:2 = remat.task 1 @two(%0, %x) : (tensor<32xf32>, tensor<32xf32>) -> (tensor<32xf32>, tensor<32xf32>)
+  %2 = remat.task 2 @sum(%1#0, %1#1) : (tensor<32xf32>, tensor<32xf32>) -> tensor<1xf32>
   remat.return %2 : tensor<1xf32>
 }
 
@@ -103,12 +103,12 @@ func.func private @add(%a: tensor<32xf32>, %b: tensor<32xf32>) -> tensor<1xf32> 
 }
 // CHECK-LABEL: remat.graph @choice
 remat.graph @choice(%x: tensor<32xf32>, %c: tensor<i1>) -> tensor<1xf32> {
-  %0 = remat.task @make(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
-  // CHECK: remat.task @split
-  // CHECK-NOT: lent = {{\[(unit, )?0}}
-  // CHECK: remat.task @add
-  %1:2 = remat.task @split(%0, %c) {id = 1} : (tensor<32xf32>, tensor<i1>) -> (tensor<32xf32>, tensor<32xf32>)
-  %2 = remat.task @add(%1#0, %1#1) {id = 2} : (tensor<32xf32>, tensor<32xf32>) -> tensor<1xf32>
+  %0 = remat.task 0 @make(%x) : (tensor<32xf32>) -> tensor<32xf32>
+  // CHECK: remat.task 1 @split
+  // CHECK-NOT: operand 0
+  // CHECK: remat.task 2 @add
+  %1:2 = remat.task 1 @split(%0, %c) : (tensor<32xf32>, tensor<i1>) -> (tensor<32xf32>, tensor<32xf32>)
+  %2 = remat.task 2 @add(%1#0, %1#1) : (tensor<32xf32>, tensor<32xf32>) -> tensor<1xf32>
   remat.return %2 : tensor<1xf32>
 }
 
@@ -135,14 +135,14 @@ func.func private @square(%s: tensor<32x32xf32>) -> tensor<32x32xf32> attributes
 // CHECK-LABEL: remat.graph @sums
 // CHECK-SAME: arena_bytes = 4096
 remat.graph @sums(%x: tensor<32x32xf32>) -> tensor<32x32xf32> {
-  // CHECK: remat.task @start{{.*}} placement = [#remat.slot<arena
-  %0 = remat.task @start(%x) {id = 0} : (tensor<32x32xf32>) -> tensor<32x32xf32>
+  // CHECK: remat.task 0 @start(%{{.*}}) at [arena
+  %0 = remat.task 0 @start(%x) : (tensor<32x32xf32>) -> tensor<32x32xf32>
   // Its factors are still read when the first sums are written.
-  // CHECK: remat.task @square{{.*}} placement = [#remat.slot<result
-  %1 = remat.task @square(%0) {id = 1} : (tensor<32x32xf32>) -> tensor<32x32xf32>
-  // CHECK: remat.task @add{{.*}} lent = [1]
-  %2 = remat.task @add(%x, %1) {id = 2} : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
-  // CHECK: remat.task @add{{.*}} lent = [1]
-  %3 = remat.task @add(%x, %2) {id = 3} : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
+  // CHECK: remat.task 1 @square(%{{.*}}) at [result 0]
+  %1 = remat.task 1 @square(%0) : (tensor<32x32xf32>) -> tensor<32x32xf32>
+  // CHECK: remat.task {{[23]}} @add(%{{.*}}) at [operand 1]
+  %2 = remat.task 2 @add(%x, %1) : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
+  // CHECK: remat.task {{[23]}} @add(%{{.*}}) at [operand 1]
+  %3 = remat.task 3 @add(%x, %2) : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
   remat.return %3 : tensor<32x32xf32>
 }

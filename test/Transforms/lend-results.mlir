@@ -20,23 +20,23 @@ func.func private @g(%a: tensor<32xf32>, %b: tensor<32xf32>) -> tensor<32xf32> a
 // CHECK-SAME: save_all_peak = 128
 // OFF: arena_bytes = 384
 // FITS: planned_peak = 128
-// FITS-NOT: copy
+// FITS-NOT: copy 
 // A schedule says nothing of buffers; each value still has its own.
 // SCHEDULE: budget = 128
 // SCHEDULE-SAME: planned_peak = 384
 // SCHEDULE-SAME: save_all_peak = 128
-// SCHEDULE-NOT: lent
+// SCHEDULE-NOT: at [
 remat.graph @step(%x: tensor<32xf32>) -> (tensor<32xf32>, tensor<32xf32>) {
-  // CHECK: id = 0 : i64, lent = [#remat.slot<lent, offset = 0, bytes = 128, result = {{[01]}}>], placement = [#remat.slot<lent
-  %0 = remat.task @f(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
-  // CHECK: id = 1 : i64, lent
-  %1 = remat.task @f(%0) {id = 1} : (tensor<32xf32>) -> tensor<32xf32>
-  // CHECK: id = 2 : i64, placement = [#remat.slot<arena
-  %2 = remat.task @g(%0, %1) {id = 2} : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
-  // CHECK: id = 3 : i64, {{.*}}placement = [#remat.slot<result, offset = 0
-  %3 = remat.task @f(%2) {id = 3, backward} : (tensor<32xf32>) -> tensor<32xf32>
-  // CHECK: id = 4 : i64, {{.*}}placement = [#remat.slot<result, offset = 1
-  %4 = remat.task @f(%2) {id = 4, backward} : (tensor<32xf32>) -> tensor<32xf32>
+  // CHECK: remat.task 0 @f(%{{.*}}) at [lent {{[01]}}:0] :
+  %0 = remat.task 0 @f(%x) : (tensor<32xf32>) -> tensor<32xf32>
+  // CHECK: remat.task 1 @f(%{{.*}}) at [lent
+  %1 = remat.task 1 @f(%0) : (tensor<32xf32>) -> tensor<32xf32>
+  // CHECK: remat.task 2 @g(%{{.*}}) at [arena
+  %2 = remat.task 2 @g(%0, %1) : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
+  // CHECK: remat.task 3 @f(%{{.*}}) backward at [result 0]
+  %3 = remat.task 3 @f(%2) backward : (tensor<32xf32>) -> tensor<32xf32>
+  // CHECK: remat.task 4 @f(%{{.*}}) backward at [result 1]
+  %4 = remat.task 4 @f(%2) backward : (tensor<32xf32>) -> tensor<32xf32>
   remat.return %3, %4 : tensor<32xf32>, tensor<32xf32>
 }
 // TIGHT: error: {{.*}}budget 127 bytes is infeasible, the smallest feasible is 128

@@ -6,10 +6,10 @@
 #id = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
 // CHECK-LABEL: remat.graph @main
-// CHECK: %[[A:.*]] = remat.task @{{.*}}(%arg0) {id = 0
+// CHECK: %[[A:.*]] = remat.task 0 @{{.*}}(%arg0)
 // CHECK: %[[V:.*]] = tensor.expand_shape %[[A]]
-// CHECK: remat.task @{{.*}}extract_slice(%[[V]]) {id = 1
-// CHECK: remat.task @{{.*}}(%arg1) {id = 2
+// CHECK: remat.task 1 @{{.*}}extract_slice(%[[V]])
+// CHECK: remat.task 2 @{{.*}}(%arg1)
 func.func @main(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>) -> (tensor<64xf32>, tensor<8x4x64xf32>) {
   %e = tensor.empty() : tensor<64x64xf32>
   %a = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
@@ -42,11 +42,11 @@ func.func @main(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>) -> (tensor<64xf32>
 
 #id = affine_map<(i, j) -> (i, j)>
 // CHECK-LABEL: remat.graph @main
-// CHECK: %[[A:.*]] = remat.task @{{.*}}(%arg0)
-// CHECK: %[[B:.*]] = remat.task @{{.*}}(%arg1)
-// CHECK: remat.task @{{.*}}extract_slice(%[[A]]) {backward
-// CHECK: %[[C:.*]] = remat.task @{{.*}}(%[[B]]) {backward
-// CHECK: remat.task @{{.*}}extract_slice(%[[B]]) {backward
+// CHECK: %[[A:.*]] = remat.task {{[0-9]+}} @{{.*}}(%arg0)
+// CHECK: %[[B:.*]] = remat.task {{[0-9]+}} @{{.*}}(%arg1)
+// CHECK: remat.task {{[0-9]+}} @{{.*}}extract_slice(%[[A]]) backward
+// CHECK: %[[C:.*]] = remat.task {{[0-9]+}} @{{.*}}(%[[B]]) backward
+// CHECK: remat.task {{[0-9]+}} @{{.*}}extract_slice(%[[B]]) backward
 // CHECK: remat.return
 func.func @main(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>) -> (tensor<8x64xf32>, tensor<64x64xf32>, tensor<8x64xf32>) {
   %e = tensor.empty() : tensor<64x64xf32>
@@ -78,11 +78,11 @@ func.func @main(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>) -> (tensor<8x64xf3
 #id = affine_map<(i, j) -> (i, j)>
 #t = affine_map<(i, j) -> (j, i)>
 // CHECK-LABEL: remat.graph @main
-// CHECK: %[[B:.*]] = remat.task @{{.*}}(%arg1) {id = 0
-// CHECK: %[[S:.*]] = remat.task @{{.*}}(%[[B]]) {id = 1
-// CHECK: %[[A:.*]] = remat.task @{{.*}}(%arg0) {id = 2
+// CHECK: %[[B:.*]] = remat.task 0 @{{.*}}(%arg1)
+// CHECK: %[[S:.*]] = remat.task 1 @{{.*}}(%[[B]])
+// CHECK: %[[A:.*]] = remat.task 2 @{{.*}}(%arg0)
 // CHECK: %[[V:.*]] = tensor.collapse_shape %[[A]]
-// CHECK: remat.task @{{.*}}(%[[V]], %[[S]]) {id = 3
+// CHECK: remat.task 3 @{{.*}}(%[[V]], %[[S]])
 func.func @main(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>) -> (tensor<4160xf32>, tensor<64xf32>) {
   %e = tensor.empty() : tensor<64x64xf32>
   %a = linalg.generic {indexing_maps = [#t, #id], iterator_types = ["parallel", "parallel"]} ins(%x : tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
@@ -109,12 +109,12 @@ func.func @main(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>) -> (tensor<4160xf3
 #id = affine_map<(i, j) -> (i, j)>
 #t = affine_map<(i, j) -> (j, i)>
 // CHECK-LABEL: remat.graph @main
-// CHECK: %[[B:.*]] = remat.task @{{.*}}(%arg1) {id = 0
-// CHECK: %[[S:.*]] = remat.task @{{.*}}(%[[B]]) {id = 1
-// CHECK: %[[P:.*]] = remat.task @{{.*}}matmul(%arg0) {id = 2
-// CHECK: %[[A:.*]] = remat.task @{{.*}}(%arg0) {id = 3
+// CHECK: %[[B:.*]] = remat.task 0 @{{.*}}(%arg1)
+// CHECK: %[[S:.*]] = remat.task 1 @{{.*}}(%[[B]])
+// CHECK: %[[P:.*]] = remat.task 2 @{{.*}}matmul(%arg0)
+// CHECK: %[[A:.*]] = remat.task 3 @{{.*}}(%arg0)
 // CHECK: %[[V:.*]] = tensor.expand_shape %[[S]]
-// CHECK: remat.task @{{.*}}(%[[P]], %[[A]], %[[V]]) {id = 4
+// CHECK: remat.task 4 @{{.*}}(%[[P]], %[[A]], %[[V]])
 func.func @main(%x: tensor<64x64xf32>, %y: tensor<64x128xf32>) -> (tensor<130x64xf32>, tensor<128xf32>) {
   %e = tensor.empty() : tensor<64x64xf32>
   %z = arith.constant 0.0 : f32

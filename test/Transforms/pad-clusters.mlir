@@ -4,7 +4,7 @@
 // writes to the middle of the padded tensor: no workspace.
 
 // CHECK-LABEL: remat.graph @main
-// CHECK-NEXT: %[[P:.*]] = remat.task @kernel_0_pad(%arg0)
+// CHECK-NEXT: %[[P:.*]] = remat.task 0 @kernel_0_pad(%arg0)
 // CHECK-NOT: workspace
 // CHECK-SAME: (tensor<8x30xf32>) -> tensor<10x32xf32>
 // CHECK-NEXT: remat.return %[[P]]

@@ -16,15 +16,15 @@ func.func private @two(%a: tensor<32xf32>, %b: tensor<32xf32>) -> tensor<32xf32>
 // CHECK-LABEL: remat.graph @reuse
 // CHECK-SAME:    arena_bytes = 384 : i64
 // CHECK-SAME:    planned_peak = 384 : i64
-// CHECK: id = 0 : i64, placement = [#remat.slot<arena, offset = 0, bytes = 128>]
-// CHECK: id = 1 : i64, placement = [#remat.slot<arena, offset = 128, bytes = 128>]
-// CHECK: id = 2 : i64, placement = [#remat.slot<arena, offset = 256, bytes = 128>]
-// CHECK: id = 3 : i64, placement = [#remat.slot<result, offset = 0, bytes = 128>], workspace = 100 : i64, workspace_offset = 128 : i64
+// CHECK: remat.task 0 @f(%{{.*}}) at [arena 0] :
+// CHECK: remat.task 1 @f(%{{.*}}) at [arena 128] :
+// CHECK: remat.task 2 @f(%{{.*}}) at [arena 256] :
+// CHECK: remat.task 3 @two(%{{.*}}) workspace 100 at [result 0, workspace 128] :
 remat.graph @reuse(%x: tensor<32xf32>) -> tensor<32xf32> {
-  %0 = remat.task @f(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
-  %1 = remat.task @f(%0) {id = 1} : (tensor<32xf32>) -> tensor<32xf32>
-  %2 = remat.task @f(%1) {id = 2} : (tensor<32xf32>) -> tensor<32xf32>
-  %3 = remat.task @two(%0, %2) {id = 3, workspace = 100} : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @f(%x) : (tensor<32xf32>) -> tensor<32xf32>
+  %1 = remat.task 1 @f(%0) : (tensor<32xf32>) -> tensor<32xf32>
+  %2 = remat.task 2 @f(%1) : (tensor<32xf32>) -> tensor<32xf32>
+  %3 = remat.task 3 @two(%0, %2) workspace 100 : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
   remat.return %3 : tensor<32xf32>
 }
 

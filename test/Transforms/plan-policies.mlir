@@ -6,13 +6,13 @@ func.func private @f(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 
 // Without a budget nothing is recomputed but what must be.
 // CHECK-LABEL: remat.graph @must_recompute
-// CHECK: %[[F:.*]] = remat.task @f(%arg0) {id = 0
-// CHECK: %[[C:.*]] = remat.task @f(%arg0) {copy = 1 : i64, id = 0
-// CHECK: remat.task @f(%[[C]]) {backward, id = 2
+// CHECK: %[[F:.*]] = remat.task 0 @f(%arg0)
+// CHECK: %[[C:.*]] = remat.task 0 copy 1 @f(%arg0)
+// CHECK: remat.task 2 @f(%[[C]]) backward
 remat.graph @must_recompute(%x: tensor<32xf32>) -> (tensor<32xf32>, tensor<32xf32>) {
-  %0 = remat.task @f(%x) {id = 0, policies = [#remat.policy<must_recompute>]} : (tensor<32xf32>) -> tensor<32xf32>
-  %1 = remat.task @f(%0) {id = 1} : (tensor<32xf32>) -> tensor<32xf32>
-  %2 = remat.task @f(%0) {id = 2, backward} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @f(%x) {policies = [#remat.policy<must_recompute>]} : (tensor<32xf32>) -> tensor<32xf32>
+  %1 = remat.task 1 @f(%0) : (tensor<32xf32>) -> tensor<32xf32>
+  %2 = remat.task 2 @f(%0) backward : (tensor<32xf32>) -> tensor<32xf32>
   remat.return %1, %2 : tensor<32xf32>, tensor<32xf32>
 }
 
@@ -24,18 +24,18 @@ func.func private @f(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 
 // The view of the reloaded value is made anew.
 // CHECK-LABEL: remat.graph @must_offload
-// CHECK: %[[F:.*]] = remat.task @f(%arg0) {id = 0
+// CHECK: %[[F:.*]] = remat.task 0 @f(%arg0)
 // CHECK: %[[H:.*]] = remat.offload %[[F]]
 // CHECK: %[[R:.*]] = remat.reload %[[H]]
 // CHECK: %[[E:.*]] = tensor.expand_shape %[[R]]
 // CHECK: %[[C:.*]] = tensor.collapse_shape %[[E]]
-// CHECK: remat.task @f(%[[C]]) {backward, id = 2
+// CHECK: remat.task 2 @f(%[[C]]) backward
 remat.graph @must_offload(%x: tensor<32xf32>) -> (tensor<32xf32>, tensor<32xf32>) {
-  %0 = remat.task @f(%x) {id = 0, policies = [#remat.policy<must_cpu_offload>]} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @f(%x) {policies = [#remat.policy<must_cpu_offload>]} : (tensor<32xf32>) -> tensor<32xf32>
   %e = tensor.expand_shape %0 [[0, 1]] output_shape [1, 32] : tensor<32xf32> into tensor<1x32xf32>
   %c = tensor.collapse_shape %e [[0, 1]] : tensor<1x32xf32> into tensor<32xf32>
-  %1 = remat.task @f(%c) {id = 1} : (tensor<32xf32>) -> tensor<32xf32>
-  %2 = remat.task @f(%c) {id = 2, backward} : (tensor<32xf32>) -> tensor<32xf32>
+  %1 = remat.task 1 @f(%c) : (tensor<32xf32>) -> tensor<32xf32>
+  %2 = remat.task 2 @f(%c) backward : (tensor<32xf32>) -> tensor<32xf32>
   remat.return %1, %2 : tensor<32xf32>, tensor<32xf32>
 }
 
@@ -51,9 +51,9 @@ func.func private @f(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 // Results of one task share its fate.
 // expected-error @+1 {{MUST_SAVE}}
 remat.graph @conflict(%x: tensor<32xf32>) -> tensor<32xf32> {
-  %0:2 = remat.task @f2(%x) {id = 0, policies = [#remat.policy<must_save>, #remat.policy<must_recompute>]}
+  %0:2 = remat.task 0 @f2(%x) {policies = [#remat.policy<must_save>, #remat.policy<must_recompute>]}
       : (tensor<32xf32>) -> (tensor<32xf32>, tensor<32xf32>)
-  %1 = remat.task @f(%0#0) {id = 1, backward} : (tensor<32xf32>) -> tensor<32xf32>
+  %1 = remat.task 1 @f(%0#0) backward : (tensor<32xf32>) -> tensor<32xf32>
   remat.return %1 : tensor<32xf32>
 }
 
@@ -65,8 +65,8 @@ func.func private @f(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 
 // expected-error @+1 {{MUST_RECOMPUTE}}
 remat.graph @pinned_must_recompute(%x: tensor<32xf32>) -> tensor<32xf32> {
-  %0 = remat.task @f(%x) {id = 0, pinned, policies = [#remat.policy<must_recompute>]} : (tensor<32xf32>) -> tensor<32xf32>
-  %1 = remat.task @f(%0) {id = 1, backward} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @f(%x) pinned {policies = [#remat.policy<must_recompute>]} : (tensor<32xf32>) -> tensor<32xf32>
+  %1 = remat.task 1 @f(%0) backward : (tensor<32xf32>) -> tensor<32xf32>
   remat.return %1 : tensor<32xf32>
 }
 
@@ -78,7 +78,7 @@ func.func private @f(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 
 // expected-error @+1 {{the graph has transfers or clones, expected one without a plan}}
 remat.graph @decided_already(%x: tensor<32xf32>) -> tensor<32xf32> {
-  %0 = remat.task @f(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @f(%x) : (tensor<32xf32>) -> tensor<32xf32>
   %h = remat.offload %0 : tensor<32xf32>
   %1 = remat.reload %h : tensor<32xf32>
   remat.return %1 : tensor<32xf32>

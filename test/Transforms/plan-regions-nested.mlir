@@ -5,16 +5,16 @@
 // The budget of a region also bounds the regions inside of it. The budget of an
 // inner region does not bound what is outside of it.
 
-// CHECK:     {id = 0 : i64, {{.*}}names = {{\[\[}}"outer", "inner"]]
-// CHECK:     {id = 3 : i64, {{.*}}names = {{\[\[}}"outer"]]
-// CHECK-DAG: {copy = 1 : i64, id = 0
-// CHECK-DAG: {copy = 1 : i64, id = 1
-// CHECK-DAG: {copy = 1 : i64, id = 3
+// CHECK:     remat.task 0 @{{.*}}names = {{\[\[}}"outer", "inner"]]
+// CHECK:     remat.task 3 @{{.*}}names = {{\[\[}}"outer"]]
+// CHECK-DAG: remat.task 0 copy 1 
+// CHECK-DAG: remat.task 1 copy 1 
+// CHECK-DAG: remat.task 3 copy 1 
 // CHECK:     remat.return
 
-// INNER-DAG: {copy = 1 : i64, id = 0
-// INNER-DAG: {copy = 1 : i64, id = 1
-// INNER-NOT: {copy = 1 : i64, id = 3
+// INNER-DAG: remat.task 0 copy 1 
+// INNER-DAG: remat.task 1 copy 1 
+// INNER-NOT: remat.task 3 copy 1 
 // INNER:     remat.return
 
 func.func @main(%x: tensor<32xf32>) -> tensor<32xf32> {

@@ -25,19 +25,19 @@
 // A budget for an unknown region, or one that no plan meets, is an error. A larger
 // budget keeps more. Each value takes 128 bytes. A value that a region yields is outside of it.
 
-// NAMES: id = 0 : i64, names = {{\[\[}}"block1"]]
-// NAMES: id = 1 : i64, names = {{\[\[}}"block1"]]
-// NAMES: id = 2 : i64, {{(lent.*)?}}ops
-// NAMES: id = 3 : i64, names = {{\[\[}}"block2"]]
-// NAMES: id = 4 : i64, names = {{\[\[}}"block2"]]
-// NAMES: id = 6 : i64, names = {{\[\[}}"fixed"]]
+// NAMES: remat.task 0 @{{.*}}{names = {{\[\[}}"block1"]]
+// NAMES: remat.task 1 @{{.*}}{names = {{\[\[}}"block1"]]
+// NAMES: remat.task 2 @{{.*}}{ops
+// NAMES: remat.task 3 @{{.*}}{names = {{\[\[}}"block2"]]
+// NAMES: remat.task 4 @{{.*}}{names = {{\[\[}}"block2"]]
+// NAMES: remat.task 6 @{{.*}}{names = {{\[\[}}"fixed"]]
 
 // One value of the first region is kept, none of the second.
 // CHECK-LABEL: remat.graph @main
-// CHECK-NOT:     {copy = {{[0-9]+}} : i64, id = 0
-// CHECK-DAG:     {copy = 1 : i64, id = 1
-// CHECK-DAG:     {copy = 1 : i64, id = 3
-// CHECK-DAG:     {copy = 1 : i64, id = 4
+// CHECK-NOT:     remat.task 0 copy 
+// CHECK-DAG:     remat.task 1 copy 1 
+// CHECK-DAG:     remat.task 3 copy 1 
+// CHECK-DAG:     remat.task 4 copy 1 
 // CHECK:         remat.return
 
 // ALL-NOT: copy =

@@ -26,13 +26,13 @@
 
 // ALL: remat.graph @chain
 // ALL-SAME: planned_peak = 512 : i64, save_all_peak = 512 : i64
-// ALL-NOT: copy =
+// ALL-NOT: copy 
 
 // TIGHT: remat.graph @chain
 // TIGHT-SAME: budget = 384 : i64
 // TIGHT-SAME: planned_peak = 384 : i64, save_all_peak = 512 : i64
-// TIGHT: remat.task @f({{.*}}) {backward
-// TIGHT: remat.task @f({{.*}}) {copy = 1
+// TIGHT: remat.task 3 @f({{.*}}) backward
+// TIGHT: remat.task 0 copy 1 @f(
 
 // INFEASIBLE: error: 'remat.graph' op budget 383 bytes is infeasible, the smallest feasible is 384
 // INFEASIBLE: note: the peak of 384 bytes is reached at op
@@ -54,12 +54,12 @@ func.func private @b(%a: tensor<32xf32>, %g: tensor<32xf32>) -> tensor<32xf32> a
   return %a : tensor<32xf32>
 }
 remat.graph @chain(%x: tensor<32xf32>) -> tensor<32xf32> {
-  %f0 = remat.task @f(%x) {id = 0, cost = 1} : (tensor<32xf32>) -> tensor<32xf32>
-  %f1 = remat.task @f(%f0) {id = 1, cost = 1} : (tensor<32xf32>) -> tensor<32xf32>
-  %f2 = remat.task @f(%f1) {id = 2, cost = 1} : (tensor<32xf32>) -> tensor<32xf32>
-  %b3 = remat.task @f(%f2) {id = 3, cost = 1, backward} : (tensor<32xf32>) -> tensor<32xf32>
-  %b2 = remat.task @b(%f1, %b3) {id = 4, cost = 1, backward} : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
-  %b1 = remat.task @b(%f0, %b2) {id = 5, cost = 1, backward} : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
-  %b0 = remat.task @b(%x, %b1) {id = 6, cost = 1, backward} : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
+  %f0 = remat.task 0 @f(%x) cost 1 : (tensor<32xf32>) -> tensor<32xf32>
+  %f1 = remat.task 1 @f(%f0) cost 1 : (tensor<32xf32>) -> tensor<32xf32>
+  %f2 = remat.task 2 @f(%f1) cost 1 : (tensor<32xf32>) -> tensor<32xf32>
+  %b3 = remat.task 3 @f(%f2) backward cost 1 : (tensor<32xf32>) -> tensor<32xf32>
+  %b2 = remat.task 4 @b(%f1, %b3) backward cost 1 : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
+  %b1 = remat.task 5 @b(%f0, %b2) backward cost 1 : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
+  %b0 = remat.task 6 @b(%x, %b1) backward cost 1 : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>
   remat.return %b0 : tensor<32xf32>
 }

@@ -4,27 +4,27 @@
 
 // The backward task that only the second backward call needs, task 3, runs
 // there; the one that both need, task 2, in the first.
-// CHECK:      remat.task @add(%arg0, %arg0) {id = 0 : i64}
-// CHECK-NEXT: remat.task @add(%{{.*}}, %{{.*}}) {id = 1 : i64}
-// CHECK-NEXT: %[[BOTH:.*]] = remat.task @add(%{{.*}}, %arg0) {backward, id = 2 : i64, phase = 1 : i64}
-// CHECK-NEXT: remat.task @add(%[[BOTH]], %arg1) {backward, id = 4 : i64, phase = 1 : i64}
-// CHECK-NEXT: %[[LATE:.*]] = remat.task @add(%[[BOTH]], %arg0) {backward, id = 3 : i64, phase = 2 : i64}
-// CHECK-NEXT: remat.task @add(%[[LATE]], %arg2) {backward, id = 5 : i64, phase = 2 : i64}
+// CHECK:      remat.task 0 @add(%arg0, %arg0) :
+// CHECK-NEXT: remat.task 1 @add(%{{.*}}, %{{.*}}) :
+// CHECK-NEXT: %[[BOTH:.*]] = remat.task 2 @add(%{{.*}}, %arg0) backward phase 1 :
+// CHECK-NEXT: remat.task 4 @add(%[[BOTH]], %arg1) backward phase 1 :
+// CHECK-NEXT: %[[LATE:.*]] = remat.task 3 @add(%[[BOTH]], %arg0) backward phase 2 :
+// CHECK-NEXT: remat.task 5 @add(%[[LATE]], %arg2) backward phase 2 :
 
 // Task 0 is kept for the first backward call, task 2 for the second; the place
 // of task 0 is then free for task 3.
 // PLACED: remat.graph @main
 // PLACED-SAME: arena_bytes = 128 : i64
 // PLACED-SAME: state_bytes = 128 : i64
-// PLACED: id = 0 {{.*}} placement = [#remat.slot<arena, offset = 0, bytes = 64>]
-// PLACED: id = 2 {{.*}} placement = [#remat.slot<arena, offset = 64, bytes = 64>]
-// PLACED: id = 3 {{.*}} placement = [#remat.slot<arena, offset = 0, bytes = 64>]
+// PLACED: remat.task 0 @{{.*}} at [arena 0] :
+// PLACED: remat.task 2 @{{.*}} at [arena 64] :
+// PLACED: remat.task 3 @{{.*}} at [arena 0] :
 
 // Calls keep their tasks, in a graph that may be reordered, too.
 // REORDER: planned_peak = 128 : i64
-// REORDER-COUNT-2: id = {{[01]}} : i64
-// REORDER-COUNT-2: phase = 1
-// REORDER-COUNT-2: phase = 2
+// REORDER-COUNT-2: remat.task {{[01]}} @add
+// REORDER-COUNT-2: phase 1
+// REORDER-COUNT-2: phase 2
 // REORDER-NOT: remat.task
 
 func.func private @add(%a: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<16xf32> attributes {remat.kernel} {
@@ -33,11 +33,11 @@ func.func private @add(%a: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<16xf32>
 }
 
 remat.graph @main(%x: tensor<16xf32>, %g: tensor<16xf32> {remat.phase = 1}, %h: tensor<16xf32> {remat.phase = 2}) -> (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) {
-  %0 = remat.task @add(%x, %x) {id = 0} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
-  %1 = remat.task @add(%0, %0) {id = 1} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
-  %2 = remat.task @add(%0, %x) {id = 2, backward} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
-  %3 = remat.task @add(%2, %x) {id = 3, backward} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
-  %4 = remat.task @add(%2, %g) {id = 4, backward} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
-  %5 = remat.task @add(%3, %h) {id = 5, backward} : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  %0 = remat.task 0 @add(%x, %x) : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  %1 = remat.task 1 @add(%0, %0) : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  %2 = remat.task 2 @add(%0, %x) backward : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  %3 = remat.task 3 @add(%2, %x) backward : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  %4 = remat.task 4 @add(%2, %g) backward : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  %5 = remat.task 5 @add(%3, %h) backward : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
   remat.return %1, %4, %5 : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>
 }

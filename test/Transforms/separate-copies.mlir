@@ -20,13 +20,13 @@ func.func private @keep(%a: tensor<16xi32>) -> tensor<16xi32> attributes {remat.
 }
 // CHECK: remat.graph @step
 remat.graph @step(%x: tensor<16xi32>) {
-  // CHECK: remat.task @draw(
-  %0 = remat.task @draw(%x) {id = 0} : (tensor<16xi32>) -> tensor<16xi32>
-  // CHECK: remat.task @keep(
-  %1 = remat.task @keep(%0) {id = 1} : (tensor<16xi32>) -> tensor<16xi32>
-  // CHECK: remat.task @draw.copy2(
-  %2 = remat.task @draw(%x) {id = 0, copy = 2} : (tensor<16xi32>) -> tensor<16xi32>
-  // CHECK: remat.task @keep(
-  %3 = remat.task @keep(%2) {id = 1, copy = 1} : (tensor<16xi32>) -> tensor<16xi32>
+  // CHECK: remat.task 0 @draw(
+  %0 = remat.task 0 @draw(%x) : (tensor<16xi32>) -> tensor<16xi32>
+  // CHECK: remat.task 1 @keep(
+  %1 = remat.task 1 @keep(%0) : (tensor<16xi32>) -> tensor<16xi32>
+  // CHECK: remat.task 0 copy 2 @draw.copy2(
+  %2 = remat.task 0 copy 2 @draw(%x) : (tensor<16xi32>) -> tensor<16xi32>
+  // CHECK: remat.task 1 copy 1 @keep(
+  %3 = remat.task 1 copy 1 @keep(%2) : (tensor<16xi32>) -> tensor<16xi32>
   remat.return
 }

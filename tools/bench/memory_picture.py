@@ -66,10 +66,12 @@ def read_graph(text):
         # Views of a result with several values are named by their number.
         placement = re.search(r"placement = (\[.*?\]|#remat.slot<.*?>)", rest)
         listed = placement.group(1) if placement else ""
-        slots = re.findall(r"#remat.slot<(\w+)(?:, offset = (\d+), bytes = (\d+))?", listed)
-        for number, (kind, offset, size) in enumerate(slots):
-            value = f"{result}#{number}" if len(slots) > 1 else result
-            if kind == "arena":
+        places = re.findall(r"#remat.slot<(\w+), offset = (\d+), bytes = (\d+)|(\d+) : i64", listed)
+        for number, (kind, offset, size, operand) in enumerate(places):
+            value = f"{result}#{number}" if len(places) > 1 else result
+            if operand:  # It is written in the place of an operand, whose buffer lives on.
+                owner[value] = read[int(operand)]
+            elif kind == "arena":
                 buffers[value] = [int(offset), int(size), len(tasks) - 1, len(tasks) - 1]
     for offset, size, first, last in buffers.values():
         for task in tasks[first : last + 1]:

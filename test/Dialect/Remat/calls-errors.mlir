@@ -6,9 +6,9 @@ func.func private @k(%a: tensor<16xf32>) -> tensor<16xf32> attributes {remat.ker
   return %a : tensor<16xf32>
 }
 remat.graph @order(%x: tensor<16xf32>) {
-  %0 = remat.task @k(%x) {id = 0, phase = 1} : (tensor<16xf32>) -> tensor<16xf32>
+  %0 = remat.task 0 @k(%x) phase 1 : (tensor<16xf32>) -> tensor<16xf32>
   // expected-error @+1 {{is of phase 0 but stands behind one of phase 1}}
-  %1 = remat.task @k(%0) {id = 1} : (tensor<16xf32>) -> tensor<16xf32>
+  %1 = remat.task 1 @k(%0) : (tensor<16xf32>) -> tensor<16xf32>
   remat.return
 }
 
@@ -19,7 +19,7 @@ func.func private @k(%a: tensor<16xf32>) -> tensor<16xf32> attributes {remat.ker
 }
 remat.graph @negative(%x: tensor<16xf32>) {
   // expected-error @+1 {{'phase' must not be negative}}
-  %0 = remat.task @k(%x) {id = 0, phase = -1} : (tensor<16xf32>) -> tensor<16xf32>
+  %0 = remat.task 0 @k(%x) phase -1 : (tensor<16xf32>) -> tensor<16xf32>
   remat.return
 }
 
@@ -36,9 +36,9 @@ func.func private @k(%a: tensor<16xf32>) -> tensor<16xf32> attributes {remat.ker
   return %a : tensor<16xf32>
 }
 remat.graph @early(%x: tensor<16xf32>, %g: tensor<16xf32> {remat.phase = 2}) attributes {planned_peak = 128 : i64} {
-  %0 = remat.task @k(%x) {id = 0} : (tensor<16xf32>) -> tensor<16xf32>
+  %0 = remat.task 0 @k(%x) : (tensor<16xf32>) -> tensor<16xf32>
   // expected-error @+1 {{is of phase 1 but reads an argument that is given in phase 2}}
-  %1 = remat.task @k(%g) {id = 1, phase = 1} : (tensor<16xf32>) -> tensor<16xf32>
+  %1 = remat.task 1 @k(%g) phase 1 : (tensor<16xf32>) -> tensor<16xf32>
   remat.return
 }
 
@@ -49,8 +49,8 @@ func.func private @k(%a: tensor<16xf32>) -> tensor<16xf32> attributes {remat.ker
 }
 remat.graph @scratch(%x: tensor<16xf32>) attributes {planned_peak = 128 : i64, arena_bytes = 128 : i64, state_bytes = 64 : i64} {
   // expected-error @+1 {{is placed at bytes 64 to 128, expected it within the 64 bytes of state}}
-  %0 = remat.task @k(%x) {id = 0, placement = [#remat.slot<arena, offset = 64, bytes = 64>]} : (tensor<16xf32>) -> tensor<16xf32>
-  %1 = remat.task @k(%0) {id = 1, phase = 1, placement = [#remat.slot<arena, offset = 0, bytes = 64>]} : (tensor<16xf32>) -> tensor<16xf32>
+  %0 = remat.task 0 @k(%x) at [arena 64] : (tensor<16xf32>) -> tensor<16xf32>
+  %1 = remat.task 1 @k(%0) phase 1 at [arena 0] : (tensor<16xf32>) -> tensor<16xf32>
   remat.return
 }
 
@@ -61,7 +61,7 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 }
 remat.graph @across(%x: tensor<32xf32>) attributes {planned_peak = 128 : i64, arena_bytes = 192 : i64, state_bytes = 64 : i64} {
   // expected-error @+1 {{is placed at bytes 0 to 128, expected it within or behind the 64 bytes of state}}
-  %0 = remat.task @k(%x) {id = 0, placement = [#remat.slot<arena, offset = 0, bytes = 128>]} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @k(%x) at [arena 0] : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }
 
@@ -72,7 +72,7 @@ func.func private @k(%a: tensor<16xf32>) -> tensor<16xf32> attributes {remat.ker
 }
 // expected-error @+1 {{has a state of 128 bytes in an arena of 64}}
 remat.graph @large(%x: tensor<16xf32>) attributes {planned_peak = 64 : i64, arena_bytes = 64 : i64, state_bytes = 128 : i64} {
-  %0 = remat.task @k(%x) {id = 0, placement = [#remat.slot<arena, offset = 0, bytes = 64>]} : (tensor<16xf32>) -> tensor<16xf32>
+  %0 = remat.task 0 @k(%x) at [arena 0] : (tensor<16xf32>) -> tensor<16xf32>
   remat.return
 }
 
@@ -83,9 +83,9 @@ func.func private @k(%a: tensor<16xf32>) -> tensor<16xf32> attributes {remat.ker
 }
 remat.graph @lent(%x: tensor<16xf32>) -> tensor<16xf32> attributes {planned_peak = 0 : i64} {
   // expected-error @+1 {{is lent the buffer of result 0, which another call writes}}
-  %0 = remat.task @k(%x) {id = 0, lent = [#remat.slot<lent, offset = 0, bytes = 64, result = 0>]} : (tensor<16xf32>) -> tensor<16xf32>
-  %1 = remat.task @k(%0) {id = 1} : (tensor<16xf32>) -> tensor<16xf32>
-  %2 = remat.task @k(%x) {id = 2, phase = 1} : (tensor<16xf32>) -> tensor<16xf32>
+  %0 = remat.task 0 @k(%x) at [lent 0:0] : (tensor<16xf32>) -> tensor<16xf32>
+  %1 = remat.task 1 @k(%0) : (tensor<16xf32>) -> tensor<16xf32>
+  %2 = remat.task 2 @k(%x) phase 1 : (tensor<16xf32>) -> tensor<16xf32>
   remat.return %2 : tensor<16xf32>
 }
 
@@ -98,10 +98,10 @@ func.func private @k(%a: tensor<16xf32>) -> tensor<16xf32> attributes {remat.ker
 }
 // expected-error @+1 {{keeps 64 bytes of region 'a', its budget is 63}}
 remat.graph @region(%x: tensor<16xf32>) -> tensor<16xf32> attributes {planned_peak = 128 : i64, region_budgets = {a = 63 : i64}} {
-  %0 = remat.task @k(%x) {id = 0, names = [["a"]]} : (tensor<16xf32>) -> tensor<16xf32>
-  %1 = remat.task @k(%0) {id = 1, names = [["a"]]} : (tensor<16xf32>) -> tensor<16xf32>
-  %2 = remat.task @k(%0) {id = 1, copy = 1} : (tensor<16xf32>) -> tensor<16xf32>
-  %3 = remat.task @k(%2) {id = 2, backward} : (tensor<16xf32>) -> tensor<16xf32>
+  %0 = remat.task 0 @k(%x) {names = [["a"]]} : (tensor<16xf32>) -> tensor<16xf32>
+  %1 = remat.task 1 @k(%0) {names = [["a"]]} : (tensor<16xf32>) -> tensor<16xf32>
+  %2 = remat.task 1 copy 1 @k(%0) : (tensor<16xf32>) -> tensor<16xf32>
+  %3 = remat.task 2 @k(%2) backward : (tensor<16xf32>) -> tensor<16xf32>
   remat.return %3 : tensor<16xf32>
 }
 
@@ -112,6 +112,6 @@ func.func private @k(%a: tensor<16xf32>) -> tensor<16xf32> attributes {remat.ker
 }
 // expected-error @+1 {{region 'a' has budget "much", expected a number of bytes}}
 remat.graph @words(%x: tensor<16xf32>) -> tensor<16xf32> attributes {planned_peak = 0 : i64, region_budgets = {a = "much"}} {
-  %0 = remat.task @k(%x) {id = 0} : (tensor<16xf32>) -> tensor<16xf32>
+  %0 = remat.task 0 @k(%x) : (tensor<16xf32>) -> tensor<16xf32>
   remat.return %0 : tensor<16xf32>
 }

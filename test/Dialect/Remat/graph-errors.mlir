@@ -34,7 +34,7 @@ remat.graph @foreign_operation(%x: tensor<32xf32>) {
 
 remat.graph @unknown_kernel(%x: tensor<32xf32>) {
   // expected-error @+1 {{calls 'nothing', which is not a function}}
-  %0 = remat.task @nothing(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @nothing(%x) : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }
 
@@ -45,7 +45,7 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> {
 }
 remat.graph @unmarked_kernel(%x: tensor<32xf32>) {
   // expected-error @+1 {{calls 'k', which is not marked 'remat.kernel'}}
-  %0 = remat.task @k(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @k(%x) : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }
 
@@ -56,7 +56,7 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 }
 remat.graph @kernel_of_other_type(%x: tensor<32xf32>) {
   // expected-error @+1 {{has type '(tensor<32xf32>) -> tensor<16xf32>', expected the kernel's '(tensor<32xf32>) -> tensor<32xf32>'}}
-  %0 = remat.task @k(%x) {id = 0} : (tensor<32xf32>) -> tensor<16xf32>
+  %0 = remat.task 0 @k(%x) : (tensor<32xf32>) -> tensor<16xf32>
   remat.return
 }
 
@@ -66,9 +66,9 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
   return %a : tensor<32xf32>
 }
 remat.graph @duplicate_id(%x: tensor<32xf32>) {
-  %0 = remat.task @k(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @k(%x) : (tensor<32xf32>) -> tensor<32xf32>
   // expected-error @+1 {{has id 0 and copy 0, which another task has}}
-  %1 = remat.task @k(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
+  %1 = remat.task 0 @k(%x) : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }
 
@@ -79,7 +79,7 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 }
 remat.graph @clone_without_original(%x: tensor<32xf32>) {
   // expected-error @+1 {{is copy 1 of task 0, which does not precede it}}
-  %0 = remat.task @k(%x) {id = 0, copy = 1} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 copy 1 @k(%x) : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }
 
@@ -93,9 +93,9 @@ func.func private @other(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat
 }
 remat.graph @clone_of_other_kernel(%x: tensor<32xf32>) {
   // expected-note @+1 {{the task it repeats}}
-  %0 = remat.task @k(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @k(%x) : (tensor<32xf32>) -> tensor<32xf32>
   // expected-error @+1 {{is a copy of task 0 but calls 'other', expected 'k'}}
-  %1 = remat.task @other(%x) {id = 0, copy = 1} : (tensor<32xf32>) -> tensor<32xf32>
+  %1 = remat.task 0 copy 1 @other(%x) : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }
 
@@ -106,9 +106,9 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 }
 remat.graph @clone_of_pinned(%x: tensor<32xf32>) {
   // expected-note @+1 {{the pinned task}}
-  %0 = remat.task @k(%x) {id = 0, pinned} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @k(%x) pinned : (tensor<32xf32>) -> tensor<32xf32>
   // expected-error @+1 {{repeats a task that must not be repeated}}
-  %1 = remat.task @k(%x) {id = 0, copy = 1} : (tensor<32xf32>) -> tensor<32xf32>
+  %1 = remat.task 0 copy 1 @k(%x) : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }
 
@@ -119,7 +119,7 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 }
 remat.graph @policy_count(%x: tensor<32xf32>) {
   // expected-error @+1 {{has 2 policies, expected 1}}
-  %0 = remat.task @k(%x) {id = 0, policies = [unit, unit]} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @k(%x) {policies = [unit, unit]} : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }
 
@@ -130,7 +130,7 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 }
 remat.graph @policy_kind(%x: tensor<32xf32>) {
   // expected-error @+1 {{has policy "must_save", expected a '#remat.policy' or 'unit'}}
-  %0 = remat.task @k(%x) {id = 0, policies = ["must_save"]} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @k(%x) {policies = ["must_save"]} : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }
 
@@ -147,7 +147,7 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
   return %a : tensor<32xf32>
 }
 remat.graph @returns_twice(%x: tensor<32xf32>) -> (tensor<32xf32>, tensor<4x8xf32>) {
-  %0 = remat.task @k(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @k(%x) : (tensor<32xf32>) -> tensor<32xf32>
   %1 = tensor.expand_shape %0 [[0, 1]] output_shape [4, 8] : tensor<32xf32> into tensor<4x8xf32>
   // expected-error @+1 {{operand 1 shares the buffer of another result}}
   remat.return %0, %1 : tensor<32xf32>, tensor<4x8xf32>
@@ -160,9 +160,9 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 }
 remat.graph @must_save_repeated(%x: tensor<32xf32>) attributes {planned_peak = 128 : i64} {
   // expected-error @+1 {{result 0 has policy 'must_save' but the task is repeated}}
-  %0 = remat.task @k(%x) {id = 0, policies = [#remat.policy<must_save>]} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @k(%x) {policies = [#remat.policy<must_save>]} : (tensor<32xf32>) -> tensor<32xf32>
   // expected-note @+1 {{here}}
-  %1 = remat.task @k(%x) {id = 0, copy = 1} : (tensor<32xf32>) -> tensor<32xf32>
+  %1 = remat.task 0 copy 1 @k(%x) : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }
 
@@ -173,7 +173,7 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 }
 remat.graph @must_save_offloaded(%x: tensor<32xf32>) attributes {planned_peak = 128 : i64} {
   // expected-error @+1 {{result 0 has policy 'must_save' but it is offloaded}}
-  %0 = remat.task @k(%x) {id = 0, policies = [#remat.policy<must_save>]} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @k(%x) {policies = [#remat.policy<must_save>]} : (tensor<32xf32>) -> tensor<32xf32>
   // expected-note @+1 {{here}}
   %1 = remat.offload %0 : tensor<32xf32>
   remat.return
@@ -186,11 +186,11 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 }
 remat.graph @must_recompute_read(%x: tensor<32xf32>) attributes {planned_peak = 256 : i64} {
   // expected-error @+1 {{result 0 has policy 'must_recompute' but the backward computation reads it}}
-  %0 = remat.task @k(%x) {id = 0, policies = [#remat.policy<must_recompute>]} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @k(%x) {policies = [#remat.policy<must_recompute>]} : (tensor<32xf32>) -> tensor<32xf32>
   %1 = tensor.expand_shape %0 [[0, 1]] output_shape [1, 32] : tensor<32xf32> into tensor<1x32xf32>
   %2 = tensor.collapse_shape %1 [[0, 1]] : tensor<1x32xf32> into tensor<32xf32>
   // expected-note @+1 {{here}}
-  %3 = remat.task @k(%2) {id = 1, backward} : (tensor<32xf32>) -> tensor<32xf32>
+  %3 = remat.task 1 @k(%2) backward : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }
 
@@ -201,9 +201,9 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 }
 remat.graph @must_offload_read(%x: tensor<32xf32>) attributes {planned_peak = 256 : i64} {
   // expected-error @+1 {{result 0 has policy 'must_cpu_offload' but the backward computation reads it}}
-  %0 = remat.task @k(%x) {id = 0, policies = [#remat.policy<must_cpu_offload>]} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @k(%x) {policies = [#remat.policy<must_cpu_offload>]} : (tensor<32xf32>) -> tensor<32xf32>
   // expected-note @+1 {{here}}
-  %1 = remat.task @k(%0) {id = 1, backward} : (tensor<32xf32>) -> tensor<32xf32>
+  %1 = remat.task 1 @k(%0) backward : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }
 
@@ -216,10 +216,10 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 // expected-error @+1 {{needs 320 bytes at its peak, expected the planned 256}}
 remat.graph @wrong_peak(%x: tensor<32xf32>) attributes {planned_peak = 256 : i64} {
   // expected-note @+1 {{128 bytes are live}}
-  %0 = remat.task @k(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @k(%x) : (tensor<32xf32>) -> tensor<32xf32>
   // expected-note @+2 {{128 bytes are live}}
   // expected-note @+1 {{64 bytes are live as workspace}}
-  %1 = remat.task @k(%0) {id = 1, workspace = 10} : (tensor<32xf32>) -> tensor<32xf32>
+  %1 = remat.task 1 @k(%0) workspace 10 : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }
 
@@ -231,7 +231,7 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 // expected-error @+1 {{peak 128 bytes exceeds budget 100}}
 remat.graph @over_budget(%x: tensor<32xf32>) attributes {planned_peak = 128 : i64, budget = 100 : i64, arena_bytes = 128 : i64} {
   // expected-note @+1 {{128 bytes are live}}
-  %0 = remat.task @k(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @k(%x) : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }
 
@@ -242,7 +242,7 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 }
 // expected-error @+1 {{host peak 128 bytes exceeds host budget 64}}
 remat.graph @over_host_budget(%x: tensor<32xf32>) attributes {planned_peak = 128 : i64, host_budget = 64 : i64} {
-  %0 = remat.task @k(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @k(%x) : (tensor<32xf32>) -> tensor<32xf32>
   %1 = remat.offload %0 : tensor<32xf32>
   remat.return
 }
@@ -254,7 +254,7 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 }
 // expected-error @+1 {{arena of 256 bytes exceeds budget 200}}
 remat.graph @arena_over_budget(%x: tensor<32xf32>) attributes {planned_peak = 128 : i64, budget = 200 : i64, arena_bytes = 256 : i64} {
-  %0 = remat.task @k(%x) {id = 0, placement = [#remat.slot<arena, offset = 0, bytes = 128>]} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @k(%x) at [arena 0] : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }
 
@@ -265,7 +265,7 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 }
 remat.graph @no_slot(%x: tensor<32xf32>) attributes {planned_peak = 128 : i64, arena_bytes = 128 : i64} {
   // expected-error @+1 {{has no placement in a placed graph}}
-  %0 = remat.task @k(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @k(%x) : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }
 
@@ -275,8 +275,8 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
   return %a : tensor<32xf32>
 }
 remat.graph @slot_count(%x: tensor<32xf32>) attributes {planned_peak = 128 : i64, arena_bytes = 128 : i64} {
-  // expected-error @+1 {{has 0 slots, expected 1}}
-  %0 = remat.task @k(%x) {id = 0, placement = []} : (tensor<32xf32>) -> tensor<32xf32>
+  // expected-error @+1 {{has 0 places, expected 1}}
+  %0 = remat.task 0 @k(%x) {placement = []} : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }
 
@@ -287,7 +287,7 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 }
 remat.graph @slot_of_other_size(%x: tensor<32xf32>) attributes {planned_peak = 128 : i64, arena_bytes = 128 : i64} {
   // expected-error @+1 {{has a slot of 64 bytes, expected 128}}
-  %0 = remat.task @k(%x) {id = 0, placement = [#remat.slot<arena, offset = 0, bytes = 64>]} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @k(%x) at [arena 0 bytes 64] : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }
 
@@ -298,7 +298,7 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 }
 remat.graph @slot_in_other_space(%x: tensor<32xf32>) attributes {planned_peak = 128 : i64, arena_bytes = 128 : i64} {
   // expected-error @+1 {{is placed in 'host', expected 'arena'}}
-  %0 = remat.task @k(%x) {id = 0, placement = [#remat.slot<host, offset = 0, bytes = 128>]} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @k(%x) at [host 0] : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }
 
@@ -309,7 +309,7 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 }
 remat.graph @slot_outside(%x: tensor<32xf32>) attributes {planned_peak = 128 : i64, arena_bytes = 128 : i64} {
   // expected-error @+1 {{is placed at byte 64 with 128 bytes in an arena of 128}}
-  %0 = remat.task @k(%x) {id = 0, placement = [#remat.slot<arena, offset = 64, bytes = 128>]} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @k(%x) at [arena 64] : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }
 
@@ -320,7 +320,7 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 }
 remat.graph @wrong_result(%x: tensor<32xf32>) -> tensor<32xf32> attributes {planned_peak = 0 : i64, arena_bytes = 0 : i64} {
   // expected-error @+1 {{is placed in result 1, expected result 0}}
-  %0 = remat.task @k(%x) {id = 0, placement = [#remat.slot<result, offset = 1, bytes = 128>]} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @k(%x) at [result 1] : (tensor<32xf32>) -> tensor<32xf32>
   remat.return %0 : tensor<32xf32>
 }
 
@@ -331,9 +331,9 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 }
 remat.graph @overlap(%x: tensor<32xf32>) attributes {planned_peak = 256 : i64, arena_bytes = 256 : i64} {
   // expected-note @+1 {{the live value}}
-  %0 = remat.task @k(%x) {id = 0, placement = [#remat.slot<arena, offset = 0, bytes = 128>]} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @k(%x) at [arena 0] : (tensor<32xf32>) -> tensor<32xf32>
   // expected-error @+1 {{overlaps a live value at offset 0 of 128 bytes, its own offset is 64}}
-  %1 = remat.task @k(%0) {id = 1, placement = [#remat.slot<arena, offset = 64, bytes = 128>]} : (tensor<32xf32>) -> tensor<32xf32>
+  %1 = remat.task 1 @k(%0) at [arena 64] : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }
 
@@ -359,9 +359,9 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 }
 remat.graph @clone_of_other_operands(%x: tensor<32xf32>, %y: tensor<32xf32>) {
   // expected-note @+1 {{the task it repeats}}
-  %0 = remat.task @k(%x) {id = 0} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @k(%x) : (tensor<32xf32>) -> tensor<32xf32>
   // expected-error @+1 {{is a copy of task 0 but reads another value as operand 0}}
-  %1 = remat.task @k(%y) {id = 0, copy = 1} : (tensor<32xf32>) -> tensor<32xf32>
+  %1 = remat.task 0 copy 1 @k(%y) : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }
 
@@ -372,7 +372,7 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 }
 remat.graph @must_save_offloaded_as_a_view(%x: tensor<32xf32>) attributes {planned_peak = 128 : i64} {
   // expected-error @+1 {{result 0 has policy 'must_save' but it is offloaded}}
-  %0 = remat.task @k(%x) {id = 0, policies = [#remat.policy<must_save>]} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @k(%x) {policies = [#remat.policy<must_save>]} : (tensor<32xf32>) -> tensor<32xf32>
   %1 = tensor.expand_shape %0 [[0, 1]] output_shape [4, 8] : tensor<32xf32> into tensor<4x8xf32>
   // expected-note @+1 {{here}}
   %2 = remat.offload %1 : tensor<4x8xf32>
@@ -386,11 +386,11 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 }
 remat.graph @must_recompute_reloaded(%x: tensor<32xf32>) attributes {planned_peak = 256 : i64} {
   // expected-error @+1 {{result 0 has policy 'must_recompute' but the backward computation reads it}}
-  %0 = remat.task @k(%x) {id = 0, policies = [#remat.policy<must_recompute>]} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @k(%x) {policies = [#remat.policy<must_recompute>]} : (tensor<32xf32>) -> tensor<32xf32>
   %1 = remat.offload %0 : tensor<32xf32>
   %2 = remat.reload %1 : tensor<32xf32>
   // expected-note @+1 {{here}}
-  %3 = remat.task @k(%2) {id = 1, backward} : (tensor<32xf32>) -> tensor<32xf32>
+  %3 = remat.task 1 @k(%2) backward : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }
 
@@ -401,7 +401,7 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 }
 remat.graph @workspace_offset(%x: tensor<32xf32>) {
   // expected-error @+1 {{'workspace_offset' must be a multiple of 64, got -3}}
-  %0 = remat.task @k(%x) {id = 0, workspace = 64, workspace_offset = -3} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @k(%x) workspace 64 at [workspace -3] : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }
 
@@ -412,7 +412,7 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 }
 remat.graph @workspace_too_large(%x: tensor<32xf32>) {
   // expected-error @+1 {{'workspace' must be between 0 and 281474976710656, got 9223372036854775807}}
-  %0 = remat.task @k(%x) {id = 0, workspace = 9223372036854775807} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @k(%x) workspace 9223372036854775807 : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }
 
@@ -438,7 +438,7 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 }
 remat.graph @slot_beyond_all_numbers(%x: tensor<32xf32>) attributes {planned_peak = 128 : i64, arena_bytes = 128 : i64} {
   // expected-error @+1 {{is placed at byte 9223372036854775744 with 128 bytes in an arena of 128}}
-  %0 = remat.task @k(%x) {id = 0, placement = [#remat.slot<arena, offset = 9223372036854775744, bytes = 128>]} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @k(%x) at [arena 9223372036854775744] : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }
 
@@ -456,7 +456,7 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 }
 remat.graph @negative_id(%x: tensor<32xf32>) {
   // expected-error @+1 {{'id' and 'copy' must not be negative}}
-  %0 = remat.task @k(%x) {id = -1} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task -1 @k(%x) : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }
 
@@ -467,7 +467,7 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 }
 remat.graph @negative_cost(%x: tensor<32xf32>) {
   // expected-error @+1 {{'cost' must not be negative}}
-  %0 = remat.task @k(%x) {id = 0, cost = -1} : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @k(%x) cost -1 : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }
 
@@ -476,7 +476,7 @@ remat.graph @negative_cost(%x: tensor<32xf32>) {
 func.func private @k(%a: tensor<32xf32>) -> tensor<?xf32> attributes {remat.kernel}
 remat.graph @task_of_dynamic_shape(%x: tensor<32xf32>) {
   // expected-error @+1 {{needs tensors of numbers with static shape and at most 2^48 bytes, got 'tensor<?xf32>'}}
-  %0 = remat.task @k(%x) {id = 0} : (tensor<32xf32>) -> tensor<?xf32>
+  %0 = remat.task 0 @k(%x) : (tensor<32xf32>) -> tensor<?xf32>
   remat.return
 }
 

@@ -81,14 +81,13 @@ func.func private @kernel(%a: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {re
 // CHECK-SAME: planned_peak = 256
 remat.graph @placed(%x: tensor<4x8xf32>) -> tensor<4x8xf32>
     attributes {budget = 300 : i64, planned_peak = 256 : i64, arena_bytes = 256 : i64, host_arena_bytes = 128 : i64} {
-  // CHECK: remat.task @kernel(%{{.*}}) {{{.*}}id = 0 : i64{{.*}}placement = [#remat.slot<arena, offset = 0, bytes = 128>]
-  %0 = remat.task @kernel(%x) {id = 0, ops = ["linalg.generic"], cost = 10,
-      placement = [#remat.slot<arena, offset = 0, bytes = 128>]} : (tensor<4x8xf32>) -> tensor<4x8xf32>
-  // CHECK: remat.offload %{{.*}} {placement = #remat.slot<host, offset = 0, bytes = 128>} : tensor<4x8xf32>
-  %h = remat.offload %0 {placement = #remat.slot<host, offset = 0, bytes = 128>} : tensor<4x8xf32>
-  // CHECK: remat.reload
-  %1 = remat.reload %h {placement = #remat.slot<arena, offset = 128, bytes = 128>} : tensor<4x8xf32>
-  %2 = remat.task @kernel(%0) {id = 1, placement = [#remat.slot<result, offset = 0, bytes = 128>]}
+  // CHECK: remat.task 0 @kernel(%{{.*}}) cost 10 at [arena 0] {ops = ["linalg.generic"]} :
+  %0 = remat.task 0 @kernel(%x) cost 10 at [arena 0] {ops = ["linalg.generic"]} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK: remat.offload %{{.*}} at host 0 : tensor<4x8xf32>
+  %h = remat.offload %0 at host 0 : tensor<4x8xf32>
+  // CHECK: remat.reload %{{.*}} at arena 128 : tensor<4x8xf32>
+  %1 = remat.reload %h at arena 128 : tensor<4x8xf32>
+  %2 = remat.task 1 @kernel(%0) at [result 0]
       : (tensor<4x8xf32>) -> tensor<4x8xf32>
   // CHECK: remat.return
   remat.return %2 : tensor<4x8xf32>

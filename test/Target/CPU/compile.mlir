@@ -19,6 +19,6 @@ func.func private @k(%x: tensor<3x5xf32>) -> tensor<5x3xf32> attributes {remat.k
   return %r : tensor<5x3xf32>
 }
 remat.graph @main(%x: tensor<3x5xf32> {remat.name = "weights"}) -> tensor<5x3xf32> {
-  %0 = remat.task @k(%x) {id = 0} : (tensor<3x5xf32>) -> tensor<5x3xf32>
+  %0 = remat.task 0 @k(%x) : (tensor<3x5xf32>) -> tensor<5x3xf32>
   remat.return %0 : tensor<5x3xf32>
 }

@@ -10,7 +10,7 @@ func.func private @k(%x: tensor<4xf32>) -> tensor<4xf32> attributes {remat.kerne
 }
 // expected-error @below {{'remat.graph' op is not placed, expected 'arena_bytes' and a slot for each value}}
 remat.graph @main(%x: tensor<4xf32>) -> tensor<4xf32> {
-  %0 = remat.task @k(%x) {id = 0} : (tensor<4xf32>) -> tensor<4xf32>
+  %0 = remat.task 0 @k(%x) : (tensor<4xf32>) -> tensor<4xf32>
   remat.return %0 : tensor<4xf32>
 }
 
@@ -31,7 +31,7 @@ func.func private @k(%x: tensor<4xf32>) -> tensor<4xf32> attributes {remat.kerne
 }
 remat.graph @main(%x: tensor<4xf32>) -> tensor<4xf32>
     attributes {arena_bytes = 0 : i64, host_arena_bytes = 0 : i64, planned_peak = 0 : i64} {
-  %0 = remat.task @k(%x) {id = 0, placement = [#remat.slot<result, offset = 0, bytes = 64>]}
+  %0 = remat.task 0 @k(%x) at [result 0]
       : (tensor<4xf32>) -> tensor<4xf32>
   remat.return %0 : tensor<4xf32>
 }

@@ -39,8 +39,8 @@ func.func private @product(%x: tensor<8x16xf32>) -> tensor<8x8xf32>
 }
 
 remat.graph @main(%x: tensor<8x16xf32>) -> tensor<8x8xf32> {
-  %0 = remat.task @square(%x) {id = 0} : (tensor<8x16xf32>) -> tensor<8x16xf32>
-  %1 = remat.task @square(%0) {id = 1} : (tensor<8x16xf32>) -> tensor<8x16xf32>
-  %2 = remat.task @product(%1) {id = 2} : (tensor<8x16xf32>) -> tensor<8x8xf32>
+  %0 = remat.task 0 @square(%x) : (tensor<8x16xf32>) -> tensor<8x16xf32>
+  %1 = remat.task 1 @square(%0) : (tensor<8x16xf32>) -> tensor<8x16xf32>
+  %2 = remat.task 2 @product(%1) : (tensor<8x16xf32>) -> tensor<8x8xf32>
   remat.return %2 : tensor<8x8xf32>
 }

@@ -63,8 +63,8 @@ func.func private @last(%x: tensor<402x20xf32>) -> tensor<20xf32> attributes {re
   return %r : tensor<20xf32>
 }
 remat.graph @main(%x: tensor<10x20x256xf32>, %y: tensor<10x20x49xf32>, %z: tensor<402x20xf32>) -> (tensor<20xf32>, tensor<20xf32>, tensor<20xf32>) {
-  %0 = remat.task @long(%x) {id = 0} : (tensor<10x20x256xf32>) -> tensor<20xf32>
-  %1 = remat.task @short(%y) {id = 1} : (tensor<10x20x49xf32>) -> tensor<20xf32>
-  %2 = remat.task @last(%z) {id = 2} : (tensor<402x20xf32>) -> tensor<20xf32>
+  %0 = remat.task 0 @long(%x) : (tensor<10x20x256xf32>) -> tensor<20xf32>
+  %1 = remat.task 1 @short(%y) : (tensor<10x20x49xf32>) -> tensor<20xf32>
+  %2 = remat.task 2 @last(%z) : (tensor<402x20xf32>) -> tensor<20xf32>
   remat.return %0, %1, %2 : tensor<20xf32>, tensor<20xf32>, tensor<20xf32>
 }

@@ -31,7 +31,7 @@ func.func private @narrow(%x: tensor<8x20x5xf32>, %y: tensor<20x5xf32>) -> tenso
   return %r : tensor<20x8x5xf32>
 }
 remat.graph @main(%x: tensor<8x20x34xf32>, %y: tensor<20x34xf32>, %u: tensor<8x20x5xf32>, %v: tensor<20x5xf32>) -> (tensor<20x8x34xf32>, tensor<20x8x5xf32>) {
-  %0 = remat.task @wide(%x, %y) {id = 0} : (tensor<8x20x34xf32>, tensor<20x34xf32>) -> tensor<20x8x34xf32>
-  %1 = remat.task @narrow(%u, %v) {id = 1} : (tensor<8x20x5xf32>, tensor<20x5xf32>) -> tensor<20x8x5xf32>
+  %0 = remat.task 0 @wide(%x, %y) : (tensor<8x20x34xf32>, tensor<20x34xf32>) -> tensor<20x8x34xf32>
+  %1 = remat.task 1 @narrow(%u, %v) : (tensor<8x20x5xf32>, tensor<20x5xf32>) -> tensor<20x8x5xf32>
   remat.return %0, %1 : tensor<20x8x34xf32>, tensor<20x8x5xf32>
 }

@@ -13,19 +13,11 @@ using namespace remat;
 
 /// The slot that the operation gives its result, or null.
 static SlotAttr getSlot(OpResult value) {
-  if (auto task = dyn_cast<TaskOp>(value.getOwner())) {
-    std::optional<ArrayAttr> placement = task.getPlacement();
-    return placement ? cast<SlotAttr>((*placement)[value.getResultNumber()])
-                     : SlotAttr();
-  }
+  if (auto task = dyn_cast<TaskOp>(value.getOwner()))
+    return task.getResultSlot(value.getResultNumber());
   if (auto offload = dyn_cast<OffloadOp>(value.getOwner()))
     return offload.getPlacement().value_or(SlotAttr());
   return cast<ReloadOp>(value.getOwner()).getPlacement().value_or(SlotAttr());
-}
-
-static SlotAttr getLentSlot(OpResult value) {
-  auto task = dyn_cast<TaskOp>(value.getOwner());
-  return task ? task.getLentSlot(value.getResultNumber()) : SlotAttr();
 }
 
 static SlotAttr getWorkspaceSlot(TaskOp task, int64_t bytes) {
@@ -35,14 +27,6 @@ static SlotAttr getWorkspaceSlot(TaskOp task, int64_t bytes) {
                        static_cast<int64_t>(*task.getWorkspaceOffset()), bytes);
 }
 
-std::optional<unsigned> remat::getInPlaceOperand(TaskOp task, unsigned result) {
-  std::optional<ArrayAttr> lent = task.getLent();
-  auto number = lent ? dyn_cast<IntegerAttr>((*lent)[result]) : IntegerAttr();
-  if (!number)
-    return std::nullopt;
-  return number.getInt();
-}
-
 /// The operand that `value` overwrote, or null.
 static Value getOverwritten(Value value) {
   auto result = dyn_cast<OpResult>(value);
@@ -50,7 +34,7 @@ static Value getOverwritten(Value value) {
   if (!task)
     return {};
   std::optional<unsigned> operand =
-      getInPlaceOperand(task, result.getResultNumber());
+      task.getInPlaceOperand(result.getResultNumber());
   return operand ? task.getOperand(*operand) : Value();
 }
 
@@ -134,14 +118,15 @@ GraphLiveness::GraphLiveness(GraphOp graph) : callBegins(findCalls(graph)) {
       auto host = dyn_cast<HostType>(result.getType());
       auto type =
           host ? host.getTensor() : cast<RankedTensorType>(result.getType());
-      SlotAttr lent = getLentSlot(result);
+      SlotAttr slot = getSlot(result);
+      bool isLent = slot && slot.getSpace() == MemorySpace::Lent;
       addBuffer(result, &op,
-                host   ? MemorySpace::Host
-                : lent ? MemorySpace::Lent
-                       : MemorySpace::Arena,
-                getBufferBytes(type, target), position, getSlot(result));
-      if (lent)
-        buffers.back().result = lent.getResult();
+                host     ? MemorySpace::Host
+                : isLent ? MemorySpace::Lent
+                         : MemorySpace::Arena,
+                getBufferBytes(type, target), position, slot);
+      if (isLent)
+        buffers.back().result = slot.getResult();
     }
     if (auto task = dyn_cast<TaskOp>(&op); task && task.getWorkspace() != 0) {
       int64_t bytes = llvm::alignTo(static_cast<int64_t>(task.getWorkspace()),

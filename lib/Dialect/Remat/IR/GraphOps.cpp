@@ -113,9 +113,42 @@ ArrayRef<Attribute> TaskOp::getResultNames(unsigned result) {
   return cast<ArrayAttr>((*getNames())[result]).getValue();
 }
 
-SlotAttr TaskOp::getLentSlot(unsigned result) {
-  std::optional<ArrayAttr> lent = getLent();
-  return lent ? dyn_cast<SlotAttr>((*lent)[result]) : SlotAttr();
+SlotAttr TaskOp::getResultSlot(unsigned result) {
+  std::optional<ArrayAttr> placement = getPlacement();
+  return placement ? dyn_cast<SlotAttr>((*placement)[result]) : SlotAttr();
+}
+
+std::optional<unsigned> TaskOp::getInPlaceOperand(unsigned result) {
+  std::optional<ArrayAttr> placement = getPlacement();
+  auto number =
+      placement ? dyn_cast<IntegerAttr>((*placement)[result]) : IntegerAttr();
+  if (!number)
+    return std::nullopt;
+  return number.getInt();
+}
+
+/// Checks where the results of a task are said to lie.
+static LogicalResult verifyPlacement(TaskOp task, ArrayAttr placement) {
+  if (placement.size() != task.getNumResults())
+    return task.emitOpError("has ")
+           << placement.size() << " places, expected " << task.getNumResults();
+  for (auto [number, place] : llvm::enumerate(placement)) {
+    if (isa<UnitAttr, SlotAttr>(place))
+      continue;
+    auto operand = dyn_cast<IntegerAttr>(place);
+    if (!operand || operand.getInt() < 0 ||
+        operand.getInt() >= int64_t(task.getOperands().size()))
+      return task.emitOpError("places result ")
+             << number << " at " << place
+             << ", expected a '#remat.slot', the number of one of "
+             << task.getOperands().size() << " operands or 'unit'";
+    if (getBufferBytes(task.getResult(number)) !=
+        getBufferBytes(task.getOperand(operand.getInt())))
+      return task.emitOpError("result ")
+             << number << " does not have the size of operand "
+             << operand.getInt() << ", in whose place it is";
+  }
+  return success();
 }
 
 LogicalResult TaskOp::verify() {
@@ -153,35 +186,8 @@ LogicalResult TaskOp::verify() {
     if (names->size() != getNumResults())
       return emitOpError("has names for ")
              << names->size() << " results, expected " << getNumResults();
-  if (std::optional<ArrayAttr> lent = getLent()) {
-    if (lent->size() != getNumResults())
-      return emitOpError("has ")
-             << lent->size() << " lent slots, expected " << getNumResults();
-    for (Attribute slot : *lent) {
-      auto lentSlot = dyn_cast<SlotAttr>(slot);
-      auto operand = dyn_cast<IntegerAttr>(slot);
-      bool isSlot = lentSlot && lentSlot.getSpace() == MemorySpace::Lent;
-      bool isOperand = operand && operand.getInt() >= 0 &&
-                       operand.getInt() < int64_t(getOperands().size());
-      if (!isa<UnitAttr>(slot) && !isSlot && !isOperand)
-        return emitOpError("has lent slot ")
-               << slot
-               << ", expected a '#remat.slot' in 'lent', the number of an "
-                  "operand or 'unit'";
-    }
-    for (OpResult result : getResults())
-      if (std::optional<unsigned> operand =
-              getInPlaceOperand(*this, result.getResultNumber()))
-        if (getBufferBytes(cast<RankedTensorType>(result.getType())) !=
-            getBufferBytes(
-                cast<RankedTensorType>(getOperand(*operand).getType())))
-          return emitOpError("result ") << result.getResultNumber()
-                                        << " does not have the size of operand "
-                                        << *operand << ", in whose place it is";
-  }
-  if (getPlacement() && getPlacement()->size() != getNumResults())
-    return emitOpError("has ")
-           << getPlacement()->size() << " slots, expected " << getNumResults();
+  if (getPlacement())
+    return verifyPlacement(*this, *getPlacement());
   return success();
 }
 

@@ -412,9 +412,7 @@ static LogicalResult verifyLent(GraphOp graph, const GraphLiveness &liveness) {
   for (const LiveBuffer &buffer : liveness.buffers) {
     if (buffer.space != MemorySpace::Lent)
       continue;
-    SlotAttr slot =
-        cast<TaskOp>(buffer.owner)
-            .getLentSlot(cast<OpResult>(buffer.value).getResultNumber());
+    SlotAttr slot = buffer.slot;
     int64_t result = slot.getResult();
     if (result >= static_cast<int64_t>(graph.getNumResults()))
       return buffer.owner->emitOpError("is lent the buffer of result ")
@@ -428,7 +426,6 @@ static LogicalResult verifyLent(GraphOp graph, const GraphLiveness &liveness) {
              << buffer.bytes << " bytes but is lent " << slot.getBytes()
              << " at byte " << slot.getOffset() << " of a result of " << size;
     buffersOf[result].push_back(buffer);
-    buffersOf[result].back().slot = slot;
   }
   for (const LiveBuffer &buffer : liveness.buffers) {
     auto it = buffersOf.find(buffer.result);

@@ -56,7 +56,7 @@ private:
     if (!graph.getOps<OffloadOp>().empty())
       return success();
     for (auto task : graph.getOps<TaskOp>())
-      task.removeLentAttr();
+      task.removePlacementAttr();
     assignBuffers(graph, getOperation());
     llvm::Expected<int64_t> peak = simulatePeak(graph);
     if (!peak)

@@ -556,8 +556,8 @@ TaskOp GraphBuilder::createTask(Location loc, func::FuncOp kernel,
                         /*copy=*/0, backward, /*phase=*/0, /*pinned=*/false,
                         /*policies=*/{}, /*names=*/{},
                         builder.getStrArrayAttr(ops),
-                        /*cost=*/0, /*workspace=*/0, /*lent=*/{},
-                        /*placement=*/{}, /*workspace_offset=*/{});
+                        /*cost=*/0, /*workspace=*/0, /*placement=*/{},
+                        /*workspace_offset=*/{});
 }
 
 void GraphBuilder::createReturn(func::ReturnOp op) {

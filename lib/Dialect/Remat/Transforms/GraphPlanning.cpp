@@ -96,8 +96,7 @@ void GraphProblem::addTask(TaskOp task, ArrayRef<planning::ValueId> given) {
   planning::OpId id =
       problem.addOp(name, task.getCost(), operands, task.getBackward());
   planning::Op &op = problem.ops[id];
-  op.workspace =
-      llvm::alignTo(static_cast<int64_t>(task.getWorkspace()),
+  op.workspace = llvm::alignTo(static_cast<int64_t>(task.getWorkspace()),
                                target.getAlignment());
   op.recomputable = !task.getPinned();
   tasks.push_back(task);
@@ -106,12 +105,13 @@ void GraphProblem::addTask(TaskOp task, ArrayRef<planning::ValueId> given) {
         getBufferBytes(cast<RankedTensorType>(result.getType()), target);
     // What is written in place is its operand's buffer living on.
     if (std::optional<unsigned> operand =
-            getInPlaceOperand(task, result.getResultNumber())) {
+            task.getInPlaceOperand(result.getResultNumber())) {
       idOf[result] = idOf.lookup(getViewRoot(task.getOperand(*operand)));
       continue;
     }
     // What is in a buffer of the caller takes nothing of the arena.
-    if (task.getLentSlot(result.getResultNumber()))
+    SlotAttr slot = task.getResultSlot(result.getResultNumber());
+    if (slot && slot.getSpace() == MemorySpace::Lent)
       bytes = 0;
     planning::ValueId value = problem.addResult(id, name, bytes);
     // What is asked of a value concerns the time until the backward pass.

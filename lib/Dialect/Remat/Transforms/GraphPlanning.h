@@ -58,17 +58,17 @@ llvm::Error explain(const GraphProblem &graphProblem,
                     const planning::Plan &plan);
 
 /// Decides which results of a planned graph lie in the place of an operand or
-/// in the buffer of a result of the graph (attribute `lent`), and so take
-/// nothing of the arena. The kernels are in `module`. Nothing is decided beside
-/// transfers.
+/// in the buffer of a result of the graph, and so take nothing of the arena
+/// (attribute `placement`). The kernels are in `module`. Nothing is decided
+/// beside transfers.
 void assignBuffers(GraphOp graph, mlir::ModuleOp module);
 
 /// Lets tasks of a planned graph write results where an operand lies that
-/// nothing reads later, if their kernels in `module` allow (attribute `lent`).
+/// nothing reads later, if their kernels in `module` allow.
 void writeInPlace(GraphOp graph, mlir::ModuleOp module);
 
 /// Puts values of a planned graph without transfers into the buffers of results
-/// that are written later (attribute `lent`). Returns whether there are any.
+/// that are written later. Returns whether there are any.
 bool lendResults(GraphOp graph);
 
 /// The live ranges of the buffers in one space, and where they came from.

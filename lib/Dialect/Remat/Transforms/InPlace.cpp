@@ -175,6 +175,6 @@ void remat::writeInPlace(GraphOp graph, ModuleOp module) {
       }
     }
     if (any)
-      task.setLentAttr(builder.getArrayAttr(places));
+      task.setPlacementAttr(builder.getArrayAttr(places));
   }
 }

@@ -56,11 +56,11 @@ static void setLent(const LiveBuffer &value, int64_t result, int64_t offset) {
   auto task = cast<TaskOp>(value.owner);
   MLIRContext *context = task.getContext();
   SmallVector<Attribute> slots(task->getNumResults(), UnitAttr::get(context));
-  if (std::optional<ArrayAttr> old = task.getLent())
+  if (std::optional<ArrayAttr> old = task.getPlacement())
     slots.assign(old->begin(), old->end());
   slots[cast<OpResult>(value.value).getResultNumber()] =
       SlotAttr::get(context, MemorySpace::Lent, offset, value.bytes, result);
-  task.setLentAttr(ArrayAttr::get(context, slots));
+  task.setPlacementAttr(ArrayAttr::get(context, slots));
 }
 
 bool remat::lendResults(GraphOp graph) {

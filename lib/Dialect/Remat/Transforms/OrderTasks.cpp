@@ -281,7 +281,7 @@ static int64_t countPeak(GraphOp graph) {
   lendResults(graph);
   int64_t bytes = GraphLiveness(graph).peak(MemorySpace::Arena).bytes;
   for (auto task : graph.getOps<TaskOp>())
-    task.removeLentAttr();
+    task.removePlacementAttr();
   return bytes;
 }
 

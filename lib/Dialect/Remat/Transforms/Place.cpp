@@ -43,10 +43,15 @@ static void annotate(GraphOp graph, const Slots &slots) {
     auto task = dyn_cast<TaskOp>(&op);
     if (!task)
       continue;
-    SmallVector<Attribute> placement =
-        llvm::map_to_vector(task->getResults(), [&](Value result) -> Attribute {
-          return slots.ofValue.at(GraphLiveness::getOwner(result));
-        });
+    // What is in the place of an operand stays so.
+    SmallVector<Attribute> placement;
+    for (OpResult result : task->getResults()) {
+      unsigned number = result.getResultNumber();
+      if (task.getInPlaceOperand(number))
+        placement.push_back((*task.getPlacement())[number]);
+      else
+        placement.push_back(slots.ofValue.at(result));
+    }
     task.setPlacementAttr(ArrayAttr::get(task.getContext(), placement));
     if (auto it = slots.ofWorkspace.find(task); it != slots.ofWorkspace.end())
       task.setWorkspaceOffset(it->second);
@@ -68,9 +73,7 @@ static FailureOr<int64_t> placeGraph(GraphOp graph) {
   record(context, hostRanges.buffers, host.offsets, slots);
   for (const LiveBuffer &buffer : liveness.buffers)
     if (buffer.space == MemorySpace::Lent)
-      slots.ofValue[buffer.value] =
-          cast<TaskOp>(buffer.owner)
-              .getLentSlot(cast<OpResult>(buffer.value).getResultNumber());
+      slots.ofValue[buffer.value] = buffer.slot;
     else if (buffer.space == MemorySpace::Result)
       slots.ofValue[buffer.value] = SlotAttr::get(context, MemorySpace::Result,
                                                   buffer.result, buffer.bytes);
@@ -79,7 +82,7 @@ static FailureOr<int64_t> placeGraph(GraphOp graph) {
                               << arena << " bytes, budget is "
                               << static_cast<int64_t>(*graph.getBudget());
     if (llvm::none_of(graph.getOps<TaskOp>(),
-                      [](TaskOp task) { return task.getLent(); }))
+                      [](TaskOp task) { return task.getPlacement(); }))
       diag.attachNote() << "no value shares a buffer; run "
                            "'remat-assign-buffers' before, as planning "
                            "counts on it";

@@ -36,11 +36,6 @@ struct LiveBuffer {
   SlotAttr slot;
 };
 
-/// The operand of `task` in whose buffer the task writes its result, if it does
-/// (a number in the attribute `lent`): the buffer is the operand's and lives
-/// on.
-std::optional<unsigned> getInPlaceOperand(TaskOp task, unsigned result);
-
 struct GraphLiveness {
   explicit GraphLiveness(GraphOp graph);
 

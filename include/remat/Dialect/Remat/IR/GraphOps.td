@@ -53,7 +53,7 @@ def Remat_GraphOp : Remat_Op<"graph", [
 
     ```mlir
     remat.graph @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
-      %0 = remat.task @kernel_0(%x) {id = 0} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+      %0 = remat.task 0 @exp(%x) : (tensor<4x8xf32>) -> tensor<4x8xf32>
       remat.return %0 : tensor<4x8xf32>
     }
     ```
@@ -128,14 +128,26 @@ def Remat_TaskOp : Remat_Op<"task", [
     * `ops` names the operations that the task was formed from.
     * `cost` is the time it takes in nanoseconds, `workspace` the scratch bytes
       it needs while it runs.
-    * `lent` says which results live in the buffer of a result of the graph
-      that is not yet written: for each its slot, or `unit`.
-    * `placement` holds the slot of each result, `workspace_offset` the
-      workspace's place in the arena.
+    * `placement` says where each result lies: a `#remat.slot`; the number of
+      the operand in whose place the task writes it; or `unit`, which is
+      nowhere yet. Before the graph is placed, these slots are in space `lent`.
+    * `workspace_offset` is the workspace's place in the arena.
+
+    A task is written with its number, whether it is a copy, its kernel, its
+    operands, and then, each only if there is anything to say, `backward`,
+    `phase`, `pinned`, `cost` and `workspace`, and at last the places of its
+    results and its workspace. A place is `arena` or `host` with an offset,
+    `result` with the number of a result of the graph, `lent` with such a number
+    and an offset in that result's buffer, `operand` with the number of an
+    operand, or `_` for none. Its bytes are only written where they are not
+    those of the type, rounded up to 64.
 
     ```mlir
-    %3 = remat.task @kernel_1(%0, %arg1) {id = 4, copy = 1, backward}
+    %3 = remat.task 4 copy 1 @matmul(%0, %arg1) cost 3372
         : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+    %4:2 = remat.task 5 @layernorm_rows(%3) backward cost 120 workspace 256
+        at [operand 0, lent 1:49152, workspace 512]
+        : (tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4xf32>)
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel,
@@ -149,18 +161,18 @@ def Remat_TaskOp : Remat_Op<"task", [
                        OptionalAttr<StrArrayAttr>:$ops,
                        DefaultValuedAttr<I64Attr, "0">:$cost,
                        DefaultValuedAttr<I64Attr, "0">:$workspace,
-                       OptionalAttr<ArrayAttr>:$lent,
-                       OptionalAttr<Remat_SlotArrayAttr>:$placement,
+                       OptionalAttr<ArrayAttr>:$placement,
                        OptionalAttr<I64Attr>:$workspace_offset);
   let results = (outs Variadic<AnyRankedTensor>:$results);
-  let assemblyFormat = [{
-    $kernel `(` $operands `)` attr-dict `:` functional-type($operands, $results)
-  }];
+  let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     bool isClone() { return getCopy() != 0; }
-    /// The slot of a result that is lent a buffer, or null.
-    ::remat::SlotAttr getLentSlot(unsigned result);
+    /// The slot of a result, or null if it has none.
+    ::remat::SlotAttr getResultSlot(unsigned result);
+    /// The operand in whose buffer the task writes a result, if it does: the
+    /// buffer is the operand's and lives on.
+    std::optional<unsigned> getInPlaceOperand(unsigned result);
     /// The policy of a result, if it has one.
     std::optional<::remat::Policy> getResultPolicy(unsigned result);
     /// The names of a result, StringAttrs.
@@ -176,12 +188,13 @@ def Remat_OffloadOp : Remat_Op<"offload", [
   let description = [{
     ```mlir
     %h = remat.offload %0 : tensor<4x8xf32>
+    %h = remat.offload %0 at host 128 : tensor<4x8xf32>
     ```
   }];
   let arguments = (ins AnyRankedTensor:$source,
                        OptionalAttr<Remat_SlotAttr>:$placement);
   let results = (outs Remat_HostType:$result);
-  let assemblyFormat = "$source attr-dict `:` type($source)";
+  let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }
 
@@ -193,12 +206,13 @@ def Remat_ReloadOp : Remat_Op<"reload", [
   let description = [{
     ```mlir
     %1 = remat.reload %h : tensor<4x8xf32>
+    %1 = remat.reload %h at arena 64 : tensor<4x8xf32>
     ```
   }];
   let arguments = (ins Remat_HostType:$source,
                        OptionalAttr<Remat_SlotAttr>:$placement);
   let results = (outs AnyRankedTensor:$result);
-  let assemblyFormat = "$source attr-dict `:` type($result)";
+  let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }
 

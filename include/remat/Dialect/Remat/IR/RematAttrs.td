@@ -81,8 +81,6 @@ def Remat_SlotAttr : AttrDef<Remat_Dialect, "Slot"> {
   let genVerifyDecl = 1;
 }
 
-def Remat_SlotArrayAttr : TypedArrayAttrBase<Remat_SlotAttr, "array of slots">;
-
 def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
   let mnemonic = "target";
   let summary = "facts of the machine that a step is compiled for";
