@@ -48,8 +48,10 @@ endfunction()
 function(remat_add_tool name)
   cmake_parse_arguments(ARG "" "" "LINK_LIBS;DEPENDS" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
-  # -fPIC, not -fPIE, as the precompiled header was built.
-  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  # -fPIC, not -fPIE, as the precompiled header was built. Libraries that a tool
+  # loads, such as planners, use its symbols.
+  set_target_properties(${name} PROPERTIES
+    POSITION_INDEPENDENT_CODE OFF ENABLE_EXPORTS ON)
   target_compile_options(${name} PRIVATE -fPIC)
   remat_configure_target(${name})
   target_link_libraries(${name} PRIVATE ${ARG_LINK_LIBS} remat_mlir)

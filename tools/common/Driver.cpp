@@ -16,6 +16,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/Support/DynamicLibrary.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/WithColor.h"
 
@@ -36,8 +37,37 @@ static std::string describePlanners() {
   return text;
 }
 
+/// Loads a library and lets it register its planners.
+static Error loadPlanners(const std::string &path) {
+  std::string message;
+  auto library =
+      sys::DynamicLibrary::getPermanentLibrary(path.c_str(), &message);
+  if (!library.isValid())
+    return makeError("could not load the planners of '" + path +
+                     "': " + message);
+  const char *const entry = "rematRegisterPlanners";
+  void *address = library.getAddressOfSymbol(entry);
+  if (!address)
+    return createFileError(
+        path,
+        makeError(Twine("is no library of planners: it has no function '") +
+                  entry + "'"));
+  Error error = Error::success();
+  reinterpret_cast<void (*)(Error &)>(address)(error);
+  return error ? createFileError(path, std::move(error)) : Error::success();
+}
+
 PlanFlags::PlanFlags(cl::OptionCategory &category)
     : plannerHelp(describePlanners()),
+      planners("load-planner", cl::cat(category), cl::value_desc("file"),
+               cl::desc("Load a shared library with planners; write it before "
+                        "--help to have them listed"),
+               cl::callback([this](const std::string &path) {
+                 if (Error error = loadPlanners(path))
+                   loadFailure = toString(std::move(error));
+                 plannerHelp = describePlanners();
+                 planner.setDescription(plannerHelp);
+               })),
       planner("planner", cl::init("auto"), cl::cat(category),
               cl::value_desc("name"), cl::desc(plannerHelp)),
       effort(
@@ -70,6 +100,8 @@ PlanFlags::PlanFlags(cl::OptionCategory &category)
 Expected<PlanOptions> PlanFlags::makeOptions(StringRef budget) const {
   using planning::BudgetRequest;
   PlanOptions options;
+  if (!loadFailure.empty())
+    return makeError(loadFailure);
   Expected<BudgetRequest> request = planning::parseBudget(budget);
   if (!request)
     return request.takeError();

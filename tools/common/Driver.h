@@ -35,8 +35,11 @@ private:
   /// The description of `planner`, which lists all of them. An option keeps no
   /// copy of its description.
   std::string plannerHelp;
+  /// What went wrong with a library of planners.
+  std::string loadFailure;
 
 public:
+  llvm::cl::list<std::string> planners;
   llvm::cl::opt<std::string> planner;
   llvm::cl::opt<double> effort, timeLimit;
   llvm::cl::opt<uint64_t> seed;
