@@ -11,8 +11,8 @@ target_link_libraries(remat_onednn INTERFACE ${ONEDNN_LIBRARY})
 
 # HiGHS: integer programs for the planner. An installed package is taken first;
 # otherwise it is built once per user (cmake/fetch-highs.sh says from what), by
-# the same compiler. Without it everything else works: the planner's 'milp'
-# then says that it is not there.
+# the same compiler. Without it everything else works; the planners 'milp' and
+# 'lp-rounding' then say that it is not there.
 option(REMAT_FETCH_HIGHS "Download and build HiGHS if it is not installed" ON)
 set(REMAT_HIGHS_CACHE "$ENV{HOME}/.cache/remat/highs-1.15.1" CACHE PATH
     "Where HiGHS is built and kept if it is not installed")
@@ -30,7 +30,7 @@ if(NOT highs_FOUND AND REMAT_FETCH_HIGHS)
     find_package(highs CONFIG QUIET HINTS ${REMAT_HIGHS_CACHE})
   else()
     message(WARNING "HiGHS could not be built, see ${REMAT_HIGHS_CACHE}/build.log; "
-                    "building without the solver 'milp'")
+                    "building without the planners 'milp' and 'lp-rounding'")
   endif()
 endif()
 # libgomp, the OpenMP pool that oneDNN runs on. The shared library comes with

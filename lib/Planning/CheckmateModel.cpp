@@ -182,7 +182,8 @@ Error checkModelSize(const Graph &graph, StringRef solver) {
                              "planner '" + solver + "' " + message);
   };
   if (!hasProgramSolver())
-    return fail("is not available: built without HiGHS");
+    return fail("needs HiGHS, which this build does not have: configure with "
+                "an installed HiGHS or with REMAT_FETCH_HIGHS=ON");
   if (graph.numOps() > milpOpLimit)
     return fail("takes at most " + Twine(milpOpLimit) + " ops, got " +
                 Twine(graph.numOps()));

@@ -123,6 +123,8 @@ TEST(Greedy, OffloadsWhenTheLinkIsFaster) {
 }
 
 TEST(Algorithms, PlansAreLegalAndWithinBudget) {
+  SolverOptions options;
+  options.effort = 0.005;
   for (uint64_t seed = 0; seed < 60; ++seed) {
     Problem problem = randomProblem(seed, 40);
     if (seed % 3 == 0)
@@ -138,7 +140,8 @@ TEST(Algorithms, PlansAreLegalAndWithinBudget) {
     for (int percent : {90, 75, 60, 50, 40}) {
       problem.deviceBudget = reference.peakBytes * percent / 100;
       for (const char *solver : {"greedy", "sqrt", "auto"}) {
-        llvm::Expected<Solution> solution = solve(problem, solver, quick());
+        llvm::Expected<Solution> solution =
+            runAlgorithm(problem, solver, options);
         if (!solution) {
           bool infeasible = false;
           llvm::handleAllErrors(
@@ -216,9 +219,9 @@ TEST(Algorithms, FreeOrderIsNeverWorse) {
     problem.deviceBudget = saveAll(problem).peakBytes * (3 + seed % 4) / 10;
     SolverOptions options;
     options.effort = 0.005;
-    llvm::Expected<Solution> given = solve(problem, "auto", options);
+    llvm::Expected<Solution> given = runAlgorithm(problem, "auto", options);
     problem.freeOrder = true;
-    llvm::Expected<Solution> free = solve(problem, "auto", options);
+    llvm::Expected<Solution> free = runAlgorithm(problem, "auto", options);
     if (!given) {
       llvm::consumeError(given.takeError());
       llvm::consumeError(free.takeError());

@@ -10,7 +10,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "LeastCost.h"
-#include "Oracle.h"
 #include "Problems.h"
 #include "remat/Planning/LowerBound.h"
 
@@ -99,43 +98,6 @@ TEST(Bounds, ProgramsAreNeverAboveTheOptimum) {
   EXPECT_GT(tally.tight * 10, tally.remat * 6);
 }
 
-TEST(Bounds, NeverAboveTheOracle) {
-  // Links, packed forms, absorption and all policies.
-  unsigned compared = 0, infeasible = 0, proven = 0, remat = 0, tight = 0;
-  for (uint64_t seed = 0; seed < 300; ++seed) {
-    Problem problem = tinyProblem(seed);
-    std::optional<BestPlan> smallest = smallestPlan(problem);
-    if (!smallest)
-      continue;
-    FeasibilityCertificate certificate =
-        cantFail(smallestFeasibleBudget(problem));
-    EXPECT_LE(certificate.lowerBound, smallest->value) << "seed " << seed;
-    int64_t peak = certificate.smallestFeasible * 2;
-    for (int64_t budget = smallest->value - 1; budget <= peak;
-         budget += std::max<int64_t>(1, peak / 10)) {
-      problem.deviceBudget = std::max<int64_t>(budget, 0);
-      std::optional<BestPlan> best =
-          cheapestPlan(problem, *problem.deviceBudget);
-      LowerBound bound = lowerBound(problem, effort(seed % 4 ? 0.05 : 0.2));
-      ++compared;
-      if (!best) {
-        ++infeasible;
-        proven += bound.infeasible;
-        continue;
-      }
-      EXPECT_FALSE(bound.infeasible) << "seed " << seed << " at " << budget;
-      EXPECT_LE(bound.time, best->value) << "seed " << seed << " at " << budget;
-      if (best->value > problem.baseCost()) {
-        ++remat;
-        tight += bound.time == best->value;
-      }
-    }
-  }
-  EXPECT_GT(compared, 1000u);
-  EXPECT_GT(proven * 2, infeasible);
-  EXPECT_GT(tight * 2, remat);
-}
-
 TEST(Bounds, FreeOrderIsNeverAboveTheOptimum) {
   Tally tally;
   sweep(tally, 200, 6, /*freeOrder=*/true, 0.5);
@@ -163,7 +125,7 @@ TEST(Bounds, NeverAboveAPlanWithEverythingAllowed) {
       problem.deviceBudget = peak * percent / 100;
       SolverOptions options;
       options.effort = 0.02;
-      llvm::Expected<Solution> plan = solve(problem, "greedy", options);
+      llvm::Expected<Solution> plan = runAlgorithm(problem, "greedy", options);
       if (!plan) {
         llvm::consumeError(plan.takeError());
         continue;
@@ -256,8 +218,8 @@ TEST(Bounds, SameResultTwice) {
   Problem problem = randomProblem(3, 80);
   int64_t peak = cantFail(solve(problem, "save-all")).peakBytes;
   problem.deviceBudget = peak * 7 / 10;
-  LowerBound first = lowerBound(problem, effort(0.5));
-  LowerBound second = lowerBound(problem, effort(0.5));
+  LowerBound first = lowerBound(problem, effort(0.2));
+  LowerBound second = lowerBound(problem, effort(0.2));
   EXPECT_EQ(first.time, second.time);
   EXPECT_EQ(first.bindingOp, second.bindingOp);
   EXPECT_EQ(first.infeasible, second.infeasible);

@@ -42,7 +42,7 @@ Problem unequalChain(uint64_t seed, unsigned n) {
 
 /// The cost that `solver` reaches; nothing if the budget is infeasible.
 std::optional<int64_t> costOf(const Problem &problem, const char *solver) {
-  llvm::Expected<Solution> solution = solve(problem, solver);
+  llvm::Expected<Solution> solution = runAlgorithm(problem, solver, {});
   if (solution) {
     EXPECT_EQ(message(verify(problem, solution->plan)), "");
     return solution->cost;

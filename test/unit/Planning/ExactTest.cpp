@@ -41,7 +41,7 @@ TEST(Exact, MilpIsOptimalAndGreedyIsNoBetter) {
       problem.deviceBudget = peak * percent / 100;
       std::optional<int64_t> least = leastCost(problem, *problem.deviceBudget);
       SolverOptions options;
-      options.effort = 5;
+      options.effort = 1;
       llvm::Expected<Solution> exact = solve(problem, "milp", options);
       options.effort = 0.02;
       llvm::Expected<Solution> greedy = solve(problem, "greedy", options);

@@ -177,15 +177,21 @@ TEST(ExplanationTest, Output) {
 }
 
 TEST(ExplanationTest, RandomProblems) {
+  unsigned recomputed = 0;
   for (uint64_t seed = 0; seed < 50; ++seed) {
     Problem problem = randomProblem(seed, 30);
-    FeasibilityCertificate smallest = cantFail(smallestFeasibleBudget(problem));
+    SolverOptions options;
+    options.effort = 0.01;
+    FeasibilityCertificate smallest =
+        cantFail(smallestFeasibleBudget(problem, options));
     Explanation explanation = cantFail(explain(problem, smallest.plan));
     for (const ValueExplanation &entry : explanation.values) {
       EXPECT_GE(entry.byteTime, 0);
       EXPECT_GE(entry.byteTimeIfKept, 0);
+      recomputed += entry.recomputed;
       if (entry.recomputed)
         EXPECT_EQ(entry.decision, Decision::Recomputed);
     }
   }
+  EXPECT_GT(recomputed, 100u);
 }

@@ -12,6 +12,7 @@
 
 #include "Oracle.h"
 #include "Problems.h"
+#include "remat/Planning/LowerBound.h"
 
 using namespace remat::planning;
 
@@ -154,7 +155,7 @@ struct Tally {
 Tally compare(llvm::StringRef solver) {
   Tally tally;
   SolverOptions options;
-  options.effort = 0.02;
+  options.effort = 0.002;
   for (auto [seed, known] : llvm::enumerate(allKnown())) {
     SCOPED_TRACE(seed);
     Problem problem = known.problem;
@@ -163,7 +164,8 @@ Tally compare(llvm::StringRef solver) {
       std::string pair =
           " " + std::to_string(seed) + "/" + std::to_string(budget);
       ++tally.pairs;
-      llvm::Expected<Solution> solution = solve(problem, solver, options);
+      llvm::Expected<Solution> solution =
+          runAlgorithm(problem, solver, options);
       if (!solution) {
         llvm::consumeError(solution.takeError());
         tally.missed += pair;
@@ -181,7 +183,8 @@ Tally compare(llvm::StringRef solver) {
     }
     if (known.smallest && known.smallest->value > 0) {
       problem.deviceBudget = known.smallest->value - 1;
-      EXPECT_TRUE(isInfeasible(solve(problem, solver, options).takeError()))
+      EXPECT_TRUE(
+          isInfeasible(runAlgorithm(problem, solver, options).takeError()))
           << "a plan below the smallest budget";
     }
   }
@@ -193,8 +196,8 @@ void print(llvm::StringRef solver, const Tally &tally) {
   std::cout << solver.str() << ": " << tally.pairs << " budgets, "
             << tally.found << " with a plan, " << tally.equal
             << " with the best\nmissed:" << tally.missed
-            << "\nworse:" << tally.worse
-            << "\nwrong bound:" << tally.wrongBound << "\n";
+            << "\nworse:" << tally.worse << "\nwrong bound:" << tally.wrongBound
+            << "\n";
 }
 
 TEST(Oracle, AutoFindsTheBestPlans) {
@@ -221,6 +224,45 @@ TEST(Oracle, SmallestBudgetsAreProven) {
     EXPECT_EQ(certificate.smallestFeasible, known.smallest->value);
     EXPECT_EQ(certificate.lowerBound, known.smallest->value);
   }
+}
+
+TEST(Oracle, NoBoundIsAboveTheBestPlan) {
+  // Links, packed forms, absorption and all policies.
+  unsigned compared = 0, infeasible = 0, proven = 0, remat = 0, tight = 0;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    Problem problem = tinyProblem(seed);
+    std::optional<BestPlan> smallest = smallestPlan(problem);
+    if (!smallest)
+      continue;
+    FeasibilityCertificate certificate =
+        cantFail(smallestFeasibleBudget(problem));
+    EXPECT_LE(certificate.lowerBound, smallest->value) << "seed " << seed;
+    int64_t peak = certificate.smallestFeasible * 2;
+    for (int64_t budget = smallest->value - 1; budget <= peak;
+         budget += std::max<int64_t>(1, peak / 10)) {
+      problem.deviceBudget = std::max<int64_t>(budget, 0);
+      std::optional<BestPlan> best =
+          cheapestPlan(problem, *problem.deviceBudget);
+      LowerBoundOptions options;
+      options.effort = seed % 4 ? 0.05 : 0.2;
+      LowerBound bound = lowerBound(problem, options);
+      ++compared;
+      if (!best) {
+        ++infeasible;
+        proven += bound.infeasible;
+        continue;
+      }
+      EXPECT_FALSE(bound.infeasible) << "seed " << seed << " at " << budget;
+      EXPECT_LE(bound.time, best->value) << "seed " << seed << " at " << budget;
+      if (best->value > problem.baseCost()) {
+        ++remat;
+        tight += bound.time == best->value;
+      }
+    }
+  }
+  EXPECT_GT(compared, 1000u);
+  EXPECT_GT(proven * 2, infeasible);
+  EXPECT_GT(tight * 2, remat);
 }
 
 } // namespace

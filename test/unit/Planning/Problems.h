@@ -31,6 +31,15 @@ inline testing::AssertionResult mentions(const std::string &text,
          << "'" << text << "' does not mention '" << part.str() << "'";
 }
 
+/// What the algorithm itself says. Where no plan fits, `solve` also looks for
+/// the smallest budget, which takes longer than the algorithm and has tests of
+/// its own.
+inline llvm::Expected<Solution> runAlgorithm(const Problem &problem,
+                                             llvm::StringRef name,
+                                             const SolverOptions &options) {
+  return llvm::cantFail(findSolver(name)).function(problem, options);
+}
+
 /// f_0 .. f_{n-1}, loss-free: b_i reads b_{i+1}, f_i and f_{i-1}; every value
 /// has `bytes` bytes and every op costs 1. The last gradient is the output.
 inline Problem chain(unsigned n, int64_t bytes = 1) {
