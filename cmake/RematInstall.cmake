@@ -12,6 +12,7 @@ set(remat_libraries
   RematCost
   RematDialectTransforms
   RematImport
+  RematInterfaces
   RematIR
   RematPipelines
   RematPlanning
@@ -19,7 +20,7 @@ set(remat_libraries
   RematTargetCPU
   RematTransforms
   RematUtils)
-set(remat_tools remat-compile remat-opt remat-plan remat-run)
+set(remat_tools remat-compile remat-lsp-server remat-opt remat-plan remat-run)
 
 # The runtime is a package of its own, for programs without LLVM.
 set_target_properties(remat_runtime PROPERTIES EXPORT_NAME runtime)

@@ -44,6 +44,13 @@ function(remat_add_library name)
   endif()
 endfunction()
 
+# remat_hide_symbols(target map): a shared library exports what the version
+# script `map` says, and no symbol of what it was linked from.
+function(remat_hide_symbols target map)
+  target_link_options(${target} PRIVATE LINKER:--version-script=${map} LINKER:--no-undefined)
+  set_target_properties(${target} PROPERTIES LINK_DEPENDS ${map})
+endfunction()
+
 # remat_add_tool(name SOURCES... LINK_LIBS libs...)
 function(remat_add_tool name)
   cmake_parse_arguments(ARG "" "" "LINK_LIBS;DEPENDS" ${ARGN})

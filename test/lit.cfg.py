@@ -57,12 +57,14 @@ config.substitutions.append(("%cxx", config.cxx_compiler))
 # Links C programs with the runtime, and with nothing of LLVM.
 config.substitutions.append(("%link", config.c_compiler + " " + config.link_flags))
 config.substitutions.append(("%runtime_libs", config.runtime_libs))
+# remat as a plugin of other tools.
+config.substitutions.append(("%plugin", os.path.join(config.remat_lib_dir, "RematPlugin.so")))
 config.substitutions.append(("%python", sys.executable))
 
 llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 # Threads that wait for work must not take the cores from other tests.
 llvm_config.with_environment("OMP_WAIT_POLICY", "passive")
-tools = ["remat-opt", "remat-run", "remat-compile", "remat-plan", "remat-reference", "remat-test-opt", "remat-grad-cases"]
+tools = ["remat-opt", "remat-run", "remat-compile", "remat-plan", "remat-lsp-server", "remat-reference", "remat-test-opt", "remat-grad-cases"]
 llvm_config.add_tool_substitutions(tools, [config.remat_tools_dir])
 llvm_config.add_tool_substitutions(["FileCheck", "not", "split-file", "mlir-opt"], [config.llvm_tools_dir])
 

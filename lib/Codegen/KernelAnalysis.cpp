@@ -10,6 +10,7 @@
 
 #include "remat/Codegen/KernelInfo.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Interfaces/KernelOpInterface.h"
 #include "remat/Utils/Structured.h"
 #include "remat/Dialect/Remat/IR/Rows.h"
 #include "remat/Runtime/LibraryCalls.h"
@@ -114,6 +115,31 @@ static LogicalResult countBufferized(func::FuncOp function, KernelInfo &info) {
   return success();
 }
 
+/// What the operations of other dialects in a kernel say of themselves.
+static void applyDeclaredCosts(func::FuncOp function, KernelInfo &info) {
+  std::optional<KernelCost> declared;
+  int64_t workspace = 0;
+  function.walk([&](KernelOpInterface op) {
+    workspace = std::max(workspace, op.getWorkspaceBytes());
+    if (std::optional<KernelCost> cost = op.getKernelCost()) {
+      declared = declared.value_or(KernelCost());
+      declared->flops += cost->flops;
+      declared->productFlops += cost->productFlops;
+      declared->bytesRead += cost->bytesRead;
+      declared->bytesWritten += cost->bytesWritten;
+    }
+  });
+  info.workspaceBytes = std::max(
+      info.workspaceBytes,
+      int64_t(llvm::alignTo(uint64_t(workspace), bufferAlignment)));
+  if (!declared)
+    return;
+  info.flops = declared->flops;
+  info.productFlops = declared->productFlops;
+  info.bytesRead = declared->bytesRead;
+  info.bytesWritten = declared->bytesWritten;
+}
+
 FailureOr<KernelInfo> remat::codegen::analyzeKernel(FunctionOpInterface kernel,
                                                 int threads) {
   auto function = dyn_cast<func::FuncOp>(kernel.getOperation());
@@ -138,5 +164,6 @@ FailureOr<KernelInfo> remat::codegen::analyzeKernel(FunctionOpInterface kernel,
     return failure();
   SmallVector<WorkspaceBuffer> buffers;
   info.workspaceBytes = assignWorkspace(bufferized->function, buffers);
+  applyDeclaredCosts(function, info);
   return info;
 }

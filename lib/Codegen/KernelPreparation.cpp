@@ -25,6 +25,7 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Rows.h"
+#include "remat/Interfaces/KernelOpInterface.h"
 
 using namespace mlir;
 using namespace remat;
@@ -310,7 +311,20 @@ struct DecomposeInsertSlice : OpRewritePattern<tensor::InsertSliceOp> {
 
 } // namespace
 
+/// Takes operations of other dialects apart, and what is elementwise of their
+/// parts becomes linalg.generic as it does on import.
+static LogicalResult decomposeForeignOps(func::FuncOp kernel) {
+  FailureOr<bool> any = decomposeKernelOps(kernel);
+  if (failed(any) || !*any)
+    return any;
+  RewritePatternSet patterns(kernel.getContext());
+  linalg::populateElementwiseToLinalgConversionPatterns(patterns);
+  return applyPatternsGreedily(kernel, std::move(patterns));
+}
+
 LogicalResult remat::codegen::prepareForBufferization(func::FuncOp kernel) {
+  if (failed(decomposeForeignOps(kernel)))
+    return failure();
   MLIRContext *context = kernel.getContext();
   RewritePatternSet patterns(context);
   patterns.add<SplatToFill, Generalize, DetachInits, InitToInput,

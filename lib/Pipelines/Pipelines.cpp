@@ -188,6 +188,10 @@ void remat::buildRematPipeline(OpPassManager &pm,
 void remat::registerRematDialects(DialectRegistry &registry) {
   registerAllDialects(registry);
   registerAllExtensions(registry);
+  registerRematExtensions(registry);
+}
+
+void remat::registerRematExtensions(DialectRegistry &registry) {
   registry.insert<RematDialect>();
   registerAutoDiffModels(registry);
   codegen::registerKernelInterfaces(registry);

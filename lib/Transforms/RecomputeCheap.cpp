@@ -18,6 +18,7 @@
 #include "remat/Utils/Structured.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Interfaces/RecomputableOpInterface.h"
 #include "remat/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -94,6 +95,9 @@ static bool isCheapToRecompute(Operation *op) {
     return false;
   if (isExpandingProduct(op) || isStem(op))
     return true;
+  if (isa<RecomputableOpInterface>(op))
+    return getRecomputability(op) == Recomputability::Cheap &&
+           isMemoryEffectFree(op);
   auto generic = dyn_cast<linalg::GenericOp>(op);
   if (!generic)
     return isa<tensor::ConcatOp, tensor::ExtractSliceOp, tensor::InsertSliceOp,

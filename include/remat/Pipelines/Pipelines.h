@@ -139,6 +139,11 @@ void buildRematPipeline(mlir::OpPassManager &pm,
 /// need, remat's own dialect included.
 void registerRematDialects(mlir::DialectRegistry &registry);
 
+/// The part of the above that is not upstream's: remat's dialect, and what its
+/// passes attach to the operations of others. For programs that have upstream's
+/// dialects and extensions registered themselves.
+void registerRematExtensions(mlir::DialectRegistry &registry);
+
 /// Registers all passes of remat and the pipelines above.
 void registerRematPasses();
 

@@ -13,6 +13,7 @@
 
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Interfaces/KernelOpInterface.h"
 #include "remat/Utils/SimplifyGeneric.h"
 
 namespace remat {
@@ -30,6 +31,14 @@ static bool staysNamed(linalg::LinalgOp op) {
          op->getName().stripDialect().starts_with("pooling_");
 }
 
+/// Whether `op` is taken apart here. One that stays whole is taken apart in its
+/// kernel, but in the body of another it is a scalar computation as any.
+static bool isAggregate(Operation *op) {
+  return isa<linalg::AggregatedOpInterface>(op) &&
+         (!isa<KernelOpInterface>(op) ||
+          op->getParentOfType<linalg::LinalgOp>());
+}
+
 namespace {
 struct ImportGeneralize
     : public remat::impl::ImportGeneralizePassBase<ImportGeneralize> {
@@ -37,7 +46,7 @@ struct ImportGeneralize
     IRRewriter rewriter(&getContext());
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
-      if (isa<linalg::LinalgOp, linalg::AggregatedOpInterface>(op))
+      if (isa<linalg::LinalgOp>(op) || isAggregate(op))
         ops.push_back(op);
     });
     for (Operation *op : ops) {

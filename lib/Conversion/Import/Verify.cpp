@@ -13,6 +13,7 @@
 
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Interfaces/KernelOpInterface.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 
 namespace remat {
@@ -47,6 +48,13 @@ static bool isTensorOp(Operation *op) {
              tensor::ConcatOp>(op);
 }
 
+/// Whether `op` stays whole until its kernel is made. What its regions contain
+/// is its own affair.
+static bool staysWhole(Operation *op) {
+  return isa<KernelOpInterface>(op) &&
+         !op->getParentOfType<linalg::LinalgOp>();
+}
+
 static bool hasBody(Operation *op) {
   return isa<linalg::LinalgOp, tensor::PadOp, ScatterOp>(op);
 }
@@ -66,8 +74,12 @@ struct ImportVerify : public remat::impl::ImportVerifyPassBase<ImportVerify> {
         }
         return WalkResult::skip();
       }
+      if (staysWhole(op))
+        return WalkResult::skip();
       if (!isTensorOp(op)) {
-        op->emitOpError("is not supported");
+        op->emitOpError("is not supported, expected an operation of linalg or "
+                        "tensor that remat compiles, or one with "
+                        "'remat::KernelOpInterface'");
         signalPassFailure();
         return WalkResult::skip();
       }

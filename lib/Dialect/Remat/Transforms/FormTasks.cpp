@@ -16,6 +16,7 @@
 #include "remat/Utils/Structured.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
+#include "remat/Interfaces/RecomputableOpInterface.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -48,9 +49,10 @@ static bool isClonedIntoKernels(Operation *op) {
 }
 
 /// Whether `op` has no effect but to end the step where an assertion in its
-/// body fails, which it may do whenever it runs.
+/// body fails, which it may do whenever it runs, or ones that a task has which
+/// is not repeated.
 static bool isComputation(Operation *op) {
-  if (isMemoryEffectFree(op) || isa<cf::AssertOp>(op))
+  if (isMemoryEffectFree(op) || isa<cf::AssertOp>(op) || runsOnce(op))
     return true;
   auto effects = dyn_cast<MemoryEffectOpInterface>(op);
   if (!op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
@@ -337,6 +339,24 @@ static SmallVector<TagOp> findTags(Value value) {
   return tags;
 }
 
+/// What the operation itself asks for a result with `policy`.
+static PolicyAttr honourOp(Operation *op, PolicyAttr policy) {
+  Recomputability kind = getRecomputability(op);
+  if (kind == Recomputability::Saved && !policy)
+    return PolicyAttr::get(op->getContext(), Policy::MustSave);
+  if (!runsOnce(op) || !policy ||
+      (policy.getValue() != Policy::MustRecompute &&
+       policy.getValue() != Policy::PreferRecompute))
+    return policy;
+  op->emitWarning("'")
+      << op->getName() << "' op has a result with policy '"
+      << stringifyPolicy(policy.getValue()) << "', but "
+      << (kind == Recomputability::Random ? "draws random numbers"
+                                          : "has effects")
+      << " and runs once: the result is kept";
+  return {};
+}
+
 /// Finds the policy of one result: of its operation and of the tags on it.
 static LogicalResult collectPolicy(OpResult result, PolicyAttr &policy) {
   policy = result.getOwner()->getAttrOfType<PolicyAttr>(
@@ -344,6 +364,7 @@ static LogicalResult collectPolicy(OpResult result, PolicyAttr &policy) {
   for (TagOp tag : findTags(result))
     if (failed(mergePolicy(tag, tag.getPolicyAttr(), policy)))
       return failure();
+  policy = honourOp(result.getOwner(), policy);
   return success();
 }
 
@@ -514,6 +535,7 @@ LogicalResult GraphBuilder::convert(Operation *op) {
   TaskOp task =
       createTask(op->getLoc(), kernel, operands, op->getName().getStringRef(),
                  op->hasAttr(RematDialect::backwardAttrName));
+  task.setPinned(runsOnce(op));
   if (*policies)
     task.setPoliciesAttr(*policies);
   if (ArrayAttr names = collectNames(op))
