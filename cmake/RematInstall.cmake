@@ -8,6 +8,7 @@ set(remat_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/remat)
 set(remat_libraries
   RematAllTargets
   RematAutoDiff
+  RematCAPI
   RematCodegen
   RematCost
   RematDialectTransforms
@@ -28,14 +29,19 @@ set_target_properties(remat_onednn PROPERTIES EXPORT_NAME onednn)
 set_target_properties(remat_gomp PROPERTIES EXPORT_NAME gomp)
 set_target_properties(remat_mlir PROPERTIES EXPORT_NAME mlir)
 install(TARGETS remat_runtime remat_onednn remat_gomp EXPORT RematRuntimeTargets)
+# The C API, too: libRemat.so brings what it needs, the programs that use it are
+# built without LLVM.
+install(TARGETS Remat EXPORT RematCTargets)
+install(TARGETS RematPlugin EXPORT RematTargets LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(TARGETS remat_mlir ${remat_libraries} ${remat_tools} EXPORT RematTargets)
-foreach(set RematRuntimeTargets RematTargets)
+foreach(set RematRuntimeTargets RematCTargets RematTargets)
   install(EXPORT ${set} NAMESPACE remat:: DESTINATION ${remat_package_dir})
   export(EXPORT ${set} NAMESPACE remat::
     FILE ${PROJECT_BINARY_DIR}/lib/cmake/remat/${set}.cmake)
 endforeach()
 
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/remat ${PROJECT_BINARY_DIR}/include/remat
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/remat ${PROJECT_SOURCE_DIR}/include/remat-c
+  ${PROJECT_BINARY_DIR}/include/remat
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h" PATTERN "*.td" PATTERN "*.inc"
   PATTERN CMakeFiles EXCLUDE)

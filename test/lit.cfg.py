@@ -53,8 +53,12 @@ config.substitutions.append(("%models", os.path.join(config.test_source_root, "I
 config.substitutions.append(("%src_root", config.remat_src_root))
 config.substitutions.append(("%build_root", config.remat_obj_root))
 config.substitutions.append(("%cc", config.c_compiler))
+config.substitutions.append(("%mlir_include", config.mlir_include_dir))
+config.substitutions.append(("%mlir_lib", config.mlir_lib_dir))
 config.substitutions.append(("%cxx", config.cxx_compiler))
 # Links C programs with the runtime, and with nothing of LLVM.
+# Links C programs with libRemat.so; before %link, which it begins with.
+config.substitutions.append(("%link_remat", config.link_flags + " -L" + config.remat_lib_dir + " -lRemat -Wl,-rpath," + config.remat_lib_dir))
 config.substitutions.append(("%link", config.c_compiler + " " + config.link_flags))
 config.substitutions.append(("%runtime_libs", config.runtime_libs))
 # remat as a plugin of other tools.
@@ -66,7 +70,7 @@ llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 llvm_config.with_environment("OMP_WAIT_POLICY", "passive")
 tools = ["remat-opt", "remat-run", "remat-compile", "remat-plan", "remat-lsp-server", "remat-reference", "remat-test-opt", "remat-grad-cases"]
 llvm_config.add_tool_substitutions(tools, [config.remat_tools_dir])
-llvm_config.add_tool_substitutions(["FileCheck", "not", "split-file", "mlir-opt"], [config.llvm_tools_dir])
+llvm_config.add_tool_substitutions(["FileCheck", "not", "split-file", "count", "mlir-opt"], [config.llvm_tools_dir])
 
 # With REMAT_ROUNDTRIP=1 every remat-opt test also checks that IR survives
 # printing, parsing and bytecode.

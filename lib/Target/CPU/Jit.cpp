@@ -16,6 +16,8 @@
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 
+#include <dlfcn.h>
+
 using namespace remat;
 using namespace remat::codegen;
 using namespace remat::cpu;
@@ -24,6 +26,28 @@ JitModule::JitModule(std::unique_ptr<llvm::orc::LLJIT> jit)
     : jit(std::move(jit)) {}
 
 JitModule::~JitModule() = default;
+
+/// Lets code call what this process has, and what remat's own library needs:
+/// libm, for one, if a program loaded the library privately.
+static llvm::Error addProcessSymbols(llvm::orc::LLJIT &jit) {
+  using llvm::orc::DynamicLibrarySearchGenerator;
+  char prefix = jit.getDataLayout().getGlobalPrefix();
+  auto process = DynamicLibrarySearchGenerator::GetForCurrentProcess(prefix);
+  if (!process)
+    return process.takeError();
+  jit.getMainJITDylib().addGenerator(std::move(*process));
+  static const char here = 0;
+  Dl_info info;
+  if (!dladdr(&here, &info) || !info.dli_fname)
+    return llvm::Error::success();
+  // Fails where remat is part of the program itself.
+  auto library = DynamicLibrarySearchGenerator::Load(info.dli_fname, prefix);
+  if (library)
+    jit.getMainJITDylib().addGenerator(std::move(*library));
+  else
+    llvm::consumeError(library.takeError());
+  return llvm::Error::success();
+}
 
 llvm::Expected<std::unique_ptr<JitModule>>
 JitModule::create(mlir::ModuleOp module, const LoweringOptions &options,
@@ -40,14 +64,16 @@ JitModule::create(mlir::ModuleOp module, const LoweringOptions &options,
   auto objects = emitObjects(module, emission);
   if (!objects)
     return objects.takeError();
+  // What is wrong with the code is said here, the lookup only says that it is.
+  std::string reported;
   auto jit = llvm::orc::LLJITBuilder().create();
   if (!jit)
     return jit.takeError();
-  auto symbols = llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(
-      (*jit)->getDataLayout().getGlobalPrefix());
-  if (!symbols)
-    return symbols.takeError();
-  (*jit)->getMainJITDylib().addGenerator(std::move(*symbols));
+  (*jit)->getExecutionSession().setErrorReporter([&](llvm::Error error) {
+    reported += llvm::toString(std::move(error)) + "; ";
+  });
+  if (llvm::Error error = addProcessSymbols(**jit))
+    return std::move(error);
   for (auto [number, object] : llvm::enumerate(*objects)) {
     auto buffer = std::make_unique<llvm::SmallVectorMemoryBuffer>(
         std::move(object), options.name + "." + std::to_string(number),
@@ -56,8 +82,11 @@ JitModule::create(mlir::ModuleOp module, const LoweringOptions &options,
       return std::move(error);
   }
   auto address = (*jit)->lookup(options.name);
+  // Later there is nobody to tell.
+  (*jit)->getExecutionSession().setErrorReporter(llvm::consumeError);
   if (!address)
-    return address.takeError();
+    return llvm::createStringError(reported +
+                                   llvm::toString(address.takeError()));
   std::unique_ptr<JitModule> result(new JitModule(std::move(*jit)));
   result->module = address->toPtr<const remat_module *>();
   return result;

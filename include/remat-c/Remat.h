@@ -1,0 +1,267 @@
+//===-- remat-c/Remat.h - the compiler's C API --------------------*- C -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// From a model as text to a step that runs, in C99:
+//
+//   RematContext context = rematContextCreate();
+//   RematOptions options = rematOptionsCreate(context);
+//   RematModule module = {NULL};
+//   RematCode code = {NULL};
+//   if (rematOptionsSet(options, "budget", "60%") == REMAT_STATUS_OK &&
+//       rematModuleParseFile(context, "model.mlir", &module) ==
+//           REMAT_STATUS_OK &&
+//       rematModuleCompile(module, REMAT_LEVEL_PLACED, options) ==
+//           REMAT_STATUS_OK &&
+//       rematModuleLoad(module, options, &code) == REMAT_STATUS_OK)
+//     ... remat_step_load(rematCodeGetModule(code), NULL, &step) ...
+//   else
+//     fprintf(stderr, "%s\n", rematContextGetError(context));
+//
+// Steps are run by the runtime's API (remat/Runtime/Runtime.h), whose functions
+// this library has, too.
+//
+// Errors. A function that can fail returns a status. Unless it is
+// REMAT_STATUS_OK, the context has a message, all diagnostics with their
+// locations, and, for a budget that is too small, the smallest one that is not.
+// A function that fails changes nothing that it was given and sets what it was
+// to give to nothing. Nothing is written to standard error, and no function
+// ends the process, but that memory runs out does.
+//
+// Ownership. An object is the caller's, who destroys it; an object that is null
+// may be destroyed. Objects may be destroyed in any order: a context lives as
+// long as something that was made from it. Strings that are returned as
+// `const char *` belong to the context and are valid until the next call with
+// this context or something made from it. Bytes are the caller's, who frees
+// them.
+//
+// Threads. A context, together with all that was made from it, is used by one
+// thread at a time. Contexts are independent of each other. A call uses the
+// cores of the machine.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_C_REMAT_H
+#define REMAT_C_REMAT_H
+
+#include "remat/Runtime/StepTable.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(_WIN32)
+#define REMAT_CAPI_EXPORTED
+#else
+#define REMAT_CAPI_EXPORTED __attribute__((visibility("default")))
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+/// Handles, as in MLIR's C API: a null `ptr` is no object.
+typedef struct RematContext {
+  void *ptr;
+} RematContext;
+typedef struct RematOptions {
+  void *ptr;
+} RematOptions;
+typedef struct RematModule {
+  void *ptr;
+} RematModule;
+typedef struct RematCode {
+  void *ptr;
+} RematCode;
+
+typedef enum RematStatus {
+  REMAT_STATUS_OK = 0,
+  /// A null object or pointer, or a module that is not at the level needed.
+  REMAT_STATUS_INVALID_ARGUMENT = 1,
+  /// An unknown option, or a value that an option does not have.
+  REMAT_STATUS_INVALID_OPTION = 2,
+  /// What was to be a module is none.
+  REMAT_STATUS_PARSE_ERROR = 3,
+  /// The module cannot be compiled; diagnostics say what and where.
+  REMAT_STATUS_COMPILE_ERROR = 4,
+  /// No plan fits; rematContextGetSmallestBudget says what would.
+  REMAT_STATUS_INFEASIBLE_BUDGET = 5,
+  /// A file cannot be read or written.
+  REMAT_STATUS_IO_ERROR = 6
+} RematStatus;
+
+/// How far a module has come. See docs/design.md for what each level promises.
+typedef enum RematLevel {
+  /// As captured: functions on tensors.
+  REMAT_LEVEL_CAPTURED = 0,
+  /// One function with the forward and the backward computation.
+  REMAT_LEVEL_JOINT = 1,
+  /// A graph of tasks with costs.
+  REMAT_LEVEL_TASKS = 2,
+  /// A schedule that fits into the budget.
+  REMAT_LEVEL_PLANNED = 3,
+  /// Every value has an address.
+  REMAT_LEVEL_PLACED = 4
+} RematLevel;
+
+/// Bytes that the caller owns. A byte that is 0 follows them, so text is a C
+/// string.
+typedef struct RematBytes {
+  char *data;
+  size_t size;
+} RematBytes;
+
+/// Frees the bytes and makes them none. A null pointer is allowed.
+REMAT_CAPI_EXPORTED void rematBytesFree(RematBytes *bytes);
+
+//===----------------------------------------------------------------------===//
+// Contexts
+//===----------------------------------------------------------------------===//
+
+REMAT_CAPI_EXPORTED RematContext rematContextCreate(void);
+REMAT_CAPI_EXPORTED void rematContextDestroy(RematContext context);
+
+/// What the last call with this context failed with, all diagnostics and their
+/// notes included; "" if it did not fail.
+REMAT_CAPI_EXPORTED const char *rematContextGetError(RematContext context);
+
+/// The diagnostics of the last call, errors, warnings and remarks, as JSON:
+/// [{"severity": "error", "message": "...", "file": "model.mlir", "line": 3,
+///   "column": 8, "notes": [{"message": "...", ...}, ...]}, ...].
+/// What has no place in a file lacks file, line and column.
+REMAT_CAPI_EXPORTED RematStatus
+rematContextGetDiagnostics(RematContext context, RematBytes *json);
+
+/// After REMAT_STATUS_INFEASIBLE_BUDGET, the smallest budget for which a plan
+/// is known, in bytes, or 0 if no budget has a plan. Otherwise -1.
+REMAT_CAPI_EXPORTED int64_t
+rematContextGetSmallestBudget(RematContext context);
+
+/// "REMAT_STATUS_OK" and so on; "unknown status" for other numbers.
+REMAT_CAPI_EXPORTED const char *rematStatusGetName(RematStatus status);
+
+//===----------------------------------------------------------------------===//
+// Options
+//===----------------------------------------------------------------------===//
+
+/// Options with their defaults. One object may serve several calls; each takes
+/// what it needs.
+REMAT_CAPI_EXPORTED RematOptions rematOptionsCreate(RematContext context);
+REMAT_CAPI_EXPORTED void rematOptionsDestroy(RematOptions options);
+
+/// Sets an option to a value that is written as on remat-compile's command
+/// line, such as "budget" to "60%".
+REMAT_CAPI_EXPORTED RematStatus rematOptionsSet(RematOptions options,
+                                                const char *key,
+                                                const char *value);
+
+/// Sets the options of a JSON object, such as
+/// {"budget": "60%", "wrt": [0, 1], "threads": 2, "lend": false}. All of them
+/// or, if one is refused, none.
+REMAT_CAPI_EXPORTED RematStatus rematOptionsSetJson(RematOptions options,
+                                                    const char *json,
+                                                    size_t size);
+
+/// All options as JSON: [{"name": "budget", "value": "60%", "syntax":
+/// "bytes|N%|min", "help": "..."}, ...].
+REMAT_CAPI_EXPORTED RematStatus rematOptionsDescribe(RematOptions options,
+                                                     RematBytes *json);
+
+//===----------------------------------------------------------------------===//
+// Modules
+//===----------------------------------------------------------------------===//
+
+/// Takes a module, at any level, from text or bytecode. `name` is what
+/// diagnostics call it; null for "-".
+REMAT_CAPI_EXPORTED RematStatus rematModuleParse(RematContext context,
+                                                 const char *data, size_t size,
+                                                 const char *name,
+                                                 RematModule *module);
+REMAT_CAPI_EXPORTED RematStatus rematModuleParseFile(RematContext context,
+                                                     const char *path,
+                                                     RematModule *module);
+REMAT_CAPI_EXPORTED RematStatus rematModuleClone(RematModule module,
+                                                 RematModule *copy);
+REMAT_CAPI_EXPORTED void rematModuleDestroy(RematModule module);
+
+/// REMAT_LEVEL_CAPTURED for what has no remat.graph, differentiated or not,
+/// until rematModuleCompile has brought it further.
+REMAT_CAPI_EXPORTED RematLevel rematModuleGetLevel(RematModule module);
+
+/// Names an argument of the function to compile, by the options' "function",
+/// before it is compiled. Reports and headers use the name.
+REMAT_CAPI_EXPORTED RematStatus rematModuleNameArgument(RematModule module,
+                                                        RematOptions options,
+                                                        size_t argument,
+                                                        const char *name);
+
+/// Brings the module from its level to `level`, through all between. To plan
+/// for several budgets, bring it to REMAT_LEVEL_TASKS once and clone it.
+REMAT_CAPI_EXPORTED RematStatus rematModuleCompile(RematModule module,
+                                                   RematLevel level,
+                                                   RematOptions options);
+
+/// The module as text, which rematModuleParse takes up again.
+REMAT_CAPI_EXPORTED RematStatus rematModulePrint(RematModule module,
+                                                 RematBytes *text);
+/// The module as bytecode, likewise.
+REMAT_CAPI_EXPORTED RematStatus rematModuleWriteBytecode(RematModule module,
+                                                         RematBytes *bytecode);
+
+//===----------------------------------------------------------------------===//
+// Reports
+//===----------------------------------------------------------------------===//
+
+/// What is known of a placed step before it runs, as JSON: peaks, budget and
+/// arena in bytes, numbers of tasks, and arguments and results in order, each
+/// with its name, dtype, shape and bytes.
+REMAT_CAPI_EXPORTED RematStatus rematModuleGetSummary(RematModule module,
+                                                      RematBytes *json);
+
+/// The trade of memory for time of a module at REMAT_LEVEL_TASKS, as JSON: a
+/// list of plans at `points` (2 or more) budgets, from the smallest feasible
+/// one to that of keeping everything. The options' budget does not count.
+REMAT_CAPI_EXPORTED RematStatus rematModuleGetFrontier(RematModule module,
+                                                       RematOptions options,
+                                                       unsigned points,
+                                                       RematBytes *json);
+
+//===----------------------------------------------------------------------===//
+// Machine code
+//===----------------------------------------------------------------------===//
+
+/// Compiles a placed module to an object file and a C header that declares the
+/// `remat_module` in it. Either may be null if it is not wanted. The module
+/// stays at its level.
+REMAT_CAPI_EXPORTED RematStatus rematModuleEmitObject(RematModule module,
+                                                      RematOptions options,
+                                                      RematBytes *object,
+                                                      RematBytes *header);
+
+/// The same to files. Each takes its name when both are complete, so that no
+/// file is ever half written.
+REMAT_CAPI_EXPORTED RematStatus rematModuleWriteObject(RematModule module,
+                                                       RematOptions options,
+                                                       const char *objectPath,
+                                                       const char *headerPath);
+
+/// Compiles a placed module for this process. The module stays at its level.
+REMAT_CAPI_EXPORTED RematStatus rematModuleLoad(RematModule module,
+                                                RematOptions options,
+                                                RematCode *code);
+
+/// What remat_step_load takes; null for null. It and the steps loaded from it
+/// are valid until the code is destroyed.
+REMAT_CAPI_EXPORTED const remat_module *rematCodeGetModule(RematCode code);
+REMAT_CAPI_EXPORTED void rematCodeDestroy(RematCode code);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif // REMAT_C_REMAT_H

@@ -1,0 +1,184 @@
+//===- Code.cpp - machine code of a placed module -------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "State.h"
+
+#include "remat/Codegen/HeaderEmitter.h"
+#include "remat/Target/Target.h"
+
+#include "llvm/Support/FileSystem.h"
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::capi;
+
+static LoadedModule *unwrap(RematCode code) {
+  return static_cast<LoadedModule *>(code.ptr);
+}
+
+//===----------------------------------------------------------------------===//
+// Objects
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct Files {
+  SmallVector<char, 0> object, header;
+};
+
+/// Where compiled kernels are kept: in the options' directory or the context.
+class Cache {
+public:
+  Cache(const ModuleState &module, const OptionsState &options)
+      : memory(module.context->kernels), directory(options.kernelCache) {}
+
+  llvm::Expected<codegen::KernelCache *> get() {
+    if (directory.empty())
+      return &memory;
+    auto cache = codegen::KernelCache::open(directory);
+    if (!cache)
+      return cache.takeError();
+    opened = std::move(*cache);
+    return opened.get();
+  }
+
+private:
+  codegen::KernelCache &memory;
+  const std::string &directory;
+  std::unique_ptr<codegen::KernelCache> opened;
+};
+} // namespace
+
+static RematStatus emit(Call &call, const ModuleState &module,
+                        const OptionsState &options, bool wantsObject,
+                        bool wantsHeader, Files &files) {
+  if (RematStatus status = requireLevel(call, module, REMAT_LEVEL_PLACED))
+    return status;
+  if (wantsHeader) {
+    llvm::raw_svector_ostream stream(files.header);
+    if (failed(codegen::emitHeader(*module.module, options.name, stream)))
+      return call.fail(REMAT_STATUS_COMPILE_ERROR,
+                       "the step cannot be described in C");
+  }
+  if (!wantsObject)
+    return REMAT_STATUS_OK;
+  Cache kernels(module, options);
+  auto cache = kernels.get();
+  if (!cache)
+    return call.fail(REMAT_STATUS_IO_ERROR, cache.takeError());
+  OwningOpRef<ModuleOp> copy = module.module.get().clone();
+  const Target *target = lookupTarget(*copy);
+  if (!target ||
+      failed(target->lower(*copy, {options.name, options.step.threads})))
+    return call.fail(REMAT_STATUS_COMPILE_ERROR, "the step does not compile");
+  llvm::raw_svector_ostream stream(files.object);
+  if (llvm::Error error = target->emit(*copy, {options.cpu, *cache},
+                                       OutputKind::Object, stream))
+    return call.fail(REMAT_STATUS_COMPILE_ERROR, std::move(error));
+  return REMAT_STATUS_OK;
+}
+
+RematStatus rematModuleEmitObject(RematModule module, RematOptions options,
+                                  RematBytes *object, RematBytes *header) {
+  for (RematBytes *bytes : {object, header})
+    if (bytes)
+      *bytes = {nullptr, 0};
+  if (!module.ptr)
+    return REMAT_STATUS_INVALID_ARGUMENT;
+  ModuleState &state = *unwrap(module);
+  Call call(*state.context);
+  if (!options.ptr)
+    return call.failNull(__func__, "options");
+  Files files;
+  if (RematStatus status =
+          emit(call, state, *unwrap(options), object, header, files))
+    return status;
+  if (object)
+    giveBytes(StringRef(files.object.data(), files.object.size()), object);
+  if (header)
+    giveBytes(StringRef(files.header.data(), files.header.size()), header);
+  return REMAT_STATUS_OK;
+}
+
+/// Writes a file, does `then`, and gives the file its name if that went well.
+static llvm::Error write(const char *path, ArrayRef<char> bytes,
+                         function_ref<llvm::Error()> then) {
+  llvm::Error error = llvm::writeToOutput(path, [&](raw_ostream &os) {
+    os.write(bytes.data(), bytes.size());
+    // An error takes the file away from under the stream.
+    os.flush();
+    return then();
+  });
+  if (!error || error.isA<llvm::FileError>())
+    return error;
+  return llvm::createFileError(path, std::move(error));
+}
+
+RematStatus rematModuleWriteObject(RematModule module, RematOptions options,
+                                   const char *objectPath,
+                                   const char *headerPath) {
+  if (!module.ptr)
+    return REMAT_STATUS_INVALID_ARGUMENT;
+  ModuleState &state = *unwrap(module);
+  Call call(*state.context);
+  if (!options.ptr)
+    return call.failNull(__func__, "options");
+  if (objectPath && headerPath && StringRef(objectPath) == headerPath)
+    return call.fail(REMAT_STATUS_INVALID_ARGUMENT,
+                     Twine("object and header have the same path '") +
+                         objectPath + "'");
+  Files files;
+  if (RematStatus status =
+          emit(call, state, *unwrap(options), objectPath, headerPath, files))
+    return status;
+  auto nothing = [] { return llvm::Error::success(); };
+  auto writeHeader = [&] {
+    return headerPath ? write(headerPath, files.header, nothing) : nothing();
+  };
+  llvm::Error error = objectPath ? write(objectPath, files.object, writeHeader)
+                                 : writeHeader();
+  if (error)
+    return call.fail(REMAT_STATUS_IO_ERROR, std::move(error));
+  return REMAT_STATUS_OK;
+}
+
+//===----------------------------------------------------------------------===//
+// In this process
+//===----------------------------------------------------------------------===//
+
+RematStatus rematModuleLoad(RematModule module, RematOptions options,
+                            RematCode *code) {
+  if (code)
+    code->ptr = nullptr;
+  if (!module.ptr)
+    return REMAT_STATUS_INVALID_ARGUMENT;
+  ModuleState &state = *unwrap(module);
+  Call call(*state.context);
+  if (!options.ptr || !code)
+    return call.failNull(__func__, code ? "options" : "code");
+  if (RematStatus status = requireLevel(call, state, REMAT_LEVEL_PLACED))
+    return status;
+  Cache kernels(state, *unwrap(options));
+  auto cache = kernels.get();
+  if (!cache)
+    return call.fail(REMAT_STATUS_IO_ERROR, cache.takeError());
+  OwningOpRef<ModuleOp> copy = state.module->clone();
+  const Target *target = lookupTarget(*copy);
+  if (!target)
+    return call.fail(REMAT_STATUS_COMPILE_ERROR, "the step does not compile");
+  auto loaded = target->load(
+      *copy, {unwrap(options)->name, unwrap(options)->step.threads},
+      {unwrap(options)->cpu, *cache});
+  if (!loaded)
+    return call.fail(REMAT_STATUS_COMPILE_ERROR, loaded.takeError());
+  code->ptr = loaded->release();
+  return REMAT_STATUS_OK;
+}
+
+const remat_module *rematCodeGetModule(RematCode code) {
+  return code.ptr ? unwrap(code)->getModule() : nullptr;
+}
+
+void rematCodeDestroy(RematCode code) { delete unwrap(code); }

@@ -1,0 +1,249 @@
+//===- Module.cpp - modules of the C API ----------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "State.h"
+
+#include "remat/Pipelines/Pipelines.h"
+
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::capi;
+
+//===----------------------------------------------------------------------===//
+// Levels
+//===----------------------------------------------------------------------===//
+
+StringRef capi::getLevelName(RematLevel level) {
+  static constexpr StringLiteral names[] = {"captured", "joint", "tasks",
+                                            "planned", "placed"};
+  return size_t(level) < std::size(names) ? StringRef(names[level])
+                                          : StringRef("unknown");
+}
+
+static RematLevel findLevel(ModuleOp module) {
+  auto graphs = module.getOps<GraphOp>();
+  if (graphs.empty())
+    return REMAT_LEVEL_CAPTURED;
+  GraphOp graph = *graphs.begin();
+  if (graph.isPlaced())
+    return REMAT_LEVEL_PLACED;
+  return graph.isPlanned() ? REMAT_LEVEL_PLANNED : REMAT_LEVEL_TASKS;
+}
+
+RematStatus capi::requireLevel(Call &call, const ModuleState &module,
+                               RematLevel level) {
+  if (module.level == level)
+    return REMAT_STATUS_OK;
+  return call.fail(REMAT_STATUS_INVALID_ARGUMENT,
+                   "the module is at level '" + getLevelName(module.level) +
+                       "', expected '" + getLevelName(level) +
+                       "': see rematModuleCompile");
+}
+
+//===----------------------------------------------------------------------===//
+// Reading and writing
+//===----------------------------------------------------------------------===//
+
+static RematStatus parse(Call &call, const ContextRef &context,
+                         std::unique_ptr<llvm::MemoryBuffer> buffer,
+                         RematModule *module) {
+  std::string name = buffer->getBufferIdentifier().str();
+  auto sources = std::make_shared<llvm::SourceMgr>();
+  sources->AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
+  auto parsed = parseSourceFile<ModuleOp>(sources, ParserConfig(&context->mlir));
+  if (!parsed)
+    return call.fail(REMAT_STATUS_PARSE_ERROR, "could not read '" + name + "'");
+  RematLevel level = findLevel(*parsed);
+  module->ptr = new ModuleState{context, std::move(parsed), level};
+  return REMAT_STATUS_OK;
+}
+
+RematStatus rematModuleParse(RematContext context, const char *data,
+                             size_t size, const char *name,
+                             RematModule *module) {
+  if (module)
+    module->ptr = nullptr;
+  if (!context.ptr)
+    return REMAT_STATUS_INVALID_ARGUMENT;
+  const ContextRef &state = *unwrap(context);
+  Call call(*state);
+  if (!data || !module)
+    return call.failNull(__func__, data ? "module" : "data");
+  // A copy, since the parser reads a 0 behind the text.
+  return parse(call, state,
+               llvm::MemoryBuffer::getMemBufferCopy(StringRef(data, size),
+                                                    name ? name : "-"),
+               module);
+}
+
+RematStatus rematModuleParseFile(RematContext context, const char *path,
+                                 RematModule *module) {
+  if (module)
+    module->ptr = nullptr;
+  if (!context.ptr)
+    return REMAT_STATUS_INVALID_ARGUMENT;
+  const ContextRef &state = *unwrap(context);
+  Call call(*state);
+  if (!path || !module)
+    return call.failNull(__func__, path ? "module" : "path");
+  std::string message;
+  std::unique_ptr<llvm::MemoryBuffer> buffer = openInputFile(path, &message);
+  if (!buffer)
+    return call.fail(REMAT_STATUS_IO_ERROR, message);
+  return parse(call, state, std::move(buffer), module);
+}
+
+RematStatus rematModuleClone(RematModule module, RematModule *copy) {
+  if (copy)
+    copy->ptr = nullptr;
+  if (!module.ptr)
+    return REMAT_STATUS_INVALID_ARGUMENT;
+  ModuleState &state = *unwrap(module);
+  Call call(*state.context);
+  if (!copy)
+    return call.failNull(__func__, "copy");
+  copy->ptr = new ModuleState{state.context, state.module->clone(), state.level};
+  return REMAT_STATUS_OK;
+}
+
+void rematModuleDestroy(RematModule module) { delete unwrap(module); }
+
+RematLevel rematModuleGetLevel(RematModule module) {
+  return module.ptr ? unwrap(module)->level : REMAT_LEVEL_CAPTURED;
+}
+
+RematStatus rematModulePrint(RematModule module, RematBytes *text) {
+  if (text)
+    *text = {nullptr, 0};
+  if (!module.ptr)
+    return REMAT_STATUS_INVALID_ARGUMENT;
+  ModuleState &state = *unwrap(module);
+  Call call(*state.context);
+  if (!text)
+    return call.failNull(__func__, "text");
+  std::string printed;
+  llvm::raw_string_ostream stream(printed);
+  state.module->print(stream);
+  giveBytes(printed, text);
+  return REMAT_STATUS_OK;
+}
+
+RematStatus rematModuleWriteBytecode(RematModule module, RematBytes *bytecode) {
+  if (bytecode)
+    *bytecode = {nullptr, 0};
+  if (!module.ptr)
+    return REMAT_STATUS_INVALID_ARGUMENT;
+  ModuleState &state = *unwrap(module);
+  Call call(*state.context);
+  if (!bytecode)
+    return call.failNull(__func__, "bytecode");
+  std::string written;
+  llvm::raw_string_ostream stream(written);
+  if (failed(writeBytecodeToFile(*state.module, stream)))
+    return call.fail(REMAT_STATUS_COMPILE_ERROR,
+                     "the module has no form in bytecode");
+  giveBytes(written, bytecode);
+  return REMAT_STATUS_OK;
+}
+
+//===----------------------------------------------------------------------===//
+// Compiling
+//===----------------------------------------------------------------------===//
+
+RematStatus rematModuleNameArgument(RematModule module, RematOptions options,
+                                    size_t argument, const char *name) {
+  if (!module.ptr)
+    return REMAT_STATUS_INVALID_ARGUMENT;
+  ModuleState &state = *unwrap(module);
+  Call call(*state.context);
+  if (!options.ptr || !name)
+    return call.failNull(__func__, name ? "options" : "name");
+  if (RematStatus status = requireLevel(call, state, REMAT_LEVEL_CAPTURED))
+    return status;
+  const std::string &function = unwrap(options)->step.function;
+  FunctionOpInterface entry = findEntry(*state.module, function);
+  if (!entry)
+    return call.fail(REMAT_STATUS_COMPILE_ERROR,
+                     "the module has no function '" + function + "'");
+  if (argument >= entry.getNumArguments())
+    return call.fail(REMAT_STATUS_INVALID_ARGUMENT,
+                     "function '" + function + "' has " +
+                         Twine(entry.getNumArguments()) +
+                         " arguments, so none is number " + Twine(argument));
+  entry.setArgAttr(argument, RematDialect::nameAttrName,
+                   StringAttr::get(entry->getContext(), name));
+  return REMAT_STATUS_OK;
+}
+
+/// Brings a joint function to tasks.
+static LogicalResult formTasks(ModuleOp module, const StepOptions &options) {
+  FunctionOpInterface entry = findEntry(module, options.function);
+  if (!entry)
+    return module.emitError("has no function '") << options.function << "'";
+  TasksPipelineOptions tasks;
+  tasks.function = entry.getName().str();
+  tasks.threads = options.threads;
+  tasks.costs = options.costs;
+  tasks.separateBackward = options.separateBackward;
+  PassManager pm(module.getContext());
+  buildTasksPipeline(pm, tasks);
+  return pm.run(module);
+}
+
+/// Brings `module` from one level to a later one, in place.
+static RematStatus compile(Call &call, ModuleOp module, RematLevel from,
+                           RematLevel to, const OptionsState &options) {
+  LogicalResult result = success();
+  if (from == REMAT_LEVEL_CAPTURED)
+    result = to == REMAT_LEVEL_JOINT ? compileToJoint(module, options.step)
+                                     : compileToTasks(module, options.step);
+  else if (from == REMAT_LEVEL_JOINT)
+    result = formTasks(module, options.step);
+  GraphOp graph;
+  if (succeeded(result) && to >= REMAT_LEVEL_PLANNED)
+    result = success(graph = getOnlyGraph(module));
+  if (failed(result))
+    return call.fail(REMAT_STATUS_COMPILE_ERROR, "the module does not compile");
+  if (from < REMAT_LEVEL_PLANNED && to >= REMAT_LEVEL_PLANNED)
+    if (llvm::Error error = planGraph(graph, options.plan))
+      return call.fail(REMAT_STATUS_COMPILE_ERROR, std::move(error));
+  if (from < REMAT_LEVEL_PLACED && to == REMAT_LEVEL_PLACED)
+    if (llvm::Error error = placeModule(module).takeError())
+      return call.fail(REMAT_STATUS_COMPILE_ERROR, std::move(error));
+  return REMAT_STATUS_OK;
+}
+
+RematStatus rematModuleCompile(RematModule module, RematLevel level,
+                               RematOptions options) {
+  if (!module.ptr)
+    return REMAT_STATUS_INVALID_ARGUMENT;
+  ModuleState &state = *unwrap(module);
+  Call call(*state.context);
+  if (!options.ptr)
+    return call.failNull(__func__, "options");
+  if (level < state.level || level > REMAT_LEVEL_PLACED)
+    return call.fail(REMAT_STATUS_INVALID_ARGUMENT,
+                     "the module is at level '" + getLevelName(state.level) +
+                         "', from which none leads to '" +
+                         getLevelName(level) + "'");
+  if (level == state.level)
+    return REMAT_STATUS_OK;
+  // What fails leaves the module as it was.
+  OwningOpRef<ModuleOp> copy = state.module->clone();
+  if (RematStatus status =
+          compile(call, *copy, state.level, level, *unwrap(options)))
+    return status;
+  state.module = std::move(copy);
+  state.level = level;
+  return REMAT_STATUS_OK;
+}

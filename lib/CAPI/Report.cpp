@@ -1,0 +1,118 @@
+//===- Report.cpp - what is known of a step, as JSON ----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "State.h"
+
+#include "remat/Codegen/Dtypes.h"
+#include "remat/Dialect/Remat/IR/GraphLiveness.h"
+#include "remat/Planning/Frontier.h"
+#include "remat/Runtime/LibraryCalls.h"
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::capi;
+
+/// Arguments or results: their names, or their places where they have none.
+static llvm::json::Array
+describe(TypeRange types, StringRef kind,
+         llvm::function_ref<DictionaryAttr(unsigned)> getAttrs) {
+  llvm::json::Array array;
+  for (auto [number, type] : llvm::enumerate(types)) {
+    std::string name = (kind + Twine(number)).str();
+    if (DictionaryAttr attrs = getAttrs(number))
+      if (auto given = attrs.getAs<StringAttr>(RematDialect::nameAttrName))
+        name = given.str();
+    auto tensor = cast<RankedTensorType>(type);
+    llvm::json::Object object{
+        {"name", toJsonText(name)},
+        {"shape", llvm::json::Array(tensor.getShape())}};
+    if (auto dtype = codegen::getDtype(tensor.getElementType())) {
+      object["dtype"] = remat_dtype_name(*dtype);
+      object["bytes"] =
+          tensor.getNumElements() * int64_t(remat_dtype_bytes(*dtype));
+    }
+    array.push_back(std::move(object));
+  }
+  return array;
+}
+
+static llvm::json::Object summarize(GraphOp graph) {
+  StepSummary summary = summarizeStep(graph);
+  llvm::json::Object object{
+      {"schema", "remat.summary/1"},
+      {"function", toJsonText(graph.getName())},
+      {"budget_bytes", nullptr},
+      {"save_all_peak_bytes", summary.saveAllPeak},
+      {"planned_peak_bytes", summary.plannedPeak},
+      {"simulated_peak_bytes", summary.simulatedPeak},
+      {"arena_bytes", summary.arenaBytes},
+      {"state_bytes", summary.stateBytes},
+      {"host_arena_bytes", summary.hostArenaBytes},
+      {"held_bytes", summary.heldBytes},
+      {"read_bytes", summary.readBytes},
+      {"offloaded_bytes", summary.offloadedBytes},
+      {"tasks", summary.tasks},
+      {"distinct_tasks", summary.distinctTasks},
+      {"recomputed_tasks", summary.recomputedTasks},
+      {"backward_calls", int64_t(GraphLiveness(graph).callBegins.size())}};
+  if (graph.getBudget())
+    object["budget_bytes"] = int64_t(*graph.getBudget());
+  object["arguments"] = describe(
+      graph.getArgumentTypes(), "arg",
+      [&](unsigned number) { return graph.getArgAttrDict(number); });
+  object["results"] = describe(
+      graph.getResultTypes(), "result",
+      [&](unsigned number) { return graph.getResultAttrDict(number); });
+  return object;
+}
+
+RematStatus rematModuleGetSummary(RematModule module, RematBytes *json) {
+  if (json)
+    *json = {nullptr, 0};
+  if (!module.ptr)
+    return REMAT_STATUS_INVALID_ARGUMENT;
+  ModuleState &state = *unwrap(module);
+  Call call(*state.context);
+  if (!json)
+    return call.failNull(__func__, "json");
+  if (RematStatus status = requireLevel(call, state, REMAT_LEVEL_PLACED))
+    return status;
+  GraphOp graph = getOnlyGraph(*state.module);
+  if (!graph)
+    return call.fail(REMAT_STATUS_INVALID_ARGUMENT, "the module holds no step");
+  giveJson(summarize(graph), json);
+  return REMAT_STATUS_OK;
+}
+
+RematStatus rematModuleGetFrontier(RematModule module, RematOptions options,
+                                   unsigned points, RematBytes *json) {
+  if (json)
+    *json = {nullptr, 0};
+  if (!module.ptr)
+    return REMAT_STATUS_INVALID_ARGUMENT;
+  ModuleState &state = *unwrap(module);
+  Call call(*state.context);
+  if (!options.ptr || !json)
+    return call.failNull(__func__, json ? "options" : "json");
+  if (points < 2)
+    return call.fail(REMAT_STATUS_INVALID_ARGUMENT,
+                     "a frontier has at least 2 points, got " + Twine(points));
+  if (RematStatus status = requireLevel(call, state, REMAT_LEVEL_TASKS))
+    return status;
+  GraphOp graph = getOnlyGraph(*state.module);
+  if (!graph)
+    return call.fail(REMAT_STATUS_INVALID_ARGUMENT, "the module holds no step");
+  const PlanOptions &plan = unwrap(options)->plan;
+  llvm::Expected<planning::Problem> problem = makeProblem(graph, plan);
+  if (!problem)
+    return call.fail(REMAT_STATUS_COMPILE_ERROR, problem.takeError());
+  llvm::Expected<planning::Frontier> frontier =
+      planning::computeFrontier(*problem, {plan.planner, points, plan.solver});
+  if (!frontier)
+    return call.fail(REMAT_STATUS_COMPILE_ERROR, frontier.takeError());
+  giveJson(planning::toJson(*frontier), json);
+  return REMAT_STATUS_OK;
+}

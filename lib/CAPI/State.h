@@ -1,0 +1,110 @@
+//===- State.h - what the handles of the C API point to ---------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Everything holds a reference to its context, so that callers may destroy
+// objects in any order. Every function of the API that can fail makes a `Call`,
+// which collects diagnostics while it lives and through which it fails.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_CAPI_STATE_H
+#define REMAT_LIB_CAPI_STATE_H
+
+#include "remat-c/Remat.h"
+#include "remat/Codegen/KernelCache.h"
+#include "remat/Pipelines/StepCompiler.h"
+
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/IR/OwningOpRef.h"
+
+#include "llvm/Support/Error.h"
+#include "llvm/Support/JSON.h"
+
+#include <memory>
+#include <string>
+
+namespace remat::capi {
+
+struct ContextState {
+  explicit ContextState(const mlir::DialectRegistry &registry);
+
+  mlir::MLIRContext mlir;
+  /// Kernels that this context has compiled, for all modules and budgets.
+  codegen::KernelCache kernels;
+  /// What the last call left.
+  std::string error;
+  llvm::json::Array diagnostics;
+  int64_t smallestBudget = -1;
+};
+using ContextRef = std::shared_ptr<ContextState>;
+
+struct OptionsState {
+  ContextRef context;
+  StepOptions step;
+  PlanOptions plan;
+  /// The symbol of the remat_module in object files.
+  std::string name = "step";
+  /// As in -mcpu; the host's if empty.
+  std::string cpu;
+  /// A directory, or empty.
+  std::string kernelCache;
+};
+
+struct ModuleState {
+  ContextRef context;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  RematLevel level;
+};
+
+inline ContextRef *unwrap(RematContext context) {
+  return static_cast<ContextRef *>(context.ptr);
+}
+inline OptionsState *unwrap(RematOptions options) {
+  return static_cast<OptionsState *>(options.ptr);
+}
+inline ModuleState *unwrap(RematModule module) {
+  return static_cast<ModuleState *>(module.ptr);
+}
+
+/// One call of a function of the API.
+class Call {
+public:
+  /// Forgets what the last call left, and collects diagnostics from now on.
+  explicit Call(ContextState &context);
+  ~Call();
+
+  RematStatus fail(RematStatus status, const llvm::Twine &message);
+  /// Fails because an argument of `function` is null.
+  RematStatus failNull(llvm::StringRef function, llvm::StringRef argument);
+  /// Fails with the message of `error`. A budget that is infeasible is that,
+  /// whatever `status` is.
+  RematStatus fail(RematStatus status, llvm::Error error);
+
+private:
+  ContextState &context;
+  mlir::DiagnosticEngine::HandlerID handler;
+  std::string text;
+};
+
+/// Text as a value of JSON, whose text is UTF-8.
+llvm::json::Value toJsonText(llvm::StringRef text);
+
+/// Gives `bytes` to the caller of the API.
+void giveBytes(llvm::StringRef bytes, RematBytes *out);
+/// The value as indented text.
+void giveJson(llvm::json::Value value, RematBytes *out);
+
+/// "captured", "joint", "tasks", "planned", "placed".
+llvm::StringRef getLevelName(RematLevel level);
+
+/// Fails unless the module is at `level`.
+RematStatus requireLevel(Call &call, const ModuleState &module,
+                         RematLevel level);
+
+} // namespace remat::capi
+
+#endif // REMAT_LIB_CAPI_STATE_H

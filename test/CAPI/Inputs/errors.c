@@ -1,0 +1,245 @@
+//===- errors.c - every mistake that the C API has a status for -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// errors MODEL: makes mistakes and checks the status and the words of the
+// message. A call that fails leaves what it was given as it was.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat-c/Remat.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static RematContext context;
+static int failures = 0;
+
+static void expect(const char *what, RematStatus status, RematStatus expected,
+                   const char *words) {
+  const char *message = rematContextGetError(context);
+  if (status != expected) {
+    printf("%s: %s, expected %s\n", what, rematStatusGetName(status),
+           rematStatusGetName(expected));
+    ++failures;
+  }
+  if (!strstr(message, words) || (!*words && *message)) {
+    printf("%s: '%s' is not in the message '%s'\n", what, words, message);
+    ++failures;
+  }
+}
+
+static void expectDiagnostic(const char *words) {
+  RematBytes json;
+  if (rematContextGetDiagnostics(context, &json) != REMAT_STATUS_OK ||
+      !strstr(json.data, words)) {
+    printf("'%s' is not in the diagnostics %s\n", words, json.data);
+    ++failures;
+  }
+  rematBytesFree(&json);
+}
+
+static RematStatus parse(const char *text, RematModule *module) {
+  return rematModuleParse(context, text, strlen(text), "model.mlir", module);
+}
+
+static void testParsing(void) {
+  RematModule module;
+  expect("bad text", parse("func.func @main(", &module),
+         REMAT_STATUS_PARSE_ERROR, "model.mlir:1:");
+  if (module.ptr)
+    ++failures;
+  expectDiagnostic("\"line\": 1");
+  expect("unknown dialect", parse("\"no.such\"() : () -> ()", &module),
+         REMAT_STATUS_PARSE_ERROR, "unregistered dialect");
+  expect("unknown op",
+         parse("func.func @main() {\n  \"arith.no_such\"() : () -> ()\n"
+               "  return\n}",
+               &module),
+         REMAT_STATUS_PARSE_ERROR, "model.mlir:2:3: error: ");
+  expect("no file", rematModuleParseFile(context, "/no/such/file", &module),
+         REMAT_STATUS_IO_ERROR, "/no/such/file");
+  expect("no text", rematModuleParse(context, NULL, 0, NULL, &module),
+         REMAT_STATUS_INVALID_ARGUMENT, "'data' must not be null");
+  expect("nowhere to put it", parse("", NULL), REMAT_STATUS_INVALID_ARGUMENT,
+         "'module' must not be null");
+}
+
+static void testOptions(RematOptions options) {
+  static const char unknown[] = "{\"threads\": 2, \"no-such\": 1}";
+  static const char mistyped[] = "{\"threads\": {}}";
+  RematBytes json;
+  expect("unknown key", rematOptionsSet(options, "no-such-option", "1"),
+         REMAT_STATUS_INVALID_OPTION, "'budget'");
+  expect("wrong budget", rematOptionsSet(options, "budget", "60 percent"),
+         REMAT_STATUS_INVALID_OPTION, "expected bytes with an optional suffix");
+  expect("wrong number", rematOptionsSet(options, "threads", "many"),
+         REMAT_STATUS_INVALID_OPTION, "'many'");
+  expect("no JSON", rematOptionsSetJson(options, "{", 1),
+         REMAT_STATUS_INVALID_OPTION, "");
+  expect("no object", rematOptionsSetJson(options, "[]", 2),
+         REMAT_STATUS_INVALID_OPTION, "object");
+  expect("unknown key in JSON",
+         rematOptionsSetJson(options, unknown, strlen(unknown)),
+         REMAT_STATUS_INVALID_OPTION, "no-such");
+  expect("no number in JSON",
+         rematOptionsSetJson(options, mistyped, strlen(mistyped)),
+         REMAT_STATUS_INVALID_OPTION, "threads");
+  expect("null key", rematOptionsSet(options, NULL, "1"),
+         REMAT_STATUS_INVALID_ARGUMENT, "'key' must not be null");
+  expect("null value", rematOptionsSet(options, "budget", NULL),
+         REMAT_STATUS_INVALID_ARGUMENT, "'value' must not be null");
+  // The 2 threads that stood before the unknown key are not set either.
+  expect("describe", rematOptionsDescribe(options, &json), REMAT_STATUS_OK, "");
+  printf("options: %s\n", json.data);
+  rematBytesFree(&json);
+}
+
+static const char noGradient[] =
+    "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n"
+    "  return %x : tensor<4xf32>\n"
+    "}\n";
+
+static void testCompiling(RematOptions options) {
+  RematModule module;
+  RematBytes bytes;
+  RematCode code;
+  expect("parse", parse(noGradient, &module), REMAT_STATUS_OK, "");
+  expect("not placed", rematModuleGetSummary(module, &bytes),
+         REMAT_STATUS_INVALID_ARGUMENT, "expected 'placed'");
+  expect("not placed", rematModuleLoad(module, options, &code),
+         REMAT_STATUS_INVALID_ARGUMENT, "is at level 'captured'");
+  if (bytes.data || code.ptr)
+    ++failures;
+  expect("no scalar",
+         rematModuleCompile(module, REMAT_LEVEL_PLACED, options),
+         REMAT_STATUS_COMPILE_ERROR, "expected one element to differentiate");
+  expectDiagnostic("\"file\": \"model.mlir\"");
+  if (rematModuleGetLevel(module) != REMAT_LEVEL_CAPTURED)
+    ++failures;
+  expect("argument 7", rematModuleNameArgument(module, options, 7, "x"),
+         REMAT_STATUS_INVALID_ARGUMENT, "has 1 arguments");
+  expect("name", rematModuleNameArgument(module, options, 0, "x"),
+         REMAT_STATUS_OK, "");
+  expect("no gradient", rematOptionsSet(options, "differentiate", "false"),
+         REMAT_STATUS_OK, "");
+  expect("forward", rematModuleCompile(module, REMAT_LEVEL_PLACED, options),
+         REMAT_STATUS_OK, "");
+  expect("backwards",
+         rematModuleCompile(module, REMAT_LEVEL_CAPTURED, options),
+         REMAT_STATUS_INVALID_ARGUMENT, "from which none leads to 'captured'");
+  expect("no directory",
+         rematModuleWriteObject(module, options, "/no/such/file.o", NULL),
+         REMAT_STATUS_IO_ERROR, "/no/such/file.o");
+  expect("one path for two",
+         rematModuleWriteObject(module, options, "step", "step"),
+         REMAT_STATUS_INVALID_ARGUMENT, "have the same path 'step'");
+  expect("summary", rematModuleGetSummary(module, &bytes), REMAT_STATUS_OK, "");
+  printf("summary: %s\n", bytes.data);
+  rematBytesFree(&bytes);
+  rematModuleDestroy(module);
+}
+
+static void testBudget(const char *path) {
+  RematOptions options = rematOptionsCreate(context);
+  RematModule module;
+  RematBytes before, after;
+  char text[32];
+  int64_t smallest;
+  expect("parse", rematModuleParseFile(context, path, &module), REMAT_STATUS_OK,
+         "");
+  expect("tasks", rematModuleCompile(module, REMAT_LEVEL_TASKS, options),
+         REMAT_STATUS_OK, "");
+  expect("frontier", rematModuleGetFrontier(module, options, 2, &before),
+         REMAT_STATUS_OK, "");
+  if (!strstr(before.data, "\"budget_bytes\": "))
+    ++failures;
+  rematBytesFree(&before);
+  expect("one point", rematModuleGetFrontier(module, options, 1, &before),
+         REMAT_STATUS_INVALID_ARGUMENT, "at least 2 points");
+  rematModulePrint(module, &before);
+  rematOptionsSet(options, "budget", "64");
+  expect("64 bytes", rematModuleCompile(module, REMAT_LEVEL_PLACED, options),
+         REMAT_STATUS_INFEASIBLE_BUDGET, "the smallest feasible is");
+  smallest = rematContextGetSmallestBudget(context);
+  rematModulePrint(module, &after);
+  if (strcmp(before.data, after.data) ||
+      rematContextGetSmallestBudget(context) != -1) {
+    printf("a plan that failed left something behind\n");
+    ++failures;
+  }
+  // What is said to be feasible is.
+  sprintf(text, "%lld", (long long)smallest);
+  rematOptionsSet(options, "budget", text);
+  expect("smallest", rematModuleCompile(module, REMAT_LEVEL_PLANNED, options),
+         REMAT_STATUS_OK, "");
+  expect("place", rematModuleCompile(module, REMAT_LEVEL_PLACED, options),
+         REMAT_STATUS_OK, "");
+  rematBytesFree(&before);
+  rematBytesFree(&after);
+  rematModuleDestroy(module);
+  rematOptionsDestroy(options);
+}
+
+/// Null objects are refused, and nothing else happens.
+static void testNull(void) {
+  RematContext noContext = {NULL};
+  RematOptions noOptions = {NULL};
+  RematModule noModule = {NULL}, module = {&module};
+  RematCode noCode = {NULL}, code = {&code};
+  RematBytes bytes = {(char *)&bytes, 1};
+  int ok = 1;
+#define REFUSED(call) ok &= (call) == REMAT_STATUS_INVALID_ARGUMENT
+  REFUSED(rematContextGetDiagnostics(noContext, &bytes));
+  ok &= *rematContextGetError(noContext) != 0;
+  ok &= rematContextGetSmallestBudget(noContext) == -1;
+  ok &= !rematOptionsCreate(noContext).ptr;
+  REFUSED(rematOptionsSet(noOptions, "budget", "1"));
+  REFUSED(rematOptionsSetJson(noOptions, "{}", 2));
+  REFUSED(rematOptionsDescribe(noOptions, &bytes));
+  REFUSED(rematModuleParse(noContext, "", 0, "", &module));
+  ok &= !module.ptr;
+  REFUSED(rematModuleParseFile(noContext, "", &module));
+  REFUSED(rematModuleClone(noModule, &module));
+  ok &= rematModuleGetLevel(noModule) == REMAT_LEVEL_CAPTURED;
+  REFUSED(rematModuleNameArgument(noModule, noOptions, 0, ""));
+  REFUSED(rematModuleCompile(noModule, REMAT_LEVEL_PLACED, noOptions));
+  REFUSED(rematModulePrint(noModule, &bytes));
+  ok &= !bytes.data && !bytes.size;
+  REFUSED(rematModuleWriteBytecode(noModule, &bytes));
+  REFUSED(rematModuleGetSummary(noModule, &bytes));
+  REFUSED(rematModuleGetFrontier(noModule, noOptions, 2, &bytes));
+  REFUSED(rematModuleEmitObject(noModule, noOptions, &bytes, NULL));
+  REFUSED(rematModuleWriteObject(noModule, noOptions, "a", "b"));
+  REFUSED(rematModuleLoad(noModule, noOptions, &code));
+  ok &= !code.ptr && !rematCodeGetModule(noCode);
+#undef REFUSED
+  rematBytesFree(NULL);
+  rematContextDestroy(noContext);
+  rematOptionsDestroy(noOptions);
+  rematModuleDestroy(noModule);
+  rematCodeDestroy(noCode);
+  if (!ok) {
+    printf("a null object was not refused\n");
+    ++failures;
+  }
+}
+
+int main(int argc, char **argv) {
+  RematOptions options;
+  if (argc != 2)
+    return 2;
+  context = rematContextCreate();
+  options = rematOptionsCreate(context);
+  testParsing();
+  testOptions(options);
+  testCompiling(options);
+  testBudget(argv[1]);
+  testNull();
+  rematOptionsDestroy(options);
+  rematContextDestroy(context);
+  return failures != 0;
+}
