@@ -1,4 +1,15 @@
 // The headers that nearly every MLIR-facing file of remat includes.
+
+// What llvm::Statistic is made of depends on NDEBUG, and libMLIR constructs the
+// statistics of every pass. Debian's libMLIR has no assertions, so it leaves the
+// members uninitialized that a build with assertions would read.
+#include "llvm/Config/abi-breaking.h"
+#if !LLVM_ENABLE_ABI_BREAKING_CHECKS && !defined(NDEBUG)
+#define NDEBUG
+#include "llvm/ADT/Statistic.h"
+#undef NDEBUG
+#endif
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
