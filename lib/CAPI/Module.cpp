@@ -218,7 +218,7 @@ static RematStatus compile(Call &call, ModuleOp module, RematLevel from,
     if (llvm::Error error = planGraph(graph, options.plan))
       return call.fail(REMAT_STATUS_COMPILE_ERROR, std::move(error));
   if (from < REMAT_LEVEL_PLACED && to == REMAT_LEVEL_PLACED)
-    if (llvm::Error error = placeModule(module).takeError())
+    if (llvm::Error error = placeModule(module, options.plan.lend).takeError())
       return call.fail(REMAT_STATUS_COMPILE_ERROR, std::move(error));
   return REMAT_STATUS_OK;
 }
