@@ -121,16 +121,6 @@ LogicalResult TableEmitter::addBuffer(Value value, SlotAttr slot) {
   return success();
 }
 
-static std::string joinNames(TaskOp task) {
-  std::optional<ArrayAttr> ops = task.getOps();
-  if (!ops)
-    return task.getKernel().str();
-  std::string names;
-  for (StringAttr name : ops->getAsRange<StringAttr>())
-    names += (names.empty() ? "" : ", ") + name.str();
-  return names;
-}
-
 LogicalResult TableEmitter::addTask(TaskOp task) {
   const CompiledKernel &kernel = kernels.at(task.getKernel());
   for (OpResult result : task.getResults()) {
@@ -184,7 +174,7 @@ LogicalResult TableEmitter::addTask(TaskOp task) {
     entry.original = it->second;
   if (!task.getBackward() || task.isClone())
     entry.forwardIndex = task.getId();
-  entry.name = (task.getKernel() + ": " + joinNames(task)).str();
+  entry.name = task.getKernel().str();
   entry.location = describeLocation(task.getLoc());
   table.addEntry(entry);
   return success();

@@ -7,8 +7,8 @@
 // its result does not, and values from outside are read without a copy.
 // CHECK-LABEL: remat.graph @main
 // CHECK-SAME:    %[[X:[a-z0-9]*]]: tensor<32x32xf32>, %[[W:[a-z0-9]*]]: tensor<32x32xf32>
-// CHECK-DAG:     remat.task {{[0-9]+}} copy 1 @kernel_0_contract(%[[X]], %[[W]])
-// CHECK-DAG:     remat.task {{[0-9]+}} copy 1 @kernel_1_generic(
+// CHECK-DAG:     remat.task {{[0-9]+}} copy 1 @matmul(%[[X]], %[[W]])
+// CHECK-DAG:     remat.task {{[0-9]+}} copy 1 @{{[a-z_]+}}(
 // CHECK-NOT:     copy 1 
 // CHECK:         remat.return
 func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {
@@ -29,9 +29,9 @@ func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf3
 // Of two equal contractions in a region, the first one has the policy must_save;
 // only the other one runs again.
 // CHECK-LABEL: remat.graph @main
-// CHECK:         %[[P:.*]] = remat.task 0 @kernel_0_contract{{.*}} policies = [#remat.policy<must_save>]
+// CHECK:         %[[P:.*]] = remat.task 0 @matmul{{.*}}policies = [#remat.policy<must_save>]
 // CHECK-NOT:     remat.task 0 copy 1
-// CHECK:         remat.task {{[0-9]+}} copy 1 @kernel_0_contract(
+// CHECK:         remat.task {{[0-9]+}} copy 1 @matmul(
 // CHECK-NOT:     remat.task 0 copy 1
 // CHECK:         remat.return
 func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {
@@ -369,7 +369,7 @@ func.func @main(%x: tensor<4x8x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf
 // An assertion is an effect that may be repeated. It is recomputed with its
 // operation.
 // CHECK-LABEL: remat.graph @main
-// CHECK:         remat.task 0 @[[CHECKED:kernel_0_generic]](%{{.*}})
+// CHECK:         remat.task 0 @[[CHECKED:[a-z_]+]](%{{.*}})
 // CHECK:         remat.task 0 copy 1 @[[CHECKED]](%{{.*}})
 // CHECK:         remat.return
 func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {

@@ -8,7 +8,7 @@
 // RUN: remat-reference compare '%t.ref/result*.npy' '%t.out/result*.npy' 1e-5
 // RUN: remat-compile %s --no-gradients --emit=tasks -o - | FileCheck %s
 // CHECK: %[[T:.*]] = remat.task {{[0-9]+}} @{{.*}}_rows(%arg0, %arg1)
-// CHECK: remat.task {{[0-9]+}} @{{.*}}_generic(%[[T]])
+// CHECK: remat.task {{[0-9]+}} @{{.*}}(%[[T]])
 // CHECK: remat.return
 
 #all = affine_map<(b, h, w) -> (b, h, w)>

@@ -5,14 +5,14 @@
 // the input, which is written row by row.
 
 // CHECK-LABEL: remat.graph @main
-// CHECK: %[[F:.*]]:3 = remat.task {{[0-9]+}} @kernel_0_rows(%arg0, %arg1)
+// CHECK: %[[F:.*]]:3 = remat.task {{[0-9]+}} @mean_rstd_sub_mul_rows(%arg0, %arg1)
 // CHECK-SAME: -> (tensor<32xf32>, tensor<32xf32>, tensor<32x64xf32>)
-// CHECK-NEXT: remat.task {{[0-9]+}} @kernel_1_generic
+// CHECK-NEXT: remat.task {{[0-9]+}} @{{[a-z_]+}}(
 // CHECK-SAME: -> tensor<64xf32>
-// CHECK-NEXT: remat.task {{[0-9]+}} @kernel_2_rows
+// CHECK-NEXT: remat.task {{[0-9]+}} @{{[a-z_]+}}_rows(
 // CHECK-SAME: -> tensor<32x64xf32>
 // CHECK-NEXT: remat.return
-// CHECK: func.func private @kernel_0_rows
+// CHECK: func.func private @mean_rstd_sub_mul_rows
 // CHECK: remat.rows = array<i64: 0>
 #id = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>

@@ -2,7 +2,7 @@
 
 // An assertion in a body is part of the task.
 // CHECK: remat.graph @main
-// CHECK: remat.task 0 @[[KERNEL:.*]](%{{.*}}) {ops = ["linalg.generic"]}
+// CHECK: remat.task 0 @[[KERNEL:div]](%{{.*}}) :
 // CHECK: func.func private @[[KERNEL]]
 // CHECK: cf.assert %{{.*}}, "must not be zero"
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {

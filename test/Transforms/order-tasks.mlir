@@ -8,7 +8,7 @@
 // CHECK-LABEL: remat.graph @main
 // CHECK: %[[A:.*]] = remat.task 0 @{{.*}}(%arg0)
 // CHECK: %[[V:.*]] = tensor.expand_shape %[[A]]
-// CHECK: remat.task 1 @{{.*}}extract_slice(%[[V]])
+// CHECK: remat.task 1 @{{.*}}slice{{[_0-9]*}}(%[[V]])
 // CHECK: remat.task 2 @{{.*}}(%arg1)
 func.func @main(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>) -> (tensor<64xf32>, tensor<8x4x64xf32>) {
   %e = tensor.empty() : tensor<64x64xf32>
@@ -44,9 +44,9 @@ func.func @main(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>) -> (tensor<64xf32>
 // CHECK-LABEL: remat.graph @main
 // CHECK: %[[A:.*]] = remat.task {{[0-9]+}} @{{.*}}(%arg0)
 // CHECK: %[[B:.*]] = remat.task {{[0-9]+}} @{{.*}}(%arg1)
-// CHECK: remat.task {{[0-9]+}} @{{.*}}extract_slice(%[[A]]) backward
+// CHECK: remat.task {{[0-9]+}} @{{.*}}slice{{[_0-9]*}}(%[[A]]) backward
 // CHECK: %[[C:.*]] = remat.task {{[0-9]+}} @{{.*}}(%[[B]]) backward
-// CHECK: remat.task {{[0-9]+}} @{{.*}}extract_slice(%[[B]]) backward
+// CHECK: remat.task {{[0-9]+}} @{{.*}}slice{{[_0-9]*}}(%[[B]]) backward
 // CHECK: remat.return
 func.func @main(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>) -> (tensor<8x64xf32>, tensor<64x64xf32>, tensor<8x64xf32>) {
   %e = tensor.empty() : tensor<64x64xf32>

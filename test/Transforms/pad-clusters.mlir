@@ -4,11 +4,11 @@
 // writes to the middle of the padded tensor: no workspace.
 
 // CHECK-LABEL: remat.graph @main
-// CHECK-NEXT: %[[P:.*]] = remat.task 0 @kernel_0_pad(%arg0)
+// CHECK-NEXT: %[[P:.*]] = remat.task 0 @tanh_pad(%arg0)
 // CHECK-NOT: workspace
 // CHECK-SAME: (tensor<8x30xf32>) -> tensor<10x32xf32>
 // CHECK-NEXT: remat.return %[[P]]
-// CHECK: func.func private @kernel_0_pad
+// CHECK: func.func private @tanh_pad
 // CHECK: math.tanh
 // CHECK: tensor.pad
 #id = affine_map<(d0, d1) -> (d0, d1)>

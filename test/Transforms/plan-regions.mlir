@@ -27,7 +27,7 @@
 
 // NAMES: remat.task 0 @{{.*}}{names = {{\[\[}}"block1"]]
 // NAMES: remat.task 1 @{{.*}}{names = {{\[\[}}"block1"]]
-// NAMES: remat.task 2 @{{.*}}{ops
+// NAMES: remat.task 2 @{{[^{]*$}}
 // NAMES: remat.task 3 @{{.*}}{names = {{\[\[}}"block2"]]
 // NAMES: remat.task 4 @{{.*}}{names = {{\[\[}}"block2"]]
 // NAMES: remat.task 6 @{{.*}}{names = {{\[\[}}"fixed"]]

@@ -8,9 +8,9 @@
 #c = affine_map<(n, c, h, w) -> (c)>
 #of = affine_map<(c) -> (c)>
 // CHECK-LABEL: remat.graph @main
-// CHECK: %[[S:.*]]:2 = remat.task {{[0-9]+}} @{{.*}}_rows(%arg0) {ops = ["linalg.generic", "linalg.generic", "linalg.generic"]{{.*}} -> (tensor<8xf32>, tensor<8xf32>)
-// CHECK: remat.task {{[0-9]+}} @{{.*}}_generic(%arg0, %[[S]]#{{[01]}}, %[[S]]#{{[01]}}) {{.*}} -> tensor<4x8x16x16xf32>
-// CHECK: remat.task {{[0-9]+}} @{{.*}}_generic(%arg1) {{.*}} -> tensor<8xf32>
+// CHECK: %[[S:.*]]:2 = remat.task {{[0-9]+}} @sum_div_sub_mul_sum_rows(%arg0) : {{.*}} -> (tensor<8xf32>, tensor<8xf32>)
+// CHECK: remat.task {{[0-9]+}} @sub_div(%arg0, %[[S]]#{{[01]}}, %[[S]]#{{[01]}}) : {{.*}} -> tensor<4x8x16x16xf32>
+// CHECK: remat.task {{[0-9]+}} @sum(%arg1) : {{.*}} -> tensor<8xf32>
 func.func @main(%x: tensor<4x8x16x16xf32>, %y: tensor<4x8x16x16xf32>) -> (tensor<4x8x16x16xf32>, tensor<8xf32>) {
   %zero = arith.constant 0.0 : f32
   %number = arith.constant 1024.0 : f32

@@ -66,7 +66,7 @@ def read_graph(text):
         # Views of a result with several values are named by their number.
         placement = re.search(r"placement = (\[.*?\]|#remat.slot<.*?>)", rest)
         listed = placement.group(1) if placement else ""
-        places = re.findall(r"#remat.slot<(\w+), offset = (\d+), bytes = (\d+)|(\d+) : i64", listed)
+        places = re.findall(r"#remat.slot<(\w+), offset = (\d+), bytes = (\d+)[^>]*>|(\d+)|unit", listed)
         for number, (kind, offset, size, operand) in enumerate(places):
             value = f"{result}#{number}" if len(places) > 1 else result
             if operand:  # It is written in the place of an operand, whose buffer lives on.

@@ -81,8 +81,8 @@ func.func private @kernel(%a: tensor<4x8xf32>) -> tensor<4x8xf32> attributes {re
 // CHECK-SAME: planned_peak = 256
 remat.graph @placed(%x: tensor<4x8xf32>) -> tensor<4x8xf32>
     attributes {budget = 300 : i64, planned_peak = 256 : i64, arena_bytes = 256 : i64, host_arena_bytes = 128 : i64} {
-  // CHECK: remat.task 0 @kernel(%{{.*}}) cost 10 at [arena 0] {ops = ["linalg.generic"]} :
-  %0 = remat.task 0 @kernel(%x) cost 10 at [arena 0] {ops = ["linalg.generic"]} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK: remat.task 0 @kernel(%{{.*}}) cost 10 at [arena 0] {layers = ["h.0"]} :
+  %0 = remat.task 0 @kernel(%x) cost 10 at [arena 0] {layers = ["h.0"]} : (tensor<4x8xf32>) -> tensor<4x8xf32>
   // CHECK: remat.offload %{{.*}} at host 0 : tensor<4x8xf32>
   %h = remat.offload %0 at host 0 : tensor<4x8xf32>
   // CHECK: remat.reload %{{.*}} at arena 128 : tensor<4x8xf32>

@@ -12,11 +12,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "Clusters.h"
+#include "KernelNames.h"
 
-#include "remat/Utils/Structured.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 #include "remat/Interfaces/RecomputableOpInterface.h"
+#include "remat/Utils/Structured.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -108,6 +109,7 @@ public:
 private:
   using BuildBody = function_ref<SmallVector<Value>(OpBuilder &, IRMapping &)>;
 
+  std::string makeUnique(StringRef name);
   func::FuncOp getOrCreate(Location loc, StringRef name,
                            ArrayRef<Operation *> prologue,
                            ArrayRef<Value> operands, TypeRange results,
@@ -116,6 +118,8 @@ private:
   ModuleOp module;
   SymbolTable symbols;
   DenseMap<llvm::hash_code, SmallVector<func::FuncOp, 1>> kernelsOfHash;
+  /// How many kernels were called by each name.
+  llvm::StringMap<unsigned> numOfName;
   unsigned numKernels = 0;
 };
 } // namespace
@@ -146,7 +150,7 @@ func::FuncOp KernelPool::getOrCreate(Operation *op,
     collectInputs(value, prologue, operands);
   operandList = operands.takeVector();
   return getOrCreate(
-      op->getLoc(), op->getName().stripDialect(), prologue.getArrayRef(),
+      op->getLoc(), describeComputation(op), prologue.getArrayRef(),
       operandList, op->getResultTypes(),
       [&](OpBuilder &builder, IRMapping &mapping) -> SmallVector<Value> {
         for (Value value : reads)
@@ -192,10 +196,13 @@ func::FuncOp KernelPool::getOrCreate(const Cluster &cluster,
         results.push_back(result);
   }
   operandList = operands.takeVector();
+  // A pad goes by what it pads; all others go row by row.
+  std::string name = describeComputation(cluster);
+  if (!isa<tensor::PadOp>(cluster.back()))
+    name += "_rows";
   return getOrCreate(
-      cluster.front()->getLoc(),
-      isa<tensor::PadOp>(cluster.back()) ? "pad" : "rows",
-      prologue.getArrayRef(), operandList, ValueRange(results).getTypes(),
+      cluster.front()->getLoc(), name, prologue.getArrayRef(), operandList,
+      ValueRange(results).getTypes(),
       [&](OpBuilder &builder, IRMapping &mapping) -> SmallVector<Value> {
         for (Operation *op : sequence) {
           for (Value value : getReadValues(op))
@@ -262,6 +269,17 @@ static bool areEqualKernels(func::FuncOp a, func::FuncOp b) {
              &a.getBody(), &b.getBody(), OperationEquivalence::IgnoreLocations);
 }
 
+/// `name`, with a number behind it if there is something of that name.
+std::string KernelPool::makeUnique(StringRef name) {
+  unsigned &number = numOfName[name];
+  std::string unique;
+  do {
+    unique = number == 0 ? name.str() : (name + "_" + Twine(number)).str();
+    ++number;
+  } while (symbols.lookup(unique));
+  return unique;
+}
+
 func::FuncOp KernelPool::getOrCreate(Location loc, StringRef name,
                                      ArrayRef<Operation *> prologue,
                                      ArrayRef<Value> operands,
@@ -291,7 +309,8 @@ func::FuncOp KernelPool::getOrCreate(Location loc, StringRef name,
       return other;
     }
   known.push_back(kernel);
-  kernel.setName(("kernel_" + Twine(numKernels++) + "_" + name).str());
+  kernel.setName(makeUnique(name));
+  ++numKernels;
   symbols.insert(kernel, module.getBody()->end());
   return kernel;
 }
@@ -416,7 +435,7 @@ private:
   LogicalResult convert(Operation *op);
   void convert(const Cluster &cluster);
   TaskOp createTask(Location loc, func::FuncOp kernel, ArrayRef<Value> operands,
-                    ArrayRef<StringRef> ops, bool backward);
+                    ArrayRef<Operation *> ops, bool backward);
   void createReturn(func::ReturnOp op);
 
   func::FuncOp func;
@@ -532,9 +551,8 @@ LogicalResult GraphBuilder::convert(Operation *op) {
     return failure();
   SmallVector<Value> operands;
   func::FuncOp kernel = kernels.getOrCreate(op, operands);
-  TaskOp task =
-      createTask(op->getLoc(), kernel, operands, op->getName().getStringRef(),
-                 op->hasAttr(RematDialect::backwardAttrName));
+  TaskOp task = createTask(op->getLoc(), kernel, operands, op,
+                           op->hasAttr(RematDialect::backwardAttrName));
   task.setPinned(runsOnce(op));
   if (*policies)
     task.setPoliciesAttr(*policies);
@@ -547,11 +565,8 @@ LogicalResult GraphBuilder::convert(Operation *op) {
 void GraphBuilder::convert(const Cluster &cluster) {
   SmallVector<Value> operands, results;
   func::FuncOp kernel = kernels.getOrCreate(cluster, operands, results);
-  SmallVector<StringRef> names;
-  for (Operation *op : cluster)
-    names.push_back(op->getName().getStringRef());
   TaskOp task =
-      createTask(cluster.back()->getLoc(), kernel, operands, names,
+      createTask(cluster.back()->getLoc(), kernel, operands, cluster,
                  cluster.front()->hasAttr(RematDialect::backwardAttrName));
   mapping.map(results, task->getResults());
   // A view of a value that stays inside is nobody's.
@@ -570,14 +585,14 @@ void GraphBuilder::convert(const Cluster &cluster) {
 
 TaskOp GraphBuilder::createTask(Location loc, func::FuncOp kernel,
                                 ArrayRef<Value> operands,
-                                ArrayRef<StringRef> ops, bool backward) {
+                                ArrayRef<Operation *> ops, bool backward) {
   SmallVector<Value> mapped = llvm::map_to_vector(
       operands, [&](Value value) { return mapping.lookup(value); });
   return TaskOp::create(builder, loc, kernel.getFunctionType().getResults(),
                         kernel.getName(), mapped, /*id=*/numTasks++,
                         /*copy=*/0, backward, /*phase=*/0, /*pinned=*/false,
                         /*policies=*/{}, /*names=*/{},
-                        builder.getStrArrayAttr(ops),
+                        findLayers(builder, ops, operands),
                         /*cost=*/0, /*workspace=*/0, /*placement=*/{},
                         /*workspace_offset=*/{});
 }
@@ -593,8 +608,7 @@ void GraphBuilder::createReturn(func::ReturnOp op) {
     if (!root || isa<BlockArgument>(root) || !roots.insert(root).second) {
       SmallVector<Value> operands;
       func::FuncOp kernel = kernels.getOrCreateCopy(value, operands);
-      result = createTask(op.getLoc(), kernel, operands, {"linalg.copy"},
-                          anyBackward)
+      result = createTask(op.getLoc(), kernel, operands, {}, anyBackward)
                    ->getResult(0);
     }
     results.push_back(result);

@@ -36,17 +36,16 @@ static planning::Policy convertPolicy(std::optional<Policy> policy) {
   llvm_unreachable("unknown policy");
 }
 
-/// A name for messages: the operation and where it stands.
-static std::string describe(Operation *op) {
+/// A name for messages: what the task computes, in which layers.
+static std::string describe(TaskOp task) {
   std::string text;
   llvm::raw_string_ostream stream(text);
-  auto task = dyn_cast<TaskOp>(op);
-  if (task && task.getOps() && !task.getOps()->empty())
-    stream << cast<StringAttr>((*task.getOps())[0]).getValue();
-  else
-    stream << op->getName();
-  if (task)
-    stream << " (task " << task.getId() << ")";
+  stream << task.getKernel() << " (task " << task.getId();
+  if (std::optional<ArrayAttr> layers = task.getLayers()) {
+    stream << " of ";
+    llvm::interleaveComma(layers->getAsValueRange<StringAttr>(), stream);
+  }
+  stream << ")";
   return text;
 }
 

@@ -125,7 +125,9 @@ def Remat_TaskOp : Remat_Op<"task", [
     * `names` holds, for each result, the names that tags gave it.
     * `pinned` marks a task that must not be repeated: it has effects or draws
       random numbers.
-    * `ops` names the operations that the task was formed from.
+    * `layers` names the layers of the model that the task belongs to, as far as
+      names of parameters and scopes in locations say so. The kernel's name says
+      what the task computes.
     * `cost` is the time it takes in nanoseconds, `workspace` the scratch bytes
       it needs while it runs.
     * `placement` says where each result lies: a `#remat.slot`; the number of
@@ -158,7 +160,7 @@ def Remat_TaskOp : Remat_Op<"task", [
                        UnitAttr:$pinned,
                        OptionalAttr<ArrayAttr>:$policies,
                        OptionalAttr<Remat_NamesArrayAttr>:$names,
-                       OptionalAttr<StrArrayAttr>:$ops,
+                       OptionalAttr<StrArrayAttr>:$layers,
                        DefaultValuedAttr<I64Attr, "0">:$cost,
                        DefaultValuedAttr<I64Attr, "0">:$workspace,
                        OptionalAttr<ArrayAttr>:$placement,
