@@ -14,6 +14,7 @@
 
 #include "remat/AutoDiff/AutoDiff.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/EntryFunction.h"
 
 namespace remat {
 #define GEN_PASS_DEF_DIFFERENTIATEPASS
@@ -29,7 +30,8 @@ struct RematDifferentiatePass
   using DifferentiatePassBase::DifferentiatePassBase;
 
   void runOnOperation() override {
-    auto target = getOperation().lookupSymbol<func::FuncOp>(function);
+    auto target = dyn_cast_or_null<func::FuncOp>(
+        findEntry(getOperation(), function).getOperation());
     if (!target) {
       getOperation().emitError("has no function '") << function << "'";
       return signalPassFailure();

@@ -25,8 +25,7 @@ static void addCleanUp(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
-void remat::buildImportPipeline(OpPassManager &pm,
-                                const ImportPipelineOptions &options) {
+void remat::buildImportPipeline(OpPassManager &pm, const StepOptions &options) {
   pm.addPass(createImportCallsPass());
   pm.addPass(createImportRandomStatePass());
   pm.addNestedPass<func::FuncOp>(createImportBuffersPass());

@@ -6,16 +6,18 @@
 
 #include "remat/Pipelines/Pipelines.h"
 
-#include "remat/AutoDiff/AutoDiff.h"
 #include "remat/AutoDiff/Passes.h"
 #include "remat/Codegen/KernelBufferization.h"
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Cost/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
+#include "remat/Dialect/Remat/Transforms/PlanOptionTable.h"
 #include "remat/Target/AllTargets.h"
+#include "remat/Target/CPU/Passes.h"
 #include "remat/Target/Passes.h"
 #include "remat/Transforms/Passes.h"
+#include "remat/Utils/TextOptions.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
@@ -80,21 +82,33 @@ struct LowerDerivativeOps
 };
 } // namespace
 
-void remat::buildJointPipeline(OpPassManager &pm, StringRef function,
-                               ArrayRef<DifferentiateOptions> derivatives) {
+/// A target that was asked for is in the IR from here on.
+static void addTarget(OpPassManager &pm, const StepOptions &options) {
+  SetTargetPassOptions target;
+  target.target = options.target;
+  if (!options.target.empty())
+    pm.addPass(createSetTargetPass(target));
+}
+
+void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
+  addTarget(pm, options);
+  if (options.widen)
+    pm.addNestedPass<func::FuncOp>(createWidenFloatsPass());
   pm.addPass(createLowerCheckpointsPass());
   pm.addNestedPass<func::FuncOp>(createLowerRandomPass());
+  SmallVector<DifferentiateOptions, 2> derivatives = options.getDerivatives();
   if (!derivatives.empty())
     pm.addNestedPass<func::FuncOp>(createStopSoftmaxMaxGradientPass());
   for (const DifferentiateOptions &derivative : derivatives) {
-    DifferentiatePassOptions options;
-    options.function = function.str();
-    options.mode = derivative.mode;
-    options.wrt.assign(derivative.wrt.begin(), derivative.wrt.end());
-    options.result = derivative.result;
-    options.results.assign(derivative.results.begin(),
-                           derivative.results.end());
-    pm.addPass(createDifferentiatePass(options));
+    DifferentiatePassOptions pass;
+    pass.function = options.function;
+    pass.mode = derivative.mode;
+    pass.wrt.assign(derivative.wrt.begin(), derivative.wrt.end());
+    pass.result = derivative.result;
+    pass.results.assign(derivative.results.begin(), derivative.results.end());
+    pass.tags.assign(derivative.tags.begin(), derivative.tags.end());
+    pass.accumulate = derivative.accumulate;
+    pm.addPass(createDifferentiatePass(pass));
     addCleanup(pm);
   }
   if (derivatives.empty())
@@ -110,22 +124,6 @@ void remat::buildJointPipeline(OpPassManager &pm, StringRef function,
   addCleanup(pm);
 }
 
-void remat::buildJointPipeline(OpPassManager &pm,
-                               const JointPipelineOptions &options) {
-  SmallVector<DifferentiateOptions> derivatives;
-  DifferentiateOptions derivative;
-  derivative.mode = options.cotangents ? DifferentiateOptions::Reverse
-                                       : DifferentiateOptions::Gradient;
-  derivative.wrt.assign(options.wrt.begin(), options.wrt.end());
-  derivative.result = options.result;
-  if (options.differentiate)
-    derivatives.push_back(derivative);
-  derivative.mode = DifferentiateOptions::Forward;
-  if (options.tangents)
-    derivatives.push_back(derivative);
-  buildJointPipeline(pm, options.function, derivatives);
-}
-
 void remat::buildDerivativesPipeline(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createImportBuffersPass());
   pm.addNestedPass<func::FuncOp>(createImportScattersPass());
@@ -136,8 +134,8 @@ void remat::buildDerivativesPipeline(OpPassManager &pm) {
   pm.addPass(createExpandDerivativesPass());
 }
 
-void remat::buildTasksPipeline(OpPassManager &pm,
-                               const TasksPipelineOptions &options) {
+void remat::buildTasksPipeline(OpPassManager &pm, const StepOptions &options) {
+  addTarget(pm, options);
   // Slices make a loss where its gradient is made, which is another call then.
   if (!options.separateBackward)
     pm.addNestedPass<func::FuncOp>(createSliceRowsPass());
@@ -156,33 +154,162 @@ void remat::buildTasksPipeline(OpPassManager &pm,
     pm.addPass(createSeparateBackwardPass());
 }
 
-void remat::buildPlanPipeline(OpPassManager &pm,
-                              const PlanPipelineOptions &options) {
-  PlanPassOptions plan;
-  plan.budget = options.budget;
-  plan.planner = options.planner;
-  pm.addPass(createPlanPass(plan));
+void remat::buildPlanPipeline(OpPassManager &pm, const StepOptions &options) {
+  pm.addPass(createPlanPass(options.plan));
+  buildPlacePipeline(pm, options.plan.lend);
+}
+
+void remat::buildPlacePipeline(OpPassManager &pm, bool lend) {
   pm.addPass(createSeparateCopiesPass());
-  pm.addPass(createAssignBuffersPass());
+  if (lend)
+    pm.addPass(createAssignBuffersPass());
   pm.addPass(createPlacePass());
 }
 
-void remat::buildRematPipeline(OpPassManager &pm,
-                               const FullPipelineOptions &options) {
+void remat::buildRematPipeline(OpPassManager &pm, const StepOptions &options,
+                               StepLevel level) {
   buildDerivativesPipeline(pm);
-  ImportPipelineOptions import;
-  import.function = options.function;
-  buildImportPipeline(pm, import);
+  buildImportPipeline(pm, options);
   buildJointPipeline(pm, options);
-  TasksPipelineOptions tasks;
-  tasks.function = options.function;
-  tasks.threads = options.threads;
-  tasks.separateBackward = options.separateBackward;
-  buildTasksPipeline(pm, tasks);
-  PlanPipelineOptions plan;
-  plan.budget = options.budget;
-  plan.planner = options.planner;
-  buildPlanPipeline(pm, plan);
+  if (level >= StepLevel::Tasks)
+    buildTasksPipeline(pm, options);
+  if (level == StepLevel::Planned)
+    pm.addPass(createPlanPass(options.plan));
+  if (level >= StepLevel::Placed)
+    buildPlanPipeline(pm, options);
+  LowerCPUPassOptions code;
+  code.name = options.name;
+  code.threads = options.threads;
+  if (level >= StepLevel::Code)
+    pm.addPass(createLowerCPUPass(code));
+}
+
+//===----------------------------------------------------------------------===//
+// Options
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// What the text of a pipeline asks for.
+struct PipelineRequest {
+  StepOptions step;
+  StepLevel level = StepLevel::Placed;
+};
+
+struct LevelSyntax {
+  static constexpr OptionKind kind = OptionKind::Value;
+  StringRef describe() const { return "joint|tasks|planned|placed|code"; }
+  llvm::Error parse(StringRef text, StepLevel &level) const {
+    SmallVector<StringRef> names;
+    for (const StepLevelInfo &info : getStepLevels()) {
+      if (info.name == text) {
+        level = info.level;
+        return llvm::Error::success();
+      }
+      names.push_back(info.name);
+    }
+    return makeUnknownNameError("level", text, names);
+  }
+  std::string print(StepLevel level) const {
+    return getStepLevels()[size_t(level)].name.str();
+  }
+};
+
+/// The options that some stages read, as MLIR parses and prints them.
+class PipelineOptions : public mlir::detail::PassOptions {
+public:
+  explicit PipelineOptions(unsigned stages) {
+    for (const StepOptionInfo &row : getStepOptionTable())
+      if (row.stages & stages)
+        rows.push_back(liftOption<PipelineRequest>(
+            static_cast<const OptionInfo<StepOptions> &>(row),
+            [](PipelineRequest &request) -> StepOptions & {
+              return request.step;
+            }));
+    if ((stages & fullStages) == fullStages)
+      rows.push_back(makeOption<PipelineRequest>(
+          "emit",
+          [](PipelineRequest &request) -> StepLevel & { return request.level; },
+          LevelSyntax(), "Level to stop at"));
+    for (const OptionInfo<PipelineRequest> &row : rows)
+      texts.add(*this, row);
+  }
+
+  LogicalResult parse(StringRef text, PipelineRequest &request,
+                      function_ref<LogicalResult(const Twine &)> onError) {
+    std::string message;
+    llvm::raw_string_ostream os(message);
+    if (failed(parseFromString(text, os)))
+      return onError(addKnownOptions(message, texts.getNames()));
+    if (llvm::Error error = texts.apply(request))
+      return onError(llvm::toString(std::move(error)));
+    return success();
+  }
+
+  /// All that passes do. Objects are made by others.
+  static constexpr unsigned fullStages = AllStages & ~ObjectStage;
+
+private:
+  std::vector<OptionInfo<PipelineRequest>> rows;
+  TextOptions<PipelineRequest> texts;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Registration
+//===----------------------------------------------------------------------===//
+
+/// Registers a pipeline with the options that `stages` read.
+static void
+registerPipeline(StringRef name, StringRef description, unsigned stages,
+                 void (*build)(OpPassManager &, const PipelineRequest &)) {
+  registerPassPipeline(
+      name, description,
+      [=](OpPassManager &pm, StringRef text,
+          function_ref<LogicalResult(const Twine &)> onError) {
+        PipelineRequest request;
+        auto explain = [&](const Twine &message) {
+          return onError(name + ": " + message);
+        };
+        if (failed(PipelineOptions(stages).parse(text, request, explain)))
+          return failure();
+        build(pm, request);
+        return success();
+      },
+      [=](function_ref<void(const mlir::detail::PassOptions &)> handle) {
+        handle(PipelineOptions(stages));
+      });
+}
+
+static void registerPipelines() {
+  registerPipeline(
+      "remat-import-pipeline",
+      "Bring what an exporter produced to the form that remat compiles",
+      ImportStage, [](OpPassManager &pm, const PipelineRequest &request) {
+        buildImportPipeline(pm, request.step);
+      });
+  registerPipeline("remat-joint-pipeline", "Differentiate and fuse (L0 to L1)",
+                   JointStage,
+                   [](OpPassManager &pm, const PipelineRequest &request) {
+                     buildJointPipeline(pm, request.step);
+                   });
+  registerPipeline("remat-tasks-pipeline",
+                   "Form tasks and estimate their costs (L1 to L2)", TasksStage,
+                   [](OpPassManager &pm, const PipelineRequest &request) {
+                     buildTasksPipeline(pm, request.step);
+                   });
+  registerPipeline("remat-plan-pipeline", "Plan and place (L2 to L4)",
+                   PlanStage,
+                   [](OpPassManager &pm, const PipelineRequest &request) {
+                     buildPlanPipeline(pm, request.step);
+                   });
+  registerPipeline(
+      "remat-pipeline",
+      "From an exported model to a placed graph (L0 to L4), or as far as "
+      "'emit' says",
+      PipelineOptions::fullStages,
+      [](OpPassManager &pm, const PipelineRequest &request) {
+        buildRematPipeline(pm, request.step, request.level);
+      });
 }
 
 void remat::registerRematDialects(DialectRegistry &registry) {
@@ -208,21 +335,5 @@ void remat::registerRematPasses() {
   registerRematTargetPasses();
   registerAllTargetPasses();
   PassRegistration<LowerDerivativeOps>();
-  PassPipelineRegistration<ImportPipelineOptions>(
-      "remat-import-pipeline",
-      "Bring what an exporter produced to the form that remat compiles",
-      buildImportPipeline);
-  PassPipelineRegistration<JointPipelineOptions>(
-      "remat-joint-pipeline", "Differentiate and fuse (L0 to L1)",
-      [](OpPassManager &pm, const JointPipelineOptions &options) {
-        buildJointPipeline(pm, options);
-      });
-  PassPipelineRegistration<TasksPipelineOptions>(
-      "remat-tasks-pipeline", "Form tasks and estimate their costs (L1 to L2)",
-      buildTasksPipeline);
-  PassPipelineRegistration<PlanPipelineOptions>(
-      "remat-plan-pipeline", "Plan and place (L2 to L4)", buildPlanPipeline);
-  PassPipelineRegistration<FullPipelineOptions>(
-      "remat-pipeline", "From an exported model to a placed graph (L0 to L4)",
-      buildRematPipeline);
+  registerPipelines();
 }

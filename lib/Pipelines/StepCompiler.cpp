@@ -6,8 +6,6 @@
 
 #include "remat/Pipelines/StepCompiler.h"
 
-#include "remat/AutoDiff/Passes.h"
-#include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 #include "remat/Pipelines/Pipelines.h"
@@ -19,15 +17,6 @@
 using namespace mlir;
 using namespace remat;
 
-FunctionOpInterface remat::findEntry(ModuleOp module, StringRef name) {
-  if (auto entry = module.lookupSymbol<FunctionOpInterface>(name))
-    return entry;
-  auto functions = module.getOps<FunctionOpInterface>();
-  if (name == "main" && llvm::hasSingleElement(functions))
-    return *functions.begin();
-  return {};
-}
-
 /// Runs passes that are tested with a verifier after each; here one runs once,
 /// on what is handed out, since it would take half of the time.
 static LogicalResult runPasses(PassManager &pm, ModuleOp module) {
@@ -35,45 +24,25 @@ static LogicalResult runPasses(PassManager &pm, ModuleOp module) {
   return success(succeeded(pm.run(module)) && succeeded(verify(module)));
 }
 
-/// The passes to the joint graph of the entry.
-static LogicalResult addJointPasses(PassManager &pm, ModuleOp module,
-                                    const StepOptions &options) {
-  FunctionOpInterface entry = findEntry(module, options.function);
-  if (!entry)
+/// Brings a module with functions to a level.
+static LogicalResult compileTo(StepLevel level, ModuleOp module,
+                               const StepOptions &options) {
+  if (!findEntry(module, options.function))
     return module.emitError("has no function '")
            << options.function << "' to compile";
-  std::string function = entry.getName().str();
-  buildDerivativesPipeline(pm);
-  ImportPipelineOptions import;
-  import.function = function;
-  buildImportPipeline(pm, import);
-
-  if (options.widen)
-    pm.addNestedPass<func::FuncOp>(createWidenFloatsPass());
-  buildJointPipeline(pm, function, options.derivatives);
-  return success();
+  PassManager pm(module.getContext());
+  buildRematPipeline(pm, options, level);
+  return runPasses(pm, module);
 }
 
 LogicalResult remat::compileToJoint(ModuleOp module,
                                     const StepOptions &options) {
-  PassManager pm(module.getContext());
-  if (failed(addJointPasses(pm, module, options)))
-    return failure();
-  return runPasses(pm, module);
+  return compileTo(StepLevel::Joint, module, options);
 }
 
 LogicalResult remat::compileToTasks(ModuleOp module,
                                     const StepOptions &options) {
-  PassManager pm(module.getContext());
-  if (failed(addJointPasses(pm, module, options)))
-    return failure();
-  TasksPipelineOptions tasks;
-  tasks.function = findEntry(module, options.function).getName().str();
-  tasks.threads = options.threads;
-  tasks.costs = options.costs;
-  tasks.separateBackward = options.separateBackward;
-  buildTasksPipeline(pm, tasks);
-  return runPasses(pm, module);
+  return compileTo(StepLevel::Tasks, module, options);
 }
 
 GraphOp remat::getOnlyGraph(ModuleOp module) {
@@ -144,10 +113,7 @@ llvm::Expected<StepSummary> remat::planModule(ModuleOp module,
 
 llvm::Expected<StepSummary> remat::placeModule(ModuleOp module, bool lend) {
   PassManager pm(module.getContext());
-  pm.addPass(createSeparateCopiesPass());
-  if (lend)
-    pm.addPass(createAssignBuffersPass());
-  pm.addPass(createPlacePass());
+  buildPlacePipeline(pm, lend);
   if (failed(runPasses(pm, module)))
     return llvm::createStringError("the step could not be placed");
   return summarizeStep(getOnlyGraph(module));

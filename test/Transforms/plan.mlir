@@ -10,7 +10,7 @@
 // RUN: not remat-opt %s --remat-plan="lend=false link-bandwidth=fast" 2>&1 | FileCheck %s --check-prefix=LINK
 // RUN: remat-opt %s --remat-plan="lend=false budget=384 link-bandwidth=inf" | FileCheck %s --check-prefix=OFFLOAD
 // RUN: remat-opt %s --remat-plan="lend=false budget=384 link-bandwidth=25GB/s offload=false" | FileCheck %s --check-prefix=TIGHT
-// RUN: remat-opt %s --remat-plan="lend=false budget=384 reorder seed=3 threads=2 effort=0.1 time-limit=5" | FileCheck %s --check-prefix=TIGHT
+// RUN: remat-opt %s --remat-plan="lend=false budget=384 reorder seed=3 search-threads=2 effort=0.1 time-limit=5" | FileCheck %s --check-prefix=TIGHT
 // With 'explain', a remark says for each value what was decided and why. A graph
 // is planned only once, and planning can be switched off.
 // RUN: not remat-opt %s --remat-plan=lend=false --remat-plan 2>&1 | FileCheck %s --check-prefix=TWICE
@@ -37,13 +37,13 @@
 // INFEASIBLE: error: 'remat.graph' op budget 383 bytes is infeasible, the smallest feasible is 384
 // INFEASIBLE: note: the peak of 384 bytes is reached at op
 
-// MALFORMED: error: malformed budget 'x', expected bytes with an optional suffix KiB, MiB or GiB, a percentage such as '60%', or 'min'
-// UNKNOWN: error: unknown planner 'none', expected one of 'auto', 'save-all',
+// MALFORMED: error: remat-plan: budget: malformed budget 'x', expected bytes with an optional suffix KiB, MiB or GiB, a percentage such as '60%', or 'min'
+// UNKNOWN: error: remat-plan: planner: unknown planner 'none', expected one of 'auto', 'save-all',
 // EXPLAIN: remark: result 0: recomputed, 128 bytes, at a cost of 1; keeping it would hold {{.*}} more byte-time
 // EXPLAIN: remark: result 0: saved, 128 bytes; recomputing it would cost 2
-// EFFORT: error: effort must not be negative or NaN, got -1
-// CLOCK: error: time limit must not be negative or NaN, got nan
-// LINK: error: malformed bandwidth 'fast', expected bytes per second
+// EFFORT: error: remat-plan: effort: expected a number, 0 or more, got '-1'
+// CLOCK: error: remat-plan: time-limit: expected a number, 0 or more, got 'nan'
+// LINK: error: remat-plan: link-bandwidth: malformed bandwidth 'fast', expected bytes per second
 // OFFLOAD: remat.reload
 // TWICE: error: 'remat.graph' op is already planned
 

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Options of planning, reading of models, and how errors are reported: with
+// How command lines are parsed, models are read, and errors are reported: with
 // exit status 1, or 3 when the budget is infeasible.
 //
 //===----------------------------------------------------------------------===//
@@ -12,7 +12,7 @@
 #ifndef REMAT_TOOLS_COMMON_DRIVER_H
 #define REMAT_TOOLS_COMMON_DRIVER_H
 
-#include "common/Manifest.h"
+#include "common/Tensor.h"
 
 #include "remat/Pipelines/StepCompiler.h"
 
@@ -23,30 +23,16 @@
 
 namespace remat::tools {
 
-/// The options of planning beside the budget.
-struct PlanFlags {
-  explicit PlanFlags(llvm::cl::OptionCategory &category);
-
-  /// The options for one budget, written as for planning::parseBudget. Without
-  /// `--time-limit`, the plan does not depend on the machine.
-  llvm::Expected<PlanOptions> makeOptions(llvm::StringRef budget) const;
-
-private:
-  /// The description of `planner`, which lists all of them. An option keeps no
-  /// copy of its description.
-  std::string plannerHelp;
-  /// What went wrong with a library of planners.
-  std::string loadFailure;
-
-public:
-  llvm::cl::list<std::string> planners;
-  llvm::cl::opt<std::string> planner;
-  llvm::cl::opt<double> effort, timeLimit;
-  llvm::cl::opt<uint64_t> seed;
-  llvm::cl::opt<bool> reorder, lend;
-  llvm::cl::opt<std::string> hostBudget, linkBandwidth;
-  llvm::cl::list<std::string> regionBudgets;
-};
+/// What every tool does: parses the command line, runs the tool, and reports
+/// its error, if it is one. Returns the exit status.
+///
+/// `getCategory` makes the options of the tool and returns what they belong to.
+/// Only these are listed by --help: they are made after LLVM's own options,
+/// some of which have the same names, were dropped.
+int runMain(int argc, char **argv, llvm::StringRef tool,
+            llvm::StringRef overview,
+            llvm::function_ref<llvm::cl::OptionCategory &()> getCategory,
+            llvm::function_ref<llvm::Error()> run);
 
 /// A context with remat's dialects whose diagnostics go to standard error,
 /// with the lines of the model that they are about.
@@ -65,24 +51,12 @@ private:
   mlir::SourceMgrDiagnosticHandler diagnostics;
 };
 
-/// Checks that the arguments of `function` in `module` are those of the
-/// manifest and names them. A function that is not there is left to the
-/// compiler to report.
-llvm::Error applyManifest(const Manifest &manifest, mlir::ModuleOp module,
-                          llvm::StringRef function);
-
 /// The values at first of the arguments that hold state which the program had
 /// in globals (remat-import-random-state). These are the last arguments.
 std::vector<Tensor> getInitialState(mlir::FunctionOpInterface entry);
 
-/// The numbers of the arguments that are parameters.
-llvm::SmallVector<int64_t> getParameters(const Manifest &manifest);
-
 /// An error with only a message.
 llvm::Error makeError(const llvm::Twine &message);
-
-/// Prints the error, if it is one; returns the tool's exit status.
-int reportError(llvm::StringRef tool, llvm::Error error);
 
 } // namespace remat::tools
 

@@ -15,16 +15,15 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "common/ChoiceParser.h"
 #include "common/Driver.h"
+#include "common/StepFlags.h"
 
 #include "remat/Codegen/Dtypes.h"
 #include "remat/Codegen/HeaderEmitter.h"
 #include "remat/Target/Target.h"
 
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -32,12 +31,14 @@ using namespace remat;
 using namespace remat::tools;
 
 namespace {
-/// What to write; in the order in which it is reached.
-enum class Output { Joint, Tasks, Placed, Assembly, Object };
+/// What to write, in the order in which it is reached: the levels of a
+/// pipeline, then files of code.
+enum class Output { Joint, Tasks, Planned, Placed, Code, Assembly, Object };
 
-/// The command line. Made after LLVM's own options, some of which have the same
-/// names, were dropped.
+/// The command line.
 struct Options {
+  Options();
+
   cl::OptionCategory category{"remat-compile options"};
   cl::opt<std::string> inputFile{cl::Positional, cl::init("-"),
                                  cl::desc("<model.mlir>"), cl::cat(category)};
@@ -47,69 +48,27 @@ struct Options {
   cl::opt<std::string> headerFile{"header", cl::cat(category),
                                   cl::value_desc("file"),
                                   cl::desc("Write a C header here")};
-  cl::opt<std::string> name{
-      "name", cl::init("step"), cl::cat(category),
-      cl::desc("Symbol of the remat_module, a C identifier")};
-  cl::opt<Output> emit{
-      "emit", cl::init(Output::Object), cl::cat(category),
-      cl::desc("What to write:"),
-      cl::values(
-          clEnumValN(Output::Object, "object", "an object file (default)"),
-          clEnumValN(Output::Assembly, "asm", "assembly"),
-          clEnumValN(Output::Placed, "placed", "IR, planned and placed"),
-          clEnumValN(Output::Tasks, "tasks", "IR, cut into tasks with costs"),
-          clEnumValN(Output::Joint, "joint", "IR, forward and backward"))};
+  ChoiceFlag<Output> emit{"emit", cl::init(Output::Object), cl::cat(category),
+                          cl::desc("What to write:")};
   cl::opt<bool> assembly{"S", cl::cat(category),
                          cl::desc("Same as --emit=asm")};
-  cl::opt<std::string> targetCpu{
-      "mcpu", cl::ZeroOrMore, cl::cat(category), cl::value_desc("name"),
-      cl::desc("CPU to compile for; the host's if empty")};
-  cl::opt<std::string> kernelCache{
-      "kernel-cache", cl::cat(category), cl::value_desc("dir"),
-      cl::desc("Keep compiled kernels here, and take them from here")};
-  cl::opt<int> threads{
-      "threads", cl::init(0), cl::cat(category),
-      cl::desc("Threads that the step will run on; 0 for all cores")};
-
-  cl::opt<std::string> costsFile{
-      "costs", cl::cat(category), cl::value_desc("file"),
-      cl::desc("Plan with the measured costs in this file, and carry products "
-               "out in the faster form")};
-
-  cl::opt<std::string> function{"function", cl::cat(category), cl::init("main"),
-                                cl::desc("Function to compile")};
   cl::opt<std::string> manifestFile{
       "manifest", cl::cat(category), cl::value_desc("file"),
       cl::desc("Names of the arguments, and which are parameters: these are "
                "differentiated with respect to")};
-  cl::opt<bool> differentiate{"differentiate", cl::init(true),
-                              cl::cat(category),
-                              cl::desc("Append the backward computation")};
-  cl::opt<bool> noGradients{"no-gradients", cl::cat(category),
-                            cl::desc("Same as --differentiate=false")};
-  cl::list<int64_t> wrt{
-      "wrt", cl::CommaSeparated, cl::cat(category),
-      cl::desc("Arguments to differentiate with respect to; the parameters of "
-               "the manifest, or all of floating point, if not given")};
-  cl::opt<int64_t> result{
-      "result", cl::init(-1), cl::cat(category),
-      cl::desc("Result to differentiate; negative numbers count from the end")};
-  cl::opt<bool> cotangents{
-      "cotangents", cl::cat(category),
-      cl::desc("Differentiate all results, with a cotangent argument for each, "
-               "instead of one")};
-
-  cl::opt<bool> separateBackward{
-      "separate-backward", cl::cat(category),
-      cl::desc("Let forward and backward computation be separate calls")};
-
-  cl::opt<std::string> budget{
-      "budget", cl::cat(category), cl::value_desc("bytes|N%|min"),
-      cl::desc("Bound on the arena: bytes with KiB, MiB or GiB, a percentage "
-               "of the peak without rematerialization, or 'min'")};
-  PlanFlags plan{category};
+  StepFlags flags{category};
+  /// What the flags say.
+  StepOptions step;
 };
 } // namespace
+
+Options::Options() {
+  auto &parser = emit.getParser();
+  parser.addLiteralOption("object", Output::Object, "an object file (default)");
+  parser.addLiteralOption("asm", Output::Assembly, "assembly");
+  for (const StepLevelInfo &level : reverse(getStepLevels()))
+    parser.addLiteralOption(level.name, Output(level.level), level.help);
+}
 
 static Options &options() {
   static Options options;
@@ -120,47 +79,14 @@ static Options &options() {
 // Checking the command line
 //===----------------------------------------------------------------------===//
 
-/// Whether C99 and C++17 both let `name` be the name of a variable.
-static bool isIdentifier(StringRef name) {
-  static constexpr StringLiteral keywords =
-      " alignas alignof and and_eq asm auto bitand bitor bool break case catch "
-      "char char16_t char32_t class compl const const_cast constexpr continue "
-      "decltype default delete do double dynamic_cast else enum explicit "
-      "export "
-      "extern false float for friend goto if inline int long mutable namespace "
-      "new noexcept not not_eq nullptr operator or or_eq private protected "
-      "public register reinterpret_cast restrict return short signed sizeof "
-      "static static_assert static_cast struct switch template this "
-      "thread_local throw true try typedef typeid typename union unsigned "
-      "using "
-      "virtual void volatile wchar_t while xor xor_eq ";
-  return !name.empty() && !isDigit(name[0]) &&
-         all_of(name, [](char c) { return isAlnum(c) || c == '_'; }) &&
-         !keywords.contains((" " + name + " ").str());
-}
-
 static Error checkOptions() {
-  StringRef name = options().name;
-  if (!isIdentifier(name))
-    return makeError("'" + name + "' is no C identifier");
-  if (name.starts_with("remat_"))
-    return makeError("'" + name +
-                     "' is no name for a module, names that start with "
-                     "'remat_' are the runtime's");
-  if (options().threads < 0)
-    return makeError("'--threads' must not be negative, got " +
-                     Twine(options().threads));
+  if (Error error = options().flags.apply(options().step))
+    return error;
   if (options().assembly) {
     if (options().emit.getNumOccurrences() > 0 &&
         options().emit != Output::Assembly)
       return makeError("'-S' contradicts '--emit'");
     options().emit = Output::Assembly;
-  }
-  if (options().noGradients) {
-    if (options().differentiate.getNumOccurrences() > 0 &&
-        options().differentiate)
-      return makeError("'--no-gradients' contradicts '--differentiate'");
-    options().differentiate = false;
   }
   if (options().emit < Output::Placed && !options().headerFile.empty())
     return makeError("'--header' describes a placed step, but '--emit' stops "
@@ -174,16 +100,6 @@ static Error checkOptions() {
   return Error::success();
 }
 
-/// An option that was given although the input is past the stage it is for.
-static Error
-checkUnused(std::initializer_list<std::reference_wrapper<cl::Option>> unused,
-            StringRef why) {
-  for (const cl::Option &option : unused)
-    if (option.getNumOccurrences() > 0)
-      return makeError("'--" + option.ArgStr + "' has no effect: " + why);
-  return Error::success();
-}
-
 //===----------------------------------------------------------------------===//
 // The levels
 //===----------------------------------------------------------------------===//
@@ -191,53 +107,33 @@ checkUnused(std::initializer_list<std::reference_wrapper<cl::Option>> unused,
 /// Brings a module with functions to the level of tasks, or only to the joint
 /// graph if that is asked for.
 static Error compileFunction(mlir::ModuleOp module) {
-  DifferentiateOptions derivative;
-  derivative.wrt.assign(options().wrt.begin(), options().wrt.end());
-  if (!options().manifestFile.empty()) {
-    Expected<Manifest> manifest = loadManifest(options().manifestFile);
-    if (!manifest)
-      return manifest.takeError();
-    if (options().function.getNumOccurrences() == 0)
-      options().function = manifest->function;
-    if (Error error = applyManifest(*manifest, module, options().function))
-      return error;
-    if (derivative.wrt.empty())
-      derivative.wrt = getParameters(*manifest);
-    if (derivative.wrt.empty() && options().differentiate)
-      return makeError(options().manifestFile +
-                       ": no argument is a parameter, give '--wrt' or "
-                       "'--no-gradients'");
-  }
-  derivative.result = options().result;
-  if (options().cotangents)
-    derivative.mode = DifferentiateOptions::Reverse;
-  StepOptions step;
-  step.function = options().function;
-  step.derivatives.clear();
-  if (options().differentiate)
-    step.derivatives.push_back(derivative);
-  step.threads = options().threads;
-  step.costs = options().costsFile;
-  step.separateBackward = options().separateBackward;
+  StepOptions &step = options().step;
+  if (Error error = applyManifestFile(options().manifestFile, options().flags,
+                                      module, step))
+    return error;
   if (failed(options().emit == Output::Joint ? compileToJoint(module, step)
                                              : compileToTasks(module, step)))
     return makeError("could not compile " + options().inputFile);
   return Error::success();
 }
 
+/// Refuses what was given although the input, a graph, is past it.
+static Error checkUnused(unsigned stages, StringRef why) {
+  if (options().manifestFile.getNumOccurrences() > 0)
+    return makeError("'--manifest' has no effect: " + why);
+  return options().flags.refuseStages(stages, why);
+}
+
 /// Brings the module to the level that is to be written, L4 at most. Returns
 /// what is known of the step if it is then placed.
 static Expected<std::optional<StepSummary>> compile(mlir::ModuleOp module) {
-  Options &given = options();
-  auto graphs = module.getOps<GraphOp>();
-  if (graphs.empty()) {
+  constexpr unsigned toTasks = ImportStage | JointStage | TasksStage;
+  const Options &given = options();
+  if (module.getOps<GraphOp>().empty()) {
     if (Error error = compileFunction(module))
       return std::move(error);
   } else if (Error error = checkUnused(
-                 {given.function, given.manifestFile, given.differentiate,
-                  given.noGradients, given.wrt, given.result, given.cotangents,
-                  given.separateBackward},
-                 "the input is already a graph of tasks")) {
+                 toTasks, "the input is already a graph of tasks")) {
     return std::move(error);
   }
   if (given.emit <= Output::Tasks)
@@ -245,20 +141,19 @@ static Expected<std::optional<StepSummary>> compile(mlir::ModuleOp module) {
   GraphOp graph = getOnlyGraph(module);
   if (!graph)
     return makeError("could not compile " + given.inputFile);
-  if (!graph.getPlannedPeak() && !graph.getArenaBytes()) {
-    Expected<PlanOptions> plan = given.plan.makeOptions(given.budget);
-    if (!plan)
-      return plan.takeError();
-    return planModule(module, *plan);
-  }
-  if (Error error = checkUnused(
-          {given.budget, given.plan.planner, given.plan.effort,
-           given.plan.timeLimit, given.plan.seed, given.plan.reorder,
-           given.plan.hostBudget, given.plan.linkBandwidth},
-          "the input is already planned"))
+  if (graph.getPlannedPeak() || graph.getArenaBytes()) {
+    unsigned done = toTasks | PlanStage;
+    if (graph.getArenaBytes())
+      done |= PlaceStage;
+    if (Error error = checkUnused(done, "the input is already planned"))
+      return std::move(error);
+  } else if (Error error = planGraph(graph, given.step.plan)) {
     return std::move(error);
+  }
+  if (given.emit == Output::Planned)
+    return std::nullopt;
   if (!graph.getArenaBytes())
-    return placeModule(module, given.plan.lend);
+    return placeModule(module, given.step.plan.lend);
   return summarizeStep(graph);
 }
 
@@ -274,10 +169,11 @@ struct Files {
 
 /// Makes the contents of the files; lowers the module if code is asked for.
 static Expected<Files> makeFiles(mlir::ModuleOp module) {
+  const StepOptions &step = options().step;
   Files files;
   if (!options().headerFile.empty()) {
     raw_svector_ostream stream(files.header);
-    if (failed(codegen::emitHeader(module, options().name, stream)))
+    if (failed(codegen::emitHeader(module, step.name, stream)))
       return makeError("could not describe the step");
   }
   raw_svector_ostream stream(files.output);
@@ -286,20 +182,23 @@ static Expected<Files> makeFiles(mlir::ModuleOp module) {
     return files;
   }
   const Target *target = lookupTarget(module);
-  if (!target ||
-      failed(target->lower(module, {options().name, options().threads})))
+  if (!target || failed(target->lower(module, {step.name, step.threads})))
     return makeError("could not compile " + options().inputFile);
+  if (options().emit == Output::Code) {
+    module.print(stream);
+    return files;
+  }
   std::unique_ptr<codegen::KernelCache> cache;
-  if (!options().kernelCache.empty()) {
-    auto opened = codegen::KernelCache::open(options().kernelCache);
+  if (!step.kernelCache.empty()) {
+    auto opened = codegen::KernelCache::open(step.kernelCache);
     if (!opened)
       return opened.takeError();
     cache = std::move(*opened);
   }
   OutputKind kind = options().emit == Output::Assembly ? OutputKind::Assembly
                                                        : OutputKind::Object;
-  if (Error error = target->emit(module, {options().targetCpu, cache.get()},
-                                 kind, stream))
+  if (Error error =
+          target->emit(module, {step.chip, cache.get()}, kind, stream))
     return std::move(error);
   return files;
 }
@@ -338,9 +237,10 @@ static int64_t sumBytes(mlir::TypeRange types) {
 
 static void printSummary(raw_ostream &os, GraphOp graph,
                          const StepSummary &summary) {
-  os << options().name << ": planned peak " << summary.plannedPeak << " bytes ("
-     << summary.saveAllPeak << " without rematerialization), arena "
-     << summary.arenaBytes << ", budget ";
+  os << options().step.name << ": planned peak " << summary.plannedPeak
+     << " bytes (" << summary.saveAllPeak
+     << " without rematerialization), arena " << summary.arenaBytes
+     << ", budget ";
   if (graph.getBudget())
     os << *graph.getBudget();
   else
@@ -383,10 +283,8 @@ static Error runTool() {
 }
 
 int main(int argc, char **argv) {
-  InitLLVM initLLVM(argc, argv);
-  cl::ResetCommandLineParser();
-  cl::HideUnrelatedOptions(options().category);
-  cl::ParseCommandLineOptions(argc, argv,
-                              "Compile a training step to an object file\n");
-  return reportError("remat-compile", runTool());
+  return runMain(
+      argc, argv, "remat-compile",
+      "Compile a training step to an object file\n",
+      []() -> cl::OptionCategory & { return options().category; }, runTool);
 }

@@ -10,6 +10,7 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FormatVariadic.h"
 
 #include "remat/AutoDiff/Listing.h"
 
@@ -19,6 +20,9 @@ static llvm::cl::opt<bool> listRules(
 static llvm::cl::opt<bool> listIdioms(
     "remat-list-idioms",
     llvm::cl::desc("Print the functions that are differentiated as a whole"));
+static llvm::cl::opt<bool> listOptions(
+    "remat-list-options",
+    llvm::cl::desc("Print what is known of the options of a step, as JSON"));
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
@@ -31,7 +35,10 @@ int main(int argc, char **argv) {
     remat::listDerivativeRules(registry, llvm::outs());
   if (listIdioms)
     remat::listIdioms(llvm::outs());
-  if (listRules || listIdioms)
+  if (listOptions)
+    llvm::outs() << llvm::formatv(
+        "{0:2}\n", llvm::json::Value(remat::describeStepOptions()));
+  if (listRules || listIdioms || listOptions)
     return EXIT_SUCCESS;
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, input, output, registry));

@@ -18,10 +18,8 @@
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Signals.h"
-#include "llvm/Support/Threading.h"
 
 #include <chrono>
 
@@ -32,24 +30,26 @@ using namespace remat::planning;
 using remat::tools::makeError;
 
 namespace {
-/// The command line. Made after LLVM's own options, some of which have the same
-/// names, were dropped.
+/// The command line.
 struct Options {
   cl::OptionCategory category{"remat-plan options"};
   cl::opt<std::string> inputFile{cl::Positional, cl::Required,
                                  cl::desc("<instance.json|model.mlir>"),
                                  cl::cat(category)};
-  cl::opt<std::string> budget{
-      "budget", cl::cat(category), cl::value_desc("bytes|N%|min"),
-      cl::desc("Bound on the memory: bytes with KiB, MiB or GiB, a percentage "
-               "of the peak without rematerialization, or 'min'")};
-  tools::PlanFlags plan{category};
-  /// What `--planner` was called once; for scripts that still say so.
-  cl::alias planner{"solver", cl::Hidden, cl::aliasopt(plan.planner)};
-  cl::opt<unsigned> threads{
-      "threads", cl::init(1), cl::cat(category),
-      cl::desc("Threads to search with; 0 for all cores. Only a search with "
-               "--time-limit uses more than one")};
+  /// All that matters for a plan. Threads are those of the search here, and
+  /// `explain` is a part of the report.
+  tools::StepFlags step{category,
+                        ImportStage | JointStage | TasksStage | PlanStage,
+                        {"threads", "explain"}};
+  cl::alias threads{"threads", cl::NotHidden,
+                    cl::desc("Same as --search-threads"),
+                    cl::aliasopt(step.getFlag("search-threads"))};
+  /// What `--planner` was called once, for scripts that still say so.
+  cl::alias solver{"solver", cl::Hidden, cl::aliasopt(step.getFlag("planner"))};
+  cl::opt<std::string> manifestFile{
+      "manifest", cl::cat(category), cl::value_desc("file"),
+      cl::desc("Which arguments of a model are parameters: these are "
+               "differentiated with respect to")};
   cl::opt<std::string> scheduleFile{"o", cl::cat(category),
                                     cl::value_desc("file"),
                                     cl::desc("Write the schedule, as JSON")};
@@ -68,7 +68,6 @@ struct Options {
   cl::opt<bool> progress{"progress", cl::cat(category),
                          cl::desc("Report improvements on standard error even "
                                   "if that is not a terminal")};
-  ModelFlags model{category};
 };
 } // namespace
 
@@ -201,9 +200,6 @@ static Expected<Outcome> makeOutcome(Problem &problem, PlanOptions plan,
   outcome.saveAllPeak = *peak;
 
   Watch watch(problem.baseCost());
-  plan.solver.threads = options().threads
-                            ? unsigned(options().threads)
-                            : hardware_concurrency().compute_thread_count();
   plan.solver.interrupt = &interrupted;
   plan.solver.onProgress = [&](const Progress &progress) {
     watch.onProgress(progress);
@@ -295,19 +291,20 @@ static Error writeOutputs(const Instance &instance, const Outcome &outcome) {
 static Error runTool() {
   if (Error error = checkFileNames())
     return error;
-  Expected<PlanOptions> plan = options().plan.makeOptions(options().budget);
-  if (!plan)
-    return plan.takeError();
+  StepOptions step;
+  if (Error error = options().step.apply(step))
+    return error;
   Expected<unsigned> points = parsePoints(options().frontier);
   if (!points)
     return points.takeError();
-  Expected<Instance> instance =
-      readInput(options().inputFile, options().model, options().plan, *plan);
+  Expected<Instance> instance = readInput(
+      options().inputFile, options().manifestFile, options().step, step);
   if (!instance)
     return instance.takeError();
 
   sys::SetInterruptFunction([] { interrupted = true; });
-  Expected<Outcome> outcome = makeOutcome(instance->problem, *plan, *points);
+  Expected<Outcome> outcome =
+      makeOutcome(instance->problem, step.plan, *points);
   // From here on there is nothing to cut short.
   sys::SetInterruptFunction(nullptr);
   if (!outcome)
@@ -324,10 +321,8 @@ static Error runTool() {
 }
 
 int main(int argc, char **argv) {
-  InitLLVM initLLVM(argc, argv);
-  cl::ResetCommandLineParser();
-  cl::HideUnrelatedOptions(options().category);
-  cl::ParseCommandLineOptions(
-      argc, argv, "Plan what to keep and what to recompute in a budget\n");
-  return tools::reportError("remat-plan", runTool());
+  return tools::runMain(
+      argc, argv, "remat-plan",
+      "Plan what to keep and what to recompute in a budget\n",
+      []() -> cl::OptionCategory & { return options().category; }, runTool);
 }

@@ -30,10 +30,10 @@ static Expected<CostFile> loadKnown() {
     Expected<CostFile> old = CostFile::load(options().profileCosts);
     if (!old)
       return old.takeError();
-    if (old->threads == options().threads)
+    if (old->threads == options().step.threads)
       file = std::move(*old);
   }
-  file.threads = options().threads;
+  file.threads = options().step.threads;
   return std::move(file);
 }
 
@@ -102,8 +102,8 @@ Error run::profileCosts(const remat_step *step, mlir::ModuleOp tasks,
   ChooseImplementationsPassOptions implementations;
   implementations.others = true;
   AnnotateCostsPassOptions costs;
-  costs.threads = options().threads;
-  costs.costs = options().costsFile;
+  costs.threads = options().step.threads;
+  costs.costs = options().step.costs;
   mlir::PassManager pm(tasks.getContext());
   pm.addPass(createChooseImplementationsPass(implementations));
   pm.addPass(createAnnotateCostsPass(costs));

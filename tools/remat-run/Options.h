@@ -7,7 +7,9 @@
 #ifndef REMAT_TOOLS_REMAT_RUN_OPTIONS_H
 #define REMAT_TOOLS_REMAT_RUN_OPTIONS_H
 
+#include "common/ChoiceParser.h"
 #include "common/Driver.h"
+#include "common/StepFlags.h"
 
 #include "remat/Runtime/Runtime.h"
 
@@ -15,8 +17,7 @@ namespace remat::run {
 
 namespace cl = llvm::cl;
 
-/// The command line. Made after LLVM's own options, some of which have the same
-/// names, were dropped.
+/// The command line.
 struct Options {
   cl::OptionCategory category{"remat-run options"};
   cl::opt<std::string> inputFile{cl::Positional, cl::Required,
@@ -30,20 +31,16 @@ struct Options {
       cl::desc("Bound on the arena: bytes with KiB, MiB or GiB, a percentage "
                "of the peak without rematerialization, or 'min'; several give "
                "a table")};
-  tools::PlanFlags plan{category};
+  /// Several budgets can be given, so they are not among the flags of a step.
+  tools::StepFlags flags{category, AllStages, {"budget"}};
+  /// What the flags say, then also what the manifest and --emit say. The budget
+  /// is another one for each run.
+  StepOptions step;
   cl::opt<int> steps{"steps", cl::init(1), cl::cat(category),
                      cl::desc("Steps to run")};
-  cl::opt<int> threads{"threads", cl::init(0), cl::cat(category),
-                       cl::desc("Threads to run on; 0 for all cores")};
-  cl::opt<std::string> targetCpu{
-      "mcpu", cl::ZeroOrMore, cl::cat(category), cl::value_desc("name"),
-      cl::desc("CPU to compile for, of which this machine must have all "
-               "instructions; the host's if empty")};
   cl::opt<std::string> jsonFile{"json", cl::cat(category),
                                 cl::value_desc("file"),
                                 cl::desc("Write a report")};
-  cl::opt<std::string> function{"function", cl::cat(category), cl::init("main"),
-                                cl::desc("Function to compile")};
   cl::opt<std::string> inputDirectory{
       "inputs", cl::cat(category), cl::value_desc("dir"),
       cl::desc("Directory of arg0.npy ..., cotangent0.npy ... (one for each "
@@ -57,20 +54,15 @@ struct Options {
       "emit", cl::CommaSeparated, cl::cat(category),
       cl::desc(
           "With --inputs, what to compute: forward (the results), vjp, "
-          "jvp, hvp (the gradient of <vector-Jacobian product, tangent>)")};
-  cl::list<int64_t> wrt{"wrt", cl::CommaSeparated, cl::cat(category),
-                        cl::desc("Arguments to differentiate with respect to")};
+          "jvp, hvp (the gradient of <vector-Jacobian product, tangent>); if "
+          "not given, the results and what the options of a step ask for")};
   cl::opt<std::string> gradcheck{
       "gradcheck", cl::ValueOptional, cl::cat(category),
       cl::value_desc("order"),
       cl::desc("Compare the gradients, in f64, with central differences at "
                "random arguments or those of --inputs; 2: those of the "
                "vector-Jacobian product, too")};
-  cl::opt<bool> separateBackward{
-      "separate-backward", cl::cat(category),
-      cl::desc("Run forward and backward computation as separate calls, with "
-               "the state between them in memory of its own")};
-  cl::opt<remat_determinism_check> determinismCheck{
+  tools::ChoiceFlag<remat_determinism_check> determinismCheck{
       "determinism-check", cl::cat(category), cl::init(REMAT_CHECK_METADATA),
       cl::desc("What is asked of recomputations:"),
       cl::values(
@@ -84,17 +76,10 @@ struct Options {
       cl::desc("Print what ran forward beside what was recomputed")};
   cl::opt<bool> profile{"profile", cl::cat(category),
                         cl::desc("Print the time of each kind of task")};
-  cl::opt<std::string> costsFile{
-      "costs", cl::cat(category), cl::value_desc("file"),
-      cl::desc("Plan with the measured costs in this file, and carry products "
-               "out in the faster form")};
   cl::opt<std::string> profileCosts{
       "profile-costs", cl::cat(category), cl::value_desc("file"),
       cl::desc("Measure the distinct tasks and add them to this file; takes "
                "the best of at least 5 steps")};
-  cl::opt<std::string> kernelCache{
-      "kernel-cache", cl::cat(category), cl::value_desc("dir"),
-      cl::desc("Keep compiled kernels here, and take them from here")};
   cl::opt<bool> poison{
       "poison", cl::cat(category),
       cl::desc("Overwrite dead buffers, to find wrong addresses")};

@@ -96,17 +96,29 @@ Expected<Products> run::planProducts(mlir::FunctionOpInterface entry,
   return products;
 }
 
-Products run::planGradients(mlir::FunctionOpInterface entry,
-                            ArrayRef<int64_t> wrt) {
+Products run::planProducts(mlir::FunctionOpInterface entry,
+                           const StepOptions &step) {
+  SmallVector<int64_t> wrt = step.wrt;
+  if (wrt.empty())
+    wrt = getDifferentiable(entry.getArgumentTypes());
+  SmallVector<int64_t> results = getDifferentiable(entry.getResultTypes());
   Products products;
   addState(products, entry);
   addFiles(products.argumentFiles, "arg", entry.getNumArguments());
   addFiles(products.resultFiles, "result", entry.getNumResults());
-  if (wrt.empty())
-    return products;
-  DifferentiateOptions derivative;
-  derivative.wrt = llvm::to_vector(wrt);
-  products.derivatives.push_back(derivative);
-  addFiles(products.resultFiles, "vjp", wrt.size());
+  products.derivatives = step.getDerivatives();
+  for (const DifferentiateOptions &derivative : products.derivatives) {
+    if (derivative.mode != DifferentiateOptions::Forward) {
+      if (derivative.mode == DifferentiateOptions::Reverse)
+        addFiles(products.argumentFiles, "cotangent", results);
+      addFiles(products.resultFiles, "vjp", wrt.size());
+      continue;
+    }
+    addFiles(products.argumentFiles, "tangent", wrt.size());
+    addFiles(products.resultFiles, "jvp", results);
+    // The gradients are results by now.
+    if (step.differentiate)
+      addFiles(products.resultFiles, "hvp", wrt.size());
+  }
   return products;
 }

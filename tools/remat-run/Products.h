@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// What --emit asks for: which derivatives to append to the model and which
-// files are their arguments and results.
+// Which derivatives to append to the model, as --emit or the options of a step
+// ask for, and which files are their arguments and results.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,7 +14,7 @@
 
 #include "common/Tensor.h"
 
-#include "remat/AutoDiff/AutoDiff.h"
+#include "remat/Pipelines/StepOptions.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
@@ -48,10 +48,10 @@ llvm::Expected<Products> planProducts(mlir::FunctionOpInterface entry,
                                       llvm::ArrayRef<std::string> modes,
                                       llvm::ArrayRef<int64_t> wrt);
 
-/// With a manifest: the results, and the gradient of the last with respect to
-/// `wrt`.
-Products planGradients(mlir::FunctionOpInterface entry,
-                       llvm::ArrayRef<int64_t> wrt);
+/// The results of `entry`, and of the derivatives that `step` asks for the
+/// gradients or vector-Jacobian products ('vjp'), the tangents of the results
+/// ('jvp') and those of the gradients ('hvp').
+Products planProducts(mlir::FunctionOpInterface entry, const StepOptions &step);
 
 } // namespace remat::run
 

@@ -43,11 +43,12 @@ static Expected<codegen::KernelCache *> getKernelCache() {
   static std::unique_ptr<codegen::KernelCache> cache;
   if (cache)
     return cache.get();
-  if (options().kernelCache.empty()) {
+  StringRef directory = options().step.kernelCache;
+  if (directory.empty()) {
     cache = std::make_unique<codegen::KernelCache>();
     return cache.get();
   }
-  auto opened = codegen::KernelCache::open(options().kernelCache);
+  auto opened = codegen::KernelCache::open(directory);
   if (!opened)
     return opened.takeError();
   cache = std::move(*opened);
@@ -56,13 +57,14 @@ static Expected<codegen::KernelCache *> getKernelCache() {
 
 Expected<LoadedStep> run::compile(mlir::ModuleOp tasks, StringRef budget,
                                   RunReport &report) {
-  Expected<PlanOptions> plan = options().plan.makeOptions(budget);
-  if (!plan)
-    return plan.takeError();
+  const StepOptions &stepOptions = options().step;
+  PlanOptions plan = stepOptions.plan;
+  if (Error error = planning::parseBudget(budget).moveInto(plan.budget))
+    return prefixError("--budget", std::move(error));
 
   double start = now();
   mlir::OwningOpRef<mlir::ModuleOp> module(tasks.clone());
-  Expected<StepSummary> summary = planModule(*module, *plan);
+  Expected<StepSummary> summary = planModule(*module, plan);
   if (!summary)
     return summary.takeError();
   report.summary = *summary;
@@ -78,26 +80,27 @@ Expected<LoadedStep> run::compile(mlir::ModuleOp tasks, StringRef budget,
   if (!target)
     return target.takeError();
   LoweringOptions lowering;
-  lowering.threads = options().threads;
+  lowering.name = stepOptions.name;
+  lowering.threads = stepOptions.threads;
   EmitOptions emission;
-  emission.chip = options().targetCpu;
+  emission.chip = stepOptions.chip;
   emission.cache = *cache;
   Expected<std::unique_ptr<LoadedModule>> code =
       (*target)->load(*module, lowering, emission);
   if (!code)
     return code.takeError();
   loaded.code = std::move(*code);
-  remat_step_options stepOptions{};
-  stepOptions.threads = options().threads;
-  stepOptions.determinism_check = options().determinismCheck;
-  stepOptions.flags =
+  remat_step_options loading{};
+  loading.threads = stepOptions.threads;
+  loading.determinism_check = options().determinismCheck;
+  loading.flags =
       (options().debug ? REMAT_STEP_DEBUG : 0) |
       (options().poison ? REMAT_STEP_POISON : 0) |
       (options().profile || !options().profileCosts.empty() ? REMAT_STEP_PROFILE
                                                             : 0);
   remat_step *step = nullptr;
   if (Error error = checkStatus(
-          remat_step_load(loaded.code->getModule(), &stepOptions, &step)))
+          remat_step_load(loaded.code->getModule(), &loading, &step)))
     return std::move(error);
   loaded.step.reset(step);
   report.compileSeconds += now() - planned;
@@ -174,7 +177,7 @@ run::execute(remat_step *step, ArrayRef<Tensor> arguments, RunReport &report) {
   for (int i = 0; i < steps; ++i) {
     double start = now(), cpuStart = cpuNow();
     remat_status status =
-        options().separateBackward
+        options().step.separateBackward
             ? runCalls(step, argumentViews, resultViews, report)
             : remat_step_run(step, argumentViews.data(), argumentViews.size(),
                              resultViews.data(), resultViews.size());
@@ -187,7 +190,7 @@ run::execute(remat_step *step, ArrayRef<Tensor> arguments, RunReport &report) {
       report.rssGrowth = probe.getGrowth();
   }
   remat_step_get_stats(step, &report.stats);
-  if (options().separateBackward)
+  if (options().step.separateBackward)
     report.stats = sumCalls(report.calls);
   report.checkBytes = remat_step_check_bytes(step);
   if (options().debug)

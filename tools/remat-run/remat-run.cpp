@@ -19,7 +19,6 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
 
 using namespace llvm;
@@ -50,37 +49,47 @@ static Expected<std::vector<Tensor>> makeArguments(const Manifest &manifest,
   return std::move(arguments);
 }
 
-/// Takes loss and gradients out of the results: the loss is the last of the
-/// model's own, the gradients follow.
+/// The loss among the model's own results: the one that is differentiated.
+static Expected<const Tensor *> findLoss(ArrayRef<Tensor> results) {
+  int64_t number = options().step.result;
+  if (number < 0) {
+    // Behind the loss may be state.
+    while (results.size() > 1 && results.back().getDtype() >= REMAT_I1)
+      results = results.drop_back();
+    number += results.size();
+  }
+  if (number < 0 || number >= int64_t(results.size()))
+    return makeError("the model returns no loss");
+  const Tensor &loss = results[number];
+  if (loss.getNumElements() != 1)
+    return makeError("the loss, the model's result " + Twine(number) +
+                     ", has " + Twine(loss.getNumElements()) +
+                     " elements, expected one");
+  return &loss;
+}
+
+/// Takes loss and gradients out of the results; the gradients are the last.
 static Error evaluate(const Manifest &manifest, ArrayRef<Tensor> results,
                       RunReport &report) {
-  size_t numGradients =
-      count_if(manifest.arguments, [](const ManifestArgument &argument) {
-        return argument.isParameter;
-      });
+  const StepOptions &step = options().step;
+  size_t numGradients = step.differentiate ? step.wrt.size() : 0;
   if (results.size() <= numGradients)
     return makeError("the model returns no loss");
   ArrayRef<Tensor> gradients = results.take_back(numGradients);
-  // Behind the loss may be state.
-  results = results.drop_back(numGradients);
-  while (results.size() > 1 && results.back().getDtype() >= REMAT_I1)
-    results = results.drop_back();
-  const Tensor &loss = results.back();
-  if (loss.getNumElements() != 1)
-    return makeError("the loss, the model's last result, has " +
-                     Twine(loss.getNumElements()) + " elements, expected one");
-  report.loss = loss.get(0);
+  Expected<const Tensor *> loss = findLoss(results.drop_back(numGradients));
+  if (!loss)
+    return loss.takeError();
+  report.loss = (*loss)->get(0);
   if (manifest.loss)
     report.maxRelativeError = std::abs(*report.loss - *manifest.loss) /
                               std::max(std::abs(*manifest.loss), 1e-30);
-  for (const ManifestArgument &argument : manifest.arguments) {
-    if (!argument.isParameter)
-      continue;
-    const Tensor &gradient = gradients.front();
-    gradients = gradients.drop_front();
-    const GradientSummary *golden = manifest.findGradient(argument.name);
+  for (auto [number, gradient] : zip(step.wrt, gradients)) {
+    std::string name = "argument " + std::to_string(number);
+    if (size_t(number) < manifest.arguments.size())
+      name = manifest.arguments[number].name;
+    const GradientSummary *golden = manifest.findGradient(name);
     report.gradients.push_back(
-        {argument.name, summarize(gradient, golden), gradient.hash()});
+        {name, summarize(gradient, golden), gradient.hash()});
     if (golden)
       report.maxRelativeError =
           std::max(report.maxRelativeError.value_or(0),
@@ -145,30 +154,46 @@ static Error writeResults(ArrayRef<Tensor> results, const Products &products) {
 // Main
 //===----------------------------------------------------------------------===//
 
-/// The numbers that nothing further down refuses by the option's name.
-static Error checkNumbers() {
-  if (options().threads < 0)
-    return makeError("--threads is " + Twine(options().threads) +
-                     ", expected 0 (all cores) or more");
+/// Takes over what the flags say. Everything that can be said of them without
+/// the model is said now.
+static Error applyFlags() {
+  if (Error error = options().flags.apply(options().step))
+    return error;
+  for (const std::string &budget : options().budgets)
+    if (Error error = planning::parseBudget(budget).takeError())
+      return prefixError("--budget", std::move(error));
   if (options().steps < 1)
     return makeError("--steps is " + Twine(options().steps) +
                      ", expected 1 or more");
   return Error::success();
 }
 
+/// Refuses what says what to differentiate beside `chosen`, which does so too.
+static Error checkDerivatives(StringRef chosen) {
+  return options().flags.refuse(
+      {"differentiate", "result", "cotangents", "tangents"},
+      ("'" + chosen + "' says what to differentiate").str());
+}
+
 static Error checkOptions() {
-  if (Error error = checkNumbers())
-    return error;
   if (options().manifestFile.empty() == options().inputDirectory.empty())
     return makeError("give the arguments by --manifest or by --inputs");
   if (!options().manifestFile.empty())
-    return Error::success();
+    return options().flags.refuse({"cotangents", "tangents"},
+                                  "a manifest has no values for these "
+                                  "arguments, give them by --inputs");
   if (options().outputDirectory.empty())
     return makeError("--inputs needs --outputs");
-  if (options().emit.empty())
-    return makeError("--inputs needs --emit=forward, vjp, jvp, hvp or some of "
-                     "these");
-  return Error::success();
+  return options().emit.empty() ? Error::success() : checkDerivatives("--emit");
+}
+
+/// What to compute of `entry`, and where its arguments come from.
+static Expected<Products> planProducts(mlir::FunctionOpInterface entry,
+                                       const Manifest *manifest) {
+  const StepOptions &step = options().step;
+  if (manifest || options().emit.empty())
+    return run::planProducts(entry, step);
+  return run::planProducts(entry, options().emit, step.wrt);
 }
 
 static Expected<Model> loadModel(ModelReader &reader,
@@ -179,23 +204,21 @@ static Expected<Model> loadModel(ModelReader &reader,
     return module.takeError();
   Model model;
   model.module = std::move(*module);
-  StepOptions step;
-  step.function = options().function;
-  step.threads = options().threads;
-  step.costs = options().costsFile;
-  step.separateBackward = options().separateBackward;
-  if (manifest)
-    if (Error error = applyManifest(*manifest, *model.module, step.function))
+  StepOptions &step = options().step;
+  if (manifest) {
+    if (Error error =
+            applyManifest(*manifest, options().flags, *model.module, step))
       return std::move(error);
+    // No numbers would stand for all arguments.
+    step.differentiate &= !step.wrt.empty();
+  }
   if (auto entry = findEntry(*model.module, step.function)) {
-    Expected<Products> products =
-        manifest ? planGradients(entry, getParameters(*manifest))
-                 : planProducts(entry, options().emit, options().wrt);
+    Expected<Products> products = planProducts(entry, manifest);
     if (!products)
       return products.takeError();
     model.products = std::move(*products);
+    step.derivatives = model.products.derivatives;
   }
-  step.derivatives = model.products.derivatives;
   if (failed(compileToTasks(*model.module, step)))
     return makeError("could not compile " + options().inputFile);
   model.compileSeconds = now() - start;
@@ -208,7 +231,7 @@ static Expected<RunReport> runOnce(const Model &model, const Manifest *manifest,
   report.model = manifest
                      ? manifest->model
                      : sys::path::stem(options().inputFile.getValue()).str();
-  report.planner = options().plan.planner;
+  report.planner = options().step.plan.planner;
   report.budgetText = budget.empty() ? "none" : budget.str();
   report.compileSeconds = model.compileSeconds;
   Expected<LoadedStep> loaded = compile(*model.module, budget, report);
@@ -272,10 +295,8 @@ compileWide(ArrayRef<DifferentiateOptions> derivatives) {
   auto module = reader.read(options().inputFile);
   if (!module)
     return module.takeError();
-  StepOptions step;
-  step.function = options().function;
-  step.threads = options().threads;
-  step.derivatives.assign(derivatives.begin(), derivatives.end());
+  StepOptions step = options().step;
+  step.derivatives.emplace(derivatives.begin(), derivatives.end());
   step.widen = true;
   if (failed(compileToTasks(**module, step)))
     return makeError("could not compile " + options().inputFile);
@@ -288,11 +309,12 @@ static Error runGradCheck(int order) {
   auto module = reader.read(options().inputFile);
   if (!module)
     return module.takeError();
-  auto entry = findEntry(**module, options().function);
+  const StepOptions &step = options().step;
+  auto entry = findEntry(**module, step.function);
   if (!entry)
-    return makeError("has no function '" + options().function + "'");
+    return makeError("has no function '" + step.function + "'");
   size_t numArguments = entry.getNumArguments();
-  GradCheck check = GradCheck::get(entry, options().wrt, order);
+  GradCheck check = GradCheck::get(entry, step.wrt, order);
   Expected<LoadedStep> loaded = compileWide(check.derivatives);
   if (!loaded)
     return loaded.takeError();
@@ -344,11 +366,13 @@ static void printVerdict(raw_ostream &os, ArrayRef<RunReport> runs) {
 }
 
 static Error runTool() {
+  if (Error error = applyFlags())
+    return error;
   if (options().gradcheck.getNumOccurrences() > 0) {
     StringRef order = options().gradcheck;
     if (order != "" && order != "1" && order != "2")
       return makeError("--gradcheck is '" + order + "', expected 1 or 2");
-    if (Error error = checkNumbers())
+    if (Error error = checkDerivatives("--gradcheck"))
       return error;
     return runGradCheck(order == "2" ? 2 : 1);
   }
@@ -360,8 +384,6 @@ static Error runTool() {
     if (!loaded)
       return loaded.takeError();
     manifest = std::move(*loaded);
-    if (options().function.getNumOccurrences() == 0)
-      options().function = manifest->function;
   }
   ModelReader reader;
   const Manifest *known = manifest ? &*manifest : nullptr;
@@ -394,10 +416,8 @@ static Error runTool() {
 }
 
 int main(int argc, char **argv) {
-  InitLLVM initLLVM(argc, argv);
-  cl::ResetCommandLineParser();
-  cl::HideUnrelatedOptions(options().category);
-  cl::ParseCommandLineOptions(
-      argc, argv, "Compile and run a training step under a byte budget\n");
-  return reportError("remat-run", runTool());
+  return runMain(
+      argc, argv, "remat-run",
+      "Compile and run a training step under a byte budget\n",
+      []() -> cl::OptionCategory & { return options().category; }, runTool);
 }

@@ -49,7 +49,8 @@ def DifferentiatePass
   }];
   let options = [
     Option<"function", "function", "std::string", [{"main"}],
-           "name of the function to differentiate">,
+           "name of the function to differentiate; with 'main', a module's "
+           "only function will do">,
     Option<"mode", "mode", "::remat::DifferentiateOptions::Mode",
            "::remat::DifferentiateOptions::Gradient",
            "what to append", [{::llvm::cl::values(

@@ -12,32 +12,14 @@
 #ifndef REMAT_PIPELINES_STEPCOMPILER_H
 #define REMAT_PIPELINES_STEPCOMPILER_H
 
-#include "remat/AutoDiff/AutoDiff.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
-#include "remat/Dialect/Remat/Transforms/PlanGraph.h"
+#include "remat/Pipelines/StepOptions.h"
+#include "remat/Utils/EntryFunction.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
-#include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace remat {
-
-struct StepOptions {
-  /// The function to compile, see findEntry.
-  std::string function = "main";
-  /// The derivatives to append, one after the other: each differentiates what
-  /// the previous one made. By default the gradient of the last result.
-  llvm::SmallVector<DifferentiateOptions, 2> derivatives = {{}};
-  /// Compute in f64 wherever the function has a narrower floating-point type.
-  bool widen = false;
-  /// Let forward and backward computation be separate calls, see
-  /// remat-separate-backward.
-  bool separateBackward = false;
-  /// Threads that the step will run on; 0 for all cores.
-  int threads = 0;
-  /// File of measured costs, or empty.
-  std::string costs;
-};
 
 /// What is known of a planned and placed step before it runs, in bytes.
 struct StepSummary {
@@ -59,12 +41,6 @@ struct StepSummary {
   int64_t heldBytes = 0, readBytes = 0;
 };
 
-/// The function of an exported module to compile: the one called `name` or, if
-/// that is `main` as by default, the only one that there is. Null if neither
-/// exists.
-mlir::FunctionOpInterface findEntry(mlir::ModuleOp module,
-                                    llvm::StringRef name);
-
 /// Brings `module` (L0, as exported) to L1, in place. Fails with diagnostics.
 llvm::LogicalResult compileToJoint(mlir::ModuleOp module,
                                    const StepOptions &options);
@@ -78,8 +54,8 @@ llvm::LogicalResult compileToTasks(mlir::ModuleOp module,
 llvm::Expected<StepSummary> planModule(mlir::ModuleOp module,
                                        const PlanOptions &options);
 
-/// Places the graph of `module` (L3) in place; with `lend`, buffers are assigned
-/// first. Fails with diagnostics and an error.
+/// Places the graph of `module` (L3) in place; with `lend`, buffers are
+/// assigned first. Fails with diagnostics and an error.
 llvm::Expected<StepSummary> placeModule(mlir::ModuleOp module, bool lend);
 
 /// What is known of a placed graph (L4). Figures that it does not carry are 0.

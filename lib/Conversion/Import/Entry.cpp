@@ -9,9 +9,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/EntryFunction.h"
 
 namespace remat {
 #define GEN_PASS_DEF_IMPORTENTRYPASS
@@ -67,11 +67,8 @@ struct ImportEntry : public remat::impl::ImportEntryPassBase<ImportEntry> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto entry = module.lookupSymbol<func::FuncOp>(function);
-    // A module's only function needs no name; a name that is given must fit.
-    auto functions = module.getOps<func::FuncOp>();
-    if (!entry && function == "main" && llvm::hasSingleElement(functions))
-      entry = *functions.begin();
+    auto entry = dyn_cast_or_null<func::FuncOp>(
+        findEntry(module, function).getOperation());
     if (!entry) {
       module.emitError("has no function '") << function << "' to compile";
       return signalPassFailure();

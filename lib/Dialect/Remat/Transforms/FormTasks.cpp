@@ -17,6 +17,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 #include "remat/Interfaces/RecomputableOpInterface.h"
+#include "remat/Utils/EntryFunction.h"
 #include "remat/Utils/Structured.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -622,7 +623,8 @@ struct FormTasks : remat::impl::FormTasksPassBase<FormTasks> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    auto func = module.lookupSymbol<func::FuncOp>(function);
+    auto func = dyn_cast_or_null<func::FuncOp>(
+        findEntry(module, function).getOperation());
     if (!func || func.isExternal()) {
       module.emitError("no function '") << function << "' to form tasks of";
       return signalPassFailure();

@@ -5,7 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Dialect/Remat/Transforms/Passes.h"
-#include "remat/Dialect/Remat/Transforms/PlanGraph.h"
+#include "remat/Dialect/Remat/Transforms/PlanOptionTable.h"
+#include "remat/Utils/TextOptions.h"
 
 namespace remat {
 #define GEN_PASS_DEF_PLANPASS
@@ -37,18 +38,39 @@ static void emit(GraphOp graph, llvm::Error error) {
 
 namespace {
 struct PlanPass : remat::impl::PlanPassBase<PlanPass> {
-  using PlanPassBase::PlanPassBase;
+  PlanPass() { addOptions(); }
+  PlanPass(const PlanPass &other) : PlanPassBase(other) { addOptions(); }
+  explicit PlanPass(const PlanOptions &options) : PlanPass() {
+    texts.assign(options);
+  }
+
+  LogicalResult initializeOptions(
+      StringRef text,
+      function_ref<LogicalResult(const Twine &)> onError) override {
+    auto explain = [&](const Twine &message) {
+      return onError("remat-plan: " +
+                     addKnownOptions(message.str(), texts.getNames()));
+    };
+    if (failed(PlanPassBase::initializeOptions(text, explain)))
+      return failure();
+    PlanOptions options;
+    if (llvm::Error error = texts.apply(options))
+      return explain(llvm::toString(std::move(error)));
+    return success();
+  }
 
   void runOnOperation() override {
-    FailureOr<PlanOptions> options = parseOptions();
-    if (failed(options))
+    PlanOptions options;
+    if (llvm::Error error = texts.apply(options)) {
+      getOperation().emitError(llvm::toString(std::move(error)));
       return signalPassFailure();
+    }
     for (auto graph : llvm::to_vector(getOperation().getOps<GraphOp>())) {
       if (graph.isPlanned()) {
         graph.emitOpError("is already planned");
         return signalPassFailure();
       }
-      if (llvm::Error error = planGraph(graph, *options)) {
+      if (llvm::Error error = planGraph(graph, options)) {
         emit(graph, std::move(error));
         return signalPassFailure();
       }
@@ -57,58 +79,9 @@ struct PlanPass : remat::impl::PlanPassBase<PlanPass> {
   }
 
 private:
-  /// Parses the options that are text.
-  FailureOr<PlanOptions> parseOptions() {
-    PlanOptions options;
-    auto parse = [&](StringRef text, planning::BudgetRequest &request) {
-      llvm::Expected<planning::BudgetRequest> parsed =
-          planning::parseBudget(text);
-      if (!parsed)
-        return LogicalResult(
-            getOperation().emitError(llvm::toString(parsed.takeError())));
-      request = *parsed;
-      return success();
-    };
-    planning::BudgetRequest host;
-    if (failed(parse(budget, options.budget)) ||
-        failed(parse(hostBudget, host)))
-      return failure();
-    if (host.kind == planning::BudgetRequest::Kind::Bytes)
-      options.hostBudget = host.bytes;
-    else if (host.kind != planning::BudgetRequest::Kind::Unlimited)
-      return getOperation().emitError("host budget '")
-             << hostBudget << "' must be given in bytes";
-    for (StringRef text : regionBudgets) {
-      auto region = planning::parseRegionBudget(text);
-      if (!region)
-        return getOperation().emitError(llvm::toString(region.takeError()));
-      options.regionBudgets.push_back(std::move(*region));
-    }
-    llvm::Expected<int64_t> bandwidth = planning::parseBandwidth(linkBandwidth);
-    if (!bandwidth)
-      return getOperation().emitError(llvm::toString(bandwidth.takeError()));
-    options.linkBandwidth = *bandwidth;
-    // Written so that NaN is refused.
-    for (auto [name, value] :
-         {std::pair(StringRef("effort"), double(effort)),
-          std::pair(StringRef("time limit"), double(timeLimit))})
-      if (!(value >= 0))
-        return getOperation().emitError(name)
-               << " must not be negative or NaN, got " << value;
-    options.offload = offload;
-    llvm::Expected<planning::SolverInfo> known = planning::findSolver(planner);
-    if (!known)
-      return getOperation().emitError(llvm::toString(known.takeError()));
-    options.planner = known->name;
-    options.reorder = reorder;
-    options.lend = lend;
-    options.explain = explain;
-    options.solver.effort = effort;
-    if (timeLimit > 0)
-      options.solver.timeLimitSeconds = timeLimit;
-    options.solver.seed = seed;
-    options.solver.threads = threads;
-    return options;
+  void addOptions() {
+    for (const OptionInfo<PlanOptions> &row : getPlanOptionTable())
+      texts.add<Option<std::string, TextParser>>(*this, row);
   }
 
   void recordStatistics(GraphOp graph) {
@@ -118,5 +91,11 @@ private:
     auto offloads = graph.getOps<OffloadOp>();
     numOffloaded += std::distance(offloads.begin(), offloads.end());
   }
+
+  TextOptions<PlanOptions> texts;
 };
 } // namespace
+
+std::unique_ptr<Pass> remat::createPlanPass(const PlanOptions &options) {
+  return std::make_unique<PlanPass>(options);
+}

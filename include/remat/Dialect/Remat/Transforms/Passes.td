@@ -118,7 +118,8 @@ def FormTasksPass : Pass<"remat-form-tasks", "::mlir::ModuleOp"> {
                            "::mlir::linalg::LinalgDialect"];
   let options = [
     Option<"function", "function", "std::string", /*default=*/"\"main\"",
-           "The function to cut">
+           "The function to cut; with 'main', a module's only function will "
+           "do">
   ];
   let statistics = [
     Statistic<"numTasks", "num-tasks", "Number of tasks formed">,
@@ -190,48 +191,10 @@ def PlanPass : Pass<"remat-plan", "::mlir::ModuleOp"> {
 
     An infeasible budget is an error that says the smallest feasible one, where
     it binds and what is resident there.
+
+    The options are those that docs/options.md lists for the stage `plan`.
   }];
   let dependentDialects = ["::remat::RematDialect"];
-  let options = [
-    Option<"budget", "budget", "std::string", /*default=*/"\"\"",
-           "Bytes of the arena, with an optional suffix KiB, MiB or GiB, 'N%' "
-           "of the peak without rematerialization, or 'min' for the smallest "
-           "feasible; empty for no bound">,
-    Option<"hostBudget", "host-budget", "std::string", /*default=*/"\"\"",
-           "Bytes that may be offloaded; empty for no bound">,
-    ListOption<"regionBudgets", "region-budget", "std::string",
-               "Limits such as 'block1:64MiB,block2:0': of the values that a "
-               "remat.checkpoint or remat.tag gives this name, the bytes that "
-               "backward tasks read as the forward computation left them">,
-    Option<"offload", "offload", "bool", /*default=*/"true",
-           "Whether anything may go to host memory">,
-    Option<"linkBandwidth", "link-bandwidth", "std::string",
-           /*default=*/"\"0\"",
-           "Bytes per second of the link to the host, such as '25GB/s', or "
-           "'inf'; 0 forbids offloading unless a MUST_CPU_OFFLOAD policy asks "
-           "for it">,
-    Option<"planner", "planner", "std::string", /*default=*/"\"auto\"",
-           "Name of the planning algorithm; `remat-plan --help` lists them">,
-    Option<"reorder", "reorder", "bool", /*default=*/"false",
-           "Whether tasks may run for the first time in another order than the "
-           "graph's">,
-    Option<"lend", "lend", "bool", /*default=*/"true",
-           "Whether to count on remat-assign-buffers: that the buffers of "
-           "results may hold other values until the result is written">,
-    Option<"effort", "effort", "double", /*default=*/"1.0",
-           "Work that a search may do, in about seconds; counted, so that the "
-           "plan is the same on every machine">,
-    Option<"timeLimit", "time-limit", "double", /*default=*/"0.0",
-           "Seconds after which the clock ends the search, whatever the "
-           "effort; 0 for never">,
-    Option<"seed", "seed", "uint64_t", /*default=*/"1",
-           "Seed of the random choices of a search">,
-    Option<"threads", "threads", "unsigned", /*default=*/"1",
-           "Threads to search with; the plan is the same for every number">,
-    Option<"explain", "explain", "bool", /*default=*/"false",
-           "Say in a remark at each task what was decided on its results and "
-           "why">
-  ];
   let statistics = [
     Statistic<"numRecomputed", "num-recomputed", "Number of clones">,
     Statistic<"numOffloaded", "num-offloaded", "Number of offloaded values">,

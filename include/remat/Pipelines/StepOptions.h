@@ -1,0 +1,139 @@
+//===- StepOptions.h - what to compile, and how -----------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The options of a step and the one table that names and describes them. Made
+// of the table are the flags of remat-run, remat-compile and remat-plan, the
+// options of the pipelines of remat-opt, and the keys that embedders set.
+// docs/options.md lists them.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_PIPELINES_STEPOPTIONS_H
+#define REMAT_PIPELINES_STEPOPTIONS_H
+
+#include "remat/AutoDiff/AutoDiff.h"
+#include "remat/Dialect/Remat/Transforms/PlanGraph.h"
+#include "remat/Utils/OptionTable.h"
+
+#include "llvm/Support/JSON.h"
+
+namespace remat {
+
+struct StepOptions {
+  /// What the step is compiled for, one of getKnownTargets(). Empty: what the
+  /// module's `remat.target` says, else "cpu".
+  std::string target;
+  /// The function to compile, see findEntry.
+  std::string function = "main";
+
+  /// Whether to append a backward computation: by default the gradient of
+  /// `result`, with `cotangents` the vector-Jacobian product of all results.
+  bool differentiate = true;
+  /// Numbers of the arguments to differentiate with respect to. Empty: all
+  /// floating-point arguments.
+  llvm::SmallVector<int64_t> wrt;
+  /// Number of the result to differentiate. Negative numbers count from the
+  /// end.
+  int64_t result = -1;
+  bool cotangents = false;
+  /// Whether to append, as the last of all, tangents of all results.
+  bool tangents = false;
+  /// If set, these are the derivatives to append, in place of what the five
+  /// members above ask for. Each differentiates what the previous one made.
+  std::optional<llvm::SmallVector<DifferentiateOptions, 2>> derivatives;
+  /// Compute in f64 wherever the function has a narrower floating-point type.
+  bool widen = false;
+
+  /// Let forward and backward computation be separate calls, see
+  /// remat-separate-backward.
+  bool separateBackward = false;
+  /// Threads that the step will run on; 0 for all cores.
+  int threads = 0;
+  /// File of measured costs, or empty.
+  std::string costs;
+
+  PlanOptions plan;
+
+  /// The symbol of the `remat_module` that the code defines.
+  std::string name = "step";
+  /// The processor that code is made for, by the name that the target's
+  /// compiler knows; empty for the host's.
+  std::string chip;
+  /// Directory where compiled kernels are kept, or empty.
+  std::string kernelCache;
+
+  /// The derivatives to append, in order.
+  llvm::SmallVector<DifferentiateOptions, 2> getDerivatives() const;
+};
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+/// The stages of compilation, which are the bits of a set.
+enum Stage : unsigned {
+  ImportStage = 1,
+  JointStage = 2,
+  TasksStage = 4,
+  PlanStage = 8,
+  PlaceStage = 16,
+  CodeStage = 32,
+  ObjectStage = 64,
+  AllStages = 127
+};
+
+struct StepOptionInfo : OptionInfo<StepOptions> {
+  /// The stages that read the option.
+  unsigned stages = 0;
+};
+
+/// All options but `derivatives`, which has no text.
+llvm::ArrayRef<StepOptionInfo> getStepOptionTable();
+
+/// The table as data: for each option `name`, `kind` ("flag", "value" or
+/// "list"), `value` (how it is written), `default`, `help`, `stages` and, where
+/// there are only a few values, `choices` with `name` and `summary`.
+llvm::json::Array describeStepOptions();
+
+/// The targets that this process can compile for.
+std::vector<std::string> getKnownTargets();
+
+//===----------------------------------------------------------------------===//
+// Options by name
+//===----------------------------------------------------------------------===//
+
+/// Sets the option called `key` to what `value` says. An unknown key is an
+/// error that lists the known ones, a bad value one that says what was expected
+/// and what was given. Underscores in `key` count as dashes.
+llvm::Error setOption(StepOptions &options, llvm::StringRef key,
+                      llvm::StringRef value);
+
+/// Sets an option for each member of `object`. A value is what `setOption`
+/// takes, as a string, or else a number, a boolean, an array for a list, an
+/// object of names and bytes for the budgets of regions, or null for what the
+/// option was before. On an error, nothing is set.
+llvm::Error applyOptions(StepOptions &options,
+                         const llvm::json::Object &object);
+
+//===----------------------------------------------------------------------===//
+// Levels
+//===----------------------------------------------------------------------===//
+
+/// How far a pipeline goes.
+enum class StepLevel { Joint, Tasks, Planned, Placed, Code };
+
+struct StepLevelInfo {
+  StepLevel level;
+  /// As given to `--emit`.
+  llvm::StringRef name, help;
+};
+
+/// All levels, in the order in which they are reached.
+llvm::ArrayRef<StepLevelInfo> getStepLevels();
+
+} // namespace remat
+
+#endif // REMAT_PIPELINES_STEPOPTIONS_H

@@ -1,0 +1,330 @@
+//===- StepOptions.cpp - what to compile, and how -------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Pipelines/StepOptions.h"
+
+#include "remat/Dialect/Remat/Transforms/PlanOptionTable.h"
+#include "remat/Target/AllTargets.h"
+#include "remat/Target/Target.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+using namespace remat;
+
+SmallVector<DifferentiateOptions, 2> StepOptions::getDerivatives() const {
+  if (derivatives)
+    return *derivatives;
+  SmallVector<DifferentiateOptions, 2> made;
+  DifferentiateOptions derivative;
+  derivative.wrt = wrt;
+  derivative.result = result;
+  derivative.mode = cotangents ? DifferentiateOptions::Reverse
+                               : DifferentiateOptions::Gradient;
+  if (differentiate)
+    made.push_back(derivative);
+  derivative.mode = DifferentiateOptions::Forward;
+  if (tangents)
+    made.push_back(derivative);
+  return made;
+}
+
+//===----------------------------------------------------------------------===//
+// Syntaxes
+//===----------------------------------------------------------------------===//
+
+std::vector<std::string> remat::getKnownTargets() {
+  registerAllTargets();
+  return getTargetNames();
+}
+
+namespace {
+
+struct TargetSyntax {
+  static constexpr OptionKind kind = OptionKind::Value;
+  StringRef describe() const { return "name"; }
+  Error parse(StringRef text, std::string &value) const {
+    std::vector<std::string> known = getKnownTargets();
+    if (!text.empty() && !is_contained(known, text))
+      return makeUnknownNameError(
+          "target", text, SmallVector<StringRef>(known.begin(), known.end()));
+    value = text.str();
+    return Error::success();
+  }
+  std::string print(const std::string &value) const { return value; }
+};
+
+/// The name of a variable in C99 and C++17 that is not one of the runtime's.
+struct IdentifierSyntax {
+  static constexpr OptionKind kind = OptionKind::Value;
+  StringRef describe() const { return "identifier"; }
+  Error parse(StringRef text, std::string &value) const;
+  std::string print(const std::string &value) const { return value; }
+};
+
+} // namespace
+
+static bool isKeyword(StringRef name) {
+  static constexpr StringLiteral keywords =
+      " alignas alignof and and_eq asm auto bitand bitor bool break case catch "
+      "char char16_t char32_t class compl const const_cast constexpr continue "
+      "decltype default delete do double dynamic_cast else enum explicit "
+      "export "
+      "extern false float for friend goto if inline int long mutable namespace "
+      "new noexcept not not_eq nullptr operator or or_eq private protected "
+      "public register reinterpret_cast restrict return short signed sizeof "
+      "static static_assert static_cast struct switch template this "
+      "thread_local throw true try typedef typeid typename union unsigned "
+      "using "
+      "virtual void volatile wchar_t while xor xor_eq ";
+  return keywords.contains((" " + name + " ").str());
+}
+
+Error IdentifierSyntax::parse(StringRef text, std::string &value) const {
+  bool isIdentifier =
+      !text.empty() && !isDigit(text[0]) &&
+      all_of(text, [](char c) { return isAlnum(c) || c == '_'; }) &&
+      !isKeyword(text);
+  if (!isIdentifier)
+    return createStringError("'" + text + "' is no C identifier");
+  if (text.starts_with("remat_"))
+    return createStringError("'" + text +
+                             "' is no name for a module, names that start with "
+                             "'remat_' are the runtime's");
+  value = text.str();
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Collects the rows.
+struct TableBuilder {
+  template <typename Member, typename Syntax>
+  StepOptionInfo &add(StringLiteral name, unsigned stages, Member member,
+                      Syntax syntax, StringLiteral help) {
+    return add(makeOption<StepOptions>(name, member, syntax, help), stages);
+  }
+  StepOptionInfo &add(OptionInfo<StepOptions> option, unsigned stages) {
+    StepOptionInfo &row = rows.emplace_back();
+    static_cast<OptionInfo<StepOptions> &>(row) = std::move(option);
+    row.stages = stages;
+    return row;
+  }
+  std::vector<StepOptionInfo> rows;
+};
+} // namespace
+
+#define MEMBER(NAME) [](StepOptions &step) -> auto & { return step.NAME; }
+
+static std::vector<StepOptionInfo> makeTable() {
+  TableBuilder table;
+  table
+      .add(
+          "target", JointStage | TasksStage, MEMBER(target), TargetSyntax(),
+          "What to compile for; empty for what the model says by remat.target, "
+          "else cpu")
+      .choices = [] {
+    std::vector<OptionChoice> choices;
+    for (std::string &target : getKnownTargets())
+      choices.push_back({std::move(target), ""});
+    return choices;
+  };
+  table.add("function", ImportStage | JointStage | TasksStage, MEMBER(function),
+            TextSyntax{"name"},
+            "Function to compile; with 'main', a module's only function will "
+            "do");
+  table.add("differentiate", JointStage, MEMBER(differentiate), FlagSyntax(),
+            "Append the backward computation");
+  table.add("wrt", JointStage, MEMBER(wrt), IndexListSyntax(),
+            "Arguments to differentiate with respect to; all of floating "
+            "point if empty");
+  table.add("result", JointStage, MEMBER(result), IntegerSyntax<int64_t>(),
+            "Result to differentiate; negative numbers count from the end");
+  table.add("cotangents", JointStage, MEMBER(cotangents), FlagSyntax(),
+            "Differentiate all results, with a cotangent argument for each, "
+            "instead of one");
+  table.add("tangents", JointStage, MEMBER(tangents), FlagSyntax(),
+            "Then append tangents of all results, gradients included, with a "
+            "tangent argument for each argument to differentiate with respect "
+            "to");
+  table.add("widen", JointStage, MEMBER(widen), FlagSyntax(),
+            "Compute in f64 where the function has a narrower floating-point "
+            "type");
+  table.add("separate-backward", TasksStage, MEMBER(separateBackward),
+            FlagSyntax(),
+            "Let forward and backward computation be separate calls, with the "
+            "state between them in memory of its own");
+  table.add("threads", TasksStage | CodeStage, MEMBER(threads),
+            IntegerSyntax<int>{0},
+            "Threads that the step will run on; 0 for all cores");
+  table.add("costs", TasksStage, MEMBER(costs), TextSyntax{"file"},
+            "Plan with the measured costs in this file, and carry products out "
+            "in the faster form");
+  for (const OptionInfo<PlanOptions> &option : getPlanOptionTable())
+    table.add(liftOption<StepOptions>(
+                  option,
+                  [](StepOptions &step) -> PlanOptions & { return step.plan; }),
+              option.name == "lend" ? PlanStage | PlaceStage : PlanStage);
+  table.add("name", CodeStage, MEMBER(name), IdentifierSyntax(),
+            "Symbol of the remat_module, a C identifier");
+  table.add("mcpu", ObjectStage, MEMBER(chip), TextSyntax{"name"},
+            "CPU to make code for, all of whose instructions the machine that "
+            "runs it must have; the host's if empty");
+  table.add("kernel-cache", ObjectStage, MEMBER(kernelCache), TextSyntax{"dir"},
+            "Keep compiled kernels here, and take them from here");
+  return std::move(table.rows);
+}
+
+#undef MEMBER
+
+ArrayRef<StepOptionInfo> remat::getStepOptionTable() {
+  static const std::vector<StepOptionInfo> table = makeTable();
+  return table;
+}
+
+json::Array remat::describeStepOptions() {
+  static constexpr std::pair<Stage, StringLiteral> stageNames[] = {
+      {ImportStage, "import"}, {JointStage, "joint"}, {TasksStage, "tasks"},
+      {PlanStage, "plan"},     {PlaceStage, "place"}, {CodeStage, "code"},
+      {ObjectStage, "object"}};
+  static constexpr StringLiteral kindNames[] = {"flag", "value", "list"};
+  json::Array described;
+  for (const StepOptionInfo &row : getStepOptionTable()) {
+    json::Array stages;
+    for (auto [stage, name] : stageNames)
+      if (row.stages & stage)
+        stages.push_back(name);
+    json::Object option{
+        {"name", row.name},   {"kind", kindNames[unsigned(row.kind)]},
+        {"value", row.value}, {"default", row.get(StepOptions())},
+        {"help", row.help},   {"stages", std::move(stages)}};
+    if (row.choices) {
+      json::Array choices;
+      for (const OptionChoice &choice : row.choices())
+        choices.push_back(
+            json::Object{{"name", choice.name}, {"summary", choice.summary}});
+      option["choices"] = std::move(choices);
+    }
+    described.push_back(std::move(option));
+  }
+  return described;
+}
+
+//===----------------------------------------------------------------------===//
+// Options by name
+//===----------------------------------------------------------------------===//
+
+/// The row called `key`, or an error that lists what there is. Languages that
+/// have no dashes in names may write underscores.
+static Expected<const StepOptionInfo *> findOption(StringRef key) {
+  std::string dashed = key.str();
+  std::replace(dashed.begin(), dashed.end(), '_', '-');
+  SmallVector<StringRef> known;
+  for (const StepOptionInfo &row : getStepOptionTable()) {
+    if (row.name == dashed)
+      return &row;
+    known.push_back(row.name);
+  }
+  return makeUnknownNameError("option", key, known);
+}
+
+Error remat::setOption(StepOptions &options, StringRef key, StringRef value) {
+  Expected<const StepOptionInfo *> row = findOption(key);
+  if (!row)
+    return row.takeError();
+  return prefixError((*row)->name, (*row)->set(options, value));
+}
+
+/// The text of a number, a boolean or a string.
+static std::optional<std::string> printScalar(const json::Value &value) {
+  if (std::optional<StringRef> text = value.getAsString())
+    return text->str();
+  if (std::optional<bool> flag = value.getAsBoolean())
+    return FlagSyntax().print(*flag);
+  if (std::optional<uint64_t> number = value.getAsUINT64())
+    return std::to_string(*number);
+  if (std::optional<int64_t> number = value.getAsInteger())
+    return std::to_string(*number);
+  if (std::optional<double> number = value.getAsNumber())
+    return printNumber(*number);
+  return std::nullopt;
+}
+
+/// Members in the order of their names: that of the hash table is arbitrary.
+static SmallVector<StringRef> getSortedKeys(const json::Object &object) {
+  SmallVector<StringRef> keys;
+  for (const auto &member : object)
+    keys.push_back(member.first);
+  sort(keys);
+  return keys;
+}
+
+/// The text of any value that stands for an option's; none for others.
+static std::optional<std::string> printValue(const json::Value &value,
+                                             OptionKind kind) {
+  SmallVector<std::string> parts;
+  if (kind != OptionKind::List)
+    return printScalar(value);
+  if (const json::Array *array = value.getAsArray()) {
+    for (const json::Value &element : *array) {
+      std::optional<std::string> text = printScalar(element);
+      if (!text)
+        return std::nullopt;
+      parts.push_back(std::move(*text));
+    }
+    return join(parts, ",");
+  }
+  if (const json::Object *object = value.getAsObject()) {
+    for (StringRef key : getSortedKeys(*object)) {
+      std::optional<std::string> text = printScalar(*object->get(key));
+      if (!text)
+        return std::nullopt;
+      parts.push_back(key.str() + ":" + *text);
+    }
+    return join(parts, ",");
+  }
+  return printScalar(value);
+}
+
+Error remat::applyOptions(StepOptions &options, const json::Object &object) {
+  StepOptions changed = options;
+  for (StringRef key : getSortedKeys(object)) {
+    Expected<const StepOptionInfo *> row = findOption(key);
+    if (!row)
+      return row.takeError();
+    const json::Value &value = *object.get(key);
+    if (value.getAsNull())
+      continue;
+    std::optional<std::string> text = printValue(value, (*row)->kind);
+    if (!text)
+      return prefixError((*row)->name,
+                         makeExpectedError("a value such as " + (*row)->value,
+                                           formatv("{0}", value).str()));
+    if (Error error = (*row)->set(changed, *text))
+      return prefixError((*row)->name, std::move(error));
+  }
+  options = std::move(changed);
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Levels
+//===----------------------------------------------------------------------===//
+
+ArrayRef<StepLevelInfo> remat::getStepLevels() {
+  static const StepLevelInfo levels[] = {
+      {StepLevel::Joint, "joint", "IR, forward and backward"},
+      {StepLevel::Tasks, "tasks", "IR, cut into tasks with costs"},
+      {StepLevel::Planned, "planned", "IR, planned"},
+      {StepLevel::Placed, "placed", "IR, planned and placed"},
+      {StepLevel::Code, "code", "IR in the LLVM dialect"}};
+  return levels;
+}
