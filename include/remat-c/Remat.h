@@ -167,8 +167,9 @@ REMAT_CAPI_EXPORTED RematStatus rematOptionsSetJson(RematOptions options,
                                                     const char *json,
                                                     size_t size);
 
-/// All options as JSON: [{"name": "budget", "value": "60%", "syntax":
-/// "bytes|N%|min", "help": "..."}, ...].
+/// What options there are, as JSON: an array with, for each option, its name,
+/// its kind ("flag", "value" or "list"), how a value is written, its default,
+/// its help, and, where there are only a few values, these as choices.
 REMAT_CAPI_EXPORTED RematStatus rematOptionsDescribe(RematOptions options,
                                                      RematBytes *json);
 

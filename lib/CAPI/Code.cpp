@@ -32,7 +32,7 @@ struct Files {
 class Cache {
 public:
   Cache(const ModuleState &module, const OptionsState &options)
-      : memory(module.context->kernels), directory(options.kernelCache) {}
+      : memory(module.context->kernels), directory(options.step.kernelCache) {}
 
   llvm::Expected<codegen::KernelCache *> get() {
     if (directory.empty())
@@ -58,7 +58,7 @@ static RematStatus emit(Call &call, const ModuleState &module,
     return status;
   if (wantsHeader) {
     llvm::raw_svector_ostream stream(files.header);
-    if (failed(codegen::emitHeader(*module.module, options.name, stream)))
+    if (failed(codegen::emitHeader(*module.module, options.step.name, stream)))
       return call.fail(REMAT_STATUS_COMPILE_ERROR,
                        "the step cannot be described in C");
   }
@@ -71,10 +71,10 @@ static RematStatus emit(Call &call, const ModuleState &module,
   OwningOpRef<ModuleOp> copy = module.module.get().clone();
   const Target *target = lookupTarget(*copy);
   if (!target ||
-      failed(target->lower(*copy, {options.name, options.step.threads})))
+      failed(target->lower(*copy, {options.step.name, options.step.threads})))
     return call.fail(REMAT_STATUS_COMPILE_ERROR, "the step does not compile");
   llvm::raw_svector_ostream stream(files.object);
-  if (llvm::Error error = target->emit(*copy, {options.cpu, *cache},
+  if (llvm::Error error = target->emit(*copy, {options.step.chip, *cache},
                                        OutputKind::Object, stream))
     return call.fail(REMAT_STATUS_COMPILE_ERROR, std::move(error));
   return REMAT_STATUS_OK;
@@ -169,8 +169,8 @@ RematStatus rematModuleLoad(RematModule module, RematOptions options,
   if (!target)
     return call.fail(REMAT_STATUS_COMPILE_ERROR, "the step does not compile");
   auto loaded = target->load(
-      *copy, {unwrap(options)->name, unwrap(options)->step.threads},
-      {unwrap(options)->cpu, *cache});
+      *copy, {unwrap(options)->step.name, unwrap(options)->step.threads},
+      {unwrap(options)->step.chip, *cache});
   if (!loaded)
     return call.fail(REMAT_STATUS_COMPILE_ERROR, loaded.takeError());
   code->ptr = loaded->release();

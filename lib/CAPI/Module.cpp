@@ -190,11 +190,8 @@ static LogicalResult formTasks(ModuleOp module, const StepOptions &options) {
   FunctionOpInterface entry = findEntry(module, options.function);
   if (!entry)
     return module.emitError("has no function '") << options.function << "'";
-  TasksPipelineOptions tasks;
+  StepOptions tasks = options;
   tasks.function = entry.getName().str();
-  tasks.threads = options.threads;
-  tasks.costs = options.costs;
-  tasks.separateBackward = options.separateBackward;
   PassManager pm(module.getContext());
   buildTasksPipeline(pm, tasks);
   return pm.run(module);
@@ -215,10 +212,11 @@ static RematStatus compile(Call &call, ModuleOp module, RematLevel from,
   if (failed(result))
     return call.fail(REMAT_STATUS_COMPILE_ERROR, "the module does not compile");
   if (from < REMAT_LEVEL_PLANNED && to >= REMAT_LEVEL_PLANNED)
-    if (llvm::Error error = planGraph(graph, options.plan))
+    if (llvm::Error error = planGraph(graph, options.step.plan))
       return call.fail(REMAT_STATUS_COMPILE_ERROR, std::move(error));
   if (from < REMAT_LEVEL_PLACED && to == REMAT_LEVEL_PLACED)
-    if (llvm::Error error = placeModule(module, options.plan.lend).takeError())
+    if (llvm::Error error =
+            placeModule(module, options.step.plan.lend).takeError())
       return call.fail(REMAT_STATUS_COMPILE_ERROR, std::move(error));
   return REMAT_STATUS_OK;
 }

@@ -105,7 +105,7 @@ RematStatus rematModuleGetFrontier(RematModule module, RematOptions options,
   GraphOp graph = getOnlyGraph(*state.module);
   if (!graph)
     return call.fail(REMAT_STATUS_INVALID_ARGUMENT, "the module holds no step");
-  const PlanOptions &plan = unwrap(options)->plan;
+  const PlanOptions &plan = unwrap(options)->step.plan;
   llvm::Expected<planning::Problem> problem = makeProblem(graph, plan);
   if (!problem)
     return call.fail(REMAT_STATUS_COMPILE_ERROR, problem.takeError());

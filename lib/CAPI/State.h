@@ -45,13 +45,6 @@ using ContextRef = std::shared_ptr<ContextState>;
 struct OptionsState {
   ContextRef context;
   StepOptions step;
-  PlanOptions plan;
-  /// The symbol of the remat_module in object files.
-  std::string name = "step";
-  /// As in -mcpu; the host's if empty.
-  std::string cpu;
-  /// A directory, or empty.
-  std::string kernelCache;
 };
 
 struct ModuleState {

@@ -22,11 +22,11 @@ CompiledKernel::create(const std::string &text, bool backward, int threads) {
     return module.takeError();
   StepOptions options;
   options.threads = threads;
-  options.derivatives.clear();
+  options.derivatives.emplace();
   if (backward) {
     DifferentiateOptions derivative;
     derivative.mode = DifferentiateOptions::Reverse;
-    options.derivatives.push_back(derivative);
+    options.derivatives->push_back(derivative);
   }
   if (failed(compileToTasks(**module, options)))
     return llvm::createStringError("the kernel was not compiled");
