@@ -74,7 +74,8 @@ struct Registry {
   std::vector<SolverInfo> solvers = makeOwnSolvers();
 
   static Registry &get() {
-    static Registry registry;
+    // Never destroyed: planners of a shared library may be unloaded before.
+    static Registry &registry = *new Registry;
     return registry;
   }
 };

@@ -12,7 +12,7 @@
 // RUN: %python %S/Inputs/npy.py %t/arg1.npy i8 2 -1 0
 // RUN: not remat-run %s --inputs=%t --outputs=%t/bad --emit=forward 2>&1 | FileCheck %s --check-prefix=NEGATIVE
 
-// CHECK:      remat-run: error: index out of bounds: entry {{[0-9]+}} '{{.*}}generic{{.*}}' at {{.*}}bad-index.mlir:[[#@LINE + 11]]:{{[0-9]+}}:
+// CHECK:      remat-run: error: index out of bounds: entry {{[0-9]+}} 'gather' at {{.*}}bad-index.mlir:[[#@LINE + 11]]:{{[0-9]+}}:
 // CHECK-SAME: index 4 is out of bounds, expected 0 to 3: 'remat.check_index' at {{.*}}bad-index.mlir:[[#@LINE + 16]]:
 // NEGATIVE:   index -1 is out of bounds, expected 0 to 3
 

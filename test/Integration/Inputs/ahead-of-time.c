@@ -193,7 +193,7 @@ static void passBadIndex(remat_step *step, float loss) {
   expect("class 10 of 10", run(step), REMAT_INDEX_OUT_OF_BOUNDS,
          remat_step_error(step), "index 10 is out of bounds, expected 0 to 9");
   expect("names the op", REMAT_OK, REMAT_OK, remat_step_error(step),
-         "linalg.generic");
+         "'select_gather_");
   expect("names the line", REMAT_OK, REMAT_OK, remat_step_error(step),
          "mlp_tiny.mlir:");
   *label = -1;
