@@ -117,12 +117,12 @@ static LogicalResult countBufferized(func::FuncOp function, KernelInfo &info) {
 
 /// What the operations of other dialects in a kernel say of themselves.
 static void applyDeclaredCosts(func::FuncOp function, KernelInfo &info) {
-  std::optional<KernelCost> declared;
+  std::optional<OpCost> declared;
   int64_t workspace = 0;
   function.walk([&](KernelOpInterface op) {
     workspace = std::max(workspace, op.getWorkspaceBytes());
-    if (std::optional<KernelCost> cost = op.getKernelCost()) {
-      declared = declared.value_or(KernelCost());
+    if (std::optional<OpCost> cost = op.getKernelCost()) {
+      declared = declared.value_or(OpCost());
       declared->flops += cost->flops;
       declared->productFlops += cost->productFlops;
       declared->bytesRead += cost->bytesRead;

@@ -220,7 +220,8 @@ def find_names(root):
             # Only headings name passes; descriptions may mention others.
             text = "\n".join(re.findall("^### .*$", text, re.M)) if ending == "md" else text
             names |= set(NAME.findall(text))
-    return names
+    # Folders of headers are named in paths.
+    return names | set(map(os.path.basename, glob.glob(os.path.join(root, "include", "*"))))
 
 
 def check_links(root):

@@ -46,7 +46,8 @@ def AnnotateCostsPass : Pass<"remat-annotate-costs", "::mlir::ModuleOp"> {
     Peaks, bandwidth and overhead are facts of the target, `#remat.target`.
 
     Costs that were measured, in a file of `remat-run --profile-costs`, take the
-    place of estimates.
+    place of estimates. An operation of another dialect may say itself what
+    arithmetic, traffic and workspace to count (`KernelOpInterface`).
 
     S. Williams, A. Waterman, D. Patterson: Roofline: an insightful visual
     performance model for multicore architectures. CACM 52(4), 2009.

@@ -15,7 +15,7 @@
 namespace remat {
 
 /// What an operation says of its time.
-struct KernelCost {
+struct OpCost {
   /// Arithmetic in units of one addition, that of matrix products aside.
   int64_t flops = 0;
   /// Arithmetic of matrix products and convolutions, which run nearer to the

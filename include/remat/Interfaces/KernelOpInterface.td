@@ -43,7 +43,7 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
       What the operation costs, from which its time is estimated. By default
       the arithmetic and the memory traffic of its parts are counted. A measured
       cost of the kernel (`remat-run --profile-costs`) overrides both.
-    }], "::std::optional<::remat::KernelCost>", "getKernelCost", (ins), "",
+    }], "::std::optional<::remat::OpCost>", "getKernelCost", (ins), "",
         "return ::std::nullopt;">,
     InterfaceMethod<[{
       Scratch bytes to plan for while the operation runs. Where its parts need

@@ -133,9 +133,10 @@ def RecomputeCheapPass
 
     The same holds for slices and pads, for batches of short products that are
     larger than their factors, such as attention's scores, and for a first
-    convolution: one of arguments, larger than them, with short sums. What the
-    backward computation would read without all this is counted in the
-    function's attribute `remat.read_bytes`.
+    convolution: one of arguments, larger than them, with short sums. An
+    operation of another dialect is made again if it says that it is `Cheap`
+    (`RecomputableOpInterface`). What the backward computation would read
+    without all this is counted in the function's attribute `remat.read_bytes`.
 
     Values with a tag or a policy are left to the planner. A chain of such
     values is cut after `max-depth` of them, casts not counted: making it anew

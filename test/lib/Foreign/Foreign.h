@@ -25,6 +25,9 @@ void registerForeignDialect(mlir::DialectRegistry &registry);
 /// Gives its operations derivative rules.
 void registerForeignRules(mlir::DialectRegistry &registry);
 
+/// Lets foreign.whole stay whole.
+void registerForeignKernels(mlir::DialectRegistry &registry);
+
 } // namespace foreign
 
 #endif // REMAT_TEST_LIB_FOREIGN_FOREIGN_H

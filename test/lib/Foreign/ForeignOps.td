@@ -14,7 +14,7 @@ include "mlir/Interfaces/SideEffectInterfaces.td"
 def Foreign_Dialect : Dialect {
   let name = "foreign";
   let cppNamespace = "::foreign";
-  let summary = "Elementwise operations that know nothing of remat";
+  let summary = "Operations that know nothing of remat";
 }
 
 class Foreign_Op<string mnemonic>
@@ -41,6 +41,23 @@ def Foreign_LerpOp : Foreign_Op<"lerp"> {
 def Foreign_StepOp : Foreign_Op<"step"> {
   let summary = "1 where x > 0, else 0";
   let arguments = (ins FloatLike:$x);
+}
+
+def Foreign_WholeOp : Op<Foreign_Dialect, "whole",
+    [AllTypesMatch<["x", "result"]>,
+     DeclareOpInterfaceMethods<MemoryEffectsOpInterface>]> {
+  let summary = "Twice x, in a kernel of its own";
+  let description = [{
+    What the operation says of itself in remat's interfaces are its attributes,
+    so that tests can say all there is to say.
+  }];
+  let arguments = (ins AnyRankedTensor:$x,
+                       OptionalAttr<StrAttr>:$recomputability,
+                       OptionalAttr<StrAttr>:$parts,
+                       OptionalAttr<I64Attr>:$flops,
+                       OptionalAttr<I64Attr>:$workspace);
+  let results = (outs AnyRankedTensor:$result);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
 }
 
 #endif // REMAT_TEST_LIB_FOREIGN_FOREIGNOPS_TD

@@ -4,27 +4,21 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "mlir/InitAllDialects.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 
 #include "Foreign.h"
 #include "TestPasses.h"
-#include "remat/AutoDiff/AutoDiff.h"
-#include "remat/AutoDiff/Passes.h"
-#include "remat/Conversion/Import/Passes.h"
-#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Pipelines/Pipelines.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  mlir::registerAllDialects(registry);
-  registry.insert<remat::RematDialect>();
-  remat::registerAutoDiffModels(registry);
+  remat::registerRematDialects(registry);
   foreign::registerForeignDialect(registry);
   foreign::registerForeignRules(registry);
+  foreign::registerForeignKernels(registry);
   mlir::registerAllPasses();
-  remat::registerRematAutoDiffPasses();
-  remat::registerRematImportPasses();
+  remat::registerRematPasses();
   remat::test::registerTestExpandPass();
   remat::test::registerTestNeededPrimalsPass();
   return mlir::asMainReturnCode(

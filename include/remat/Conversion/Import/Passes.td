@@ -297,8 +297,9 @@ def ImportGeneralizePass
   let summary = "Turn named operations into linalg.generic";
   let description = [{
     All named operations of linalg but products, fills and pooling become
-    `linalg.generic`; `linalg.softmax` and its like are decomposed. Inits that
-    an elementwise body reads become inputs.
+    `linalg.generic`. `linalg.softmax`, and what else implements upstream's
+    `linalg::AggregatedOpInterface`, is decomposed, unless it stays whole by
+    `KernelOpInterface`. Inits that an elementwise body reads become inputs.
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];
@@ -322,6 +323,8 @@ def ImportVerifyPass : Pass<"remat-import-verify", "::mlir::func::FuncOp"> {
     `linalg.fill` and pooling, of `remat` and `tensor` operations, and of
     constants. Bodies hold scalar operations of `arith`, `math` and `complex`,
     `linalg.index`, `tensor.extract`, `remat.check_index` and `cf.assert`.
+    Operations of other dialects may stand in a function if they implement
+    `KernelOpInterface`.
   }];
 }
 

@@ -133,8 +133,8 @@ FailureOr<SmallVector<Value>> GeluOp::decomposeInKernel(OpBuilder &builder) {
   return SmallVector<Value>{result};
 }
 
-std::optional<remat::KernelCost> GeluOp::getKernelCost() {
-  return remat::KernelCost{/*flops=*/30 * getType(getX()).getNumElements(),
+std::optional<remat::OpCost> GeluOp::getKernelCost() {
+  return remat::OpCost{/*flops=*/30 * getType(getX()).getNumElements(),
                            /*productFlops=*/0, getBytes(getX()),
                            getBytes(getX())};
 }

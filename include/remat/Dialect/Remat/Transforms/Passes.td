@@ -109,6 +109,9 @@ def FormTasksPass : Pass<"remat-form-tasks", "::mlir::ModuleOp"> {
     * `remat.tag` and `remat.stop_gradient` disappear; a tag's policy becomes
       the policy of the task's result. Two different MUST policies on one value
       are an error.
+    * An operation that says by `RecomputableOpInterface` that it must not run
+      twice becomes a `pinned` task, and one whose results are to be kept gives
+      them the policy MUST_SAVE.
     * A result that is an argument, a constant, a view of another result or
       returned twice is copied by a task.
 
