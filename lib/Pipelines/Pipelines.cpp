@@ -14,7 +14,7 @@
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 #include "remat/Dialect/Remat/Transforms/PlanOptionTable.h"
 #include "remat/Target/AllTargets.h"
-#include "remat/Target/CPU/Passes.h"
+#include "remat/Target/Target.h"
 #include "remat/Target/Passes.h"
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/TextOptions.h"
@@ -177,11 +177,15 @@ void remat::buildRematPipeline(OpPassManager &pm, const StepOptions &options,
     pm.addPass(createPlanPass(options.plan));
   if (level >= StepLevel::Placed)
     buildPlanPipeline(pm, options);
-  LowerCPUPassOptions code;
-  code.name = options.name;
-  code.threads = options.threads;
-  if (level >= StepLevel::Code)
-    pm.addPass(createLowerCPUPass(code));
+  if (level < StepLevel::Code)
+    return;
+  // The table of options has refused names that are not known.
+  llvm::Expected<const Target *> target =
+      lookupTarget(options.target.empty() ? "cpu" : options.target);
+  if (target)
+    (*target)->addLowering(pm, {options.name, options.threads});
+  else
+    llvm::consumeError(target.takeError());
 }
 
 //===----------------------------------------------------------------------===//

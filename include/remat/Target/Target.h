@@ -20,6 +20,7 @@
 #include "remat/Runtime/StepTable.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -80,6 +81,10 @@ public:
   /// diagnostic at what cannot be compiled.
   virtual llvm::LogicalResult lower(mlir::ModuleOp module,
                                     const LoweringOptions &options) const = 0;
+
+  /// Adds the passes that do the same to a pipeline of modules.
+  virtual void addLowering(mlir::OpPassManager &pm,
+                           const LoweringOptions &options) const = 0;
 
   /// Writes the code of a module that `lower` made.
   virtual llvm::Error emit(mlir::ModuleOp module, const EmitOptions &options,

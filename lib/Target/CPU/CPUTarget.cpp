@@ -10,6 +10,7 @@
 #include "remat/Target/CPU/Jit.h"
 #include "remat/Target/CPU/LowerToLLVM.h"
 #include "remat/Target/CPU/ObjectEmitter.h"
+#include "remat/Target/CPU/Passes.h"
 
 using namespace mlir;
 using namespace remat;
@@ -31,6 +32,10 @@ public:
   LogicalResult lower(ModuleOp module,
                       const LoweringOptions &options) const override {
     return lowerToLLVM(module, options);
+  }
+  void addLowering(OpPassManager &pm,
+                   const LoweringOptions &options) const override {
+    pm.addPass(createLowerCPUPass({options.name, options.threads}));
   }
   llvm::Error emit(ModuleOp module, const EmitOptions &options, OutputKind kind,
                    llvm::raw_pwrite_stream &output) const override {
