@@ -114,6 +114,7 @@ void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
   if (derivatives.empty())
     addCleanup(pm);
   pm.addPass(std::make_unique<LowerDerivativeOps>());
+  pm.addNestedPass<func::FuncOp>(createGeneralizeElementwisePass());
   pm.addNestedPass<func::FuncOp>(createNarrowContractionOperandsPass());
   pm.addNestedPass<func::FuncOp>(createScatterToOneHotPass());
   pm.addNestedPass<func::FuncOp>(createSinkIntoGathersPass());

@@ -73,6 +73,18 @@ def PackSavedPass : Pass<"remat-pack-saved", "::mlir::ModuleOp"> {
                            "::remat::RematDialect"];
 }
 
+def GeneralizeElementwisePass
+    : Pass<"remat-generalize-elementwise", "::mlir::func::FuncOp"> {
+  let summary = "Turn arithmetic on tensors into linalg.generic";
+  let description = [{
+    The derivative of an operation that stays whole (`KernelOpInterface`) may be
+    written as arithmetic on tensors. It becomes `linalg.generic`, which later
+    passes fuse. Functions that have none are left alone.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def NarrowContractionOperandsPass : Pass<"remat-narrow-contraction-operands", "::mlir::func::FuncOp"> {
   let summary = "Give the factors of products one element type";
   let description = [{

@@ -27,12 +27,12 @@ void DslDialect::initialize() {
       >();
 }
 
-static RankedTensorType getType(Value value) {
+static RankedTensorType getTensorType(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
 static int64_t getBytes(Value tensor) {
-  RankedTensorType type = getType(tensor);
+  RankedTensorType type = getTensorType(tensor);
   return type.getNumElements() * type.getElementTypeBitWidth() / 8;
 }
 
@@ -52,14 +52,14 @@ using Body = llvm::function_ref<Value(OpBuilder &, Location, ValueRange)>;
 static Value createOnRows(OpBuilder &builder, Location loc, ValueRange inputs,
                           Value init, Body body) {
   auto mapOf = [&](Value value) {
-    return getType(value).getRank() == 2
+    return getTensorType(value).getRank() == 2
                ? builder.getMultiDimIdentityMap(2)
                : AffineMap::get(2, 0, builder.getAffineDimExpr(0));
   };
   SmallVector<AffineMap> maps = llvm::map_to_vector(inputs, mapOf);
   maps.push_back(mapOf(init));
   SmallVector<utils::IteratorType> iterators = {
-      utils::IteratorType::parallel, getType(init).getRank() == 2
+      utils::IteratorType::parallel, getTensorType(init).getRank() == 2
                                          ? utils::IteratorType::parallel
                                          : utils::IteratorType::reduction};
   return linalg::GenericOp::create(
@@ -71,8 +71,8 @@ static Value createOnRows(OpBuilder &builder, Location loc, ValueRange inputs,
 }
 
 static Value createEmpty(OpBuilder &builder, Location loc, Value like) {
-  return tensor::EmptyOp::create(builder, loc, getType(like).getShape(),
-                                 getType(like).getElementType());
+  return tensor::EmptyOp::create(builder, loc, getTensorType(like).getShape(),
+                                 getTensorType(like).getElementType());
 }
 
 /// For each row, the sum of a[i] * b[i].
@@ -96,7 +96,7 @@ FailureOr<SmallVector<Value>>
 ScaledAddOp::decomposeOperation(OpBuilder &builder) {
   double alpha = getAlpha().convertToDouble();
   Value sum = remat::createElementwise(
-      builder, getLoc(), {getX(), getY()}, getType(getResult()),
+      builder, getLoc(), {getX(), getY()}, getTensorType(getResult()),
       [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
         Value scale = createScalar(nested, loc, args[0].getType(), alpha);
         Value scaled = arith::MulFOp::create(nested, loc, scale, args[0]);
@@ -113,7 +113,7 @@ static constexpr double sqrtTwoOverPi = 0.7978845608028654, cubic = 0.044715;
 
 FailureOr<SmallVector<Value>> GeluOp::decomposeInKernel(OpBuilder &builder) {
   Value result = remat::createElementwise(
-      builder, getLoc(), getX(), getType(getX()),
+      builder, getLoc(), getX(), getTensorType(getX()),
       [](OpBuilder &nested, Location loc, ValueRange args) -> Value {
         Value x = args[0];
         auto scalar = [&](double value) {
@@ -134,7 +134,7 @@ FailureOr<SmallVector<Value>> GeluOp::decomposeInKernel(OpBuilder &builder) {
 }
 
 std::optional<remat::OpCost> GeluOp::getKernelCost() {
-  return remat::OpCost{/*flops=*/30 * getType(getX()).getNumElements(),
+  return remat::OpCost{/*flops=*/30 * getTensorType(getX()).getNumElements(),
                            /*productFlops=*/0, getBytes(getX()),
                            getBytes(getX())};
 }
@@ -162,7 +162,7 @@ struct GeluRule : remat::UnaryRule<GeluRule, GeluOp> {
 FailureOr<SmallVector<Value>>
 NormalizeOp::decomposeOperation(OpBuilder &builder) {
   Location loc = getLoc();
-  RankedTensorType type = getType(getX()), rowType = getType(getRms());
+  RankedTensorType type = getTensorType(getX()), rowType = getTensorType(getRms());
   Value squares = createRowSums(builder, loc, getX(), getX(), rowType);
   Value rms = remat::createElementwise(
       builder, loc, squares, rowType,
@@ -187,11 +187,11 @@ LogicalResult NormalizeOp::emitVJP(remat::ReverseContext &context) {
   OpBuilder &builder = context.getBuilder();
   Location loc = context.getLoc();
   Value g = context.cotangent(getResult()), gRms = context.cotangent(getRms());
-  RankedTensorType type = getType(getX());
+  RankedTensorType type = getTensorType(getX());
   double length = type.getDimSize(1);
   if (g) {
     Value y = context.primal(getResult()), rms = context.primal(getRms());
-    Value sums = createRowSums(builder, loc, g, y, getType(getRms()));
+    Value sums = createRowSums(builder, loc, g, y, getTensorType(getRms()));
     context.accumulate(
         getX(),
         createOnRows(
@@ -226,7 +226,7 @@ LogicalResult NormalizeOp::emitVJP(remat::ReverseContext &context) {
 FailureOr<SmallVector<Value>> DropoutOp::decomposeInKernel(OpBuilder &builder) {
   uint64_t seed = getSeed();
   Value mask = remat::createElementwise(
-      builder, getLoc(), {}, getType(getX()),
+      builder, getLoc(), {}, getTensorType(getX()),
       [&](OpBuilder &nested, Location loc, ValueRange) -> Value {
         Type i64 = nested.getI64Type();
         auto integer = [&](uint64_t value) -> Value {
@@ -235,7 +235,7 @@ FailureOr<SmallVector<Value>> DropoutOp::decomposeInKernel(OpBuilder &builder) {
               nested.getIntegerAttr(i64, static_cast<int64_t>(value)));
         };
         Value hash = integer(seed);
-        for (int64_t dim = 0; dim < getType(getX()).getRank(); ++dim) {
+        for (int64_t dim = 0; dim < getTensorType(getX()).getRank(); ++dim) {
           Value index = linalg::IndexOp::create(nested, loc, dim);
           Value number =
               arith::IndexCastOp::create(nested, loc, i64, index);
@@ -248,7 +248,7 @@ FailureOr<SmallVector<Value>> DropoutOp::decomposeInKernel(OpBuilder &builder) {
         }
         Value bit = arith::TruncIOp::create(nested, loc, nested.getI1Type(),
                                             hash);
-        Type type = getType(getX()).getElementType();
+        Type type = getTensorType(getX()).getElementType();
         return arith::SelectOp::create(nested, loc, bit,
                                        createScalar(nested, loc, type, 2),
                                        createScalar(nested, loc, type, 0));
@@ -289,7 +289,7 @@ struct SoftmaxRule : remat::DerivativeRule<SoftmaxRule, linalg::SoftmaxOp> {
     OpBuilder &builder = context.getBuilder();
     Location loc = context.getLoc();
     Value y = context.primal(result);
-    RankedTensorType type = getType(y);
+    RankedTensorType type = getTensorType(y);
     Value sums = createRowSums(
         builder, loc, g, y,
         RankedTensorType::get(type.getDimSize(0), type.getElementType()));

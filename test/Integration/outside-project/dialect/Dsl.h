@@ -15,6 +15,14 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+namespace dsl {
+// Upstream's linalg::AggregatedOpInterface names these without a namespace.
+using mlir::FailureOr;
+using mlir::OpBuilder;
+using mlir::SmallVector;
+using mlir::Value;
+} // namespace dsl
+
 #include "DslDialect.h.inc"
 
 #define GET_OP_CLASSES

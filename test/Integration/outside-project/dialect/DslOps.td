@@ -40,7 +40,7 @@ def Dsl_ScaledAddOp : Dsl_Op<"scaled_add", [
 }
 
 def Dsl_GeluOp : Dsl_Op<"gelu", [
-    Pure, SameOperandsAndResultType,
+    Pure, AllTypesMatch<["x", "result"]>,
     DeclareOpInterfaceMethods<KernelOpInterface,
                               ["decomposeInKernel", "getKernelCost"]>,
     DeclareOpInterfaceMethods<RecomputableOpInterface>]> {
