@@ -1,8 +1,8 @@
 // The headers that nearly every MLIR-facing file of remat includes.
 
 // What llvm::Statistic is made of depends on NDEBUG, and libMLIR constructs the
-// statistics of every pass. Debian's libMLIR has no assertions, so it leaves the
-// members uninitialized that a build with assertions would read.
+// statistics of every pass. Debian's libMLIR has no assertions, so it leaves
+// the members uninitialized that a build with assertions would read.
 #include "llvm/Config/abi-breaking.h"
 #if !LLVM_ENABLE_ABI_BREAKING_CHECKS && !defined(NDEBUG)
 #define NDEBUG

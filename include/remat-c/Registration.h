@@ -1,4 +1,4 @@
-//===-- remat-c/Registration.h - remat in a program with MLIR -----*- C -*-===//
+//===- Registration.h - remat in a program with MLIR ------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -33,8 +33,8 @@ extern "C" {
 REMAT_CAPI_EXPORTED void rematRegisterDialects(MlirDialectRegistry registry);
 
 /// A context that knows the dialects of `registry`, too, with what is attached
-/// to them: a dialect that implements remat's interfaces is compiled as any. The
-/// dialect must be linked with the same remat, so with the static library
+/// to them: a dialect that implements remat's interfaces is compiled as any.
+/// The dialect must be linked with the same remat, so with the static library
 /// RematCAPI and not with libRemat.so.
 REMAT_CAPI_EXPORTED RematContext
 rematContextCreateWithDialects(MlirDialectRegistry registry);

@@ -1,4 +1,4 @@
-//===-- remat-c/Remat.h - the compiler's C API --------------------*- C -*-===//
+//===- Remat.h - the compiler's C API ---------------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -134,13 +134,12 @@ REMAT_CAPI_EXPORTED const char *rematContextGetError(RematContext context);
 /// [{"severity": "error", "message": "...", "file": "model.mlir", "line": 3,
 ///   "column": 8, "notes": [{"message": "...", ...}, ...]}, ...].
 /// What has no place in a file lacks file, line and column.
-REMAT_CAPI_EXPORTED RematStatus
-rematContextGetDiagnostics(RematContext context, RematBytes *json);
+REMAT_CAPI_EXPORTED RematStatus rematContextGetDiagnostics(RematContext context,
+                                                           RematBytes *json);
 
 /// After REMAT_STATUS_INFEASIBLE_BUDGET, the smallest budget for which a plan
 /// is known, in bytes, or 0 if no budget has a plan. Otherwise -1.
-REMAT_CAPI_EXPORTED int64_t
-rematContextGetSmallestBudget(RematContext context);
+REMAT_CAPI_EXPORTED int64_t rematContextGetSmallestBudget(RematContext context);
 
 /// "REMAT_STATUS_OK" and so on; "unknown status" for other numbers.
 REMAT_CAPI_EXPORTED const char *rematStatusGetName(RematStatus status);

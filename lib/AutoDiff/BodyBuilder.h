@@ -1,5 +1,4 @@
-//===- BodyBuilder.h - bodies of structured derivatives ----------*- C++
-//-*-===//
+//===- BodyBuilder.h - bodies of structured derivatives ---------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

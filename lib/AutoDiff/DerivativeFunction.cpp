@@ -236,8 +236,7 @@ FailureOr<func::FuncOp> Writer::writeProduct(StringRef name, bool isForward) {
 
 namespace {
 struct RematDerivativeFunctionPass
-    : remat::impl::DerivativeFunctionPassBase<
-          RematDerivativeFunctionPass> {
+    : remat::impl::DerivativeFunctionPassBase<RematDerivativeFunctionPass> {
   using DerivativeFunctionPassBase::DerivativeFunctionPassBase;
 
   LogicalResult write(func::FuncOp target) {

@@ -137,8 +137,8 @@ RematStatus rematModuleWriteObject(RematModule module, RematOptions options,
   auto writeHeader = [&] {
     return headerPath ? write(headerPath, files.header, nothing) : nothing();
   };
-  llvm::Error error = objectPath ? write(objectPath, files.object, writeHeader)
-                                 : writeHeader();
+  llvm::Error error =
+      objectPath ? write(objectPath, files.object, writeHeader) : writeHeader();
   if (error)
     return call.fail(REMAT_STATUS_IO_ERROR, std::move(error));
   return REMAT_STATUS_OK;

@@ -161,11 +161,13 @@ int64_t rematContextGetSmallestBudget(RematContext context) {
 }
 
 const char *rematStatusGetName(RematStatus status) {
-  static const char *const names[] = {
-      "REMAT_STATUS_OK",           "REMAT_STATUS_INVALID_ARGUMENT",
-      "REMAT_STATUS_INVALID_OPTION", "REMAT_STATUS_PARSE_ERROR",
-      "REMAT_STATUS_COMPILE_ERROR", "REMAT_STATUS_INFEASIBLE_BUDGET",
-      "REMAT_STATUS_IO_ERROR"};
+  static const char *const names[] = {"REMAT_STATUS_OK",
+                                      "REMAT_STATUS_INVALID_ARGUMENT",
+                                      "REMAT_STATUS_INVALID_OPTION",
+                                      "REMAT_STATUS_PARSE_ERROR",
+                                      "REMAT_STATUS_COMPILE_ERROR",
+                                      "REMAT_STATUS_INFEASIBLE_BUDGET",
+                                      "REMAT_STATUS_IO_ERROR"};
   size_t number = static_cast<size_t>(status);
   return number < std::size(names) ? names[number] : "unknown status";
 }

@@ -60,7 +60,8 @@ static RematStatus parse(Call &call, const ContextRef &context,
   std::string name = buffer->getBufferIdentifier().str();
   auto sources = std::make_shared<llvm::SourceMgr>();
   sources->AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
-  auto parsed = parseSourceFile<ModuleOp>(sources, ParserConfig(&context->mlir));
+  auto parsed =
+      parseSourceFile<ModuleOp>(sources, ParserConfig(&context->mlir));
   if (!parsed)
     return call.fail(REMAT_STATUS_PARSE_ERROR, "could not read '" + name + "'");
   RematLevel level = findLevel(*parsed);
@@ -112,7 +113,8 @@ RematStatus rematModuleClone(RematModule module, RematModule *copy) {
   Call call(*state.context);
   if (!copy)
     return call.failNull(__func__, "copy");
-  copy->ptr = new ModuleState{state.context, state.module->clone(), state.level};
+  copy->ptr =
+      new ModuleState{state.context, state.module->clone(), state.level};
   return REMAT_STATUS_OK;
 }
 
@@ -232,8 +234,8 @@ RematStatus rematModuleCompile(RematModule module, RematLevel level,
   if (level < state.level || level > REMAT_LEVEL_PLACED)
     return call.fail(REMAT_STATUS_INVALID_ARGUMENT,
                      "the module is at level '" + getLevelName(state.level) +
-                         "', from which none leads to '" +
-                         getLevelName(level) + "'");
+                         "', from which none leads to '" + getLevelName(level) +
+                         "'");
   if (level == state.level)
     return REMAT_STATUS_OK;
   // What fails leaves the module as it was.

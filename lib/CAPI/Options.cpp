@@ -13,7 +13,7 @@ using namespace remat::capi;
 RematOptions rematOptionsCreate(RematContext context) {
   if (!context.ptr)
     return {nullptr};
-  return {new OptionsState{*unwrap(context)}};
+  return {new OptionsState{*unwrap(context), StepOptions()}};
 }
 
 void rematOptionsDestroy(RematOptions options) { delete unwrap(options); }

@@ -26,9 +26,8 @@ describe(TypeRange types, StringRef kind,
       if (auto given = attrs.getAs<StringAttr>(RematDialect::nameAttrName))
         name = given.str();
     auto tensor = cast<RankedTensorType>(type);
-    llvm::json::Object object{
-        {"name", toJsonText(name)},
-        {"shape", llvm::json::Array(tensor.getShape())}};
+    llvm::json::Object object{{"name", toJsonText(name)},
+                              {"shape", llvm::json::Array(tensor.getShape())}};
     if (auto dtype = codegen::getDtype(tensor.getElementType())) {
       object["dtype"] = remat_dtype_name(*dtype);
       object["bytes"] =
@@ -60,12 +59,13 @@ static llvm::json::Object summarize(GraphOp graph) {
       {"backward_calls", int64_t(GraphLiveness(graph).callBegins.size())}};
   if (graph.getBudget())
     object["budget_bytes"] = int64_t(*graph.getBudget());
-  object["arguments"] = describe(
-      graph.getArgumentTypes(), "arg",
-      [&](unsigned number) { return graph.getArgAttrDict(number); });
-  object["results"] = describe(
-      graph.getResultTypes(), "result",
-      [&](unsigned number) { return graph.getResultAttrDict(number); });
+  object["arguments"] =
+      describe(graph.getArgumentTypes(), "arg",
+               [&](unsigned number) { return graph.getArgAttrDict(number); });
+  object["results"] =
+      describe(graph.getResultTypes(), "result", [&](unsigned number) {
+        return graph.getResultAttrDict(number);
+      });
   return object;
 }
 

@@ -9,8 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "remat/Codegen/Dtypes.h"
 #include "remat/Codegen/HeaderEmitter.h"
+#include "remat/Codegen/Dtypes.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Runtime/LibraryCalls.h"
 
@@ -108,7 +108,7 @@ static void describeUse(GraphOp graph, StringRef name,
 }
 
 LogicalResult remat::codegen::emitHeader(ModuleOp module, StringRef name,
-                                     llvm::raw_ostream &output) {
+                                         llvm::raw_ostream &output) {
   auto graphs = module.getOps<GraphOp>();
   if (graphs.empty())
     return module.emitError("expected a 'remat.graph' in the module");

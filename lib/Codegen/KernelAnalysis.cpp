@@ -10,10 +10,10 @@
 
 #include "remat/Codegen/KernelInfo.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
-#include "remat/Interfaces/KernelOpInterface.h"
-#include "remat/Utils/Structured.h"
 #include "remat/Dialect/Remat/IR/Rows.h"
+#include "remat/Interfaces/KernelOpInterface.h"
 #include "remat/Runtime/LibraryCalls.h"
+#include "remat/Utils/Structured.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -129,9 +129,9 @@ static void applyDeclaredCosts(func::FuncOp function, KernelInfo &info) {
       declared->bytesWritten += cost->bytesWritten;
     }
   });
-  info.workspaceBytes = std::max(
-      info.workspaceBytes,
-      int64_t(llvm::alignTo(uint64_t(workspace), bufferAlignment)));
+  info.workspaceBytes =
+      std::max(info.workspaceBytes,
+               int64_t(llvm::alignTo(uint64_t(workspace), bufferAlignment)));
   if (!declared)
     return;
   info.flops = declared->flops;
@@ -141,7 +141,7 @@ static void applyDeclaredCosts(func::FuncOp function, KernelInfo &info) {
 }
 
 FailureOr<KernelInfo> remat::codegen::analyzeKernel(FunctionOpInterface kernel,
-                                                int threads) {
+                                                    int threads) {
   auto function = dyn_cast<func::FuncOp>(kernel.getOperation());
   if (!function || function.isExternal())
     return kernel.emitOpError("is not a kernel, expected a 'func.func' with a "

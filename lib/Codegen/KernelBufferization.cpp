@@ -163,7 +163,8 @@ void remat::codegen::registerKernelInterfaces(DialectRegistry &registry) {
   });
 }
 
-FailureOr<BufferizedKernel> remat::codegen::bufferizeKernel(func::FuncOp kernel) {
+FailureOr<BufferizedKernel>
+remat::codegen::bufferizeKernel(func::FuncOp kernel) {
   if (failed(checkKernel(kernel)))
     return failure();
   BufferizedKernel result;

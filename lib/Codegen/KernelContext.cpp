@@ -27,12 +27,13 @@ int32_t CheckList::add(StringRef message) {
   return it->second;
 }
 
-Value remat::codegen::emitIndex(OpBuilder &builder, Location loc, int64_t value) {
+Value remat::codegen::emitIndex(OpBuilder &builder, Location loc,
+                                int64_t value) {
   return arith::ConstantIndexOp::create(builder, loc, value);
 }
 
 Value remat::codegen::emitConstant(OpBuilder &builder, Location loc, Type type,
-                               Attribute value) {
+                                   Attribute value) {
   if (isa<ComplexType>(type))
     return complex::ConstantOp::create(builder, loc, type,
                                        cast<ArrayAttr>(value));
@@ -47,9 +48,9 @@ Value remat::codegen::emitZero(OpBuilder &builder, Location loc, Type type) {
   return emitConstant(builder, loc, type, builder.getZeroAttr(type));
 }
 
-Value remat::codegen::emitLinear(OpBuilder &builder, Location loc, int64_t offset,
-                             ArrayRef<int64_t> coefficients,
-                             ArrayRef<Value> indices) {
+Value remat::codegen::emitLinear(OpBuilder &builder, Location loc,
+                                 int64_t offset, ArrayRef<int64_t> coefficients,
+                                 ArrayRef<Value> indices) {
   constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
   Value sum;
   for (auto [coefficient, index] : llvm::zip(coefficients, indices)) {

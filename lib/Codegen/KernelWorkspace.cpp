@@ -48,8 +48,9 @@ static bool isAccessed(Value memref) {
   return false;
 }
 
-int64_t remat::codegen::assignWorkspace(func::FuncOp function,
-                                    SmallVectorImpl<WorkspaceBuffer> &buffers) {
+int64_t
+remat::codegen::assignWorkspace(func::FuncOp function,
+                                SmallVectorImpl<WorkspaceBuffer> &buffers) {
   int64_t bytes = 0;
   if (isRowKernel(function))
     return bytes;

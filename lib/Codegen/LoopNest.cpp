@@ -120,8 +120,8 @@ static bool addLinear(AffineExpr expr, int64_t factor,
 }
 
 AffineExpr remat::codegen::flattenMap(AffineMap map, ArrayRef<int64_t> strides,
-                                  MutableArrayRef<int64_t> coefficients,
-                                  int64_t &offset) {
+                                      MutableArrayRef<int64_t> coefficients,
+                                      int64_t &offset) {
   AffineExpr nonlinear;
   for (auto [result, stride] : llvm::zip(map.getResults(), strides)) {
     SmallVector<int64_t> trial(coefficients);
@@ -270,7 +270,7 @@ Loop *LoopNest::findLoop(unsigned dim) {
 }
 
 FailureOr<LoopNest> remat::codegen::makeLoopNest(linalg::GenericOp op,
-                                             ArrayRef<int64_t> kept) {
+                                                 ArrayRef<int64_t> kept) {
   LoopNest nest;
   nest.op = op;
   nest.body = op.getBody();

@@ -375,6 +375,6 @@ std::optional<MaskedColumns> Finder::run() {
 
 std::optional<MaskedColumns>
 remat::codegen::findMaskedColumns(ArrayRef<BlockStep> steps,
-                              const DenseSet<Value> &inside) {
+                                  const DenseSet<Value> &inside) {
   return Finder(steps, inside).run();
 }

@@ -68,9 +68,9 @@ struct ChooseImplementations
       bool generated = isGenerated(kernel, *call, measured);
       if (others && (generated || call->countFlops() <= mostFlopsToCompare))
         generated = !generated;
-      kernel->setAttr(formAttrName, builder.getStringAttr(
-                                        generated ? generatedForm
-                                                  : libraryForm));
+      kernel->setAttr(
+          formAttrName,
+          builder.getStringAttr(generated ? generatedForm : libraryForm));
     }
   }
 };

@@ -43,8 +43,8 @@ FailureOr<bool> remat::decomposeKernelOps(Operation *root) {
                 : decomposeAggregate(op, rewriter);
       if (failed(parts))
         return op->emitOpError("cannot be decomposed in its kernel, expected "
-                              "'linalg::AggregatedOpInterface' or a "
-                              "'decomposeInKernel' of its own to succeed");
+                               "'linalg::AggregatedOpInterface' or a "
+                               "'decomposeInKernel' of its own to succeed");
       if (TypeRange(ValueRange(*parts)) != op->getResultTypes())
         return op->emitOpError("decomposes into values of types ")
                << TypeRange(ValueRange(*parts)) << ", expected "

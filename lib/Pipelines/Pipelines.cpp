@@ -14,8 +14,8 @@
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 #include "remat/Dialect/Remat/Transforms/PlanOptionTable.h"
 #include "remat/Target/AllTargets.h"
-#include "remat/Target/Target.h"
 #include "remat/Target/Passes.h"
+#include "remat/Target/Target.h"
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/TextOptions.h"
 

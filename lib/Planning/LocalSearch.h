@@ -1,4 +1,4 @@
-//===- LocalSearch.h - large-neighbourhood search over evictions *- C++ -*-===//
+//===- LocalSearch.h - large-neighbourhood search over evictions *- C++ -* ===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -93,10 +93,9 @@ bool checkLibraryEntry(const Table &t, uint32_t index,
   if (accumulates) {
     const remat_buffer &held = t.operand(e, 2);
     if (held.bytes < footprint.result)
-      return fail(error, t.describe(index) + " adds to " +
-                             number(footprint.result) +
-                             " bytes of operand 2, which has " +
-                             number(held.bytes));
+      return fail(error,
+                  t.describe(index) + " adds to " + number(footprint.result) +
+                      " bytes of operand 2, which has " + number(held.bytes));
     if (held.offset != result.offset && overlap(held, result))
       return fail(error, t.describe(index) +
                              " has a result that overlaps a part of operand 2");

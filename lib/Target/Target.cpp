@@ -54,9 +54,9 @@ llvm::Expected<const Target *> remat::lookupTarget(StringRef name) {
     if (auto it = registry.targets.find(name); it != registry.targets.end())
       return it->second.get();
   }
-  return llvm::createStringError("unknown target '" + name +
-                                 "', expected one of: " +
-                                 llvm::join(getTargetNames(), ", "));
+  return llvm::createStringError(
+      "unknown target '" + name +
+      "', expected one of: " + llvm::join(getTargetNames(), ", "));
 }
 
 const Target *remat::lookupTarget(Operation *op) {

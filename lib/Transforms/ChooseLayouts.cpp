@@ -271,7 +271,8 @@ bool LayoutChooser::isWorth(ArrayRef<Value> values, int64_t saved) const {
   for (ConvOp conv : collectConvolutions(values))
     flops += countFlops(conv);
   double seconds = flops / static_cast<double>(facts.getContractionFlops());
-  return static_cast<double>(saved) / static_cast<double>(facts.getBandwidth()) >=
+  return static_cast<double>(saved) /
+             static_cast<double>(facts.getBandwidth()) >=
          minGain * seconds;
 }
 

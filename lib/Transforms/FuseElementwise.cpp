@@ -10,13 +10,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-
+#include "remat/Dialect/Remat/IR/GraphLiveness.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/SimplifyGeneric.h"
 #include "remat/Utils/Structured.h"
-#include "remat/Dialect/Remat/IR/GraphLiveness.h"
-#include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
@@ -160,7 +159,8 @@ static SmallVector<Value> getLargeInputs(linalg::GenericOp op) {
 /// keeping that.
 static bool isNarrowing(linalg::GenericOp op) {
   SmallVector<Value> large = getLargeInputs(op);
-  if (large.size() != 1 || getBodySize(op) > 2 * maxCheapSize || !hasCheapBody(op))
+  if (large.size() != 1 || getBodySize(op) > 2 * maxCheapSize ||
+      !hasCheapBody(op))
     return false;
   auto getBytes = [](Value value) {
     auto type = cast<RankedTensorType>(value.getType());

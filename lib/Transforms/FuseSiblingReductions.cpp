@@ -1,4 +1,4 @@
-//===- FuseSiblingReductions.cpp - reductions of the same tensors in one pass ---===//
+//===- FuseSiblingReductions.cpp - reductions of the same tensors ---------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -20,11 +20,11 @@
 
 #include "HoistReductionInvariants.h"
 
+#include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/SimplifyGeneric.h"
 #include "remat/Utils/Structured.h"
-#include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -1,4 +1,4 @@
-//===- HoistReductionInvariants.cpp - what leaves a sum ------------------------------===//
+//===- HoistReductionInvariants.cpp - what leaves a sum -------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

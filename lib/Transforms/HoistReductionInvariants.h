@@ -1,4 +1,4 @@
-//===- HoistReductionInvariants.h - what leaves a sum --------------------*- C++ -*-===//
+//===- HoistReductionInvariants.h - what leaves a sum -----------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- NarrowContractionOperands.cpp - factors of one element type ---------------------===//
+//===- NarrowContractionOperands.cpp - factors of one element type --------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -10,9 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-
-#include "remat/Transforms/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -180,7 +179,8 @@ static void matchFactors(RewriterBase &rewriter, linalg::ContractOp op) {
 }
 
 namespace {
-struct MatchFactors : public remat::impl::NarrowContractionOperandsPassBase<MatchFactors> {
+struct MatchFactors
+    : public remat::impl::NarrowContractionOperandsPassBase<MatchFactors> {
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
     SmallVector<linalg::ContractOp> products;

@@ -311,7 +311,7 @@ Value Permuter::rewritePad(tensor::PadOp op) {
 template <typename SliceOp>
 Value Permuter::rewriteSlice(SliceOp op) {
   ArrayRef<int64_t> order = getOrder(op.getResult());
-  Value source = read(op.getSource(), order), dest;
+  Value source = read(op.getSource(), order);
   auto offsets = applyPermutation(op.getMixedOffsets(), order);
   auto sizes = applyPermutation(op.getMixedSizes(), order);
   auto strides = applyPermutation(op.getMixedStrides(), order);

@@ -1,4 +1,4 @@
-//===- PermuteDims.h - operations on permuted tensors ---------------------===//
+//===- PermuteDims.h - operations on permuted tensors -----------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

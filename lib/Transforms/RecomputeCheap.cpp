@@ -13,13 +13,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-
-#include "remat/Utils/BackwardMarks.h"
-#include "remat/Utils/Structured.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Interfaces/RecomputableOpInterface.h"
 #include "remat/Transforms/Passes.h"
+#include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/Structured.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -202,7 +201,8 @@ int64_t CheapRecomputation::countReadBytes() {
 void CheapRecomputation::choose() {
   DenseSet<Value> needed = collectNeeded();
   for (Operation &op : llvm::reverse(body)) {
-    if (isBackward(&op) || !isCheapToRecompute(&op) || !needed.contains(op.getResult(0)))
+    if (isBackward(&op) || !isCheapToRecompute(&op) ||
+        !needed.contains(op.getResult(0)))
       continue;
     int64_t bytes = getKeptBytes(op.getResult(0));
     if (bytes < minBytes)

@@ -6,10 +6,10 @@
 
 #include "RowSlicer.h"
 
+#include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/Structured.h"
-#include "remat/Dialect/Remat/IR/GraphLiveness.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -20,7 +20,6 @@ using namespace remat;
 /// How far apart the operations that are sliced may stand in the program, and
 /// so how many there may be.
 static constexpr unsigned maxDistance = 128;
-
 
 /// The rows are those of the factor whose dimensions lead in the result.
 bool RowSlicer::start(linalg::ContractOp product) {

@@ -6,10 +6,10 @@
 
 #include "RowSlicer.h"
 
-#include "remat/Dialect/Remat/IR/Remat.h"
-#include "remat/Utils/Structured.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/Structured.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -107,7 +107,8 @@ bool RowSlicer::chooseSlices() {
   };
   // Long sums are more exact than short ones: rather larger slices than
   // smaller.
-  int64_t wished = std::clamp<int64_t>(rows / target.getSliceRows(), 2, maxSlices);
+  int64_t wished =
+      std::clamp<int64_t>(rows / target.getSliceRows(), 2, maxSlices);
   for (slices = wished; slices >= 2; --slices)
     if (fits())
       return true;

@@ -1,4 +1,4 @@
-//===- ScatterToOneHot.cpp - scatters of one element per row ---------------===//
+//===- ScatterToOneHot.cpp - scatters of one element per row --------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -11,10 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-
+#include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/Structured.h"
-#include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

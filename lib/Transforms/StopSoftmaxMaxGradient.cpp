@@ -1,4 +1,4 @@
-//===- StopSoftmaxMaxGradient.cpp - maxima that a softmax subtracts -----------------===//
+//===- StopSoftmaxMaxGradient.cpp - maxima that a softmax subtracts -------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -16,10 +16,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-
+#include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/Structured.h"
-#include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
@@ -245,7 +244,8 @@ static Value getMaximum(linalg::GenericOp op) {
 }
 
 namespace {
-struct DetachMaxima : public remat::impl::StopSoftmaxMaxGradientPassBase<DetachMaxima> {
+struct DetachMaxima
+    : public remat::impl::StopSoftmaxMaxGradientPassBase<DetachMaxima> {
   void runOnOperation() override {
     SmallVector<Value> maxima;
     getOperation().walk([&](linalg::GenericOp op) {

@@ -60,8 +60,7 @@ static Value createScalarSum(OpBuilder &builder, Location loc, Value lhs,
   return arith::AddIOp::create(builder, loc, lhs, rhs);
 }
 
-Value remat::createSum(OpBuilder &builder, Location loc, Value lhs,
-                       Value rhs) {
+Value remat::createSum(OpBuilder &builder, Location loc, Value lhs, Value rhs) {
   auto type = dyn_cast<RankedTensorType>(lhs.getType());
   if (!type)
     return createScalarSum(builder, loc, lhs, rhs);

@@ -90,7 +90,7 @@ static void yieldInitsOfDeadResults(RewriterBase &rewriter,
 }
 
 linalg::GenericOp remat::simplifyGeneric(RewriterBase &rewriter,
-                                          linalg::GenericOp generic) {
+                                         linalg::GenericOp generic) {
   normalizeInits(rewriter, generic);
   for (auto [argument, input] :
        llvm::zip(generic.getRegionInputArgs(), generic.getInputs())) {

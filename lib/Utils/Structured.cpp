@@ -185,8 +185,7 @@ static BlockArgument lookThroughCast(Value value,
   return dyn_cast<BlockArgument>(op->getOperand(0));
 }
 
-std::optional<ProductBody>
-remat::matchProductBody(linalg::LinalgOp op) {
+std::optional<ProductBody> remat::matchProductBody(linalg::LinalgOp op) {
   if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1)
     return {};
   Block *body = op.getBlock();

@@ -1,4 +1,4 @@
-//===- Dtypes.h - element types of the runtime ---------------- -*- C++ -*-===//
+//===- Dtypes.h - element types of the runtime ------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

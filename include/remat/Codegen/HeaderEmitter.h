@@ -1,4 +1,4 @@
-//===- HeaderEmitter.h - the C header of a step --------------- -*- C++ -*-===//
+//===- HeaderEmitter.h - the C header of a step -----------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- KernelWorkspace.h - scratch memory of a kernel --------- -*- C++ -*-===//
+//===- KernelWorkspace.h - scratch memory of a kernel -----------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

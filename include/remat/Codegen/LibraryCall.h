@@ -1,4 +1,4 @@
-//===- LibraryCall.h - kernels that a library carries out ----- -*- C++ -*-===//
+//===- LibraryCall.h - kernels that a library carries out -------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

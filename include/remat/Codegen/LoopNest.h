@@ -63,9 +63,9 @@ struct Loop {
   /// The body uses the index of the dimension, so it stays on its own.
   bool pinned = false;
   /// If not null, the loop's only index: others have opened the loop.
-  mlir::Value index;
+  mlir::Value index = {};
   /// If not null, the loop's bounds: both, or an end below `size` alone.
-  mlir::Value begin, end;
+  mlir::Value begin = {}, end = {};
   bool isOpen() const { return static_cast<bool>(index); }
 };
 

@@ -65,13 +65,14 @@ struct TileProduct {
   /// At least mEnd - mBegin.
   int64_t maxM = 0;
   int64_t n = 0;
-  /// If not null, only the columns before this one are needed of the n, which is
-  /// a multiple of the panels' width, or n.
+  /// If not null, only the columns before this one are needed of the n, which
+  /// is a multiple of the panels' width, or n.
   mlir::Value nEnd;
   /// At least kEnd - kBegin.
   int64_t maxK = 0;
   bool accumulate = false;
-  /// B in the form in which the target's code reads it, if it is packed already.
+  /// B in the form in which the target's code reads it, if it is packed
+  /// already.
   mlir::Value packed;
 };
 

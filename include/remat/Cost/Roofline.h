@@ -1,4 +1,4 @@
-//===- Roofline.h - an estimate of a kernel's time ------------ -*- C++ -*-===//
+//===- Roofline.h - an estimate of a kernel's time --------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Runtime.h - run a compiled training step -----------------*- C -*-===//
+//===- Runtime.h - run a compiled training step -------------------*- C -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -208,9 +208,9 @@ remat_status remat_step_entry(const remat_step *step, size_t index,
                               remat_entry_info *info);
 
 /// The number of the argument or result with a name, such as that of random
-/// state: what the program kept in a global is an argument and a result with the
-/// global's name, so its caller reads and sets it. REMAT_INVALID_ARGUMENT if
-/// there is none.
+/// state: what the program kept in a global is an argument and a result with
+/// the global's name, so its caller reads and sets it. REMAT_INVALID_ARGUMENT
+/// if there is none.
 remat_status remat_step_find_argument(const remat_step *step, const char *name,
                                       size_t *index);
 remat_status remat_step_find_result(const remat_step *step, const char *name,

@@ -1,4 +1,4 @@
-//===- StepTable.h - data of a compiled training step -----------*- C -*-===//
+//===- StepTable.h - data of a compiled training step -------------*- C -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

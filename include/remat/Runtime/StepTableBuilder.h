@@ -1,4 +1,4 @@
-//===- StepTableBuilder.h - builds the blob of a step ----------*- C++ -*-===//
+//===- StepTableBuilder.h - builds the blob of a step -----------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- AllTargets.h - the targets that remat has -------------- -*- C++ -*-===//
+//===- AllTargets.h - the targets that remat has ----------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Passes.h - the machine that a module is for ------------ -*- C++ -*-===//
+//===- Passes.h - the machine that a module is for --------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

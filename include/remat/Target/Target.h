@@ -1,13 +1,14 @@
-//===- Target.h - machines that steps are compiled for -------- -*- C++ -*-===//
+//===- Target.h - machines that steps are compiled for ----------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The one thing that knows a machine. What passes have to know of it before code
-// is generated is data, #remat.target; how kernels are analyzed, lowered, written
-// to files and loaded is behind this class. A target adds itself to a table of
-// names, so that tools, pipelines and cost models include no target's headers.
+// The one thing that knows a machine. What passes have to know of it before
+// code is generated is data, #remat.target; how kernels are analyzed, lowered,
+// written to files and loaded is behind this class. A target adds itself to a
+// table of names, so that tools, pipelines and cost models include no target's
+// headers.
 //
 //===----------------------------------------------------------------------===//
 

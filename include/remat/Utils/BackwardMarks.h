@@ -1,4 +1,4 @@
-//===- BackwardMarks.h - operations of the backward computation - -*- C++ -*-===//
+//===- BackwardMarks.h - operations of the backward computation -*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -35,7 +35,6 @@ void backwardToLocations(mlir::Operation *root);
 
 /// The inverse of `backwardToLocations`.
 void backwardToAttributes(mlir::Operation *root);
-
 
 } // namespace remat
 

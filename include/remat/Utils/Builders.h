@@ -1,4 +1,4 @@
-//===- Builders.h - small tensor computations ----------------- -*- C++ -*-===//
+//===- Builders.h - small tensor computations -------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Rows.h - tiles of kernels that work row by row --------- -*- C++ -*-===//
+//===- Rows.h - tiles of kernels that work row by row -----------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

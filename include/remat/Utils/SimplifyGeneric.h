@@ -1,4 +1,4 @@
-//===- SimplifyGeneric.h - linalg.generic without what it does not need - -*- C++ -*-===//
+//===- SimplifyGeneric.h - linalg.generic without what it does not need ---===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Structured.h - questions about structured operations --- -*- C++ -*-===//
+//===- Structured.h - questions about structured operations -----*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

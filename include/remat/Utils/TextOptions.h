@@ -1,4 +1,4 @@
-//===- TextOptions.h - tables as options of passes and pipelines *- C++ -*-===//
+//===- TextOptions.h - tables as options of passes and pipelines *- C++ -* ===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

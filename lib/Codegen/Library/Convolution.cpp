@@ -61,7 +61,8 @@ static void describeFactor(RankedTensorType type, ArrayRef<int64_t> layout,
   }
 }
 
-std::optional<remat_convolution> remat::codegen::describeConvolution(ConvOp op) {
+std::optional<remat_convolution>
+remat::codegen::describeConvolution(ConvOp op) {
   unsigned rank = op.getSpatialRank();
   RankedTensorType types[] = {op.getInputType(), op.getFilterType(),
                               op.getOutputType()};

@@ -1,4 +1,4 @@
-//===- Kinds.h - the library calls that remat knows ----------- -*- C++ -*-===//
+//===- Kinds.h - the library calls that remat knows -------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

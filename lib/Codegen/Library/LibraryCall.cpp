@@ -47,8 +47,7 @@ bool remat::codegen::registerLibraryCall(StringRef name,
   return true;
 }
 
-LibraryCallRef
-remat::codegen::describeLibraryCall(FunctionOpInterface kernel) {
+LibraryCallRef remat::codegen::describeLibraryCall(FunctionOpInterface kernel) {
   for (const auto &[name, match] : getRegistry().kinds)
     if (LibraryCallRef call = match(kernel))
       return call;

@@ -11,15 +11,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 
-#include "remat/Conversion/Import/Passes.h"
-#include "remat/Dialect/Remat/IR/Remat.h"
-#include "remat/Utils/MutationMarks.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StructuredOpsUtils.h"
+#include "remat/Conversion/Import/Passes.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/MutationMarks.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace remat {

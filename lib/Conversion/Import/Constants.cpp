@@ -9,7 +9,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-
 #include "mlir/IR/DialectResourceBlobManager.h"
 
 #include "remat/Conversion/Import/Passes.h"

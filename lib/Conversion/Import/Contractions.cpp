@@ -1,4 +1,4 @@
-//===- Contractions.cpp - products of tensors as linalg.contract --------------===//
+//===- Contractions.cpp - products of tensors as linalg.contract ----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -9,16 +9,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-
 #include "mlir/Dialect/Tensor/Utils/Utils.h"
 
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+#include "mlir/IR/Matchers.h"
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/Builders.h"
 #include "remat/Utils/Structured.h"
-#include "mlir/Dialect/Utils/StaticValueUtils.h"
-#include "mlir/IR/Matchers.h"
-#include "mlir/Dialect/Utils/IndexingUtils.h"
 
 namespace remat {
 #define GEN_PASS_DEF_IMPORTCONVOLUTIONSPASS
@@ -312,8 +311,8 @@ static Value trimInput(OpBuilder &builder, Location loc, Value input,
 //===----------------------------------------------------------------------===//
 
 static void convertConvolution(RewriterBase &rewriter, linalg::LinalgOp op) {
-  if (isa<linalg::ContractOp>(op.getOperation()) ||
-      !matchProductBody(op) || !op.hasPureTensorSemantics())
+  if (isa<linalg::ContractOp>(op.getOperation()) || !matchProductBody(op) ||
+      !op.hasPureTensorSemantics())
     return;
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   Value input = op.getDpsInputs()[0], filter = op.getDpsInputs()[1];

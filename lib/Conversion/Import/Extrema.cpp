@@ -10,10 +10,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-
+#include "remat/Dialect/Remat/IR/Extrema.h"
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
-#include "remat/Dialect/Remat/IR/Extrema.h"
 
 namespace remat {
 #define GEN_PASS_DEF_IMPORTEXTREMAPASS

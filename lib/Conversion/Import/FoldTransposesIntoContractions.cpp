@@ -1,4 +1,4 @@
-//===- FoldTransposesIntoContractions.cpp - factors where they are -------------------------===//
+//===- FoldTransposesIntoContractions.cpp - factors where they are --------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -13,8 +13,8 @@
 
 #include "FoldTransposesIntoContractions.h"
 
-#include "remat/Utils/Structured.h"
 #include "remat/Utils/Builders.h"
+#include "remat/Utils/Structured.h"
 
 using namespace mlir;
 using namespace remat;
@@ -242,10 +242,10 @@ static linalg::ContractOp splitLoops(RewriterBase &rewriter,
   RankedTensorType type = getType(2);
   SmallVector<AffineMap> splitMaps = llvm::map_to_vector(
       maps, [&](AffineMap map) { return splitMap(map, loops, numLoops); });
-  auto split = linalg::ContractOp::create(
-      rewriter, loc, TypeRange{type}, inputs,
-      ValueRange{createZeros(rewriter, loc, type)},
-      rewriter.getAffineMapArrayAttr(splitMaps));
+  auto split =
+      linalg::ContractOp::create(rewriter, loc, TypeRange{type}, inputs,
+                                 ValueRange{createZeros(rewriter, loc, type)},
+                                 rewriter.getAffineMapArrayAttr(splitMaps));
   split.setCastAttr(op.getCastAttr());
   split->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   if (type == op->getResult(0).getType())

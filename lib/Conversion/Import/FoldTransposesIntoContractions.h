@@ -1,4 +1,4 @@
-//===- FoldTransposesIntoContractions.h - factors where they are -----------------*- C++ -*-===//
+//===- FoldTransposesIntoContractions.h - factors where they are ----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -6,7 +6,6 @@
 
 #ifndef REMAT_LIB_CONVERSION_IMPORT_FOLDTRANSPOSESINTOCONTRACTIONS_H
 #define REMAT_LIB_CONVERSION_IMPORT_FOLDTRANSPOSESINTOCONTRACTIONS_H
-
 
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"

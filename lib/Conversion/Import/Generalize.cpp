@@ -8,7 +8,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-
 #include "mlir/Interfaces/TilingInterface.h"
 
 #include "remat/Conversion/Import/Passes.h"

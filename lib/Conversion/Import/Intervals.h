@@ -1,4 +1,4 @@
-//===- Intervals.h - which values an integer can have ---------------------===//
+//===- Intervals.h - which values an integer can have -----------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -10,17 +10,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
-#include "remat/Conversion/Import/Passes.h"
-#include "remat/Dialect/Remat/IR/Remat.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "remat/Conversion/Import/Passes.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace remat {

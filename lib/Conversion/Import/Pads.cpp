@@ -10,7 +10,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 #include "remat/Conversion/Import/Passes.h"

@@ -11,15 +11,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-
 #include "mlir/Analysis/SliceAnalysis.h"
 
-#include "remat/Conversion/Import/Passes.h"
-#include "remat/Dialect/Remat/IR/Remat.h"
-#include "remat/Utils/SimplifyGeneric.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "remat/Conversion/Import/Passes.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/SimplifyGeneric.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace remat {

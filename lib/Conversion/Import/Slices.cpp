@@ -10,14 +10,13 @@
 //
 //===----------------------------------------------------------------------===//
 
-
 #include "mlir/IR/IRMapping.h"
 
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/IR/Matchers.h"
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/Builders.h"
-#include "mlir/IR/Matchers.h"
-#include "mlir/Dialect/Arith/Utils/Utils.h"
 
 namespace remat {
 #define GEN_PASS_DEF_IMPORTSLICESPASS

@@ -8,7 +8,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-
 #include "llvm/ADT/StringExtras.h"
 
 #include "remat/Conversion/Import/Passes.h"
@@ -184,8 +183,6 @@ struct ImportTags : public remat::impl::ImportTagsPassBase<ImportTags> {
 };
 
 struct ImportPhases : public remat::impl::ImportPhasesPassBase<ImportPhases> {
-  void runOnOperation() override {
-    backwardToAttributes(getOperation());
-  }
+  void runOnOperation() override { backwardToAttributes(getOperation()); }
 };
 } // namespace

@@ -8,8 +8,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-
-
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 
 #include "remat/Conversion/Import/Passes.h"

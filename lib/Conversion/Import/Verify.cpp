@@ -8,13 +8,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-
 #include "mlir/Dialect/Complex/IR/Complex.h"
 
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Interfaces/KernelOpInterface.h"
-#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 
 namespace remat {
 #define GEN_PASS_DEF_IMPORTVERIFYPASS
@@ -51,8 +50,7 @@ static bool isTensorOp(Operation *op) {
 /// Whether `op` stays whole until its kernel is made. What its regions contain
 /// is its own affair.
 static bool staysWhole(Operation *op) {
-  return isa<KernelOpInterface>(op) &&
-         !op->getParentOfType<linalg::LinalgOp>();
+  return isa<KernelOpInterface>(op) && !op->getParentOfType<linalg::LinalgOp>();
 }
 
 static bool hasBody(Operation *op) {

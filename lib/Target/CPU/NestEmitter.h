@@ -12,8 +12,8 @@
 #ifndef REMAT_LIB_TARGET_CPU_NESTEMITTER_H
 #define REMAT_LIB_TARGET_CPU_NESTEMITTER_H
 
-#include "remat/Codegen/BodyEmitter.h"
 #include "LoopEmitter.h"
+#include "remat/Codegen/BodyEmitter.h"
 
 namespace remat::cpu {
 

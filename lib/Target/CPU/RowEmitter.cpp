@@ -193,9 +193,10 @@ LogicalResult RowEmitter::emitStep(OpBuilder &builder, const RowStep &step) {
 /// panels of columns, so it is the end of one.
 Value RowEmitter::emitColumnEnd(OpBuilder &builder) {
   Location loc = function.getLoc();
-  Value seen = arith::AddIOp::create(builder, loc, position.blockEnd,
-                                     emitIndex(builder, loc, schedule.masked.shift - 1),
-                                     arith::IntegerOverflowFlags::nsw);
+  Value seen =
+      arith::AddIOp::create(builder, loc, position.blockEnd,
+                            emitIndex(builder, loc, schedule.masked.shift - 1),
+                            arith::IntegerOverflowFlags::nsw);
   Value panel = emitIndex(builder, loc, panelColumns);
   Value whole = arith::MulIOp::create(
       builder, loc, arith::CeilDivUIOp::create(builder, loc, seen, panel),
@@ -213,8 +214,8 @@ LogicalResult RowEmitter::emit(OpBuilder &builder, Value begin, Value end) {
   position.columnEnd = Value();
   if (schedule.blockRows != 0) {
     if (schedule.numRuns != 1)
-      position.run = arith::MulIOp::create(builder, loc, unit,
-                                  emitIndex(builder, loc, schedule.numRuns), nsw);
+      position.run = arith::MulIOp::create(
+          builder, loc, unit, emitIndex(builder, loc, schedule.numRuns), nsw);
     for (const RowStep &step : schedule.steps)
       if (step.isProduct && step.summedRuns == 0)
         emitPacked(builder, step, /*forAllRuns=*/true);
@@ -222,7 +223,8 @@ LogicalResult RowEmitter::emit(OpBuilder &builder, Value begin, Value end) {
       runInUnit = openLoop(builder, loc, emitIndex(builder, loc, 0),
                            emitIndex(builder, loc, schedule.numRuns))
                       .getInductionVar();
-      position.run = arith::AddIOp::create(builder, loc, position.run, runInUnit, nsw);
+      position.run =
+          arith::AddIOp::create(builder, loc, position.run, runInUnit, nsw);
     }
     emitStarts(builder);
     int64_t numBlocks = llvm::divideCeil(schedule.runRows, schedule.blockRows);
@@ -230,11 +232,14 @@ LogicalResult RowEmitter::emit(OpBuilder &builder, Value begin, Value end) {
                             emitIndex(builder, loc, numBlocks))
                        .getInductionVar();
     Value block = emitIndex(builder, loc, schedule.blockRows);
-    position.blockBegin = arith::MulIOp::create(builder, loc, number, block, nsw);
-    position.blockEnd = arith::AddIOp::create(builder, loc, position.blockBegin, block, nsw);
+    position.blockBegin =
+        arith::MulIOp::create(builder, loc, number, block, nsw);
+    position.blockEnd =
+        arith::AddIOp::create(builder, loc, position.blockBegin, block, nsw);
     if (schedule.runRows % schedule.blockRows != 0)
-      position.blockEnd = arith::MinSIOp::create(builder, loc, position.blockEnd,
-                                        emitIndex(builder, loc, schedule.runRows));
+      position.blockEnd =
+          arith::MinSIOp::create(builder, loc, position.blockEnd,
+                                 emitIndex(builder, loc, schedule.runRows));
     if (schedule.masked.size != 0)
       position.columnEnd = emitColumnEnd(builder);
   }

@@ -15,9 +15,10 @@ namespace remat::cpu {
 
 using namespace codegen;
 
-/// The loops of a kernel of rows (isRowKernel): a range of rows, or of what blocks of rows are
-/// part of, with all operations inside. Gives the kernel's allocations their
-/// buffers. Fails with a diagnostic at an operation that has no such loops.
+/// The loops of a kernel of rows (isRowKernel): a range of rows, or of what
+/// blocks of rows are part of, with all operations inside. Gives the kernel's
+/// allocations their buffers. Fails with a diagnostic at an operation that has
+/// no such loops.
 mlir::FailureOr<std::unique_ptr<Emitter>>
 makeRowEmitter(mlir::func::FuncOp function, KernelContext &kernel);
 

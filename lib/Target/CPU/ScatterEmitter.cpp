@@ -11,9 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "LoopEmitter.h"
 #include "remat/Codegen/BodyEmitter.h"
 #include "remat/Codegen/KernelBufferization.h"
-#include "LoopEmitter.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 

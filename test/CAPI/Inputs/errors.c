@@ -114,8 +114,7 @@ static void testCompiling(RematOptions options) {
          REMAT_STATUS_INVALID_ARGUMENT, "is at level 'captured'");
   if (bytes.data || code.ptr)
     ++failures;
-  expect("no scalar",
-         rematModuleCompile(module, REMAT_LEVEL_PLACED, options),
+  expect("no scalar", rematModuleCompile(module, REMAT_LEVEL_PLACED, options),
          REMAT_STATUS_COMPILE_ERROR, "expected one element to differentiate");
   expectDiagnostic("\"file\": \"model.mlir\"");
   if (rematModuleGetLevel(module) != REMAT_LEVEL_CAPTURED)
@@ -128,8 +127,7 @@ static void testCompiling(RematOptions options) {
          REMAT_STATUS_OK, "");
   expect("forward", rematModuleCompile(module, REMAT_LEVEL_PLACED, options),
          REMAT_STATUS_OK, "");
-  expect("backwards",
-         rematModuleCompile(module, REMAT_LEVEL_CAPTURED, options),
+  expect("backwards", rematModuleCompile(module, REMAT_LEVEL_CAPTURED, options),
          REMAT_STATUS_INVALID_ARGUMENT, "from which none leads to 'captured'");
   expect("no directory",
          rematModuleWriteObject(module, options, "/no/such/file.o", NULL),

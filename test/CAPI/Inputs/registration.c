@@ -41,12 +41,11 @@ int main(int argc, char **argv) {
   MlirPassManager manager = mlirPassManagerCreate(context);
   MlirStringRef pipeline =
       mlirStringRefCreateFromCString("remat-pipeline{budget=60%}");
-  if (mlirLogicalResultIsFailure(
-          mlirOpPassManagerAddPipeline(mlirPassManagerGetAsOpPassManager(
-                                           manager),
-                                       pipeline, print, stderr)) ||
-      mlirLogicalResultIsFailure(mlirPassManagerRunOnOp(
-          manager, mlirModuleGetOperation(module))))
+  if (mlirLogicalResultIsFailure(mlirOpPassManagerAddPipeline(
+          mlirPassManagerGetAsOpPassManager(manager), pipeline, print,
+          stderr)) ||
+      mlirLogicalResultIsFailure(
+          mlirPassManagerRunOnOp(manager, mlirModuleGetOperation(module))))
     return 1;
   mlirOperationPrint(mlirModuleGetOperation(module), print, stdout);
   mlirPassManagerDestroy(manager);

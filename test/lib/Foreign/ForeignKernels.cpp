@@ -24,7 +24,8 @@ using remat::Recomputability;
 using remat::RecomputableOpInterface;
 
 static Recomputability getRecomputability(WholeOp op) {
-  return llvm::StringSwitch<Recomputability>(op.getRecomputability().value_or(""))
+  return llvm::StringSwitch<Recomputability>(
+             op.getRecomputability().value_or(""))
       .Case("cheap", Recomputability::Cheap)
       .Case("saved", Recomputability::Saved)
       .Case("random", Recomputability::Random)
@@ -62,9 +63,9 @@ struct WholeKernel : KernelOpInterface::ExternalModel<WholeKernel, WholeOp> {
       return SmallVector<Value>{
           WholeOp::create(builder, op->getLoc(), whole.getX())};
     if (parts == "mistyped")
-      return SmallVector<Value>{remat::createZeros(
-          builder, op->getLoc(),
-          RankedTensorType::get({}, builder.getF32Type()))};
+      return SmallVector<Value>{
+          remat::createZeros(builder, op->getLoc(),
+                             RankedTensorType::get({}, builder.getF32Type()))};
     return SmallVector<Value>{
         remat::createSum(builder, op->getLoc(), whole.getX(), whole.getX())};
   }

@@ -273,13 +273,15 @@ static Error compare(StringRef first, StringRef second, double tolerance,
   size_t count = 0;
   double worst = 0;
   for (; sys::fs::exists(at(first, count + skipped)); ++count) {
-    Expected<double> error = compareFiles(at(first, count + skipped), at(second, count));
+    Expected<double> error =
+        compareFiles(at(first, count + skipped), at(second, count));
     if (!error)
       return error.takeError();
     if (*error > tolerance)
-      return makeError(at(first, count + skipped) + " and " + at(second, count) +
-                       " differ by " + std::to_string(*error) +
-                       ", tolerance " + std::to_string(tolerance));
+      return makeError(at(first, count + skipped) + " and " +
+                       at(second, count) + " differ by " +
+                       std::to_string(*error) + ", tolerance " +
+                       std::to_string(tolerance));
     worst = std::max(worst, *error);
   }
   if (count == 0)

@@ -4,9 +4,10 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// How a program that embeds remat adds a kind of library call: docs/extending.md
-// shows this file. The call takes kernels that are one elementwise addition of
-// two arguments and carries them out by a C function of this program.
+// How a program that embeds remat adds a kind of library call:
+// docs/extending.md shows this file. The call takes kernels that are one
+// elementwise addition of two arguments and carries them out by a C function of
+// this program.
 //
 //===----------------------------------------------------------------------===//
 

@@ -6,11 +6,11 @@
 
 #include "KernelHarness.h"
 
-#include "remat/Target/CPU/CPUTarget.h"
+#include "remat/Codegen/KernelBufferization.h"
 #include "remat/Cost/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
-#include "remat/Codegen/KernelBufferization.h"
+#include "remat/Target/CPU/CPUTarget.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/MLIRContext.h"

@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 //
 // One table of degenerate problems for all algorithms: empty problems, zero
-// budgets, zero sizes, zero costs. Each algorithm either returns a legal plan or
-// says why it has none.
+// budgets, zero sizes, zero costs. Each algorithm either returns a legal plan
+// or says why it has none.
 //
 //===----------------------------------------------------------------------===//
 

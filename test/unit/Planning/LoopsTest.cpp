@@ -4,7 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The schedules against the closed form and against exhaustive search, for every number of iterations and slots.
+// The schedules against the closed form and against exhaustive search, for
+// every number of iterations and slots.
 //
 //===----------------------------------------------------------------------===//
 

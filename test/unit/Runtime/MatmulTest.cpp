@@ -104,7 +104,7 @@ void compare(const remat_matmul &d, const Elements &a, const Elements &b,
       for (int64_t l = 0; l < d.batch[2]; ++l)
         for (int64_t m = 0; m < d.m; ++m)
           for (int64_t n = 0; n < d.n; ++n) {
-            auto at = [&](const int64_t(&strides)[3]) {
+            auto at = [&](const int64_t (&strides)[3]) {
               return i * strides[0] + j * strides[1] + l * strides[2];
             };
             int64_t to =

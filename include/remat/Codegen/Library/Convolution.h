@@ -1,4 +1,4 @@
-//===- Convolution.h - convolutions as library calls ---------- -*- C++ -*-===//
+//===- Convolution.h - convolutions as library calls ------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -1,4 +1,4 @@
-//===- Passes.h - clean-up of what exporters produce ----------------------===//
+//===- Passes.h - clean-up of what exporters produce ------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

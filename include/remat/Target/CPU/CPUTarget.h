@@ -1,4 +1,4 @@
-//===- CPUTarget.h - the target "cpu" ------------------------- -*- C++ -*-===//
+//===- CPUTarget.h - the target "cpu" ---------------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -31,8 +31,8 @@ llvm::Error emitAssembly(mlir::ModuleOp module, const EmitOptions &options,
 
 /// The same code as object files that are to be linked, for the JIT. Compiled
 /// on the threads of the module's context; the bytes do not depend on them.
-llvm::Expected<std::vector<ObjectCode>>
-emitObjects(mlir::ModuleOp module, const EmitOptions &options);
+llvm::Expected<std::vector<ObjectCode>> emitObjects(mlir::ModuleOp module,
+                                                    const EmitOptions &options);
 
 } // namespace remat::cpu
 

@@ -18,16 +18,16 @@ class TargetMachine;
 namespace remat::cpu {
 
 /// The machine that code is generated for, by a name as in `-mcpu`: a CPU with
-/// the features that belong to it. Empty, or `native`, is the host with all that
-/// it has. Fails if there is no such CPU.
+/// the features that belong to it. Empty, or `native`, is the host with all
+/// that it has. Fails if there is no such CPU.
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 createTargetMachine(llvm::StringRef chip);
 
 /// Whether `machine` has what LLVM calls `feature` on x86.
 bool hasX86Feature(const llvm::TargetMachine &machine, llvm::StringRef feature);
 
-/// Fails if code for the CPU may have instructions that this machine lacks, or if
-/// there is no such CPU.
+/// Fails if code for the CPU may have instructions that this machine lacks, or
+/// if there is no such CPU.
 llvm::Error checkRunsHere(llvm::StringRef chip);
 
 } // namespace remat::cpu

@@ -18,9 +18,9 @@
 
 #include "Clusters.h"
 
-#include "remat/Utils/Structured.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Utils/Rows.h"
+#include "remat/Utils/Structured.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -73,8 +73,7 @@ namespace {
 /// would number its operations anew after each move.
 class BlockInfo {
 public:
-  explicit BlockInfo(Block &body)
-      : target(getTargetFacts(body.getParentOp())) {
+  explicit BlockInfo(Block &body) : target(getTargetFacts(body.getParentOp())) {
     for (Operation &op : body)
       positions[&op] = positions.size();
   }
@@ -263,7 +262,8 @@ bool ClusterGrower::start(linalg::LinalgOp seed) {
 
 /// The loops of `op` that walk the rows: as it reads what members make, or, for
 /// a producer, as it writes what they read.
-std::optional<LoopList> ClusterGrower::getRows(linalg::LinalgOp op, bool asProducer) {
+std::optional<LoopList> ClusterGrower::getRows(linalg::LinalgOp op,
+                                               bool asProducer) {
   std::optional<LoopList> loops;
   for (OpOperand &operand : op->getOpOperands()) {
     Operation *source = getSource(operand.get());
@@ -290,7 +290,7 @@ std::optional<LoopList> ClusterGrower::getRows(linalg::LinalgOp op, bool asProdu
 /// A product joins if it works on blocks of rows: scores that stay inside, or
 /// something made from them.
 bool ClusterGrower::mayAddProduct(linalg::LinalgOp op, const LoopList &loops,
-                           bool asProducer) {
+                                  bool asProducer) {
   if (!isBlocked || !isMatrixProductInRow(op, loops))
     return false;
   return asProducer ? isExpanding(op) : true;
@@ -318,7 +318,8 @@ bool ClusterGrower::isReadByRows(Value value) const {
 }
 
 /// Whether `op` makes something of channels, out of planes or of such things.
-bool ClusterGrower::isOfChannels(linalg::LinalgOp op, const LoopList &loops) const {
+bool ClusterGrower::isOfChannels(linalg::LinalgOp op,
+                                 const LoopList &loops) const {
   return llvm::all_of(op->getResults(),
                       [&](Value result) {
                         return cast<RankedTensorType>(result.getType())
@@ -529,7 +530,8 @@ bool ClusterGrower::isWorthwhile() {
       (isBlocked && rows == std::max(lastSize, summedRows)))
     return false;
   blockRows = chooseBlockRows(lastSize, rowBytes, target);
-  return !isBlocked || blockRows >= std::min(lastSize, target.getMinBlockRows());
+  return !isBlocked ||
+         blockRows >= std::min(lastSize, target.getMinBlockRows());
 }
 
 Cluster ClusterGrower::grow(linalg::LinalgOp seed) {

@@ -368,12 +368,12 @@ static PolicyAttr honourOp(Operation *op, PolicyAttr policy) {
       (policy.getValue() != Policy::MustRecompute &&
        policy.getValue() != Policy::PreferRecompute))
     return policy;
-  op->emitWarning("'")
-      << op->getName() << "' op has a result with policy '"
-      << stringifyPolicy(policy.getValue()) << "', but "
-      << (kind == Recomputability::Random ? "draws random numbers"
-                                          : "has effects")
-      << " and runs once: the result is kept";
+  op->emitWarning("'") << op->getName() << "' op has a result with policy '"
+                       << stringifyPolicy(policy.getValue()) << "', but "
+                       << (kind == Recomputability::Random
+                               ? "draws random numbers"
+                               : "has effects")
+                       << " and runs once: the result is kept";
   return {};
 }
 

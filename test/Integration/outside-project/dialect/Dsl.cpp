@@ -78,14 +78,12 @@ static Value createEmpty(OpBuilder &builder, Location loc, Value like) {
 /// For each row, the sum of a[i] * b[i].
 static Value createRowSums(OpBuilder &builder, Location loc, Value a, Value b,
                            RankedTensorType type) {
-  return createOnRows(builder, loc, {a, b},
-                      remat::createZeros(builder, loc, type),
-                      [](OpBuilder &nested, Location loc, ValueRange args) {
-                        Value product = arith::MulFOp::create(
-                            nested, loc, args[0], args[1]);
-                        return arith::AddFOp::create(nested, loc, args[2],
-                                                     product);
-                      });
+  return createOnRows(
+      builder, loc, {a, b}, remat::createZeros(builder, loc, type),
+      [](OpBuilder &nested, Location loc, ValueRange args) {
+        Value product = arith::MulFOp::create(nested, loc, args[0], args[1]);
+        return arith::AddFOp::create(nested, loc, args[2], product);
+      });
 }
 
 //===----------------------------------------------------------------------===//
@@ -135,8 +133,7 @@ FailureOr<SmallVector<Value>> GeluOp::decomposeInKernel(OpBuilder &builder) {
 
 std::optional<remat::OpCost> GeluOp::getKernelCost() {
   return remat::OpCost{/*flops=*/30 * getTensorType(getX()).getNumElements(),
-                           /*productFlops=*/0, getBytes(getX()),
-                           getBytes(getX())};
+                       /*productFlops=*/0, getBytes(getX()), getBytes(getX())};
 }
 
 remat::Recomputability GeluOp::getRecomputability() {
@@ -162,13 +159,14 @@ struct GeluRule : remat::UnaryRule<GeluRule, GeluOp> {
 FailureOr<SmallVector<Value>>
 NormalizeOp::decomposeOperation(OpBuilder &builder) {
   Location loc = getLoc();
-  RankedTensorType type = getTensorType(getX()), rowType = getTensorType(getRms());
+  RankedTensorType type = getTensorType(getX()),
+                   rowType = getTensorType(getRms());
   Value squares = createRowSums(builder, loc, getX(), getX(), rowType);
   Value rms = remat::createElementwise(
       builder, loc, squares, rowType,
       [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
-        Value length = createScalar(nested, loc, args[0].getType(),
-                                    type.getDimSize(1));
+        Value length =
+            createScalar(nested, loc, args[0].getType(), type.getDimSize(1));
         Value mean = arith::DivFOp::create(nested, loc, args[0], length);
         return math::SqrtOp::create(nested, loc, mean);
       });
@@ -197,7 +195,8 @@ LogicalResult NormalizeOp::emitVJP(remat::ReverseContext &context) {
         createOnRows(
             builder, loc, {g, y, sums, rms}, createEmpty(builder, loc, getX()),
             [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
-              Value scale = createScalar(nested, loc, args[0].getType(), length);
+              Value scale =
+                  createScalar(nested, loc, args[0].getType(), length);
               Value mean = arith::DivFOp::create(nested, loc, args[2], scale);
               Value part = arith::MulFOp::create(nested, loc, args[1], mean);
               Value rest = arith::SubFOp::create(nested, loc, args[0], part);
@@ -211,7 +210,8 @@ LogicalResult NormalizeOp::emitVJP(remat::ReverseContext &context) {
             builder, loc, {context.primal(getResult()), gRms},
             createEmpty(builder, loc, getX()),
             [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
-              Value scale = createScalar(nested, loc, args[0].getType(), length);
+              Value scale =
+                  createScalar(nested, loc, args[0].getType(), length);
               Value part = arith::DivFOp::create(nested, loc, args[0], scale);
               return arith::MulFOp::create(nested, loc, part, args[1]);
             }));
@@ -237,8 +237,7 @@ FailureOr<SmallVector<Value>> DropoutOp::decomposeInKernel(OpBuilder &builder) {
         Value hash = integer(seed);
         for (int64_t dim = 0; dim < getTensorType(getX()).getRank(); ++dim) {
           Value index = linalg::IndexOp::create(nested, loc, dim);
-          Value number =
-              arith::IndexCastOp::create(nested, loc, i64, index);
+          Value number = arith::IndexCastOp::create(nested, loc, i64, index);
           hash = arith::AddIOp::create(nested, loc, hash, number);
           hash = arith::MulIOp::create(nested, loc, hash,
                                        integer(0x9e3779b97f4a7c15u));
@@ -246,8 +245,8 @@ FailureOr<SmallVector<Value>> DropoutOp::decomposeInKernel(OpBuilder &builder) {
               nested, loc, hash,
               arith::ShRUIOp::create(nested, loc, hash, integer(29)));
         }
-        Value bit = arith::TruncIOp::create(nested, loc, nested.getI1Type(),
-                                            hash);
+        Value bit =
+            arith::TruncIOp::create(nested, loc, nested.getI1Type(), hash);
         Type type = getTensorType(getX()).getElementType();
         return arith::SelectOp::create(nested, loc, bit,
                                        createScalar(nested, loc, type, 2),
@@ -298,8 +297,7 @@ struct SoftmaxRule : remat::DerivativeRule<SoftmaxRule, linalg::SoftmaxOp> {
         createOnRows(
             builder, loc, {g, y, sums}, createEmpty(builder, loc, y),
             [](OpBuilder &nested, Location loc, ValueRange args) -> Value {
-              Value rest =
-                  arith::SubFOp::create(nested, loc, args[0], args[2]);
+              Value rest = arith::SubFOp::create(nested, loc, args[0], args[2]);
               return arith::MulFOp::create(nested, loc, args[1], rest);
             }));
     return success();
@@ -312,9 +310,8 @@ void dsl::registerDialect(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, DslDialect *) {
     remat::attachRules<GeluRule>(context);
   });
-  registry.addExtension(
-      +[](MLIRContext *context, linalg::LinalgDialect *) {
-        linalg::SoftmaxOp::attachInterface<SoftmaxKernel>(*context);
-        remat::attachRules<SoftmaxRule>(context);
-      });
+  registry.addExtension(+[](MLIRContext *context, linalg::LinalgDialect *) {
+    linalg::SoftmaxOp::attachInterface<SoftmaxKernel>(*context);
+    remat::attachRules<SoftmaxRule>(context);
+  });
 }

@@ -1,4 +1,4 @@
-//===- BufferTypes.h - types as bytes in memory --------------- -*- C++ -*-===//
+//===- BufferTypes.h - types as bytes in memory -----------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

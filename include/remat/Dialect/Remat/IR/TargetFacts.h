@@ -1,4 +1,4 @@
-//===- TargetFacts.h - what passes know of a machine ---------- -*- C++ -*-===//
+//===- TargetFacts.h - what passes know of a machine ------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

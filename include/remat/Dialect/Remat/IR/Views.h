@@ -1,4 +1,4 @@
-//===- Views.h - what stands behind a value ------------------- -*- C++ -*-===//
+//===- Views.h - what stands behind a value ---------------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
