@@ -5,6 +5,7 @@
 # not need, so the library is looked up directly.
 find_path(ONEDNN_INCLUDE_DIR dnnl.hpp REQUIRED)
 find_library(ONEDNN_LIBRARY dnnl REQUIRED)
+include(CheckOneDnn)
 add_library(remat_onednn INTERFACE)
 target_include_directories(remat_onednn SYSTEM INTERFACE ${ONEDNN_INCLUDE_DIR})
 target_link_libraries(remat_onednn INTERFACE ${ONEDNN_LIBRARY})

@@ -7,7 +7,8 @@ add_library(remat_pch STATIC ${PROJECT_SOURCE_DIR}/cmake/pch.cpp)
 target_include_directories(remat_pch SYSTEM PUBLIC ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
 separate_arguments(remat_llvm_definitions NATIVE_COMMAND "${LLVM_DEFINITIONS}")
 target_compile_definitions(remat_pch PUBLIC ${remat_llvm_definitions})
-target_compile_options(remat_pch PUBLIC
+# libstdc++'s std::stable_sort uses what libstdc++ itself calls deprecated.
+target_compile_options(remat_pch PUBLIC -U__DEPRECATED
   $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>
   $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden> -Wall -Wextra -Wno-unused-parameter)
 if(NOT LLVM_ENABLE_RTTI)

@@ -52,13 +52,15 @@ config.substitutions.append(("%tools", config.remat_tools_dir))
 config.substitutions.append(("%models", os.path.join(config.test_source_root, "Inputs", "models")))
 config.substitutions.append(("%src_root", config.remat_src_root))
 config.substitutions.append(("%build_root", config.remat_obj_root))
+config.substitutions.append(("%cmake", config.cmake))
+config.substitutions.append(("%onednn_include", config.onednn_include))
 config.substitutions.append(("%cc", config.c_compiler))
 config.substitutions.append(("%mlir_include", config.mlir_include_dir))
 config.substitutions.append(("%mlir_lib", config.mlir_lib_dir))
 config.substitutions.append(("%cxx", config.cxx_compiler))
-# Links C programs with the runtime, and with nothing of LLVM.
 # Links C programs with libRemat.so; before %link, which it begins with.
 config.substitutions.append(("%link_remat", config.link_flags + " -L" + config.remat_lib_dir + " -lRemat -Wl,-rpath," + config.remat_lib_dir))
+# Links C programs with the runtime, and with nothing of LLVM.
 config.substitutions.append(("%link", config.c_compiler + " " + config.link_flags))
 config.substitutions.append(("%runtime_libs", config.runtime_libs))
 # remat as a plugin of other tools.
@@ -72,11 +74,12 @@ tools = ["remat-opt", "remat-run", "remat-compile", "remat-plan", "remat-lsp-ser
 llvm_config.add_tool_substitutions(tools, [config.remat_tools_dir])
 llvm_config.add_tool_substitutions(["FileCheck", "not", "split-file", "count", "mlir-opt"], [config.llvm_tools_dir])
 
-# With REMAT_ROUNDTRIP=1 every remat-opt test also checks that IR survives
-# printing, parsing and bytecode.
+# With REMAT_ROUNDTRIP=1 every remat-opt test also checks that the IR that it
+# reads, and the IR that it prints, survives printing, parsing and bytecode.
 if os.environ.get("REMAT_ROUNDTRIP"):
+    roundtrip = os.path.join(config.test_source_root, "roundtrip.sh")
     remat_opt = os.path.join(config.remat_tools_dir, "remat-opt")
-    config.substitutions.insert(0, (r"\bremat-opt\b", remat_opt + " --verify-roundtrip"))
+    config.substitutions.insert(0, (r"\bremat-opt\b", roundtrip + " " + remat_opt))
 
 config.available_features.add(platform.machine())
 if "avx2" in host_features:

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds everything and runs all tests.
+# Checks how the sources look, builds everything, and runs all tests.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+tools/check.sh format includes
 tools/setup.sh
-ctest --test-dir build --output-on-failure
+ctest --preset dev

@@ -4,9 +4,9 @@
 // BAD: 'threads' must not be negative, got -1
 
 // 4 KiB read, 4 KiB written, at 8 bytes per nanosecond.
-// CHECK: remat.task {{[0-9]+}} @square({{.*}}) cost 1024 
+// CHECK: remat.task {{[0-9]+}} @square({{.*}}) cost 1024
 // As much traffic, more than 2 * 32^3 flops at 100 per nanosecond.
-// CHECK: remat.task {{[0-9]+}} @product({{.*}}) cost 1024 
+// CHECK: remat.task {{[0-9]+}} @product({{.*}}) cost 1024
 // What lies between two ops is workspace: 32 floats.
 // CHECK: remat.task {{[0-9]+}} @center({{.*}}) {{.*}}workspace 128 :
 

@@ -5,12 +5,12 @@
 // Without measurements, the library takes large contractions, but none with a
 // vector, no tiny ones, and all that it adds up in a wider type than their own.
 
-// CHECK: remat.task {{[0-9]+}} @square({{.*}}) cost 8 
-// CHECK: remat.task {{[0-9]+}} @matvec({{.*}}) cost {{[0-9][0-9][0-9][0-9][0-9]+}} 
-// CHECK: remat.task {{[0-9]+}} @tiny({{.*}}) cost {{[0-9][0-9][0-9][0-9][0-9]+}} 
-// CHECK: remat.task {{[0-9]+}} @chosen({{.*}}) cost {{[0-9][0-9][0-9][0-9][0-9]+}} 
-// CHECK: remat.task {{[0-9]+}} @half({{.*}}) cost 7 
-// CHECK: remat.task {{[0-9]+}} @large({{.*}}) cost {{[0-9][0-9][0-9]}} 
+// CHECK: remat.task {{[0-9]+}} @square({{.*}}) cost 8
+// CHECK: remat.task {{[0-9]+}} @matvec({{.*}}) cost {{[0-9][0-9][0-9][0-9][0-9]+}}
+// CHECK: remat.task {{[0-9]+}} @tiny({{.*}}) cost {{[0-9][0-9][0-9][0-9][0-9]+}}
+// CHECK: remat.task {{[0-9]+}} @chosen({{.*}}) cost {{[0-9][0-9][0-9][0-9][0-9]+}}
+// CHECK: remat.task {{[0-9]+}} @half({{.*}}) cost 7
+// CHECK: remat.task {{[0-9]+}} @large({{.*}}) cost {{[0-9][0-9][0-9]}}
 
 // Each in the other form, unless there is none, or it would take too long.
 
@@ -20,10 +20,10 @@
 // OTHER: func.func private @chosen({{.*}}remat.form = "library"
 // OTHER: func.func private @half({{.*}}attributes {remat.kernel}
 // OTHER: func.func private @large({{.*}}remat.form = "library"
-// OTHER: remat.task {{[0-9]+}} @square({{.*}}) cost {{[0-9][0-9][0-9][0-9][0-9]+}} 
-// OTHER: remat.task {{[0-9]+}} @matvec({{.*}}) cost 7 
-// OTHER: remat.task {{[0-9]+}} @tiny({{.*}}) cost 7 
-// OTHER: remat.task {{[0-9]+}} @chosen({{.*}}) cost 8 
+// OTHER: remat.task {{[0-9]+}} @square({{.*}}) cost {{[0-9][0-9][0-9][0-9][0-9]+}}
+// OTHER: remat.task {{[0-9]+}} @matvec({{.*}}) cost 7
+// OTHER: remat.task {{[0-9]+}} @tiny({{.*}}) cost 7
+// OTHER: remat.task {{[0-9]+}} @chosen({{.*}}) cost 8
 
 module attributes {remat.target = #remat.target<"cpu", threads = 1, contraction_flops = 1000000000000000, loop_flops = 2000000, bandwidth = 1000000000000000, launch_ns = 7>} {
 func.func private @square(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64xf32>

@@ -9,7 +9,7 @@
 // CHECK-SAME:    %[[X:[a-z0-9]*]]: tensor<32x32xf32>, %[[W:[a-z0-9]*]]: tensor<32x32xf32>
 // CHECK-DAG:     remat.task {{[0-9]+}} copy 1 @matmul(%[[X]], %[[W]])
 // CHECK-DAG:     remat.task {{[0-9]+}} copy 1 @{{[a-z_]+}}(
-// CHECK-NOT:     copy 1 
+// CHECK-NOT:     copy 1
 // CHECK:         remat.return
 func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {
   %c0 = arith.constant 0.0 : f32
@@ -140,8 +140,8 @@ func.func @main(%x: tensor<4xf32>, %n: tensor<4xf32>) -> (tensor<4xf32>, tensor<
 // Regions in regions. The outer region hides what the inner one yields, so all
 // operations but the last contraction run again.
 // CHECK-LABEL: remat.graph @main
-// CHECK-COUNT-3: copy 1 
-// CHECK-NOT:     copy 1 
+// CHECK-COUNT-3: copy 1
+// CHECK-NOT:     copy 1
 // CHECK:         remat.return
 func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {
   %c0 = arith.constant 0.0 : f32
@@ -183,7 +183,7 @@ func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf3
 
 // Both branches of an scf.if in a region are values like others.
 // CHECK-LABEL: remat.graph @main
-// CHECK:         copy 1 
+// CHECK:         copy 1
 // CHECK:         remat.return
 func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>, %f: tensor<i1>) -> tensor<32x32xf32> {
   %c0 = arith.constant 0.0 : f32
@@ -264,7 +264,7 @@ func.func @main(%x: tensor<4xf32>, %n: tensor<index>) -> tensor<4xf32> {
 // CHECK-LABEL: remat.graph @main
 // CHECK-SAME:    (%[[X:[a-z0-9]*]]: tensor<4xf32>, %[[Y:[a-z0-9]*]]: tensor<4xf32>, %{{.*}}: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
 // CHECK:         %[[SUM:.*]] = remat.task {{[0-9]+}} @{{.*}}(%[[X]], %[[Y]])
-// CHECK-NOT:     copy 1 
+// CHECK-NOT:     copy 1
 // CHECK:         remat.return %[[SUM]]
 func.func @main(%x: memref<4xf32>, %y: memref<4xf32>) {
   linalg.add ins(%x, %y : memref<4xf32>, memref<4xf32>) outs(%y : memref<4xf32>)
@@ -284,8 +284,8 @@ func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
 // A region of which all is recomputed, what it yields included, which is the
 // step's result: that is in a buffer of the caller and need not be made again.
 // CHECK-LABEL: remat.graph @main
-// CHECK:         remat.task 0 copy 1 
-// CHECK-NOT:     copy 1 
+// CHECK:         remat.task 0 copy 1
+// CHECK-NOT:     copy 1
 // CHECK:         remat.return
 func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {
   %c0 = arith.constant 0.0 : f32
@@ -326,7 +326,7 @@ func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf3
 // softmax does not run again.
 // CHECK-LABEL: remat.graph @main
 // CHECK:         remat.task [[SOFTMAX:[0-9]+]] @{{.*}}policies = [#remat.policy<must_save>]
-// CHECK-NOT:     remat.task [[SOFTMAX]] copy 1 
+// CHECK-NOT:     remat.task [[SOFTMAX]] copy 1
 // CHECK:         remat.return
 func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {
   %c0 = arith.constant 0.0 : f32
@@ -348,7 +348,7 @@ func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf3
 // CHECK-LABEL: remat.graph @main
 // CHECK:         %[[V:.*]] = remat.task {{[0-9]+}} @{{.*}} -> tensor<4x8x32xf32>
 // CHECK:         tensor.collapse_shape
-// CHECK-NOT:     copy 1 
+// CHECK-NOT:     copy 1
 // CHECK:         remat.return
 func.func @main(%x: tensor<4x8x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {
   %c0 = arith.constant 0.0 : f32

@@ -20,7 +20,7 @@ func.func private @g(%a: tensor<32xf32>, %b: tensor<32xf32>) -> tensor<32xf32> a
 // CHECK-SAME: save_all_peak = 128
 // OFF: arena_bytes = 384
 // FITS: planned_peak = 128
-// FITS-NOT: copy 
+// FITS-NOT: copy
 // A schedule says nothing of buffers; each value still has its own.
 // SCHEDULE: budget = 128
 // SCHEDULE-SAME: planned_peak = 384

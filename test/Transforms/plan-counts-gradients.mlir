@@ -9,7 +9,7 @@
 // CHECK-SAME: planned_peak = 256
 // CHECK-SAME: save_all_peak = 384
 // CHECK-COUNT-2: copy {{[12]}} @
-// CHECK-NOT: copy 
+// CHECK-NOT: copy
 func.func private @f(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
   return %a : tensor<32xf32>
 }

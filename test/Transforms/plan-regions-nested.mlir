@@ -7,14 +7,14 @@
 
 // CHECK:     remat.task 0 @{{.*}}names = {{\[\[}}"outer", "inner"]]
 // CHECK:     remat.task 3 @{{.*}}names = {{\[\[}}"outer"]]
-// CHECK-DAG: remat.task 0 copy 1 
-// CHECK-DAG: remat.task 1 copy 1 
-// CHECK-DAG: remat.task 3 copy 1 
+// CHECK-DAG: remat.task 0 copy 1
+// CHECK-DAG: remat.task 1 copy 1
+// CHECK-DAG: remat.task 3 copy 1
 // CHECK:     remat.return
 
-// INNER-DAG: remat.task 0 copy 1 
-// INNER-DAG: remat.task 1 copy 1 
-// INNER-NOT: remat.task 3 copy 1 
+// INNER-DAG: remat.task 0 copy 1
+// INNER-DAG: remat.task 1 copy 1
+// INNER-NOT: remat.task 3 copy 1
 // INNER:     remat.return
 
 func.func @main(%x: tensor<32xf32>) -> tensor<32xf32> {

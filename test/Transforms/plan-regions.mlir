@@ -34,10 +34,10 @@
 
 // One value of the first region is kept, none of the second.
 // CHECK-LABEL: remat.graph @main
-// CHECK-NOT:     remat.task 0 copy 
-// CHECK-DAG:     remat.task 1 copy 1 
-// CHECK-DAG:     remat.task 3 copy 1 
-// CHECK-DAG:     remat.task 4 copy 1 
+// CHECK-NOT:     remat.task 0 copy
+// CHECK-DAG:     remat.task 1 copy 1
+// CHECK-DAG:     remat.task 3 copy 1
+// CHECK-DAG:     remat.task 4 copy 1
 // CHECK:         remat.return
 
 // ALL-NOT: copy =

@@ -26,7 +26,7 @@
 
 // ALL: remat.graph @chain
 // ALL-SAME: planned_peak = 512 : i64, save_all_peak = 512 : i64
-// ALL-NOT: copy 
+// ALL-NOT: copy
 
 // TIGHT: remat.graph @chain
 // TIGHT-SAME: budget = 384 : i64
