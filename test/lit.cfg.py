@@ -9,17 +9,16 @@ import lit.formats
 from lit.llvm import llvm_config
 
 
-def mask_tools(directory, cpu, root):
-    """A folder of tools like those in `directory`, which compile for `cpu` unless they are told otherwise."""
-    masked = os.path.join(root, "bin")
-    os.makedirs(masked, exist_ok=True)
-    for tool in os.listdir(directory):
-        path = os.path.join(masked, tool)
-        option = " --mcpu=" + cpu if tool in ("remat-run", "remat-compile") else ""
+def wrap_tools(root, wrap):
+    """Puts a folder of scripts in `root` in place of the tools; `wrap` gives the command of each."""
+    wrapped = os.path.join(root, "bin")
+    os.makedirs(wrapped, exist_ok=True)
+    for tool in os.listdir(config.remat_tools_dir):
+        path = os.path.join(wrapped, tool)
         with open(path, "w") as file:
-            file.write('#!/bin/sh\nexec "%s"%s "$@"\n' % (os.path.join(directory, tool), option))
+            file.write('#!/bin/sh\nexec %s "$@"\n' % wrap(tool, '"%s"' % os.path.join(config.remat_tools_dir, tool)))
         os.chmod(path, 0o755)
-    return masked
+    config.remat_tools_dir = wrapped
 
 
 host_features = set()
@@ -46,7 +45,15 @@ if tested_cpu:
     config.environment["ONEDNN_MAX_CPU_ISA"] = isa
     config.unsupported = not needed <= host_features
     config.test_exec_root = os.path.join(config.test_exec_root, tested_cpu)
-    config.remat_tools_dir = mask_tools(config.remat_tools_dir, tested_cpu, config.test_exec_root)
+    compilers = ("remat-run", "remat-compile")
+    wrap_tools(config.test_exec_root, lambda tool, path: path + (" --mcpu=" + tested_cpu if tool in compilers else ""))
+
+# With REMAT_ROUNDTRIP=1 every remat-opt test also checks that the IR that it
+# reads, and the IR that it prints, survives printing, parsing and bytecode.
+if os.environ.get("REMAT_ROUNDTRIP"):
+    config.test_exec_root = os.path.join(config.test_exec_root, "roundtrip")
+    script = '"%s"' % os.path.join(config.test_source_root, "roundtrip.sh")
+    wrap_tools(config.test_exec_root, lambda tool, path: (script + " " if tool == "remat-opt" else "") + path)
 
 config.substitutions.append(("%tools", config.remat_tools_dir))
 config.substitutions.append(("%models", os.path.join(config.test_source_root, "Inputs", "models")))
@@ -73,13 +80,6 @@ llvm_config.with_environment("OMP_WAIT_POLICY", "passive")
 tools = ["remat-opt", "remat-run", "remat-compile", "remat-plan", "remat-lsp-server", "remat-reference", "remat-test-opt", "remat-grad-cases"]
 llvm_config.add_tool_substitutions(tools, [config.remat_tools_dir])
 llvm_config.add_tool_substitutions(["FileCheck", "not", "split-file", "count", "mlir-opt"], [config.llvm_tools_dir])
-
-# With REMAT_ROUNDTRIP=1 every remat-opt test also checks that the IR that it
-# reads, and the IR that it prints, survives printing, parsing and bytecode.
-if os.environ.get("REMAT_ROUNDTRIP"):
-    roundtrip = os.path.join(config.test_source_root, "roundtrip.sh")
-    remat_opt = os.path.join(config.remat_tools_dir, "remat-opt")
-    config.substitutions.insert(0, (r"\bremat-opt\b", roundtrip + " " + remat_opt))
 
 config.available_features.add(platform.machine())
 if "avx2" in host_features:

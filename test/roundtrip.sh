@@ -19,6 +19,8 @@ for argument in "$@"; do
     # The output is diagnostics or help, not IR.
     -verify-diagnostics* | --verify-diagnostics* | -help* | --help*)
       exec "$remat_opt" --verify-roundtrip "$@" ;;
+    --remat-list-* | -remat-list-* | --list-passes)
+      exec "$remat_opt" "$@" ;;
     -split-input-file | --split-input-file | \
       -allow-unregistered-dialect | --allow-unregistered-dialect)
       reader+=("$argument") ;;

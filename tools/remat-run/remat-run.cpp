@@ -129,13 +129,35 @@ static Expected<std::vector<Tensor>> readArguments(remat_step *step,
       arguments.push_back(state->copy());
       continue;
     }
+    // A widened step is given what the model is given, see widenArguments.
     Expected<Tensor> tensor =
-        readNpy(path, info.dtype, ArrayRef(info.dims, info.rank));
+        options().step.widen
+            ? readNpy(path)
+            : readNpy(path, info.dtype, ArrayRef(info.dims, info.rank));
     if (!tensor)
       return tensor.takeError();
     arguments.push_back(std::move(*tensor));
   }
   return std::move(arguments);
+}
+
+/// Makes f64 what a widened step takes in f64 and its model in a narrower type.
+/// So both compute from the same values.
+static Error widenArguments(remat_step *step,
+                            MutableArrayRef<Tensor> arguments) {
+  for (auto [index, argument] : enumerate(arguments)) {
+    remat_tensor_info info;
+    if (remat_step_argument(step, index, &info) != REMAT_OK ||
+        info.dtype != REMAT_F64 || argument.getDtype() >= REMAT_I1)
+      continue;
+    Tensor wide(REMAT_F64, argument.getShape());
+    if (!wide.isAllocated())
+      return makeError("no memory for argument '" + Twine(info.name) + "'");
+    for (size_t i = 0; i < argument.getNumElements(); ++i)
+      wide.set(i, argument.get(i));
+    argument = std::move(wide);
+  }
+  return Error::success();
 }
 
 static Error writeResults(ArrayRef<Tensor> results, const Products &products) {
@@ -243,6 +265,9 @@ static Expected<RunReport> runOnce(const Model &model, const Manifest *manifest,
                : readArguments(step, model.products);
   if (!arguments)
     return arguments.takeError();
+  if (options().step.widen)
+    if (Error error = widenArguments(step, *arguments))
+      return std::move(error);
   Expected<std::vector<Tensor>> results = execute(step, *arguments, report);
   if (!results)
     return results.takeError();
