@@ -25,6 +25,7 @@
 #include "remat/Planning/Plan.h"
 
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 
 namespace remat::planning {
@@ -280,8 +281,7 @@ private:
   void detach(StepId step);
   void attachAbsorption(StepId step);
   void detachAbsorption(StepId step);
-  template <typename Change>
-  void changeReads(StepId host, Change change);
+  void changeReads(StepId host, llvm::function_ref<void()> change);
   void enlist(StepId step);
   void delist(StepId step);
   llvm::ArrayRef<ValueId> makes(StepId step,

@@ -153,8 +153,7 @@ void Timeline::detach(StepId step) {
 }
 
 /// Makes `host` a reader of what it reads after `change`, and of nothing else.
-template <typename Change>
-void Timeline::changeReads(StepId host, Change change) {
+void Timeline::changeReads(StepId host, function_ref<void()> change) {
   SmallVector<ValueId, 8> buffer, bufferAfter;
   ArrayRef<ValueId> before = reads(host, buffer);
   change();

@@ -57,7 +57,7 @@ template <typename T, int bytes, int rows>
 [[gnu::always_inline]] inline void addTerms(const char *a, int64_t aRow,
                                             int64_t aColumn, const T *b,
                                             int64_t count, T *sums) {
-  using Vector = T __attribute__((vector_size(bytes)));
+  typedef T Vector __attribute__((vector_size(bytes)));
   Vector sum[rows];
   for (int row = 0; row < rows; ++row)
     std::memcpy(&sum[row], sums + row * blockColumns<T>, bytes);
