@@ -58,10 +58,9 @@ struct LowerDerivativeOps
   }
   void runOnOperation() override {
     WalkResult found = getOperation()->walk([](Operation *op) {
-      // Attributes of a tag may be marks of mutation.
       auto tag = dyn_cast<TagOp>(op);
-      bool isMore = tag && (tag.getCodec() ||
-                            !tag->getDiscardableAttrDictionary().empty());
+      bool isMore = tag && (tag.getCodec() || tag.getForReaders() ||
+                            tag.isMutationMark());
       return isMore || isa<CustomRuleOp, GradientHookOp>(op)
                  ? WalkResult::interrupt()
                  : WalkResult::advance();
