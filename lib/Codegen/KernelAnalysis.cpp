@@ -70,7 +70,7 @@ static LogicalResult countOp(linalg::GenericOp op, KernelInfo &info,
   int64_t points = nest->numPoints();
   if (op->hasAttr(blockAttrName) && op.getNumReductionLoops() != 0 &&
       op->getNumOperands() == 3 && isProductBody(*op.getBody()))
-    info.productFlops += 2 * points;
+    info.contractionFlops += 2 * points;
   else
     info.flops += points * (nest->bodyCost() - 1);
   for (OpOperand *input : op.getDpsInputOperands())
@@ -124,7 +124,7 @@ static void applyDeclaredCosts(func::FuncOp function, KernelInfo &info) {
     if (std::optional<OpCost> cost = op.getKernelCost()) {
       declared = declared.value_or(OpCost());
       declared->flops += cost->flops;
-      declared->productFlops += cost->productFlops;
+      declared->contractionFlops += cost->contractionFlops;
       declared->bytesRead += cost->bytesRead;
       declared->bytesWritten += cost->bytesWritten;
     }
@@ -135,7 +135,7 @@ static void applyDeclaredCosts(func::FuncOp function, KernelInfo &info) {
   if (!declared)
     return;
   info.flops = declared->flops;
-  info.productFlops = declared->productFlops;
+  info.contractionFlops = declared->contractionFlops;
   info.bytesRead = declared->bytesRead;
   info.bytesWritten = declared->bytesWritten;
 }

@@ -107,7 +107,7 @@ struct DetachInits : OpRewritePattern<linalg::GenericOp> {
                                 PatternRewriter &rewriter) const override {
     unsigned numInits = op.getNumDpsInits();
     SmallVector<Attribute> inits(numInits, rewriter.getUnitAttr());
-    if (auto old = op->getAttrOfType<ArrayAttr>(initsAttrName))
+    if (auto old = op->getAttrOfType<ArrayAttr>(RematDialect::initsAttrName))
       inits.assign(old.begin(), old.end());
     bool changed = false;
     for (unsigned number = 0; number < numInits; ++number) {
@@ -126,7 +126,7 @@ struct DetachInits : OpRewritePattern<linalg::GenericOp> {
     }
     if (changed)
       rewriter.modifyOpInPlace(op, [&] {
-        op->setAttr(initsAttrName, rewriter.getArrayAttr(inits));
+        op->setAttr(RematDialect::initsAttrName, rewriter.getArrayAttr(inits));
       });
     return success(changed);
   }
@@ -158,8 +158,8 @@ struct InitToInput : OpRewritePattern<linalg::GenericOp> {
       auto generic = linalg::GenericOp::create(
           rewriter, op.getLoc(), op.getResultTypes(), inputs, outputs, maps,
           op.getIteratorTypesArray());
-      if (Attribute inits = op->getAttr(initsAttrName))
-        generic->setAttr(initsAttrName, inits);
+      if (Attribute inits = op->getAttr(RematDialect::initsAttrName))
+        generic->setAttr(RematDialect::initsAttrName, inits);
       copyRows(op->getDiscardableAttrDictionary(), generic);
       rewriter.inlineRegionBefore(op.getRegion(), generic.getRegion(),
                                   generic.getRegion().end());
@@ -186,7 +186,8 @@ struct DetachScatterInit : OpRewritePattern<ScatterOp> {
     Value empty = createEmpty(rewriter, op.getLoc(), op.getInit());
     rewriter.modifyOpInPlace(op, [&] {
       op.getInitMutable().assign(empty);
-      op->setAttr(initsAttrName, rewriter.getArrayAttr({constant}));
+      op->setAttr(RematDialect::initsAttrName,
+                  rewriter.getArrayAttr({constant}));
     });
     return success();
   }

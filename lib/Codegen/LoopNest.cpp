@@ -5,7 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Codegen/LoopNest.h"
-#include "remat/Codegen/KernelBufferization.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -294,7 +295,7 @@ FailureOr<LoopNest> remat::codegen::makeLoopNest(linalg::GenericOp op,
     (op.isDpsInput(&operand) ? nest.inputs : nest.outputs)
         .push_back(std::move(*access));
   }
-  auto inits = op->getAttrOfType<ArrayAttr>(initsAttrName);
+  auto inits = op->getAttrOfType<ArrayAttr>(RematDialect::initsAttrName);
   for (unsigned i = 0, e = op.getNumDpsInits(); i < e; ++i) {
     nest.inits.push_back(inits ? dyn_cast<TypedAttr>(inits[i]) : TypedAttr());
     AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(i));

@@ -52,7 +52,7 @@ LogicalResult RowSchedule::addStep(linalg::GenericOp op) {
   auto block = op->getAttrOfType<IntegerAttr>(blockAttrName);
   step.isProduct = block && op.getNumReductionLoops() != 0 &&
                    op->getNumOperands() == 3 && isProductBody(*op.getBody()) &&
-                   isMatrixProductInRow(op, step.rows);
+                   isContractionInRow(op, step.rows);
   if (step.summedRuns && !step.isProduct)
     return op.emitOpError("cannot be added up over blocks of rows");
   blockRows = block ? block.getInt() : 0;

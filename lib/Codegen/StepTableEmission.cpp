@@ -110,8 +110,8 @@ LogicalResult TableEmitter::addBuffer(Value value, SlotAttr slot) {
     return value.getDefiningOp()->emitOpError(
         "has no placement, expected a slot for each of its results");
   if (slot.getSpace() == MemorySpace::Lent) {
-    buffers[value] = table.addLentBuffer(slot.getResult(), slot.getOffset(),
-                                         slot.getBytes());
+    buffers[value] = table.addDonatedBuffer(slot.getResult(), slot.getOffset(),
+                                            slot.getBytes());
     return success();
   }
   buffers[value] =

@@ -12,7 +12,6 @@
 #include "remat/Codegen/LibraryCall.h"
 #include "remat/Cost/CostFile.h"
 #include "remat/Cost/Passes.h"
-#include "remat/Dialect/Remat/IR/KernelForm.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -33,8 +32,9 @@ static constexpr int64_t mostFlopsToCompare = 100'000'000;
 static bool isGenerated(FunctionOpInterface kernel,
                         const codegen::LibraryCall &call,
                         const CostFile &measured) {
-  if (auto form = kernel->getAttrOfType<StringAttr>(formAttrName))
-    return form.getValue() == generatedForm;
+  if (auto chosen = kernel->getAttrOfType<ImplementationAttr>(
+          RematDialect::implementationAttrName))
+    return chosen.getValue() == Implementation::Generated;
   if (!measured.kernels.empty())
     if (auto entry = measured.kernels.find(getKernelKey(kernel));
         entry != measured.kernels.end() && entry->second.library &&
@@ -58,7 +58,6 @@ struct ChooseImplementations
       }
       measured = std::move(*file);
     }
-    Builder builder(&getContext());
     for (auto kernel : getOperation().getOps<FunctionOpInterface>()) {
       if (!kernel->hasAttr(RematDialect::kernelAttrName))
         continue;
@@ -68,9 +67,10 @@ struct ChooseImplementations
       bool generated = isGenerated(kernel, *call, measured);
       if (others && (generated || call->countFlops() <= mostFlopsToCompare))
         generated = !generated;
-      kernel->setAttr(
-          formAttrName,
-          builder.getStringAttr(generated ? generatedForm : libraryForm));
+      kernel->setAttr(RematDialect::implementationAttrName,
+                      ImplementationAttr::get(
+                          &getContext(), generated ? Implementation::Generated
+                                                   : Implementation::Library));
     }
   }
 };

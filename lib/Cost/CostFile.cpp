@@ -6,7 +6,7 @@
 
 #include "remat/Cost/CostFile.h"
 
-#include "remat/Dialect/Remat/IR/KernelForm.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/IR/SymbolTable.h"
@@ -27,7 +27,7 @@ std::string remat::getKernelKey(mlir::FunctionOpInterface kernel) {
   mlir::OwningOpRef<mlir::FunctionOpInterface> copy(
       cast<mlir::FunctionOpInterface>(kernel->clone()));
   mlir::SymbolTable::setSymbolName(copy.get(), "kernel");
-  (*copy)->removeAttr(formAttrName);
+  (*copy)->removeAttr(RematDialect::implementationAttrName);
   std::string text;
   raw_string_ostream stream(text);
   (*copy)->print(stream,
@@ -43,15 +43,16 @@ static Error makeError(StringRef path, const Twine &message) {
   return createStringError(path + ": " + message);
 }
 
-/// The cost in `form`, if the entry of a kernel has one.
-static Error readForm(const json::Object &entry, StringRef form,
+/// The cost of `implementation`, if the entry of a kernel has one.
+static Error readCost(const json::Object &entry, Implementation implementation,
                       std::optional<int64_t> &cost) {
-  const json::Value *value = entry.get(form);
+  StringRef name = stringifyImplementation(implementation);
+  const json::Value *value = entry.get(name);
   if (!value)
     return Error::success();
   cost = value->getAsInteger();
   if (!cost || *cost < 0)
-    return createStringError("has no cost in nanoseconds as '" + form + "'");
+    return createStringError("has no cost in nanoseconds as '" + name + "'");
   return Error::success();
 }
 
@@ -60,13 +61,15 @@ static Expected<KernelCosts> readKernel(const json::Value &value) {
   if (!entry)
     return createStringError("has no costs");
   KernelCosts costs;
-  if (Error error = readForm(*entry, libraryForm, costs.library))
+  if (Error error = readCost(*entry, Implementation::Library, costs.library))
     return std::move(error);
-  if (Error error = readForm(*entry, generatedForm, costs.generated))
+  if (Error error =
+          readCost(*entry, Implementation::Generated, costs.generated))
     return std::move(error);
   if (!costs.library && !costs.generated)
-    return createStringError("has no costs as '" + libraryForm + "' or '" +
-                             generatedForm + "'");
+    return createStringError(
+        "has no costs as '" + stringifyImplementation(Implementation::Library) +
+        "' or '" + stringifyImplementation(Implementation::Generated) + "'");
   return costs;
 }
 
@@ -101,9 +104,10 @@ Error CostFile::save(StringRef path) const {
   for (const auto &[key, known] : kernels) {
     json::Object entry;
     if (known.library)
-      entry[libraryForm] = *known.library;
+      entry[stringifyImplementation(Implementation::Library)] = *known.library;
     if (known.generated)
-      entry[generatedForm] = *known.generated;
+      entry[stringifyImplementation(Implementation::Generated)] =
+          *known.generated;
     costs[key] = std::move(entry);
   }
   json::Value value = json::Object{

@@ -23,7 +23,7 @@ int64_t Roofline::estimate(const codegen::KernelInfo &kernel) const {
   double peak = kernel.call ? contractionPeak : loopPeak;
   double arithmetic =
       static_cast<double>(kernel.flops) / peak +
-      static_cast<double>(kernel.productFlops) / contractionPeak;
+      static_cast<double>(kernel.contractionFlops) / contractionPeak;
   double traffic =
       static_cast<double>(kernel.bytesRead + kernel.bytesWritten) / bandwidth;
   return std::llround(std::max(arithmetic, traffic)) + overhead;

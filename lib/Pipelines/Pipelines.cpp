@@ -26,17 +26,25 @@
 using namespace mlir;
 using namespace remat;
 
+ArrayRef<StringRef> remat::getDisabledCanonicalizations() {
+  // By now all shapes are static, and asking for them takes half of the time.
+  static constexpr StringRef names[] = {
+      "(anonymous namespace)::InferStaticShapeOfOperands"};
+  return names;
+}
+
 /// Canonical form, so that what follows sees equal things as equal.
 static void addCleanup(OpPassManager &pm) {
-  // By now all shapes are static, and asking for them takes half of the time.
-  std::string disabled = "(anonymous namespace)::InferStaticShapeOfOperands";
+  SmallVector<std::string> disabled;
+  for (StringRef name : getDisabledCanonicalizations())
+    disabled.push_back(name.str());
   // There is one block: nothing to simplify about it but operations. What
   // changes is visited again at once, so a second look at all finds nothing.
   pm.addPass(createCanonicalizerPass(
       GreedyRewriteConfig()
           .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
           .setMaxIterations(1),
-      {disabled}));
+      disabled));
   pm.addPass(createCSEPass());
 }
 
@@ -58,10 +66,9 @@ struct LowerDerivativeOps
   }
   void runOnOperation() override {
     WalkResult found = getOperation()->walk([](Operation *op) {
-      // Attributes of a tag may be marks of mutation.
       auto tag = dyn_cast<TagOp>(op);
-      bool isMore = tag && (tag.getCodec() ||
-                            !tag->getDiscardableAttrDictionary().empty());
+      bool isMore = tag && (tag.getCodec() || tag.getForReaders() ||
+                            tag.isMutationMark());
       return isMore || isa<CustomRuleOp, GradientHookOp>(op)
                  ? WalkResult::interrupt()
                  : WalkResult::advance();

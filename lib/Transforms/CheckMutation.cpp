@@ -12,7 +12,7 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Passes.h"
-#include "remat/Utils/MutationMarks.h"
+#include "remat/Utils/BackwardMarks.h"
 
 namespace remat {
 #define GEN_PASS_DEF_CHECKMUTATIONPASS
@@ -32,8 +32,7 @@ static bool looksInto(Operation *op) {
 /// slice of it; null if there is none.
 static Operation *findBackwardReader(Value value) {
   for (Operation *user : value.getUsers()) {
-    bool isBackward = user->hasAttr(RematDialect::backwardAttrName);
-    if (isBackward && !isTransparentOp(user))
+    if (isBackward(user) && !isTransparentOp(user))
       return user;
     if (looksInto(user))
       if (Operation *reader = findBackwardReader(user->getResult(0)))
@@ -47,7 +46,7 @@ static Operation *findBackwardReader(Value value) {
 static void redirectReaders(OpBuilder &builder, Value before, Value after) {
   for (OpOperand &use : llvm::make_early_inc_range(before.getUses())) {
     Operation *user = use.getOwner();
-    if (user->hasAttr(RematDialect::backwardAttrName) && !looksInto(user)) {
+    if (isBackward(user) && !looksInto(user)) {
       use.set(after);
     } else if (looksInto(user) && findBackwardReader(user->getResult(0))) {
       Operation *view = builder.clone(*user);
@@ -62,11 +61,10 @@ static void redirectReaders(OpBuilder &builder, Value before, Value after) {
 static Value findLast(ArrayRef<OverwrittenOp> writes) {
   OverwrittenOp first = writes.front();
   Value last = first.getAfter();
-  Attribute buffer = first->getAttr(bufferAttrName);
   for (OverwrittenOp op : writes.drop_front()) {
     auto mark = op.getBefore().getDefiningOp<TagOp>();
     bool isNext = op.getBefore() == last || (mark && mark.getInput() == last);
-    if (isNext && op->getAttr(bufferAttrName) == buffer)
+    if (isNext && op.getBuffer() == first.getBuffer())
       last = op.getAfter();
   }
   return last;
@@ -94,11 +92,11 @@ struct CheckMutation : remat::impl::CheckMutationPassBase<CheckMutation> {
     readAsWritten(getOperation());
     SmallVector<TagOp> marks;
     getOperation().walk([&](TagOp tag) {
-      if (tag->hasAttr(overwrittenAttrName))
+      if (tag.isMutationMark())
         marks.push_back(tag);
     });
     for (TagOp mark : marks) {
-      auto writer = mark->getAttrOfType<LocationAttr>(overwrittenAttrName);
+      LocationAttr writer = mark.getOverwrittenAttr();
       Operation *reader =
           writer ? findBackwardReader(mark.getResult()) : nullptr;
       if (reader) {

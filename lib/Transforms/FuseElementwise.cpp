@@ -117,8 +117,7 @@ static bool isReadWith(Value tensor, OpOperand &use) {
            auto reader = dyn_cast<linalg::GenericOp>(other);
            return reader && reader->getBlock() == user->getBlock() &&
                   reader.getIteratorTypes() == user.getIteratorTypes() &&
-                  isBackwardLoc(reader.getLoc()) ==
-                      isBackwardLoc(user.getLoc()) &&
+                  isBackward(reader) == isBackward(user) &&
                   readsBy(reader, tensor, map) &&
                   getLoopSizes(reader) == getLoopSizes(user);
          });
@@ -138,7 +137,7 @@ static bool sparesTraffic(linalg::GenericOp op, int64_t points) {
   }
   int64_t tensors = -1;
   for (OpOperand &use : op->getUses()) {
-    if (isBackwardLoc(use.getOwner()->getLoc()) != isBackwardLoc(op.getLoc()))
+    if (isBackward(use.getOwner()) != isBackward(op))
       return false;
     --tensors;
     for (Value tensor : large)
@@ -187,8 +186,7 @@ static bool isAbsorbed(linalg::GenericOp op) {
         return generic && generic->getBlock() == op->getBlock() &&
                size + getBodySize(generic) <= maxBodySize &&
                getNumPoints(generic) <= points &&
-               (isBackwardLoc(generic.getLoc()) ||
-                !isBackwardLoc(op.getLoc())) &&
+               (isBackward(generic) || !isBackward(op)) &&
                llvm::none_of(generic.getOutputs(), [&](Value init) {
                  return init == op.getResult(0);
                });
@@ -222,7 +220,7 @@ static bool shouldFuse(linalg::GenericOp producer, Value value,
       producer.getNumParallelLoops() != producer.getNumLoops() ||
       !producer.hasPureTensorSemantics() || !consumer.hasPureTensorSemantics())
     return false;
-  if (isBackwardLoc(producer.getLoc()) && !isBackwardLoc(consumer.getLoc()))
+  if (isBackward(producer) && !isBackward(consumer))
     return false;
   for (BlockArgument init : producer.getBody()->getArguments().drop_front(
            producer.getInputs().size()))
@@ -295,8 +293,10 @@ static bool moveReshapes(func::FuncOp function, bool keepNarrow) {
   });
   SmallVector<Operation *> reversed(llvm::reverse(ops));
   bool changed = false;
+  BackwardMarkListener marks;
   (void)applyOpPatternsGreedily(reversed, std::move(patterns),
-                                GreedyRewriteConfig(), &changed);
+                                GreedyRewriteConfig().setListener(&marks),
+                                &changed);
   return changed;
 }
 
@@ -438,7 +438,7 @@ static void joinReducedSums(func::FuncOp function) {
     Value a = lhs.getDpsInputs()[0], b = rhs.getDpsInputs()[0];
     linalg::GenericOp whole =
         a == b ? linalg::GenericOp() : findAddition(a, b, sum->getBlock());
-    if (!whole || isBackwardLoc(whole.getLoc()) != isBackwardLoc(sum.getLoc()))
+    if (!whole || isBackward(whole) != isBackward(sum))
       continue;
     // What it reads is made before `sum`; only its place may have to be new.
     if (sum->isBeforeInBlock(whole)) {
@@ -446,12 +446,14 @@ static void joinReducedSums(func::FuncOp function) {
       auto type = cast<RankedTensorType>(whole.getResult(0).getType());
       Value place = tensor::EmptyOp::create(
           rewriter, whole.getLoc(), type.getShape(), type.getElementType());
+      copyBackward(whole, place.getDefiningOp());
       whole.getDpsInitsMutable()[0].assign(place);
       whole->moveBefore(sum);
     }
     rewriter.setInsertionPoint(sum);
     auto joined = cast<linalg::GenericOp>(rewriter.clone(*lhs));
     joined->setLoc(sum.getLoc());
+    setBackward(joined, isBackward(sum));
     joined.getDpsInputOperand(0)->set(whole.getResult(0));
     rewriter.replaceOp(sum, joined.getResults());
   }
@@ -472,7 +474,7 @@ struct FuseElementwise
 
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    backwardToLocations(function);
+    normalizeBackward(function);
     // Uses by dead operations must not count.
     eraseDead(function);
     joinReducedSums(function);
@@ -485,7 +487,6 @@ struct FuseElementwise
         break;
     }
     eraseDead(function);
-    backwardToAttributes(function);
   }
 };
 } // namespace

@@ -151,8 +151,7 @@ bool Merger::canStandAt(linalg::GenericOp op, linalg::GenericOp other,
 }
 
 bool Merger::mayMerge(linalg::GenericOp op, linalg::GenericOp other) {
-  if (!isMergeable(other) ||
-      isBackwardLoc(op.getLoc()) != isBackwardLoc(other.getLoc()) ||
+  if (!isMergeable(other) || isBackward(op) != isBackward(other) ||
       getLoopSizes(op) != getLoopSizes(other) ||
       op->getNumResults() + other->getNumResults() > maxResults ||
       getBodySize(op) + getBodySize(other) > maxBodySize)
@@ -297,7 +296,7 @@ struct MergeReductions
     : public remat::impl::FuseSiblingReductionsPassBase<MergeReductions> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    backwardToLocations(function);
+    normalizeBackward(function);
     Merger merger(function);
     for (Block &block : function.getBody())
       for (Operation *op = block.empty() ? nullptr : &block.front(); op;
@@ -306,7 +305,6 @@ struct MergeReductions
             generic && isMergeable(generic))
           op = merger.mergeInto(generic);
     numMerged += merger.numMerged;
-    backwardToAttributes(function);
   }
 };
 } // namespace

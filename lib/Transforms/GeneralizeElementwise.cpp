@@ -38,10 +38,9 @@ struct GeneralizeElementwise
       return;
     RewritePatternSet patterns(&getContext());
     linalg::populateElementwiseToLinalgConversionPatterns(patterns);
-    // Upstream's pattern drops attributes.
-    backwardToLocations(function);
-    walkAndApplyPatterns(function, std::move(patterns));
-    backwardToAttributes(function);
+    normalizeBackward(function);
+    BackwardMarkListener marks;
+    walkAndApplyPatterns(function, std::move(patterns), &marks);
   }
 };
 } // namespace

@@ -12,6 +12,7 @@
 #include "HoistReductionInvariants.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/Builders.h"
 #include "remat/Utils/SimplifyGeneric.h"
 #include "remat/Utils/Structured.h"
@@ -158,6 +159,7 @@ linalg::GenericOp SumSeparation::createWhole(RewriterBase &rewriter,
   maps.push_back(identity);
   Value place = tensor::EmptyOp::create(rewriter, op.getLoc(), type.getShape(),
                                         type.getElementType());
+  copyBackward(op, place.getDefiningOp());
   SmallVector<utils::IteratorType> loops(type.getRank(),
                                          utils::IteratorType::parallel);
   auto build = [&](OpBuilder &builder, Location loc, ValueRange values) {

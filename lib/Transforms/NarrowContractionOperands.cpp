@@ -12,6 +12,7 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Passes.h"
+#include "remat/Utils/BackwardMarks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -68,9 +69,8 @@ static Value createWidening(RewriterBase &rewriter, Operation *like,
                                            type.getElementType(), arguments[0]);
         linalg::YieldOp::create(builder, bodyLoc, wide);
       });
-  if (Attribute backward = like->getAttr(RematDialect::backwardAttrName))
-    for (Operation *made : {empty.getDefiningOp(), op.getOperation()})
-      made->setAttr(RematDialect::backwardAttrName, backward);
+  for (Operation *made : {empty.getDefiningOp(), op.getOperation()})
+    copyBackward(like, made);
   return op.getResult(0);
 }
 

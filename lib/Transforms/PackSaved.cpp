@@ -18,10 +18,9 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
 
-#include "remat/Utils/ReaderTags.h"
-
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Passes.h"
+#include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/Builders.h"
 
 namespace remat {
@@ -305,7 +304,7 @@ static SmallVector<OpOperand *> findBackwardUses(Value value) {
     for (OpOperand &use : values.pop_back_val().getUses()) {
       if (isTransparentOp(use.getOwner()))
         values.push_back(use.getOwner()->getResult(0));
-      else if (use.getOwner()->hasAttr(RematDialect::backwardAttrName))
+      else if (isBackward(use.getOwner()))
         uses.push_back(&use);
     }
   return uses;
@@ -326,8 +325,8 @@ static LogicalResult pack(TagOp tag, SymbolTable &symbols) {
   Value value = tag.getInput();
   while (value.getDefiningOp() && isTransparentOp(value.getDefiningOp()))
     value = value.getDefiningOp()->getOperand(0);
-  SmallVector<OpOperand *> uses = findBackwardUses(
-      tag->hasAttr(readerTagAttrName) ? tag.getResult() : value);
+  SmallVector<OpOperand *> uses =
+      findBackwardUses(tag.getForReaders() ? tag.getResult() : value);
   auto type = cast<RankedTensorType>(value.getType());
   if (uses.empty() || type.getNumElements() == 0)
     return success();

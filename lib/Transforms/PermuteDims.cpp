@@ -12,6 +12,8 @@
 
 #include "PermuteDims.h"
 
+#include "remat/Utils/BackwardMarks.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -70,12 +72,6 @@ ArrayRef<int64_t> Permuter::getOrder(Value value) const {
   return found == orders.end() ? ArrayRef<int64_t>() : found->second;
 }
 
-static void copyBackward(Operation *from, Operation *to) {
-  if (from && from->hasAttr(RematDialect::backwardAttrName))
-    to->setAttr(RematDialect::backwardAttrName,
-                from->getAttr(RematDialect::backwardAttrName));
-}
-
 /// `value` with its dimensions in another order, for `reason`.
 Value Permuter::transpose(Value value, ArrayRef<int64_t> order,
                           Operation *reason) {
@@ -102,7 +98,8 @@ Value Permuter::transpose(Value value, ArrayRef<int64_t> order,
       });
   for (Operation *made : {empty.getDefiningOp(), op.getOperation()}) {
     copyBackward(reason, made);
-    copyBackward(value.getDefiningOp(), made);
+    if (Operation *source = value.getDefiningOp())
+      copyBackward(source, made);
   }
   return op.getResult(0);
 }
@@ -131,8 +128,7 @@ Value Permuter::read(Value value, ArrayRef<int64_t> order) {
   if (orders.contains(value) && getOrder(value) == order) {
     // An argument is there anyway: its new form need not be kept from the
     // forward to the backward computation.
-    bool isAgain = isa<BlockArgument>(value) &&
-                   current->hasAttr(RematDialect::backwardAttrName);
+    bool isAgain = isa<BlockArgument>(value) && isBackward(current);
     Value &known = (isAgain ? argumentsAgain : permuted)[value];
     if (!known)
       known = transpose(value, order, current);

@@ -13,6 +13,7 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Passes.h"
+#include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/Structured.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -108,10 +109,8 @@ static void rewrite(ScatterOp op, const OneHot &oneHot) {
             zero);
         linalg::YieldOp::create(b, loc, element);
       });
-  if (Attribute backward = op->getAttr(RematDialect::backwardAttrName)) {
-    generic->setAttr(RematDialect::backwardAttrName, backward);
-    empty.getDefiningOp()->setAttr(RematDialect::backwardAttrName, backward);
-  }
+  copyBackward(op, generic);
+  copyBackward(op, empty.getDefiningOp());
   op->replaceAllUsesWith(generic);
   op.erase();
 }

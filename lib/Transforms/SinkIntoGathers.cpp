@@ -13,6 +13,7 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Passes.h"
+#include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/Structured.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -55,14 +56,13 @@ matchElementwise(linalg::GenericOp op) {
 static bool isOnlyPicked(linalg::GenericOp op) {
   if (op->use_empty())
     return false;
-  bool backward = op->hasAttr(RematDialect::backwardAttrName);
+  bool backward = isBackward(op);
   int64_t points = 0;
   for (Operation *user : op->getUsers()) {
     auto consumer = user->getParentOfType<linalg::GenericOp>();
     if (!isa<tensor::ExtractOp>(user) || !consumer ||
         consumer->getBlock() != op->getBlock() ||
-        user->getParentOp() != consumer ||
-        consumer->hasAttr(RematDialect::backwardAttrName) != backward)
+        user->getParentOp() != consumer || isBackward(consumer) != backward)
       return false;
     points += getNumPoints(consumer);
   }

@@ -13,42 +13,96 @@
 using namespace mlir;
 using namespace remat;
 
+//===----------------------------------------------------------------------===//
+// Marks
+//===----------------------------------------------------------------------===//
+
 bool remat::isBackward(Operation *op) {
-  return op->hasAttr(RematDialect::backwardAttrName);
+  return static_cast<bool>(
+      op->getDiscardableAttr(RematDialect::backwardAttrName));
 }
 
-Location remat::getBackwardLoc(Location loc) {
-  if (isBackwardLoc(loc))
-    return loc;
-  return NameLoc::get(
-      StringAttr::get(loc.getContext(), RematDialect::backwardAttrName), loc);
+/// Whether `op` is of no phase of its own: scalar operations in bodies belong
+/// to the operation around them.
+static bool hasNoPhase(Operation *op) {
+  return op->hasTrait<OpTrait::ConstantLike>() ||
+         op->getParentOfType<linalg::LinalgOp>();
 }
 
-bool remat::isBackwardLoc(Location loc) {
-  auto name = dyn_cast<NameLoc>(loc);
-  return name && name.getName() == RematDialect::backwardAttrName;
+void remat::setBackward(Operation *op, bool backward) {
+  if (!backward)
+    op->removeDiscardableAttr(RematDialect::backwardAttrName);
+  else if (!hasNoPhase(op))
+    op->setDiscardableAttr(RematDialect::backwardAttrName,
+                           UnitAttr::get(op->getContext()));
 }
 
-void remat::backwardToLocations(Operation *root) {
-  auto name =
-      StringAttr::get(root->getContext(), RematDialect::backwardAttrName);
-  root->walk([&](Operation *op) {
-    if (!op->getDiscardableAttrDictionary().empty() &&
-        op->removeDiscardableAttr(name))
-      op->setLoc(getBackwardLoc(op->getLoc()));
-  });
+void remat::copyBackward(Operation *from, Operation *to) {
+  if (isBackward(from))
+    setBackward(to, true);
 }
 
-void remat::backwardToAttributes(Operation *root) {
+void remat::normalizeBackward(Operation *root) {
   root->walk([](Operation *op) {
-    auto name = dyn_cast<NameLoc>(op->getLoc());
-    if (!name || !isBackwardLoc(name))
-      return;
-    op->setLoc(name.getChildLoc());
-    // Scalar operations in bodies belong to the operation around them.
-    if (!op->getParentOfType<linalg::LinalgOp>() &&
-        !op->hasTrait<OpTrait::ConstantLike>())
-      op->setDiscardableAttr(RematDialect::backwardAttrName,
-                             UnitAttr::get(op->getContext()));
+    if (isBackward(op) && hasNoPhase(op))
+      setBackward(op, false);
   });
+}
+
+//===----------------------------------------------------------------------===//
+// BackwardMarkListener
+//===----------------------------------------------------------------------===//
+
+void BackwardMarkListener::begin(bool backward) {
+  isRootBackward = backward;
+  hasReplaced = false;
+  made.clear();
+  forward.clear();
+}
+
+void BackwardMarkListener::notifyPatternBegin(const Pattern &, Operation *op) {
+  begin(isBackward(op));
+}
+
+void BackwardMarkListener::notifyPatternEnd(const Pattern &, LogicalResult) {
+  begin(/*backward=*/false);
+}
+
+void BackwardMarkListener::notifyOperationInserted(
+    Operation *op, OpBuilder::InsertPoint previous) {
+  // An operation that is only moved keeps its mark. Inside of what is not in a
+  // function yet are bodies.
+  if (previous.isSet() || !op->getParentOp())
+    return;
+  // Not all drivers tell when the next pattern begins.
+  if (hasReplaced) {
+    hasReplaced = false;
+    made.clear();
+    forward.clear();
+  }
+  made.insert(op);
+  if (isRootBackward)
+    setBackward(op, true);
+}
+
+void BackwardMarkListener::notifyOperationReplaced(Operation *op,
+                                                   ValueRange replacement) {
+  hasReplaced = true;
+  bool backward = isBackward(op);
+  SmallVector<Value> worklist(replacement);
+  SmallPtrSet<Operation *, 8> seen;
+  while (!worklist.empty()) {
+    Operation *source = worklist.pop_back_val().getDefiningOp();
+    if (!source || !made.contains(source) || !seen.insert(source).second)
+      continue;
+    if (!backward)
+      forward.insert(source);
+    setBackward(source, backward && !forward.contains(source));
+    llvm::append_range(worklist, source->getOperands());
+  }
+}
+
+void BackwardMarkListener::notifyOperationErased(Operation *op) {
+  made.erase(op);
+  forward.erase(op);
 }

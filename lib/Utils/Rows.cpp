@@ -21,8 +21,8 @@ int64_t remat::chooseBlockRows(int64_t rows, int64_t rowBytes,
   return std::min(std::max<int64_t>(block, 1), rows);
 }
 
-bool remat::isMatrixProductInRow(linalg::LinalgOp product,
-                                 ArrayRef<int64_t> rows) {
+bool remat::isContractionInRow(linalg::LinalgOp product,
+                               ArrayRef<int64_t> rows) {
   if (product->getNumOperands() != 3 ||
       product.getNumLoops() != rows.size() + 2)
     return false;

@@ -6,6 +6,7 @@
 
 #include "remat/Utils/SimplifyGeneric.h"
 
+#include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/Structured.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -41,6 +42,7 @@ void remat::normalizeInits(RewriterBase &rewriter, linalg::GenericOp generic) {
     rewriter.setInsertionPoint(generic);
     init = tensor::EmptyOp::create(rewriter, generic.getLoc(), type.getShape(),
                                    type.getElementType());
+    copyBackward(generic, init.getDefiningOp());
     changed = true;
   }
   if (!changed)

@@ -14,12 +14,12 @@
 
 // Each in the other form, unless there is none, or it would take too long.
 
-// OTHER: func.func private @square({{.*}}remat.form = "generated"
-// OTHER: func.func private @matvec({{.*}}remat.form = "library"
-// OTHER: func.func private @tiny({{.*}}remat.form = "library"
-// OTHER: func.func private @chosen({{.*}}remat.form = "library"
+// OTHER: func.func private @square({{.*}}remat.implementation = #remat.implementation<generated>
+// OTHER: func.func private @matvec({{.*}}remat.implementation = #remat.implementation<library>
+// OTHER: func.func private @tiny({{.*}}remat.implementation = #remat.implementation<library>
+// OTHER: func.func private @chosen({{.*}}remat.implementation = #remat.implementation<library>
 // OTHER: func.func private @half({{.*}}attributes {remat.kernel}
-// OTHER: func.func private @large({{.*}}remat.form = "library"
+// OTHER: func.func private @large({{.*}}remat.implementation = #remat.implementation<library>
 // OTHER: remat.task {{[0-9]+}} @square({{.*}}) cost {{[0-9][0-9][0-9][0-9][0-9]+}}
 // OTHER: remat.task {{[0-9]+}} @matvec({{.*}}) cost 7
 // OTHER: remat.task {{[0-9]+}} @tiny({{.*}}) cost 7
@@ -54,7 +54,7 @@ func.func private @tiny(%a: tensor<16x16xf32>, %b: tensor<16x16xf32>) -> tensor<
   return %r : tensor<16x16xf32>
 }
 func.func private @chosen(%a: tensor<64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64xf32>
-    attributes {remat.kernel, remat.form = "generated"} {
+    attributes {remat.kernel, remat.implementation = #remat.implementation<generated>} {
   %e = tensor.empty() : tensor<64x64xf32>
   %z = arith.constant 0.0 : f32
   %f = linalg.fill ins(%z : f32) outs(%e : tensor<64x64xf32>) -> tensor<64x64xf32>

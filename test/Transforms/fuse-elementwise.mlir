@@ -135,6 +135,63 @@ func.func @reshape(%x: tensor<4x8xf32>) -> tensor<2x2x8xf32> {
   return %log : tensor<2x2x8xf32>
 }
 
+// What a reshape is moved across is made anew, and of the same phase: the
+// operation that reads it, and the reshape of what that makes.
+// CHECK-LABEL: @reshape_of_backward
+// CHECK: %[[R:.*]] = linalg.generic {{.*}} attrs = {remat.backward}
+// CHECK: math.exp
+// CHECK-NEXT: math.log
+// CHECK: tensor.collapse_shape %[[R]] {{.*}} {remat.backward}
+// CHECK: linalg.generic
+// CHECK-NOT: remat.backward
+// CHECK: math.sqrt
+func.func @reshape_of_backward(%x: tensor<2x2x8xf32>, %y: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
+  %e = tensor.empty() : tensor<4x8xf32>
+  %e3 = tensor.empty() : tensor<2x2x8xf32>
+  %exp = linalg.generic {indexing_maps = [#id3, #id3], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : tensor<2x2x8xf32>) outs(%e3 : tensor<2x2x8xf32>) attrs = {remat.backward} {
+  ^bb0(%in: f32, %out: f32):
+    %0 = math.exp %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<2x2x8xf32>
+  %flat = tensor.collapse_shape %exp [[0, 1], [2]] {remat.backward} : tensor<2x2x8xf32> into tensor<4x8xf32>
+  %log = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%flat : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) attrs = {remat.backward} {
+  ^bb0(%in: f32, %out: f32):
+    %0 = math.log %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x8xf32>
+  %sqrt = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]}
+      ins(%y : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = math.sqrt %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<4x8xf32>
+  return %log, %sqrt : tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// Phases are attributes: a location says nothing, whatever its name is.
+// CHECK-LABEL: @location
+// CHECK-NOT: remat.backward
+// CHECK: math.exp
+// CHECK-NEXT: math.log
+func.func @location(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %e = tensor.empty() : tensor<4xf32>
+  %exp = linalg.generic {indexing_maps = [#vec, #vec], iterator_types = ["parallel"]}
+      ins(%x : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = math.exp %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32> loc("remat.backward"("model.py":1:1))
+  %log = linalg.generic {indexing_maps = [#vec, #vec], iterator_types = ["parallel"]}
+      ins(%exp : tensor<4xf32>) outs(%e : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = math.log %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<4xf32>
+  return %log : tensor<4xf32>
+}
+
 // PyTorch's maximum also computes where it is. Nothing asks for it here.
 // CHECK-LABEL: @dead_argmax
 // CHECK: linalg.generic

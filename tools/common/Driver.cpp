@@ -8,6 +8,7 @@
 
 #include "remat/Codegen/Dtypes.h"
 #include "remat/Conversion/Import/Passes.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Pipelines/Pipelines.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -125,7 +126,7 @@ std::vector<Tensor> tools::getInitialState(mlir::FunctionOpInterface entry) {
   std::vector<Tensor> state;
   for (unsigned number = 0; number < entry.getNumArguments(); ++number) {
     auto value = entry.getArgAttrOfType<mlir::DenseIntOrFPElementsAttr>(
-        number, "remat.initial_value");
+        number, RematDialect::initialValueAttrName);
     std::optional<remat_dtype> dtype =
         value ? codegen::getDtype(value.getElementType()) : std::nullopt;
     if (!dtype)

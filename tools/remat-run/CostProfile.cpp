@@ -11,7 +11,7 @@
 #include "remat/Codegen/LibraryCall.h"
 #include "remat/Cost/CostFile.h"
 #include "remat/Cost/Passes.h"
-#include "remat/Dialect/Remat/IR/KernelForm.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
@@ -37,7 +37,7 @@ static Expected<CostFile> loadKnown() {
   return std::move(file);
 }
 
-/// Adds what the tasks of `step` took, each in the form that its kernel has. An
+/// Adds what the tasks of `step` took, each as its kernel is implemented. An
 /// entry's name begins with its kernel's.
 static void addCosts(const remat_step *step, mlir::ModuleOp tasks,
                      CostFile &file) {
@@ -60,19 +60,21 @@ static void addCosts(const remat_step *step, mlir::ModuleOp tasks,
   }
 }
 
-/// Whether any kernel of `module` has another form than in `tasks`.
-static bool differsInForm(mlir::ModuleOp module, mlir::ModuleOp tasks) {
-  return any_of(module.getOps<mlir::FunctionOpInterface>(),
-                [&](mlir::FunctionOpInterface kernel) {
-                  auto original = tasks.lookupSymbol<mlir::FunctionOpInterface>(
-                      kernel.getName());
-                  return original && kernel->getAttr(formAttrName) !=
-                                         original->getAttr(formAttrName);
-                });
+/// Whether any kernel of `module` has another implementation than in `tasks`.
+static bool differsInImplementation(mlir::ModuleOp module,
+                                    mlir::ModuleOp tasks) {
+  StringRef name = RematDialect::implementationAttrName;
+  return any_of(
+      module.getOps<mlir::FunctionOpInterface>(),
+      [&](mlir::FunctionOpInterface kernel) {
+        auto original =
+            tasks.lookupSymbol<mlir::FunctionOpInterface>(kernel.getName());
+        return original && kernel->getAttr(name) != original->getAttr(name);
+      });
 }
 
-/// Runs the step with the products in their other forms. They may need more
-/// workspace than the budget allows; then they are not measured.
+/// Runs the step with the contractions in their other implementations. They may
+/// need more workspace than the budget allows; then they are not measured.
 static Error addOtherCosts(mlir::ModuleOp others, StringRef budget,
                            ArrayRef<Tensor> arguments, CostFile &file) {
   RunReport report;
@@ -109,7 +111,7 @@ Error run::profileCosts(const remat_step *step, mlir::ModuleOp tasks,
   pm.addPass(createAnnotateCostsPass(costs));
   if (mlir::failed(pm.run(*others)))
     return makeError("could not give the products their other forms");
-  if (differsInForm(*others, tasks))
+  if (differsInImplementation(*others, tasks))
     if (Error error = addOtherCosts(*others, budget, arguments, *file))
       return error;
   return file->save(options().profileCosts);

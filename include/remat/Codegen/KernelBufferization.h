@@ -19,11 +19,6 @@
 
 namespace remat::codegen {
 
-/// On a linalg.generic or a remat.scatter: for every init the constant that it
-/// is filled with, or unit if the buffer's contents count. It stands in place
-/// of a linalg.fill of its own, which a split range could not order.
-constexpr llvm::StringLiteral initsAttrName = "remat.inits";
-
 /// A kernel on buffers in a module of its own, together with its constants.
 struct BufferizedKernel {
   mlir::OwningOpRef<mlir::ModuleOp> module;

@@ -26,7 +26,7 @@ struct KernelInfo {
   /// Arithmetic in units of one addition; a transcendental counts as many.
   int64_t flops = 0;
   /// Arithmetic of contractions in the midst of a kernel, beside `flops`.
-  int64_t productFlops = 0;
+  int64_t contractionFlops = 0;
   /// Memory traffic if nothing is in a cache.
   int64_t bytesRead = 0;
   int64_t bytesWritten = 0;

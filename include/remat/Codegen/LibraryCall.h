@@ -79,9 +79,9 @@ bool registerLibraryCall(llvm::StringRef name, LibraryCallMatcher matcher);
 LibraryCallRef describeLibraryCall(mlir::FunctionOpInterface kernel);
 
 /// The library call that carries `kernel` out, or null if code is generated for
-/// it. Where both are possible, the kernel's attribute `remat.form` decides
-/// (KernelForm.h), which remat-choose-implementations sets; without it, the
-/// library is called.
+/// it. Where both are possible, the kernel's attribute `remat.implementation`
+/// decides, which remat-choose-implementations sets; without it, the library is
+/// called.
 LibraryCallRef matchLibraryCall(mlir::FunctionOpInterface kernel);
 
 /// The operation that makes the only result of `kernel`, seen through views;

@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 //
 // What kernels took on one machine, kept in a JSON file and found again by what
-// they compute, in whatever model. Products may have been measured in two
-// forms, as calls of the library and as generated code (KernelForm.h):
+// they compute, in whatever model. Contractions may have been measured in
+// two implementations, as calls of the library and as generated code:
 //
 //   {"schema": "remat.costs/2", "threads": 2,
 //    "kernels": {"<key>": {"library": <ns>, "generated": <ns>}, ...}}
@@ -30,7 +30,7 @@ namespace remat {
 /// out.
 std::string getKernelKey(mlir::FunctionOpInterface kernel);
 
-/// Nanoseconds that a kernel took in the forms that were measured.
+/// Nanoseconds that a kernel took in the implementations that were measured.
 struct KernelCosts {
   std::optional<int64_t> library, generated;
 };

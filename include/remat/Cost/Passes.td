@@ -14,7 +14,8 @@ def ChooseImplementationsPass
   let summary = "Choose between library calls and generated code";
   let description = [{
     Gives every kernel that may be a call of a library as well as generated code
-    the attribute `remat.form` that says which: `library` or `generated`. All
+    the attribute `remat.implementation` that says which:
+    `#remat.implementation<library>` or `#remat.implementation<generated>`. All
     tasks that call the kernel, clones included, then give the same bits.
 
     Measured costs, in a file of `remat-run --profile-costs`, decide where they
@@ -26,7 +27,7 @@ def ChooseImplementationsPass
     Option<"costs", "costs", "std::string", "\"\"",
            "File of measured costs">,
     Option<"others", "others", "bool", "false",
-           "Carry each kernel out in the form in which it would not be, to "
+           "Give each kernel the implementation that it would not have, to "
            "measure it">,
   ];
   let dependentDialects = ["::remat::RematDialect"];

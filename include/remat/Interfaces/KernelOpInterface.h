@@ -16,11 +16,11 @@ namespace remat {
 
 /// What an operation says of its time.
 struct OpCost {
-  /// Arithmetic in units of one addition, that of matrix products aside.
+  /// Arithmetic in units of one addition, that of contractions aside.
   int64_t flops = 0;
-  /// Arithmetic of matrix products and convolutions, which run nearer to the
+  /// Arithmetic of contractions and convolutions, which run nearer to the
   /// peak of the machine. A multiplication and an addition count two.
-  int64_t productFlops = 0;
+  int64_t contractionFlops = 0;
   /// Bytes read from and written to memory if nothing is in a cache.
   int64_t bytesRead = 0;
   int64_t bytesWritten = 0;

@@ -51,6 +51,10 @@ void buildPlacePipeline(mlir::OpPassManager &pm, bool lend);
 void buildRematPipeline(mlir::OpPassManager &pm, const StepOptions &options,
                         StepLevel level = StepLevel::Placed);
 
+/// Canonicalizations of upstream, by their debug names, that pipelines leave
+/// out since they find nothing to do but take long.
+llvm::ArrayRef<llvm::StringRef> getDisabledCanonicalizations();
+
 /// Registers all dialects, interfaces and external models that remat's passes
 /// need, remat's own dialect included.
 void registerRematDialects(mlir::DialectRegistry &registry);

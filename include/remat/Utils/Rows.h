@@ -23,8 +23,8 @@ int64_t chooseBlockRows(int64_t rows, int64_t rowBytes, TargetAttr target);
 /// in two of the three operands, and no two in the same. Sums of rows of a
 /// block aside, none is longer than `sum_length` of the
 /// target.
-bool isMatrixProductInRow(mlir::linalg::LinalgOp product,
-                          llvm::ArrayRef<int64_t> rows);
+bool isContractionInRow(mlir::linalg::LinalgOp product,
+                        llvm::ArrayRef<int64_t> rows);
 
 } // namespace remat
 

@@ -8,7 +8,6 @@
 
 #include "Kinds.h"
 
-#include "remat/Dialect/Remat/IR/KernelForm.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include <mutex>
@@ -58,8 +57,10 @@ LibraryCallRef remat::codegen::matchLibraryCall(FunctionOpInterface kernel) {
   LibraryCallRef call = describeLibraryCall(kernel);
   if (!call || !call->mayBeGenerated())
     return call;
-  auto form = kernel->getAttrOfType<StringAttr>(formAttrName);
-  return form && form.getValue() == generatedForm ? nullptr : call;
+  auto chosen = kernel->getAttrOfType<ImplementationAttr>(
+      RematDialect::implementationAttrName);
+  return chosen && chosen.getValue() == Implementation::Generated ? nullptr
+                                                                  : call;
 }
 
 Operation *remat::codegen::getResultMaker(FunctionOpInterface kernel) {

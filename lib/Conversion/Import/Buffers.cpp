@@ -18,7 +18,6 @@
 #include "mlir/Dialect/Utils/StructuredOpsUtils.h"
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
-#include "remat/Utils/MutationMarks.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace remat {
@@ -261,10 +260,9 @@ void BufferImporter::mark(Value memref, Operation *writer) {
   }
   OpBuilder before(function.getContext());
   before.setInsertionPointAfterValue(contents);
-  auto tag = TagOp::create(before, contents.getLoc(), contents,
-                           before.getStringAttr(overwrittenAttrName),
-                           PolicyAttr(), Attribute());
-  tag->setAttr(overwrittenAttrName, LocationAttr(writer->getLoc()));
+  auto tag = TagOp::create(before, contents.getLoc(), contents, StringAttr(),
+                           PolicyAttr());
+  tag.setOverwrittenAttr(writer->getLoc());
   contents.replaceUsesWithIf(tag.getResult(), [&](OpOperand &use) {
     return use.getOwner() != tag && !isCopy(use.getOwner());
   });
@@ -276,10 +274,9 @@ void BufferImporter::mark(Value memref, Operation *writer) {
 void BufferImporter::tellOverwritten(Operation *end) {
   builder.setInsertionPoint(end);
   for (auto [memref, before] : marks) {
-    auto op = OverwrittenOp::create(builder, before.getLoc(), before,
-                                    current.at(memref));
     auto [number, isNew] = numbers.try_emplace(memref, numbers.size());
-    op->setAttr(bufferAttrName, builder.getI64IntegerAttr(number->second));
+    OverwrittenOp::create(builder, before.getLoc(), before, current.at(memref),
+                          number->second);
   }
   marks.clear();
 }
@@ -340,10 +337,9 @@ Value BufferImporter::keepApart(Value result) {
   if (overwritten != Overwritten::ReadAsWritten ||
       result.getDefiningOp<linalg::FillOp>())
     return result;
-  auto tag =
-      TagOp::create(builder, result.getLoc(), result,
-                    builder.getStringAttr(overwrittenAttrName), PolicyAttr());
-  tag->setAttr(overwrittenAttrName, builder.getUnitAttr());
+  auto tag = TagOp::create(builder, result.getLoc(), result, StringAttr(),
+                           PolicyAttr());
+  tag.setKeepApart(true);
   return tag;
 }
 

@@ -11,9 +11,6 @@
 
 namespace remat::import {
 
-/// On an argument: the value that a global had at first.
-constexpr llvm::StringLiteral initialValueAttrName = "remat.initial_value";
-
 /// Replaces numbers that bodies make of `state`, an integer tensor, and their
 /// indices alone by those of remat.random.
 void importDraws(mlir::BlockArgument state);

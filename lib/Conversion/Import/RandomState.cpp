@@ -83,8 +83,8 @@ static FailureOr<BlockArgument> addState(GlobalOp global, func::FuncOp function,
       builder.getNamedAttr(RematDialect::nameAttrName, global.getSymNameAttr());
   SmallVector<NamedAttribute> attributes = {name};
   if (global.getValue())
-    attributes.push_back(
-        builder.getNamedAttr(initialValueAttrName, *global.getValue()));
+    attributes.push_back(builder.getNamedAttr(
+        RematDialect::initialValueAttrName, *global.getValue()));
   unsigned number = function.getNumArguments();
   if (failed(function.insertArgument(number, global.getType(),
                                      builder.getDictionaryAttr(attributes),

@@ -82,7 +82,7 @@ LogicalResult ScatterEmitter::initialize() {
       return failure();
     inputs.push_back(*inputView);
   }
-  if (auto inits = op->getAttrOfType<ArrayAttr>(initsAttrName))
+  if (auto inits = op->getAttrOfType<ArrayAttr>(RematDialect::initsAttrName))
     init = dyn_cast<TypedAttr>(inits[0]);
   chooseLoops();
   return success();

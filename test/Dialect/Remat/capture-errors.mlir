@@ -41,17 +41,26 @@ func.func @kernel_on_an_operation(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// expected-error @+1 {{attribute 'remat.form' must be "library" or "generated", got "slow"}}
-func.func @unknown_form(%x: tensor<4xf32>) -> tensor<4xf32>
-    attributes {remat.kernel, remat.form = "slow"} {
+// expected-error @+1 {{attribute 'remat.implementation' must be '#remat.implementation<library>' or '#remat.implementation<generated>', got "library"}}
+func.func @implementation_of_wrong_kind(%x: tensor<4xf32>) -> tensor<4xf32>
+    attributes {remat.kernel, remat.implementation = "library"} {
   return %x : tensor<4xf32>
 }
 
 // -----
 
-// expected-error @+1 {{attribute 'remat.form' belongs on a kernel}}
-func.func @form_of_no_kernel(%x: tensor<4xf32>) -> tensor<4xf32>
-    attributes {remat.form = "library"} {
+func.func @unknown_implementation(%x: tensor<4xf32>) -> tensor<4xf32>
+    // expected-error @+2 {{expected ::remat::Implementation to be one of: library, generated}}
+    // expected-error @+1 {{failed to parse Remat_ImplementationAttr}}
+    attributes {remat.kernel, remat.implementation = #remat.implementation<slow>} {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{attribute 'remat.implementation' belongs on a kernel}}
+func.func @implementation_of_no_kernel(%x: tensor<4xf32>) -> tensor<4xf32>
+    attributes {remat.implementation = #remat.implementation<library>} {
   return %x : tensor<4xf32>
 }
 
@@ -60,6 +69,87 @@ func.func @form_of_no_kernel(%x: tensor<4xf32>) -> tensor<4xf32>
 func.func @unknown_attribute(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @+1 {{unknown attribute 'remat.polcy', expected one of 'remat.policy', 'remat.name', 'remat.backward', 'remat.kernel'}}
   %0 = math.exp %x {remat.polcy = #remat.policy<must_save>} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{argument 1 has the unknown attribute 'remat.nmae', expected one of 'remat.policy', 'remat.name', 'remat.phase', 'remat.initial_value'}}
+func.func @unknown_attribute_of_argument(%x: tensor<4xf32>, %y: tensor<4xf32> {remat.nmae = "y"}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{argument 0 has the unknown attribute 'remat.backward', expected one of 'remat.policy', 'remat.name', 'remat.phase', 'remat.initial_value'}}
+func.func @attribute_of_operations_on_argument(%x: tensor<4xf32> {remat.backward}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{argument 0 has attribute 'remat.name' 1 : i64, expected a string}}
+func.func @name_of_argument(%x: tensor<4xf32> {remat.name = 1}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{argument 0 has attribute 'remat.phase' 1 : ui32, expected the number of a call}}
+func.func @phase_of_wrong_type(%x: tensor<4xf32> {remat.phase = 1 : ui32}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{argument 0 has attribute 'remat.initial_value' 1 : i64, expected the elements of a tensor}}
+func.func @initial_value_of_argument(%x: tensor<i64> {remat.initial_value = 1}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{result 0 has attribute 'remat.name' true, expected a string}}
+func.func @name_of_result(%x: tensor<4xf32>) -> (tensor<4xf32> {remat.name = true}) {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{result 0 has the unknown attribute 'remat.phase', expected one of 'remat.name'}}
+func.func @unknown_attribute_of_result(%x: tensor<4xf32>) -> (tensor<4xf32> {remat.phase = 1}) {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+func.func @phase_of_operation(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{attribute 'remat.phase' belongs on an argument of a function}}
+  %0 = math.exp %x {remat.phase = 1} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @inits_of_wrong_kind(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{attribute 'remat.inits' must be an array of numbers and units, got ["zero"]}}
+  %0 = math.exp %x {remat.inits = ["zero"]} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @rows_of_wrong_kind(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{attribute 'remat.rows' must be an array of loops, got [0]}}
+  %0 = math.exp %x {remat.rows = [0]} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @block_of_wrong_type(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{attribute 'remat.block' must be a positive number of rows, got 8 : ui8}}
+  %0 = math.exp %x {remat.block = 8 : ui8} : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
 
@@ -86,6 +176,30 @@ func.func @tag_without_content(%x: tensor<4xf32>) {
 func.func @tag_with_empty_name(%x: tensor<4xf32>) {
   // expected-error @+1 {{'name' must not be empty}}
   %0 = remat.tag %x {name = ""} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @tag_for_readers_of_nothing(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'for_readers' says whom a 'codec' or a 'policy' is for, expected one of them}}
+  %0 = remat.tag %x {name = "x", for_readers} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @tag_overwritten_by_name(%x: tensor<4xf32>) {
+  // expected-error @+1 {{attribute 'overwritten' failed to satisfy constraint: location}}
+  %0 = remat.tag %x {overwritten = "here"} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @overwritten_in_no_buffer(%x: tensor<4xf32>, %y: tensor<4xf32>) {
+  // expected-error @+1 {{attribute 'buffer' failed to satisfy constraint: 64-bit signless integer attribute whose value is non-negative}}
+  remat.overwritten %x by %y in buffer -1 : tensor<4xf32>
   return
 }
 

@@ -2,6 +2,7 @@
 // RUN: remat-opt %s --emit-bytecode | remat-opt | FileCheck %s
 // RUN: remat-opt %s --mlir-print-op-generic | remat-opt | FileCheck %s
 
+// CHECK: #[[WRITER:[a-z0-9]+]] = loc("model.py":3:1)
 // CHECK-LABEL: func.func @capture
 func.func @capture(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
   // CHECK: remat.checkpoint {
@@ -32,7 +33,36 @@ func.func @capture(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>) {
   %6 = remat.tag %5 {policy = #remat.policy<must_cpu_offload>} : tensor<4x8xf32>
   // CHECK: remat.tag %{{.*}} {name = "x", policy = #remat.policy<prefer_cpu_offload>}
   %7 = remat.tag %6 {name = "x", policy = #remat.policy<prefer_cpu_offload>} : tensor<4x8xf32>
+  // CHECK: remat.tag %{{.*}} {codec = "int8", for_readers} : tensor<4x8xf32>
+  %8 = remat.tag %7 {codec = "int8", for_readers} : tensor<4x8xf32>
+  // CHECK: remat.tag %{{.*}} {overwritten = #[[WRITER]]} : tensor<4x8xf32>
+  %9 = remat.tag %8 {overwritten = loc("model.py":3:1)} : tensor<4x8xf32>
+  // CHECK: remat.tag %{{.*}} {keep_apart} : tensor<4x8xf32>
+  %10 = remat.tag %9 {keep_apart} : tensor<4x8xf32>
+  // CHECK: remat.overwritten %{{.*}} by %{{.*}} in buffer 2 : tensor<4x8xf32>
+  remat.overwritten %9 by %10 in buffer 2 : tensor<4x8xf32>
   return %7, %1 : tensor<4x8xf32>, tensor<4x8xf32>
+}
+
+// Attributes of the dialect on other operations, arguments and results.
+// CHECK-LABEL: func.func private @either
+// CHECK-SAME: attributes {remat.implementation = #remat.implementation<generated>, remat.kernel}
+func.func private @either(%x: tensor<4xf32>) -> tensor<4xf32>
+    attributes {remat.kernel, remat.implementation = #remat.implementation<generated>} {
+  return %x : tensor<4xf32>
+}
+// CHECK-LABEL: func.func @discardable
+// CHECK-SAME: {remat.name = "x", remat.phase = 1 : i64, remat.policy = #remat.policy<must_save>}
+// CHECK-SAME: {remat.initial_value = dense<0> : tensor<i64>}
+// CHECK-SAME: {remat.name = "y"}
+func.func @discardable(
+    %x: tensor<4xf32> {remat.name = "x", remat.phase = 1, remat.policy = #remat.policy<must_save>},
+    %seed: tensor<i64> {remat.initial_value = dense<0> : tensor<i64>})
+    -> (tensor<4xf32> {remat.name = "y"}) {
+  // CHECK: remat.block = 8 : i64, remat.inits = [unit, 0.000000e+00 : f32], remat.rows = array<i64: 0>
+  %0 = math.exp %x {remat.block = 8 : i64, remat.inits = [unit, 0.0 : f32], remat.rows = array<i64: 0>}
+      : tensor<4xf32>
+  return %0 : tensor<4xf32>
 }
 
 // CHECK-LABEL: func.func @compute

@@ -27,7 +27,7 @@ func.func private @square(%x: tensor<8x16xf32>) -> tensor<8x16xf32>
 }
 
 func.func private @product(%x: tensor<8x16xf32>) -> tensor<8x8xf32>
-    attributes {remat.kernel, remat.form = "library"} {
+    attributes {remat.kernel, remat.implementation = #remat.implementation<library>} {
   %e = tensor.empty() : tensor<8x8xf32>
   %z = arith.constant 0.0 : f32
   %f = linalg.fill ins(%z : f32) outs(%e : tensor<8x8xf32>) -> tensor<8x8xf32>

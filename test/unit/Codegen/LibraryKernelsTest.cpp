@@ -13,13 +13,15 @@
 
 using namespace remat::test;
 
-/// A contraction of f32 tensors into zeros, in a form.
+/// A contraction of f32 tensors into zeros, in an implementation.
 static std::string contraction(const std::string &a, const std::string &b,
                                const std::string &c, const std::string &maps,
-                               const std::string &form = "library") {
+                               const std::string &implementation = "library") {
   return "func.func @k(%a: " + a + ", %b: " + b + ") -> " + c +
-         " attributes {remat.kernel, remat.form = \"" + form +
-         "\"} {\n"
+         " attributes {remat.kernel, remat.implementation = "
+         "#remat.implementation<" +
+         implementation +
+         ">} {\n"
          "%e = tensor.empty() : " +
          c +
          "\n"
@@ -135,7 +137,7 @@ TEST(LibraryKernels, ContractionWithoutLibrary) {
 TEST(LibraryKernels, SquareOfOneOperand) {
   RunResult run = runKernel(R"(
 func.func @k(%x: tensor<4x6xf32>) -> tensor<4x4xf32>
-    attributes {remat.kernel, remat.form = "library"} {
+    attributes {remat.kernel, remat.implementation = #remat.implementation<library>} {
   %e = tensor.empty() : tensor<4x4xf32>
   %z = arith.constant 0.0 : f32
   %f = linalg.fill ins(%z : f32) outs(%e : tensor<4x4xf32>) -> tensor<4x4xf32>

@@ -212,11 +212,12 @@ def ImportTagsPass : Pass<"remat-import-tags", "::mlir::func::FuncOp"> {
     ```
 
     Patterns rebuild operations and drop attributes that they do not know, but
-    they leave an operation that they do not know alone, and they keep
-    locations. Hence tags are operations while passes run, and membership of
-    the backward computation (`phase=backward`, or the attribute
-    `remat.backward`) is a location named `remat.backward` around the
-    operation's own, until `remat-import-phases` turns it into the attribute.
+    they leave an operation that they do not know alone. Hence tags are
+    operations while passes run. The phase stays where exporters tell it: until
+    `remat-import-phases`, an operation of the backward computation has a
+    location named `remat.backward` around its own, which what it is rewritten
+    to takes over. Behind that pass locations say nothing, and the attribute
+    `remat.backward` does.
   }];
   let dependentDialects = ["::remat::RematDialect"];
 }

@@ -58,8 +58,11 @@ LogicalResult ScopeOp::verify() {
 LogicalResult ScopeOp::verifyRegions() { return verifyBody(*this, getBody()); }
 
 LogicalResult TagOp::verify() {
-  if (!getName() && !getPolicy() && !getCodec())
+  if (!getName() && !getPolicy() && !getCodec() && !isMutationMark())
     return emitOpError("needs a 'name', a 'policy' or a 'codec'");
+  if (getForReaders() && !getCodec() && !getPolicy())
+    return emitOpError("'for_readers' says whom a 'codec' or a 'policy' is "
+                       "for, expected one of them");
   if (getName() && getName()->empty())
     return emitOpError("'name' must not be empty");
   return verifyCodec(*this, getCodecAttr());

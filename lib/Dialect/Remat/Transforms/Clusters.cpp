@@ -233,7 +233,7 @@ bool ClusterGrower::start(linalg::LinalgOp seed) {
       return false;
     for (AffineExpr expr : map.getResults().drop_back())
       loops.push_back(getDim(expr));
-    if (!isMatrixProductInRow(seed, loops))
+    if (!isContractionInRow(seed, loops))
       return false;
     isBlocked = true;
   } else {
@@ -291,7 +291,7 @@ std::optional<LoopList> ClusterGrower::getRows(linalg::LinalgOp op,
 /// something made from them.
 bool ClusterGrower::mayAddProduct(linalg::LinalgOp op, const LoopList &loops,
                                   bool asProducer) {
-  if (!isBlocked || !isMatrixProductInRow(op, loops))
+  if (!isBlocked || !isContractionInRow(op, loops))
     return false;
   return asProducer ? isExpanding(op) : true;
 }

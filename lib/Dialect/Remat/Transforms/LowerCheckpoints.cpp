@@ -12,8 +12,6 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 
-#include "remat/Utils/ReaderTags.h"
-
 namespace remat {
 #define GEN_PASS_DEF_LOWERCHECKPOINTSPASS
 #include "remat/Dialect/Remat/Transforms/Passes.h.inc"
@@ -126,8 +124,7 @@ static void tagReadValues(ScopeOp scope, PolicyAttr policy) {
     for (OpOperand &use : value.getUses()) {
       auto inner = dyn_cast<TagOp>(use.getOwner());
       if (scope->isProperAncestor(use.getOwner()) &&
-          !isa<YieldOp>(use.getOwner()) &&
-          !(inner && inner->hasAttr(readerTagAttrName)))
+          !isa<YieldOp>(use.getOwner()) && !(inner && inner.getForReaders()))
         uses.push_back(&use);
     }
     if (uses.empty())
@@ -136,7 +133,7 @@ static void tagReadValues(ScopeOp scope, PolicyAttr policy) {
                              /*name=*/StringAttr(), policy);
     if (scope.getCodec())
       tag.setCodecAttr(*scope.getCodec());
-    tag->setAttr(readerTagAttrName, builder.getUnitAttr());
+    tag.setForReaders(true);
     for (OpOperand *use : uses)
       use->set(tag.getResult());
   }

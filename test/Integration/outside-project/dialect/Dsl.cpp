@@ -133,7 +133,8 @@ FailureOr<SmallVector<Value>> GeluOp::decomposeInKernel(OpBuilder &builder) {
 
 std::optional<remat::OpCost> GeluOp::getKernelCost() {
   return remat::OpCost{/*flops=*/30 * getTensorType(getX()).getNumElements(),
-                       /*productFlops=*/0, getBytes(getX()), getBytes(getX())};
+                       /*contractionFlops=*/0, getBytes(getX()),
+                       getBytes(getX())};
 }
 
 remat::Recomputability GeluOp::getRecomputability() {

@@ -107,11 +107,31 @@ def Remat_YieldOp : Remat_Op<"yield", [
   let builders = [OpBuilder<(ins), [{ /* no values */ }]>];
 }
 
+def Remat_LocationAttr
+    : Attr<CPred<"::llvm::isa<::mlir::LocationAttr>($_self)">, "location"> {
+  let storageType = "::mlir::LocationAttr";
+  let returnType = "::mlir::LocationAttr";
+  let convertFromStorage = "$_self";
+}
+
 def Remat_TagOp : Remat_Op<"tag", [Pure, SameOperandsAndResultType]> {
   let summary = "name a value, or ask something of it";
   let description = [{
     Gives one value a name, a policy, a codec (see `remat.scope`), or several of
     these; the result is the operand. This is `checkpoint_name` of JAX.
+
+    With `for_readers`, the codec is about what the readers of the result save
+    of it, and not about the value. `remat-lower-checkpoints` sets it where a
+    scope reads a value from outside, and asks nothing more for those readers;
+    `remat-pack-saved` reads it.
+
+    Two attributes are marks of memory that is written. `remat-import-buffers`
+    sets them, and `remat-check-mutation` erases the tags that have one.
+
+    * `overwritten`: the location of an operation that overwrites the value. It
+      is an error if the backward computation reads the result.
+    * `keep_apart`: the value is not fused with what reads it, since derivatives
+      are to read what is in its memory in the end.
 
     ```mlir
     %1 = remat.tag %0 {name = "mlp_act"} : tensor<4x8xf32>
@@ -120,15 +140,22 @@ def Remat_TagOp : Remat_Op<"tag", [Pure, SameOperandsAndResultType]> {
   }];
   let arguments = (ins AnyRankedTensor:$input, OptionalAttr<StrAttr>:$name,
                        OptionalAttr<Remat_PolicyAttr>:$policy,
-                       OptionalAttr<AnyAttr>:$codec);
+                       OptionalAttr<AnyAttr>:$codec, UnitAttr:$for_readers,
+                       OptionalAttr<Remat_LocationAttr>:$overwritten,
+                       UnitAttr:$keep_apart);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input)";
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Whether the tag is a mark of memory that is written.
+    bool isMutationMark() { return getOverwrittenAttr() || getKeepApart(); }
+  }];
   let builders = [OpBuilder<(ins "::mlir::Value":$input,
                                  "::mlir::StringAttr":$name,
                                  "::remat::PolicyAttr":$policy), [{
     build($_builder, $_state, input.getType(), input, name, policy,
-          /*codec=*/{});
+          /*codec=*/{}, /*for_readers=*/{}, /*overwritten=*/{},
+          /*keep_apart=*/{});
   }]>];
 }
 
@@ -158,12 +185,19 @@ def Remat_OverwrittenOp : Remat_Op<"overwritten", [
     `remat.allow_cache_entry_mutation`. Made by `remat-import-buffers`, gone
     after `remat-check-mutation`.
 
+    `buffer` is a number that a function's operations about the same memory
+    share: what a loop leaves there, the next operation of the same number goes
+    on with.
+
     ```mlir
-    remat.overwritten %0 by %1 : tensor<4x8xf32>
+    remat.overwritten %0 by %1 in buffer 0 : tensor<4x8xf32>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$before, AnyRankedTensor:$after);
-  let assemblyFormat = "$before `by` $after attr-dict `:` type($before)";
+  let arguments = (ins AnyRankedTensor:$before, AnyRankedTensor:$after,
+                       ConfinedAttr<I64Attr, [IntNonNegative]>:$buffer);
+  let assemblyFormat = [{
+    $before `by` $after `in` `buffer` $buffer attr-dict `:` type($before)
+  }];
 }
 
 #endif // REMAT_DIALECT_REMAT_IR_CAPTUREOPS_TD

@@ -42,6 +42,32 @@ def Remat_PolicyAttr : EnumAttr<Remat_Dialect, Remat_Policy, "policy"> {
   let assemblyFormat = "`<` $value `>`";
 }
 
+def Remat_Implementation : I32EnumAttr<"Implementation",
+    "how a contraction is carried out", [
+    I32EnumAttrCase<"Library", 0, "library">,
+    I32EnumAttrCase<"Generated", 1, "generated">]> {
+  let cppNamespace = "::remat";
+  let genSpecializedAttr = 0;
+}
+
+def Remat_ImplementationAttr
+    : EnumAttr<Remat_Dialect, Remat_Implementation, "implementation"> {
+  let summary = "how a kernel that holds a contraction is carried out";
+  let description = [{
+    * `library`: by a call of a library.
+    * `generated`: by generated code.
+
+    The value of `remat.implementation` on a kernel. All tasks that call the
+    kernel, clones included, then give the same bits.
+
+    ```mlir
+    func.func private @matmul(...) -> tensor<4x8xf32>
+        attributes {remat.implementation = #remat.implementation<library>, remat.kernel}
+    ```
+  }];
+  let assemblyFormat = "`<` $value `>`";
+}
+
 def Remat_MemorySpace : I32EnumAttr<"MemorySpace", "where a value lives", [
     I32EnumAttrCase<"Arena", 0, "arena">,
     I32EnumAttrCase<"Host", 1, "host">,

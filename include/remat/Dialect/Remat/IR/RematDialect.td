@@ -30,43 +30,44 @@ def Remat_Dialect : Dialect {
     * **L4 placed**: every value has a slot in the arena, in the host arena or
       in a result buffer.
 
-    Discardable attributes:
+    ### Discardable attributes
 
-    * `remat.policy`, a `#remat.policy`, on an operation: holds for all of its
-      results. On a function argument it has no effect but is accepted.
-    * `remat.name`, a string, on an operation: names its results, as
-      `checkpoint_name` does in JAX.
-    * `remat.backward`, on an operation: part of the backward computation.
-    * `remat.kernel`, on a function: the body of tasks.
-    * `remat.first_extremum`, on a structured operation that reduces by a maximum
-      or minimum: the derivative belongs to the first of equal elements. See
-      `remat-import-extrema`.
-    * `remat.read_bytes`, an i64, on a joint function and its graph: bytes that
-      the backward computation would read of forward values if nothing were made
-      again.
-    * `remat.phase`, an integer, on a function argument: the first call of a
-      step in several calls that is given it. See `remat-separate-backward`.
-    * `remat.allow_cache_entry_mutation`, on a function: its memrefs may be
-      written between the use that a derivative saves them for and the
-      derivative, which then sees what was written;
-      `remat.allow_mutation_on_saved_tensors`: it sees what was there at first.
-      See `remat-import-buffers`.
-    * `remat.vjp`, `remat.jvp`, a symbol, on a function: the function that
-      computes its derivative. `remat.fwd`, with `remat.vjp`: the function to
-      call instead, which also returns what the derivative needs. See
-      `remat-expand-derivatives`.
+    Other operations carry these attributes of the dialect. The dialect's
+    verifier checks their types and refuses other names that begin with
+    `remat.`. An attribute is on an operation unless the second column says
+    where else it may be.
+
+    | attribute | on | type | meaning | written by | read by |
+    |---|---|---|---|---|---|
+    | `remat.policy` | also function arguments | `#remat.policy` | what is asked of all results of the operation; of an argument nothing, as it is in a buffer of the caller | user | `remat-import-tags`, `remat-lower-checkpoints`, `remat-form-tasks`; fusion leaves the operation alone |
+    | `remat.name` | also arguments and results of functions | string | a name for the results of an operation, as `checkpoint_name` in JAX; a name for an argument or a result of the step | user, manifests, `remat-import-random-state`, `remat-import-buffers`, `remat-differentiate` | `remat-import-tags`, `remat-differentiate`, `remat-form-tasks`; headers and reports |
+    | `remat.backward` | | unit | the operation is part of the backward computation | user, `remat-import-phases`, `remat-differentiate`; passes that rewrite such operations keep it | fusion, `remat-recompute-cheap`, `remat-check-mutation`, `remat-form-tasks` |
+    | `remat.kernel` | functions | unit | the function is the body of tasks | `remat-form-tasks` | the verifier of `remat.task`, costs, code generation |
+    | `remat.implementation` | kernels | `#remat.implementation` | how a kernel that may be a library call as well as generated code is carried out | user, `remat-choose-implementations` | costs, code generation |
+    | `remat.rows` | | `array<i64>` | on each structured operation of a row-fused kernel: the loops, in order, that walk the rows | `remat-form-tasks` | `remat-assign-buffers`, costs, code generation |
+    | `remat.block` | | positive integer | beside `remat.rows` where the kernel holds a contraction: rows of a tile | `remat-form-tasks` | the same |
+    | `remat.inits` | | array of numbers and units | on a structured operation on buffers: for every init the constant that it is filled with, or unit if the contents of the buffer count | preparation of kernels, on copies | code generation |
+    | `remat.first_extremum` | | unit | on a structured operation that reduces by a maximum or minimum: the derivative belongs to the first of equal elements | user, `remat-import-extrema` | `remat-differentiate` |
+    | `remat.target` | modules, functions, graphs | `#remat.target` | the machine that is compiled for | user, `remat-set-target` | all that sizes or speeds of the machine matter to |
+    | `remat.read_bytes` | functions, graphs | i64, not negative | bytes that the backward computation would read of forward values if nothing were made again | `remat-recompute-cheap`, `remat-form-tasks` | reports |
+    | `remat.phase` | function arguments only | integer, not negative | the first call of a step in several calls that is given the argument | user | `remat-separate-backward`, the verifier of `remat.graph` |
+    | `remat.initial_value` | function arguments only | dense elements | the value that a global began with that has become the argument | `remat-import-random-state` | `remat-run` |
+    | `remat.allow_cache_entry_mutation` | functions | unit | memrefs may be written between the use that a derivative saves them for and the derivative, which then sees what was written | user | `remat-import-buffers` |
+    | `remat.allow_mutation_on_saved_tensors` | functions | unit | the same, and it sees what was there at first | user | `remat-import-buffers` |
+    | `remat.vjp`, `remat.jvp` | functions | symbol | the function that computes the derivative of this one | user | `remat-expand-derivatives` |
+    | `remat.fwd` | functions | symbol | with `remat.vjp`: the function to call instead, which also returns what the derivative needs | user | `remat-expand-derivatives` |
   }];
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
   let useDefaultAttributePrinterParser = 1;
   let useDefaultTypePrinterParser = 1;
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
   let extraClassDeclaration = [{
+    // The dialect's page says what they are.
     static constexpr llvm::StringLiteral policyAttrName = "remat.policy";
     static constexpr llvm::StringLiteral nameAttrName = "remat.name";
     static constexpr llvm::StringLiteral backwardAttrName = "remat.backward";
-    /// Of a joint function or graph: bytes that the backward computation reads
-    /// of what the forward computation made, before anything is made again.
     static constexpr llvm::StringLiteral readBytesAttrName = "remat.read_bytes";
     static constexpr llvm::StringLiteral kernelAttrName = "remat.kernel";
     static constexpr llvm::StringLiteral phaseAttrName = "remat.phase";
@@ -77,6 +78,11 @@ def Remat_Dialect : Dialect {
     static constexpr llvm::StringLiteral vjpAttrName = "remat.vjp";
     static constexpr llvm::StringLiteral jvpAttrName = "remat.jvp";
     static constexpr llvm::StringLiteral fwdAttrName = "remat.fwd";
+    static constexpr llvm::StringLiteral implementationAttrName =
+        "remat.implementation";
+    static constexpr llvm::StringLiteral initsAttrName = "remat.inits";
+    static constexpr llvm::StringLiteral initialValueAttrName =
+        "remat.initial_value";
   }];
 }
 

@@ -1,0 +1,178 @@
+//===- DiscardableAttrs.cpp - attributes on other operations --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The attributes that operations of any dialect may carry, where, and of which
+// type. The dialect's page says what they mean, who writes and who reads them.
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/ADT/StringExtras.h"
+
+#include "remat/Dialect/Remat/IR/Extrema.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Rows.h"
+
+using namespace mlir;
+using namespace remat;
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Where an attribute may be.
+enum Place : unsigned {
+  OnOperation = 1,
+  OnFunction = 2,
+  OnKernel = 4,
+  OnArgument = 8,
+  OnResult = 16,
+  AnyOperation = OnOperation | OnFunction | OnKernel
+};
+
+struct AttrRule {
+  StringLiteral name;
+  unsigned places;
+  bool (*isValid)(Attribute);
+  /// What a valid one is.
+  StringLiteral expected;
+};
+} // namespace
+
+template <typename AttrType>
+static bool is(Attribute attr) {
+  return isa<AttrType>(attr);
+}
+
+/// Whether `attr` is a number from `least` on that fits into 64 bits.
+static bool isInteger(Attribute attr, int64_t least) {
+  auto integer = dyn_cast<IntegerAttr>(attr);
+  return integer && integer.getType().isSignlessIntOrIndex() &&
+         integer.getValue().isSignedIntN(64) &&
+         integer.getValue().getSExtValue() >= least;
+}
+
+static bool isCount(Attribute attr) { return isInteger(attr, 0); }
+
+static bool isPositive(Attribute attr) { return isInteger(attr, 1); }
+
+static bool isByteCount(Attribute attr) {
+  return isCount(attr) && cast<IntegerAttr>(attr).getType().isInteger(64);
+}
+
+/// What `remat.inits` says of each init.
+static bool isInitList(Attribute attr) {
+  auto inits = dyn_cast<ArrayAttr>(attr);
+  return inits &&
+         llvm::all_of(inits, llvm::IsaPred<UnitAttr, IntegerAttr, FloatAttr>);
+}
+
+/// Those of users first.
+static constexpr AttrRule attrRules[] = {
+    {RematDialect::policyAttrName, AnyOperation | OnArgument, is<PolicyAttr>,
+     "a '#remat.policy'"},
+    {RematDialect::nameAttrName, AnyOperation | OnArgument | OnResult,
+     is<StringAttr>, "a string"},
+    {RematDialect::backwardAttrName, AnyOperation, is<UnitAttr>,
+     "a unit attribute"},
+    {RematDialect::kernelAttrName, OnFunction, is<UnitAttr>,
+     "a unit attribute"},
+    {RematDialect::vjpAttrName, OnFunction, is<FlatSymbolRefAttr>,
+     "the symbol of a function"},
+    {RematDialect::jvpAttrName, OnFunction, is<FlatSymbolRefAttr>,
+     "the symbol of a function"},
+    {RematDialect::fwdAttrName, OnFunction, is<FlatSymbolRefAttr>,
+     "the symbol of a function"},
+    {firstExtremumAttrName, AnyOperation, is<UnitAttr>, "a unit attribute"},
+    {RematDialect::allowMutationAttrName, OnFunction, is<UnitAttr>,
+     "a unit attribute"},
+    {RematDialect::allowSavedMutationAttrName, OnFunction, is<UnitAttr>,
+     "a unit attribute"},
+    {targetAttrName, AnyOperation, is<TargetAttr>, "a '#remat.target'"},
+    {RematDialect::implementationAttrName, OnKernel, is<ImplementationAttr>,
+     "'#remat.implementation<library>' or '#remat.implementation<generated>'"},
+    {rowsAttrName, AnyOperation, is<DenseI64ArrayAttr>, "an array of loops"},
+    {blockAttrName, AnyOperation, isPositive, "a positive number of rows"},
+    {RematDialect::initsAttrName, AnyOperation, isInitList,
+     "an array of numbers and units"},
+    {RematDialect::readBytesAttrName, AnyOperation, isByteCount,
+     "a number of bytes of type i64"},
+    {RematDialect::phaseAttrName, OnArgument, isCount, "the number of a call"},
+    {RematDialect::initialValueAttrName, OnArgument, is<ElementsAttr>,
+     "the elements of a tensor"},
+};
+
+//===----------------------------------------------------------------------===//
+// Checks
+//===----------------------------------------------------------------------===//
+
+static const AttrRule *findRule(StringRef name) {
+  const auto *rule = llvm::find_if(
+      attrRules, [&](const AttrRule &rule) { return rule.name == name; });
+  return rule == std::end(attrRules) ? nullptr : rule;
+}
+
+/// The names of the attributes that may be in one of `places`.
+static std::string listNames(unsigned places) {
+  SmallVector<std::string> names;
+  for (const AttrRule &rule : attrRules)
+    if (rule.places & places)
+      names.push_back(("'" + rule.name + "'").str());
+  return llvm::join(names, ", ");
+}
+
+LogicalResult RematDialect::verifyOperationAttribute(Operation *op,
+                                                     NamedAttribute attr) {
+  StringRef name = attr.getName();
+  const AttrRule *rule = findRule(name);
+  if (!rule)
+    return op->emitOpError()
+           << "unknown attribute '" << name << "', expected one of "
+           << listNames(AnyOperation);
+  if (!rule->isValid(attr.getValue()))
+    return op->emitOpError() << "attribute '" << name << "' must be "
+                             << rule->expected << ", got " << attr.getValue();
+  auto refuse = [&](StringRef where) {
+    return op->emitOpError()
+           << "attribute '" << name << "' belongs on " << where;
+  };
+  if (rule->places & OnOperation)
+    return success();
+  if (rule->places & OnFunction)
+    return isa<FunctionOpInterface>(op) ? success() : refuse("a function");
+  if (rule->places & OnKernel)
+    return op->hasAttr(kernelAttrName) ? success() : refuse("a kernel");
+  return refuse("an argument of a function");
+}
+
+/// Checks an attribute of an argument or a result, which `what` names.
+static LogicalResult verifyValueAttribute(Operation *op, NamedAttribute attr,
+                                          Place place, StringRef what,
+                                          unsigned number) {
+  StringRef name = attr.getName();
+  const AttrRule *rule = findRule(name);
+  if (!rule || !(rule->places & place))
+    return op->emitOpError(what)
+           << " " << number << " has the unknown attribute '" << name
+           << "', expected one of " << listNames(place);
+  if (!rule->isValid(attr.getValue()))
+    return op->emitOpError(what)
+           << " " << number << " has attribute '" << name << "' "
+           << attr.getValue() << ", expected " << rule->expected;
+  return success();
+}
+
+LogicalResult RematDialect::verifyRegionArgAttribute(Operation *op, unsigned,
+                                                     unsigned argument,
+                                                     NamedAttribute attr) {
+  return verifyValueAttribute(op, attr, OnArgument, "argument", argument);
+}
+
+LogicalResult RematDialect::verifyRegionResultAttribute(Operation *op, unsigned,
+                                                        unsigned result,
+                                                        NamedAttribute attr) {
+  return verifyValueAttribute(op, attr, OnResult, "result", result);
+}
