@@ -21,9 +21,9 @@
 
 #include "remat/Codegen/Dtypes.h"
 #include "remat/Codegen/HeaderEmitter.h"
+#include "remat/Support/OutputFiles.h"
 #include "remat/Target/Target.h"
 
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -203,26 +203,17 @@ static Expected<Files> makeFiles(mlir::ModuleOp module) {
   return files;
 }
 
-/// Both files take their names only after both were written.
-static Error writeFiles(const Files &files) {
-  auto write = [](StringRef path, ArrayRef<char> bytes,
-                  function_ref<Error()> then) {
-    Error error = writeToOutput(path, [&](raw_ostream &os) {
-      os.write(bytes.data(), bytes.size());
-      // An error takes the file away from under the stream.
-      os.flush();
-      return then();
-    });
-    if (!error || error.isA<FileError>())
-      return error;
-    return createFileError(path, std::move(error));
+static Error writeFiles(const Files &contents) {
+  auto writeTo = [](ArrayRef<char> bytes) {
+    return [=](raw_ostream &os) { os.write(bytes.data(), bytes.size()); };
   };
-  return write(options().outputFile, files.output, [&]() -> Error {
-    if (options().headerFile.empty())
-      return Error::success();
-    return write(options().headerFile, files.header,
-                 [] { return Error::success(); });
-  });
+  OutputFiles files;
+  if (Error error = files.add(options().outputFile, writeTo(contents.output)))
+    return error;
+  if (!options().headerFile.empty())
+    if (Error error = files.add(options().headerFile, writeTo(contents.header)))
+      return error;
+  return files.commit();
 }
 
 /// What the caller provides for the tensors.
