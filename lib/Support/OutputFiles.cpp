@@ -98,10 +98,15 @@ static std::error_code writeTemporary(StringRef directory, unsigned mode,
 // Places
 //===----------------------------------------------------------------------===//
 
+bool OutputFiles::isStandardOutput(StringRef path) {
+  return is_contained({"-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"},
+                      path);
+}
+
 /// Whether the path names an open file of this process rather than a place in
 /// a directory. What is behind it may even look like a regular file.
 static bool isDescriptor(StringRef path) {
-  return is_contained({"/dev/stdin", "/dev/stdout", "/dev/stderr"}, path) ||
+  return path == "/dev/stdin" || path == "/dev/stderr" ||
          path.starts_with("/dev/fd/") || path.starts_with("/proc/");
 }
 
@@ -137,7 +142,7 @@ OutputFiles::~OutputFiles() {
 Error OutputFiles::add(StringRef path,
                        function_ref<void(raw_ostream &)> write) {
   auto isStream = [&] {
-    if (path == "-" || isDescriptor(path))
+    if (isStandardOutput(path) || isDescriptor(path))
       return true;
     sys::fs::file_status status;
     return !sys::fs::status(path, status) && sys::fs::exists(status) &&
@@ -193,7 +198,8 @@ static Error writeStream(StringRef path, StringRef contents) {
   // Both may lead to the same place.
   if (std::error_code error = finish(outs()))
     return createFileError("standard output", error);
-  if (path == "-") {
+  // To open it anew would be to begin at its start again.
+  if (OutputFiles::isStandardOutput(path)) {
     outs() << contents;
     if (std::error_code error = finish(outs()))
       return createFileError("standard output", error);

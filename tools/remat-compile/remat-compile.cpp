@@ -94,7 +94,8 @@ static Error checkOptions() {
   if (options().headerFile == options().outputFile)
     return makeError("the header and the output have the same name '" +
                      options().outputFile + "'");
-  if (options().emit == Output::Object && options().outputFile == "-" &&
+  if (options().emit == Output::Object &&
+      OutputFiles::isStandardOutput(options().outputFile) &&
       outs().is_displayed())
     return makeError("an object file is nothing to show, give a file by '-o'");
   return Error::success();
@@ -268,7 +269,8 @@ static Error runTool() {
   if (Error error = writeFiles(*files))
     return error;
   // Not into the output.
-  bool isPiped = options().outputFile == "-" || options().headerFile == "-";
+  bool isPiped = OutputFiles::isStandardOutput(options().outputFile) ||
+                 OutputFiles::isStandardOutput(options().headerFile);
   (isPiped ? errs() : outs()) << text;
   return Error::success();
 }

@@ -252,7 +252,7 @@ static Error writeOutputs(const Instance &instance, const Outcome &outcome) {
   OutputFiles files;
   bool isPiped = false;
   auto add = [&](StringRef path, const json::Value &contents) {
-    isPiped |= path == "-";
+    isPiped |= OutputFiles::isStandardOutput(path);
     return files.add(path, [&](raw_ostream &os) {
       os << formatv("{0:2}", contents) << '\n';
     });

@@ -26,9 +26,9 @@ namespace remat {
 /// place; they take their names only after all were written. If anything goes
 /// wrong, what was there before is still there, and nothing else.
 ///
-/// "-" is the standard output. It and what is no regular file (a device, a
-/// pipe) cannot be taken back, so they are written when all others are whole,
-/// and before these take their names.
+/// "-" and "/dev/stdout" are the standard output. It and what is no regular
+/// file (a device, a pipe) cannot be taken back, so they are written when all
+/// others are whole, and before these take their names.
 ///
 /// An error names the file. The process is never ended.
 class OutputFiles {
@@ -46,6 +46,9 @@ public:
 
   /// Gives all files their names.
   llvm::Error commit();
+
+  /// Whether a file called so is the standard output.
+  static bool isStandardOutput(llvm::StringRef path);
 
   /// What the names of temporary files begin with.
   static constexpr llvm::StringLiteral temporaryPrefix = ".remat-";
