@@ -17,6 +17,7 @@ set(remat_libraries
   RematIR
   RematPipelines
   RematPlanning
+  RematSupport
   RematTarget
   RematTargetCPU
   RematTransforms

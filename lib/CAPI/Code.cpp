@@ -7,9 +7,8 @@
 #include "State.h"
 
 #include "remat/Codegen/HeaderEmitter.h"
+#include "remat/Support/OutputFiles.h"
 #include "remat/Target/Target.h"
-
-#include "llvm/Support/FileSystem.h"
 
 using namespace mlir;
 using namespace remat;
@@ -102,18 +101,19 @@ RematStatus rematModuleEmitObject(RematModule module, RematOptions options,
   return REMAT_STATUS_OK;
 }
 
-/// Writes a file, does `then`, and gives the file its name if that went well.
-static llvm::Error write(const char *path, ArrayRef<char> bytes,
-                         function_ref<llvm::Error()> then) {
-  llvm::Error error = llvm::writeToOutput(path, [&](raw_ostream &os) {
-    os.write(bytes.data(), bytes.size());
-    // An error takes the file away from under the stream.
-    os.flush();
-    return then();
-  });
-  if (!error || error.isA<llvm::FileError>())
-    return error;
-  return llvm::createFileError(path, std::move(error));
+static llvm::Error write(const char *objectPath, const char *headerPath,
+                         const Files &contents) {
+  auto writeTo = [](ArrayRef<char> bytes) {
+    return [=](raw_ostream &os) { os.write(bytes.data(), bytes.size()); };
+  };
+  OutputFiles files;
+  if (objectPath)
+    if (llvm::Error error = files.add(objectPath, writeTo(contents.object)))
+      return error;
+  if (headerPath)
+    if (llvm::Error error = files.add(headerPath, writeTo(contents.header)))
+      return error;
+  return files.commit();
 }
 
 RematStatus rematModuleWriteObject(RematModule module, RematOptions options,
@@ -133,13 +133,7 @@ RematStatus rematModuleWriteObject(RematModule module, RematOptions options,
   if (RematStatus status =
           emit(call, state, *unwrap(options), objectPath, headerPath, files))
     return status;
-  auto nothing = [] { return llvm::Error::success(); };
-  auto writeHeader = [&] {
-    return headerPath ? write(headerPath, files.header, nothing) : nothing();
-  };
-  llvm::Error error =
-      objectPath ? write(objectPath, files.object, writeHeader) : writeHeader();
-  if (error)
+  if (llvm::Error error = write(objectPath, headerPath, files))
     return call.fail(REMAT_STATUS_IO_ERROR, std::move(error));
   return REMAT_STATUS_OK;
 }

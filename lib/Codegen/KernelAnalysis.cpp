@@ -13,6 +13,7 @@
 #include "remat/Dialect/Remat/IR/Rows.h"
 #include "remat/Interfaces/KernelOpInterface.h"
 #include "remat/Runtime/LibraryCalls.h"
+#include "remat/Utils/Saturating.h"
 #include "remat/Utils/Structured.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -24,7 +25,7 @@ using namespace remat;
 using namespace remat::codegen;
 
 static int64_t getBytes(Type type, int64_t elements) {
-  return elements * getElementBytes(getElementTypeOrSelf(type));
+  return multiplyCounts(elements, getElementBytes(getElementTypeOrSelf(type)));
 }
 
 static int64_t getBytes(Type type) {
@@ -47,13 +48,14 @@ public:
     addElements(view->root, type.getNumElements(), isWrite);
   }
   void addElements(Value root, int64_t elements, bool isWrite) {
-    (isWrite ? written : read)[root] += elements;
+    int64_t &count = (isWrite ? written : read)[root];
+    count = addCounts(count, elements);
   }
   static int64_t total(const DenseMap<Value, int64_t> &counts) {
     int64_t bytes = 0;
     for (auto [root, elements] : counts)
-      bytes += std::min(getBytes(root.getType(), elements),
-                        getBytes(root.getType()));
+      bytes = addCounts(bytes, std::min(getBytes(root.getType(), elements),
+                                        getBytes(root.getType())));
     return bytes;
   }
   DenseMap<Value, int64_t> read, written;
@@ -70,9 +72,11 @@ static LogicalResult countOp(linalg::GenericOp op, KernelInfo &info,
   int64_t points = nest->numPoints();
   if (op->hasAttr(blockAttrName) && op.getNumReductionLoops() != 0 &&
       op->getNumOperands() == 3 && isProductBody(*op.getBody()))
-    info.contractionFlops += 2 * points;
+    info.contractionFlops =
+        addCounts(info.contractionFlops, multiplyCounts(2, points));
   else
-    info.flops += points * (nest->bodyCost() - 1);
+    info.flops =
+        addCounts(info.flops, multiplyCounts(points, nest->bodyCost() - 1));
   for (OpOperand *input : op.getDpsInputOperands())
     if (op.payloadUsesValueFromOperand(input))
       traffic.add(input->get(), false);
@@ -100,10 +104,10 @@ static LogicalResult countBufferized(func::FuncOp function, KernelInfo &info) {
       if (auto scatter = dyn_cast<ScatterOp>(op)) {
         int64_t points = 1, cost = 1;
         for (int64_t size : scatter.getSizes())
-          points *= size;
+          points = multiplyCounts(points, size);
         for (Operation &inner : scatter.getBody().front())
           cost += getOpCost(&inner);
-        info.flops += points * cost;
+        info.flops = addCounts(info.flops, multiplyCounts(points, cost));
       }
     } else if (auto copy = dyn_cast<memref::CopyOp>(op)) {
       traffic.add(copy.getSource(), false);
@@ -123,10 +127,12 @@ static void applyDeclaredCosts(func::FuncOp function, KernelInfo &info) {
     workspace = std::max(workspace, op.getWorkspaceBytes());
     if (std::optional<OpCost> cost = op.getKernelCost()) {
       declared = declared.value_or(OpCost());
-      declared->flops += cost->flops;
-      declared->contractionFlops += cost->contractionFlops;
-      declared->bytesRead += cost->bytesRead;
-      declared->bytesWritten += cost->bytesWritten;
+      declared->flops = addCounts(declared->flops, cost->flops);
+      declared->contractionFlops =
+          addCounts(declared->contractionFlops, cost->contractionFlops);
+      declared->bytesRead = addCounts(declared->bytesRead, cost->bytesRead);
+      declared->bytesWritten =
+          addCounts(declared->bytesWritten, cost->bytesWritten);
     }
   });
   info.workspaceBytes =

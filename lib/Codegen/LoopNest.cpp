@@ -7,6 +7,7 @@
 #include "remat/Codegen/LoopNest.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/Saturating.h"
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
@@ -170,7 +171,7 @@ bool LoopNest::isEmpty() const {
 int64_t LoopNest::numPoints() const {
   int64_t points = 1;
   for (const Loop &loop : loops)
-    points *= loop.size;
+    points = multiplyCounts(points, loop.size);
   return points;
 }
 

@@ -8,6 +8,7 @@
 
 #include "remat/Dialect/Remat/IR/Rows.h"
 #include "remat/Utils/Rows.h"
+#include "remat/Utils/Saturating.h"
 #include "remat/Utils/Structured.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -57,7 +58,8 @@ LogicalResult RowSchedule::addStep(linalg::GenericOp op) {
     return op.emitOpError("cannot be added up over blocks of rows");
   blockRows = block ? block.getInt() : 0;
   numRows = points;
-  cost += step.nest.numPoints() * step.nest.bodyCost();
+  cost = addCounts(cost,
+                   multiplyCounts(step.nest.numPoints(), step.nest.bodyCost()));
   steps.push_back(std::move(step));
   return success();
 }

@@ -12,6 +12,8 @@
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace remat;
 using namespace remat::codegen;
@@ -41,7 +43,7 @@ private:
   /// For values in buffers of the caller, the number of the result.
   DenseMap<Value, unsigned> results;
   /// The entry's task number of each task that is no clone, by id.
-  DenseMap<int64_t, uint32_t> originals;
+  std::map<int64_t, uint32_t> originals;
   uint32_t numTasks = 0;
 };
 

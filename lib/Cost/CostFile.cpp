@@ -7,11 +7,11 @@
 #include "remat/Cost/CostFile.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Support/OutputFiles.h"
 
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MD5.h"
@@ -112,8 +112,6 @@ Error CostFile::save(StringRef path) const {
   }
   json::Value value = json::Object{
       {"schema", schema}, {"threads", threads}, {"kernels", std::move(costs)}};
-  return writeToOutput(path, [&](raw_ostream &os) -> Error {
-    os << formatv("{0:2}", value) << '\n';
-    return Error::success();
-  });
+  return writeOutputFile(
+      path, [&](raw_ostream &os) { os << formatv("{0:2}", value) << '\n'; });
 }

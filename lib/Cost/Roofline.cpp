@@ -6,6 +6,8 @@
 
 #include "remat/Cost/Roofline.h"
 
+#include "remat/Utils/Saturating.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -24,7 +26,10 @@ int64_t Roofline::estimate(const codegen::KernelInfo &kernel) const {
   double arithmetic =
       static_cast<double>(kernel.flops) / peak +
       static_cast<double>(kernel.contractionFlops) / contractionPeak;
-  double traffic =
-      static_cast<double>(kernel.bytesRead + kernel.bytesWritten) / bandwidth;
-  return std::llround(std::max(arithmetic, traffic)) + overhead;
+  double traffic = (static_cast<double>(kernel.bytesRead) +
+                    static_cast<double>(kernel.bytesWritten)) /
+                   bandwidth;
+  // What does not fit is for whoever adds costs to refuse.
+  double time = std::max(arithmetic, traffic);
+  return time < 0x1p62 ? addCounts(std::llround(time), overhead) : INT64_MAX;
 }

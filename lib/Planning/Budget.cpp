@@ -31,6 +31,15 @@ static constexpr Unit binaryUnits[] = {
     {"KiB", 1024.0}, {"MiB", 1048576.0}, {"GiB", 1073741824.0}};
 static constexpr Unit decimalUnits[] = {{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}};
 
+/// A number, 0 or more. LLVM's parser takes no text for 0.
+static std::optional<double> parseAmount(StringRef text) {
+  double amount;
+  if (text.empty() || text.getAsDouble(amount) || !std::isfinite(amount) ||
+      amount < 0)
+    return std::nullopt;
+  return amount;
+}
+
 /// A number of bytes, or of one of the units.
 static std::optional<int64_t> parseBytes(StringRef text, ArrayRef<Unit> units) {
   // Plain bytes are parsed as integers: a double does not hold them all.
@@ -38,13 +47,12 @@ static std::optional<int64_t> parseBytes(StringRef text, ArrayRef<Unit> units) {
   if (!text.getAsInteger(10, bytes))
     return bytes < 0 ? std::nullopt : std::optional(bytes);
   for (const Unit &unit : units) {
-    double amount;
     if (!text.consume_back(unit.suffix))
       continue;
-    if (text.rtrim().getAsDouble(amount) || !(amount >= 0) ||
-        amount * unit.bytes >= 9.2e18)
+    std::optional<double> amount = parseAmount(text.rtrim());
+    if (!amount || *amount * unit.bytes >= 9.2e18)
       return std::nullopt;
-    return static_cast<int64_t>(amount * unit.bytes);
+    return static_cast<int64_t>(*amount * unit.bytes);
   }
   return std::nullopt;
 }
@@ -67,9 +75,10 @@ Expected<BudgetRequest> remat::planning::parseBudget(StringRef text) {
   }
   if (rest.consume_back("%")) {
     budget.kind = BudgetRequest::Kind::Percent;
-    if (rest.getAsDouble(budget.percent) || !(budget.percent >= 0) ||
-        budget.percent > 1e6)
+    std::optional<double> percent = parseAmount(rest);
+    if (!percent || *percent > 1e6)
       return malformed();
+    budget.percent = *percent;
     return budget;
   }
   budget.kind = BudgetRequest::Kind::Bytes;

@@ -122,6 +122,8 @@ private:
                     const std::vector<Usage> &usages);
   bool checkTensor(const std::string &name, const remat_tensor &tensor,
                    const remat_tensor_info &info);
+  bool checkBools(const std::string &name, const remat_tensor &tensor,
+                  uint64_t bytes);
   bool checkOverlaps();
   bool checkState(size_t call, const remat_state &state);
   void poisonMemory();

@@ -76,6 +76,26 @@ bool remat_step::checkTensor(const std::string &name,
   return true;
 }
 
+/// Checks that truth values are 0 or 1: of another byte, one kernel may read
+/// the last bit and the next whether it is 0. It costs one pass over tensors
+/// of bytes, which the step reads anyway.
+bool remat_step::checkBools(const std::string &name, const remat_tensor &tensor,
+                            uint64_t bytes) {
+  const auto *data = static_cast<const unsigned char *>(tensor.data);
+  unsigned char all = 0;
+  for (uint64_t i = 0; i < bytes; ++i)
+    all |= data[i];
+  if (all <= 1)
+    return true;
+  uint64_t first = 0;
+  while (data[first] <= 1)
+    ++first;
+  error = name + " has the byte " + std::to_string(data[first]) +
+          " as element " + std::to_string(first) +
+          " of type 'i1', expected 0 or 1";
+  return false;
+}
+
 bool remat_step::checkTensors(const char *what, const remat_tensor *tensors,
                               size_t count,
                               const std::vector<remat_signature> &signatures,
@@ -100,6 +120,9 @@ bool remat_step::checkTensors(const char *what, const remat_tensor *tensors,
       return false;
     if (info.bytes == 0)
       continue;
+    if (info.dtype == REMAT_I1 && tensors == currentArguments &&
+        !checkBools(name, tensors[i], info.bytes))
+      return false;
     auto begin = reinterpret_cast<uintptr_t>(tensors[i].data);
     ranges.push_back({begin, begin + info.bytes, tensors == currentResults,
                       tensors == currentResults && among(usages[i].written),

@@ -215,5 +215,7 @@ std::string StepTableBuilder::finalize() const {
   blob.resize(aligned(blob.size()), '\0');
   header.blob_bytes = blob.size();
   std::memcpy(&blob[0], &header, sizeof(header));
+  header.checksum = remat_table_checksum(blob.data(), blob.size());
+  std::memcpy(&blob[0], &header, sizeof(header));
   return blob;
 }

@@ -13,6 +13,8 @@
 #include "Descriptors.h"
 #include "remat/Runtime/LibraryCalls.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 using namespace remat;
@@ -25,6 +27,21 @@ std::string Table::describe(uint32_t entry) const {
   if (*string(record.location))
     text += std::string(" at ") + string(record.location);
   return text;
+}
+
+uint64_t remat_table_checksum(const void *blob, uint64_t blob_bytes) {
+  constexpr uint64_t own = offsetof(remat_step_header, checksum);
+  static_assert(own % sizeof(uint64_t) == 0, "the checksum is one word");
+  uint64_t sum = 0;
+  for (uint64_t at = 0; at < blob_bytes; at += sizeof(uint64_t)) {
+    uint64_t word = 0;
+    if (at != own)
+      std::memcpy(&word, static_cast<const char *>(blob) + at,
+                  std::min<uint64_t>(sizeof(word), blob_bytes - at));
+    sum = (sum ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+    sum ^= sum >> 32;
+  }
+  return sum;
 }
 
 bool remat::tensorBytes(int32_t dtype, const int64_t *dims, uint32_t rank,
@@ -88,6 +105,11 @@ private:
     if (header.blob_bytes != module.blob_bytes)
       return fail("step table has " + std::to_string(module.blob_bytes) +
                   " bytes, expected " + std::to_string(header.blob_bytes));
+    uint64_t sum = remat_table_checksum(module.blob, module.blob_bytes);
+    if (header.checksum != sum)
+      return fail("step table is damaged: its checksum is " +
+                  std::to_string(sum) + ", expected " +
+                  std::to_string(header.checksum));
     if (module.kernel_count > 0 && !module.kernels)
       return fail("module's kernel table is missing");
     return true;

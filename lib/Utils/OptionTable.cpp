@@ -79,8 +79,9 @@ Error FlagSyntax::parse(StringRef text, bool &value) const {
 
 Error AmountSyntax::parse(StringRef text, double &value) const {
   double parsed;
-  // NaN is neither above nor below 0.
-  if (text.trim().getAsDouble(parsed) || !(parsed >= 0))
+  // No text would be 0, and a search without end is not what anyone means.
+  if (text.trim().empty() || text.trim().getAsDouble(parsed) ||
+      !std::isfinite(parsed) || parsed < 0)
     return makeExpectedError("a number, 0 or more", text);
   value = parsed;
   return Error::success();

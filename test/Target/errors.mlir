@@ -36,3 +36,9 @@ module attributes {remat.target = #remat.target<"cpu", block_rows = 4>} {
 // expected-error @+1 {{launch_ns must not be negative, got -1}}
 module attributes {remat.target = #remat.target<"cpu", launch_ns = -1>} {
 }
+
+// -----
+
+// expected-error @+1 {{alignment must be at most 281474976710656, got 562949953421312}}
+module attributes {remat.target = #remat.target<"cpu", alignment = 562949953421312>} {
+}

@@ -18,6 +18,7 @@ LAYERS = {
     "Planning": [],
     "Runtime": [],
     "Runtime/CPU": ["Runtime"],
+    "Support": [],
     # The dialect, and what passes share.
     "Dialect/Remat/IR": [],
     "Utils": ["Dialect/Remat/IR"],
@@ -27,7 +28,7 @@ LAYERS = {
     "AutoDiff": ["Utils"],
     "Conversion/Import": ["Utils", "Interfaces"],
     # What any target needs, and what passes ask a target.
-    "Codegen": ["Utils", "Interfaces", "Runtime"],
+    "Codegen": ["Utils", "Interfaces", "Runtime", "Support"],
     "Target": ["Codegen"],
     "Transforms": ["Target"],
     "Cost": ["Target"],
@@ -52,6 +53,7 @@ FOREIGN = {
     "Planning": r"mlir/",
     "Runtime": r"(mlir|llvm)/|dnnl|oneapi/",
     "Runtime/CPU": r"(mlir|llvm)/",
+    "Support": r"mlir/",
 }
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^">]+)[">]', re.MULTILINE)

@@ -5,11 +5,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "common/Driver.h"
+#include "common/Interrupts.h"
 
 #include "remat/Codegen/Dtypes.h"
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Pipelines/Pipelines.h"
+#include "remat/Support/StandardStreams.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MLProgram/IR/MLProgram.h"
@@ -53,10 +55,13 @@ static int reportError(StringRef tool, Error error) {
   return status;
 }
 
-int tools::runMain(int argc, char **argv, StringRef tool, StringRef overview,
+int tools::runMain(int argc, char **argv, StringLiteral tool,
+                   StringRef overview,
                    function_ref<cl::OptionCategory &()> getCategory,
                    function_ref<Error()> run) {
-  InitLLVM initLLVM(argc, argv);
+  guardStandardStreams(tool);
+  InitLLVM initLLVM(argc, argv, /*InstallPipeSignalExitHandler=*/false);
+  handleInterrupts(tool);
   cl::ResetCommandLineParser();
   cl::OptionCategory &category = getCategory();
   cl::HideUnrelatedOptions(category);

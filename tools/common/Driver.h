@@ -29,7 +29,7 @@ namespace remat::tools {
 /// `getCategory` makes the options of the tool and returns what they belong to.
 /// Only these are listed by --help: they are made after LLVM's own options,
 /// some of which have the same names, were dropped.
-int runMain(int argc, char **argv, llvm::StringRef tool,
+int runMain(int argc, char **argv, llvm::StringLiteral tool,
             llvm::StringRef overview,
             llvm::function_ref<llvm::cl::OptionCategory &()> getCategory,
             llvm::function_ref<llvm::Error()> run);

@@ -12,11 +12,13 @@
 
 #include "common/Tensor.h"
 
+#include "remat/Support/OutputFiles.h"
+
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace llvm;
@@ -54,6 +56,18 @@ static StringRef findEntry(StringRef header, StringRef key) {
   if (rest.starts_with("("))
     return rest.take_front(rest.find(')') + 1);
   return rest.take_until([](char c) { return c == ',' || c == '}'; }).trim();
+}
+
+/// The first byte of a truth value that is neither 0 nor 1. NumPy writes no
+/// other, and kernels take them for either.
+static const char *findBadBool(const Tensor &tensor) {
+  const char *data = static_cast<const char *>(tensor.getData());
+  const char *end = data + tensor.getBytes();
+  if (tensor.getDtype() != REMAT_I1)
+    return nullptr;
+  const char *bad =
+      std::find_if(data, end, [](char byte) { return byte & ~1; });
+  return bad == end ? nullptr : bad;
 }
 
 /// Reads a file; a null `dtype` or `shape` accepts what the file has.
@@ -110,6 +124,11 @@ static Expected<Tensor> read(StringRef path, const remat_dtype *expectedDtype,
                 Twine(tensor.getBytes()));
   if (tensor.getBytes() != 0)
     std::memcpy(tensor.getData(), content.data(), tensor.getBytes());
+  if (const char *bad = findBadBool(tensor))
+    return fail("has the byte " + Twine(unsigned(uint8_t(*bad))) +
+                " as element " +
+                Twine(bad - static_cast<const char *>(tensor.getData())) +
+                " of type '|b1', expected 0 or 1");
   return std::move(tensor);
 }
 
@@ -122,7 +141,7 @@ Expected<Tensor> remat::tools::readNpy(StringRef path) {
   return read(path, nullptr, nullptr);
 }
 
-Error remat::tools::writeNpy(StringRef path, const Tensor &tensor) {
+void remat::tools::writeNpy(raw_ostream &os, const Tensor &tensor) {
   std::string header =
       ("{'descr': '" + getDescr(tensor.getDtype()) +
        "', 'fortran_order': False, 'shape': " + printShape(tensor.getShape()) +
@@ -131,11 +150,12 @@ Error remat::tools::writeNpy(StringRef path, const Tensor &tensor) {
   // The elements start at a multiple of 64 bytes.
   header.append(63 - (header.size() + 10) % 64, ' ');
   header += '\n';
-  return writeToOutput(path, [&](raw_ostream &os) -> Error {
-    os << StringRef("\x93NUMPY\x01\x00", 8);
-    os << static_cast<char>(header.size() & 0xff)
-       << static_cast<char>(header.size() >> 8) << header;
-    os.write(static_cast<const char *>(tensor.getData()), tensor.getBytes());
-    return Error::success();
-  });
+  os << StringRef("\x93NUMPY\x01\x00", 8);
+  os << static_cast<char>(header.size() & 0xff)
+     << static_cast<char>(header.size() >> 8) << header;
+  os.write(static_cast<const char *>(tensor.getData()), tensor.getBytes());
+}
+
+Error remat::tools::writeNpy(StringRef path, const Tensor &tensor) {
+  return writeOutputFile(path, [&](raw_ostream &os) { writeNpy(os, tensor); });
 }

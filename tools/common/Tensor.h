@@ -16,6 +16,7 @@
 
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <cstdlib>
 #include <memory>
@@ -76,6 +77,8 @@ llvm::Expected<Tensor> readNpy(llvm::StringRef path, remat_dtype dtype,
 llvm::Expected<Tensor> readNpy(llvm::StringRef path);
 /// Writes a NumPy file, replacing an older one at the end.
 llvm::Error writeNpy(llvm::StringRef path, const Tensor &tensor);
+/// Prints the contents of such a file.
+void writeNpy(llvm::raw_ostream &os, const Tensor &tensor);
 
 } // namespace remat::tools
 

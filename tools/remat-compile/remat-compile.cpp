@@ -21,9 +21,9 @@
 
 #include "remat/Codegen/Dtypes.h"
 #include "remat/Codegen/HeaderEmitter.h"
+#include "remat/Support/OutputFiles.h"
 #include "remat/Target/Target.h"
 
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -94,7 +94,8 @@ static Error checkOptions() {
   if (options().headerFile == options().outputFile)
     return makeError("the header and the output have the same name '" +
                      options().outputFile + "'");
-  if (options().emit == Output::Object && options().outputFile == "-" &&
+  if (options().emit == Output::Object &&
+      OutputFiles::isStandardOutput(options().outputFile) &&
       outs().is_displayed())
     return makeError("an object file is nothing to show, give a file by '-o'");
   return Error::success();
@@ -203,26 +204,17 @@ static Expected<Files> makeFiles(mlir::ModuleOp module) {
   return files;
 }
 
-/// Both files take their names only after both were written.
-static Error writeFiles(const Files &files) {
-  auto write = [](StringRef path, ArrayRef<char> bytes,
-                  function_ref<Error()> then) {
-    Error error = writeToOutput(path, [&](raw_ostream &os) {
-      os.write(bytes.data(), bytes.size());
-      // An error takes the file away from under the stream.
-      os.flush();
-      return then();
-    });
-    if (!error || error.isA<FileError>())
-      return error;
-    return createFileError(path, std::move(error));
+static Error writeFiles(const Files &contents) {
+  auto writeTo = [](ArrayRef<char> bytes) {
+    return [=](raw_ostream &os) { os.write(bytes.data(), bytes.size()); };
   };
-  return write(options().outputFile, files.output, [&]() -> Error {
-    if (options().headerFile.empty())
-      return Error::success();
-    return write(options().headerFile, files.header,
-                 [] { return Error::success(); });
-  });
+  OutputFiles files;
+  if (Error error = files.add(options().outputFile, writeTo(contents.output)))
+    return error;
+  if (!options().headerFile.empty())
+    if (Error error = files.add(options().headerFile, writeTo(contents.header)))
+      return error;
+  return files.commit();
 }
 
 /// What the caller provides for the tensors.
@@ -277,7 +269,8 @@ static Error runTool() {
   if (Error error = writeFiles(*files))
     return error;
   // Not into the output.
-  bool isPiped = options().outputFile == "-" || options().headerFile == "-";
+  bool isPiped = OutputFiles::isStandardOutput(options().outputFile) ||
+                 OutputFiles::isStandardOutput(options().headerFile);
   (isPiped ? errs() : outs()) << text;
   return Error::success();
 }

@@ -16,10 +16,12 @@
 #include "Input.h"
 #include "Report.h"
 
-#include "llvm/Support/FileSystem.h"
+#include "common/Interrupts.h"
+
+#include "remat/Support/OutputFiles.h"
+
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Process.h"
-#include "llvm/Support/Signals.h"
 
 #include <chrono>
 
@@ -233,28 +235,6 @@ static Expected<Outcome> makeOutcome(Problem &problem, PlanOptions plan,
 // Output
 //===----------------------------------------------------------------------===//
 
-namespace {
-struct File {
-  StringRef path;
-  json::Value contents;
-};
-} // namespace
-
-/// The files take their names only after all were written.
-static Error writeFiles(ArrayRef<File> files) {
-  if (files.empty())
-    return Error::success();
-  Error error = writeToOutput(files.front().path, [&](raw_ostream &os) {
-    os << formatv("{0:2}", files.front().contents) << '\n';
-    // An error takes the file away from under the stream.
-    os.flush();
-    return writeFiles(files.drop_front());
-  });
-  if (!error || error.isA<FileError>())
-    return error;
-  return createFileError(files.front().path, std::move(error));
-}
-
 static Error checkFileNames() {
   std::pair<StringRef, StringRef> files[] = {
       {"-o", options().scheduleFile},
@@ -269,16 +249,26 @@ static Error checkFileNames() {
 }
 
 static Error writeOutputs(const Instance &instance, const Outcome &outcome) {
-  std::vector<File> files;
+  OutputFiles files;
+  bool isPiped = false;
+  auto add = [&](StringRef path, const json::Value &contents) {
+    isPiped |= OutputFiles::isStandardOutput(path);
+    return files.add(path, [&](raw_ostream &os) {
+      os << formatv("{0:2}", contents) << '\n';
+    });
+  };
   if (!options().scheduleFile.empty() && outcome.solution)
-    files.push_back(
-        {options().scheduleFile, toJson(instance, outcome.solution->plan)});
+    if (Error error = add(options().scheduleFile,
+                          toJson(instance, outcome.solution->plan)))
+      return error;
   if (!options().reportFile.empty())
-    files.push_back({options().reportFile, plan::toJson(instance, outcome)});
+    if (Error error =
+            add(options().reportFile, plan::toJson(instance, outcome)))
+      return error;
   if (!options().instanceFile.empty())
-    files.push_back({options().instanceFile, toJson(instance.problem)});
-  bool isPiped = any_of(files, [](const File &f) { return f.path == "-"; });
-  if (Error error = writeFiles(files))
+    if (Error error = add(options().instanceFile, toJson(instance.problem)))
+      return error;
+  if (Error error = files.commit())
     return error;
   print(instance.problem, outcome, isPiped ? errs() : outs());
   return Error::success();
@@ -302,11 +292,11 @@ static Error runTool() {
   if (!instance)
     return instance.takeError();
 
-  sys::SetInterruptFunction([] { interrupted = true; });
+  tools::setInterruptFunction([] { interrupted = true; });
   Expected<Outcome> outcome =
       makeOutcome(instance->problem, step.plan, *points);
   // From here on there is nothing to cut short.
-  sys::SetInterruptFunction(nullptr);
+  tools::setInterruptFunction(nullptr);
   if (!outcome)
     return outcome.takeError();
   if (Error error = writeOutputs(*instance, *outcome))

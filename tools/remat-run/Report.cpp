@@ -6,8 +6,9 @@
 
 #include "Report.h"
 
+#include "remat/Support/OutputFiles.h"
+
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -130,10 +131,8 @@ Error remat::run::writeJson(StringRef path, ArrayRef<RunReport> runs) {
       array.push_back(toJson(run));
     value = std::move(array);
   }
-  return writeToOutput(path, [&](raw_ostream &os) -> Error {
-    os << formatv("{0:2}", value) << '\n';
-    return Error::success();
-  });
+  return writeOutputFile(
+      path, [&](raw_ostream &os) { os << formatv("{0:2}", value) << '\n'; });
 }
 
 static std::string formatMebibytes(int64_t bytes) {

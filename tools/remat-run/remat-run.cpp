@@ -17,6 +17,8 @@
 #include "Options.h"
 #include "Products.h"
 
+#include "remat/Support/OutputFiles.h"
+
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -164,12 +166,14 @@ static Error writeResults(ArrayRef<Tensor> results, const Products &products) {
   if (std::error_code code =
           sys::fs::create_directories(options().outputDirectory))
     return makeError(options().outputDirectory + ": " + code.message());
+  OutputFiles files;
   for (auto [tensor, file] : zip(results, products.resultFiles))
     if (!file.empty())
-      if (Error error =
-              writeNpy(getPath(options().outputDirectory, file), tensor))
+      if (Error error = files.add(
+              getPath(options().outputDirectory, file),
+              [&, &tensor = tensor](raw_ostream &os) { writeNpy(os, tensor); }))
         return error;
-  return Error::success();
+  return files.commit();
 }
 
 //===----------------------------------------------------------------------===//

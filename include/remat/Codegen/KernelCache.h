@@ -34,25 +34,32 @@ public:
   /// A cache in memory.
   KernelCache() = default;
 
-  /// A cache in the directory as well, which is made if there is none. Files
-  /// that nobody read for a week are deleted, as in LLVM's caches. Fails if the
-  /// directory cannot be made.
+  /// A cache in the directory as well, which is made if there is none. Its
+  /// files that nobody read for a week are deleted; files of others stay. Fails
+  /// if there is something else than a directory, or if another user could put
+  /// code into it.
   static llvm::Expected<std::unique_ptr<KernelCache>>
   open(llvm::StringRef directory);
 
   /// What was stored under `key`, else what `compile` returns, which is then
-  /// stored. A damaged file counts as none. Fails if `compile` fails or its
-  /// code cannot be written.
+  /// stored. A damaged file counts as none. Fails if `compile` fails. That the
+  /// code cannot be written is a warning, after which no more is written.
   llvm::Expected<ObjectCode>
   get(llvm::StringRef key,
       llvm::function_ref<llvm::Expected<ObjectCode>()> compile);
 
+  /// Why nothing can be written, once; empty if there is nothing to say.
+  std::string takeWarning();
+
 private:
+  void warn(llvm::Error error);
   bool find(llvm::StringRef key, ObjectCode &code);
 
   std::string directory;
   std::mutex mutex;
   llvm::StringMap<ObjectCode> known;
+  bool storing = true;
+  std::string warning;
 };
 
 } // namespace remat::codegen

@@ -76,7 +76,8 @@ typedef struct remat_step_options {
 } remat_step_options;
 
 /// A dense row-major tensor. `data` may have any alignment; it may be NULL only
-/// when the tensor has no elements.
+/// when the tensor has no elements. An argument of type i1 has bytes 0 and 1; a
+/// call that is given others returns REMAT_INVALID_ARGUMENT.
 typedef struct remat_tensor {
   void *data;
   int32_t dtype; // remat_dtype

@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 /// Version of everything in this file. A runtime accepts its own version only.
-#define REMAT_STEP_TABLE_VERSION 3u
+#define REMAT_STEP_TABLE_VERSION 4u
 /// First eight bytes of a blob ("rematstp", little endian).
 #define REMAT_STEP_TABLE_MAGIC UINT64_C(0x70747374616d6572)
 /// "No buffer", "no entry", "no check".
@@ -87,6 +87,9 @@ typedef struct remat_step_header {
   /// Threads the workspaces were sized for; 0 when nothing depends on it.
   uint32_t threads;
   uint64_t blob_bytes;
+  /// Of the whole blob, with 0 here: see remat_table_checksum. It finds damage;
+  /// it does not tell who made the blob.
+  uint64_t checksum;
   uint64_t arena_bytes;
   uint64_t host_bytes;
   /// The part of the arena that lasts from one call of the step to the next.
@@ -104,6 +107,12 @@ typedef struct remat_step_header {
   remat_section constants;    // bytes
   remat_section calls; // uint32_t, first entry of each call but the first
 } remat_step_header;
+
+/// What the header's `checksum` has to be. For each word of 64 bits in order,
+/// of which the last is filled up with zeros, sum ^= word, then
+/// sum *= 0x9e3779b97f4a7c15, then sum ^= sum >> 32. The sum is 0 at first.
+/// Each step is a bijection, so that a single damaged word is always found.
+uint64_t remat_table_checksum(const void *blob, uint64_t blob_bytes);
 
 /// An argument or a result of the step: a dense row-major tensor.
 typedef struct remat_signature {

@@ -11,6 +11,7 @@
 #include "remat/Codegen/Dtypes.h"
 #include "remat/Runtime/LibraryCalls.h"
 #include "remat/Runtime/StepTableBuilder.h"
+#include "remat/Utils/Saturating.h"
 
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 
@@ -30,10 +31,14 @@ public:
   }
 
   int64_t countFlops() const override {
-    int64_t flops = 2 * conv.batch * conv.output_channels *
-                    (conv.input_channels / std::max<int64_t>(conv.groups, 1));
+    int64_t flops = 2;
+    for (int64_t size :
+         {conv.batch, conv.output_channels,
+          conv.input_channels / std::max<int64_t>(conv.groups, 1)})
+      flops = multiplyCounts(flops, size);
     for (int i = 0; i < conv.spatial_rank; ++i)
-      flops *= conv.output[i] * conv.filter[i];
+      flops =
+          multiplyCounts(flops, multiplyCounts(conv.output[i], conv.filter[i]));
     return flops;
   }
   int64_t getWorkspaceBytes(int threads) const override {

@@ -14,6 +14,7 @@
 #include "remat/Codegen/Dtypes.h"
 #include "remat/Runtime/LibraryCalls.h"
 #include "remat/Runtime/StepTableBuilder.h"
+#include "remat/Utils/Saturating.h"
 #include "remat/Utils/Structured.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -41,9 +42,10 @@ public:
   }
 
   int64_t countFlops() const override {
-    int64_t flops = 2 * matmul.m * matmul.n * matmul.k;
-    for (int64_t size : matmul.batch)
-      flops *= size;
+    int64_t flops = 2;
+    for (int64_t size : {matmul.m, matmul.n, matmul.k, matmul.batch[0],
+                         matmul.batch[1], matmul.batch[2]})
+      flops = multiplyCounts(flops, size);
     return flops;
   }
   int64_t getWorkspaceBytes(int threads) const override {

@@ -15,6 +15,7 @@
 #include "RowEmitter.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/Saturating.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -336,8 +337,8 @@ LogicalResult KernelEmitter::emitSideBySide() {
     if (!step.emitter)
       continue;
     ++emitters;
-    extent += step.emitter->getExtent();
-    cost += step.emitter->getCost();
+    extent = addCounts(extent, step.emitter->getExtent());
+    cost = addCounts(cost, step.emitter->getCost());
   }
   result.extent = std::max<int64_t>(extent, 1);
   int64_t unitCost = std::max<int64_t>(cost / result.extent, 1);

@@ -14,6 +14,7 @@
 
 #include "LoopEmitter.h"
 #include "remat/Codegen/BodyEmitter.h"
+#include "remat/Utils/Saturating.h"
 
 namespace remat::cpu {
 
@@ -43,11 +44,11 @@ public:
   int64_t getExtent() const override {
     int64_t extent = 1;
     for (const UnitLoop &loop : units)
-      extent *= loop.getCount();
+      extent = multiplyCounts(extent, loop.getCount());
     return extent;
   }
   int64_t getCost() const override {
-    return nest.numPoints() * nest.bodyCost();
+    return multiplyCounts(nest.numPoints(), nest.bodyCost());
   }
   mlir::LogicalResult emit(mlir::OpBuilder &builder, mlir::Value begin,
                            mlir::Value end) override;

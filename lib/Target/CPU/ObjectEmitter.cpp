@@ -176,6 +176,9 @@ compileParts(ArrayRef<ModulePart> parts, const EmitOptions &options,
   for (const std::string &error : errors)
     if (!error.empty())
       return makeError(error);
+  if (options.cache)
+    if (std::string text = options.cache->takeWarning(); !text.empty())
+      emitWarning(UnknownLoc::get(context)) << text;
   return results;
 }
 

@@ -16,6 +16,7 @@
 #include "remat/Codegen/KernelBufferization.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/Saturating.h"
 
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -93,11 +94,11 @@ int64_t ScatterEmitter::getCost() const {
   for (Operation &inner : op.getBody().front())
     cost += getOpCost(&inner);
   for (int64_t size : op.getSizes())
-    points *= size;
+    points = multiplyCounts(points, size);
   int64_t elements = 1;
   for (int64_t size : result.shape)
     elements *= size;
-  return points * cost + (init ? elements : 0);
+  return addCounts(multiplyCounts(points, cost), init ? elements : 0);
 }
 
 void ScatterEmitter::chooseLoops() {

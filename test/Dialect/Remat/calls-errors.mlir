@@ -18,8 +18,19 @@ func.func private @k(%a: tensor<16xf32>) -> tensor<16xf32> attributes {remat.ker
   return %a : tensor<16xf32>
 }
 remat.graph @negative(%x: tensor<16xf32>) {
-  // expected-error @+1 {{'phase' must not be negative}}
+  // expected-error @+1 {{'phase' must be between 0 and 65535, got -1}}
   %0 = remat.task 0 @k(%x) phase -1 : (tensor<16xf32>) -> tensor<16xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<16xf32>) -> tensor<16xf32> attributes {remat.kernel} {
+  return %a : tensor<16xf32>
+}
+remat.graph @many_calls(%x: tensor<16xf32>) attributes {planned_peak = 64 : i64} {
+  // expected-error @+1 {{'phase' must be between 0 and 65535, got 9223372036854775807}}
+  %0 = remat.task 0 @k(%x) phase 9223372036854775807 : (tensor<16xf32>) -> tensor<16xf32>
   remat.return
 }
 

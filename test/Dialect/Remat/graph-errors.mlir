@@ -437,8 +437,8 @@ func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
   return %a : tensor<32xf32>
 }
 remat.graph @slot_beyond_all_numbers(%x: tensor<32xf32>) attributes {planned_peak = 128 : i64, arena_bytes = 128 : i64} {
-  // expected-error @+1 {{is placed at byte 9223372036854775744 with 128 bytes in an arena of 128}}
-  %0 = remat.task 0 @k(%x) at [arena 9223372036854775744] : (tensor<32xf32>) -> tensor<32xf32>
+  // expected-error @+1 {{is placed at byte 9223372036854775552 with 128 bytes in an arena of 128}}
+  %0 = remat.task 0 @k(%x) at [arena 9223372036854775552] : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }
 
@@ -486,5 +486,82 @@ remat.graph @transfer_of_dynamic_shape(%x: tensor<32xf32>) {
   // expected-error @+1 {{needs a tensor of numbers with static shape and at most 2^48 bytes, got 'tensor<?xf32>'}}
   %0 = "remat.reload"(%h) : (!remat.host<tensor<?xf32>>) -> tensor<?xf32>
   %h = "remat.offload"(%0) : (tensor<?xf32>) -> !remat.host<tensor<?xf32>>
+  remat.return
+}
+
+// -----
+
+// Numbers of tasks may be any: no two of them mean something of their own.
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @greatest_numbers(%x: tensor<32xf32>) -> tensor<32xf32> attributes {planned_peak = 256 : i64} {
+  %0 = remat.task 9223372036854775807 @k(%x) : (tensor<32xf32>) -> tensor<32xf32>
+  %1 = remat.task 9223372036854775806 @k(%0) : (tensor<32xf32>) -> tensor<32xf32>
+  %2 = remat.task 9223372036854775807 copy 1 @k(%x) : (tensor<32xf32>) -> tensor<32xf32>
+  // expected-error @+1 {{has id 9223372036854775806 and copy 0, which another task has}}
+  %3 = remat.task 9223372036854775806 @k(%2) : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return %3 : tensor<32xf32>
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @greatest_clone(%x: tensor<32xf32>) {
+  // expected-error @+1 {{is copy 1 of task 9223372036854775807, which does not precede it}}
+  %0 = remat.task 9223372036854775807 copy 1 @k(%x) : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @greatest_kept(%x: tensor<32xf32>) -> tensor<32xf32> attributes {planned_peak = 128 : i64} {
+  // expected-error @+1 {{result 0 has policy 'must_save' but the task is repeated}}
+  %0 = remat.task 9223372036854775807 @k(%x) {policies = [#remat.policy<must_save>]} : (tensor<32xf32>) -> tensor<32xf32>
+  // expected-note @+1 {{here}}
+  %1 = remat.task 9223372036854775807 copy 1 @k(%x) : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return %1 : tensor<32xf32>
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @copy_number(%x: tensor<32xf32>) {
+  // expected-error @+1 {{'copy' must be at most 4294967294, got 4294967295}}
+  %0 = remat.task 0 copy 4294967295 @k(%x) : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+// Ends that do not fit 64 bits.
+
+// expected-error @+1 {{slot must end before 2^63 bytes, got offset 9223372036854775744 and 64 bytes}}
+"test.op"() {slot = #remat.slot<arena, offset = 9223372036854775744, bytes = 64>} : () -> ()
+
+// -----
+
+remat.graph @place_beyond(%x: tensor<32xf32>) {
+  // expected-error @+1 {{slot must end before 2^63 bytes, got offset 9223372036854775744 and 128 bytes}}
+  %0 = remat.task 0 @k(%x) at [arena 9223372036854775744] : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @workspace_beyond(%x: tensor<32xf32>) attributes {planned_peak = 256 : i64, arena_bytes = 256 : i64} {
+  // expected-error @+1 {{has a workspace that ends beyond 2^63 bytes, got 'workspace_offset' 9223372036854775744}}
+  %0 = remat.task 0 @k(%x) workspace 128 at [arena 0, workspace 9223372036854775744] : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }

@@ -245,11 +245,17 @@ static void loadBadModules(void) {
   expect("cut off", remat_step_load(&module, NULL, &step), REMAT_INVALID_MODULE,
          remat_last_error(), "");
   memcpy(blob, mlp.blob, mlp.blob_bytes);
+  module = mlp;
+  module.blob = blob;
+  blob[mlp.blob_bytes - 1] ^= 4;
+  expect("damaged", remat_step_load(&module, NULL, &step), REMAT_INVALID_MODULE,
+         remat_last_error(), "is damaged: its checksum");
+  blob[mlp.blob_bytes - 1] ^= 4;
   memcpy(&header, blob, sizeof(header));
   header.arena_bytes = UINT64_C(1) << 62;
   memcpy(blob, &header, sizeof(header));
-  module = mlp;
-  module.blob = blob;
+  header.checksum = remat_table_checksum(blob, mlp.blob_bytes);
+  memcpy(blob, &header, sizeof(header));
   expect("huge arena", remat_step_load(&module, NULL, &step),
          REMAT_OUT_OF_MEMORY, remat_last_error(),
          "cannot allocate an arena of 4611686018427387904 bytes");

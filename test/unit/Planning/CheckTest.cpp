@@ -49,6 +49,42 @@ TEST(Check, SumOfCostsOverflows) {
   EXPECT_TRUE(mentions(failure(problem), "costs of all ops and packed forms"));
 }
 
+/// A plan may run each op as often as there are ops, and its costs have to fit
+/// 64 bits all the same.
+TEST(Check, SumOfCostsOfManyOps) {
+  Problem problem = chain(500);
+  problem.ops[0].cost = int64_t(1) << 54;
+  std::string text = failure(problem);
+  EXPECT_TRUE(mentions(text, "the most for 1000 ops")) << text;
+  problem.ops[0].cost = int64_t(1) << 50;
+  EXPECT_EQ(failure(problem), "");
+}
+
+/// Transfers take time, too: a link of 1 byte per second, where someone forgot
+/// the unit, moves no gigabytes in a time that can be counted.
+TEST(Check, SumOfTransfersOverflows) {
+  Problem problem = chain(3, int64_t(1) << 50);
+  for (Value &value : problem.values)
+    value.offloadable = !value.isArgument;
+  EXPECT_EQ(failure(problem), "");
+  for (int64_t bandwidth : {1, 1000, 1000000}) {
+    problem.linkBytesPerSecond = bandwidth;
+    std::string text = failure(problem);
+    EXPECT_TRUE(mentions(text, "transfers of all values take more than 2^55"));
+    EXPECT_TRUE(mentions(text, "the link moves only " +
+                                   std::to_string(bandwidth) + " bytes"));
+  }
+  problem.linkBytesPerSecond = infiniteBandwidth;
+  EXPECT_EQ(failure(problem), "");
+  problem.linkBytesPerSecond = 1000000000;
+  EXPECT_EQ(failure(problem), "");
+  // What stays on the device takes no time on the link.
+  problem.linkBytesPerSecond = 1;
+  for (Value &value : problem.values)
+    value.offloadable = false;
+  EXPECT_EQ(failure(problem), "");
+}
+
 TEST(Check, PackedForms) {
   Problem problem = chain(3);
   PackedForm &packed = problem.values[1].packed.emplace();

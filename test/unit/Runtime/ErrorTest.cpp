@@ -11,6 +11,8 @@
 
 #include "RuntimeTest.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <random>
 
@@ -110,6 +112,33 @@ TEST(RunErrors, Tensors) {
 static void failAssertion(void *const *, int64_t, int64_t,
                           remat_kernel_status *status) {
   *status = {1, 0, -1, -1};
+}
+
+/// Kernels would take another byte for either truth value.
+TEST(RunErrors, TruthValues) {
+  StepTableBuilder builder;
+  builder.addArgument("mask", REMAT_I1, {100});
+  builder.addResult("y", REMAT_I1, {100});
+  builder.addEntry(
+      makeCopy(builder.addArgumentBuffer(0), builder.addResultBuffer(0)));
+  Step step(builder, {});
+  ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+  std::vector<unsigned char> mask(100, 1), y(100, 0xff);
+  mask[3] = 0;
+  int64_t dims[] = {100};
+  auto run = [&] {
+    return step.run({{mask.data(), REMAT_I1, 1, dims}},
+                    {{y.data(), REMAT_I1, 1, dims}});
+  };
+  EXPECT_EQ(run(), REMAT_OK) << step.message;
+  EXPECT_EQ(y, mask);
+  for (unsigned char bad : {2, 128, 255}) {
+    mask[99] = bad;
+    EXPECT_EQ(run(), REMAT_INVALID_ARGUMENT);
+    EXPECT_EQ(step.message, "argument 0 'mask' has the byte " +
+                                std::to_string(bad) +
+                                " as element 99 of type 'i1', expected 0 or 1");
+  }
 }
 
 TEST(RunErrors, Assertion) {
@@ -357,12 +386,45 @@ TEST(LoadErrors, Blob) {
   std::string other = blob;
   other[8] = 1; // the version
   EXPECT_EQ(Step(other, {touch}).message,
-            "step table has version 1, this runtime runs version 3");
+            "step table has version 1, this runtime runs version 4");
   other = blob;
   other[0] = 'x';
   EXPECT_EQ(Step(other, {touch}).message, "module's blob is not a step table");
 }
 
+/// Extents and sizes that only kernels know cannot be checked one by one: any
+/// bit that is not what the compiler wrote is found all the same.
+TEST(LoadErrors, EveryBitIsChecked) {
+  Parts parts;
+  parts.finish();
+  std::string blob = parts.builder.finalize();
+  for (size_t bit = 0; bit < 8 * blob.size(); ++bit) {
+    std::string damaged = blob;
+    damaged[bit / 8] ^= 1 << bit % 8;
+    Step step(damaged, {touch});
+    ASSERT_EQ(step.loaded, REMAT_INVALID_MODULE) << "bit " << bit;
+    bool isRead = bit / 8 < offsetof(remat_step_header, checksum);
+    if (!isRead) {
+      ASSERT_NE(step.message.find("step table is damaged"), std::string::npos)
+          << "bit " << bit << ": " << step.message;
+    }
+  }
+  // Two bits of which a plain sum or product would keep one parity.
+  for (size_t at = sizeof(remat_step_header); at + 16 <= blob.size(); at += 8) {
+    std::string damaged = blob;
+    damaged[at + 7] ^= char(0x80);
+    damaged[at + 15] ^= char(0x80);
+    EXPECT_EQ(Step(damaged, {touch}).loaded, REMAT_INVALID_MODULE);
+    damaged = blob;
+    std::swap_ranges(damaged.begin() + at, damaged.begin() + at + 8,
+                     damaged.begin() + at + 8);
+    if (damaged != blob) {
+      EXPECT_EQ(Step(damaged, {touch}).loaded, REMAT_INVALID_MODULE);
+    }
+  }
+}
+
+/// The same with a checksum that fits, as a faulty compiler would write it.
 /// Whatever is wrong with a blob, loading it is an answer and not a crash, and
 /// what loads also runs: `touch` reads nothing, so any table is safe to run.
 TEST(LoadErrors, RandomDamage) {
@@ -391,6 +453,9 @@ TEST(LoadErrors, RandomDamage) {
     // Not the sizes of the arenas: those are allowed to be anything.
     std::memcpy(&damaged[offsetof(remat_step_header, arena_bytes)],
                 &blob[offsetof(remat_step_header, arena_bytes)], 16);
+    uint64_t sum = remat_table_checksum(damaged.data(), damaged.size());
+    std::memcpy(&damaged[offsetof(remat_step_header, checksum)], &sum,
+                sizeof(sum));
     Step step(damaged, {touch}, {1, 0, nullptr, 0});
     loaded += step.loaded == REMAT_OK;
     if (step.loaded != REMAT_OK) {

@@ -151,11 +151,20 @@ static LogicalResult verifyPlacement(TaskOp task, ArrayAttr placement) {
   return success();
 }
 
+/// The step table has 32 bits for the number of a copy.
+static constexpr int64_t maxCopies = UINT32_MAX - 1;
+/// Calls are listed, whether they have tasks or not.
+static constexpr int64_t maxPhase = UINT16_MAX;
+
 LogicalResult TaskOp::verify() {
   if (static_cast<int64_t>(getId()) < 0 || static_cast<int64_t>(getCopy()) < 0)
     return emitOpError("'id' and 'copy' must not be negative");
-  if (static_cast<int64_t>(getPhase()) < 0)
-    return emitOpError("'phase' must not be negative");
+  if (int64_t copy = getCopy(); copy > maxCopies)
+    return emitOpError("'copy' must be at most ")
+           << maxCopies << ", got " << copy;
+  if (int64_t phase = getPhase(); phase < 0 || phase > maxPhase)
+    return emitOpError("'phase' must be between 0 and ")
+           << maxPhase << ", got " << phase;
   if (static_cast<int64_t>(getCost()) < 0)
     return emitOpError("'cost' must not be negative");
   int64_t workspace = getWorkspace();
@@ -167,6 +176,12 @@ LogicalResult TaskOp::verify() {
       (static_cast<int64_t>(*offset) < 0 || *offset % bufferAlignment != 0))
     return emitOpError("'workspace_offset' must be a multiple of ")
            << bufferAlignment << ", got " << static_cast<int64_t>(*offset);
+  // The workspace is rounded up to a target's alignment.
+  if (std::optional<uint64_t> offset = getWorkspaceOffset();
+      offset && static_cast<int64_t>(*offset) > INT64_MAX - 2 * maxBufferBytes)
+    return emitOpError("has a workspace that ends beyond 2^63 bytes, got "
+                       "'workspace_offset' ")
+           << static_cast<int64_t>(*offset);
   for (Type type :
        llvm::concat<const Type>(getOperandTypes(), getResultTypes()))
     if (!isBufferType(type))

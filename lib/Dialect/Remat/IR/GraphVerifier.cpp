@@ -12,6 +12,8 @@
 
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 
+#include "llvm/Support/MathExtras.h"
+
 #include <map>
 #include <set>
 
@@ -67,7 +69,9 @@ static LogicalResult verifyClone(TaskOp original, TaskOp clone) {
 /// Checks that every operation may stand in a graph and that tasks are
 /// numbered so that clones and originals can be told apart.
 static LogicalResult verifyTasks(GraphOp graph) {
-  DenseMap<int64_t, TaskOp> originals;
+  // A user's number may be any, so it is no key of a DenseMap, which has two
+  // for itself.
+  std::map<int64_t, TaskOp> originals;
   int64_t phase = 0;
   std::set<std::pair<int64_t, int64_t>> copies;
   for (Operation &op : graph.getBody().front()) {
@@ -90,11 +94,11 @@ static LogicalResult verifyTasks(GraphOp graph) {
       phase = task.getPhase();
       continue;
     }
-    TaskOp original = originals.lookup(id);
-    if (!original)
+    auto original = originals.find(id);
+    if (original == originals.end())
       return task.emitOpError("is copy ")
              << copy << " of task " << id << ", which does not precede it";
-    if (failed(verifyClone(original, task)))
+    if (failed(verifyClone(original->second, task)))
       return failure();
   }
   return success();
@@ -150,7 +154,7 @@ static LogicalResult verifyPolicies(GraphOp graph) {
     return isBackwardTask(op) ||
            (isa<TaskOp>(op) && lastForward && lastForward->isBeforeInBlock(op));
   };
-  DenseMap<int64_t, TaskOp> clones;
+  std::map<int64_t, TaskOp> clones;
   for (auto task : graph.getOps<TaskOp>())
     if (task.isClone())
       clones.try_emplace(task.getId(), task);
@@ -164,7 +168,8 @@ static LogicalResult verifyPolicies(GraphOp graph) {
           findUser(result, /*throughHost=*/false, llvm::IsaPred<ReturnOp>);
       if (!policy || (isReturned && *policy != Policy::MustSave))
         continue;
-      TaskOp clone = clones.lookup(task.getId());
+      auto found = clones.find(task.getId());
+      TaskOp clone = found == clones.end() ? TaskOp() : found->second;
       bool runsOnce =
           *policy == Policy::MustSave || *policy == Policy::MustCpuOffload;
       if (runsOnce && clone)
@@ -224,6 +229,17 @@ static LogicalResult verifyRegionBudgets(GraphOp graph) {
              << kept[name] << " bytes of region '" << name
              << "', its budget is " << budget.getInt();
   }
+  return success();
+}
+
+/// Refuses graphs whose buffers together have more bytes than can be counted:
+/// no sum of some of them overflows then.
+static LogicalResult verifySum(GraphOp graph, const GraphLiveness &liveness) {
+  int64_t sum = 0;
+  for (const LiveBuffer &buffer : liveness.buffers)
+    if (llvm::AddOverflow(sum, buffer.bytes, sum))
+      return buffer.owner->emitOpError(
+          "has a buffer with which those of the graph have 2^63 bytes or more");
   return success();
 }
 
@@ -454,7 +470,8 @@ LogicalResult GraphOp::verifyRegions() {
   if (liveness.brokenReader)
     return liveness.brokenReader->emitOpError(
         "reads a value that another task has overwritten");
-  if (failed(verifyPolicies(*this)) || failed(verifyLent(*this, liveness)) ||
+  if (failed(verifySum(*this, liveness)) || failed(verifyPolicies(*this)) ||
+      failed(verifyLent(*this, liveness)) ||
       failed(verifyCalls(*this, liveness)) ||
       failed(verifyRegionBudgets(*this)) || failed(verifyPeak(*this, liveness)))
     return failure();

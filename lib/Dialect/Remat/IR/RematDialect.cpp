@@ -61,6 +61,9 @@ LogicalResult SlotAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (offset < 0 || bytes < 0)
     return emitError() << "slot must not be negative, got offset " << offset
                        << " and " << bytes << " bytes";
+  if (bytes > INT64_MAX - offset)
+    return emitError() << "slot must end before 2^63 bytes, got offset "
+                       << offset << " and " << bytes << " bytes";
   if (bytes % bufferAlignment != 0)
     return emitError() << "slot bytes must be a multiple of " << bufferAlignment
                        << ", got " << bytes;

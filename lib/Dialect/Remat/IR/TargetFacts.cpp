@@ -41,6 +41,9 @@ LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
       !llvm::isPowerOf2_64(alignment))
     return emitError() << "alignment must be a power of two and a multiple of "
                        << bufferAlignment << ", got " << alignment;
+  if (alignment > maxBufferBytes)
+    return emitError() << "alignment must be at most " << maxBufferBytes
+                       << ", got " << alignment;
   const std::pair<StringRef, int64_t> positive[] = {
       {"row_bytes", row_bytes},
       {"block_bytes", block_bytes},

@@ -9,6 +9,8 @@
 #include "GraphPlanning.h"
 #include "remat/Planning/BudgetSearch.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace remat;
 
@@ -205,7 +207,7 @@ void GraphPlanner::findReturned(GraphOp kept) {
   DenseSet<Value> owners;
   for (Value value : kept.getBody().front().getTerminator()->getOperands())
     owners.insert(GraphLiveness::getOwner(value));
-  DenseMap<int64_t, TaskOp> taskOf;
+  std::map<int64_t, TaskOp> taskOf;
   for (auto task : kept.getOps<TaskOp>())
     taskOf[task.getId()] = task;
   for (auto [id, value] : llvm::enumerate(graphProblem.values)) {
