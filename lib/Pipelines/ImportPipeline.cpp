@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/AutoDiff/Passes.h"
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Pipelines/Pipelines.h"
 #include "remat/Transforms/Passes.h"
@@ -26,6 +27,8 @@ static void addCleanUp(OpPassManager &pm) {
 }
 
 void remat::buildImportPipeline(OpPassManager &pm, const StepOptions &options) {
+  // A rule is a function's own. What is inlined is no function any more.
+  pm.addPass(createAttachRulesPass());
   pm.addPass(createImportCallsPass());
   pm.addPass(createImportRandomStatePass());
   pm.addNestedPass<func::FuncOp>(createImportBuffersPass());

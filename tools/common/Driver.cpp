@@ -6,6 +6,7 @@
 
 #include "common/Driver.h"
 
+#include "remat/AutoDiff/Passes.h"
 #include "remat/Codegen/Dtypes.h"
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Pipelines/Pipelines.h"
@@ -103,6 +104,7 @@ static LogicalResult importSignatures(mlir::ModuleOp module) {
       none_of(module.getOps<mlir::FunctionOpInterface>(), hasMemRef))
     return success();
   mlir::PassManager pm(module.getContext());
+  pm.addPass(createAttachRulesPass());
   pm.addPass(mlir::createInlinerPass({}, [](mlir::OpPassManager &) {}));
   pm.addPass(createImportRandomStatePass());
   pm.addNestedPass<mlir::func::FuncOp>(createImportBuffersPass());

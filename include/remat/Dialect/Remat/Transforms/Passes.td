@@ -27,7 +27,12 @@ def LowerCheckpointsPass : Pass<"remat-lower-checkpoints"> {
     are marked `fresh`.
 
     Every `remat.scope` is inlined as well: what it asks for becomes a tag on
-    each of its values that has none yet, so the innermost scope holds.
+    each of its values that has none yet, so the innermost scope holds. In one
+    with `forbid`, a scope, tag or policy that packs or offloads is an error,
+    also in the functions that are called or differentiated there.
+
+    Regions around calls hide what the called functions compute once these are
+    inlined, so this runs after import.
   }];
   let dependentDialects = ["::remat::RematDialect"];
   let options = [
