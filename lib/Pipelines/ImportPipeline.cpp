@@ -27,6 +27,12 @@ static void addCleanUp(OpPassManager &pm) {
 }
 
 void remat::buildImportPipeline(OpPassManager &pm, const StepOptions &options) {
+  // Calls are links of the chain, so it is cut before they are inlined.
+  if (options.sequential.segments > 0) {
+    SequentialOptions sequential = options.sequential;
+    sequential.function = options.function;
+    pm.addPass(createCheckpointSequentialPass(sequential));
+  }
   // A rule is a function's own. What is inlined is no function any more.
   pm.addPass(createAttachRulesPass());
   pm.addPass(createImportCallsPass());

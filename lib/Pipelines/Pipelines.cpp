@@ -307,6 +307,8 @@ public:
       return onError(addKnownOptions(message, texts.getNames()));
     if (llvm::Error error = texts.apply(request))
       return onError(llvm::toString(std::move(error)));
+    if (llvm::Error error = checkSequentialOptions(request.step.sequential))
+      return onError(llvm::toString(std::move(error)));
     return success();
   }
 
