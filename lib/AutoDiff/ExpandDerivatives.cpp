@@ -41,7 +41,7 @@ class Expander {
 public:
   Expander(ModuleOp module, bool batches) : symbols(module), batches(batches) {}
 
-  /// Leaves no derivative in `function`, and its rules in its body.
+  /// Leaves no derivative in `function`.
   LogicalResult expand(func::FuncOp function);
 
 private:
@@ -223,8 +223,6 @@ LogicalResult Expander::replaceRowByRow(Op op,
 LogicalResult Expander::expand(func::FuncOp function) {
   if (!done.insert(function).second)
     return success();
-  if (failed(attachRules(function)))
-    return failure();
   stack.push_back(function);
   SmallVector<Operation *> ops;
   function.walk([&](Operation *op) {
@@ -247,6 +245,9 @@ struct RematExpandDerivativesPass
   using ExpandDerivativesPassBase::ExpandDerivativesPassBase;
 
   void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (failed(attachRules(function)))
+        return signalPassFailure();
     Expander expander(getOperation(), batch);
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (failed(expander.expand(function)))

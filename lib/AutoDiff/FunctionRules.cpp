@@ -15,6 +15,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/SetVector.h"
 
 #include "remat/AutoDiff/AutoDiff.h"
 #include "remat/AutoDiff/DifferentiableOpInterface.h"
@@ -131,6 +132,13 @@ static void attachTo(func::ReturnOp terminator, const Rules &rules,
   terminator->setOperands(rule.getResults());
 }
 
+static void dropRules(func::FuncOp function) {
+  for (StringRef name : {StringRef(RematDialect::vjpAttrName),
+                         StringRef(RematDialect::jvpAttrName),
+                         StringRef(RematDialect::fwdAttrName)})
+    function->removeAttr(name);
+}
+
 /// Makes the body of `function` a call of `forward`, which returns more.
 /// Returns what it returns beyond the results.
 static SmallVector<Value> replaceBody(func::FuncOp function,
@@ -145,6 +153,42 @@ static SmallVector<Value> replaceBody(func::FuncOp function,
   func::ReturnOp::create(builder, function.getLoc(),
                          call.getResults().take_front(count));
   return llvm::to_vector_of<Value>(call.getResults().drop_front(count));
+}
+
+/// The calls of `function` in its rules and in what these call.
+static SmallVector<func::CallOp>
+findCallsInRules(ModuleOp module, func::FuncOp function, const Rules &rules) {
+  llvm::SetVector<func::FuncOp> reached;
+  for (func::FuncOp rule : {rules.fwd, rules.vjp, rules.jvp})
+    if (rule)
+      reached.insert(rule);
+  SmallVector<func::CallOp> calls;
+  for (size_t i = 0; i < reached.size(); ++i) {
+    func::FuncOp caller = reached[i];
+    caller.walk([&](func::CallOp call) {
+      auto callee = module.lookupSymbol<func::FuncOp>(call.getCallee());
+      if (callee == function)
+        calls.push_back(call);
+      else if (callee)
+        reached.insert(callee);
+    });
+  }
+  return calls;
+}
+
+/// Inside of its rules, a function stands for its body, which it would call
+/// without end otherwise.
+static void callBodyInRules(ModuleOp module, func::FuncOp function,
+                            const Rules &rules) {
+  SmallVector<func::CallOp> calls = findCallsInRules(module, function, rules);
+  if (calls.empty() || function.isExternal())
+    return;
+  func::FuncOp body = function.clone();
+  dropRules(body);
+  body.setPrivate();
+  SymbolTable(module).insert(body, std::next(function->getIterator()));
+  for (func::CallOp call : calls)
+    call.setCallee(body.getName());
 }
 
 bool remat::hasRules(func::FuncOp function) {
@@ -164,16 +208,14 @@ LogicalResult remat::attachRules(func::FuncOp function) {
   FailureOr<Rules> rules = getRules(module, function);
   if (failed(rules))
     return failure();
+  callBodyInRules(module, function, *rules);
   SmallVector<Value> saved;
   if (rules->fwd)
     saved = replaceBody(function, rules->fwd);
   for (Block &block : function.getBody())
     if (auto terminator = dyn_cast<func::ReturnOp>(block.getTerminator()))
       attachTo(terminator, *rules, function.getArguments(), saved);
-  for (StringRef name : {StringRef(RematDialect::vjpAttrName),
-                         StringRef(RematDialect::jvpAttrName),
-                         StringRef(RematDialect::fwdAttrName)})
-    function->removeAttr(name);
+  dropRules(function);
   return success();
 }
 

@@ -111,7 +111,8 @@ def AttachRulesPass
     ```
 
     where only floating-point and complex values have cotangents and tangents.
-    `@a` is free to save what it likes. A rule of another type is an error.
+    `@a` is free to save what it likes. A rule of another type is an error. Where
+    rules call `@f` itself, they call its body.
 
     `remat-expand-derivatives` and `remat-differentiate` do this for the
     functions that they differentiate.

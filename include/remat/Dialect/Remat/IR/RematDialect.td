@@ -54,7 +54,7 @@ def Remat_Dialect : Dialect {
     * `remat.vjp`, `remat.jvp`, a symbol, on a function: the function that
       computes its derivative. `remat.fwd`, with `remat.vjp`: the function to
       call instead, which also returns what the derivative needs. See
-      `remat-expand-derivatives`.
+      `remat-attach-rules`.
   }];
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
   let useDefaultAttributePrinterParser = 1;
