@@ -324,7 +324,7 @@ void Differentiator::finish() {
 LogicalResult remat::differentiate(func::FuncOp function,
                                    const DifferentiateOptions &options,
                                    DifferentiateStatistics *statistics) {
-  if (failed(checkFunction(function)))
+  if (failed(attachRules(function)) || failed(checkFunction(function)))
     return failure();
   FailureOr<SmallVector<Value>> inputs = getInputs(function, options);
   if (failed(inputs))

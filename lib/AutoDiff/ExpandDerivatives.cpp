@@ -5,9 +5,9 @@
 //===----------------------------------------------------------------------===//
 //
 // Replaces remat.vjp and remat.jvp by differentiated copies of the functions
-// that they name, and attaches the rules of functions to their calls. What a
-// derivative calls is expanded before it is differentiated, so derivatives of
-// derivatives are expanded from the inside out.
+// that they name. What a derivative calls is expanded before it is
+// differentiated, so derivatives of derivatives are expanded from the inside
+// out.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,7 +30,6 @@
 
 namespace remat {
 #define GEN_PASS_DEF_EXPANDDERIVATIVESPASS
-#define GEN_PASS_DEF_LOWERRULESPASS
 #include "remat/AutoDiff/Passes.h.inc"
 } // namespace remat
 
@@ -42,7 +41,7 @@ class Expander {
 public:
   Expander(ModuleOp module, bool batches) : symbols(module), batches(batches) {}
 
-  /// Leaves no derivative and no call of a function with a rule in `function`.
+  /// Leaves no derivative in `function`.
   LogicalResult expand(func::FuncOp function);
 
 private:
@@ -54,7 +53,6 @@ private:
   LogicalResult replace(Op op, DifferentiateOptions::Mode mode);
   template <typename Op>
   LogicalResult replaceRowByRow(Op op, DifferentiateOptions::Mode mode);
-  LogicalResult attachRule(func::CallOp call);
   LogicalResult inlineCalls(Operation *root);
 
   SymbolTable symbols;
@@ -222,137 +220,19 @@ LogicalResult Expander::replaceRowByRow(Op op,
   return success();
 }
 
-static SmallVector<Type> getDifferentiable(TypeRange types) {
-  return llvm::to_vector(llvm::make_filter_range(types, isDifferentiableType));
-}
-
-/// Checks the type of the function that an attribute of `function` names.
-static FailureOr<func::FuncOp> getRule(SymbolTable &symbols,
-                                       func::FuncOp function,
-                                       StringRef attribute, TypeRange inputs,
-                                       std::optional<TypeRange> results) {
-  auto symbol = function->getAttrOfType<FlatSymbolRefAttr>(attribute);
-  if (!symbol)
-    return func::FuncOp();
-  auto rule = symbols.lookup<func::FuncOp>(symbol.getValue());
-  if (!rule)
-    return function.emitOpError("has the rule ")
-           << symbol << ", which is no function";
-  bool fits = TypeRange(rule.getArgumentTypes()) == inputs &&
-              (!results || TypeRange(rule.getResultTypes()) == *results);
-  if (fits)
-    return rule;
-  InFlightDiagnostic diag = function.emitOpError("has the rule ")
-                            << symbol << " of type " << rule.getFunctionType()
-                            << ", expected (" << inputs << ")";
-  if (results)
-    diag << " -> (" << *results << ")";
-  return diag;
-}
-
-namespace {
-/// The rules of a function; null where it has none.
-struct Rules {
-  func::FuncOp fwd, vjp, jvp;
-};
-} // namespace
-
-static FailureOr<Rules> getRules(SymbolTable &symbols, func::FuncOp function) {
-  SmallVector<Type> x = llvm::to_vector(function.getArgumentTypes());
-  SmallVector<Type> y = llvm::to_vector(function.getResultTypes());
-  SmallVector<Type> dx = getDifferentiable(x), dy = getDifferentiable(y);
-  FailureOr<func::FuncOp> fwd =
-      getRule(symbols, function, RematDialect::fwdAttrName, x, std::nullopt);
-  if (failed(fwd))
-    return failure();
-  SmallVector<Type> saved = x;
-  if (*fwd) {
-    TypeRange results = fwd->getResultTypes();
-    if (results.size() < y.size() ||
-        results.take_front(y.size()) != TypeRange(y))
-      return function.emitOpError("has the rule '")
-             << fwd->getName() << "' with results (" << results
-             << "), expected (" << TypeRange(y) << ") and what it saves";
-    saved = llvm::to_vector(results.drop_front(y.size()));
-  } else {
-    llvm::append_range(saved, y);
-  }
-  llvm::append_range(saved, dy);
-  FailureOr<func::FuncOp> vjp = getRule(
-      symbols, function, RematDialect::vjpAttrName, saved, TypeRange(dx));
-  SmallVector<Type> moved = x;
-  llvm::append_range(moved, dx);
-  FailureOr<func::FuncOp> jvp = getRule(
-      symbols, function, RematDialect::jvpAttrName, moved, TypeRange(dy));
-  if (failed(vjp) || failed(jvp))
-    return failure();
-  if (*fwd && !*vjp)
-    return function.emitOpError("has a 'remat.fwd' but no 'remat.vjp'");
-  return Rules{*fwd, *vjp, *jvp};
-}
-
-/// Fills `region` with a call of `rule` on `saved` and the region's arguments.
-static void buildRegion(Region &region, func::FuncOp rule, ValueRange saved,
-                        ArrayRef<Type> types, Location loc) {
-  OpBuilder builder(rule.getContext());
-  Block *block = builder.createBlock(&region, {}, types,
-                                     SmallVector<Location>(types.size(), loc));
-  SmallVector<Value> operands = llvm::to_vector(saved);
-  llvm::append_range(operands, block->getArguments());
-  auto call = func::CallOp::create(builder, loc, rule, operands);
-  YieldOp::create(builder, loc, call.getResults());
-}
-
-LogicalResult Expander::attachRule(func::CallOp call) {
-  auto function = symbols.lookup<func::FuncOp>(call.getCallee());
-  if (!function || (!function->hasAttr(RematDialect::vjpAttrName) &&
-                    !function->hasAttr(RematDialect::jvpAttrName) &&
-                    !function->hasAttr(RematDialect::fwdAttrName)))
-    return success();
-  FailureOr<Rules> rules = getRules(symbols, function);
-  if (failed(rules))
-    return failure();
-  OpBuilder builder(call);
-  Location loc = call.getLoc();
-  SmallVector<Value> x = llvm::to_vector(call.getOperands()), y, saved = x;
-  func::FuncOp callee = rules->fwd ? rules->fwd : function;
-  auto inner = func::CallOp::create(builder, loc, callee, x);
-  size_t count = call.getNumResults();
-  llvm::append_range(y, inner.getResults().take_front(count));
-  if (rules->fwd)
-    saved.assign(inner.result_begin() + count, inner.result_end());
-  else
-    llvm::append_range(saved, y);
-  auto rule = CustomRuleOp::create(builder, loc, call.getResultTypes(), x, y);
-  if (rules->vjp)
-    buildRegion(rule.getVjp(), rules->vjp, saved,
-                getDifferentiable(call.getResultTypes()), loc);
-  if (rules->jvp)
-    buildRegion(rule.getJvp(), rules->jvp, x,
-                getDifferentiable(call.getOperandTypes()), loc);
-  call.replaceAllUsesWith(rule.getResults());
-  call.erase();
-  return success();
-}
-
 LogicalResult Expander::expand(func::FuncOp function) {
-  if (!done.insert(function).second || function.isExternal())
+  if (!done.insert(function).second)
     return success();
   stack.push_back(function);
   SmallVector<Operation *> ops;
   function.walk([&](Operation *op) {
-    if (isa<func::CallOp, VJPOp, JVPOp>(op))
+    if (isa<VJPOp, JVPOp>(op))
       ops.push_back(op);
   });
   for (Operation *op : ops) {
-    LogicalResult replaced = success();
-    if (auto call = dyn_cast<func::CallOp>(op))
-      replaced = attachRule(call);
-    else if (auto vjp = dyn_cast<VJPOp>(op))
-      replaced = replace(vjp, DifferentiateOptions::Reverse);
-    else
-      replaced = replace(cast<JVPOp>(op), DifferentiateOptions::Forward);
-    if (failed(replaced))
+    auto vjp = dyn_cast<VJPOp>(op);
+    if (failed(vjp ? replace(vjp, DifferentiateOptions::Reverse)
+                   : replace(cast<JVPOp>(op), DifferentiateOptions::Forward)))
       return failure();
   }
   stack.pop_back();
@@ -365,25 +245,13 @@ struct RematExpandDerivativesPass
   using ExpandDerivativesPassBase::ExpandDerivativesPassBase;
 
   void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (failed(attachRules(function)))
+        return signalPassFailure();
     Expander expander(getOperation(), batch);
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (failed(expander.expand(function)))
         return signalPassFailure();
-  }
-};
-
-struct RematLowerRulesPass
-    : remat::impl::LowerRulesPassBase<RematLowerRulesPass> {
-  void runOnOperation() override {
-    getOperation().walk([](Operation *op) {
-      if (auto rule = dyn_cast<CustomRuleOp>(op))
-        rule.replaceAllUsesWith(rule.getValues());
-      else if (auto hook = dyn_cast<GradientHookOp>(op))
-        hook.replaceAllUsesWith(hook.getValues());
-      else
-        return;
-      op->erase();
-    });
   }
 };
 } // namespace

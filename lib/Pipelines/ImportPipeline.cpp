@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/AutoDiff/Passes.h"
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Pipelines/Pipelines.h"
 #include "remat/Transforms/Passes.h"
@@ -26,6 +27,14 @@ static void addCleanUp(OpPassManager &pm) {
 }
 
 void remat::buildImportPipeline(OpPassManager &pm, const StepOptions &options) {
+  // Calls are links of the chain, so it is cut before they are inlined.
+  if (options.sequential.segments > 0) {
+    SequentialOptions sequential = options.sequential;
+    sequential.function = options.function;
+    pm.addPass(createCheckpointSequentialPass(sequential));
+  }
+  // A rule is a function's own. What is inlined is no function any more.
+  pm.addPass(createAttachRulesPass());
   pm.addPass(createImportCallsPass());
   pm.addPass(createImportRandomStatePass());
   pm.addNestedPass<func::FuncOp>(createImportBuffersPass());

@@ -17,11 +17,13 @@
 #include "remat/Target/Passes.h"
 #include "remat/Target/Target.h"
 #include "remat/Transforms/Passes.h"
+#include "remat/Utils/EntryFunction.h"
 #include "remat/Utils/TextOptions.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace remat;
@@ -89,6 +91,74 @@ struct LowerDerivativeOps
 };
 } // namespace
 
+namespace {
+/// Derivatives that the program is written with are taken of what import made
+/// of the functions, as those are that options ask for: regions hide the same
+/// values then, and the plan is the same. Most programs have none.
+struct ExpandWrittenDerivatives
+    : PassWrapper<ExpandWrittenDerivatives, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandWrittenDerivatives)
+
+  explicit ExpandWrittenDerivatives(StringRef entry) : entry(entry) {}
+
+  StringRef getArgument() const override {
+    return "remat-expand-written-derivatives";
+  }
+  StringRef getDescription() const override {
+    return "Expand remat.vjp and remat.jvp, if there are any";
+  }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    makeFunctionPasses().getDependentDialects(registry);
+    makeModulePasses().getDependentDialects(registry);
+  }
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    llvm::SetVector<Operation *> functions;
+    module.walk([&](Operation *op) {
+      StringRef callee;
+      if (auto vjp = dyn_cast<VJPOp>(op))
+        callee = vjp.getCallee();
+      else if (auto jvp = dyn_cast<JVPOp>(op))
+        callee = jvp.getCallee();
+      if (auto function = module.lookupSymbol<func::FuncOp>(callee))
+        functions.insert(function);
+    });
+    if (functions.empty())
+      return;
+    OpPassManager functionPasses = makeFunctionPasses(),
+                  modulePasses = makeModulePasses();
+    for (Operation *function : functions)
+      if (failed(runPipeline(functionPasses, function)))
+        return signalPassFailure();
+    if (failed(runPipeline(modulePasses, module)))
+      return signalPassFailure();
+    // They have been copied to where they are named.
+    Operation *kept = findEntry(module, entry);
+    for (Operation *function : functions)
+      if (function != kept &&
+          SymbolTable::symbolKnownUseEmpty(function, module))
+        function->erase();
+  }
+
+  static OpPassManager makeFunctionPasses() {
+    OpPassManager pm(func::FuncOp::getOperationName());
+    pm.addPass(createStopSoftmaxMaxGradientPass());
+    return pm;
+  }
+  static OpPassManager makeModulePasses() {
+    OpPassManager pm(ModuleOp::getOperationName());
+    LowerCheckpointsPassOptions checkpoints;
+    checkpoints.differentiated = true;
+    pm.addPass(createLowerCheckpointsPass(checkpoints));
+    pm.addPass(createExpandDerivativesPass());
+    addCleanup(pm);
+    return pm;
+  }
+
+  std::string entry;
+};
+} // namespace
+
 /// A target that was asked for is in the IR from here on.
 static void addTarget(OpPassManager &pm, const StepOptions &options) {
   SetTargetPassOptions target;
@@ -99,6 +169,7 @@ static void addTarget(OpPassManager &pm, const StepOptions &options) {
 
 void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
   addTarget(pm, options);
+  pm.addPass(std::make_unique<ExpandWrittenDerivatives>(options.function));
   if (options.widen)
     pm.addNestedPass<func::FuncOp>(createWidenFloatsPass());
   pm.addPass(createLowerCheckpointsPass());
@@ -130,16 +201,6 @@ void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
   pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());
   pm.addNestedPass<func::FuncOp>(createFuseSiblingReductionsPass());
   addCleanup(pm);
-}
-
-void remat::buildDerivativesPipeline(OpPassManager &pm) {
-  pm.addNestedPass<func::FuncOp>(createImportBuffersPass());
-  pm.addNestedPass<func::FuncOp>(createImportScattersPass());
-  pm.addNestedPass<func::FuncOp>(createImportLoopsPass());
-  LowerCheckpointsPassOptions checkpoints;
-  checkpoints.differentiated = true;
-  pm.addPass(createLowerCheckpointsPass(checkpoints));
-  pm.addPass(createExpandDerivativesPass());
 }
 
 void remat::buildTasksPipeline(OpPassManager &pm, const StepOptions &options) {
@@ -176,7 +237,6 @@ void remat::buildPlacePipeline(OpPassManager &pm, bool lend) {
 
 void remat::buildRematPipeline(OpPassManager &pm, const StepOptions &options,
                                StepLevel level) {
-  buildDerivativesPipeline(pm);
   buildImportPipeline(pm, options);
   buildJointPipeline(pm, options);
   if (level >= StepLevel::Tasks)
@@ -253,6 +313,8 @@ public:
     if (failed(parseFromString(text, os)))
       return onError(addKnownOptions(message, texts.getNames()));
     if (llvm::Error error = texts.apply(request))
+      return onError(llvm::toString(std::move(error)));
+    if (llvm::Error error = checkSequentialOptions(request.step.sequential))
       return onError(llvm::toString(std::move(error)));
     return success();
   }

@@ -30,6 +30,8 @@ static LogicalResult compileTo(StepLevel level, ModuleOp module,
   if (!findEntry(module, options.function))
     return module.emitError("has no function '")
            << options.function << "' to compile";
+  if (llvm::Error error = checkSequentialOptions(options.sequential))
+    return module.emitError(llvm::toString(std::move(error)));
   PassManager pm(module.getContext());
   buildRematPipeline(pm, options, level);
   return runPasses(pm, module);

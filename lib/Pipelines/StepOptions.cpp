@@ -141,6 +141,13 @@ static std::vector<StepOptionInfo> makeTable() {
             TextSyntax{"name"},
             "Function to compile; with 'main', a module's only function will "
             "do");
+  for (const auto &option : getSequentialStepOptionTable())
+    table.add(
+        liftOption<StepOptions>(option,
+                                [](StepOptions &step) -> SequentialOptions & {
+                                  return step.sequential;
+                                }),
+        ImportStage);
   table.add("differentiate", JointStage, MEMBER(differentiate), FlagSyntax(),
             "Append the backward computation");
   table.add("wrt", JointStage, MEMBER(wrt), IndexListSyntax(),

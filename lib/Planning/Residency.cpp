@@ -119,7 +119,9 @@ private:
         residency.offloaded(value) || !graph.runsOnce(graph.producer(value));
     if (!bringable || residency.carried(value, madeAt[value], stage))
       return true;
-    if (!carryMissing || graph.mustLeaveForward(value))
+    // What a MUST keeps from crossing may be kept once it was made behind that.
+    if (!carryMissing || (graph.mustLeaveForward(value) &&
+                          madeAt[value] < graph.firstBackward()))
       return false;
     carryMissing->carry(value, madeAt[value], stage);
     return true;

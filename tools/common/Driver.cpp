@@ -7,6 +7,7 @@
 #include "common/Driver.h"
 #include "common/Interrupts.h"
 
+#include "remat/AutoDiff/Passes.h"
 #include "remat/Codegen/Dtypes.h"
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -109,6 +110,7 @@ static LogicalResult importSignatures(mlir::ModuleOp module) {
       none_of(module.getOps<mlir::FunctionOpInterface>(), hasMemRef))
     return success();
   mlir::PassManager pm(module.getContext());
+  pm.addPass(createAttachRulesPass());
   pm.addPass(mlir::createInlinerPass({}, [](mlir::OpPassManager &) {}));
   pm.addPass(createImportRandomStatePass());
   pm.addNestedPass<mlir::func::FuncOp>(createImportBuffersPass());

@@ -68,11 +68,22 @@ struct DifferentiateStatistics {
 /// function again, derivatives of any order are made by repetition: the
 /// forward derivative of a reverse one has Hessian-vector products.
 ///
+/// Rules that the function has as attributes are attached first.
+///
 /// On failure an error has been reported at the operation that is to blame,
-/// and `function` is unchanged. What is found is added to `statistics`.
+/// and `function` computes what it did. What is found is added to `statistics`.
 llvm::LogicalResult
 differentiate(mlir::func::FuncOp function, const DifferentiateOptions &options,
               DifferentiateStatistics *statistics = nullptr);
+
+/// Whether attributes of `function` name rules for its derivative.
+bool hasRules(mlir::func::FuncOp function);
+
+/// Puts the rules that attributes of `function` name into its body, as a
+/// `remat.custom_rule` that calls them, and drops the attributes: whoever
+/// differentiates or inlines the function meets them there. Fails with a
+/// diagnostic if a rule does not fit.
+llvm::LogicalResult attachRules(mlir::func::FuncOp function);
 
 /// Attaches the derivative rules to the operations of arith, math, linalg and
 /// tensor and to those of remat.

@@ -90,15 +90,16 @@ def DifferentiatePass
   ];
 }
 
-def ExpandDerivativesPass
-    : Pass<"remat-expand-derivatives", "::mlir::ModuleOp"> {
-  let summary = "replace derivatives that are written in the program";
+def AttachRulesPass
+    : Pass<"remat-attach-rules", "::mlir::ModuleOp"> {
+  let summary = "put derivative rules of functions into their bodies";
   let description = [{
-    * `remat.vjp` and `remat.jvp` are replaced by the function that they name
-      and its derivative, from the inside out. The functions must be
-      straight-line code once their calls are inlined.
-    * A call of a function with the attribute `remat.vjp` or `remat.jvp` is
-      followed by a `remat.custom_rule` that calls the rule.
+    A function with the attribute `remat.vjp` or `remat.jvp`, the symbol of its
+    rule, gets a `remat.custom_rule` in front of its return that calls the rule,
+    and loses the attributes. So the rule holds wherever the function is
+    differentiated: where it is called, in `remat.vjp` and `remat.jvp` of it,
+    and where it is the function that is compiled. With `remat.fwd`, the body
+    becomes a call of the other forward function.
 
     The rules of `@f`, with inputs x and results y:
 
@@ -110,7 +111,27 @@ def ExpandDerivativesPass
     ```
 
     where only floating-point and complex values have cotangents and tangents.
-    `@a` is free to save what it likes. A rule of another type is an error.
+    `@a` is free to save what it likes. A rule of another type is an error. Where
+    rules call `@f` itself, they call its body.
+
+    `remat-expand-derivatives` and `remat-differentiate` do this for the
+    functions that they differentiate.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::remat::RematDialect"];
+}
+
+def ExpandDerivativesPass
+    : Pass<"remat-expand-derivatives", "::mlir::ModuleOp"> {
+  let summary = "replace derivatives that are written in the program";
+  let description = [{
+    `remat.vjp` and `remat.jvp` are replaced by the function that they name and
+    its derivative, from the inside out. The functions must be straight-line
+    code once their calls are inlined. Rules of functions are attached first
+    (`remat-attach-rules`).
+
+    The pipelines run this on what import made of the functions, with their
+    regions lowered: a derivative is the same whether the program is written
+    with it or the tools append it.
 
     The products of a `batch` are computed together: what depends on their
     cotangents or tangents gets a loop and a dimension more. Where an operation

@@ -26,15 +26,13 @@
 
 namespace remat {
 
-/// Replaces the derivatives that a program is written with (remat.vjp, rules of
-/// functions).
-void buildDerivativesPipeline(mlir::OpPassManager &pm);
-
 /// Turns an exporter's module into one function in the form that
-/// `remat-import-verify` checks, with elementwise operations fused.
+/// `remat-import-verify` checks, with elementwise operations fused, and those
+/// of which it takes derivatives (remat.vjp, remat.jvp).
 void buildImportPipeline(mlir::OpPassManager &pm, const StepOptions &options);
 
-/// Differentiates the function and fuses across forward and backward.
+/// Takes the derivatives that the program is written with and those that
+/// options ask for, and fuses across forward and backward.
 void buildJointPipeline(mlir::OpPassManager &pm, const StepOptions &options);
 
 /// Cuts the joint function into tasks with costs.

@@ -15,6 +15,7 @@
 #define REMAT_PIPELINES_STEPOPTIONS_H
 
 #include "remat/AutoDiff/AutoDiff.h"
+#include "remat/Dialect/Remat/Transforms/CheckpointSequential.h"
 #include "remat/Dialect/Remat/Transforms/PlanGraph.h"
 #include "remat/Utils/OptionTable.h"
 
@@ -28,6 +29,9 @@ struct StepOptions {
   std::string target;
   /// The function to compile, see findEntry.
   std::string function = "main";
+
+  /// Segments to cut the function into. Its own `function` is not used.
+  SequentialOptions sequential;
 
   /// Whether to append a backward computation: by default the gradient of
   /// `result`, with `cotangents` the vector-Jacobian product of all results.

@@ -12,6 +12,7 @@
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/EntryFunction.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace remat {
 #define GEN_PASS_DEF_IMPORTENTRYPASS
@@ -61,6 +62,32 @@ static LogicalResult checkFunction(func::FuncOp function) {
   return failure(result.wasInterrupted());
 }
 
+/// The function and those that it names, as remat.vjp does, and these in turn.
+static SetVector<Operation *> findReachable(func::FuncOp entry) {
+  SetVector<Operation *> reached;
+  reached.insert(entry);
+  for (size_t i = 0; i < reached.size(); ++i) {
+    std::optional<SymbolTable::UseRange> uses =
+        SymbolTable::getSymbolUses(reached[i]);
+    if (!uses)
+      continue;
+    for (const SymbolTable::SymbolUse &use : *uses)
+      if (Operation *named = SymbolTable::lookupNearestSymbolFrom(
+              use.getUser(), use.getSymbolRef()))
+        reached.insert(named);
+  }
+  return reached;
+}
+
+/// What is differentiated has no calls either.
+static LogicalResult checkCalls(func::FuncOp function) {
+  WalkResult result = function.walk([](CallOpInterface call) {
+    call->emitOpError("could not be inlined");
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 namespace {
 struct ImportEntry : public remat::impl::ImportEntryPassBase<ImportEntry> {
   using ImportEntryPassBase::ImportEntryPassBase;
@@ -73,11 +100,15 @@ struct ImportEntry : public remat::impl::ImportEntryPassBase<ImportEntry> {
       module.emitError("has no function '") << function << "' to compile";
       return signalPassFailure();
     }
+    SetVector<Operation *> reached = findReachable(entry);
     for (auto other : llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
-      if (other != entry && SymbolTable::symbolKnownUseEmpty(other, entry))
+      if (!reached.contains(other))
         other.erase();
     if (failed(checkFunction(entry)))
-      signalPassFailure();
+      return signalPassFailure();
+    for (auto other : module.getOps<func::FuncOp>())
+      if (other != entry && failed(checkCalls(other)))
+        return signalPassFailure();
   }
 };
 } // namespace

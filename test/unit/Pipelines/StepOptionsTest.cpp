@@ -49,6 +49,12 @@ TEST(StepOptions, DefaultsAreThoseOfTheStruct) {
 static StringMap<std::string> getValues() {
   return {{"target", "cpu"},
           {"function", "f"},
+          {"checkpoint-segments", "3"},
+          {"checkpoint-links", "tag:block"},
+          {"checkpoint-early-stop", "false"},
+          {"checkpoint-preserve-rng-state", "false"},
+          {"checkpoint-policy", "prefer_recompute"},
+          {"checkpoint-name", "part"},
           {"differentiate", "false"},
           {"wrt", "0,2"},
           {"result", "3"},

@@ -21,6 +21,28 @@ Solution saveAll(const Problem &problem) {
   return cantFail(solve(problem, "save-all"));
 }
 
+// Of a forward chain a -> b -> c, all hidden, the first backward op reads b and
+// the second one c. What was made again for the first is kept for the second:
+// each forward op runs twice and no more.
+TEST(SaveAll, KeepsWhatItRecomputed) {
+  Problem problem;
+  ValueId x = problem.addArgument("x");
+  OpId a = problem.addOp("a", 1, {x});
+  ValueId va = problem.addResult(a, "a", 10);
+  OpId b = problem.addOp("b", 1, {va});
+  ValueId vb = problem.addResult(b, "b", 10);
+  OpId c = problem.addOp("c", 1, {va, vb});
+  ValueId vc = problem.addResult(c, "c", 10);
+  for (ValueId value : {va, vb, vc})
+    problem.values[value].policy = Policy::MustRecompute;
+  ValueId previous = x;
+  for (ValueId read : {vb, vc}) {
+    OpId op = problem.addOp("backward", 1, {previous, read}, true);
+    previous = problem.addResult(op, "gradient", 10);
+  }
+  EXPECT_EQ(saveAll(problem).cost, 3 + 3 + 2);
+}
+
 TEST(SaveAll, RunsEveryOpOnce) {
   Solution solution = saveAll(chain(10));
   EXPECT_EQ(solution.plan.actions.size(), 20u);

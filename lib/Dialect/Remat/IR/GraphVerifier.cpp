@@ -178,7 +178,12 @@ static LogicalResult verifyPolicies(GraphOp graph) {
       // A copy that comes back from the host is what the forward computation
       // made, too: offloading does not recompute.
       Operation *reader = nullptr;
-      if (*policy == Policy::MustRecompute)
+      // Behind the first backward task there are several borders between
+      // forward and backward tasks, and forward tasks run between them.
+      bool isLater = lastForward && lastForward->isBeforeInBlock(task);
+      if (*policy == Policy::MustRecompute && isLater)
+        reader = findUser(result, /*throughHost=*/true, isBackwardTask);
+      else if (*policy == Policy::MustRecompute)
         reader = findUser(result, /*throughHost=*/true, runsInBackward);
       else if (*policy == Policy::MustCpuOffload)
         reader = findUser(result, /*throughHost=*/false, isBackwardTask);

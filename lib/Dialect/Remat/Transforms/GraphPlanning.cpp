@@ -125,6 +125,20 @@ void GraphProblem::addTask(TaskOp task, ArrayRef<planning::ValueId> given) {
   }
 }
 
+/// With a free order, what `task` must wait for without reading it.
+SmallVector<planning::ValueId> GraphProblem::getOrder(TaskOp task) {
+  SmallVector<planning::ValueId> order;
+  if (task.isClone())
+    order.push_back(tokenOf.at(task.getId()));
+  bool isHidden = llvm::any_of(task->getResults(), [&](OpResult result) {
+    return task.getResultPolicy(result.getResultNumber()) ==
+           Policy::MustRecompute;
+  });
+  if (begun && isHidden && !task.getBackward())
+    order.push_back(*begun);
+  return order;
+}
+
 GraphProblem::GraphProblem(GraphOp graph, bool freeOrder)
     : target(getTargetFacts(graph)) {
   problem.name = graph.getName().str();
@@ -136,6 +150,10 @@ GraphProblem::GraphProblem(GraphOp graph, bool freeOrder)
   }
   bool hasCalls = llvm::any_of(graph.getOps<TaskOp>(),
                                [](TaskOp task) { return task.getPhase() > 0; });
+  DenseSet<int64_t> repeated;
+  for (auto task : graph.getOps<TaskOp>())
+    if (task.isClone())
+      repeated.insert(task.getId());
   uint64_t phase = 0;
   // What tasks of the current call wait for, and what waits for them.
   SmallVector<planning::ValueId> given, lastTokens;
@@ -146,9 +164,19 @@ GraphProblem::GraphProblem(GraphOp graph, bool freeOrder)
       lastTokens = given;
     }
     phase = task.getPhase();
-    addTask(task, readsOfCall(task) ? ArrayRef<planning::ValueId>() : given);
+    SmallVector<planning::ValueId> order;
+    if (freeOrder)
+      order = getOrder(task);
+    if (!readsOfCall(task))
+      llvm::append_range(order, given);
+    addTask(task, order);
+    planning::OpId op = problem.ops.size() - 1;
+    if (freeOrder && repeated.contains(task.getId()) && !task.isClone())
+      tokenOf[task.getId()] = addToken(op);
+    if (freeOrder && task.getBackward() && !begun)
+      begun = addToken(op);
     if (freeOrder && hasCalls && !isReadInCall(task))
-      lastTokens.push_back(addToken(problem.ops.size() - 1));
+      lastTokens.push_back(addToken(op));
   }
   for (Value returned :
        graph.getBody().front().getTerminator()->getOperands()) {
@@ -182,7 +210,7 @@ private:
   /// the latest copy of what they view.
   Value getCurrent(Value original);
   void setCurrent(Value original, Value copy);
-  void runTask(TaskOp original, unsigned copy);
+  void runTask(TaskOp original);
 
   GraphOp graph;
   const GraphProblem &graphProblem;
@@ -191,6 +219,8 @@ private:
   /// Views of the original graph, by the value they view.
   DenseMap<Value, SmallVector<Value>> viewsOf;
   DenseMap<Value, Value> onHost;
+  /// By the number of a task, how often it has run, and in which call first.
+  DenseMap<int64_t, std::pair<unsigned, uint64_t>> runs;
 };
 } // namespace
 
@@ -213,12 +243,15 @@ Value PlanApplier::getCurrent(Value original) {
   return made;
 }
 
-void PlanApplier::runTask(TaskOp original, unsigned copy) {
+void PlanApplier::runTask(TaskOp original) {
   SmallVector<Value> operands = llvm::map_to_vector(
       original->getOperands(), [&](Value value) { return getCurrent(value); });
   auto task = cast<TaskOp>(builder.clone(*original));
   task->setOperands(operands);
-  task.setCopy(copy);
+  auto &[copy, phase] =
+      runs.try_emplace(task.getId(), 0, task.getPhase()).first->second;
+  task.setCopy(copy++);
+  task.setPhase(phase);
   for (auto [from, to] : llvm::zip(original->getResults(), task->getResults()))
     setCurrent(from, to);
 }
@@ -235,13 +268,11 @@ void PlanApplier::apply(const planning::Plan &plan) {
   // The new schedule is built behind the old operations, which then go.
   Operation *lastOld = terminator->getPrevNode();
   builder.setInsertionPoint(terminator);
-  std::vector<unsigned> copies =
-      planning::copyNumbers(graphProblem.problem, plan);
-  for (auto [action, copy] : llvm::zip(plan.actions, copies)) {
+  for (const planning::Action &action : plan.actions) {
     switch (action.kind) {
     case planning::ActionKind::Run:
       if (graphProblem.tasks[action.id])
-        runTask(graphProblem.tasks[action.id], copy);
+        runTask(graphProblem.tasks[action.id]);
       break;
     case planning::ActionKind::Offload: {
       Value value = graphProblem.values[action.id];

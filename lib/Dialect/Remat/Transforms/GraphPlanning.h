@@ -26,7 +26,9 @@ namespace remat {
 /// With `freeOrder`, tasks may be reordered, but not from one call of the step
 /// to another: where a call ends, there is an op without a task, which reads a
 /// token of 0 bytes of each last task of the call, and which gives one to each
-/// first task of the next.
+/// first task of the next. Nor do they leave their side of a border that a
+/// region is about: a clone runs behind its original, and what is hidden behind
+/// the first backward task stays there.
 struct GraphProblem {
   explicit GraphProblem(GraphOp graph, bool freeOrder = false);
 
@@ -45,7 +47,36 @@ private:
   void endCall(mlir::ArrayRef<planning::ValueId> lastTokens, bool backward);
   void addTask(TaskOp task, mlir::ArrayRef<planning::ValueId> given);
 
+  llvm::SmallVector<planning::ValueId> getOrder(TaskOp task);
+
   llvm::DenseMap<mlir::Value, planning::ValueId> idOf;
+  /// By the number of a task, what says that it has run.
+  llvm::DenseMap<int64_t, planning::ValueId> tokenOf;
+  /// What says that the backward computation has begun.
+  std::optional<planning::ValueId> begun;
+};
+
+/// Whether the graph returns `value` or a view of it.
+bool isReturned(mlir::Value value);
+
+/// The clones of forward tasks that regions ask for behind the first backward
+/// task, where planners know of no border, put into a graph without a plan.
+class RepeatedTasks {
+public:
+  explicit RepeatedTasks(GraphOp graph);
+
+  /// Makes the graph what it was.
+  void undo();
+
+private:
+  mlir::Value getAgain(mlir::Value value, TaskOp reader);
+
+  /// For what is hidden, the number of the first backward task behind it.
+  llvm::DenseMap<mlir::Value, unsigned> borderOf;
+  /// Clones of what is hidden, and of views of it.
+  llvm::DenseMap<mlir::Value, mlir::Value> again;
+  llvm::SmallVector<std::pair<mlir::OpOperand *, mlir::Value>> changed;
+  llvm::SmallVector<mlir::Operation *> made;
 };
 
 /// Rewrites the body of the graph into the schedule that `plan` describes.

@@ -167,18 +167,53 @@ static void lowerScope(ScopeOp scope) {
   inlineRegion(scope);
 }
 
-/// A scope that changes how values are saved must not stand in one that
-/// forbids it.
-static LogicalResult checkScope(ScopeOp scope) {
-  if (!scope.getCodec() && !scope.getOffload())
+/// Whether `op` changes how values are saved.
+static bool changesSaving(Operation *op) {
+  if (auto scope = dyn_cast<ScopeOp>(op))
+    return scope.getCodec() || scope.getOffload();
+  auto isOffload = [](std::optional<Policy> policy) {
+    return policy == Policy::MustCpuOffload ||
+           policy == Policy::PreferCpuOffload;
+  };
+  if (auto tag = dyn_cast<TagOp>(op))
+    return tag.getCodec() || isOffload(tag.getPolicy());
+  if (auto checkpoint = dyn_cast<CheckpointOp>(op))
+    return isOffload(checkpoint.getPolicy());
+  auto policy = op->getAttrOfType<PolicyAttr>(RematDialect::policyAttrName);
+  return policy && isOffload(policy.getValue());
+}
+
+/// The function that `op` calls or differentiates; null if it does neither.
+static Operation *getNamedFunction(Operation *op) {
+  SymbolRefAttr symbol;
+  if (auto vjp = dyn_cast<VJPOp>(op))
+    symbol = vjp.getCalleeAttr();
+  else if (auto jvp = dyn_cast<JVPOp>(op))
+    symbol = jvp.getCalleeAttr();
+  else if (auto call = dyn_cast<CallOpInterface>(op))
+    symbol = dyn_cast<SymbolRefAttr>(call.getCallableForCallee());
+  return symbol ? SymbolTable::lookupNearestSymbolFrom(op, symbol) : nullptr;
+}
+
+/// Nothing inside of a scope that forbids it may change how values are saved,
+/// nor may what is called or differentiated there.
+static LogicalResult checkForbidding(ScopeOp scope) {
+  if (!scope.getForbid())
     return success();
-  for (auto outer = scope->getParentOfType<ScopeOp>(); outer;
-       outer = outer->getParentOfType<ScopeOp>()) {
-    if (!outer.getForbid())
-      continue;
-    InFlightDiagnostic diag = scope.emitOpError() << *outer.getForbid();
-    diag.attachNote(outer.getLoc()) << "forbidden here";
-    return diag;
+  SetVector<Operation *> roots;
+  roots.insert(scope);
+  for (size_t i = 0; i < roots.size(); ++i) {
+    WalkResult result = roots[i]->walk([&](Operation *op) {
+      if (Operation *function = getNamedFunction(op))
+        roots.insert(function);
+      if (!changesSaving(op))
+        return WalkResult::advance();
+      InFlightDiagnostic diag = op->emitOpError() << *scope.getForbid();
+      diag.attachNote(scope.getLoc()) << "forbidden here";
+      return WalkResult::interrupt();
+    });
+    if (result.wasInterrupted())
+      return failure();
   }
   return success();
 }
@@ -186,38 +221,26 @@ static LogicalResult checkScope(ScopeOp scope) {
 /// The functions that remat.vjp and remat.jvp name, and what these call.
 static SetVector<Operation *> findDifferentiated(Operation *root) {
   SetVector<Operation *> functions;
-  auto add = [&](Operation *user, FlatSymbolRefAttr symbol) {
-    if (Operation *function =
-            SymbolTable::lookupNearestSymbolFrom(user, symbol))
+  auto add = [&](Operation *op) {
+    if (Operation *function = getNamedFunction(op))
       functions.insert(function);
   };
   root->walk([&](Operation *op) {
-    if (auto vjp = dyn_cast<VJPOp>(op))
-      add(op, vjp.getCalleeAttr());
-    else if (auto jvp = dyn_cast<JVPOp>(op))
-      add(op, jvp.getCalleeAttr());
+    if (isa<VJPOp, JVPOp>(op))
+      add(op);
   });
   for (size_t i = 0; i < functions.size(); ++i)
-    functions[i]->walk([&](CallOpInterface call) {
-      if (auto symbol = dyn_cast<SymbolRefAttr>(call.getCallableForCallee()))
-        if (auto flat = dyn_cast<FlatSymbolRefAttr>(symbol))
-          add(call, flat);
-    });
+    functions[i]->walk([&](CallOpInterface call) { add(call); });
   return functions;
 }
 
-static LogicalResult lowerAll(Operation *root) {
-  WalkResult checked =
-      root->walk([](ScopeOp scope) { return WalkResult(checkScope(scope)); });
-  if (checked.wasInterrupted())
-    return failure();
+static void lowerAll(Operation *root) {
   root->walk<WalkOrder::PostOrder>([](Operation *op) {
     if (auto checkpoint = dyn_cast<CheckpointOp>(op))
       lowerCheckpoint(checkpoint);
     else if (auto scope = dyn_cast<ScopeOp>(op))
       lowerScope(scope);
   });
-  return success();
 }
 
 namespace {
@@ -231,9 +254,13 @@ struct LowerCheckpoints
       roots = findDifferentiated(getOperation());
     else
       roots.insert(getOperation());
+    // All of the module: what is differentiated loses its scopes first.
+    WalkResult checked = getOperation()->walk(
+        [](ScopeOp scope) { return WalkResult(checkForbidding(scope)); });
+    if (checked.wasInterrupted())
+      return signalPassFailure();
     for (Operation *root : roots)
-      if (failed(lowerAll(root)))
-        return signalPassFailure();
+      lowerAll(root);
   }
 };
 } // namespace

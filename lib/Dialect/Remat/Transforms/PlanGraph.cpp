@@ -335,7 +335,9 @@ llvm::Expected<planning::Problem>
 remat::makeProblem(GraphOp graph, const PlanOptions &options) {
   if (llvm::Error error = checkUnplanned(graph))
     return std::move(error);
+  RepeatedTasks repeated(graph);
   GraphProblem graphProblem(graph, options.reorder);
+  repeated.undo();
   if (llvm::Error error = setLimits(graphProblem, options))
     return std::move(error);
   return std::move(graphProblem.problem);
@@ -344,10 +346,13 @@ remat::makeProblem(GraphOp graph, const PlanOptions &options) {
 llvm::Error remat::planGraph(GraphOp &graph, const PlanOptions &options) {
   if (llvm::Error error = checkUnplanned(graph))
     return error;
+  RepeatedTasks repeated(graph);
   GraphPlanner planner(graph, options);
   llvm::Expected<OwningOpRef<GraphOp>> planned = planner.run();
-  if (!planned)
+  if (!planned) {
+    repeated.undo();
     return planned.takeError();
+  }
   if (options.explain)
     if (llvm::Error error = planner.explain())
       return error;

@@ -72,7 +72,8 @@ def Remat_ScopeOp : Remat_Op<"scope", [
     * `offload`: they are kept in host memory (`save_on_cpu`), except arguments,
       which are in buffers of the caller.
     * `forbid`: a codec or offload inside is an error with this message
-      (`disable_saved_tensors_hooks`).
+      (`disable_saved_tensors_hooks`), whether a scope, a tag or a policy asks
+      for it, also in what is called or differentiated there.
 
     ```mlir
     %y = remat.scope attributes {codec = "bf16"} {

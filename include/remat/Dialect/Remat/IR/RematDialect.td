@@ -54,8 +54,8 @@ def Remat_Dialect : Dialect {
     | `remat.initial_value` | function arguments only | dense elements | the value that a global began with that has become the argument | `remat-import-random-state` | `remat-run` |
     | `remat.allow_cache_entry_mutation` | functions | unit | memrefs may be written between the use that a derivative saves them for and the derivative, which then sees what was written | user | `remat-import-buffers` |
     | `remat.allow_mutation_on_saved_tensors` | functions | unit | the same, and it sees what was there at first | user | `remat-import-buffers` |
-    | `remat.vjp`, `remat.jvp` | functions | symbol | the function that computes the derivative of this one | user | `remat-expand-derivatives` |
-    | `remat.fwd` | functions | symbol | with `remat.vjp`: the function to call instead, which also returns what the derivative needs | user | `remat-expand-derivatives` |
+    | `remat.vjp`, `remat.jvp` | functions | symbol | the function that computes the derivative of this one | user | `remat-attach-rules` |
+    | `remat.fwd` | functions | symbol | with `remat.vjp`: the function to call instead, which also returns what the derivative needs | user | `remat-attach-rules` |
   }];
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
   let useDefaultAttributePrinterParser = 1;

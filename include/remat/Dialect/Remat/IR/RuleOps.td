@@ -101,8 +101,7 @@ def Remat_CustomRuleOp : Remat_Op<"custom_rule", [
     ```
 
     A function with the attribute `remat.vjp` (or `remat.jvp`), the symbol of
-    its rule, stands for such operations where it is called, see
-    `remat-expand-derivatives`.
+    its rule, gets such an operation in its body, see `remat-attach-rules`.
   }];
   let arguments = (ins Variadic<AnyType>:$inputs, Variadic<AnyType>:$values);
   let results = (outs Variadic<AnyType>:$results);

@@ -27,7 +27,12 @@ def LowerCheckpointsPass : Pass<"remat-lower-checkpoints"> {
     are marked `fresh`.
 
     Every `remat.scope` is inlined as well: what it asks for becomes a tag on
-    each of its values that has none yet, so the innermost scope holds.
+    each of its values that has none yet, so the innermost scope holds. In one
+    with `forbid`, a scope, tag or policy that packs or offloads is an error,
+    also in the functions that are called or differentiated there.
+
+    Regions around calls hide what the called functions compute once these are
+    inlined, so this runs after import.
   }];
   let dependentDialects = ["::remat::RematDialect"];
   let options = [
@@ -80,20 +85,24 @@ def ApplyPoliciesPass
 }
 
 def CheckpointSequentialPass
-    : Pass<"remat-checkpoint-sequential", "::mlir::func::FuncOp"> {
+    : Pass<"remat-checkpoint-sequential", "::mlir::ModuleOp"> {
   let summary = "Cut a chain into checkpointed segments";
   let description = [{
-    Cuts the function into `segments` parts of equally many links and puts all
-    but the last into a `remat.checkpoint` each, as
-    `torch.utils.checkpoint.checkpoint_sequential` does; the last gets what does
-    not divide. The links are the calls of functions in the body, or, where
-    there is none, its operations but for constants and empty tensors.
+    Cuts the body of the function `function` (`main`) into `segments` parts of
+    equally many links and puts all but the last into a `remat.checkpoint` each,
+    as `torch.utils.checkpoint.checkpoint_sequential` does; the last gets what
+    does not divide. Functions that it calls stay as they are.
+
+    `links` says where a link ends: at each `call`; at each `op` but constants
+    and empty tensors; at each value with a name (`tag`), that is a `remat.tag`
+    or an operation with `remat.name`, or at those of one name (`tag:NAME`). By
+    default (`auto`) it is calls if there are any, else operations.
+
+    `early-stop`, `preserve-rng-state`, `policy` and `name` become attributes of
+    the regions. The options of a step that begin with `checkpoint-` are the
+    same, see docs/options.md.
   }];
   let dependentDialects = ["::remat::RematDialect"];
-  let options = [
-    Option<"segments", "segments", "int64_t", /*default=*/"2",
-           "Number of segments, at least 1 and at most that of links">,
-  ];
 }
 
 def FormTasksPass : Pass<"remat-form-tasks", "::mlir::ModuleOp"> {

@@ -47,7 +47,9 @@ struct PlanOptions {
 };
 
 /// The graph (L2) as a planning problem with the limits of `options`, the
-/// budget aside. Op i is the i-th task. Fails if the graph is already planned.
+/// budget aside. Op i is the i-th task, among those of the graph and the clones
+/// that regions behind other backward tasks ask for. Fails if the graph is
+/// already planned.
 llvm::Expected<planning::Problem> makeProblem(GraphOp graph,
                                               const PlanOptions &options);
 
