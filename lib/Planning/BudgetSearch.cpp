@@ -17,44 +17,71 @@
 //     at all, it goes half of the way back once.
 //   * What fits is planned again with all of the effort.
 //
+// Packing does not follow the bytes that are asked for: a request of more bytes
+// may lead to a smaller arena. That a budget is feasible must not depend on
+// which requests it leads to. So there is a list of plans, the same for all
+// budgets, and made only as far as needed: a plan that a descent finds counts
+// if some plan of the list has an arena that is as small.
+//
 //===----------------------------------------------------------------------===//
 
 #include "remat/Planning/BudgetSearch.h"
 
+#include "llvm/ADT/STLExtras.h"
+
+#include <cmath>
 #include <limits>
 #include <tuple>
 
 namespace remat::planning {
 
+/// Whether `a` has the smaller arena, or an equal one and is faster.
+static bool isSmaller(const PackedPlan &a, const PackedPlan &b) {
+  return std::tie(a.arenaBytes, a.time) < std::tie(b.arenaBytes, b.time);
+}
+
+static bool isFaster(const PackedPlan &a, const PackedPlan &b) {
+  return std::tie(a.time, a.arenaBytes) < std::tie(b.time, b.arenaBytes);
+}
+
+const PackedPlan *BudgetSearch::getBest() const {
+  const PackedPlan *best = nullptr;
+  for (const PackedPlan &plan : fitting)
+    if (!best || plan.time < best->time)
+      best = &plan;
+  return best;
+}
+
 /// A plan for a request, with all of the effort or with a small part of it. If
 /// that is too little to find one, and there is no plan to fall back on, the
 /// last way of counting gets all of it.
 llvm::Expected<Solution> BudgetSearch::request(unsigned way, int64_t bytes,
-                                               bool thorough) {
+                                               bool thorough, Effort effort) {
   PlanRequest request;
   request.way = way;
   request.bytes = bytes;
+  const PackedPlan *best = getBest();
   request.start = best ? &best->plan : nullptr;
   if (thorough)
     return client.plan(request);
-  request.effortShare = briefShare;
+  request.effortShare = effort == Effort::Brief ? listShare : briefShare;
   llvm::Expected<Solution> brief = client.plan(request);
-  if (brief || best || !isLast(way))
+  if (brief || best || !isLast(way) || effort == Effort::Brief)
     return brief;
   llvm::consumeError(brief.takeError());
   request.effortShare = 1;
   return client.plan(request);
 }
 
-/// Whether `solution`, or what is likely to come of it, costs less than the
-/// best plan.
-bool BudgetSearch::mayBecomeCheaper(const Solution &solution,
-                                    bool thorough) const {
+/// Whether `solution`, or what is likely to come of it, is faster than the best
+/// plan.
+bool BudgetSearch::mayBecomeFaster(const Solution &solution,
+                                   bool thorough) const {
   double hope = 0;
   if (!thorough)
-    hope = std::min(hopedShare * double(solution.cost - solution.baseCost),
-                    double(solution.cost - solution.lowerBound));
-  return double(solution.cost) - hope < double(best->cost);
+    hope = std::min(hopedShare * double(solution.time - solution.baseCost),
+                    double(solution.time - solution.lowerBound));
+  return double(solution.time) - hope < double(getBest()->time);
 }
 
 /// Where a descent stands, and what it asks for next.
@@ -126,20 +153,20 @@ void BudgetSearch::Descent::goOnAfterMisfit(int64_t peak, int64_t arena) {
     asked = std::min(asked, budget);
 }
 
-/// Looks for a plan that is cheaper than the best, counting in `way`, with an
+/// Looks for a plan that is faster than the best, counting in `way`, with an
 /// arena of at most `budget` bytes.
-llvm::Error BudgetSearch::fit(unsigned way, int64_t budget) {
+llvm::Error BudgetSearch::fit(unsigned way, int64_t budget, Effort effort) {
   Descent descent(budget, budget + client.getBytesElsewhere(way),
-                  /*thorough=*/!briefFirst);
+                  /*thorough=*/effort == Effort::Full);
   while (true) {
     bool thorough = descent.isThorough();
     llvm::Expected<Solution> solution =
-        request(way, descent.getAsked(), thorough);
+        request(way, descent.getAsked(), thorough, effort);
     // By now, what is asked for may be less than the user's budget.
     if (!solution && descent.getRound() != 0 &&
         solution.errorIsA<InfeasibleBudgetError>()) {
       llvm::consumeError(solution.takeError());
-      if (descent.goOnAfterNone(best.has_value()))
+      if (descent.goOnAfterNone(!fitting.empty()))
         continue;
       return llvm::make_error<InfeasibleBudgetError>(
           budget, descent.getSmallestArena(),
@@ -147,8 +174,8 @@ llvm::Error BudgetSearch::fit(unsigned way, int64_t budget) {
     }
     if (!solution)
       return solution.takeError();
-    // Less would cost even more.
-    if (best && !mayBecomeCheaper(*solution, thorough))
+    // Less would take even more time.
+    if (!fitting.empty() && !mayBecomeFaster(*solution, thorough))
       return llvm::Error::success();
     llvm::Expected<PackedPlan> packed = client.pack(solution->plan);
     if (!packed)
@@ -157,87 +184,185 @@ llvm::Error BudgetSearch::fit(unsigned way, int64_t budget) {
       descent.goOnAfterMisfit(solution->peakBytes, packed->arenaBytes);
       continue;
     }
-    if (!best || packed->cost < best->cost) {
-      best = std::move(*packed);
+    if (fitting.empty() || packed->time < getBest()->time)
       roundsToBest = descent.getRound();
-    }
-    if (!descent.goOnAfterFit(solution->optimal()))
+    fitting.push_back(std::move(*packed));
+    if (effort == Effort::Brief || client.isOver() ||
+        !descent.goOnAfterFit(solution->optimal()))
       return llvm::Error::success();
   }
 }
 
-llvm::Expected<PackedPlan> BudgetSearch::planWithin(int64_t budget) {
-  best.reset();
+/// Collects plans that fit. Succeeds if there are any, or if only an error of
+/// the planner says that there are none.
+llvm::Error BudgetSearch::search(int64_t budget, Effort effort) {
+  fitting.clear();
+  roundsToBest = 0;
   for (unsigned way = 0; way < client.getNumWays(); ++way) {
-    llvm::Error error = fit(way, budget);
+    llvm::Error error = fit(way, budget, effort);
     // The last way of counting speaks of the problem as it was given.
-    if (error && isLast(way) && !best &&
-        (!briefFirst || !error.isA<InfeasibleBudgetError>()))
-      return std::move(error);
+    if (error && isLast(way) && fitting.empty() &&
+        (effort == Effort::Full || !error.isA<InfeasibleBudgetError>()))
+      return error;
     llvm::consumeError(std::move(error));
     // The count was close to what packing made of it; another is hardly closer.
-    if (best && roundsToBest == 0)
+    if (!fitting.empty() && (roundsToBest == 0 || client.isOver()))
       break;
   }
-  if (best)
-    return std::move(*best);
-  // The planner may miss what the smallest plan known can do.
-  llvm::Expected<PackedPlan> smallest = planSmallest();
-  if (!smallest || smallest->arenaBytes <= budget)
-    return smallest;
-  llvm::Expected<std::string> evidence =
-      client.explainSmallest(smallest->arenaBytes);
-  if (!evidence)
-    return evidence.takeError();
-  return llvm::make_error<InfeasibleBudgetError>(budget, smallest->arenaBytes,
-                                                 std::move(*evidence));
+  return llvm::Error::success();
 }
 
-/// Whether `a` has the smaller arena, or an equal one and costs less.
-static bool isSmaller(const PackedPlan &a, const PackedPlan &b) {
-  return std::tie(a.arenaBytes, a.cost) < std::tie(b.arenaBytes, b.cost);
+llvm::Expected<PackedPlan> BudgetSearch::planWithin(int64_t budget) {
+  if (!briefFirst) {
+    if (llvm::Error error = search(budget, Effort::Full))
+      return std::move(error);
+    return *getBest();
+  }
+  if (llvm::Error error = search(budget, Effort::BriefFirst))
+    return std::move(error);
+  // What has a smaller arena than all of the list does not count.
+  std::vector<PackedPlan> found = std::move(fitting);
+  llvm::stable_sort(found, isFaster);
+  std::optional<PackedPlan> best;
+  for (PackedPlan &plan : found) {
+    llvm::Expected<bool> reached = reach(plan.arenaBytes);
+    if (!reached)
+      return reached.takeError();
+    if (*reached || client.isOver()) {
+      best = std::move(plan);
+      break;
+    }
+  }
+  if (best && client.isOver())
+    return std::move(*best);
+  llvm::Expected<bool> reached = reach(budget);
+  if (!reached)
+    return reached.takeError();
+  for (const PackedPlan &plan : list)
+    if (plan.arenaBytes <= budget && (!best || isFaster(plan, *best)))
+      best = plan;
+  if (best)
+    return std::move(*best);
+  llvm::Expected<std::string> evidence = client.explainSmallest(getSmallest());
+  if (!evidence)
+    return evidence.takeError();
+  return llvm::make_error<InfeasibleBudgetError>(
+      budget, getSmallest().arenaBytes, std::move(*evidence));
 }
 
 llvm::Expected<PackedPlan> BudgetSearch::planSmallest() {
-  best.reset();
-  // The way of counting in which the smallest plan was found, and its peak.
-  unsigned origin = 0;
-  int64_t originBytes = 0;
-  for (unsigned way = 0; way < client.getNumWays(); ++way) {
-    llvm::Expected<FeasibilityCertificate> certificate =
-        client.planSmallest(way);
-    if (!certificate)
-      return certificate.takeError();
-    llvm::Expected<PackedPlan> packed = client.pack(certificate->plan);
-    if (!packed)
-      return packed;
-    if (best && !isSmaller(*packed, *best))
+  llvm::Expected<bool> reached = reach(0);
+  if (!reached)
+    return reached.takeError();
+  llvm::Expected<PackedPlan> found = planWithin(getSmallest().arenaBytes);
+  if (found || briefFirst || !found.errorIsA<InfeasibleBudgetError>())
+    return found;
+  // The planner does not find what the heuristics do.
+  llvm::consumeError(found.takeError());
+  return getSmallest();
+}
+
+//===----------------------------------------------------------------------===//
+// The list
+//===----------------------------------------------------------------------===//
+
+const PackedPlan &BudgetSearch::getSmallest() const {
+  return *llvm::min_element(list, isSmaller);
+}
+
+/// Whether the list has a plan with an arena of at most `arenaBytes`. The list
+/// is made as far as that takes.
+llvm::Expected<bool> BudgetSearch::reach(int64_t arenaBytes) {
+  while (list.empty() || getSmallest().arenaBytes > arenaBytes) {
+    if (part == Part::Complete || (client.isOver() && !list.empty()))
+      return false;
+    if (llvm::Error error = extendList())
+      return std::move(error);
+  }
+  return true;
+}
+
+llvm::Error BudgetSearch::addToList(const Plan &plan) {
+  llvm::Expected<PackedPlan> packed = client.pack(plan);
+  if (!packed)
+    return packed.takeError();
+  list.push_back(std::move(*packed));
+  return llvm::Error::success();
+}
+
+llvm::Error BudgetSearch::extendList() {
+  fitting.clear();
+  switch (part) {
+  case Part::Smallest:
+    for (unsigned way = 0; way < client.getNumWays(); ++way) {
+      llvm::Expected<FeasibilityCertificate> certificate =
+          client.planSmallest(way);
+      if (!certificate)
+        return certificate.takeError();
+      rungs.push_back({std::max<int64_t>(certificate->smallestFeasible, 1)});
+      if (llvm::Error error = addToList(certificate->plan))
+        return error;
+    }
+    part = Part::Rungs;
+    return llvm::Error::success();
+  case Part::Rungs:
+    return addRungs();
+  case Part::Searches:
+    return addSearches();
+  case Part::Complete:
+    break;
+  }
+  return llvm::Error::success();
+}
+
+/// The next request in each way: more and more bytes, up to where everything is
+/// kept.
+llvm::Error BudgetSearch::addRungs() {
+  bool any = false;
+  for (auto [way, rung] : llvm::enumerate(rungs)) {
+    if (rung.done)
       continue;
-    best = std::move(*packed);
-    origin = way;
-    originBytes = certificate->smallestFeasible;
+    double bytes = double(rung.least) *
+                   std::exp2(double(numRungs) / double(rungsPerOctave));
+    llvm::Expected<Solution> solution =
+        bytes < double(std::numeric_limits<int64_t>::max() / 2)
+            ? request(way, int64_t(bytes), /*thorough=*/false, Effort::Brief)
+            : llvm::make_error<InfeasibleBudgetError>(0, 0, "");
+    if (!solution) {
+      if (!solution.errorIsA<InfeasibleBudgetError>())
+        return solution.takeError();
+      llvm::consumeError(solution.takeError());
+      any = true;
+      continue;
+    }
+    if (llvm::Error error = addToList(solution->plan))
+      return error;
+    // More bytes would change nothing.
+    rung.done = solution->time == solution->baseCost ||
+                double(solution->peakBytes) < bytes / 2;
+    any |= !rung.done;
   }
-  // Those plans only show that it is possible.
-  bool settled = false;
-  for (unsigned way = 0; way < client.getNumWays(); ++way) {
-    int64_t cost = best->cost;
-    llvm::Error error = fit(way, best->arenaBytes);
-    settled |= best->cost < cost || (way == origin && !error);
-    llvm::consumeError(std::move(error));
-  }
-  if (settled)
-    return std::move(*best);
-  // Only the bytes of that plan itself are known to lead to such an arena.
-  llvm::Expected<Solution> solution =
-      request(origin, originBytes, /*thorough=*/true);
-  if (!solution) {
-    llvm::consumeError(solution.takeError());
-    return std::move(*best);
-  }
-  llvm::Expected<PackedPlan> packed = client.pack(solution->plan);
-  if (packed && !isSmaller(*packed, *best))
-    return std::move(*best);
-  return packed;
+  if (!any || ++numRungs == maxRungs)
+    part = Part::Searches;
+  return llvm::Error::success();
+}
+
+/// What a search for less than the smallest so far finds. The steps become
+/// smaller where it finds nothing.
+llvm::Error BudgetSearch::addSearches() {
+  static constexpr int64_t parts[] = {16, 64, 256};
+  int64_t arena = getSmallest().arenaBytes;
+  int64_t step = std::max<int64_t>(arena / parts[searchStep], 1);
+  if (llvm::Error error = search(arena - step, Effort::Brief))
+    return error;
+  if (fitting.empty())
+    ++searchStep;
+  else
+    ++numSearches;
+  llvm::append_range(list, fitting);
+  if (searchStep == std::size(parts) || numSearches == maxSearches)
+    part = Part::Complete;
+  return llvm::Error::success();
 }
 
 } // namespace remat::planning

@@ -174,6 +174,8 @@ static Expected<Solution> solveWith(const SolverInfo &info,
     solution->baseCost = problem.baseCost();
     return solution;
   }
+  if (!options.explainInfeasible)
+    return solution;
   return handleExpected(
       std::move(solution),
       [&]() -> Expected<Solution> {

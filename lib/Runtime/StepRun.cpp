@@ -380,7 +380,7 @@ void remat_step::runCopy(uint32_t index) {
   const remat_buffer &to = table.result(entry, 0);
   void *const *buffers = pointers.data() + prepared[index].firstPointer;
   copy(buffers[0], buffers[1], std::min(from.bytes, to.bytes));
-  if (from.space == REMAT_SPACE_ARENA && to.space == REMAT_SPACE_HOST)
+  if (from.space != REMAT_SPACE_HOST && to.space == REMAT_SPACE_HOST)
     stats.offloaded_bytes += from.bytes;
 }
 

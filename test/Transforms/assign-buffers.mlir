@@ -1,12 +1,15 @@
 // RUN: remat-opt %s --remat-assign-buffers -split-input-file -verify-diagnostics | FileCheck %s
 
-// Beside transfers each value keeps a buffer of its own.
+// Beside transfers, too: what goes to the host waits in the second result's
+// buffer until it has left, what comes back is in the arena.
 func.func private @f(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
   return %a : tensor<32xf32>
 }
 // CHECK: remat.graph @transfers
-// CHECK-SAME: planned_peak = 256
-// CHECK-NOT: at [
+// CHECK-SAME: planned_peak = 128
+// CHECK: remat.task 0 @f({{.*}}) at [lent 1:0]
+// CHECK: remat.offload %{{[0-9]+}} :
+// CHECK: remat.reload %{{[0-9]+}} :
 remat.graph @transfers(%x: tensor<32xf32>) -> (tensor<32xf32>, tensor<32xf32>) attributes {planned_peak = 256 : i64} {
   %0 = remat.task 0 @f(%x) : (tensor<32xf32>) -> tensor<32xf32>
   %h = remat.offload %0 : tensor<32xf32>

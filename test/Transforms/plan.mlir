@@ -35,7 +35,8 @@
 // TIGHT: remat.task 0 copy 1 @f(
 
 // INFEASIBLE: error: 'remat.graph' op budget 383 bytes is infeasible, the smallest feasible is 384
-// INFEASIBLE: note: the peak of 384 bytes is reached at op
+// INFEASIBLE: note: no plan can need less than 384 bytes
+// INFEASIBLE-NEXT: most is live while
 
 // MALFORMED: error: remat-plan: budget: malformed budget 'x', expected bytes with an optional suffix KiB, MiB or GiB, a percentage such as '60%', or 'min'
 // UNKNOWN: error: remat-plan: planner: unknown planner 'none', expected one of 'auto', 'save-all',

@@ -57,6 +57,9 @@ struct SolverOptions {
   std::function<void(const Progress &)> onProgress;
   /// When it becomes true, a search returns the best plan that it has.
   const std::atomic<bool> *interrupt = nullptr;
+  /// Whether an InfeasibleBudgetError says which budget is feasible, and why.
+  /// That takes a search of its own.
+  bool explainInfeasible = true;
 };
 
 /// A verified plan and what is known about it.

@@ -22,8 +22,8 @@ namespace remat::planning {
 /// A plan, and what packing its buffers comes to.
 struct PackedPlan {
   Plan plan;
-  /// Summed cost of the ops run.
-  int64_t cost = 0;
+  /// Length of the schedule, waits for transfers included.
+  int64_t time = 0;
   int64_t arenaBytes = 0;
 };
 
@@ -56,50 +56,91 @@ public:
   /// The plan with the smallest peak known, counted in `way`.
   virtual llvm::Expected<FeasibilityCertificate> planSmallest(unsigned way) = 0;
   virtual llvm::Expected<PackedPlan> pack(const Plan &plan) = 0;
-  /// Why no arena is known that is smaller than `arenaBytes`; lines of text.
-  virtual llvm::Expected<std::string> explainSmallest(int64_t arenaBytes) = 0;
+  /// What lies in the arena of `smallest`, the plan with the smallest known,
+  /// where it is largest; lines of text.
+  virtual llvm::Expected<std::string>
+  explainSmallest(const PackedPlan &smallest) = 0;
+  /// Whether time is up, or the user has had enough: the search then ends as
+  /// soon as it has a plan that fits.
+  virtual bool isOver() const { return false; }
 };
 
+/// What one budget's search finds, the searches for all other budgets find,
+/// too: a plan is only taken if its arena is no smaller than the smallest of a
+/// list of plans that does not depend on the budget. So a budget is feasible
+/// if, and only if, it holds the smallest arena of the list, which is the one
+/// that `planSmallest` gives.
 class BudgetSearch {
 public:
   /// With `briefFirst`, the planner first spends a small part of its effort,
   /// which shows what a number of bytes comes to, and all of it only where the
   /// arena fits. Otherwise every request gets all of it, and that it finds no
-  /// plan is taken as the answer. That suits algorithms that find the same plan
-  /// for any effort.
+  /// plan is taken as the answer, whatever it finds for other budgets. That
+  /// suits algorithms that find the same plan for any effort.
   BudgetSearch(BudgetClient &client, bool briefFirst)
       : client(client), briefFirst(briefFirst) {}
 
-  /// The cheapest plan known with an arena of at most `budget` bytes. An
+  /// The fastest plan known with an arena of at most `budget` bytes. An
   /// InfeasibleBudgetError if there is none, with the smallest arena known.
   llvm::Expected<PackedPlan> planWithin(int64_t budget);
 
-  /// The cheapest plan known that has the smallest arena known.
+  /// The fastest plan known that has the smallest arena known.
   llvm::Expected<PackedPlan> planSmallest();
 
   /// The share of the effort of a brief plan.
   static constexpr double briefShare = 0.1;
+  /// The share of the effort of a plan for the list.
+  static constexpr double listShare = 0.03;
   /// The part of a brief plan's recomputation that more effort may save.
   static constexpr double hopedShare = 0.1;
   /// Plans that did not fit before no more than the budget is asked for.
   static constexpr unsigned maxRounds = 5;
   /// How often more is asked for again, as steps that grow may go too far.
   static constexpr unsigned maxBack = 3;
+  /// Requests of the list in which bytes double.
+  static constexpr unsigned rungsPerOctave = 4;
+  static constexpr unsigned maxRungs = 64;
+  /// Searches of the list that find something.
+  static constexpr unsigned maxSearches = 12;
 
 private:
   class Descent;
+  enum class Effort { Brief, BriefFirst, Full };
 
   bool isLast(unsigned way) const { return way + 1 == client.getNumWays(); }
-  llvm::Expected<Solution> request(unsigned way, int64_t bytes, bool thorough);
-  bool mayBecomeCheaper(const Solution &solution, bool thorough) const;
-  llvm::Error fit(unsigned way, int64_t budget);
+  llvm::Expected<Solution> request(unsigned way, int64_t bytes, bool thorough,
+                                   Effort effort);
+  bool mayBecomeFaster(const Solution &solution, bool thorough) const;
+  llvm::Error fit(unsigned way, int64_t budget, Effort effort);
+  llvm::Error search(int64_t budget, Effort effort);
+  const PackedPlan *getBest() const;
+
+  llvm::Expected<bool> reach(int64_t arenaBytes);
+  llvm::Error extendList();
+  llvm::Error addRungs();
+  llvm::Error addSearches();
+  llvm::Error addToList(const Plan &plan);
+  const PackedPlan &getSmallest() const;
 
   BudgetClient &client;
   bool briefFirst;
-  /// The cheapest plan that fits so far, and how many in its way did not fit
-  /// before it.
-  std::optional<PackedPlan> best;
+  /// The plans that fit the budget of the current search, and how many in the
+  /// way of the fastest did not fit before it.
+  std::vector<PackedPlan> fitting;
   unsigned roundsToBest = 0;
+
+  /// How far the list is: the smallest plans known, requests from those on
+  /// upwards, searches below the smallest so far.
+  enum class Part { Smallest, Rungs, Searches, Complete };
+  Part part = Part::Smallest;
+  /// Of each way: what its next request asks for, and whether there is one.
+  struct Rungs {
+    int64_t least = 0;
+    bool done = false;
+  };
+  std::vector<Rungs> rungs;
+  unsigned numRungs = 0, numSearches = 0, searchStep = 0;
+  std::vector<PackedPlan> list;
 };
 
 } // namespace remat::planning

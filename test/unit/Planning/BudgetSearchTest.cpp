@@ -23,7 +23,7 @@ namespace {
 /// A plan as the fakes see it: what the planner says of it, and the arena that
 /// the packer makes of it.
 struct FakePlan {
-  int64_t peak = 0, arena = 0, cost = 0;
+  int64_t peak = 0, arena = 0, time = 0;
   bool optimal = false;
 };
 
@@ -35,27 +35,40 @@ using FakePlanner =
 struct FakeWay {
   int64_t elsewhere = 0;
   FakePlanner plan;
-  FakePlan smallest;
+  /// The plan with the smallest peak: slow, unless a test says otherwise.
+  FakePlan smallest = {1, 1, 1000000};
 };
 
 class FakeClient : public BudgetClient {
 public:
   explicit FakeClient(std::vector<FakeWay> ways) : ways(std::move(ways)) {}
 
-  /// What was asked, such as "0: 100 brief", with the cost of the plan to
+  /// What was asked, such as "0: 100 brief", with the time of the plan to
   /// start from if there was one.
   std::vector<std::string> log;
+
+  /// The log without what is asked for the list of plans.
+  std::vector<std::string> getSearchLog() const {
+    std::vector<std::string> searches;
+    for (const std::string &entry : log)
+      if (entry.find("smallest") == std::string::npos &&
+          entry.find("for the list") == std::string::npos)
+        searches.push_back(entry);
+    return searches;
+  }
 
   unsigned getNumWays() const override { return ways.size(); }
   int64_t getBytesElsewhere(unsigned way) const override {
     return ways[way].elsewhere;
   }
   llvm::Expected<Solution> plan(const PlanRequest &request) override {
-    std::string entry = std::to_string(request.way) + ": " +
-                        std::to_string(request.bytes) +
-                        (request.effortShare < 1 ? " brief" : " full");
+    std::string entry =
+        std::to_string(request.way) + ": " + std::to_string(request.bytes) +
+        (request.effortShare == BudgetSearch::listShare ? " for the list"
+         : request.effortShare < 1                      ? " brief"
+                                                        : " full");
     if (request.start)
-      entry += " from " + std::to_string(lookUp(*request.start).cost);
+      entry += " from " + std::to_string(lookUp(*request.start).time);
     log.push_back(entry);
     std::optional<FakePlan> answer =
         ways[request.way].plan(request.bytes, request.effortShare);
@@ -64,8 +77,8 @@ public:
     Solution solution;
     solution.plan = add(*answer);
     solution.peakBytes = answer->peak;
-    solution.cost = solution.time = answer->cost;
-    solution.lowerBound = answer->optimal ? answer->cost : 0;
+    solution.cost = solution.time = answer->time;
+    solution.lowerBound = answer->optimal ? answer->time : 0;
     return solution;
   }
   llvm::Expected<FeasibilityCertificate> planSmallest(unsigned way) override {
@@ -77,10 +90,12 @@ public:
   }
   llvm::Expected<PackedPlan> pack(const Plan &plan) override {
     const FakePlan &known = lookUp(plan);
-    return PackedPlan{plan, known.cost, known.arena};
+    return PackedPlan{plan, known.time, known.arena};
   }
-  llvm::Expected<std::string> explainSmallest(int64_t arenaBytes) override {
-    return "nothing packs into less than " + std::to_string(arenaBytes);
+  llvm::Expected<std::string>
+  explainSmallest(const PackedPlan &smallest) override {
+    return "nothing packs into less than " +
+           std::to_string(smallest.arenaBytes);
   }
 
 private:
@@ -119,10 +134,10 @@ TEST(BudgetSearchTest, WhatFitsAtOnceAndIsOptimalIsTaken) {
   llvm::Expected<PackedPlan> found =
       BudgetSearch(client, /*briefFirst=*/true).planWithin(100);
   ASSERT_TRUE(bool(found)) << message(found.takeError());
-  EXPECT_EQ(found->cost, 7);
+  EXPECT_EQ(found->time, 7);
   EXPECT_EQ(found->arenaBytes, 100);
   // What lies elsewhere may be live beside the budget.
-  EXPECT_EQ(client.log, Log({"0: 120 brief"}));
+  EXPECT_EQ(client.getSearchLog(), Log({"0: 120 brief"}));
 }
 
 TEST(BudgetSearchTest, WhatFitsIsPlannedAgainWithAllOfTheEffort) {
@@ -131,8 +146,8 @@ TEST(BudgetSearchTest, WhatFitsIsPlannedAgainWithAllOfTheEffort) {
                       }}});
   llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planWithin(100);
   ASSERT_TRUE(bool(found));
-  EXPECT_EQ(found->cost, 7);
-  EXPECT_EQ(client.log, Log({"0: 100 brief", "0: 100 full from 8"}));
+  EXPECT_EQ(found->time, 7);
+  EXPECT_EQ(client.getSearchLog(), Log({"0: 100 brief", "0: 100 full from 8"}));
 }
 
 TEST(BudgetSearchTest, WhatMoreEffortMakesWorseIsNotTaken) {
@@ -144,9 +159,9 @@ TEST(BudgetSearchTest, WhatMoreEffortMakesWorseIsNotTaken) {
                       }}});
   llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planWithin(100);
   ASSERT_TRUE(bool(found));
-  EXPECT_EQ(found->cost, 80);
+  EXPECT_EQ(found->time, 80);
   // The next plan costs as much as the best: no use to ask for less.
-  EXPECT_EQ(client.log,
+  EXPECT_EQ(client.getSearchLog(),
             Log({"0: 100 brief", "0: 100 full from 80", "0: 99 full from 80"}));
 }
 
@@ -156,7 +171,7 @@ TEST(BudgetSearchTest, AnotherPlannerGetsAllOfTheEffortAtOnce) {
       BudgetSearch(client, /*briefFirst=*/false).planWithin(100);
   ASSERT_TRUE(bool(found));
   EXPECT_EQ(found->arenaBytes, 100);
-  EXPECT_EQ(client.log, Log({"0: 100 full", "0: 97 full"}));
+  EXPECT_EQ(client.getSearchLog(), Log({"0: 100 full", "0: 97 full"}));
 }
 
 TEST(BudgetSearchTest, AnotherPlannersWordOnInfeasibilityStands) {
@@ -166,7 +181,7 @@ TEST(BudgetSearchTest, AnotherPlannersWordOnInfeasibilityStands) {
   EXPECT_TRUE(found.errorIsA<InfeasibleBudgetError>());
   llvm::consumeError(found.takeError());
   // The smallest plan known would fit, but is not what was asked for.
-  EXPECT_EQ(client.log, Log({"0: 100 full"}));
+  EXPECT_EQ(client.getSearchLog(), Log({"0: 100 full"}));
 }
 
 TEST(BudgetSearchTest, StepsGrowUntilOnePlanFits) {
@@ -179,11 +194,11 @@ TEST(BudgetSearchTest, StepsGrowUntilOnePlanFits) {
   ASSERT_TRUE(bool(found));
   // Too large by 10 each time: 10, 20 and 40 less. Then half of the way back,
   // as often as allowed, and all of the effort for what fits.
-  EXPECT_EQ(client.log,
+  EXPECT_EQ(client.getSearchLog(),
             Log({"0: 100 brief", "0: 90 brief", "0: 70 brief", "0: 35 brief",
                  "0: 52 brief from 965", "0: 61 brief from 948",
                  "0: 56 brief from 948", "0: 56 full from 944"}));
-  EXPECT_EQ(found->cost, 944);
+  EXPECT_EQ(found->time, 944);
 }
 
 TEST(BudgetSearchTest, AfterManyRoundsNoMoreThanTheBudgetIsAskedFor) {
@@ -213,9 +228,9 @@ TEST(BudgetSearchTest, OneStepBackWhereNoPlanExists) {
   ASSERT_TRUE(bool(found));
   // 30 less has no plan, not even with all of the effort. Half of the way back
   // is 85.
-  EXPECT_EQ(client.log,
+  EXPECT_EQ(client.getSearchLog(),
             Log({"0: 100 brief", "0: 70 brief", "0: 70 full", "0: 85 brief"}));
-  EXPECT_EQ(found->cost, 915);
+  EXPECT_EQ(found->time, 915);
 }
 
 TEST(BudgetSearchTest, NoStepIsLargerThanHalf) {
@@ -226,9 +241,10 @@ TEST(BudgetSearchTest, NoStepIsLargerThanHalf) {
   llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planWithin(100);
   ASSERT_TRUE(bool(found));
   // Too large by 80 each time.
-  EXPECT_EQ(client.log, Log({"0: 100 brief", "0: 50 brief", "0: 25 brief",
-                             "0: 37 brief from 975", "0: 43 brief from 963",
-                             "0: 40 brief from 963"}));
+  EXPECT_EQ(
+      client.getSearchLog(),
+      Log({"0: 100 brief", "0: 50 brief", "0: 25 brief", "0: 37 brief from 975",
+           "0: 43 brief from 963", "0: 40 brief from 963"}));
 }
 
 TEST(BudgetSearchTest, WhatHasNoPlanBoundsLaterSteps) {
@@ -263,7 +279,7 @@ TEST(BudgetSearchTest, TheSmallestPlanIsTheLastResort) {
                       {120, 95, 70}}});
   llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planWithin(100);
   ASSERT_TRUE(bool(found));
-  EXPECT_EQ(found->cost, 70);
+  EXPECT_EQ(found->time, 70);
   EXPECT_EQ(found->arenaBytes, 95);
 }
 
@@ -297,8 +313,8 @@ TEST(BudgetSearchTest, AnotherCountIsTriedWhereTheFirstWasNotClose) {
                                         }}});
   llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planWithin(100);
   ASSERT_TRUE(bool(found));
-  EXPECT_EQ(found->cost, 50);
-  EXPECT_EQ(client.log,
+  EXPECT_EQ(found->time, 50);
+  EXPECT_EQ(client.getSearchLog(),
             Log({"0: 100 brief", "0: 70 brief", "0: 70 full from 9930",
                  "1: 100 brief from 9930"}));
 }
@@ -307,7 +323,7 @@ TEST(BudgetSearchTest, AnotherCountIsNotTriedWhereTheFirstWasClose) {
   FakeClient client({{0, withGap(0)}, {0, withGap(0)}});
   llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planWithin(100);
   ASSERT_TRUE(bool(found));
-  for (const std::string &entry : client.log)
+  for (const std::string &entry : client.getSearchLog())
     EXPECT_EQ(entry[0], '0') << entry;
 }
 
@@ -316,29 +332,32 @@ TEST(BudgetSearchTest, TheFirstCountMayFindNothing) {
   llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planWithin(100);
   ASSERT_TRUE(bool(found));
   // Only the last way gets all of the effort to find a plan at all.
-  EXPECT_EQ(client.log,
+  EXPECT_EQ(client.getSearchLog(),
             Log({"0: 150 brief", "1: 100 brief", "1: 100 full from 9900"}));
 }
 
 TEST(BudgetSearchTest, TheSmallestArenaOfAllCounts) {
   // The first way knows the smaller peak, the second the smaller arena, and the
-  // planner what costs less in that.
-  FakeClient client(
-      {{0, withGap(0, /*least=*/1000), {60, 90, 80}},
-       {0,
-        [](int64_t bytes, double) { return FakePlan{bytes, bytes, 70, true}; },
-        {70, 80, 90}}});
+  // planner what is faster in that.
+  FakeClient client({{0, withGap(0, /*least=*/1000), {60, 90, 80}},
+                     {0,
+                      [](int64_t bytes, double) -> std::optional<FakePlan> {
+                        if (bytes < 80)
+                          return std::nullopt;
+                        return FakePlan{bytes, bytes, 70, true};
+                      },
+                      {70, 80, 90}}});
   llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planSmallest();
   ASSERT_TRUE(bool(found));
   EXPECT_EQ(found->arenaBytes, 80);
-  EXPECT_EQ(found->cost, 70);
-  EXPECT_EQ(client.log, Log({"0: smallest", "1: smallest",
-                             "0: 80 brief from 90", "1: 80 brief from 90"}));
+  EXPECT_EQ(found->time, 70);
+  EXPECT_EQ(client.log[0], "0: smallest");
+  EXPECT_EQ(client.log[1], "1: smallest");
 }
 
-TEST(BudgetSearchTest, TheBytesOfTheSmallestPlanAreTheLastResort) {
+TEST(BudgetSearchTest, TheBytesOfTheSmallestPlanLeadToOthers) {
   // The planner finds nothing within the arena of the smallest plan, but a
-  // cheaper one within its peak, which is larger.
+  // faster one within its peak, which is larger.
   FakeClient client({{0,
                       [](int64_t bytes, double) -> std::optional<FakePlan> {
                         if (bytes < 95)
@@ -348,15 +367,71 @@ TEST(BudgetSearchTest, TheBytesOfTheSmallestPlanAreTheLastResort) {
                       {95, 80, 90}}});
   llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planSmallest();
   ASSERT_TRUE(bool(found));
-  EXPECT_EQ(found->cost, 60);
-  EXPECT_EQ(client.log,
-            Log({"0: smallest", "0: 80 brief from 90", "0: 95 full from 90"}));
+  EXPECT_EQ(found->arenaBytes, 80);
+  EXPECT_EQ(found->time, 60);
 }
 
 TEST(BudgetSearchTest, TheSmallestPlanItselfIsTakenIfNothingIsBetter) {
-  FakeClient client({{0, withGap(10), {95, 80, 90}}});
+  FakeClient client({{0, withGap(10, /*least=*/80), {95, 80, 90}}});
   llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planSmallest();
   ASSERT_TRUE(bool(found));
   EXPECT_EQ(found->arenaBytes, 80);
-  EXPECT_EQ(found->cost, 90);
+  EXPECT_EQ(found->time, 90);
+}
+
+TEST(BudgetSearchTest, TheSearchForTheSmallestEnds) {
+  // Whatever is asked for is found, and less is asked for the next time.
+  FakeClient client({{0, withGap(0), {1000, 1000, 90}}});
+  llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planSmallest();
+  ASSERT_TRUE(bool(found));
+  EXPECT_LE(client.log.size(),
+            2 * (BudgetSearch::maxRungs + BudgetSearch::maxSearches));
+}
+
+TEST(BudgetSearchTest, WhatOneBudgetFindsAllFind) {
+  // Arenas do not follow the bytes that are asked for, and effort changes them.
+  for (unsigned seed = 0; seed < 50; ++seed) {
+    auto plan = [seed](int64_t bytes, double share) -> std::optional<FakePlan> {
+      uint64_t hash = (uint64_t(bytes) * 2654435761u + seed * 40503u +
+                       uint64_t(share * 100)) *
+                      6364136223846793005u;
+      if (bytes < 60)
+        return std::nullopt;
+      return FakePlan{bytes, bytes - 20 + int64_t(hash >> 60), 1000 - bytes};
+    };
+    auto makeClient = [&] {
+      return FakeClient({{15, plan, {70, 75, 990}}, {0, plan, {65, 80, 980}}});
+    };
+    FakeClient forSmallest = makeClient();
+    llvm::Expected<PackedPlan> smallest =
+        BudgetSearch(forSmallest, true).planSmallest();
+    ASSERT_TRUE(bool(smallest));
+    for (int64_t budget = 30; budget < 160; ++budget) {
+      FakeClient client = makeClient();
+      llvm::Expected<PackedPlan> found =
+          BudgetSearch(client, true).planWithin(budget);
+      EXPECT_EQ(bool(found), budget >= smallest->arenaBytes)
+          << "seed " << seed << ", budget " << budget;
+      if (found) {
+        EXPECT_LE(found->arenaBytes, budget);
+        EXPECT_GE(found->arenaBytes, smallest->arenaBytes);
+      } else {
+        llvm::handleAllErrors(
+            found.takeError(), [&](const InfeasibleBudgetError &error) {
+              EXPECT_EQ(error.getSmallestFeasible(), smallest->arenaBytes);
+            });
+      }
+    }
+  }
+}
+
+TEST(BudgetSearchTest, WhenTimeIsUpTheFirstPlanThatFitsIsTaken) {
+  struct Hurried : FakeClient {
+    using FakeClient::FakeClient;
+    bool isOver() const override { return true; }
+  } client({{0, withGap(3)}, {0, withGap(0)}});
+  llvm::Expected<PackedPlan> found = BudgetSearch(client, true).planWithin(100);
+  ASSERT_TRUE(bool(found));
+  EXPECT_EQ(client.log,
+            Log({"0: 100 brief", "0: 97 brief", "0: smallest", "1: smallest"}));
 }

@@ -18,8 +18,6 @@ using namespace mlir;
 using namespace remat;
 
 void remat::assignBuffers(GraphOp graph, ModuleOp module) {
-  if (!graph.getOps<OffloadOp>().empty())
-    return;
   writeInPlace(graph, module);
   lendResults(graph);
 }
@@ -53,8 +51,6 @@ private:
       return graph.emitOpError("is ")
              << (graph.isPlaced() ? "placed" : "not planned")
              << ", expected it planned and not yet placed to assign buffers";
-    if (!graph.getOps<OffloadOp>().empty())
-      return success();
     for (auto task : graph.getOps<TaskOp>())
       task.removePlacementAttr();
     assignBuffers(graph, getOperation());

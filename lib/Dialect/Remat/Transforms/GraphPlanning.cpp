@@ -36,8 +36,7 @@ static planning::Policy convertPolicy(std::optional<Policy> policy) {
   llvm_unreachable("unknown policy");
 }
 
-/// A name for messages: what the task computes, in which layers.
-static std::string describe(TaskOp task) {
+std::string remat::describe(TaskOp task) {
   std::string text;
   llvm::raw_string_ostream stream(text);
   stream << task.getKernel() << " (task " << task.getId();
@@ -139,6 +138,23 @@ SmallVector<planning::ValueId> GraphProblem::getOrder(TaskOp task) {
   return order;
 }
 
+void GraphProblem::addTransfer(Operation *transfer) {
+  bool backward = !problem.ops.empty() && problem.ops.back().backward;
+  SmallVector<planning::ValueId> operands;
+  if (auto offload = dyn_cast<OffloadOp>(transfer))
+    operands.push_back(idOf.lookup(getViewRoot(offload.getSource())));
+  std::string name = transfer->getName().getStringRef().str();
+  planning::OpId id = problem.addOp(name, 0, operands, backward);
+  tasks.push_back({});
+  auto reload = dyn_cast<ReloadOp>(transfer);
+  if (!reload)
+    return;
+  idOf[reload.getResult()] = problem.addResult(
+      id, name,
+      getBufferBytes(cast<RankedTensorType>(reload.getType()), target));
+  values.push_back(reload.getResult());
+}
+
 GraphProblem::GraphProblem(GraphOp graph, bool freeOrder)
     : target(getTargetFacts(graph)) {
   problem.name = graph.getName().str();
@@ -157,7 +173,12 @@ GraphProblem::GraphProblem(GraphOp graph, bool freeOrder)
   uint64_t phase = 0;
   // What tasks of the current call wait for, and what waits for them.
   SmallVector<planning::ValueId> given, lastTokens;
-  for (auto task : graph.getOps<TaskOp>()) {
+  for (Operation &op : graph.getBody().front()) {
+    if (isa<OffloadOp, ReloadOp>(op))
+      addTransfer(&op);
+    auto task = dyn_cast<TaskOp>(op);
+    if (!task)
+      continue;
     if (freeOrder && task.getPhase() > phase && !tasks.empty()) {
       endCall(lastTokens, task.getPhase() > 1);
       given = {problem.ops.back().results.front()};

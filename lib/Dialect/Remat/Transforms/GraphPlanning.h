@@ -20,6 +20,9 @@
 
 namespace remat {
 
+/// A name for messages: what the task computes, in which layers.
+std::string describe(TaskOp task);
+
 /// A graph as a problem. Ops are its tasks, in their order; values are the
 /// arguments and the results of tasks, views are resolved to what they view.
 ///
@@ -29,13 +32,18 @@ namespace remat {
 /// first task of the next. Nor do they leave their side of a border that a
 /// region is about: a clone runs behind its original, and what is hidden behind
 /// the first backward task stays there.
+///
+/// A graph that is planned is a problem, too, to recount what is live: what is
+/// reloaded is a value of its own, which an op without operands gives, and an
+/// offload is an op that reads.
 struct GraphProblem {
   explicit GraphProblem(GraphOp graph, bool freeOrder = false);
 
   /// What the graph is compiled for.
   TargetAttr target;
   planning::Problem problem;
-  /// The task for every op of the problem; null where a call ends.
+  /// The task for every op of the problem; null where a call ends, and for
+  /// transfers.
   llvm::SmallVector<TaskOp> tasks;
   /// The value of the graph for every value of the problem; null for tokens.
   llvm::SmallVector<mlir::Value> values;
@@ -46,6 +54,7 @@ private:
   planning::ValueId addToken(planning::OpId op);
   void endCall(mlir::ArrayRef<planning::ValueId> lastTokens, bool backward);
   void addTask(TaskOp task, mlir::ArrayRef<planning::ValueId> given);
+  void addTransfer(mlir::Operation *transfer);
 
   llvm::SmallVector<planning::ValueId> getOrder(TaskOp task);
 
@@ -90,15 +99,14 @@ llvm::Error explain(const GraphProblem &graphProblem,
 
 /// Decides which results of a planned graph lie in the place of an operand or
 /// in the buffer of a result of the graph, and so take nothing of the arena
-/// (attribute `placement`). The kernels are in `module`. Nothing is decided
-/// beside transfers.
+/// (attribute `placement`). The kernels are in `module`.
 void assignBuffers(GraphOp graph, mlir::ModuleOp module);
 
 /// Lets tasks of a planned graph write results where an operand lies that
 /// nothing reads later, if their kernels in `module` allow.
 void writeInPlace(GraphOp graph, mlir::ModuleOp module);
 
-/// Puts values of a planned graph without transfers into the buffers of results
+/// Puts values that tasks of a planned graph make into the buffers of results
 /// that are written later. Returns whether there are any.
 bool lendResults(GraphOp graph);
 

@@ -9,6 +9,7 @@
 #include "GraphPlanning.h"
 #include "remat/Planning/BudgetSearch.h"
 
+#include <chrono>
 #include <map>
 
 using namespace mlir;
@@ -44,15 +45,29 @@ struct Counted {
   int64_t lentBytes = 0;
 };
 
+using Clock = std::chrono::steady_clock;
+
 /// Makes a problem of a graph, has it solved, and applies the plan.
 class GraphPlanner : private planning::BudgetClient {
 public:
-  GraphPlanner(GraphOp graph, const PlanOptions &options);
+  /// With a `deadline`, searches end then.
+  GraphPlanner(GraphOp graph, const PlanOptions &options,
+               std::optional<Clock::time_point> deadline);
 
-  /// A planned copy of the graph, detached from any module.
-  llvm::Expected<OwningOpRef<GraphOp>> run();
+  /// Finds a plan, and applies it to a copy of the graph.
+  llvm::Error run();
+  /// The peak of the plan that keeps all values; known after `run`, even after
+  /// an error that no plan fits.
+  int64_t getSaveAllPeak() const { return saveAllPeak; }
+  /// Whether the plan of the last run is better than that of `other`, for the
+  /// same budget.
+  bool isBetterThan(const GraphPlanner &other) const;
+  /// Whether there is no time for another plan.
+  bool isOver() const override;
   /// Remarks at the tasks on the plan of the last run.
   llvm::Error explain() { return remat::explain(graphProblem, choice.plan); }
+  /// The planned copy, detached from any module.
+  OwningOpRef<GraphOp> take() { return std::move(planned); }
 
 private:
   // What the search for a budget asks.
@@ -66,8 +81,11 @@ private:
   planSmallest(unsigned way) override;
   llvm::Expected<planning::PackedPlan>
   pack(const planning::Plan &plan) override;
-  llvm::Expected<std::string> explainSmallest(int64_t arenaBytes) override;
+  llvm::Expected<std::string>
+  explainSmallest(const planning::PackedPlan &smallest) override;
 
+  double getSecondsLeft() const;
+  planning::SolverOptions getSolverOptions(double share = 1) const;
   bool mayKeepAll() const;
   void findReturned(GraphOp kept);
   llvm::Error collectCounts();
@@ -76,10 +94,13 @@ private:
   llvm::Expected<Outcome> tryOut(const planning::Plan &plan);
 
   GraphOp graph;
-  const PlanOptions &options;
+  PlanOptions options;
+  std::optional<Clock::time_point> deadline;
   GraphProblem graphProblem;
   planning::Problem &problem;
   Choice choice;
+  OwningOpRef<GraphOp> planned;
+  int64_t plannedTime = 0, plannedArena = 0;
   int64_t saveAllPeak = 0, saveAllArena = 0;
   /// Values that are returned once others have been written in their place.
   SmallVector<planning::ValueId> returned;
@@ -108,9 +129,30 @@ static llvm::Error setLimits(GraphProblem &graphProblem,
   return llvm::Error::success();
 }
 
-GraphPlanner::GraphPlanner(GraphOp graph, const PlanOptions &options)
-    : graph(graph), options(options), graphProblem(graph, options.reorder),
-      problem(graphProblem.problem) {}
+GraphPlanner::GraphPlanner(GraphOp graph, const PlanOptions &options,
+                           std::optional<Clock::time_point> deadline)
+    : graph(graph), options(options), deadline(deadline),
+      graphProblem(graph, options.reorder), problem(graphProblem.problem) {}
+
+double GraphPlanner::getSecondsLeft() const {
+  std::chrono::duration<double> left = *deadline - Clock::now();
+  return std::max(left.count(), 0.0);
+}
+
+bool GraphPlanner::isOver() const {
+  return (deadline && getSecondsLeft() == 0) ||
+         (options.solver.interrupt && *options.solver.interrupt);
+}
+
+/// What a planner may spend that gets a share of the effort.
+planning::SolverOptions GraphPlanner::getSolverOptions(double share) const {
+  planning::SolverOptions solver = options.solver;
+  solver.effort *= share;
+  if (deadline)
+    solver.timeLimitSeconds =
+        std::min(*options.solver.timeLimitSeconds * share, getSecondsLeft());
+  return solver;
+}
 
 /// A plan that keeps all values and has no limits but the order.
 static llvm::Expected<planning::Solution> keepAll(planning::Problem problem,
@@ -138,7 +180,7 @@ llvm::Expected<Choice> GraphPlanner::choose() {
   using Kind = planning::BudgetRequest::Kind;
   if (options.budget.kind == Kind::Unlimited) {
     llvm::Expected<planning::Solution> solution =
-        planning::solve(problem, options.planner, options.solver);
+        planning::solve(problem, options.planner, getSolverOptions());
     if (!solution)
       return solution.takeError();
     return Choice{std::move(solution->plan), std::nullopt};
@@ -165,28 +207,41 @@ llvm::Expected<Choice> GraphPlanner::choose() {
   return Choice{std::move(found->plan), found->arenaBytes};
 }
 
-llvm::Expected<OwningOpRef<GraphOp>> GraphPlanner::run() {
+llvm::Error GraphPlanner::run() {
   llvm::Expected<Choice> chosen = choose();
   if (!chosen)
     return chosen.takeError();
   choice = std::move(*chosen);
+  llvm::Expected<planning::PackedPlan> packed = pack(choice.plan);
+  if (!packed)
+    return packed.takeError();
+  plannedTime = packed->time;
+  plannedArena = packed->arenaBytes;
   llvm::Expected<OwningOpRef<GraphOp>> applied = apply(choice.plan);
   if (!applied)
-    return applied;
-  GraphOp planned = **applied;
-  planned.setSaveAllPeak(saveAllPeak);
+    return applied.takeError();
+  planned = std::move(*applied);
+  planned->setSaveAllPeak(saveAllPeak);
   if (choice.budget)
-    planned.setBudget(*choice.budget);
+    planned->setBudget(*choice.budget);
   if (options.hostBudget)
-    planned.setHostBudget(*options.hostBudget);
+    planned->setHostBudget(*options.hostBudget);
   if (!options.regionBudgets.empty()) {
     Builder builder(graph.getContext());
     NamedAttrList budgets;
     for (const auto &[name, bytes] : options.regionBudgets)
       budgets.set(name, builder.getI64IntegerAttr(bytes));
-    planned.setRegionBudgetsAttr(budgets.getDictionary(graph.getContext()));
+    planned->setRegionBudgetsAttr(budgets.getDictionary(graph.getContext()));
   }
-  return applied;
+  return llvm::Error::success();
+}
+
+bool GraphPlanner::isBetterThan(const GraphPlanner &other) const {
+  if (options.budget.kind == planning::BudgetRequest::Kind::Smallest)
+    return std::tie(plannedArena, plannedTime) <
+           std::tie(other.plannedArena, other.plannedTime);
+  return std::tie(plannedTime, plannedArena) <
+         std::tie(other.plannedTime, other.plannedArena);
 }
 
 /// Whether neither a policy nor a region's budget asks for anything but
@@ -225,11 +280,10 @@ void GraphPlanner::findReturned(GraphOp kept) {
 /// arena and this larger by all of them, a planner sees how the room in their
 /// buffers shrinks, but takes it to be in one piece. Not counting them, it
 /// takes that room to be the same at all times. Either can be closer to what
-/// packing makes of it. Nothing is lent beside transfers, and what an earlier
-/// call of several keeps is not in buffers of a later one.
+/// packing makes of it. What an earlier call of several keeps is not in buffers
+/// of a later one.
 llvm::Error GraphPlanner::collectCounts() {
-  if (options.lend && problem.linkBytesPerSecond == 0 &&
-      !graphProblem.tasks.empty() &&
+  if (options.lend && !graphProblem.tasks.empty() &&
       graphProblem.tasks.back().getPhase() == 0) {
     Counted &counted = counts.emplace_back(Counted{problem});
     for (auto [value, counts] :
@@ -255,17 +309,16 @@ llvm::Expected<planning::Solution>
 GraphPlanner::plan(const planning::PlanRequest &request) {
   planning::Problem attempt = counts[request.way].problem;
   attempt.deviceBudget = request.bytes;
-  planning::SolverOptions solver = options.solver;
+  planning::SolverOptions solver = getSolverOptions(request.effortShare);
   solver.start = request.start;
-  solver.effort *= request.effortShare;
-  if (solver.timeLimitSeconds)
-    *solver.timeLimitSeconds *= request.effortShare;
+  solver.explainInfeasible = options.planner != "auto";
   return planning::solve(attempt, options.planner, solver);
 }
 
 llvm::Expected<planning::FeasibilityCertificate>
 GraphPlanner::planSmallest(unsigned way) {
-  return planning::smallestFeasibleBudget(counts[way].problem, options.solver);
+  return planning::smallestFeasibleBudget(counts[way].problem,
+                                          getSolverOptions());
 }
 
 llvm::Expected<planning::PackedPlan>
@@ -277,21 +330,74 @@ GraphPlanner::pack(const planning::Plan &plan) {
   llvm::Expected<Outcome> outcome = tryOut(plan);
   if (!outcome)
     return outcome.takeError();
-  return planning::PackedPlan{plan, simulation->cost, outcome->arenaBytes};
+  return planning::PackedPlan{plan, simulation->time, outcome->arenaBytes};
 }
 
-llvm::Expected<std::string> GraphPlanner::explainSmallest(int64_t arenaBytes) {
+/// What lies in the arena where most is live, each buffer in a line.
+static std::string describePeak(const GraphLiveness &liveness) {
+  GraphLiveness::Peak peak = liveness.peak(MemorySpace::Arena);
+  SmallVector<const LiveBuffer *> live;
+  TaskOp running;
+  for (const LiveBuffer &buffer : liveness.buffers) {
+    if (buffer.begin == peak.position)
+      if (auto task = dyn_cast<TaskOp>(buffer.owner))
+        running = task;
+    if (buffer.space == MemorySpace::Arena && buffer.bytes != 0 &&
+        buffer.begin <= peak.position && peak.position <= buffer.end)
+      live.push_back(&buffer);
+  }
+  llvm::stable_sort(live, [](const LiveBuffer *a, const LiveBuffer *b) {
+    return a->bytes > b->bytes;
+  });
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "most is live";
+  if (running)
+    os << " while '" << describe(running) << "' runs";
+  os << ", " << peak.bytes << " bytes:";
+  static constexpr size_t maxShown = 10;
+  int64_t shown = 0;
+  for (const LiveBuffer *buffer : ArrayRef(live).take_front(maxShown)) {
+    shown += buffer->bytes;
+    auto task = dyn_cast<TaskOp>(buffer->owner);
+    os << "\n  " << (buffer->value ? "" : "workspace of ") << "'"
+       << (task ? describe(task) : "reloaded value") << "', " << buffer->bytes
+       << " bytes";
+    if (!task || !buffer->value)
+      continue;
+    unsigned number = cast<OpResult>(buffer->value).getResultNumber();
+    if (std::optional<Policy> policy = task.getResultPolicy(number))
+      os << ", " << stringifyPolicy(*policy);
+  }
+  if (live.size() > maxShown)
+    os << "\n  " << live.size() - maxShown << " more, " << peak.bytes - shown
+       << " bytes";
+  int64_t donated = 0;
+  for (const LiveBuffer &buffer : liveness.buffers)
+    if (buffer.space == MemorySpace::Lent && buffer.begin <= peak.position &&
+        peak.position <= buffer.end)
+      donated += buffer.bytes;
+  if (donated != 0)
+    os << "\nbesides, " << donated << " bytes lie in buffers of results";
+  return text;
+}
+
+llvm::Expected<std::string>
+GraphPlanner::explainSmallest(const planning::PackedPlan &smallest) {
+  llvm::Expected<Outcome> outcome = tryOut(smallest.plan);
+  if (!outcome)
+    return outcome.takeError();
+  std::string evidence = describePeak(GraphLiveness(*outcome->graph));
+  // What a planner proves counts neither packing nor values that lie in other
+  // buffers than the arena.
+  if (options.lend)
+    return evidence;
   llvm::Expected<planning::FeasibilityCertificate> certificate =
       planning::smallestFeasibleBudget(problem, options.solver);
   if (!certificate)
     return certificate.takeError();
-  // The planner's bounds do not know what lies elsewhere.
-  std::string evidence = certificate->describe(problem);
-  if (arenaBytes < certificate->smallestFeasible)
-    evidence = "counting what can lie in buffers of results and in place of "
-               "operands:\n" +
-               evidence;
-  return evidence;
+  return "no plan can need less than " +
+         std::to_string(certificate->lowerBound) + " bytes\n" + evidence;
 }
 
 /// A copy of the graph with the plan applied.
@@ -343,20 +449,79 @@ remat::makeProblem(GraphOp graph, const PlanOptions &options) {
   return std::move(graphProblem.problem);
 }
 
+/// The options with fewer and with all of the freedoms that they give (the link
+/// to the host, the order of tasks), those with fewer first.
+static SmallVector<PlanOptions>
+collectVariants(const GraphProblem &graphProblem, const PlanOptions &options) {
+  bool mayDoWithoutLink = options.offload && options.linkBandwidth != 0 &&
+                          !asksForOffload(graphProblem.problem);
+  SmallVector<PlanOptions> variants;
+  for (bool link : {false, true}) {
+    if (link && !mayDoWithoutLink)
+      continue;
+    for (bool reorder : {false, true}) {
+      if (reorder && !options.reorder)
+        continue;
+      PlanOptions &variant = variants.emplace_back(options);
+      if (mayDoWithoutLink && !link)
+        variant.linkBandwidth = 0;
+      variant.reorder = reorder;
+    }
+  }
+  return variants;
+}
+
+/// Plans with fewer freedoms are plans with more, too, but a search with more
+/// may miss them. So each is searched for, and the best is taken.
 llvm::Error remat::planGraph(GraphOp &graph, const PlanOptions &options) {
   if (llvm::Error error = checkUnplanned(graph))
     return error;
+  std::optional<Clock::time_point> deadline;
+  if (options.solver.timeLimitSeconds)
+    deadline =
+        Clock::now() +
+        std::chrono::duration_cast<Clock::duration>(
+            std::chrono::duration<double>(*options.solver.timeLimitSeconds));
   RepeatedTasks repeated(graph);
-  GraphPlanner planner(graph, options);
-  llvm::Expected<OwningOpRef<GraphOp>> planned = planner.run();
-  if (!planned) {
+  std::unique_ptr<GraphPlanner> best;
+  std::optional<int64_t> basis;
+  // Of several, the one that comes closest.
+  std::unique_ptr<planning::InfeasibleBudgetError> failure;
+  for (PlanOptions &variant : collectVariants(GraphProblem(graph), options)) {
+    // Percentages mean the same for all.
+    if (basis && variant.budget.kind == planning::BudgetRequest::Kind::Percent)
+      variant.budget = {planning::BudgetRequest::Kind::Bytes,
+                        variant.budget.resolve(*basis)};
+    auto planner = std::make_unique<GraphPlanner>(graph, variant, deadline);
+    llvm::Error error = planner->run();
+    if (!basis)
+      basis = planner->getSaveAllPeak();
+    if (!error) {
+      if (!best || planner->isBetterThan(*best))
+        best = std::move(planner);
+      if (best->isOver())
+        break;
+      continue;
+    }
+    if (llvm::Error other = llvm::handleErrors(
+            std::move(error),
+            [&](std::unique_ptr<planning::InfeasibleBudgetError> infeasible) {
+              if (!failure || infeasible->getSmallestFeasible() <
+                                  failure->getSmallestFeasible())
+                failure = std::move(infeasible);
+            })) {
+      repeated.undo();
+      return other;
+    }
+  }
+  if (!best) {
     repeated.undo();
-    return planned.takeError();
+    return llvm::Error(std::move(failure));
   }
   if (options.explain)
-    if (llvm::Error error = planner.explain())
+    if (llvm::Error error = best->explain())
       return error;
-  GraphOp replacement = planned->release();
+  GraphOp replacement = best->take().release();
   if (graph->getBlock())
     graph->getBlock()->getOperations().insert(graph->getIterator(),
                                               replacement);
