@@ -173,10 +173,10 @@ GraphProblem::GraphProblem(GraphOp graph, bool freeOrder)
   uint64_t phase = 0;
   // What tasks of the current call wait for, and what waits for them.
   SmallVector<planning::ValueId> given, lastTokens;
-  for (Operation &op : graph.getBody().front()) {
-    if (isa<OffloadOp, ReloadOp>(op))
-      addTransfer(&op);
-    auto task = dyn_cast<TaskOp>(op);
+  for (Operation &operation : graph.getBody().front()) {
+    if (isa<OffloadOp, ReloadOp>(operation))
+      addTransfer(&operation);
+    auto task = dyn_cast<TaskOp>(operation);
     if (!task)
       continue;
     if (freeOrder && task.getPhase() > phase && !tasks.empty()) {
