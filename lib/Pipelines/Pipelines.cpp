@@ -237,6 +237,10 @@ void remat::buildPlacePipeline(OpPassManager &pm, bool lend) {
 
 void remat::buildRematPipeline(OpPassManager &pm, const StepOptions &options,
                                StepLevel level) {
+  // Random state may be read in loops, and links of a chain may be iterations.
+  pm.addNestedPass<func::FuncOp>(createImportBuffersPass());
+  pm.addNestedPass<func::FuncOp>(createImportScattersPass());
+  pm.addNestedPass<func::FuncOp>(createImportLoopsPass());
   buildImportPipeline(pm, options);
   buildJointPipeline(pm, options);
   if (level >= StepLevel::Tasks)

@@ -184,6 +184,20 @@ struct ImportLoops : public remat::impl::ImportLoopsPassBase<ImportLoops> {
   using ImportLoopsPassBase::ImportLoopsPassBase;
 
   void runOnOperation() override {
+    // What was written out may have regions with loops in them.
+    for (SmallVector<Operation *> ops = findOutermost(); !ops.empty();
+         ops = findOutermost())
+      for (Operation *op : ops) {
+        OpBuilder builder(op);
+        if (failed(Expander(builder, limit).replace(op)))
+          return signalPassFailure();
+      }
+    if (failed(makeShapesStatic()))
+      signalPassFailure();
+  }
+
+private:
+  SmallVector<Operation *> findOutermost() {
     // Control flow of scalars in bodies is not for this pass.
     SmallVector<Operation *> outermost;
     getOperation().walk<WalkOrder::PreOrder>([&](Operation *op) {
@@ -194,16 +208,9 @@ struct ImportLoops : public remat::impl::ImportLoopsPassBase<ImportLoops> {
       outermost.push_back(op);
       return WalkResult::skip();
     });
-    for (Operation *op : outermost) {
-      OpBuilder builder(op);
-      if (failed(Expander(builder, limit).replace(op)))
-        return signalPassFailure();
-    }
-    if (failed(makeShapesStatic()))
-      signalPassFailure();
+    return outermost;
   }
 
-private:
   /// Lets `concat` join the tensors of static shape that its operands are casts
   /// of.
   static void joinUncast(tensor::ConcatOp concat) {

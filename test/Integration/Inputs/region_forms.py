@@ -69,15 +69,19 @@ def write_function(kind, depth, name):
     for level in range(depth):
         callee = f"func.call @level{level - 1}(%x, %w) : ({T}, {T}) -> {T}"
         body = write_block(kind, "x", "") if level == 0 else f"%y = {callee}"
-        text += f"\nfunc.func private @level{level}(%x: {T}, %w: {T}) -> {T} {{\n{CONSTANTS}\n{body}\nreturn %y : {T}\n}}"
+        text += f"\nfunc.func private @level{level}(%x: {T}, %w: {T}) -> {T} {{\n"
+        text += f"{CONSTANTS}\n{body}\nreturn %y : {T}\n}}"
     body, x = "", "x"
     for number in range(2):
         p = f"r{number}"
-        block = write_block(kind, x, p) if depth == 0 else f"%{p}y = func.call @level{depth - 1}(%{x}, %w) : ({T}, {T}) -> {T}"
+        block = f"%{p}y = func.call @level{depth - 1}(%{x}, %w) : ({T}, {T}) -> {T}"
+        if depth == 0:
+            block = write_block(kind, x, p)
         body += "\n" + (wrap(region, f"%{p}", block, f"%{p}y") if region else block)
         x = p if region else p + "y"
     visibility = "" if name == "main" else "private "
-    return text + f"\nfunc.func {visibility}@{name}(%x: {T}, %w: {T}) -> {T} {{\n{CONSTANTS}\n{body}\nreturn %{x} : {T}\n}}"
+    text += f"\nfunc.func {visibility}@{name}(%x: {T}, %w: {T}) -> {T} {{\n"
+    return text + f"{CONSTANTS}\n{body}\nreturn %{x} : {T}\n}}"
 
 
 def write_main(mode, callee):
@@ -100,8 +104,8 @@ def run(name, text, mode):
     with open(model, "w") as file:
         file.write(text)
     emit = "forward," + mode if name.endswith("entry") else "forward"
-    command = [REMAT_RUN, model, f"--inputs={DIR}/in", f"--outputs={out}", f"--emit={emit}", "--steps=1", f"--json={out}.json"]
-    done = subprocess.run(command, capture_output=True, text=True)
+    files = [f"--inputs={DIR}/in", f"--outputs={out}", f"--json={out}.json"]
+    done = subprocess.run([REMAT_RUN, model, *files, f"--emit={emit}", "--steps=1"], capture_output=True, text=True)
     if done.returncode:
         sys.exit(f"{name}: {done.stderr}")
     report = json.load(open(f"{out}.json"))

@@ -31,39 +31,47 @@ def region(names, values, body, on):
         return body
     types = ", ".join([T] * len(values))
     yielded = ", ".join(f"%{value}" for value in values)
-    return f"{', '.join('%' + name for name in names)} = remat.checkpoint {{\n{body}remat.yield {yielded} : {types}\n}} : {types}\n"
+    results = ", ".join(f"%{name}" for name in names)
+    return f"{results} = remat.checkpoint {{\n{body}remat.yield {yielded} : {types}\n}} : {types}\n"
 
 
 def write_bodies(on):
     """Functions of %x and %w with two results %y and %v."""
+    second = product("c", "y") + sine("d", "c") + product("a", "d") + sine("b", "a")
+    outer = product("n", "w") + sine("m", "n") + product("p", "x", "m") + sine("t", "p")
+    inner = region(["q", "k"], ["r", "s"], product("o", "t", "m") + sine("r", "o") + product("s", "r"), on)
     chain = product("p", "x") + sine("t", "p") + product("q", "t") + sine("u", "q")
     return {
         # Both results of one region, one on the way to the other.
         "one": region(["y", "v"], ["t", "u"], chain, on),
         # Two regions, the second of which reads what the first yields.
-        "two": region(["y"], ["u"], chain, on) + region(["v"], ["b"], product("c", "y") + sine("d", "c") + product("a", "d") + sine("b", "a"), on),
+        "two": region(["y"], ["u"], chain, on) + region(["v"], ["b"], second, on),
         # A region in a region, and what depends on %w alone.
-        "nested": region(["y", "v"], ["u", "k"], product("n", "w") + sine("m", "n") + product("p", "x", "m") + sine("t", "p") + region(["q", "k"], ["r", "s"], product("o", "t", "m") + sine("r", "o") + product("s", "r"), on) + sine("u", "q"), on),
+        "nested": region(["y", "v"], ["u", "k"], outer + inner + sine("u", "q"), on),
     }
 
 
-def write(body, derivatives, inside=False):
+def write(body, derivatives):
     """A program that takes `derivatives` of a function: vjps and jvps as (mode, result, argument, input)."""
-    text = f"func.func private @f(%x: {T}, %w: {T}) -> ({T}, {T}) {{\n%zero = arith.constant dense<0.0> : {T}\n{body}return %y, %v : {T}, {T}\n}}\n"
+    text = f"func.func private @f(%x: {T}, %w: {T}) -> ({T}, {T}) {{\n"
+    text += f"%zero = arith.constant dense<0.0> : {T}\n{body}return %y, %v : {T}, {T}\n}}\n"
     calls, results = "", []
     for number, (mode, of, wrt, x) in enumerate(derivatives):
         seeds = "cotangents" if mode == "vjp" else "tangents"
-        calls += f"%d{number}:3 = remat.{mode} @f(%{x}, %w) {seeds}(%g) {{wrt = array<i64: {wrt}>, of = array<i64: {of}>}} : ({T}, {T}, {T}) -> ({T}, {T}, {T})\n"
+        chosen = f"{{wrt = array<i64: {wrt}>, of = array<i64: {of}>}}"
+        calls += f"%d{number}:3 = remat.{mode} @f(%{x}, %w) {seeds}(%g) {chosen} : ({T}, {T}, {T}) -> ({T}, {T}, {T})\n"
         results.append(f"%d{number}#2")
     types = ", ".join([T] * len(results))
-    return text + f"func.func @main(%x: {T}, %w: {T}, %g: {T}) -> ({types}) {{\n{calls}return {', '.join(results)} : {types}\n}}\n"
+    text += f"func.func @main(%x: {T}, %w: {T}, %g: {T}) -> ({types}) {{\n"
+    return text + f"{calls}return {', '.join(results)} : {types}\n}}\n"
 
 
 def run(name, text, *options):
     model, out = f"{DIR}/{name}.mlir", f"{DIR}/{name}"
     with open(model, "w") as file:
         file.write(text)
-    command = [f"{TOOLS}/remat-run", model, f"--inputs={DIR}/in", f"--outputs={out}", "--emit=forward", "--steps=1", f"--json={out}.json", *options]
+    files = [f"--inputs={DIR}/in", f"--outputs={out}", f"--json={out}.json"]
+    command = [f"{TOOLS}/remat-run", model, *files, "--emit=forward", "--steps=1", *options]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode == 3 and "--budget=80%" in options:
         return None  # Nothing fits into that.
@@ -99,8 +107,9 @@ for (shape, body), (name, derivatives) in itertools.product(write_bodies(True).i
         program = f"{shape}-{name}-{number}"
         text = write(body, order)
         _, plain = run(program + "-plain", write(write_bodies(False)[shape], order))
-        several = [["--budget=80%", "--poison"], ["--planner=recompute-all", "--determinism-check=bitwise"], ["--separate-backward"]]
-        for options in [[], ["--budget=min"]] + (several if number == 0 else []):
+        several = [["--budget=80%", "--poison", "--effort=0.1"], ["--separate-backward"]]
+        several.append(["--planner=recompute-all", "--determinism-check=bitwise"])
+        for options in [[], ["--budget=min", "--effort=0.1"]] + (several if number == 0 else []):
             done = run(program, text, *options)
             if not done:
                 continue
