@@ -166,7 +166,7 @@ GraphProblem::GraphProblem(GraphOp graph, bool freeOrder)
   }
   bool hasCalls = llvm::any_of(graph.getOps<TaskOp>(),
                                [](TaskOp task) { return task.getPhase() > 0; });
-  DenseSet<int64_t> repeated;
+  std::set<int64_t> repeated;
   for (auto task : graph.getOps<TaskOp>())
     if (task.isClone())
       repeated.insert(task.getId());
@@ -192,7 +192,7 @@ GraphProblem::GraphProblem(GraphOp graph, bool freeOrder)
       llvm::append_range(order, given);
     addTask(task, order);
     planning::OpId op = problem.ops.size() - 1;
-    if (freeOrder && repeated.contains(task.getId()) && !task.isClone())
+    if (freeOrder && repeated.count(task.getId()) && !task.isClone())
       tokenOf[task.getId()] = addToken(op);
     if (freeOrder && task.getBackward() && !begun)
       begun = addToken(op);
@@ -241,7 +241,7 @@ private:
   DenseMap<Value, SmallVector<Value>> viewsOf;
   DenseMap<Value, Value> onHost;
   /// By the number of a task, how often it has run, and in which call first.
-  DenseMap<int64_t, std::pair<unsigned, uint64_t>> runs;
+  std::map<int64_t, std::pair<unsigned, uint64_t>> runs;
 };
 } // namespace
 

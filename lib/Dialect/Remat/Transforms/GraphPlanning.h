@@ -18,6 +18,9 @@
 
 #include "llvm/ADT/StringMap.h"
 
+#include <map>
+#include <set>
+
 namespace remat {
 
 /// A name for messages: what the task computes, in which layers.
@@ -60,7 +63,8 @@ private:
 
   llvm::DenseMap<mlir::Value, planning::ValueId> idOf;
   /// By the number of a task, what says that it has run.
-  llvm::DenseMap<int64_t, planning::ValueId> tokenOf;
+  /// Numbers may be any, and those of a DenseMap may not.
+  std::map<int64_t, planning::ValueId> tokenOf;
   /// What says that the backward computation has begun.
   std::optional<planning::ValueId> begun;
 };
