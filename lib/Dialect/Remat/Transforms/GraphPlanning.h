@@ -52,6 +52,8 @@ private:
   llvm::DenseMap<mlir::Value, planning::ValueId> idOf;
   /// By the number of a task, what says that it has run.
   llvm::DenseMap<int64_t, planning::ValueId> tokenOf;
+  /// What says that tasks have run whose results regions hide.
+  llvm::SmallVector<planning::ValueId> hidden;
   /// What says that the backward computation has begun.
   std::optional<planning::ValueId> begun;
 };
