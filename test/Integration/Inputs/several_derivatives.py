@@ -107,7 +107,7 @@ for (shape, body), (name, derivatives) in itertools.product(write_bodies(True).i
         program = f"{shape}-{name}-{number}"
         text = write(body, order)
         _, plain = run(program + "-plain", write(write_bodies(False)[shape], order))
-        several = [["--budget=80%", "--poison", "--effort=0.1"], ["--separate-backward"]]
+        several = [["--budget=80%", "--poison", "--effort=0.1"], ["--separate-backward"], ["--reorder"]]
         several.append(["--planner=recompute-all", "--determinism-check=bitwise"])
         for options in [[], ["--budget=min", "--effort=0.1"]] + (several if number == 0 else []):
             done = run(program, text, *options)

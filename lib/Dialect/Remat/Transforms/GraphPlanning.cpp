@@ -124,17 +124,32 @@ void GraphProblem::addTask(TaskOp task, ArrayRef<planning::ValueId> given) {
   }
 }
 
+/// Whether a region hides a result of `task`.
+static bool isHidden(TaskOp task) {
+  return llvm::any_of(task->getResults(), [&](OpResult result) {
+    return task.getResultPolicy(result.getResultNumber()) ==
+           Policy::MustRecompute;
+  });
+}
+
+/// Whether `task` reads what a backward task gives.
+static bool readsOfBackward(TaskOp task) {
+  return llvm::any_of(task->getOperands(), [](Value operand) {
+    auto producer = getViewRoot(operand).getDefiningOp<TaskOp>();
+    return producer && producer.getBackward();
+  });
+}
+
 /// With a free order, what `task` must wait for without reading it.
 SmallVector<planning::ValueId> GraphProblem::getOrder(TaskOp task) {
   SmallVector<planning::ValueId> order;
   if (task.isClone())
     order.push_back(tokenOf.at(task.getId()));
-  bool isHidden = llvm::any_of(task->getResults(), [&](OpResult result) {
-    return task.getResultPolicy(result.getResultNumber()) ==
-           Policy::MustRecompute;
-  });
-  if (begun && isHidden && !task.getBackward())
+  if (begun && isHidden(task) && !task.getBackward())
     order.push_back(*begun);
+  // What regions hide is made before the backward computation begins.
+  if (task.getBackward() && !readsOfBackward(task))
+    llvm::append_range(order, hidden);
   return order;
 }
 
@@ -192,6 +207,8 @@ GraphProblem::GraphProblem(GraphOp graph, bool freeOrder)
       llvm::append_range(order, given);
     addTask(task, order);
     planning::OpId op = problem.ops.size() - 1;
+    if (freeOrder && !begun && !task.getBackward() && isHidden(task))
+      hidden.push_back(addToken(op));
     if (freeOrder && repeated.count(task.getId()) && !task.isClone())
       tokenOf[task.getId()] = addToken(op);
     if (freeOrder && task.getBackward() && !begun)

@@ -65,6 +65,8 @@ private:
   /// By the number of a task, what says that it has run.
   /// Numbers may be any, and those of a DenseMap may not.
   std::map<int64_t, planning::ValueId> tokenOf;
+  /// What says that tasks have run whose results regions hide.
+  llvm::SmallVector<planning::ValueId> hidden;
   /// What says that the backward computation has begun.
   std::optional<planning::ValueId> begun;
 };
