@@ -78,7 +78,8 @@ float toOddFloat(T value) {
   auto nearest = static_cast<float>(value);
   if constexpr (std::is_same_v<T, double>) {
     bool isBeyond = std::fabs(static_cast<double>(nearest)) > std::fabs(value);
-    bool isInexact = static_cast<double>(nearest) != value && value == value;
+    bool isInexact =
+        static_cast<double>(nearest) != value && !std::isnan(value);
     nearest = floatFromBits((bitsOfFloat(nearest) - isBeyond) | isInexact);
   }
   return nearest;

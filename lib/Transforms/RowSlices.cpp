@@ -157,7 +157,7 @@ Value RowSlicer::getPart(Value value, AffineMap map, Operation *op,
   if (!any)
     return value;
   Operation *maker = value.getDefiningOp();
-  if (maker && isa<tensor::EmptyOp, linalg::FillOp>(maker)) {
+  if (isa_and_nonnull<tensor::EmptyOp, linalg::FillOp>(maker)) {
     Value part = tensor::EmptyOp::create(builder, op->getLoc(), sizes,
                                          type.getElementType());
     if (auto fill = dyn_cast<linalg::FillOp>(maker))

@@ -95,8 +95,8 @@ private:
 /// The memref that `memref` is a view of; null if it is a buffer.
 static Value getViewed(Value memref) {
   Operation *op = memref.getDefiningOp();
-  if (op && isa<memref::SubViewOp, memref::ExpandShapeOp,
-                memref::CollapseShapeOp, memref::CastOp>(op))
+  if (isa_and_nonnull<memref::SubViewOp, memref::ExpandShapeOp,
+                      memref::CollapseShapeOp, memref::CastOp>(op))
     return op->getOperand(0);
   return {};
 }
