@@ -1,4 +1,4 @@
-//===- OutputFiles.h - files that are written whole or not at all -*- C++ -*-=//
+//===- OutputFiles.h - files written whole or not at all --------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
