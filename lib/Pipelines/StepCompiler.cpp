@@ -30,7 +30,7 @@ static LogicalResult compileTo(StepLevel level, ModuleOp module,
   if (!findEntry(module, options.function))
     return module.emitError("has no function '")
            << options.function << "' to compile";
-  if (llvm::Error error = checkSequentialOptions(options.sequential))
+  if (llvm::Error error = checkStepOptions(options))
     return module.emitError(llvm::toString(std::move(error)));
   PassManager pm(module.getContext());
   buildRematPipeline(pm, options, level);
