@@ -14,18 +14,12 @@
 using namespace mlir;
 using namespace remat;
 
-static bool isTransform(Operation *op) {
-  return op->getName().getDialectNamespace() == "transform";
-}
-
-/// Whether `op` is a part of a script: an operation of the dialect, or a module
-/// of only these.
-static bool isScript(Operation &op) {
-  if (isTransform(&op))
+bool remat::isTransformScript(Operation &op) {
+  if (op.getName().getDialectNamespace() == "transform")
     return true;
   auto library = dyn_cast<ModuleOp>(op);
   return library && !library.getOps().empty() &&
-         llvm::all_of(library.getOps(), isScript);
+         llvm::all_of(library.getOps(), isTransformScript);
 }
 
 /// Takes the script out of `module`; null if there is none. It is taken out
@@ -33,7 +27,7 @@ static bool isScript(Operation &op) {
 static OwningOpRef<ModuleOp> takeScript(ModuleOp module) {
   OwningOpRef<ModuleOp> script;
   for (Operation &op : llvm::make_early_inc_range(module.getOps())) {
-    if (!isScript(op))
+    if (!isTransformScript(op))
       continue;
     if (!script) {
       script = ModuleOp::create(module.getLoc());

@@ -17,6 +17,10 @@ namespace remat {
 /// `options.script`. No script is left in the module.
 void addTransformScript(mlir::OpPassManager &pm, const StepOptions &options);
 
+/// Whether `op` is a part of a script: an operation of the transform dialect,
+/// or a module of only these.
+bool isTransformScript(mlir::Operation &op);
+
 /// Registers the pass that does so.
 void registerTransformScriptPass();
 
