@@ -6,6 +6,7 @@
 
 #include "remat/AutoDiff/Passes.h"
 #include "remat/Conversion/Import/Passes.h"
+#include "remat/Dialect/Remat/Transforms/Passes.h"
 #include "remat/Pipelines/Pipelines.h"
 #include "remat/Transforms/Passes.h"
 
@@ -42,6 +43,17 @@ void remat::buildImportPipeline(OpPassManager &pm, const StepOptions &options) {
   entry.function = options.function;
   pm.addPass(createImportEntryPass(entry));
   pm.addNestedPass<func::FuncOp>(createImportTagsPass());
+  // Names are tags now, and operations still what the program calls them.
+  if (const PolicyOptions &given = options.policies; !given.empty()) {
+    ApplyPoliciesPassOptions policies;
+    policies.policy = given.policy;
+    llvm::append_range(policies.names, given.names);
+    llvm::append_range(policies.offloadNames, given.offloadNames);
+    llvm::append_range(policies.saveOps, given.saveOps);
+    llvm::append_range(policies.recomputeOps, given.recomputeOps);
+    llvm::append_range(policies.offloadOps, given.offloadOps);
+    pm.addPass(createApplyPoliciesPass(policies));
+  }
   OpPassManager &func = pm.nest<func::FuncOp>();
   func.addPass(createImportPadsPass());
   func.addPass(createImportExtremaPass());

@@ -6,6 +6,8 @@
 
 #include "remat/Pipelines/Pipelines.h"
 
+#include "TransformScript.h"
+
 #include "remat/AutoDiff/Passes.h"
 #include "remat/Codegen/KernelBufferization.h"
 #include "remat/Conversion/Import/Passes.h"
@@ -237,6 +239,7 @@ void remat::buildPlacePipeline(OpPassManager &pm, bool lend) {
 
 void remat::buildRematPipeline(OpPassManager &pm, const StepOptions &options,
                                StepLevel level) {
+  addTransformScript(pm, options);
   // Random state may be read in loops, and links of a chain may be iterations.
   pm.addNestedPass<func::FuncOp>(createImportBuffersPass());
   pm.addNestedPass<func::FuncOp>(createImportScattersPass());
@@ -318,7 +321,7 @@ public:
       return onError(addKnownOptions(message, texts.getNames()));
     if (llvm::Error error = texts.apply(request))
       return onError(llvm::toString(std::move(error)));
-    if (llvm::Error error = checkSequentialOptions(request.step.sequential))
+    if (llvm::Error error = checkStepOptions(request.step))
       return onError(llvm::toString(std::move(error)));
     return success();
   }
@@ -363,6 +366,7 @@ static void registerPipelines() {
       "remat-import-pipeline",
       "Bring what an exporter produced to the form that remat compiles",
       ImportStage, [](OpPassManager &pm, const PipelineRequest &request) {
+        addTransformScript(pm, request.step);
         buildImportPipeline(pm, request.step);
       });
   registerPipeline("remat-joint-pipeline", "Differentiate and fuse (L0 to L1)",
@@ -413,5 +417,6 @@ void remat::registerRematPasses() {
   registerRematTargetPasses();
   registerAllTargetPasses();
   PassRegistration<LowerDerivativeOps>();
+  registerTransformScriptPass();
   registerPipelines();
 }

@@ -6,6 +6,8 @@
 
 #include "remat/Pipelines/StepCompiler.h"
 
+#include "TransformScript.h"
+
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 #include "remat/Pipelines/Pipelines.h"
@@ -30,7 +32,7 @@ static LogicalResult compileTo(StepLevel level, ModuleOp module,
   if (!findEntry(module, options.function))
     return module.emitError("has no function '")
            << options.function << "' to compile";
-  if (llvm::Error error = checkSequentialOptions(options.sequential))
+  if (llvm::Error error = checkStepOptions(options))
     return module.emitError(llvm::toString(std::move(error)));
   PassManager pm(module.getContext());
   buildRematPipeline(pm, options, level);
@@ -54,6 +56,13 @@ GraphOp remat::getOnlyGraph(ModuleOp module) {
         << std::distance(graphs.begin(), graphs.end());
     return {};
   }
+  // One that is to be run on functions has been, and is gone.
+  for (Operation &op : module.getOps())
+    if (isTransformScript(op)) {
+      op.emitError("transform script has no effect on a graph of tasks, run it "
+                   "on the function that the graph is made of");
+      return {};
+    }
   return *graphs.begin();
 }
 

@@ -141,6 +141,9 @@ static std::vector<StepOptionInfo> makeTable() {
             TextSyntax{"name"},
             "Function to compile; with 'main', a module's only function will "
             "do");
+  table.add("transform-script", ImportStage, MEMBER(script), TextSyntax{"file"},
+            "Run '__transform_main' of this file on the model as it is read, "
+            "to annotate operations with policies, say");
   for (const auto &option : getSequentialStepOptionTable())
     table.add(
         liftOption<StepOptions>(option,
@@ -148,6 +151,12 @@ static std::vector<StepOptionInfo> makeTable() {
                                   return step.sequential;
                                 }),
         ImportStage);
+  for (const auto &option : getPolicyStepOptionTable())
+    table.add(liftOption<StepOptions>(option,
+                                      [](StepOptions &step) -> PolicyOptions & {
+                                        return step.policies;
+                                      }),
+              ImportStage);
   table.add("differentiate", JointStage, MEMBER(differentiate), FlagSyntax(),
             "Append the backward computation");
   table.add("wrt", JointStage, MEMBER(wrt), IndexListSyntax(),
@@ -320,6 +329,12 @@ Error remat::applyOptions(StepOptions &options, const json::Object &object) {
   }
   options = std::move(changed);
   return Error::success();
+}
+
+Error remat::checkStepOptions(const StepOptions &options) {
+  if (Error error = checkSequentialOptions(options.sequential))
+    return error;
+  return checkPolicyOptions(options.policies);
 }
 
 //===----------------------------------------------------------------------===//

@@ -154,6 +154,7 @@ json::Value toJson(const Frontier &frontier) {
                      {"peak_bytes", solution.peakBytes},
                      {"host_peak_bytes", solution.hostPeakBytes},
                      {"tdi_percent", solution.overheadPercent()},
+                     {"recompute_percent", solution.recomputePercent()},
                      {"time", solution.time},
                      {"lower_bound_tdi_percent", solution.lowerBoundPercent()},
                      {"optimal", solution.optimal()},
@@ -163,13 +164,15 @@ json::Value toJson(const Frontier &frontier) {
 }
 
 void print(const Frontier &frontier, raw_ostream &os) {
-  os << "        budget           peak     TDI %   bound %  planner\n";
+  os << "        budget           peak     TDI %    work %   bound %  "
+        "planner\n";
   for (const FrontierPoint &point : frontier.points) {
     const Solution &solution = point.solution;
-    os << formatv("{0,14} {1,14} {2,9:f4} {3,9:f4}  {4}{5}\n",
+    os << formatv("{0,14} {1,14} {2,9:f4} {3,9:f4} {4,9:f4}  {5}{6}\n",
                   point.budgetBytes, solution.peakBytes,
-                  solution.overheadPercent(), solution.lowerBoundPercent(),
-                  solution.solver, solution.optimal() ? ", optimal" : "");
+                  solution.overheadPercent(), solution.recomputePercent(),
+                  solution.lowerBoundPercent(), solution.solver,
+                  solution.optimal() ? ", optimal" : "");
   }
 }
 

@@ -28,6 +28,10 @@ static double percentAbove(int64_t amount, int64_t base) {
 }
 
 double Solution::overheadPercent() const {
+  return percentAbove(time, baseCost);
+}
+
+double Solution::recomputePercent() const {
   return percentAbove(cost, baseCost);
 }
 

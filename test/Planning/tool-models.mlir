@@ -9,13 +9,21 @@
 
 // RUN: remat-plan %s --budget=384 --explain | FileCheck %s
 // RUN: remat-plan - --budget=384 --explain < %s | FileCheck %s
-// CHECK: chain: planned peak 384 bytes of 384 budget, 512 without rematerialization; extra work +14.29%
+// CHECK: chain: planned peak 384 bytes of 384 budget, 512 without rematerialization; extra time +14.29% (bound +{{.*}}%), extra work +14.29%
 // CHECK: (task 0) recomputed 128
 
 // With a link, f0 can leave instead: no work is added.
 // RUN: remat-plan %s --budget=384 --link-bandwidth=inf --host-budget=1KiB --explain | FileCheck %s --check-prefix=OFFLOAD
-// OFFLOAD: extra work +0.00%
+// OFFLOAD: extra time +0.00% (bound +0.00%), extra work +0.00%
 // OFFLOAD: (task 0) offloaded 128
+
+// What says how to make a graph has no effect on one.
+// RUN: not remat-plan %s --wrt=1 2>&1 | FileCheck %s --check-prefix=WRT
+// WRT: remat-plan: error: '--wrt' has no effect: the input is already a graph of tasks
+// RUN: not remat-plan %s --manifest=%models/mlp_tiny.json 2>&1 | FileCheck %s --check-prefix=MANIFEST
+// MANIFEST: remat-plan: error: '--manifest' has no effect: the input is already a graph of tasks
+// RUN: not remat-plan %t.instance --function=f 2>&1 | FileCheck %s --check-prefix=INSTANCE
+// INSTANCE: remat-plan: error: '--function' has no effect: the input is an instance, no model
 
 // RUN: remat-opt %s --remat-plan=budget=384 -o %t.planned.mlir
 // RUN: not remat-plan %t.planned.mlir 2>&1 | FileCheck %s --check-prefix=PLANNED

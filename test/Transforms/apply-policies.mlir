@@ -9,6 +9,15 @@
 // RUN: remat-opt %s --remat-apply-policies='save-ops=math.tanh recompute-ops=math.sin offload-ops=linalg.matmul' | FileCheck %s --check-prefixes=CHECK,OPS
 // RUN: not remat-opt %s --remat-apply-policies='policy=save_some' 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not remat-opt %s --remat-apply-policies='policy=save_and_offload_only_these_names names=a,b offload-names=b' 2>&1 | FileCheck %s --check-prefix=DISJOINT
+// RUN: not remat-opt %s --remat-apply-policies='policy=save_only_these_names names=typo' 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: not remat-opt %s --remat-apply-policies='policy=save_and_offload_only_these_names offload-names=typo' 2>&1 | FileCheck %s --check-prefix=NAME
+// RUN: not remat-opt %s --remat-apply-policies='policy=dots_saveable names=a' 2>&1 | FileCheck %s --check-prefix=NONAMES
+// RUN: not remat-opt %s --remat-apply-policies='policy=save_only_these_names names=a offload-names=b' 2>&1 | FileCheck %s --check-prefix=NOOFFLOAD
+// RUN: not remat-opt %s --remat-apply-policies='save-ops=math.tanh,no.such' 2>&1 | FileCheck %s --check-prefix=OP -DOP=no.such
+// RUN: not remat-opt %s --remat-apply-policies='recompute-ops=math.cos' 2>&1 | FileCheck %s --check-prefix=OP -DOP=math.cos
+// RUN: not remat-opt %s --remat-apply-policies='offload-ops=math.sinh' 2>&1 | FileCheck %s --check-prefix=OP -DOP=math.sinh
+// RUN: not remat-opt %s --remat-apply-policies='save-ops=math.sin,math.tanh recompute-ops=math.tanh' 2>&1 | FileCheck %s --check-prefix=LISTS
+// RUN: not remat-opt %s --remat-apply-policies='recompute-ops=math.tanh offload-ops=math.tanh' 2>&1 | FileCheck %s --check-prefix=LISTS2
 
 // Policies take lists of names, and the list of saved names and that of offloaded
 // names are disjoint. Contractions have policies with and without batch
@@ -17,6 +26,15 @@
 
 // UNKNOWN: error: unknown policy 'save_some', expected one of 'everything_saveable', 'nothing_saveable', 'dots_saveable'
 // DISJOINT: error: name 'b' is both saved and offloaded
+
+// What would have no effect, or two, is refused: names and operations that are
+// not there, with those that are; here in the region, where cosines are not.
+// NAME: error: no value that policies are about has the name 'typo', names are 'a', 'b'
+// NONAMES: error: names have no effect without a policy that is about names
+// NOOFFLOAD: error: names to offload have no effect without the policy 'save_and_offload_only_these_names'
+// OP: error: policies are about no operation '[[OP]]', operations are 'linalg.batch_matmul', 'linalg.matmul', 'math.sin', 'math.tanh'
+// LISTS: error: operation 'math.tanh' is both in 'save-ops' and in 'recompute-ops', which contradict each other
+// LISTS2: error: operation 'math.tanh' is both in 'recompute-ops' and in 'offload-ops', which contradict each other
 
 // CHECK-LABEL: func.func @main
 // CHECK:         remat.checkpoint

@@ -1,7 +1,9 @@
 // RUN: remat-opt %s --transform-interpreter --remat-import-pipeline | FileCheck %s
+// RUN: remat-opt %s --remat-import-pipeline | FileCheck %s
 
 // A predicate of the program's own says which values are saved: the results of
-// products, found by a matcher of the transform dialect.
+// products, found by a matcher of the transform dialect. Pipelines run scripts of
+// the module first.
 
 // CHECK-LABEL: func.func @main
 // CHECK:         %[[P:.*]] = linalg.contract

@@ -119,17 +119,23 @@ Error StepFlags::apply(StepOptions &options) const {
     if (flag.getOption().getNumOccurrences() > 0)
       if (Error error = flag.info->set(options, flag.getText()))
         return prefixError("--" + flag.info->name, std::move(error));
-  if (!noGradients || !*noGradients)
+  if (noGradients && *noGradients) {
+    if (isGiven("differentiate") && options.differentiate)
+      return makeError("'--no-gradients' contradicts '--differentiate'");
+    options.differentiate = false;
+  }
+  if (options.differentiate || options.tangents)
     return Error::success();
-  if (isGiven("differentiate") && options.differentiate)
-    return makeError("'--no-gradients' contradicts '--differentiate'");
-  options.differentiate = false;
-  return Error::success();
+  return refuse({"wrt", "cotangents"}, "nothing is differentiated");
 }
 
 bool StepFlags::isGiven(StringRef name) const {
   const Flag *flag = find(name);
   return flag && flag->getOption().getNumOccurrences() > 0;
+}
+
+std::string StepFlags::getText(StringRef name) const {
+  return find(name)->getText();
 }
 
 cl::Option &StepFlags::getFlag(StringRef name) const {

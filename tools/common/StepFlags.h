@@ -32,6 +32,8 @@ public:
   llvm::Error apply(StepOptions &options) const;
 
   bool isGiven(llvm::StringRef name) const;
+  /// What was given for the flag called `name`, which must exist.
+  std::string getText(llvm::StringRef name) const;
   /// The flag called `name`, which must exist.
   llvm::cl::Option &getFlag(llvm::StringRef name) const;
 

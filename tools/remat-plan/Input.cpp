@@ -17,6 +17,15 @@ using namespace llvm;
 using namespace remat;
 using namespace remat::tools;
 
+/// Refuses what was given although the input, which is what `why` says, is past
+/// it.
+static Error checkUnused(StringRef manifestFile, const StepFlags &flags,
+                         StringRef why) {
+  if (!manifestFile.empty())
+    return makeError("'--manifest' has no effect: " + why);
+  return flags.refuseStages(ImportStage | JointStage | TasksStage, why);
+}
+
 static Expected<planning::Instance>
 readModel(std::unique_ptr<MemoryBuffer> buffer, StringRef manifestFile,
           const StepFlags &flags, StepOptions options) {
@@ -30,6 +39,10 @@ readModel(std::unique_ptr<MemoryBuffer> buffer, StringRef manifestFile,
       return std::move(error);
     if (failed(compileToTasks(**module, options)))
       return makeError("could not compile " + path);
+  } else if (Error error =
+                 checkUnused(manifestFile, flags,
+                             "the input is already a graph of tasks")) {
+    return std::move(error);
   }
   GraphOp graph = getOnlyGraph(**module);
   if (!graph)
@@ -57,6 +70,9 @@ Expected<planning::Instance> plan::readInput(StringRef path,
     return createFileError(path, file.getError());
   if (!path.ends_with(".json") && !isJson((*file)->getBuffer()))
     return readModel(std::move(*file), manifestFile, flags, options);
+  if (Error error = checkUnused(manifestFile, flags,
+                                "the input is an instance, no model"))
+    return std::move(error);
   Expected<planning::Instance> instance =
       planning::parseInstance((*file)->getBuffer());
   if (!instance)

@@ -21,6 +21,7 @@ using namespace remat::planning;
 static void addSolution(json::Object &object, const Solution &solution) {
   object["planner"] = solution.solver;
   object["tdi_percent"] = solution.overheadPercent();
+  object["recompute_percent"] = solution.recomputePercent();
   object["lower_bound_tdi_percent"] = solution.lowerBoundPercent();
   object["lower_bound_proof"] = solution.proof;
   object["gap"] = solution.gap();
@@ -59,12 +60,19 @@ json::Value plan::toJson(const Instance &instance, const Outcome &outcome) {
   json::Object object{{"schema", "remat.plan/1"},
                       {"instance", problem.name},
                       {"valid", outcome.solution.has_value()},
+                      {"requested_budget", outcome.requestedBudget},
                       {"ops", int64_t(problem.ops.size())},
                       {"budget_bytes", problem.deviceBudget},
                       {"save_all_peak_bytes", outcome.saveAllPeak},
                       {"base_cost", problem.baseCost()},
                       {"seconds", outcome.seconds},
                       {"cut_short", outcome.cutShort}};
+  // Unknown if the search was cut short before it found either.
+  if (outcome.solution)
+    object["feasible"] = true;
+  else if (outcome.certificate && problem.deviceBudget)
+    object["feasible"] =
+        outcome.certificate->smallestFeasible <= *problem.deviceBudget;
   if (outcome.solution) {
     addSolution(object, *outcome.solution);
     object["first_plan_seconds"] = outcome.firstPlanSeconds;
@@ -87,12 +95,12 @@ void plan::print(const Problem &problem, const Outcome &outcome,
     os << problem.name << ": planned peak " << solution->peakBytes << " bytes";
     if (problem.deviceBudget)
       os << " of " << *problem.deviceBudget << " budget";
-    os << formatv(", {0} without rematerialization; extra work +{1:f2}% (bound "
-                  "+{2:f2}%); {3}{4} in {5:f3} s{6}\n",
+    os << formatv(", {0} without rematerialization; extra time +{1:f2}% (bound "
+                  "+{2:f2}%), extra work +{3:f2}%; {4}{5} in {6:f3} s{7}\n",
                   outcome.saveAllPeak, solution->overheadPercent(),
-                  solution->lowerBoundPercent(), solution->solver,
-                  solution->optimal() ? ", optimal" : "", outcome.seconds,
-                  outcome.cutShort ? ", cut short" : "");
+                  solution->lowerBoundPercent(), solution->recomputePercent(),
+                  solution->solver, solution->optimal() ? ", optimal" : "",
+                  outcome.seconds, outcome.cutShort ? ", cut short" : "");
   }
   if (outcome.frontier)
     planning::print(*outcome.frontier, os);

@@ -19,6 +19,8 @@ namespace remat::plan {
 
 /// Everything that one call of the tool found out.
 struct Outcome {
+  /// As it was asked for, such as "50%"; "none" for no bound.
+  std::string requestedBudget = "none";
   /// The peak that percentages refer to.
   int64_t saveAllPeak = 0;
   /// Unset if no plan was found within the budget.

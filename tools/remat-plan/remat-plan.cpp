@@ -299,6 +299,8 @@ static Error runTool() {
   tools::setInterruptFunction(nullptr);
   if (!outcome)
     return outcome.takeError();
+  if (options().step.isGiven("budget"))
+    outcome->requestedBudget = options().step.getText("budget");
   if (Error error = writeOutputs(*instance, *outcome))
     return error;
   if (outcome->solution)

@@ -74,6 +74,10 @@ static json::Array toJson(ArrayRef<remat_step_stats> calls) {
   return array;
 }
 
+std::string RunReport::describeBudget() const {
+  return requestedBudget + (infeasible ? " infeasible, min" : "");
+}
+
 static json::Object toJson(const RunReport &run) {
   json::Object gradients;
   for (const RunReport::Gradient &gradient : run.gradients)
@@ -82,6 +86,8 @@ static json::Object toJson(const RunReport &run) {
       {"schema", "remat.run/1"},
       {"model", run.model},
       {"planner", run.planner},
+      {"requested_budget", run.requestedBudget},
+      {"feasible", !run.infeasible},
       {"budget_bytes", run.summary.budget},
       {"save_all_peak_bytes", run.summary.saveAllPeak},
       {"planned_peak_bytes", run.summary.plannedPeak},
@@ -105,6 +111,10 @@ static json::Object toJson(const RunReport &run) {
       {"plan_seconds", run.planSeconds},
       {"step_seconds", json::Array(run.stepSeconds)},
       {"step_cpu_seconds", json::Array(run.stepCpuSeconds)}};
+  if (run.infeasible) {
+    object["requested_budget_bytes"] = run.infeasible->budget;
+    object["smallest_feasible_bytes"] = run.infeasible->smallestFeasible;
+  }
   if (!run.calls.empty()) {
     object["planned_state_bytes"] = run.summary.stateBytes;
     object["measured_state_bytes"] = int64_t(run.stats.state_bytes);
@@ -221,7 +231,7 @@ void remat::run::printTable(raw_ostream &os, ArrayRef<RunReport> runs) {
       return text;
     };
     rows.push_back(
-        {run.budgetText + " = " + formatMebibytes(run.summary.budget),
+        {run.describeBudget() + " = " + formatMebibytes(run.summary.budget),
          formatMebibytes(run.summary.arenaBytes),
          std::to_string(run.summary.plannedPeak),
          std::to_string(run.summary.simulatedPeak),
@@ -241,14 +251,14 @@ void remat::run::printTable(raw_ostream &os, ArrayRef<RunReport> runs) {
   printAligned(os, rows);
   for (const RunReport &run : runs) {
     for (auto [number, call] : enumerate(run.calls))
-      os << "budget " << run.budgetText << ", " << getCallName(number)
+      os << "budget " << run.describeBudget() << ", " << getCallName(number)
          << ": measured peak " << call.measured_peak_bytes << ", leaves "
          << call.state_bytes << " bytes of a planned state of "
          << run.summary.stateBytes << ", " << call.recomputed_entries
          << " tasks recomputed\n";
     os << run.trace;
     if (!run.profile.empty()) {
-      os << "\ntime by op at budget " << run.budgetText << '\n';
+      os << "\ntime by op at budget " << run.describeBudget() << '\n';
       printProfile(os, run.profile);
     }
   }

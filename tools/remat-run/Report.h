@@ -32,7 +32,19 @@ remat_step_stats sumCalls(llvm::ArrayRef<remat_step_stats> calls);
 
 /// One step at one budget. Bytes and seconds.
 struct RunReport {
-  std::string model, planner, budgetText;
+  std::string model, planner;
+  /// As it was asked for; "none" if it was not.
+  std::string requestedBudget;
+  /// Set if that has no plan. The run is then one at the smallest feasible
+  /// budget.
+  struct Infeasible {
+    int64_t budget = 0, smallestFeasible = 0;
+  };
+  std::optional<Infeasible> infeasible;
+
+  /// The requested budget, and what the run has in its place.
+  std::string describeBudget() const;
+
   StepSummary summary;
   remat_step_stats stats{};
   int64_t argumentBytes = 0, resultBytes = 0, rssGrowth = 0;

@@ -201,9 +201,25 @@ static Error checkDerivatives(StringRef chosen) {
       ("'" + chosen + "' says what to differentiate").str());
 }
 
+/// Refuses flags of the tool, which `why` says have no effect.
+static Error
+refuse(std::initializer_list<std::reference_wrapper<const cl::Option>> flags,
+       StringRef why) {
+  for (const cl::Option &flag : flags)
+    if (flag.getNumOccurrences() > 0)
+      return makeError("'--" + flag.ArgStr + "' has no effect: " + why);
+  return Error::success();
+}
+
 static Error checkOptions() {
   if (options().manifestFile.empty() == options().inputDirectory.empty())
     return makeError("give the arguments by --manifest or by --inputs");
+  if (!options().manifestFile.empty())
+    if (Error error = refuse({options().emit},
+                             "a manifest asks for the loss and the gradients, "
+                             "which '--wrt', '--result' and '--no-gradients' "
+                             "choose"))
+      return error;
   if (!options().manifestFile.empty())
     return options().flags.refuse({"cotangents", "tangents"},
                                   "a manifest has no values for these "
@@ -211,6 +227,14 @@ static Error checkOptions() {
   if (options().outputDirectory.empty())
     return makeError("--inputs needs --outputs");
   return options().emit.empty() ? Error::success() : checkDerivatives("--emit");
+}
+
+/// A check compares numbers, and has no use for what says how to run a step.
+static Error refuseBesideGradCheck() {
+  return refuse({options().manifestFile, options().emit,
+                 options().outputDirectory, options().jsonFile,
+                 options().budgets, options().profileCosts},
+                "'--gradcheck' runs the function in f64 on its own arguments");
 }
 
 /// What to compute of `entry`, and where its arguments come from.
@@ -258,7 +282,7 @@ static Expected<RunReport> runOnce(const Model &model, const Manifest *manifest,
                      ? manifest->model
                      : sys::path::stem(options().inputFile.getValue()).str();
   report.planner = options().step.plan.planner;
-  report.budgetText = budget.empty() ? "none" : budget.str();
+  report.requestedBudget = budget.empty() ? "none" : budget.str();
   report.compileSeconds = model.compileSeconds;
   Expected<LoadedStep> loaded = compile(*model.module, budget, report);
   if (!loaded)
@@ -383,6 +407,27 @@ static Error runGradCheck(int order) {
   return checkGradients(check, arguments, evaluate, evaluateOutputs);
 }
 
+/// What a table shows for a budget that failed with `error`: if it is
+/// infeasible, the smallest one that is not.
+static Expected<RunReport> runSmallest(const Model &model,
+                                       const Manifest *manifest,
+                                       const std::string &budget, Error error) {
+  RunReport::Infeasible infeasible;
+  error = handleErrors(std::move(error),
+                       [&](const planning::InfeasibleBudgetError &found) {
+                         infeasible.budget = found.getBudget();
+                       });
+  if (error)
+    return std::move(error);
+  Expected<RunReport> report = runOnce(model, manifest, "min");
+  if (report) {
+    report->requestedBudget = budget;
+    infeasible.smallestFeasible = report->summary.budget;
+    report->infeasible = infeasible;
+  }
+  return report;
+}
+
 /// The table's last line: whether the budget changed any bit of the results.
 static void printVerdict(raw_ostream &os, ArrayRef<RunReport> runs) {
   if (runs.size() < 2)
@@ -402,6 +447,8 @@ static Error runTool() {
     if (order != "" && order != "1" && order != "2")
       return makeError("--gradcheck is '" + order + "', expected 1 or 2");
     if (Error error = checkDerivatives("--gradcheck"))
+      return error;
+    if (Error error = refuseBesideGradCheck())
       return error;
     return runGradCheck(order == "2" ? 2 : 1);
   }
@@ -427,13 +474,8 @@ static Error runTool() {
   for (const std::string &budget : wanted) {
     Expected<RunReport> report = runOnce(*model, known, budget);
     // In a table, an infeasible row shows the smallest feasible budget.
-    if (!report && wanted.size() > 1 &&
-        report.errorIsA<planning::InfeasibleBudgetError>()) {
-      consumeError(report.takeError());
-      report = runOnce(*model, known, "min");
-      if (report)
-        report->budgetText = budget + " infeasible, min";
-    }
+    if (!report && wanted.size() > 1)
+      report = runSmallest(*model, known, budget, report.takeError());
     if (!report)
       return report.takeError();
     reports.push_back(std::move(*report));

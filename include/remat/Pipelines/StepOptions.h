@@ -15,6 +15,7 @@
 #define REMAT_PIPELINES_STEPOPTIONS_H
 
 #include "remat/AutoDiff/AutoDiff.h"
+#include "remat/Dialect/Remat/Transforms/ApplyPolicies.h"
 #include "remat/Dialect/Remat/Transforms/CheckpointSequential.h"
 #include "remat/Dialect/Remat/Transforms/PlanGraph.h"
 #include "remat/Utils/OptionTable.h"
@@ -30,8 +31,14 @@ struct StepOptions {
   /// The function to compile, see findEntry.
   std::string function = "main";
 
+  /// File with a script of the transform dialect to run on the model as it is
+  /// read, or empty. A script in the model's own file is run in any case.
+  std::string script;
+
   /// Segments to cut the function into. Its own `function` is not used.
   SequentialOptions sequential;
+  /// What is saved, by name and operation.
+  PolicyOptions policies;
 
   /// Whether to append a backward computation: by default the gradient of
   /// `result`, with `cotangents` the vector-Jacobian product of all results.
@@ -121,6 +128,9 @@ llvm::Error setOption(StepOptions &options, llvm::StringRef key,
 /// option was before. On an error, nothing is set.
 llvm::Error applyOptions(StepOptions &options,
                          const llvm::json::Object &object);
+
+/// An error if options contradict each other or have no effect.
+llvm::Error checkStepOptions(const StepOptions &options);
 
 //===----------------------------------------------------------------------===//
 // Levels

@@ -88,8 +88,10 @@ struct Solution {
   bool optimal() const { return time == lowerBound; }
   /// (time - lowerBound) / time; 0 for a plan that takes no time.
   double gap() const;
-  /// The increase of `cost` over `baseCost` in percent.
+  /// The increase of `time` over `baseCost` in percent.
   double overheadPercent() const;
+  /// The increase of `cost` over `baseCost` in percent: without the waits.
+  double recomputePercent() const;
   /// The increase of `lowerBound` over `baseCost` in percent.
   double lowerBoundPercent() const;
 };

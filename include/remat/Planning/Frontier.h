@@ -51,8 +51,9 @@ struct Frontier {
 llvm::Expected<Frontier> computeFrontier(const Problem &problem,
                                          const FrontierOptions &options = {});
 
-/// [{"budget_bytes", "peak_bytes", "host_peak_bytes", "tdi_percent", "time",
-///   "lower_bound_tdi_percent", "optimal", "planner"}, ...]
+/// [{"budget_bytes", "peak_bytes", "host_peak_bytes", "tdi_percent",
+///   "recompute_percent", "time", "lower_bound_tdi_percent", "optimal",
+///   "planner"}, ...]
 llvm::json::Value toJson(const Frontier &frontier);
 /// The same as a table.
 void print(const Frontier &frontier, llvm::raw_ostream &os);

@@ -213,3 +213,79 @@ func.func @checkpoint_with_arguments(%x: tensor<4xf32>) {
   }) {early_stop = true} : () -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @checkpoint_of_unknown_attribute(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'remat.checkpoint' op has the unknown attribute 'earlystop', expected one of 'early_stop', 'name', 'policy', 'preserve_rng_state'}}
+  %0 = remat.checkpoint attributes {earlystop = false} {
+    remat.yield %x : tensor<4xf32>
+  } : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @scope_of_unknown_attribute(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'remat.scope' op has the unknown attribute 'pinned', expected one of 'codec', 'forbid', 'offload'}}
+  %0 = remat.scope attributes {offload, pinned} {
+    remat.yield %x : tensor<4xf32>
+  } : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @tag_of_unknown_attribute(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'remat.tag' op has the unknown attribute 'polcy', expected one of 'codec', 'for_readers', 'keep_apart', 'name', 'overwritten', 'policy'}}
+  %0 = remat.tag %x {name = "x", polcy = #remat.policy<must_save>} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func private @f(%x: tensor<4xf32>) -> tensor<4xf32>
+func.func @vjp_of_unknown_attribute(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'remat.vjp' op has the unknown attribute 'wtr', expected one of}}
+  %0:2 = remat.vjp @f(%x) cotangents(%x) {wtr = array<i64: 0>} : (tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+  return
+}
+
+// -----
+
+func.func @hook_of_unknown_attribute(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'remat.gradient_hook' op has the unknown attribute 'name', expected none}}
+  %0 = "remat.gradient_hook"(%x) ({
+  ^bb0(%g: tensor<4xf32>):
+    remat.yield %g : tensor<4xf32>
+  }) {name = "x"} : (tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+// Attributes of other dialects are theirs, and those of this one are checked.
+func.func @attributes_of_dialects(%x: tensor<4xf32>) {
+  %0 = remat.checkpoint attributes {foreign.note = 1, remat.backward} {
+    remat.yield %x : tensor<4xf32>
+  } : tensor<4xf32>
+  // expected-error @+1 {{unknown attribute 'remat.offlaod', expected one of 'remat.policy', }}
+  %1 = remat.scope attributes {remat.offlaod} {
+    remat.yield %x : tensor<4xf32>
+  } : tensor<4xf32>
+  return
+}
+
+// -----
+
+// expected-error @+1 {{argument 0 has attribute 'remat.policy' 3 : i64, expected a '#remat.policy'}}
+func.func @argument_policy_of_wrong_type(%x: tensor<4xf32> {remat.policy = 3}) {
+  return
+}
+
+// -----
+
+// expected-error @+1 {{argument 0 has the unknown attribute 'remat.phaze', expected one of 'remat.policy', 'remat.name', 'remat.phase'}}
+func.func @argument_of_unknown_attribute(%x: tensor<4xf32> {remat.phaze = 1}) {
+  return
+}

@@ -7,8 +7,10 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "llvm/ADT/StringSet.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/Transforms/ApplyPolicies.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 
 namespace remat {
@@ -18,16 +20,6 @@ namespace remat {
 
 using namespace mlir;
 using namespace remat;
-
-static const StringRef policyNames[] = {"everything_saveable",
-                                        "nothing_saveable",
-                                        "dots_saveable",
-                                        "dots_with_no_batch_dims_saveable",
-                                        "offload_dot_with_no_batch_dims",
-                                        "save_only_these_names",
-                                        "save_any_names_but_these",
-                                        "save_anything_except_these_names",
-                                        "save_and_offload_only_these_names"};
 
 /// Whether `op` is a product, with batch dimensions or without only.
 static bool isDot(Operation *op, bool withBatch) {
@@ -41,10 +33,20 @@ static bool isDot(Operation *op, bool withBatch) {
 
 /// Whether the results of `op` are buffers that a policy can be about.
 static bool holdsValues(Operation *op) {
-  return !op->hasTrait<OpTrait::ConstantLike>() && !isViewOp(op) &&
+  if (auto tag = dyn_cast<TagOp>(op); tag && tag.isMutationMark())
+    return false;
+  return llvm::any_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>) &&
+         !op->hasTrait<OpTrait::ConstantLike>() && !isViewOp(op) &&
          !isa<tensor::EmptyOp, linalg::FillOp, YieldOp, CheckpointOp, ScopeOp,
               StopGradientOp>(op) &&
          !op->hasTrait<OpTrait::IsTerminator>();
+}
+
+/// The name that a tag or an attribute gives to the result of `op`.
+static StringAttr getGivenName(Operation *op) {
+  if (auto tag = dyn_cast<TagOp>(op))
+    return tag.getNameAttr();
+  return op->getAttrOfType<StringAttr>(RematDialect::nameAttrName);
 }
 
 namespace {
@@ -52,37 +54,107 @@ struct ApplyPolicies : remat::impl::ApplyPoliciesPassBase<ApplyPolicies> {
   using ApplyPoliciesPassBase::ApplyPoliciesPassBase;
 
   void runOnOperation() override {
-    if (failed(checkOptions()))
+    PolicyOptions options = getOptions();
+    if (llvm::Error error = checkPolicyOptions(options)) {
+      getOperation().emitError(llvm::toString(std::move(error)));
       return signalPassFailure();
-    SmallVector<Operation *> inside, all;
-    getOperation().walk([&](Operation *op) {
-      if (op == getOperation() ||
-          isa_and_present<linalg::LinalgOp>(op->getParentOp()))
-        return;
-      all.push_back(op);
-      if (op->getParentOfType<CheckpointOp>())
-        inside.push_back(op);
-    });
-    hasRegions = !inside.empty();
-    for (Operation *op : hasRegions ? inside : all)
-      if (holdsValues(op))
+    }
+    SmallVector<Scope> scopes;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function->hasAttr(RematDialect::kernelAttrName))
+        scopes.push_back(collect(function));
+    if (failed(checkNames(options, scopes)) ||
+        failed(checkOps(options, scopes)))
+      return signalPassFailure();
+    for (const Scope &scope : scopes) {
+      hasRegions = scope.hasRegions;
+      for (Operation *op : scope.ops)
         apply(op);
+    }
   }
 
 private:
-  LogicalResult checkOptions() {
-    if (!policy.empty() && !llvm::is_contained(policyNames, policy)) {
-      InFlightDiagnostic diag = getOperation().emitError("unknown policy '")
-                                << policy << "', expected one of ";
-      llvm::interleaveComma(policyNames, diag, [&](StringRef name) {
-        diag << "'" << name << "'";
-      });
+  /// The operations of a function that policies are about.
+  struct Scope {
+    SmallVector<Operation *> ops;
+    bool hasRegions;
+  };
+
+  static Scope collect(func::FuncOp function) {
+    SmallVector<Operation *> inside, all;
+    bool hasRegions = false;
+    function.walk<WalkOrder::PreOrder>([&](Operation *op) {
+      hasRegions |= isa<CheckpointOp>(op);
+      if (holdsValues(op)) {
+        all.push_back(op);
+        if (op->getParentOfType<CheckpointOp>())
+          inside.push_back(op);
+      }
+      // Derivatives that the program has itself are no values to decide about.
+      return isa<linalg::LinalgOp, CustomRuleOp, GradientHookOp>(op)
+                 ? WalkResult::skip()
+                 : WalkResult::advance();
+    });
+    return {hasRegions ? inside : all, hasRegions};
+  }
+
+  PolicyOptions getOptions() {
+    PolicyOptions options;
+    options.policy = policy;
+    options.names.assign(names.begin(), names.end());
+    options.offloadNames.assign(offloadNames.begin(), offloadNames.end());
+    options.saveOps.assign(saveOps.begin(), saveOps.end());
+    options.recomputeOps.assign(recomputeOps.begin(), recomputeOps.end());
+    options.offloadOps.assign(offloadOps.begin(), offloadOps.end());
+    return options;
+  }
+
+  /// Refuses those of `wanted` that are not in `known`, which are listed. They
+  /// would have no effect.
+  LogicalResult checkKnown(ArrayRef<std::string> wanted,
+                           const llvm::StringSet<> &known, StringRef problem,
+                           StringRef what) {
+    for (const std::string &name : wanted) {
+      if (known.contains(name))
+        continue;
+      SmallVector<StringRef> sorted = llvm::to_vector(known.keys());
+      llvm::sort(sorted);
+      InFlightDiagnostic diag = getOperation().emitError()
+                                << problem << " '" << name << "', " << what
+                                << " are ";
+      if (sorted.empty())
+        return diag << "none";
+      llvm::interleaveComma(
+          sorted, diag, [&](StringRef name) { diag << "'" << name << "'"; });
       return diag;
     }
-    for (StringRef name : names)
-      if (llvm::is_contained(offloadNames, name))
-        return getOperation().emitError("name '")
-               << name << "' is both saved and offloaded";
+    return success();
+  }
+
+  LogicalResult checkNames(const PolicyOptions &options,
+                           ArrayRef<Scope> scopes) {
+    llvm::StringSet<> known;
+    for (const Scope &scope : scopes)
+      for (Operation *op : scope.ops)
+        if (StringAttr name = getGivenName(op))
+          known.insert(name.getValue());
+    StringRef problem = "no value that policies are about has the name";
+    return success(
+        succeeded(checkKnown(options.names, known, problem, "names")) &&
+        succeeded(checkKnown(options.offloadNames, known, problem, "names")));
+  }
+
+  LogicalResult checkOps(const PolicyOptions &options, ArrayRef<Scope> scopes) {
+    llvm::StringSet<> known;
+    for (const Scope &scope : scopes)
+      for (Operation *op : scope.ops)
+        if (!isa<TagOp>(op))
+          known.insert(op->getName().getStringRef());
+    for (const auto *list :
+         {&options.saveOps, &options.recomputeOps, &options.offloadOps})
+      if (failed(checkKnown(*list, known, "policies are about no operation",
+                            "operations")))
+        return failure();
     return success();
   }
 
@@ -98,11 +170,11 @@ private:
     if (policy.empty())
       return std::nullopt;
     bool named = false, listed = false;
-    if (auto tag = dyn_cast<TagOp>(op); tag && tag.getName()) {
+    if (StringAttr name = getGivenName(op)) {
       named = true;
-      listed = llvm::is_contained(names, *tag.getName());
+      listed = llvm::is_contained(names, name.getValue());
       if (policy == "save_and_offload_only_these_names" &&
-          llvm::is_contained(offloadNames, *tag.getName()))
+          llvm::is_contained(offloadNames, name.getValue()))
         return Policy::MustCpuOffload;
     }
     if (policy == "offload_dot_with_no_batch_dims" && isDot(op, false))

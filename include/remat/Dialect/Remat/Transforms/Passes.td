@@ -43,7 +43,7 @@ def LowerCheckpointsPass : Pass<"remat-lower-checkpoints"> {
 }
 
 def ApplyPoliciesPass
-    : Pass<"remat-apply-policies", "::mlir::func::FuncOp"> {
+    : Pass<"remat-apply-policies", "::mlir::ModuleOp"> {
   let summary = "Say which values are saved by name, kind or operation";
   let description = [{
     Tags values with policies, in the regions of `remat.checkpoint` if there
@@ -64,9 +64,15 @@ def ApplyPoliciesPass
       to host memory; no name may be in both
 
     `save-ops`, `recompute-ops` and `offload-ops` are names of operations whose
-    results get the policy in addition. A predicate of any kind can be written
-    as a transform-dialect matcher that annotates operations with
-    `remat.policy`.
+    results get the policy in addition. An operation in two of these lists is an
+    error, and so is one that is not among those that the policies are about, or
+    a name that none of their values has. Names are those of `remat.tag` and
+    `remat.name`; those in locations are not seen before `remat-import-tags`.
+
+    A predicate of any kind can be written as a transform-dialect matcher that
+    annotates operations with `remat.policy`. The options `policy`,
+    `policy-names`, `policy-offload-names`, `save-ops`, `recompute-ops` and
+    `offload-ops` of a step are the same, see docs/options.md.
   }];
   let dependentDialects = ["::remat::RematDialect"];
   let options = [
