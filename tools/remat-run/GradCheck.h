@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Compares the gradients that a compiled step computes in f64 with central
+// Compares the derivatives that a compiled step computes in f64 with central
 // differences of what it computes.
 //
 //===----------------------------------------------------------------------===//
@@ -12,13 +12,11 @@
 #ifndef REMAT_TOOLS_REMAT_RUN_GRADCHECK_H
 #define REMAT_TOOLS_REMAT_RUN_GRADCHECK_H
 
-#include "common/Tensor.h"
+#include "GradPoint.h"
 
 #include "remat/AutoDiff/AutoDiff.h"
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
-
-#include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace remat::run {
 
@@ -26,8 +24,9 @@ namespace remat::run {
 /// what is made are to be compared.
 struct GradCheck {
   llvm::SmallVector<DifferentiateOptions, 2> derivatives;
-  /// How many of `derivatives` it takes to compute `outputs`.
-  size_t numForOutputs = 0;
+  /// How many of `derivatives` it takes to compute `outputs`, and the arguments
+  /// that this takes.
+  size_t numForOutputs = 0, numArguments = 0;
   /// Arguments that are varied, results that are functions of them.
   llvm::SmallVector<int64_t> wrt, outputs;
   /// The numbers of the first argument that is a cotangent of `outputs` and of
@@ -35,36 +34,76 @@ struct GradCheck {
   int64_t firstCotangent = 0, firstGradient = 0;
   /// The same for the tangents of `wrt` and those of `outputs`.
   int64_t firstTangent = 0, firstProduct = 0;
+  /// Whether there are gradients, or tangents only.
+  bool hasGradients = true;
 
   /// The gradients of `entry` (order 1), or those of its vector-Jacobian
-  /// product by arguments and cotangents (order 2).
-  static GradCheck get(mlir::FunctionOpInterface entry,
-                       llvm::ArrayRef<int64_t> wrt, int order);
+  /// product by arguments and cotangents (order 2). An error if there is
+  /// nothing to differentiate.
+  static llvm::Expected<GradCheck> get(mlir::FunctionOpInterface entry,
+                                       llvm::ArrayRef<int64_t> wrt, int order,
+                                       bool forwardOnly);
 };
 
-using Evaluate = llvm::function_ref<llvm::Expected<std::vector<tools::Tensor>>(
-    llvm::ArrayRef<tools::Tensor>)>;
+/// As the parameters of PyTorch's gradcheck.
+struct GradCheckOptions {
+  double eps = 1e-6, atol = 1e-5, rtol = 1e-3, nondetTol = 0;
+  uint64_t seed = 0;
+  /// One random direction for each argument instead of single elements.
+  bool fast = false;
+  /// The model's arguments are given: there is one point.
+  bool isGiven = false;
+  bool allowSkipped = false;
+};
 
-/// Fills floating-point tensors with random numbers from `least` to `least` +
-/// 0.8, the same each time, and others with zeros and ones.
-void fillRandom(tools::Tensor &tensor, uint64_t seed, double least);
+/// The comparisons of one result, by one argument or, forward, by all at once.
+struct GradComparison {
+  bool isForward = false;
+  std::optional<int64_t> argument;
+  int64_t result = 0;
+  /// What was compared is one number for each direction, or forward each
+  /// element of the result.
+  size_t numCompared = 0, numSkipped = 0;
+  /// Where |analytic - numeric| is the largest share of what is allowed: an
+  /// element of the argument, or forward of the result, or a direction.
+  struct Worst {
+    size_t index = 0;
+    bool isDirection = false;
+    double analytic = 0, numeric = 0, share = 0;
+  };
+  std::optional<Worst> worst;
 
-/// Whether no output is nan.
-llvm::Expected<bool> isDefined(const GradCheck &check,
-                               llvm::ArrayRef<tools::Tensor> arguments,
-                               Evaluate evaluate);
+  double getShare() const { return worst ? worst->share : 0; }
+};
 
-/// Compares for each argument in `check.wrt` the gradients that `evaluate`
-/// computes with central differences of what `evaluateOutputs` does, from the
-/// arguments before `firstCotangent`: element by element, or, for an argument
-/// of many elements, along random directions. Does the same for each output's
-/// tangent, along the tangents of all arguments. Prints a line for each and
-/// returns an error that tells argument or result, index and both values where
-/// they differ most if that is too much: |a - b| > 1e-5 + 1e-3 |b|, as in
-/// PyTorch's gradcheck.
-llvm::Error checkGradients(const GradCheck &check,
-                           std::vector<tools::Tensor> &arguments,
-                           Evaluate evaluate, Evaluate evaluateOutputs);
+struct GradCheckReport {
+  std::string mode;
+  size_t numPoints = 0, numCompared = 0, numSkipped = 0;
+  std::vector<GradComparison> comparisons;
+  /// What is wrong, empty if nothing is.
+  std::string failure;
+
+  /// A line for each argument and result.
+  void print(llvm::raw_ostream &os) const;
+  llvm::Error write(llvm::StringRef path,
+                    const GradCheckOptions &options) const;
+};
+
+/// Compares each result of `check.outputs` for itself, at several points, with
+/// central differences of what `evaluateOutputs` computes. An argument of few
+/// elements is varied element by element, others in some elements and along
+/// random directions. `arguments` are those of the step with the derivatives.
+/// Fails only where evaluation does.
+llvm::Expected<GradCheckReport>
+checkGradients(const GradCheck &check, const GradCheckOptions &options,
+               std::vector<tools::Tensor> &arguments, PointSampler &sampler,
+               Evaluate evaluate, Evaluate evaluateOutputs);
+
+/// Refuses flags of a check without one, and values that are none.
+llvm::Error checkGradCheckFlags();
+
+/// What `--gradcheck` does. The order is 1 or 2.
+llvm::Error runGradCheck(int order);
 
 } // namespace remat::run
 

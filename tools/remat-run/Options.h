@@ -59,9 +59,40 @@ struct Options {
   cl::opt<std::string> gradcheck{
       "gradcheck", cl::ValueOptional, cl::cat(category),
       cl::value_desc("order"),
-      cl::desc("Compare the gradients, in f64, with central differences at "
+      cl::desc("Compare the derivatives, in f64, with central differences at "
                "random arguments or those of --inputs; 2: those of the "
-               "vector-Jacobian product, too")};
+               "vector-Jacobian product")};
+  cl::opt<bool> gradgradcheck{"gradgradcheck", cl::cat(category),
+                              cl::desc("Same as --gradcheck=2")};
+  cl::opt<double> eps{
+      "eps", cl::init(1e-6), cl::cat(category),
+      cl::desc("With --gradcheck, the step of a difference (default: 1e-6)")};
+  cl::opt<double> atol{
+      "atol", cl::init(1e-5), cl::cat(category),
+      cl::desc("With --gradcheck, what a derivative may differ by in any case "
+               "(default: 1e-5)")};
+  cl::opt<double> rtol{
+      "rtol", cl::init(1e-3), cl::cat(category),
+      cl::desc("With --gradcheck, what it may also differ by, relative to the "
+               "difference (default: 1e-3)")};
+  cl::opt<double> nondetTol{
+      "nondet-tol", cl::init(0.0), cl::cat(category),
+      cl::desc("With --gradcheck, what gradients may differ by when they are "
+               "computed again (default: 0)")};
+  cl::opt<uint64_t> gradcheckSeed{
+      "gradcheck-seed", cl::init(0), cl::cat(category),
+      cl::desc("With --gradcheck, the seed of arguments and directions")};
+  cl::opt<bool> fast{
+      "fast", cl::cat(category),
+      cl::desc("With --gradcheck, vary each argument along one random "
+               "direction only; the default for more than 10000 elements")};
+  cl::opt<bool> forwardOnly{
+      "forward-only", cl::cat(category),
+      cl::desc("With --gradcheck, compare tangents but no gradients")};
+  cl::opt<bool> allowSkipped{
+      "allow-skipped", cl::cat(category),
+      cl::desc("With --gradcheck, no error if finite differences say nothing "
+               "at some places, as at a kink or where a result is not finite")};
   tools::ChoiceFlag<remat_determinism_check> determinismCheck{
       "determinism-check", cl::cat(category), cl::init(REMAT_CHECK_METADATA),
       cl::desc("What is asked of recomputations:"),

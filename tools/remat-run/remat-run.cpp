@@ -232,8 +232,8 @@ static Error checkOptions() {
 /// A check compares numbers, and has no use for what says how to run a step.
 static Error refuseBesideGradCheck() {
   return refuse({options().manifestFile, options().emit,
-                 options().outputDirectory, options().jsonFile,
-                 options().budgets, options().profileCosts},
+                 options().outputDirectory, options().budgets,
+                 options().profileCosts},
                 "'--gradcheck' runs the function in f64 on its own arguments");
 }
 
@@ -314,98 +314,8 @@ static Expected<RunReport> runOnce(const Model &model, const Manifest *manifest,
 }
 
 //===----------------------------------------------------------------------===//
-// Gradients against finite differences
+// All of it
 //===----------------------------------------------------------------------===//
-
-/// The argument `index` of a gradient check: from a file, if it is one of the
-/// model's and there are files, else random.
-static Expected<Tensor> makeArgument(const remat_tensor_info &info,
-                                     size_t index, bool hasFile, double least) {
-  Tensor tensor(info);
-  if (!tensor.isAllocated())
-    return makeError("no memory for argument '" + Twine(info.name) + "'");
-  if (!hasFile) {
-    fillRandom(tensor, index, least);
-    return std::move(tensor);
-  }
-  std::string path =
-      getPath(options().inputDirectory, "arg" + Twine(index) + ".npy");
-  Expected<Tensor> given = readNpy(path);
-  if (!given)
-    return given.takeError();
-  if (given->getShape() != tensor.getShape())
-    return makeError(path + ": the shape is not that of argument " +
-                     Twine(index));
-  for (size_t i = 0; i < tensor.getNumElements(); ++i)
-    tensor.set(i, given->get(i));
-  return std::move(tensor);
-}
-
-/// Compiles the input file in double precision, with `derivatives`.
-static Expected<LoadedStep>
-compileWide(ArrayRef<DifferentiateOptions> derivatives) {
-  ModelReader reader;
-  auto module = reader.read(options().inputFile);
-  if (!module)
-    return module.takeError();
-  StepOptions step = options().step;
-  step.derivatives.emplace(derivatives.begin(), derivatives.end());
-  step.widen = true;
-  if (failed(compileToTasks(**module, step)))
-    return makeError("could not compile " + options().inputFile);
-  RunReport report;
-  return compile(**module, "", report);
-}
-
-static Error runGradCheck(int order) {
-  ModelReader reader;
-  auto module = reader.read(options().inputFile);
-  if (!module)
-    return module.takeError();
-  const StepOptions &step = options().step;
-  auto entry = findEntry(**module, step.function);
-  if (!entry)
-    return makeError("has no function '" + step.function + "'");
-  size_t numArguments = entry.getNumArguments();
-  GradCheck check = GradCheck::get(entry, step.wrt, order);
-  Expected<LoadedStep> loaded = compileWide(check.derivatives);
-  if (!loaded)
-    return loaded.takeError();
-  // Differences need many evaluations, but none of the derivatives.
-  Expected<LoadedStep> forOutputs =
-      compileWide(ArrayRef(check.derivatives).take_front(check.numForOutputs));
-  if (!forOutputs)
-    return forOutputs.takeError();
-  RunReport report;
-  bool hasFiles = !options().inputDirectory.empty();
-  auto evaluate = [&](ArrayRef<Tensor> given) {
-    return execute(loaded->step.get(), given, report);
-  };
-  auto evaluateOutputs = [&](ArrayRef<Tensor> given) {
-    return execute(forOutputs->step.get(), given, report);
-  };
-  std::vector<Tensor> arguments;
-  // Where a function is not defined, it may be for numbers above 1.
-  for (double least : {0.1, 1.1}) {
-    arguments.clear();
-    for (size_t i = 0, e = remat_step_argument_count(loaded->step.get()); i < e;
-         ++i) {
-      remat_tensor_info info;
-      remat_step_argument(loaded->step.get(), i, &info);
-      Expected<Tensor> tensor =
-          makeArgument(info, i, i < numArguments && hasFiles, least);
-      if (!tensor)
-        return tensor.takeError();
-      arguments.push_back(std::move(*tensor));
-    }
-    Expected<bool> defined = isDefined(check, arguments, evaluate);
-    if (!defined)
-      return defined.takeError();
-    if (hasFiles || *defined)
-      break;
-  }
-  return checkGradients(check, arguments, evaluate, evaluateOutputs);
-}
 
 /// What a table shows for a budget that failed with `error`: if it is
 /// infeasible, the smallest one that is not.
@@ -442,8 +352,12 @@ static void printVerdict(raw_ostream &os, ArrayRef<RunReport> runs) {
 static Error runTool() {
   if (Error error = applyFlags())
     return error;
-  if (options().gradcheck.getNumOccurrences() > 0) {
+  if (Error error = checkGradCheckFlags())
+    return error;
+  if (options().gradcheck.getNumOccurrences() > 0 || options().gradgradcheck) {
     StringRef order = options().gradcheck;
+    if (options().gradgradcheck)
+      order = "2";
     if (order != "" && order != "1" && order != "2")
       return makeError("--gradcheck is '" + order + "', expected 1 or 2");
     if (Error error = checkDerivatives("--gradcheck"))

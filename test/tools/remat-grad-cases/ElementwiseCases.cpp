@@ -126,8 +126,9 @@ void cases::addBroadcast(Function &function, unsigned) {
       "    %0 = math.exp %i1 : E\n    %r = arith.divf %i0, %0 : E\n",
       "    %0 = arith.mulf %i0, %i1 : E\n    %r = math.tanh %0 : E\n",
       "    %r = arith.subf %i0, %i1 : E\n",
-      "    %c = arith.cmpf ogt, %i0, %i1 : E\n    %0 = math.sqrt %i1 : E\n"
-      "    %r = arith.select %c, %i0, %0 : E\n",
+      // Where the root is not selected, its derivative must exist all the same.
+      "    %c = arith.cmpf ogt, %i0, %i1 : E\n    %a = math.absf %i1 : E\n"
+      "    %0 = math.sqrt %a : E\n    %r = arith.select %c, %i0, %0 : E\n",
       "    %d = linalg.index 0 : index\n    %n = arith.index_cast %d : index "
       "to i64\n    %f = arith.sitofp %n : i64 to E\n    %0 = arith.mulf %f, "
       "%i0 : E\n    %r = arith.addf %0, %i1 : E\n",
