@@ -19,7 +19,7 @@
 // LEND: chain: planned peak 384 bytes of 384 budget, arena 384, 512 without rematerialization; extra work +14.29% (bound +14.29%)
 
 // With a link, f0 can leave instead: no work is added.
-// RUN: remat-plan %s --budget=256 --link-bandwidth=inf --host-budget=1KiB --explain | FileCheck %s --check-prefix=OFFLOAD
+// RUN: remat-plan %s --budget=384 --lend=false --link-bandwidth=inf --host-budget=1KiB --explain | FileCheck %s --check-prefix=OFFLOAD
 // OFFLOAD: extra work +0.00%
 // OFFLOAD: (task 0) offloaded 128
 
