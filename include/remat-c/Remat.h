@@ -225,7 +225,8 @@ REMAT_CAPI_EXPORTED RematStatus rematModuleGetSummary(RematModule module,
 
 /// The trade of memory for time of a module at REMAT_LEVEL_TASKS, as JSON: a
 /// list of plans at `points` (2 or more) budgets, from the smallest feasible
-/// one to that of keeping everything. The options' budget does not count.
+/// one to that of keeping everything, each with the arena and the peak of the
+/// step that it makes. The options' budget does not count.
 REMAT_CAPI_EXPORTED RematStatus rematModuleGetFrontier(RematModule module,
                                                        RematOptions options,
                                                        unsigned points,

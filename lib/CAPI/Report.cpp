@@ -8,7 +8,6 @@
 
 #include "remat/Codegen/Dtypes.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
-#include "remat/Planning/Frontier.h"
 #include "remat/Runtime/LibraryCalls.h"
 
 using namespace mlir;
@@ -106,11 +105,8 @@ RematStatus rematModuleGetFrontier(RematModule module, RematOptions options,
   if (!graph)
     return call.fail(REMAT_STATUS_INVALID_ARGUMENT, "the module holds no step");
   const PlanOptions &plan = unwrap(options)->step.plan;
-  llvm::Expected<planning::Problem> problem = makeProblem(graph, plan);
-  if (!problem)
-    return call.fail(REMAT_STATUS_COMPILE_ERROR, problem.takeError());
   llvm::Expected<planning::Frontier> frontier =
-      planning::computeFrontier(*problem, {plan.planner, points, plan.solver});
+      computeFrontier(graph, plan, points);
   if (!frontier)
     return call.fail(REMAT_STATUS_COMPILE_ERROR, frontier.takeError());
   giveJson(planning::toJson(*frontier), json);

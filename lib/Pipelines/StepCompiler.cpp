@@ -113,11 +113,12 @@ StepSummary remat::summarizeStep(GraphOp graph) {
 }
 
 llvm::Expected<StepSummary> remat::planModule(ModuleOp module,
-                                              const PlanOptions &options) {
+                                              const PlanOptions &options,
+                                              GraphPlan *found) {
   GraphOp graph = getOnlyGraph(module);
   if (!graph)
     return llvm::createStringError("the module holds no step");
-  if (llvm::Error error = planGraph(graph, options))
+  if (llvm::Error error = planGraph(graph, options, found))
     return std::move(error);
   return placeModule(module, options.lend);
 }

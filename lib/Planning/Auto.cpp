@@ -85,7 +85,7 @@ bool Portfolio::refineBound(double effort) {
     brief.timeLimitSeconds = std::clamp(
         *options.timeLimitSeconds - watch.seconds(), 0.0, 2 * effort);
   if (search.hasPlan())
-    brief.knownTime = search.time();
+    brief.knownTime = search.provenTime();
   LowerBound bound = lowerBound(problem, brief);
   if (bound.infeasible)
     return false;
@@ -138,8 +138,9 @@ void Portfolio::offerParts() {
     alone.onProgress = nullptr;
     alone.start = nullptr;
     if (options.timeLimitSeconds)
-      alone.timeLimitSeconds =
-          *options.timeLimitSeconds / PortfolioTuning::partsOfTime;
+      alone.timeLimitSeconds = std::clamp(
+          *options.timeLimitSeconds - watch.seconds(), 0.0,
+          *options.timeLimitSeconds / PortfolioTuning::partsOfTime);
     Expected<Solution> solution = planAuto(part, alone);
     if (solution)
       search.offer(solution->plan);
@@ -233,6 +234,9 @@ void Portfolio::improve() {
   if (search.mayReorder()) {
     search.improveInFreeOrder(1.0);
   } else {
+    // A search that may end at a gap must know what is proven.
+    if (options.gap > 0)
+      refineBound(limit() * PortfolioTuning::earlyBoundShare);
     search.diversify(PortfolioTuning::firstShare);
     search.improve(PortfolioTuning::searchShare);
     refineBound(std::max(limit() * PortfolioTuning::boundShare,

@@ -99,7 +99,7 @@ public:
   /// The planner has no plan within what was asked for. Whether to go on.
   bool goOnAfterNone(bool hasBest);
   /// The plan fits. Whether to go on.
-  bool goOnAfterFit(bool isOptimal);
+  bool goOnAfterFit(bool isGoodEnough);
   /// The plan, with a peak of `peak` bytes, was packed into `arena` bytes.
   void goOnAfterMisfit(int64_t peak, int64_t arena);
 
@@ -126,14 +126,14 @@ bool BudgetSearch::Descent::goOnAfterNone(bool hasBest) {
   return true;
 }
 
-bool BudgetSearch::Descent::goOnAfterFit(bool isOptimal) {
+bool BudgetSearch::Descent::goOnAfterFit(bool isGoodEnough) {
   if (!thorough && round >= 2 && numBack < maxBack) {
     ++numBack;
     fitting = asked;
     asked = halfBack(fitting);
     return true;
   }
-  if (thorough || isOptimal)
+  if (thorough || isGoodEnough)
     return false;
   thorough = true;
   return true;
@@ -188,7 +188,7 @@ llvm::Error BudgetSearch::fit(unsigned way, int64_t budget, Effort effort) {
       roundsToBest = descent.getRound();
     fitting.push_back(std::move(*packed));
     if (effort == Effort::Brief || client.isOver() ||
-        !descent.goOnAfterFit(solution->optimal()))
+        !descent.goOnAfterFit(solution->gap() <= client.getGap()))
       return llvm::Error::success();
   }
 }
@@ -213,6 +213,12 @@ llvm::Error BudgetSearch::search(int64_t budget, Effort effort) {
 }
 
 llvm::Expected<PackedPlan> BudgetSearch::planWithin(int64_t budget) {
+  return planWithin(budget, 0);
+}
+
+/// With what the first `leastPrefix` plans of the list, or more, have to offer.
+llvm::Expected<PackedPlan> BudgetSearch::planWithin(int64_t budget,
+                                                    size_t leastPrefix) {
   if (!briefFirst) {
     if (llvm::Error error = search(budget, Effort::Full))
       return std::move(error);
@@ -224,21 +230,24 @@ llvm::Expected<PackedPlan> BudgetSearch::planWithin(int64_t budget) {
   std::vector<PackedPlan> found = std::move(fitting);
   llvm::stable_sort(found, isFaster);
   std::optional<PackedPlan> best;
+  size_t prefix = leastPrefix;
   for (PackedPlan &plan : found) {
-    llvm::Expected<bool> reached = reach(plan.arenaBytes);
+    llvm::Expected<Prefix> reached = reach(plan.arenaBytes);
     if (!reached)
       return reached.takeError();
-    if (*reached || client.isOver()) {
+    prefix = std::max(prefix, reached->size);
+    if (reached->found || client.isOver()) {
       best = std::move(plan);
       break;
     }
   }
   if (best && client.isOver())
     return std::move(*best);
-  llvm::Expected<bool> reached = reach(budget);
+  llvm::Expected<Prefix> reached = reach(budget);
   if (!reached)
     return reached.takeError();
-  for (const PackedPlan &plan : list)
+  prefix = std::max(prefix, reached->size);
+  for (const PackedPlan &plan : llvm::ArrayRef(list).take_front(prefix))
     if (plan.arenaBytes <= budget && (!best || isFaster(plan, *best)))
       best = plan;
   if (best)
@@ -251,10 +260,11 @@ llvm::Expected<PackedPlan> BudgetSearch::planWithin(int64_t budget) {
 }
 
 llvm::Expected<PackedPlan> BudgetSearch::planSmallest() {
-  llvm::Expected<bool> reached = reach(0);
-  if (!reached)
-    return reached.takeError();
-  llvm::Expected<PackedPlan> found = planWithin(getSmallest().arenaBytes);
+  llvm::Expected<Prefix> all = reach(0);
+  if (!all)
+    return all.takeError();
+  llvm::Expected<PackedPlan> found =
+      planWithin(getSmallest().arenaBytes, all->size);
   if (found || briefFirst || !found.errorIsA<InfeasibleBudgetError>())
     return found;
   // The planner does not find what the heuristics do.
@@ -270,16 +280,23 @@ const PackedPlan &BudgetSearch::getSmallest() const {
   return *llvm::min_element(list, isSmaller);
 }
 
-/// Whether the list has a plan with an arena of at most `arenaBytes`. The list
-/// is made as far as that takes.
-llvm::Expected<bool> BudgetSearch::reach(int64_t arenaBytes) {
-  while (list.empty() || getSmallest().arenaBytes > arenaBytes) {
-    if (part == Part::Complete || (client.isOver() && !list.empty()))
-      return false;
-    if (llvm::Error error = extendList())
-      return std::move(error);
+/// The shortest part of the list, in the steps in which it is made, that has a
+/// plan with an arena of at most `arenaBytes`; all of it if there is none. The
+/// list is made as far as that takes.
+llvm::Expected<BudgetSearch::Prefix> BudgetSearch::reach(int64_t arenaBytes) {
+  size_t checked = 0;
+  for (size_t step = 0;; ++step) {
+    if (step == sizes.size()) {
+      if (part == Part::Complete || (client.isOver() && !list.empty()))
+        return Prefix{list.size(), false};
+      if (llvm::Error error = extendList())
+        return std::move(error);
+      sizes.push_back(list.size());
+    }
+    for (; checked < sizes[step]; ++checked)
+      if (list[checked].arenaBytes <= arenaBytes)
+        return Prefix{sizes[step], true};
   }
-  return true;
 }
 
 llvm::Error BudgetSearch::addToList(const Plan &plan) {

@@ -44,9 +44,11 @@ static Expected<Solution> knownPlan(const Problem &problem,
     consumeError(given.takeError());
   }
   SolverOptions brief = options;
-  brief.timeLimitSeconds.reset();
   brief.effort =
       std::min(ProgramTuning::mostStart, timeLimit / ProgramTuning::startParts);
+  // The first plan of a large problem takes longer than counted work allows.
+  if (options.timeLimitSeconds)
+    brief.timeLimitSeconds = brief.effort;
   return planSearch(problem, brief);
 }
 
@@ -78,19 +80,21 @@ Expected<Solution> planMilp(const Problem &original,
   boundOptions.effort =
       std::min(ProgramTuning::mostBound, timeLimit / ProgramTuning::boundParts);
   if (options.timeLimitSeconds)
-    boundOptions.timeLimitSeconds = timeLimit;
+    boundOptions.timeLimitSeconds =
+        std::max(timeLimit - watch.seconds(), 0.0) / ProgramTuning::boundParts;
   boundOptions.interrupt = options.interrupt;
   if (known)
-    boundOptions.knownTime = known->time;
+    boundOptions.knownTime =
+        known->time - int64_t(options.gap * double(known->time));
   LowerBound general = lowerBound(problem, boundOptions);
   if (general.infeasible)
     return make_error<InfeasibleBudgetError>(*original.deviceBudget, 0,
                                              std::string());
-  if (known && general.time >= known->time) {
+  if (known && general.time >= *boundOptions.knownTime) {
     Expected<Solution> solution =
         makeSolution(graph, known->plan, "milp", watch);
     if (solution) {
-      solution->lowerBound = solution->time;
+      solution->lowerBound = std::min(general.time, solution->time);
       solution->proof = general.method;
     }
     return solution;
@@ -102,7 +106,8 @@ Expected<Solution> planMilp(const Problem &original,
   if (known)
     start = model.encode(stagePlan(graph, known->plan));
   ProgramLimits limits;
-  limits.seconds = timeLimit - watch.seconds();
+  limits.seconds = std::max(timeLimit - watch.seconds(), 0.0);
+  limits.gap = options.gap;
   if (!options.timeLimitSeconds) {
     // The clock is only the last resort: a busy machine must not change the
     // plan.

@@ -41,12 +41,20 @@ smallestFeasibleBudget(const Problem &problem, const SolverOptions &options) {
   Graph graph(unbounded);
   LocalSearch search(graph, options, watch, unbounded.baseCost());
 
+  WorkMeter clock(options, watch);
+  // The bound is the lesser half: a plan is what the caller can use.
+  auto isOver = [&] {
+    return (options.interrupt && *options.interrupt) ||
+           (options.timeLimitSeconds && clock.spent(0.5));
+  };
+
   FeasibilityCertificate certificate;
   certificate.lowerBound =
       peakBound(Graph(problem),
                 uint64_t(std::clamp(options.effort, 0.0,
                                     FeasibilityTuning::mostEffort) *
-                         FeasibilityTuning::quickSteps))
+                         FeasibilityTuning::quickSteps),
+                isOver)
           .bytes;
   certificate.plan = search.findLowPeak(certificate.lowerBound,
                                         FeasibilityTuning::lowPeakShare);
@@ -60,8 +68,9 @@ smallestFeasibleBudget(const Problem &problem, const SolverOptions &options) {
   // Whether there is a plan for the budget is worth a closer look.
   if (problem.deviceBudget && *problem.deviceBudget < solution->peakBytes &&
       *problem.deviceBudget >= certificate.lowerBound)
-    certificate.lowerBound =
-        peakBound(Graph(problem), FeasibilityTuning::closeSteps).bytes;
+    certificate.lowerBound = std::max(
+        certificate.lowerBound,
+        peakBound(Graph(problem), FeasibilityTuning::closeSteps, isOver).bytes);
   // Proven for this choice of what the regions keep, not for all.
   if (proven && problem.regions.empty())
     certificate.lowerBound = solution->peakBytes;

@@ -18,6 +18,18 @@ using namespace llvm;
 
 namespace remat::planning {
 
+std::vector<int64_t> spaceBudgets(int64_t smallest, int64_t largest,
+                                  unsigned points) {
+  std::vector<int64_t> budgets = {smallest};
+  int64_t steps = points - 1, range = std::max<int64_t>(largest - smallest, 0);
+  for (int64_t i = 1; i <= steps; ++i) {
+    int64_t budget = smallest + range / steps * i + range % steps * i / steps;
+    if (budget != budgets.back())
+      budgets.push_back(budget);
+  }
+  return budgets;
+}
+
 namespace {
 class FrontierSweep {
 public:
@@ -31,6 +43,11 @@ public:
 private:
   Error addEnds();
   Error plan(int64_t budget, size_t budgetsLeft);
+  bool isOver() const {
+    return (options.search.interrupt && *options.search.interrupt) ||
+           (options.search.timeLimitSeconds &&
+            watch.seconds() >= *options.search.timeLimitSeconds);
+  }
   /// The best plan of the pool within the budget; null if none fits.
   const Solution *best(int64_t budget) const;
   /// No plan within the budget takes less time.
@@ -52,8 +69,11 @@ Error FrontierSweep::addEnds() {
   if (!saveAll)
     return saveAll.takeError();
   largest = saveAll->peakBytes;
+  SolverOptions search = options.search;
+  if (search.timeLimitSeconds)
+    *search.timeLimitSeconds /= double(options.points);
   Expected<FeasibilityCertificate> certificate =
-      smallestFeasibleBudget(problem, options.search);
+      smallestFeasibleBudget(problem, search);
   if (!certificate)
     return certificate.takeError();
   Expected<Solution> tightest =
@@ -91,6 +111,11 @@ Error FrontierSweep::plan(int64_t budget, size_t budgetsLeft) {
   const Solution *known = best(budget);
   if (known && known->time == lowerBound(budget))
     return Error::success();
+  // Even a search without any time left takes some.
+  if (isOver()) {
+    cutShort = true;
+    return Error::success();
+  }
   SolverOptions search = options.search;
   // The plan for the budget before this one is what there is to start from.
   search.start = &pool.back().solution.plan;
@@ -117,13 +142,8 @@ Expected<Frontier> FrontierSweep::run() {
                              Twine(options.points));
   if (Error error = addEnds())
     return std::move(error);
-  std::vector<int64_t> budgets = {smallest};
-  int64_t steps = options.points - 1, range = largest - smallest;
-  for (int64_t i = 1; i <= steps; ++i) {
-    int64_t budget = smallest + range / steps * i + range % steps * i / steps;
-    if (budget != budgets.back())
-      budgets.push_back(budget);
-  }
+  std::vector<int64_t> budgets =
+      spaceBudgets(smallest, largest, options.points);
   for (size_t i = budgets.size(); i-- > 0;)
     if (Error error = plan(budgets[i], i + 1))
       return std::move(error);
@@ -149,30 +169,36 @@ json::Value toJson(const Frontier &frontier) {
   json::Array points;
   for (const FrontierPoint &point : frontier.points) {
     const Solution &solution = point.solution;
-    points.push_back(
-        json::Object{{"budget_bytes", point.budgetBytes},
-                     {"peak_bytes", solution.peakBytes},
-                     {"host_peak_bytes", solution.hostPeakBytes},
-                     {"tdi_percent", solution.overheadPercent()},
-                     {"recompute_percent", solution.recomputePercent()},
-                     {"time", solution.time},
-                     {"lower_bound_tdi_percent", solution.lowerBoundPercent()},
-                     {"optimal", solution.optimal()},
-                     {"planner", solution.solver}});
+    json::Object object{
+        {"budget_bytes", point.budgetBytes},
+        {"peak_bytes", solution.peakBytes},
+        {"host_peak_bytes", solution.hostPeakBytes},
+        {"tdi_percent", solution.overheadPercent()},
+        {"recompute_percent", solution.recomputePercent()},
+        {"time", solution.time},
+        {"lower_bound_tdi_percent", solution.lowerBoundPercent()},
+        {"optimal", solution.optimal()},
+        {"planner", solution.solver}};
+    if (point.arenaBytes)
+      object["arena_bytes"] = *point.arenaBytes;
+    points.push_back(std::move(object));
   }
   return points;
 }
 
 void print(const Frontier &frontier, raw_ostream &os) {
-  os << "        budget           peak     TDI %    work %   bound %  "
-        "planner\n";
+  bool hasArenas = !frontier.points.empty() && frontier.points[0].arenaBytes;
+  os << "        budget " << (hasArenas ? "         arena " : "")
+     << "          peak     TDI %    work %   bound %  planner\n";
   for (const FrontierPoint &point : frontier.points) {
     const Solution &solution = point.solution;
-    os << formatv("{0,14} {1,14} {2,9:f4} {3,9:f4} {4,9:f4}  {5}{6}\n",
-                  point.budgetBytes, solution.peakBytes,
-                  solution.overheadPercent(), solution.recomputePercent(),
-                  solution.lowerBoundPercent(), solution.solver,
-                  solution.optimal() ? ", optimal" : "");
+    os << formatv("{0,14} ", point.budgetBytes);
+    if (point.arenaBytes)
+      os << formatv("{0,14} ", *point.arenaBytes);
+    os << formatv("{0,14} {1,9:f4} {2,9:f4} {3,9:f4}  {4}{5}\n",
+                  solution.peakBytes, solution.overheadPercent(),
+                  solution.recomputePercent(), solution.lowerBoundPercent(),
+                  solution.solver, solution.optimal() ? ", optimal" : "");
   }
 }
 

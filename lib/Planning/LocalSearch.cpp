@@ -78,8 +78,22 @@ void LocalSearch::record(Plan plan, int64_t time, int64_t peak) {
   secondsToBest = watch.seconds();
   if (firstPlanSeconds == 0)
     firstPlanSeconds = secondsToBest;
-  if (options.onProgress)
-    options.onProgress({"search", secondsToBest, bestTime, peak});
+  bestPeak = peak;
+  reportProgress();
+}
+
+void LocalSearch::reportProgress() {
+  if (options.onProgress && hasPlan())
+    options.onProgress({"search", watch.seconds(), bestTime, bestPeak,
+                        std::min(bound, bestTime), graph.problem.baseCost()});
+}
+
+void LocalSearch::raiseBound(int64_t time, StringRef method) {
+  if (time <= bound)
+    return;
+  bound = time;
+  proof = method.str();
+  reportProgress();
 }
 
 //===----------------------------------------------------------------------===//

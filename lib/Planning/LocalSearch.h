@@ -29,20 +29,23 @@ public:
   bool hasPlan() const { return bestTime < noTime; }
   /// Whether the best plan is proven optimal, or no effort is left.
   bool done() { return isOptimal() || work.exhausted(); }
-  /// Whether there is a plan that is proven to be the best.
-  bool isOptimal() const { return bestTime <= bound; }
+  /// Whether there is a plan that is proven to be good enough: the best, but
+  /// for the gap that the options allow.
+  bool isOptimal() const {
+    return hasPlan() &&
+           double(bestTime - bound) <= options.gap * double(bestTime);
+  }
   bool mayReorder() const { return reorderer.allowed(); }
   int64_t time() const { return bestTime; }
+  /// A bound that proves the best plan good enough.
+  int64_t provenTime() const {
+    return bestTime - int64_t(options.gap * double(bestTime));
+  }
   /// Only valid if there is one.
   const Plan &bestPlan() const { return best; }
   int64_t lowerBound() const { return bound; }
   /// No plan takes less time than `time`; `method` proved it.
-  void raiseBound(int64_t time, llvm::StringRef method) {
-    if (time <= bound)
-      return;
-    bound = time;
-    proof = method.str();
-  }
+  void raiseBound(int64_t time, llvm::StringRef method);
 
   /// Adds a plan of another algorithm, if it is within the budget.
   void offer(const Plan &plan);
@@ -83,6 +86,7 @@ private:
   bool isLegal(const Plan &plan);
   void record();
   void record(Plan plan, int64_t time, int64_t peak);
+  void reportProgress();
 
   double uniform() {
     return double(generator() >> 11) * (1.0 / double(uint64_t(1) << 53));
@@ -113,7 +117,7 @@ private:
   /// it. In a free order, its ops may be reordered.
   Plan start;
   Plan best;
-  int64_t bestTime = noTime;
+  int64_t bestTime = noTime, bestPeak = 0;
   double firstPlanSeconds = 0, secondsToBest = 0;
   Simulation simulation;
 };

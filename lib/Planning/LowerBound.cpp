@@ -273,7 +273,8 @@ LowerBound Search::run() {
   PeakBound peak = peakBound(
       graph,
       uint64_t(std::clamp(options.effort, 0.0, BoundTuning::mostPeakEffort) *
-               BoundTuning::peakSteps));
+               BoundTuning::peakSteps),
+      [&] { return stopped(); });
   if (peak.bytes > *problem.deviceBudget) {
     best.infeasible = true;
     best.bindingOp = peak.op;

@@ -99,7 +99,7 @@ Expected<ProgramResult> minimize(const MixedIntegerProgram &program,
   Highs_setIntOptionValue(highs, "random_seed", 1);
   Highs_setDoubleOptionValue(highs, "time_limit",
                              std::max(0.0, limits.seconds));
-  Highs_setDoubleOptionValue(highs, "mip_rel_gap", 0.0);
+  Highs_setDoubleOptionValue(highs, "mip_rel_gap", limits.gap);
   // A bound within less than a step of the best cost proves it optimal.
   Highs_setDoubleOptionValue(highs, "mip_abs_gap", 0.99 * limits.costStep);
   Highs_setDoubleOptionValue(highs, "objective_target", limits.target);

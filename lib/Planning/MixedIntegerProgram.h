@@ -70,6 +70,9 @@ struct ProgramLimits {
   double enough = std::numeric_limits<double>::infinity();
   /// Ends when an assignment of at most this objective value is found.
   double target = -std::numeric_limits<double>::infinity();
+  /// Ends when the part of the objective value that may be saved is at most
+  /// this.
+  double gap = 0;
   const std::atomic<bool> *interrupt = nullptr;
 };
 

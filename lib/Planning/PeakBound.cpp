@@ -29,8 +29,10 @@ namespace remat::planning {
 namespace {
 class Pebbling {
 public:
-  Pebbling(const Graph &graph, uint64_t workLimit)
-      : graph(graph), problem(graph.problem), limit(workLimit) {}
+  Pebbling(const Graph &graph, uint64_t workLimit,
+           llvm::function_ref<bool()> isOver)
+      : graph(graph), problem(graph.problem), limit(workLimit), isOver(isOver) {
+  }
 
   PeakBound run();
 
@@ -92,6 +94,7 @@ private:
   const Graph &graph;
   const Problem &problem;
   uint64_t limit, work = 0;
+  llvm::function_ref<bool()> isOver;
 };
 } // namespace
 
@@ -165,7 +168,7 @@ int64_t Pebbling::search(const Target &target, uint64_t until) {
   work += graph.numValues();
   while (!open.empty()) {
     State state = open.top();
-    if (state.values.empty() || work >= until)
+    if (state.values.empty() || work >= until || isOver())
       return state.peak;
     open.pop();
     if (!seen.insert(state.values).second)
@@ -213,7 +216,7 @@ PeakBound Pebbling::run() {
       best = {target.need, target.op};
   uint64_t share = std::max<uint64_t>(limit / 16, 1);
   for (const Target &target : list) {
-    if (work >= limit)
+    if (work >= limit || isOver())
       break;
     int64_t peak = search(target, std::min(limit, work + share));
     if (peak > best.bytes)
@@ -222,8 +225,9 @@ PeakBound Pebbling::run() {
   return best;
 }
 
-PeakBound peakBound(const Graph &graph, uint64_t workLimit) {
-  return Pebbling(graph, workLimit).run();
+PeakBound peakBound(const Graph &graph, uint64_t workLimit,
+                    llvm::function_ref<bool()> isOver) {
+  return Pebbling(graph, workLimit, isOver).run();
 }
 
 } // namespace remat::planning

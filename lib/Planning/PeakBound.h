@@ -13,6 +13,8 @@
 
 #include "Graph.h"
 
+#include "llvm/ADT/STLFunctionalExtras.h"
+
 namespace remat::planning {
 
 struct PeakBound {
@@ -23,8 +25,10 @@ struct PeakBound {
 };
 
 /// Computes the bound in about `workLimit` steps, each of which looks at one
-/// value of a state of the search.
-PeakBound peakBound(const Graph &graph, uint64_t workLimit);
+/// value of a state of the search. Ends early, with a weaker bound, when
+/// `isOver` says so.
+PeakBound peakBound(const Graph &graph, uint64_t workLimit,
+                    llvm::function_ref<bool()> isOver);
 
 } // namespace remat::planning
 

@@ -167,6 +167,7 @@ static Expected<Solution> solveWith(const SolverInfo &info,
                                     const Problem &problem,
                                     const Problem &limited,
                                     const SolverOptions &options) {
+  Stopwatch watch;
   Expected<Solution> solution = info.function(limited, options);
   if (solution) {
     if (Error error = verifySolution(problem, info.name, *solution))
@@ -179,8 +180,12 @@ static Expected<Solution> solveWith(const SolverInfo &info,
   return handleExpected(
       std::move(solution),
       [&]() -> Expected<Solution> {
+        SolverOptions rest = options;
+        if (rest.timeLimitSeconds)
+          rest.timeLimitSeconds =
+              std::max(*rest.timeLimitSeconds - watch.seconds(), 0.0);
         Expected<FeasibilityCertificate> certificate =
-            smallestFeasibleBudget(problem, options);
+            smallestFeasibleBudget(problem, rest);
         if (!certificate)
           return certificate.takeError();
         auto shared =

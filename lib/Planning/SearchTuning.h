@@ -51,6 +51,8 @@ struct PortfolioTuning {
   static constexpr double searchShare = 0.55;
   /// Share of the refined bound.
   static constexpr double boundShare = 0.1;
+  /// Share of an earlier bound, if the search may end at a gap.
+  static constexpr double earlyBoundShare = 0.03;
   /// Share of the integer program.
   static constexpr double programShare = 0.3;
   /// Share up to which a plan is looked for, at any cost, if nothing else found

@@ -475,6 +475,18 @@ json::Value toJson(const Problem &problem) {
   return object;
 }
 
+Instance makeInstance(Problem problem) {
+  Instance instance;
+  int64_t nextId = problem.values.size();
+  for (const Op &op : problem.ops)
+    instance.opNodes.push_back(op.results.empty() ? nextId++
+                                                  : op.results.front());
+  for (size_t id = 0; id < problem.values.size(); ++id)
+    instance.valueNodes.push_back(id);
+  instance.problem = std::move(problem);
+  return instance;
+}
+
 //===----------------------------------------------------------------------===//
 // Plans
 //===----------------------------------------------------------------------===//

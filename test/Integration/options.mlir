@@ -61,12 +61,11 @@
 
 // Remarks.
 // RUN: remat-opt %s --remat-pipeline="cotangents budget=75% explain" -o %t/explained.mlir 2>&1 | FileCheck %s --check-prefix=EXPLAIN
-// RUN: remat-compile %s --cotangents --budget=75%% --explain --emit=placed -o %t/explained.mlir 2>&1 | FileCheck %s --check-prefix=EXPLAIN
 // EXPLAIN: remark: {{.*}}recompu
 
 // What a pass manager prints is what it was given.
 // RUN: remat-opt %s --remat-pipeline="cotangents budget=150% region-budget=first:8KiB time-limit=5 link-bandwidth=inf" --dump-pass-pipeline -o %t/dumped.mlir 2>&1 | FileCheck %s --check-prefix=DUMP
-// DUMP: remat-plan{budget=150% effort=1 explain=false host-budget= lend=true link-bandwidth=inf offload=true planner=auto region-budget=first:8192 reorder=false search-threads=1 seed=1 time-limit=5}
+// DUMP: remat-plan{budget=150% effort=1 explain=false gap=0 host-budget= lend=true link-bandwidth=inf offload=true planner=auto region-budget=first:8192 reorder=false search-threads=1 seed=1 time-limit=5}
 
 func.func @model(%x: tensor<64x32xf32>, %w: tensor<32x32xf32>, %v: tensor<32x32xf32>) -> tensor<64x32xf32> {
   %zero = arith.constant 0.0 : f32

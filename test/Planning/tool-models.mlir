@@ -1,19 +1,25 @@
 // remat-plan on models: a function is brought to a graph of tasks first; a
-// graph is taken as it is, from a file or standard input. The schedule has the
-// node ids of the instance.
+// graph is taken as it is, from a file or standard input. What is planned is the
+// step, with what lies in the buffers of results. The instance is the problem
+// without that, and has the node ids of the schedule.
 
 // RUN: remat-plan %models/mlp_tiny.mlir --manifest=%models/mlp_tiny.json --budget=min --instance=%t.instance -o %t.schedule | FileCheck %s --check-prefix=MODEL
-// RUN: remat-plan %t.instance --budget=min -o %t.again
-// RUN: cmp %t.schedule %t.again
-// MODEL: main: planned peak [[PEAK:[0-9]+]] bytes of [[PEAK]] budget
+// MODEL: main: planned peak [[PEAK:[0-9]+]] bytes of [[PEAK]] budget, arena [[PEAK]], [[PEAK]] without rematerialization
+// RUN: remat-plan %t.instance --budget=100%% | FileCheck %s --check-prefix=INSTANCE
+// INSTANCE: main: planned peak [[PEAK:[0-9]+]] bytes of [[PEAK]] budget, [[PEAK]] without rematerialization; extra time +0.00% (bound +0.00%), extra work +0.00%
+// RUN: %python -c "import json, sys; s, i = (json.load(open(f)) for f in sys.argv[1:]); assert s['sequence'] == i['order'] and i.get('budget') is None" %t.schedule %t.instance
 
-// RUN: remat-plan %s --budget=384 --explain | FileCheck %s
-// RUN: remat-plan - --budget=384 --explain < %s | FileCheck %s
-// CHECK: chain: planned peak 384 bytes of 384 budget, 512 without rematerialization; extra time +14.29% (bound +{{.*}}%), extra work +14.29%
+// RUN: remat-plan %s --budget=256 --explain | FileCheck %s
+// RUN: remat-plan - --budget=256 --explain < %s | FileCheck %s
+// CHECK: chain: planned peak 256 bytes of 256 budget, arena 256, 384 without rematerialization; extra time +14.29% (bound +{{.*}}%), extra work +14.29%
 // CHECK: (task 0) recomputed 128
 
+// Without the buffers of results, it is more.
+// RUN: remat-plan %s --budget=384 --lend=false | FileCheck %s --check-prefix=LEND
+// LEND: chain: planned peak 384 bytes of 384 budget, arena 384, 512 without rematerialization; extra time +14.29% (bound +14.29%), extra work +14.29%
+
 // With a link, f0 can leave instead: no work is added.
-// RUN: remat-plan %s --budget=384 --link-bandwidth=inf --host-budget=1KiB --explain | FileCheck %s --check-prefix=OFFLOAD
+// RUN: remat-plan %s --budget=384 --lend=false --link-bandwidth=inf --host-budget=1KiB --explain | FileCheck %s --check-prefix=OFFLOAD
 // OFFLOAD: extra time +0.00% (bound +0.00%), extra work +0.00%
 // OFFLOAD: (task 0) offloaded 128
 
@@ -22,8 +28,8 @@
 // WRT: remat-plan: error: '--wrt' has no effect: the input is already a graph of tasks
 // RUN: not remat-plan %s --manifest=%models/mlp_tiny.json 2>&1 | FileCheck %s --check-prefix=MANIFEST
 // MANIFEST: remat-plan: error: '--manifest' has no effect: the input is already a graph of tasks
-// RUN: not remat-plan %t.instance --function=f 2>&1 | FileCheck %s --check-prefix=INSTANCE
-// INSTANCE: remat-plan: error: '--function' has no effect: the input is an instance, no model
+// RUN: not remat-plan %t.instance --function=f 2>&1 | FileCheck %s --check-prefix=FUNCTION
+// FUNCTION: remat-plan: error: '--function' has no effect: the input is an instance, no model
 
 // RUN: remat-opt %s --remat-plan=budget=384 -o %t.planned.mlir
 // RUN: not remat-plan %t.planned.mlir 2>&1 | FileCheck %s --check-prefix=PLANNED

@@ -31,6 +31,7 @@ public:
   /// Sets the options that were given. An error names the flag.
   llvm::Error apply(StepOptions &options) const;
 
+  bool has(llvm::StringRef name) const { return find(name); }
   bool isGiven(llvm::StringRef name) const;
   /// What was given for the flag called `name`, which must exist.
   std::string getText(llvm::StringRef name) const;

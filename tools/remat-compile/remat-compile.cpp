@@ -17,6 +17,7 @@
 
 #include "common/ChoiceParser.h"
 #include "common/Driver.h"
+#include "common/PlanFlags.h"
 #include "common/StepFlags.h"
 
 #include "remat/Codegen/Dtypes.h"
@@ -56,7 +57,9 @@ struct Options {
       "manifest", cl::cat(category), cl::value_desc("file"),
       cl::desc("Names of the arguments, and which are parameters: these are "
                "differentiated with respect to")};
-  StepFlags flags{category};
+  StepFlags flags{category, AllStages, {"explain"}};
+  PlanFlags plan{category};
+  StoredPlanFlag storedPlan{category};
   /// What the flags say.
   StepOptions step;
 };
@@ -79,8 +82,18 @@ static Options &options() {
 // Checking the command line
 //===----------------------------------------------------------------------===//
 
+static Error refusePlanFlags(StringRef why) {
+  if (options().storedPlan.isGiven())
+    return makeError("'--plan' has no effect: " + why);
+  return options().plan.refuse(why);
+}
+
 static Error checkOptions() {
   if (Error error = options().flags.apply(options().step))
+    return error;
+  if (Error error = options().plan.check())
+    return error;
+  if (Error error = options().storedPlan.apply(options().flags, options().step))
     return error;
   if (options().assembly) {
     if (options().emit.getNumOccurrences() > 0 &&
@@ -91,6 +104,9 @@ static Error checkOptions() {
   if (options().emit < Output::Placed && !options().headerFile.empty())
     return makeError("'--header' describes a placed step, but '--emit' stops "
                      "before");
+  if (options().emit < Output::Planned)
+    if (Error error = refusePlanFlags("'--emit' stops before the plan"))
+      return error;
   if (options().headerFile == options().outputFile)
     return makeError("the header and the output have the same name '" +
                      options().outputFile + "'");
@@ -125,9 +141,27 @@ static Error checkUnused(unsigned stages, StringRef why) {
   return options().flags.refuseStages(stages, why);
 }
 
+/// Plans the graph, and finds out what was asked about that.
+static Error plan(GraphOp &graph, PlanDetails &details) {
+  const PlanFlags &flags = options().plan;
+  PlanOptions plan = options().step.plan;
+  PlanWatch watch("remat-compile", flags.showsProgress(),
+                  "going on with the best plan so far");
+  watch.attach(plan.solver);
+  if (flags.wantsFrontier())
+    if (Error error = computeFrontier(graph, plan, flags.getPoints())
+                          .moveInto(details.frontier))
+      return error;
+  GraphPlan found;
+  if (Error error = planGraph(graph, plan, &found))
+    return error;
+  return flags.explainPlan(found.problem, found.solution.plan, details);
+}
+
 /// Brings the module to the level that is to be written, L4 at most. Returns
 /// what is known of the step if it is then placed.
-static Expected<std::optional<StepSummary>> compile(mlir::ModuleOp module) {
+static Expected<std::optional<StepSummary>> compile(mlir::ModuleOp module,
+                                                    PlanDetails &details) {
   constexpr unsigned toTasks = ImportStage | JointStage | TasksStage;
   const Options &given = options();
   if (module.getOps<GraphOp>().empty()) {
@@ -146,9 +180,12 @@ static Expected<std::optional<StepSummary>> compile(mlir::ModuleOp module) {
     unsigned done = toTasks | PlanStage;
     if (graph.getArenaBytes())
       done |= PlaceStage;
-    if (Error error = checkUnused(done, "the input is already planned"))
+    StringLiteral why = "the input is already planned";
+    if (Error error = checkUnused(done, why))
       return std::move(error);
-  } else if (Error error = planGraph(graph, given.step.plan)) {
+    if (Error error = refusePlanFlags(why))
+      return std::move(error);
+  } else if (Error error = plan(graph, details)) {
     return std::move(error);
   }
   if (given.emit == Output::Planned)
@@ -256,13 +293,15 @@ static Error runTool() {
   auto module = reader.read(options().inputFile);
   if (!module)
     return module.takeError();
-  Expected<std::optional<StepSummary>> summary = compile(**module);
+  PlanDetails details;
+  Expected<std::optional<StepSummary>> summary = compile(**module, details);
   if (!summary)
     return summary.takeError();
   std::string text;
   raw_string_ostream stream(text);
   if (*summary)
     printSummary(stream, getOnlyGraph(**module), **summary);
+  details.print(stream);
   Expected<Files> files = makeFiles(**module);
   if (!files)
     return files.takeError();

@@ -10,11 +10,11 @@
 
 #include "Input.h"
 
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 
 using namespace llvm;
 using namespace remat;
+using namespace remat::plan;
 using namespace remat::tools;
 
 /// Refuses what was given although the input, which is what `why` says, is past
@@ -26,32 +26,30 @@ static Error checkUnused(StringRef manifestFile, const StepFlags &flags,
   return flags.refuseStages(ImportStage | JointStage | TasksStage, why);
 }
 
-static Expected<planning::Instance>
-readModel(std::unique_ptr<MemoryBuffer> buffer, StringRef manifestFile,
-          const StepFlags &flags, StepOptions options) {
+static Expected<Model> readModel(std::unique_ptr<MemoryBuffer> buffer,
+                                 StringRef manifestFile, const StepFlags &flags,
+                                 StepOptions options) {
   std::string path = buffer->getBufferIdentifier().str();
-  ModelReader reader;
-  auto module = reader.read(std::move(buffer));
-  if (!module)
-    return module.takeError();
-  if ((*module)->getOps<GraphOp>().empty()) {
-    if (Error error = applyManifestFile(manifestFile, flags, **module, options))
+  Model model;
+  model.reader = std::make_unique<ModelReader>();
+  if (Error error =
+          model.reader->read(std::move(buffer)).moveInto(model.module))
+    return std::move(error);
+  mlir::ModuleOp module = *model.module;
+  if (module.getOps<GraphOp>().empty()) {
+    if (Error error = applyManifestFile(manifestFile, flags, module, options))
       return std::move(error);
-    if (failed(compileToTasks(**module, options)))
+    if (failed(compileToTasks(module, options)))
       return makeError("could not compile " + path);
   } else if (Error error =
                  checkUnused(manifestFile, flags,
                              "the input is already a graph of tasks")) {
     return std::move(error);
   }
-  GraphOp graph = getOnlyGraph(**module);
-  if (!graph)
+  model.graph = getOnlyGraph(module);
+  if (!model.graph)
     return makeError("could not plan " + path);
-  Expected<planning::Problem> problem = makeProblem(graph, options.plan);
-  if (!problem)
-    return createFileError(path, problem.takeError());
-  return planning::parseInstance(
-      formatv("{0}", planning::toJson(*problem)).str());
+  return model;
 }
 
 /// MLIR's text starts with a brace only for resources, "{-#".
@@ -60,10 +58,9 @@ static bool isJson(StringRef text) {
   return text.starts_with("{") && !text.starts_with("{-#");
 }
 
-Expected<planning::Instance> plan::readInput(StringRef path,
-                                             StringRef manifestFile,
-                                             const StepFlags &flags,
-                                             const StepOptions &options) {
+Expected<Input> plan::readInput(StringRef path, StringRef manifestFile,
+                                const StepFlags &flags,
+                                const StepOptions &options) {
   ErrorOr<std::unique_ptr<MemoryBuffer>> file =
       MemoryBuffer::getFileOrSTDIN(path);
   if (!file)
@@ -92,5 +89,5 @@ Expected<planning::Instance> plan::readInput(StringRef path,
       return createFileError(path, makeError("has no region '" + name + "'"));
     region->budget = bytes;
   }
-  return instance;
+  return std::move(*instance);
 }

@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A planning problem from a JSON instance or from a model.
+// A planning problem from a JSON instance, or a model.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,18 +16,29 @@
 
 #include "remat/Planning/Serialization.h"
 
+#include <variant>
+
 namespace remat::plan {
+
+/// A model, brought to tasks.
+struct Model {
+  /// Owns what the module is made of.
+  std::unique_ptr<tools::ModelReader> reader;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  GraphOp graph;
+};
+
+using Input = std::variant<planning::Instance, Model>;
 
 /// Reads an instance (a JSON object), or a model in MLIR's text or bytecode:
 /// one with a graph of tasks, or with a function, which is brought there as
 /// `options` and the manifest say, if there is one. "-" is standard input. The
 /// limits of `options`, the budget aside, replace those of an instance where
-/// `flags` were given. A model's values and tasks get the node ids of
-/// `planning::toJson(problem)`.
-llvm::Expected<planning::Instance> readInput(llvm::StringRef path,
-                                             llvm::StringRef manifestFile,
-                                             const tools::StepFlags &flags,
-                                             const StepOptions &options);
+/// `flags` were given.
+llvm::Expected<Input> readInput(llvm::StringRef path,
+                                llvm::StringRef manifestFile,
+                                const tools::StepFlags &flags,
+                                const StepOptions &options);
 
 } // namespace remat::plan
 

@@ -37,7 +37,6 @@ static void addSolution(json::Object &object, const Solution &solution) {
 static void addCertificate(json::Object &object, const Instance &instance,
                            const FeasibilityCertificate &certificate) {
   const Problem &problem = instance.problem;
-  object["smallest_feasible_bytes"] = certificate.smallestFeasible;
   object["smallest_possible_bytes"] = certificate.lowerBound;
   if (OpId op = certificate.bindingOp; op != noOp)
     object["binding_op"] = json::Object{{"id", instance.opNodes[op]},
@@ -55,7 +54,8 @@ static void addCertificate(json::Object &object, const Instance &instance,
   object["residents"] = std::move(residents);
 }
 
-json::Value plan::toJson(const Instance &instance, const Outcome &outcome) {
+json::Value plan::toJson(const Outcome &outcome) {
+  const Instance &instance = outcome.instance;
   const Problem &problem = instance.problem;
   json::Object object{{"schema", "remat.plan/1"},
                       {"instance", problem.name},
@@ -79,22 +79,24 @@ json::Value plan::toJson(const Instance &instance, const Outcome &outcome) {
   } else {
     object["message"] = outcome.failure;
   }
+  if (outcome.arenaBytes)
+    object["arena_bytes"] = *outcome.arenaBytes;
+  if (outcome.smallestFeasible)
+    object["smallest_feasible_bytes"] = *outcome.smallestFeasible;
   if (outcome.certificate)
     addCertificate(object, instance, *outcome.certificate);
-  if (outcome.frontier)
-    object["frontier"] = planning::toJson(*outcome.frontier);
-  if (outcome.explanation)
-    object["explanation"] =
-        planning::toJson(problem, *outcome.explanation, instance.valueNodes);
+  outcome.details.addTo(object, instance.valueNodes);
   return object;
 }
 
-void plan::print(const Problem &problem, const Outcome &outcome,
-                 raw_ostream &os) {
+void plan::print(const Outcome &outcome, raw_ostream &os) {
+  const Problem &problem = outcome.instance.problem;
   if (const auto &solution = outcome.solution) {
     os << problem.name << ": planned peak " << solution->peakBytes << " bytes";
     if (problem.deviceBudget)
       os << " of " << *problem.deviceBudget << " budget";
+    if (outcome.arenaBytes)
+      os << ", arena " << *outcome.arenaBytes;
     os << formatv(", {0} without rematerialization; extra time +{1:f2}% (bound "
                   "+{2:f2}%), extra work +{3:f2}%; {4}{5} in {6:f3} s{7}\n",
                   outcome.saveAllPeak, solution->overheadPercent(),
@@ -102,8 +104,5 @@ void plan::print(const Problem &problem, const Outcome &outcome,
                   solution->solver, solution->optimal() ? ", optimal" : "",
                   outcome.seconds, outcome.cutShort ? ", cut short" : "");
   }
-  if (outcome.frontier)
-    planning::print(*outcome.frontier, os);
-  if (outcome.explanation)
-    planning::print(problem, *outcome.explanation, os);
+  outcome.details.print(os);
 }

@@ -11,8 +11,8 @@
 #ifndef REMAT_TOOLS_REMAT_PLAN_REPORT_H
 #define REMAT_TOOLS_REMAT_PLAN_REPORT_H
 
-#include "remat/Planning/Explanation.h"
-#include "remat/Planning/Frontier.h"
+#include "common/PlanFlags.h"
+
 #include "remat/Planning/Serialization.h"
 
 namespace remat::plan {
@@ -21,27 +21,34 @@ namespace remat::plan {
 struct Outcome {
   /// As it was asked for, such as "50%"; "none" for no bound.
   std::string requestedBudget = "none";
+  /// What was planned, with the budget if there was one. The problem of a model
+  /// is that of its graph, whose plan has other peaks than the simulator's.
+  planning::Instance instance;
   /// The peak that percentages refer to.
   int64_t saveAllPeak = 0;
   /// Unset if no plan was found within the budget.
   std::optional<planning::Solution> solution;
-  /// Why; if there is no solution.
-  std::string failure;
-  /// How small the budget can get; known if that was asked for or mattered.
+  /// Of a model's step.
+  std::optional<int64_t> arenaBytes;
+  bool isModel = false;
+  /// Why; if there is no solution, and what shows it.
+  std::string failure, evidence;
+  /// How small the budget can get; known if that was asked for or mattered. For
+  /// a model there is only a number.
   std::optional<planning::FeasibilityCertificate> certificate;
-  std::optional<planning::Frontier> frontier;
-  std::optional<planning::Explanation> explanation;
+  std::optional<int64_t> smallestFeasible;
+  tools::PlanDetails details;
+  /// The file of -o; only if there is a solution.
+  llvm::json::Value schedule = nullptr;
   /// Of the whole search, and when its first plan was there.
   double seconds = 0, firstPlanSeconds = 0;
   bool cutShort = false;
 };
 
-llvm::json::Value toJson(const planning::Instance &instance,
-                         const Outcome &outcome);
+llvm::json::Value toJson(const Outcome &outcome);
 
 /// A line on the solution, then the tables that were asked for.
-void print(const planning::Problem &problem, const Outcome &outcome,
-           llvm::raw_ostream &os);
+void print(const Outcome &outcome, llvm::raw_ostream &os);
 
 } // namespace remat::plan
 

@@ -9,6 +9,7 @@
 
 #include "common/ChoiceParser.h"
 #include "common/Driver.h"
+#include "common/PlanFlags.h"
 #include "common/StepFlags.h"
 
 #include "remat/Runtime/Runtime.h"
@@ -32,7 +33,9 @@ struct Options {
                "of the peak without rematerialization, or 'min'; several give "
                "a table")};
   /// Several budgets can be given, so they are not among the flags of a step.
-  tools::StepFlags flags{category, AllStages, {"budget"}};
+  tools::StepFlags flags{category, AllStages, {"budget", "explain"}};
+  tools::PlanFlags plan{category};
+  tools::StoredPlanFlag storedPlan{category};
   /// What the flags say, then also what the manifest and --emit say. The budget
   /// is another one for each run.
   StepOptions step;

@@ -124,6 +124,7 @@ static json::Object toJson(const RunReport &run) {
     object["planned_check_bytes"] = int64_t(run.checkBytes);
     object["measured_check_bytes"] = int64_t(run.stats.check_bytes);
   }
+  run.details.addTo(object);
   if (run.loss)
     object["loss"] = toNumber(*run.loss);
   if (run.maxRelativeError)
@@ -256,6 +257,9 @@ void remat::run::printTable(raw_ostream &os, ArrayRef<RunReport> runs) {
          << call.state_bytes << " bytes of a planned state of "
          << run.summary.stateBytes << ", " << call.recomputed_entries
          << " tasks recomputed\n";
+    if (run.details.explanation)
+      os << "\nwhat was decided at budget " << run.budgetText << '\n';
+    run.details.print(os);
     os << run.trace;
     if (!run.profile.empty()) {
       os << "\ntime by op at budget " << run.describeBudget() << '\n';

@@ -8,6 +8,7 @@
 #define REMAT_TOOLS_REMAT_RUN_REPORT_H
 
 #include "common/Manifest.h"
+#include "common/PlanFlags.h"
 
 #include "remat/Pipelines/StepCompiler.h"
 #include "remat/Runtime/Runtime.h"
@@ -66,7 +67,9 @@ struct RunReport {
   /// What the check and trace of recomputations take beside the arena.
   uint64_t checkBytes = 0;
 
-  /// Empty unless asked for.
+  /// Empty unless asked for. The frontier is that of the model, and only in the
+  /// first report.
+  tools::PlanDetails details;
   std::string trace;
   std::vector<ProfileRow> profile;
 

@@ -55,19 +55,32 @@ static Expected<codegen::KernelCache *> getKernelCache() {
   return cache.get();
 }
 
+/// Plans and places the module.
+static Error plan(mlir::ModuleOp module, StringRef budget, RunReport &report) {
+  PlanOptions plan = options().step.plan;
+  // A stored plan was made for a budget of its own.
+  if (!plan.stored)
+    if (Error error = planning::parseBudget(budget).moveInto(plan.budget))
+      return prefixError("--budget", std::move(error));
+  GraphPlan found;
+  {
+    PlanWatch watch("remat-run", options().plan.showsProgress(),
+                    "going on with the best plan so far");
+    watch.attach(plan.solver);
+    if (Error error = planModule(module, plan, &found).moveInto(report.summary))
+      return error;
+  }
+  return options().plan.explainPlan(found.problem, found.solution.plan,
+                                    report.details);
+}
+
 Expected<LoadedStep> run::compile(mlir::ModuleOp tasks, StringRef budget,
                                   RunReport &report) {
   const StepOptions &stepOptions = options().step;
-  PlanOptions plan = stepOptions.plan;
-  if (Error error = planning::parseBudget(budget).moveInto(plan.budget))
-    return prefixError("--budget", std::move(error));
-
   double start = now();
   mlir::OwningOpRef<mlir::ModuleOp> module(tasks.clone());
-  Expected<StepSummary> summary = planModule(*module, plan);
-  if (!summary)
-    return summary.takeError();
-  report.summary = *summary;
+  if (Error error = plan(*module, budget, report))
+    return std::move(error);
   double planned = now();
   report.planSeconds = planned - start;
 

@@ -188,6 +188,12 @@ static Error applyFlags() {
   for (const std::string &budget : options().budgets)
     if (Error error = planning::parseBudget(budget).takeError())
       return prefixError("--budget", std::move(error));
+  if (Error error = options().plan.check())
+    return error;
+  if (options().storedPlan.isGiven() && !options().budgets.empty())
+    return makeError("'--budget' has no effect: '--plan' says what to run");
+  if (Error error = options().storedPlan.apply(options().flags, options().step))
+    return error;
   if (options().steps < 1)
     return makeError("--steps is " + Twine(options().steps) +
                      ", expected 1 or more");
@@ -349,6 +355,19 @@ static void printVerdict(raw_ostream &os, ArrayRef<RunReport> runs) {
      << "bit-identical across the budgets\n";
 }
 
+/// What the step takes for other budgets, if that is asked for.
+static Error addFrontier(const Model &model, RunReport &report) {
+  if (!options().plan.wantsFrontier())
+    return Error::success();
+  PlanOptions plan = options().step.plan;
+  PlanWatch watch("remat-run", options().plan.showsProgress(),
+                  "the frontier is that of the plans so far");
+  watch.attach(plan.solver);
+  return computeFrontier(getOnlyGraph(*model.module), plan,
+                         options().plan.getPoints())
+      .moveInto(report.details.frontier);
+}
+
 static Error runTool() {
   if (Error error = applyFlags())
     return error;
@@ -364,6 +383,11 @@ static Error runTool() {
       return error;
     if (Error error = refuseBesideGradCheck())
       return error;
+    StringLiteral ofOneStep = "'--gradcheck' compiles other steps";
+    if (Error error = options().plan.refuse(ofOneStep))
+      return error;
+    if (options().storedPlan.isGiven())
+      return makeError("'--plan' has no effect: " + ofOneStep);
     return runGradCheck(order == "2" ? 2 : 1);
   }
   if (Error error = checkOptions())
@@ -394,6 +418,8 @@ static Error runTool() {
       return report.takeError();
     reports.push_back(std::move(*report));
   }
+  if (Error error = addFrontier(*model, reports.front()))
+    return error;
   printTable(outs(), reports);
   printVerdict(outs(), reports);
   return options().jsonFile.empty() ? Error::success()

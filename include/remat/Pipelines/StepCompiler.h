@@ -49,10 +49,12 @@ llvm::LogicalResult compileToJoint(mlir::ModuleOp module,
 llvm::LogicalResult compileToTasks(mlir::ModuleOp module,
                                    const StepOptions &options);
 
-/// Plans and places the graph of `module` (L2) in place. An infeasible budget
-/// is a planning::InfeasibleBudgetError; the module is then unchanged.
+/// Plans and places the graph of `module` (L2) in place, and says what the plan
+/// is if that is asked for. An infeasible budget is a
+/// planning::InfeasibleBudgetError; the module is then unchanged.
 llvm::Expected<StepSummary> planModule(mlir::ModuleOp module,
-                                       const PlanOptions &options);
+                                       const PlanOptions &options,
+                                       GraphPlan *found = nullptr);
 
 /// Places the graph of `module` (L3) in place; with `lend`, buffers are
 /// assigned first. Fails with diagnostics and an error.

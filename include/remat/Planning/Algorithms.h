@@ -33,6 +33,8 @@ struct Progress {
   double seconds = 0;
   /// Length and peak of the best plan so far.
   int64_t time = 0, peakBytes = 0;
+  /// What no plan is known to be faster than, and the cost of all ops once.
+  int64_t lowerBound = 0, baseCost = 0;
 };
 
 struct SolverOptions {
@@ -43,6 +45,9 @@ struct SolverOptions {
   /// If set, the clock ends the search, and `effort` does not. A solution that
   /// the clock cut short says so.
   std::optional<double> timeLimitSeconds;
+  /// A search ends when the part of a plan's time that a better plan may save
+  /// (`Solution::gap`) is proven to be at most this.
+  double gap = 0;
   /// Seed of all random choices.
   uint64_t seed = 1;
   /// Threads that `auto` may use when there is a time limit; each searches from
@@ -53,7 +58,8 @@ struct SolverOptions {
   /// belongs to the same problem, which may have other limits. Algorithms that
   /// cannot use a plan ignore it.
   const Plan *start = nullptr;
-  /// Called after every improvement, from the thread that called the solver.
+  /// Called after every improvement of the plan or the bound, from the thread
+  /// that called the solver.
   std::function<void(const Progress &)> onProgress;
   /// When it becomes true, a search returns the best plan that it has.
   const std::atomic<bool> *interrupt = nullptr;

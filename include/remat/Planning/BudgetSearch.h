@@ -63,13 +63,16 @@ public:
   /// Whether time is up, or the user has had enough: the search then ends as
   /// soon as it has a plan that fits.
   virtual bool isOver() const { return false; }
+  /// The gap of a plan that is good enough.
+  virtual double getGap() const { return 0; }
 };
 
 /// What one budget's search finds, the searches for all other budgets find,
 /// too: a plan is only taken if its arena is no smaller than the smallest of a
 /// list of plans that does not depend on the budget. So a budget is feasible
 /// if, and only if, it holds the smallest arena of the list, which is the one
-/// that `planSmallest` gives.
+/// that `planSmallest` gives. What is found for one budget does not depend on
+/// those that were searched for before.
 class BudgetSearch {
 public:
   /// With `briefFirst`, the planner first spends a small part of its effort,
@@ -115,7 +118,14 @@ private:
   llvm::Error search(int64_t budget, Effort effort);
   const PackedPlan *getBest() const;
 
-  llvm::Expected<bool> reach(int64_t arenaBytes);
+  /// The first plans of the list.
+  struct Prefix {
+    size_t size = 0;
+    /// Whether one of them has an arena that is small enough.
+    bool found = false;
+  };
+  llvm::Expected<PackedPlan> planWithin(int64_t budget, size_t leastPrefix);
+  llvm::Expected<Prefix> reach(int64_t arenaBytes);
   llvm::Error extendList();
   llvm::Error addRungs();
   llvm::Error addSearches();
@@ -141,6 +151,8 @@ private:
   std::vector<Rungs> rungs;
   unsigned numRungs = 0, numSearches = 0, searchStep = 0;
   std::vector<PackedPlan> list;
+  /// How long the list was after each step of making it.
+  std::vector<size_t> sizes;
 };
 
 } // namespace remat::planning

@@ -31,6 +31,8 @@ struct FrontierPoint {
   int64_t budgetBytes = 0;
   /// The best plan within the budget, among those found for any budget.
   Solution solution;
+  /// What the buffers are packed into, where the budget is a bound on that.
+  std::optional<int64_t> arenaBytes = std::nullopt;
 };
 
 /// Budgets at equal distances from the smallest feasible one to the peak of the
@@ -51,9 +53,14 @@ struct Frontier {
 llvm::Expected<Frontier> computeFrontier(const Problem &problem,
                                          const FrontierOptions &options = {});
 
-/// [{"budget_bytes", "peak_bytes", "host_peak_bytes", "tdi_percent",
-///   "recompute_percent", "time", "lower_bound_tdi_percent", "optimal",
-///   "planner"}, ...]
+/// At most `points` (2 or more) different budgets at equal distances,
+/// ascending.
+std::vector<int64_t> spaceBudgets(int64_t smallest, int64_t largest,
+                                  unsigned points);
+
+/// [{"budget_bytes", "arena_bytes"?, "peak_bytes", "host_peak_bytes",
+///   "tdi_percent", "recompute_percent", "time", "lower_bound_tdi_percent",
+///   "optimal", "planner"}, ...]
 llvm::json::Value toJson(const Frontier &frontier);
 /// The same as a table.
 void print(const Frontier &frontier, llvm::raw_ostream &os);

@@ -45,6 +45,9 @@ llvm::Expected<Instance> parseInstance(llvm::StringRef text);
 /// Writes a problem; values and ops get consecutive node ids.
 llvm::json::Value toJson(const Problem &problem);
 
+/// The problem with the node ids that it is written with.
+Instance makeInstance(Problem problem);
+
 /// {"sequence": [...]} : a run is its op's node id; anything else is an object
 /// with one field, {"offload": id}, {"reload": id}, {"pack": id} or
 /// {"unpack": id} with the value's node id, or {"absorb": id} with the op's.

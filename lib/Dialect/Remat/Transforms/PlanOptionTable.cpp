@@ -135,6 +135,28 @@ struct TimeLimitSyntax {
   }
 };
 
+/// A part as a percentage.
+struct GapSyntax {
+  static constexpr OptionKind kind = OptionKind::Value;
+  StringRef describe() const { return "N%"; }
+  Error parse(StringRef text, double &value) const {
+    double percent = 0;
+    StringRef rest = text.trim();
+    bool isPercent = rest.consume_back("%");
+    Error error = AmountSyntax{"percent"}.parse(rest, percent);
+    bool isNumber = !error;
+    consumeError(std::move(error));
+    // Without a sign, 1 might be all or a hundredth; 0 is 0.
+    if (!isNumber || percent > 100 || (!isPercent && percent != 0))
+      return makeExpectedError("a percentage from 0% to 100%", text);
+    value = percent / 100;
+    return Error::success();
+  }
+  std::string print(double value) const {
+    return value == 0 ? "0" : printNumber(value * 100) + "%";
+  }
+};
+
 /// A number of threads; 0 stands for that of the cores.
 struct SearchThreadsSyntax : IntegerSyntax<unsigned> {
   Error parse(StringRef text, unsigned &value) const {
@@ -179,6 +201,10 @@ static std::vector<OptionInfo<PlanOptions>> makeTable() {
           "time-limit", MEMBER(solver.timeLimitSeconds), TimeLimitSyntax(),
           "Let the clock end the planner's search, whatever the effort; empty "
           "for no limit"),
+      makeOption<PlanOptions>(
+          "gap", MEMBER(solver.gap), GapSyntax(),
+          "End the planner's search when so little of a plan's time, such as "
+          "1%, is left that a better plan may save"),
       makeOption<PlanOptions>("seed", MEMBER(solver.seed),
                               IntegerSyntax<uint64_t>(),
                               "Seed of the planner's random choices"),

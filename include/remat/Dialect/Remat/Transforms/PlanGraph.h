@@ -15,8 +15,13 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Planning/Algorithms.h"
 #include "remat/Planning/Budget.h"
+#include "remat/Planning/Frontier.h"
+
+#include <memory>
 
 namespace remat {
+
+struct StoredPlan;
 
 struct PlanOptions {
   /// Bound on the bytes of the arena.
@@ -44,19 +49,52 @@ struct PlanOptions {
   /// Whether to say of each value what was decided and why, in remarks at the
   /// tasks.
   bool explain = false;
+  /// If set, this is the plan, and nothing is searched for. `readStoredPlan`
+  /// sets it with the limits that it was made for.
+  std::shared_ptr<const StoredPlan> stored;
+};
+
+/// A plan of a graph, and what is known of the step that runs it.
+struct GraphPlan {
+  /// Those given, with the freedoms that the plan makes use of.
+  PlanOptions options;
+  /// What `solution` is a plan of: the graph with the limits of `options`.
+  planning::Problem problem;
+  /// The peak is that of the arena. Cost and time are of the problem.
+  planning::Solution solution;
+  /// The bound on the arena, if there was one.
+  std::optional<int64_t> budget;
+  /// The peak without rematerialization, which percentages refer to.
+  int64_t saveAllPeak = 0;
+  /// What the buffers are packed into.
+  int64_t arenaBytes = 0;
 };
 
 /// The graph (L2) as a planning problem with the limits of `options`, the
-/// budget aside. Op i is the i-th task, among those of the graph and the clones
-/// that regions behind other backward tasks ask for. Fails if the graph is
-/// already planned.
+/// budget aside. It counts what values occupy wherever they are, as if nothing
+/// were written in place or into the buffers of results. Op i is the i-th task,
+/// among those of the graph and the clones that regions behind other backward
+/// tasks ask for. Fails if the graph is already planned.
 llvm::Expected<planning::Problem> makeProblem(GraphOp graph,
                                               const PlanOptions &options);
 
+/// The plan that `planGraph` would apply. The graph (L2) stays as it is.
+llvm::Expected<GraphPlan> findPlan(GraphOp graph, const PlanOptions &options);
+
 /// Replaces `graph` (L2) by its planned form (L3) and updates the reference to
-/// it. Fails, leaving the graph as it was, when the budget is infeasible, the
-/// planner is unknown, or policies contradict each other.
-llvm::Error planGraph(GraphOp &graph, const PlanOptions &options);
+/// it. Says what it found, if that is asked for. Fails, leaving the graph as it
+/// was, when the budget is infeasible, the planner is unknown, or policies
+/// contradict each other.
+llvm::Error planGraph(GraphOp &graph, const PlanOptions &options,
+                      GraphPlan *found = nullptr);
+
+/// Plans for `points` budgets (2 or more) from the smallest feasible one to the
+/// arena that keeps all values: for each the plan that `planGraph` finds, or
+/// that for a smaller budget if it is faster. As the budget grows, the arena
+/// never falls and the time never rises. The budget of `options` does not
+/// count, and the time limit is for all of them together.
+llvm::Expected<planning::Frontier>
+computeFrontier(GraphOp graph, const PlanOptions &options, unsigned points);
 
 } // namespace remat
 

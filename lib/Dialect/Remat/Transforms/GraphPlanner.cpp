@@ -1,0 +1,420 @@
+//===- GraphPlanner.cpp - the search for a plan of a graph ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GraphPlanner.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace remat;
+
+bool remat::asksForOffload(const planning::Problem &problem) {
+  return llvm::any_of(problem.values, [](const planning::Value &value) {
+    return value.policy == planning::Policy::MustCpuOffload ||
+           value.policy == planning::Policy::PreferCpuOffload;
+  });
+}
+
+llvm::Error remat::setLimits(GraphProblem &graphProblem,
+                             const PlanOptions &options) {
+  planning::Problem &problem = graphProblem.problem;
+  problem.hostBudget = options.hostBudget;
+  problem.linkBytesPerSecond = options.offload ? options.linkBandwidth : 0;
+  if (options.offload && problem.linkBytesPerSecond == 0 &&
+      asksForOffload(problem))
+    problem.linkBytesPerSecond = graphProblem.target.getLinkBandwidth();
+  for (const auto &[name, bytes] : options.regionBudgets) {
+    auto values = graphProblem.named.find(name);
+    if (values == graphProblem.named.end())
+      return llvm::createStringError("region '" + name +
+                                     "' has a budget, but no forward value "
+                                     "has this name");
+    problem.regions.push_back({name, bytes, values->second});
+  }
+  return llvm::Error::success();
+}
+
+GraphPlanner::GraphPlanner(GraphOp graph, const PlanOptions &options)
+    : graph(graph), options(options), graphProblem(graph, options.reorder),
+      problem(graphProblem.problem) {}
+
+//===----------------------------------------------------------------------===//
+// The clock
+//===----------------------------------------------------------------------===//
+
+void GraphPlanner::setTimeLimit(std::optional<double> seconds) {
+  options.solver.timeLimitSeconds = seconds;
+  deadline.reset();
+  if (seconds)
+    deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                                  std::chrono::duration<double>(*seconds));
+}
+
+double GraphPlanner::getSeconds() const {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double GraphPlanner::getSecondsLeft() const {
+  std::chrono::duration<double> left = *deadline - Clock::now();
+  return std::max(left.count(), 0.0);
+}
+
+bool GraphPlanner::isOver() const {
+  return (deadline && getSecondsLeft() == 0) ||
+         (options.solver.interrupt && *options.solver.interrupt);
+}
+
+/// What a planner may spend that gets a share of the effort. What it finds is
+/// not yet packed, so it is not what a caller watches.
+planning::SolverOptions GraphPlanner::getSolverOptions(double share) const {
+  planning::SolverOptions solver = options.solver;
+  solver.effort *= share;
+  solver.onProgress = nullptr;
+  if (deadline)
+    solver.timeLimitSeconds =
+        std::min(*options.solver.timeLimitSeconds * share, getSecondsLeft());
+  return solver;
+}
+
+//===----------------------------------------------------------------------===//
+// Planning
+//===----------------------------------------------------------------------===//
+
+/// A plan that keeps all values and has no limits but the order.
+static llvm::Expected<planning::Solution> keepAll(planning::Problem problem,
+                                                  const PlanOptions &options) {
+  problem.regions.clear();
+  problem.deviceBudget.reset();
+  return planning::solve(problem, "save-all", options.solver);
+}
+
+llvm::Error GraphPlanner::prepare() {
+  if (llvm::Error error = setLimits(graphProblem, options))
+    return error;
+  llvm::Expected<planning::Solution> solution = keepAll(problem, options);
+  if (!solution)
+    return solution.takeError();
+  saveAll = std::move(solution->plan);
+  llvm::Expected<Outcome> keepingAll = tryOut(saveAll);
+  if (!keepingAll)
+    return keepingAll.takeError();
+  saveAllPeak = keepingAll->peakBytes;
+  saveAllArena = keepingAll->arenaBytes;
+  findReturned(*keepingAll->graph);
+  return llvm::Error::success();
+}
+
+llvm::Expected<GraphPlan> GraphPlanner::evaluate(planning::Plan plan,
+                                                 std::optional<int64_t> budget,
+                                                 StringRef planner) {
+  llvm::Expected<planning::Solution> solution =
+      planning::evaluatePlan(problem, std::move(plan), planner);
+  if (!solution)
+    return solution.takeError();
+  llvm::Expected<Outcome> outcome = tryOut(solution->plan);
+  if (!outcome)
+    return outcome.takeError();
+  GraphPlan found;
+  found.options = options;
+  found.problem = problem;
+  found.solution = std::move(*solution);
+  found.solution.peakBytes = outcome->peakBytes;
+  found.solution.lowerBound =
+      std::clamp(bound, found.solution.lowerBound, found.solution.time);
+  found.solution.seconds = getSeconds();
+  found.solution.secondsToBest = secondsToBest;
+  found.solution.cutShort = cutShort;
+  found.budget = budget;
+  found.saveAllPeak = saveAllPeak;
+  found.arenaBytes = outcome->arenaBytes;
+  return found;
+}
+
+llvm::Expected<std::optional<GraphPlan>> GraphPlanner::planSaveAll() {
+  if (!mayKeepAll())
+    return std::nullopt;
+  return evaluate(saveAll, std::nullopt, "save-all");
+}
+
+llvm::Expected<GraphPlan> GraphPlanner::planUnlimited() {
+  llvm::Expected<planning::Solution> solution =
+      planning::solve(problem, options.planner, getSolverOptions());
+  if (!solution)
+    return solution.takeError();
+  bound = solution->lowerBound;
+  cutShort = solution->cutShort;
+  return evaluate(std::move(solution->plan), std::nullopt, solution->solver);
+}
+
+llvm::Expected<GraphPlan> GraphPlanner::planBudget(bool isSmallest,
+                                                   int64_t bytes) {
+  // The planner does not know of lent buffers and would not see that all fits.
+  bool mayKeep = options.planner == "auto" && mayKeepAll();
+  if (!isSmallest && mayKeep && saveAllArena <= bytes)
+    return evaluate(saveAll, bytes, "save-all");
+  if (!search) {
+    if (llvm::Error error = collectCounts())
+      return std::move(error);
+    // Other planners mostly find the same plan whatever effort they may spend.
+    planning::BudgetClient &client = *this;
+    search = std::make_unique<planning::BudgetSearch>(
+        client, /*briefFirst=*/options.planner == "auto");
+  }
+  if (!isSmallest)
+    wanted = bytes;
+  llvm::Expected<planning::PackedPlan> found =
+      isSmallest ? search->planSmallest() : search->planWithin(bytes);
+  wanted.reset();
+  if (!found)
+    return found.takeError();
+  if (!isSmallest)
+    return evaluate(std::move(found->plan), bytes, options.planner);
+  if (mayKeep && saveAllArena <= found->arenaBytes)
+    return evaluate(saveAll, saveAllArena, "save-all");
+  return evaluate(std::move(found->plan), found->arenaBytes, options.planner);
+}
+
+llvm::Expected<GraphPlan>
+GraphPlanner::plan(const planning::BudgetRequest &budget) {
+  using Kind = planning::BudgetRequest::Kind;
+  bestTime = std::numeric_limits<int64_t>::max();
+  bound = 0;
+  secondsToBest = 0;
+  cutShort = false;
+  if (budget.kind == Kind::Unlimited)
+    return planUnlimited();
+  if (budget.kind == Kind::Smallest)
+    return planBudget(/*isSmallest=*/true, 0);
+  return planBudget(/*isSmallest=*/false, budget.resolve(saveAllPeak));
+}
+
+/// Whether neither a policy nor a region's budget asks for anything but
+/// keeping.
+bool GraphPlanner::mayKeepAll() const {
+  return problem.regions.empty() &&
+         llvm::none_of(problem.values, [](const planning::Value &value) {
+           return value.policy == planning::Policy::MustRecompute ||
+                  value.policy == planning::Policy::PreferRecompute ||
+                  value.policy == planning::Policy::MustCpuOffload ||
+                  value.policy == planning::Policy::PreferCpuOffload;
+         });
+}
+
+/// Finds what lies in the caller's buffers in `kept`, the graph with a plan
+/// that keeps all, without being returned itself: sums that are added to.
+void GraphPlanner::findReturned(GraphOp kept) {
+  DenseSet<Value> owners;
+  for (Value value : kept.getBody().front().getTerminator()->getOperands())
+    owners.insert(GraphLiveness::getOwner(value));
+  std::map<int64_t, TaskOp> taskOf;
+  for (auto task : kept.getOps<TaskOp>())
+    taskOf[task.getId()] = task;
+  for (auto [id, value] : llvm::enumerate(graphProblem.values)) {
+    auto result = dyn_cast_or_null<OpResult>(value);
+    if (!result || problem.values[id].isOutput)
+      continue;
+    auto task = cast<TaskOp>(result.getOwner());
+    Value twin = taskOf.at(task.getId())->getResult(result.getResultNumber());
+    if (task.getBackward() && owners.contains(GraphLiveness::getOwner(twin)))
+      returned.push_back(id);
+  }
+}
+
+/// Counting the gradients from when they are written, as if they were in the
+/// arena and this larger by all of them, a planner sees how the room in their
+/// buffers shrinks, but takes it to be in one piece. Not counting them, it
+/// takes that room to be the same at all times. Either can be closer to what
+/// packing makes of it. What an earlier call of several keeps is not in buffers
+/// of a later one.
+llvm::Error GraphPlanner::collectCounts() {
+  if (options.lend && !graphProblem.tasks.empty() &&
+      graphProblem.tasks.back().getPhase() == 0) {
+    Counted &counted = counts.emplace_back(Counted{problem});
+    for (auto [value, counts] :
+         llvm::zip(graphProblem.values, counted.problem.values))
+      if (counts.isOutput && problem.ops[counts.producer].backward)
+        counts.bytes = getBufferBytes(cast<RankedTensorType>(value.getType()),
+                                      graphProblem.target);
+  }
+  counts.push_back({problem});
+  for (Counted &counted : counts) {
+    for (planning::ValueId value : returned)
+      counted.problem.values[value].bytes = 0;
+    llvm::Expected<planning::Solution> saveAll =
+        keepAll(counted.problem, options);
+    if (!saveAll)
+      return saveAll.takeError();
+    counted.lentBytes = std::max<int64_t>(saveAll->peakBytes - saveAllArena, 0);
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<planning::Solution>
+GraphPlanner::plan(const planning::PlanRequest &request) {
+  planning::Problem attempt = counts[request.way].problem;
+  attempt.deviceBudget = request.bytes;
+  planning::SolverOptions solver = getSolverOptions(request.effortShare);
+  solver.start = request.start;
+  solver.explainInfeasible = options.planner != "auto";
+  llvm::Expected<planning::Solution> solution =
+      planning::solve(attempt, options.planner, solver);
+  if (!solution)
+    return solution;
+  cutShort |= solution->cutShort;
+  // What is proven for at least the budget holds for the budget, as long as
+  // everything that is counted lies in the arena.
+  if (!options.lend && wanted && request.bytes >= *wanted)
+    bound = std::max(bound, solution->lowerBound);
+  return solution;
+}
+
+llvm::Expected<planning::FeasibilityCertificate>
+GraphPlanner::planSmallest(unsigned way) {
+  return planning::smallestFeasibleBudget(counts[way].problem,
+                                          getSolverOptions());
+}
+
+llvm::Expected<planning::PackedPlan>
+GraphPlanner::pack(const planning::Plan &plan) {
+  llvm::Expected<planning::Simulation> simulation =
+      planning::simulate(problem, plan);
+  if (!simulation)
+    return simulation.takeError();
+  llvm::Expected<Outcome> outcome = tryOut(plan);
+  if (!outcome)
+    return outcome.takeError();
+  if (wanted && outcome->arenaBytes <= *wanted && simulation->time < bestTime) {
+    bestTime = simulation->time;
+    secondsToBest = getSeconds();
+    int64_t base = problem.baseCost();
+    if (options.solver.onProgress)
+      options.solver.onProgress({options.planner, secondsToBest, bestTime,
+                                 outcome->peakBytes, std::max(base, bound),
+                                 base});
+  }
+  return planning::PackedPlan{plan, simulation->time, outcome->arenaBytes};
+}
+
+//===----------------------------------------------------------------------===//
+// What does not fit
+//===----------------------------------------------------------------------===//
+
+/// What lies in the arena where most is live, each buffer in a line.
+static std::string describePeak(const GraphLiveness &liveness) {
+  GraphLiveness::Peak peak = liveness.peak(MemorySpace::Arena);
+  SmallVector<const LiveBuffer *> live;
+  TaskOp running;
+  for (const LiveBuffer &buffer : liveness.buffers) {
+    if (buffer.begin == peak.position)
+      if (auto task = dyn_cast<TaskOp>(buffer.owner))
+        running = task;
+    if (buffer.space == MemorySpace::Arena && buffer.bytes != 0 &&
+        buffer.begin <= peak.position && peak.position <= buffer.end)
+      live.push_back(&buffer);
+  }
+  llvm::stable_sort(live, [](const LiveBuffer *a, const LiveBuffer *b) {
+    return a->bytes > b->bytes;
+  });
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  os << "most is live";
+  if (running)
+    os << " while '" << describe(running) << "' runs";
+  os << ", " << peak.bytes << " bytes:";
+  static constexpr size_t maxShown = 10;
+  int64_t shown = 0;
+  for (const LiveBuffer *buffer : ArrayRef(live).take_front(maxShown)) {
+    shown += buffer->bytes;
+    auto task = dyn_cast<TaskOp>(buffer->owner);
+    os << "\n  " << (buffer->value ? "" : "workspace of ") << "'"
+       << (task ? describe(task) : "reloaded value") << "', " << buffer->bytes
+       << " bytes";
+    if (!task || !buffer->value)
+      continue;
+    unsigned number = cast<OpResult>(buffer->value).getResultNumber();
+    if (std::optional<Policy> policy = task.getResultPolicy(number))
+      os << ", " << stringifyPolicy(*policy);
+  }
+  if (live.size() > maxShown)
+    os << "\n  " << live.size() - maxShown << " more, " << peak.bytes - shown
+       << " bytes";
+  int64_t donated = 0;
+  for (const LiveBuffer &buffer : liveness.buffers)
+    if (buffer.space == MemorySpace::Lent && buffer.begin <= peak.position &&
+        peak.position <= buffer.end)
+      donated += buffer.bytes;
+  if (donated != 0)
+    os << "\nbesides, " << donated << " bytes lie in buffers of results";
+  return text;
+}
+
+llvm::Expected<std::string>
+GraphPlanner::explainSmallest(const planning::PackedPlan &smallest) {
+  llvm::Expected<Outcome> outcome = tryOut(smallest.plan);
+  if (!outcome)
+    return outcome.takeError();
+  std::string evidence = describePeak(GraphLiveness(*outcome->graph));
+  // What a planner proves counts neither packing nor values that lie in other
+  // buffers than the arena.
+  if (options.lend)
+    return evidence;
+  llvm::Expected<planning::FeasibilityCertificate> certificate =
+      planning::smallestFeasibleBudget(problem, getSolverOptions());
+  if (!certificate)
+    return certificate.takeError();
+  return "no plan can need less than " +
+         std::to_string(certificate->lowerBound) + " bytes\n" + evidence;
+}
+
+//===----------------------------------------------------------------------===//
+// From plans to graphs
+//===----------------------------------------------------------------------===//
+
+llvm::Expected<OwningOpRef<GraphOp>>
+GraphPlanner::apply(const planning::Plan &plan) {
+  llvm::Expected<planning::Simulation> simulation =
+      planning::simulate(problem, plan);
+  if (!simulation)
+    return simulation.takeError();
+  OwningOpRef<GraphOp> planned(graph.clone());
+  applyPlan(*planned, GraphProblem(*planned, options.reorder), plan);
+  planned->setPlannedPeak(simulation->peakBytes);
+  return std::move(planned);
+}
+
+/// Does with a plan what follows on planning, on a copy of the graph.
+llvm::Expected<GraphPlanner::Outcome>
+GraphPlanner::tryOut(const planning::Plan &plan) {
+  llvm::Expected<OwningOpRef<GraphOp>> planned = apply(plan);
+  if (!planned)
+    return planned.takeError();
+  if (options.lend)
+    assignBuffers(**planned, graph->getParentOfType<ModuleOp>());
+  GraphLiveness liveness(**planned);
+  return Outcome{std::move(*planned), liveness.peak(MemorySpace::Arena).bytes,
+                 ArenaLayout(liveness).arenaBytes};
+}
+
+llvm::Expected<OwningOpRef<GraphOp>>
+GraphPlanner::apply(const GraphPlan &plan) {
+  llvm::Expected<OwningOpRef<GraphOp>> planned = apply(plan.solution.plan);
+  if (!planned)
+    return planned.takeError();
+  GraphOp made = **planned;
+  made.setSaveAllPeak(saveAllPeak);
+  if (plan.budget)
+    made.setBudget(*plan.budget);
+  if (options.hostBudget)
+    made.setHostBudget(*options.hostBudget);
+  if (!options.regionBudgets.empty()) {
+    Builder builder(graph.getContext());
+    NamedAttrList budgets;
+    for (const auto &[name, bytes] : options.regionBudgets)
+      budgets.set(name, builder.getI64IntegerAttr(bytes));
+    made.setRegionBudgetsAttr(budgets.getDictionary(graph.getContext()));
+  }
+  return std::move(*planned);
+}

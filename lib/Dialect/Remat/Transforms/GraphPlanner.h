@@ -1,0 +1,134 @@
+//===- GraphPlanner.h - the search for a plan of a graph --------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Finds plans of one graph for one choice of freedoms (order, link). What it
+// learns of the graph serves all budgets that it is asked for.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_DIALECT_REMAT_TRANSFORMS_GRAPHPLANNER_H
+#define REMAT_LIB_DIALECT_REMAT_TRANSFORMS_GRAPHPLANNER_H
+
+#include "GraphPlanning.h"
+
+#include "remat/Dialect/Remat/Transforms/PlanGraph.h"
+#include "remat/Planning/BudgetSearch.h"
+
+#include <chrono>
+
+namespace remat {
+
+/// Whether a policy wants any value in host memory.
+bool asksForOffload(const planning::Problem &problem);
+
+/// The limits of the options, the budget aside. Fails on an unknown name.
+llvm::Error setLimits(GraphProblem &graphProblem, const PlanOptions &options);
+
+/// Makes a problem of a graph, has it solved, and applies the plans.
+class GraphPlanner : private planning::BudgetClient {
+public:
+  GraphPlanner(GraphOp graph, const PlanOptions &options);
+
+  /// Lets searches end after so many seconds from now.
+  void setTimeLimit(std::optional<double> seconds);
+
+  /// Tries out what keeps all values: percentages refer to its peak. To be
+  /// called before all that follows.
+  llvm::Error prepare();
+  int64_t getSaveAllPeak() const { return saveAllPeak; }
+  int64_t getSaveAllArena() const { return saveAllArena; }
+  /// The plan that keeps all values; unset if the limits may forbid it.
+  llvm::Expected<std::optional<GraphPlan>> planSaveAll();
+  /// The best plan that is found for a budget.
+  llvm::Expected<GraphPlan> plan(const planning::BudgetRequest &budget);
+  /// What is known of `plan`, which may come from anywhere: one that is illegal
+  /// is an error.
+  llvm::Expected<GraphPlan> evaluate(planning::Plan plan,
+                                     std::optional<int64_t> budget,
+                                     llvm::StringRef planner);
+  const GraphProblem &getProblem() const { return graphProblem; }
+
+  /// Whether there is no time for another plan.
+  bool isOver() const override;
+  /// A copy of the graph with the plan applied, detached from any module.
+  llvm::Expected<mlir::OwningOpRef<GraphOp>> apply(const GraphPlan &plan);
+  /// Remarks at the tasks.
+  llvm::Error explain(const GraphPlan &plan) {
+    return remat::explain(graphProblem, plan.solution.plan);
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+
+  /// What becomes of a plan when buffers are assigned and placed.
+  struct Outcome {
+    /// A planned copy of the graph, detached from any module.
+    mlir::OwningOpRef<GraphOp> graph;
+    /// What is live in the arena, and what that can be packed into.
+    int64_t peakBytes = 0, arenaBytes = 0;
+  };
+
+  /// Planners bound what values occupy together, wherever that is. This is one
+  /// way to count so that it says something of the arena.
+  struct Counted {
+    planning::Problem problem;
+    /// How much less the arena takes than is counted, without
+    /// rematerialization.
+    int64_t lentBytes = 0;
+  };
+
+  // What the search for a budget asks.
+  unsigned getNumWays() const override { return counts.size(); }
+  int64_t getBytesElsewhere(unsigned way) const override {
+    return counts[way].lentBytes;
+  }
+  llvm::Expected<planning::Solution>
+  plan(const planning::PlanRequest &request) override;
+  llvm::Expected<planning::FeasibilityCertificate>
+  planSmallest(unsigned way) override;
+  llvm::Expected<planning::PackedPlan>
+  pack(const planning::Plan &plan) override;
+  llvm::Expected<std::string>
+  explainSmallest(const planning::PackedPlan &smallest) override;
+  double getGap() const override { return options.solver.gap; }
+
+  double getSeconds() const;
+  double getSecondsLeft() const;
+  planning::SolverOptions getSolverOptions(double share = 1) const;
+  bool mayKeepAll() const;
+  void findReturned(GraphOp kept);
+  llvm::Error collectCounts();
+  llvm::Expected<GraphPlan> planUnlimited();
+  llvm::Expected<GraphPlan> planBudget(bool isSmallest, int64_t bytes);
+  llvm::Expected<mlir::OwningOpRef<GraphOp>> apply(const planning::Plan &plan);
+  llvm::Expected<Outcome> tryOut(const planning::Plan &plan);
+
+  GraphOp graph;
+  PlanOptions options;
+  Clock::time_point start = Clock::now();
+  std::optional<Clock::time_point> deadline;
+  GraphProblem graphProblem;
+  planning::Problem &problem;
+  planning::Plan saveAll;
+  int64_t saveAllPeak = 0, saveAllArena = 0;
+  /// Values that are returned once others have been written in their place.
+  llvm::SmallVector<planning::ValueId> returned;
+  /// Those that are worth trying, in order.
+  llvm::SmallVector<Counted, 2> counts;
+  /// Made for the first budget.
+  std::unique_ptr<planning::BudgetSearch> search;
+
+  /// What is known of the plan that is looked for now: the budget, the time of
+  /// the best so far and when it was found, and what no plan is faster than.
+  std::optional<int64_t> wanted;
+  int64_t bestTime = 0, bound = 0;
+  double secondsToBest = 0;
+  bool cutShort = false;
+};
+
+} // namespace remat
+
+#endif // REMAT_LIB_DIALECT_REMAT_TRANSFORMS_GRAPHPLANNER_H

@@ -1,0 +1,173 @@
+//===- StoredPlan.cpp - plans of graphs in files --------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Dialect/Remat/Transforms/StoredPlan.h"
+
+#include "remat/Dialect/Remat/Transforms/PlanOptionTable.h"
+#include "remat/Planning/Serialization.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/xxhash.h"
+
+using namespace llvm;
+using namespace remat;
+
+static constexpr StringLiteral schema = "remat.schedule/1";
+
+/// The options that make a difference to the step, the plan aside. The name of
+/// the planner only says where the plan came from.
+static constexpr StringLiteral storedOptions[] = {
+    "budget",  "planner",     "reorder",        "lend",
+    "offload", "host-budget", "link-bandwidth", "region-budget"};
+
+//===----------------------------------------------------------------------===//
+// Fingerprints
+//===----------------------------------------------------------------------===//
+
+std::string remat::getFingerprint(const planning::Problem &problem) {
+  std::string text;
+  raw_string_ostream os(text);
+  // Every list has its length before it, and every name its own: no two
+  // problems have the same text.
+  os << problem.freeOrder << ' ' << problem.values.size() << ' '
+     << problem.ops.size() << '\n';
+  for (const planning::Value &value : problem.values)
+    os << value.bytes << ' ' << unsigned(value.policy) << ' '
+       << value.isArgument << ' ' << value.isOutput << ' ' << value.recomputable
+       << ' ' << value.offloadable << ' ' << value.viewOf << ' '
+       << value.producer << '\n';
+  for (const planning::Op &op : problem.ops) {
+    os << op.name.size() << ' ' << op.name << ' ' << op.backward << ' '
+       << op.recomputable << ' ' << op.workspace << ' ' << op.operands.size();
+    for (planning::ValueId operand : op.operands)
+      os << ' ' << operand;
+    os << '\n';
+  }
+  return utohexstr(xxh3_64bits(text), /*LowerCase=*/true, /*Width=*/16);
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+json::Value remat::toJson(const GraphPlan &plan) {
+  PlanOptions options = plan.options;
+  options.budget = {};
+  if (plan.budget)
+    options.budget = {planning::BudgetRequest::Kind::Bytes, *plan.budget};
+  json::Object texts;
+  for (const OptionInfo<PlanOptions> &row : getPlanOptionTable())
+    if (is_contained(storedOptions, row.name))
+      texts[row.name] = row.get(options);
+  json::Value schedule = planning::toJson(planning::makeInstance(plan.problem),
+                                          plan.solution.plan);
+  json::Object &object = *schedule.getAsObject();
+  object["schema"] = schema;
+  object["graph"] = plan.problem.name;
+  object["fingerprint"] = getFingerprint(plan.problem);
+  object["options"] = std::move(texts);
+  object["peak_bytes"] = plan.solution.peakBytes;
+  object["arena_bytes"] = plan.arenaBytes;
+  return schedule;
+}
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+static Error readOptions(const json::Object &texts, PlanOptions &options) {
+  for (const auto &[name, value] : texts) {
+    StringRef key = name;
+    std::optional<StringRef> text = value.getAsString();
+    if (!is_contained(storedOptions, key))
+      return makeUnknownNameError(
+          "option", key,
+          SmallVector<StringRef>(std::begin(storedOptions),
+                                 std::end(storedOptions)));
+    if (!text)
+      return createStringError("option '" + key + "' is not a string");
+    auto table = getPlanOptionTable();
+    auto *row =
+        find_if(table, [&](const auto &row) { return row.name == key; });
+    // A planner of a library need not be there to run its plan.
+    if (key == "planner")
+      options.planner = text->str();
+    else if (Error error = row->set(options, *text))
+      return prefixError("option '" + key + "'", std::move(error));
+  }
+  return Error::success();
+}
+
+Error remat::readStoredPlan(StringRef text, PlanOptions &options) {
+  Expected<json::Value> parsed = json::parse(text);
+  if (!parsed)
+    return parsed.takeError();
+  const json::Object *root = parsed->getAsObject();
+  std::optional<StringRef> given;
+  if (root)
+    given = root->getString("schema");
+  if (!given)
+    return createStringError("is no schedule of a model: expected an object "
+                             "with \"schema\": \"" +
+                             schema +
+                             "\", as 'remat-plan MODEL -o FILE' writes");
+  if (*given != schema)
+    return createStringError("has the schema '" + *given + "', expected '" +
+                             schema + "'");
+  auto stored = std::make_shared<StoredPlan>();
+  std::pair<StringLiteral, std::string *> strings[] = {
+      {"graph", &stored->graph}, {"fingerprint", &stored->fingerprint}};
+  for (auto [key, member] : strings) {
+    std::optional<StringRef> value = root->getString(key);
+    if (!value)
+      return createStringError("expected a string '" + key + "'");
+    *member = value->str();
+  }
+  std::pair<StringLiteral, int64_t *> integers[] = {
+      {"peak_bytes", &stored->peakBytes}, {"arena_bytes", &stored->arenaBytes}};
+  for (auto [key, member] : integers) {
+    std::optional<int64_t> value = root->getInteger(key);
+    if (!value)
+      return createStringError("expected an integer '" + key + "'");
+    *member = *value;
+  }
+  const json::Object *texts = root->getObject("options");
+  if (!texts)
+    return createStringError("expected an object 'options'");
+  PlanOptions changed = options;
+  if (Error error = readOptions(*texts, changed))
+    return error;
+  stored->text = text.str();
+  changed.stored = std::move(stored);
+  options = std::move(changed);
+  return Error::success();
+}
+
+Expected<planning::Plan>
+StoredPlan::get(const planning::Problem &problem) const {
+  std::string actual = getFingerprint(problem);
+  if (fingerprint != actual)
+    return createStringError(
+        "the stored schedule is of another graph: of '" + graph +
+        "' with fingerprint " + fingerprint + ", and this one, '" +
+        problem.name + "', has " + actual +
+        "; plan it with the model and options that it is compiled with");
+  return planning::parsePlan(planning::makeInstance(problem), text);
+}
+
+Error StoredPlan::check(const GraphPlan &plan) const {
+  if (plan.budget && plan.arenaBytes > *plan.budget)
+    return make_error<planning::InfeasibleBudgetError>(
+        *plan.budget, plan.arenaBytes, "the stored schedule needs as much");
+  if (plan.solution.peakBytes == peakBytes && plan.arenaBytes == arenaBytes)
+    return Error::success();
+  return createStringError(
+      formatv("the stored schedule says that it needs {0} bytes in an arena of "
+              "{1}, and it needs {2} in {3}",
+              peakBytes, arenaBytes, plan.solution.peakBytes, plan.arenaBytes)
+          .str());
+}

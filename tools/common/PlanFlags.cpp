@@ -1,0 +1,121 @@
+//===- PlanFlags.cpp - what to say of a plan ------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "common/PlanFlags.h"
+
+#include "common/Driver.h"
+
+#include "remat/Dialect/Remat/Transforms/PlanOptionTable.h"
+#include "remat/Dialect/Remat/Transforms/StoredPlan.h"
+
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Process.h"
+
+using namespace llvm;
+using namespace remat;
+using namespace remat::tools;
+
+//===----------------------------------------------------------------------===//
+// Questions about a plan
+//===----------------------------------------------------------------------===//
+
+PlanFlags::PlanFlags(cl::OptionCategory &category)
+    : frontier("frontier", cl::ValueOptional, cl::cat(category),
+               cl::value_desc("N"),
+               cl::desc("Plan N budgets (20 if not given) between the smallest "
+                        "feasible one and the peak without rematerialization")),
+      explain("explain", cl::cat(category),
+              cl::desc("Say of each value what was decided and why")),
+      progress("progress", cl::cat(category),
+               cl::desc("Say once a second on standard error how far the "
+                        "search is, even if that is not a terminal")) {}
+
+Error PlanFlags::check() const {
+  unsigned points;
+  if (!frontier.empty() &&
+      (StringRef(frontier).getAsInteger(10, points) || points < 2))
+    return makeError("--frontier must be a number of budgets, at least 2, got "
+                     "'" +
+                     frontier + "'");
+  return Error::success();
+}
+
+Error PlanFlags::refuse(StringRef why) const {
+  for (const cl::Option *option : {static_cast<const cl::Option *>(&frontier),
+                                   static_cast<const cl::Option *>(&explain),
+                                   static_cast<const cl::Option *>(&progress)})
+    if (option->getNumOccurrences() > 0)
+      return makeError("'--" + option->ArgStr + "' has no effect: " + why);
+  return Error::success();
+}
+
+unsigned PlanFlags::getPoints() const {
+  unsigned points = planning::FrontierOptions().points;
+  if (!frontier.empty())
+    StringRef(frontier).getAsInteger(10, points);
+  return points;
+}
+
+bool PlanFlags::showsProgress() const {
+  return progress || sys::Process::StandardErrIsDisplayed();
+}
+
+Error PlanFlags::explainPlan(const planning::Problem &problem,
+                             const planning::Plan &plan,
+                             PlanDetails &details) const {
+  if (!explain)
+    return Error::success();
+  Expected<planning::Explanation> explanation =
+      planning::explain(problem, plan);
+  if (!explanation)
+    return explanation.takeError();
+  details.explanation = std::move(*explanation);
+  details.problem = problem;
+  return Error::success();
+}
+
+void PlanDetails::addTo(json::Object &object,
+                        ArrayRef<int64_t> valueNodes) const {
+  if (frontier)
+    object["frontier"] = planning::toJson(*frontier);
+  if (explanation)
+    object["explanation"] = planning::toJson(problem, *explanation, valueNodes);
+}
+
+void PlanDetails::print(raw_ostream &os) const {
+  if (frontier)
+    planning::print(*frontier, os);
+  if (explanation)
+    planning::print(problem, *explanation, os);
+}
+
+//===----------------------------------------------------------------------===//
+// Stored plans
+//===----------------------------------------------------------------------===//
+
+StoredPlanFlag::StoredPlanFlag(cl::OptionCategory &category)
+    : file("plan", cl::cat(category), cl::value_desc("file"),
+           cl::desc("Run this schedule, which remat-plan -o wrote for the same "
+                    "model, instead of planning")) {}
+
+Error StoredPlanFlag::apply(const StepFlags &flags,
+                            StepOptions &options) const {
+  if (!isGiven())
+    return Error::success();
+  SmallVector<StringRef> names;
+  for (const OptionInfo<PlanOptions> &row : getPlanOptionTable())
+    if (flags.has(row.name))
+      names.push_back(row.name);
+  if (Error error = flags.refuse(names, "'--plan' says what to run"))
+    return error;
+  ErrorOr<std::unique_ptr<MemoryBuffer>> buffer =
+      MemoryBuffer::getFileOrSTDIN(file);
+  if (!buffer)
+    return createFileError(file, buffer.getError());
+  if (Error error = readStoredPlan((*buffer)->getBuffer(), options.plan))
+    return createFileError(file, std::move(error));
+  return Error::success();
+}

@@ -1,0 +1,80 @@
+//===- PlanFlags.h - what to say of a plan ----------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The flags that all tools that plan have beside the options of a step, and
+// what they ask for.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TOOLS_COMMON_PLANFLAGS_H
+#define REMAT_TOOLS_COMMON_PLANFLAGS_H
+
+#include "common/PlanWatch.h"
+#include "common/StepFlags.h"
+
+#include "remat/Planning/Explanation.h"
+#include "remat/Planning/Frontier.h"
+
+namespace remat::tools {
+
+/// What a plan is asked about.
+struct PlanDetails {
+  std::optional<planning::Frontier> frontier;
+  std::optional<planning::Explanation> explanation;
+  /// What the explanation is of.
+  planning::Problem problem;
+
+  /// Adds the keys `frontier` and `explanation`. Values have these node ids, or
+  /// their own.
+  void addTo(llvm::json::Object &object,
+             llvm::ArrayRef<int64_t> valueNodes = {}) const;
+  /// The same as tables.
+  void print(llvm::raw_ostream &os) const;
+};
+
+class PlanFlags {
+public:
+  explicit PlanFlags(llvm::cl::OptionCategory &category);
+
+  /// An error if a value is malformed.
+  llvm::Error check() const;
+  /// An error if any of the flags was given. `why` says why it has no effect.
+  llvm::Error refuse(llvm::StringRef why) const;
+
+  bool wantsFrontier() const { return frontier.getNumOccurrences() > 0; }
+  /// Only after `check`.
+  unsigned getPoints() const;
+  bool wantsExplanation() const { return explain; }
+  /// Whether to say how far a search is: also on a terminal.
+  bool showsProgress() const;
+
+  /// Adds the explanation of a plan, if that is asked for.
+  llvm::Error explainPlan(const planning::Problem &problem,
+                          const planning::Plan &plan,
+                          PlanDetails &details) const;
+
+private:
+  llvm::cl::opt<std::string> frontier;
+  llvm::cl::opt<bool> explain, progress;
+};
+
+/// --plan: a stored plan to run.
+class StoredPlanFlag {
+public:
+  explicit StoredPlanFlag(llvm::cl::OptionCategory &category);
+
+  bool isGiven() const { return !file.empty(); }
+  /// Reads the plan, if the flag is given. `flags` may not say how to plan
+  /// then.
+  llvm::Error apply(const StepFlags &flags, StepOptions &options) const;
+
+private:
+  llvm::cl::opt<std::string> file;
+};
+
+} // namespace remat::tools
+
+#endif // REMAT_TOOLS_COMMON_PLANFLAGS_H

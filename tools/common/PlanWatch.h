@@ -1,0 +1,59 @@
+//===- PlanWatch.h - a search that the user watches -------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TOOLS_COMMON_PLANWATCH_H
+#define REMAT_TOOLS_COMMON_PLANWATCH_H
+
+#include "remat/Planning/Algorithms.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+
+namespace remat::tools {
+
+/// As long as it lives, Ctrl-C ends the search and leaves it with its best plan
+/// so far; a second one ends the tool. Says once a second how far the search
+/// is, on standard error. Only one at a time.
+class PlanWatch {
+public:
+  /// Without `shows`, nothing is said of the progress. `afterwards` is what the
+  /// tool does with the plan after Ctrl-C, for a note; empty for none.
+  PlanWatch(llvm::StringRef tool, bool shows, llvm::StringRef afterwards = "");
+  ~PlanWatch();
+  PlanWatch(const PlanWatch &) = delete;
+
+  /// Lets searches with these options tell the watch and be ended by it.
+  void attach(planning::SolverOptions &options);
+
+  static bool isInterrupted();
+  double getSeconds() const;
+  /// When the first plan was there.
+  std::optional<double> getFirstPlanSeconds() const { return firstPlanSeconds; }
+
+private:
+  void onProgress(const planning::Progress &progress);
+  void printEachSecond();
+  void printLine();
+
+  std::string tool, afterwards;
+  std::chrono::steady_clock::time_point start =
+      std::chrono::steady_clock::now();
+  std::optional<double> firstPlanSeconds;
+
+  /// Guards what is below, which the thread that prints reads.
+  std::mutex mutex;
+  std::condition_variable ended;
+  bool isEnded = false, isNews = false;
+  std::string planner;
+  planning::Progress latest;
+  std::thread printer;
+};
+
+} // namespace remat::tools
+
+#endif // REMAT_TOOLS_COMMON_PLANWATCH_H

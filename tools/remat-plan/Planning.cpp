@@ -1,0 +1,241 @@
+//===- Planning.cpp - the searches of remat-plan --------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Instances are planned as they are. Models are planned as the tools that
+// compile do it, so that what is said of them is true of the step that runs.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Planning.h"
+
+#include "remat/Dialect/Remat/Transforms/StoredPlan.h"
+
+using namespace llvm;
+using namespace remat;
+using namespace remat::plan;
+using namespace remat::planning;
+using namespace remat::tools;
+
+static constexpr StringLiteral interruptedEarly =
+    "interrupted before a plan within the budget was found";
+
+namespace {
+/// The time limit of several searches in a row.
+class SharedLimit {
+public:
+  explicit SharedLimit(const SolverOptions &options)
+      : seconds(options.timeLimitSeconds) {}
+
+  /// Gives a search a share of the time that is left.
+  SolverOptions give(SolverOptions options, double share = 1) const {
+    std::chrono::duration<double> passed = Clock::now() - start;
+    if (seconds)
+      options.timeLimitSeconds =
+          std::max(*seconds - passed.count(), 0.0) * share;
+    return options;
+  }
+
+private:
+  using Clock = std::chrono::steady_clock;
+  std::optional<double> seconds;
+  Clock::time_point start = Clock::now();
+};
+} // namespace
+
+/// The share of the time of what comes before the frontier, if that is asked
+/// for: it is one budget of many.
+static double getFirstShare(const PlanFlags &flags) {
+  return flags.wantsFrontier() ? 1.0 / (1 + flags.getPoints()) : 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Instances
+//===----------------------------------------------------------------------===//
+
+/// The peak that percentages refer to.
+static Expected<int64_t> findSaveAllPeak(Problem problem) {
+  problem.deviceBudget.reset();
+  problem.regions.clear();
+  Expected<Solution> solution = solve(problem, "save-all");
+  if (!solution)
+    return solution.takeError();
+  return solution->peakBytes;
+}
+
+static Error setBudget(const PlanOptions &plan, const SolverOptions &search,
+                       Outcome &outcome) {
+  Problem &problem = outcome.instance.problem;
+  if (plan.budget.kind == BudgetRequest::Kind::Unlimited)
+    return Error::success();
+  if (plan.budget.kind != BudgetRequest::Kind::Smallest) {
+    problem.deviceBudget = plan.budget.resolve(outcome.saveAllPeak);
+    return Error::success();
+  }
+  Expected<FeasibilityCertificate> certificate =
+      smallestFeasibleBudget(problem, search);
+  if (!certificate)
+    return certificate.takeError();
+  problem.deviceBudget = certificate->smallestFeasible;
+  outcome.smallestFeasible = certificate->smallestFeasible;
+  outcome.certificate = std::move(*certificate);
+  return Error::success();
+}
+
+/// Solves the problem.
+static Error findSolution(const PlanOptions &plan, const SolverOptions &search,
+                          Outcome &outcome) {
+  const Problem &problem = outcome.instance.problem;
+  Expected<Solution> solution = solve(problem, plan.planner, search);
+  if (solution) {
+    outcome.cutShort = solution->cutShort;
+    outcome.solution = std::move(*solution);
+    return Error::success();
+  }
+  auto fail = [&](const InfeasibleBudgetError &error) -> Error {
+    if (const FeasibilityCertificate *found = error.getCertificate())
+      if (!outcome.certificate ||
+          found->smallestFeasible < outcome.certificate->smallestFeasible)
+        outcome.certificate = *found;
+    outcome.cutShort = PlanWatch::isInterrupted();
+    // What shows that a budget is feasible is a plan for it.
+    if (plan.planner == "auto" && outcome.certificate &&
+        outcome.certificate->smallestFeasible <= *problem.deviceBudget) {
+      Expected<Solution> smallest =
+          evaluatePlan(problem, outcome.certificate->plan, "smallest");
+      if (!smallest)
+        return smallest.takeError();
+      outcome.solution = std::move(*smallest);
+      return Error::success();
+    }
+    if (outcome.certificate) {
+      outcome.smallestFeasible = outcome.certificate->smallestFeasible;
+      outcome.evidence = outcome.certificate->describe(problem);
+    }
+    outcome.failure =
+        PlanWatch::isInterrupted() ? interruptedEarly.str() : error.message();
+    return Error::success();
+  };
+  return handleErrors(solution.takeError(), fail);
+}
+
+Expected<Outcome> plan::planInstance(Instance instance,
+                                     const PlanOptions &options,
+                                     const PlanFlags &flags) {
+  Outcome outcome;
+  outcome.instance = std::move(instance);
+  const Problem &problem = outcome.instance.problem;
+  if (Error error = check(problem))
+    return std::move(error);
+  Expected<int64_t> peak = findSaveAllPeak(problem);
+  if (!peak)
+    return peak.takeError();
+  outcome.saveAllPeak = *peak;
+
+  PlanWatch watch("remat-plan", flags.showsProgress());
+  SolverOptions search = options.solver;
+  watch.attach(search);
+  SharedLimit limit(search);
+  double share = getFirstShare(flags);
+  // What shows how small the budget can get finds no good plan.
+  if (Error error = setBudget(options, limit.give(search, share / 2), outcome))
+    return std::move(error);
+  if (Error error = findSolution(options, limit.give(search, share), outcome))
+    return std::move(error);
+  outcome.seconds = watch.getSeconds();
+  outcome.firstPlanSeconds =
+      watch.getFirstPlanSeconds().value_or(outcome.seconds);
+
+  if (flags.wantsFrontier()) {
+    FrontierOptions frontier{options.planner, flags.getPoints(),
+                             limit.give(search)};
+    frontier.search.onProgress = nullptr;
+    Expected<Frontier> computed = planning::computeFrontier(problem, frontier);
+    if (!computed)
+      return computed.takeError();
+    outcome.details.frontier = std::move(*computed);
+  }
+  if (!outcome.solution)
+    return outcome;
+  outcome.schedule = planning::toJson(outcome.instance, outcome.solution->plan);
+  if (Error error =
+          flags.explainPlan(problem, outcome.solution->plan, outcome.details))
+    return std::move(error);
+  return outcome;
+}
+
+//===----------------------------------------------------------------------===//
+// Models
+//===----------------------------------------------------------------------===//
+
+/// What can be said of a model that has no plan within the budget.
+static Error describeFailure(GraphOp graph, PlanOptions options,
+                             const InfeasibleBudgetError &error,
+                             Outcome &outcome) {
+  Expected<Problem> problem = makeProblem(graph, options);
+  if (!problem)
+    return problem.takeError();
+  outcome.instance = makeInstance(std::move(*problem));
+  options.budget = {};
+  options.planner = "save-all";
+  options.regionBudgets.clear();
+  Expected<GraphPlan> saveAll = remat::findPlan(graph, options);
+  if (!saveAll)
+    return saveAll.takeError();
+  outcome.saveAllPeak = saveAll->saveAllPeak;
+  outcome.instance.problem.deviceBudget = error.getBudget();
+  outcome.smallestFeasible = error.getSmallestFeasible();
+  outcome.failure = error.message();
+  outcome.evidence = error.getEvidence();
+  return Error::success();
+}
+
+static void record(GraphPlan plan, Outcome &outcome) {
+  outcome.schedule = remat::toJson(plan);
+  outcome.instance = makeInstance(std::move(plan.problem));
+  outcome.instance.problem.deviceBudget = plan.budget;
+  outcome.saveAllPeak = plan.saveAllPeak;
+  outcome.arenaBytes = plan.arenaBytes;
+  outcome.cutShort = plan.solution.cutShort;
+  if (plan.options.budget.kind == BudgetRequest::Kind::Smallest)
+    outcome.smallestFeasible = plan.budget;
+  outcome.solution = std::move(plan.solution);
+}
+
+Expected<Outcome> plan::planModel(GraphOp graph, const PlanOptions &options,
+                                  const PlanFlags &flags) {
+  Outcome outcome;
+  outcome.isModel = true;
+  PlanWatch watch("remat-plan", flags.showsProgress());
+  PlanOptions search = options;
+  watch.attach(search.solver);
+  SharedLimit limit(search.solver);
+  search.solver = limit.give(search.solver, getFirstShare(flags));
+  Expected<GraphPlan> found = remat::findPlan(graph, search);
+  if (found)
+    record(std::move(*found), outcome);
+  else if (Error error = handleErrors(
+               found.takeError(), [&](const InfeasibleBudgetError &error) {
+                 return describeFailure(graph, options, error, outcome);
+               }))
+    return std::move(error);
+  outcome.seconds = watch.getSeconds();
+  outcome.firstPlanSeconds =
+      watch.getFirstPlanSeconds().value_or(outcome.seconds);
+  if (flags.wantsFrontier()) {
+    search.solver = limit.give(options.solver);
+    watch.attach(search.solver);
+    Expected<Frontier> computed =
+        remat::computeFrontier(graph, search, flags.getPoints());
+    if (!computed)
+      return computed.takeError();
+    outcome.details.frontier = std::move(*computed);
+  }
+  if (outcome.solution)
+    if (Error error = flags.explainPlan(
+            outcome.instance.problem, outcome.solution->plan, outcome.details))
+      return std::move(error);
+  return outcome;
+}

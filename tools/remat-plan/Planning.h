@@ -1,0 +1,25 @@
+//===- Planning.h - the searches of remat-plan ------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TOOLS_REMAT_PLAN_PLANNING_H
+#define REMAT_TOOLS_REMAT_PLAN_PLANNING_H
+
+#include "Input.h"
+#include "Report.h"
+
+namespace remat::plan {
+
+/// Everything that was asked for of an instance, or of a model's step. That
+/// there is no plan is an outcome, not an error. A time limit is for all of it.
+llvm::Expected<Outcome> planInstance(planning::Instance instance,
+                                     const PlanOptions &options,
+                                     const tools::PlanFlags &flags);
+llvm::Expected<Outcome> planModel(GraphOp graph, const PlanOptions &options,
+                                  const tools::PlanFlags &flags);
+
+} // namespace remat::plan
+
+#endif // REMAT_TOOLS_REMAT_PLAN_PLANNING_H
