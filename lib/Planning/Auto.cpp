@@ -138,9 +138,9 @@ void Portfolio::offerParts() {
     alone.onProgress = nullptr;
     alone.start = nullptr;
     if (options.timeLimitSeconds)
-      alone.timeLimitSeconds = std::clamp(
-          *options.timeLimitSeconds - watch.seconds(), 0.0,
-          *options.timeLimitSeconds / PortfolioTuning::partsOfTime);
+      alone.timeLimitSeconds =
+          std::clamp(*options.timeLimitSeconds - watch.seconds(), 0.0,
+                     *options.timeLimitSeconds / PortfolioTuning::partsOfTime);
     Expected<Solution> solution = planAuto(part, alone);
     if (solution)
       search.offer(solution->plan);
