@@ -492,9 +492,30 @@ static LogicalResult checkFunction(func::FuncOp func) {
   return success();
 }
 
+/// Puts constants that convolutions read into buffers: these are library calls
+/// in any case, and cannot make them for themselves.
+static void materializeConvolutionOperands(func::FuncOp func) {
+  for (auto conv : func.getOps<ConvOp>())
+    for (OpOperand &operand : conv->getOpOperands()) {
+      Operation *source = skipTransparent(operand.get()).getDefiningOp();
+      if (!source || !isClonedIntoKernels(source))
+        continue;
+      OpBuilder builder(conv);
+      auto type = cast<RankedTensorType>(operand.get().getType());
+      Value empty = tensor::EmptyOp::create(
+          builder, conv.getLoc(), type.getShape(), type.getElementType());
+      auto copy = linalg::CopyOp::create(
+          builder, conv.getLoc(), ValueRange{operand.get()}, ValueRange{empty});
+      if (Attribute mark = conv->getAttr(RematDialect::backwardAttrName))
+        copy->setAttr(RematDialect::backwardAttrName, mark);
+      operand.set(copy->getResult(0));
+    }
+}
+
 FailureOr<GraphOp> GraphBuilder::build() {
   if (failed(checkFunction(func)))
     return failure();
+  materializeConvolutionOperands(func);
   builder.setInsertionPoint(func);
   graph = GraphOp::create(builder, func.getLoc(), func.getName(),
                           func.getFunctionType());
