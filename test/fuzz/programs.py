@@ -179,7 +179,7 @@ def report(session, seed, program, failure, options):
 
 def reduce(session, program, failure, options):
     """The numbers of statements that can be constants while the program fails in the same way."""
-    everything = [statement.number for statement in program.statements()]
+    everything = [statement.number for statement in program.statements() if statement.removable]
     last = [failure]
 
     def fails(kept):
