@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """damage.py TOOLS: damaged files through the tools.
 
 Instances, manifests, NumPy files, measured costs and entries of the kernel cache get other bytes, or as JSON other

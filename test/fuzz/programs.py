@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """programs.py TOOLS: random programs, differentiated and run in many ways.
 
 Results are compared with an interpreter (interpreter.py), derivatives with finite differences of that interpreter. Both

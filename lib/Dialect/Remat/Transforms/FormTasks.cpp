@@ -515,7 +515,6 @@ static void materializeConvolutionOperands(func::FuncOp func) {
 FailureOr<GraphOp> GraphBuilder::build() {
   if (failed(checkFunction(func)))
     return failure();
-  materializeConvolutionOperands(func);
   builder.setInsertionPoint(func);
   graph = GraphOp::create(builder, func.getLoc(), func.getName(),
                           func.getFunctionType());
@@ -527,6 +526,8 @@ FailureOr<GraphOp> GraphBuilder::build() {
   mapping.map(func.getArguments(), body.getArguments());
   builder.setInsertionPointToStart(&body);
   SmallVector<Cluster> clusters = formClusters(func.getBody().front());
+  // Later, so that these are in no cluster, whose task may come too late.
+  materializeConvolutionOperands(func);
   DenseMap<Operation *, const Cluster *> clusterOf;
   for (const Cluster &cluster : clusters)
     for (Operation *op : cluster)
