@@ -157,6 +157,8 @@ private:
   const remat_tensor *currentArguments = nullptr;
   const remat_tensor *currentResults = nullptr;
   size_t currentCall = 0, currentEnd = 0;
+  /// In a call with a state, what it does not use may be missing.
+  bool needsAllTensors = true;
   /// Where the state and what is offloaded lie in the current run.
   char *stateMemory = nullptr;
   char *hostMemory = nullptr;

@@ -105,13 +105,12 @@ bool remat_step::checkTensors(const char *what, const remat_tensor *tensors,
             "s, expected " + std::to_string(signatures.size());
     return false;
   }
-  bool isWhole = currentCall == 0 && currentEnd == callCount();
   for (size_t i = 0; i < count; ++i) {
     auto among = [&](const std::vector<bool> &calls) {
       return std::find(calls.begin() + currentCall, calls.begin() + currentEnd,
                        true) != calls.begin() + currentEnd;
     };
-    if (!isWhole && !among(usages[i].used))
+    if (!needsAllTensors && !among(usages[i].used))
       continue;
     remat_tensor_info info = describe(signatures[i], usages[i]);
     std::string name =
@@ -214,6 +213,8 @@ remat_status remat_step::run(size_t first, size_t end,
   currentResults = results;
   currentCall = first;
   currentEnd = end;
+  // Of a step without backward calls, the forward call is not all the same.
+  needsAllTensors = !state;
   if (!checkTensors("argument", arguments, argumentCount, table.arguments,
                     argumentUsage) ||
       !checkTensors("result", results, resultCount, table.results,

@@ -129,6 +129,9 @@ std::unique_ptr<LibraryCall> prepareDnnl(const remat_matmul &descriptor,
                                          int threads) {
   Product p(descriptor);
   p.simplify();
+  // oneDNN divides by sizes that have become 0 where these do not fit an int.
+  if (std::max({p.m, p.n, p.k}) > INT32_MAX)
+    return nullptr;
   dnnl_memory_desc_t a, b, c;
   if (!dnnlEngine() ||
       !describeMatrix(a, p.aType, p.batch, &BatchDim::a, p.m, p.k, p.aRow,

@@ -203,4 +203,27 @@ TEST(Calls, DamagedTables) {
   EXPECT_EQ(large.message, "state has 256 bytes, but the arena only 192");
 }
 
+/// A step that is compiled for separate calls has no backward call if nothing
+/// depends on the arguments: its forward call needs what it uses, like others.
+TEST(Calls, NoBackward) {
+  StepTableBuilder builder;
+  builder.addArgument("unused", REMAT_F32, {16});
+  builder.addArgument("x", REMAT_F32, {16});
+  builder.addResult("y", REMAT_F32, {16});
+  uint32_t x = builder.addArgumentBuffer(1);
+  builder.addEntry(makeEntry(0, {x, x}, {builder.addResultBuffer(0)}, 16));
+  Step step(builder, kernels);
+  ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+  ASSERT_EQ(remat_step_backward_count(step.step), 0u);
+  State state;
+  Tensor in({16}, 2), out({16});
+  remat_tensor arguments[] = {{}, in}, result = out;
+  EXPECT_EQ(remat_step_forward(step.step, arguments, 2, &result, 1, &state),
+            REMAT_OK)
+      << remat_step_error(step.step);
+  EXPECT_EQ(out.values[15], 4);
+  // As a whole, the step takes all.
+  EXPECT_EQ(step.run({arguments[0], in}, {out}), REMAT_INVALID_ARGUMENT);
+}
+
 } // namespace

@@ -492,6 +492,26 @@ static LogicalResult checkFunction(func::FuncOp func) {
   return success();
 }
 
+/// Puts constants that convolutions read into buffers: these are library calls
+/// in any case, and cannot make them for themselves.
+static void materializeConvolutionOperands(func::FuncOp func) {
+  for (auto conv : func.getOps<ConvOp>())
+    for (OpOperand &operand : conv->getOpOperands()) {
+      Operation *source = skipTransparent(operand.get()).getDefiningOp();
+      if (!source || !isClonedIntoKernels(source))
+        continue;
+      OpBuilder builder(conv);
+      auto type = cast<RankedTensorType>(operand.get().getType());
+      Value empty = tensor::EmptyOp::create(
+          builder, conv.getLoc(), type.getShape(), type.getElementType());
+      auto copy = linalg::CopyOp::create(
+          builder, conv.getLoc(), ValueRange{operand.get()}, ValueRange{empty});
+      if (Attribute mark = conv->getAttr(RematDialect::backwardAttrName))
+        copy->setAttr(RematDialect::backwardAttrName, mark);
+      operand.set(copy->getResult(0));
+    }
+}
+
 FailureOr<GraphOp> GraphBuilder::build() {
   if (failed(checkFunction(func)))
     return failure();
@@ -506,6 +526,8 @@ FailureOr<GraphOp> GraphBuilder::build() {
   mapping.map(func.getArguments(), body.getArguments());
   builder.setInsertionPointToStart(&body);
   SmallVector<Cluster> clusters = formClusters(func.getBody().front());
+  // Later, so that these are in no cluster, whose task may come too late.
+  materializeConvolutionOperands(func);
   DenseMap<Operation *, const Cluster *> clusterOf;
   for (const Cluster &cluster : clusters)
     for (Operation *op : cluster)

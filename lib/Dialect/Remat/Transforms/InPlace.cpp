@@ -65,13 +65,19 @@ static bool isMadeOf(linalg::GenericOp op, unsigned number, OpOperand &operand,
 
 /// Whether the element of result `number` is written when that of `operand` has
 /// been read for all results. Code for one that is not made of it, where a
-/// condition is the same for all elements, may write all of it first.
+/// condition is the same for all elements, may write all of it first. A result
+/// that is the operand itself may become a copy of it behind all others.
 static bool isWrittenLast(linalg::GenericOp op, unsigned number,
                           OpOperand &operand) {
   bool isShared = false;
-  for (unsigned other = 0; other < op.getNumResults(); ++other)
-    isShared |=
-        other != number && isMadeOf(op, other, operand, /*always=*/false);
+  Value element = op.getMatchingBlockArgument(&operand);
+  for (unsigned other = 0; other < op.getNumResults(); ++other) {
+    if (other == number)
+      continue;
+    if (op.getBody()->getTerminator()->getOperand(other) == element)
+      return false;
+    isShared |= isMadeOf(op, other, operand, /*always=*/false);
+  }
   return isMadeOf(op, number, operand, /*always=*/isShared);
 }
 

@@ -1,0 +1,169 @@
+"""What the fuzzers have in common: options, running tools, keeping and shrinking what fails."""
+
+import argparse
+import hashlib
+import os
+import resource
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+# What LLVM and the shell print when a process dies of an assertion or a signal.
+CRASH_WORDS = ("PLEASE submit a bug report", "Stack dump:", "LLVM ERROR", "Assertion `", "UNREACHABLE executed",
+               "AddressSanitizer", "runtime error:", "double free or corruption")
+ALLOWED = (0, 1, 2, 3)
+
+
+def parse_options(description):
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("tools", help="the folder of remat-run and the others")
+    parser.add_argument("--seed", type=int, default=1, help="of the first input; the next has the next number")
+    parser.add_argument("--count", type=int, default=None, help="inputs to try")
+    parser.add_argument("--seconds", type=float, default=None, help="begin no new input after this time")
+    parser.add_argument("--keep", default=None, metavar="DIR", help="write failing inputs and commands to this folder")
+    parser.add_argument("--no-shrink", action="store_true", help="keep failing inputs as they are")
+    parser.add_argument("--timeout", type=float, default=120, help="seconds of processor time that a run may take")
+    options = parser.parse_args()
+    options.tools = os.path.abspath(options.tools)
+    if options.count is None and options.seconds is None:
+        options.count = 10
+    return options
+
+
+class Outcome:
+    """How a run ended: `problem` is None, or a crash, a time-out or an unknown status in words."""
+
+    def __init__(self, status, out, err, timed_out=False):
+        self.status, self.out, self.err = status, out, err
+        self.problem = None
+        found = next((word for word in CRASH_WORDS if word in err), None)
+        if timed_out:
+            self.problem = "does not end"
+        elif status < 0 or status >= 128:
+            self.problem = f"dies with status {status}: {summarize(err)}"
+        elif found:
+            self.problem = f"status {status}, but prints: {summarize(err)}"
+        elif status not in ALLOWED:
+            self.problem = f"status {status}"
+
+
+def summarize(text):
+    """The line of a standard error that tells a crash from others."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    for line in lines:
+        if any(word in line for word in ("Assertion `", "LLVM ERROR", "UNREACHABLE", "AddressSanitizer", "runtime error")):
+            return line.strip()[:300]
+    return lines[0].strip()[:300] if lines else ""
+
+
+def run(command, timeout, cwd=None):
+    """Runs a tool within limits of time and memory."""
+
+    def limit():
+        seconds = int(timeout) + 1
+        resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
+
+    environment = dict(os.environ, OMP_WAIT_POLICY="passive", LLVM_DISABLE_SYMBOLIZATION="1")
+    try:
+        # The clock on the wall is for what sleeps; a loaded machine may be slow.
+        done = subprocess.run(command, capture_output=True, timeout=timeout * 10, cwd=cwd, env=environment,
+                              preexec_fn=limit, stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        return Outcome(0, "", "", timed_out=True)
+    decode = lambda data: data.decode("utf-8", "replace")
+    return Outcome(done.returncode, decode(done.stdout), decode(done.stderr), timed_out=done.returncode in (-24, -9))
+
+
+class Session:
+    """Counts inputs and findings, and keeps the latter."""
+
+    def __init__(self, name, options):
+        self.name, self.options = name, options
+        self.start = time.monotonic()
+        self.work = tempfile.mkdtemp(prefix="remat-fuzz-")
+        self.counts = {"runs": 0}
+        self.findings = []
+
+    def seeds(self):
+        seed = self.options.seed
+        while True:
+            done = seed - self.options.seed
+            if self.options.count is not None and done >= self.options.count:
+                return
+            if self.options.seconds is not None and time.monotonic() - self.start > self.options.seconds:
+                return
+            yield seed
+            seed += 1
+
+    def count(self, what, number=1):
+        self.counts[what] = self.counts.get(what, 0) + number
+
+    def report(self, seed, symptom, files, command):
+        """A finding: `files` maps names to contents, `command` repeats it."""
+        repeat = f"python3 {os.path.relpath(sys.argv[0])} TOOLS --seed={seed} --count=1"
+        self.findings.append((seed, symptom))
+        print(f"{self.name}: seed {seed}: {symptom}", flush=True)
+        if not self.options.keep:
+            return
+        digest = hashlib.sha1(repr(sorted(files)).encode() + symptom.encode()).hexdigest()[:6]
+        folder = os.path.join(self.options.keep, f"{self.name}-{seed}-{digest}")
+        os.makedirs(folder, exist_ok=True)
+        for name, content in files.items():
+            write(os.path.join(folder, name), content)
+        write(os.path.join(folder, "README"), f"{symptom}\n\nin this folder:\n  {command}\nall over again:\n  {repeat}\n")
+
+    def finish(self):
+        shutil.rmtree(self.work, ignore_errors=True)
+        self.counts["findings"] = len(self.findings)
+        print(f"{self.name}: " + ", ".join(f"{value} {key}" for key, value in self.counts.items()))
+        sys.exit(1 if self.findings else 0)
+
+
+def write(path, content):
+    with open(path, "wb") as file:
+        file.write(content if isinstance(content, bytes) else content.encode())
+
+
+def shrink(parts, fails, budget=300):
+    """The parts that are left when every chunk is taken out without which `fails` still holds."""
+    size = max(1, len(parts) // 2)
+    while size and budget > 0:
+        at, changed = 0, False
+        while at < len(parts) and budget > 0:
+            budget -= 1
+            rest = parts[:at] + parts[at + size:]
+            if rest and fails(rest):
+                parts, changed = rest, True
+            else:
+                at += size
+        if size > 1:
+            size //= 2
+        elif not changed:
+            break
+    return parts
+
+
+def npy(dtype, shape, values):
+    """A NumPy file: `dtype` is 'f4', 'f8' or 'i8'."""
+    dims = "".join(f"{extent}, " for extent in shape)
+    header = f"{{'descr': '<{dtype}', 'fortran_order': False, 'shape': ({dims}), }}"
+    header += " " * (-(len(header) + 11) % 64) + "\n"
+    code = {"f4": "f", "f8": "d", "i8": "q"}[dtype]
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + \
+        struct.pack(f"<{len(values)}{code}", *values)
+
+
+def read_npy(path):
+    """The numbers in a file of f4, f8 or i8."""
+    with open(path, "rb") as file:
+        data = file.read()
+    size = struct.unpack("<H", data[8:10])[0]
+    header = data[10:10 + size].decode()
+    code, width = {"f4": ("f", 4), "f8": ("d", 8), "i8": ("q", 8)}[header.split("'descr': '<")[1][:2]]
+    payload = data[10 + size:]
+    return list(struct.unpack(f"<{len(payload) // width}{code}", payload))

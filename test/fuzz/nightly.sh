@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# nightly.sh BUILD [SECONDS]: all fuzzers with new seeds, on two cores within SECONDS (3600). Prints their counts; what
+# they find is in BUILD/fuzz. Seeds begin at the number of the day since 1970, times a million.
+set -uo pipefail
+build=${1:?usage: nightly.sh BUILD [SECONDS]}
+seconds=${2:-3600}
+fuzz=$(dirname "$0")
+keep=$build/fuzz
+seed=${SEED:-$(($(date +%s) / 86400 * 1000000))}
+mkdir -p "$keep"
+
+# Two at a time: programs in half of the time of a core each, the others in turn. A tenth is left for what is under way.
+share=$((seconds * 9 / 10))
+run() { # NAME SECONDS COMMAND...
+  local name=$1 time=$2
+  shift 2
+  "$@" --seed="$seed" --seconds="$time" --keep="$keep" >"$keep/$name.log" 2>&1 || echo "$name" >>"$keep/failed"
+}
+rm -f "$keep/failed"
+run programs "$share" python3 "$fuzz/programs.py" "$build/bin" &
+{
+  run mutate $((share / 2)) python3 "$fuzz/mutate.py" "$build/bin"
+  run planning $((share / 4)) "$build/bin/RematPlanningFuzz"
+  run damage $((share / 8)) python3 "$fuzz/damage.py" "$build/bin"
+  run tables $((share / 8)) "$build/bin/RuntimeFuzz"
+} &
+wait
+
+for name in programs mutate planning damage tables; do
+  tail -n 1 "$keep/$name.log"
+done
+if [ -e "$keep/failed" ]; then
+  echo "findings are in $keep:" "$(ls "$keep")"
+  exit 1
+fi

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""programs.py TOOLS: random programs, differentiated and run in many ways.
+
+Results are compared with an interpreter (interpreter.py), derivatives with finite differences of that interpreter. Both
+are done in f64: programs in f32 run with --widen for it. Then the program runs as it is under several budgets, numbers
+of threads, planners and checks, which all have to give the same bits, and peaks have to be what was planned."""
+
+import json
+import os
+import random
+import shutil
+
+from generator import Generator
+from harness import Session, npy, parse_options, read_npy, run, shrink, write
+
+PLANNERS = ["greedy", "search", "recompute-all", "chen-greedy", "min-cut", "knapsack", "lower-sets", "sqrt"]
+# What a program may ask for and not get, by its message.
+LEGAL_REFUSALS = ("no plan found within the budget",)
+
+
+class Failure(Exception):
+    def __init__(self, kind, text, command):
+        super().__init__(text)
+        self.kind, self.text, self.command = kind, text, command
+
+
+class Trial:
+    """One program with its arguments, cotangents and tangents."""
+
+    def __init__(self, program, removed, options, folder, session=None):
+        self.program, self.removed, self.options, self.folder = program, removed, options, folder
+        self.session = session
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder + "/in")
+        write(folder + "/model.mlir", program.render(removed))
+        numbers = random.Random(program.seed)
+        dtype = {"f32": "f4", "f64": "f8"}[program.element]
+        draw = lambda count: [round(numbers.uniform(-1, 1) * 1024) / 1024 for _ in range(count)]
+        self.tangents, self.cotangents = [], []
+        for number, (_, shape, kind, values) in enumerate(program.args):
+            write(f"{folder}/in/arg{number}.npy", npy("i8" if kind == "i8" else dtype, shape, values))
+            if kind != "i8":
+                self.tangents.append(draw(len(values)))
+                write(f"{folder}/in/tangent{len(self.tangents) - 1}.npy", npy(dtype, shape, self.tangents[-1]))
+        self.results = program.evaluate(removed=removed)
+        for number, ((_, shape), values) in enumerate(zip(program.results, self.results)):
+            self.cotangents.append(draw(len(values)))
+            write(f"{folder}/in/cotangent{number}.npy", npy(dtype, shape, self.cotangents[-1]))
+
+    def run(self, what, flags, outputs="out"):
+        """The rows of the report of a run; None where the budget has no plan."""
+        flags = ["--inputs=in", "--outputs=" + outputs, "--json=report.json", "--effort=0.02", "--steps=1",
+                 "--kernel-cache=cache"] + flags
+        command = "remat-run model.mlir " + " ".join(flags)
+        outcome = run([self.options.tools + "/remat-run", "model.mlir"] + flags, self.options.timeout, self.folder)
+        if self.session:
+            self.session.count("runs")
+        if outcome.problem:
+            raise Failure("crash", f"{what}: {outcome.problem}", command)
+        if outcome.status == 3 or any(text in outcome.err for text in LEGAL_REFUSALS):
+            return None
+        if outcome.status:
+            errors = [line for line in outcome.err.splitlines() if "error" in line] or [outcome.err]
+            raise Failure("refused", f"{what}: {errors[0]}", command)
+        with open(self.folder + "/report.json") as file:
+            report = json.load(file)
+        rows = report if isinstance(report, list) else [report]
+        for row in rows:
+            peaks = [row[kind + "_peak_bytes"] for kind in ("planned", "simulated", "measured")]
+            if len(set(peaks)) > 1:
+                raise Failure("peak", f"{what}: planned, simulated and measured peak are {peaks}", command)
+            if self.session and row["recomputed_tasks"]:
+                self.session.count("recomputing")
+            if self.session and row["offloaded_bytes"]:
+                self.session.count("offloading")
+        return rows
+
+    def check_bits(self, what, flags, known):
+        rows = self.run(what, flags) or []
+        hashes = {row["result_hash"] for row in rows} | ({known} if known else set())
+        if len(hashes) > 1:
+            raise Failure("bits", f"{what}: results of {len(hashes)} kinds", "remat-run model.mlir --inputs=in " +
+                          " ".join(flags))
+        return known or (rows[0]["result_hash"] if rows else None)
+
+    def differentiate(self, step):
+        """Central differences of the results in the direction of the tangents."""
+
+        def move(sign):
+            values, tangents = [], iter(self.tangents)
+            for _, _, kind, numbers in self.program.args:
+                direction = None if kind == "i8" else next(tangents)
+                values.append(numbers if direction is None else
+                              [x + sign * step * t for x, t in zip(numbers, direction)])
+            return self.program.evaluate(values, self.removed)
+
+        return [[(a - b) / (2 * step) for a, b in zip(*pair)] for pair in zip(move(1), move(-1))]
+
+    def check_numbers(self):
+        flags = ["--emit=forward,vjp,jvp", "--threads=1"] + ["--widen"] * (self.program.element == "f32")
+        self.run("against the interpreter", flags, "wide")
+        command = "remat-run model.mlir --inputs=in --outputs=wide " + " ".join(flags)
+        load = lambda stem, count: [read_npy(f"{self.folder}/wide/{stem}{i}.npy") for i in range(count)]
+        for number, (found, known) in enumerate(zip(load("result", len(self.results)), self.results)):
+            self.compare(f"result {number}", found, known, 1e-9, command)
+        if self.program.lossy:
+            return
+        coarse, fine = self.differentiate(2e-5), self.differentiate(1e-5)
+        scale = max([abs(value) for values in fine for value in values] + [1.0])
+        if any(not abs(a - b) <= 1e-6 * scale for pair in zip(coarse, fine) for a, b in zip(*pair)):
+            if self.session:
+                self.session.count("unreliable")
+            return
+        for number, (found, known) in enumerate(zip(load("jvp", len(fine)), fine)):
+            self.compare(f"tangent {number}", found, known, 1e-5, command, scale)
+        inner = lambda left, right: sum(a * b for x, y in zip(left, right) for a, b in zip(x, y))
+        known = inner(self.cotangents, fine)
+        sizes = inner([[abs(a) for a in x] for x in self.cotangents], [[abs(a) for a in x] for x in fine])
+        found = inner(load("vjp", len(self.tangents)), self.tangents)
+        self.compare("directional derivative", [found], [known], 1e-5, command, sizes + scale)
+        if self.session:
+            self.session.count("derivatives")
+
+    def compare(self, what, found, known, tolerance, command, scale=None):
+        if len(found) != len(known):
+            raise Failure("number", f"{what} has {len(found)} elements, expected {len(known)}", command)
+        scale = max([abs(value) for value in known] + [1.0]) if scale is None else scale
+        for index, (a, b) in enumerate(zip(found, known)):
+            if not abs(a - b) <= tolerance * scale:
+                raise Failure("number", f"{what}, element {index}: {a!r}, expected {b!r}", command)
+
+    def check(self):
+        """Raises a Failure if anything is wrong."""
+        self.check_numbers()
+        emit = "--emit=forward,vjp,jvp"
+        known = self.check_bits("budgets", [emit, "--threads=1", "--budget=100%,80%,min"], None)
+        self.check_bits("two threads, poisoned, checked", [emit, "--threads=2", "--budget=100%,min", "--poison",
+                                                          "--determinism-check=bitwise"], known)
+        choice = random.Random(self.program.seed)
+        planner = choice.choice(PLANNERS)
+        ways = [["--link-bandwidth=1GB/s", "--budget=90%,min"], ["--link-bandwidth=inf", "--budget=min"],
+                ["--reorder", "--budget=80%,min"], ["--lend=false", "--budget=min"],
+                ["--planner=" + planner, "--budget=90%"]]
+        way = choice.choice(ways)
+        self.check_bits(way[0][2:], [emit, "--threads=1", "--poison"] + way, known)
+        # Fusion ends where a call ends, so the bits are others.
+        separate = ["--separate-backward", "--emit=forward,vjp", "--poison"]
+        known = self.check_bits("separate calls", separate + ["--threads=1", "--budget=100%,min"], None)
+        self.check_bits("separate calls, two threads", separate + ["--threads=2", "--budget=80%",
+                                                                   "--determinism-check=bitwise"], known)
+
+
+def main():
+    options = parse_options(__doc__)
+    session = Session("programs", options)
+    for seed in session.seeds():
+        program = Generator(seed).generate()
+        if program is None:
+            continue
+        session.count("programs")
+        try:
+            Trial(program, (), options, session.work + "/trial", session).check()
+        except Failure as failure:
+            report(session, seed, program, failure, options)
+    session.finish()
+
+
+def report(session, seed, program, failure, options):
+    first = failure
+    removed = ()
+    if options.keep and not options.no_shrink:
+        removed, failure = reduce(session, program, failure, options)
+    trial = Trial(program, removed, options, session.work + "/kept")
+    files = {"model.mlir": program.render(removed), "whole.mlir": program.render()}
+    for name in sorted(os.listdir(trial.folder + "/in")):
+        with open(f"{trial.folder}/in/{name}", "rb") as file:
+            files["in-" + name] = file.read()
+    session.report(seed, first.text, files, "mkdir in; for f in in-*; do cp $f in/${f#in-}; done; " + failure.command)
+
+
+def reduce(session, program, failure, options):
+    """The numbers of statements that can be constants while the program fails in the same way."""
+    everything = [statement.number for statement in program.statements() if statement.removable]
+    last = [failure]
+
+    def fails(kept):
+        removed = set(everything) - set(kept)
+        try:
+            Trial(program, removed, options, session.work + "/shrunk").check()
+        except Failure as other:
+            if other.kind == failure.kind:
+                last[0] = other
+                return True
+        except (ArithmeticError, ValueError):
+            pass
+        return False
+
+    kept = shrink(everything, fails, 60)
+    return set(everything) - set(kept), last[0]
+
+
+if __name__ == "__main__":
+    main()
