@@ -258,7 +258,7 @@ void remat::run::printTable(raw_ostream &os, ArrayRef<RunReport> runs) {
          << run.summary.stateBytes << ", " << call.recomputed_entries
          << " tasks recomputed\n";
     if (run.details.explanation)
-      os << "\nwhat was decided at budget " << run.budgetText << '\n';
+      os << "\nwhat was decided at budget " << run.requestedBudget << '\n';
     run.details.print(os);
     os << run.trace;
     if (!run.profile.empty()) {
