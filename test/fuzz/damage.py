@@ -99,7 +99,7 @@ class Files:
             write(f"{folder}/in/{name}.npy", npy("f4", shape, [i / 32 for i in range(shape[0] * shape[1])]))
         write(folder + "/in/arg2.npy", npy("i8", [3], [0, 3, 1]))
         self.must("remat-plan", ["model.mlir", "--cotangents", "--instance=small.json"])
-        self.must("remat-plan", ["mlp_tiny.mlir", "--manifest=mlp_tiny.json", "--instance=large.json", "--budget=80%",
+        self.must("remat-plan", ["mlp_tiny.mlir", "--manifest=mlp_tiny.json", "--instance=large.json", "--budget=min",
                                  "--link-bandwidth=1GB/s"])
         self.must("remat-run", ["mlp_tiny.mlir", "--manifest=mlp_tiny.json", "--profile-costs=costs.json"])
         self.hash = re.search(r" ([0-9a-f]{16}) ", self.must("remat-run", self.flags + ["--kernel-cache=cache"]).out)[1]

@@ -1,5 +1,4 @@
-//===- ClosedAttrs.h - operations that refuse unknown attributes -*- C++
-//-*-===//
+//===- ClosedAttrs.h - operations that refuse unknown attributes ----------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
