@@ -74,6 +74,7 @@ static StringMap<std::string> getValues() {
           {"budget", "62.5%"},
           {"planner", "search"},
           {"effort", "0.1"},
+          {"gap", "1.5%"},
           {"time-limit", "2.5"},
           {"seed", "18446744073709551615"},
           {"search-threads", "4"},
