@@ -374,8 +374,10 @@ void Permuter::rewrite(Operation *op) {
   else if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
     results = {rewriteView(op)};
   else {
+    // What it reads may have to be transposed first.
+    Value source = read(op->getOperand(0), getOrder(op->getResult(0)));
     Operation *copy = rewriter.clone(*op);
-    copy->setOperand(0, read(op->getOperand(0), getOrder(op->getResult(0))));
+    copy->setOperand(0, source);
     copy->getResult(0).setType(copy->getOperand(0).getType());
     results = {copy->getResult(0)};
   }
