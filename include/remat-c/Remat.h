@@ -219,7 +219,10 @@ REMAT_CAPI_EXPORTED RematStatus rematModuleWriteBytecode(RematModule module,
 
 /// What is known of a placed step before it runs, as JSON: peaks, budget and
 /// arena in bytes, numbers of tasks, and arguments and results in order, each
-/// with its name, dtype, shape and bytes.
+/// with its name, dtype, shape and bytes. A result that `exists` not is a
+/// derivative of what no differentiable path leads to: its zeros mean nothing.
+/// An argument that gives its buffer to a result has its number as
+/// `donated_to`.
 REMAT_CAPI_EXPORTED RematStatus rematModuleGetSummary(RematModule module,
                                                       RematBytes *json);
 

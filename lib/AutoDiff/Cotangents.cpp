@@ -100,7 +100,10 @@ Value Cotangents::getSum(Value forward, OpBuilder &builder, Location loc) {
 }
 
 static unsigned getElementBits(Value value) {
-  return getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth();
+  Type type = getElementTypeOrSelf(value.getType());
+  if (auto complex = dyn_cast<ComplexType>(type))
+    type = complex.getElementType();
+  return type.getIntOrFloatBitWidth();
 }
 
 void Cotangents::add(Value forward, Value term, OpBuilder &builder,

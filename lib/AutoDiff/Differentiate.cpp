@@ -16,6 +16,7 @@
 
 #include "Emit.h"
 #include "Idioms.h"
+#include "Rules.h"
 #include "Sweep.h"
 #include "remat/AutoDiff/Expr.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -62,7 +63,7 @@ getInputs(func::FuncOp function, const DifferentiateOptions &options) {
   SmallVector<Value> inputs;
   if (options.wrt.empty()) {
     for (BlockArgument argument : function.getArguments())
-      if (isFloat(argument.getType()))
+      if (isDifferentiableType(argument.getType()))
         inputs.push_back(argument);
     return inputs;
   }
@@ -73,11 +74,11 @@ getInputs(func::FuncOp function, const DifferentiateOptions &options) {
              << count << " arguments, cannot differentiate with respect to #"
              << number;
     Value argument = function.getArgument(number);
-    if (!isFloat(argument.getType()))
+    if (!isDifferentiableType(argument.getType()))
       return function.emitOpError("argument #")
              << number << " has type " << argument.getType()
-             << ", expected floating-point elements to differentiate with "
-                "respect to";
+             << ", expected floating-point or complex elements to "
+                "differentiate with respect to";
     inputs.push_back(argument);
   }
   return inputs;
@@ -90,7 +91,7 @@ static LogicalResult addTagged(func::FuncOp function,
   for (StringRef name : options.tags) {
     size_t before = inputs.size();
     for (auto tag : function.front().getOps<TagOp>())
-      if (tag.getName() == name && isFloat(tag.getType()))
+      if (tag.getName() == name && isDifferentiableType(tag.getType()))
         inputs.push_back(tag.getResult());
     if (inputs.size() == before)
       return function.emitOpError("has no floating-point value named '")
@@ -112,8 +113,10 @@ static int64_t resolveResult(func::FuncOp function, int64_t number) {
   return end + number;
 }
 
-/// The result `number`, which must be floating-point.
-static FailureOr<Value> getOutput(func::FuncOp function, int64_t number) {
+/// The result `number`, which must carry a derivative and, if it is to have a
+/// gradient, be real.
+static FailureOr<Value> getOutput(func::FuncOp function, int64_t number,
+                                  bool mustBeReal) {
   Operation *terminator = function.front().getTerminator();
   int64_t count = terminator->getNumOperands();
   int64_t index = resolveResult(function, number);
@@ -121,10 +124,13 @@ static FailureOr<Value> getOutput(func::FuncOp function, int64_t number) {
     return function.emitOpError("has ")
            << count << " results, cannot differentiate #" << number;
   Value output = terminator->getOperand(index);
-  if (!isFloat(output.getType()))
+  bool mayBe = mustBeReal ? isFloat(output.getType())
+                          : isDifferentiableType(output.getType());
+  if (!mayBe)
     return function.emitOpError("result #")
-           << index << " has type " << output.getType()
-           << ", expected a floating-point type to differentiate";
+           << index << " has type " << output.getType() << ", expected a "
+           << (mustBeReal ? "floating-point" : "floating-point or complex")
+           << " type to differentiate";
   return output;
 }
 
@@ -133,7 +139,8 @@ static FailureOr<SmallVector<Value>>
 getOutputs(func::FuncOp function, const DifferentiateOptions &options) {
   SmallVector<Value> outputs;
   if (options.mode == DifferentiateOptions::Gradient) {
-    FailureOr<Value> output = getOutput(function, options.result);
+    FailureOr<Value> output =
+        getOutput(function, options.result, /*mustBeReal=*/true);
     if (failed(output))
       return failure();
     auto type = dyn_cast<ShapedType>(output->getType());
@@ -146,14 +153,14 @@ getOutputs(func::FuncOp function, const DifferentiateOptions &options) {
     return outputs;
   }
   for (int64_t number : options.results) {
-    FailureOr<Value> output = getOutput(function, number);
+    FailureOr<Value> output = getOutput(function, number, /*mustBeReal=*/false);
     if (failed(output))
       return failure();
     outputs.push_back(*output);
   }
   if (options.results.empty())
     for (Value value : function.front().getTerminator()->getOperands())
-      if (isFloat(value.getType()))
+      if (isDifferentiableType(value.getType()))
         outputs.push_back(value);
   return outputs;
 }
@@ -188,9 +195,12 @@ private:
   Value addArgumentLike(Value value) {
     return body.addArgument(value.getType(), value.getLoc());
   }
-  /// Returns `value`, or zeros of the type of `like` if it is null.
-  void addResult(Value value, Value like, Location loc, StringAttr name);
+  /// Returns `value`, or zeros of the type of `like` if it is null. It is
+  /// `absent` if there is no such derivative.
+  void addResult(Value value, Value like, Location loc, StringAttr name,
+                 bool absent);
   StringAttr getName(Value value, StringRef suffix);
+  FailureOr<SmallVector<GradientHookOp>> findLateHooks();
 
   func::FuncOp function;
   Block &body;
@@ -201,7 +211,11 @@ private:
   SmallVector<Operation *> ops;
   unsigned numArguments, numResults;
   OpBuilder builder;
+  /// Of each result that is added.
   SmallVector<StringAttr> names;
+  SmallVector<bool> absent;
+  /// Arguments that give their buffers to results, and the results' numbers.
+  SmallVector<std::pair<BlockArgument, int64_t>> donations;
 };
 } // namespace
 
@@ -234,11 +248,39 @@ StringAttr Differentiator::getName(Value value, StringRef suffix) {
 }
 
 void Differentiator::addResult(Value value, Value like, Location loc,
-                               StringAttr name) {
+                               StringAttr name, bool isAbsent) {
   if (!value)
     value = createZeroConstant(builder, loc, like.getType());
   terminator->insertOperands(terminator->getNumOperands(), value);
   names.push_back(name);
+  absent.push_back(isAbsent);
+}
+
+/// What `value` is behind hooks that see gradients only when all is added.
+static Value skipLateHooks(Value value) {
+  while (auto hook = value.getDefiningOp<GradientHookOp>()) {
+    if (!hook.getAccumulated())
+      break;
+    value = hook.getValues().front();
+  }
+  return value;
+}
+
+/// Hooks that see gradients when all is added, the last first.
+FailureOr<SmallVector<GradientHookOp>> Differentiator::findLateHooks() {
+  SmallVector<GradientHookOp> hooks;
+  for (Operation *op : llvm::reverse(ops)) {
+    auto hook = dyn_cast<GradientHookOp>(op);
+    if (!hook || !hook.getAccumulated())
+      continue;
+    Value value = skipLateHooks(hook.getValues().front());
+    if (!isa<BlockArgument>(value) && !llvm::is_contained(inputs, value))
+      return hook.emitOpError("sees a gradient after it was accumulated, "
+                              "expected the operand to be an argument or a "
+                              "tagged value that has one");
+    hooks.push_back(hook);
+  }
+  return hooks;
 }
 
 LogicalResult Differentiator::reverse(bool withCotangents, bool accumulate) {
@@ -254,16 +296,23 @@ LogicalResult Differentiator::reverse(bool withCotangents, bool accumulate) {
       seed = createFloatConstant(builder, loc, output.getType(), 1.0);
     sweep.accumulate(output, seed);
   }
-  if (failed(sweep.run(ops)))
+  FailureOr<SmallVector<GradientHookOp>> lateHooks = findLateHooks();
+  if (failed(lateHooks) || failed(sweep.run(ops)))
     return failure();
   sweep.setLoc(loc);
   for (Value input : inputs) {
     Value gradient = sweep.cotangent(input);
+    StringAttr name = getName(input, ".grad");
+    bool isZero = !gradient;
     if (accumulate) {
-      Value sum = addArgumentLike(input);
+      BlockArgument sum = cast<BlockArgument>(addArgumentLike(input));
+      donations.emplace_back(sum, terminator->getNumOperands());
       gradient = gradient ? createSum(builder, loc, sum, gradient) : sum;
     }
-    addResult(gradient, input, loc, getName(input, ".grad"));
+    for (GradientHookOp hook : *lateHooks)
+      if (!isZero && skipLateHooks(hook.getValues().front()) == input)
+        gradient = emitHook(hook, gradient, sweep).front();
+    addResult(gradient, input, loc, name, !activity.isActive(input));
   }
   // All that stands behind the forward operations.
   Operation *last = ops.empty() ? nullptr : ops.back();
@@ -285,7 +334,8 @@ LogicalResult Differentiator::forward() {
     return failure();
   builder.setInsertionPoint(terminator);
   for (Value output : outputs)
-    addResult(sweep.tangent(output), output, loc, getName(output, ".tangent"));
+    addResult(sweep.tangent(output), output, loc, getName(output, ".tangent"),
+              !activity.isActive(output));
   return success();
 }
 
@@ -315,10 +365,22 @@ void Differentiator::finish() {
     resAttrs.resize(terminator->getNumOperands(), none);
     function.setAllResultAttrs(resAttrs);
   }
-  for (auto [number, name] : llvm::enumerate(names))
+  for (auto [number, name, isAbsent] : llvm::enumerate(names, absent)) {
     if (name)
       function.setResultAttr(numResults + number, RematDialect::nameAttrName,
                              name);
+    if (isAbsent)
+      function.setResultAttr(numResults + number, RematDialect::absentAttrName,
+                             builder.getUnitAttr());
+  }
+  // An accumulated gradient is one name for what comes and what goes.
+  for (auto [argument, result] : donations) {
+    unsigned number = argument.getArgNumber();
+    function.setArgAttr(number, RematDialect::donatedAttrName,
+                        builder.getI64IntegerAttr(result));
+    if (StringAttr name = names[result - numResults])
+      function.setArgAttr(number, RematDialect::nameAttrName, name);
+  }
 }
 
 LogicalResult remat::differentiate(func::FuncOp function,

@@ -114,7 +114,10 @@ struct GradientHookModel : DerivativeRule<GradientHookModel, GradientHookOp> {
     SmallVector<Value> cotangents = getCotangents(hook.getResults(), context);
     if (cotangents.empty())
       return success();
-    SmallVector<Value> terms = emitRegion(hook.getBody(), cotangents, context);
+    // One that waits until all is added is applied by who adds.
+    SmallVector<Value> terms = hook.getAccumulated()
+                                   ? cotangents
+                                   : emitHook(hook, cotangents, context);
     for (auto [value, term] : llvm::zip_equal(hook.getValues(), terms))
       context.accumulate(value, term);
     return success();
@@ -200,6 +203,11 @@ struct ConvModel : DerivativeRule<ConvModel, ConvOp> {
 };
 
 } // namespace
+
+SmallVector<Value> remat::emitHook(GradientHookOp hook, ValueRange gradients,
+                                   DerivativeContext &context) {
+  return emitRegion(hook.getBody(), gradients, context);
+}
 
 void remat::registerRematRules(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, RematDialect *) {

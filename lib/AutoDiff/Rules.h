@@ -43,6 +43,11 @@ void emitContractJVP(mlir::linalg::LinalgOp op, ForwardContext &context);
 /// carry derivatives: the same operation on tangents.
 void emitLinearJVP(mlir::Operation *op, ForwardContext &context);
 
+/// What the hook makes of `gradients`, one for each of its operands.
+llvm::SmallVector<mlir::Value> emitHook(GradientHookOp hook,
+                                        mlir::ValueRange gradients,
+                                        DerivativeContext &context);
+
 } // namespace remat
 
 #endif // REMAT_LIB_AUTODIFF_RULES_H

@@ -7,6 +7,7 @@
 #include "State.h"
 
 #include "remat/Codegen/Dtypes.h"
+#include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Runtime/LibraryCalls.h"
 
@@ -27,6 +28,9 @@ describe(TypeRange types, StringRef kind,
     auto tensor = cast<RankedTensorType>(type);
     llvm::json::Object object{{"name", toJsonText(name)},
                               {"shape", llvm::json::Array(tensor.getShape())}};
+    if (kind == "result")
+      object["exists"] = !getAttrs(number) || !getAttrs(number).contains(
+                                                  RematDialect::absentAttrName);
     if (auto dtype = codegen::getDtype(tensor.getElementType())) {
       object["dtype"] = remat_dtype_name(*dtype);
       object["bytes"] =
@@ -61,6 +65,9 @@ static llvm::json::Object summarize(GraphOp graph) {
   object["arguments"] =
       describe(graph.getArgumentTypes(), "arg",
                [&](unsigned number) { return graph.getArgAttrDict(number); });
+  for (auto [number, argument] : llvm::enumerate(*object.getArray("arguments")))
+    if (std::optional<int64_t> result = getDonatedResult(graph, number))
+      (*argument.getAsObject())["donated_to"] = *result;
   object["results"] =
       describe(graph.getResultTypes(), "result", [&](unsigned number) {
         return graph.getResultAttrDict(number);

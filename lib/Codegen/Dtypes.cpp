@@ -30,5 +30,11 @@ std::optional<remat_dtype> remat::codegen::getDtype(Type elementType) {
     return REMAT_I32;
   if (elementType.isInteger(64) || elementType.isIndex())
     return REMAT_I64;
+  if (auto complex = dyn_cast<ComplexType>(elementType)) {
+    if (complex.getElementType().isF32())
+      return REMAT_C64;
+    if (complex.getElementType().isF64())
+      return REMAT_C128;
+  }
   return std::nullopt;
 }

@@ -11,6 +11,7 @@
 
 #include "remat/Codegen/HeaderEmitter.h"
 #include "remat/Codegen/Dtypes.h"
+#include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Runtime/LibraryCalls.h"
 
@@ -18,9 +19,31 @@ using namespace mlir;
 using namespace remat;
 using namespace remat::codegen;
 
-/// A line for each of `types`: number, name, type, shape and bytes.
+/// What else there is to say of an argument.
+static std::string describeArgument(GraphOp graph, unsigned number) {
+  std::optional<int64_t> result = getDonatedResult(graph, number);
+  return result ? (", in the place of result " + Twine(*result)).str() : "";
+}
+
+/// What else there is to say of a result, whose buffer `donor` gives if it is
+/// not null.
+static std::string describeResult(GraphOp graph, unsigned number,
+                                  BlockArgument donor) {
+  std::string text;
+  if (donor)
+    text = (", in the place of argument " + Twine(donor.getArgNumber())).str();
+  DictionaryAttr attrs = graph.getResultAttrDict(number);
+  if (attrs && attrs.contains(RematDialect::absentAttrName))
+    text += donor ? ", a derivative that does not exist: nothing is added"
+                  : ", a derivative that does not exist: zeros";
+  return text;
+}
+
+/// A line for each of `types`: number, name, type, shape, bytes and what
+/// `remark` says.
 static void describe(TypeRange types, StringRef kind,
                      llvm::function_ref<DictionaryAttr(unsigned)> getAttrs,
+                     llvm::function_ref<std::string(unsigned)> remark,
                      llvm::raw_ostream &output) {
   for (auto [number, type] : llvm::enumerate(types)) {
     std::string name = (kind + Twine(number)).str();
@@ -36,7 +59,8 @@ static void describe(TypeRange types, StringRef kind,
     llvm::interleaveComma(tensor.getShape(), output);
     output << "], "
            << tensor.getNumElements() * int64_t(remat_dtype_bytes(dtype))
-           << " bytes\n";
+           << " bytes";
+    output << remark(number) << "\n";
   }
 }
 
@@ -58,11 +82,17 @@ static void describeStep(GraphOp graph, llvm::raw_ostream &output) {
   output << "'. All tensors are dense and row-major.\n//\n// Arguments:\n";
   describe(
       graph.getArgumentTypes(), "arg",
-      [&](unsigned number) { return graph.getArgAttrDict(number); }, output);
+      [&](unsigned number) { return graph.getArgAttrDict(number); },
+      [&](unsigned number) { return describeArgument(graph, number); }, output);
   output << "//\n// Results:\n";
+  SmallVector<BlockArgument> donors = getDonors(graph);
   describe(
       graph.getResultTypes(), "result",
-      [&](unsigned number) { return graph.getResultAttrDict(number); }, output);
+      [&](unsigned number) { return graph.getResultAttrDict(number); },
+      [&](unsigned number) {
+        return describeResult(graph, number, donors[number]);
+      },
+      output);
   output << "//\n// Arena: " << graph.getArenaBytes().value_or(0) << " bytes";
   if (graph.getBudget())
     output << " of a budget of " << *graph.getBudget() << " bytes";

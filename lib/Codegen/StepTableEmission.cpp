@@ -7,6 +7,7 @@
 #include "remat/Codegen/StepTableEmission.h"
 
 #include "remat/Codegen/Dtypes.h"
+#include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Runtime/StepTableBuilder.h"
 
@@ -88,9 +89,15 @@ LogicalResult TableEmitter::addSignature() {
     ArrayRef<int64_t> shape =
         cast<RankedTensorType>(operand.get().getType()).getShape();
     unsigned number = operand.getOperandNumber();
-    table.addResult(getName(number, false), *dtype, shape.vec());
+    DictionaryAttr attrs = graph.getResultAttrDict(number);
+    bool isAbsent = attrs && attrs.contains(RematDialect::absentAttrName);
+    table.addResult(getName(number, false), *dtype, shape.vec(),
+                    isAbsent ? unsigned(REMAT_TENSOR_ABSENT) : 0u);
     results[GraphLiveness::getOwner(operand.get())] = number;
   }
+  for (auto [number, donor] : llvm::enumerate(getDonors(graph)))
+    if (donor)
+      table.addDonation(donor.getArgNumber(), number);
   return success();
 }
 

@@ -26,8 +26,10 @@ SmallVector<DifferentiateOptions, 2> StepOptions::getDerivatives() const {
   derivative.result = result;
   derivative.mode = cotangents ? DifferentiateOptions::Reverse
                                : DifferentiateOptions::Gradient;
+  derivative.accumulate = accumulate;
   if (differentiate)
     made.push_back(derivative);
+  derivative.accumulate = false;
   derivative.mode = DifferentiateOptions::Forward;
   if (tangents)
     made.push_back(derivative);
@@ -161,12 +163,15 @@ static std::vector<StepOptionInfo> makeTable() {
             "Append the backward computation");
   table.add("wrt", JointStage, MEMBER(wrt), IndexListSyntax(),
             "Arguments to differentiate with respect to; all of floating "
-            "point if empty");
+            "point and all complex ones if empty");
   table.add("result", JointStage, MEMBER(result), IntegerSyntax<int64_t>(),
             "Result to differentiate; negative numbers count from the end");
   table.add("cotangents", JointStage, MEMBER(cotangents), FlagSyntax(),
             "Differentiate all results, with a cotangent argument for each, "
             "instead of one");
+  table.add("accumulate", JointStage, MEMBER(accumulate), FlagSyntax(),
+            "Add each gradient to what one more argument holds, and return the "
+            "sum in this argument's place");
   table.add("tangents", JointStage, MEMBER(tangents), FlagSyntax(),
             "Then append tangents of all results, gradients included, with a "
             "tangent argument for each argument to differentiate with respect "
@@ -334,6 +339,12 @@ Error remat::applyOptions(StepOptions &options, const json::Object &object) {
 Error remat::checkStepOptions(const StepOptions &options) {
   if (Error error = checkSequentialOptions(options.sequential))
     return error;
+  // The tangents of a sum would take tangents of what it is added to.
+  if (options.accumulate && options.tangents)
+    return createStringError("'accumulate' and 'tangents' exclude each other");
+  if (options.accumulate && !options.differentiate)
+    return createStringError(
+        "'accumulate' has no effect: nothing is differentiated");
   return checkPolicyOptions(options.policies);
 }
 

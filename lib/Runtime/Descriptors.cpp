@@ -19,13 +19,15 @@
 using namespace remat;
 
 uint64_t remat_dtype_bytes(int32_t dtype) {
-  static const uint8_t bytes[REMAT_DTYPE_COUNT] = {4, 8, 2, 2, 1, 1, 2, 4, 8};
+  static const uint8_t bytes[REMAT_DTYPE_COUNT] = {4, 8, 2, 2, 1, 1,
+                                                   2, 4, 8, 8, 16};
   return dtype >= 0 && dtype < REMAT_DTYPE_COUNT ? bytes[dtype] : 0;
 }
 
 const char *remat_dtype_name(int32_t dtype) {
   static const char *const names[REMAT_DTYPE_COUNT] = {
-      "f32", "f64", "f16", "bf16", "i1", "i8", "i16", "i32", "i64"};
+      "f32", "f64", "f16", "bf16", "i1",  "i8",
+      "i16", "i32", "i64", "c64",  "c128"};
   return dtype >= 0 && dtype < REMAT_DTYPE_COUNT ? names[dtype] : "unknown";
 }
 
@@ -104,7 +106,8 @@ bool fail(std::string &error, std::string text) {
 bool checkTypes(const char *what, const int32_t (&dtypes)[3],
                 std::string &error) {
   for (int32_t dtype : dtypes) {
-    if (remat_dtype_bytes(dtype) == 0 || dtype == REMAT_I1)
+    if (remat_dtype_bytes(dtype) == 0 || dtype == REMAT_I1 ||
+        dtype == REMAT_C64 || dtype == REMAT_C128)
       return fail(error, std::string(what) + " cannot have element type '" +
                              remat_dtype_name(dtype) + "'");
     if (isFloat(dtype) != isFloat(dtypes[0]))

@@ -128,6 +128,11 @@ void RecomputeCheck::keep(uint32_t index, void *const *buffers) {
 /// An element as text: its number, or its bytes if the type is not known.
 static std::string printElement(int32_t dtype, const char *data) {
   char text[64];
+  if (dtype == REMAT_C64 || dtype == REMAT_C128) {
+    int32_t part = dtype == REMAT_C64 ? REMAT_F32 : REMAT_F64;
+    return "(" + printElement(part, data) + ", " +
+           printElement(part, data + remat_dtype_bytes(part)) + ")";
+  }
   if (dtype == REMAT_F64) {
     double value;
     std::memcpy(&value, data, sizeof(value));

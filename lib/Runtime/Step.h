@@ -124,6 +124,11 @@ private:
                    const remat_tensor_info &info);
   bool checkBools(const std::string &name, const remat_tensor &tensor,
                   uint64_t bytes);
+  /// Whether a flag is set for any of the calls that are run.
+  bool isAmongCalls(const std::vector<bool> &calls) const;
+  /// Whether the calls that are run must be given the tensor.
+  bool isNeeded(const Usage &usage) const;
+  bool checkDonations();
   bool checkOverlaps();
   bool checkState(size_t call, const remat_state &state);
   void poisonMemory();

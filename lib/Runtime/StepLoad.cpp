@@ -158,8 +158,14 @@ void remat_step::findUsage() {
           continue;
         Usage &usage = (isResult ? resultUsage : argumentUsage)[buffer.index];
         usage.used[call] = true;
-        if (use >= entry.operand_count)
-          usage.written[call] = true;
+        if (use < entry.operand_count)
+          continue;
+        usage.written[call] = true;
+        // What is written over an argument is a result.
+        if (!isResult) {
+          Usage &over = resultUsage[table.arguments[buffer.index].donation];
+          over.used[call] = over.written[call] = true;
+        }
       }
     }
 }

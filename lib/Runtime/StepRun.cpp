@@ -36,7 +36,9 @@ remat_tensor_info remat_step::describe(const remat_signature &signature,
                             dims,
                             0,
                             REMAT_NONE,
-                            REMAT_NONE};
+                            REMAT_NONE,
+                            signature.flags,
+                            signature.donation};
   tensorBytes(signature.dtype, dims, signature.rank, info.bytes);
   for (uint32_t call = 0; call < callCount(); ++call) {
     if (!usage.used[call])
@@ -96,6 +98,37 @@ bool remat_step::checkBools(const std::string &name, const remat_tensor &tensor,
   return false;
 }
 
+bool remat_step::isAmongCalls(const std::vector<bool> &calls) const {
+  return std::find(calls.begin() + currentCall, calls.begin() + currentEnd,
+                   true) != calls.begin() + currentEnd;
+}
+
+bool remat_step::isNeeded(const Usage &usage) const {
+  return needsAllTensors || isAmongCalls(usage.used);
+}
+
+/// Checks that an argument that gives its buffer to a result is in the same
+/// place.
+bool remat_step::checkDonations() {
+  for (size_t i = 0; i < table.arguments.size(); ++i) {
+    uint32_t result = table.arguments[i].donation;
+    if (result == REMAT_NONE || !isNeeded(argumentUsage[i]) ||
+        !isNeeded(resultUsage[result]) ||
+        currentArguments[i].data == currentResults[result].data)
+      continue;
+    if (describeArgument(i).bytes == 0)
+      continue;
+    error = "argument " + std::to_string(i) + " '" +
+            table.string(table.arguments[i].name) + "' and result " +
+            std::to_string(result) + " '" +
+            table.string(table.results[result].name) +
+            "' have different data, expected the same: the argument gives its "
+            "buffer to the result";
+    return false;
+  }
+  return true;
+}
+
 bool remat_step::checkTensors(const char *what, const remat_tensor *tensors,
                               size_t count,
                               const std::vector<remat_signature> &signatures,
@@ -106,11 +139,7 @@ bool remat_step::checkTensors(const char *what, const remat_tensor *tensors,
     return false;
   }
   for (size_t i = 0; i < count; ++i) {
-    auto among = [&](const std::vector<bool> &calls) {
-      return std::find(calls.begin() + currentCall, calls.begin() + currentEnd,
-                       true) != calls.begin() + currentEnd;
-    };
-    if (!needsAllTensors && !among(usages[i].used))
+    if (!isNeeded(usages[i]))
       continue;
     remat_tensor_info info = describe(signatures[i], usages[i]);
     std::string name =
@@ -122,9 +151,14 @@ bool remat_step::checkTensors(const char *what, const remat_tensor *tensors,
     if (info.dtype == REMAT_I1 && tensors == currentArguments &&
         !checkBools(name, tensors[i], info.bytes))
       return false;
+    bool isResult = &usages == &resultUsage;
+    // The range of an argument is that of the result that has its buffer.
+    if (!isResult && info.donation != REMAT_NONE &&
+        isNeeded(resultUsage[info.donation]))
+      continue;
     auto begin = reinterpret_cast<uintptr_t>(tensors[i].data);
-    ranges.push_back({begin, begin + info.bytes, tensors == currentResults,
-                      tensors == currentResults && among(usages[i].written),
+    ranges.push_back({begin, begin + info.bytes, isResult,
+                      isResult && isAmongCalls(usages[i].written),
                       static_cast<uint32_t>(i)});
   }
   return true;
@@ -219,7 +253,8 @@ remat_status remat_step::run(size_t first, size_t end,
                     argumentUsage) ||
       !checkTensors("result", results, resultCount, table.results,
                     resultUsage) ||
-      !checkOverlaps() || (state && !checkState(first, *state)))
+      !checkDonations() || !checkOverlaps() ||
+      (state && !checkState(first, *state)))
     return REMAT_INVALID_ARGUMENT;
   int mode = debugMode.load(std::memory_order_relaxed);
   isTraced = mode < 0 ? (flags & REMAT_STEP_DEBUG) != 0 : mode > 0;

@@ -56,9 +56,12 @@ uint32_t StepTableBuilder::addString(const std::string &text) {
 remat_signature
 StepTableBuilder::makeSignature(const std::string &name, remat_dtype dtype,
                                 const std::vector<int64_t> &shape) {
-  remat_signature signature = {addString(name), dtype,
+  remat_signature signature = {addString(name),
+                               dtype,
                                static_cast<uint32_t>(shape.size()),
-                               static_cast<uint32_t>(dims.size())};
+                               static_cast<uint32_t>(dims.size()),
+                               0,
+                               REMAT_NONE};
   dims.insert(dims.end(), shape.begin(), shape.end());
   return signature;
 }
@@ -70,8 +73,11 @@ uint32_t StepTableBuilder::addArgument(const std::string &name,
 }
 
 uint32_t StepTableBuilder::addResult(const std::string &name, remat_dtype dtype,
-                                     const std::vector<int64_t> &shape) {
-  return append(results, makeSignature(name, dtype, shape));
+                                     const std::vector<int64_t> &shape,
+                                     uint32_t flags) {
+  remat_signature signature = makeSignature(name, dtype, shape);
+  signature.flags = flags;
+  return append(results, signature);
 }
 
 uint32_t StepTableBuilder::addBuffer(const remat_buffer &buffer) {

@@ -73,8 +73,8 @@ public:
   bool read() {
     return readHeader() && readSections() && checkStrings() &&
            checkSignatures("argument", table.arguments) &&
-           checkSignatures("result", table.results) && checkBuffers() &&
-           checkCalls();
+           checkSignatures("result", table.results) && checkDonations() &&
+           checkBuffers() && checkCalls();
   }
 
 private:
@@ -211,6 +211,40 @@ private:
     return true;
   }
 
+  /// An argument and the result that has its buffer name each other and are
+  /// tensors of one type.
+  bool checkDonations() {
+    for (size_t i = 0; i < table.arguments.size(); ++i) {
+      const remat_signature &from = table.arguments[i];
+      if (from.flags != 0)
+        return fail(counted("argument", i) + " has unknown flags");
+      if (from.donation == REMAT_NONE)
+        continue;
+      if (from.donation >= table.results.size() ||
+          table.results[from.donation].donation != i)
+        return fail(counted("argument", i) +
+                    " gives its buffer to a result that does not have it");
+      const remat_signature &to = table.results[from.donation];
+      if (from.dtype != to.dtype || from.rank != to.rank ||
+          !std::equal(table.dims.begin() + from.dims,
+                      table.dims.begin() + from.dims + from.rank,
+                      table.dims.begin() + to.dims))
+        return fail(counted("argument", i) +
+                    " gives its buffer to a result of another type");
+    }
+    for (size_t i = 0; i < table.results.size(); ++i) {
+      const remat_signature &to = table.results[i];
+      if (to.flags & ~unsigned(REMAT_TENSOR_ABSENT))
+        return fail(counted("result", i) + " has unknown flags");
+      if (to.donation != REMAT_NONE &&
+          (to.donation >= table.arguments.size() ||
+           table.arguments[to.donation].donation != i))
+        return fail(counted("result", i) +
+                    " has the buffer of an argument that does not give it");
+    }
+    return true;
+  }
+
   /// Bytes of the memory that a buffer lies in.
   bool spaceBytes(const remat_buffer &buffer, uint64_t &bytes) {
     const std::vector<remat_signature> *signatures = &table.arguments;
@@ -260,6 +294,9 @@ private:
       if (buffer.lent > 1 ||
           (buffer.lent && buffer.space != REMAT_SPACE_RESULT))
         return fail(counted("buffer", i) + " is lent but in no result");
+      if (buffer.lent && table.results[buffer.index].donation != REMAT_NONE)
+        return fail(counted("buffer", i) +
+                    " is lent but in a result that an argument is in");
       const remat_buffer &root = table.buffers[buffer.root];
       if (root.root != buffer.root || root.space != buffer.space ||
           root.index != buffer.index || root.lent != buffer.lent ||

@@ -43,8 +43,10 @@ bool checkUses(const Table &t, uint32_t index, std::string &error) {
                              number(t.uses[e.first_use + i]) + " of " +
                              number(t.buffers.size()));
   for (uint32_t i = 0; i < e.result_count; ++i) {
-    int32_t space = t.result(e, i).space;
-    if (space == REMAT_SPACE_ARGUMENT || space == REMAT_SPACE_CONSTANT)
+    const remat_buffer &result = t.result(e, i);
+    if (result.space == REMAT_SPACE_CONSTANT ||
+        (result.space == REMAT_SPACE_ARGUMENT &&
+         t.arguments[result.index].donation == REMAT_NONE))
       return fail(error,
                   t.describe(index) + " writes to an argument or a constant");
   }
@@ -220,6 +222,29 @@ bool findBirths(const Table &t, std::vector<bool> &written,
   return true;
 }
 
+/// Checks that nothing reads an argument when another buffer of the result that
+/// is in its place has been written, or is.
+bool checkDonated(const Table &t, std::string &error) {
+  std::vector<bool> gone(t.arguments.size(), false);
+  for (uint32_t i = 0; i < t.entries.size(); ++i) {
+    const remat_entry &e = t.entries[i];
+    for (uint32_t j = 0; j < e.result_count; ++j) {
+      const remat_buffer &result = t.result(e, j);
+      if (result.space == REMAT_SPACE_RESULT &&
+          t.results[result.index].donation != REMAT_NONE)
+        gone[t.results[result.index].donation] = true;
+    }
+    for (uint32_t j = 0; j < e.operand_count; ++j) {
+      const remat_buffer &operand = t.operand(e, j);
+      if (operand.space == REMAT_SPACE_ARGUMENT && gone[operand.index])
+        return fail(error, t.describe(i) + " reads argument " +
+                               number(operand.index) +
+                               ", which a result was written over");
+    }
+  }
+  return true;
+}
+
 /// Deaths: at the last entry that uses the root in any way.
 void findDeaths(const Table &t, Lifetimes &lifetimes) {
   std::vector<bool> dead(t.buffers.size(), false);
@@ -283,7 +308,8 @@ bool remat::findLifetimes(const Table &table, Lifetimes &lifetimes,
   lifetimes.births.assign(table.entries.size(), {});
   lifetimes.deaths.assign(table.entries.size(), {});
   std::vector<bool> written(table.buffers.size(), false);
-  if (!findBirths(table, written, lifetimes, error))
+  if (!findBirths(table, written, lifetimes, error) ||
+      !checkDonated(table, error))
     return false;
   findDeaths(table, lifetimes);
 
@@ -303,10 +329,13 @@ bool remat::findLifetimes(const Table &table, Lifetimes &lifetimes,
     return false;
 
   std::vector<bool> given(table.results.size(), false);
-  for (uint32_t i = 0; i < table.buffers.size(); ++i)
-    if (written[i] && table.buffers[i].space == REMAT_SPACE_RESULT &&
-        !table.buffers[i].lent)
-      given[table.buffers[i].index] = true;
+  for (uint32_t i = 0; i < table.buffers.size(); ++i) {
+    const remat_buffer &buffer = table.buffers[i];
+    if (written[i] && buffer.space == REMAT_SPACE_RESULT && !buffer.lent)
+      given[buffer.index] = true;
+    if (written[i] && buffer.space == REMAT_SPACE_ARGUMENT)
+      given[table.arguments[buffer.index].donation] = true;
+  }
   for (uint32_t i = 0; i < table.results.size(); ++i) {
     const remat_signature &s = table.results[i];
     uint64_t bytes = 0;

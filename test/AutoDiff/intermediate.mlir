@@ -5,7 +5,8 @@
 // argument that has no gradient stays as it is.
 
 // CHECK-LABEL: func.func @main
-// CHECK-SAME:    %[[X:[a-z0-9]*]]: tensor<f32>, %[[U:[a-z0-9]*]]: tensor<f32>, %[[AX:[a-z0-9]*]]: tensor<f32>, %[[AU:[a-z0-9]*]]: tensor<f32>, %[[AH:[a-z0-9]*]]: tensor<f32>
+// CHECK-SAME:    %[[X:[a-z0-9]*]]: tensor<f32>, %[[U:[a-z0-9]*]]: tensor<f32>, %[[AX:[a-z0-9]*]]: tensor<f32> {remat.donated = 1 : i64}, %[[AU:[a-z0-9]*]]: tensor<f32> {remat.donated = 2 : i64}, %[[AH:[a-z0-9]*]]: tensor<f32> {remat.donated = 3 : i64, remat.name = "hidden.grad"})
+// CHECK-SAME:    -> (tensor<f32>, tensor<f32>, tensor<f32> {remat.absent}, tensor<f32> {remat.name = "hidden.grad"})
 // CHECK:         %[[H:.*]] = remat.tag %{{.*}} {name = "hidden"}
 // CHECK:         %[[Y:.*]] = math.exp %[[H]]
 // CHECK:         %[[DX:.*]] = arith.mulf %[[Y]], %{{.*}} {remat.backward}

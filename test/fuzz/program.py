@@ -31,11 +31,13 @@ class Program:
             if statement.children is not None:
                 yield from self.statements(statement.children)
 
-    def render(self, removed=()):
+    def render(self, removed=(), donations=None):
+        """The text. `donations` are the results that have buffers of arguments, by the numbers of these."""
+        attribute = lambda number: f" {{remat.donated = {donations[number]} : i64}}" if number in (donations or {}) else ""
         functions = []
         lines = self.render_body(self.body, {name for name, _ in self.results}, removed, functions)
-        args = ", ".join(f"%{name}: {self.type_of(shape, 'i64' if dtype == 'i8' else None)}"
-                         for name, shape, dtype, _ in self.args)
+        args = ", ".join(f"%{name}: {self.type_of(shape, 'i64' if dtype == 'i8' else None)}{attribute(number)}"
+                         for number, (name, shape, dtype, _) in enumerate(self.args))
         types = ", ".join(self.type_of(shape) for _, shape in self.results)
         lines.append(f"return {', '.join('%' + name for name, _ in self.results)} : {types}")
         main = f"func.func @main({args}) -> ({types}) {{\n  " + "\n  ".join(lines) + "\n}\n"

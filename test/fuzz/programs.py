@@ -3,12 +3,15 @@
 
 Results are compared with an interpreter (interpreter.py), derivatives with finite differences of that interpreter. Both
 are done in f64: programs in f32 run with --widen for it. Then the program runs as it is under several budgets, numbers
-of threads, planners and checks, which all have to give the same bits, and peaks have to be what was planned."""
+of threads, planners and checks, with donated arguments and with accumulated gradients, which all have to give the same
+bits, and peaks have to be what was planned."""
 
 import json
+import math
 import os
 import random
 import shutil
+import struct
 
 from generator import Generator
 from harness import Session, npy, parse_options, read_npy, run, shrink, write
@@ -47,12 +50,12 @@ class Trial:
             self.cotangents.append(draw(len(values)))
             write(f"{folder}/in/cotangent{number}.npy", npy(dtype, shape, self.cotangents[-1]))
 
-    def run(self, what, flags, outputs="out"):
+    def run(self, what, flags, outputs="out", model="model.mlir"):
         """The rows of the report of a run; None where the budget has no plan."""
         flags = ["--inputs=in", "--outputs=" + outputs, "--json=report.json", "--effort=0.02", "--steps=1",
                  "--kernel-cache=cache"] + flags
-        command = "remat-run model.mlir " + " ".join(flags)
-        outcome = run([self.options.tools + "/remat-run", "model.mlir"] + flags, self.options.timeout, self.folder)
+        command = f"remat-run {model} " + " ".join(flags)
+        outcome = run([self.options.tools + "/remat-run", model] + flags, self.options.timeout, self.folder)
         if self.session:
             self.session.count("runs")
         if outcome.problem:
@@ -75,12 +78,12 @@ class Trial:
                 self.session.count("offloading")
         return rows
 
-    def check_bits(self, what, flags, known):
-        rows = self.run(what, flags) or []
+    def check_bits(self, what, flags, known, outputs="out", model="model.mlir"):
+        rows = self.run(what, flags, outputs, model) or []
         hashes = {row["result_hash"] for row in rows} | ({known} if known else set())
         if len(hashes) > 1:
-            raise Failure("bits", f"{what}: results of {len(hashes)} kinds", "remat-run model.mlir --inputs=in " +
-                          " ".join(flags))
+            raise Failure("bits", f"{what}: results of {len(hashes)} kinds",
+                          f"remat-run {model} --inputs=in --outputs={outputs} " + " ".join(flags))
         return known or (rows[0]["result_hash"] if rows else None)
 
     def differentiate(self, step):
@@ -129,6 +132,49 @@ class Trial:
             if not abs(a - b) <= tolerance * scale:
                 raise Failure("number", f"{what}, element {index}: {a!r}, expected {b!r}", command)
 
+    def donations(self):
+        """Arguments that can give their buffers to results, and the numbers of these."""
+        donations = {}
+        for result, (_, shape) in enumerate(self.program.results):
+            for number, (_, other, kind, _) in enumerate(self.program.args):
+                if kind != "i8" and list(other) == list(shape) and number not in donations:
+                    donations[number] = result
+                    break
+        return donations
+
+    def check_donations(self, flags, known):
+        """Arguments that give their buffers to results change nothing."""
+        donations = self.donations()
+        if not donations:
+            return
+        write(self.folder + "/donated.mlir", self.program.render(self.removed, donations))
+        self.check_bits("donated arguments", flags, known, model="donated.mlir")
+        if self.session:
+            self.session.count("donating")
+
+    def check_sums(self):
+        """Gradients that are added to sums are these and the gradients, added up once."""
+        element = {"f32": "f4", "f64": "f8"}[self.program.element]
+        numbers = random.Random(self.program.seed + 1)
+        sums = []
+        for _, shape, kind, values in self.program.args:
+            if kind != "i8":
+                sums.append([round(numbers.uniform(-1, 1) * 1024) / 1024 for _ in values])
+                write(f"{self.folder}/in/grad{len(sums) - 1}.npy", npy(element, shape, sums[-1]))
+        flags = ["--cotangents", "--threads=1"]
+        self.run("gradients", flags, "terms")
+        flags += ["--accumulate", "--budget=100%,min", "--poison", "--determinism-check=bitwise"]
+        self.check_bits("accumulated gradients", flags, None, "sums")
+        for number, sum in enumerate(sums):
+            terms, found = (read_npy(f"{self.folder}/{folder}/vjp{number}.npy") for folder in ("terms", "sums"))
+            for index, (a, b, c) in enumerate(zip(sum, terms, found)):
+                known = a + b
+                if self.program.element == "f32" and math.isfinite(known) and abs(known) < 3e38:
+                    known = struct.unpack("f", struct.pack("f", known))[0]
+                if c != known and not (math.isnan(c) and math.isnan(known)):
+                    raise Failure("sum", f"sum of gradients {number}, element {index}: {c!r}, expected {known!r}",
+                                  "remat-run model.mlir --inputs=in --outputs=sums " + " ".join(flags))
+
     def check(self):
         """Raises a Failure if anything is wrong."""
         self.check_numbers()
@@ -143,6 +189,8 @@ class Trial:
                 ["--planner=" + planner, "--budget=90%"]]
         way = choice.choice(ways)
         self.check_bits(way[0][2:], [emit, "--threads=1", "--poison"] + way, known)
+        self.check_donations([emit, "--threads=1", "--budget=100%,min", "--poison", "--determinism-check=bitwise"], known)
+        self.check_sums()
         # Fusion ends where a call ends, so the bits are others.
         separate = ["--separate-backward", "--emit=forward,vjp", "--poison"]
         known = self.check_bits("separate calls", separate + ["--threads=1", "--budget=100%,min"], None)
@@ -171,7 +219,8 @@ def report(session, seed, program, failure, options):
     if options.keep and not options.no_shrink:
         removed, failure = reduce(session, program, failure, options)
     trial = Trial(program, removed, options, session.work + "/kept")
-    files = {"model.mlir": program.render(removed), "whole.mlir": program.render()}
+    files = {"model.mlir": program.render(removed), "whole.mlir": program.render(),
+             "donated.mlir": program.render(removed, trial.donations())}
     for name in sorted(os.listdir(trial.folder + "/in")):
         with open(f"{trial.folder}/in/{name}", "rb") as file:
             files["in-" + name] = file.read()

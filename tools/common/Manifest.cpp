@@ -23,7 +23,7 @@ static uint64_t splitmix64(uint64_t z) {
 }
 
 void Fill::apply(Tensor &tensor) const {
-  for (size_t i = 0, e = tensor.getNumElements(); i < e; ++i) {
+  for (size_t i = 0, e = tensor.getNumScalars(); i < e; ++i) {
     uint64_t h = splitmix64(seed * (uint64_t(1) << 32) + i);
     if (isIndex)
       tensor.setInteger(i, static_cast<int64_t>((h >> 33) % below));
@@ -34,9 +34,12 @@ void Fill::apply(Tensor &tensor) const {
 
 static std::optional<remat_dtype> parseDtype(StringRef name) {
   static constexpr std::pair<StringLiteral, remat_dtype> names[] = {
-      {"float32", REMAT_F32},   {"float64", REMAT_F64}, {"float16", REMAT_F16},
-      {"bfloat16", REMAT_BF16}, {"bool", REMAT_I1},     {"int8", REMAT_I8},
-      {"int16", REMAT_I16},     {"int32", REMAT_I32},   {"int64", REMAT_I64}};
+      {"float32", REMAT_F32},    {"float64", REMAT_F64},
+      {"float16", REMAT_F16},    {"bfloat16", REMAT_BF16},
+      {"bool", REMAT_I1},        {"int8", REMAT_I8},
+      {"int16", REMAT_I16},      {"int32", REMAT_I32},
+      {"int64", REMAT_I64},      {"complex64", REMAT_C64},
+      {"complex128", REMAT_C128}};
   for (auto [text, dtype] : names)
     if (text == name)
       return dtype;
@@ -161,7 +164,7 @@ GradientSummary remat::tools::summarize(const Tensor &gradient,
                                         const GradientSummary *golden) {
   GradientSummary summary;
   double squares = 0;
-  for (size_t i = 0, e = gradient.getNumElements(); i < e; ++i) {
+  for (size_t i = 0, e = gradient.getNumScalars(); i < e; ++i) {
     double value = gradient.get(i);
     squares += value * value;
     summary.sum += value;
@@ -169,9 +172,19 @@ GradientSummary remat::tools::summarize(const Tensor &gradient,
   summary.l2 = std::sqrt(squares);
   if (golden)
     for (auto [index, value] : golden->samples)
-      if (index >= 0 && size_t(index) < gradient.getNumElements())
+      if (index >= 0 && size_t(index) < gradient.getNumScalars())
         summary.samples.emplace_back(index, gradient.get(index));
   return summary;
+}
+
+GradientSummary remat::tools::multiply(const GradientSummary &gradient,
+                                       double steps) {
+  GradientSummary sum = gradient;
+  sum.l2 *= steps;
+  sum.sum *= steps;
+  for (auto &[index, value] : sum.samples)
+    value *= steps;
+  return sum;
 }
 
 double remat::tools::compare(const GradientSummary &gradient,

@@ -65,6 +65,9 @@ llvm::Expected<Manifest> loadManifest(llvm::StringRef path);
 GradientSummary summarize(const Tensor &gradient,
                           const GradientSummary *golden);
 
+/// The gradient of so many equal steps together.
+GradientSummary multiply(const GradientSummary &gradient, double steps);
+
 /// The largest error of a gradient against its golden: of the norm, relative to
 /// the norm, and of each sample, relative to the larger of the sample and the
 /// norm.

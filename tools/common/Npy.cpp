@@ -26,8 +26,9 @@ using namespace remat::tools;
 
 /// NumPy's name of an element type, little endian. bf16 travels as u16.
 static StringRef getDescr(remat_dtype dtype) {
-  static constexpr StringLiteral names[] = {"<f4", "<f8", "<f2", "<u2", "|b1",
-                                            "|i1", "<i2", "<i4", "<i8"};
+  static constexpr StringLiteral names[] = {"<f4", "<f8", "<f2", "<u2",
+                                            "|b1", "|i1", "<i2", "<i4",
+                                            "<i8", "<c8", "<c16"};
   return names[dtype];
 }
 

@@ -126,7 +126,8 @@ Error StepFlags::apply(StepOptions &options) const {
   }
   if (options.differentiate || options.tangents)
     return Error::success();
-  return refuse({"wrt", "cotangents"}, "nothing is differentiated");
+  return refuse({"wrt", "cotangents", "accumulate"},
+                "nothing is differentiated");
 }
 
 bool StepFlags::isGiven(StringRef name) const {

@@ -26,14 +26,17 @@ size_t remat::tools::getElementSize(remat_dtype dtype) {
   case REMAT_F32:
   case REMAT_I32:
     return 4;
+  case REMAT_C128:
+    return 16;
   default:
     return 8;
   }
 }
 
 StringRef remat::tools::getDtypeName(remat_dtype dtype) {
-  static constexpr StringLiteral names[] = {"f32", "f64", "f16", "bf16", "i1",
-                                            "i8",  "i16", "i32", "i64"};
+  static constexpr StringLiteral names[] = {"f32", "f64", "f16", "bf16",
+                                            "i1",  "i8",  "i16", "i32",
+                                            "i64", "c64", "c128"};
   return names[dtype];
 }
 
@@ -79,8 +82,10 @@ static void store(void *data, size_t index, T value) {
 double Tensor::get(size_t index) const {
   switch (dtype) {
   case REMAT_F32:
+  case REMAT_C64:
     return load<float>(data.get(), index);
   case REMAT_F64:
+  case REMAT_C128:
     return load<double>(data.get(), index);
   case REMAT_F16:
   case REMAT_BF16: {
@@ -103,8 +108,10 @@ double Tensor::get(size_t index) const {
 void Tensor::set(size_t index, double value) {
   switch (dtype) {
   case REMAT_F32:
+  case REMAT_C64:
     return store(data.get(), index, static_cast<float>(value));
   case REMAT_F64:
+  case REMAT_C128:
     return store(data.get(), index, value);
   case REMAT_F16:
   case REMAT_BF16: {

@@ -27,6 +27,9 @@ namespace remat::tools {
 size_t getElementSize(remat_dtype dtype);
 /// "f32", "bf16", "i1", ...
 llvm::StringRef getDtypeName(remat_dtype dtype);
+inline bool isComplex(remat_dtype dtype) {
+  return dtype == REMAT_C64 || dtype == REMAT_C128;
+}
 
 class Tensor {
 public:
@@ -44,12 +47,17 @@ public:
   remat_dtype getDtype() const { return dtype; }
   llvm::ArrayRef<int64_t> getShape() const { return shape; }
   size_t getNumElements() const { return numElements; }
+  /// The numbers that `get` and `set` count: a complex element has two, its
+  /// real and its imaginary part.
+  size_t getNumScalars() const {
+    return isComplex(dtype) ? 2 * numElements : numElements;
+  }
   size_t getBytes() const { return numElements * getElementSize(dtype); }
   void *getData() const { return data.get(); }
 
-  /// Element `index` in row-major order, as a double.
+  /// Number `index` in row-major order, as a double.
   double get(size_t index) const;
-  /// Rounds `value` to the element type and stores it.
+  /// Rounds `value` to the type of the numbers and stores it.
   void set(size_t index, double value);
   /// Stores an integer exactly.
   void setInteger(size_t index, int64_t value);

@@ -15,6 +15,8 @@
 
 #include "common/Driver.h"
 
+#include "remat/AutoDiff/DifferentiableOpInterface.h"
+
 #include "llvm/ADT/BitVector.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -36,42 +38,22 @@ static constexpr unsigned numPoints = 2, maxPoints = 6;
 /// The step and those that are tried where it does not do.
 static constexpr double stepFactors[] = {1, 0.1, 0.01};
 
-static SmallVector<int64_t> getFloats(mlir::TypeRange types) {
+static SmallVector<int64_t> getDifferentiable(mlir::TypeRange types) {
   SmallVector<int64_t> numbers;
   for (auto [number, type] : enumerate(types))
-    if (isa<mlir::FloatType>(mlir::getElementTypeOrSelf(type)))
+    if (isDifferentiableType(type))
       numbers.push_back(number);
   return numbers;
-}
-
-/// An error if the run time cannot pass a value of these types.
-static Error checkTypes(StringRef kind, mlir::TypeRange types) {
-  for (auto [number, type] : enumerate(types)) {
-    if (!isa<mlir::ComplexType>(mlir::getElementTypeOrSelf(type)))
-      continue;
-    std::string text;
-    raw_string_ostream(text) << type;
-    return makeError("cannot check derivatives: " + kind + " " + Twine(number) +
-                     " is a " + text +
-                     ", and a step passes no complex numbers; pass the real "
-                     "and the imaginary part as two tensors (complex.create, "
-                     "complex.re, complex.im)");
-  }
-  return Error::success();
 }
 
 Expected<GradCheck> GradCheck::get(mlir::FunctionOpInterface entry,
                                    ArrayRef<int64_t> given, int order,
                                    bool forwardOnly) {
-  if (Error error = checkTypes("argument", entry.getArgumentTypes()))
-    return std::move(error);
-  if (Error error = checkTypes("result", entry.getResultTypes()))
-    return std::move(error);
   GradCheck check;
   check.wrt = to_vector(given);
   if (check.wrt.empty())
-    check.wrt = getFloats(entry.getArgumentTypes());
-  check.outputs = getFloats(entry.getResultTypes());
+    check.wrt = getDifferentiable(entry.getArgumentTypes());
+  check.outputs = getDifferentiable(entry.getResultTypes());
   for (StringRef kind : {"argument", "result"})
     if ((kind == "argument" ? check.wrt : check.outputs).empty())
       return makeError("nothing to check: '" + entry.getName() + "' has no " +
@@ -239,7 +221,7 @@ void Checker::listVariations() {
   variations.push_back({std::nullopt, 0, true, true, false});
   bool isReverse = check.hasGradients;
   for (size_t argument = 0; argument < check.wrt.size(); ++argument) {
-    size_t count = arguments[check.wrt[argument]].getNumElements();
+    size_t count = arguments[check.wrt[argument]].getNumScalars();
     if (count == 0)
       continue;
     // With gradients to compare, one direction is enough for the tangents.
@@ -280,7 +262,7 @@ Error Checker::startPoint(unsigned point) {
       return results.takeError();
     size_t count = 0;
     for (int64_t output : check.outputs)
-      for (size_t i = 0; i < (*results)[output].getNumElements(); ++i)
+      for (size_t i = 0; i < (*results)[output].getNumScalars(); ++i)
         count += !std::isfinite((*results)[output].get(i));
     center = std::move(*results);
     return count;
@@ -297,11 +279,11 @@ Error Checker::startPoint(unsigned point) {
   wasFinite.resize(check.outputs.size());
   for (auto [output, number] : enumerate(check.outputs)) {
     const Tensor &result = center[number];
-    wasFinite[output].resize(result.getNumElements());
-    for (size_t i = 0; i < result.getNumElements(); ++i)
+    wasFinite[output].resize(result.getNumScalars());
+    for (size_t i = 0; i < result.getNumScalars(); ++i)
       if (std::isfinite(result.get(i)))
         wasFinite[output].set(i);
-    if (result.getNumElements() == 0 || point >= numPoints)
+    if (result.getNumScalars() == 0 || point >= numPoints)
       continue;
     for (auto [number, variation] : enumerate(variations)) {
       if (variation.isForward)
@@ -314,7 +296,7 @@ Error Checker::startPoint(unsigned point) {
 }
 
 static void clear(Tensor &tensor) {
-  for (size_t i = 0; i < tensor.getNumElements(); ++i)
+  for (size_t i = 0; i < tensor.getNumScalars(); ++i)
     tensor.set(i, 0);
 }
 
@@ -333,7 +315,7 @@ Error Checker::computeGradients(unsigned point) {
     Tensor &cotangent = getCotangent(output);
     const Tensor &result = center[check.outputs[output]];
     RandomNumbers random{options.seed, point, output, 1};
-    for (size_t i = 0; i < cotangent.getNumElements(); ++i) {
+    for (size_t i = 0; i < cotangent.getNumScalars(); ++i) {
       double weight = random.getWeight();
       cotangent.set(i, std::isfinite(result.get(i)) ? weight : 0);
     }
@@ -362,7 +344,7 @@ Error Checker::checkZeroCotangents(const Tensors &results) {
       return Error::success();
   for (auto [number, argument] : enumerate(check.wrt)) {
     const Tensor &gradient = results[check.firstGradient + number];
-    for (size_t i = 0; i < gradient.getNumElements(); ++i)
+    for (size_t i = 0; i < gradient.getNumScalars(); ++i)
       if (gradient.get(i) != 0)
         fail(formatv("the gradient with respect to argument {0} at index {1} "
                      "is {2} where all cotangents are zero",
@@ -379,7 +361,7 @@ Error Checker::checkRepetition(const Tensors &first) {
   for (auto [number, argument] : enumerate(check.wrt)) {
     const Tensor &a = first[check.firstGradient + number];
     const Tensor &b = (*second)[check.firstGradient + number];
-    for (size_t i = 0; i < a.getNumElements(); ++i)
+    for (size_t i = 0; i < a.getNumScalars(); ++i)
       if (std::abs(a.get(i) - b.get(i)) > options.nondetTol)
         fail(formatv("the gradient with respect to argument {0} at index {1} "
                      "is {2}, then {3} at the same point: it is not "
@@ -399,7 +381,7 @@ std::vector<double> Checker::getDirection(const Variation &variation,
                                           unsigned point) const {
   if (variation.argument && *variation.argument != argument)
     return {};
-  std::vector<double> direction(arguments[check.wrt[argument]].getNumElements(),
+  std::vector<double> direction(arguments[check.wrt[argument]].getNumScalars(),
                                 0.0);
   if (!variation.isDirection) {
     direction[variation.index] = 1;
@@ -462,7 +444,7 @@ Outcome Checker::compareGradient(const Variation &variation, size_t output,
   const Tensor &weight = weights[output];
   Numbers numbers;
   bool isKnown = false;
-  for (size_t i = 0; i < weight.getNumElements(); ++i)
+  for (size_t i = 0; i < weight.getNumScalars(); ++i)
     if (weight.get(i) != 0) {
       numbers.add(weight.get(i), low[result].get(i), center[result].get(i),
                   high[result].get(i), step);
@@ -487,7 +469,7 @@ Outcome Checker::compareTangents(size_t output, const Tensors &products,
   Outcome outcome = Outcome::Same;
   double most = -1;
   bool isKnown = false;
-  for (size_t i = 0; i < product.getNumElements(); ++i) {
+  for (size_t i = 0; i < product.getNumScalars(); ++i) {
     if (!std::isfinite(center[result].get(i)))
       continue;
     Numbers numbers;

@@ -174,7 +174,7 @@ static GradCheckOptions getOptions() {
 static bool isFast(const GradCheck &check, ArrayRef<Tensor> arguments) {
   size_t count = 0;
   for (int64_t argument : check.wrt)
-    count += arguments[argument].getNumElements();
+    count += arguments[argument].getNumScalars();
   if (options().fast.getNumOccurrences() > 0 || count <= maxSlowElements)
     return options().fast;
   outs() << "the arguments have " << count << " elements, more than "
@@ -198,7 +198,12 @@ static Error readArgument(Tensor &tensor, size_t index) {
   if (given->getShape() != tensor.getShape())
     return makeError(path + ": the shape is not that of argument " +
                      Twine(index));
-  for (size_t i = 0; i < tensor.getNumElements(); ++i)
+  if (isComplex(given->getDtype()) != isComplex(tensor.getDtype()))
+    return makeError(path + ": has elements of type " +
+                     getDtypeName(given->getDtype()) + ", argument " +
+                     Twine(index) + " of type " +
+                     getDtypeName(tensor.getDtype()));
+  for (size_t i = 0; i < tensor.getNumScalars(); ++i)
     tensor.set(i, given->get(i));
   return Error::success();
 }
@@ -215,7 +220,7 @@ makeArguments(const remat_step *step, size_t numGiven, uint64_t seed) {
     if (!tensor.isAllocated())
       return makeError("no memory for argument '" + Twine(info.name) + "'");
     RandomNumbers random{seed, i};
-    for (size_t k = 0; k < tensor.getNumElements(); ++k)
+    for (size_t k = 0; k < tensor.getNumScalars(); ++k)
       tensor.set(k, random.getWeight());
     if (i < numGiven)
       if (Error error = readArgument(tensor, i))

@@ -56,11 +56,17 @@ static double draw(ValueRange range, RandomNumbers &random) {
   llvm_unreachable("unknown range");
 }
 
+/// Whether the numbers of a widened step's argument are f64: those of floating
+/// point, and the parts of complex ones.
+static bool holdsReals(const Tensor &tensor) {
+  return tensor.getDtype() == REMAT_F64 || tensor.getDtype() == REMAT_C128;
+}
+
 /// Fills a floating-point tensor, and others with zeros and ones.
 static void fill(Tensor &tensor, ValueRange range, RandomNumbers random,
                  unsigned point) {
-  size_t count = tensor.getNumElements();
-  if (tensor.getDtype() != REMAT_F64) {
+  size_t count = tensor.getNumScalars();
+  if (!holdsReals(tensor)) {
     for (size_t i = 0; i < count; ++i)
       tensor.setInteger(i, random.getBit());
     return;
@@ -155,7 +161,7 @@ Error PointSampler::Search::widen() {
 
 Error PointSampler::Search::tryEach() {
   for (size_t i = 0; i < arguments.size() && numUndefined > 0; ++i) {
-    if (arguments[i].getNumElements() == 0)
+    if (arguments[i].getNumScalars() == 0)
       continue;
     size_t least = numUndefined;
     for (ValueRange range : allRanges) {
@@ -177,12 +183,12 @@ Error PointSampler::Search::tryEach() {
 Error PointSampler::Search::tryElements() {
   SmallVector<size_t> floats;
   for (auto [number, argument] : enumerate(arguments))
-    if (argument.getDtype() == REMAT_F64 && argument.getNumElements() > 0)
+    if (holdsReals(argument) && argument.getNumScalars() > 0)
       floats.push_back(number);
   RandomNumbers random{sampler.seed, point, ~uint64_t(0)};
   for (int i = 0; i < 256 && numUndefined > 0 && !floats.empty(); ++i) {
     Tensor &tensor = arguments[floats[random.getBelow(floats.size())]];
-    size_t index = random.getBelow(tensor.getNumElements());
+    size_t index = random.getBelow(tensor.getNumScalars());
     double old = tensor.get(index);
     size_t least = numUndefined;
     tensor.set(index, draw(ValueRange::Mixed, random));

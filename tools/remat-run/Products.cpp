@@ -33,7 +33,7 @@ static void addFiles(std::vector<std::string> &files, StringRef prefix,
 static SmallVector<int64_t> getDifferentiable(mlir::TypeRange types) {
   SmallVector<int64_t> numbers;
   for (auto [number, type] : enumerate(types))
-    if (isa<mlir::FloatType>(mlir::getElementTypeOrSelf(type)))
+    if (isDifferentiableType(type))
       numbers.push_back(number);
   return numbers;
 }
@@ -112,6 +112,10 @@ Products run::planProducts(mlir::FunctionOpInterface entry,
       if (derivative.mode == DifferentiateOptions::Reverse)
         addFiles(products.argumentFiles, "cotangent", results);
       addFiles(products.resultFiles, "vjp", wrt.size());
+      if (derivative.accumulate) {
+        products.firstSum = products.argumentFiles.size();
+        addFiles(products.argumentFiles, "grad", wrt.size());
+      }
       continue;
     }
     addFiles(products.argumentFiles, "tangent", wrt.size());

@@ -32,6 +32,10 @@ struct Products {
   std::vector<tools::Tensor> initialState;
   size_t firstState = 0;
 
+  /// From this argument on, sums that gradients are added to: zeros without a
+  /// file.
+  size_t firstSum = SIZE_MAX;
+
   const tools::Tensor *findInitialState(size_t argument) const {
     return argument - firstState < initialState.size()
                ? &initialState[argument - firstState]

@@ -27,14 +27,16 @@ static json::Value toNumber(double value) {
   return nullptr;
 }
 
-static json::Object toJson(const GradientSummary &gradient, uint64_t hash) {
+static json::Object toJson(const RunReport::Gradient &gradient) {
+  const GradientSummary &summary = gradient.summary;
   json::Array samples;
-  for (auto [index, value] : gradient.samples)
+  for (auto [index, value] : summary.samples)
     samples.push_back(json::Array{index, toNumber(value)});
-  return json::Object{{"l2", toNumber(gradient.l2)},
-                      {"sum", toNumber(gradient.sum)},
+  return json::Object{{"l2", toNumber(summary.l2)},
+                      {"sum", toNumber(summary.sum)},
                       {"samples", std::move(samples)},
-                      {"hash", utohexstr(hash, /*LowerCase=*/true)}};
+                      {"hash", utohexstr(gradient.hash, /*LowerCase=*/true)},
+                      {"exists", gradient.exists}};
 }
 
 remat_step_stats run::sumCalls(ArrayRef<remat_step_stats> calls) {
@@ -81,7 +83,7 @@ std::string RunReport::describeBudget() const {
 static json::Object toJson(const RunReport &run) {
   json::Object gradients;
   for (const RunReport::Gradient &gradient : run.gradients)
-    gradients[gradient.name] = toJson(gradient.summary, gradient.hash);
+    gradients[gradient.name] = toJson(gradient);
   json::Object object{
       {"schema", "remat.run/1"},
       {"model", run.model},
@@ -100,6 +102,7 @@ static json::Object toJson(const RunReport &run) {
       {"host_arena_bytes", run.summary.hostArenaBytes},
       {"argument_bytes", run.argumentBytes},
       {"result_bytes", run.resultBytes},
+      {"donated_bytes", run.donatedBytes},
       {"rss_growth_bytes", run.rssGrowth},
       {"tasks", run.summary.tasks},
       {"distinct_tasks", run.summary.distinctTasks},

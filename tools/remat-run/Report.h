@@ -49,14 +49,18 @@ struct RunReport {
   StepSummary summary;
   remat_step_stats stats{};
   int64_t argumentBytes = 0, resultBytes = 0, rssGrowth = 0;
+  /// Of arguments that give their buffers to results, counted in both.
+  int64_t donatedBytes = 0;
   double compileSeconds = 0, planSeconds = 0;
   std::vector<double> stepSeconds, stepCpuSeconds;
   std::optional<double> loss;
-  /// Name, summary, number of elements and hash of each gradient.
+  /// Name, summary and hash of each gradient.
   struct Gradient {
     std::string name;
     GradientSummary summary;
     uint64_t hash;
+    /// False if no differentiable path leads from the argument to the loss.
+    bool exists;
   };
   std::vector<Gradient> gradients;
   /// Against the golden values; unset if there are none.

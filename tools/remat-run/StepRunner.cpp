@@ -10,6 +10,7 @@
 #include "Options.h"
 
 #include <chrono>
+#include <cstring>
 #include <ctime>
 
 using namespace llvm;
@@ -183,6 +184,18 @@ run::execute(remat_step *step, ArrayRef<Tensor> arguments, RunReport &report) {
   for (const Tensor &tensor : results) {
     resultViews.push_back(tensor.getView());
     report.resultBytes += tensor.getBytes();
+  }
+  // An argument that gives its buffer to a result goes on as this in the next
+  // step.
+  for (auto [number, view] : enumerate(argumentViews)) {
+    remat_tensor_info info;
+    remat_step_argument(step, number, &info);
+    if (info.donation == REMAT_NONE)
+      continue;
+    Tensor &result = results[info.donation];
+    std::memcpy(result.getData(), view.data, result.getBytes());
+    view.data = result.getData();
+    report.donatedBytes += result.getBytes();
   }
   int steps = options().steps;
   if (!options().profileCosts.empty())

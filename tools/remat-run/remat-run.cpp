@@ -23,6 +23,8 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 
+#include <cstring>
+
 using namespace llvm;
 using namespace remat;
 using namespace remat::run;
@@ -37,7 +39,17 @@ Options &run::options() {
 // With a manifest: loss and gradients of the parameters
 //===----------------------------------------------------------------------===//
 
-static Expected<std::vector<Tensor>> makeArguments(const Manifest &manifest,
+/// Zeros to which gradients are added.
+static Expected<Tensor> makeSum(const remat_tensor_info &info) {
+  Tensor sum(info);
+  if (!sum.isAllocated())
+    return makeError("no memory for argument '" + Twine(info.name) + "'");
+  std::memset(sum.getData(), 0, sum.getBytes());
+  return std::move(sum);
+}
+
+static Expected<std::vector<Tensor>> makeArguments(const remat_step *step,
+                                                   const Manifest &manifest,
                                                    const Products &products) {
   std::vector<Tensor> arguments;
   for (const ManifestArgument &argument : manifest.arguments) {
@@ -48,6 +60,14 @@ static Expected<std::vector<Tensor>> makeArguments(const Manifest &manifest,
   }
   for (const Tensor &state : products.initialState)
     arguments.push_back(state.copy());
+  while (arguments.size() < remat_step_argument_count(step)) {
+    remat_tensor_info info;
+    remat_step_argument(step, arguments.size(), &info);
+    Expected<Tensor> sum = makeSum(info);
+    if (!sum)
+      return sum.takeError();
+    arguments.push_back(std::move(*sum));
+  }
   return std::move(arguments);
 }
 
@@ -71,10 +91,10 @@ static Expected<const Tensor *> findLoss(ArrayRef<Tensor> results) {
 }
 
 /// Takes loss and gradients out of the results; the gradients are the last.
-static Error evaluate(const Manifest &manifest, ArrayRef<Tensor> results,
-                      RunReport &report) {
-  const StepOptions &step = options().step;
-  size_t numGradients = step.differentiate ? step.wrt.size() : 0;
+static Error evaluate(const remat_step *step, const Manifest &manifest,
+                      ArrayRef<Tensor> results, RunReport &report) {
+  ArrayRef<int64_t> wrt = options().step.wrt;
+  size_t numGradients = options().step.differentiate ? wrt.size() : 0;
   if (results.size() <= numGradients)
     return makeError("the model returns no loss");
   ArrayRef<Tensor> gradients = results.take_back(numGradients);
@@ -85,13 +105,22 @@ static Error evaluate(const Manifest &manifest, ArrayRef<Tensor> results,
   if (manifest.loss)
     report.maxRelativeError = std::abs(*report.loss - *manifest.loss) /
                               std::max(std::abs(*manifest.loss), 1e-30);
-  for (auto [number, gradient] : zip(step.wrt, gradients)) {
+  size_t index = results.size() - numGradients;
+  for (auto [number, gradient] : zip(wrt, gradients)) {
+    remat_tensor_info info;
+    remat_step_result(step, index++, &info);
     std::string name = "argument " + std::to_string(number);
     if (size_t(number) < manifest.arguments.size())
       name = manifest.arguments[number].name;
     const GradientSummary *golden = manifest.findGradient(name);
-    report.gradients.push_back(
-        {name, summarize(gradient, golden), gradient.hash()});
+    GradientSummary sum;
+    if (golden && options().step.accumulate) {
+      sum = multiply(*golden, double(report.stepSeconds.size()));
+      golden = &sum;
+    }
+    report.gradients.push_back({name, summarize(gradient, golden),
+                                gradient.hash(),
+                                !(info.flags & REMAT_TENSOR_ABSENT)});
     if (golden)
       report.maxRelativeError =
           std::max(report.maxRelativeError.value_or(0),
@@ -131,6 +160,13 @@ static Expected<std::vector<Tensor>> readArguments(remat_step *step,
       arguments.push_back(state->copy());
       continue;
     }
+    if (index >= products.firstSum && !sys::fs::exists(path)) {
+      Expected<Tensor> sum = makeSum(info);
+      if (!sum)
+        return sum.takeError();
+      arguments.push_back(std::move(*sum));
+      continue;
+    }
     // A widened step is given what the model is given, see widenArguments.
     Expected<Tensor> tensor =
         options().step.widen
@@ -149,13 +185,15 @@ static Error widenArguments(remat_step *step,
                             MutableArrayRef<Tensor> arguments) {
   for (auto [index, argument] : enumerate(arguments)) {
     remat_tensor_info info;
-    if (remat_step_argument(step, index, &info) != REMAT_OK ||
-        info.dtype != REMAT_F64 || argument.getDtype() >= REMAT_I1)
+    bool isNarrow = info.dtype == REMAT_F64 ? argument.getDtype() < REMAT_I1
+                                            : argument.getDtype() == REMAT_C64;
+    if (remat_step_argument(step, index, &info) != REMAT_OK || !isNarrow ||
+        (info.dtype != REMAT_F64 && info.dtype != REMAT_C128))
       continue;
-    Tensor wide(REMAT_F64, argument.getShape());
+    Tensor wide(info.dtype, argument.getShape());
     if (!wide.isAllocated())
       return makeError("no memory for argument '" + Twine(info.name) + "'");
-    for (size_t i = 0; i < argument.getNumElements(); ++i)
+    for (size_t i = 0; i < argument.getNumScalars(); ++i)
       wide.set(i, argument.get(i));
     argument = std::move(wide);
   }
@@ -203,7 +241,7 @@ static Error applyFlags() {
 /// Refuses what says what to differentiate beside `chosen`, which does so too.
 static Error checkDerivatives(StringRef chosen) {
   return options().flags.refuse(
-      {"differentiate", "result", "cotangents", "tangents"},
+      {"differentiate", "result", "cotangents", "tangents", "accumulate"},
       ("'" + chosen + "' says what to differentiate").str());
 }
 
@@ -295,7 +333,7 @@ static Expected<RunReport> runOnce(const Model &model, const Manifest *manifest,
     return loaded.takeError();
   remat_step *step = loaded->step.get();
   Expected<std::vector<Tensor>> arguments =
-      manifest ? makeArguments(*manifest, model.products)
+      manifest ? makeArguments(step, *manifest, model.products)
                : readArguments(step, model.products);
   if (!arguments)
     return arguments.takeError();
@@ -311,7 +349,7 @@ static Expected<RunReport> runOnce(const Model &model, const Manifest *manifest,
   for (const Tensor &result : *results)
     report.resultHash = report.resultHash * 0x100000001b3 ^ result.hash();
   if (manifest)
-    if (Error error = evaluate(*manifest, *results, report))
+    if (Error error = evaluate(step, *manifest, *results, report))
       return std::move(error);
   if (!options().outputDirectory.empty())
     if (Error error = writeResults(*results, model.products))

@@ -35,6 +35,11 @@ def DifferentiatePass
               --remat-differentiate='mode=forward wrt=0 results=1'
     ```
 
+    A result that is a derivative which does not exist, as nothing leads from
+    the argument to the result, is zeros and carries `remat.absent`. With
+    `accumulate`, the arguments behind the cotangents hold what gradients are
+    added to; each gives its buffer to the sum (`remat.donated`).
+
     The function must be one block of operations on tensors of static shapes.
     An operation between the chosen arguments and the result that has no
     derivative rule is an error. `remat-opt --remat-list-rules` prints the
@@ -73,8 +78,8 @@ def DifferentiatePass
                "names of values (remat.tag) whose gradients follow those of "
                "the arguments (gradient, reverse)">,
     Option<"accumulate", "accumulate", "bool", "false",
-           "add each gradient to what is in one more argument (gradient, "
-           "reverse)">,
+           "add each gradient to what is in one more argument, whose buffer "
+           "the result has (gradient, reverse)">,
     Option<"idioms", "idioms", "bool", "true",
            "differentiate functions that exporters write out as a whole">,
   ];

@@ -16,7 +16,7 @@
 namespace remat::codegen {
 
 /// The runtime's number for an element type, or nothing for types that it does
-/// not have. An index is a 64-bit integer.
+/// not have. An index is a 64-bit integer; complex numbers are of f32 or f64.
 std::optional<remat_dtype> getDtype(mlir::Type elementType);
 
 } // namespace remat::codegen

@@ -50,6 +50,9 @@ struct StepOptions {
   /// end.
   int64_t result = -1;
   bool cotangents = false;
+  /// Add each gradient to what is in one more argument, whose buffer the result
+  /// has.
+  bool accumulate = false;
   /// Whether to append, as the last of all, tangents of all results.
   bool tangents = false;
   /// If set, these are the derivatives to append, in place of what the five

@@ -95,6 +95,12 @@ typedef struct remat_tensor_info {
   /// The first and the last of the step's calls that use the tensor; both
   /// REMAT_NONE if none does.
   uint32_t first_call, last_call;
+  /// REMAT_TENSOR_ABSENT or 0.
+  uint32_t flags;
+  /// Of an argument that gives its buffer to a result, the number of the
+  /// result; of the result, that of the argument. Both must be given with the
+  /// same `data`. REMAT_NONE of others.
+  uint32_t donation;
 } remat_tensor_info;
 
 /// What the forward call of a step leaves for its backward calls: memory of the
@@ -162,9 +168,10 @@ remat_status remat_step_load(const remat_module *module,
                              remat_step **step);
 
 /// Runs the step. Arguments and results must be as remat_step_argument and
-/// remat_step_result say; a result must not overlap an argument or another
-/// result. After a failure the results' contents are undefined; the step can be
-/// run again.
+/// remat_step_result say; a result must not overlap another result or an
+/// argument, but for the one that gives it its buffer (remat_tensor_info's
+/// `donation`), which must be in the same place. After a failure the results'
+/// contents are undefined; the step can be run again.
 remat_status remat_step_run(remat_step *step, const remat_tensor *arguments,
                             size_t argument_count, const remat_tensor *results,
                             size_t result_count);

@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 /// Version of everything in this file. A runtime accepts its own version only.
-#define REMAT_STEP_TABLE_VERSION 4u
+#define REMAT_STEP_TABLE_VERSION 5u
 /// First eight bytes of a blob ("rematstp", little endian).
 #define REMAT_STEP_TABLE_MAGIC UINT64_C(0x70747374616d6572)
 /// "No buffer", "no entry", "no check".
@@ -29,7 +29,8 @@ extern "C" {
 /// Values are placed at, and rounded up to, multiples of this many bytes.
 #define REMAT_ALIGNMENT 64
 
-/// Element types. An i1 is stored as one byte, 0 or 1; index is 64 bits wide.
+/// Element types. An i1 is stored as one byte, 0 or 1; index is 64 bits wide. A
+/// complex number is its real and its imaginary part, in this order, as in C.
 typedef enum remat_dtype {
   REMAT_F32 = 0,
   REMAT_F64 = 1,
@@ -40,7 +41,9 @@ typedef enum remat_dtype {
   REMAT_I16 = 6,
   REMAT_I32 = 7,
   REMAT_I64 = 8,
-  REMAT_DTYPE_COUNT = 9
+  REMAT_C64 = 9,   // two f32
+  REMAT_C128 = 10, // two f64
+  REMAT_DTYPE_COUNT = 11
 } remat_dtype;
 
 /// What a kernel reports when a checked index is out of range, or an assertion
@@ -114,12 +117,23 @@ typedef struct remat_step_header {
 /// Each step is a bijection, so that a single damaged word is always found.
 uint64_t remat_table_checksum(const void *blob, uint64_t blob_bytes);
 
+enum {
+  /// A result: a derivative that does not exist, since no differentiable path
+  /// leads there. Its elements are zeros, or stay what they were where they are
+  /// added to.
+  REMAT_TENSOR_ABSENT = 1u
+};
+
 /// An argument or a result of the step: a dense row-major tensor.
 typedef struct remat_signature {
   uint32_t name; // string
   int32_t dtype; // remat_dtype
   uint32_t rank;
   uint32_t dims; // first of `rank` extents in the section `dims`
+  uint32_t flags;
+  /// Of an argument that gives its buffer to a result, the number of the
+  /// result; of the result, that of the argument. Else REMAT_NONE.
+  uint32_t donation;
 } remat_signature;
 
 /// Where a buffer lives. The first two are owned by the step, arguments and

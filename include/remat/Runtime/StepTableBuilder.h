@@ -52,7 +52,12 @@ public:
   uint32_t addArgument(const std::string &name, remat_dtype dtype,
                        const std::vector<int64_t> &dims);
   uint32_t addResult(const std::string &name, remat_dtype dtype,
-                     const std::vector<int64_t> &dims);
+                     const std::vector<int64_t> &dims, uint32_t flags = 0);
+  /// Lets the argument give its buffer to the result.
+  void addDonation(uint32_t argument, uint32_t result) {
+    arguments[argument].donation = result;
+    results[result].donation = argument;
+  }
 
   /// Root buffers. `bytes` is rounded up to the alignment; the arenas grow to
   /// hold the buffer.

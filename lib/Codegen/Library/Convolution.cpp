@@ -72,7 +72,8 @@ remat::codegen::describeConvolution(ConvOp op) {
   RankedTensorType types[] = {op.getInputType(), op.getFilterType(),
                               op.getOutputType()};
   for (RankedTensorType type : types)
-    if (!getDtype(type.getElementType()))
+    if (!getDtype(type.getElementType()) ||
+        isa<ComplexType>(type.getElementType()))
       return std::nullopt;
   if (rank > 3)
     return std::nullopt;

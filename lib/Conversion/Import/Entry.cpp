@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Conversion/Import/Passes.h"
+#include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/EntryFunction.h"
 #include "llvm/ADT/SetVector.h"
@@ -88,6 +89,22 @@ static LogicalResult checkCalls(func::FuncOp function) {
   return failure(result.wasInterrupted());
 }
 
+/// Which result has the buffer of an argument, as JAX writes it
+/// (`donate_argnums`). What it only offers (`jax.buffer_donor`) is not taken.
+static void importDonations(func::FuncOp function) {
+  constexpr StringLiteral aliasing = "tf.aliasing_output";
+  for (unsigned number = 0; number < function.getNumArguments(); ++number) {
+    auto result = function.getArgAttrOfType<IntegerAttr>(number, aliasing);
+    if (!result)
+      continue;
+    function.removeArgAttr(number, aliasing);
+    if (!function.getArgAttr(number, RematDialect::donatedAttrName))
+      function.setArgAttr(
+          number, RematDialect::donatedAttrName,
+          Builder(function.getContext()).getI64IntegerAttr(result.getInt()));
+  }
+}
+
 namespace {
 struct ImportEntry : public remat::impl::ImportEntryPassBase<ImportEntry> {
   using ImportEntryPassBase::ImportEntryPassBase;
@@ -109,6 +126,9 @@ struct ImportEntry : public remat::impl::ImportEntryPassBase<ImportEntry> {
     for (auto other : module.getOps<func::FuncOp>())
       if (other != entry && failed(checkCalls(other)))
         return signalPassFailure();
+    importDonations(entry);
+    if (failed(verifyDonations(entry)))
+      return signalPassFailure();
   }
 };
 } // namespace

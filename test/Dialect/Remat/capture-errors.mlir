@@ -74,14 +74,14 @@ func.func @unknown_attribute(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// expected-error @+1 {{argument 1 has the unknown attribute 'remat.nmae', expected one of 'remat.policy', 'remat.name', 'remat.phase', 'remat.initial_value'}}
+// expected-error @+1 {{argument 1 has the unknown attribute 'remat.nmae', expected one of 'remat.policy', 'remat.name', 'remat.phase', 'remat.donated', 'remat.initial_value'}}
 func.func @unknown_attribute_of_argument(%x: tensor<4xf32>, %y: tensor<4xf32> {remat.nmae = "y"}) {
   return
 }
 
 // -----
 
-// expected-error @+1 {{argument 0 has the unknown attribute 'remat.backward', expected one of 'remat.policy', 'remat.name', 'remat.phase', 'remat.initial_value'}}
+// expected-error @+1 {{argument 0 has the unknown attribute 'remat.backward', expected one of 'remat.policy', 'remat.name', 'remat.phase', 'remat.donated', 'remat.initial_value'}}
 func.func @attribute_of_operations_on_argument(%x: tensor<4xf32> {remat.backward}) {
   return
 }
@@ -116,7 +116,7 @@ func.func @name_of_result(%x: tensor<4xf32>) -> (tensor<4xf32> {remat.name = tru
 
 // -----
 
-// expected-error @+1 {{result 0 has the unknown attribute 'remat.phase', expected one of 'remat.name'}}
+// expected-error @+1 {{result 0 has the unknown attribute 'remat.phase', expected one of 'remat.name', 'remat.absent'}}
 func.func @unknown_attribute_of_result(%x: tensor<4xf32>) -> (tensor<4xf32> {remat.phase = 1}) {
   return %x : tensor<4xf32>
 }
@@ -253,8 +253,19 @@ func.func @vjp_of_unknown_attribute(%x: tensor<4xf32>) {
 
 // -----
 
+func.func @hook_of_two_sums(%x: tensor<4xf32>) {
+  // expected-error @+1 {{sees an accumulated gradient but has 2 operands, expected one}}
+  %0:2 = remat.gradient_hook(%x, %x : tensor<4xf32>, tensor<4xf32>) accumulated {
+  ^bb0(%g: tensor<4xf32>, %h: tensor<4xf32>):
+    remat.yield %g, %h : tensor<4xf32>, tensor<4xf32>
+  }
+  return
+}
+
+// -----
+
 func.func @hook_of_unknown_attribute(%x: tensor<4xf32>) {
-  // expected-error @+1 {{'remat.gradient_hook' op has the unknown attribute 'name', expected none}}
+  // expected-error @+1 {{'remat.gradient_hook' op has the unknown attribute 'name', expected 'accumulated'}}
   %0 = "remat.gradient_hook"(%x) ({
   ^bb0(%g: tensor<4xf32>):
     remat.yield %g : tensor<4xf32>

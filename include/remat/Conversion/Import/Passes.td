@@ -32,7 +32,8 @@ def ImportEntryPass : Pass<"remat-import-entry", "::mlir::ModuleOp"> {
     named `function`, and globals that nothing reads. Where `function` is
     `main`, a module's only function will do. Refuses what the
     compiler cannot take anywhere: calls that were not inlined, several blocks,
-    dynamic shapes, memrefs and globals.
+    dynamic shapes, memrefs and globals. What JAX says of donated arguments
+    (`tf.aliasing_output`) becomes `remat.donated`.
   }];
   let options = [
     Option<"function", "function", "std::string", /*default=*/"\"main\"",

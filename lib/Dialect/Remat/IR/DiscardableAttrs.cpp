@@ -101,6 +101,9 @@ static constexpr AttrRule attrRules[] = {
     {RematDialect::readBytesAttrName, AnyOperation, isByteCount,
      "a number of bytes of type i64"},
     {RematDialect::phaseAttrName, OnArgument, isCount, "the number of a call"},
+    {RematDialect::donatedAttrName, OnArgument, isCount,
+     "the number of a result"},
+    {RematDialect::absentAttrName, OnResult, is<UnitAttr>, "a unit attribute"},
     {RematDialect::initialValueAttrName, OnArgument, is<ElementsAttr>,
      "the elements of a tensor"},
 };
@@ -145,7 +148,8 @@ LogicalResult RematDialect::verifyOperationAttribute(Operation *op,
     return isa<FunctionOpInterface>(op) ? success() : refuse("a function");
   if (rule->places & OnKernel)
     return op->hasAttr(kernelAttrName) ? success() : refuse("a kernel");
-  return refuse("an argument of a function");
+  return refuse(rule->places & OnArgument ? "an argument of a function"
+                                          : "a result of a function");
 }
 
 /// Checks an attribute of an argument or a result, which `what` names.

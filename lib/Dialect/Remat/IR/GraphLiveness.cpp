@@ -6,6 +6,8 @@
 
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 
+#include "remat/Dialect/Remat/IR/Donations.h"
+
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -68,6 +70,19 @@ static SmallVector<unsigned> findCalls(GraphOp graph) {
   return begins;
 }
 
+/// By the value that owns the buffer of a result which an argument gives, this
+/// argument. One that the result is written over is left out.
+static DenseMap<Value, Value> findDonors(GraphOp graph) {
+  DenseMap<Value, Value> donorOf;
+  Operation *terminator = graph.getBody().front().getTerminator();
+  for (auto [donor, returned] :
+       llvm::zip(getDonors(graph), terminator->getOperands()))
+    if (Value owner = GraphLiveness::getOwner(returned);
+        donor && owner != donor)
+      donorOf[owner] = donor;
+  return donorOf;
+}
+
 unsigned GraphLiveness::getCall(unsigned position) const {
   return llvm::upper_bound(callBegins, position) - callBegins.begin();
 }
@@ -75,7 +90,7 @@ unsigned GraphLiveness::getCall(unsigned position) const {
 GraphLiveness::GraphLiveness(GraphOp graph) : callBegins(findCalls(graph)) {
   TargetAttr target = getTargetFacts(graph);
   DenseMap<Value, unsigned> indexOf;
-  // What lies in each buffer that was written in place.
+  // What lies in each buffer that was written in place, or for a result.
   DenseMap<Value, Value> contents;
   auto addBuffer = [&](Value value, Operation *owner, MemorySpace space,
                        int64_t bytes, unsigned position, SlotAttr slot) {
@@ -84,6 +99,7 @@ GraphLiveness::GraphLiveness(GraphOp graph) : callBegins(findCalls(graph)) {
     if (value)
       indexOf[value] = buffers.size() - 1;
   };
+  DenseMap<Value, Value> donorOf = findDonors(graph);
   // What is written in place may be at the end of a long chain.
   DenseMap<Value, Value> owners;
   auto findOwner = [&](Value value) {
@@ -93,11 +109,11 @@ GraphLiveness::GraphLiveness(GraphOp graph) : callBegins(findCalls(graph)) {
   for (Operation &op : graph.getBody().front()) {
     unsigned position = numPositions++;
     for (Value operand : op.getOperands()) {
-      Value owner = findOwner(operand);
-      auto it = indexOf.find(owner);
-      if (it == indexOf.end() || isViewOp(&op))
+      if (isViewOp(&op))
         continue;
-      buffers[it->second].end = position;
+      Value owner = findOwner(operand);
+      if (auto it = indexOf.find(owner); it != indexOf.end())
+        buffers[it->second].end = position;
       auto content = contents.find(owner);
       Value expected = content == contents.end() ? owner : content->second;
       if (getViewRoot(operand) != expected && !brokenReader)
@@ -115,6 +131,13 @@ GraphLiveness::GraphLiveness(GraphOp graph) : callBegins(findCalls(graph)) {
         continue;
       }
       owners[result] = result;
+      if (Value donor = donorOf.lookup(result)) {
+        contents[donor] = result;
+        if (!brokenReader && llvm::any_of(op.getOperands(), [&](Value operand) {
+              return findOwner(operand) == donor;
+            }))
+          brokenReader = &op;
+      }
       auto host = dyn_cast<HostType>(result.getType());
       auto type =
           host ? host.getTensor() : cast<RankedTensorType>(result.getType());

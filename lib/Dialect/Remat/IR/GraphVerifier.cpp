@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -430,6 +431,7 @@ static LogicalResult verifyNoOverlap(const GraphLiveness &liveness,
 /// do not overlap, and are dead when the result is written.
 static LogicalResult verifyLent(GraphOp graph, const GraphLiveness &liveness) {
   std::map<int64_t, SmallVector<LiveBuffer>> buffersOf;
+  SmallVector<BlockArgument> donors = getDonors(graph);
   for (const LiveBuffer &buffer : liveness.buffers) {
     if (buffer.space != MemorySpace::Lent)
       continue;
@@ -446,6 +448,10 @@ static LogicalResult verifyLent(GraphOp graph, const GraphLiveness &liveness) {
       return buffer.owner->emitOpError("has ")
              << buffer.bytes << " bytes but is lent " << slot.getBytes()
              << " at byte " << slot.getOffset() << " of a result of " << size;
+    if (BlockArgument donor = donors[result])
+      return buffer.owner->emitOpError("is lent the buffer of result ")
+             << result << ", which argument " << donor.getArgNumber()
+             << " gives and occupies";
     buffersOf[result].push_back(buffer);
   }
   for (const LiveBuffer &buffer : liveness.buffers) {
@@ -466,11 +472,44 @@ static LogicalResult verifyLent(GraphOp graph, const GraphLiveness &liveness) {
   return success();
 }
 
+/// Checks what is written over arguments: only what becomes, in their place,
+/// the result that they give their buffers to.
+static LogicalResult verifyOverArguments(GraphOp graph) {
+  ValueRange returned = graph.getBody().front().getTerminator()->getOperands();
+  SmallVector<BlockArgument> donors = getDonors(graph);
+  for (auto task : graph.getOps<TaskOp>())
+    for (OpResult result : task->getResults()) {
+      unsigned number = result.getResultNumber();
+      std::optional<unsigned> operand = task.getInPlaceOperand(number);
+      auto argument =
+          operand
+              ? dyn_cast<BlockArgument>(getViewRoot(task.getOperand(*operand)))
+              : BlockArgument();
+      if (!argument)
+        continue;
+      auto *donation = llvm::find(donors, argument);
+      if (donation == donors.end())
+        return task.emitOpError("result ")
+               << number << " is written over argument "
+               << argument.getArgNumber()
+               << ", which gives its buffer to no result";
+      unsigned donated = donation - donors.begin();
+      if (GraphLiveness::getOwner(returned[donated]) != argument)
+        return task.emitOpError("result ")
+               << number << " is written over argument "
+               << argument.getArgNumber() << ", which gives its buffer to "
+               << "result " << donated;
+    }
+  return success();
+}
+
 LogicalResult GraphOp::verifyRegions() {
-  if (failed(verifyTasks(*this)))
+  if (failed(verifyDonations(*this)) || failed(verifyTasks(*this)))
     return failure();
   if (!isPlanned())
     return success();
+  if (failed(verifyOverArguments(*this)))
+    return failure();
   GraphLiveness liveness(*this);
   if (liveness.brokenReader)
     return liveness.brokenReader->emitOpError(

@@ -190,6 +190,9 @@ LogicalResult GradientHookOp::verify() {
     if (!isDifferentiable(type))
       return emitOpError("has an operand of type ")
              << type << ", expected floating-point elements";
+  if (getAccumulated() && getValues().size() != 1)
+    return emitOpError("sees an accumulated gradient but has ")
+           << getValues().size() << " operands, expected one";
   return success();
 }
 

@@ -22,9 +22,7 @@ void remat::assignBuffers(GraphOp graph, ModuleOp module) {
   lendResults(graph);
 }
 
-/// The bytes that are live in the arena when the tasks of `graph`, clones
-/// included, run once in their order, as the planner's simulator counts them.
-static llvm::Expected<int64_t> simulatePeak(GraphOp graph) {
+llvm::Expected<int64_t> remat::simulatePeak(GraphOp graph) {
   planning::Problem schedule = GraphProblem(graph).problem;
   // The policies are obeyed; what they ask for is not asked of a clone again.
   for (planning::Value &value : schedule.values)

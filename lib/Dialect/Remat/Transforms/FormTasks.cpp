@@ -12,8 +12,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Clusters.h"
+#include "GraphPlanning.h"
 #include "KernelNames.h"
 
+#include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 #include "remat/Interfaces/RecomputableOpInterface.h"
@@ -438,6 +440,8 @@ private:
   TaskOp createTask(Location loc, func::FuncOp kernel, ArrayRef<Value> operands,
                     ArrayRef<Operation *> ops, bool backward);
   void createReturn(func::ReturnOp op);
+  bool isWrittenOver(OpResult result, BlockArgument donor);
+  void copyIntoDonors();
 
   func::FuncOp func;
   KernelPool &kernels;
@@ -453,6 +457,8 @@ private:
 
 /// Refuses what a graph cannot hold, before anything is built.
 static LogicalResult checkFunction(func::FuncOp func) {
+  if (failed(verifyDonations(func)))
+    return failure();
   if (!llvm::hasSingleElement(func.getBody()))
     return func.emitOpError("must have one block to be cut into tasks");
   if (!isa<func::ReturnOp>(func.getBody().front().getTerminator()))
@@ -551,6 +557,7 @@ FailureOr<GraphOp> GraphBuilder::build() {
     }
   }
   createReturn(cast<func::ReturnOp>(func.getBody().front().getTerminator()));
+  copyIntoDonors();
   return graph;
 }
 
@@ -637,6 +644,50 @@ void GraphBuilder::createReturn(func::ReturnOp op) {
     results.push_back(result);
   }
   ReturnOp::create(builder, op.getLoc(), results);
+}
+
+/// Whether the task of `result` can write it over `donor`, or does not read
+/// that.
+bool GraphBuilder::isWrittenOver(OpResult result, BlockArgument donor) {
+  auto task = cast<TaskOp>(result.getOwner());
+  if (llvm::none_of(task.getOperands(), [&](Value operand) {
+        return getViewRoot(operand) == donor;
+      }))
+    return true;
+  auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+      func, task.getKernelAttr());
+  unsigned number = result.getResultNumber();
+  return getTargetFacts(graph).getInPlace() &&
+         findDonorOperand(task, number, donor,
+                          findOverwritable(kernel)[number]);
+}
+
+/// Makes a result that has the buffer of an argument a copy of what it was
+/// where that cannot be written while the argument is read: where a task reads
+/// both, and where the result's own task reads the argument out of order.
+void GraphBuilder::copyIntoDonors() {
+  auto terminator = cast<ReturnOp>(graph.getBody().front().getTerminator());
+  SmallVector<BlockArgument> donors = getDonors(graph), settled(donors.size());
+  for (auto [number, donor] : llvm::enumerate(donors)) {
+    if (!donor)
+      continue;
+    settled[number] = donor;
+    OpOperand &returned = terminator->getOpOperand(number);
+    auto result = cast<OpResult>(getViewRoot(returned.get()));
+    if (isWrittenOver(result, donor) && tryOrderDonations(graph, settled))
+      continue;
+    SmallVector<Value> operands;
+    func::FuncOp kernel = kernels.getOrCreateCopy(returned.get(), operands);
+    for (Value operand : operands)
+      mapping.map(operand, operand);
+    builder.setInsertionPoint(terminator);
+    TaskOp copy = createTask(terminator.getLoc(), kernel, operands, {},
+                             cast<TaskOp>(result.getOwner()).getBackward());
+    returned.set(copy->getResult(0));
+    // A copy that nothing reads can wait for anything.
+    [[maybe_unused]] bool isOrdered = tryOrderDonations(graph, settled);
+    assert(isOrdered && "nothing waits for a copy");
+  }
 }
 
 namespace {

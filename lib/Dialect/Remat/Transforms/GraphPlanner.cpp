@@ -6,6 +6,8 @@
 
 #include "GraphPlanner.h"
 
+#include "remat/Dialect/Remat/IR/Donations.h"
+
 #include <map>
 
 using namespace mlir;
@@ -233,9 +235,17 @@ llvm::Error GraphPlanner::collectCounts() {
   if (options.lend && !graphProblem.tasks.empty() &&
       graphProblem.tasks.back().getPhase() == 0) {
     Counted &counted = counts.emplace_back(Counted{problem});
+    DenseSet<Value> donated;
+    for (auto [donor, returned] :
+         llvm::zip(getDonors(graph),
+                   graph.getBody().front().getTerminator()->getOperands()))
+      if (donor)
+        donated.insert(getViewRoot(returned));
+    // An argument is in its buffer until it is written.
     for (auto [value, counts] :
          llvm::zip(graphProblem.values, counted.problem.values))
-      if (counts.isOutput && problem.ops[counts.producer].backward)
+      if (counts.isOutput && problem.ops[counts.producer].backward &&
+          !donated.contains(value))
         counts.bytes = getBufferBytes(cast<RankedTensorType>(value.getType()),
                                       graphProblem.target);
   }
@@ -373,6 +383,24 @@ GraphPlanner::explainSmallest(const planning::PackedPlan &smallest) {
 // From plans to graphs
 //===----------------------------------------------------------------------===//
 
+/// Lets what is written over arguments wait for their last readers in
+/// `planned`, repetitions included, which the planner does not know of.
+llvm::Error GraphPlanner::settleDonations(GraphOp planned) {
+  SmallVector<BlockArgument> donors = getDonors(planned);
+  if (llvm::none_of(donors, [](Value donor) { return bool(donor); }))
+    return llvm::Error::success();
+  if (!tryOrderDonations(planned, donors))
+    return llvm::createStringError(
+        "a task reads an argument and needs the result that is written over "
+        "it");
+  writeOverDonors(planned, graph->getParentOfType<ModuleOp>());
+  int64_t peak = 0;
+  if (llvm::Error error = simulatePeak(planned).moveInto(peak))
+    return error;
+  planned.setPlannedPeak(peak);
+  return llvm::Error::success();
+}
+
 llvm::Expected<OwningOpRef<GraphOp>>
 GraphPlanner::apply(const planning::Plan &plan) {
   llvm::Expected<planning::Simulation> simulation =
@@ -382,6 +410,8 @@ GraphPlanner::apply(const planning::Plan &plan) {
   OwningOpRef<GraphOp> planned(graph.clone());
   applyPlan(*planned, GraphProblem(*planned, options.reorder), plan);
   planned->setPlannedPeak(simulation->peakBytes);
+  if (llvm::Error error = settleDonations(*planned))
+    return std::move(error);
   return std::move(planned);
 }
 

@@ -103,6 +103,7 @@ private:
   llvm::Error collectCounts();
   llvm::Expected<GraphPlan> planUnlimited();
   llvm::Expected<GraphPlan> planBudget(bool isSmallest, int64_t bytes);
+  llvm::Error settleDonations(GraphOp planned);
   llvm::Expected<mlir::OwningOpRef<GraphOp>> apply(const planning::Plan &plan);
   llvm::Expected<Outcome> tryOut(const planning::Plan &plan);
 

@@ -6,6 +6,8 @@
 
 #include "GraphPlanning.h"
 
+#include "remat/Dialect/Remat/IR/Donations.h"
+
 #include "mlir/IR/IRMapping.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -71,6 +73,28 @@ static bool readsOfCall(TaskOp task) {
   });
 }
 
+/// The arguments whose buffers are written before the last call.
+static DenseSet<Value> findOverwritten(GraphOp graph) {
+  DenseSet<Value> overwritten;
+  uint64_t last = 0;
+  for (auto task : graph.getOps<TaskOp>())
+    last = std::max(last, task.getPhase());
+  Operation *terminator = graph.getBody().front().getTerminator();
+  for (auto [donor, returned] :
+       llvm::zip(getDonors(graph), terminator->getOperands()))
+    if (auto writer = getViewRoot(returned).getDefiningOp<TaskOp>();
+        donor && writer && writer.getPhase() < last)
+      overwritten.insert(donor);
+  return overwritten;
+}
+
+bool GraphProblem::readsOverwritten(TaskOp task) const {
+  return !overwritten.empty() &&
+         llvm::any_of(task.getOperands(), [&](Value operand) {
+           return overwritten.contains(getViewRoot(operand));
+         });
+}
+
 planning::ValueId GraphProblem::addToken(planning::OpId op) {
   planning::ValueId token = problem.addResult(op, "token", 0);
   problem.values[token].offloadable = false;
@@ -96,7 +120,7 @@ void GraphProblem::addTask(TaskOp task, ArrayRef<planning::ValueId> given) {
   planning::Op &op = problem.ops[id];
   op.workspace = llvm::alignTo(static_cast<int64_t>(task.getWorkspace()),
                                target.getAlignment());
-  op.recomputable = !task.getPinned();
+  op.recomputable = !task.getPinned() && !readsOverwritten(task);
   tasks.push_back(task);
   for (OpResult result : task->getResults()) {
     int64_t bytes =
@@ -171,7 +195,7 @@ void GraphProblem::addTransfer(Operation *transfer) {
 }
 
 GraphProblem::GraphProblem(GraphOp graph, bool freeOrder)
-    : target(getTargetFacts(graph)) {
+    : target(getTargetFacts(graph)), overwritten(findOverwritten(graph)) {
   problem.name = graph.getName().str();
   problem.freeOrder = freeOrder;
   for (BlockArgument argument : graph.getArguments()) {
@@ -219,6 +243,9 @@ GraphProblem::GraphProblem(GraphOp graph, bool freeOrder)
   for (Value returned :
        graph.getBody().front().getTerminator()->getOperands()) {
     planning::Value &value = problem.values[idOf.lookup(getViewRoot(returned))];
+    // Of a planned graph, it may be written over an argument.
+    if (value.isArgument)
+      continue;
     value.bytes = 0;
     value.isOutput = true;
     value.offloadable = false;

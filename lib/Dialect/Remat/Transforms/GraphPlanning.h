@@ -60,6 +60,11 @@ private:
   void addTransfer(mlir::Operation *transfer);
 
   llvm::SmallVector<planning::ValueId> getOrder(TaskOp task);
+  bool readsOverwritten(TaskOp task) const;
+
+  /// Arguments that are overwritten before the last call of the step. What
+  /// reads them cannot run again in a later one.
+  llvm::DenseSet<mlir::Value> overwritten;
 
   llvm::DenseMap<mlir::Value, planning::ValueId> idOf;
   /// By the number of a task, what says that it has run.
@@ -107,6 +112,35 @@ llvm::Error explain(const GraphProblem &graphProblem,
 /// in the buffer of a result of the graph, and so take nothing of the arena
 /// (attribute `placement`). The kernels are in `module`.
 void assignBuffers(GraphOp graph, mlir::ModuleOp module);
+
+/// The operand in whose place `task` may write its result `number`, which
+/// `donor` gives its buffer to: one of `overwritable`, the operands that the
+/// kernel may overwrite there, that is the donor or a view of it.
+std::optional<unsigned> findDonorOperand(TaskOp task, unsigned number,
+                                         mlir::BlockArgument donor,
+                                         mlir::ArrayRef<unsigned> overwritable);
+
+/// For each result of a kernel, the operands that it may overwrite.
+llvm::SmallVector<llvm::SmallVector<unsigned>>
+findOverwritable(mlir::func::FuncOp kernel);
+
+/// Lets tasks write a result over the argument that gives it its buffer, if
+/// they read that.
+void writeOverDonors(GraphOp graph, mlir::ModuleOp module);
+
+/// Moves tasks that write results into buffers of `donors`, one for each result
+/// or null, behind all that read the donor, and what depends on them behind
+/// them. Returns whether that can be; if not, nothing is moved.
+bool tryOrderDonations(GraphOp graph,
+                       mlir::ArrayRef<mlir::BlockArgument> donors);
+
+/// The same for all arguments that give their buffers away; that it cannot be
+/// is an error at the graph.
+llvm::LogicalResult orderDonations(GraphOp graph);
+
+/// The bytes that are live in the arena when the tasks of `graph`, clones
+/// included, run once in their order, as the planner's simulator counts them.
+llvm::Expected<int64_t> simulatePeak(GraphOp graph);
 
 /// Lets tasks of a planned graph write results where an operand lies that
 /// nothing reads later, if their kernels in `module` allow.

@@ -16,6 +16,7 @@
 
 #include "GraphPlanning.h"
 
+#include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/Rows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -85,6 +86,11 @@ static bool isWrittenLast(linalg::GenericOp op, unsigned number,
 static bool mayOverwrite(func::FuncOp kernel, unsigned result,
                          BlockArgument argument) {
   Block &body = kernel.getBody().front();
+  if (auto copy = body.getTerminator()
+                      ->getOperand(result)
+                      .getDefiningOp<linalg::CopyOp>())
+    return copy.getDpsInputOperand(0)->get() == argument &&
+           argument.hasOneUse();
   if (auto scatter =
           body.getTerminator()->getOperand(result).getDefiningOp<ScatterOp>())
     return scatter.getInit() == argument && argument.hasOneUse();
@@ -127,8 +133,8 @@ static bool mayOverwrite(func::FuncOp kernel, unsigned result,
   return readByWriter && written.isPermutation();
 }
 
-/// For each result of a kernel, the operands that it may overwrite.
-static SmallVector<SmallVector<unsigned>> findOperands(func::FuncOp kernel) {
+SmallVector<SmallVector<unsigned>>
+remat::findOverwritable(func::FuncOp kernel) {
   SmallVector<SmallVector<unsigned>> operands(kernel.getNumResults());
   for (unsigned result = 0; result < kernel.getNumResults(); ++result)
     for (BlockArgument argument : kernel.getArguments())
@@ -137,50 +143,182 @@ static SmallVector<SmallVector<unsigned>> findOperands(func::FuncOp kernel) {
   return operands;
 }
 
-void remat::writeInPlace(GraphOp graph, ModuleOp module) {
-  if (!module || !getTargetFacts(graph).getInPlace())
-    return;
-  SymbolTable symbols(module);
-  llvm::StringMap<SmallVector<SmallVector<unsigned>>> kernels;
-  GraphLiveness liveness(graph);
-  DenseMap<Value, const LiveBuffer *> bufferOf;
-  for (const LiveBuffer &buffer : liveness.buffers)
-    if (buffer.value)
-      bufferOf[buffer.value] = &buffer;
-  unsigned position = 0;
-  Builder builder(graph.getContext());
-  for (Operation &op : graph.getBody().front()) {
-    unsigned here = position++;
-    auto task = dyn_cast<TaskOp>(&op);
-    if (!task)
-      continue;
+namespace {
+/// What kernels may overwrite, found once for each.
+class Overwritable {
+public:
+  explicit Overwritable(ModuleOp module) : symbols(module) {}
+
+  const SmallVector<SmallVector<unsigned>> &get(TaskOp task) {
     auto [known, isNew] = kernels.try_emplace(task.getKernel());
     if (isNew)
       if (auto kernel = symbols.lookup<func::FuncOp>(task.getKernel()))
-        known->second = findOperands(kernel);
-    SmallVector<Attribute> places(task->getNumResults(), builder.getUnitAttr());
-    DenseSet<Value> taken;
-    bool any = false;
-    for (auto [number, operands] : llvm::enumerate(known->second)) {
-      for (unsigned operand : operands) {
-        // The liveness from before knows when each value is read last.
-        Value root = getViewRoot(task.getOperand(operand));
-        const LiveBuffer *buffer = bufferOf.lookup(root);
-        if (!buffer || buffer->space != MemorySpace::Arena ||
-            buffer->end != here || !isa<TaskOp>(buffer->owner) ||
-            // What another call made is not where this one's results are.
-            liveness.isState(*buffer) ||
-            llvm::count_if(
-                task.getOperands(),
-                [&](Value other) { return getViewRoot(other) == root; }) != 1 ||
-            !taken.insert(root).second)
-          continue;
-        places[number] = builder.getI64IntegerAttr(operand);
-        any = true;
-        break;
-      }
-    }
-    if (any)
-      task.setPlacementAttr(builder.getArrayAttr(places));
+        known->second = findOverwritable(kernel);
+    return known->second;
   }
+
+private:
+  SymbolTable symbols;
+  llvm::StringMap<SmallVector<SmallVector<unsigned>>> kernels;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Over arguments
+//===----------------------------------------------------------------------===//
+
+/// The operands of `task` that are `root` or views of it.
+static unsigned countReads(TaskOp task, Value root) {
+  return llvm::count_if(task.getOperands(), [&](Value operand) {
+    return getViewRoot(operand) == root;
+  });
+}
+
+std::optional<unsigned>
+remat::findDonorOperand(TaskOp task, unsigned number, BlockArgument donor,
+                        ArrayRef<unsigned> overwritable) {
+  if (countReads(task, donor) != 1)
+    return std::nullopt;
+  for (unsigned operand : overwritable)
+    if (getViewRoot(task.getOperand(operand)) == donor)
+      return operand;
+  return std::nullopt;
+}
+
+static void setPlace(TaskOp task, unsigned number, Attribute place) {
+  SmallVector<Attribute> places(task->getNumResults(),
+                                UnitAttr::get(task.getContext()));
+  if (std::optional<ArrayAttr> old = task.getPlacement())
+    places.assign(old->begin(), old->end());
+  places[number] = place;
+  task.setPlacementAttr(ArrayAttr::get(task.getContext(), places));
+}
+
+/// For each result that has the buffer of an argument, what writes it.
+static DenseMap<Value, BlockArgument> findDonated(GraphOp graph) {
+  DenseMap<Value, BlockArgument> donated;
+  Operation *terminator = graph.getBody().front().getTerminator();
+  for (auto [donor, returned] :
+       llvm::zip(getDonors(graph), terminator->getOperands()))
+    if (donor)
+      donated[getViewRoot(returned)] = donor;
+  return donated;
+}
+
+static void writeOverDonors(GraphOp graph, Overwritable &overwritable) {
+  Operation *terminator = graph.getBody().front().getTerminator();
+  Builder builder(graph.getContext());
+  for (auto [donor, returned] :
+       llvm::zip(getDonors(graph), terminator->getOperands())) {
+    auto result = dyn_cast<OpResult>(getViewRoot(returned));
+    auto task =
+        donor && result ? dyn_cast<TaskOp>(result.getOwner()) : TaskOp();
+    if (!task || countReads(task, donor) == 0)
+      continue;
+    unsigned number = result.getResultNumber();
+    const auto &operands = overwritable.get(task);
+    if (number >= operands.size())
+      continue;
+    if (auto operand = findDonorOperand(task, number, donor, operands[number]))
+      setPlace(task, number, builder.getI64IntegerAttr(*operand));
+  }
+}
+
+void remat::writeOverDonors(GraphOp graph, ModuleOp module) {
+  if (!module || !getTargetFacts(graph).getInPlace())
+    return;
+  Overwritable overwritable(module);
+  ::writeOverDonors(graph, overwritable);
+}
+
+/// The last operation that reads each of `arguments`.
+static DenseMap<Value, unsigned>
+findLastReads(GraphOp graph, const DenseMap<Value, BlockArgument> &donated) {
+  DenseMap<Value, unsigned> lastReads;
+  if (donated.empty())
+    return lastReads;
+  for (auto [position, op] : llvm::enumerate(graph.getBody().front()))
+    if (!isViewOp(&op))
+      for (Value operand : op.getOperands())
+        if (Value root = getViewRoot(operand); isa<BlockArgument>(root))
+          lastReads[root] = position;
+  return lastReads;
+}
+
+//===----------------------------------------------------------------------===//
+// Over values
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Decides which results of tasks are written over operands.
+class InPlaceWriter {
+public:
+  InPlaceWriter(GraphOp graph, ModuleOp module)
+      : overwritable(module), liveness(graph), donated(findDonated(graph)),
+        lastReads(findLastReads(graph, donated)), graph(graph) {
+    for (const LiveBuffer &buffer : liveness.buffers)
+      if (buffer.value)
+        bufferOf[buffer.value] = &buffer;
+  }
+
+  void run();
+
+private:
+  void write(TaskOp task, unsigned position);
+  bool mayTake(TaskOp task, unsigned number, Value root, unsigned position);
+
+  Overwritable overwritable;
+  GraphLiveness liveness;
+  DenseMap<Value, const LiveBuffer *> bufferOf;
+  DenseMap<Value, BlockArgument> donated;
+  DenseMap<Value, unsigned> lastReads;
+  GraphOp graph;
+};
+} // namespace
+
+/// Whether result `number` may be where `root` lies, which `task` reads.
+bool InPlaceWriter::mayTake(TaskOp task, unsigned number, Value root,
+                            unsigned position) {
+  // The liveness from before knows when each value is read last.
+  const LiveBuffer *buffer = bufferOf.lookup(root);
+  if (!buffer || buffer->space != MemorySpace::Arena ||
+      buffer->end != position || !isa<TaskOp>(buffer->owner) ||
+      // What another call made is not where this one's results are.
+      liveness.isState(*buffer) || countReads(task, root) != 1)
+    return false;
+  BlockArgument donor = donated.lookup(task->getResult(number));
+  if (!donor)
+    return true;
+  // What is overwritten is in the result's buffer from its beginning.
+  const LiveBuffer *first = bufferOf.lookup(GraphLiveness::getOwner(root));
+  auto read = lastReads.find(donor);
+  return first && (read == lastReads.end() || first->begin > read->second);
+}
+
+void InPlaceWriter::write(TaskOp task, unsigned position) {
+  DenseSet<Value> taken;
+  for (auto [number, operands] : llvm::enumerate(overwritable.get(task))) {
+    if (task.getInPlaceOperand(number))
+      continue;
+    for (unsigned operand : operands) {
+      Value root = getViewRoot(task.getOperand(operand));
+      if (!mayTake(task, number, root, position) || !taken.insert(root).second)
+        continue;
+      setPlace(task, number,
+               Builder(task.getContext()).getI64IntegerAttr(operand));
+      break;
+    }
+  }
+}
+
+void InPlaceWriter::run() {
+  ::writeOverDonors(graph, overwritable);
+  for (auto [position, op] : llvm::enumerate(graph.getBody().front()))
+    if (auto task = dyn_cast<TaskOp>(&op))
+      write(task, position);
+}
+
+void remat::writeInPlace(GraphOp graph, ModuleOp module) {
+  if (module && getTargetFacts(graph).getInPlace())
+    InPlaceWriter(graph, module).run();
 }

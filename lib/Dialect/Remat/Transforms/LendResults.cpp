@@ -13,6 +13,8 @@
 
 #include "GraphPlanning.h"
 
+#include "remat/Dialect/Remat/IR/Donations.h"
+
 using namespace mlir;
 using namespace remat;
 
@@ -36,8 +38,10 @@ static constexpr unsigned maxTried = 256;
 static SmallVector<LentBuffer> collectBuffers(GraphOp graph,
                                               const GraphLiveness &liveness) {
   SmallVector<LentBuffer> buffers;
+  SmallVector<BlockArgument> donors = getDonors(graph);
   for (const LiveBuffer &buffer : liveness.buffers) {
-    if (buffer.space != MemorySpace::Result)
+    // An argument is in the buffer that it gives to a result.
+    if (buffer.space != MemorySpace::Result || donors[buffer.result])
       continue;
     auto type = cast<RankedTensorType>(graph.getResultTypes()[buffer.result]);
     int64_t bytes =

@@ -306,10 +306,12 @@ static int64_t moveTasks(GraphOp graph, bool (TaskOrder::*rule)(),
 
 /// Orders the tasks, and numbers them in this order. Returns how many have
 /// another number than before.
-static int64_t orderTasks(GraphOp graph) {
+static FailureOr<int64_t> orderTasks(GraphOp graph) {
   int64_t peak = countPeak(graph);
   peak = moveTasks(graph, &TaskOrder::shrinkEarly, peak);
   moveTasks(graph, &TaskOrder::growLate, peak);
+  if (failed(orderDonations(graph)))
+    return failure();
   int64_t numMoved = 0;
   for (auto [number, task] : llvm::enumerate(graph.getOps<TaskOp>())) {
     numMoved += task.getId() != number;
@@ -326,7 +328,10 @@ struct OrderTasksPass : remat::impl::OrderTasksPassBase<OrderTasksPass> {
         graph.emitOpError("is planned, expected its order to be free");
         return signalPassFailure();
       }
-      numMoved += orderTasks(graph);
+      FailureOr<int64_t> moved = orderTasks(graph);
+      if (failed(moved))
+        return signalPassFailure();
+      numMoved += *moved;
     }
   }
 };

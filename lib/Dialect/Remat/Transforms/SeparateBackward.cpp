@@ -12,6 +12,8 @@
 
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 
+#include "GraphPlanning.h"
+#include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 namespace remat {
@@ -38,14 +40,28 @@ static DenseMap<Operation *, int64_t> assignPhases(GraphOp graph) {
   DenseMap<Value, int64_t> given = getGivenPhases(graph);
   DenseMap<Operation *, int64_t> phases;
   Block &body = graph.getBody().front();
-  for (Operation &op : body) {
-    auto task = dyn_cast<TaskOp>(op);
-    int64_t phase = task && task.getBackward();
+  DenseMap<Operation *, Value> donors;
+  for (auto [donor, returned] :
+       llvm::zip(getDonors(graph), body.getTerminator()->getOperands()))
+    if (donor)
+      donors[getViewRoot(returned).getDefiningOp()] = donor;
+  auto delay = [&](Operation &op) {
+    int64_t &phase = phases[&op];
     for (Value operand : op.getOperands())
       phase = std::max(phase, operand.getDefiningOp()
                                   ? phases.at(operand.getDefiningOp())
                                   : given.lookup(operand));
-    phases[&op] = phase;
+    // What writes over an argument runs in the last call that reads it.
+    if (Value donor = donors.lookup(&op))
+      forEachReader(donor, [&](Operation *reader) {
+        if (auto known = phases.find(reader); known != phases.end())
+          phase = std::max(phase, known->second);
+      });
+  };
+  for (Operation &op : body) {
+    auto task = dyn_cast<TaskOp>(op);
+    phases[&op] = task && task.getBackward();
+    delay(op);
   }
   for (Operation &op : llvm::reverse(body.without_terminator())) {
     auto task = dyn_cast<TaskOp>(op);
@@ -57,6 +73,8 @@ static DenseMap<Operation *, int64_t> assignPhases(GraphOp graph) {
         needed = std::min(needed.value_or(phases.at(user)), phases.at(user));
     phases[&op] = std::max(phases.at(&op), needed.value_or(0));
   }
+  if (!donors.empty())
+    llvm::for_each(body, delay);
   return phases;
 }
 
@@ -81,6 +99,8 @@ struct SeparateBackward
         if (auto task = dyn_cast<TaskOp>(op))
           task.setPhase(phases.at(op));
       }
+      if (failed(orderDonations(graph)))
+        return signalPassFailure();
     }
   }
 };

@@ -51,6 +51,8 @@ def Remat_Dialect : Dialect {
     | `remat.target` | modules, functions, graphs | `#remat.target` | the machine that is compiled for | user, `remat-set-target` | all that sizes or speeds of the machine matter to |
     | `remat.read_bytes` | functions, graphs | i64, not negative | bytes that the backward computation would read of forward values if nothing were made again | `remat-recompute-cheap`, `remat-form-tasks` | reports |
     | `remat.phase` | function arguments only | integer, not negative | the first call of a step in several calls that is given the argument | user | `remat-separate-backward`, the verifier of `remat.graph` |
+    | `remat.donated` | function arguments only | integer, not negative | the number of the result that has the argument's buffer: the caller gives both in the same place, and what the argument held is gone when the result is written. JAX's `tf.aliasing_output` is read as this | user, `remat-import-entry`, `remat-differentiate` | `remat-form-tasks`, `remat-plan`, `remat-assign-buffers`, the verifier of `remat.graph`; code generation, headers and reports |
+    | `remat.absent` | function results only | unit | the derivative that would be the result does not exist, since no differentiable path leads there; the result is zeros, or what it is added to | `remat-differentiate` | code generation, headers and reports |
     | `remat.initial_value` | function arguments only | dense elements | the value that a global began with that has become the argument | `remat-import-random-state` | `remat-run` |
     | `remat.allow_cache_entry_mutation` | functions | unit | memrefs may be written between the use that a derivative saves them for and the derivative, which then sees what was written | user | `remat-import-buffers` |
     | `remat.allow_mutation_on_saved_tensors` | functions | unit | the same, and it sees what was there at first | user | `remat-import-buffers` |
@@ -71,6 +73,8 @@ def Remat_Dialect : Dialect {
     static constexpr llvm::StringLiteral readBytesAttrName = "remat.read_bytes";
     static constexpr llvm::StringLiteral kernelAttrName = "remat.kernel";
     static constexpr llvm::StringLiteral phaseAttrName = "remat.phase";
+    static constexpr llvm::StringLiteral donatedAttrName = "remat.donated";
+    static constexpr llvm::StringLiteral absentAttrName = "remat.absent";
     static constexpr llvm::StringLiteral allowMutationAttrName =
         "remat.allow_cache_entry_mutation";
     static constexpr llvm::StringLiteral allowSavedMutationAttrName =

@@ -123,8 +123,15 @@ def Remat_GradientHookOp : Remat_Op<"gradient_hook", [
     once they are complete, go through the region, which yields what goes on to
     the operands. With one operand this is `register_hook` of PyTorch, with
     several `register_multi_grad_hook`; on an argument that is used through the
-    result only, it sees the accumulated gradient
-    (`register_post_accumulate_grad_hook`). Tangents pass unchanged.
+    result only, it sees the whole gradient of this step. Tangents pass
+    unchanged.
+
+    With `accumulated` the hook sees the gradient of its one operand, an
+    argument or a tagged value that is differentiated with respect to, when all
+    has been added to it: every use in this step and, where gradients are
+    accumulated, what earlier steps left
+    (`register_post_accumulate_grad_hook`). What it yields is what the step
+    returns. Of several hooks on one argument the last runs first.
 
     ```mlir
     %w1 = remat.gradient_hook(%w : tensor<4xf32>) {
@@ -134,11 +141,13 @@ def Remat_GradientHookOp : Remat_Op<"gradient_hook", [
     }
     ```
   }];
-  let arguments = (ins Variadic<AnyRankedTensor>:$values);
+  let arguments = (ins Variadic<AnyRankedTensor>:$values,
+                   UnitAttr:$accumulated);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    `(` $values `:` type($values) `)` attr-dict-with-keyword $body
+    `(` $values `:` type($values) `)` (`accumulated` $accumulated^)?
+    attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;

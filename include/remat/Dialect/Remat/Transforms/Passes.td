@@ -129,6 +129,10 @@ def FormTasksPass : Pass<"remat-form-tasks", "::mlir::ModuleOp"> {
       them the policy MUST_SAVE.
     * A result that is an argument, a constant, a view of another result or
       returned twice is copied by a task.
+    * A result that has the buffer of an argument (`remat.donated`) is written
+      behind all tasks that read the argument. It is copied by a task where its
+      own cannot write it in place while it reads the argument, and where
+      another task reads both.
 
     Tasks whose kernels are structurally equal share one function.
   }];
@@ -203,6 +207,9 @@ def PlanPass : Pass<"remat-plan", "::mlir::ModuleOp"> {
     the budget is replaced by one with a smaller peak. What was tried out is not
     recorded: `remat-assign-buffers` and `remat-place` come to the same.
 
+    What writes a result over an argument (`remat.donated`) waits until the last
+    task has read it, repetitions included; that is counted, too.
+
     `planned_peak` becomes the peak of the schedule with each value in a buffer
     of its own, `save_all_peak` that of the arena for the plan that recomputes
     and offloads only what policies demand.
@@ -240,7 +247,8 @@ def AssignBuffersPass : Pass<"remat-assign-buffers", "::mlir::ModuleOp"> {
   let description = [{
     Decides which results of tasks take nothing of the arena (still L3). A task
     may write a result in the place of an operand that nothing reads later, if
-    its kernel reads each element for the last time before it writes there. And
+    its kernel reads each element for the last time before it writes there; so
+    it writes a result in the place of the argument that gives its buffer. And
     the caller brings a buffer for each result of the step, most of them for
     gradients that are written late: until then they hold what the forward
     computation saved. The values that occupy most bytes for the longest time go
