@@ -47,8 +47,9 @@ struct Options {
   cl::opt<std::string> inputDirectory{
       "inputs", cl::cat(category), cl::value_desc("dir"),
       cl::desc("Directory of arg0.npy ..., cotangent0.npy ... (one for each "
-               "result) and tangent0.npy ... (one for each argument to "
-               "differentiate with respect to)")};
+               "result), tangent0.npy ... (one for each argument to "
+               "differentiate with respect to) and, with --accumulate, "
+               "grad0.npy ... (likewise; zeros if there is none)")};
   cl::opt<std::string> outputDirectory{
       "outputs", cl::cat(category), cl::value_desc("dir"),
       cl::desc("Directory for result0.npy ..., vjp0.npy ... (the gradients "

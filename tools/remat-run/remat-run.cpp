@@ -185,10 +185,12 @@ static Error widenArguments(remat_step *step,
                             MutableArrayRef<Tensor> arguments) {
   for (auto [index, argument] : enumerate(arguments)) {
     remat_tensor_info info;
-    bool isNarrow = info.dtype == REMAT_F64 ? argument.getDtype() < REMAT_I1
-                                            : argument.getDtype() == REMAT_C64;
-    if (remat_step_argument(step, index, &info) != REMAT_OK || !isNarrow ||
-        (info.dtype != REMAT_F64 && info.dtype != REMAT_C128))
+    if (remat_step_argument(step, index, &info) != REMAT_OK)
+      continue;
+    bool isNarrow =
+        (info.dtype == REMAT_F64 && argument.getDtype() < REMAT_I1) ||
+        (info.dtype == REMAT_C128 && argument.getDtype() == REMAT_C64);
+    if (!isNarrow)
       continue;
     Tensor wide(info.dtype, argument.getShape());
     if (!wide.isAllocated())
