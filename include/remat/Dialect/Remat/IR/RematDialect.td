@@ -35,7 +35,8 @@ def Remat_Dialect : Dialect {
     Other operations carry these attributes of the dialect. The dialect's
     verifier checks their types and refuses other names that begin with
     `remat.`. An attribute is on an operation unless the second column says
-    where else it may be.
+    where else it may be. Operations of this dialect refuse, besides, any
+    attribute that is neither their own nor has the name of a dialect in front.
 
     | attribute | on | type | meaning | written by | read by |
     |---|---|---|---|---|---|
@@ -86,7 +87,12 @@ def Remat_Dialect : Dialect {
   }];
 }
 
+/// Attributes without a dialect's name are the operation's own, or misspelled.
+def Remat_OnlyKnownAttributes : NativeOpTrait<"OnlyKnownAttributes"> {
+  let cppNamespace = "::remat";
+}
+
 class Remat_Op<string mnemonic, list<Trait> traits = []>
-    : Op<Remat_Dialect, mnemonic, traits>;
+    : Op<Remat_Dialect, mnemonic, traits # [Remat_OnlyKnownAttributes]>;
 
 #endif // REMAT_DIALECT_REMAT_IR_REMATDIALECT_TD
