@@ -12,7 +12,6 @@
 #include "remat/Pipelines/Pipelines.h"
 #include "remat/Transforms/Passes.h"
 
-#include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
@@ -52,8 +51,8 @@ void remat::buildImportPipeline(OpPassManager &pm, const StepOptions &options) {
   func.addPass(createImportScattersPass());
   func.addPass(createImportLoopsPass());
   func.addPass(createImportConstantsPass());
-  func.addPass(createConvertElementwiseToLinalgPass());
-  addCleanup(func);
+  func.addPass(createGeneralizeElementwisePass());
+  func.addPass(createImportCleanUpPass());
   func.addPass(createImportConcatsPass());
   func.addPass(createImportContractionsPass());
   func.addPass(createImportConvolutionsPass());
@@ -62,9 +61,8 @@ void remat::buildImportPipeline(OpPassManager &pm, const StepOptions &options) {
   func.addPass(createImportScalarsPass());
   func.addPass(createImportGathersPass());
   func.addPass(createImportUnitDimsPass());
-  addCleanup(func);
+  func.addPass(createImportCleanUpPass());
   func.addPass(createImportContractionsPass());
-  func.addPass(createImportPhasesPass());
   FuseElementwisePassOptions fusion;
   fusion.keepNarrow = true;
   func.addPass(createFuseElementwisePass(fusion));
