@@ -18,7 +18,7 @@ mkdir -p "$out/passes"
 "$tblgen" -gen-dialect-doc -dialect=remat "${include[@]}" \
   include/remat/Dialect/Remat/IR/RematOps.td -o "$out/dialect.md"
 pages=(AutoDiff:AutoDiff Conversion/Import:Import Cost:Cost
-  Dialect/Remat/Transforms:Dialect Target:Target
+  Dialect/Remat/Transforms:Dialect Pipelines:Pipelines Target:Target
   Target/CPU:TargetCPU Transforms:Transforms)
 for page in "${pages[@]}"; do
   "$tblgen" -gen-pass-doc "${include[@]}" "include/remat/${page%%:*}/Passes.td" \

@@ -15,6 +15,8 @@
 
 #include "remat/Codegen/KernelCache.h"
 
+#include "Tuning.h"
+
 #include "remat/Support/OutputFiles.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -103,7 +105,6 @@ struct Entry {
 /// Deletes what nobody read for a week, then what was not read for longest
 /// while the cache has more than three quarters of the room that it could have.
 static void prune(StringRef directory) {
-  constexpr auto oldest = std::chrono::hours(7 * 24);
   sys::TimePoint<> now = std::chrono::system_clock::now();
   std::vector<Entry> entries;
   std::error_code error;
@@ -120,7 +121,7 @@ static void prune(StringRef directory) {
     // Directories may be mounted so that reading leaves no trace.
     sys::TimePoint<> accessed = std::max(status->getLastAccessedTime(),
                                          status->getLastModificationTime());
-    if (now - accessed > oldest)
+    if (now - accessed > CacheTuning::maxAge)
       sys::fs::remove(it->path());
     else if (name.starts_with(filePrefix))
       entries.push_back({it->path(), accessed, status->getSize()});
@@ -131,7 +132,7 @@ static void prune(StringRef directory) {
   uint64_t total = 0;
   for (const Entry &entry : entries)
     total += entry.bytes;
-  uint64_t most = (space->available + total) / 4 * 3;
+  uint64_t most = (space->available + total) / 4 * CacheTuning::keptQuarters;
   sort(entries, [](const Entry &a, const Entry &b) {
     return std::tie(a.accessed, a.path) < std::tie(b.accessed, b.path);
   });

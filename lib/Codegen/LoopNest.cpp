@@ -6,6 +6,8 @@
 
 #include "remat/Codegen/LoopNest.h"
 
+#include "Tuning.h"
+
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/Saturating.h"
 
@@ -188,11 +190,11 @@ int64_t remat::codegen::getOpCost(Operation *op) {
     return isa<math::AbsFOp, math::AbsIOp, math::FmaOp, math::CopySignOp,
                math::FloorOp, math::CeilOp>(op)
                ? 1
-           : isa<math::SqrtOp, math::RsqrtOp>(op) ? 6
-                                                  : 20;
+           : isa<math::SqrtOp, math::RsqrtOp>(op) ? ScalarTuning::divisionCost
+                                                  : ScalarTuning::functionCost;
   if (isa<arith::DivFOp, arith::RemFOp, arith::DivSIOp, arith::DivUIOp,
           arith::RemSIOp, arith::RemUIOp>(op))
-    return 6;
+    return ScalarTuning::divisionCost;
   if (isa<arith::ConstantOp, linalg::YieldOp, linalg::IndexOp>(op))
     return 0;
   return 1;

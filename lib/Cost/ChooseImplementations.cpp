@@ -9,6 +9,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Tuning.h"
+
 #include "remat/Codegen/LibraryCall.h"
 #include "remat/Cost/CostFile.h"
 #include "remat/Cost/Passes.h"
@@ -23,10 +25,6 @@ namespace remat {
 
 using namespace mlir;
 using namespace remat;
-
-/// Kernels of more operations than this are not generated to be measured: the
-/// library is faster, and a step could take minutes.
-static constexpr int64_t mostFlopsToCompare = 100'000'000;
 
 /// Whether code is generated for a kernel that may be `call` as well.
 static bool isGenerated(FunctionOpInterface kernel,
@@ -65,7 +63,8 @@ struct ChooseImplementations
       if (!call || !call->mayBeGenerated())
         continue;
       bool generated = isGenerated(kernel, *call, measured);
-      if (others && (generated || call->countFlops() <= mostFlopsToCompare))
+      if (others && (generated || call->countFlops() <=
+                                      ImplementationTuning::maxComparedFlops))
         generated = !generated;
       kernel->setAttr(RematDialect::implementationAttrName,
                       ImplementationAttr::get(

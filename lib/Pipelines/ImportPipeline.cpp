@@ -4,28 +4,18 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Cleanup.h"
+
 #include "remat/AutoDiff/Passes.h"
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 #include "remat/Pipelines/Pipelines.h"
 #include "remat/Transforms/Passes.h"
 
-#include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 using namespace remat;
-
-static void addCleanUp(OpPassManager &pm) {
-  // There is one block: nothing to simplify about it but operations. What
-  // changes is visited again at once, so a second look at all finds nothing.
-  pm.addPass(createCanonicalizerPass(
-      GreedyRewriteConfig()
-          .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
-          .setMaxIterations(1)));
-  pm.addPass(createCSEPass());
-}
 
 void remat::buildImportPipeline(OpPassManager &pm, const StepOptions &options) {
   // Calls are links of the chain, so it is cut before they are inlined.
@@ -61,8 +51,8 @@ void remat::buildImportPipeline(OpPassManager &pm, const StepOptions &options) {
   func.addPass(createImportScattersPass());
   func.addPass(createImportLoopsPass());
   func.addPass(createImportConstantsPass());
-  func.addPass(createConvertElementwiseToLinalgPass());
-  addCleanUp(func);
+  func.addPass(createGeneralizeElementwisePass());
+  func.addPass(createImportCleanUpPass());
   func.addPass(createImportConcatsPass());
   func.addPass(createImportContractionsPass());
   func.addPass(createImportConvolutionsPass());
@@ -71,12 +61,11 @@ void remat::buildImportPipeline(OpPassManager &pm, const StepOptions &options) {
   func.addPass(createImportScalarsPass());
   func.addPass(createImportGathersPass());
   func.addPass(createImportUnitDimsPass());
-  addCleanUp(func);
+  func.addPass(createImportCleanUpPass());
   func.addPass(createImportContractionsPass());
-  func.addPass(createImportPhasesPass());
   FuseElementwisePassOptions fusion;
   fusion.keepNarrow = true;
   func.addPass(createFuseElementwisePass(fusion));
-  addCleanUp(func);
+  addCleanup(func);
   func.addPass(createImportVerifyPass());
 }

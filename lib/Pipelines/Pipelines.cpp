@@ -6,6 +6,7 @@
 
 #include "remat/Pipelines/Pipelines.h"
 
+#include "Cleanup.h"
 #include "TransformScript.h"
 
 #include "remat/AutoDiff/Passes.h"
@@ -15,151 +16,23 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 #include "remat/Dialect/Remat/Transforms/PlanOptionTable.h"
+#include "remat/Pipelines/Passes.h"
 #include "remat/Target/AllTargets.h"
 #include "remat/Target/Passes.h"
 #include "remat/Target/Target.h"
 #include "remat/Transforms/Passes.h"
-#include "remat/Utils/EntryFunction.h"
 #include "remat/Utils/TextOptions.h"
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllExtensions.h"
-#include "mlir/Transforms/Passes.h"
-#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace remat;
 
-ArrayRef<StringRef> remat::getDisabledCanonicalizations() {
-  // By now all shapes are static, and asking for them takes half of the time.
-  static constexpr StringRef names[] = {
-      "(anonymous namespace)::InferStaticShapeOfOperands"};
-  return names;
+/// Canonical form where all shapes are static.
+static void addStaticCleanup(OpPassManager &pm) {
+  addCleanup(pm, getDisabledCanonicalizations());
 }
-
-/// Canonical form, so that what follows sees equal things as equal.
-static void addCleanup(OpPassManager &pm) {
-  SmallVector<std::string> disabled;
-  for (StringRef name : getDisabledCanonicalizations())
-    disabled.push_back(name.str());
-  // There is one block: nothing to simplify about it but operations. What
-  // changes is visited again at once, so a second look at all finds nothing.
-  pm.addPass(createCanonicalizerPass(
-      GreedyRewriteConfig()
-          .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
-          .setMaxIterations(1),
-      disabled));
-  pm.addPass(createCSEPass());
-}
-
-namespace {
-/// What of this dialect is only for differentiation goes away afterwards. Most
-/// programs have nothing of it.
-struct LowerDerivativeOps
-    : PassWrapper<LowerDerivativeOps, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerDerivativeOps)
-
-  StringRef getArgument() const override {
-    return "remat-lower-derivative-ops";
-  }
-  StringRef getDescription() const override {
-    return "Check mutation, lower rules and pack, if there is any of it";
-  }
-  void getDependentDialects(DialectRegistry &registry) const override {
-    makePasses().getDependentDialects(registry);
-  }
-  void runOnOperation() override {
-    WalkResult found = getOperation()->walk([](Operation *op) {
-      auto tag = dyn_cast<TagOp>(op);
-      bool isMore = tag && (tag.getCodec() || tag.getForReaders() ||
-                            tag.isMutationMark());
-      return isMore || isa<CustomRuleOp, GradientHookOp>(op)
-                 ? WalkResult::interrupt()
-                 : WalkResult::advance();
-    });
-    OpPassManager passes = makePasses();
-    if (found.wasInterrupted() && failed(runPipeline(passes, getOperation())))
-      signalPassFailure();
-  }
-
-  static OpPassManager makePasses() {
-    OpPassManager pm(ModuleOp::getOperationName());
-    pm.addNestedPass<func::FuncOp>(createCheckMutationPass());
-    pm.addNestedPass<func::FuncOp>(createLowerRulesPass());
-    pm.addPass(createPackSavedPass());
-    addCleanup(pm);
-    return pm;
-  }
-};
-} // namespace
-
-namespace {
-/// Derivatives that the program is written with are taken of what import made
-/// of the functions, as those are that options ask for: regions hide the same
-/// values then, and the plan is the same. Most programs have none.
-struct ExpandWrittenDerivatives
-    : PassWrapper<ExpandWrittenDerivatives, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandWrittenDerivatives)
-
-  explicit ExpandWrittenDerivatives(StringRef entry) : entry(entry) {}
-
-  StringRef getArgument() const override {
-    return "remat-expand-written-derivatives";
-  }
-  StringRef getDescription() const override {
-    return "Expand remat.vjp and remat.jvp, if there are any";
-  }
-  void getDependentDialects(DialectRegistry &registry) const override {
-    makeFunctionPasses().getDependentDialects(registry);
-    makeModulePasses().getDependentDialects(registry);
-  }
-  void runOnOperation() override {
-    ModuleOp module = getOperation();
-    llvm::SetVector<Operation *> functions;
-    module.walk([&](Operation *op) {
-      StringRef callee;
-      if (auto vjp = dyn_cast<VJPOp>(op))
-        callee = vjp.getCallee();
-      else if (auto jvp = dyn_cast<JVPOp>(op))
-        callee = jvp.getCallee();
-      if (auto function = module.lookupSymbol<func::FuncOp>(callee))
-        functions.insert(function);
-    });
-    if (functions.empty())
-      return;
-    OpPassManager functionPasses = makeFunctionPasses(),
-                  modulePasses = makeModulePasses();
-    for (Operation *function : functions)
-      if (failed(runPipeline(functionPasses, function)))
-        return signalPassFailure();
-    if (failed(runPipeline(modulePasses, module)))
-      return signalPassFailure();
-    // They have been copied to where they are named.
-    Operation *kept = findEntry(module, entry);
-    for (Operation *function : functions)
-      if (function != kept &&
-          SymbolTable::symbolKnownUseEmpty(function, module))
-        function->erase();
-  }
-
-  static OpPassManager makeFunctionPasses() {
-    OpPassManager pm(func::FuncOp::getOperationName());
-    pm.addPass(createStopSoftmaxMaxGradientPass());
-    return pm;
-  }
-  static OpPassManager makeModulePasses() {
-    OpPassManager pm(ModuleOp::getOperationName());
-    LowerCheckpointsPassOptions checkpoints;
-    checkpoints.differentiated = true;
-    pm.addPass(createLowerCheckpointsPass(checkpoints));
-    pm.addPass(createExpandDerivativesPass());
-    addCleanup(pm);
-    return pm;
-  }
-
-  std::string entry;
-};
-} // namespace
 
 /// A target that was asked for is in the IR from here on.
 static void addTarget(OpPassManager &pm, const StepOptions &options) {
@@ -171,7 +44,9 @@ static void addTarget(OpPassManager &pm, const StepOptions &options) {
 
 void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
   addTarget(pm, options);
-  pm.addPass(std::make_unique<ExpandWrittenDerivatives>(options.function));
+  ExpandWrittenDerivativesPassOptions written;
+  written.function = options.function;
+  pm.addPass(createExpandWrittenDerivativesPass(written));
   if (options.widen)
     pm.addNestedPass<func::FuncOp>(createWidenFloatsPass());
   pm.addPass(createLowerCheckpointsPass());
@@ -189,11 +64,11 @@ void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
     pass.tags.assign(derivative.tags.begin(), derivative.tags.end());
     pass.accumulate = derivative.accumulate;
     pm.addPass(createDifferentiatePass(pass));
-    addCleanup(pm);
+    addStaticCleanup(pm);
   }
   if (derivatives.empty())
-    addCleanup(pm);
-  pm.addPass(std::make_unique<LowerDerivativeOps>());
+    addStaticCleanup(pm);
+  pm.addPass(createLowerDerivativeOpsPass());
   pm.addNestedPass<func::FuncOp>(createGeneralizeElementwisePass());
   pm.addNestedPass<func::FuncOp>(createNarrowContractionOperandsPass());
   pm.addNestedPass<func::FuncOp>(createScatterToOneHotPass());
@@ -202,7 +77,7 @@ void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
   pm.addNestedPass<func::FuncOp>(createChooseLayoutsPass());
   pm.addNestedPass<func::FuncOp>(createFuseElementwisePass());
   pm.addNestedPass<func::FuncOp>(createFuseSiblingReductionsPass());
-  addCleanup(pm);
+  addStaticCleanup(pm);
 }
 
 void remat::buildTasksPipeline(OpPassManager &pm, const StepOptions &options) {
@@ -416,7 +291,6 @@ void remat::registerRematPasses() {
   registerAllTargets();
   registerRematTargetPasses();
   registerAllTargetPasses();
-  PassRegistration<LowerDerivativeOps>();
-  registerTransformScriptPass();
+  registerRematPipelinesPasses();
   registerPipelines();
 }

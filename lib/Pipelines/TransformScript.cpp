@@ -6,10 +6,17 @@
 
 #include "TransformScript.h"
 
+#include "remat/Pipelines/Passes.h"
+
 #include "mlir/Dialect/Transform/IR/TransformDialect.h"
 #include "mlir/Dialect/Transform/Interfaces/TransformInterfaces.h"
 #include "mlir/Dialect/Transform/Transforms/TransformInterpreterUtils.h"
 #include "mlir/IR/BuiltinOps.h"
+
+namespace remat {
+#define GEN_PASS_DEF_RUNTRANSFORMSCRIPTPASS
+#include "remat/Pipelines/Passes.h.inc"
+} // namespace remat
 
 using namespace mlir;
 using namespace remat;
@@ -64,21 +71,8 @@ static LogicalResult runScript(ModuleOp script, ModuleOp module) {
 
 namespace {
 struct RunTransformScript
-    : PassWrapper<RunTransformScript, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RunTransformScript)
-
-  RunTransformScript() = default;
-  RunTransformScript(const RunTransformScript &other) : PassWrapper(other) {
-    file = other.file;
-  }
-  explicit RunTransformScript(const std::string &path) { file = path; }
-
-  StringRef getArgument() const override {
-    return "remat-run-transform-script";
-  }
-  StringRef getDescription() const override {
-    return "Run the transform script of the module and that of a file";
-  }
+    : remat::impl::RunTransformScriptPassBase<RunTransformScript> {
+  using RunTransformScriptPassBase::RunTransformScriptPassBase;
 
   // Dialects cannot be loaded when passes run.
   LogicalResult initialize(MLIRContext *context) override {
@@ -100,15 +94,12 @@ struct RunTransformScript
       signalPassFailure();
   }
 
-  Option<std::string> file{*this, "file", llvm::cl::desc("File of a script")};
   std::shared_ptr<OwningOpRef<ModuleOp>> fromFile;
 };
 } // namespace
 
 void remat::addTransformScript(OpPassManager &pm, const StepOptions &options) {
-  pm.addPass(std::make_unique<RunTransformScript>(options.script));
-}
-
-void remat::registerTransformScriptPass() {
-  PassRegistration<RunTransformScript>();
+  RunTransformScriptPassOptions pass;
+  pass.file = options.script;
+  pm.addPass(createRunTransformScriptPass(pass));
 }

@@ -21,9 +21,6 @@ void addTransformScript(mlir::OpPassManager &pm, const StepOptions &options);
 /// or a module of only these.
 bool isTransformScript(mlir::Operation &op);
 
-/// Registers the pass that does so.
-void registerTransformScriptPass();
-
 } // namespace remat
 
 #endif // REMAT_PIPELINES_TRANSFORMSCRIPT_H

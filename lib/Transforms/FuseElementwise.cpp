@@ -10,6 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Tuning.h"
+
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Passes.h"
@@ -29,21 +31,6 @@ namespace remat {
 
 using namespace mlir;
 using namespace remat;
-
-/// Bodies larger than this take nothing more in: the time to compile a body
-/// grows faster than its size.
-static constexpr int64_t maxBodySize = 256;
-
-/// An operation without inputs of at most this size, as a causal mask is, is
-/// computed anew by each of its users.
-static constexpr int64_t maxMaskSize = 16;
-
-/// The gradient of what is used many times is a sum of as many terms. One sum
-/// would hold all of them; parts are added to, in place, as the terms are made.
-static constexpr int64_t maxTerms = 4;
-
-/// Moving reshapes out of the way and fusing alternate at most this often.
-static constexpr unsigned maxRounds = 4;
 
 //===----------------------------------------------------------------------===//
 // What is fused
@@ -67,24 +54,13 @@ static bool hasOneReader(Value value) {
 
 /// Whether `op` makes numbers from nothing but indices, cheaply.
 static bool isMask(linalg::GenericOp op) {
-  return op.getInputs().empty() && getBodySize(op) <= maxMaskSize &&
+  return op.getInputs().empty() &&
+         getBodySize(op) <= FusionTuning::maxMaskSize &&
          llvm::all_of(op.getBody()->without_terminator(), [](Operation &inner) {
            return isa<linalg::IndexOp>(inner) ||
                   isa<arith::ArithDialect>(inner.getDialect());
          });
 }
-
-/// An operation of at most this size that reads one large tensor is computed
-/// anew by all of its users, who then read that tensor instead of its result.
-static constexpr int64_t maxCheapSize = 4;
-
-/// The same where users who read the operands anyway make up for those who do
-/// not.
-static constexpr int64_t maxSparingSize = 24;
-
-/// More users than this are not asked what they read: each of them would ask
-/// for all of them.
-static constexpr unsigned maxUsers = 256;
 
 /// Whether `op` is cheap beside reading what it reads.
 static bool hasCheapBody(linalg::GenericOp op) {
@@ -158,7 +134,7 @@ static SmallVector<Value> getLargeInputs(linalg::GenericOp op) {
 /// keeping that.
 static bool isNarrowing(linalg::GenericOp op) {
   SmallVector<Value> large = getLargeInputs(op);
-  if (large.size() != 1 || getBodySize(op) > 2 * maxCheapSize ||
+  if (large.size() != 1 || getBodySize(op) > FusionTuning::maxNarrowingSize ||
       !hasCheapBody(op))
     return false;
   auto getBytes = [](Value value) {
@@ -177,14 +153,14 @@ static bool isNarrowing(linalg::GenericOp op) {
 /// traffic: centering in a normalization, for instance.
 static bool isAbsorbed(linalg::GenericOp op) {
   int64_t size = getBodySize(op);
-  if (size > maxSparingSize || !hasCheapBody(op) ||
-      !llvm::hasNItemsOrLess(op->getUsers(), maxUsers))
+  if (size > FusionTuning::maxSparingSize || !hasCheapBody(op) ||
+      !llvm::hasNItemsOrLess(op->getUsers(), FusionTuning::maxUsers))
     return false;
   int64_t points = getNumPoints(op);
   if (!llvm::all_of(op->getUsers(), [&](Operation *user) {
         auto generic = dyn_cast<linalg::GenericOp>(user);
         return generic && generic->getBlock() == op->getBlock() &&
-               size + getBodySize(generic) <= maxBodySize &&
+               size + getBodySize(generic) <= FusionTuning::maxBodySize &&
                getNumPoints(generic) <= points &&
                (isBackward(generic) || !isBackward(op)) &&
                llvm::none_of(generic.getOutputs(), [&](Value init) {
@@ -192,7 +168,8 @@ static bool isAbsorbed(linalg::GenericOp op) {
                });
       }))
     return false;
-  return (size <= maxCheapSize && getLargeInputs(op).size() <= 1) ||
+  return (size <= FusionTuning::maxCheapSize &&
+          getLargeInputs(op).size() <= 1) ||
          sparesTraffic(op, points);
 }
 
@@ -207,7 +184,8 @@ static bool isSum(linalg::GenericOp op) {
 /// Whether fusing two sums makes one that needs too many tensors at once.
 static bool isLongSum(linalg::GenericOp producer, linalg::GenericOp consumer) {
   return isSum(producer) && isSum(consumer) &&
-         producer.getNumDpsInputs() + consumer.getNumDpsInputs() - 1 > maxTerms;
+         producer.getNumDpsInputs() + consumer.getNumDpsInputs() - 1 >
+             FusionTuning::maxTerms;
 }
 
 /// Whether `producer` may be fused into `consumer`, which uses it by way of
@@ -226,7 +204,7 @@ static bool shouldFuse(linalg::GenericOp producer, Value value,
            producer.getInputs().size()))
     if (!init.use_empty())
       return false;
-  if (getBodySize(producer) + getBodySize(consumer) > maxBodySize)
+  if (getBodySize(producer) + getBodySize(consumer) > FusionTuning::maxBodySize)
     return false;
   bool isOnlyUse = producer->hasOneUse() && value.hasOneUse() &&
                    getNumPoints(producer) >= getNumPoints(consumer) &&
@@ -479,7 +457,7 @@ struct FuseElementwise
     eraseDead(function);
     joinReducedSums(function);
     eraseDead(function);
-    for (unsigned round = 0; round < maxRounds; ++round) {
+    for (unsigned round = 0; round < FusionTuning::maxRounds; ++round) {
       unsigned fused = Fuser(function, keepNarrow).run();
       numFused += fused;
       eraseDead(function);

@@ -19,6 +19,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HoistReductionInvariants.h"
+#include "Tuning.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Passes.h"
@@ -39,14 +40,6 @@ namespace remat {
 
 using namespace mlir;
 using namespace remat;
-
-/// Results of a merged operation: each is a sum in a vector register or two.
-static constexpr unsigned maxResults = 8;
-/// Operations in its body.
-static constexpr int64_t maxBodySize = 256;
-
-/// Reductions that are asked closely whether they can join an earlier one.
-static constexpr unsigned maxTried = 16;
 
 /// Whether the results' dimensions lead in an operand that is reduced.
 static bool isAlongRows(linalg::GenericOp op) {
@@ -112,7 +105,6 @@ private:
 /// is made earlier.
 bool Merger::findEarlier(linalg::GenericOp op, Value value,
                          SetVector<Operation *> &moved) {
-  constexpr unsigned maxMoved = 16;
   int64_t points = getNumPoints(op);
   SmallVector<Value> worklist = {value};
   while (!worklist.empty()) {
@@ -121,7 +113,8 @@ bool Merger::findEarlier(linalg::GenericOp op, Value value,
         source->isBeforeInBlock(op) || moved.contains(source))
       continue;
     if (source == op || source->getNumRegions() > 1 ||
-        !isMemoryEffectFree(source) || moved.size() == maxMoved ||
+        !isMemoryEffectFree(source) ||
+        moved.size() == SiblingTuning::maxMoved ||
         (!isa<tensor::EmptyOp>(source) &&
          !llvm::all_of(source->getResults(),
                        [&](Value result) { return isSmall(result, points); })))
@@ -153,8 +146,9 @@ bool Merger::canStandAt(linalg::GenericOp op, linalg::GenericOp other,
 bool Merger::mayMerge(linalg::GenericOp op, linalg::GenericOp other) {
   if (!isMergeable(other) || isBackward(op) != isBackward(other) ||
       getLoopSizes(op) != getLoopSizes(other) ||
-      op->getNumResults() + other->getNumResults() > maxResults ||
-      getBodySize(op) + getBodySize(other) > maxBodySize)
+      op->getNumResults() + other->getNumResults() >
+          SiblingTuning::maxResults ||
+      getBodySize(op) + getBodySize(other) > SiblingTuning::maxBodySize)
     return false;
   // The results that `op` has decide how its loops are walked.
   return llvm::all_of(other.getDpsInitsMutable(), [&](OpOperand &init) {
@@ -184,7 +178,7 @@ SmallVector<linalg::GenericOp> Merger::findNext(linalg::GenericOp op) {
   SmallVector<Operation *> sorted = found.takeVector();
   llvm::sort(sorted,
              [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-  sorted.truncate(std::min<size_t>(sorted.size(), maxTried));
+  sorted.truncate(std::min<size_t>(sorted.size(), SiblingTuning::maxTried));
   return llvm::map_to_vector(sorted, llvm::CastTo<linalg::GenericOp>);
 }
 

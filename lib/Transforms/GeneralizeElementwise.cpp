@@ -34,7 +34,11 @@ struct GeneralizeElementwise
     : remat::impl::GeneralizeElementwisePassBase<GeneralizeElementwise> {
   void runOnOperation() override {
     func::FuncOp function = getOperation();
-    if (llvm::none_of(function.getOps(), isArithmeticOnTensors))
+    WalkResult found = function->walk([](Operation *op) {
+      return isArithmeticOnTensors(*op) ? WalkResult::interrupt()
+                                        : WalkResult::advance();
+    });
+    if (!found.wasInterrupted())
       return;
     RewritePatternSet patterns(&getContext());
     linalg::populateElementwiseToLinalgConversionPatterns(patterns);

@@ -13,6 +13,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Tuning.h"
+
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Interfaces/RecomputableOpInterface.h"
@@ -34,12 +36,6 @@ namespace remat {
 using namespace mlir;
 using namespace remat;
 
-/// Values smaller than this are kept: they cost less than a task.
-static constexpr int64_t minBytes = 4096;
-
-/// A value of an eighth of the bytes of another is small beside it.
-static constexpr int64_t smallShare = 8;
-
 /// Bytes that keeping `value` takes: none if it is there anyway.
 static int64_t getKeptBytes(Value value) {
   Operation *op = value.getDefiningOp();
@@ -49,10 +45,6 @@ static int64_t getKeptBytes(Value value) {
     return 0;
   return getBufferBytes(cast<RankedTensorType>(value.getType()));
 }
-
-/// Sums of products that are short enough to be made again, as attention's
-/// scores: with what reads them they are one kernel and never in memory.
-static constexpr int64_t maxShortSum = 256;
 
 /// Whether `op` is a batch of products that are larger than their factors.
 static bool isExpandingProduct(Operation *op) {
@@ -68,7 +60,7 @@ static bool isExpandingProduct(Operation *op) {
       length *= size;
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   return type.getRank() >= 3 && type.getNumElements() >= factors &&
-         length <= maxShortSum;
+         length <= RecomputeTuning::maxShortSum;
 }
 
 /// Whether `op` is a convolution of arguments, which are there anyway, whose
@@ -84,7 +76,7 @@ static bool isStem(Operation *op) {
       conv.getFilterType().getDimSize(conv.getFilterLayout().front());
   return conv.getOutputType().getNumElements() >=
              conv.getInputType().getNumElements() + filter &&
-         filter <= maxShortSum * features;
+         filter <= RecomputeTuning::maxShortSum * features;
 }
 
 /// Whether `op` makes one tensor from others, element by element or nearly so.
@@ -205,7 +197,7 @@ void CheapRecomputation::choose() {
         !needed.contains(op.getResult(0)))
       continue;
     int64_t bytes = getKeptBytes(op.getResult(0));
-    if (bytes < minBytes)
+    if (bytes < RecomputeTuning::minBytes)
       continue;
     // What joins tensors fuses into nothing: half of it is too little for a
     // pass over memory.
@@ -231,7 +223,7 @@ void CheapRecomputation::limitDepth() {
     for (Value value : getReadValues(&op)) {
       Value root = getRoot(value);
       if (Operation *producer = root.getDefiningOp();
-          producer && getKeptBytes(root) > bytes / smallShare)
+          producer && getKeptBytes(root) > bytes / RecomputeTuning::smallShare)
         depth = std::max(depth, depths.lookup(producer));
     }
     if (isCast(&op))

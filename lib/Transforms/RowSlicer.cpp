@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowSlicer.h"
+#include "Tuning.h"
 
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -16,10 +17,6 @@
 
 using namespace mlir;
 using namespace remat;
-
-/// How far apart the operations that are sliced may stand in the program, and
-/// so how many there may be.
-static constexpr unsigned maxDistance = 128;
 
 /// The rows are those of the factor whose dimensions lead in the result.
 bool RowSlicer::start(linalg::ContractOp product) {
@@ -128,7 +125,7 @@ std::optional<LoopList> RowSlicer::getRows(linalg::LinalgOp op) {
 bool RowSlicer::tryAdd(Operation *op, bool asProducer) {
   if (members.contains(op))
     return true;
-  if (members.size() == maxDistance || !isEligible(op))
+  if (members.size() == SliceTuning::maxDistance || !isEligible(op))
     return false;
   auto linalgOp = cast<linalg::LinalgOp>(op);
   std::optional<LoopList> loops = getRows(linalgOp);
@@ -224,7 +221,7 @@ bool RowSlicer::addBetween(bool &changed) {
   DenseSet<Operation *> depending;
   unsigned distance = 0;
   for (Operation *op = *first; op != end; op = op->getNextNode()) {
-    if (++distance > maxDistance)
+    if (++distance > SliceTuning::maxDistance)
       return false;
     bool isMember = members.contains(op), depends = false;
     for (Value value : getReadValues(op)) {
@@ -299,7 +296,7 @@ bool RowSlicer::collectForward() {
       forward.push_back(op);
     }
   }
-  return bytes <= wideBytes / 64;
+  return bytes <= wideBytes / SliceTuning::littleShare;
 }
 
 bool RowSlicer::run(linalg::ContractOp product, DenseSet<Operation *> &gone) {

@@ -32,10 +32,6 @@ public:
            llvm::DenseSet<mlir::Operation *> &gone);
 
 private:
-  /// Slices, and those of a batch that has no such divisor. Each is some tasks
-  /// that have to be planned.
-  static constexpr int64_t maxSlices = 32, maxBatchSlices = 128;
-
   bool start(mlir::linalg::ContractOp product);
   bool isEligible(mlir::Operation *op);
   std::optional<LoopList> getRows(mlir::linalg::LinalgOp op);

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowSlicer.h"
+#include "Tuning.h"
 
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -107,12 +108,13 @@ bool RowSlicer::chooseSlices() {
   };
   // Long sums are more exact than short ones: rather larger slices than
   // smaller.
-  int64_t wished =
-      std::clamp<int64_t>(rows / target.getSliceRows(), 2, maxSlices);
+  int64_t wished = std::clamp<int64_t>(rows / target.getSliceRows(), 2,
+                                       SliceTuning::maxSlices);
   for (slices = wished; slices >= 2; --slices)
     if (fits())
       return true;
-  int64_t most = std::min(rows / target.getMinSliceRows(), maxBatchSlices);
+  int64_t most =
+      std::min(rows / target.getMinSliceRows(), SliceTuning::maxBatchSlices);
   for (slices = wished + 1; slices <= most; ++slices)
     if (fits())
       return true;

@@ -1,4 +1,4 @@
-// RUN: remat-opt %s --remat-import-tags --remat-import-phases | FileCheck %s
+// RUN: remat-opt %s --remat-import-tags | FileCheck %s
 
 #id = affine_map<(d0) -> (d0)>
 #first = loc("remat:policy=MUST_SAVE,region=2,phase=forward"("model.py":1:0))

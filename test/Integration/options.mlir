@@ -67,6 +67,11 @@
 // RUN: remat-opt %s --remat-pipeline="cotangents budget=150% region-budget=first:8KiB time-limit=5 link-bandwidth=inf" --dump-pass-pipeline -o %t/dumped.mlir 2>&1 | FileCheck %s --check-prefix=DUMP
 // DUMP: remat-plan{budget=150% effort=1 explain=false gap=0 host-budget= lend=true link-bandwidth=inf offload=true planner=auto region-budget=first:8192 reorder=false search-threads=1 seed=1 time-limit=5}
 
+// What a pass manager prints can be run.
+// RUN: remat-opt %s --remat-pipeline="cotangents budget=75%" --dump-pass-pipeline -o %t/whole.mlir 2> %t/dump.txt
+// RUN: %python %S/Inputs/run_dumped.py %t/dump.txt remat-opt %s -o %t/again.mlir
+// RUN: diff %t/whole.mlir %t/again.mlir
+
 func.func @model(%x: tensor<64x32xf32>, %w: tensor<32x32xf32>, %v: tensor<32x32xf32>) -> tensor<64x32xf32> {
   %zero = arith.constant 0.0 : f32
   %empty = tensor.empty() : tensor<64x32xf32>

@@ -40,6 +40,9 @@ void normalizeBackward(mlir::Operation *root);
 /// is marked as the operation is that the pattern was applied to.
 class BackwardMarkListener : public mlir::RewriterBase::Listener {
 public:
+  /// Says that `op` is rewritten next, where no driver of patterns does.
+  void beginRewrite(mlir::Operation *op) { begin(isBackward(op)); }
+
   void notifyPatternBegin(const mlir::Pattern &pattern,
                           mlir::Operation *op) override;
   void notifyPatternEnd(const mlir::Pattern &pattern,

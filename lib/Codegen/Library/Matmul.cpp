@@ -11,6 +11,8 @@
 
 #include "Kinds.h"
 
+#include "../Tuning.h"
+
 #include "remat/Codegen/Dtypes.h"
 #include "remat/Runtime/LibraryCalls.h"
 #include "remat/Runtime/StepTableBuilder.h"
@@ -27,10 +29,6 @@
 using namespace mlir;
 using namespace remat;
 using namespace remat::codegen;
-
-/// Contractions of at most so many operations are over before a library call
-/// has begun: 16 x 16 x 16.
-static constexpr int64_t mostTinyFlops = 2 * 16 * 16 * 16;
 
 namespace {
 
@@ -66,7 +64,7 @@ public:
   /// matrix once, and so does one of two vectors with what it writes.
   bool isBetterGenerated() const override {
     return matmul.m == 1 || matmul.n == 1 || matmul.k == 1 ||
-           countFlops() <= mostTinyFlops;
+           countFlops() <= LibraryTuning::maxTinyFlops;
   }
 
 private:

@@ -11,6 +11,7 @@
 
 #include "FoldTransposesIntoContractions.h"
 
+#include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/Builders.h"
 #include "remat/Utils/Structured.h"
 
@@ -62,7 +63,8 @@ namespace {
 struct ImportProducts
     : public remat::impl::ImportContractionsPassBase<ImportProducts> {
   void runOnOperation() override {
-    IRRewriter rewriter(&getContext());
+    BackwardMarkListener marks;
+    IRRewriter rewriter(&getContext(), &marks);
     SmallVector<linalg::LinalgOp> ops;
     getOperation().walk([&](linalg::LinalgOp op) { ops.push_back(op); });
     for (linalg::LinalgOp op : ops)

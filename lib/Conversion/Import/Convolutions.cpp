@@ -16,6 +16,7 @@
 #include "mlir/IR/Matchers.h"
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/Builders.h"
 #include "remat/Utils/Structured.h"
 
@@ -379,7 +380,8 @@ namespace {
 struct ImportConvolutions
     : public remat::impl::ImportConvolutionsPassBase<ImportConvolutions> {
   void runOnOperation() override {
-    IRRewriter rewriter(&getContext());
+    BackwardMarkListener marks;
+    IRRewriter rewriter(&getContext(), &marks);
     SmallVector<linalg::LinalgOp> ops;
     getOperation().walk([&](linalg::LinalgOp op) { ops.push_back(op); });
     for (linalg::LinalgOp op : ops)

@@ -13,6 +13,7 @@
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Interfaces/KernelOpInterface.h"
+#include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/SimplifyGeneric.h"
 
 namespace remat {
@@ -42,7 +43,8 @@ namespace {
 struct ImportGeneralize
     : public remat::impl::ImportGeneralizePassBase<ImportGeneralize> {
   void runOnOperation() override {
-    IRRewriter rewriter(&getContext());
+    BackwardMarkListener marks;
+    IRRewriter rewriter(&getContext(), &marks);
     SmallVector<Operation *> ops;
     getOperation().walk([&](Operation *op) {
       if (isa<linalg::LinalgOp>(op) || isAggregate(op))

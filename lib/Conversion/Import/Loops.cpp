@@ -10,16 +10,17 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CleanUp.h"
+
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "mlir/Pass/PassManager.h"
-#include "mlir/Transforms/Passes.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/BackwardMarks.h"
 #include "llvm/ADT/SetVector.h"
 
 namespace remat {
@@ -188,7 +189,9 @@ struct ImportLoops : public remat::impl::ImportLoopsPassBase<ImportLoops> {
     for (SmallVector<Operation *> ops = findOutermost(); !ops.empty();
          ops = findOutermost())
       for (Operation *op : ops) {
-        OpBuilder builder(op);
+        BackwardMarkListener marks;
+        marks.beginRewrite(op);
+        OpBuilder builder(op, &marks);
         if (failed(Expander(builder, limit).replace(op)))
           return signalPassFailure();
       }
@@ -250,10 +253,11 @@ private:
     };
     if (!findDynamic())
       return success();
-    OpPassManager pm(func::FuncOp::getOperationName());
-    pm.addPass(createCanonicalizerPass());
-    if (failed(runPipeline(pm, getOperation())))
-      return failure();
+    import::canonicalize(
+        getOperation(), import::getCanonicalizationPatterns(&getContext()),
+        GreedyRewriteConfig()
+            .setUseTopDownTraversal()
+            .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Normal));
     getOperation().walk(joinUncast);
     if (OpResult dynamic = findDynamic())
       return emitError(dynamic.getLoc(), "dynamic shape is not supported: ")

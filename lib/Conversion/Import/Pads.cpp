@@ -14,6 +14,7 @@
 
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/BackwardMarks.h"
 
 namespace remat {
 #define GEN_PASS_DEF_IMPORTPADSPASS
@@ -65,9 +66,12 @@ static LogicalResult convertPad(IRRewriter &rewriter, tensor::PadOp op) {
 namespace {
 struct ImportPads : public remat::impl::ImportPadsPassBase<ImportPads> {
   void runOnOperation() override {
-    IRRewriter rewriter(&getContext());
-    WalkResult result = getOperation().walk(
-        [&](tensor::PadOp op) { return WalkResult(convertPad(rewriter, op)); });
+    BackwardMarkListener marks;
+    IRRewriter rewriter(&getContext(), &marks);
+    WalkResult result = getOperation().walk([&](tensor::PadOp op) {
+      marks.beginRewrite(op);
+      return WalkResult(convertPad(rewriter, op));
+    });
     if (result.wasInterrupted())
       signalPassFailure();
   }

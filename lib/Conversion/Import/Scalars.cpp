@@ -18,6 +18,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/SimplifyGeneric.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -47,7 +48,7 @@ namespace {
 /// Replaces uses of function-level scalars by 0-d tensors.
 class ScalarsToTensors {
 public:
-  explicit ScalarsToTensors(MLIRContext *context) : rewriter(context) {}
+  explicit ScalarsToTensors(MLIRContext *context) : rewriter(context, &marks) {}
 
   /// Rewrites `op` if it uses function-level scalars that are not constants.
   void convert(Operation *op);
@@ -61,6 +62,7 @@ private:
   void convertInsert(tensor::InsertOp insert);
   void convertGeneric(linalg::GenericOp generic);
 
+  BackwardMarkListener marks;
   IRRewriter rewriter;
   DenseMap<Value, Value> tensorOfScalar;
 };
@@ -104,10 +106,11 @@ Value ScalarsToTensors::getTensor(Value scalar) {
         inputs.insert(tensor);
         leaves.push_back(operand);
       }
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPointAfterValue(scalar);
+  // Of the phase of the scalar, whoever reads it.
+  OpBuilder builder(rewriter.getContext());
+  builder.setInsertionPointAfterValue(scalar);
   Location loc = scalar.getLoc();
-  Value init = tensor::EmptyOp::create(rewriter, loc, ArrayRef<int64_t>{},
+  Value init = tensor::EmptyOp::create(builder, loc, ArrayRef<int64_t>{},
                                        scalar.getType());
   SmallVector<AffineMap> maps(inputs.size() + 1,
                               AffineMap::get(rewriter.getContext()));
@@ -122,8 +125,12 @@ Value ScalarsToTensors::getTensor(Value scalar) {
     linalg::YieldOp::create(b, loc, mapping.lookupOrDefault(scalar));
   };
   auto generic = linalg::GenericOp::create(
-      rewriter, loc, TypeRange{init.getType()}, inputs.getArrayRef(),
+      builder, loc, TypeRange{init.getType()}, inputs.getArrayRef(),
       ValueRange{init}, maps, ArrayRef<utils::IteratorType>{}, body);
+  if (Operation *source = scalar.getDefiningOp()) {
+    copyBackward(source, init.getDefiningOp());
+    copyBackward(source, generic);
+  }
   return cached = generic.getResult(0);
 }
 

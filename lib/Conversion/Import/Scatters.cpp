@@ -15,6 +15,7 @@
 
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/BackwardMarks.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -221,8 +222,9 @@ static std::optional<ScatterLoop> match(scf::ForOp loop) {
 namespace {
 class Rewriter {
 public:
-  Rewriter(ScatterLoop &match)
-      : match(match), builder(match.loop), loc(match.insert.getLoc()),
+  Rewriter(ScatterLoop &match, OpBuilder::Listener &listener)
+      : match(match), builder(match.loop, &listener),
+        loc(match.insert.getLoc()),
         type(cast<RankedTensorType>(match.insert.getDestType())),
         window(cast<RankedTensorType>(match.insert.getSourceType())) {}
 
@@ -445,7 +447,9 @@ struct ImportScatters
     getOperation().walk([&](scf::ForOp loop) { loops.push_back(loop); });
     for (scf::ForOp loop : loops)
       if (std::optional<ScatterLoop> found = match(loop)) {
-        loop.getResult(0).replaceAllUsesWith(Rewriter(*found).rewrite());
+        BackwardMarkListener marks;
+        marks.beginRewrite(found->insert);
+        loop.getResult(0).replaceAllUsesWith(Rewriter(*found, marks).rewrite());
         loop.erase();
         ++numRewritten;
       }

@@ -16,6 +16,7 @@
 #include "mlir/IR/Matchers.h"
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/Builders.h"
 
 namespace remat {
@@ -191,7 +192,8 @@ static void convertGenerate(IRRewriter &rewriter, tensor::GenerateOp op) {
 namespace {
 struct ImportSlices : public remat::impl::ImportSlicesPassBase<ImportSlices> {
   void runOnOperation() override {
-    IRRewriter rewriter(&getContext());
+    BackwardMarkListener marks;
+    IRRewriter rewriter(&getContext(), &marks);
     getOperation().walk([&](Operation *op) {
       if (isa<linalg::LinalgOp>(op->getParentOp()))
         return;

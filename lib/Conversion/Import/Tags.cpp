@@ -16,7 +16,6 @@
 
 namespace remat {
 #define GEN_PASS_DEF_IMPORTTAGSPASS
-#define GEN_PASS_DEF_IMPORTPHASESPASS
 #include "remat/Conversion/Import/Passes.h.inc"
 } // namespace remat
 
@@ -87,33 +86,6 @@ static FailureOr<Tags> parseTags(Operation *op, StringRef text) {
 }
 
 //===----------------------------------------------------------------------===//
-// Phases
-//===----------------------------------------------------------------------===//
-
-/// Whether `loc` is that of an operation of the backward computation.
-static bool isBackwardLoc(Location loc) {
-  auto name = dyn_cast<NameLoc>(loc);
-  return name && name.getName() == RematDialect::backwardAttrName;
-}
-
-/// The location of a backward operation while exported code is brought to
-/// canonical form, in one place for both ways in which exporters tell phases.
-static Location getBackwardLoc(Location loc) {
-  if (isBackwardLoc(loc))
-    return loc;
-  return NameLoc::get(
-      StringAttr::get(loc.getContext(), RematDialect::backwardAttrName), loc);
-}
-
-/// Turns the location of a backward operation into the attribute.
-static void importPhase(Operation *op) {
-  if (!isBackwardLoc(op->getLoc()))
-    return;
-  op->setLoc(cast<NameLoc>(op->getLoc()).getChildLoc());
-  setBackward(op, true);
-}
-
-//===----------------------------------------------------------------------===//
 // Tagging values
 //===----------------------------------------------------------------------===//
 
@@ -181,7 +153,7 @@ static LogicalResult tagOperation(Operation *op,
     for (Value result : op->getResults())
       tagResult(result, tags);
   if (backward)
-    op->setLoc(getBackwardLoc(loc));
+    setBackward(op, true);
   return success();
 }
 
@@ -207,9 +179,5 @@ struct ImportTags : public remat::impl::ImportTagsPassBase<ImportTags> {
       if (failed(tagOperation(op, parsed)))
         return signalPassFailure();
   }
-};
-
-struct ImportPhases : public remat::impl::ImportPhasesPassBase<ImportPhases> {
-  void runOnOperation() override { getOperation().walk(importPhase); }
 };
 } // namespace

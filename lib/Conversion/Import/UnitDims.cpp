@@ -12,6 +12,7 @@
 
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/SimplifyGeneric.h"
 #include "remat/Utils/Structured.h"
 
@@ -61,7 +62,8 @@ namespace {
 struct ImportUnitDims
     : public remat::impl::ImportUnitDimsPassBase<ImportUnitDims> {
   void runOnOperation() override {
-    IRRewriter rewriter(&getContext());
+    BackwardMarkListener marks;
+    IRRewriter rewriter(&getContext(), &marks);
     SmallVector<linalg::GenericOp> generics;
     getOperation().walk(
         [&](linalg::GenericOp generic) { generics.push_back(generic); });
@@ -91,7 +93,8 @@ struct ImportUnitDims
         getOperation(), std::move(patterns),
         GreedyRewriteConfig()
             .setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled)
-            .setMaxIterations(1));
+            .setMaxIterations(1)
+            .setListener(&marks));
   }
 };
 } // namespace

@@ -19,6 +19,8 @@
 #include "mlir/Transforms/Passes.h"
 
 #include "remat/Conversion/Import/Passes.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/BackwardMarks.h"
 
 namespace remat {
 #define GEN_PASS_DEF_IMPORTCALLSPASS
@@ -48,6 +50,44 @@ struct ImportCalls : public remat::impl::ImportCallsPassBase<ImportCalls> {
   }
 };
 
+/// Upstream's conversions hand nothing of an operation on but its location. So
+/// that of a backward one has a name while they run, and at no other time.
+class PhasesInLocations {
+public:
+  explicit PhasesInLocations(Operation *root)
+      : root(root), name(StringAttr::get(root->getContext(),
+                                         RematDialect::backwardAttrName)) {
+    root->walk([&](Operation *op) {
+      if (isBackward(op))
+        op->setLoc(NameLoc::get(name, op->getLoc()));
+    });
+  }
+  ~PhasesInLocations() {
+    root->walk([&](Operation *op) {
+      if (std::optional<Location> loc = findUnnamed(op->getLoc())) {
+        op->setLoc(*loc);
+        setBackward(op, true);
+      }
+      for (Region &region : op->getRegions())
+        for (BlockArgument argument : region.getArguments())
+          argument.setLoc(
+              findUnnamed(argument.getLoc()).value_or(argument.getLoc()));
+    });
+  }
+
+private:
+  /// What is inside of `loc` if it is named.
+  std::optional<Location> findUnnamed(Location loc) const {
+    auto named = dyn_cast<NameLoc>(loc);
+    if (!named || named.getName() != name)
+      return std::nullopt;
+    return named.getChildLoc();
+  }
+
+  Operation *root;
+  StringAttr name;
+};
+
 struct ImportTosa : public remat::impl::ImportTosaPassBase<ImportTosa> {
   void getDependentDialects(DialectRegistry &registry) const override {
     OpPassManager conversion = makeConversion();
@@ -63,6 +103,7 @@ struct ImportTosa : public remat::impl::ImportTosaPassBase<ImportTosa> {
     if (!found.wasInterrupted())
       return;
     OpPassManager conversion = makeConversion();
+    PhasesInLocations phases(getOperation());
     if (failed(runPipeline(conversion, getOperation())))
       signalPassFailure();
   }

@@ -20,6 +20,7 @@
 
 #include "OneDnn.h"
 #include "Threads.h"
+#include "Tuning.h"
 #include "remat/Runtime/LibraryCalls.h"
 
 #include <algorithm>
@@ -202,7 +203,6 @@ std::unique_ptr<LibraryCall> build(const remat_convolution &d,
 /// chunk's activations stay in the cache.
 int countChunks(const remat_convolution &d, const Layouts &l,
                 const dnnl_primitive_desc *desc) {
-  constexpr int64_t maxBytes = 1 << 20;
   if (d.kind == REMAT_CONV_FILTER_GRADIENT && d.filter_dtype != REMAT_F32)
     return 1;
   auto copied = [&](dnnl_query_t forward, dnnl_query_t gradient,
@@ -218,7 +218,8 @@ int countChunks(const remat_convolution &d, const Layouts &l,
                          d.kind != REMAT_CONV_FORWARD);
   int chunks = 1;
   while (chunks < d.batch &&
-         (d.batch % chunks != 0 || bytes / chunks > maxBytes))
+         (d.batch % chunks != 0 ||
+          bytes / chunks > ConvolutionTuning::maxCopiedBytes))
     ++chunks;
   return chunks;
 }

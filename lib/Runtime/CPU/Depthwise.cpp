@@ -20,6 +20,7 @@
 #include "Elements.h"
 #include "LibraryCall.h"
 #include "Threads.h"
+#include "Tuning.h"
 #include "VectorIsa.h"
 
 #include <algorithm>
@@ -210,7 +211,8 @@ DepthwiseFilterGradient::DepthwiseFilterGradient(
     input.copied[dim] = reach(dim, d.output[i]);
   }
   // As many positions as keep both copies in cache, of about equal bands.
-  constexpr int64_t maxVectors = (int64_t(256) << 10) / sizeof(Lanes);
+  constexpr int64_t maxVectors =
+      DepthwiseTuning::maxCopiedBytes / sizeof(Lanes);
   int64_t bands = 1;
   do {
     bandExtent = (output.extent[first] + bands - 1) / bands;
@@ -228,8 +230,7 @@ DepthwiseFilterGradient::DepthwiseFilterGradient(
             x * dilation[2]);
   numTaps = static_cast<int64_t>(offsets.size());
   numBlocks = (d.output_channels + numLanes - 1) / numLanes;
-  // Few channels are summed in parts of the batch, for threads to share.
-  constexpr int64_t wantedPieces = 16;
+  constexpr int64_t wantedPieces = DepthwiseTuning::wantedPieces;
   numParts = std::min(d.batch, (wantedPieces + numBlocks - 1) / numBlocks);
   copyBytes = (input.countCopied() + output.countCopied()) * sizeof(Lanes);
   sumBytes = roundUp(numTaps * numLanes * int64_t(sizeof(double)));

@@ -11,6 +11,7 @@
 #include "OneDnn.h"
 #include "Descriptors.h"
 #include "Threads.h"
+#include "Tuning.h"
 
 using namespace remat;
 
@@ -208,11 +209,11 @@ dnnl_status_t DnnlCall::runStage(Stage &stage) {
   auto *from = static_cast<const float *>(memories[stage.from].data);
   auto count = static_cast<int64_t>(
       dnnl_memory_desc_get_size(&memories[stage.to].desc) / sizeof(float));
-  constexpr int64_t grain = 1 << 16;
-  parallelFor(threads, count, grain, [&](int64_t begin, int64_t end, int) {
-    for (int64_t i = begin; i < end; ++i)
-      to[i] += from[i];
-  });
+  parallelFor(threads, count, ConvolutionTuning::addedElements,
+              [&](int64_t begin, int64_t end, int) {
+                for (int64_t i = begin; i < end; ++i)
+                  to[i] += from[i];
+              });
   return dnnl_success;
 }
 

@@ -13,6 +13,7 @@
 #include "KernelEmitter.h"
 #include "LoopEmitter.h"
 #include "RowEmitter.h"
+#include "Tuning.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/Saturating.h"
@@ -32,9 +33,6 @@ using namespace mlir;
 using namespace remat;
 using namespace remat::codegen;
 using namespace remat::cpu;
-
-/// Units of one addition that a thread should get at least: some microseconds.
-static constexpr int64_t minThreadCost = 32768;
 
 namespace {
 
@@ -308,7 +306,7 @@ LogicalResult KernelEmitter::emitRows() {
   result.extent = std::max<int64_t>((*emitter)->getExtent(), 1);
   int64_t unitCost =
       std::max<int64_t>((*emitter)->getCost() / result.extent, 1);
-  result.grain = std::max<int64_t>(minThreadCost / unitCost, 1);
+  result.grain = std::max<int64_t>(ThreadTuning::minCost / unitCost, 1);
   return (*emitter)->emit(builder, begin, end);
 }
 
@@ -342,7 +340,7 @@ LogicalResult KernelEmitter::emitSideBySide() {
   }
   result.extent = std::max<int64_t>(extent, 1);
   int64_t unitCost = std::max<int64_t>(cost / result.extent, 1);
-  result.grain = std::max<int64_t>(minThreadCost / unitCost, 1);
+  result.grain = std::max<int64_t>(ThreadTuning::minCost / unitCost, 1);
   int64_t first = 0;
   for (Step &step : steps) {
     if (!step.emitter) {

@@ -22,6 +22,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "NestEmitter.h"
+#include "Tuning.h"
 
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -31,21 +32,6 @@ using namespace mlir;
 using namespace remat;
 using namespace remat::codegen;
 using namespace remat::cpu;
-
-/// Units that a nest should have, so that threads can share them evenly.
-static constexpr int64_t wantedUnits = 64;
-/// Sums of at least this many floats are kept in f64.
-static constexpr int64_t longSum = 256;
-static constexpr int64_t tileSize = 32;
-static constexpr int64_t minBlock = 2048;
-/// Innermost loops of this length stay loops, to be vectorized.
-static constexpr int64_t minKept = 16;
-/// Results on the stack in a reduction across memory.
-static constexpr int64_t maxAccumulators = 512;
-/// The same where the neighbouring blocks of a thread are one.
-static constexpr int64_t maxJoined = 2048;
-/// Parts of a sum on the stack.
-static constexpr int64_t maxPartialSums = 128;
 
 //===----------------------------------------------------------------------===//
 // Choice of loops
@@ -57,7 +43,9 @@ int64_t NestEmitter::getInnerCost(unsigned loop) const {
   auto add = [&](const Access &access) {
     int64_t stride = std::abs(access.coefficients[loop]);
     if (stride != 0)
-      cost += stride == 1 ? 4 : stride <= 8 ? 8 : 32;
+      cost += stride == 1                        ? NestTuning::nextCost
+              : stride <= NestTuning::nearStride ? NestTuning::nearCost
+                                                 : NestTuning::farCost;
   };
   for (const Access &access : nest.inputs)
     if (access.isRead)
@@ -65,7 +53,8 @@ int64_t NestEmitter::getInnerCost(unsigned loop) const {
   for (const Access &access : nest.outputs)
     add(access);
   // Short loops are not worth vectorizing.
-  return cost + 64 / std::max<int64_t>(nest.loops[loop].size, 1);
+  return cost +
+         NestTuning::startCost / std::max<int64_t>(nest.loops[loop].size, 1);
 }
 
 void NestEmitter::chooseLoops() {
@@ -102,14 +91,16 @@ void NestEmitter::chooseLoops() {
 
 /// Looks for an operand that is contiguous in another loop than the innermost.
 void NestEmitter::chooseTile() {
-  if (inner < 0 || nest.loops[inner].size < 8 || nest.loops[inner].end)
+  if (inner < 0 || nest.loops[inner].size < NestTuning::minTiled ||
+      nest.loops[inner].end)
     return;
   auto findLoop = [&](const Access &access) {
-    if (tiled >= 0 || std::abs(access.coefficients[inner]) < 16)
+    if (tiled >= 0 ||
+        std::abs(access.coefficients[inner]) < NestTuning::tiledStride)
       return;
     for (unsigned loop : parallel)
       if (std::abs(access.coefficients[loop]) == 1 && !nest.loops[loop].end &&
-          nest.loops[loop].size >= 8)
+          nest.loops[loop].size >= NestTuning::minTiled)
         tiled = loop;
   };
   for (const Access &access : nest.inputs)
@@ -132,13 +123,13 @@ void NestEmitter::chooseUnits() {
   };
   bool isPart = llvm::any_of(
       nest.loops, [](const Loop &loop) { return loop.isOpen() || loop.begin; });
-  while (!isPart && !parallel.empty() && extent < wantedUnits) {
+  while (!isPart && !parallel.empty() && extent < NestTuning::wantedUnits) {
     addUnits(parallel.front(), 1);
     parallel.erase(parallel.begin());
   }
   if (tiled >= 0) {
-    addUnits(tiled, tileSize);
-    addUnits(inner, tileSize);
+    addUnits(tiled, NestTuning::tileSize);
+    addUnits(inner, NestTuning::tileSize);
     return;
   }
   if (inner < 0 || innerIsReduction)
@@ -146,12 +137,19 @@ void NestEmitter::chooseUnits() {
   int64_t size = nest.loops[inner].size;
   if (!reductions.empty()) {
     // Narrow blocks would walk memory in small steps.
-    int64_t block = extent >= 16 ? maxAccumulators : llvm::divideCeil(size, 4);
-    block = std::clamp<int64_t>(llvm::alignTo(block, 16), 64, maxAccumulators);
+    int64_t block = extent >= NestTuning::manyUnits
+                        ? NestTuning::maxAccumulators
+                        : llvm::divideCeil(size, NestTuning::wantedBlocks);
+    block = std::clamp<int64_t>(
+        llvm::alignTo(block, NestTuning::accumulatorMultiple),
+        NestTuning::minAccumulators, NestTuning::maxAccumulators);
     addUnits(inner, block);
-  } else if (!isPart && extent < wantedUnits && size >= 2 * minBlock) {
-    int64_t block = llvm::divideCeil(size * extent, wantedUnits);
-    addUnits(inner, std::max<int64_t>(llvm::alignTo(block, 64), minBlock));
+  } else if (!isPart && extent < NestTuning::wantedUnits &&
+             size >= 2 * NestTuning::minBlock) {
+    int64_t block = llvm::divideCeil(size * extent, NestTuning::wantedUnits);
+    addUnits(inner,
+             std::max<int64_t>(llvm::alignTo(block, NestTuning::blockMultiple),
+                               NestTuning::minBlock));
   }
 }
 
@@ -190,7 +188,7 @@ void NestEmitter::findAccumulators() {
     auto type = dyn_cast<FloatType>(access.elementType);
     if (type && isa_and_nonnull<arith::AddFOp>(accumulator.combiner)) {
       MLIRContext *context = type.getContext();
-      if (length >= longSum && type.getWidth() <= 32)
+      if (length >= NestTuning::longSum && type.getWidth() <= 32)
         accumulator.type = Float64Type::get(context);
       else if (type.getWidth() < 32)
         accumulator.type = Float32Type::get(context);
@@ -280,7 +278,8 @@ bool NestEmitter::hasSumsOnStack() const {
     return false;
   if (!innerIsReduction)
     return true;
-  return nest.loops[inner].size <= maxPartialSums && !nest.loops[inner].end &&
+  return nest.loops[inner].size <= NestTuning::maxPartialSums &&
+         !nest.loops[inner].end &&
          llvm::all_of(accumulators, [](const Accumulator &accumulator) {
            return isa_and_nonnull<arith::AddFOp, arith::AddIOp>(
                accumulator.combiner);
@@ -291,7 +290,7 @@ bool NestEmitter::hasSumsOnStack() const {
 /// row together: one by one they would read pieces of each row.
 bool NestEmitter::joinsUnits() const {
   return hasSumsOnStack() && !innerIsReduction && units.size() == 1 &&
-         parallel.empty() && units.front().size <= maxJoined;
+         parallel.empty() && units.front().size <= NestTuning::maxJoined;
 }
 
 /// The columns of the units from `begin` to `end`.
@@ -373,7 +372,7 @@ LogicalResult NestEmitter::enterLoop(OpBuilder &builder, BodyEmitter &body,
   if (!end)
     end = emitEnd(builder, loop);
   auto op = openLoop(builder, loc, begin, end);
-  if (static_cast<int>(loop) == inner && info.size >= minKept)
+  if (static_cast<int>(loop) == inner && info.size >= NestTuning::minKept)
     keepLoop(op);
   indices[loop] = op.getInductionVar();
   return body.emit(builder, depths[loop]);
@@ -430,8 +429,12 @@ LogicalResult NestEmitter::emitAlongMemory(OpBuilder &builder,
     Value zero = emitIndex(builder, loc, 0);
     auto op = openLoop(builder, loc, zero, emitEnd(builder, loop), values);
     int64_t size = nest.loops[loop].size;
-    if (static_cast<int>(loop) == inner && size >= minKept)
-      keepLoop(op, innerIsReduction ? std::clamp<int64_t>(size / 64, 1, 4) : 0);
+    if (static_cast<int>(loop) == inner && size >= NestTuning::minKept)
+      keepLoop(op,
+               innerIsReduction
+                   ? std::clamp<int64_t>(size / NestTuning::interleavedElements,
+                                         1, NestTuning::maxInterleaved)
+                   : 0);
     nestLoops.push_back(op);
     indices[loop] = op.getInductionVar();
     values.assign(op.getRegionIterArgs().begin(), op.getRegionIterArgs().end());

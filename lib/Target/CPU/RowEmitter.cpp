@@ -14,6 +14,7 @@
 
 #include "RowEmitter.h"
 #include "TileProduct.h"
+#include "Tuning.h"
 
 #include "remat/Codegen/RowSchedule.h"
 
@@ -26,11 +27,6 @@ using namespace mlir;
 using namespace remat;
 using namespace remat::codegen;
 using namespace remat::cpu;
-
-/// The most bytes of a factor that is packed once for all blocks.
-static constexpr int64_t maxPackedBytes = 256 << 10;
-/// All factors that are packed, which lie on the stack together.
-static constexpr int64_t maxAllPackedBytes = 2 << 20;
 
 namespace {
 
@@ -139,8 +135,8 @@ void RowEmitter::emitPacked(OpBuilder &builder, const RowStep &step,
       !last->isReduction &&
       nest.outputs[0].coefficients[last - nest.loops.data()] == product.c.row;
   int64_t size = getPackedSize(product.maxK, product.n);
-  if (!isRow || product.c.column != 1 || size * 4 > maxPackedBytes ||
-      packedBytes + size * 4 > maxAllPackedBytes)
+  if (!isRow || product.c.column != 1 || size * 4 > RowTuning::maxPackedBytes ||
+      packedBytes + size * 4 > RowTuning::maxAllPackedBytes)
     return;
   packedBytes += size * 4;
   product.maxK = last->isReduction ? schedule.runRows : product.maxK;
@@ -197,7 +193,7 @@ Value RowEmitter::emitColumnEnd(OpBuilder &builder) {
       arith::AddIOp::create(builder, loc, position.blockEnd,
                             emitIndex(builder, loc, schedule.masked.shift - 1),
                             arith::IntegerOverflowFlags::nsw);
-  Value panel = emitIndex(builder, loc, panelColumns);
+  Value panel = emitIndex(builder, loc, TileTuning::panelColumns);
   Value whole = arith::MulIOp::create(
       builder, loc, arith::CeilDivUIOp::create(builder, loc, seen, panel),
       panel, arith::IntegerOverflowFlags::nsw);

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LoopEmitter.h"
+#include "Tuning.h"
 #include "remat/Codegen/BodyEmitter.h"
 #include "remat/Codegen/KernelBufferization.h"
 
@@ -129,9 +130,14 @@ void ScatterEmitter::chooseLoops() {
   }
   if (inner < 0)
     return;
-  int64_t block = extent >= 16 ? 4096 : llvm::divideCeil(sizes[inner], 8);
-  units.push_back({static_cast<unsigned>(inner), sizes[inner],
-                   std::clamp<int64_t>(llvm::alignTo(block, 16), 32, 4096)});
+  int64_t block =
+      extent >= ScatterTuning::manyUnits
+          ? ScatterTuning::maxOwned
+          : llvm::divideCeil(sizes[inner], ScatterTuning::wantedBlocks);
+  units.push_back(
+      {static_cast<unsigned>(inner), sizes[inner],
+       std::clamp<int64_t>(llvm::alignTo(block, ScatterTuning::ownedMultiple),
+                           ScatterTuning::minOwned, ScatterTuning::maxOwned)});
 }
 
 /// Fills the part of the result that the unit owns.

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "NestEmitter.h"
+#include "Tuning.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -21,9 +22,6 @@ using namespace mlir;
 using namespace remat;
 using namespace remat::codegen;
 using namespace remat::cpu;
-
-/// Rows that are added at a time to what is on the stack.
-static constexpr int64_t rowBlock = 4;
 
 /// A reduction with results, or parts of its sums, on the stack.
 class NestEmitter::StackSums {
@@ -127,7 +125,7 @@ LogicalResult NestEmitter::StackSums::emitRowBlock(unsigned loop, Value row,
 /// All of the innermost loop around the stack, some rows at a time.
 LogicalResult NestEmitter::StackSums::emitRows(unsigned loop) {
   int64_t total = emitter.nest.loops[loop].size;
-  int64_t count = std::min(total, rowBlock);
+  int64_t count = std::min(total, NestTuning::rowBlock);
   auto emitRange = [&](int64_t from, int64_t to, int64_t step) {
     OpBuilder::InsertionGuard guard(builder);
     auto op = scf::ForOp::create(builder, loc, emitIndex(builder, loc, from),

@@ -6,6 +6,7 @@
 
 #include "TileProduct.h"
 #include "LoopEmitter.h"
+#include "Tuning.h"
 
 #include "remat/Utils/Rows.h"
 
@@ -20,9 +21,9 @@ using namespace remat::cpu;
 
 namespace {
 
-constexpr int64_t lanes = 16;
-/// Rows of C in registers: with two vectors each, 16 of 32 registers.
-constexpr int64_t blockRows = 8;
+constexpr int64_t lanes = TileTuning::lanes;
+constexpr int64_t blockRows = TileTuning::blockRows;
+constexpr int64_t panelColumns = TileTuning::panelColumns;
 constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
 /// Lets the target fuse the two, where it can, in this sum alone.
 constexpr auto contract = arith::FastMathFlags::contract;

@@ -21,9 +21,6 @@ namespace remat::cpu {
 using codegen::TileMatrix;
 using codegen::TileProduct;
 
-/// Columns of a panel: two vectors of AVX-512, four of AVX2.
-constexpr int64_t panelColumns = 32;
-
 /// Elements of B as panels.
 int64_t getPackedSize(int64_t maxK, int64_t n);
 

@@ -300,3 +300,21 @@ func.func @argument_policy_of_wrong_type(%x: tensor<4xf32> {remat.policy = 3}) {
 func.func @argument_of_unknown_attribute(%x: tensor<4xf32> {remat.phaze = 1}) {
   return
 }
+
+// -----
+
+func.func @stop_gradient_of_unknown_attribute(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'remat.stop_gradient' op has the unknown attribute 'name', expected none}}
+  %0 = remat.stop_gradient %x {name = "x"} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @yield_of_unknown_attribute(%x: tensor<4xf32>) {
+  %0 = remat.checkpoint {
+    // expected-error @+1 {{'remat.yield' op has the unknown attribute 'policy', expected none}}
+    remat.yield {policy = #remat.policy<must_save>} %x : tensor<4xf32>
+  } : tensor<4xf32>
+  return
+}

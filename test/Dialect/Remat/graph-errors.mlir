@@ -565,3 +565,40 @@ remat.graph @workspace_beyond(%x: tensor<32xf32>) attributes {planned_peak = 256
   %0 = remat.task 0 @k(%x) workspace 128 at [arena 0, workspace 9223372036854775744] : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }
+
+// -----
+
+// Attributes of a step that are misspelled would be wishes that nobody hears.
+// expected-error @+1 {{'remat.graph' op has the unknown attribute 'budgets', expected one of 'arena_bytes'}}
+remat.graph @graph_of_unknown_attribute() attributes {budgets = 64 : i64} {
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @task_of_unknown_attribute(%x: tensor<32xf32>) {
+  // expected-error @+1 {{'remat.task' op has the unknown attribute 'policy', expected one of 'backward'}}
+  %0 = remat.task 0 @k(%x) {policy = [unit]} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+remat.graph @return_of_unknown_attribute() {
+  // expected-error @+1 {{'remat.return' op has the unknown attribute 'note', expected none}}
+  remat.return {note}
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+// Those of other dialects pass.
+remat.graph @foreign_attributes(%x: tensor<32xf32>) attributes {foreign.note = 1 : i64} {
+  %0 = remat.task 0 @k(%x) {foreign.note} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return {foreign.note}
+}

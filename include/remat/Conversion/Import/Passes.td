@@ -214,19 +214,20 @@ def ImportTagsPass : Pass<"remat-import-tags", "::mlir::func::FuncOp"> {
 
     Patterns rebuild operations and drop attributes that they do not know, but
     they leave an operation that they do not know alone. Hence tags are
-    operations while passes run. The phase stays where exporters tell it: until
-    `remat-import-phases`, an operation of the backward computation has a
-    location named `remat.backward` around its own, which what it is rewritten
-    to takes over. Behind that pass locations say nothing, and the attribute
-    `remat.backward` does.
+    operations while passes run. Operations of the backward phase get the
+    attribute `remat.backward`; the passes that follow give it to what they make
+    of such operations.
   }];
   let dependentDialects = ["::remat::RematDialect"];
 }
 
-def ImportPhasesPass : Pass<"remat-import-phases", "::mlir::func::FuncOp"> {
-  let summary = "Turn backward locations into the attribute remat.backward";
+def ImportCleanUpPass : Pass<"remat-import-clean-up", "::mlir::func::FuncOp"> {
+  let summary = "Canonicalize and merge equal operations of both phases";
   let description = [{
-    The end of what `remat-import-tags` began.
+    What `canonicalize` and `cse` do, for a function of one block. What is made
+    of operations with `remat.backward` has it, too. An operation and an equal
+    one of the other phase, as exporters transpose a weight for both, become one
+    of the phase of the first.
   }];
 }
 

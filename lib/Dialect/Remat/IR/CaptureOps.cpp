@@ -4,8 +4,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ClosedAttrs.h"
-
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 using namespace mlir;
@@ -27,8 +25,6 @@ static LogicalResult verifyBody(Operation *op, Region &body) {
 }
 
 LogicalResult CheckpointOp::verifyRegions() {
-  if (failed(verifyClosedAttributes(*this)))
-    return failure();
   return verifyBody(*this, getBody());
 }
 
@@ -52,8 +48,6 @@ static LogicalResult verifyCodec(Operation *op, Attribute codec) {
 }
 
 LogicalResult ScopeOp::verify() {
-  if (failed(verifyClosedAttributes(*this)))
-    return failure();
   if (getForbid() && (getCodec() || getOffload()))
     return emitOpError("forbids what it asks for");
   if (getCodec() && getOffload())
@@ -64,8 +58,6 @@ LogicalResult ScopeOp::verify() {
 LogicalResult ScopeOp::verifyRegions() { return verifyBody(*this, getBody()); }
 
 LogicalResult TagOp::verify() {
-  if (failed(verifyClosedAttributes(*this)))
-    return failure();
   if (!getName() && !getPolicy() && !getCodec() && !isMutationMark())
     return emitOpError("needs a 'name', a 'policy' or a 'codec'");
   if (getForReaders() && !getCodec() && !getPolicy())

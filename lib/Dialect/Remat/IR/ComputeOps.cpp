@@ -4,8 +4,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ClosedAttrs.h"
-
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -94,8 +92,6 @@ static LogicalResult verifyScatterBody(ScatterOp op) {
 }
 
 LogicalResult ScatterOp::verify() {
-  if (failed(verifyClosedAttributes(*this)))
-    return failure();
   bool onTensors = isa<TensorType>(getInit().getType());
   if (onTensors != static_cast<bool>(getResult()))
     return emitOpError(onTensors ? "on tensors must have a result"
@@ -210,8 +206,6 @@ static LogicalResult verifyConvShapes(ConvOp op) {
 }
 
 LogicalResult ConvOp::verify() {
-  if (failed(verifyClosedAttributes(*this)))
-    return failure();
   unsigned rank = getSpatialRank();
   if (rank == 0 || getDilations().size() != rank ||
       getPadding().size() != 2 * rank)
@@ -252,8 +246,6 @@ LogicalResult ConvOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult RandomOp::verify() {
-  if (failed(verifyClosedAttributes(*this)))
-    return failure();
   auto type = cast<RankedTensorType>(getResult().getType());
   Type element = type.getElementType();
   if (!type.hasStaticShape())

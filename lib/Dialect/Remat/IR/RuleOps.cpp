@@ -4,8 +4,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "ClosedAttrs.h"
-
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/IR/TypeUtilities.h"
@@ -74,8 +72,6 @@ static FailureOr<SmallVector<Type>> selectTypes(Operation *op,
 template <typename Op>
 static LogicalResult verifyDerivative(Op op, SymbolTableCollection &table,
                                       bool isReverse) {
-  if (failed(verifyClosedAttributes(op)))
-    return failure();
   auto function = table.lookupNearestSymbolFrom<FunctionOpInterface>(
       op, op.getCalleeAttr());
   if (!function)
@@ -156,8 +152,6 @@ LogicalResult CustomRuleOp::inferReturnTypes(MLIRContext *,
 }
 
 LogicalResult CustomRuleOp::verify() {
-  if (failed(verifyClosedAttributes(*this)))
-    return failure();
   if (getVjp().empty() && getJvp().empty())
     return emitOpError("needs a region 'vjp' or 'jvp'");
   return success();
@@ -184,8 +178,6 @@ LogicalResult GradientHookOp::inferReturnTypes(MLIRContext *,
 }
 
 LogicalResult GradientHookOp::verify() {
-  if (failed(verifyClosedAttributes(*this)))
-    return failure();
   for (Type type : getValues().getTypes())
     if (!isDifferentiable(type))
       return emitOpError("has an operand of type ")

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GraphPlanning.h"
+#include "Tuning.h"
 
 #include "remat/Dialect/Remat/IR/Donations.h"
 
@@ -30,10 +31,6 @@ struct LentBuffer {
 };
 
 } // namespace
-
-/// Buffers that are looked at for one value. More would hardly find more room,
-/// and make the search quadratic in deep models.
-static constexpr unsigned maxTried = 256;
 
 static SmallVector<LentBuffer> collectBuffers(GraphOp graph,
                                               const GraphLiveness &liveness) {
@@ -85,7 +82,7 @@ bool remat::lendResults(GraphOp graph) {
     for (LentBuffer &buffer : llvm::make_range(first, buffers.end())) {
       if (buffer.shelf.getBytes() < value->bytes || buffer.from > value->begin)
         continue;
-      if (tried++ == maxTried)
+      if (tried++ == ResultBufferTuning::maxTried)
         break;
       int64_t offset = buffer.shelf.find(*value);
       if (offset < 0)

@@ -14,6 +14,7 @@
 
 #include "GraphPlanning.h"
 #include "LiveProfile.h"
+#include "Tuning.h"
 
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 
@@ -24,9 +25,6 @@ namespace remat {
 
 using namespace mlir;
 using namespace remat;
-
-/// Tasks that make fewer bytes do not wait.
-static constexpr int64_t leastBytes = 4096;
 
 namespace {
 /// The tasks of a graph, and the slots in which they run: there is a slot for
@@ -201,7 +199,8 @@ bool TaskOrder::tryLater(unsigned number) {
   Task &task = tasks[number];
   int64_t made = countMade(task);
   unsigned slot = findLatest(number);
-  if (slot == tasks.size() || slot <= number + 1 || made < leastBytes)
+  if (slot == tasks.size() || slot <= number + 1 ||
+      made < OrderTuning::minBytes)
     return false;
   unsigned from = getRun(number), until = getRun(slot);
   int64_t most = live.getMax(from, until);

@@ -25,6 +25,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 #include "remat/Dialect/Remat/IR/BufferTypes.h"
+#include "remat/Dialect/Remat/IR/KnownAttributes.h"
 #include "remat/Dialect/Remat/IR/TargetFacts.h"
 #include "remat/Dialect/Remat/IR/Views.h"
 

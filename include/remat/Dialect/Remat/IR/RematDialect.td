@@ -35,13 +35,14 @@ def Remat_Dialect : Dialect {
     Other operations carry these attributes of the dialect. The dialect's
     verifier checks their types and refuses other names that begin with
     `remat.`. An attribute is on an operation unless the second column says
-    where else it may be.
+    where else it may be. Operations of this dialect refuse, besides, any
+    attribute that is neither their own nor has the name of a dialect in front.
 
     | attribute | on | type | meaning | written by | read by |
     |---|---|---|---|---|---|
     | `remat.policy` | also function arguments | `#remat.policy` | what is asked of all results of the operation; of an argument nothing, as it is in a buffer of the caller | user | `remat-import-tags`, `remat-lower-checkpoints`, `remat-form-tasks`; fusion leaves the operation alone |
     | `remat.name` | also arguments and results of functions | string | a name for the results of an operation, as `checkpoint_name` in JAX; a name for an argument or a result of the step | user, manifests, `remat-import-random-state`, `remat-import-buffers`, `remat-differentiate` | `remat-import-tags`, `remat-differentiate`, `remat-form-tasks`; headers and reports |
-    | `remat.backward` | | unit | the operation is part of the backward computation | user, `remat-import-phases`, `remat-differentiate`; passes that rewrite such operations keep it | fusion, `remat-recompute-cheap`, `remat-check-mutation`, `remat-form-tasks` |
+    | `remat.backward` | | unit | the operation is part of the backward computation | user, `remat-import-tags`, `remat-differentiate`; passes that rewrite such operations keep it | fusion, `remat-recompute-cheap`, `remat-check-mutation`, `remat-form-tasks` |
     | `remat.kernel` | functions | unit | the function is the body of tasks | `remat-form-tasks` | the verifier of `remat.task`, costs, code generation |
     | `remat.implementation` | kernels | `#remat.implementation` | how a kernel that may be a library call as well as generated code is carried out | user, `remat-choose-implementations` | costs, code generation |
     | `remat.rows` | | `array<i64>` | on each structured operation of a row-fused kernel: the loops, in order, that walk the rows | `remat-form-tasks` | `remat-assign-buffers`, costs, code generation |
@@ -90,7 +91,12 @@ def Remat_Dialect : Dialect {
   }];
 }
 
+/// Attributes without a dialect's name are the operation's own, or misspelled.
+def Remat_OnlyKnownAttributes : NativeOpTrait<"OnlyKnownAttributes"> {
+  let cppNamespace = "::remat";
+}
+
 class Remat_Op<string mnemonic, list<Trait> traits = []>
-    : Op<Remat_Dialect, mnemonic, traits>;
+    : Op<Remat_Dialect, mnemonic, traits # [Remat_OnlyKnownAttributes]>;
 
 #endif // REMAT_DIALECT_REMAT_IR_REMATDIALECT_TD

@@ -1,20 +1,19 @@
-//===- ClosedAttrs.cpp - operations that refuse unknown attributes --------===//
+//===- KnownAttributes.cpp - operations refuse unknown attributes ---------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "ClosedAttrs.h"
+#include "remat/Dialect/Remat/IR/KnownAttributes.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 
-LogicalResult remat::verifyClosedAttributes(Operation *op) {
+LogicalResult remat::verifyKnownAttributes(Operation *op) {
   for (NamedAttribute attr : op->getDiscardableAttrs()) {
     StringRef name = attr.getName();
-    // These are for their dialects to check.
     if (name.contains('.'))
       continue;
     InFlightDiagnostic diag = op->emitOpError("has the unknown attribute '")

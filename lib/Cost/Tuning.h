@@ -1,0 +1,23 @@
+//===- Tuning.h - the numbers of heuristics of costs ------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_COST_TUNING_H
+#define REMAT_LIB_COST_TUNING_H
+
+#include <cstdint>
+
+namespace remat {
+
+/// `remat-choose-implementations`.
+struct ImplementationTuning {
+  /// Kernels of more operations than this are not generated to be measured: the
+  /// library is faster, and a step could take minutes.
+  static constexpr int64_t maxComparedFlops = 100'000'000;
+};
+
+} // namespace remat
+
+#endif // REMAT_LIB_COST_TUNING_H

@@ -1,0 +1,113 @@
+//===- TaskPolicies.cpp - what tags ask of a task -------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The policies and names of a task's results: those of its operation, and of
+// the tags on its results and their views.
+//
+//===----------------------------------------------------------------------===//
+
+#include "TaskPolicies.h"
+
+#include "remat/Interfaces/RecomputableOpInterface.h"
+
+using namespace mlir;
+using namespace remat;
+
+static bool isMust(Policy policy) {
+  return policy == Policy::MustSave || policy == Policy::MustRecompute ||
+         policy == Policy::MustCpuOffload;
+}
+
+/// Adds a policy to those known of a value. A MUST overrides a wish; of two
+/// wishes the first stays.
+static LogicalResult mergePolicy(Operation *op, PolicyAttr added,
+                                 PolicyAttr &policy) {
+  if (!added || added == policy)
+    return success();
+  if (!policy || (isMust(added.getValue()) && !isMust(policy.getValue()))) {
+    policy = added;
+    return success();
+  }
+  if (isMust(added.getValue()) && isMust(policy.getValue()))
+    return op->emitOpError("value has policy '")
+           << stringifyPolicy(policy.getValue())
+           << "', which conflicts with policy '"
+           << stringifyPolicy(added.getValue()) << "'";
+  return success();
+}
+
+/// The tags on a value and on its views, in program order.
+static SmallVector<TagOp> findTags(Value value) {
+  SmallVector<TagOp> tags;
+  SmallVector<Value> values = {value};
+  while (!values.empty()) {
+    for (Operation *user : values.pop_back_val().getUsers()) {
+      if (auto tag = dyn_cast<TagOp>(user))
+        tags.push_back(tag);
+      if (isTransparentOp(user) || isViewOp(user))
+        values.push_back(user->getResult(0));
+    }
+  }
+  llvm::sort(tags, [](TagOp a, TagOp b) { return a->isBeforeInBlock(b); });
+  return tags;
+}
+
+/// What the operation itself asks for a result with `policy`.
+static PolicyAttr honourOp(Operation *op, PolicyAttr policy) {
+  Recomputability kind = getRecomputability(op);
+  if (kind == Recomputability::Saved && !policy)
+    return PolicyAttr::get(op->getContext(), Policy::MustSave);
+  if (!runsOnce(op) || !policy ||
+      (policy.getValue() != Policy::MustRecompute &&
+       policy.getValue() != Policy::PreferRecompute))
+    return policy;
+  op->emitWarning("'") << op->getName() << "' op has a result with policy '"
+                       << stringifyPolicy(policy.getValue()) << "', but "
+                       << (kind == Recomputability::Random
+                               ? "draws random numbers"
+                               : "has effects")
+                       << " and runs once: the result is kept";
+  return {};
+}
+
+/// Finds the policy of one result: of its operation and of the tags on it.
+static LogicalResult collectPolicy(OpResult result, PolicyAttr &policy) {
+  policy = result.getOwner()->getAttrOfType<PolicyAttr>(
+      RematDialect::policyAttrName);
+  for (TagOp tag : findTags(result))
+    if (failed(mergePolicy(tag, tag.getPolicyAttr(), policy)))
+      return failure();
+  policy = honourOp(result.getOwner(), policy);
+  return success();
+}
+
+FailureOr<ArrayAttr> remat::collectPolicies(Operation *op) {
+  SmallVector<Attribute> policies;
+  bool any = false;
+  for (OpResult result : op->getResults()) {
+    PolicyAttr policy;
+    if (failed(collectPolicy(result, policy)))
+      return failure();
+    any |= static_cast<bool>(policy);
+    policies.push_back(policy ? Attribute(policy)
+                              : UnitAttr::get(op->getContext()));
+  }
+  return any ? ArrayAttr::get(op->getContext(), policies) : ArrayAttr();
+}
+
+ArrayAttr remat::collectNames(Operation *op) {
+  SmallVector<Attribute> names;
+  bool any = false;
+  for (OpResult result : op->getResults()) {
+    SetVector<Attribute> own;
+    for (TagOp tag : findTags(result))
+      if (StringAttr name = tag.getNameAttr())
+        own.insert(name);
+    any |= !own.empty();
+    names.push_back(ArrayAttr::get(op->getContext(), own.getArrayRef()));
+  }
+  return any ? ArrayAttr::get(op->getContext(), names) : ArrayAttr();
+}

@@ -1,0 +1,23 @@
+//===- TaskPolicies.h - what tags ask of a task -----------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_DIALECT_REMAT_TRANSFORMS_TASKPOLICIES_H
+#define REMAT_LIB_DIALECT_REMAT_TRANSFORMS_TASKPOLICIES_H
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+namespace remat {
+
+/// The attribute `policies` of a task made from `op`; null if it has none.
+/// Fails, and says why, where two demands conflict.
+llvm::FailureOr<mlir::ArrayAttr> collectPolicies(mlir::Operation *op);
+
+/// The attribute `names` of a task made from `op`; null if it has none.
+mlir::ArrayAttr collectNames(mlir::Operation *op);
+
+} // namespace remat
+
+#endif // REMAT_LIB_DIALECT_REMAT_TRANSFORMS_TASKPOLICIES_H

@@ -1,0 +1,47 @@
+//===- Tuning.h - the numbers of heuristics on graphs -----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The numbers by which passes weigh how they cut a joint function into tasks,
+// and order and place these, one struct per pass. They decide how fast a step
+// is, how small, and how long it takes to compile, never what it computes.
+// Sizes and speeds of a machine are not among them: these are `#remat.target`.
+// The planner's numbers are in lib/Planning/SearchTuning.h.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_DIALECT_REMAT_TRANSFORMS_TUNING_H
+#define REMAT_LIB_DIALECT_REMAT_TRANSFORMS_TUNING_H
+
+#include <cstdint>
+
+namespace remat {
+
+/// Clusters of operations that become one kernel (ClusterGrower.cpp).
+struct ClusterTuning {
+  /// Operations of a cluster, and how far apart they may stand in the program.
+  /// Whether one may join is asked of all that stand between.
+  static constexpr unsigned maxMembers = 32, maxDistance = 128;
+  /// Elements of a plane that is read several times: where there are fewer,
+  /// walking from plane to plane costs more than reading again saves.
+  static constexpr int64_t minPlane = 64;
+};
+
+/// `remat-order-tasks`.
+struct OrderTuning {
+  /// Tasks that make fewer bytes do not wait: a page is hardly worth it.
+  static constexpr int64_t minBytes = 4096;
+};
+
+/// Values in the buffers of results (LendResults.cpp).
+struct ResultBufferTuning {
+  /// Buffers that are looked at for one value. More would hardly find more
+  /// room, and make the search quadratic in deep models.
+  static constexpr unsigned maxTried = 256;
+};
+
+} // namespace remat
+
+#endif // REMAT_LIB_DIALECT_REMAT_TRANSFORMS_TUNING_H

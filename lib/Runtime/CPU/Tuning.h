@@ -1,0 +1,39 @@
+//===- Tuning.h - the numbers of heuristics of library calls ----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The numbers by which library calls are cut into parts. They are for cores
+// with a cache of half a MiB or more of their own.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_RUNTIME_CPU_TUNING_H
+#define REMAT_LIB_RUNTIME_CPU_TUNING_H
+
+#include <cstdint>
+
+namespace remat {
+
+/// Convolutions by oneDNN (Convolution.cpp, OneDnn.cpp).
+struct ConvolutionTuning {
+  /// Bytes of the copies of a part of the batch: they are read again at once,
+  /// from the cache.
+  static constexpr int64_t maxCopiedBytes = 1 << 20;
+  /// Elements that a thread adds to a result at a time.
+  static constexpr int64_t addedElements = 1 << 16;
+};
+
+/// Depthwise convolutions (Depthwise.cpp).
+struct DepthwiseTuning {
+  /// Bytes of the copies of a band of positions, for the same reason.
+  static constexpr int64_t maxCopiedBytes = 256 << 10;
+  /// Parts that threads can share: few channels are summed in parts of the
+  /// batch. Decides the order of sums, so it does not depend on the threads.
+  static constexpr int64_t wantedPieces = 16;
+};
+
+} // namespace remat
+
+#endif // REMAT_LIB_RUNTIME_CPU_TUNING_H

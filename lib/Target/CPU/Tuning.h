@@ -1,0 +1,115 @@
+//===- Tuning.h - the numbers of heuristics of CPU code ---------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The numbers by which loops are cut, ordered and shared among threads, one
+// struct per emitter. They are for cores with vectors of 32 or 64 bytes and
+// caches of some tens and some hundreds of KiB. What decides before code is
+// generated is not here: it is a fact of `#remat.target`.
+//
+// Some of them decide the order in which a sum is added up, and so its last
+// bits; these say so.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_TARGET_CPU_TUNING_H
+#define REMAT_LIB_TARGET_CPU_TUNING_H
+
+#include <cstdint>
+
+namespace remat::cpu {
+
+/// How kernels are shared among threads.
+struct ThreadTuning {
+  /// Units of one addition that a thread should get at least: some
+  /// microseconds, which is what it takes to wake one.
+  static constexpr int64_t minCost = 32768;
+};
+
+/// Nests of loops over elements (NestEmitter.cpp).
+struct NestTuning {
+  /// What an access costs in the innermost loop: next to the last one; in the
+  /// same line of the cache; anywhere else.
+  static constexpr int64_t nextCost = 4, nearCost = 8, farCost = 32;
+  /// The stride up to which an access is in the same line.
+  static constexpr int64_t nearStride = 8;
+  /// What starting the innermost loop costs for each of its elements, times the
+  /// length: short loops are not worth vectorizing.
+  static constexpr int64_t startCost = 64;
+
+  /// Operands with at least this stride in the innermost loop, and contiguous
+  /// in another one, are walked in tiles of both loops.
+  static constexpr int64_t tiledStride = 16;
+  /// Loops shorter than this are not cut into tiles.
+  static constexpr int64_t minTiled = 8;
+  /// The side of a tile: two lines of the cache, and its rows are few enough to
+  /// stay there.
+  static constexpr int64_t tileSize = 32;
+
+  /// Units that a nest should have, so that threads can share them evenly.
+  static constexpr int64_t wantedUnits = 64;
+  /// Elements of a unit where the innermost loop is cut to have more units; a
+  /// loop of fewer than two such parts is not cut.
+  static constexpr int64_t minBlock = 2048;
+  /// Cut loops go on at multiples of this.
+  static constexpr int64_t blockMultiple = 64;
+  /// Innermost loops of this length stay loops, to be vectorized.
+  static constexpr int64_t minKept = 16;
+  /// A reduction in the innermost loop is interleaved once for so many
+  /// elements, at most `maxInterleaved` times. Decides the order of the sum.
+  static constexpr int64_t interleavedElements = 64, maxInterleaved = 4;
+
+  /// Sums of at least this many floats are kept in f64. Decides their bits.
+  static constexpr int64_t longSum = 256;
+  /// Results on the stack in a reduction across memory: 4 KiB of f64.
+  static constexpr int64_t maxAccumulators = 512;
+  /// The same where the neighbouring blocks of a thread are one.
+  static constexpr int64_t maxJoined = 2048;
+  /// Parts of a sum on the stack.
+  static constexpr int64_t maxPartialSums = 128;
+  /// Units from which on blocks of such results are as large as they may be.
+  /// Where there are fewer, a row is cut into `wantedBlocks` blocks, of at
+  /// least `minAccumulators` results: narrow ones would walk memory in small
+  /// steps.
+  static constexpr int64_t manyUnits = 16, wantedBlocks = 4;
+  static constexpr int64_t minAccumulators = 64;
+  /// Blocks of results are multiples of this: vectors of f32.
+  static constexpr int64_t accumulatorMultiple = 16;
+  /// Rows that are added at a time to what is on the stack (StackSums.cpp).
+  static constexpr int64_t rowBlock = 4;
+};
+
+/// Sums to computed places (ScatterEmitter.cpp).
+struct ScatterTuning {
+  /// Units from which on a unit owns as much of a row as it may; where there
+  /// are fewer, a row has `wantedBlocks` owners.
+  static constexpr int64_t manyUnits = 16, wantedBlocks = 8;
+  /// Elements of a row that one unit owns.
+  static constexpr int64_t minOwned = 32, maxOwned = 4096;
+  /// They are multiples of this: vectors of f32.
+  static constexpr int64_t ownedMultiple = 16;
+};
+
+/// Kernels that go row by row (RowEmitter.cpp).
+struct RowTuning {
+  /// The most bytes of a factor that is packed once for all blocks.
+  static constexpr int64_t maxPackedBytes = 256 << 10;
+  /// All factors that are packed, which lie on the stack together.
+  static constexpr int64_t maxAllPackedBytes = 2 << 20;
+};
+
+/// Contractions of tiles in the cache (TileProduct.cpp).
+struct TileTuning {
+  /// Elements of f32 in a vector of AVX-512.
+  static constexpr int64_t lanes = 16;
+  /// Rows of C in registers: with two vectors each, 16 of 32 registers.
+  static constexpr int64_t blockRows = 8;
+  /// Columns of a panel of B: two vectors of AVX-512, four of AVX2.
+  static constexpr int64_t panelColumns = 32;
+};
+
+} // namespace remat::cpu
+
+#endif // REMAT_LIB_TARGET_CPU_TUNING_H

@@ -1,0 +1,92 @@
+//===- Tuning.h - the numbers of heuristics on L1 ---------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The numbers by which passes on the joint function weigh what they do, one
+// struct per pass. They decide how fast a step is and how long it takes to
+// compile, never what it computes. Sizes and speeds of a machine are not among
+// them: these are `#remat.target`.
+//
+// The size of a body is its number of scalar operations.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_TRANSFORMS_TUNING_H
+#define REMAT_LIB_TRANSFORMS_TUNING_H
+
+#include <cstdint>
+
+namespace remat {
+
+/// `remat-fuse-elementwise`.
+struct FusionTuning {
+  /// Bodies larger than this take nothing more in: the time to compile a body
+  /// grows faster than its size.
+  static constexpr int64_t maxBodySize = 256;
+  /// An operation without inputs of at most this size, as a causal mask is, is
+  /// computed anew by each of its users.
+  static constexpr int64_t maxMaskSize = 16;
+  /// The gradient of what is used many times is a sum of as many terms. One sum
+  /// would hold all of them; parts are added to, in place, as the terms are
+  /// made.
+  static constexpr int64_t maxTerms = 4;
+  /// Moving reshapes out of the way and fusing alternate at most this often.
+  static constexpr unsigned maxRounds = 4;
+  /// An operation of at most this size that reads one large tensor is computed
+  /// anew by all of its users, who then read that tensor instead of its result.
+  static constexpr int64_t maxCheapSize = 4;
+  /// The size up to which that is done where some users read the operands
+  /// anyway and so make up for those that do not.
+  static constexpr int64_t maxSparingSize = 24;
+  /// The size of an operation that only narrows what it reads, perhaps with a
+  /// bias: twice as much as is cheap, for the cast and the bias.
+  static constexpr int64_t maxNarrowingSize = 2 * maxCheapSize;
+  /// More users than this are not asked what they read: each of them would ask
+  /// for all of them.
+  static constexpr unsigned maxUsers = 256;
+};
+
+/// `remat-fuse-sibling-reductions`.
+struct SiblingTuning {
+  /// Results of a merged operation: each is a sum in a vector register or two.
+  static constexpr unsigned maxResults = 8;
+  /// The size of its body, as of fused ones.
+  static constexpr int64_t maxBodySize = FusionTuning::maxBodySize;
+  /// Reductions that are asked closely whether they can join an earlier one, so
+  /// that the pass takes linear time.
+  static constexpr unsigned maxTried = 16;
+  /// Operations that are moved to let one join: more would be a computation of
+  /// its own.
+  static constexpr unsigned maxMoved = 16;
+};
+
+/// `remat-recompute-cheap`.
+struct RecomputeTuning {
+  /// Values smaller than this are kept: they cost less than a task.
+  static constexpr int64_t minBytes = 4096;
+  /// A value of an eighth of the bytes of another is small beside it.
+  static constexpr int64_t smallShare = 8;
+  /// Sums of contractions that are short enough to be made again, as those of
+  /// attention's scores: with what reads them they are one kernel and never in
+  /// memory.
+  static constexpr int64_t maxShortSum = 256;
+};
+
+/// `remat-slice-rows`.
+struct SliceTuning {
+  /// How far apart the operations that are sliced may stand in the program, and
+  /// so how many there may be.
+  static constexpr unsigned maxDistance = 128;
+  /// Slices, and those of a batch that has no such divisor. Each is some tasks
+  /// that have to be planned.
+  static constexpr int64_t maxSlices = 32, maxBatchSlices = 128;
+  /// What slices read of the forward computation is little if it is at most
+  /// this part of what is never there as a whole.
+  static constexpr int64_t littleShare = 64;
+};
+
+} // namespace remat
+
+#endif // REMAT_LIB_TRANSFORMS_TUNING_H
