@@ -276,6 +276,33 @@ TEST(Regions, OffloadedSourcesCount) {
   EXPECT_EQ(countRuns(solution.plan, 1), 2);
 }
 
+// Nothing is kept of what leaves right behind the last forward op, but the
+// packed form.
+TEST(Regions, WhatLeavesAtTheBorderIsNotKept) {
+  Problem problem = twoRegions(192, 128);
+  problem.linkBytesPerSecond = infiniteBandwidth;
+  Plan plan;
+  for (OpId op = 0; op < 6; ++op)
+    plan.run(op);
+  plan.offload(5);
+  plan.reload(5);
+  for (OpId op = 6; op < 12; ++op)
+    plan.run(op);
+  EXPECT_EQ(message(verify(problem, plan)), "");
+  problem.values[5].policy = Policy::MustCpuOffload;
+  Solution solution = llvm::cantFail(solve(problem, "auto"));
+  EXPECT_EQ(message(verify(problem, solution.plan)), "");
+
+  problem.values[5].policy = Policy::None;
+  problem.values[5].packed = PackedForm{16, 0, 0};
+  plan.actions[6].kind = ActionKind::Pack;
+  plan.actions[7].kind = ActionKind::Unpack;
+  EXPECT_TRUE(mentions(message(verify(problem, plan)),
+                       "region 'second' keeps 144 bytes"));
+  problem.regions[1].budget = 144;
+  EXPECT_EQ(message(verify(problem, plan)), "");
+}
+
 // Outputs are there for the caller in any case, and count nowhere.
 TEST(Regions, OutputsAreNotKept) {
   Problem problem = twoRegions(64, 192);
