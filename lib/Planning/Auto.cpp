@@ -43,6 +43,7 @@ private:
   }
   /// Options for a part of the work.
   SolverOptions part(double share) const;
+  std::function<void(const Progress &)> passOn();
   bool searchExhaustively();
   void offerParts();
   void offerFixedOrder();
@@ -73,6 +74,25 @@ SolverOptions Portfolio::part(double share) const {
   return brief;
 }
 
+/// Tells the caller of plans that a part of the work finds, so that what is
+/// shown is what an interrupt would leave. What a part proves is about itself.
+std::function<void(const Progress &)> Portfolio::passOn() {
+  if (!options.onProgress)
+    return nullptr;
+  return [this, shown = std::numeric_limits<int64_t>::max()](
+             const Progress &progress) mutable {
+    if ((search.hasPlan() && progress.time >= search.time()) ||
+        progress.time >= shown)
+      return;
+    shown = progress.time;
+    Progress passed = progress;
+    passed.seconds = watch.seconds();
+    passed.lowerBound = std::min(search.lowerBound(), passed.time);
+    passed.baseCost = problem.baseCost();
+    options.onProgress(passed);
+  };
+}
+
 /// A better lower bound, for which the plan at hand is taken into account.
 /// False if it proves that there is no plan.
 bool Portfolio::refineBound(double effort) {
@@ -81,6 +101,7 @@ bool Portfolio::refineBound(double effort) {
   LowerBoundOptions brief;
   brief.effort = effort;
   brief.interrupt = options.interrupt;
+  brief.deadline = options.deadline;
   if (options.timeLimitSeconds)
     brief.timeLimitSeconds = std::clamp(
         *options.timeLimitSeconds - watch.seconds(), 0.0, 2 * effort);
@@ -135,7 +156,7 @@ void Portfolio::offerParts() {
     if (search.done())
       return;
     SolverOptions alone = options;
-    alone.onProgress = nullptr;
+    alone.onProgress = passOn();
     alone.start = nullptr;
     if (options.timeLimitSeconds)
       alone.timeLimitSeconds =
@@ -159,6 +180,7 @@ void Portfolio::offerFixedOrder() {
   fixed.freeOrder = false;
   SolverOptions alone = part(PortfolioTuning::fixedOrderShare);
   alone.effort = options.effort;
+  alone.onProgress = passOn();
   Expected<Solution> solution = planAuto(fixed, alone);
   if (solution)
     search.offer(solution->plan);

@@ -57,6 +57,10 @@ const PackedPlan *BudgetSearch::getBest() const {
 /// last way of counting gets all of it.
 llvm::Expected<Solution> BudgetSearch::request(unsigned way, int64_t bytes,
                                                bool thorough, Effort effort) {
+  // Below the smallest peak known, so little effort finds nothing.
+  if (effort == Effort::Brief && bytes < rungs[way].least)
+    return llvm::make_error<InfeasibleBudgetError>(bytes, rungs[way].least,
+                                                   std::string());
   PlanRequest request;
   request.way = way;
   request.bytes = bytes;
@@ -154,10 +158,10 @@ void BudgetSearch::Descent::goOnAfterMisfit(int64_t peak, int64_t arena) {
 }
 
 /// Looks for a plan that is faster than the best, counting in `way`, with an
-/// arena of at most `budget` bytes.
-llvm::Error BudgetSearch::fit(unsigned way, int64_t budget, Effort effort) {
-  Descent descent(budget, budget + client.getBytesElsewhere(way),
-                  /*thorough=*/effort == Effort::Full);
+/// arena of at most `budget` bytes. The first request is of `first` bytes.
+llvm::Error BudgetSearch::fit(unsigned way, int64_t budget, int64_t first,
+                              Effort effort) {
+  Descent descent(budget, first, /*thorough=*/effort == Effort::Full);
   while (true) {
     bool thorough = descent.isThorough();
     llvm::Expected<Solution> solution =
@@ -182,22 +186,32 @@ llvm::Error BudgetSearch::fit(unsigned way, int64_t budget, Effort effort) {
       return packed.takeError();
     if (packed->arenaBytes > budget) {
       descent.goOnAfterMisfit(solution->peakBytes, packed->arenaBytes);
+      if (effort == Effort::Brief && descent.getRound() == maxBriefRounds)
+        return llvm::Error::success();
       continue;
     }
     if (fitting.empty() || packed->time < getBest()->time)
       roundsToBest = descent.getRound();
     fitting.push_back(std::move(*packed));
+    if (effort != Effort::Brief)
+      askedToFit[way] = descent.getAsked();
     if (effort == Effort::Brief || client.isOver() ||
         !descent.goOnAfterFit(solution->gap() <= client.getGap()))
       return llvm::Error::success();
   }
 }
 
-/// Collects plans that fit. Succeeds if there are any, or if only an error of
+/// Collects plans that fit, beside one that is known to if there is any.
+/// Succeeds if there are any, or if only an error of
 /// the planner says that there are none.
-llvm::Error BudgetSearch::search(int64_t budget, Effort effort) {
+llvm::Error BudgetSearch::search(int64_t budget, Effort effort,
+                                 const PackedPlan *known) {
   fitting.clear();
   roundsToBest = 0;
+  if (known) {
+    fitting.push_back(*known);
+    roundsToBest = maxRounds;
+  }
   for (unsigned way = 0; way < client.getNumWays(); ++way) {
     llvm::Error error = fit(way, budget, effort);
     // The last way of counting speaks of the problem as it was given.
@@ -216,15 +230,34 @@ llvm::Expected<PackedPlan> BudgetSearch::planWithin(int64_t budget) {
   return planWithin(budget, 0);
 }
 
+PackedPlan BudgetSearch::improve(int64_t budget, PackedPlan best) {
+  fitting.assign(1, std::move(best));
+  for (unsigned way = 0; way < client.getNumWays() && !client.isOver(); ++way) {
+    // Half of the way back from what fits to what is too much: closer each
+    // time.
+    int64_t first = budget + client.getBytesElsewhere(way);
+    if (askedToFit[way])
+      first = (first + std::min(first, *askedToFit[way])) / 2;
+    llvm::consumeError(fit(way, budget, first, Effort::Full));
+  }
+  return *getBest();
+}
+
 /// With what the first `leastPrefix` plans of the list, or more, have to offer.
 llvm::Expected<PackedPlan> BudgetSearch::planWithin(int64_t budget,
                                                     size_t leastPrefix) {
+  askedToFit.assign(client.getNumWays(), std::nullopt);
   if (!briefFirst) {
     if (llvm::Error error = search(budget, Effort::Full))
       return std::move(error);
     return *getBest();
   }
-  if (llvm::Error error = search(budget, Effort::BriefFirst))
+  // Plans that are slower than one of the list need not be looked for.
+  const PackedPlan *known = nullptr;
+  for (const PackedPlan &plan : llvm::ArrayRef(list).take_front(leastPrefix))
+    if (plan.arenaBytes <= budget && (!known || isFaster(plan, *known)))
+      known = &plan;
+  if (llvm::Error error = search(budget, Effort::BriefFirst, known))
     return std::move(error);
   // What has a smaller arena than all of the list does not count.
   std::vector<PackedPlan> found = std::move(fitting);
@@ -333,7 +366,8 @@ llvm::Error BudgetSearch::extendList() {
 }
 
 /// The next request in each way: more and more bytes, up to where everything is
-/// kept.
+/// kept, or to twice the smallest peak. What is packed into a smaller arena
+/// than the smallest so far has no larger peak.
 llvm::Error BudgetSearch::addRungs() {
   bool any = false;
   for (auto [way, rung] : llvm::enumerate(rungs)) {

@@ -83,6 +83,7 @@ Expected<Solution> planMilp(const Problem &original,
     boundOptions.timeLimitSeconds =
         std::max(timeLimit - watch.seconds(), 0.0) / ProgramTuning::boundParts;
   boundOptions.interrupt = options.interrupt;
+  boundOptions.deadline = options.deadline;
   if (known)
     boundOptions.knownTime =
         known->time - int64_t(options.gap * double(known->time));
@@ -115,6 +116,7 @@ Expected<Solution> planMilp(const Problem &original,
     limits.iterations =
         iterationsFor(timeLimit, model.getProgram().numVariables());
   }
+  limits.seconds = std::min(limits.seconds, options.getSecondsLeft());
   limits.interrupt = options.interrupt;
   limits.target = double(general.time / model.unitCost()) + 0.5;
   // What cannot be solved is not worth presolving either.

@@ -44,7 +44,7 @@ smallestFeasibleBudget(const Problem &problem, const SolverOptions &options) {
   WorkMeter clock(options, watch);
   // The bound is the lesser half: a plan is what the caller can use.
   auto isOver = [&] {
-    return (options.interrupt && *options.interrupt) ||
+    return options.isInterrupted() ||
            (options.timeLimitSeconds && clock.spent(0.5));
   };
 

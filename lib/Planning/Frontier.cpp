@@ -44,7 +44,7 @@ private:
   Error addEnds();
   Error plan(int64_t budget, size_t budgetsLeft);
   bool isOver() const {
-    return (options.search.interrupt && *options.search.interrupt) ||
+    return options.search.isInterrupted() ||
            (options.search.timeLimitSeconds &&
             watch.seconds() >= *options.search.timeLimitSeconds);
   }

@@ -56,12 +56,20 @@ private:
     return best.infeasible ||
            (options.knownTime && best.time >= *options.knownTime) ||
            (options.interrupt && *options.interrupt) ||
+           (options.deadline && getSecondsLeft() <= 0) ||
            (options.timeLimitSeconds &&
             watch.seconds() > *options.timeLimitSeconds);
   }
+  /// Up to the deadline, which is set.
+  double getSecondsLeft() const {
+    return std::chrono::duration<double>(*options.deadline -
+                                         std::chrono::steady_clock::now())
+        .count();
+  }
   /// Work may go on to here before the clock is looked at again.
   uint64_t slice(uint64_t until) const {
-    bool watched = options.timeLimitSeconds || options.interrupt;
+    bool watched =
+        options.timeLimitSeconds || options.interrupt || options.deadline;
     return watched ? std::min(until,
                               work + uint64_t(BoundTuning::stepsPerSecond / 50))
                    : until;
@@ -231,6 +239,8 @@ void Search::relaxStages(double seconds) {
     limits.seconds = ProgramTuning::clockFactor * share;
     if (options.timeLimitSeconds)
       limits.seconds = *options.timeLimitSeconds - watch.seconds();
+    if (options.deadline)
+      limits.seconds = std::min(limits.seconds, getSecondsLeft());
     limits.interrupt = options.interrupt;
     if (options.knownTime)
       limits.enough =

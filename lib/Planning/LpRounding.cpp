@@ -52,6 +52,7 @@ Expected<Solution> planLpRounding(const Problem &problem,
       limits.seconds = ProgramTuning::clockFactor * options.effort;
       limits.iterations = int64_t(stepsLeft / variables);
     }
+    limits.seconds = std::min(limits.seconds, options.getSecondsLeft());
     limits.interrupt = options.interrupt;
     Expected<ProgramResult> result = minimize(relaxed, {}, limits);
     if (!result)

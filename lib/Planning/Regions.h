@@ -23,8 +23,10 @@ int64_t keptBytes(const Graph &graph, const Region &region,
                   const Simulation &simulation);
 
 /// A copy of `problem`, which passed `check`, with MUST_RECOMPUTE on what the
-/// budgets of its regions have no room for, and without regions. Fails where
-/// values that may not be recomputed exceed a budget.
+/// budgets of its regions have no room for, and without regions. What its plans
+/// carry fits the budgets. Where values that may not be recomputed have no
+/// room, ops that read them may not run again, and the order is not free. Fails
+/// where that is not enough.
 llvm::Expected<Problem> limitRegions(const Problem &problem);
 
 } // namespace remat::planning

@@ -18,6 +18,14 @@ using namespace llvm;
 
 namespace remat::planning {
 
+double SolverOptions::getSecondsLeft() const {
+  if (!deadline)
+    return std::numeric_limits<double>::infinity();
+  std::chrono::duration<double> left =
+      *deadline - std::chrono::steady_clock::now();
+  return std::max(left.count(), 0.0);
+}
+
 double Solution::gap() const {
   return time > 0 ? double(time - lowerBound) / double(time) : 0.0;
 }

@@ -68,7 +68,7 @@ public:
 
 private:
   bool interrupted() {
-    if (options.interrupt && *options.interrupt)
+    if (options.isInterrupted())
       cutShort = true;
     if (options.timeLimitSeconds && watch.seconds() > *options.timeLimitSeconds)
       cutShort = true;

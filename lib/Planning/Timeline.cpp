@@ -333,15 +333,34 @@ bool Timeline::mayRead(StepId reader, ValueId value, uint32_t copy) const {
          });
 }
 
+/// Whether all that reads `made`, a copy of `value` in whatever form, may have
+/// `source` instead. What is packed and unpacked is as fresh as that.
+bool Timeline::mayReplace(const TimelineCopy &made, ValueId value,
+                          uint32_t source) const {
+  return all_of(made.readers, [&](StepId reader) {
+    if (kind(reader) == StepKind::Pack || kind(reader) == StepKind::Unpack)
+      return all_of(steps[reader].copies, [&](uint32_t derived) {
+        return mayReplace(pool[derived], value, source);
+      });
+    return mayRead(reader, value, source);
+  });
+}
+
 /// Whether something would read what a MUST keeps from it, or nothing at all,
 /// if `step` were not there.
 bool Timeline::isNeeded(StepId step) const {
   const Step &s = steps[step];
   if (!hasMusts && s.kind != StepKind::Pack)
     return false;
-  if (s.kind == StepKind::Pack)
-    return !pool[s.copies[0]].readers.empty() &&
-           copiesOf[packedForm(s.value)].front() == s.copies[0];
+  if (s.kind == StepKind::Pack) {
+    const TimelineCopy &packed = pool[s.copies[0]];
+    if (packed.readers.empty())
+      return false;
+    uint32_t other = copyBefore(packedForm(s.value), step);
+    return other == noCopy ||
+           (graph.mustLeaveForward(s.value) &&
+            !mayReplace(packed, s.value, copyBefore(s.value, pool[other].def)));
+  }
   if (s.kind == StepKind::Absorb)
     return any_of(graph.results(s.op), [&](ValueId result) {
       return graph.mustLeaveForward(result) &&
@@ -351,10 +370,8 @@ bool Timeline::isNeeded(StepId step) const {
     const TimelineCopy &made = pool[index];
     if (!graph.mustLeaveForward(made.value))
       continue;
-    uint32_t source = copyBefore(made.value, step);
-    for (StepId reader : made.readers)
-      if (!mayRead(reader, made.value, source))
-        return true;
+    if (!mayReplace(made, made.value, copyBefore(made.value, step)))
+      return true;
   }
   return false;
 }

@@ -255,6 +255,8 @@ private:
   bool isBehindForward(StepId step) const {
     return before(firstRuns[graph.firstBackward() - 1], step);
   }
+  bool mayReplace(const TimelineCopy &made, ValueId value,
+                  uint32_t source) const;
   bool mayRead(StepId reader, ValueId value, uint32_t copy) const;
   bool isUseful(StepId absorption) const;
   void clear();

@@ -102,3 +102,21 @@ void PlanWatch::printLine() {
   // In one piece.
   errs() << line;
 }
+
+PlanTime::Turn::Turn(PlanTime &time, planning::SolverOptions &options,
+                     unsigned parts)
+    : time(time), parts(std::min(parts, time.partsLeft)) {
+  // More may turn out to be planned than was known.
+  double share =
+      time.partsLeft == 0 ? 1 : double(this->parts) / double(time.partsLeft);
+  if (time.left)
+    options.timeLimitSeconds = *time.left * share;
+}
+
+PlanTime::Turn::~Turn() {
+  std::chrono::duration<double> passed =
+      std::chrono::steady_clock::now() - start;
+  if (time.left)
+    time.left = std::max(*time.left - passed.count(), 0.0);
+  time.partsLeft -= parts;
+}

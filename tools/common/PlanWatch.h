@@ -54,6 +54,35 @@ private:
   std::thread printer;
 };
 
+/// The time limit of a command that plans several times, one after the other.
+/// What one plan leaves of its part is for those that follow.
+class PlanTime {
+public:
+  PlanTime() = default;
+  /// All that is planned takes `parts` parts of the limit, if there is one.
+  PlanTime(std::optional<double> seconds, unsigned parts)
+      : left(seconds), partsLeft(parts) {}
+
+  /// The time in which something is planned.
+  class Turn {
+  public:
+    /// Limits `options` to so many parts of the time.
+    Turn(PlanTime &time, planning::SolverOptions &options, unsigned parts = 1);
+    ~Turn();
+    Turn(const Turn &) = delete;
+
+  private:
+    PlanTime &time;
+    unsigned parts;
+    std::chrono::steady_clock::time_point start =
+        std::chrono::steady_clock::now();
+  };
+
+private:
+  std::optional<double> left;
+  unsigned partsLeft = 1;
+};
+
 } // namespace remat::tools
 
 #endif // REMAT_TOOLS_COMMON_PLANWATCH_H

@@ -153,6 +153,16 @@ Error StepFlags::refuse(ArrayRef<StringRef> names, StringRef why) const {
   return Error::success();
 }
 
+Error StepFlags::refuseAllBut(ArrayRef<StringRef> names, StringRef why) const {
+  SmallVector<StringRef> others;
+  for (const Flag &flag : flags)
+    if (!is_contained(names, flag.info->name))
+      others.push_back(flag.info->name);
+  std::string text = why.str() + "; of the options of a step it takes '--";
+  text += join(names, "', '--") + "'";
+  return refuse(others, text);
+}
+
 Error StepFlags::refuseStages(unsigned stages, StringRef why) const {
   SmallVector<StringRef> names;
   for (const Flag &flag : flags)

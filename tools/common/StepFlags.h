@@ -42,6 +42,9 @@ public:
   /// why it has no effect.
   llvm::Error refuse(llvm::ArrayRef<llvm::StringRef> names,
                      llvm::StringRef why) const;
+  /// The same for all other options. The error lists those of `names`.
+  llvm::Error refuseAllBut(llvm::ArrayRef<llvm::StringRef> names,
+                           llvm::StringRef why) const;
   /// The same for the options that no stage but those of `stages` reads.
   llvm::Error refuseStages(unsigned stages, llvm::StringRef why) const;
 

@@ -148,10 +148,15 @@ static Error plan(GraphOp &graph, PlanDetails &details) {
   PlanWatch watch("remat-compile", flags.showsProgress(),
                   "going on with the best plan so far");
   watch.attach(plan.solver);
-  if (flags.wantsFrontier())
-    if (Error error = computeFrontier(graph, plan, flags.getPoints())
-                          .moveInto(details.frontier))
+  unsigned points = flags.wantsFrontier() ? flags.getPoints() : 0;
+  PlanTime time(plan.solver.timeLimitSeconds, 1 + points);
+  if (points != 0) {
+    PlanTime::Turn turn(time, plan.solver, points);
+    if (Error error =
+            computeFrontier(graph, plan, points).moveInto(details.frontier))
       return error;
+  }
+  PlanTime::Turn turn(time, plan.solver);
   GraphPlan found;
   if (Error error = planGraph(graph, plan, &found))
     return error;

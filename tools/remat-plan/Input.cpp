@@ -17,13 +17,54 @@ using namespace remat;
 using namespace remat::plan;
 using namespace remat::tools;
 
-/// Refuses what was given although the input, which is what `why` says, is past
-/// it.
-static Error checkUnused(StringRef manifestFile, const StepFlags &flags,
-                         StringRef why) {
-  if (!manifestFile.empty())
-    return makeError("'--manifest' has no effect: " + why);
+/// Refuses a manifest for an input that has no use for it, as `why` says.
+static Error checkNoManifest(StringRef manifestFile, StringRef why) {
+  if (manifestFile.empty())
+    return Error::success();
+  return makeError("'--manifest' has no effect: " + why);
+}
+
+/// Refuses what was given although the input is a graph and past it.
+static Error checkForGraph(StringRef manifestFile, const StepFlags &flags) {
+  StringRef why = "the input is already a graph of tasks";
+  if (Error error = checkNoManifest(manifestFile, why))
+    return error;
   return flags.refuseStages(ImportStage | JointStage | TasksStage, why);
+}
+
+/// Refuses what says nothing of an instance.
+static Error checkForInstance(StringRef manifestFile, const StepFlags &flags) {
+  StringRef why = "the input is an instance, no model";
+  if (Error error = checkNoManifest(manifestFile, why))
+    return error;
+  return flags.refuseAllBut({"budget", "planner", "effort", "time-limit", "gap",
+                             "seed", "search-threads", "reorder", "offload",
+                             "host-budget", "link-bandwidth", "region-budget"},
+                            why);
+}
+
+/// Replaces the limits of an instance where flags were given.
+static Error setLimits(planning::Problem &problem, const StepFlags &flags,
+                       const PlanOptions &plan) {
+  if (flags.isGiven("budget"))
+    problem.deviceBudget.reset();
+  if (flags.isGiven("reorder"))
+    problem.freeOrder = plan.reorder;
+  if (flags.isGiven("host-budget"))
+    problem.hostBudget = plan.hostBudget;
+  if (flags.isGiven("link-bandwidth"))
+    problem.linkBytesPerSecond = plan.linkBandwidth;
+  if (!plan.offload)
+    problem.linkBytesPerSecond = 0;
+  for (const auto &[name, bytes] : plan.regionBudgets) {
+    auto region = find_if(problem.regions, [&name = name](const auto &r) {
+      return r.name == name;
+    });
+    if (region == problem.regions.end())
+      return makeError("has no region '" + name + "'");
+    region->budget = bytes;
+  }
+  return Error::success();
 }
 
 static Expected<Model> readModel(std::unique_ptr<MemoryBuffer> buffer,
@@ -41,9 +82,7 @@ static Expected<Model> readModel(std::unique_ptr<MemoryBuffer> buffer,
       return std::move(error);
     if (failed(compileToTasks(module, options)))
       return makeError("could not compile " + path);
-  } else if (Error error =
-                 checkUnused(manifestFile, flags,
-                             "the input is already a graph of tasks")) {
+  } else if (Error error = checkForGraph(manifestFile, flags)) {
     return std::move(error);
   }
   model.graph = getOnlyGraph(module);
@@ -67,27 +106,13 @@ Expected<Input> plan::readInput(StringRef path, StringRef manifestFile,
     return createFileError(path, file.getError());
   if (!path.ends_with(".json") && !isJson((*file)->getBuffer()))
     return readModel(std::move(*file), manifestFile, flags, options);
-  if (Error error = checkUnused(manifestFile, flags,
-                                "the input is an instance, no model"))
+  if (Error error = checkForInstance(manifestFile, flags))
     return std::move(error);
   Expected<planning::Instance> instance =
       planning::parseInstance((*file)->getBuffer());
   if (!instance)
     return createFileError(path, instance.takeError());
-  const PlanOptions &plan = options.plan;
-  planning::Problem &problem = instance->problem;
-  problem.freeOrder |= plan.reorder;
-  if (plan.hostBudget)
-    problem.hostBudget = plan.hostBudget;
-  if (flags.isGiven("link-bandwidth"))
-    problem.linkBytesPerSecond = plan.linkBandwidth;
-  for (const auto &[name, bytes] : plan.regionBudgets) {
-    auto region = find_if(problem.regions, [&name = name](const auto &r) {
-      return r.name == name;
-    });
-    if (region == problem.regions.end())
-      return createFileError(path, makeError("has no region '" + name + "'"));
-    region->budget = bytes;
-  }
+  if (Error error = setLimits(instance->problem, flags, options.plan))
+    return createFileError(path, std::move(error));
   return std::move(*instance);
 }

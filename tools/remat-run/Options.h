@@ -39,6 +39,8 @@ struct Options {
   /// What the flags say, then also what the manifest and --emit say. The budget
   /// is another one for each run.
   StepOptions step;
+  /// The time limit of all plans together.
+  tools::PlanTime planTime;
   cl::opt<int> steps{"steps", cl::init(1), cl::cat(category),
                      cl::desc("Steps to run")};
   cl::opt<std::string> jsonFile{"json", cl::cat(category),

@@ -68,6 +68,7 @@ static Error plan(mlir::ModuleOp module, StringRef budget, RunReport &report) {
     PlanWatch watch("remat-run", options().plan.showsProgress(),
                     "going on with the best plan so far");
     watch.attach(plan.solver);
+    PlanTime::Turn turn(options().planTime, plan.solver);
     if (Error error = planModule(module, plan, &found).moveInto(report.summary))
       return error;
   }

@@ -403,8 +403,9 @@ static Error addFrontier(const Model &model, RunReport &report) {
   PlanWatch watch("remat-run", options().plan.showsProgress(),
                   "the frontier is that of the plans so far");
   watch.attach(plan.solver);
-  return computeFrontier(getOnlyGraph(*model.module), plan,
-                         options().plan.getPoints())
+  unsigned points = options().plan.getPoints();
+  PlanTime::Turn turn(options().planTime, plan.solver, points);
+  return computeFrontier(getOnlyGraph(*model.module), plan, points)
       .moveInto(report.details.frontier);
 }
 
@@ -448,6 +449,10 @@ static Error runTool() {
                                   options().budgets.end());
   if (wanted.empty())
     wanted.push_back("");
+  const PlanFlags &plan = options().plan;
+  unsigned points = plan.wantsFrontier() ? plan.getPoints() : 0;
+  options().planTime = PlanTime(options().step.plan.solver.timeLimitSeconds,
+                                wanted.size() + points);
   std::vector<RunReport> reports;
   for (const std::string &budget : wanted) {
     Expected<RunReport> report = runOnce(*model, known, budget);

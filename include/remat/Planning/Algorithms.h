@@ -18,6 +18,7 @@
 #include "remat/Planning/Simulator.h"
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -45,6 +46,10 @@ struct SolverOptions {
   /// If set, the clock ends the search, and `effort` does not. A solution that
   /// the clock cut short says so.
   std::optional<double> timeLimitSeconds;
+  /// If set, a search is over at this time, whatever else ends it: it returns
+  /// the best plan that it has, which is then cut short. Up to there it does
+  /// what it would do without.
+  std::optional<std::chrono::steady_clock::time_point> deadline;
   /// A search ends when the part of a plan's time that a better plan may save
   /// (`Solution::gap`) is proven to be at most this.
   double gap = 0;
@@ -66,6 +71,14 @@ struct SolverOptions {
   /// Whether an InfeasibleBudgetError says which budget is feasible, and why.
   /// That takes a search of its own.
   bool explainInfeasible = true;
+
+  /// Whether the caller says stop, or the deadline is over.
+  bool isInterrupted() const {
+    return (interrupt && *interrupt) ||
+           (deadline && std::chrono::steady_clock::now() >= *deadline);
+  }
+  /// Seconds up to the deadline, which may be over; infinity without one.
+  double getSecondsLeft() const;
 };
 
 /// A verified plan and what is known about it.

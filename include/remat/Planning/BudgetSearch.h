@@ -87,6 +87,11 @@ public:
   /// InfeasibleBudgetError if there is none, with the smallest arena known.
   llvm::Expected<PackedPlan> planWithin(int64_t budget);
 
+  /// `best`, which fits, or a faster plan that fits: asks for plans in all ways
+  /// once more, whatever the client lets the planner spend now. To be called
+  /// after `planWithin` or `planSmallest`.
+  PackedPlan improve(int64_t budget, PackedPlan best);
+
   /// The fastest plan known that has the smallest arena known.
   llvm::Expected<PackedPlan> planSmallest();
 
@@ -98,11 +103,13 @@ public:
   static constexpr double hopedShare = 0.1;
   /// Plans that did not fit before no more than the budget is asked for.
   static constexpr unsigned maxRounds = 5;
+  /// The same for the list: then the search gives up.
+  static constexpr unsigned maxBriefRounds = 3;
   /// How often more is asked for again, as steps that grow may go too far.
   static constexpr unsigned maxBack = 3;
   /// Requests of the list in which bytes double.
   static constexpr unsigned rungsPerOctave = 4;
-  static constexpr unsigned maxRungs = 64;
+  static constexpr unsigned maxRungs = rungsPerOctave + 1;
   /// Searches of the list that find something.
   static constexpr unsigned maxSearches = 12;
 
@@ -114,8 +121,12 @@ private:
   llvm::Expected<Solution> request(unsigned way, int64_t bytes, bool thorough,
                                    Effort effort);
   bool mayBecomeFaster(const Solution &solution, bool thorough) const;
-  llvm::Error fit(unsigned way, int64_t budget, Effort effort);
-  llvm::Error search(int64_t budget, Effort effort);
+  llvm::Error fit(unsigned way, int64_t budget, int64_t first, Effort effort);
+  llvm::Error fit(unsigned way, int64_t budget, Effort effort) {
+    return fit(way, budget, budget + client.getBytesElsewhere(way), effort);
+  }
+  llvm::Error search(int64_t budget, Effort effort,
+                     const PackedPlan *known = nullptr);
   const PackedPlan *getBest() const;
 
   /// The first plans of the list.
@@ -138,6 +149,8 @@ private:
   /// way of the fastest did not fit before it.
   std::vector<PackedPlan> fitting;
   unsigned roundsToBest = 0;
+  /// Of each way: what was asked for last that led to a plan that fits.
+  std::vector<std::optional<int64_t>> askedToFit;
 
   /// How far the list is: the smallest plans known, requests from those on
   /// upwards, searches below the smallest so far.

@@ -16,6 +16,7 @@
 #include "remat/Planning/Problem.h"
 
 #include <atomic>
+#include <chrono>
 
 namespace remat::planning {
 
@@ -32,6 +33,8 @@ struct LowerBoundOptions {
   bool usePrograms = true;
   /// When it becomes true, the best bound so far is returned.
   const std::atomic<bool> *interrupt = nullptr;
+  /// If set, the same at this time.
+  std::optional<std::chrono::steady_clock::time_point> deadline;
 };
 
 struct LowerBound {

@@ -132,7 +132,7 @@ struct Region {
   std::string name;
   /// Bound on the bytes of the region's forward values that are carried into
   /// the backward phase, in whatever form and for whatever purpose; not what
-  /// comes back from the host there.
+  /// comes back from the host there, and no outputs, which stay in any case.
   int64_t budget = 0;
   std::vector<ValueId> values;
 };

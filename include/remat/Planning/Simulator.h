@@ -94,8 +94,9 @@ struct Simulation {
   /// Length of the schedule, waits for transfers included.
   int64_t time = 0;
   /// Where the backward phase begins: behind the last action that runs an op
-  /// for the first time before any backward op runs. What stands between the
-  /// two (recomputations, reloads) belongs to it. The number of actions if no
+  /// for the first time before any backward op runs, and what is offloaded and
+  /// packed right after it. What stands between the two (recomputations,
+  /// reloads) belongs to it. The number of actions if no
   /// backward op runs.
   uint32_t backwardBegin = 0;
 

@@ -1,8 +1,12 @@
-"""Interrupts a planner as soon as it reports a plan: interrupt.py COMMAND... ; exits with its status."""
+"""Interrupts a planner once it says of a plan that it has one: interrupt.py COMMAND... ; exits with its status."""
 import signal, subprocess, sys
 
 process = subprocess.Popen(sys.argv[1:], stderr=subprocess.PIPE, text=True)
-line = process.stderr.readline()
-process.send_signal(signal.SIGINT)
-print(line + process.communicate(timeout=300)[1], file=sys.stderr)
+lines = ""
+for line in process.stderr:
+    lines += line
+    if ": time " in line:
+        process.send_signal(signal.SIGINT)
+        break
+print(lines + process.communicate(timeout=300)[1], file=sys.stderr)
 sys.exit(process.returncode)

@@ -435,3 +435,43 @@ TEST(BudgetSearchTest, WhenTimeIsUpTheFirstPlanThatFitsIsTaken) {
   EXPECT_EQ(client.log,
             Log({"0: 100 brief", "0: 97 brief", "0: smallest", "1: smallest"}));
 }
+
+TEST(BudgetSearchTest, ImprovingAsksAgainFromWhatFits) {
+  // 90 is the most that fits. More effort makes better plans each time.
+  int64_t numPlans = 0;
+  FakeClient client({{/*elsewhere=*/20, [&](int64_t bytes, double) {
+                        return FakePlan{bytes, bytes + 10,
+                                        1000 - bytes - numPlans++};
+                      }}});
+  BudgetSearch search(client, true);
+  llvm::Expected<PackedPlan> found = search.planWithin(100);
+  ASSERT_TRUE(bool(found));
+  EXPECT_EQ(client.getSearchLog(),
+            Log({"0: 120 brief", "0: 90 brief", "0: 90 full from 909"}));
+  EXPECT_EQ(found->time, 908);
+  client.log.clear();
+  PackedPlan first = *found;
+  PackedPlan improved = search.improve(100, first);
+  // Half of the way back to 120, and 15 less, which is what that was too much.
+  EXPECT_EQ(client.log, Log({"0: 105 full from 908", "0: 90 full from 908"}));
+  EXPECT_LT(improved.time, first.time);
+  EXPECT_EQ(improved.arenaBytes, 100);
+}
+
+TEST(BudgetSearchTest, ImprovingNeverMakesWorse) {
+  // Later plans are slower, and then there are none.
+  int64_t numPlans = 0;
+  FakeClient client({{0, [&](int64_t bytes, double) -> std::optional<FakePlan> {
+                        if (numPlans > 4)
+                          return std::nullopt;
+                        return FakePlan{bytes, bytes, 50 + numPlans++};
+                      }}});
+  BudgetSearch search(client, true);
+  llvm::Expected<PackedPlan> found = search.planWithin(100);
+  ASSERT_TRUE(bool(found));
+  PackedPlan best = *found;
+  for (unsigned round = 0; round < 5; ++round) {
+    best = search.improve(100, std::move(best));
+    EXPECT_EQ(best.time, 50);
+  }
+}

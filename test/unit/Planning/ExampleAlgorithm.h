@@ -66,7 +66,7 @@ static llvm::Expected<Solution> planLargestFirst(const Problem &problem,
     if (solution || !solution.errorIsA<InfeasibleBudgetError>())
       return solution;
     llvm::consumeError(solution.takeError());
-    if (options.interrupt && *options.interrupt)
+    if (options.isInterrupted())
       break;
   }
   return llvm::make_error<InfeasibleBudgetError>(*problem.deviceBudget, 0, "");

@@ -192,6 +192,131 @@ TEST(Regions, LimitsBelowWhatMustStay) {
   EXPECT_EQ(message(verify(problem, solution.plan)), "");
 }
 
+/// A mask that may be drawn only once, a value computed from it, and one from
+/// that, which the backward op reads. The first two are in a region.
+Problem masked(int64_t budget) {
+  Problem problem;
+  ValueId x = problem.addArgument("x");
+  OpId draw = problem.addOp("mask", 1, {x});
+  problem.ops[draw].recomputable = false;
+  ValueId mask = problem.addResult(draw, "mask", 48);
+  ValueId a =
+      problem.addResult(problem.addOp("a", 2, {mask, x}), "a", /*bytes=*/64);
+  ValueId b = problem.addResult(problem.addOp("b", 4, {mask, a}), "b", 80);
+  ValueId loss = problem.addResult(problem.addOp("loss", 1, {b}), "loss", 0);
+  OpId last = problem.addOp("db", 1, {loss, a, b}, /*backward=*/true);
+  problem.values[problem.addResult(last, "db", 80)].isOutput = true;
+  problem.regions = {{"r", budget, {mask, a}}};
+  return problem;
+}
+
+/// How often an op runs.
+int64_t countRuns(const Plan &plan, OpId op) {
+  return std::count(plan.actions.begin(), plan.actions.end(),
+                    Action{ActionKind::Run, op});
+}
+
+// What may run only once stays where recomputations read it, and the budget
+// counts that: with room for the mask alone, the value is computed again.
+TEST(Regions, SourcesOfRecomputationsCount) {
+  Problem problem = masked(64);
+  unsigned solved = forEachSolution(
+      problem, [&](const SolverInfo &solver, const Solution &solution) {
+        EXPECT_EQ(message(verify(problem, solution.plan)), "") << solver.name;
+        EXPECT_EQ(countRuns(solution.plan, 1), 2) << solver.name;
+      });
+  EXPECT_GE(solved, 8u);
+  FeasibilityCertificate certificate =
+      llvm::cantFail(smallestFeasibleBudget(problem, {}));
+  EXPECT_EQ(message(verify(problem, certificate.plan)), "");
+}
+
+// Where the mask has no room, nothing is computed from it again.
+TEST(Regions, SourcesWithoutRoomFeedNoRecomputation) {
+  Problem problem = masked(111);
+  problem.values[1].bytes = 112;
+  for (bool freeOrder : {false, true}) {
+    problem.freeOrder = freeOrder;
+    FeasibilityCertificate certificate =
+        llvm::cantFail(smallestFeasibleBudget(problem, {}));
+    EXPECT_EQ(message(verify(problem, certificate.plan)), "");
+    for (OpId op : {1, 2})
+      EXPECT_EQ(countRuns(certificate.plan, op), 1);
+    problem.deviceBudget = certificate.smallestFeasible;
+    unsigned solved = forEachSolution(
+        problem, [&](const SolverInfo &solver, const Solution &solution) {
+          EXPECT_EQ(message(verify(problem, solution.plan)), "") << solver.name;
+        });
+    EXPECT_GE(solved, 1u);
+    problem.deviceBudget.reset();
+  }
+}
+
+// Neither fits: the mask is too large, and so is what is computed from it.
+TEST(Regions, SourcesMayLeaveNoPlan) {
+  Problem problem = masked(40);
+  EXPECT_TRUE(mentions(message(solve(problem, "auto").takeError()),
+                       "the budget of region 'r' is 40 bytes, but values of 64 "
+                       "bytes may not be recomputed: expected at least 64"));
+  problem.values[2].policy = Policy::MustRecompute;
+  EXPECT_TRUE(mentions(message(solve(problem, "auto").takeError()),
+                       "but values of 48 bytes may not be recomputed"));
+}
+
+// What must come back from the host for backward ops may stay for other ones.
+TEST(Regions, OffloadedSourcesCount) {
+  Problem problem = masked(64);
+  problem.ops.back().operands.push_back(1);
+  problem.linkBytesPerSecond = infiniteBandwidth;
+  problem.values[1].policy = Policy::MustCpuOffload;
+  FeasibilityCertificate certificate =
+      llvm::cantFail(smallestFeasibleBudget(problem, {}));
+  EXPECT_EQ(message(verify(problem, certificate.plan)), "");
+  Solution solution = llvm::cantFail(solve(problem, "auto"));
+  EXPECT_EQ(countRuns(solution.plan, 1), 2);
+}
+
+// Nothing is kept of what leaves right behind the last forward op, but the
+// packed form.
+TEST(Regions, WhatLeavesAtTheBorderIsNotKept) {
+  Problem problem = twoRegions(192, 128);
+  problem.linkBytesPerSecond = infiniteBandwidth;
+  Plan plan;
+  for (OpId op = 0; op < 6; ++op)
+    plan.run(op);
+  plan.offload(5);
+  plan.reload(5);
+  for (OpId op = 6; op < 12; ++op)
+    plan.run(op);
+  EXPECT_EQ(message(verify(problem, plan)), "");
+  problem.values[5].policy = Policy::MustCpuOffload;
+  Solution solution = llvm::cantFail(solve(problem, "auto"));
+  EXPECT_EQ(message(verify(problem, solution.plan)), "");
+
+  problem.values[5].policy = Policy::None;
+  problem.values[5].packed = PackedForm{16, 0, 0};
+  plan.actions[6].kind = ActionKind::Pack;
+  plan.actions[7].kind = ActionKind::Unpack;
+  EXPECT_TRUE(mentions(message(verify(problem, plan)),
+                       "region 'second' keeps 144 bytes"));
+  problem.regions[1].budget = 144;
+  EXPECT_EQ(message(verify(problem, plan)), "");
+}
+
+// Outputs are there for the caller in any case, and count nowhere.
+TEST(Regions, OutputsAreNotKept) {
+  Problem problem = twoRegions(64, 192);
+  problem.values[1].isOutput = true;
+  problem.ops[2].recomputable = false;
+  EXPECT_TRUE(mentions(message(verify(problem, keepAll(problem))),
+                       "region 'first' keeps 128 bytes"));
+  Solution solution = llvm::cantFail(solve(problem, "auto"));
+  EXPECT_EQ(countRuns(solution.plan, 1), 1);
+  FeasibilityCertificate certificate =
+      llvm::cantFail(smallestFeasibleBudget(problem, {}));
+  EXPECT_EQ(message(verify(problem, certificate.plan)), "");
+}
+
 TEST(Regions, SmallestBudgetObeysThem) {
   Problem problem = twoRegions(64, 64);
   FeasibilityCertificate certificate =

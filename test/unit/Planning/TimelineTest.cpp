@@ -221,6 +221,47 @@ TEST(Timeline, SaysWhatTheSimulatorSays) {
     EXPECT_GT(count, 100u);
 }
 
+// What is packed is as fresh as what it was made from: neither the second run
+// of f nor the second packed form can go, since what is unpacked of the first
+// ones is what the forward phase left.
+TEST(Timeline, PackedFormsAreAsFreshAsTheirSource) {
+  Problem problem;
+  ValueId x = problem.addArgument("x");
+  ValueId f = problem.addResult(problem.addOp("f", 1, {x}), "f", 64);
+  ValueId g = problem.addResult(problem.addOp("g", 1, {f}), "g", 64);
+  problem.values[f].policy = Policy::MustRecompute;
+  problem.values[f].packed = PackedForm{8, 1, 1};
+  OpId b1 = problem.addOp("b1", 1, {g}, /*backward=*/true);
+  ValueId d1 = problem.addResult(b1, "d1", 64);
+  OpId b2 = problem.addOp("b2", 1, {d1, f}, /*backward=*/true);
+  problem.values[problem.addResult(b2, "d2", 64)].isOutput = true;
+  Graph graph(problem);
+  for (bool packsBoth : {false, true}) {
+    Plan plan;
+    plan.run(0);
+    if (packsBoth)
+      plan.pack(f);
+    plan.run(1);
+    plan.run(0);
+    plan.pack(f);
+    plan.run(b1);
+    plan.unpack(f);
+    plan.run(b2);
+    ASSERT_EQ(message(verify(problem, plan)), "");
+    Timeline timeline(graph);
+    timeline.load(plan);
+    unsigned numKept = 0;
+    std::vector<StepId> repeats = timeline.repeats();
+    for (StepId step : repeats)
+      if (timeline.isRepeat(step) && timeline.isRemovable(step))
+        timeline.remove(step);
+      else
+        ++numKept;
+    EXPECT_GE(numKept, 1u);
+    EXPECT_EQ(message(verify(problem, timeline.plan())), "");
+  }
+}
+
 TEST(Timeline, ManyStepsAtOnePlace) {
   Problem problem = chain(20);
   Graph graph(problem);

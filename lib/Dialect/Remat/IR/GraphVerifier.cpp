@@ -207,9 +207,12 @@ static LogicalResult verifyRegionBudgets(GraphOp graph) {
   std::optional<DictionaryAttr> budgets = graph.getRegionBudgets();
   if (!budgets)
     return success();
-  TaskOp last = findLastForward(graph);
+  Operation *last = findLastForward(graph);
   if (!last)
     return success();
+  // What leaves right behind it was not kept.
+  while (isa_and_nonnull<OffloadOp>(last->getNextNode()))
+    last = last->getNextNode();
   auto isLater = [&](Operation *op) { return last->isBeforeInBlock(op); };
   std::map<StringRef, int64_t> kept;
   TargetAttr target = getTargetFacts(graph);

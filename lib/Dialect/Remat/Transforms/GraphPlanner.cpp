@@ -7,11 +7,20 @@
 #include "GraphPlanner.h"
 
 #include "remat/Dialect/Remat/IR/Donations.h"
+#include "remat/Planning/LowerBound.h"
 
 #include <map>
+#include <tuple>
 
 using namespace mlir;
 using namespace remat;
+
+/// The part of the effort that finds the first plan under a time limit.
+static constexpr double quickScale = 0.05;
+/// The part of the effort that proves a bound.
+static constexpr double boundShare = 0.03;
+/// Half of the time that a planner has in the first round of improvements.
+static constexpr double leastRoundSeconds = 0.25;
 
 bool remat::asksForOffload(const planning::Problem &problem) {
   return llvm::any_of(problem.values, [](const planning::Value &value) {
@@ -73,11 +82,12 @@ bool GraphPlanner::isOver() const {
 /// not yet packed, so it is not what a caller watches.
 planning::SolverOptions GraphPlanner::getSolverOptions(double share) const {
   planning::SolverOptions solver = options.solver;
-  solver.effort *= share;
+  solver.effort *= effortScale * share;
   solver.onProgress = nullptr;
-  if (deadline)
-    solver.timeLimitSeconds =
-        std::min(*options.solver.timeLimitSeconds * share, getSecondsLeft());
+  solver.deadline = deadline;
+  solver.timeLimitSeconds.reset();
+  if (roundSeconds)
+    solver.timeLimitSeconds = std::min(*roundSeconds * share, getSecondsLeft());
   return solver;
 }
 
@@ -124,8 +134,10 @@ llvm::Expected<GraphPlan> GraphPlanner::evaluate(planning::Plan plan,
   found.problem = problem;
   found.solution = std::move(*solution);
   found.solution.peakBytes = outcome->peakBytes;
-  found.solution.lowerBound =
-      std::clamp(bound, found.solution.lowerBound, found.solution.time);
+  if (bound > found.solution.lowerBound) {
+    found.solution.lowerBound = std::min(bound, found.solution.time);
+    found.solution.proof = proof;
+  }
   found.solution.seconds = getSeconds();
   found.solution.secondsToBest = secondsToBest;
   found.solution.cutShort = cutShort;
@@ -142,13 +154,78 @@ llvm::Expected<std::optional<GraphPlan>> GraphPlanner::planSaveAll() {
 }
 
 llvm::Expected<GraphPlan> GraphPlanner::planUnlimited() {
+  planning::SolverOptions solver = getSolverOptions();
+  if (deadline)
+    solver.timeLimitSeconds = getSecondsLeft();
   llvm::Expected<planning::Solution> solution =
-      planning::solve(problem, options.planner, getSolverOptions());
+      planning::solve(problem, options.planner, solver);
   if (!solution)
     return solution.takeError();
-  bound = solution->lowerBound;
+  raiseBound(solution->lowerBound, solution->proof);
   cutShort = solution->cutShort;
   return evaluate(std::move(solution->plan), std::nullopt, solution->solver);
+}
+
+/// A plan within the budget, or the smallest, for a part of the effort.
+GraphPlanner::Found GraphPlanner::searchFor(std::optional<int64_t> budget,
+                                            double scale) {
+  effortScale = scale;
+  // Other planners mostly find the same plan whatever effort they may spend.
+  planning::BudgetClient &client = *this;
+  planning::BudgetSearch &search =
+      searches.try_emplace(scale, client, options.planner == "auto")
+          .first->second;
+  Found found = budget ? search.planWithin(*budget) : search.planSmallest();
+  effortScale = 1;
+  return found;
+}
+
+/// A first plan for a small part of the effort; then what is found without a
+/// time limit; then what more time finds.
+GraphPlanner::Found
+GraphPlanner::searchUntilDeadline(std::optional<int64_t> budget) {
+  std::optional<planning::PackedPlan> best;
+  for (double scale : {quickScale, 1.0}) {
+    if (scale < 1 && options.planner != "auto")
+      continue;
+    Found found = searchFor(budget, scale);
+    if (!found && (best || (scale < 1 && !isOver()))) {
+      llvm::consumeError(found.takeError());
+      continue;
+    }
+    if (!found)
+      return found;
+    if (!best || (!budget && found->arenaBytes < best->arenaBytes) ||
+        (found->time < best->time &&
+         (budget || found->arenaBytes == best->arenaBytes)))
+      best = std::move(*found);
+    if (isOver())
+      return std::move(*best);
+  }
+  int64_t bytes = budget.value_or(best->arenaBytes);
+  return improve(searches.at(1), std::move(*best), bytes);
+}
+
+/// Rounds of which each gets twice the time of the one before, until the clock
+/// ends them or none of the planner's searches would go on for longer.
+planning::PackedPlan GraphPlanner::improve(planning::BudgetSearch &search,
+                                           planning::PackedPlan best,
+                                           int64_t budget) {
+  double seconds = std::max(options.solver.effort, leastRoundSeconds);
+  bool goesOn = true;
+  auto isGoodEnough = [&] {
+    int64_t least = std::max(bound, problem.baseCost());
+    return double(best.time - least) <= options.solver.gap * double(best.time);
+  };
+  while (goesOn && !isOver() && !isGoodEnough()) {
+    roundSeconds = seconds *= 2;
+    cutShort = false;
+    best = search.improve(budget, std::move(best));
+    roundSeconds.reset();
+    goesOn = cutShort;
+  }
+  cutShort = isOver();
+  return best;
 }
 
 llvm::Expected<GraphPlan> GraphPlanner::planBudget(bool isSmallest,
@@ -157,23 +234,20 @@ llvm::Expected<GraphPlan> GraphPlanner::planBudget(bool isSmallest,
   bool mayKeep = options.planner == "auto" && mayKeepAll();
   if (!isSmallest && mayKeep && saveAllArena <= bytes)
     return evaluate(saveAll, bytes, "save-all");
-  if (!search) {
+  if (counts.empty())
     if (llvm::Error error = collectCounts())
       return std::move(error);
-    // Other planners mostly find the same plan whatever effort they may spend.
-    planning::BudgetClient &client = *this;
-    search = std::make_unique<planning::BudgetSearch>(
-        client, /*briefFirst=*/options.planner == "auto");
-  }
-  if (!isSmallest)
+  if (!isSmallest) {
     wanted = bytes;
-  llvm::Expected<planning::PackedPlan> found =
-      isSmallest ? search->planSmallest() : search->planWithin(bytes);
+    findBound(bytes);
+  }
+  Found found = deadline ? searchUntilDeadline(wanted) : searchFor(wanted, 1);
   wanted.reset();
   if (!found)
     return found.takeError();
   if (!isSmallest)
     return evaluate(std::move(found->plan), bytes, options.planner);
+  findBound(found->arenaBytes);
   if (mayKeep && saveAllArena <= found->arenaBytes)
     return evaluate(saveAll, saveAllArena, "save-all");
   return evaluate(std::move(found->plan), found->arenaBytes, options.planner);
@@ -182,8 +256,9 @@ llvm::Expected<GraphPlan> GraphPlanner::planBudget(bool isSmallest,
 llvm::Expected<GraphPlan>
 GraphPlanner::plan(const planning::BudgetRequest &budget) {
   using Kind = planning::BudgetRequest::Kind;
-  bestTime = std::numeric_limits<int64_t>::max();
+  bestArena = bestTime = std::numeric_limits<int64_t>::max();
   bound = 0;
+  proof.clear();
   secondsToBest = 0;
   cutShort = false;
   if (budget.kind == Kind::Unlimited)
@@ -262,6 +337,51 @@ llvm::Error GraphPlanner::collectCounts() {
   return llvm::Error::success();
 }
 
+void GraphPlanner::raiseBound(int64_t time, StringRef method) {
+  if (time <= bound)
+    return;
+  bound = time;
+  proof = method.str();
+}
+
+/// What may lie outside of the arena at any time: as much as there is in the
+/// caller's buffers, and at each task what is written over its operands.
+int64_t GraphPlanner::getMostElsewhere() const {
+  int64_t bytes = 0, mostInPlace = 0;
+  for (auto [value, counted] : llvm::zip(graphProblem.values, problem.values))
+    if (counted.isOutput)
+      bytes += getBufferBytes(cast<RankedTensorType>(value.getType()),
+                              graphProblem.target);
+  for (const planning::Op &op : problem.ops) {
+    int64_t read = 0, written = 0;
+    for (planning::ValueId operand : op.operands)
+      read += problem.values[operand].bytes;
+    for (planning::ValueId result : op.results) {
+      const planning::Value &value = problem.values[result];
+      written += value.isOutput ? read : value.bytes;
+    }
+    mostInPlace = std::max(mostInPlace, std::min(read, written));
+  }
+  return bytes + mostInPlace;
+}
+
+/// What is proven of plans with more live bytes than an arena of `arena` bytes
+/// and all that lies elsewhere could hold, for some of the effort.
+void GraphPlanner::findBound(int64_t arena) {
+  // Otherwise every search proves it.
+  if (!options.lend)
+    return;
+  planning::Problem relaxed = counts.front().problem;
+  relaxed.deviceBudget = arena + getMostElsewhere();
+  planning::LowerBoundOptions bounding;
+  bounding.effort = std::min(options.solver.effort, 1.0) * boundShare;
+  bounding.interrupt = options.solver.interrupt;
+  bounding.deadline = deadline;
+  planning::LowerBound found = planning::lowerBound(relaxed, bounding);
+  if (!found.infeasible)
+    raiseBound(found.time, found.method);
+}
+
 llvm::Expected<planning::Solution>
 GraphPlanner::plan(const planning::PlanRequest &request) {
   planning::Problem attempt = counts[request.way].problem;
@@ -277,7 +397,7 @@ GraphPlanner::plan(const planning::PlanRequest &request) {
   // What is proven for at least the budget holds for the budget, as long as
   // everything that is counted lies in the arena.
   if (!options.lend && wanted && request.bytes >= *wanted)
-    bound = std::max(bound, solution->lowerBound);
+    raiseBound(solution->lowerBound, solution->proof);
   return solution;
 }
 
@@ -296,8 +416,13 @@ GraphPlanner::pack(const planning::Plan &plan) {
   llvm::Expected<Outcome> outcome = tryOut(plan);
   if (!outcome)
     return outcome.takeError();
-  if (wanted && outcome->arenaBytes <= *wanted && simulation->time < bestTime) {
-    bestTime = simulation->time;
+  int64_t arena = outcome->arenaBytes, time = simulation->time;
+  bool isBetter = wanted
+                      ? arena <= *wanted && time < bestTime
+                      : std::tie(arena, time) < std::tie(bestArena, bestTime);
+  if (isBetter) {
+    bestArena = arena;
+    bestTime = time;
     secondsToBest = getSeconds();
     int64_t base = problem.baseCost();
     if (options.solver.onProgress)
@@ -305,7 +430,7 @@ GraphPlanner::pack(const planning::Plan &plan) {
                                  outcome->peakBytes, std::max(base, bound),
                                  base});
   }
-  return planning::PackedPlan{plan, simulation->time, outcome->arenaBytes};
+  return planning::PackedPlan{plan, time, arena};
 }
 
 //===----------------------------------------------------------------------===//

@@ -18,6 +18,7 @@
 #include "remat/Planning/BudgetSearch.h"
 
 #include <chrono>
+#include <map>
 
 namespace remat {
 
@@ -32,7 +33,9 @@ class GraphPlanner : private planning::BudgetClient {
 public:
   GraphPlanner(GraphOp graph, const PlanOptions &options);
 
-  /// Lets searches end after so many seconds from now.
+  /// Lets searches end after so many seconds from now. What they do up to there
+  /// does not depend on the limit: a longer one finds nothing worse, and the
+  /// first plan as early.
   void setTimeLimit(std::optional<double> seconds);
 
   /// Tries out what keeps all values: percentages refer to its peak. To be
@@ -101,9 +104,17 @@ private:
   bool mayKeepAll() const;
   void findReturned(GraphOp kept);
   llvm::Error collectCounts();
+  void raiseBound(int64_t time, llvm::StringRef method);
+  int64_t getMostElsewhere() const;
+  void findBound(int64_t arena);
   llvm::Expected<GraphPlan> planUnlimited();
   llvm::Expected<GraphPlan> planBudget(bool isSmallest, int64_t bytes);
   llvm::Error settleDonations(GraphOp planned);
+  using Found = llvm::Expected<planning::PackedPlan>;
+  Found searchFor(std::optional<int64_t> budget, double effortScale);
+  Found searchUntilDeadline(std::optional<int64_t> budget);
+  planning::PackedPlan improve(planning::BudgetSearch &search,
+                               planning::PackedPlan best, int64_t budget);
   llvm::Expected<mlir::OwningOpRef<GraphOp>> apply(const planning::Plan &plan);
   llvm::Expected<Outcome> tryOut(const planning::Plan &plan);
 
@@ -119,13 +130,20 @@ private:
   llvm::SmallVector<planning::ValueId> returned;
   /// Those that are worth trying, in order.
   llvm::SmallVector<Counted, 2> counts;
-  /// Made for the first budget.
-  std::unique_ptr<planning::BudgetSearch> search;
+  /// For each part of the effort that plans are looked for with; made for the
+  /// first budget.
+  std::map<double, planning::BudgetSearch> searches;
+  /// The part at work, and the time that a planner has instead, if it has any.
+  double effortScale = 1;
+  std::optional<double> roundSeconds;
 
-  /// What is known of the plan that is looked for now: the budget, the time of
-  /// the best so far and when it was found, and what no plan is faster than.
+  /// What is known of the plan that is looked for now: the budget, unless that
+  /// is to be the smallest; arena and time of the best so far and when it was
+  /// found, and what no plan is faster than.
   std::optional<int64_t> wanted;
-  int64_t bestTime = 0, bound = 0;
+  int64_t bestArena = 0, bestTime = 0, bound = 0;
+  /// What proves the bound.
+  std::string proof;
   double secondsToBest = 0;
   bool cutShort = false;
 };

@@ -45,11 +45,11 @@ remat::makeProblem(GraphOp graph, const PlanOptions &options) {
 
 /// The options with fewer and with all of the freedoms that they give (the link
 /// to the host, the order of tasks), those with fewer first.
-static SmallVector<PlanOptions>
+static SmallVector<PlanOptions, 4>
 collectVariants(const GraphProblem &graphProblem, const PlanOptions &options) {
   bool mayDoWithoutLink = options.offload && options.linkBandwidth != 0 &&
                           !asksForOffload(graphProblem.problem);
-  SmallVector<PlanOptions> variants;
+  SmallVector<PlanOptions, 4> variants;
   for (bool link : {false, true}) {
     if (link && !mayDoWithoutLink)
       continue;
