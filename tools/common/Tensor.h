@@ -44,6 +44,9 @@ public:
   remat_dtype getDtype() const { return dtype; }
   llvm::ArrayRef<int64_t> getShape() const { return shape; }
   size_t getNumElements() const { return numElements; }
+  /// The numbers that `get` and `set` count: a complex element has two, its
+  /// real and its imaginary part.
+  size_t getNumScalars() const { return numElements; }
   size_t getBytes() const { return numElements * getElementSize(dtype); }
   void *getData() const { return data.get(); }
 
