@@ -76,6 +76,9 @@ public:
     return active.contains(value);
   }
   mlir::Value primal(mlir::Value value) override;
+  mlir::Value primalElement(mlir::Value tensor, mlir::AffineMap map) override {
+    return element(tensor, map, /*isPrimal=*/true);
+  }
 
   /// The element of a value of the backward computation (or of a forward
   /// value, `isPrimal`) at the point.

@@ -5,7 +5,8 @@
 //===----------------------------------------------------------------------===//
 //
 // The functions of the table in Idioms.cpp, and what they have in common. They
-// look at the operations of one body only.
+// look at the operations of one body only, but for those of
+// CumulativeIdioms.cpp.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +40,7 @@ mlir::Value takeFactors(mlir::Value value, double &factors);
 mlir::arith::SelectOp getChoice(mlir::Operation *op);
 
 //===----------------------------------------------------------------------===//
-// Functions (ActivationIdioms.cpp, ArithmeticIdioms.cpp)
+// Functions (ActivationIdioms.cpp, ArithmeticIdioms.cpp, CumulativeIdioms.cpp)
 //===----------------------------------------------------------------------===//
 
 IdiomTerms matchElu(mlir::Operation *op);
@@ -55,6 +56,8 @@ IdiomTerms matchSquareOfMagnitude(mlir::Operation *op);
 IdiomTerms matchSinc(mlir::Operation *op);
 IdiomTerms matchExtremum(mlir::Operation *op);
 IdiomTerms matchClamp(mlir::Operation *op);
+
+IdiomTerms matchLogCumSumExp(mlir::Operation *op);
 
 } // namespace remat::idiom
 

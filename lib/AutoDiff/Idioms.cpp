@@ -49,6 +49,9 @@ static constexpr Idiom idioms[] = {
      "logaddexp, logaddexp2: max(a, b) + log1p(exp(-abs(a - b))), or the "
      "maximum where it is infinite",
      idiom::matchLogAddExp},
+    {"logcumsumexp",
+     "logcumsumexp: log of the sums of exp(x) so far",
+     idiom::matchLogCumSumExp},
     {"elu",
      "celu: x > 0 ? x : expm1(x), with factors",
      idiom::matchElu},
@@ -113,9 +116,11 @@ LogicalResult remat::emitDerivative(Operation *op, ReverseContext &context) {
 LogicalResult remat::emitDerivative(Operation *op, ForwardContext &context) {
   if (IdiomTerms terms = findIdiom(op, context); !terms.empty()) {
     for (const IdiomTerm &term : terms)
-      if (Value tangent = context.tangent(term.leaf))
+      if (Value tangent = context.tangent(term.leaf)) {
+        const auto &derivative = term.tangent ? term.tangent : term.derivative;
         context.addTangent(op->getResult(0),
-                           term.derivative(Expr(context, tangent)));
+                           derivative(Expr(context, tangent)));
+      }
     return success();
   }
   if (auto rule = dyn_cast<DifferentiableOpInterface>(op))

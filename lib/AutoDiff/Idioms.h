@@ -27,6 +27,9 @@ namespace remat {
 struct IdiomTerm {
   mlir::Value leaf;
   std::function<Expr(const Expr &g)> derivative;
+  /// The same for tangents, where the framework's forward mode has another
+  /// value at singular points than its reverse mode.
+  std::function<Expr(const Expr &g)> tangent = nullptr;
 };
 using IdiomTerms = llvm::SmallVector<IdiomTerm>;
 

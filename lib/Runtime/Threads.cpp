@@ -12,7 +12,12 @@
 
 #include "Threads.h"
 
+#include "CoreWatch.h"
+
+#include <atomic>
+#include <ctime>
 #include <sched.h>
+#include <sys/resource.h>
 #include <thread>
 
 extern "C" {
@@ -34,6 +39,33 @@ int remat::availableThreads() {
   return cores > 0 ? static_cast<int>(cores) : 1;
 }
 
+static int64_t nanoseconds(clockid_t clock) {
+  timespec time;
+  clock_gettime(clock, &time);
+  return int64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
+}
+
+/// Whether to run on this thread alone, because other processes use the cores.
+/// No bit of a result depends on the number of threads.
+static bool coresAreBusy() {
+  static CoreWatch watch;
+  static std::atomic<int64_t> next{0};
+  static std::atomic<bool> busy{false};
+  static std::atomic_flag isLooking = ATOMIC_FLAG_INIT;
+  int64_t now = nanoseconds(CLOCK_MONOTONIC);
+  if (now < next.load(std::memory_order_relaxed) ||
+      isLooking.test_and_set(std::memory_order_acquire))
+    return busy.load(std::memory_order_relaxed);
+  rusage usage;
+  if (getrusage(RUSAGE_SELF, &usage) == 0) {
+    watch.look(now, {nanoseconds(CLOCK_PROCESS_CPUTIME_ID), usage.ru_nivcsw});
+    busy.store(watch.isBusy(), std::memory_order_relaxed);
+    next.store(watch.nextLook(), std::memory_order_relaxed);
+  }
+  isLooking.clear(std::memory_order_release);
+  return busy.load(std::memory_order_relaxed);
+}
+
 ThreadScope::ThreadScope(int threads) : previous(omp_get_max_threads()) {
   omp_set_num_threads(threads);
 }
@@ -41,7 +73,7 @@ ThreadScope::ThreadScope(int threads) : previous(omp_get_max_threads()) {
 ThreadScope::~ThreadScope() { omp_set_num_threads(previous); }
 
 void remat::parallel(int threads, ParallelBody body, void *context) {
-  if (threads <= 1) {
+  if (threads <= 1 || coresAreBusy()) {
     body(context, 0, 1);
     return;
   }

@@ -42,7 +42,8 @@ private:
 };
 
 /// Runs body(context, part, parts) for each part on its own thread; there may
-/// be fewer parts than `threads`, when this is already inside of the pool.
+/// be fewer parts than `threads`, when this is already inside of the pool, or
+/// one where other processes use the cores (CoreWatch.h).
 using ParallelBody = void (*)(void *context, int part, int parts);
 void parallel(int threads, ParallelBody body, void *context);
 

@@ -108,7 +108,7 @@ class Generator(Operations, Regions):
         return f"%{name}z = arith.constant dense<{value}> : {self.program.type_of(shape)}"
 
     LEAVES = (["unary"] * 4 + ["binary"] * 4 + ["product"] * 4 + ["view"] * 4 + ["reduction"] * 2 + ["softmax", "quotient"] +
-              ["gather", "scatter", "convolution", "random", "cast", "tag"])
+              ["cumulative", "gather", "scatter", "convolution", "random", "cast", "tag"])
     BODIED = ["region"] * 3 + ["loop", "call"]
 
     def statement(self, depth):

@@ -1,5 +1,5 @@
-"""Random statements without a body: elementwise operations, contractions, reductions, views, gathers, scatters,
-convolutions, random numbers, casts and tags. Each is written for the compiler and for the interpreter."""
+"""Random statements without a body: elementwise operations, contractions, reductions, cumulative ones, views, gathers,
+scatters, convolutions, random numbers, casts and tags. Each is written for the compiler and for the interpreter."""
 
 import math
 
@@ -210,6 +210,51 @@ class Operations:
         lines += self.generic(name, shape, [(name + "e", shape), (name + "s", rows)], [all_dims, outer], all_dims, flat,
                               ["%r = arith.divf %0, %1 : E"])
         self.add([(name, shape)], {source}, lines, lambda env: [softmax(env[source], shape[-1])])
+        return True
+
+    def gen_cumulative(self):
+        """Sums, products and logarithms of sums of exponentials of what stands before along a dimension, as exporters
+        write them: a loop inserts slice after slice."""
+        value = self.pick(lambda shape: len(shape) > 0)
+        if not value:
+            return False
+        source, shape = value
+        d, name, t = self.random.randrange(len(shape)), self.name(), self.program.type_of
+        kind = self.random.choice(["sum", "product", "logcumsumexp"])
+        dims, flat = list(range(len(shape))), ["parallel"] * len(shape)
+        rest, extent = shape[:d] + shape[d + 1:], shape[d]
+        terms = name + "e" if kind == "logcumsumexp" else source
+        lines = []
+        if terms != source:
+            lines += self.generic(terms, shape, [(source, shape)], [dims], dims, flat, ["%r = math.exp %0 : E"])
+        scan = name + "s" if terms != source else name
+
+        def place(at_d):
+            return (f"[{', '.join(at_d if i == d else '0' for i in dims)}] {shape[:d] + [1] + shape[d + 1:]} "
+                    f"{[1] * len(shape)}")
+
+        n, op = f"%{name}", "arith.mulf" if kind == "product" else "arith.addf"
+        lines += [
+            self.zero(scan, shape),
+            f"{n}lo = arith.constant 1 : index", f"{n}hi = arith.constant {extent} : index",
+            f"{n}f = tensor.extract_slice %{terms}{place('0')} : {t(shape)} to {t(rest)}",
+            f"{n}g = tensor.insert_slice {n}f into %{scan}z{place('0')} : {t(rest)} into {t(shape)}",
+            f"%{scan}, {n}t = scf.for {n}i = {n}lo to {n}hi step {n}lo iter_args({n}a = {n}g, {n}b = {n}f) "
+            f"-> ({t(shape)}, {t(rest)}) {{",
+            f"  {n}c = tensor.extract_slice %{terms}{place(n + 'i')} : {t(shape)} to {t(rest)}",
+            f"  {n}d = {op} {n}b, {n}c : {t(rest)}",
+            f"  {n}k = tensor.insert_slice {n}d into {n}a{place(n + 'i')} : {t(rest)} into {t(shape)}",
+            f"  scf.yield {n}k, {n}d : {t(shape)}, {t(rest)}", "}"]
+        if terms != source:
+            lines += self.generic(name, shape, [(scan, shape)], [dims], dims, flat, ["%r = math.log %0 : E"])
+
+        def element(values, p):
+            before = [values[at(shape, list(p[:d]) + [i] + list(p[d + 1:]))] for i in range(p[d] + 1)]
+            if kind == "product":
+                return math.prod(before)
+            return sum(before) if kind == "sum" else math.log(sum(map(math.exp, before)))
+
+        self.add([(name, shape)], {source}, lines, lambda env: [build(shape, lambda *p: element(env[source], p))])
         return True
 
     def gen_view(self):

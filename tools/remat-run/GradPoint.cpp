@@ -64,7 +64,7 @@ static bool holdsReals(const Tensor &tensor) {
 
 /// Fills a floating-point tensor, and others with zeros and ones.
 static void fill(Tensor &tensor, ValueRange range, RandomNumbers random,
-                 unsigned point) {
+                 unsigned point, double scale) {
   size_t count = tensor.getNumScalars();
   if (!holdsReals(tensor)) {
     for (size_t i = 0; i < count; ++i)
@@ -73,7 +73,7 @@ static void fill(Tensor &tensor, ValueRange range, RandomNumbers random,
   }
   bool hasPositive = false, hasNegative = false;
   for (size_t i = 0; i < count; ++i) {
-    double value = draw(range, random);
+    double value = scale * draw(range, random);
     tensor.set(i, value);
     (value < 0 ? hasNegative : hasPositive) = true;
   }
@@ -97,7 +97,14 @@ struct PointSampler::Search {
 
   void fillOne(size_t argument, ValueRange range) {
     fill(arguments[argument], range,
-         RandomNumbers{sampler.seed, point, argument}, point);
+         RandomNumbers{sampler.seed, point, argument}, point,
+         range == ValueRange::Mixed ? getScale(arguments[argument]) : 1);
+  }
+  double getScale(const Tensor &tensor) const {
+    ArrayRef<int64_t> shape = tensor.getShape();
+    if (!sampler.isShrunk || shape.size() < 2 || tensor.getNumElements() == 0)
+      return 1;
+    return 1 / std::sqrt(double(tensor.getNumElements()) / double(shape[0]));
   }
   void fillAll() {
     for (size_t i = 0; i < arguments.size(); ++i)

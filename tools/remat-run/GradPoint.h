@@ -12,6 +12,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 #include <random>
+#include <utility>
 
 namespace remat::run {
 
@@ -56,6 +57,13 @@ public:
   PointSampler(uint64_t seed, size_t numArguments)
       : seed(seed), ranges(numArguments, ValueRange::Mixed) {}
 
+  /// Where a result's magnitude is above `maxResult`, its digits end before
+  /// what a difference changes. Then matrices are drawn as a network's weights
+  /// are, smaller the more elements a row has.
+  static constexpr double maxResult = 1e6;
+  /// Draws so from the next point on. False if it does already.
+  bool shrink() { return !std::exchange(isShrunk, true); }
+
   /// Fills the arguments for point number `point`. If `countUndefined` finds
   /// results that are not finite there, looks for ranges of the arguments, and
   /// then for elements, where it finds fewer, and keeps the ranges for further
@@ -71,6 +79,7 @@ private:
   std::vector<ValueRange> ranges;
   /// What the last search could not avoid.
   size_t leastUndefined = 0;
+  bool isShrunk = false;
 };
 
 } // namespace remat::run

@@ -45,6 +45,12 @@ public:
   /// The value that `forward` had in the forward computation.
   virtual mlir::Value primal(mlir::Value forward) = 0;
 
+  /// In a body: the element of the tensor `forward`, from outside of it, that
+  /// `map` selects at each point. Null elsewhere.
+  virtual mlir::Value primalElement(mlir::Value, mlir::AffineMap) {
+    return nullptr;
+  }
+
   /// Where the sweeps of this derivative, those of bodies included, take down
   /// the idioms that they find. Null: they look for none.
   IdiomLog *getIdiomLog() const { return idiomLog; }

@@ -7,7 +7,8 @@
 // oneDNN's direct kernels want blocked layouts; on plain ones it falls back to
 // im2col and a product, which is about half as fast, needs more scratch, and
 // allocates inside. So, in this order:
-//   1. few positions: a product with gathered windows (WindowProduct.cpp);
+//   1. few positions, or f64, which oneDNN has not: a product with gathered
+//      windows (WindowProduct.cpp);
 //   2. activations where they are, only the filter in the kernel's layout
 //      (channels-last layouts have direct kernels);
 //   3. all three in the kernel's layouts, with reorders in the workspace, for

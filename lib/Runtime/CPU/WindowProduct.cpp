@@ -1,4 +1,4 @@
-//===- WindowProduct.cpp - convolutions with few positions ----------------===//
+//===- WindowProduct.cpp - convolutions as products -----------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -9,12 +9,17 @@
 // kernels would first copy it to a layout of theirs, and their gradient of the
 // filter is slow. Here the filter stays where it is, as a matrix with a row for
 // each output channel; the windows of the input are gathered to the other
-// factor, whose size is at most the filter's, and one product does the rest:
+// factor, and a product does the rest:
 //
 //   forward           output   [channel, position] = filter * windows
 //   input gradient    windows  [position, tap]     = output^T * filter,
 //                     of which the input's elements are sums
 //   filter gradient   filter   [channel, tap]      = output * windows^T
+//
+// For f64, oneDNN has no kernels at all, and this is the way for any number of
+// positions. They are taken in chunks, so that the windows are no larger than
+// the filter or a megabyte. What a chunk is depends on the shapes alone, and so
+// do the bits.
 //
 //===----------------------------------------------------------------------===//
 
@@ -76,6 +81,7 @@ struct FilterMatrix {
   bool channelIsSlow = true;
 };
 
+template <typename T>
 class WindowProduct : public LibraryCall {
 public:
   bool prepare(const remat_convolution &descriptor, int numThreads);
@@ -83,54 +89,108 @@ public:
            std::string &error) override;
 
 private:
-  /// Calls function(window, input) with the offsets of all elements of windows
-  /// that lie in the input, of the images [begin, end) and input channels
-  /// [firstChannel, lastChannel).
+  bool prepareProducts();
+  std::unique_ptr<LibraryCall> prepareProduct(int64_t count,
+                                              bool accumulates) const;
+  /// Calls function(window, input) with the offsets of all elements of the
+  /// windows at the positions [begin, begin + count) that lie in the input, of
+  /// input channels [firstChannel, lastChannel).
   template <typename Function>
-  void forEachElement(int64_t begin, int64_t end, int64_t firstChannel,
+  void forEachElement(int64_t begin, int64_t count, int64_t firstChannel,
                       int64_t lastChannel, const Function &function) const;
-  void gatherWindows(const float *input, float *windows) const;
-  void scatterWindows(const float *windows, float *input) const;
+  void gatherWindows(const T *input, T *windows, int64_t begin,
+                     int64_t count) const;
+  void clearInput(T *input) const;
+  void scatterWindows(const T *windows, T *input, int64_t begin,
+                      int64_t count) const;
   /// Copies between the output and its matrix.
   template <bool toMatrix>
-  void copyOutput(float *output, float *matrix) const;
+  void copyOutput(T *output, T *matrix, int64_t begin, int64_t count) const;
+  bool runChunk(int64_t begin, const void *const *operands, void *result,
+                char *workspace, std::string &error);
 
   remat_convolution d;
   WindowShape shape{remat_convolution{}};
   FilterMatrix filter;
+  /// Positions of a chunk.
+  int64_t chunk = 0;
   /// Strides of the matrices in the workspace.
   int64_t windowPosition = 0, windowTap = 0;
   int64_t outputPosition = 0, outputChannel = 0;
   uint64_t outputOffset = 0, productOffset = 0;
-  std::unique_ptr<LibraryCall> product;
+  /// Of the first chunk, of the others, and of a last one with fewer positions.
+  std::unique_ptr<LibraryCall> first, next, last;
 };
 
+template <typename T>
 uint64_t roundUp(int64_t elements) {
-  uint64_t bytes = static_cast<uint64_t>(elements) * sizeof(float);
+  uint64_t bytes = static_cast<uint64_t>(elements) * sizeof(T);
   return (bytes + REMAT_ALIGNMENT - 1) / REMAT_ALIGNMENT * REMAT_ALIGNMENT;
 }
 
+template <typename T>
+constexpr remat_dtype dtypeOf =
+    sizeof(T) == sizeof(float) ? REMAT_F32 : REMAT_F64;
+
 } // namespace
 
-bool WindowProduct::prepare(const remat_convolution &descriptor,
-                            int numThreads) {
+template <typename T>
+bool WindowProduct<T>::prepare(const remat_convolution &descriptor,
+                               int numThreads) {
   d = descriptor;
   threads = numThreads;
   shape = WindowShape(d);
-  bool isF32 = d.input_dtype == REMAT_F32 && d.filter_dtype == REMAT_F32 &&
-               d.output_dtype == REMAT_F32;
-  if (!isF32 || d.groups != 1 || shape.positions > d.output_channels ||
+  for (int32_t dtype : {d.input_dtype, d.filter_dtype, d.output_dtype})
+    if (dtype != dtypeOf<T>)
+      return false;
+  bool isAnyNumber = dtypeOf<T> == REMAT_F64;
+  if (d.groups != 1 || (!isAnyNumber && shape.positions > d.output_channels) ||
       !filter.find(d, shape))
     return false;
+  constexpr int64_t maxElements = (1 << 20) / sizeof(T);
+  chunk = std::max(maxElements / shape.taps, d.output_channels);
+  chunk = std::min(chunk, shape.positions);
   bool isForward = d.kind == REMAT_CONV_FORWARD;
   windowPosition = isForward ? 1 : shape.taps;
-  windowTap = isForward ? shape.positions : 1;
+  windowTap = isForward ? chunk : 1;
   bool isInput = d.kind == REMAT_CONV_INPUT_GRADIENT;
   outputPosition = isInput ? d.output_channels : 1;
-  outputChannel = isInput ? 1 : shape.positions;
+  outputChannel = isInput ? 1 : chunk;
+  return prepareProducts();
+}
 
+template <typename T>
+bool WindowProduct<T>::prepareProducts() {
+  // Each chunk's part of a filter's gradient is added to those before it.
+  bool isSum = d.kind == REMAT_CONV_FILTER_GRADIENT;
+  first = prepareProduct(chunk, false);
+  uint64_t scratch = first ? first->workspaceBytes : 0;
+  bool isPrepared = first != nullptr;
+  auto add = [&](std::unique_ptr<LibraryCall> &product, int64_t count) {
+    product = prepareProduct(count, isSum);
+    isPrepared &= product != nullptr;
+    if (product)
+      scratch = std::max(scratch, product->workspaceBytes);
+  };
+  if (shape.positions > chunk)
+    add(next, chunk);
+  if (int64_t rest = shape.positions % chunk)
+    add(last, rest);
+  if (!isPrepared)
+    return false;
+  outputOffset = roundUp<T>(chunk * shape.taps);
+  productOffset = outputOffset + roundUp<T>(chunk * d.output_channels);
+  workspaceBytes = productOffset + scratch;
+  implementation = "windows, " + first->implementation;
+  return true;
+}
+
+template <typename T>
+std::unique_ptr<LibraryCall>
+WindowProduct<T>::prepareProduct(int64_t count, bool accumulates) const {
   remat_matmul m = {};
-  m.a_dtype = m.b_dtype = m.c_dtype = REMAT_F32;
+  m.a_dtype = m.b_dtype = m.c_dtype = dtypeOf<T>;
+  m.accumulate = accumulates;
   std::fill_n(m.batch, 3, 1);
   auto setA = [&](int64_t row, int64_t column) {
     m.a_m_stride = row;
@@ -146,77 +206,76 @@ bool WindowProduct::prepare(const remat_convolution &descriptor,
   };
   switch (d.kind) {
   case REMAT_CONV_FORWARD:
-    m.m = d.output_channels, m.k = shape.taps, m.n = shape.positions;
+    m.m = d.output_channels, m.k = shape.taps, m.n = count;
     setA(filter.rowStride, filter.tapStride);
     setB(windowTap, windowPosition);
     setC(outputChannel, outputPosition);
     break;
   case REMAT_CONV_INPUT_GRADIENT:
-    m.m = shape.positions, m.k = d.output_channels, m.n = shape.taps;
+    m.m = count, m.k = d.output_channels, m.n = shape.taps;
     setA(outputPosition, outputChannel);
     setB(filter.rowStride, filter.tapStride);
     setC(windowPosition, windowTap);
     break;
   default:
-    m.m = d.output_channels, m.k = shape.positions, m.n = shape.taps;
+    m.m = d.output_channels, m.k = count, m.n = shape.taps;
     setA(outputChannel, outputPosition);
     setB(windowPosition, windowTap);
     setC(filter.rowStride, filter.tapStride);
   }
-  product = prepareMatmul(m, threads);
-  if (!product)
-    return false;
-  outputOffset = roundUp(shape.positions * shape.taps);
-  productOffset = outputOffset + roundUp(shape.positions * d.output_channels);
-  workspaceBytes = productOffset + product->workspaceBytes;
-  implementation = "windows, " + product->implementation;
-  return true;
+  return prepareMatmul(m, threads);
 }
 
+template <typename T>
 template <typename Function>
-void WindowProduct::forEachElement(int64_t begin, int64_t end,
-                                   int64_t firstChannel, int64_t lastChannel,
-                                   const Function &function) const {
+void WindowProduct<T>::forEachElement(int64_t begin, int64_t count,
+                                      int64_t firstChannel, int64_t lastChannel,
+                                      const Function &function) const {
   int64_t pointStep = filter.channelIsSlow ? 1 : d.input_channels;
   int64_t channelStep = filter.channelIsSlow ? shape.points : 1;
   int64_t perImage = shape.positions / d.batch;
-  for (int64_t n = begin; n < end; ++n)
-    for (int64_t at = 0; at < perImage; ++at)
-      for (int64_t point = 0; point < shape.points; ++point) {
-        int64_t restOut = at, restPoint = point;
-        int64_t in = n * d.input_strides[0];
-        bool isInside = true;
-        for (int i = d.spatial_rank - 1; i >= 0; --i) {
-          int64_t x = restOut % d.output[i] * d.stride[i] +
-                      restPoint % d.filter[i] * d.dilation[i] - d.pad_lo[i];
-          restOut /= d.output[i];
-          restPoint /= d.filter[i];
-          isInside &= x >= 0 && x < d.input[i];
-          in += x * d.input_strides[2 + i];
-        }
-        if (!isInside)
-          continue;
-        int64_t window = (n * perImage + at) * windowPosition +
-                         point * pointStep * windowTap;
-        for (int64_t c = firstChannel; c < lastChannel; ++c)
-          function(window + c * channelStep * windowTap,
-                   in + c * d.input_strides[1]);
+  for (int64_t position = 0; position < count; ++position) {
+    int64_t n = (begin + position) / perImage;
+    int64_t at = (begin + position) % perImage;
+    for (int64_t point = 0; point < shape.points; ++point) {
+      int64_t restOut = at, restPoint = point;
+      int64_t in = n * d.input_strides[0];
+      bool isInside = true;
+      for (int i = d.spatial_rank - 1; i >= 0; --i) {
+        int64_t x = restOut % d.output[i] * d.stride[i] +
+                    restPoint % d.filter[i] * d.dilation[i] - d.pad_lo[i];
+        restOut /= d.output[i];
+        restPoint /= d.filter[i];
+        isInside &= x >= 0 && x < d.input[i];
+        in += x * d.input_strides[2 + i];
       }
+      if (!isInside)
+        continue;
+      int64_t window =
+          position * windowPosition + point * pointStep * windowTap;
+      for (int64_t c = firstChannel; c < lastChannel; ++c)
+        function(window + c * channelStep * windowTap,
+                 in + c * d.input_strides[1]);
+    }
+  }
 }
 
-void WindowProduct::gatherWindows(const float *input, float *windows) const {
+template <typename T>
+void WindowProduct<T>::gatherWindows(const T *input, T *windows, int64_t begin,
+                                     int64_t count) const {
   // Elements outside of the input are zeros.
-  std::memset(windows, 0, roundUp(shape.positions * shape.taps));
-  parallelFor(
-      threads, d.input_channels, 16, [&](int64_t begin, int64_t end, int) {
-        forEachElement(0, d.batch, begin, end, [&](int64_t window, int64_t in) {
-          windows[window] = input[in];
-        });
-      });
+  std::memset(windows, 0, roundUp<T>(chunk * shape.taps));
+  parallelFor(threads, d.input_channels, 16,
+              [&](int64_t low, int64_t high, int) {
+                forEachElement(begin, count, low, high,
+                               [&](int64_t window, int64_t in) {
+                                 windows[window] = input[in];
+                               });
+              });
 }
 
-void WindowProduct::scatterWindows(const float *windows, float *input) const {
-  // An image's windows overlap only each other, and run on one thread.
+template <typename T>
+void WindowProduct<T>::clearInput(T *input) const {
   parallelFor(threads, d.batch, 1, [&](int64_t begin, int64_t end, int) {
     int64_t points = 1;
     for (int i = 0; i < d.spatial_rank; ++i)
@@ -231,75 +290,110 @@ void WindowProduct::scatterWindows(const float *windows, float *input) const {
         for (int64_t c = 0; c < d.input_channels; ++c)
           input[at + c * d.input_strides[1]] = 0;
       }
-    forEachElement(
-        begin, end, 0, d.input_channels,
-        [&](int64_t window, int64_t in) { input[in] += windows[window]; });
   });
 }
 
+template <typename T>
+void WindowProduct<T>::scatterWindows(const T *windows, T *input, int64_t begin,
+                                      int64_t count) const {
+  // Windows overlap. The sum of an element is one thread's, in their order.
+  parallelFor(threads, d.input_channels, 16,
+              [&](int64_t low, int64_t high, int) {
+                forEachElement(begin, count, low, high,
+                               [&](int64_t window, int64_t in) {
+                                 input[in] += windows[window];
+                               });
+              });
+}
+
+template <typename T>
 template <bool toMatrix>
-void WindowProduct::copyOutput(float *output, float *matrix) const {
+void WindowProduct<T>::copyOutput(T *output, T *matrix, int64_t begin,
+                                  int64_t count) const {
   int64_t perImage = shape.positions / d.batch;
-  parallelFor(threads, d.batch, 1, [&](int64_t begin, int64_t end, int) {
-    for (int64_t n = begin; n < end; ++n)
-      for (int64_t at = 0; at < perImage; ++at) {
-        int64_t rest = at, out = n * d.output_strides[0];
-        for (int i = d.spatial_rank - 1; i >= 0; --i) {
-          out += rest % d.output[i] * d.output_strides[2 + i];
-          rest /= d.output[i];
-        }
-        float *row = matrix + (n * perImage + at) * outputPosition;
-        for (int64_t c = 0; c < d.output_channels; ++c) {
-          float &inMatrix = row[c * outputChannel];
-          float &inOutput = output[out + c * d.output_strides[1]];
-          if (toMatrix)
-            inMatrix = inOutput;
-          else
-            inOutput = inMatrix;
-        }
+  parallelFor(threads, count, 16, [&](int64_t low, int64_t high, int) {
+    for (int64_t position = low; position < high; ++position) {
+      int64_t rest = (begin + position) % perImage;
+      int64_t out = (begin + position) / perImage * d.output_strides[0];
+      for (int i = d.spatial_rank - 1; i >= 0; --i) {
+        out += rest % d.output[i] * d.output_strides[2 + i];
+        rest /= d.output[i];
       }
+      T *row = matrix + position * outputPosition;
+      for (int64_t c = 0; c < d.output_channels; ++c) {
+        T &inMatrix = row[c * outputChannel];
+        T &inOutput = output[out + c * d.output_strides[1]];
+        if (toMatrix)
+          inMatrix = inOutput;
+        else
+          inOutput = inMatrix;
+      }
+    }
   });
 }
 
-bool WindowProduct::run(const void *const *operands, void *result,
-                        void *workspace, std::string &error) {
-  auto *base = static_cast<char *>(workspace);
-  auto *windows = reinterpret_cast<float *>(base);
-  auto *matrix = reinterpret_cast<float *>(base + outputOffset);
-  void *scratch = base + productOffset;
-  auto floats = [](const void *data) {
-    return static_cast<float *>(const_cast<void *>(data));
+template <typename T>
+bool WindowProduct<T>::runChunk(int64_t begin, const void *const *operands,
+                                void *result, char *workspace,
+                                std::string &error) {
+  int64_t count = std::min(chunk, shape.positions - begin);
+  LibraryCall &product = *(count < chunk ? last : begin == 0 ? first : next);
+  auto *windows = reinterpret_cast<T *>(workspace);
+  auto *matrix = reinterpret_cast<T *>(workspace + outputOffset);
+  void *scratch = workspace + productOffset;
+  auto elements = [](const void *data) {
+    return static_cast<T *>(const_cast<void *>(data));
   };
   switch (d.kind) {
   case REMAT_CONV_FORWARD: {
-    gatherWindows(floats(operands[0]), windows);
+    gatherWindows(elements(operands[0]), windows, begin, count);
     const void *factors[] = {operands[1], windows};
-    if (!product->run(factors, matrix, scratch, error))
+    if (!product.run(factors, matrix, scratch, error))
       return false;
-    copyOutput<false>(floats(result), matrix);
+    copyOutput<false>(elements(result), matrix, begin, count);
     return true;
   }
   case REMAT_CONV_INPUT_GRADIENT: {
-    copyOutput<true>(floats(operands[0]), matrix);
+    copyOutput<true>(elements(operands[0]), matrix, begin, count);
     const void *factors[] = {matrix, operands[1]};
-    if (!product->run(factors, windows, scratch, error))
+    if (!product.run(factors, windows, scratch, error))
       return false;
-    scatterWindows(windows, floats(result));
+    scatterWindows(windows, elements(result), begin, count);
     return true;
   }
   default: {
-    gatherWindows(floats(operands[0]), windows);
-    copyOutput<true>(floats(operands[1]), matrix);
+    gatherWindows(elements(operands[0]), windows, begin, count);
+    copyOutput<true>(elements(operands[1]), matrix, begin, count);
     const void *factors[] = {matrix, windows};
-    return product->run(factors, result, scratch, error);
+    return product.run(factors, result, scratch, error);
   }
   }
+}
+
+template <typename T>
+bool WindowProduct<T>::run(const void *const *operands, void *result,
+                           void *workspace, std::string &error) {
+  if (d.kind == REMAT_CONV_INPUT_GRADIENT)
+    clearInput(static_cast<T *>(result));
+  for (int64_t begin = 0; begin < shape.positions; begin += chunk)
+    if (!runChunk(begin, operands, result, static_cast<char *>(workspace),
+                  error))
+      return false;
+  return true;
+}
+
+template <typename T>
+static std::unique_ptr<LibraryCall>
+prepareAs(const remat_convolution &descriptor, int threads) {
+  auto call = std::make_unique<WindowProduct<T>>();
+  if (!call->prepare(descriptor, threads))
+    return nullptr;
+  return call;
 }
 
 std::unique_ptr<LibraryCall>
 remat::prepareWindowProduct(const remat_convolution &descriptor, int threads) {
-  auto call = std::make_unique<WindowProduct>();
-  if (!call->prepare(descriptor, threads))
-    return nullptr;
-  return call;
+  if (descriptor.input_dtype == REMAT_F64)
+    return prepareAs<double>(descriptor, threads);
+  return prepareAs<float>(descriptor, threads);
 }

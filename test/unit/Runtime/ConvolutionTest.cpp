@@ -266,6 +266,27 @@ TEST(Convolution, FewPositions) {
         }
 }
 
+/// Convolutions in f64 are products, too, of more than one chunk of positions:
+/// the workspace does not grow with their number.
+TEST(Convolution, Double) {
+  std::mt19937 random(10);
+  for (int kind = 0; kind < 3; ++kind)
+    for (int layout = 0; layout < 2; ++layout) {
+      Case test = square(kind, 3, 24, 8, 20, 3, 1, 1, layout);
+      Case large = square(kind, 3, 24, 8, 80, 3, 1, 1, layout);
+      for (remat_convolution *d : {&test.d, &large.d})
+        d->input_dtype = d->filter_dtype = d->output_dtype = REMAT_F64;
+      SCOPED_TRACE("kind " + std::to_string(kind) + ", layout " +
+                   std::to_string(layout));
+      EXPECT_EQ(remat_convolution_implementation(&test.d, 2),
+                std::string("windows, tiles"));
+      EXPECT_EQ(remat_convolution_workspace_bytes(&test.d, 1),
+                remat_convolution_workspace_bytes(&large.d, 1));
+      for (int threads : {1, 2})
+        runCase(test, random, threads);
+    }
+}
+
 /// Channels-last tensors are read where they are, if any are.
 TEST(Convolution, CopiedBytes) {
   for (int kind = 0; kind < 3; ++kind)
