@@ -6,6 +6,7 @@
 
 #include "ClosedAttrs.h"
 
+#include "remat/Dialect/Remat/IR/IndexBounds.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -53,6 +54,9 @@ static LogicalResult verifyScatterMaps(ScatterOp op) {
              << number << " has " << map.getNumResults()
              << " results, expected the rank " << type.getRank()
              << " of the input";
+    if (failed(verifyIndexingMap(op, "input " + Twine(number), map,
+                                 type.getShape(), op.getSizes())))
+      return failure();
   }
   return success();
 }
