@@ -19,6 +19,7 @@
 #include "remat/Interfaces/RecomputableOpInterface.h"
 #include "remat/Utils/EntryFunction.h"
 #include "remat/Utils/Structured.h"
+#include "remat/Utils/Tags.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -319,11 +320,6 @@ func::FuncOp KernelPool::getOrCreate(Location loc, StringRef name,
 //===----------------------------------------------------------------------===//
 // Policies and names
 //===----------------------------------------------------------------------===//
-
-static bool isMust(Policy policy) {
-  return policy == Policy::MustSave || policy == Policy::MustRecompute ||
-         policy == Policy::MustCpuOffload;
-}
 
 /// Adds a policy to those known of a value. A MUST overrides a wish; of two
 /// wishes the first stays.
