@@ -192,7 +192,7 @@ print(*[file for file in sys.stdin.read().split() if file in known], sep="\n")' 
 
 sanitizers() {
   tools/setup.sh --preset=asan RematCodegenTests RematPlanningTests RuntimeTests \
-    remat-compile remat-opt remat-plan remat-run remat-reference remat-test-opt
+    RematExamplePlugin remat-compile remat-opt remat-plan remat-run remat-reference remat-test-opt
   # libLLVM and libMLIR are not instrumented. Allocators of theirs whose code is
   # in headers poison memory in our object files and hand it out in their own,
   # without taking the poison back: what users poison does not count, all else

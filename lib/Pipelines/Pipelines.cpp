@@ -85,6 +85,7 @@ void remat::buildTasksPipeline(OpPassManager &pm, const StepOptions &options) {
   // Slices make a loss where its gradient is made, which is another call then.
   if (!options.separateBackward)
     pm.addNestedPass<func::FuncOp>(createSliceRowsPass());
+  pm.addNestedPass<func::FuncOp>(createSeparateTagsPass());
   FormTasksPassOptions formTasks;
   formTasks.function = options.function;
   pm.addPass(createFormTasksPass(formTasks));

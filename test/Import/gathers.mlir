@@ -72,3 +72,37 @@ func.func @narrow(%table: tensor<200xf32>) -> tensor<4x100xf32> {
   } -> tensor<4x100xf32>
   return %0 : tensor<4x100xf32>
 }
+
+// The places of a scatter, and what its body reads. Coordinates are in bounds.
+// CHECK-LABEL: @scatter
+// CHECK: ^bb0(%[[P:.*]]: index, %[[Q:.*]]: index, %[[V:.*]]: f32):
+// CHECK: %[[READ:.*]] = remat.check_index %{{.*}}
+// CHECK: %[[ID:.*]] = tensor.extract %{{.*}}[%[[READ]]]
+// CHECK: %[[ROW:.*]] = arith.index_cast %[[ID]]
+// CHECK: %[[PLACE:.*]] = remat.check_index %[[ROW]]
+// CHECK: remat.yield %[[PLACE]], %[[Q]], %[[V]]
+func.func @scatter(%x: tensor<5x8xf32>, %u: tensor<4x8xf32>, %ids: tensor<3xi64>) -> tensor<5x8xf32> {
+  %0 = remat.scatter {indexing_maps = [#id], sizes = array<i64: 4, 8>} ins(%u : tensor<4x8xf32>) outs(%x : tensor<5x8xf32>) {
+  ^bb0(%p: index, %q: index, %v: f32):
+    %k = tensor.extract %ids[%p] : tensor<3xi64>
+    %row = arith.index_cast %k : i64 to index
+    remat.yield %row, %q, %v : index, index, f32
+  } -> tensor<5x8xf32>
+  return %0 : tensor<5x8xf32>
+}
+
+// The body of a padding means nothing where the source is.
+// CHECK-LABEL: @pad
+// CHECK: ^bb0(%[[I:.*]]: index):
+// CHECK: %[[INSIDE:.*]] = arith.andi
+// CHECK: %[[MASKED:.*]] = arith.select %[[INSIDE]], %{{.*}}, %[[I]] : index
+// CHECK: %[[CHECKED:.*]] = remat.check_index %[[MASKED]]
+// CHECK: tensor.extract %{{.*}}[%[[CHECKED]]]
+func.func @pad(%x: tensor<3xf32>, %y: tensor<2xf32>) -> tensor<5xf32> {
+  %0 = tensor.pad %x low[2] high[0] {
+  ^bb0(%i: index):
+    %v = tensor.extract %y[%i] : tensor<2xf32>
+    tensor.yield %v : f32
+  } : tensor<3xf32> to tensor<5xf32>
+  return %0 : tensor<5xf32>
+}

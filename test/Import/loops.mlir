@@ -113,3 +113,43 @@ func.func @shapes(%x: tensor<4xf32>) -> tensor<4xf32> {
   }
   return %y : tensor<4xf32>
 }
+
+// -----
+
+// Calls in a choice, of functions without effects.
+
+// CHECK-LABEL: func.func @calls
+// CHECK:         call @scale
+// CHECK:         arith.select
+func.func private @scale(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = arith.mulf %x, %x : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+func.func @calls(%x: tensor<4xf32>, %which: tensor<i1>) -> tensor<4xf32> {
+  %p = tensor.extract %which[] : tensor<i1>
+  %y = scf.if %p -> (tensor<4xf32>) {
+    %v = func.call @scale(%x) : (tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %v : tensor<4xf32>
+  } else {
+    scf.yield %x : tensor<4xf32>
+  }
+  return %y : tensor<4xf32>
+}
+
+// -----
+
+// Counters without a sign: from 1 to 255 by 2 they end at 253.
+
+// CHECK-LABEL: func.func @unsigned
+// CHECK:         %[[LAST:.*]] = arith.constant dense<-3> : tensor<i8>
+// CHECK:         return %[[LAST]]
+func.func @unsigned(%x: tensor<i8>) -> tensor<i8> {
+  %high = arith.constant 255 : i8
+  %c1 = arith.constant 1 : i8
+  %c2 = arith.constant 2 : i8
+  %y = scf.for unsigned %i = %c1 to %high step %c2 iter_args(%s = %x) -> (tensor<i8>) : i8 {
+    %v = tensor.from_elements %i : tensor<i8>
+    scf.yield %v : tensor<i8>
+  }
+  return %y : tensor<i8>
+}

@@ -1,5 +1,10 @@
 // RUN: remat-opt %s -split-input-file --remat-import-scatters | FileCheck %s
 
+// Derivatives of scatters of a part of the updates have the shape of all.
+// RUN: remat-opt %S/Inputs/scatter-one.mlir --remat-import-pipeline --remat-joint-pipeline="cotangents=true tangents=true" \
+// RUN:   | FileCheck %s --check-prefix=JOINT
+// JOINT: func.func @main({{.*}}) -> (tensor<10x4xf32>, tensor<10x4xf32>, tensor<1000x4xf32>,
+
 // A loop that adds slices at computed places, which are checked.
 
 // CHECK-LABEL: func.func @add
@@ -56,6 +61,86 @@ func.func @overwrite(%x: tensor<10x4xf32>, %u: tensor<1000x4xf32>, %ids: tensor<
     %e = tensor.extract %ids[%i] : tensor<1000xi64>
     %p = arith.index_cast %e : i64 to index
     %s = tensor.extract_slice %u[%i, 0] [1, 4] [1, 1] : tensor<1000x4xf32> to tensor<4xf32>
+    %n = tensor.insert_slice %s into %a[%p, 0] [1, 4] [1, 1] : tensor<4xf32> into tensor<10x4xf32>
+    scf.yield %n : tensor<10x4xf32>
+  }
+  return %r : tensor<10x4xf32>
+}
+
+// -----
+
+// A loop that begins later, leaves updates out or ends before the last one: the
+// scatter is over those that it reads, and places are those of its counter.
+
+// CHECK-LABEL: func.func @add_some
+// CHECK-SAME:    (%[[X:.*]]: tensor<10x4xf32>, %[[U:.*]]: tensor<1000x4xf32>, %[[I:.*]]: tensor<1000xi64>)
+// CHECK:         %[[S:.*]] = tensor.extract_slice %[[U]][2, 0] [332, 4] [3, 1] : tensor<1000x4xf32> to tensor<332x4xf32>
+// CHECK:         remat.scatter {{.*}}sizes = array<i64: 332, 1, 4>{{.*}} ins(%[[S]] : tensor<332x4xf32>)
+// CHECK-NEXT:    ^bb0(%[[K:.*]]: index, %{{.*}}: index, %{{.*}}: index, %{{.*}}: f32):
+// CHECK:           %[[M:.*]] = arith.muli %[[K]], %{{.*}}
+// CHECK:           %[[A:.*]] = arith.addi %[[M]], %{{.*}}
+// CHECK:           %[[C:.*]] = arith.index_cast %[[A]] : index to i64
+// CHECK:           %[[D:.*]] = arith.index_cast %[[C]] : i64 to index
+// CHECK:           tensor.extract %[[I]][%[[D]]]
+func.func @add_some(%x: tensor<10x4xf32>, %u: tensor<1000x4xf32>, %ids: tensor<1000xi64>) -> tensor<10x4xf32> {
+  %c2 = arith.constant 2 : i64
+  %c3 = arith.constant 3 : i64
+  %c998 = arith.constant 998 : i64
+  %r = scf.for %c = %c2 to %c998 step %c3 iter_args(%a = %x) -> (tensor<10x4xf32>) : i64 {
+    %i = arith.index_cast %c : i64 to index
+    %e = tensor.extract %ids[%i] : tensor<1000xi64>
+    %p = arith.index_cast %e : i64 to index
+    %s = tensor.extract_slice %u[%i, 0] [1, 4] [1, 1] : tensor<1000x4xf32> to tensor<1x4xf32>
+    %t = tensor.extract_slice %a[%p, 0] [1, 4] [1, 1] : tensor<10x4xf32> to tensor<1x4xf32>
+    %g = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} ins(%s : tensor<1x4xf32>) outs(%t : tensor<1x4xf32>) {
+    ^bb0(%in: f32, %out: f32):
+      %y = arith.addf %out, %in : f32
+      linalg.yield %y : f32
+    } -> tensor<1x4xf32>
+    %n = tensor.insert_slice %g into %a[%p, 0] [1, 4] [1, 1] : tensor<1x4xf32> into tensor<10x4xf32>
+    scf.yield %n : tensor<10x4xf32>
+  }
+  return %r : tensor<10x4xf32>
+}
+
+// -----
+
+// The same of one that overwrites: the last update is one of two.
+
+// CHECK-LABEL: func.func @overwrite_some
+// CHECK-SAME:    (%{{.*}}: tensor<10x4xf32>, %[[U:.*]]: tensor<1000x4xf32>
+// CHECK:         tensor.empty() : tensor<2xindex>
+// CHECK:         %[[IS:.*]] = arith.cmpi sge
+// CHECK:         %[[N:.*]] = arith.select %[[IS]]
+// CHECK:         %[[A:.*]] = arith.addi %[[N]], %{{.*}}
+// CHECK:         tensor.extract %[[U]][%[[A]],
+func.func @overwrite_some(%x: tensor<10x4xf32>, %u: tensor<1000x4xf32>, %ids: tensor<1000xi64>) -> tensor<10x4xf32> {
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %r = scf.for %i = %c1 to %c3 step %c1 iter_args(%a = %x) -> (tensor<10x4xf32>) {
+    %e = tensor.extract %ids[%i] : tensor<1000xi64>
+    %p = arith.index_cast %e : i64 to index
+    %s = tensor.extract_slice %u[%i, 0] [1, 4] [1, 1] : tensor<1000x4xf32> to tensor<4xf32>
+    %n = tensor.insert_slice %s into %a[%p, 0] [1, 4] [1, 1] : tensor<4xf32> into tensor<10x4xf32>
+    scf.yield %n : tensor<10x4xf32>
+  }
+  return %r : tensor<10x4xf32>
+}
+
+// -----
+
+// A loop that goes beyond the updates is left to what refuses it.
+
+// CHECK-LABEL: func.func @beyond
+// CHECK:         scf.for
+func.func @beyond(%x: tensor<10x4xf32>, %u: tensor<3x4xf32>, %ids: tensor<4xi64>) -> tensor<10x4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%a = %x) -> (tensor<10x4xf32>) {
+    %e = tensor.extract %ids[%i] : tensor<4xi64>
+    %p = arith.index_cast %e : i64 to index
+    %s = tensor.extract_slice %u[%i, 0] [1, 4] [1, 1] : tensor<3x4xf32> to tensor<4xf32>
     %n = tensor.insert_slice %s into %a[%p, 0] [1, 4] [1, 1] : tensor<4xf32> into tensor<10x4xf32>
     scf.yield %n : tensor<10x4xf32>
   }

@@ -2,8 +2,8 @@
 """damage.py TOOLS: damaged files through the tools.
 
 Instances, manifests, NumPy files, measured costs and entries of the kernel cache get other bytes, or as JSON other
-values, and lose or repeat parts. A tool may read what comes out, or refuse it with a message; a damaged kernel cache must
-not be noticed in the results at all."""
+values, and lose or repeat parts. A tool may read what comes out, or refuse it with a message; a damaged kernel cache
+must not be noticed in the results at all."""
 
 import json
 import os
@@ -13,8 +13,8 @@ import shutil
 
 from harness import Session, npy, parse_options, run, write
 
-VALUES = [None, True, False, 0, 1, -1, 2, 64, 2**31, 2**32, 2**53 + 1, 2**63 - 1, 2**63, -2**63, 1e308, -1e308, 0.5, "", "x",
-          "100%", [], {}, [0], [[]], {"a": 1}]
+VALUES = [None, True, False, 0, 1, -1, 2, 64, 2**31, 2**32, 2**53 + 1, 2**63 - 1, 2**63, -2**63, 1e308, -1e308, 0.5, "",
+          "x", "100%", [], {}, [0], [[]], {"a": 1}]
 MODEL = """func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %i: tensor<3xi64>) -> tensor<3x8xf32> {
   %z = arith.constant dense<0.0> : tensor<4x8xf32>
   %p = linalg.matmul ins(%x, %w : tensor<4x8xf32>, tensor<8x8xf32>) outs(%z : tensor<4x8xf32>) -> tensor<4x8xf32>
@@ -108,7 +108,8 @@ class Files:
     manifest = ["mlp_tiny.mlir", "--manifest=mlp_tiny.json", "--threads=1", "--steps=1"]
 
     def run(self, tool, flags):
-        return run([os.path.join(self.options.tools, tool)] + flags + ["--effort=0.02"], self.options.timeout, self.folder)
+        command = [os.path.join(self.options.tools, tool)] + flags + ["--effort=0.02"]
+        return run(command, self.options.timeout, self.folder)
 
     def must(self, tool, flags):
         outcome = self.run(tool, flags)

@@ -6,6 +6,7 @@ two candidates are close to each other. So its derivatives can be compared with 
 import random
 
 from interpreter import size_of
+from movement import Movement
 from operations import Operations
 from program import Program, Scope, Statement
 from regions import Regions
@@ -13,7 +14,7 @@ from regions import Regions
 LIMIT = 30.0  # Larger values go through a tanh.
 
 
-class Generator(Operations, Regions):
+class Generator(Operations, Movement, Regions):
     def __init__(self, seed):
         self.random = random.Random(seed)
         self.program = Program(seed)
@@ -73,6 +74,14 @@ class Generator(Operations, Regions):
             self.scope.names += results
         return results[0][0]
 
+    def counter(self, trips):
+        """Iterations of a loop, what it counts from, and by how much."""
+        return trips, self.random.choice([0, 0, 0, 1, 2, -3]), self.random.choice([1, 1, 1, 2, 5])
+
+    def bound_of(self, trips, first, step):
+        """The upper bound of such a loop; the last step may go beyond it."""
+        return first + trips * step - (step > 1 and trips > 0)
+
     def bound(self):
         """Keeps values small: a tanh of the last one if it is not."""
         name, shape = self.scope.names[-1]
@@ -107,9 +116,9 @@ class Generator(Operations, Regions):
     def zero(self, name, shape, value="0.0"):
         return f"%{name}z = arith.constant dense<{value}> : {self.program.type_of(shape)}"
 
-    LEAVES = (["unary"] * 4 + ["binary"] * 4 + ["product"] * 4 + ["view"] * 4 + ["reduction"] * 2 + ["softmax", "quotient"] +
-              ["cumulative", "gather", "scatter", "convolution", "random", "cast", "tag"])
-    BODIED = ["region"] * 3 + ["loop", "call"]
+    LEAVES = (["unary"] * 4 + ["binary"] * 4 + ["product"] * 4 + ["view"] * 4 + ["reduction"] * 2 + ["scatter"] * 2 +
+              ["softmax", "quotient", "gather", "window", "convolution", "complex", "cumulative", "random", "cast", "tag"])
+    BODIED = ["region"] * 3 + ["loop", "call", "choice"]
 
     def statement(self, depth):
         for _ in range(10):

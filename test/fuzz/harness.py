@@ -12,8 +12,8 @@ import tempfile
 import time
 
 # What LLVM and the shell print when a process dies of an assertion or a signal.
-CRASH_WORDS = ("PLEASE submit a bug report", "Stack dump:", "LLVM ERROR", "Assertion `", "UNREACHABLE executed",
-               "AddressSanitizer", "runtime error:", "double free or corruption")
+CRASH_LINES = ("Assertion `", "LLVM ERROR", "UNREACHABLE executed", "AddressSanitizer", "runtime error:")
+CRASH_WORDS = CRASH_LINES + ("PLEASE submit a bug report", "Stack dump:", "double free or corruption")
 ALLOWED = (0, 1, 2, 3)
 
 
@@ -54,7 +54,7 @@ def summarize(text):
     """The line of a standard error that tells a crash from others."""
     lines = [line for line in text.splitlines() if line.strip()]
     for line in lines:
-        if any(word in line for word in ("Assertion `", "LLVM ERROR", "UNREACHABLE", "AddressSanitizer", "runtime error")):
+        if any(word in line for word in CRASH_LINES):
             return line.strip()[:300]
     return lines[0].strip()[:300] if lines else ""
 
@@ -115,7 +115,8 @@ class Session:
         os.makedirs(folder, exist_ok=True)
         for name, content in files.items():
             write(os.path.join(folder, name), content)
-        write(os.path.join(folder, "README"), f"{symptom}\n\nin this folder:\n  {command}\nall over again:\n  {repeat}\n")
+        write(os.path.join(folder, "README"),
+              f"{symptom}\n\nin this folder:\n  {command}\nall over again:\n  {repeat}\n")
 
     def finish(self):
         shutil.rmtree(self.work, ignore_errors=True)

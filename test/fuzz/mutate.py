@@ -2,8 +2,8 @@
 """mutate.py TOOLS: mutated IR of all tests through the tools.
 
 Every .mlir of the tests, in the pieces of split-file and --split-input-file, loses, repeats, swaps and changes tokens,
-lines and numbers. The tools may refuse what comes out, with status 1, 2 or 3; they may not crash, hang or print a stack.
-What MLIR's own mlir-opt crashes on, too, is counted apart: its parser is not this project's."""
+lines and numbers. The tools may refuse what comes out, with status 1, 2 or 3; they may not crash, hang or print a
+stack. What MLIR's own mlir-opt crashes on, too, is counted apart: its parser is not this project's."""
 
 import os
 import random
@@ -25,7 +25,8 @@ WAYS = [
     ("remat-opt", ["--remat-pipeline=cotangents link-bandwidth=1000000 budget=min widen"]),
     ("remat-opt", ["--canonicalize", "--cse"]),
     ("remat-opt", ["--remat-expand-derivatives", "--remat-lower-checkpoints"]),
-    ("remat-compile", ["--cotangents", "-o", "step.o", "--header=step.h"]), ("remat-compile", ["--no-gradients", "-o", "step.o"]),
+    ("remat-compile", ["--cotangents", "-o", "step.o", "--header=step.h"]),
+    ("remat-compile", ["--no-gradients", "-o", "step.o"]),
     ("remat-run", ["--gradcheck"]), ("remat-plan", ["--cotangents", "--budget=min"]),
     ("remat-plan", ["--cotangents", "--frontier=3", "--reorder"]),
 ]
@@ -52,7 +53,8 @@ def find_pieces(root):
                 text = file.read()
             parts = re.split(r"^(?://|#)---.*$|^// -----.*$", text, flags=re.MULTILINE)
             for part in parts:
-                lines = [line for line in part.splitlines() if line.strip() and not re.match(r"\s*//|[A-Z-]+:|# ", line)]
+                lines = [line for line in part.splitlines()
+                         if line.strip() and not re.match(r"\s*//|[A-Z-]+:|# ", line)]
                 part = "\n".join(lines) + "\n"
                 if re.match(r"#|!|module|func|remat\.graph", part) and "%" in part and len(part) < 20000:
                     pieces.append((os.path.relpath(path, root), part))

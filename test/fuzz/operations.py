@@ -1,6 +1,8 @@
-"""Random statements without a body: elementwise operations, contractions, reductions, cumulative ones, views, gathers,
-scatters, convolutions, random numbers, casts and tags. Each is written for the compiler and for the interpreter."""
+"""Random statements without a body that compute: elementwise operations, contractions, reductions, cumulative ones,
+windows, convolutions, complex numbers, random numbers, casts and tags. Each is written for the compiler and for the
+interpreter."""
 
+import cmath
 import math
 
 from interpreter import at, build, contract, convolve, points, size_of, softmax, uniform
@@ -34,6 +36,30 @@ BINARY = {
     "addf": lambda a, b: a + b, "subf": lambda a, b: a - b, "mulf": lambda a, b: a * b,
     "maximumf": max, "minimumf": min,
 }
+# The operation, its meaning for a list, and the number that it starts from.
+REDUCTIONS = {
+    "sum": ("addf", sum, "0.0"), "product": ("mulf", math.prod, "1.0"),
+    "maximum": ("maximumf", max, "-1.0e30"), "minimum": ("minimumf", min, "1.0e30"),
+}
+# Of a complex number %z: the text, of E for its parts and C for itself, and the value.
+COMPLEX = {
+    "square": (["%y = complex.mul %z, %z : C"], lambda z: z * z),
+    "conjugate": (["%y = complex.conj %z : C"], lambda z: z.conjugate()),
+    "power": (["%q = complex.conj %z : C", "%y = complex.mul %q, %z : C"], lambda z: z * z.conjugate()),
+    "exp": (["%s = complex.create %eighth, %zero : C", "%q = complex.mul %s, %z : C", "%y = complex.exp %q : C"],
+            lambda z: cmath.exp(z / 8)),
+    "sin": (["%s = complex.create %eighth, %zero : C", "%q = complex.mul %s, %z : C", "%y = complex.sin %q : C"],
+            lambda z: cmath.sin(z / 8)),
+    "quotient": (["%p = complex.conj %z : C", "%q = complex.mul %p, %z : C", "%o = complex.create %one, %zero : C",
+                  "%d = complex.add %q, %o : C", "%y = complex.div %z, %d : C"],
+                 lambda z: z / (z * z.conjugate() + 1)),
+}
+PARTS = {
+    "re": (["%r = complex.re %y : C"], lambda y: y.real), "im": (["%r = complex.im %y : C"], lambda y: y.imag),
+    "sum": (["%u = complex.re %y : C", "%v = complex.im %y : C", "%r = arith.addf %u, %v : E"],
+            lambda y: y.real + y.imag),
+    "abs": (["%r = complex.abs %y : C"], abs),
+}
 POLICIES = ["must_save", "prefer_save", "must_recompute", "prefer_recompute", "must_cpu_offload", "prefer_cpu_offload"]
 MARGIN = 1e-3  # Between candidates of a choice.
 
@@ -51,10 +77,7 @@ class Operations:
         t, element = self.program.type_of, self.program.element
         loops = len(kinds)
         args = ", ".join(f"%{name}i{i}: {element}" for i in range(len(inputs)))
-        lines = [self.zero(name, shape, init)]
-        for constant, value in (("zero", "0.0"), ("one", "1.0"), ("half", "0.5")):
-            if any(f"%{constant} " in line + " " or f"%{constant}," in line for line in body):
-                lines.append(f"%{name}{constant} = arith.constant {value} : {element}")
+        lines = [self.zero(name, shape, init)] + self.constants(name, body)
         text = ", ".join([affine(loops, dims) for dims in maps + [out_map]])
         iterators = ", ".join(f'"{kind}"' for kind in kinds)
         ins = ""
@@ -63,18 +86,29 @@ class Operations:
         lines.append(f"%{name} = linalg.generic {{indexing_maps = [{text}], iterator_types = [{iterators}]}} {ins}"
                      f"outs(%{name}z : {t(shape)}) {{")
         lines.append(f"^bb0({args + ', ' if args else ''}%{name}out: {element}):")
-        for line in body + ["linalg.yield %r : E"]:
-            words = []
-            for word in line.replace(" E", " " + element).split(" "):
-                if word.startswith("%"):
-                    local = word[1:].rstrip(",)]")
-                    tail = word[1 + len(local):]
-                    local = f"i{local}" if local.isdigit() else local
-                    word = f"%{name}{local}{tail}"
-                words.append(word)
-            lines.append("  " + " ".join(words))
+        lines += ["  " + self.spell(name, line) for line in body + ["linalg.yield %r : E"]]
         lines.append(f"}} -> {t(shape)}")
         return lines
+
+    def constants(self, name, body):
+        """Text of the numbers that a body reads."""
+        used = {word.rstrip(",") for line in body for word in line.split(" ")}
+        return [f"%{name}{constant} = arith.constant {value} : {self.program.element}"
+                for constant, value in (("zero", "0.0"), ("one", "1.0"), ("half", "0.5"), ("eighth", "0.125"))
+                if "%" + constant in used]
+
+    def spell(self, name, line):
+        """A line of a body with the names and types of a statement."""
+        element = self.program.element
+        words = []
+        for word in line.split(" "):
+            if word.startswith("%"):
+                local = word[1:].rstrip(",)]")
+                tail = word[1 + len(local):]
+                local = f"i{local}" if local.isdigit() else local
+                word = f"%{name}{local}{tail}"
+            words.append({"E": element, "C": f"complex<{element}>"}.get(word, word))
+        return " ".join(words)
 
     def map_named(self, source, shape, kind):
         text, function = UNARY[kind]
@@ -108,7 +142,8 @@ class Operations:
         small = [shape[d] for d in dims]
         other = self.pick_or_make(small)
         values = self.env
-        gap = [abs(values[source][at(shape, p)] - values[other][at(small, [p[d] for d in dims])]) for p in points(shape)]
+        gap = [abs(values[source][at(shape, p)] - values[other][at(small, [p[d] for d in dims])])
+               for p in points(shape)]
         if kind in ("maximumf", "minimumf") and min(gap, default=1) < MARGIN:
             return False
 
@@ -175,7 +210,7 @@ class Operations:
         kept = [d for d in range(len(shape)) if d not in reduced]
         out, name = [shape[d] for d in kept], self.name()
         kinds = ["reduction" if d in reduced else "parallel" for d in range(len(shape))]
-        greatest = self.random.random() < 0.3
+        kind = self.random.choice(["sum"] * 5 + ["maximum", "maximum", "minimum", "product"])
 
         def groups(env):
             parts = [[] for _ in range(size_of(out))]
@@ -183,13 +218,98 @@ class Operations:
                 parts[at(out, [p[d] for d in kept])].append(value)
             return parts
 
-        if greatest and any(len(part) > 1 and sorted(part)[-1] - sorted(part)[-2] < MARGIN for part in groups(self.env)):
+        parts = [sorted(part) for part in groups(self.env) if len(part) > 1]
+        if (kind == "maximum" and any(part[-1] - part[-2] < MARGIN for part in parts) or
+                kind == "minimum" and any(part[1] - part[0] < MARGIN for part in parts) or
+                kind == "product" and any(max(map(abs, part)) ** len(part) > 1e4 for part in parts)):
             return False
-        combine = max if greatest else sum
-        body = ["%r = arith.maximumf %0, %out : E" if greatest else "%r = arith.addf %0, %out : E"]
-        lines = self.generic(name, out, [(source, shape)], [list(range(len(shape)))], kept, kinds, body,
-                             "-1.0e30" if greatest else "0.0")
+        text, combine, start = REDUCTIONS[kind]
+        body = [f"%r = arith.{text} %0, %out : E"]
+        lines = self.generic(name, out, [(source, shape)], [list(range(len(shape)))], kept, kinds, body, start)
         self.add([(name, out)], {source}, lines, lambda env: [[combine(part) for part in groups(env)]])
+        return True
+
+    def gen_window(self):
+        """Sums or extrema of the windows along the last dimension."""
+        value = self.pick(lambda shape: len(shape) > 0 and shape[-1] > 1)
+        if not value:
+            return False
+        source, shape = value
+        size, stride, dilation = (self.random.randint(1, 3), self.random.randint(1, 2), self.random.randint(1, 2))
+        room = shape[-1] - dilation * (size - 1) - 1
+        if room < 0:
+            return False
+        outer, name, t, e = shape[:-1], self.name(), self.program.type_of, self.program.element
+        out = outer + [room // stride + 1]
+        kind = self.random.choice(["sum", "maximum", "minimum"])
+        text, combine, start = REDUCTIONS[kind]
+
+        def windows(env):
+            return [[env[source][at(shape, [*p[:-1], p[-1] * stride + k * dilation])] for k in range(size)]
+                    for p in points(out)]
+
+        if kind != "sum" and any(b - a < MARGIN for part in windows(self.env) for a, b in
+                                 zip(sorted(part), sorted(part)[1:])):
+            return False
+        rank = len(out)
+        dims = [f"d{i}" for i in range(rank + 1)]
+        place = ", ".join(dims[:rank - 1] + [f"{dims[rank - 1]} * {stride} + {dims[rank]} * {dilation}"])
+        read = f"affine_map<({', '.join(dims)}) -> ({place})>"
+        maps = ", ".join([read, affine(rank + 1, [rank]), affine(rank + 1, list(range(rank)))])
+        kinds = ", ".join(['"parallel"'] * rank + ['"reduction"'])
+        lines = [self.zero(name, out, start), f"%{name}w = tensor.empty() : {t([size])}",
+                 f"%{name} = linalg.generic {{indexing_maps = [{maps}], iterator_types = [{kinds}]}} "
+                 f"ins(%{source}, %{name}w : {t(shape)}, {t([size])}) outs(%{name}z : {t(out)}) {{",
+                 f"^bb0(%{name}i: {e}, %{name}u: {e}, %{name}o: {e}):",
+                 f"  %{name}r = arith.{text} %{name}i, %{name}o : {e}", f"  linalg.yield %{name}r : {e}",
+                 f"}} -> {t(out)}"]
+        self.add([(name, out)], {source}, lines, lambda env: [[combine(part) for part in windows(env)]])
+        return True
+
+    def gen_complex(self):
+        """A function of complex numbers, made of two tensors, and a part of what it gives."""
+        source, shape = self.pick()
+        other, name, t, e = self.pick_or_make(shape), self.name(), self.program.type_of, self.program.element
+        kind, part = self.random.choice(list(COMPLEX)), self.random.choice(list(PARTS))
+        (text, function), (last, take) = COMPLEX[kind], PARTS[part]
+        numbers = [function(complex(a, b)) for a, b in zip(self.env[source], self.env[other])]
+        if part == "abs" and any(abs(number) < MARGIN for number in numbers):
+            return False
+        number = f"complex<{e}>"
+        dims = list(range(len(shape)))
+        lines, kinds = self.constants(name, text), ", ".join(['"parallel"'] * len(shape))
+
+        def elementwise(result, inputs, from_element, to_element, body):
+            maps = ", ".join([affine(len(shape), dims)] * (len(inputs) + 1))
+            names = ", ".join("%" + i for i in inputs)
+            types = ", ".join([t(shape, from_element)] * len(inputs))
+            args = ", ".join(f"%{result}a{i}: {from_element}" for i in range(len(inputs)))
+            return [f"%{result}t = tensor.empty() : {t(shape, to_element)}",
+                    f"%{result} = linalg.generic {{indexing_maps = [{maps}], iterator_types = [{kinds}]}} "
+                    f"ins({names} : {types}) outs(%{result}t : {t(shape, to_element)}) {{",
+                    f"^bb0({args}, %{result}o: {to_element}):", *body, f"}} -> {t(shape, to_element)}"]
+
+        lines += elementwise(name + "c", [source, other], e, number,
+                             [f"  %{name}x = complex.create %{name}ca0, %{name}ca1 : {number}",
+                              f"  linalg.yield %{name}x : {number}"])
+        made = name + "c"
+        if self.random.random() < 0.3:
+            made = name + "g"
+            policy = self.random.choice(["prefer_save", "must_recompute", "must_cpu_offload"])
+            lines.append(f"%{made} = remat.tag %{name}c {{policy = #remat.policy<{policy}>}} : {t(shape, number)}")
+
+        def rename(line, old, new):
+            return " ".join(new + word[len(old):] if word.rstrip(",") == old else word for word in line.split(" "))
+
+        lines += elementwise(name + "d", [made], number, number,
+                             ["  " + self.spell(name, rename(line, "%z", "%da0")) for line in text] +
+                             [f"  linalg.yield %{name}y : {number}"])
+        lines += elementwise(name, [name + "d"], number, e,
+                             ["  " + self.spell(name, rename(line, "%y", "%a0")) for line in last] +
+                             [f"  linalg.yield %{name}r : {e}"])
+        self.add([(name, shape)], {source, other}, lines, lambda env: [
+            [take(function(complex(a, b))) for a, b in zip(env[source], env[other])]])
+        self.program.features.add("complex")
         return True
 
     def gen_softmax(self):
@@ -203,8 +323,8 @@ class Operations:
         flat = ["parallel"] * len(shape)
         lines = self.generic(name + "m", rows, [(source, shape)], [all_dims], outer, kinds,
                              ["%r = arith.maximumf %0, %out : E"], "-1.0e30")
-        lines += self.generic(name + "e", shape, [(source, shape), (name + "m", rows)], [all_dims, outer], all_dims, flat,
-                              ["%a = arith.subf %0, %1 : E", "%r = math.exp %a : E"])
+        lines += self.generic(name + "e", shape, [(source, shape), (name + "m", rows)], [all_dims, outer], all_dims,
+                              flat, ["%a = arith.subf %0, %1 : E", "%r = math.exp %a : E"])
         lines += self.generic(name + "s", rows, [(name + "e", shape)], [all_dims], outer, kinds,
                               ["%r = arith.addf %0, %out : E"])
         lines += self.generic(name, shape, [(name + "e", shape), (name + "s", rows)], [all_dims, outer], all_dims, flat,
@@ -257,186 +377,6 @@ class Operations:
         self.add([(name, shape)], {source}, lines, lambda env: [build(shape, lambda *p: element(env[source], p))])
         return True
 
-    def gen_view(self):
-        value = self.pick(lambda shape: len(shape) > 0)
-        if not value:
-            return False
-        source, shape = value
-        kind = self.random.choice(["slice", "pad", "transpose", "reshape", "broadcast", "insert", "concat"])
-        return getattr(self, "view_" + kind)(source, shape)
-
-    def view_slice(self, source, shape):
-        name, t = self.name(), self.program.type_of
-        offsets = [self.random.randrange(extent) for extent in shape]
-        strides = [self.random.choice([1, 1, 2]) for _ in shape]
-        sizes = [self.random.randint(1, (extent - offset + stride - 1) // stride)
-                 for extent, offset, stride in zip(shape, offsets, strides)]
-        lines = [f"%{name} = tensor.extract_slice %{source}{offsets} {sizes} {strides} : {t(shape)} to {t(sizes)}"]
-        self.add([(name, sizes)], {source}, lines, lambda env: [build(sizes, lambda *p: env[source][at(
-            shape, [offset + i * stride for offset, i, stride in zip(offsets, p, strides)])])])
-        return True
-
-    def view_pad(self, source, shape):
-        name, t = self.name(), self.program.type_of
-        low = [self.random.randint(0, 2) for _ in shape]
-        high = [self.random.randint(0, 2) for _ in shape]
-        out = [a + extent + b for a, extent, b in zip(low, shape, high)]
-        if size_of(out) > 300:
-            return False
-        args = ", ".join(f"%{name}i{i}: index" for i in range(len(shape)))
-        lines = [f"%{name}c = arith.constant 0.25 : {self.program.element}",
-                 f"%{name} = tensor.pad %{source} low{low} high{high} {{", f"^bb0({args}):",
-                 f"  tensor.yield %{name}c : {self.program.element}", f"}} : {t(shape)} to {t(out)}"]
-
-        def element(values, p):
-            place = [i - a for i, a in zip(p, low)]
-            return values[at(shape, place)] if all(0 <= i < e for i, e in zip(place, shape)) else 0.25
-
-        self.add([(name, out)], {source}, lines, lambda env: [build(out, lambda *p: element(env[source], p))])
-        return True
-
-    def view_transpose(self, source, shape):
-        name, t, order = self.name(), self.program.type_of, list(range(len(shape)))
-        self.random.shuffle(order)
-        out = [shape[d] for d in order]
-        lines = [self.zero(name, out), f"%{name} = linalg.transpose ins(%{source} : {t(shape)}) outs(%{name}z : {t(out)}) "
-                 f"permutation = {order}"]
-
-        def element(values, p):
-            place = [0] * len(shape)
-            for i, d in zip(p, order):
-                place[d] = i
-            return values[at(shape, place)]
-
-        self.add([(name, out)], {source}, lines, lambda env: [build(out, lambda *p: element(env[source], p))])
-        return True
-
-    def view_reshape(self, source, shape):
-        """To one dimension, and on to a factorization of it."""
-        name, count = self.name(), size_of(shape)
-        factor = self.random.choice([f for f in range(1, count + 1) if count % f == 0])
-        out = self.random.choice([[count], [factor, count // factor], [1, count]])
-        lines, flat = [], source
-        if len(shape) != 1:
-            flat = name + "f" if len(out) != 1 else name
-            lines.append(self.reshape_text(flat, source, shape, [count]))
-        if len(out) != 1 or flat == source:
-            lines.append(self.reshape_text(name, flat, [count], out))
-        self.add([(name, out)], {source}, lines, lambda env: [env[source]])
-        return True
-
-    def view_broadcast(self, source, shape):
-        extent, place = self.random.choice(self.dims), self.random.randint(0, len(shape))
-        out, name, t = shape[:place] + [extent] + shape[place:], self.name(), self.program.type_of
-        if len(out) > 3 or size_of(out) > 300:
-            return False
-        lines = [self.zero(name, out), f"%{name} = linalg.broadcast ins(%{source} : {t(shape)}) outs(%{name}z : {t(out)}) "
-                 f"dimensions = [{place}]"]
-        self.add([(name, out)], {source}, lines, lambda env: [build(
-            out, lambda *p: env[source][at(shape, p[:place] + p[place + 1:])])])
-        return True
-
-    def view_insert(self, source, shape):
-        """Overwrites a slice of another value."""
-        target = self.pick(lambda other: len(other) == len(shape) and all(a >= b for a, b in zip(other, shape)))
-        if not target:
-            return False
-        into, out = target
-        name, t = self.name(), self.program.type_of
-        offsets = [self.random.randint(0, a - b) for a, b in zip(out, shape)]
-        ones = [1] * len(shape)
-        lines = [f"%{name} = tensor.insert_slice %{source} into %{into}{offsets} {shape} {ones} : {t(shape)} into {t(out)}"]
-
-        def element(env, p):
-            place = [i - offset for i, offset in zip(p, offsets)]
-            inside = all(0 <= i < e for i, e in zip(place, shape))
-            return env[source][at(shape, place)] if inside else env[into][at(out, p)]
-
-        self.add([(name, out)], {source, into}, lines, lambda env: [build(out, lambda *p: element(env, p))])
-        return True
-
-    def view_concat(self, source, shape):
-        d = self.random.randrange(len(shape))
-        other = self.pick(lambda o: len(o) == len(shape) and all(a == b for i, (a, b) in enumerate(zip(o, shape)) if i != d))
-        second, extents = other
-        out = list(shape)
-        out[d] += extents[d]
-        if size_of(out) > 300:
-            return False
-        name, t = self.name(), self.program.type_of
-        lines = [f"%{name} = tensor.concat dim({d}) %{source}, %{second} : ({t(shape)}, {t(extents)}) -> {t(out)}"]
-
-        def element(env, p):
-            if p[d] < shape[d]:
-                return env[source][at(shape, p)]
-            return env[second][at(extents, [i - shape[d] * (j == d) for j, i in enumerate(p)])]
-
-        self.add([(name, out)], {source, second}, lines, lambda env: [build(out, lambda *p: element(env, p))])
-        return True
-
-    def gen_gather(self):
-        """Rows that indices select."""
-        value = self.pick(lambda shape: 1 <= len(shape) <= 2)
-        if not value:
-            return False
-        source, shape = value
-        count, name, t = self.random.choice(self.dims), self.name(), self.program.type_of
-        ids = self.argument([count], "i8", shape[0])
-        out = [count] + shape[1:]
-        loops = len(out)
-        maps = f"{affine(loops, [0])}, {affine(loops, list(range(loops)))}"
-        column = [f"  %{name}j = linalg.index 1 : index"] if loops > 1 else []
-        place = f"%{name}k, %{name}j" if loops > 1 else f"%{name}k"
-        kinds = ", ".join(['"parallel"'] * loops)
-        lines = [self.zero(name, out), f"%{name} = linalg.generic {{indexing_maps = [{maps}], iterator_types = [{kinds}]}} "
-                 f"ins(%{ids} : {t([count], 'i64')}) outs(%{name}z : {t(out)}) {{",
-                 f"^bb0(%{name}i: i64, %{name}o: {self.program.element}):",
-                 f"  %{name}k = arith.index_cast %{name}i : i64 to index", *column,
-                 f"  %{name}e = tensor.extract %{source}[{place}] : {t(shape)}",
-                 f"  linalg.yield %{name}e : {self.program.element}", f"}} -> {t(out)}"]
-        self.add([(name, out)], {source, ids}, lines, lambda env: [build(
-            out, lambda i, *rest: env[source][at(shape, [env[ids][i], *rest])])])
-        return True
-
-    def gen_scatter(self):
-        """Adds rows to the rows that indices select, or overwrites these in a loop."""
-        value = self.pick(lambda shape: len(shape) == 2)
-        if not value:
-            return False
-        source, shape = value
-        rows, name, t, e = self.random.choice(self.dims), self.name(), self.program.type_of, self.program.element
-        ids = self.argument([shape[0]], "i8", rows)
-        out = [rows, shape[1]]
-        into = self.pick_or_make(out)
-        adds = self.random.random() < 0.6
-        if adds:
-            maps = f"{affine(2, [0])}, {affine(2, [0, 1])}"
-            lines = [f"%{name} = remat.scatter {{indexing_maps = [{maps}], sizes = array<i64: {shape[0]}, {shape[1]}>}} "
-                     f"ins(%{ids}, %{source} : {t([shape[0]], 'i64')}, {t(shape)}) outs(%{into} : {t(out)}) {{",
-                     f"^bb0(%{name}p: index, %{name}q: index, %{name}i: i64, %{name}v: {e}):",
-                     f"  %{name}r = arith.index_cast %{name}i : i64 to index",
-                     f"  remat.yield %{name}r, %{name}q, %{name}v : index, index, {e}", f"}} -> {t(out)}"]
-        else:
-            lines = [f"%{name}a = arith.constant 0 : index", f"%{name}b = arith.constant {shape[0]} : index",
-                     f"%{name}c = arith.constant 1 : index",
-                     f"%{name} = scf.for %{name}i = %{name}a to %{name}b step %{name}c iter_args(%{name}t = %{into}) -> "
-                     f"({t(out)}) {{", f"  %{name}x = tensor.extract %{ids}[%{name}i] : {t([shape[0]], 'i64')}",
-                     f"  %{name}k = arith.index_cast %{name}x : i64 to index",
-                     f"  %{name}s = tensor.extract_slice %{source}[%{name}i, 0] [1, {shape[1]}] [1, 1] : {t(shape)} to "
-                     f"{t([1, shape[1]])}",
-                     f"  %{name}w = tensor.insert_slice %{name}s into %{name}t[%{name}k, 0] [1, {shape[1]}] [1, 1] : "
-                     f"{t([1, shape[1]])} into {t(out)}", f"  scf.yield %{name}w : {t(out)}", "}"]
-
-        def evaluate(env):
-            result = list(env[into])
-            for p in points(shape):
-                place = at(out, [env[ids][p[0]], p[1]])
-                result[place] = env[source][at(shape, p)] + (result[place] if adds else 0.0)
-            return [result]
-
-        self.add([(name, out)], {source, ids, into}, lines, evaluate)
-        return True
-
     def gen_convolution(self):
         value = self.pick(lambda shape: len(shape) >= 2)
         if not value:
@@ -446,7 +386,8 @@ class Operations:
         if len(shape) == 2:  # A batch of one.
             wide = [1] + shape
             x = name + "x"
-            lead = [f"%{x} = tensor.expand_shape %{source} [[0, 1], [2]] output_shape {wide} : {t(shape)} into {t(wide)}"]
+            lead = [f"%{x} = tensor.expand_shape %{source} [[0, 1], [2]] output_shape {wide} : "
+                    f"{t(shape)} into {t(wide)}"]
         else:
             wide, x, lead = shape, source, []
         order = list(range(len(wide)))  # Logical dimension to dimension of the tensor.
@@ -473,7 +414,8 @@ class Operations:
         attributes = (f"strides = {array(strides)}, dilations = {array(dilations)}, padding = {array(padding)}, "
                       f"groups = {groups} : i64, input_layout = {array(order)}, filter_layout = {plain}, "
                       f"output_layout = {plain}")
-        lines = lead + [f"%{name} = remat.conv forward(%{x}, %{w}) {{{attributes}}} : ({t(wide)}, {t(w_shape)}) -> {t(out)}"]
+        lines = lead + [f"%{name} = remat.conv forward(%{x}, %{w}) {{{attributes}}} : "
+                        f"({t(wide)}, {t(w_shape)}) -> {t(out)}"]
 
         def evaluate(env):
             def element(*p):
@@ -482,7 +424,8 @@ class Operations:
                     place[d] = p[logical_dim]
                 return env[source][at(wide, place)]
 
-            return [convolve(build(logical, element), logical, env[w], w_shape, out, strides, dilations, padding, groups)]
+            return [convolve(build(logical, element), logical, env[w], w_shape, out, strides, dilations, padding,
+                             groups)]
 
         self.add([(name, out)], {source, w}, lines, evaluate)
         return True

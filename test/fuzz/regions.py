@@ -2,6 +2,7 @@
 
 import math
 
+from operations import MARGIN
 from program import Scope, Statement
 
 
@@ -71,7 +72,8 @@ class Regions:
             functions.append(f"func.func private @{function}({args}) -> {t(shape)} {{\n" + "\n".join(lines) +
                              f"\n  return %{value} : {t(shape)}\n}}")
             sources = ", ".join("%" + name for name, _ in params)
-            return [f"%{result} = func.call @{function}({sources}) : ({', '.join(t(s) for _, s in params)}) -> {t(shape)}"]
+            types = ", ".join(t(extents) for _, extents in params)
+            return [f"%{result} = func.call @{function}({sources}) : ({types}) -> {t(shape)}"]
 
         def execute(env, removed):
             for (name, _), (source, _) in zip(named, params):
@@ -84,10 +86,42 @@ class Regions:
         self.program.features.add("call")
         return True
 
+    def gen_choice(self, depth):
+        """One of two branches, by the sign of an element."""
+        condition, extents = self.pick()
+        value = self.env[condition][0]
+        if abs(value) < MARGIN:
+            return False
+        start, shape = self.pick()
+        scope = self.children(False, [(start, shape)], self.random.randint(1, 3), depth - 1)
+        fitting = [value for value in scope.made if value[1] == shape]
+        if not fitting:
+            return False
+        inner, other = fitting[-1][0], self.pick_or_make(shape)
+        result, t, element = self.name("r"), self.program.type_of, self.program.element
+        swapped = self.random.random() < 0.5
+
+        def close(lines, functions):
+            zeros = ", ".join([f"%{result}c"] * len(extents))
+            predicate = "olt" if swapped else "ogt"
+            return [f"%{result}c = arith.constant 0 : index", f"%{result}z = arith.constant 0.0 : {element}",
+                    f"%{result}e = tensor.extract %{condition}[{zeros}] : {t(extents)}",
+                    f"%{result}p = arith.cmpf {predicate}, %{result}e, %{result}z : {element}",
+                    f"%{result} = scf.if %{result}p -> ({t(shape)}) {{", *lines, f"  scf.yield %{inner} : {t(shape)}",
+                    "} else {", f"  scf.yield %{other} : {t(shape)}", "}"]
+
+        def execute(env, removed):
+            self.program.run_body(scope.body, env, removed)
+            env[result] = env[inner if (env[condition][0] > 0) != swapped else other]
+
+        self.enclose([(result, shape)], {condition, inner, other}, scope, execute, close)
+        self.program.features.add("choice")
+        return True
+
     def gen_loop(self, depth):
         start, shape = self.pick()
         carried, result, t = self.name("it"), self.name("r"), self.program.type_of
-        trips = self.random.randint(1, 3)
+        trips, first, by = self.counter(self.random.randint(0 if self.random.random() < 0.1 else 1, 3))
         self.env[carried] = self.env[start]
         scope = self.children(False, [(carried, shape)], self.random.randint(1, 3), depth - 1)
         fitting = [value for value in scope.made if value[1] == shape]
@@ -96,10 +130,12 @@ class Regions:
         low, high, step, total, last = names
 
         def close(lines, functions):
-            return [f"%{low} = arith.constant 0 : index", f"%{high} = arith.constant {trips} : index",
-                    f"%{step} = arith.constant 1 : index",
-                    f"%{result} = scf.for %{result}i = %{low} to %{high} step %{step} iter_args(%{carried} = %{start}) -> "
-                    f"({t(shape)}) {{", *lines, f"  %{total} = arith.addf %{carried}, %{other} : {t(shape)}",
+            return [f"%{low} = arith.constant {first} : index",
+                    f"%{high} = arith.constant {self.bound_of(trips, first, by)} : index",
+                    f"%{step} = arith.constant {by} : index",
+                    f"%{result} = scf.for %{result}i = %{low} to %{high} step %{step} "
+                    f"iter_args(%{carried} = %{start}) -> ({t(shape)}) {{", *lines,
+                    f"  %{total} = arith.addf %{carried}, %{other} : {t(shape)}",
                     f"  %{last} = math.sin %{total} : {t(shape)}", f"  scf.yield %{last} : {t(shape)}", "}"]
 
         def execute(env, removed):

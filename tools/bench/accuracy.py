@@ -8,19 +8,16 @@ arguments. PyTorch's results in f32 are those of the manifest, and of MODEL.grad
 each gradient there are two errors, relative to its norm in f64: that of the norm, and the norm of the difference. The
 norm in f64 counts as at least 1e-7 of the largest one of the model, since a gradient that is zero but for rounding has
 no relative error. Exit status 1 where remat's largest error of a norm is above twice PyTorch's and above 1e-6, or where
-the loss is off by more than 1e-5: it is one number, of which chance decides the last digits. `--flags` are further flags of remat-run for the run in f32. Needs NumPy.
+the loss is off by more than 1e-5: it is one number, of which chance decides the last digits. `--flags` are further
+flags of remat-run for the run in f32. Needs NumPy.
 """
-import glob, json, os, statistics, subprocess, sys, tempfile
+import json, os, statistics, subprocess, sys, tempfile
 
 import numpy
 
-paths = [a for a in sys.argv[1:] if not a.startswith("--")]
-options = dict(a[2:].split("=", 1) for a in sys.argv[1:] if a.startswith("--"))
-if len(paths) < 2:
-    sys.exit(__doc__)
-binary, directory, models = os.path.join(paths[0], "remat-run"), paths[1], paths[2:]
-if not models:
-    models = sorted(os.path.splitext(os.path.basename(f))[0] for f in glob.glob(os.path.join(directory, "*.json")))
+from models_arguments import read_arguments
+
+binary, directory, models, options = read_arguments(__doc__, ["flags", "json"])
 ROUNDING, LOSS = 1e-6, 1e-5
 
 
@@ -79,7 +76,8 @@ for model in models:
         worse.append("norm")
     failed += bool(worse)
     print(f"{model:14} {row['loss']:8.1e} {row['torch_loss']:8.1e}  {cell(row['norms'])} {cell(row['torch_norms'])}  "
-          f"{cell(row['vectors'])} {cell(row['torch_vectors'])}", *(f"{what} above the bound" for what in worse), flush=True)
+          f"{cell(row['vectors'])} {cell(row['torch_vectors'])}", *(f"{what} above the bound" for what in worse),
+          flush=True)
 if "json" in options:
     json.dump(rows, open(options["json"], "w"), indent=1)
 sys.exit(bool(failed))

@@ -9,15 +9,11 @@ within 1e-5 of the golden and the gradients within the tolerance, and no bit of 
 MODEL.grads.npz stands beside the manifest (and numpy is there), every gradient is compared with it in full: the
 largest difference relative to the largest element. Exit status 1 when something falls short.
 """
-import glob, json, os, subprocess, sys, tempfile
+import json, os, subprocess, sys, tempfile
 
-paths = [a for a in sys.argv[1:] if not a.startswith("--")]
-options = dict(a[2:].split("=", 1) for a in sys.argv[1:] if a.startswith("--"))
-if len(paths) < 2:
-    sys.exit(__doc__)
-binary, directory, models = os.path.join(paths[0], "remat-run"), paths[1], paths[2:]
-if not models:
-    models = sorted(os.path.splitext(os.path.basename(f))[0] for f in glob.glob(os.path.join(directory, "*.json")))
+from models_arguments import read_arguments
+
+binary, directory, models, options = read_arguments(__doc__, ["budgets", "steps", "tolerance", "json"])
 budgets = options.get("budgets", "100%,50%,min").split(",")
 tolerance = float(options.get("tolerance", "1e-3"))
 MIB = 1 << 20
@@ -84,15 +80,16 @@ for model in models:
         if message is not None:
             if result != 3 or budget in ("100%", "min"):
                 failed += 1
-            print(f"{model:14} {budget:>6} {'infeasible' if result == 3 else f'exit {result}'}: {message.splitlines()[0]}")
+            status = "infeasible" if result == 3 else f"exit {result}"
+            print(f"{model:14} {budget:>6} {status}: {message.splitlines()[0]}")
             continue
         problems = check(result, golden)
         first = first or result["result_hash"]
         if result["result_hash"] != first:
             problems.append("results depend on the budget")
-        full = result["full_error"]
+        full, seconds = result["full_error"], sorted(result["step_seconds"])
         print(f"{model:14} {budget:>6} {result['arena_bytes'] / MIB:10.2f} {result['planned_peak_bytes']:12} "
-              f"{result['recomputed_tasks']:10} {sorted(result['step_seconds'])[len(result['step_seconds']) // 2]:7.3f} "
+              f"{result['recomputed_tasks']:10} {seconds[len(seconds) // 2]:7.3f} "
               f"{result['max_relative_error']:8.1e} {'-' if full is None else f'{full:8.1e}'}", *problems)
         failed += bool(problems)
         rows.append(result)

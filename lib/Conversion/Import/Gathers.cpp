@@ -6,15 +6,20 @@
 //
 // Exporters guard gathers by assertions, or not at all. An assertion is an
 // effect: it would pin the gather to its place. `remat.check_index` says the
-// same as a value.
+// same as a value. Places that a scatter adds to are checked likewise.
+//
+// Indexing maps select elements without a check when the step runs, so one that
+// leaves a tensor is refused.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Intervals.h"
 
 #include "remat/Conversion/Import/Passes.h"
+#include "remat/Dialect/Remat/IR/IndexBounds.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
+#include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/IR/Matchers.h"
 
@@ -42,23 +47,62 @@ static Value lookThroughIndexCasts(Value value) {
   return value;
 }
 
-/// Puts checks on the indices of `extract`; `bounds` collects, for every
-/// integer that is used as an index, the smallest dimension it indexes.
+/// Notes that `index` is used within `size`, and puts a check on it unless it
+/// is known to be. `bounds` collects, for every integer that is used as an
+/// index, the smallest dimension it indexes.
+static void checkIndex(Operation *user, OpOperand &operand, int64_t size,
+                       DenseMap<Value, int64_t> &bounds) {
+  Value index = operand.get();
+  auto [it, isNew] = bounds.try_emplace(lookThroughIndexCasts(index), size);
+  it->second = std::min(it->second, size);
+  if (import::getInterval(index).isWithin({0, size - 1}))
+    return;
+  OpBuilder builder(user);
+  Value bound = arith::ConstantIndexOp::create(builder, user->getLoc(), size);
+  operand.set(CheckIndexOp::create(builder, user->getLoc(), index, bound));
+}
+
 static void checkIndices(tensor::ExtractOp extract,
                          DenseMap<Value, int64_t> &bounds) {
-  OpBuilder builder(extract);
   ArrayRef<int64_t> shape = extract.getTensor().getType().getShape();
-  for (auto [dim, operand] : llvm::enumerate(extract.getIndicesMutable())) {
-    Value index = operand.get();
-    auto [it, isNew] =
-        bounds.try_emplace(lookThroughIndexCasts(index), shape[dim]);
-    it->second = std::min(it->second, shape[dim]);
-    if (import::getInterval(index).isWithin({0, shape[dim] - 1}))
-      continue;
-    Value bound =
-        arith::ConstantIndexOp::create(builder, extract.getLoc(), shape[dim]);
-    operand.set(CheckIndexOp::create(builder, extract.getLoc(), index, bound));
+  for (auto [dim, operand] : llvm::enumerate(extract.getIndicesMutable()))
+    checkIndex(extract, operand, shape[dim], bounds);
+}
+
+/// Checks the places that a scatter adds to.
+static void checkPlaces(ScatterOp scatter, DenseMap<Value, int64_t> &bounds) {
+  Operation *yield = scatter.getBody().front().getTerminator();
+  auto type = cast<ShapedType>(scatter.getInit().getType());
+  for (auto [dim, size] : llvm::enumerate(type.getShape()))
+    checkIndex(yield, yield->getOpOperand(dim), size, bounds);
+}
+
+/// The body of a padding is computed at all points of the result and not only
+/// at those that are padded: at the others `index` becomes 0.
+static void maskIndices(tensor::PadOp pad, tensor::ExtractOp extract) {
+  OpBuilder builder(extract);
+  Location loc = extract.getLoc();
+  auto constant = [&](int64_t number) -> Value {
+    return arith::ConstantIndexOp::create(builder, loc, number);
+  };
+  Value inside;
+  for (auto [dim, point] : llvm::enumerate(pad.getBody()->getArguments())) {
+    Value low = getValueOrCreateConstantIndexOp(builder, loc,
+                                                pad.getMixedLowPad()[dim]);
+    Value end = arith::AddIOp::create(
+        builder, loc, low, constant(pad.getSourceType().getDimSize(dim)));
+    Value behind = arith::CmpIOp::create(builder, loc,
+                                         arith::CmpIPredicate::sge, point, low);
+    Value before = arith::CmpIOp::create(builder, loc,
+                                         arith::CmpIPredicate::slt, point, end);
+    Value both = arith::AndIOp::create(builder, loc, behind, before);
+    inside = inside ? arith::AndIOp::create(builder, loc, inside, both) : both;
   }
+  for (auto [dim, operand] : llvm::enumerate(extract.getIndicesMutable()))
+    if (!import::getInterval(operand.get())
+             .isWithin({0, extract.getTensor().getType().getDimSize(dim) - 1}))
+      operand.set(arith::SelectOp::create(builder, loc, inside, constant(0),
+                                          operand.get()));
 }
 
 /// Whether `condition` holds for all integers within `bounds`.
@@ -92,18 +136,46 @@ namespace {
 struct ImportGathers
     : public remat::impl::ImportGathersPassBase<ImportGathers> {
   void runOnOperation() override {
-    getOperation().walk([](linalg::LinalgOp op) {
-      Block *body = op.getBlock();
-      if (!body)
-        return;
-      DenseMap<Value, int64_t> bounds;
-      for (auto extract : llvm::to_vector(body->getOps<tensor::ExtractOp>()))
-        checkIndices(extract, bounds);
-      for (auto assertion :
-           llvm::make_early_inc_range(body->getOps<cf::AssertOp>()))
-        if (isImplied(assertion.getArg(), bounds))
-          assertion.erase();
+    WalkResult result = getOperation().walk([](Operation *op) {
+      if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+        return WalkResult(checkMaps(linalgOp));
+      if (auto pad = dyn_cast<tensor::PadOp>(op))
+        for (auto extract : pad.getBody()->getOps<tensor::ExtractOp>())
+          maskIndices(pad, extract);
+      return WalkResult::advance();
     });
+    if (result.wasInterrupted())
+      return signalPassFailure();
+    getOperation().walk([](Operation *op) {
+      if (isa<linalg::LinalgOp, ScatterOp, tensor::PadOp>(op) &&
+          op->getNumRegions() == 1 && !op->getRegion(0).empty())
+        checkBody(op);
+    });
+  }
+
+private:
+  static LogicalResult checkMaps(linalg::LinalgOp op) {
+    SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+    for (OpOperand &operand : op->getOpOperands())
+      if (auto type = dyn_cast<ShapedType>(operand.get().getType()))
+        if (failed(verifyIndexingMap(
+                op, "operand " + Twine(operand.getOperandNumber()),
+                op.getMatchingIndexingMap(&operand), type.getShape(), sizes)))
+          return failure();
+    return success();
+  }
+
+  static void checkBody(Operation *op) {
+    Block &body = op->getRegion(0).front();
+    DenseMap<Value, int64_t> bounds;
+    for (auto extract : llvm::to_vector(body.getOps<tensor::ExtractOp>()))
+      checkIndices(extract, bounds);
+    if (auto scatter = dyn_cast<ScatterOp>(op))
+      checkPlaces(scatter, bounds);
+    for (auto assertion :
+         llvm::make_early_inc_range(body.getOps<cf::AssertOp>()))
+      if (isImplied(assertion.getArg(), bounds))
+        assertion.erase();
   }
 };
 } // namespace

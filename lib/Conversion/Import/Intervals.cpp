@@ -87,6 +87,21 @@ static Interval castTo(Type type, Interval interval) {
   return interval.isWithin(range) ? interval : range;
 }
 
+/// The arguments of some bodies are the coordinates of a point.
+static Interval getCoordinateInterval(BlockArgument argument) {
+  Operation *owner = argument.getOwner()->getParentOp();
+  unsigned number = argument.getArgNumber();
+  int64_t size = ShapedType::kDynamic;
+  if (auto scatter = dyn_cast_or_null<ScatterOp>(owner);
+      scatter && number < scatter.getNumLoops())
+    size = scatter.getSizes()[number];
+  else if (auto pad = dyn_cast_or_null<tensor::PadOp>(owner))
+    size = pad.getResultType().getDimSize(number);
+  else
+    return Interval::getAll();
+  return {0, ShapedType::isDynamic(size) ? INT64_MAX : size - 1};
+}
+
 static Interval getInterval(Value value, unsigned depth) {
   IntegerAttr constant;
   if (matchPattern(value, m_Constant(&constant)) &&
@@ -94,6 +109,8 @@ static Interval getInterval(Value value, unsigned depth) {
     int64_t number = constant.getValue().getSExtValue();
     return {number, number};
   }
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return getCoordinateInterval(argument);
   Operation *op = value.getDefiningOp();
   if (!op || depth == maxDepth)
     return Interval::getAll();

@@ -12,6 +12,7 @@
 
 #include "CleanUp.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -22,6 +23,8 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/BackwardMarks.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace remat {
 #define GEN_PASS_DEF_IMPORTLOOPSPASS
@@ -88,7 +91,36 @@ LogicalResult Expander::expandBlock(Block &block, IRMapping &mapping) {
   return success();
 }
 
+static unsigned getWidth(Type type) {
+  return type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+}
+
+/// What a loop counts with in iteration `number`. Counters wrap around.
+static IntegerAttr getCounter(Type type, int64_t low, int64_t step,
+                              int64_t number) {
+  uint64_t counter =
+      static_cast<uint64_t>(low) +
+      static_cast<uint64_t>(number) * static_cast<uint64_t>(step);
+  return IntegerAttr::get(type, llvm::SignExtend64(counter, getWidth(type)));
+}
+
+/// The iterations of a loop with these bounds; nothing if they are more than an
+/// integer holds.
+static std::optional<int64_t> countIterations(scf::ForOp op, int64_t low,
+                                              int64_t high, int64_t step) {
+  uint64_t mask = llvm::maxUIntN(getWidth(op.getInductionVar().getType()));
+  if (op.getUnsignedCmp() ? (low & mask) >= (high & mask) : low >= high)
+    return 0;
+  uint64_t distance =
+      (static_cast<uint64_t>(high) - static_cast<uint64_t>(low)) & mask;
+  uint64_t trips = llvm::divideCeil(distance, static_cast<uint64_t>(step));
+  return trips <= INT64_MAX ? std::optional<int64_t>(trips) : std::nullopt;
+}
+
 LogicalResult Expander::expandFor(scf::ForOp op, IRMapping &mapping) {
+  Type type = op.getInductionVar().getType();
+  if (getWidth(type) > 64)
+    return op.emitOpError("counts with ") << type << ", expected at most i64";
   std::optional<int64_t> low = getConstant(op.getLowerBound(), mapping);
   std::optional<int64_t> high = getConstant(op.getUpperBound(), mapping);
   std::optional<int64_t> step = getConstant(op.getStep(), mapping);
@@ -96,14 +128,18 @@ LogicalResult Expander::expandFor(scf::ForOp op, IRMapping &mapping) {
     return op.emitOpError("is not supported: expected constant bounds");
   if (*step <= 0)
     return op.emitOpError("has step ") << *step << ", expected 1 or more";
+  std::optional<int64_t> trips = countIterations(op, *low, *high, *step);
+  if (!trips || *trips > limit)
+    return op.emitOpError("unrolls to too many iterations: expected at most ")
+           << limit;
   SmallVector<Value> carried;
   for (Value init : op.getInitArgs())
     carried.push_back(mapping.lookupOrDefault(init));
-  for (int64_t i = *low; i < *high; i += *step) {
-    Type type = op.getInductionVar().getType();
-    mapping.map(op.getInductionVar(),
-                arith::ConstantOp::create(builder, op.getLoc(),
-                                          builder.getIntegerAttr(type, i)));
+  for (int64_t number = 0; number < *trips; ++number) {
+    mapping.map(
+        op.getInductionVar(),
+        arith::ConstantOp::create(builder, op.getLoc(),
+                                  getCounter(type, *low, *step, number)));
     for (auto [argument, value] : llvm::zip(op.getRegionIterArgs(), carried))
       mapping.map(argument, value);
     if (failed(expandBlock(*op.getBody(), mapping)))
@@ -137,11 +173,35 @@ Value Expander::choose(Location loc, Value condition, Value a, Value b) {
       .getResult(0);
 }
 
+/// Whether nothing that `op` does can be seen but its results. Calls are not
+/// inlined yet where loops are links of a chain; `calls` are those on the way.
+static bool isPure(Operation *op, llvm::SmallPtrSetImpl<Operation *> &calls) {
+  return !op->walk([&](Operation *inner) {
+              if (auto call = dyn_cast<func::CallOp>(inner)) {
+                auto callee =
+                    SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+                        call, call.getCalleeAttr());
+                bool pure = callee && !callee.isExternal() &&
+                            (!calls.insert(callee).second ||
+                             llvm::all_of(callee.getOps(), [&](Operation &op) {
+                               return isPure(&op, calls);
+                             }));
+                return pure ? WalkResult::advance() : WalkResult::interrupt();
+              }
+              if (inner->hasTrait<OpTrait::IsTerminator>() ||
+                  inner->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
+                  isMemoryEffectFree(inner))
+                return WalkResult::advance();
+              return WalkResult::interrupt();
+            }).wasInterrupted();
+}
+
 LogicalResult Expander::expandIf(scf::IfOp op, IRMapping &mapping) {
   std::optional<int64_t> known = getConstant(op.getCondition(), mapping);
   bool hasThen = !known || *known != 0;
   bool hasElse = (!known || *known == 0) && op.elseBlock();
-  if (!known && !isMemoryEffectFree(op))
+  llvm::SmallPtrSet<Operation *, 4> calls;
+  if (!known && !isPure(op, calls))
     return op.emitOpError("is not supported: expected branches without side "
                           "effects, as both are computed");
   if (hasThen && failed(expandBlock(*op.thenBlock(), mapping)))

@@ -23,6 +23,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace remat {
 #define GEN_PASS_DEF_IMPORTSCATTERSPASS
@@ -45,7 +46,8 @@ struct Update {
 /// A loop that is a scatter.
 struct ScatterLoop {
   scf::ForOp loop;
-  int64_t trips;
+  /// The number of its iterations, and the values of its counter.
+  int64_t trips, low, step;
   tensor::InsertSliceOp insert;
   linalg::GenericOp combine;
   SmallVector<Update> updates;
@@ -55,6 +57,9 @@ struct ScatterLoop {
   SmallVector<int64_t> windowDims;
   /// Whether updates are added, or overwrite.
   bool adds;
+
+  /// What the counter is in the last iteration.
+  int64_t getLast() const { return low + (trips - 1) * step; }
 };
 
 } // namespace
@@ -73,6 +78,13 @@ static SmallVector<int64_t> getSliceDims(const llvm::SmallBitVector &dropped) {
   return dims;
 }
 
+/// Whether `value` is the number that the loop counts with.
+static bool isCounter(Value value, scf::ForOp loop) {
+  if (auto cast = value.getDefiningOp<arith::IndexCastOp>())
+    value = cast.getIn();
+  return value == loop.getInductionVar();
+}
+
 /// Whether `value` is computed in the loop by operations on scalars, from
 /// nothing that the loop carries.
 static bool isIndex(Value value, scf::ForOp loop) {
@@ -87,8 +99,11 @@ static bool isIndex(Value value, scf::ForOp loop) {
 }
 
 /// Matches a slice of a tensor from outside of which the loop's counter is one
-/// offset and the others take all of their dimension.
-static std::optional<Update> matchUpdate(Value value, scf::ForOp loop) {
+/// offset and the others take all of their dimension. All iterations are within
+/// the tensor.
+static std::optional<Update> matchUpdate(Value value,
+                                         const ScatterLoop &match) {
+  scf::ForOp loop = match.loop;
   auto slice = value.getDefiningOp<tensor::ExtractSliceOp>();
   if (!slice || slice->getParentRegion() != &loop.getRegion() ||
       loop.getRegion().isAncestor(slice.getSource().getParentRegion()) ||
@@ -101,8 +116,9 @@ static std::optional<Update> matchUpdate(Value value, scf::ForOp loop) {
   for (auto [dim, offset] : llvm::enumerate(slice.getMixedOffsets())) {
     int64_t size = slice.getStaticSizes()[dim];
     if (auto selected = dyn_cast<Value>(offset);
-        selected == loop.getInductionVar()) {
-      if (found || size != 1)
+        selected && isCounter(selected, loop)) {
+      if (found || size != 1 || match.low < 0 ||
+          match.getLast() >= slice.getSourceType().getDimSize(dim))
         return std::nullopt;
       found = true;
       update.dims[dim] = -1;
@@ -136,7 +152,7 @@ static bool matchPlace(ScatterLoop &match) {
     auto value = dyn_cast<Value>(offset);
     if (value && !getConstantIntValue(offset)) {
       // The slices of a scan are better unrolled.
-      if (size != 1 || value == loop.getInductionVar() || !isIndex(value, loop))
+      if (size != 1 || isCounter(value, loop) || !isIndex(value, loop))
         return false;
       computed = true;
     } else if (!isConstantIntValue(offset, 0) ||
@@ -152,8 +168,7 @@ static bool matchCombination(ScatterLoop &match) {
   match.combine = match.insert.getSource().getDefiningOp<linalg::GenericOp>();
   linalg::GenericOp combine = match.combine;
   if (!combine) {
-    std::optional<Update> update =
-        matchUpdate(match.insert.getSource(), match.loop);
+    std::optional<Update> update = matchUpdate(match.insert.getSource(), match);
     if (update)
       match.updates.push_back(*update);
     match.adds = false;
@@ -173,7 +188,7 @@ static bool matchCombination(ScatterLoop &match) {
       }))
     return false;
   for (Value input : combine.getDpsInputs()) {
-    std::optional<Update> update = matchUpdate(input, match.loop);
+    std::optional<Update> update = matchUpdate(input, match);
     if (!update)
       return false;
     match.updates.push_back(*update);
@@ -191,19 +206,35 @@ static bool matchCombination(ScatterLoop &match) {
   Operation *sum =
       combine.getBody()->getTerminator()->getOperand(0).getDefiningOp();
   return old.hasOneUse() && isa_and_nonnull<arith::AddFOp>(sum) &&
-         *old.user_begin() == sum;
+         sum->hasOneUse() && *old.user_begin() == sum;
 }
 
-static std::optional<ScatterLoop> match(scf::ForOp loop) {
+/// Finds out what the loop counts. Numbers that are so large that the last is
+/// not known are left to others.
+static bool matchCounter(ScatterLoop &match) {
+  scf::ForOp loop = match.loop;
+  Type type = loop.getInductionVar().getType();
+  if (!type.isIndex() && type.getIntOrFloatBitWidth() > 64)
+    return false;
   std::optional<int64_t> low = getConstantIntValue(loop.getLowerBound()),
                          high = getConstantIntValue(loop.getUpperBound()),
                          step = getConstantIntValue(loop.getStep());
-  if (low != 0 || step != 1 || !high || *high <= 0 ||
-      loop.getNumRegionIterArgs() != 1)
-    return std::nullopt;
+  int64_t distance;
+  if (!low || !high || !step || *step <= 0 || *low >= *high ||
+      loop.getUnsignedCmp() || loop.getNumRegionIterArgs() != 1 ||
+      llvm::SubOverflow(*high, *low, distance))
+    return false;
+  match.low = *low;
+  match.step = *step;
+  match.trips = llvm::divideCeil(static_cast<uint64_t>(distance), *step);
+  return true;
+}
+
+static std::optional<ScatterLoop> match(scf::ForOp loop) {
   ScatterLoop result;
   result.loop = loop;
-  result.trips = *high;
+  if (!matchCounter(result))
+    return std::nullopt;
   if (!matchPlace(result) || !matchCombination(result))
     return std::nullopt;
   // What the loop carries must have no other use.
@@ -233,6 +264,8 @@ public:
 private:
   Value add();
   Value overwrite();
+  Value takeRead(const Update &update);
+  Value computeCounter(OpBuilder &nested, Value iteration);
   Value computePlaces(int64_t dim);
   Value findLastUpdates(ArrayRef<int64_t> dims);
   Value computeIndex(OpBuilder &nested, int64_t dim, Value iteration);
@@ -245,10 +278,28 @@ private:
 };
 } // namespace
 
+/// What the loop counts with in iteration `iteration`.
+Value Rewriter::computeCounter(OpBuilder &nested, Value iteration) {
+  Value counter = iteration;
+  if (match.step != 1)
+    counter = arith::MulIOp::create(
+        nested, loc, counter,
+        arith::ConstantIndexOp::create(nested, loc, match.step));
+  if (match.low != 0)
+    counter = arith::AddIOp::create(
+        nested, loc, counter,
+        arith::ConstantIndexOp::create(nested, loc, match.low));
+  return counter;
+}
+
 /// The offset of iteration `iteration` in dimension `dim`, which is checked.
 Value Rewriter::computeIndex(OpBuilder &nested, int64_t dim, Value iteration) {
   IRMapping mapping;
-  mapping.map(match.loop.getInductionVar(), iteration);
+  Value counter = computeCounter(nested, iteration);
+  Type counterType = match.loop.getInductionVar().getType();
+  if (!counterType.isIndex())
+    counter = arith::IndexCastOp::create(nested, loc, counterType, counter);
+  mapping.map(match.loop.getInductionVar(), counter);
   std::function<Value(Value)> copy = [&](Value value) -> Value {
     if (Value known = mapping.lookupOrNull(value))
       return known;
@@ -287,6 +338,25 @@ Value Rewriter::combine(OpBuilder &nested, ArrayRef<Value> elements,
   return mapping.lookupOrDefault(yielded);
 }
 
+/// The part of an update's source that the iterations read, in their order.
+Value Rewriter::takeRead(const Update &update) {
+  auto type = cast<RankedTensorType>(update.source.getType());
+  SmallVector<int64_t> offsets(type.getRank(), 0), strides(type.getRank(), 1),
+      sizes(type.getShape());
+  unsigned dim = llvm::find(update.dims, -1) - update.dims.begin();
+  offsets[dim] = match.low;
+  strides[dim] = match.step;
+  sizes[dim] = match.trips;
+  if (llvm::equal(sizes, type.getShape()))
+    return update.source;
+  auto toAttrs = [&](ArrayRef<int64_t> values) {
+    return getAsIndexOpFoldResult(builder.getContext(), values);
+  };
+  return tensor::ExtractSliceOp::create(builder, loc, update.source,
+                                        toAttrs(offsets), toAttrs(sizes),
+                                        toAttrs(strides));
+}
+
 Value Rewriter::add() {
   MLIRContext *context = builder.getContext();
   unsigned loops = 1 + window.getRank();
@@ -302,7 +372,7 @@ Value Rewriter::add() {
     for (int64_t dim : update.dims)
       exprs.push_back(dim == -2 ? getAffineConstantExpr(0, context)
                                 : getAffineDimExpr(dim + 1, context));
-    inputs.push_back(update.source);
+    inputs.push_back(takeRead(update));
     maps.push_back(AffineMap::get(loops, 0, exprs, context));
     block->addArgument(getElementTypeOrSelf(update.source.getType()), loc);
   }
@@ -410,7 +480,8 @@ Value Rewriter::overwrite() {
     Value zero = arith::ConstantIndexOp::create(nested, loc, 0);
     Value written = arith::CmpIOp::create(
         nested, loc, arith::CmpIPredicate::sge, args[0], zero);
-    Value number = arith::SelectOp::create(nested, loc, written, args[0], zero);
+    Value number = computeCounter(
+        nested, arith::SelectOp::create(nested, loc, written, args[0], zero));
     SmallVector<Value> elements;
     for (const Update &update : match.updates) {
       SmallVector<Value> indices;

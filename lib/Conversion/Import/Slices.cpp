@@ -18,6 +18,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/Builders.h"
+#include "llvm/Support/MathExtras.h"
 
 namespace remat {
 #define GEN_PASS_DEF_IMPORTSLICESPASS
@@ -189,6 +190,26 @@ static void convertGenerate(IRRewriter &rewriter, tensor::GenerateOp op) {
   rewriter.replaceOp(op, result);
 }
 
+/// Refuses offsets that are known by now, as those of unrolled loops are, and
+/// take the slice out of a tensor of `shape`.
+template <typename Op>
+static LogicalResult checkOffsets(Op op, ArrayRef<int64_t> shape) {
+  for (auto [dim, offset] : llvm::enumerate(op.getMixedOffsets())) {
+    std::optional<int64_t> known = getConstantIntValue(offset);
+    int64_t size = op.getStaticSizes()[dim];
+    if (!known || size == 0)
+      continue;
+    int64_t reach, last;
+    if (*known < 0 || *known >= shape[dim] ||
+        llvm::MulOverflow(size - 1, op.getStaticStrides()[dim], reach) ||
+        llvm::AddOverflow(*known, reach, last) || last >= shape[dim])
+      return op.emitOpError("has offset ")
+             << *known << " in dimension " << dim << ", of size " << shape[dim]
+             << ", where its " << size << " elements leave the tensor";
+  }
+  return success();
+}
+
 namespace {
 struct ImportSlices : public remat::impl::ImportSlicesPassBase<ImportSlices> {
   void runOnOperation() override {
@@ -204,15 +225,34 @@ struct ImportSlices : public remat::impl::ImportSlicesPassBase<ImportSlices> {
       else if (auto generate = dyn_cast<tensor::GenerateOp>(op))
         convertGenerate(rewriter, generate);
     });
-    getOperation().walk([&](Operation *op) {
-      if (auto extract = dyn_cast<tensor::ExtractSliceOp>(op)) {
-        if (isAtComputedPlace(extract))
-          convertExtract(rewriter, extract);
-      } else if (auto insert = dyn_cast<tensor::InsertSliceOp>(op)) {
-        if (isAtComputedPlace(insert))
-          convertInsert(rewriter, insert);
-      }
+    WalkResult result = getOperation().walk([&](Operation *op) {
+      if (auto extract = dyn_cast<tensor::ExtractSliceOp>(op))
+        return WalkResult(convert(rewriter, extract));
+      if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+        return WalkResult(convert(rewriter, insert));
+      return WalkResult::advance();
     });
+    if (result.wasInterrupted())
+      signalPassFailure();
+  }
+
+private:
+  static LogicalResult convert(IRRewriter &rewriter,
+                               tensor::ExtractSliceOp op) {
+    if (!isAtComputedPlace(op))
+      return success();
+    if (failed(checkOffsets(op, op.getSourceType().getShape())))
+      return failure();
+    convertExtract(rewriter, op);
+    return success();
+  }
+  static LogicalResult convert(IRRewriter &rewriter, tensor::InsertSliceOp op) {
+    if (!isAtComputedPlace(op))
+      return success();
+    if (failed(checkOffsets(op, op.getDestType().getShape())))
+      return failure();
+    convertInsert(rewriter, op);
+    return success();
   }
 };
 } // namespace

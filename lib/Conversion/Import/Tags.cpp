@@ -13,6 +13,7 @@
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/Tags.h"
 
 namespace remat {
 #define GEN_PASS_DEF_IMPORTTAGSPASS
@@ -178,6 +179,31 @@ struct ImportTags : public remat::impl::ImportTagsPassBase<ImportTags> {
     for (Operation *op : ops)
       if (failed(tagOperation(op, parsed)))
         return signalPassFailure();
+    if (failed(checkPolicies()))
+      signalPassFailure();
+  }
+
+private:
+  /// Refuses two demands on one value while values are still those that the
+  /// program has. Equal ones become one later, which the program cannot help.
+  LogicalResult checkPolicies() {
+    DenseMap<Value, TagOp> demands;
+    WalkResult result = getOperation().walk([&](TagOp tag) {
+      Value value = getTaggedValue(tag);
+      if (!tag.getPolicy() || !isMust(*tag.getPolicy()) || !holdsPolicy(value))
+        return WalkResult::advance();
+      auto [it, isFirst] = demands.try_emplace(value, tag);
+      TagOp other = it->second;
+      if (isFirst || other.getPolicy() == tag.getPolicy())
+        return WalkResult::advance();
+      InFlightDiagnostic diag = tag.emitOpError("value has policy '")
+                                << stringifyPolicy(*other.getPolicy())
+                                << "', which conflicts with policy '"
+                                << stringifyPolicy(*tag.getPolicy()) << "'";
+      diag.attachNote(other.getLoc()) << "the other demand";
+      return WalkResult::interrupt();
+    });
+    return failure(result.wasInterrupted());
   }
 };
 } // namespace

@@ -119,6 +119,9 @@ bool describeMatrix(dnnl_memory_desc_t &md, int32_t dtype,
   }
   dims.insert(dims.end(), {rows, columns});
   strides.insert(strides.end(), {rowStride, columnStride});
+  // The kernels count these in an int.
+  if (std::max(rowStride, columnStride) > INT32_MAX)
+    return false;
   // oneDNN has no broadcast rows or columns.
   if ((rows > 1 && rowStride == 0) || (columns > 1 && columnStride == 0))
     return false;
@@ -129,9 +132,6 @@ std::unique_ptr<LibraryCall> prepareDnnl(const remat_matmul &descriptor,
                                          int threads) {
   Product p(descriptor);
   p.simplify();
-  // oneDNN divides by sizes that have become 0 where these do not fit an int.
-  if (std::max({p.m, p.n, p.k}) > INT32_MAX)
-    return nullptr;
   dnnl_memory_desc_t a, b, c;
   if (!dnnlEngine() ||
       !describeMatrix(a, p.aType, p.batch, &BatchDim::a, p.m, p.k, p.aRow,

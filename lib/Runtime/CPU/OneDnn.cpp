@@ -13,6 +13,8 @@
 #include "Threads.h"
 #include "Tuning.h"
 
+#include <algorithm>
+
 using namespace remat;
 
 dnnl_engine_t remat::dnnlEngine() {
@@ -36,11 +38,17 @@ dnnl_data_type_t remat::dnnlType(int32_t dtype) {
   }
 }
 
+/// oneDNN divides by sizes that have become 0 where these do not fit an int.
+static bool isTooLarge(const std::vector<int64_t> &dims) {
+  return std::any_of(dims.begin(), dims.end(),
+                     [](int64_t extent) { return extent > INT32_MAX; });
+}
+
 bool remat::describe(dnnl_memory_desc_t &md, int32_t dtype,
                      const std::vector<int64_t> &dims,
                      const std::vector<int64_t> &strides) {
   dnnl_data_type_t type = dnnlType(dtype);
-  return type != dnnl_data_type_undef &&
+  return type != dnnl_data_type_undef && !isTooLarge(dims) &&
          dnnl_memory_desc_init_by_strides(&md, static_cast<int>(dims.size()),
                                           dims.data(), type,
                                           strides.data()) == dnnl_success;
@@ -49,7 +57,7 @@ bool remat::describe(dnnl_memory_desc_t &md, int32_t dtype,
 bool remat::describeAny(dnnl_memory_desc_t &md, int32_t dtype,
                         const std::vector<int64_t> &dims) {
   dnnl_data_type_t type = dnnlType(dtype);
-  return type != dnnl_data_type_undef &&
+  return type != dnnl_data_type_undef && !isTooLarge(dims) &&
          dnnl_memory_desc_init_by_tag(&md, static_cast<int>(dims.size()),
                                       dims.data(), type,
                                       dnnl_format_tag_any) == dnnl_success;

@@ -221,6 +221,45 @@ func.func @scatter_negative_size(%g: tensor<4xf32>, %z: tensor<8xf32>) {
 
 // -----
 
+func.func @scatter_size(%g: tensor<4xf32>, %z: tensor<8xf32>) {
+  // expected-error @+1 {{input 0 has size 4 in dimension 0, expected the size 1 of loop 0}}
+  %0 = remat.scatter {indexing_maps = [affine_map<(d0) -> (d0)>], sizes = array<i64: 1>} ins(%g : tensor<4xf32>) outs(%z : tensor<8xf32>) {
+  ^bb0(%p: index, %v: f32):
+    remat.yield %p, %v : index, f32
+  } -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// The first and the last point are in the tensor, those between are not.
+func.func @scatter_leaves_input(%g: tensor<4xf32>, %z: tensor<8xf32>) {
+  // expected-error @+1 {{input 0 has size 4 in dimension 0, but is accessed at 'd0 mod 5', from 0 to 4}}
+  %0 = remat.scatter {indexing_maps = [affine_map<(d0) -> (d0 mod 5)>], sizes = array<i64: 7>} ins(%g : tensor<4xf32>) outs(%z : tensor<8xf32>) {
+  ^bb0(%p: index, %v: f32):
+    remat.yield %p, %v : index, f32
+  } -> tensor<8xf32>
+  return
+}
+
+// -----
+
+// Dimensions that occur twice: bounds of each by itself would be too wide. A
+// loop without points accesses nothing.
+func.func @scatter_stays_in_input(%g: tensor<4xf32>, %z: tensor<8xf32>) {
+  %0 = remat.scatter {indexing_maps = [affine_map<(d0) -> (d0 - (d0 mod 3))>], sizes = array<i64: 6>} ins(%g : tensor<4xf32>) outs(%z : tensor<8xf32>) {
+  ^bb0(%p: index, %v: f32):
+    remat.yield %p, %v : index, f32
+  } -> tensor<8xf32>
+  %1 = remat.scatter {indexing_maps = [affine_map<(d0) -> (d0 + 9)>], sizes = array<i64: 0>} ins(%g : tensor<4xf32>) outs(%z : tensor<8xf32>) {
+  ^bb0(%p: index, %v: f32):
+    remat.yield %p, %v : index, f32
+  } -> tensor<8xf32>
+  return
+}
+
+// -----
+
 func.func @scatter_coordinate_type(%g: tensor<4xf32>, %z: tensor<8xf32>) {
   // expected-error @+1 {{body argument 0 is a coordinate, expected type 'index', got 'i64'}}
   %0 = remat.scatter {indexing_maps = [affine_map<(d0) -> (d0)>], sizes = array<i64: 4>} ins(%g : tensor<4xf32>) outs(%z : tensor<8xf32>) {

@@ -14,6 +14,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../FuzzMain.h"
 #include "Oracle.h"
 #include "Problems.h"
 #include "remat/Planning/LowerBound.h"
@@ -23,22 +24,14 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 
-#include <chrono>
-
 using namespace llvm;
 using namespace remat::planning;
 
 namespace {
 
-struct Options {
-  uint64_t seed = 1, count = UINT64_MAX;
-  double seconds = 1e9;
-  std::string keep;
-};
-
 class Fuzzer {
 public:
-  explicit Fuzzer(const Options &options) : options(options) {}
+  explicit Fuzzer(const remat::FuzzOptions &options) : options(options) {}
 
   void tryProblem(uint64_t seed);
   int finish();
@@ -57,7 +50,7 @@ private:
     return solving;
   }
 
-  Options options;
+  remat::FuzzOptions options;
   Problem problem;
   uint64_t seed = 0;
   uint64_t problems = 0, solves = 0, plans = 0, oracles = 0, findings = 0;
@@ -250,41 +243,13 @@ int Fuzzer::finish() {
   return findings > 0;
 }
 
-bool parse(int argc, char **argv, Options &options) {
-  for (int i = 1; i < argc; ++i) {
-    auto [name, value] = StringRef(argv[i]).split('=');
-    bool isGood = false;
-    if (name == "--seed")
-      isGood = to_integer(value, options.seed);
-    else if (name == "--count")
-      isGood = to_integer(value, options.count);
-    else if (name == "--seconds")
-      isGood = to_float(value, options.seconds);
-    else if (name == "--keep")
-      isGood = !(options.keep = value.str()).empty();
-    if (!isGood) {
-      errs() << "bad flag '" << argv[i]
-             << "', expected --seed=N, --count=N, --seconds=N or --keep=DIR\n";
-      return false;
-    }
-  }
-  return true;
-}
-
 } // namespace
 
 int main(int argc, char **argv) {
-  Options options;
-  if (!parse(argc, argv, options))
+  remat::FuzzOptions options;
+  if (!remat::parseFuzzOptions(argc, argv, options))
     return 2;
   Fuzzer fuzzer(options);
-  auto start = std::chrono::steady_clock::now();
-  for (uint64_t i = 0; i < options.count; ++i) {
-    std::chrono::duration<double> passed =
-        std::chrono::steady_clock::now() - start;
-    if (passed.count() > options.seconds)
-      break;
-    fuzzer.tryProblem(options.seed + i);
-  }
+  remat::tryInputs(options, [&](uint64_t seed) { fuzzer.tryProblem(seed); });
   return fuzzer.finish();
 }

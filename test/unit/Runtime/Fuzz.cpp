@@ -14,25 +14,18 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "../FuzzMain.h"
 #include "remat/Runtime/Runtime.h"
 #include "remat/Runtime/StepTableBuilder.h"
 
-#include <chrono>
 #include <cstddef>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <random>
 
 using namespace remat;
 
 namespace {
-
-struct Options {
-  uint64_t seed = 1, count = UINT64_MAX;
-  double seconds = 1e9;
-  std::string keep;
-};
 
 uint64_t findings = 0, refusedBySum = 0, refused = 0, accepted = 0;
 
@@ -173,7 +166,7 @@ void inspect(const remat_step *step) {
   sink = sum;
 }
 
-void report(const Options &options, uint64_t seed, const std::string &blob,
+void report(const FuzzOptions &options, uint64_t seed, const std::string &blob,
             const char *symptom) {
   ++findings;
   std::printf("tables: seed %llu: %s\n", (unsigned long long)seed, symptom);
@@ -202,7 +195,7 @@ remat_status load(const std::string &blob, std::mt19937_64 &random) {
   return status;
 }
 
-void tryTable(const Options &options, uint64_t seed) {
+void tryTable(const FuzzOptions &options, uint64_t seed) {
   std::mt19937_64 random(seed);
   std::string whole = makeTable(random() % 2), blob = damage(whole, random);
   if (seed == options.seed && load(whole, random) != REMAT_OK)
@@ -231,50 +224,18 @@ void tryTable(const Options &options, uint64_t seed) {
     ++refused;
 }
 
-bool parse(int argc, char **argv, Options &options) {
-  for (int i = 1; i < argc; ++i) {
-    std::string flag = argv[i];
-    size_t at = flag.find('=');
-    std::string name = flag.substr(0, at);
-    std::string value = at == std::string::npos ? "" : flag.substr(at + 1);
-    if (name == "--seed")
-      options.seed = std::strtoull(value.c_str(), nullptr, 10);
-    else if (name == "--count")
-      options.count = std::strtoull(value.c_str(), nullptr, 10);
-    else if (name == "--seconds")
-      options.seconds = std::strtod(value.c_str(), nullptr);
-    else if (name == "--keep")
-      options.keep = value;
-    else {
-      std::fprintf(stderr,
-                   "unknown flag '%s', expected --seed=N, --count=N, "
-                   "--seconds=N or --keep=DIR\n",
-                   argv[i]);
-      return false;
-    }
-  }
-  return true;
-}
-
 } // namespace
 
 int main(int argc, char **argv) {
-  Options options;
-  if (!parse(argc, argv, options))
+  FuzzOptions options;
+  if (!parseFuzzOptions(argc, argv, options))
     return 2;
-  auto start = std::chrono::steady_clock::now();
-  uint64_t runs = 0;
-  for (; runs < options.count; ++runs) {
-    std::chrono::duration<double> passed =
-        std::chrono::steady_clock::now() - start;
-    if (passed.count() > options.seconds)
-      break;
+  uint64_t runs = tryInputs(options, [&](uint64_t seed) {
     // So that a crash leaves its seed behind.
-    if (!options.keep.empty() && runs % 256 == 0)
-      std::fprintf(stderr, "from seed %llu\n",
-                   (unsigned long long)(options.seed + runs));
-    tryTable(options, options.seed + runs);
-  }
+    if (!options.keep.empty() && (seed - options.seed) % 256 == 0)
+      std::fprintf(stderr, "from seed %llu\n", (unsigned long long)seed);
+    tryTable(options, seed);
+  });
   std::printf("tables: %llu runs, %llu refused by checksum, %llu others "
               "refused, %llu accepted, %llu findings\n",
               (unsigned long long)runs, (unsigned long long)refusedBySum,

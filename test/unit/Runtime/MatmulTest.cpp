@@ -290,6 +290,30 @@ TEST(Matmul, LibraryTakesWhatMatters) {
   EXPECT_TRUE(usesLibrary(heads.d));
 }
 
+/// oneDNN divided by zero where a size modulo 2^32 is 0, and counts strides in
+/// an int. Nothing runs here, so that no memory is needed.
+TEST(Matmul, SizesThatDoNotFitAnInt) {
+  for (int64_t large : {int64_t(INT32_MAX) + 1, int64_t(1) << 32,
+                        (int64_t(1) << 33) + 16, int64_t(1) << 40})
+    for (int32_t type : {REMAT_F32, REMAT_BF16}) {
+      Case cases[] = {plain(1, large, 16, 16), plain(1, 16, large, 16),
+                      plain(1, 16, 16, large), plain(large, 16, 16, 16),
+                      plain(1, large, 1, 1),   plain(large, 1, 1, 1)};
+      for (Case &test : cases) {
+        remat_matmul &d = test.d;
+        d.a_dtype = d.b_dtype = d.c_dtype = type;
+        EXPECT_STREQ(remat_matmul_implementation(&d, 2), "tiles")
+            << d.batch[0] << " x " << d.m << " x " << d.n << " x " << d.k;
+        d.b_batch_stride[0] = 0; // Batches become rows.
+        EXPECT_STREQ(remat_matmul_implementation(&d, 2), "tiles");
+      }
+      Case apart = plain(1, 16, 16, 16);
+      apart.d.a_dtype = apart.d.b_dtype = apart.d.c_dtype = type;
+      apart.d.a_m_stride = large;
+      EXPECT_STREQ(remat_matmul_implementation(&apart.d, 2), "tiles");
+    }
+}
+
 TEST(Matmul, EmptySumsAndResults) {
   std::mt19937 random(3);
   for (int accumulate : {0, 1})

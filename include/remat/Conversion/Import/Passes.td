@@ -141,7 +141,8 @@ def ImportScattersPass : Pass<"remat-import-scatters", "::mlir::func::FuncOp"> {
     carried tensor at a computed, checked place becomes a `remat.scatter`. Of
     one whose iterations overwrite that slice, every element of the result is
     that of the last update that goes there, or the one the loop starts from.
-    Other loops are left to `remat-import-loops`.
+    Bounds and step are constants, and updates that the loop passes over are cut
+    off. Other loops are left to `remat-import-loops`.
   }];
   let statistics = [
     Statistic<"numRewritten", "loops-rewritten", "Loops that were scatters">];
@@ -212,6 +213,9 @@ def ImportTagsPass : Pass<"remat-import-tags", "::mlir::func::FuncOp"> {
     %1 = remat.tag %0 {name = "mlp_act"} : tensor<4x8xf32>
     ```
 
+    Two tags that demand different policies of one value, or of views of it, are
+    an error.
+
     Patterns rebuild operations and drop attributes that they do not know, but
     they leave an operation that they do not know alone. Hence tags are
     operations while passes run. Operations of the backward phase get the
@@ -246,12 +250,15 @@ def ImportScalarsPass : Pass<"remat-import-scalars", "::mlir::func::FuncOp"> {
 }
 
 def ImportGathersPass : Pass<"remat-import-gathers", "::mlir::func::FuncOp"> {
-  let summary = "Check gather indices by remat.check_index";
+  let summary = "Check indices by remat.check_index";
   let description = [{
     Every index of a `tensor.extract` in a body that is not provably in bounds
     is wrapped in `remat.check_index`; a `cf.assert` that states no more than
-    these bounds is erased, others are kept. Bounds are proved by interval
-    arithmetic over constants, `linalg.index`, clamps and integer operations.
+    these bounds is erased, others are kept. The places that a
+    `remat.scatter` adds to are checked likewise. Bounds are proved by interval arithmetic over
+    constants, `linalg.index`, clamps and integer operations.
+
+    An indexing map that selects an element outside of its tensor is an error.
   }];
   let dependentDialects = ["::remat::RematDialect"];
 }

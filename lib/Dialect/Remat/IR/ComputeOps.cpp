@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/Dialect/Remat/IR/IndexBounds.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -51,6 +52,9 @@ static LogicalResult verifyScatterMaps(ScatterOp op) {
              << number << " has " << map.getNumResults()
              << " results, expected the rank " << type.getRank()
              << " of the input";
+    if (failed(verifyIndexingMap(op, "input " + Twine(number), map,
+                                 type.getShape(), op.getSizes())))
+      return failure();
   }
   return success();
 }

@@ -12,14 +12,10 @@
 #include "TaskPolicies.h"
 
 #include "remat/Interfaces/RecomputableOpInterface.h"
+#include "remat/Utils/Tags.h"
 
 using namespace mlir;
 using namespace remat;
-
-static bool isMust(Policy policy) {
-  return policy == Policy::MustSave || policy == Policy::MustRecompute ||
-         policy == Policy::MustCpuOffload;
-}
 
 /// Adds a policy to those known of a value. A MUST overrides a wish; of two
 /// wishes the first stays.

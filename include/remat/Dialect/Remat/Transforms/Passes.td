@@ -111,6 +111,24 @@ def CheckpointSequentialPass
   let dependentDialects = ["::remat::RematDialect"];
 }
 
+def SeparateTagsPass : Pass<"remat-separate-tags", "::mlir::func::FuncOp"> {
+  let summary = "Compute a value twice of which two policies are demanded";
+  let description = [{
+    A program may compute the same twice, and demand by MUST policies that one
+    of the two is saved and the other recomputed. Equal values become one before
+    this pass, which then has both tags. The first tag keeps the value. For each
+    other policy the operation is repeated, and the tags that demand this policy
+    are about what the repetition computes.
+
+    No pass that makes one value of equal ones may run between this one and
+    `remat-form-tasks`.
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+  let statistics = [
+    Statistic<"numRepeated", "operations-repeated", "Operations repeated">
+  ];
+}
+
 def FormTasksPass : Pass<"remat-form-tasks", "::mlir::ModuleOp"> {
   let summary = "Cut a joint function into tasks that call kernels";
   let description = [{
@@ -123,7 +141,8 @@ def FormTasksPass : Pass<"remat-form-tasks", "::mlir::ModuleOp"> {
     * `tensor.expand_shape` and `tensor.collapse_shape` become views.
     * `remat.tag` and `remat.stop_gradient` disappear; a tag's policy becomes
       the policy of the task's result. Two different MUST policies on one value
-      are an error.
+      are an error: `remat-separate-tags` leaves them only on values that must
+      not be computed twice.
     * An operation that says by `RecomputableOpInterface` that it must not run
       twice becomes a `pinned` task, and one whose results are to be kept gives
       them the policy MUST_SAVE.

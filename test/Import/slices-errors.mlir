@@ -1,0 +1,25 @@
+// RUN: remat-opt %s --remat-import-loops --remat-import-slices -verify-diagnostics -split-input-file
+
+// The last iteration takes a row that is not there.
+func.func @extract(%x: tensor<3x4xf32>, %init: tensor<4xf32>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %r = scf.for %i = %c0 to %c4 step %c1 iter_args(%a = %init) -> (tensor<4xf32>) {
+    // expected-error @+1 {{has offset 3 in dimension 0, of size 3, where its 1 elements leave the tensor}}
+    %s = tensor.extract_slice %x[%i, 0] [1, 4] [1, 1] : tensor<3x4xf32> to tensor<4xf32>
+    %v = linalg.exp ins(%s : tensor<4xf32>) outs(%a : tensor<4xf32>) -> tensor<4xf32>
+    scf.yield %v : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
+}
+
+// -----
+
+// A place outside of the tensor would write nothing.
+func.func @insert(%x: tensor<3xf32>, %y: tensor<2xf32>) -> tensor<3xf32> {
+  %c2 = arith.constant 2 : index
+  // expected-error @+1 {{has offset 2 in dimension 0, of size 3, where its 2 elements leave the tensor}}
+  %s = tensor.insert_slice %y into %x[%c2] [2] [1] : tensor<2xf32> into tensor<3xf32>
+  return %s : tensor<3xf32>
+}
