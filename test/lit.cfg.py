@@ -66,7 +66,8 @@ config.substitutions.append(("%mlir_include", config.mlir_include_dir))
 config.substitutions.append(("%mlir_lib", config.mlir_lib_dir))
 config.substitutions.append(("%cxx", config.cxx_compiler))
 # Links C programs with libRemat.so; before %link, which it begins with.
-config.substitutions.append(("%link_remat", config.link_flags + " -L" + config.remat_lib_dir + " -lRemat -Wl,-rpath," + config.remat_lib_dir))
+link_remat = [config.link_flags, "-L" + config.remat_lib_dir, "-lRemat", "-Wl,-rpath," + config.remat_lib_dir]
+config.substitutions.append(("%link_remat", " ".join(link_remat)))
 # Links C programs with the runtime, and with nothing of LLVM.
 config.substitutions.append(("%link", config.c_compiler + " " + config.link_flags))
 config.substitutions.append(("%runtime_libs", config.runtime_libs))
@@ -74,10 +75,17 @@ config.substitutions.append(("%runtime_libs", config.runtime_libs))
 config.substitutions.append(("%plugin", os.path.join(config.remat_lib_dir, "RematPlugin.so")))
 config.substitutions.append(("%python", sys.executable))
 
+# libLLVM and libMLIR are not instrumented: what their allocators poison in our
+# object files they hand out in their own, without taking the poison back.
+if "-fsanitize=" in config.link_flags:
+    config.environment.setdefault("ASAN_OPTIONS", "allow_user_poisoning=0:detect_stack_use_after_return=1")
+    config.environment.setdefault("UBSAN_OPTIONS", "print_stacktrace=1")
+
 llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 # Threads that wait for work must not take the cores from other tests.
 llvm_config.with_environment("OMP_WAIT_POLICY", "passive")
-tools = ["remat-opt", "remat-run", "remat-compile", "remat-plan", "remat-lsp-server", "remat-reference", "remat-test-opt", "remat-grad-cases"]
+tools = ["remat-opt", "remat-run", "remat-compile", "remat-plan", "remat-lsp-server", "remat-reference",
+         "remat-test-opt", "remat-grad-cases"]
 llvm_config.add_tool_substitutions(tools, [config.remat_tools_dir])
 llvm_config.add_tool_substitutions(["FileCheck", "not", "split-file", "count", "mlir-opt"], [config.llvm_tools_dir])
 

@@ -193,10 +193,7 @@ print(*[file for file in sys.stdin.read().split() if file in known], sep="\n")' 
 sanitizers() {
   tools/setup.sh --preset=asan RematCodegenTests RematPlanningTests RuntimeTests \
     RematExamplePlugin remat-compile remat-opt remat-plan remat-run remat-reference remat-test-opt
-  # libLLVM and libMLIR are not instrumented. Allocators of theirs whose code is
-  # in headers poison memory in our object files and hand it out in their own,
-  # without taking the poison back: what users poison does not count, all else
-  # does.
+  # What users poison does not count, all else does; test/lit.cfg.py says why.
   export ASAN_OPTIONS=allow_user_poisoning=0:detect_stack_use_after_return=1
   export UBSAN_OPTIONS=print_stacktrace=1
   local failed=0 shard tests=build-asan/bin

@@ -5,6 +5,7 @@ import hashlib
 import os
 import resource
 import shutil
+import signal
 import struct
 import subprocess
 import sys
@@ -66,7 +67,8 @@ def run(command, timeout, cwd=None):
         seconds = int(timeout) + 1
         resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
+        if "ASAN_OPTIONS" not in os.environ:  # A sanitizer reserves terabytes of addresses.
+            resource.setrlimit(resource.RLIMIT_AS, (16 << 30, 16 << 30))
 
     environment = dict(os.environ, OMP_WAIT_POLICY="passive", LLVM_DISABLE_SYMBOLIZATION="1")
     try:
@@ -88,12 +90,15 @@ class Session:
         self.work = tempfile.mkdtemp(prefix="remat-fuzz-")
         self.counts = {"runs": 0}
         self.findings = []
+        # `kill` ends a long run with its counts, behind the input under way.
+        self.stopped = False
+        signal.signal(signal.SIGTERM, lambda *_: setattr(self, "stopped", True))
 
     def seeds(self):
         seed = self.options.seed
         while True:
             done = seed - self.options.seed
-            if self.options.count is not None and done >= self.options.count:
+            if self.stopped or self.options.count is not None and done >= self.options.count:
                 return
             if self.options.seconds is not None and time.monotonic() - self.start > self.options.seconds:
                 return

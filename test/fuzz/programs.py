@@ -17,6 +17,7 @@ from generator import Generator
 from harness import Session, npy, parse_options, read_npy, run, shrink, write
 
 PLANNERS = ["greedy", "search", "recompute-all", "chen-greedy", "min-cut", "knapsack", "lower-sets", "sqrt"]
+POLICIES = ["everything_saveable", "nothing_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable"]
 # What a program may ask for and not get, by its message.
 LEGAL_REFUSALS = ("no plan found within the budget",)
 
@@ -192,6 +193,9 @@ class Trial:
         self.check_donations([emit, "--threads=1", "--budget=100%,min", "--poison", "--determinism-check=bitwise"], known)
         self.check_sums()
         # Fusion ends where a call ends, so the bits are others.
+        # Tags end fusion, and so do calls: the bits are others.
+        policy = choice.choice(POLICIES)
+        self.check_bits(policy, [emit, "--threads=1", "--budget=100%,min", "--poison", "--policy=" + policy], None)
         separate = ["--separate-backward", "--emit=forward,vjp", "--poison"]
         known = self.check_bits("separate calls", separate + ["--threads=1", "--budget=100%,min"], None)
         self.check_bits("separate calls, two threads", separate + ["--threads=2", "--budget=80%",
