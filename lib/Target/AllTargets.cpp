@@ -8,7 +8,11 @@
 
 #include "remat/Target/CPU/CPUTarget.h"
 #include "remat/Target/CPU/Passes.h"
+#include "remat/Target/CUDA/CUDATarget.h"
 
-void remat::registerAllTargets() { registerTarget(cpu::createTarget()); }
+void remat::registerAllTargets() {
+  registerTarget(cpu::createTarget());
+  registerTarget(cuda::createTarget());
+}
 
 void remat::registerAllTargetPasses() { registerRematTargetCPUPasses(); }
