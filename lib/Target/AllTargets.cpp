@@ -9,10 +9,14 @@
 #include "remat/Target/CPU/CPUTarget.h"
 #include "remat/Target/CPU/Passes.h"
 #include "remat/Target/CUDA/CUDATarget.h"
+#include "remat/Target/CUDA/Passes.h"
 
 void remat::registerAllTargets() {
   registerTarget(cpu::createTarget());
   registerTarget(cuda::createTarget());
 }
 
-void remat::registerAllTargetPasses() { registerRematTargetCPUPasses(); }
+void remat::registerAllTargetPasses() {
+  registerRematTargetCPUPasses();
+  registerRematTargetCUDAPasses();
+}

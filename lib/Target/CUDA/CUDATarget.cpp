@@ -7,10 +7,13 @@
 #include "remat/Target/CUDA/CUDATarget.h"
 
 #include "KernelEmitter.h"
+#include "LowerToGPU.h"
+#include "PtxEmitter.h"
 #include "Simulator.h"
 #include "SimulatorLowering.h"
 
 #include "remat/Target/CPU/Jit.h"
+#include "remat/Target/CUDA/Passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -70,16 +73,15 @@ public:
   }
   LogicalResult lower(ModuleOp module,
                       const LoweringOptions &options) const override {
-    return module.emitError("code for CUDA devices cannot be written to a "
-                            "file yet; remat-run --device=sim runs it here");
+    loadDialects(module.getContext());
+    return lowerToGPU(module, options.name);
   }
   void addLowering(OpPassManager &pm,
-                   const LoweringOptions &options) const override;
-  llvm::Error emit(ModuleOp module, const EmitOptions &options, OutputKind kind,
-                   llvm::raw_pwrite_stream &output) const override {
-    return llvm::createStringError(
-        "code for CUDA devices cannot be written to a file yet");
+                   const LoweringOptions &options) const override {
+    pm.addPass(createLowerCUDAPass({options.name}));
   }
+  llvm::Error emit(ModuleOp module, const EmitOptions &options, OutputKind kind,
+                   llvm::raw_pwrite_stream &output) const override;
   llvm::Expected<std::unique_ptr<LoadedModule>>
   load(ModuleOp module, const LoweringOptions &lowering,
        const EmitOptions &emission) const override;
@@ -100,8 +102,26 @@ TargetAttr CUDATarget::getFacts(MLIRContext *context) const {
       /*link_bandwidth=*/int64_t(50'000'000'000));
 }
 
-void CUDATarget::addLowering(OpPassManager &pm,
-                             const LoweringOptions &options) const {}
+llvm::Error CUDATarget::emit(ModuleOp module, const EmitOptions &options,
+                             OutputKind kind,
+                             llvm::raw_pwrite_stream &output) const {
+  if (kind != OutputKind::Assembly)
+    return llvm::createStringError("objects with code for CUDA devices cannot "
+                                   "be written yet; PTX can (--emit=asm)");
+  StringRef chip = options.chip.empty() ? "sm_90" : StringRef(options.chip);
+  if (chip != "sm_80" && chip != "sm_90")
+    return llvm::createStringError("unknown device '" + chip +
+                                   "', expected one of: sm_80, sm_90");
+  auto kernels = module.getOps<gpu::GPUModuleOp>();
+  if (kernels.empty())
+    return llvm::createStringError("expected a 'gpu.module' of launches");
+  llvm::Expected<std::string> ptx =
+      emitPtx(*kernels.begin(), chip, findLibdevice());
+  if (!ptx)
+    return ptx.takeError();
+  output << *ptx;
+  return llvm::Error::success();
+}
 
 llvm::Expected<std::unique_ptr<LoadedModule>>
 CUDATarget::load(ModuleOp module, const LoweringOptions &lowering,

@@ -88,6 +88,11 @@ private:
   llvm::SmallVector<int64_t> reductionScratch;
 };
 
+/// Adds the function that launches call when a check fails, with the parameters
+/// (status, check, index, bound). The first thread that calls it leaves its
+/// values.
+void declareFailFunction(mlir::gpu::GPUModuleOp module);
+
 /// Opens a loop, or an if, and leaves `builder` inside.
 mlir::Value openLoop(mlir::OpBuilder &builder, mlir::Location loc,
                      mlir::Value begin, mlir::Value end, int64_t step = 1);

@@ -178,17 +178,16 @@ void NestEmitter::definePoint(Point &point, unsigned lane) {
 
 /// Emits what is known first at `depth`, for all points.
 LogicalResult NestEmitter::emitPoints(unsigned depth) {
-  if (plan.vectorLoop >= 0 &&
-      depth == (nest.loops[plan.vectorLoop].isReduction ? 2 : 1))
+  // Neighbours differ in one index, once it is known.
+  bool isTerm = plan.vectorLoop >= 0 && nest.loops[plan.vectorLoop].isReduction;
+  if (depth == 1 || (depth == 2 && isTerm))
     for (int64_t lane = 1; lane < plan.width; ++lane) {
       points[lane].indices = points.front().indices;
       Value &index = points[lane].indices[plan.vectorLoop];
-      index = arith::AddIOp::create(builder, loc, index,
-                                    emitIndex(builder, loc, lane), nsw);
+      if (depth == (isTerm ? 2 : 1))
+        index = arith::AddIOp::create(builder, loc, index,
+                                      emitIndex(builder, loc, lane), nsw);
     }
-  else if (depth != 0)
-    for (Point &point : points)
-      point.indices = points.front().indices;
   for (Point &point : points)
     if (failed(point.body.emit(builder, depth)))
       return failure();

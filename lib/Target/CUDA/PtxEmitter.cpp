@@ -37,6 +37,9 @@
 #include "llvm/Linker/Linker.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -55,44 +58,6 @@ static llvm::Error makeError(const llvm::Twine &message) {
 //===----------------------------------------------------------------------===//
 // To the NVVM dialect
 //===----------------------------------------------------------------------===//
-
-/// void fail(status, check, index, bound): keeps the first failure. The first
-/// word is taken by one thread; the others of the launch come too late.
-static void createFailFunction(gpu::GPUModuleOp module) {
-  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-  MLIRContext *context = module.getContext();
-  Location loc = module.getLoc();
-  Type ptr = LLVM::LLVMPointerType::get(context);
-  Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
-                                          {ptr, i32, i64, i64});
-  auto function = LLVM::LLVMFuncOp::create(builder, loc, failFunctionName, type,
-                                           LLVM::Linkage::Internal);
-  function.setNoInline(true);
-  Block *entry = function.addEntryBlock(builder);
-  Block *record = function.addBlock(), *exit = function.addBlock();
-  auto statusType =
-      LLVM::LLVMStructType::getLiteral(context, {i32, i32, i64, i64});
-  Value status = entry->getArgument(0);
-  builder.setInsertionPointToStart(entry);
-  Value zero = LLVM::ConstantOp::create(builder, loc, i32, 0);
-  Value one = LLVM::ConstantOp::create(builder, loc, i32, 1);
-  Value exchanged = LLVM::AtomicCmpXchgOp::create(
-      builder, loc, status, zero, one, LLVM::AtomicOrdering::monotonic,
-      LLVM::AtomicOrdering::monotonic);
-  Value first = LLVM::ExtractValueOp::create(builder, loc, exchanged,
-                                             ArrayRef<int64_t>{1});
-  LLVM::CondBrOp::create(builder, loc, first, record, exit);
-  builder.setInsertionPointToStart(record);
-  for (int32_t field = 1; field < 4; ++field) {
-    Value place = LLVM::GEPOp::create(builder, loc, ptr, statusType, status,
-                                      ArrayRef<LLVM::GEPArg>{0, field});
-    LLVM::StoreOp::create(builder, loc, entry->getArgument(field), place);
-  }
-  LLVM::BrOp::create(builder, loc, ValueRange(), exit);
-  builder.setInsertionPointToStart(exit);
-  LLVM::ReturnOp::create(builder, loc, ValueRange());
-}
 
 /// Square roots rounded to nearest: upstream's are approximations on a GPU.
 static void lowerRoots(gpu::GPUModuleOp module) {
@@ -119,7 +84,6 @@ static void lowerRoots(gpu::GPUModuleOp module) {
 }
 
 static LogicalResult lowerToNVVM(gpu::GPUModuleOp module) {
-  createFailFunction(module);
   if (failed(lowerMath(module)))
     return failure();
   lowerRoots(module);
@@ -181,8 +145,8 @@ static llvm::Error linkLibdevice(llvm::Module &code, StringRef path) {
     return llvm::Error::success();
   if (path.empty())
     return makeError("the function '" + missing->getName() +
-                     "' is in libdevice, and there is no CUDA toolkit; name "
-                     "one by --cuda-toolkit");
+                     "' is in libdevice, and there is no CUDA toolkit; "
+                     "name one by the environment variable CUDA_HOME");
   llvm::SMDiagnostic diagnostic;
   std::unique_ptr<llvm::Module> library =
       llvm::parseIRFile(path, diagnostic, code.getContext());
@@ -260,4 +224,12 @@ llvm::Expected<std::string> remat::cuda::emitPtx(gpu::GPUModuleOp module,
     return makeError("the target cannot emit PTX");
   passes.run(*code);
   return text.str().str();
+}
+
+std::string remat::cuda::findLibdevice() {
+  std::optional<std::string> home = llvm::sys::Process::GetEnv("CUDA_HOME");
+  llvm::SmallString<128> path(home && !home->empty() ? *home
+                                                     : "/usr/local/cuda");
+  llvm::sys::path::append(path, "nvvm", "libdevice", "libdevice.10.bc");
+  return llvm::sys::fs::exists(path) ? path.str().str() : std::string();
 }

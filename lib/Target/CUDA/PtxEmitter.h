@@ -22,6 +22,10 @@ llvm::Expected<std::string> emitPtx(mlir::gpu::GPUModuleOp module,
                                     llvm::StringRef chip,
                                     llvm::StringRef libdevice);
 
+/// The libdevice of the CUDA toolkit that CUDA_HOME names, or of the one in its
+/// usual place; empty if there is none.
+std::string findLibdevice();
+
 } // namespace remat::cuda
 
 #endif // REMAT_LIB_TARGET_CUDA_PTXEMITTER_H
