@@ -20,6 +20,7 @@ set(remat_libraries
   RematSupport
   RematTarget
   RematTargetCPU
+  RematTargetCUDA
   RematTransforms
   RematUtils)
 set(remat_tools remat-compile remat-lsp-server remat-opt remat-plan remat-run)

@@ -1,6 +1,7 @@
 # Configuration of the lit suite; the paths come from lit.site.cfg.py.
 
 import os
+import shutil
 import platform
 import re
 import sys
@@ -92,5 +93,11 @@ llvm_config.add_tool_substitutions(["FileCheck", "not", "split-file", "count", "
 config.available_features.add(platform.machine())
 if "avx2" in host_features:
     config.available_features.add("avx2")
+# The assembler of the CUDA toolkit, if there is one.
+ptxas = shutil.which("ptxas", path=os.pathsep.join(
+    [os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin"), os.environ.get("PATH", "")]))
+if ptxas:
+    config.available_features.add("ptxas")
+    config.substitutions.append(("%ptxas", ptxas))
 if config.remat_has_highs:
     config.available_features.add("highs")

@@ -73,7 +73,7 @@ static RematStatus emit(Call &call, const ModuleState &module,
       failed(target->lower(*copy, {options.step.name, options.step.threads})))
     return call.fail(REMAT_STATUS_COMPILE_ERROR, "the step does not compile");
   llvm::raw_svector_ostream stream(files.object);
-  if (llvm::Error error = target->emit(*copy, {options.step.chip, *cache},
+  if (llvm::Error error = target->emit(*copy, {options.step.chip, *cache, {}},
                                        OutputKind::Object, stream))
     return call.fail(REMAT_STATUS_COMPILE_ERROR, std::move(error));
   return REMAT_STATUS_OK;
@@ -164,7 +164,7 @@ RematStatus rematModuleLoad(RematModule module, RematOptions options,
     return call.fail(REMAT_STATUS_COMPILE_ERROR, "the step does not compile");
   auto loaded = target->load(
       *copy, {unwrap(options)->step.name, unwrap(options)->step.threads},
-      {unwrap(options)->step.chip, *cache});
+      {unwrap(options)->step.chip, *cache, unwrap(options)->step.device});
   if (!loaded)
     return call.fail(REMAT_STATUS_COMPILE_ERROR, loaded.takeError());
   code->ptr = loaded->release();

@@ -151,8 +151,9 @@ LogicalResult TableEmitter::addTask(TaskOp task) {
   if (workspace != 0) {
     if (!task.getWorkspaceOffset())
       return task.emitOpError("has no placement for its workspace");
-    entry.workspace =
-        table.addArenaBuffer(*task.getWorkspaceOffset(), workspace);
+    entry.workspace = table.addArenaBuffer(
+        *task.getWorkspaceOffset(),
+        llvm::alignTo(workspace, getTargetFacts(graph).getAlignment()));
   }
   for (Value operand : task.getOperands())
     entry.operands.push_back(buffers.lookup(operand));

@@ -199,6 +199,10 @@ static std::vector<StepOptionInfo> makeTable() {
   table.add("mcpu", ObjectStage, MEMBER(chip), TextSyntax{"name"},
             "CPU to make code for, all of whose instructions the machine that "
             "runs it must have; the host's if empty");
+  table.add("device", ObjectStage, MEMBER(device), TextSyntax{"name"},
+            "What runs a step that is loaded here: 'sim' and 'sim-reverse' run "
+            "the code of the target 'cuda' on this machine, threads of a block "
+            "in either order");
   table.add("kernel-cache", ObjectStage, MEMBER(kernelCache), TextSyntax{"dir"},
             "Keep compiled kernels here, and take them from here");
   return std::move(table.rows);

@@ -8,7 +8,15 @@
 
 #include "remat/Target/CPU/CPUTarget.h"
 #include "remat/Target/CPU/Passes.h"
+#include "remat/Target/CUDA/CUDATarget.h"
+#include "remat/Target/CUDA/Passes.h"
 
-void remat::registerAllTargets() { registerTarget(cpu::createTarget()); }
+void remat::registerAllTargets() {
+  registerTarget(cpu::createTarget());
+  registerTarget(cuda::createTarget());
+}
 
-void remat::registerAllTargetPasses() { registerRematTargetCPUPasses(); }
+void remat::registerAllTargetPasses() {
+  registerRematTargetCPUPasses();
+  registerRematTargetCUDAPasses();
+}

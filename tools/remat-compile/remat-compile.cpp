@@ -241,7 +241,7 @@ static Expected<Files> makeFiles(mlir::ModuleOp module) {
   OutputKind kind = options().emit == Output::Assembly ? OutputKind::Assembly
                                                        : OutputKind::Object;
   if (Error error =
-          target->emit(module, {step.chip, cache.get()}, kind, stream))
+          target->emit(module, {step.chip, cache.get(), {}}, kind, stream))
     return std::move(error);
   return files;
 }

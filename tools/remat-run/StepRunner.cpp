@@ -100,6 +100,7 @@ Expected<LoadedStep> run::compile(mlir::ModuleOp tasks, StringRef budget,
   EmitOptions emission;
   emission.chip = stepOptions.chip;
   emission.cache = *cache;
+  emission.device = stepOptions.device;
   Expected<std::unique_ptr<LoadedModule>> code =
       (*target)->load(*module, lowering, emission);
   if (!code)

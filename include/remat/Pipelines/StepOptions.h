@@ -76,6 +76,9 @@ struct StepOptions {
   /// The processor that code is made for, by the name that the target's
   /// compiler knows; empty for the host's.
   std::string chip;
+  /// What runs code that is loaded into this process, by a name that the target
+  /// knows; empty for what it is made for.
+  std::string device;
   /// Directory where compiled kernels are kept, or empty.
   std::string kernelCache;
 

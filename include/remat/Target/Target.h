@@ -46,6 +46,9 @@ struct EmitOptions {
   std::string chip;
   /// Where kernels are looked for and kept, or null.
   codegen::KernelCache *cache = nullptr;
+  /// What runs code that is loaded into this process, by a name that the target
+  /// knows; empty for what it is made for.
+  std::string device;
 };
 
 enum class OutputKind { Object, Assembly };

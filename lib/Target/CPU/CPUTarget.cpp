@@ -45,6 +45,9 @@ public:
   llvm::Expected<std::unique_ptr<LoadedModule>>
   load(ModuleOp module, const LoweringOptions &lowering,
        const EmitOptions &emission) const override {
+    if (!emission.device.empty() && emission.device != "cpu")
+      return llvm::createStringError("unknown device '" + emission.device +
+                                     "' of target 'cpu', expected cpu");
     return JitModule::create(module, lowering, emission);
   }
 };

@@ -13,6 +13,7 @@
 #include "mlir/Pass/PassManager.h"
 
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/ExecutionEngine/Orc/AbsoluteSymbols.h"
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Support/SmallVectorMemoryBuffer.h"
 
@@ -60,6 +61,13 @@ JitModule::create(mlir::ModuleOp module, const LoweringOptions &options,
   pm.enableVerifier(false); // kernels were verified where they were formed
   if (failed(pm.run(module)))
     return llvm::createStringError("the step could not be lowered for CPU");
+  return link(module, options, emission);
+}
+
+llvm::Expected<std::unique_ptr<JitModule>>
+JitModule::link(mlir::ModuleOp module, const LoweringOptions &options,
+                const EmitOptions &emission,
+                llvm::ArrayRef<std::pair<llvm::StringRef, void *>> symbols) {
   // The same object code as ahead of time, linked into this process.
   auto objects = emitObjects(module, emission);
   if (!objects)
@@ -72,6 +80,14 @@ JitModule::create(mlir::ModuleOp module, const LoweringOptions &options,
   (*jit)->getExecutionSession().setErrorReporter([&](llvm::Error error) {
     reported += llvm::toString(std::move(error)) + "; ";
   });
+  llvm::orc::SymbolMap given;
+  for (auto [name, address] : symbols)
+    given[(*jit)->mangleAndIntern(name)] = {
+        llvm::orc::ExecutorAddr::fromPtr(address),
+        llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable};
+  if (llvm::Error error = (*jit)->getMainJITDylib().define(
+          llvm::orc::absoluteSymbols(std::move(given))))
+    return std::move(error);
   if (llvm::Error error = addProcessSymbols(**jit))
     return std::move(error);
   for (auto [number, object] : llvm::enumerate(*objects)) {

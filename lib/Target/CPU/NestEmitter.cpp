@@ -153,50 +153,6 @@ void NestEmitter::chooseUnits() {
   }
 }
 
-/// The op that yields the new value of an output from the old one and a value
-/// that does not depend on it, if such ops may be reordered.
-Operation *NestEmitter::findCombiner(unsigned output) const {
-  BlockArgument old = getOutputArguments()[output];
-  Value result = nest.body->getTerminator()->getOperand(output);
-  Operation *op = result.getDefiningOp();
-  if (!op || op->getBlock() != nest.body || op->getNumOperands() != 2 ||
-      !old.hasOneUse() || *old.user_begin() != op || !result.hasOneUse())
-    return nullptr;
-  return isa<arith::AddFOp, arith::AddIOp, arith::MulFOp, arith::MulIOp,
-             arith::MaximumFOp, arith::MinimumFOp, arith::MaxNumFOp,
-             arith::MinNumFOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp,
-             arith::MinUIOp, arith::AndIOp, arith::OrIOp, arith::XOrIOp>(op)
-             ? op
-             : nullptr;
-}
-
-void NestEmitter::findAccumulators() {
-  if (nest.sequential || (reductions.empty() && !innerIsReduction))
-    return;
-  int64_t length = 1;
-  for (const Loop &loop : nest.loops)
-    if (loop.isReduction)
-      length *= loop.size;
-  for (auto [number, access] : llvm::enumerate(nest.outputs)) {
-    bool invariant = true;
-    for (auto [loop, coefficient] : llvm::zip(nest.loops, access.coefficients))
-      invariant = invariant && (!loop.isReduction || coefficient == 0);
-    if (!invariant)
-      continue;
-    Accumulator accumulator{static_cast<unsigned>(number), findCombiner(number),
-                            access.elementType, Value()};
-    auto type = dyn_cast<FloatType>(access.elementType);
-    if (type && isa_and_nonnull<arith::AddFOp>(accumulator.combiner)) {
-      MLIRContext *context = type.getContext();
-      if (length >= NestTuning::longSum && type.getWidth() <= 32)
-        accumulator.type = Float64Type::get(context);
-      else if (type.getWidth() < 32)
-        accumulator.type = Float32Type::get(context);
-    }
-    accumulators.push_back(accumulator);
-  }
-}
-
 //===----------------------------------------------------------------------===//
 // Pieces
 //===----------------------------------------------------------------------===//
@@ -226,14 +182,6 @@ Value NestEmitter::emitElement(OpBuilder &builder, const Access &access) {
   return kernel.load(builder, loc, access.root, access.elementType, address);
 }
 
-Value NestEmitter::convert(OpBuilder &builder, Value value, Type type) {
-  if (value.getType() == type)
-    return value;
-  if (value.getType().getIntOrFloatBitWidth() < type.getIntOrFloatBitWidth())
-    return arith::ExtFOp::create(builder, loc, type, value);
-  return arith::TruncFOp::create(builder, loc, type, value);
-}
-
 /// The value that an accumulator starts from.
 Value NestEmitter::emitInit(OpBuilder &builder,
                             const Accumulator &accumulator) {
@@ -245,30 +193,18 @@ Value NestEmitter::emitInit(OpBuilder &builder,
     init = emitElement(builder, access);
   else
     init = emitZero(builder, loc, access.elementType);
-  return convert(builder, init, accumulator.type);
+  return convertFloat(builder, loc, init, accumulator.type);
 }
 
 Value NestEmitter::emitCombined(OpBuilder &builder, BodyEmitter &body,
                                 const Accumulator &accumulator, Value old) {
-  Operation *combiner = accumulator.combiner;
-  if (!combiner) {
+  if (!accumulator.combiner) {
     Value yielded = nest.body->getTerminator()->getOperand(accumulator.output);
     return body.lookup(yielded);
   }
-  Value argument = getOutputArguments()[accumulator.output];
-  unsigned other = combiner->getOperand(0) == argument ? 1 : 0;
-  Value update = convert(builder, body.lookup(combiner->getOperand(other)),
-                         accumulator.type);
-  if (isa<arith::AddFOp>(combiner))
-    return arith::AddFOp::create(builder, loc, old, update,
-                                 arith::FastMathFlags::reassoc);
-  if (isa<arith::MulFOp>(combiner))
-    return arith::MulFOp::create(builder, loc, old, update,
-                                 arith::FastMathFlags::reassoc);
-  IRMapping mapping;
-  mapping.map(argument, old);
-  mapping.map(combiner->getOperand(other), update);
-  return builder.clone(*combiner, mapping)->getResult(0);
+  Value term = emitTerm(builder, nest, body, accumulator);
+  return emitCombination(builder, nest, accumulator, old, term,
+                         arith::FastMathFlags::reassoc);
 }
 
 /// Whether the innermost loop walks results on the stack, or parts of sums:
@@ -322,7 +258,7 @@ void NestEmitter::defineBody(BodyEmitter &body) {
                         [this, &access = access](OpBuilder &b) {
                           return emitElement(b, access);
                         });
-  for (auto [number, argument] : llvm::enumerate(getOutputArguments())) {
+  for (auto [number, argument] : llvm::enumerate(getOutputArguments(nest))) {
     const Access &access = nest.outputs[number];
     TypedAttr init = nest.sequential ? TypedAttr() : nest.inits[number];
     body.defineArgument(argument, innermost,
@@ -337,24 +273,13 @@ void NestEmitter::defineBody(BodyEmitter &body) {
       body.defineIndex(
           info.dims[0], depths[loop],
           [this, loop = loop](OpBuilder &) { return indices[loop]; });
-  for (auto [number, value] :
-       llvm::enumerate(nest.body->getTerminator()->getOperands())) {
-    const Accumulator *accumulator = findAccumulator(number);
-    if (!accumulator || !accumulator->combiner) {
-      body.require(value);
-      continue;
-    }
-    body.skip(accumulator->combiner);
-    for (Value operand : accumulator->combiner->getOperands())
-      if (operand != getOutputArguments()[number])
-        body.require(operand);
-  }
+  requireResults(body, nest, accumulators);
   // Accumulators that the body reads as they are come from registers or the
   // stack; the emitters of the loops map them.
   for (const Accumulator &accumulator : accumulators)
     if (!accumulator.combiner)
       body.defineArgument(
-          getOutputArguments()[accumulator.output], innermost,
+          getOutputArguments(nest)[accumulator.output], innermost,
           [&accumulator](OpBuilder &) { return accumulator.value; });
   body.prepare(innermost);
 }
@@ -392,7 +317,8 @@ void NestEmitter::emitStores(OpBuilder &builder, BodyEmitter &body) {
 void NestEmitter::emitFinal(OpBuilder &builder, const Accumulator &accumulator,
                             Value value) {
   const Access &access = nest.outputs[accumulator.output];
-  kernel.store(builder, loc, convert(builder, value, access.elementType),
+  kernel.store(builder, loc,
+               convertFloat(builder, loc, value, access.elementType),
                access.root, emitAddress(builder, access));
 }
 

@@ -14,22 +14,12 @@
 
 #include "LoopEmitter.h"
 #include "remat/Codegen/BodyEmitter.h"
+#include "remat/Codegen/Reduction.h"
 #include "remat/Utils/Saturating.h"
 
 namespace remat::cpu {
 
 using namespace codegen;
-
-/// An output that does not depend on the reduction loops.
-struct Accumulator {
-  unsigned output;
-  /// The op that adds to it, if its order may be changed; else null.
-  mlir::Operation *combiner = nullptr;
-  /// The type it is kept in.
-  mlir::Type type;
-  /// Its value in registers, or its buffer on the stack.
-  mlir::Value value;
-};
 
 class NestEmitter : public Emitter {
   class StackSums;
@@ -39,7 +29,7 @@ public:
       : nest(std::move(nest)), kernel(kernel), loc(this->nest.op->getLoc()) {
     chooseLoops();
     chooseUnits();
-    findAccumulators();
+    accumulators = findAccumulators(this->nest);
   }
   int64_t getExtent() const override {
     int64_t extent = 1;
@@ -58,8 +48,6 @@ private:
   int64_t getInnerCost(unsigned loop) const;
   void chooseTile();
   void chooseUnits();
-  void findAccumulators();
-  mlir::Operation *findCombiner(unsigned output) const;
   /// The accumulator of an output, or null.
   const Accumulator *findAccumulator(unsigned output) const {
     for (const Accumulator &accumulator : accumulators)
@@ -75,8 +63,6 @@ private:
                        const Accumulator &accumulator);
   mlir::Value emitCombined(mlir::OpBuilder &builder, BodyEmitter &body,
                            const Accumulator &accumulator, mlir::Value old);
-  mlir::Value convert(mlir::OpBuilder &builder, mlir::Value value,
-                      mlir::Type type);
   /// Where a loop ends if nothing else is said.
   mlir::Value emitEnd(mlir::OpBuilder &builder, unsigned loop);
   mlir::LogicalResult enterLoop(mlir::OpBuilder &builder, BodyEmitter &body,
@@ -95,10 +81,6 @@ private:
                        mlir::Value end);
   mlir::LogicalResult emitOnStack(mlir::OpBuilder &builder, BodyEmitter &body);
   void emitFills(mlir::OpBuilder &builder);
-
-  mlir::Block::BlockArgListType getOutputArguments() const {
-    return nest.body->getArguments().drop_front(nest.inputs.size());
-  }
 
   LoopNest nest;
   const KernelContext &kernel;

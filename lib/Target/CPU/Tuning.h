@@ -61,8 +61,6 @@ struct NestTuning {
   /// elements, at most `maxInterleaved` times. Decides the order of the sum.
   static constexpr int64_t interleavedElements = 64, maxInterleaved = 4;
 
-  /// Sums of at least this many floats are kept in f64. Decides their bits.
-  static constexpr int64_t longSum = 256;
   /// Results on the stack in a reduction across memory: 4 KiB of f64.
   static constexpr int64_t maxAccumulators = 512;
   /// The same where the neighbouring blocks of a thread are one.

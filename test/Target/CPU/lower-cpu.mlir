@@ -3,7 +3,7 @@
 // RUN:   --remat-lower-cpu="name=step" | FileCheck %s
 
 // CHECK-NOT: remat.graph
-// CHECK: llvm.func internal @step_loops_0(%{{.*}}: !llvm.ptr {llvm.noalias}
+// CHECK: llvm.func internal @step_kernel_0_loops(%{{.*}}: !llvm.ptr {llvm.noalias}
 // The sum may be reordered, the product may not.
 // CHECK: llvm.fmul %{{.*}}, %{{.*}} : f32
 // CHECK: llvm.func @step_kernel_0(%{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: !llvm.ptr)

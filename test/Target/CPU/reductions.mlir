@@ -3,7 +3,7 @@
 // A sum along memory is kept in several vectors at a time.
 // CHECK-DAG: #[[VECTORS:.*]] = #llvm.loop_interleave<count = 4 : i32>
 // CHECK-DAG: #[[LONG:.*]] = #llvm.loop_annotation<interleave = #[[VECTORS]]
-// CHECK-LABEL: llvm.func {{.*}}@step_loops_0
+// CHECK-LABEL: llvm.func {{.*}}@step_kernel_0_loops
 // CHECK-NOT: llvm.alloca
 // CHECK: llvm.br {{.*}} {loop_annotation = #[[LONG]]}
 // CHECK: llvm.return
@@ -11,13 +11,13 @@
 // Where the terms that are next to each other are few, partial sums are on the
 // stack, and four rows are added to them at a time; what is left of 10 rows, by
 // itself.
-// CHECK-LABEL: llvm.func {{.*}}@step_loops_1
+// CHECK-LABEL: llvm.func {{.*}}@step_kernel_1_loops
 // CHECK: llvm.alloca {{.*}} x f64
 // CHECK-COUNT-5: llvm.fadd {{.*}} : f64
 // CHECK: llvm.return
 
 // So are channels that come last.
-// CHECK-LABEL: llvm.func {{.*}}@step_loops_2
+// CHECK-LABEL: llvm.func {{.*}}@step_kernel_2_loops
 // CHECK: llvm.alloca {{.*}} x f64
 // CHECK-COUNT-5: llvm.fadd {{.*}} : f64
 // CHECK: llvm.return

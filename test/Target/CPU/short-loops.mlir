@@ -4,9 +4,9 @@
 // before that, or it vectorizes across rows. Rows of 5 are unrolled.
 // CHECK-DAG: #[[UNROLL:.*]] = #llvm.loop_unroll<disable = true>
 // CHECK-DAG: #[[KEEP:.*]] = #llvm.loop_annotation<unroll = #[[UNROLL]]>
-// CHECK-LABEL: llvm.func {{.*}}@step_loops_0
+// CHECK-LABEL: llvm.func {{.*}}@step_kernel_0_loops
 // CHECK: llvm.br {{.*}} {loop_annotation = #[[KEEP]]}
-// CHECK-LABEL: llvm.func {{.*}}@step_loops_1
+// CHECK-LABEL: llvm.func {{.*}}@step_kernel_1_loops
 // CHECK-NOT: loop_annotation
 // CHECK: llvm.return
 

@@ -25,6 +25,12 @@ public:
   static llvm::Expected<std::unique_ptr<JitModule>>
   create(mlir::ModuleOp module, const LoweringOptions &options,
          const EmitOptions &emission);
+  /// Compiles and links a module that is lowered already, and defines
+  /// `options.name`. Its code may call `symbols` beside what this process has.
+  static llvm::Expected<std::unique_ptr<JitModule>>
+  link(mlir::ModuleOp module, const LoweringOptions &options,
+       const EmitOptions &emission,
+       llvm::ArrayRef<std::pair<llvm::StringRef, void *>> symbols = {});
   ~JitModule() override;
 
   const remat_module *getModule() const override { return module; }

@@ -4,8 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_LIB_TARGET_CPU_SCALARLOWERING_H
-#define REMAT_LIB_TARGET_CPU_SCALARLOWERING_H
+#ifndef REMAT_TARGET_CPU_SCALARLOWERING_H
+#define REMAT_TARGET_CPU_SCALARLOWERING_H
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -17,4 +17,4 @@ mlir::LogicalResult lowerScalars(mlir::ModuleOp module);
 
 } // namespace remat::cpu
 
-#endif // REMAT_LIB_TARGET_CPU_SCALARLOWERING_H
+#endif // REMAT_TARGET_CPU_SCALARLOWERING_H

@@ -1,0 +1,106 @@
+//===- MathLowering.cpp - functions of floats as arithmetic ---------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Codegen/MathLowering.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Conversion/ComplexToStandard/ComplexToStandard.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+
+using namespace mlir;
+using namespace remat;
+
+/// Functions that have a polynomial of sufficient accuracy. Not rsqrt, whose
+/// approximation is an estimate, nor atan (error 2e-6), nor pow, which would go
+/// through log.
+static bool hasPolynomial(StringRef name) {
+  static const StringRef names[] = {
+      math::TanhOp::getOperationName(),  math::ExpOp::getOperationName(),
+      math::ErfOp::getOperationName(),   math::ErfcOp::getOperationName(),
+      math::LogOp::getOperationName(),   math::Log2Op::getOperationName(),
+      math::Log1pOp::getOperationName(), math::ExpM1Op::getOperationName(),
+      math::SinOp::getOperationName(),   math::CosOp::getOperationName()};
+  return llvm::is_contained(names, name);
+}
+
+/// At least `min` and then at most `max`. Upstream's expansion takes the
+/// bounds for each other.
+static LogicalResult expandClamp(math::ClampFOp op, PatternRewriter &rewriter) {
+  Value low = arith::MaximumFOp::create(rewriter, op.getLoc(), op.getValue(),
+                                        op.getMin());
+  rewriter.replaceOpWithNewOp<arith::MinimumFOp>(op, low, op.getMax());
+  return success();
+}
+
+/// A power whose exponent is computed: by the C library, in f64, which has all
+/// exponents of 32 bits. LLVM has code for constant ones only, and calls a
+/// function of compiler-rt for others.
+static LogicalResult expandPower(math::FPowIOp op, PatternRewriter &rewriter) {
+  if (matchPattern(op.getRhs(), m_Constant()))
+    return failure();
+  Location loc = op.getLoc();
+  Type type = op.getType(), wide = rewriter.getF64Type();
+  Value base = op.getLhs();
+  if (type != wide)
+    base = arith::ExtFOp::create(rewriter, loc, wide, base);
+  Value exponent = arith::SIToFPOp::create(rewriter, loc, wide, op.getRhs());
+  Value power = math::PowFOp::create(rewriter, loc, base, exponent);
+  if (type != wide)
+    power = arith::TruncFOp::create(rewriter, loc, type, power);
+  rewriter.replaceOp(op, power);
+  return success();
+}
+
+/// In a kernel that is not for a copy.
+static LogicalResult lowerCopyNumber(CopyNumberOp op,
+                                     PatternRewriter &rewriter) {
+  rewriter.replaceOpWithNewOp<arith::ConstantOp>(op,
+                                                 rewriter.getI32IntegerAttr(0));
+  return success();
+}
+
+static LogicalResult expandFunctions(Operation *module) {
+  MLIRContext *context = module->getContext();
+  RewritePatternSet patterns(context);
+  // Not all of arith-expand: LLVM vectorizes maximumf as it is.
+  arith::populateCeilFloorDivExpandOpsPatterns(patterns);
+  patterns.add(expandClamp);
+  patterns.add(expandPower);
+  patterns.add(lowerCopyNumber);
+  populateMathF32ExpansionPatterns(patterns, hasPolynomial);
+  populateMathPolynomialApproximationPatterns(patterns, hasPolynomial);
+  return applyPatternsGreedily(module, std::move(patterns));
+}
+
+/// Upstream's extension of functions to f32 allows a result that is rounded and
+/// read in f32 again to stay as it is. Then it would matter which operations
+/// share a kernel.
+static void keepRounding(Operation *module) {
+  module->walk([](Operation *op) {
+    if (auto truncation = dyn_cast<arith::TruncFOp>(op))
+      truncation.setFastmath(arith::FastMathFlags::none);
+    else if (auto extension = dyn_cast<arith::ExtFOp>(op))
+      extension.setFastmath(arith::FastMathFlags::none);
+  });
+}
+
+LogicalResult remat::codegen::lowerMath(Operation *module) {
+  PassManager manager(module->getContext(), module->getName().getStringRef());
+  // Calls of functions that the module is yet to get.
+  manager.enableVerifier(false);
+  manager.addPass(createConvertComplexToStandardPass());
+  manager.addPass(math::createMathExtendToSupportedTypes());
+  if (failed(manager.run(module)))
+    return failure();
+  keepRounding(module);
+  return expandFunctions(module);
+}

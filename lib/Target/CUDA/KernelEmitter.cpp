@@ -1,0 +1,322 @@
+//===- KernelEmitter.cpp - a bufferized kernel as launches ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "KernelEmitter.h"
+#include "NestEmitter.h"
+#include "RowEmitter.h"
+#include "ScatterEmitter.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Linalg/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+#include <optional>
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::codegen;
+using namespace remat::cuda;
+
+/// Threads of a block that has no better reason.
+static constexpr int64_t blockThreads = 256;
+
+namespace {
+
+/// One op of the kernel and how it is divided.
+struct Step {
+  Operation *op;
+  std::optional<LoopNest> nest;
+  NestPlan plan;
+  std::optional<ScatterPlan> scatter;
+  /// Where blocks that share results leave their sums.
+  SmallVector<unsigned> partials;
+  bool isScalar() const {
+    return !nest && !scatter && !isa<memref::StoreOp>(op);
+  }
+};
+
+class KernelEmitter {
+public:
+  explicit KernelEmitter(BufferizedKernel &kernel)
+      : kernel(kernel), loc(kernel.function.getLoc()) {}
+
+  /// Divides the kernel and lays out its workspace.
+  LogicalResult analyze();
+  LogicalResult emit(StringRef name, gpu::GPUModuleOp module,
+                     CheckList &checks);
+
+  EmittedKernel result;
+
+private:
+  LogicalResult normalizeOps();
+  LogicalResult addStep(Operation &op);
+  LogicalResult addGlobal(LaunchBuilder &launch, memref::GetGlobalOp get);
+  LogicalResult emitScalars(LaunchBuilder &launch, Operation *before);
+  LogicalResult
+  addLaunch(Operation *before, int64_t blocks, int64_t threads,
+            llvm::function_ref<LogicalResult(LaunchBuilder &)> emit);
+  LogicalResult emitStep(Step &step);
+  LogicalResult emitStore(LaunchBuilder &launch, memref::StoreOp store);
+
+  BufferizedKernel &kernel;
+  Location loc;
+  std::optional<RowPlan> rows;
+  std::vector<Step> steps;
+
+  std::string name;
+  gpu::GPUModuleOp module;
+  CheckList *checks = nullptr;
+};
+
+} // namespace
+
+/// Copies and fills become linalg.generic, as everything else is.
+LogicalResult KernelEmitter::normalizeOps() {
+  IRRewriter rewriter(kernel.function.getContext());
+  SmallVector<Operation *> ops;
+  for (Operation &op : kernel.function.getBody().front())
+    ops.push_back(&op);
+  for (Operation *op : ops) {
+    rewriter.setInsertionPoint(op);
+    if (auto copy = dyn_cast<memref::CopyOp>(op)) {
+      linalg::makeMemRefCopyOp(rewriter, op->getLoc(), copy.getSource(),
+                               copy.getTarget());
+      rewriter.eraseOp(op);
+    } else if (isa<linalg::FillOp, linalg::CopyOp>(op)) {
+      if (failed(
+              linalg::generalizeNamedOp(rewriter, cast<linalg::LinalgOp>(op))))
+        return op->emitOpError("cannot be written as a linalg.generic");
+    }
+  }
+  return success();
+}
+
+LogicalResult KernelEmitter::addStep(Operation &op) {
+  if (isa<memref::AllocOp, memref::DeallocOp, memref::GetGlobalOp,
+          ViewLikeOpInterface>(op))
+    return success();
+  Step step{&op, {}, {}, {}, {}};
+  if (auto generic = dyn_cast<linalg::GenericOp>(op)) {
+    FailureOr<LoopNest> nest = makeLoopNest(generic);
+    if (failed(nest))
+      return failure();
+    step.plan = planForGrid(*nest, blockThreads);
+    if (step.plan.splits > 1)
+      for (const Accumulator &accumulator : findAccumulators(*nest))
+        step.partials.push_back(result.buffers.addScratch(
+            Value(), step.plan.splits * step.plan.results, accumulator.type));
+    step.nest = std::move(*nest);
+  } else if (auto scatter = dyn_cast<ScatterOp>(op)) {
+    FailureOr<ScatterPlan> plan = planScatter(scatter);
+    if (failed(plan))
+      return failure();
+    step.scatter = std::move(*plan);
+  } else if (!isa<memref::StoreOp>(op) &&
+             (op.getNumRegions() != 0 ||
+              (!isa<memref::LoadOp, CheckIndexOp, cf::AssertOp>(op) &&
+               !isPure(&op)))) {
+    return op.emitOpError("is not supported in a kernel on CUDA ('")
+           << kernel.function.getName() << "')";
+  }
+  steps.push_back(std::move(step));
+  return success();
+}
+
+LogicalResult KernelEmitter::analyze() {
+  if (failed(normalizeOps()))
+    return failure();
+  Block &body = kernel.function.getBody().front();
+  llvm::append_range(result.buffers.arguments, body.getArguments());
+  if (isRowKernel(kernel.function)) {
+    FailureOr<RowPlan> plan = planRows(kernel.function);
+    if (failed(plan))
+      return failure();
+    rows = std::move(*plan);
+    if (rows->usesWorkspace)
+      for (auto alloc : kernel.function.getOps<memref::AllocOp>())
+        result.buffers.addScratch(alloc, alloc.getType().getNumElements(),
+                                  alloc.getType().getElementType());
+    return success();
+  }
+  SmallVector<WorkspaceBuffer> allocations;
+  assignWorkspace(kernel.function, allocations);
+  for (const WorkspaceBuffer &allocation : allocations) {
+    auto type = cast<MemRefType>(allocation.buffer.getType());
+    result.buffers.addScratch(allocation.buffer, type.getNumElements(),
+                              type.getElementType());
+  }
+  for (Operation &op : body.without_terminator())
+    if (failed(addStep(op)))
+      return failure();
+  return success();
+}
+
+/// A constant of the kernel's module becomes a flat global beside the function.
+LogicalResult KernelEmitter::addGlobal(LaunchBuilder &launch,
+                                       memref::GetGlobalOp get) {
+  auto old = kernel.module->lookupSymbol<memref::GlobalOp>(get.getName());
+  auto elements =
+      old ? dyn_cast_or_null<DenseElementsAttr>(old.getInitialValueAttr())
+          : DenseElementsAttr();
+  if (!elements)
+    return get.emitOpError("refers to a constant without elements");
+  std::string symbol = name + "_" + get.getName().str();
+  MemRefType type = getFlatType(get.getType());
+  if (!module.lookupSymbol(symbol)) {
+    auto flat =
+        RankedTensorType::get(type.getShape(), old.getType().getElementType());
+    elements = elements.reshape(flat);
+    if (type.getElementType() != flat.getElementType())
+      elements = elements.mapValues(type.getElementType(), [&](const APInt &x) {
+        return x.zext(type.getElementType().getIntOrFloatBitWidth());
+      });
+    OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
+    memref::GlobalOp::create(builder, get.getLoc(), symbol,
+                             builder.getStringAttr("private"), type, elements,
+                             /*constant=*/true,
+                             builder.getI64IntegerAttr(bufferAlignment));
+  }
+  launch.context.buffers[get.getResult()] =
+      memref::GetGlobalOp::create(launch.builder, get.getLoc(), type, symbol);
+  return success();
+}
+
+/// The scalars that the kernel computes before `before`, in each launch anew.
+LogicalResult KernelEmitter::emitScalars(LaunchBuilder &launch,
+                                         Operation *before) {
+  for (Operation &op : kernel.function.getBody().front().without_terminator()) {
+    if (before && !op.isBeforeInBlock(before))
+      break;
+    if (auto get = dyn_cast<memref::GetGlobalOp>(op)) {
+      if (failed(addGlobal(launch, get)))
+        return failure();
+      continue;
+    }
+    bool isScalar =
+        isa<memref::LoadOp, CheckIndexOp, cf::AssertOp>(op) ||
+        (op.getNumRegions() == 0 && isPure(&op) && op.getNumResults() == 1 &&
+         !isa<MemRefType>(op.getResult(0).getType()));
+    if (!isScalar)
+      continue;
+    Operation *clone = launch.builder.clone(op, launch.context.scalars);
+    FailureOr<Value> replacement = launch.context.lowerOp(clone);
+    if (failed(replacement))
+      return failure();
+    if (*replacement)
+      launch.context.scalars.map(op.getResult(0), *replacement);
+  }
+  return success();
+}
+
+LogicalResult KernelEmitter::addLaunch(
+    Operation *before, int64_t blocks, int64_t threads,
+    llvm::function_ref<LogicalResult(LaunchBuilder &)> emit) {
+  LaunchBuilder launch(
+      module, loc, name + "_" + std::to_string(result.launches.size()),
+      result.buffers, *checks, std::max<int64_t>(blocks, 1), threads);
+  if (failed(emitScalars(launch, before)) || failed(emit(launch)))
+    return failure();
+  result.launches.push_back(launch.finish());
+  return success();
+}
+
+LogicalResult KernelEmitter::emitStore(LaunchBuilder &launch,
+                                       memref::StoreOp store) {
+  OpBuilder &builder = launch.builder;
+  FailureOr<BufferView> view = resolveView(store.getMemRef());
+  if (failed(view))
+    return failure();
+  SmallVector<Value> indices;
+  for (Value index : store.getIndices())
+    indices.push_back(launch.context.scalars.lookupOrDefault(index));
+  Value address =
+      emitLinear(builder, store.getLoc(), view->offset, view->strides, indices);
+  launch.context.store(
+      builder, store.getLoc(),
+      launch.context.scalars.lookupOrDefault(store.getValueToStore()),
+      view->root, address);
+  return success();
+}
+
+LogicalResult KernelEmitter::emitStep(Step &step) {
+  if (auto store = dyn_cast<memref::StoreOp>(step.op))
+    return addLaunch(step.op, 1, 1, [&](LaunchBuilder &launch) {
+      return emitStore(launch, store);
+    });
+  if (step.scatter) {
+    const ScatterPlan &plan = *step.scatter;
+    int64_t filled = countFilled(plan);
+    if (plan.init && filled != 0 &&
+        failed(addLaunch(step.op, llvm::divideCeil(filled, blockThreads),
+                         blockThreads, [&](LaunchBuilder &launch) {
+                           emitScatterFill(plan, launch);
+                           return success();
+                         })))
+      return failure();
+    if (plan.isEmpty)
+      return success();
+    return addLaunch(
+        step.op, llvm::divideCeil(plan.threads, blockThreads), blockThreads,
+        [&](LaunchBuilder &launch) { return emitScatter(plan, launch); });
+  }
+  if (failed(addLaunch(step.op,
+                       NestEmitter::countBlocks(step.plan, blockThreads),
+                       blockThreads, [&](LaunchBuilder &launch) {
+                         return NestEmitter(*step.nest, step.plan, launch)
+                             .emitOnGrid(step.partials);
+                       })))
+    return failure();
+  if (step.partials.empty())
+    return success();
+  return addLaunch(step.op, llvm::divideCeil(step.plan.results, blockThreads),
+                   blockThreads, [&](LaunchBuilder &launch) {
+                     return NestEmitter(*step.nest, step.plan, launch)
+                         .emitPartials(step.partials);
+                   });
+}
+
+LogicalResult KernelEmitter::emit(StringRef name, gpu::GPUModuleOp module,
+                                  CheckList &checks) {
+  this->name = name.str();
+  this->module = module;
+  this->checks = &checks;
+  if (rows)
+    return addLaunch(nullptr, rows->blocks, rows->threads,
+                     [&](LaunchBuilder &launch) {
+                       return emitRows(*rows, kernel.function, launch);
+                     });
+  for (Step &step : steps)
+    if (!step.isScalar() && failed(emitStep(step)))
+      return failure();
+  // Checks alone still have to be made.
+  if (result.launches.empty() && !steps.empty())
+    return addLaunch(nullptr, 1, 1, [&](LaunchBuilder &) { return success(); });
+  return success();
+}
+
+FailureOr<int64_t> remat::cuda::getWorkspaceBytes(BufferizedKernel &kernel) {
+  KernelEmitter emitter(kernel);
+  if (failed(emitter.analyze()))
+    return failure();
+  return emitter.result.buffers.workspaceBytes;
+}
+
+FailureOr<EmittedKernel> remat::cuda::emitKernel(BufferizedKernel &kernel,
+                                                 StringRef name,
+                                                 gpu::GPUModuleOp module,
+                                                 CheckList &checks) {
+  KernelEmitter emitter(kernel);
+  if (failed(emitter.analyze()) || failed(emitter.emit(name, module, checks)))
+    return failure();
+  return std::move(emitter.result);
+}

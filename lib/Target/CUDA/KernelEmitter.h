@@ -1,0 +1,36 @@
+//===- KernelEmitter.h - a bufferized kernel as launches --------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_TARGET_CUDA_KERNELEMITTER_H
+#define REMAT_LIB_TARGET_CUDA_KERNELEMITTER_H
+
+#include "Launch.h"
+
+#include "remat/Codegen/KernelBufferization.h"
+
+namespace remat::cuda {
+
+/// What the step table has to know about an emitted kernel.
+struct EmittedKernel {
+  KernelBuffers buffers;
+  /// In order; each waits for the one before.
+  llvm::SmallVector<Launch> launches;
+};
+
+/// Bytes of workspace that the launches of `kernel` need. Fails with a
+/// diagnostic at an op that has no code.
+mlir::FailureOr<int64_t> getWorkspaceBytes(BufferizedKernel &kernel);
+
+/// Emits `kernel` as functions `name`_0, ... of `module`, its constants as
+/// globals beside them.
+mlir::FailureOr<EmittedKernel> emitKernel(BufferizedKernel &kernel,
+                                          llvm::StringRef name,
+                                          mlir::gpu::GPUModuleOp module,
+                                          CheckList &checks);
+
+} // namespace remat::cuda
+
+#endif // REMAT_LIB_TARGET_CUDA_KERNELEMITTER_H

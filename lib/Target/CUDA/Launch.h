@@ -1,0 +1,107 @@
+//===- Launch.h - functions that a GPU runs on many threads -----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A kernel of the step is one launch or several, one after the other. All of
+// them take the kernel's buffers, and each is a gpu.func of its own.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_TARGET_CUDA_LAUNCH_H
+#define REMAT_LIB_TARGET_CUDA_LAUNCH_H
+
+#include "remat/Codegen/KernelContext.h"
+#include "remat/Codegen/KernelWorkspace.h"
+
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+
+namespace remat::cuda {
+
+using namespace codegen;
+
+/// One launch: `blocks` blocks of `threads` threads each.
+struct Launch {
+  std::string function;
+  int64_t blocks = 1;
+  int64_t threads = 1;
+  /// Memory of a block that its threads share.
+  int64_t sharedBytes = 0;
+};
+
+/// Where the buffers of a kernel's launches are.
+struct KernelBuffers {
+  /// The memrefs of the bufferized kernel that stand for operands and results.
+  llvm::SmallVector<mlir::Value> arguments;
+  /// What lies in the workspace: allocations of the kernel, and partial sums,
+  /// which have no memref there.
+  struct Scratch {
+    mlir::Value root;
+    mlir::MemRefType type;
+    int64_t offset;
+  };
+  llvm::SmallVector<Scratch> scratch;
+  int64_t workspaceBytes = 0;
+
+  /// Adds a buffer to the workspace and returns its number in `scratch`.
+  unsigned addScratch(mlir::Value root, int64_t elements, mlir::Type type);
+};
+
+/// Writes the function of one launch. Its parameters are the flat buffers of
+/// the arguments, then those of the workspace, then the status.
+class LaunchBuilder {
+public:
+  LaunchBuilder(mlir::gpu::GPUModuleOp module, mlir::Location loc,
+                llvm::StringRef name, const KernelBuffers &buffers,
+                CheckList &checks, int64_t blocks, int64_t threads);
+
+  /// A part of the block's shared memory. Its address is a multiple of 16.
+  mlir::Value addShared(int64_t elements, mlir::Type elementType);
+  /// An element for each thread, which all reductions of the launch share;
+  /// `number` tells apart those that are used at once.
+  mlir::Value getReductionScratch(unsigned number, mlir::Type elementType);
+  /// The buffer in the workspace.
+  mlir::Value getScratch(unsigned number) const { return scratch[number]; }
+
+  /// Waits for all threads of the block.
+  void emitBarrier(mlir::Location loc);
+
+  /// Ends the function.
+  Launch finish();
+
+  mlir::OpBuilder builder;
+  KernelContext context;
+  /// Which block of the grid and which thread of the block.
+  mlir::Value block, thread;
+  const int64_t blocks, threads;
+
+private:
+  mlir::Value createShared(int64_t offset, int64_t elements,
+                           mlir::Type elementType);
+
+  mlir::gpu::GPUFuncOp function;
+  llvm::SmallVector<mlir::Value> scratch;
+  mlir::Value shared;
+  int64_t sharedBytes = 0;
+  /// Where the scratch of reductions is, as bytes.
+  llvm::SmallVector<int64_t> reductionScratch;
+};
+
+/// Adds the function that launches call when a check fails, with the parameters
+/// (status, check, index, bound). The first thread that calls it leaves its
+/// values.
+void declareFailFunction(mlir::gpu::GPUModuleOp module);
+
+/// Opens a loop, or an if, and leaves `builder` inside.
+mlir::Value openLoop(mlir::OpBuilder &builder, mlir::Location loc,
+                     mlir::Value begin, mlir::Value end, int64_t step = 1);
+void openIf(mlir::OpBuilder &builder, mlir::Location loc,
+            mlir::Value condition);
+
+/// The flat form of a buffer: one dimension, an i1 as a byte.
+mlir::MemRefType getFlatType(mlir::MemRefType type);
+
+} // namespace remat::cuda
+
+#endif // REMAT_LIB_TARGET_CUDA_LAUNCH_H

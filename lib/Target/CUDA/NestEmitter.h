@@ -1,0 +1,127 @@
+//===- NestEmitter.h - elementwise ops and reductions on a GPU --*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// How the points of a nest are divided over threads. The division, and with it
+// the order of every sum, depends on shapes only.
+//
+// * pointwise: a thread computes as many neighbouring points as 16 bytes hold.
+// * sum: `lanes` threads of a block share a result. Each adds up every
+//   `lanes`-th term, then they add what they have in a tree. Where there are
+//   few results, several blocks share one: their partial sums go to the
+//   workspace, and a second launch adds them in order.
+// * serial: one thread does all points in order.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_TARGET_CUDA_NESTEMITTER_H
+#define REMAT_LIB_TARGET_CUDA_NESTEMITTER_H
+
+#include "Launch.h"
+
+#include "remat/Codegen/BodyEmitter.h"
+#include "remat/Codegen/Reduction.h"
+
+#include <deque>
+
+namespace remat::cuda {
+
+/// The division of one nest.
+struct NestPlan {
+  enum Kind { Empty, Serial, Pointwise, Sum } kind = Pointwise;
+  /// The loop whose neighbouring points one thread takes, or -1, and how many.
+  int vectorLoop = -1;
+  int64_t width = 1;
+  /// Pointwise: groups of `width` points.
+  int64_t vectors = 1;
+  /// Sum: how many, of how many terms, by how many threads of how many blocks.
+  int64_t results = 1, terms = 1, lanes = 1, splits = 1;
+  /// Sum: neighbouring threads share a result, instead of having neighbouring
+  /// results.
+  bool lanesAreNeighbours = false;
+  /// Terms of one of the blocks that share a result.
+  int64_t splitTerms() const;
+};
+
+/// For a nest that a whole grid carries out in blocks of `threads`.
+NestPlan planForGrid(const LoopNest &nest, int64_t threads);
+/// For a nest that one block of `threads` carries out.
+NestPlan planForBlock(const LoopNest &nest, int64_t threads);
+
+/// Whether `width` neighbouring elements along `loop` are one vector in memory,
+/// as well aligned as it is long.
+bool isVectorAccess(const Access &access, unsigned loop, int64_t width);
+
+/// Emits a nest into a launch.
+class NestEmitter {
+public:
+  NestEmitter(LoopNest nest, const NestPlan &plan, LaunchBuilder &launch);
+
+  /// Shared memory in which threads add up what they have.
+  using Scratch = llvm::SmallVector<mlir::Value, 2>;
+
+  /// All of the nest, by all blocks of the launch. `partials` are buffers of
+  /// the workspace where the plan has splits.
+  llvm::LogicalResult emitOnGrid(llvm::ArrayRef<unsigned> partials = {});
+  /// Adds up what several blocks left.
+  llvm::LogicalResult emitPartials(llvm::ArrayRef<unsigned> partials);
+  /// All of the nest by the block. The caller puts barriers around.
+  llvm::LogicalResult emitInBlock();
+
+  /// Blocks of the grid that the plan wants.
+  static int64_t countBlocks(const NestPlan &plan, int64_t threads);
+
+private:
+  /// One point of those that a thread does together.
+  struct Point {
+    Point(mlir::Block &block, const KernelContext &context)
+        : body(block, context) {}
+    BodyEmitter body;
+    llvm::SmallVector<mlir::Value> indices;
+  };
+
+  void splitIndex(mlir::Value number, llvm::ArrayRef<unsigned> loops,
+                  llvm::SmallVectorImpl<mlir::Value> &indices);
+  mlir::Value emitAddress(const Access &access, const Point &point);
+  mlir::Value emitElement(const Access &access, unsigned number, Point &point,
+                          unsigned lane);
+  bool isVector(const Access &access) const {
+    return plan.vectorLoop >= 0 &&
+           isVectorAccess(access, plan.vectorLoop, plan.width);
+  }
+  void createPoints();
+  void definePoint(Point &point, unsigned lane);
+  llvm::LogicalResult emitPoints(unsigned depth);
+  void emitStores();
+  void emitFills(mlir::Value first, int64_t step);
+  llvm::LogicalResult emitPointwise(mlir::Value number);
+  llvm::LogicalResult emitSerial();
+  llvm::LogicalResult emitSum(mlir::Value group, mlir::Value split,
+                              llvm::ArrayRef<unsigned> partials);
+  llvm::LogicalResult emitTerms(mlir::Value begin, mlir::Value end,
+                                llvm::SmallVectorImpl<mlir::Value> &sums);
+  void emitTree(llvm::SmallVectorImpl<mlir::Value> &sums, mlir::Value lane,
+                int64_t stride);
+  mlir::Value emitInit(const Accumulator &accumulator);
+  mlir::Value emitNeutral(const Accumulator &accumulator);
+  void emitFinal(const Accumulator &accumulator, mlir::Value value);
+  mlir::Value emitIsInside();
+
+  LoopNest nest;
+  const NestPlan plan;
+  LaunchBuilder &launch;
+  mlir::OpBuilder &builder;
+  mlir::Location loc;
+  llvm::SmallVector<Accumulator> accumulators;
+  llvm::SmallVector<unsigned> parallel, reductions;
+
+  /// While emitting.
+  std::deque<Point> points;
+  llvm::DenseMap<unsigned, mlir::Value> vectors;
+};
+
+} // namespace remat::cuda
+
+#endif // REMAT_LIB_TARGET_CUDA_NESTEMITTER_H

@@ -1,0 +1,235 @@
+//===- PtxEmitter.cpp - functions of launches as PTX ----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Upstream's conversions to the NVVM dialect, after functions of f32 have
+// become the polynomials that the CPU has, so that a device without libdevice
+// computes the same bits. Sums and products are not contracted, and nothing
+// flushes denormals.
+//
+//===----------------------------------------------------------------------===//
+
+#include "PtxEmitter.h"
+
+#include "remat/Codegen/KernelContext.h"
+#include "remat/Codegen/MathLowering.h"
+
+#include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
+#include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/PatternMatch.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/GPU/GPUToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/IR/LegacyPassManager.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IRReader/IRReader.h"
+#include "llvm/Linker/Linker.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/TargetSelect.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Transforms/IPO/GlobalDCE.h"
+#include "llvm/Transforms/IPO/Internalize.h"
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::codegen;
+using namespace remat::cuda;
+
+static llvm::Error makeError(const llvm::Twine &message) {
+  return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
+}
+
+//===----------------------------------------------------------------------===//
+// To the NVVM dialect
+//===----------------------------------------------------------------------===//
+
+/// Square roots rounded to nearest: upstream's are approximations on a GPU.
+static void lowerRoots(gpu::GPUModuleOp module) {
+  IRRewriter rewriter(module.getContext());
+  module.walk([&](Operation *op) {
+    if (!isa<math::SqrtOp, math::RsqrtOp>(op))
+      return;
+    rewriter.setInsertionPoint(op);
+    Location loc = op->getLoc();
+    Type type = op->getResult(0).getType();
+    StringRef name =
+        type.isF64() ? "llvm.nvvm.sqrt.rn.d" : "llvm.nvvm.sqrt.rn.f";
+    Value root = LLVM::CallIntrinsicOp::create(rewriter, loc, type,
+                                               rewriter.getStringAttr(name),
+                                               op->getOperands())
+                     ->getResult(0);
+    if (isa<math::RsqrtOp>(op)) {
+      Value one = arith::ConstantOp::create(rewriter, loc,
+                                            rewriter.getFloatAttr(type, 1.0));
+      root = arith::DivFOp::create(rewriter, loc, one, root);
+    }
+    rewriter.replaceOp(op, root);
+  });
+}
+
+static LogicalResult lowerToNVVM(gpu::GPUModuleOp module) {
+  if (failed(lowerMath(module)))
+    return failure();
+  lowerRoots(module);
+  PassManager manager(module.getContext(),
+                      gpu::GPUModuleOp::getOperationName());
+  manager.addPass(createLowerAffinePass());
+  manager.addPass(createLoopInvariantCodeMotionPass());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+  manager.addPass(createSCFToControlFlowPass());
+  ConvertGpuOpsToNVVMOpsOptions options;
+  options.indexBitwidth = 64;
+  options.useBarePtrCallConv = true;
+  manager.addPass(createConvertGpuOpsToNVVMOps(options));
+  manager.addPass(createReconcileUnrealizedCastsPass());
+  manager.addPass(createCanonicalizerPass());
+  manager.addPass(createCSEPass());
+  return manager.run(module);
+}
+
+//===----------------------------------------------------------------------===//
+// To PTX
+//===----------------------------------------------------------------------===//
+
+static llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
+createMachine(StringRef chip) {
+  static bool isRegistered = [] {
+    LLVMInitializeNVPTXTarget();
+    LLVMInitializeNVPTXTargetInfo();
+    LLVMInitializeNVPTXTargetMC();
+    LLVMInitializeNVPTXAsmPrinter();
+    return true;
+  }();
+  (void)isRegistered;
+  llvm::Triple triple("nvptx64-nvidia-cuda");
+  std::string message;
+  const llvm::Target *target =
+      llvm::TargetRegistry::lookupTarget(triple, message);
+  if (!target)
+    return makeError("no code generation for CUDA devices: " + message);
+  llvm::TargetOptions options;
+  // Results must not depend on which operations share a kernel.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
+  // The oldest PTX that knows the device.
+  StringRef features = chip == "sm_80" ? "+ptx70" : "+ptx80";
+  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
+      triple, chip, features, options, std::nullopt, std::nullopt,
+      llvm::CodeGenOptLevel::Aggressive));
+}
+
+static bool isFromLibdevice(const llvm::Function &function) {
+  return function.isDeclaration() && function.getName().starts_with("__nv_");
+}
+
+/// Links what the code calls of libdevice.
+static llvm::Error linkLibdevice(llvm::Module &code, StringRef path) {
+  auto missing = llvm::find_if(code, isFromLibdevice);
+  if (missing == code.end())
+    return llvm::Error::success();
+  if (path.empty())
+    return makeError("the function '" + missing->getName() +
+                     "' is in libdevice, and there is no CUDA toolkit; "
+                     "name one by the environment variable CUDA_HOME");
+  llvm::SMDiagnostic diagnostic;
+  std::unique_ptr<llvm::Module> library =
+      llvm::parseIRFile(path, diagnostic, code.getContext());
+  if (!library)
+    return makeError("libdevice cannot be read from '" + path +
+                     "': " + diagnostic.getMessage());
+  library->setTargetTriple(code.getTargetTriple());
+  library->setDataLayout(code.getDataLayout());
+  // What is linked is not to be seen outside, or it would all stay.
+  llvm::StringSet<> known;
+  for (llvm::Function &function : code)
+    known.insert(function.getName());
+  if (llvm::Linker::linkModules(
+          code, std::move(library), llvm::Linker::Flags::LinkOnlyNeeded,
+          [&](llvm::Module &module, const llvm::StringSet<> &linked) {
+            llvm::internalizeModule(module, [&](const llvm::GlobalValue &v) {
+              return !linked.contains(v.getName());
+            });
+          }))
+    return makeError("libdevice does not link");
+  // Denormals stay as they are.
+  code.addModuleFlag(llvm::Module::Override, "nvvm-reflect-ftz", 0u);
+  return llvm::Error::success();
+}
+
+static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::PipelineTuningOptions tuning;
+  // Threads are the vectors.
+  tuning.LoopVectorization = false;
+  tuning.SLPVectorization = false;
+  llvm::PassBuilder builder(&machine, tuning);
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager sccs;
+  llvm::ModuleAnalysisManager modules;
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(sccs);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, sccs, modules);
+  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
+      .run(module, modules);
+}
+
+llvm::Expected<std::string> remat::cuda::emitPtx(gpu::GPUModuleOp module,
+                                                 StringRef chip,
+                                                 StringRef libdevice) {
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  registerGPUDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
+  module.getContext()->appendDialectRegistry(registry);
+  module.getContext()->loadDialect<NVVM::NVVMDialect>();
+  if (failed(lowerToNVVM(module)))
+    return makeError("kernels cannot be lowered for CUDA devices");
+  auto machine = createMachine(chip);
+  if (!machine)
+    return machine.takeError();
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> code =
+      translateModuleToLLVMIR(module, context, "kernels");
+  if (!code)
+    return makeError("translation to LLVM IR failed");
+  code->setTargetTriple((*machine)->getTargetTriple());
+  code->setDataLayout((*machine)->createDataLayout());
+  if (llvm::Error error = linkLibdevice(*code, libdevice))
+    return std::move(error);
+  optimize(*code, **machine);
+  llvm::SmallString<0> text;
+  llvm::raw_svector_ostream stream(text);
+  llvm::legacy::PassManager passes;
+  if ((*machine)->addPassesToEmitFile(passes, stream, nullptr,
+                                      llvm::CodeGenFileType::AssemblyFile))
+    return makeError("the target cannot emit PTX");
+  passes.run(*code);
+  return text.str().str();
+}
+
+std::string remat::cuda::findLibdevice() {
+  std::optional<std::string> home = llvm::sys::Process::GetEnv("CUDA_HOME");
+  llvm::SmallString<128> path(home && !home->empty() ? *home
+                                                     : "/usr/local/cuda");
+  llvm::sys::path::append(path, "nvvm", "libdevice", "libdevice.10.bc");
+  return llvm::sys::fs::exists(path) ? path.str().str() : std::string();
+}

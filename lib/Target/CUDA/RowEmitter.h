@@ -1,0 +1,47 @@
+//===- RowEmitter.h - kernels that work row by row on a GPU -----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A row schedule (RowSchedule.h) as a launch: a block of threads takes a row,
+// or a tile of rows, and does all operations on it, with a barrier after each.
+// What operations hand to each other is in shared memory.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_TARGET_CUDA_ROWEMITTER_H
+#define REMAT_LIB_TARGET_CUDA_ROWEMITTER_H
+
+#include "Launch.h"
+
+#include "remat/Codegen/RowSchedule.h"
+
+namespace remat::cuda {
+
+/// The division of a kernel's rows over blocks.
+struct RowPlan {
+  RowSchedule schedule;
+  int64_t blocks = 1, threads = 1;
+  /// The tiles of a run are blocks of their own; nothing is added up over them.
+  bool tilesAreBlocks = false;
+  /// What operations hand to each other does not fit into shared memory, and is
+  /// in the workspace as a whole.
+  bool usesWorkspace = false;
+  int64_t countTiles() const;
+};
+
+/// Plans the rows of a bufferized kernel (isRowKernel).
+mlir::FailureOr<RowPlan> planRows(mlir::func::FuncOp function);
+
+/// Emits all steps into a launch of as many blocks and threads.
+llvm::LogicalResult emitRows(const RowPlan &plan, mlir::func::FuncOp function,
+                             LaunchBuilder &launch);
+
+/// A contraction of a tile by all threads of the block.
+void emitTileProduct(LaunchBuilder &launch, mlir::Location loc,
+                     const TileProduct &product);
+
+} // namespace remat::cuda
+
+#endif // REMAT_LIB_TARGET_CUDA_ROWEMITTER_H

@@ -1,0 +1,54 @@
+//===- ScatterEmitter.h - remat.scatter on a GPU ----------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Points that may select the same element are added in order: each thread owns
+// a part of the result, goes over all points, and adds those that fall into its
+// part. A dimension whose coordinate is itself an index of the points is
+// divided by that index, the first of the others in ranges.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_TARGET_CUDA_SCATTEREMITTER_H
+#define REMAT_LIB_TARGET_CUDA_SCATTEREMITTER_H
+
+#include "Launch.h"
+
+#include "remat/Codegen/LoopNest.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+namespace remat::cuda {
+
+struct ScatterPlan {
+  ScatterOp op;
+  BufferView result;
+  llvm::SmallVector<BufferView> inputs;
+  /// What all of the result is set to before, or null.
+  mlir::TypedAttr init;
+  /// For each loop the dimension of the result whose index it is, or -1.
+  llvm::SmallVector<int> ownedDims;
+  /// Loops of which each thread has one point, the fastest last, and those that
+  /// it goes through.
+  llvm::SmallVector<unsigned> owned, ordered;
+  /// The dimension that is divided in ranges of `rangeSize`, or -1.
+  int rangeDim = -1;
+  int64_t rangeSize = 1, ranges = 1;
+  /// Threads in all.
+  int64_t threads = 1;
+  bool isEmpty = false;
+};
+
+mlir::FailureOr<ScatterPlan> planScatter(ScatterOp op);
+
+/// Sets the result to the initial value. One thread for each element.
+void emitScatterFill(const ScatterPlan &plan, LaunchBuilder &launch);
+int64_t countFilled(const ScatterPlan &plan);
+
+/// Adds all points to the result.
+llvm::LogicalResult emitScatter(const ScatterPlan &plan, LaunchBuilder &launch);
+
+} // namespace remat::cuda
+
+#endif // REMAT_LIB_TARGET_CUDA_SCATTEREMITTER_H

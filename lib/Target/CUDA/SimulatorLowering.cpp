@@ -1,0 +1,242 @@
+//===- SimulatorLowering.cpp - launches as code for the simulator ---------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The functions of launches become functions of the CPU, one call of which is
+// one thread. The numbers of block and thread and the shared memory become
+// arguments, a barrier a call of the simulator.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SimulatorLowering.h"
+#include "KernelEmitter.h"
+#include "Simulator.h"
+
+#include "remat/Codegen/StepModule.h"
+#include "remat/Target/CPU/ScalarLowering.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::codegen;
+using namespace remat::cuda;
+
+static constexpr llvm::StringLiteral launchName = "remat_simulate_launch";
+static constexpr llvm::StringLiteral barrierName = "remat_simulate_barrier";
+
+namespace {
+
+struct SimulatedKernel {
+  std::string symbol;
+  EmittedKernel kernel;
+};
+
+class SimulatorCompiler : public KernelCompiler {
+public:
+  explicit SimulatorCompiler(bool reverse) : reverse(reverse) {}
+  LogicalResult compile(func::FuncOp kernel, StringRef symbol, ModuleOp code,
+                        CheckList &checks, CompiledKernel &result) override;
+  LogicalResult finish(ModuleOp code) override;
+
+private:
+  void convertFunction(ModuleOp code, gpu::GPUFuncOp function,
+                       const Launch &launch);
+  void createThread(ModuleOp code, const SimulatedKernel &kernel,
+                    const Launch &launch);
+  void createFunction(ModuleOp code, const SimulatedKernel &kernel);
+
+  bool reverse;
+  gpu::GPUModuleOp gpuModule;
+  std::vector<SimulatedKernel> kernels;
+  llvm::StringSet<> withBarriers;
+};
+
+} // namespace
+
+LogicalResult SimulatorCompiler::compile(func::FuncOp kernel, StringRef symbol,
+                                         ModuleOp code, CheckList &checks,
+                                         CompiledKernel &result) {
+  FailureOr<BufferizedKernel> bufferized = bufferizeKernel(kernel);
+  if (failed(bufferized))
+    return failure();
+  if (!gpuModule) {
+    OpBuilder builder = OpBuilder::atBlockEnd(code.getBody());
+    gpuModule = gpu::GPUModuleOp::create(builder, code.getLoc(), "kernels");
+  }
+  FailureOr<EmittedKernel> emitted =
+      emitKernel(*bufferized, symbol, gpuModule, checks);
+  if (failed(emitted))
+    return failure();
+  result.workspaceBytes = emitted->buffers.workspaceBytes;
+  // What is in the kernel's module goes with it.
+  for (Value &argument : emitted->buffers.arguments)
+    argument = Value();
+  for (KernelBuffers::Scratch &scratch : emitted->buffers.scratch)
+    scratch.root = Value();
+  kernels.push_back({symbol.str(), std::move(*emitted)});
+  return success();
+}
+
+/// Forgets that a memref is in a memory space of its own.
+static void dropMemorySpace(Value value) {
+  if (auto type = dyn_cast<MemRefType>(value.getType()))
+    value.setType(MemRefType::get(type.getShape(), type.getElementType(),
+                                  type.getLayout()));
+}
+
+void SimulatorCompiler::convertFunction(ModuleOp code, gpu::GPUFuncOp function,
+                                        const Launch &launch) {
+  OpBuilder builder = OpBuilder::atBlockEnd(code.getBody());
+  Location loc = function.getLoc();
+  SmallVector<Type> types(function.getArgumentTypes());
+  Type shared = MemRefType::get({std::max<int64_t>(launch.sharedBytes, 1)},
+                                builder.getI8Type());
+  types.append({shared, builder.getIndexType(), builder.getIndexType()});
+  auto result = func::FuncOp::create(builder, loc, function.getName(),
+                                     builder.getFunctionType(types, {}));
+  result.setPrivate();
+  for (unsigned i = 0, e = function.getNumArguments(); i < e; ++i)
+    if (Attribute noAlias =
+            function.getArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName()))
+      result.setArgAttr(i, LLVM::LLVMDialect::getNoAliasAttrName(), noAlias);
+  result.getBody().takeBody(function.getBody());
+  Block &entry = result.getBody().front();
+  Value memory = entry.addArgument(shared, loc);
+  Value block = entry.addArgument(builder.getIndexType(), loc);
+  Value thread = entry.addArgument(builder.getIndexType(), loc);
+  result.walk([&](Operation *op) {
+    OpBuilder at(op);
+    Value replacement;
+    if (isa<gpu::BlockIdOp>(op)) {
+      replacement = block;
+    } else if (isa<gpu::ThreadIdOp>(op)) {
+      replacement = thread;
+    } else if (isa<gpu::DynamicSharedMemoryOp>(op)) {
+      replacement = memory;
+    } else if (isa<gpu::BarrierOp>(op)) {
+      withBarriers.insert(launch.function);
+      LLVM::CallOp::create(at, op->getLoc(), TypeRange(), barrierName,
+                           ValueRange());
+      op->erase();
+    } else if (isa<gpu::ReturnOp>(op)) {
+      func::ReturnOp::create(at, op->getLoc());
+      op->erase();
+    } else {
+      for (Value value : op->getResults())
+        dropMemorySpace(value);
+    }
+    if (replacement) {
+      op->getResult(0).replaceAllUsesWith(replacement);
+      op->erase();
+    }
+  });
+}
+
+/// void (buffers, status, shared, block, thread): a SimulatedThread.
+void SimulatorCompiler::createThread(ModuleOp code,
+                                     const SimulatedKernel &kernel,
+                                     const Launch &launch) {
+  auto body = code.lookupSymbol<LLVM::LLVMFuncOp>(launch.function);
+  MLIRContext *context = code.getContext();
+  OpBuilder builder = OpBuilder::atBlockEnd(code.getBody());
+  Location loc = body.getLoc();
+  Type ptr = LLVM::LLVMPointerType::get(context);
+  Type i64 = builder.getI64Type();
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
+                                          {ptr, ptr, ptr, i64, i64});
+  auto thread = LLVM::LLVMFuncOp::create(
+      builder, loc, launch.function + "_thread", type, LLVM::Linkage::Internal);
+  Block *entry = thread.addEntryBlock(builder);
+  builder.setInsertionPointToStart(entry);
+  Value buffers = entry->getArgument(0);
+  unsigned numScratch = kernel.kernel.buffers.scratch.size();
+  unsigned numBuffers = kernel.kernel.buffers.arguments.size();
+  SmallVector<Value> operands;
+  for (unsigned i = 0; i < numBuffers; ++i)
+    operands.push_back(loadPointer(builder, loc, buffers, i));
+  if (numScratch != 0) {
+    Value workspace = loadPointer(builder, loc, buffers, numBuffers);
+    for (const KernelBuffers::Scratch &scratch : kernel.kernel.buffers.scratch)
+      operands.push_back(
+          offsetPointer(builder, loc, workspace, scratch.offset));
+  }
+  llvm::append_range(operands, entry->getArguments().drop_front());
+  LLVM::CallOp::create(builder, loc, body, operands);
+  LLVM::ReturnOp::create(builder, loc, ValueRange());
+  body.setLinkage(LLVM::Linkage::Internal);
+}
+
+void SimulatorCompiler::createFunction(ModuleOp code,
+                                       const SimulatedKernel &kernel) {
+  for (const Launch &launch : kernel.kernel.launches)
+    createThread(code, kernel, launch);
+  OpBuilder builder = OpBuilder::atBlockEnd(code.getBody());
+  Location loc = code.getLoc();
+  LLVM::LLVMFuncOp function = createKernelFunction(builder, loc, kernel.symbol);
+  auto i32 = [&](int32_t value) -> Value {
+    return LLVM::ConstantOp::create(builder, loc, builder.getI32Type(),
+                                    builder.getI32IntegerAttr(value));
+  };
+  auto i64 = [&](int64_t value) -> Value {
+    return LLVM::ConstantOp::create(builder, loc, builder.getI64Type(),
+                                    builder.getI64IntegerAttr(value));
+  };
+  for (const Launch &launch : kernel.kernel.launches) {
+    Value thread = LLVM::AddressOfOp::create(
+        builder, loc, LLVM::LLVMPointerType::get(code.getContext()),
+        launch.function + "_thread");
+    SmallVector<Value> operands{thread,
+                                function.getArgument(0),
+                                function.getArgument(3),
+                                i64(launch.blocks),
+                                i64(launch.threads),
+                                i64(launch.sharedBytes),
+                                i32(withBarriers.contains(launch.function)),
+                                i32(reverse)};
+    LLVM::CallOp::create(builder, loc, TypeRange(), launchName, operands);
+  }
+  LLVM::ReturnOp::create(builder, loc, ValueRange());
+}
+
+LogicalResult SimulatorCompiler::finish(ModuleOp code) {
+  MLIRContext *context = code.getContext();
+  OpBuilder builder = OpBuilder::atBlockBegin(code.getBody());
+  Type nothing = LLVM::LLVMVoidType::get(context);
+  Type ptr = LLVM::LLVMPointerType::get(context);
+  Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
+  auto declare = [&](StringRef name, ArrayRef<Type> types) {
+    LLVM::LLVMFuncOp::create(builder, code.getLoc(), name,
+                             LLVM::LLVMFunctionType::get(nothing, types));
+  };
+  declare(barrierName, {});
+  declare(launchName, {ptr, ptr, ptr, i64, i64, i64, i32, i32});
+  for (const SimulatedKernel &kernel : kernels)
+    for (const Launch &launch : kernel.kernel.launches)
+      convertFunction(code,
+                      gpuModule.lookupSymbol<gpu::GPUFuncOp>(launch.function),
+                      launch);
+  if (gpuModule) {
+    for (auto global :
+         llvm::make_early_inc_range(gpuModule.getOps<memref::GlobalOp>()))
+      global->moveBefore(code.getBody(), code.getBody()->begin());
+    gpuModule.erase();
+  }
+  if (failed(cpu::lowerScalars(code)))
+    return failure();
+  for (const SimulatedKernel &kernel : kernels)
+    createFunction(code, kernel);
+  return success();
+}
+
+LogicalResult remat::cuda::lowerForSimulator(ModuleOp module,
+                                             const LoweringOptions &options,
+                                             bool reverse) {
+  SimulatorCompiler compiler(reverse);
+  return lowerStep(module, options.name, options.threads, compiler);
+}
