@@ -33,10 +33,10 @@ class Program:
 
     def render(self, removed=(), donations=None):
         """The text. `donations` are the results that have buffers of arguments, by the numbers of these."""
-        attribute = lambda number: f" {{remat.donated = {donations[number]} : i64}}" if number in (donations or {}) else ""
+        donated = {number: f" {{remat.donated = {result} : i64}}" for number, result in (donations or {}).items()}
         functions = []
         lines = self.render_body(self.body, {name for name, _ in self.results}, removed, functions)
-        args = ", ".join(f"%{name}: {self.type_of(shape, 'i64' if dtype == 'i8' else None)}{attribute(number)}"
+        args = ", ".join(f"%{name}: {self.type_of(shape, 'i64' if dtype == 'i8' else None)}{donated.get(number, '')}"
                          for number, (name, shape, dtype, _) in enumerate(self.args))
         types = ", ".join(self.type_of(shape) for _, shape in self.results)
         lines.append(f"return {', '.join('%' + name for name, _ in self.results)} : {types}")

@@ -190,7 +190,8 @@ class Trial:
                 ["--planner=" + planner, "--budget=90%"]]
         way = choice.choice(ways)
         self.check_bits(way[0][2:], [emit, "--threads=1", "--poison"] + way, known)
-        self.check_donations([emit, "--threads=1", "--budget=100%,min", "--poison", "--determinism-check=bitwise"], known)
+        self.check_donations([emit, "--threads=1", "--budget=100%,min", "--poison", "--determinism-check=bitwise"],
+                             known)
         self.check_sums()
         # Fusion ends where a call ends, so the bits are others.
         # Tags end fusion, and so do calls: the bits are others.
