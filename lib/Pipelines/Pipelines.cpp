@@ -6,6 +6,7 @@
 
 #include "remat/Pipelines/Pipelines.h"
 
+#include "FunctionImport.h"
 #include "TransformScript.h"
 
 #include "remat/AutoDiff/Passes.h"
@@ -66,27 +67,62 @@ struct LowerDerivativeOps
     return "Check mutation, lower rules and pack, if there is any of it";
   }
   void getDependentDialects(DialectRegistry &registry) const override {
-    makePasses().getDependentDialects(registry);
+    for (const OpPassManager &passes : {makeFirstPasses(), makeCodecPasses(),
+                                        makeFunctionPasses(), makeLastPasses()})
+      passes.getDependentDialects(registry);
   }
   void runOnOperation() override {
     WalkResult found = getOperation()->walk([](Operation *op) {
       auto tag = dyn_cast<TagOp>(op);
       bool isMore = tag && (tag.getCodec() || tag.getForReaders() ||
-                            tag.isMutationMark());
-      return isMore || isa<CustomRuleOp, GradientHookOp>(op)
+                            tag.getWholeRegion() || tag.isMutationMark());
+      return isMore || isa<CustomRuleOp, GradientHookOp>(op) ||
+                     (isa<ModuleOp>(op) && op->getParentOp())
                  ? WalkResult::interrupt()
                  : WalkResult::advance();
     });
-    OpPassManager passes = makePasses();
-    if (found.wasInterrupted() && failed(runPipeline(passes, getOperation())))
+    if (found.wasInterrupted() && failed(lower()))
       signalPassFailure();
   }
 
-  static OpPassManager makePasses() {
+private:
+  LogicalResult lower() {
+    OpPassManager first = makeFirstPasses(), codecs = makeCodecPasses(),
+                  each = makeFunctionPasses(), last = makeLastPasses();
+    if (failed(runPipeline(first, getOperation())))
+      return failure();
+    llvm::SmallPtrSet<Operation *, 8> imported;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      imported.insert(function);
+    if (failed(runPipeline(codecs, getOperation())))
+      return failure();
+    // Functions of codecs that have been made for types.
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!imported.contains(function) && failed(runPipeline(each, function)))
+        return failure();
+    return runPipeline(last, getOperation());
+  }
+
+  static OpPassManager makeFirstPasses() {
     OpPassManager pm(ModuleOp::getOperationName());
     pm.addNestedPass<func::FuncOp>(createCheckMutationPass());
     pm.addNestedPass<func::FuncOp>(createLowerRulesPass());
+    return pm;
+  }
+  static OpPassManager makeCodecPasses() {
+    OpPassManager pm(ModuleOp::getOperationName());
+    pm.addPass(createSpecializeCodecsPass());
+    return pm;
+  }
+  static OpPassManager makeFunctionPasses() {
+    OpPassManager pm(func::FuncOp::getOperationName());
+    buildFunctionImport(pm);
+    return pm;
+  }
+  static OpPassManager makeLastPasses() {
+    OpPassManager pm(ModuleOp::getOperationName());
     pm.addPass(createPackSavedPass());
+    pm.addNestedPass<func::FuncOp>(createDemandRegionsPass());
     addCleanup(pm);
     return pm;
   }
@@ -101,7 +137,8 @@ struct ExpandWrittenDerivatives
     : PassWrapper<ExpandWrittenDerivatives, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ExpandWrittenDerivatives)
 
-  explicit ExpandWrittenDerivatives(StringRef entry) : entry(entry) {}
+  ExpandWrittenDerivatives(StringRef entry, StringRef earlyStop)
+      : entry(entry), earlyStop(earlyStop) {}
 
   StringRef getArgument() const override {
     return "remat-expand-written-derivatives";
@@ -111,7 +148,7 @@ struct ExpandWrittenDerivatives
   }
   void getDependentDialects(DialectRegistry &registry) const override {
     makeFunctionPasses().getDependentDialects(registry);
-    makeModulePasses().getDependentDialects(registry);
+    makeModulePasses("").getDependentDialects(registry);
   }
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -128,7 +165,7 @@ struct ExpandWrittenDerivatives
     if (functions.empty())
       return;
     OpPassManager functionPasses = makeFunctionPasses(),
-                  modulePasses = makeModulePasses();
+                  modulePasses = makeModulePasses(earlyStop);
     for (Operation *function : functions)
       if (failed(runPipeline(functionPasses, function)))
         return signalPassFailure();
@@ -147,17 +184,18 @@ struct ExpandWrittenDerivatives
     pm.addPass(createStopSoftmaxMaxGradientPass());
     return pm;
   }
-  static OpPassManager makeModulePasses() {
+  static OpPassManager makeModulePasses(StringRef earlyStop) {
     OpPassManager pm(ModuleOp::getOperationName());
     LowerCheckpointsPassOptions checkpoints;
     checkpoints.differentiated = true;
+    checkpoints.earlyStop = earlyStop.str();
     pm.addPass(createLowerCheckpointsPass(checkpoints));
     pm.addPass(createExpandDerivativesPass());
     addCleanup(pm);
     return pm;
   }
 
-  std::string entry;
+  std::string entry, earlyStop;
 };
 } // namespace
 
@@ -171,10 +209,15 @@ static void addTarget(OpPassManager &pm, const StepOptions &options) {
 
 void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
   addTarget(pm, options);
-  pm.addPass(std::make_unique<ExpandWrittenDerivatives>(options.function));
+  std::string earlyStop =
+      options.earlyStop ? FlagSyntax().print(*options.earlyStop) : "";
+  pm.addPass(
+      std::make_unique<ExpandWrittenDerivatives>(options.function, earlyStop));
   if (options.widen)
     pm.addNestedPass<func::FuncOp>(createWidenFloatsPass());
-  pm.addPass(createLowerCheckpointsPass());
+  LowerCheckpointsPassOptions checkpoints;
+  checkpoints.earlyStop = earlyStop;
+  pm.addPass(createLowerCheckpointsPass(checkpoints));
   pm.addNestedPass<func::FuncOp>(createLowerRandomPass());
   SmallVector<DifferentiateOptions, 2> derivatives = options.getDerivatives();
   if (!derivatives.empty())
