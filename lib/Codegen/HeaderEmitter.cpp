@@ -15,6 +15,9 @@
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Runtime/LibraryCalls.h"
 
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+
 using namespace mlir;
 using namespace remat;
 using namespace remat::codegen;
@@ -116,6 +119,24 @@ static void describeCalls(GraphOp graph, StringRef upper,
          << "_RESULT_COUNT, &state);\n";
 }
 
+/// The codecs that the program has to give to remat_step_load.
+static void describeCodecs(ModuleOp module, llvm::raw_ostream &output) {
+  llvm::SetVector<StringRef> codecs;
+  module.walk([&](PackOp pack) { codecs.insert(pack.getCodec()); });
+  if (codecs.empty())
+    return;
+  output << "//\n// Loading it needs these codecs (remat_step_options):";
+  llvm::interleave(
+      codecs, output,
+      [&](StringRef codec) {
+        output << " \"";
+        llvm::printEscapedString(codec, output);
+        output << "\"";
+      },
+      ",");
+  output << ".\n";
+}
+
 static void describeUse(GraphOp graph, StringRef name,
                         llvm::raw_ostream &output) {
   std::string upper = name.upper();
@@ -147,6 +168,7 @@ LogicalResult remat::codegen::emitHeader(ModuleOp module, StringRef name,
     return failure();
   std::string upper = name.upper();
   describeStep(graph, output);
+  describeCodecs(module, output);
   output << "//\n";
   describeUse(graph, name, output);
   describeCalls(graph, upper, output);

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Cleanup.h"
+#include "FunctionImport.h"
 
 #include "remat/AutoDiff/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -21,6 +22,7 @@
 #include "remat/Utils/EntryFunction.h"
 
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 namespace remat {
 #define GEN_PASS_DEF_EXPANDWRITTENDERIVATIVESPASS
@@ -38,7 +40,7 @@ struct ExpandWrittenDerivatives
 
   void getDependentDialects(DialectRegistry &registry) const override {
     makeFunctionPasses().getDependentDialects(registry);
-    makeModulePasses().getDependentDialects(registry);
+    makeModulePasses("").getDependentDialects(registry);
   }
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -55,7 +57,7 @@ struct ExpandWrittenDerivatives
     if (functions.empty())
       return;
     OpPassManager functionPasses = makeFunctionPasses(),
-                  modulePasses = makeModulePasses();
+                  modulePasses = makeModulePasses(earlyStop);
     for (Operation *op : functions)
       if (failed(runPipeline(functionPasses, op)))
         return signalPassFailure();
@@ -73,10 +75,11 @@ struct ExpandWrittenDerivatives
     pm.addPass(createStopSoftmaxMaxGradientPass());
     return pm;
   }
-  static OpPassManager makeModulePasses() {
+  static OpPassManager makeModulePasses(StringRef earlyStop) {
     OpPassManager pm(ModuleOp::getOperationName());
     LowerCheckpointsPassOptions checkpoints;
     checkpoints.differentiated = true;
+    checkpoints.earlyStop = earlyStop.str();
     pm.addPass(createLowerCheckpointsPass(checkpoints));
     pm.addPass(createExpandDerivativesPass());
     addCleanup(pm, getDisabledCanonicalizations());
@@ -87,27 +90,61 @@ struct ExpandWrittenDerivatives
 struct LowerDerivativeOps
     : remat::impl::LowerDerivativeOpsPassBase<LowerDerivativeOps> {
   void getDependentDialects(DialectRegistry &registry) const override {
-    makePasses().getDependentDialects(registry);
+    for (const OpPassManager &passes : {makeFirstPasses(), makeCodecPasses(),
+                                        makeFunctionPasses(), makeLastPasses()})
+      passes.getDependentDialects(registry);
   }
   void runOnOperation() override {
     WalkResult found = getOperation()->walk([](Operation *op) {
       auto tag = dyn_cast<TagOp>(op);
       bool isMore = tag && (tag.getCodec() || tag.getForReaders() ||
-                            tag.isMutationMark());
-      return isMore || isa<CustomRuleOp, GradientHookOp>(op)
+                            tag.getWholeRegion() || tag.isMutationMark());
+      return isMore || isa<CustomRuleOp, GradientHookOp>(op) ||
+                     (isa<ModuleOp>(op) && op->getParentOp())
                  ? WalkResult::interrupt()
                  : WalkResult::advance();
     });
-    OpPassManager passes = makePasses();
-    if (found.wasInterrupted() && failed(runPipeline(passes, getOperation())))
+    if (found.wasInterrupted() && failed(lower()))
       signalPassFailure();
   }
 
-  static OpPassManager makePasses() {
+  LogicalResult lower() {
+    OpPassManager first = makeFirstPasses(), codecs = makeCodecPasses(),
+                  each = makeFunctionPasses(), last = makeLastPasses();
+    if (failed(runPipeline(first, getOperation())))
+      return failure();
+    llvm::SmallPtrSet<Operation *, 8> imported;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      imported.insert(function);
+    if (failed(runPipeline(codecs, getOperation())))
+      return failure();
+    // Functions of codecs that have been made for types.
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!imported.contains(function) && failed(runPipeline(each, function)))
+        return failure();
+    return runPipeline(last, getOperation());
+  }
+
+  static OpPassManager makeFirstPasses() {
     OpPassManager pm(ModuleOp::getOperationName());
     pm.addNestedPass<func::FuncOp>(createCheckMutationPass());
     pm.addNestedPass<func::FuncOp>(createLowerRulesPass());
+    return pm;
+  }
+  static OpPassManager makeCodecPasses() {
+    OpPassManager pm(ModuleOp::getOperationName());
+    pm.addPass(createSpecializeCodecsPass());
+    return pm;
+  }
+  static OpPassManager makeFunctionPasses() {
+    OpPassManager pm(func::FuncOp::getOperationName());
+    buildFunctionImport(pm);
+    return pm;
+  }
+  static OpPassManager makeLastPasses() {
+    OpPassManager pm(ModuleOp::getOperationName());
     pm.addPass(createPackSavedPass());
+    pm.addNestedPass<func::FuncOp>(createDemandRegionsPass());
     addCleanup(pm, getDisabledCanonicalizations());
     return pm;
   }

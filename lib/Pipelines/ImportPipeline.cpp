@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Cleanup.h"
+#include "FunctionImport.h"
 
 #include "remat/AutoDiff/Passes.h"
 #include "remat/Conversion/Import/Passes.h"
@@ -17,34 +18,7 @@
 using namespace mlir;
 using namespace remat;
 
-void remat::buildImportPipeline(OpPassManager &pm, const StepOptions &options) {
-  // Calls are links of the chain, so it is cut before they are inlined.
-  if (options.sequential.segments > 0) {
-    SequentialOptions sequential = options.sequential;
-    sequential.function = options.function;
-    pm.addPass(createCheckpointSequentialPass(sequential));
-  }
-  // A rule is a function's own. What is inlined is no function any more.
-  pm.addPass(createAttachRulesPass());
-  pm.addPass(createImportCallsPass());
-  pm.addPass(createImportRandomStatePass());
-  pm.addNestedPass<func::FuncOp>(createImportBuffersPass());
-  ImportEntryPassOptions entry;
-  entry.function = options.function;
-  pm.addPass(createImportEntryPass(entry));
-  pm.addNestedPass<func::FuncOp>(createImportTagsPass());
-  // Names are tags now, and operations still what the program calls them.
-  if (const PolicyOptions &given = options.policies; !given.empty()) {
-    ApplyPoliciesPassOptions policies;
-    policies.policy = given.policy;
-    llvm::append_range(policies.names, given.names);
-    llvm::append_range(policies.offloadNames, given.offloadNames);
-    llvm::append_range(policies.saveOps, given.saveOps);
-    llvm::append_range(policies.recomputeOps, given.recomputeOps);
-    llvm::append_range(policies.offloadOps, given.offloadOps);
-    pm.addPass(createApplyPoliciesPass(policies));
-  }
-  OpPassManager &func = pm.nest<func::FuncOp>();
+void remat::buildFunctionImport(OpPassManager &func) {
   func.addPass(createImportPadsPass());
   func.addPass(createImportExtremaPass());
   func.addPass(createImportTosaPass());
@@ -68,4 +42,35 @@ void remat::buildImportPipeline(OpPassManager &pm, const StepOptions &options) {
   func.addPass(createFuseElementwisePass(fusion));
   addCleanup(func);
   func.addPass(createImportVerifyPass());
+}
+
+void remat::buildImportPipeline(OpPassManager &pm, const StepOptions &options) {
+  // Calls are links of the chain, so it is cut before they are inlined.
+  if (options.sequential.segments > 0) {
+    SequentialOptions sequential = options.sequential;
+    sequential.function = options.function;
+    pm.addPass(createCheckpointSequentialPass(sequential));
+  }
+  // A rule is a function's own. What is inlined is no function any more.
+  pm.addPass(createAttachRulesPass());
+  pm.addPass(createImportCallsPass());
+  pm.addPass(createImportRandomStatePass());
+  pm.addNestedPass<func::FuncOp>(createImportBuffersPass());
+  ImportEntryPassOptions entry;
+  entry.function = options.function;
+  pm.addPass(createImportEntryPass(entry));
+  pm.addPass(createImportCodecsPass());
+  pm.addNestedPass<func::FuncOp>(createImportTagsPass());
+  // Names are tags now, and operations still what the program calls them.
+  if (const PolicyOptions &given = options.policies; !given.empty()) {
+    ApplyPoliciesPassOptions policies;
+    policies.policy = given.policy;
+    llvm::append_range(policies.names, given.names);
+    llvm::append_range(policies.offloadNames, given.offloadNames);
+    llvm::append_range(policies.saveOps, given.saveOps);
+    llvm::append_range(policies.recomputeOps, given.recomputeOps);
+    llvm::append_range(policies.offloadOps, given.offloadOps);
+    pm.addPass(createApplyPoliciesPass(policies));
+  }
+  buildFunctionImport(pm.nest<func::FuncOp>());
 }

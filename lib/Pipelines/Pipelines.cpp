@@ -44,12 +44,17 @@ static void addTarget(OpPassManager &pm, const StepOptions &options) {
 
 void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
   addTarget(pm, options);
+  std::string earlyStop =
+      options.earlyStop ? FlagSyntax().print(*options.earlyStop) : "";
   ExpandWrittenDerivativesPassOptions written;
   written.function = options.function;
+  written.earlyStop = earlyStop;
   pm.addPass(createExpandWrittenDerivativesPass(written));
   if (options.widen)
     pm.addNestedPass<func::FuncOp>(createWidenFloatsPass());
-  pm.addPass(createLowerCheckpointsPass());
+  LowerCheckpointsPassOptions checkpoints;
+  checkpoints.earlyStop = earlyStop;
+  pm.addPass(createLowerCheckpointsPass(checkpoints));
   pm.addNestedPass<func::FuncOp>(createLowerRandomPass());
   SmallVector<DifferentiateOptions, 2> derivatives = options.getDerivatives();
   if (!derivatives.empty())

@@ -61,6 +61,21 @@ struct TargetSyntax {
   std::string print(const std::string &value) const { return value; }
 };
 
+/// A flag that overrides what the program says, if it is given.
+struct OverrideSyntax {
+  static constexpr OptionKind kind = OptionKind::Value;
+  StringRef describe() const { return "true|false"; }
+  Error parse(StringRef text, std::optional<bool> &value) const {
+    if (!text.empty() && text != "true" && text != "false")
+      return makeExpectedError("'true' or 'false'", text);
+    value = text.empty() ? std::nullopt : std::optional<bool>(text == "true");
+    return Error::success();
+  }
+  std::string print(std::optional<bool> value) const {
+    return value ? FlagSyntax().print(*value) : "";
+  }
+};
+
 /// The name of a variable in C99 and C++17 that is not one of the runtime's.
 struct IdentifierSyntax {
   static constexpr OptionKind kind = OptionKind::Value;
@@ -159,6 +174,9 @@ static std::vector<StepOptionInfo> makeTable() {
                                         return step.policies;
                                       }),
               ImportStage);
+  table.add("early-stop", JointStage, MEMBER(earlyStop), OverrideSyntax(),
+            "End the recomputation of a region when all that is needed of it "
+            "exists; overrides what each region says, if given");
   table.add("differentiate", JointStage, MEMBER(differentiate), FlagSyntax(),
             "Append the backward computation");
   table.add("wrt", JointStage, MEMBER(wrt), IndexListSyntax(),

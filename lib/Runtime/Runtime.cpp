@@ -249,6 +249,8 @@ const char *remat_status_name(remat_status status) {
     return "assertion failed";
   case REMAT_NONDETERMINISTIC:
     return "nondeterministic";
+  case REMAT_CODEC_ERROR:
+    return "codec error";
   }
   return "unknown status";
 }

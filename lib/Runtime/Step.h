@@ -105,6 +105,7 @@ private:
                         std::string &message);
   void layOutPointers();
   bool prepareCalls(std::string &message);
+  bool findCodecs(const remat_step_options &options, std::string &message);
   remat::LibraryCall *callFor(const remat_entry &entry, int callThreads,
                               bool reference);
 
@@ -139,6 +140,7 @@ private:
   remat_status runCall(uint32_t index);
   void copy(const void *from, void *to, uint64_t bytes);
   void runCopy(uint32_t index);
+  remat_status runCodec(uint32_t index);
   void poison(uint32_t root);
   char *address(const remat_buffer &buffer);
 
@@ -154,6 +156,8 @@ private:
            std::unique_ptr<remat::LibraryCall>>
       calls;
   std::vector<Prepared> prepared;
+  /// Of each packed value of the table.
+  std::vector<remat_codec> codecs;
   std::vector<void *> pointers;
   std::vector<Supplied> supplied;
   std::vector<Range> ranges;

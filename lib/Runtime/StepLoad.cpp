@@ -72,6 +72,8 @@ remat_status remat_step::load(const remat_module &module,
   if (options.determinism_check != REMAT_CHECK_NONE &&
       !recomputeCheck->checkSizes(message))
     return REMAT_INVALID_MODULE;
+  if (!findCodecs(options, message))
+    return REMAT_INVALID_ARGUMENT;
   if (remat_status status = allocate(options, message))
     return status;
   layOutPointers();

@@ -341,6 +341,8 @@ remat_status remat_step::execute(uint32_t index) {
     status = runKernel(index);
   else if (entry.kind == REMAT_ENTRY_COPY)
     runCopy(index);
+  else if (entry.kind == REMAT_ENTRY_PACK || entry.kind == REMAT_ENTRY_UNPACK)
+    status = runCodec(index);
   else
     status = runCall(index);
   if (flags & REMAT_STEP_PROFILE) {

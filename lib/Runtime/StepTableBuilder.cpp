@@ -159,6 +159,21 @@ StepTableBuilder::addConvolution(const remat_convolution &convolution) {
   return addOnce(convolutions, convolutionNumbers, convolution);
 }
 
+uint32_t StepTableBuilder::addPackedValue(const std::string &codec, uint64_t id,
+                                          remat_dtype dtype,
+                                          const std::vector<int64_t> &shape,
+                                          uint64_t packedBytes) {
+  auto [found, inserted] = packedValueNumbers.insert(
+      {id, static_cast<uint32_t>(packedValues.size())});
+  if (inserted) {
+    packedValues.push_back({id, packedBytes, addString(codec), dtype,
+                            static_cast<uint32_t>(shape.size()),
+                            static_cast<uint32_t>(dims.size())});
+    dims.insert(dims.end(), shape.begin(), shape.end());
+  }
+  return found->second;
+}
+
 uint32_t StepTableBuilder::addCheck(const std::string &message) {
   auto [found, inserted] =
       checkNumbers.insert({message, static_cast<uint32_t>(checks.size())});
@@ -218,6 +233,7 @@ std::string StepTableBuilder::finalize() const {
   header.checks = section(checks);
   header.constants = section(constants);
   header.calls = section(calls);
+  header.packed_values = section(packedValues);
   blob.resize(aligned(blob.size()), '\0');
   header.blob_bytes = blob.size();
   std::memcpy(&blob[0], &header, sizeof(header));

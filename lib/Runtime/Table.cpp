@@ -74,6 +74,7 @@ public:
     return readHeader() && readSections() && checkStrings() &&
            checkSignatures("argument", table.arguments) &&
            checkSignatures("result", table.results) && checkDonations() &&
+           checkPackedValues() &&
            checkBuffers() && checkCalls();
   }
 
@@ -158,7 +159,8 @@ private:
            copy("matmuls", h.matmuls, table.matmuls) &&
            copy("convolutions", h.convolutions, table.convolutions) &&
            copy("checks", h.checks, table.checks) &&
-           copy("calls", h.calls, table.callBegins);
+           copy("calls", h.calls, table.callBegins) &&
+           copy("packed_values", h.packed_values, table.packedValues);
   }
 
   bool checkCalls() {
@@ -241,6 +243,20 @@ private:
            table.arguments[to.donation].donation != i))
         return fail(counted("result", i) +
                     " has the buffer of an argument that does not give it");
+    }
+    return true;
+  }
+
+  bool checkPackedValues() {
+    for (size_t i = 0; i < table.packedValues.size(); ++i) {
+      const remat_packed_value &v = table.packedValues[i];
+      uint64_t bytes;
+      if (!isString(v.codec) || v.rank > table.dims.size() ||
+          v.dims > table.dims.size() - v.rank)
+        return fail(counted("packed value", i) + " has no codec or no dims");
+      if (!tensorBytes(v.dtype, table.dims.data() + v.dims, v.rank, bytes))
+        return fail(counted("packed value", i) +
+                    " has an unknown element type or impossible dims");
     }
     return true;
   }

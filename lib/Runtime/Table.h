@@ -30,6 +30,7 @@ struct Table {
   std::vector<uint32_t> uses;
   std::vector<remat_matmul> matmuls;
   std::vector<remat_convolution> convolutions;
+  std::vector<remat_packed_value> packedValues;
   std::vector<uint32_t> checks;
   /// Where each call begins, the first at 0, and the number of all entries.
   std::vector<uint32_t> callBegins;

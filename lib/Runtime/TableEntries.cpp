@@ -105,6 +105,33 @@ bool checkLibraryEntry(const Table &t, uint32_t index,
   return true;
 }
 
+/// Sizes of what a codec of the caller reads and writes.
+bool checkPackedValue(const Table &t, uint32_t index, std::string &error) {
+  const remat_entry &e = t.entries[index];
+  if (e.operand_count != 1 || e.result_count != 1)
+    return fail(error, t.describe(index) +
+                           " packs without exactly one operand and one result");
+  const remat_packed_value &v = t.packedValues[e.callee];
+  uint64_t bytes = 0;
+  tensorBytes(v.dtype, t.dims.data() + v.dims, v.rank, bytes);
+  bool packs = e.kind == REMAT_ENTRY_PACK;
+  uint64_t read = packs ? bytes : v.packed_bytes;
+  uint64_t written = packs ? v.packed_bytes : bytes;
+  const remat_buffer &operand = t.operand(e, 0), &result = t.result(e, 0);
+  if (operand.bytes < read)
+    return fail(error, t.describe(index) + " reads " + number(read) +
+                           " bytes of operand 0, which has " +
+                           number(operand.bytes));
+  if (result.bytes < written)
+    return fail(error, t.describe(index) + " writes " + number(written) +
+                           " bytes of its result, which has " +
+                           number(result.bytes));
+  if (overlap(operand, result))
+    return fail(error,
+                t.describe(index) + " has a result that overlaps operand 0");
+  return true;
+}
+
 bool checkCallee(const remat_module &module, const Table &t, uint32_t index,
                  std::string &error) {
   const remat_entry &e = t.entries[index];
@@ -144,6 +171,11 @@ bool checkCallee(const remat_module &module, const Table &t, uint32_t index,
     if (overlap(t.operand(e, 0), t.result(e, 0)))
       return fail(error, t.describe(index) + " copies a buffer onto itself");
     return true;
+  case REMAT_ENTRY_PACK:
+  case REMAT_ENTRY_UNPACK:
+    if (e.callee >= t.packedValues.size())
+      return missing("packed value");
+    return checkPackedValue(t, index, error);
   default:
     return fail(error, t.describe(index) + " has unknown kind " +
                            std::to_string(e.kind));

@@ -10,6 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "CodecFunctions.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -18,6 +20,8 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
 
+#include "remat/Codegen/Dtypes.h"
+#include "remat/Dialect/Remat/IR/Codecs.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
@@ -247,10 +251,10 @@ namespace {
 /// Functions of the program.
 class FunctionCodec : public Codec {
 public:
-  FunctionCodec(TagOp tag, ArrayAttr pair, SymbolTable &symbols) : tag(tag) {
+  FunctionCodec(TagOp tag, ArrayAttr pair) : tag(tag) {
     auto lookup = [&](unsigned number) {
-      return symbols.lookup<func::FuncOp>(
-          cast<FlatSymbolRefAttr>(pair[number]).getValue());
+      return SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+          tag, cast<SymbolRefAttr>(pair[number]));
     };
     packer = lookup(0);
     unpacker = lookup(1);
@@ -263,10 +267,12 @@ public:
           !function.getBody().hasOneBlock())
         return tag.emitOpError("has a codec that is not two functions of one "
                                "block");
-    TypeRange packed = packer.getResultTypes();
     Type type = value.getType();
+    SmallVector<Type> unpacked(packer.getResultTypes());
+    if (unpacker.getNumArguments() > unpacked.size())
+      unpacked.push_back(type);
     if (TypeRange(packer.getArgumentTypes()) != TypeRange(type) ||
-        TypeRange(unpacker.getArgumentTypes()) != packed ||
+        TypeRange(unpacker.getArgumentTypes()) != TypeRange(unpacked) ||
         TypeRange(unpacker.getResultTypes()) != TypeRange(type))
       return tag.emitOpError("has a codec of types ")
              << packer.getFunctionType() << " and "
@@ -276,7 +282,12 @@ public:
   }
   Value unpack(OpBuilder &builder, Location loc,
                ArrayRef<Value> packed) override {
-    return inlineBody(unpacker, builder, packed).front();
+    SmallVector<Value> operands(packed);
+    auto type = cast<RankedTensorType>(unpacker.getResultTypes()[0]);
+    if (unpacker.getNumArguments() > packed.size())
+      operands.push_back(tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                                 type.getElementType()));
+    return inlineBody(unpacker, builder, operands).front();
   }
 
 private:
@@ -294,6 +305,42 @@ private:
   TagOp tag;
   func::FuncOp packer, unpacker;
 };
+
+/// Functions of the program that runs the step.
+class CallbackCodec : public Codec {
+public:
+  CallbackCodec(TagOp tag, CallbackAttr callback, RankedTensorType type,
+                int64_t id)
+      : tag(tag), callback(callback), type(type), id(id) {}
+
+  FailureOr<SmallVector<Value>> pack(OpBuilder &builder, Location loc,
+                                     Value value) override {
+    if (!codegen::getDtype(type.getElementType()))
+      return tag.emitOpError("has a codec in C for ")
+             << type << ", whose elements the runtime does not have";
+    int64_t bytes =
+        type.getNumElements() * getElementBytes(type.getElementType());
+    std::optional<int64_t> packed = callback.getPackedBytes(bytes);
+    if (!packed || *packed > maxBufferBytes)
+      return tag.emitOpError("has the codec ")
+             << callback << ", whose map gives no size for the " << bytes
+             << " bytes of " << type;
+    return SmallVector<Value>{PackOp::create(
+        builder, loc, RankedTensorType::get({*packed}, builder.getI8Type()),
+        value, callback.getName(), id)};
+  }
+  Value unpack(OpBuilder &builder, Location loc,
+               ArrayRef<Value> packed) override {
+    return UnpackOp::create(builder, loc, type, packed[0], callback.getName(),
+                            id);
+  }
+
+private:
+  TagOp tag;
+  CallbackAttr callback;
+  RankedTensorType type;
+  int64_t id;
+};
 } // namespace
 
 /// The uses of `value`, seen through tags, in the backward computation.
@@ -310,31 +357,61 @@ static SmallVector<OpOperand *> findBackwardUses(Value value) {
   return uses;
 }
 
-static std::unique_ptr<Codec> makeCodec(TagOp tag, SymbolTable &symbols) {
+Value remat::getPackedValue(TagOp tag) {
+  Value value = tag.getInput();
+  while (value.getDefiningOp() && isTransparentOp(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return value;
+}
+
+SmallVector<OpOperand *> remat::findPackedUses(TagOp tag) {
+  Value value = getPackedValue(tag);
+  if (cast<RankedTensorType>(value.getType()).getNumElements() == 0)
+    return {};
+  return findBackwardUses(tag.getForReaders() ? tag.getResult() : value);
+}
+
+void remat::dropCodec(TagOp tag) {
+  if (tag.getPolicy() || tag.getName()) {
+    tag.removeCodecAttr();
+    if (!tag.getPolicy())
+      tag.setForReaders(false);
+    return;
+  }
+  tag.replaceAllUsesWith(tag.getInput());
+  tag.erase();
+}
+
+/// The codec of the tag, which is no list. `id` numbers callbacks.
+static std::unique_ptr<Codec> makeCodec(TagOp tag, int64_t id) {
   auto type = cast<RankedTensorType>(tag.getType());
-  if (auto pair = dyn_cast<ArrayAttr>(*tag.getCodec()))
-    return std::make_unique<FunctionCodec>(tag, pair, symbols);
-  if (cast<StringAttr>(*tag.getCodec()) == "bf16")
+  if (ArrayAttr pair = getCodecPair(*tag.getCodec()))
+    return std::make_unique<FunctionCodec>(tag, pair);
+  if (auto callback = dyn_cast<CallbackAttr>(*tag.getCodec()))
+    return std::make_unique<CallbackCodec>(tag, callback, type, id);
+  if (*tag.getCodec() == StringAttr::get(tag.getContext(), "bf16"))
     return std::make_unique<RoundingCodec>(type);
   return std::make_unique<BlockCodec>(type);
 }
 
 /// What the backward computation reads of the tag's value becomes what is
 /// unpacked.
-static LogicalResult pack(TagOp tag, SymbolTable &symbols) {
-  Value value = tag.getInput();
-  while (value.getDefiningOp() && isTransparentOp(value.getDefiningOp()))
-    value = value.getDefiningOp()->getOperand(0);
-  SmallVector<OpOperand *> uses =
-      findBackwardUses(tag.getForReaders() ? tag.getResult() : value);
-  auto type = cast<RankedTensorType>(value.getType());
-  if (uses.empty() || type.getNumElements() == 0)
+static LogicalResult pack(TagOp tag, int64_t &id) {
+  if (isa<ArrayAttr>(*tag.getCodec()) && !getCodecPair(*tag.getCodec()))
+    return tag.emitOpError("has the codecs ")
+           << *tag.getCodec()
+           << ", expected 'remat-specialize-codecs' to have chosen one";
+  Value value = getPackedValue(tag);
+  SmallVector<OpOperand *> uses = findPackedUses(tag);
+  if (uses.empty() ||
+      *tag.getCodec() == StringAttr::get(tag.getContext(), "none"))
     return success();
   Operation *first = uses.front()->getOwner();
   for (OpOperand *use : uses)
     if (use->getOwner()->isBeforeInBlock(first))
       first = use->getOwner();
-  std::unique_ptr<Codec> codec = makeCodec(tag, symbols);
+  std::unique_ptr<Codec> codec = makeCodec(tag, id);
+  ++id;
   OpBuilder builder(tag);
   FailureOr<SmallVector<Value>> packed =
       codec->pack(builder, tag.getLoc(), value);
@@ -358,28 +435,25 @@ static LogicalResult pack(TagOp tag, SymbolTable &symbols) {
 namespace {
 struct PackSaved : remat::impl::PackSavedPassBase<PackSaved> {
   void runOnOperation() override {
-    SymbolTable symbols(getOperation());
     SmallVector<TagOp> tags;
     SetVector<Operation *> functions;
     getOperation().walk([&](TagOp tag) {
       if (!tag.getCodec())
         return;
       tags.push_back(tag);
-      if (auto pair = dyn_cast<ArrayAttr>(*tag.getCodec()))
-        for (auto symbol : pair.getAsRange<FlatSymbolRefAttr>())
-          if (Operation *function = symbols.lookup(symbol.getValue()))
+      if (ArrayAttr pair = getCodecPair(*tag.getCodec()))
+        for (auto symbol : pair.getAsRange<SymbolRefAttr>())
+          if (Operation *function =
+                  SymbolTable::lookupNearestSymbolFrom(tag, symbol))
             functions.insert(function);
     });
+    int64_t id = 0;
     for (TagOp tag : tags) {
-      if (failed(pack(tag, symbols)))
+      if (failed(pack(tag, id)))
         return signalPassFailure();
-      if (!tag.getPolicy() && !tag.getName()) {
-        tag.replaceAllUsesWith(tag.getInput());
-        tag.erase();
-      } else {
-        tag.removeCodecAttr();
-      }
+      dropCodec(tag);
     }
+    numPacked += id;
     for (Operation *function : functions)
       if (SymbolTable::symbolKnownUseEmpty(function, getOperation()))
         function->erase();

@@ -282,10 +282,12 @@ func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
 // -----
 
 // A region of which all is recomputed, what it yields included, which is the
-// step's result: that is in a buffer of the caller and need not be made again.
+// step's result: so that it can be made again, it is not made in the caller's
+// buffer, but copied there.
 // CHECK-LABEL: remat.graph @main
-// CHECK:         remat.task 0 copy 1
-// CHECK-NOT:     copy 1
+// CHECK:         remat.task {{.*}} @copy({{.*}}) {{.*}} at [result 0]
+// CHECK:         remat.task 0 copy 1 @matmul
+// CHECK:         remat.task 1 copy 1 @sin
 // CHECK:         remat.return
 func.func @main(%x: tensor<32x32xf32>, %w: tensor<32x32xf32>) -> tensor<32x32xf32> {
   %c0 = arith.constant 0.0 : f32

@@ -18,8 +18,8 @@
 
 // The options of derivatives and tasks.
 // REDEFINE: %{emit} = tasks
-// REDEFINE: %{pipeline} = function=model target=cpu differentiate=false wrt=1 tangents widen threads=3
-// REDEFINE: %{flags} = --function=model --target=cpu --no-gradients --wrt=1 --tangents --widen --threads=3
+// REDEFINE: %{pipeline} = function=model target=cpu differentiate=false wrt=1 tangents widen early-stop=false threads=3
+// REDEFINE: %{flags} = --function=model --target=cpu --no-gradients --wrt=1 --tangents --widen --early-stop=false --threads=3
 // RUN: %{same}
 // RUN: FileCheck %s --check-prefix=TASKS --input-file=%t/pipeline.mlir
 // TASKS: module attributes {remat.target = #remat.target<"cpu">}

@@ -20,7 +20,7 @@ func.func @hidden_values_are_tagged(%x: tensor<4xf32>) -> tensor<4xf32> {
 // Without early stop the last value is recomputed too.
 // CHECK-LABEL: func.func @without_early_stop
 // CHECK:         %[[Y:.*]] = math.tanh
-// CHECK:         %[[T:.*]] = remat.tag %[[Y]] {policy = #remat.policy<must_recompute>}
+// CHECK:         %[[T:.*]] = remat.tag %[[Y]] {policy = #remat.policy<must_recompute>, whole_region = 0 : i64}
 // CHECK:         return %[[T]]
 func.func @without_early_stop(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = remat.checkpoint attributes {early_stop = false} {

@@ -177,12 +177,24 @@ class Mutant:
         return " ".join([self.tool, "mutant.mlir"] + [f"'{flag}'" for flag in self.flags])
 
 
+def died_in_parser(trace):
+    """Whether the tool died in MLIR's own parser, before any code of this project in the stack."""
+    for frame in re.findall(r"^ *#?\d+ .*0x.*", trace, re.MULTILINE):
+        if "mlir::detail::Parser::" in frame:
+            return True
+        if not re.search(r"lib(MLIR|LLVM|c)\.so", frame):
+            return False
+    return False
+
+
 def is_upstream(options, folder, mlir_opt, outcome):
-    """Whether MLIR's own tool dies of the same text, or the tool died while it parsed an operation of MLIR's.
+    """Whether MLIR's own tool dies of the same text, or the tool died while it parsed what is MLIR's.
 
     Some of these parsers use memory after they have freed it, so that not every run dies."""
     parsed = re.findall(r"MLIR Parser: custom op parser '([^']+)'", outcome.err)
     if parsed and not parsed[-1].startswith("remat."):
+        return True
+    if died_in_parser(outcome.err):
         return True
     return bool(mlir_opt and run([mlir_opt, "mutant.mlir"] + UPSTREAM, options.timeout, folder).problem)
 

@@ -473,10 +473,8 @@ class Operations:
             attributes.append(f"policy = #remat.policy<{self.random.choice(POLICIES)}>")
         elif self.random.random() < 0.7:
             codec = self.random.choice(['"bf16"', '"int8"', "[@pack, @unpack]"])
-            if "@" in codec and len(shape) != 1:
-                codec = '"bf16"'
             if "@" in codec:
-                codec = self.codec(shape)
+                codec = self.codec(self.program.type_of(shape) if self.random.random() < 0.5 else None)
             self.program.lossy |= "@" not in codec
             attributes.append(f"codec = {codec}")
         if not attributes:
@@ -489,9 +487,9 @@ class Operations:
         self.add([(name, shape)], {source}, lines, lambda env: [[function(value) for value in env[source]]])
         return True
 
-    def codec(self, shape):
-        """A pair of functions that lose nothing."""
-        t = self.program.type_of(shape)
+    def codec(self, t=None):
+        """A pair of functions that lose nothing, for one type or for all shapes."""
+        t = t or f"tensor<{self.random.choice('?*')}x{self.program.element}>"
         number = self.name("codec")
         for kind in ("pack", "unpack"):
             self.program.functions.append(f"func.func private @{number}{kind}(%x: {t}) -> {t} {{\n"

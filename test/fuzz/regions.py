@@ -29,8 +29,11 @@ class Regions:
             attributes += ["early_stop = false"] * (self.random.random() < 0.3)
             attributes += [f'name = "{self.name("region")}"'] * (self.random.random() < 0.3)
         else:
-            attributes += [self.random.choice(["offload", "offload", 'codec = "int8"', 'codec = "bf16"'])]
-            self.program.lossy |= "codec" in attributes[0]
+            attributes += [self.random.choice(["offload", "offload", 'codec = "int8"', 'codec = "bf16"', "codec = "])]
+            if attributes[0] == "codec = ":
+                attributes[0] += self.codec()
+            else:
+                self.program.lossy |= "codec" in attributes[0]
         scope = self.children(False, [], self.random.randint(1, 5), depth - 1)
         if not scope.made:
             return False

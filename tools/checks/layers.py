@@ -19,11 +19,11 @@ LAYERS = {
     "Runtime": [],
     "Runtime/CPU": ["Runtime"],
     "Support": [],
-    # The dialect, and what passes share.
-    "Dialect/Remat/IR": [],
-    "Utils": ["Dialect/Remat/IR"],
-    # What operations of other dialects implement.
+    # What operations implement.
     "Interfaces": [],
+    # The dialect, and what passes share.
+    "Dialect/Remat/IR": ["Interfaces"],
+    "Utils": ["Dialect/Remat/IR"],
     "Dialect/Remat/Transforms": ["Utils", "Planning", "Interfaces"],
     "AutoDiff": ["Utils"],
     "Conversion/Import": ["Utils", "Interfaces"],

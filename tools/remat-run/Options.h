@@ -108,6 +108,10 @@ struct Options {
                      "results of the same sizes (default)"),
           clEnumValN(REMAT_CHECK_BITWISE, "bitwise",
                      "the same bits, compared with copies while it runs"))};
+  cl::opt<std::string> codecs{
+      "codecs", cl::cat(category), cl::value_desc("file"),
+      cl::desc("Shared library with the codecs that the model names by "
+               "#remat.callback: a function 'remat_codecs' gives them")};
   cl::opt<bool> debug{
       "debug", cl::cat(category),
       cl::desc("Print what ran forward beside what was recomputed")};

@@ -6,6 +6,8 @@
 
 #include "StepRunner.h"
 
+#include "CodecLibrary.h"
+
 #include "MemoryProbe.h"
 #include "Options.h"
 
@@ -114,6 +116,11 @@ Expected<LoadedStep> run::compile(mlir::ModuleOp tasks, StringRef budget,
       (options().poison ? REMAT_STEP_POISON : 0) |
       (options().profile || !options().profileCosts.empty() ? REMAT_STEP_PROFILE
                                                             : 0);
+  Expected<ArrayRef<remat_codec>> codecs = getCodecs();
+  if (!codecs)
+    return codecs.takeError();
+  loading.codecs = codecs->data();
+  loading.codec_count = codecs->size();
   remat_step *step = nullptr;
   if (Error error = checkStatus(
           remat_step_load(loaded.code->getModule(), &loading, &step)))

@@ -42,6 +42,8 @@ def ExpandWrittenDerivativesPass
   let options = [
     Option<"function", "function", "std::string", "\"main\"",
            "Function that stays">,
+    Option<"earlyStop", "early-stop", "std::string", "\"\"",
+           "As of remat-lower-checkpoints">,
   ];
 }
 
@@ -50,11 +52,14 @@ def LowerDerivativeOpsPass
   let summary = "Lower what differentiation leaves, if there is anything";
   let description = [{
     Some operations are there for differentiation only: tags with a codec, with
-    readers or with marks of mutation, `remat.custom_rule` and
+    readers, for whole regions or with marks of mutation, `remat.custom_rule` and
     `remat.gradient_hook`. Where the module has any of them, runs
 
     * `remat-check-mutation` and `remat-lower-rules` on every function,
-    * `remat-pack-saved` and a cleanup (`canonicalize`, `cse`) on the module.
+    * `remat-specialize-codecs` on the module, and the import of functions on
+      those that it makes,
+    * `remat-pack-saved`, `remat-demand-regions` and a cleanup (`canonicalize`,
+      `cse`) on the module.
 
     Each of these would find out for itself that it has nothing to do, but for
     the cleanup, which takes longer than the others together and is for what

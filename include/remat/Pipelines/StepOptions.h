@@ -39,6 +39,9 @@ struct StepOptions {
   SequentialOptions sequential;
   /// What is saved, by name and operation.
   PolicyOptions policies;
+  /// Whether recomputation of a region stops when all that is needed of it
+  /// exists, for all regions; if not set, as each says.
+  std::optional<bool> earlyStop;
 
   /// Whether to append a backward computation: by default the gradient of
   /// `result`, with `cotangents` the vector-Jacobian product of all results.

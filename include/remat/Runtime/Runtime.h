@@ -36,7 +36,8 @@ typedef enum remat_status {
   REMAT_INVALID_MODULE = 4,
   REMAT_LIBRARY_ERROR = 5,
   REMAT_ASSERTION_FAILED = 6,
-  REMAT_NONDETERMINISTIC = 7
+  REMAT_NONDETERMINISTIC = 7,
+  REMAT_CODEC_ERROR = 8
 } remat_status;
 
 /// A loaded step: its table, its arena and its library primitives. A step runs
@@ -64,6 +65,47 @@ typedef enum remat_determinism_check {
   REMAT_CHECK_BITWISE = 2
 } remat_determinism_check;
 
+/// A value that a codec packs.
+typedef struct remat_saved_value {
+  /// Its number in the step; the same for pack and unpack, in every run.
+  uint64_t id;
+  /// Of the value: a dense row-major tensor.
+  remat_dtype dtype;
+  int32_t rank;
+  const int64_t *dims;
+  uint64_t bytes;
+  /// Of the packed form, as the program declares them.
+  uint64_t packed_bytes;
+  /// Where the program has the operation that is running; "" if unknown.
+  const char *location;
+} remat_saved_value;
+
+/// How the values are kept that the program saves by `#remat.callback` with
+/// this name. `pack` reads the value at `data` and writes what is to be kept to
+/// `packed`, `unpack` writes the value from it; all bytes of a value, which are
+/// at multiples of REMAT_ALIGNMENT. What `pack` does not write is undefined.
+/// Each packed value is packed once in a run and unpacked as often as the plan
+/// reads it again. Another result than 0 ends the run with REMAT_CODEC_ERROR
+/// and a message that names it. Neither may use the step.
+///
+/// A codec that keeps values outside of the step, such as in a file, can find
+/// them by `id`. Where several states of a step are in use at a time, only a
+/// handle in the packed form tells them apart.
+typedef struct remat_codec {
+  const char *name;
+  int (*pack)(void *user, const remat_saved_value *value, const void *data,
+              void *packed);
+  int (*unpack)(void *user, const remat_saved_value *value, const void *packed,
+                void *data);
+  /// Passed to both.
+  void *user;
+} remat_codec;
+
+/// Tools that run steps (remat-run) find codecs in a shared library by a
+/// function of this type called `remat_codecs`, which sets `count` to the
+/// number of codecs at the address that it returns.
+typedef const remat_codec *(*remat_codecs_fn)(size_t *count);
+
 /// All zeros, or no options at all, is the default.
 typedef struct remat_step_options {
   int threads; // 0: all cores this process may use
@@ -73,6 +115,9 @@ typedef struct remat_step_options {
   void *arena;
   uint64_t arena_bytes;
   remat_determinism_check determinism_check;
+  /// The codecs that the step may need. They must live as long as the step.
+  const remat_codec *codecs;
+  size_t codec_count;
 } remat_step_options;
 
 /// A dense row-major tensor. `data` may have any alignment; it may be NULL only

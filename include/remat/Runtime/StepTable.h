@@ -109,6 +109,7 @@ typedef struct remat_step_header {
   remat_section checks;       // uint32_t, strings
   remat_section constants;    // bytes
   remat_section calls; // uint32_t, first entry of each call but the first
+  remat_section packed_values; // remat_packed_value
 } remat_step_header;
 
 /// What the header's `checksum` has to be. For each word of 64 bits in order,
@@ -177,7 +178,11 @@ typedef enum remat_entry_kind {
   /// Copies operand 0 to result 0: offload (arena to host), reload (host to
   /// arena), or any other copy between spaces. The smaller size counts.
   REMAT_ENTRY_COPY = 3,
-  REMAT_ENTRY_KIND_COUNT = 4
+  /// packed_values[callee]: operand the value, result its packed form.
+  REMAT_ENTRY_PACK = 4,
+  /// The same the other way round.
+  REMAT_ENTRY_UNPACK = 5,
+  REMAT_ENTRY_KIND_COUNT = 6
 } remat_entry_kind;
 
 enum {
@@ -207,6 +212,17 @@ typedef struct remat_entry {
   uint32_t name;         // string: the ops it was made from
   uint32_t location;     // string: where they stand in the source
 } remat_entry;
+
+/// A saved value that a codec of the caller packs and unpacks: remat_codec in
+/// Runtime.h.
+typedef struct remat_packed_value {
+  uint64_t id;           // the same number in both entries, and in no others
+  uint64_t packed_bytes; // of the packed form, not rounded up
+  uint32_t codec;        // string: the name of the codec
+  int32_t dtype;         // remat_dtype
+  uint32_t rank;
+  uint32_t dims; // first of `rank` extents in the section `dims`
+} remat_packed_value;
 
 //===----------------------------------------------------------------------===//
 // Library calls

@@ -24,7 +24,8 @@ namespace remat {
 /// What an entry is, with names in place of numbers of strings and uses.
 struct StepEntry {
   remat_entry_kind kind = REMAT_ENTRY_KERNEL;
-  /// Kernel number, or what addMatmul or addConvolution returned.
+  /// Kernel number, or what addMatmul, addConvolution or addPackedValue
+  /// returned.
   uint32_t callee = 0;
   std::vector<uint32_t> operands;
   std::vector<uint32_t> results;
@@ -84,6 +85,12 @@ public:
   uint32_t addMatmul(const remat_matmul &matmul);
   uint32_t addConvolution(const remat_convolution &convolution);
 
+  /// A value that the codec of this name packs into `packedBytes` bytes; equal
+  /// ones share a number.
+  uint32_t addPackedValue(const std::string &codec, uint64_t id,
+                          remat_dtype dtype, const std::vector<int64_t> &dims,
+                          uint64_t packedBytes);
+
   /// A message for remat_kernel_status::check, e.g. "indices of 'gather'".
   uint32_t addCheck(const std::string &message);
 
@@ -124,6 +131,8 @@ private:
   std::map<std::string, uint32_t> matmulNumbers;
   std::vector<remat_convolution> convolutions;
   std::map<std::string, uint32_t> convolutionNumbers;
+  std::vector<remat_packed_value> packedValues;
+  std::map<uint64_t, uint32_t> packedValueNumbers;
   std::vector<uint32_t> checks;
   std::map<std::string, uint32_t> checkNumbers;
   std::string constants;

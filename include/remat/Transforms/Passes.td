@@ -51,6 +51,43 @@ def CheckMutationPass : Pass<"remat-check-mutation", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::remat::RematDialect"];
 }
 
+def SpecializeCodecsPass
+    : Pass<"remat-specialize-codecs", "::mlir::ModuleOp"> {
+  let summary = "Choose a codec for each value that is packed";
+  let description = [{
+    Of the codecs that a tag lists, the first is chosen that takes the value,
+    and the tag has no other afterwards, none at all if the value is kept as it
+    is. A pair of functions takes a value if the argument of the first can have
+    its type:
+
+    * `tensor<4x8xf32>`: this type,
+    * `tensor<?x8xf32>`: all that agree where there are numbers,
+    * `tensor<*xf32>`: all shapes,
+    * `tensor<?xf32>`: all shapes; the elements of a value of another rank than
+      one are passed in row-major order.
+
+    The argument of the second function is what the first returns. It may have
+    one more, of the type of the value: a destination, which has no elements
+    that mean anything, but the extents that the function cannot know otherwise.
+
+    A function of dynamic shape is cloned for each type that it is used for. In
+    the clone, types follow from those of the arguments, by upstream's
+    canonicalization and for elementwise operations on tensors. An operation
+    whose shape does not follow is an error, and so are functions whose types
+    then do not pack and unpack the value.
+
+    A floating-point value that no codec takes is an error. Functions that are
+    not used any more are erased.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::remat::RematDialect"];
+  let statistics = [
+    Statistic<"numSpecialized", "num-specialized", "functions that were cloned">
+  ];
+}
+
 def PackSavedPass : Pass<"remat-pack-saved", "::mlir::ModuleOp"> {
   let summary = "Keep values packed for the backward computation";
   let description = [{
@@ -63,8 +100,14 @@ def PackSavedPass : Pass<"remat-pack-saved", "::mlir::ModuleOp"> {
     * `int8`: blocks of 64 consecutive elements, the last one padded with zeros,
       as a byte for each element and the block's largest magnitude over 127 (error at
       most 1/254 of the block's largest magnitude).
-    * a pair of functions: calls of these.
+    * a pair of functions of exactly these types: calls of these. Others are
+      made so by `remat-specialize-codecs`.
+    * `#remat.callback`: a `remat.pack` and a `remat.unpack`, numbered in the
+      order of the program.
   }];
+  let statistics = [
+    Statistic<"numPacked", "num-packed", "values that are packed">
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::func::FuncDialect",
                            "::mlir::linalg::LinalgDialect",

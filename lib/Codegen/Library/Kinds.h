@@ -19,6 +19,9 @@ LibraryCallRef matchMatmul(mlir::FunctionOpInterface kernel);
 /// A remat.conv of two arguments.
 LibraryCallRef matchConvolution(mlir::FunctionOpInterface kernel);
 
+/// A remat.pack or remat.unpack of an argument.
+LibraryCallRef matchCodec(mlir::FunctionOpInterface kernel);
+
 } // namespace remat::codegen
 
 #endif // REMAT_LIB_CODEGEN_LIBRARY_KINDS_H

@@ -24,7 +24,9 @@ namespace {
 struct Registry {
   std::mutex mutex;
   std::vector<std::pair<std::string, LibraryCallMatcher>> kinds = {
-      {"matmul", matchMatmul}, {"convolution", matchConvolution}};
+      {"matmul", matchMatmul},
+      {"convolution", matchConvolution},
+      {"codec", matchCodec}};
 };
 
 } // namespace

@@ -298,6 +298,14 @@ private:
   /// Shapes that are computed from constants, as those that depended on the
   /// number of an iteration are now, become static.
   LogicalResult makeShapesStatic() {
+    // Shapes that depend on those of arguments are known when the function, a
+    // codec, is cloned for the type of a value. Nothing else has such
+    // arguments.
+    if (!llvm::all_of(getOperation().getArgumentTypes(), [](Type type) {
+          auto tensor = dyn_cast<TensorType>(type);
+          return !tensor || tensor.hasStaticShape();
+        }))
+      return success();
     auto findDynamic = [&]() -> OpResult {
       OpResult found;
       getOperation().walk([&](Operation *op) {

@@ -237,7 +237,7 @@ func.func @scope_of_unknown_attribute(%x: tensor<4xf32>) {
 // -----
 
 func.func @tag_of_unknown_attribute(%x: tensor<4xf32>) {
-  // expected-error @+1 {{'remat.tag' op has the unknown attribute 'polcy', expected one of 'codec', 'for_readers', 'keep_apart', 'name', 'overwritten', 'policy'}}
+  // expected-error @+1 {{'remat.tag' op has the unknown attribute 'polcy', expected one of 'codec', 'for_readers', 'keep_apart', 'name', 'overwritten', 'policy', 'whole_region'}}
   %0 = remat.tag %x {name = "x", polcy = #remat.policy<must_save>} : tensor<4xf32>
   return
 }
@@ -311,10 +311,74 @@ func.func @stop_gradient_of_unknown_attribute(%x: tensor<4xf32>) {
 
 // -----
 
+func.func @no_codec(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'codec' is an empty list, expected a codec}}
+  %0 = remat.tag %x {codec = []} : tensor<4xf32>
+  return
+}
+
+// -----
+
 func.func @yield_of_unknown_attribute(%x: tensor<4xf32>) {
   %0 = remat.checkpoint {
     // expected-error @+1 {{'remat.yield' op has the unknown attribute 'policy', expected none}}
     remat.yield {policy = #remat.policy<must_save>} %x : tensor<4xf32>
   } : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @half_a_codec(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'codec' must be a name, the symbols of two functions, a '#remat.callback' or a list of these, got ["bf16", @f]}}
+  %0 = remat.tag %x {codec = ["bf16", @f]} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @unknown_codec_in_list(%x: tensor<4xf32>) {
+  // expected-error @+1 {{has the unknown codec 'fp8', expected 'bf16', 'int8', 'none', two functions or a '#remat.callback'}}
+  %0 = remat.tag %x {codec = [[@f, @g], "fp8"]} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @callback_without_name(%x: tensor<4xf32>) {
+  // expected-error @+1 {{callback has no name}}
+  %0 = remat.tag %x {codec = #remat.callback<"", bytes = (n) -> (n)>} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @callback_of_two_sizes(%x: tensor<4xf32>) {
+  // expected-error @+1 {{'bytes' of a callback must be a map of one dimension to one number, got affine_map<(d0, d1) -> (d0 + d1)>}}
+  %0 = remat.tag %x {codec = #remat.callback<"zip", bytes = (n, m) -> (n + m)>} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @callback_of_strange_elements(%x: tensor<4xf32>) {
+  // expected-error @+1 {{callback takes elements of type 'tensor<2xf32>', expected integers, indices or floats}}
+  %0 = remat.tag %x {codec = #remat.callback<"zip", bytes = (n) -> (n), elements = [tensor<2xf32>]>} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @pack_of_dynamic_shape(%x: tensor<?xf32>) {
+  // expected-error @+1 {{expected static shapes, got 'tensor<?xf32>'}}
+  %0 = remat.pack %x by "zip" id 0 : tensor<?xf32> -> tensor<4xi8>
+  return
+}
+
+// -----
+
+func.func @demand_with_elements(%x: tensor<4xf32>) {
+  // expected-error @+1 {{has a result of type 'tensor<1xi8>', expected one without elements}}
+  %0 = remat.demand %x : (tensor<4xf32>) -> tensor<1xi8>
   return
 }

@@ -62,6 +62,7 @@ static StringMap<std::string> getValues() {
           {"save-ops", "linalg.matmul"},
           {"recompute-ops", "math.exp,math.sin"},
           {"offload-ops", "math.tanh"},
+          {"early-stop", "false"},
           {"differentiate", "false"},
           {"wrt", "0,2"},
           {"result", "3"},

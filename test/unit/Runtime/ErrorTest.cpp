@@ -281,7 +281,7 @@ TEST(LoadErrors, Entries) {
     entry.kind = REMAT_ENTRY_KIND_COUNT;
     Parts r;
     r.builder.addEntry(entry);
-    refused(r, "entry 0 has unknown kind 4");
+    refused(r, "entry 0 has unknown kind 6");
   }
 }
 

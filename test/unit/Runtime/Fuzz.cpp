@@ -81,6 +81,9 @@ std::string makeTable(bool isSplit) {
   uint32_t a = builder.addArenaBuffer(0, 64),
            b = builder.addArenaBuffer(64, 64);
   uint32_t c = builder.addArenaBuffer(128, 64);
+  uint32_t packed = builder.addArenaBuffer(192, 5);
+  uint32_t unpacked = builder.addArenaBuffer(256, 64);
+  uint32_t value = builder.addPackedValue("none", 7, REMAT_F32, {16}, 5);
   uint32_t host = builder.addHostBuffer(0, 64), view = builder.addView(b);
   std::vector<float> numbers(16, 2);
   uint32_t constant = builder.addConstantBuffer(numbers.data(), 64);
@@ -93,6 +96,8 @@ std::string makeTable(bool isSplit) {
   entry.extent = 16;
   builder.addEntry(entry);
   builder.addEntry(makeEntry(REMAT_ENTRY_COPY, 0, {a}, {host}));
+  builder.addEntry(makeEntry(REMAT_ENTRY_PACK, value, {a}, {packed}));
+  builder.addEntry(makeEntry(REMAT_ENTRY_UNPACK, value, {packed}, {unpacked}));
   builder.addEntry(
       makeEntry(REMAT_ENTRY_MATMUL, product, {x, constant}, {lent}));
   builder.addEntry(makeEntry(REMAT_ENTRY_KERNEL, 0, {lent}, {b}));
@@ -185,6 +190,12 @@ remat_status load(const std::string &blob, std::mt19937_64 &random) {
                          kernels, 1};
   remat_step_options options = {};
   options.threads = 1;
+  auto call = [](void *, const remat_saved_value *, const void *, void *) {
+    return 0;
+  };
+  remat_codec codec = {"none", call, call, nullptr};
+  options.codecs = &codec;
+  options.codec_count = 1;
   options.flags = unsigned(random() % 8);
   options.determinism_check = remat_determinism_check(random() % 3);
   remat_step *step = nullptr;

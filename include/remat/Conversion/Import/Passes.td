@@ -17,6 +17,19 @@ def ImportCallsPass : Pass<"remat-import-calls", "::mlir::ModuleOp"> {
   }];
 }
 
+def ImportCodecsPass : Pass<"remat-import-codecs", "::mlir::ModuleOp"> {
+  let summary = "Put codecs of dynamic shape aside";
+  let description = [{
+    The functions that a `codec` names may be of dynamic shape. These are moved
+    into a module of their own, `@remat_codecs`, where passes that need static
+    shapes do not see them, until `remat-specialize-codecs` clones them for the
+    types of values. Runs after inlining. A codec that names something other
+    than functions with bodies of one block, the first of one argument, is an
+    error.
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+}
+
 def ImportTosaPass : Pass<"remat-import-tosa", "::mlir::func::FuncOp"> {
   let summary = "Convert TOSA to linalg, arith and tensor";
   let description = [{

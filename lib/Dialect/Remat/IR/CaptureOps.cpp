@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/Dialect/Remat/IR/Codecs.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 using namespace mlir;
@@ -26,25 +27,6 @@ static LogicalResult verifyBody(Operation *op, Region &body) {
 
 LogicalResult CheckpointOp::verifyRegions() {
   return verifyBody(*this, getBody());
-}
-
-/// Checks what names a codec.
-static LogicalResult verifyCodec(Operation *op, Attribute codec) {
-  if (!codec)
-    return success();
-  if (auto name = dyn_cast<StringAttr>(codec)) {
-    if (name == "bf16" || name == "int8")
-      return success();
-    return op->emitOpError("has the unknown codec '")
-           << name.getValue() << "', expected 'bf16', 'int8' or two functions";
-  }
-  auto pair = dyn_cast<ArrayAttr>(codec);
-  if (pair && pair.size() == 2 &&
-      llvm::all_of(pair, llvm::IsaPred<FlatSymbolRefAttr>))
-    return success();
-  return op->emitOpError("'codec' must be a name or the symbols of two "
-                         "functions, got ")
-         << codec;
 }
 
 LogicalResult ScopeOp::verify() {

@@ -123,24 +123,27 @@ static LogicalResult checkFunction(func::FuncOp func) {
   return success();
 }
 
-/// Puts constants that convolutions read into buffers: these are library calls
-/// in any case, and cannot make them for themselves.
-static void materializeConvolutionOperands(func::FuncOp func) {
-  for (auto conv : func.getOps<ConvOp>())
-    for (OpOperand &operand : conv->getOpOperands()) {
+/// Puts constants that convolutions and codecs of the caller read into buffers:
+/// these are calls in any case, and cannot make them for themselves.
+static void materializeCallOperands(func::FuncOp func) {
+  for (Operation &op : func.getOps()) {
+    if (!isa<ConvOp, PackOp, UnpackOp>(op))
+      continue;
+    for (OpOperand &operand : op.getOpOperands()) {
       Operation *source = skipTransparent(operand.get()).getDefiningOp();
       if (!source || !isClonedIntoKernels(source))
         continue;
-      OpBuilder builder(conv);
+      OpBuilder builder(&op);
       auto type = cast<RankedTensorType>(operand.get().getType());
       Value empty = tensor::EmptyOp::create(
-          builder, conv.getLoc(), type.getShape(), type.getElementType());
+          builder, op.getLoc(), type.getShape(), type.getElementType());
       auto copy = linalg::CopyOp::create(
-          builder, conv.getLoc(), ValueRange{operand.get()}, ValueRange{empty});
-      if (Attribute mark = conv->getAttr(RematDialect::backwardAttrName))
+          builder, op.getLoc(), ValueRange{operand.get()}, ValueRange{empty});
+      if (Attribute mark = op.getAttr(RematDialect::backwardAttrName))
         copy->setAttr(RematDialect::backwardAttrName, mark);
       operand.set(copy->getResult(0));
     }
+  }
 }
 
 FailureOr<GraphOp> GraphBuilder::build() {
@@ -158,7 +161,7 @@ FailureOr<GraphOp> GraphBuilder::build() {
   builder.setInsertionPointToStart(&body);
   SmallVector<Cluster> clusters = formClusters(func.getBody().front());
   // Later, so that these are in no cluster, whose task may come too late.
-  materializeConvolutionOperands(func);
+  materializeCallOperands(func);
   DenseMap<Operation *, const Cluster *> clusterOf;
   for (const Cluster &cluster : clusters)
     for (Operation *op : cluster)
@@ -252,6 +255,16 @@ TaskOp GraphBuilder::createTask(Location loc, func::FuncOp kernel,
                         /*workspace_offset=*/{});
 }
 
+/// Whether `value` is a result of an operation that is to run again whatever
+/// becomes of it. What is in a buffer of the caller never does.
+static bool isDemanded(Value value) {
+  Operation *producer = getProducer(value);
+  return producer && llvm::any_of(producer->getUsers(), [&](Operation *user) {
+           auto demand = dyn_cast<DemandOp>(user);
+           return demand && getProducer(demand.getValue()) == producer;
+         });
+}
+
 void GraphBuilder::createReturn(func::ReturnOp op) {
   SmallVector<Value> results;
   DenseSet<Value> roots;
@@ -260,10 +273,18 @@ void GraphBuilder::createReturn(func::ReturnOp op) {
   for (Value value : op.getOperands()) {
     Value result = mapping.lookupOrNull(value);
     Value root = result ? getViewRoot(result) : Value();
-    if (!root || isa<BlockArgument>(root) || !roots.insert(root).second) {
+    bool demanded = isDemanded(value);
+    if (!root || isa<BlockArgument>(root) || !roots.insert(root).second ||
+        demanded) {
       SmallVector<Value> operands;
       func::FuncOp kernel = kernels.getOrCreateCopy(value, operands);
-      result = createTask(op.getLoc(), kernel, operands, {}, anyBackward)
+      // What is demanded is copied as soon as it is there: a copy in the
+      // backward computation would read what is made again.
+      OpBuilder::InsertionGuard guard(builder);
+      if (demanded)
+        builder.setInsertionPointAfter(result.getDefiningOp());
+      result = createTask(op.getLoc(), kernel, operands, {},
+                          anyBackward && !demanded)
                    ->getResult(0);
     }
     results.push_back(result);

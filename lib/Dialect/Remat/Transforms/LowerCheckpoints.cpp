@@ -9,6 +9,7 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "llvm/ADT/SetVector.h"
 
+#include "remat/Dialect/Remat/IR/Codecs.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 
@@ -51,11 +52,14 @@ static DenseSet<Operation *> findOwnPolicies(CheckpointOp checkpoint) {
 }
 
 /// Tags the tensors that the region hides with its name, and its policy unless
-/// they have one.
-static void tagHiddenValues(CheckpointOp checkpoint) {
+/// they have one. `number` is that of a region without early stop.
+static void tagHiddenValues(CheckpointOp checkpoint, IntegerAttr number) {
   PolicyAttr policy = checkpoint.getPolicyAttr();
   if (!policy)
     policy = PolicyAttr::get(checkpoint.getContext(), Policy::MustRecompute);
+  if (policy.getValue() != Policy::MustRecompute &&
+      policy.getValue() != Policy::PreferRecompute)
+    number = {};
   DenseSet<Operation *> yielded = findYielded(checkpoint);
   DenseSet<Operation *> ownPolicies = findOwnPolicies(checkpoint);
   OpBuilder builder(checkpoint.getContext());
@@ -71,6 +75,8 @@ static void tagHiddenValues(CheckpointOp checkpoint) {
         continue;
       auto tag = TagOp::create(builder, op.getLoc(), result,
                                checkpoint.getNameAttr(), added);
+      if (added && number)
+        tag.setWholeRegionAttr(number);
       result.replaceAllUsesExcept(tag.getResult(), tag);
     }
   }
@@ -88,8 +94,12 @@ static void inlineRegion(Op op) {
   op.erase();
 }
 
-static void lowerCheckpoint(CheckpointOp checkpoint) {
-  tagHiddenValues(checkpoint);
+/// The next number of a region without early stop is `numWhole`.
+static void lowerCheckpoint(CheckpointOp checkpoint, int64_t &numWhole) {
+  IntegerAttr number;
+  if (!checkpoint.getEarlyStop())
+    number = Builder(checkpoint).getI64IntegerAttr(numWhole++);
+  tagHiddenValues(checkpoint, number);
   if (!checkpoint.getPreserveRngState())
     for (auto random : checkpoint.getBody().getOps<RandomOp>())
       random.setFresh(true);
@@ -102,6 +112,12 @@ static bool isTaggedForSaving(Value value) {
     auto tag = dyn_cast<TagOp>(user);
     return tag && (tag.getCodec() || tag.getPolicy());
   });
+}
+
+/// Whether the codec of the scope, if it has one, is about values of this type.
+static bool isPacked(ScopeOp scope, RankedTensorType type) {
+  return !scope.getCodec() ||
+         concernsElements(scope, *scope.getCodec(), type.getElementType());
 }
 
 /// Tags what the scope reads from outside: packed is what its operations save
@@ -118,7 +134,7 @@ static void tagReadValues(ScopeOp scope, PolicyAttr policy) {
                         ? scope.getCodec().has_value()
                         : holdsValues(*producer);
     if (!type || !isStored || (policy && isTaggedForSaving(value)) ||
-        (scope.getCodec() && !isa<FloatType>(type.getElementType())))
+        !isPacked(scope, type))
       continue;
     SmallVector<OpOperand *> uses;
     for (OpOperand &use : value.getUses()) {
@@ -154,8 +170,7 @@ static void lowerScope(ScopeOp scope) {
     builder.setInsertionPointAfter(&op);
     for (OpResult result : op.getResults()) {
       auto type = dyn_cast<RankedTensorType>(result.getType());
-      if (!type || isTaggedForSaving(result) ||
-          (scope.getCodec() && !isa<FloatType>(type.getElementType())))
+      if (!type || isTaggedForSaving(result) || !isPacked(scope, type))
         continue;
       auto tag = TagOp::create(builder, op.getLoc(), result,
                                /*name=*/StringAttr(), policy);
@@ -234,10 +249,10 @@ static SetVector<Operation *> findDifferentiated(Operation *root) {
   return functions;
 }
 
-static void lowerAll(Operation *root) {
-  root->walk<WalkOrder::PostOrder>([](Operation *op) {
+static void lowerAll(Operation *root, int64_t &numWhole) {
+  root->walk<WalkOrder::PostOrder>([&](Operation *op) {
     if (auto checkpoint = dyn_cast<CheckpointOp>(op))
-      lowerCheckpoint(checkpoint);
+      lowerCheckpoint(checkpoint, numWhole);
     else if (auto scope = dyn_cast<ScopeOp>(op))
       lowerScope(scope);
   });
@@ -248,7 +263,29 @@ struct LowerCheckpoints
     : remat::impl::LowerCheckpointsPassBase<LowerCheckpoints> {
   using LowerCheckpointsPassBase::LowerCheckpointsPassBase;
 
+  LogicalResult initializeOptions(
+      StringRef options,
+      function_ref<LogicalResult(const Twine &)> onError) override {
+    if (failed(LowerCheckpointsPassBase::initializeOptions(options, onError)))
+      return failure();
+    if (earlyStop.empty() || earlyStop == "true" || earlyStop == "false")
+      return success();
+    return onError("early-stop: expected 'true' or 'false', got '" + earlyStop +
+                   "'");
+  }
+
   void runOnOperation() override {
+    // What was lowered before, in functions that are differentiated, has its
+    // numbers.
+    int64_t numWhole = 0;
+    getOperation()->walk([&](Operation *op) {
+      if (auto checkpoint = dyn_cast<CheckpointOp>(op);
+          checkpoint && !earlyStop.empty())
+        checkpoint.setEarlyStop(earlyStop == "true");
+      if (auto tag = dyn_cast<TagOp>(op); tag && tag.getWholeRegion())
+        numWhole =
+            std::max<int64_t>(numWhole, int64_t(*tag.getWholeRegion()) + 1);
+    });
     SetVector<Operation *> roots;
     if (differentiated)
       roots = findDifferentiated(getOperation());
@@ -260,7 +297,7 @@ struct LowerCheckpoints
     if (checked.wasInterrupted())
       return signalPassFailure();
     for (Operation *root : roots)
-      lowerAll(root);
+      lowerAll(root, numWhole);
   }
 };
 } // namespace

@@ -29,7 +29,8 @@ def Remat_CheckpointOp : Remat_Op<"checkpoint", [
     together (`region-budget` of `remat-plan`).
     Recomputation stops as soon as all needed values exist, unless
     `early_stop = false`: then a region of which anything is recomputed is
-    recomputed whole.
+    recomputed whole, also what nothing reads any more. The option `early-stop`
+    of `remat-lower-checkpoints` overrides this for all regions.
 
     A recomputed `remat.random` draws the same numbers. With
     `preserve_rng_state = false` it draws others, as PyTorch does when it does
@@ -64,11 +65,20 @@ def Remat_ScopeOp : Remat_Op<"scope", [
     forward and backward use; the innermost scope holds.
 
     * `codec`: they are kept packed, and unpacked where the backward
-      computation reads them. Either the name of a codec, `"bf16"` or `"int8"`
-      (a byte for each element and a scale for each block of 64), or a pair of
-      symbols of functions on one tensor, `[@pack, @unpack]`. This is
-      `saved_tensors_hooks` of PyTorch. Of a value from outside, arguments
-      included, it is what the operations inside save that is packed.
+      computation reads them. This is `saved_tensors_hooks` of PyTorch. Of a
+      value from outside, arguments included, it is what the operations inside
+      save that is packed. A codec is one of
+      * `"bf16"` or `"int8"` (a byte for each element and a scale for each block
+        of 64), for floating-point numbers,
+      * `[@pack, @unpack]`, two functions, which take the values of the type of
+        the argument of `@pack`; one of dynamic shape is for all such shapes
+        (see `remat-specialize-codecs`),
+      * `#remat.callback`, functions of the program that runs the step,
+      * `"none"`, which keeps any value as it is,
+      * an array of these, of which the first counts that takes the value.
+
+      A floating-point value that a codec does not take is an error. Other
+      values are then kept as they are.
     * `offload`: they are kept in host memory (`save_on_cpu`), except arguments,
       which are in buffers of the caller.
     * `forbid`: a codec or offload inside is an error with this message
@@ -126,6 +136,10 @@ def Remat_TagOp : Remat_Op<"tag", [Pure, SameOperandsAndResultType]> {
     scope reads a value from outside, and asks nothing more for those readers;
     `remat-pack-saved` reads it.
 
+    `whole_region` is the number of a region with `early_stop = false` that the
+    value belongs to. `remat-lower-checkpoints` sets it,
+    `remat-demand-regions` reads and erases it.
+
     Two attributes are marks of memory that is written. `remat-import-buffers`
     sets them, and `remat-check-mutation` erases the tags that have one.
 
@@ -143,7 +157,9 @@ def Remat_TagOp : Remat_Op<"tag", [Pure, SameOperandsAndResultType]> {
                        OptionalAttr<Remat_PolicyAttr>:$policy,
                        OptionalAttr<AnyAttr>:$codec, UnitAttr:$for_readers,
                        OptionalAttr<Remat_LocationAttr>:$overwritten,
-                       UnitAttr:$keep_apart);
+                       UnitAttr:$keep_apart,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>
+                           :$whole_region);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input)";
   let hasVerifier = 1;
@@ -156,7 +172,7 @@ def Remat_TagOp : Remat_Op<"tag", [Pure, SameOperandsAndResultType]> {
                                  "::remat::PolicyAttr":$policy), [{
     build($_builder, $_state, input.getType(), input, name, policy,
           /*codec=*/{}, /*for_readers=*/{}, /*overwritten=*/{},
-          /*keep_apart=*/{});
+          /*keep_apart=*/{}, /*whole_region=*/{});
   }]>];
 }
 

@@ -10,6 +10,8 @@
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "remat/Dialect/Remat/IR/RematAttrs.td"
+include "remat/Interfaces/KernelOpInterface.td"
+include "remat/Interfaces/RecomputableOpInterface.td"
 
 def Remat_CheckIndexOp : Remat_Op<"check_index", [Pure, TypesMatchWith<
     "the result is an index", "index", "result", "$_self">]> {
@@ -189,6 +191,77 @@ def Remat_ConvOp : Remat_Op<"conv", [Pure]> {
     ::mlir::RankedTensorType getInputType();
     ::mlir::RankedTensorType getFilterType();
     ::mlir::RankedTensorType getOutputType();
+  }];
+}
+
+def Remat_DemandOp : Remat_Op<"demand", [
+    MemoryEffects<[MemWrite]>,
+    DeclareOpInterfaceMethods<KernelOpInterface, ["decomposeInKernel"]>,
+    DeclareOpInterfaceMethods<RecomputableOpInterface>]> {
+  let summary = "ask for a value that nothing else may need";
+  let description = [{
+    Does nothing with `value`, but is an operation that reads it. In the
+    backward computation it so makes the planner recompute what a region with
+    `early_stop = false` hides. It stands behind the operations that make
+    `after`. The result has no elements. Made by `remat-demand-regions`.
+
+    ```mlir
+    %0 = remat.demand %y after %g {remat.backward}
+        : (tensor<4x8xf32>, tensor<4x8xf32>) -> tensor<0xi8>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$value,
+                       Variadic<AnyRankedTensor>:$after);
+  let results = (outs 1DTensorOf<[I8]>:$done);
+  let assemblyFormat = [{
+    $value (`after` $after^)? attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+class Remat_CallbackOp<string mnemonic>
+    : Remat_Op<mnemonic, [
+          Pure, DeclareOpInterfaceMethods<RecomputableOpInterface>]> {
+  let hasVerifier = 1;
+}
+
+def Remat_PackOp : Remat_CallbackOp<"pack"> {
+  let summary = "pack a value by a callback";
+  let description = [{
+    What the function `pack` of the codec called `codec` makes of `value`, which
+    the program that runs the step gives to the runtime (`remat_codec` in
+    `remat/Runtime/Runtime.h`). The bytes of the result are what the step keeps;
+    there may be none, if the callback keeps the value itself. `id` is the
+    number of the saved value in the step. It runs once. Made by
+    `remat-pack-saved` of `#remat.callback`.
+
+    ```mlir
+    %p = remat.pack %x by "file" id 3 : tensor<4x8xf32> -> tensor<8xi8>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$value, StrAttr:$codec,
+                       ConfinedAttr<I64Attr, [IntNonNegative]>:$id);
+  let results = (outs 1DTensorOf<[I8]>:$packed);
+  let assemblyFormat = [{
+    $value `by` $codec `id` $id attr-dict `:` type($value) `->` type($packed)
+  }];
+}
+
+def Remat_UnpackOp : Remat_CallbackOp<"unpack"> {
+  let summary = "bring a value back that a callback has packed";
+  let description = [{
+    What `remat.pack` with the same `codec` and `id` was given, by the function
+    `unpack` of the codec. It may run several times.
+
+    ```mlir
+    %x = remat.unpack %p by "file" id 3 : tensor<8xi8> -> tensor<4x8xf32>
+    ```
+  }];
+  let arguments = (ins 1DTensorOf<[I8]>:$packed, StrAttr:$codec,
+                       ConfinedAttr<I64Attr, [IntNonNegative]>:$id);
+  let results = (outs AnyRankedTensor:$value);
+  let assemblyFormat = [{
+    $packed `by` $codec `id` $id attr-dict `:` type($packed) `->` type($value)
   }];
 }
 

@@ -28,6 +28,8 @@
 #include "remat/Dialect/Remat/IR/KnownAttributes.h"
 #include "remat/Dialect/Remat/IR/TargetFacts.h"
 #include "remat/Dialect/Remat/IR/Views.h"
+#include "remat/Interfaces/KernelOpInterface.h"
+#include "remat/Interfaces/RecomputableOpInterface.h"
 
 #include "remat/Dialect/Remat/IR/RematDialect.h.inc"
 #include "remat/Dialect/Remat/IR/RematEnums.h.inc"

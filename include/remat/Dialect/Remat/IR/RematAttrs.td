@@ -77,6 +77,39 @@ def Remat_MemorySpace : I32EnumAttr<"MemorySpace", "where a value lives", [
   let genSpecializedAttr = 0;
 }
 
+def Remat_CallbackAttr : AttrDef<Remat_Dialect, "Callback"> {
+  let mnemonic = "callback";
+  let summary = "a codec of the program that runs the step";
+  let description = [{
+    A codec whose functions are callbacks in C, which the program that runs the
+    step gives to the runtime under this name (`remat_codec` in
+    `remat/Runtime/Runtime.h`). They may compress a value, or write it to a
+    file.
+
+    `bytes` gives the bytes that the step keeps for a value of `n` bytes: a map
+    of one dimension. `elements` are the element types of the values that the
+    codec takes; without it, it takes all of floating point.
+
+    ```mlir
+    #remat.callback<"file", bytes = (n) -> (8)>
+    #remat.callback<"rle", bytes = (n) -> (n + n ceildiv 128), elements = [f32, i64]>
+    ```
+  }];
+  let parameters = (ins StringRefParameter<"name of the codec">:$name,
+                        "::mlir::AffineMap":$bytes,
+                        OptionalArrayRefParameter<"::mlir::Type">:$elements);
+  let assemblyFormat = [{
+    `<` $name `,` `bytes` `=` $bytes
+    (`,` `elements` `=` `[` $elements^ `]`)? `>`
+  }];
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// The bytes that are kept of a value of `bytes` bytes; none if the map
+    /// gives no number, or a negative one.
+    std::optional<int64_t> getPackedBytes(int64_t bytes) const;
+  }];
+}
+
 def Remat_SlotAttr : AttrDef<Remat_Dialect, "Slot"> {
   let mnemonic = "slot";
   let summary = "the address of a value";

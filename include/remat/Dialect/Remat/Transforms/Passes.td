@@ -23,7 +23,8 @@ def LowerCheckpointsPass : Pass<"remat-lower-checkpoints"> {
     from being fused away, elementwise fusion runs before.
 
     With `early_stop = false`, a result that the region yields is recomputed
-    like an inner value. With `preserve_rng_state = false`, its random numbers
+    like an inner value, and the tags have the number of the region, by which
+    `remat-demand-regions` finds what belongs to it. With `preserve_rng_state = false`, its random numbers
     are marked `fresh`.
 
     Every `remat.scope` is inlined as well: what it asks for becomes a tag on
@@ -38,7 +39,30 @@ def LowerCheckpointsPass : Pass<"remat-lower-checkpoints"> {
   let options = [
     Option<"differentiated", "differentiated", "bool", /*default=*/"false",
            "Only in functions of which the program takes derivatives itself "
-           "(remat.vjp, remat.jvp), and in what these call">
+           "(remat.vjp, remat.jvp), and in what these call">,
+    Option<"earlyStop", "early-stop", "std::string", /*default=*/"",
+           "true or false: the same for all regions, whatever their attribute "
+           "'early_stop'; empty: what that says">
+  ];
+}
+
+def DemandRegionsPass
+    : Pass<"remat-demand-regions", "::mlir::func::FuncOp"> {
+  let summary = "Recompute regions without early stop as a whole";
+  let description = [{
+    A plan makes again what something reads. Of a region with
+    `early_stop = false`, of which the backward computation reads a hidden
+    value, it is to make everything: each hidden value that no other hidden
+    operation of the region reads gets a `remat.demand` right before the first
+    backward operation that reads any of them. All other values of the region
+    are made again for these.
+
+    Operations with a policy of their own, constants and views are not demanded.
+    A program that takes several derivatives makes a region again once.
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+  let statistics = [
+    Statistic<"numDemands", "num-demands", "values that are demanded">
   ];
 }
 

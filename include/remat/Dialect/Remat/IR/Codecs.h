@@ -1,0 +1,49 @@
+//===- Codecs.h - how saved values are packed -------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The attribute `codec` of remat.scope and remat.tag: one codec, or several of
+// which the first counts that takes a value.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_DIALECT_REMAT_IR_CODECS_H
+#define REMAT_DIALECT_REMAT_IR_CODECS_H
+
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/Support/LLVM.h"
+
+namespace remat {
+
+/// Checks the attribute `codec` of `op`; none is right.
+mlir::LogicalResult verifyCodec(mlir::Operation *op, mlir::Attribute codec);
+
+/// The pair of functions that `codec` is, or null.
+mlir::ArrayAttr getCodecPair(mlir::Attribute codec);
+
+/// The codecs that `codec` lists, or itself.
+llvm::SmallVector<mlir::Attribute> getCodecs(mlir::Attribute codec);
+
+/// Checks that `pair` names, seen from `op`, two functions with bodies of one
+/// block, of which the second takes what the first makes of one tensor, and may
+/// take a destination of the type of its only result.
+mlir::LogicalResult checkCodecFunctions(mlir::Operation *op,
+                                        mlir::ArrayAttr pair);
+
+/// Whether `codec`, which is no list, takes values with elements of this type.
+/// Functions are looked up from `op`; those that are not there take none.
+bool takesElements(mlir::Operation *op, mlir::Attribute codec,
+                   mlir::Type element);
+
+/// Whether an operation that asks for `codec` is about values with elements of
+/// this type. One without a codec that takes it is an error if they are
+/// floating-point numbers, and left alone otherwise.
+bool concernsElements(mlir::Operation *op, mlir::Attribute codec,
+                      mlir::Type element);
+
+} // namespace remat
+
+#endif // REMAT_DIALECT_REMAT_IR_CODECS_H
