@@ -312,8 +312,8 @@ private:
     for (uint32_t i = 0; i < actions.size(); ++i) {
       const Action &action = actions[i];
       // What leaves right behind the last of these was not kept.
-      bool leaves = action.kind == ActionKind::Offload ||
-                    action.kind == ActionKind::Pack;
+      bool leaves =
+          action.kind == ActionKind::Offload || action.kind == ActionKind::Pack;
       if (leaves && out.backwardBegin == i)
         out.backwardBegin = i + 1;
       if (action.kind != ActionKind::Run)
