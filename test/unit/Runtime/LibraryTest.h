@@ -85,10 +85,13 @@ public:
       int exponent;
       double fraction = std::frexp(std::fabs(value), &exponent);
       auto bits = static_cast<uint16_t>(value < 0 ? 0x8000 : 0);
-      if (value != 0)
+      if (value != 0 && exponent + 14 > 0)
         bits = static_cast<uint16_t>(
             bits | (exponent + 14) << 10 |
             (static_cast<int>(std::ldexp(fraction, 11)) & 1023));
+      else // subnormal
+        bits = static_cast<uint16_t>(
+            bits | static_cast<int>(std::ldexp(std::fabs(value), 24)));
       return as(bits);
     }
     case REMAT_BF16: {
