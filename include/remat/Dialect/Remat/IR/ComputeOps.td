@@ -48,6 +48,11 @@ def Remat_ScatterOp : Remat_Op<"scatter", [
 
         result = init;  result[i(p)] += v(p)  for all points p
 
+    As for structured operations of linalg, a dimension of an input that a map
+    selects by one loop has the size of that loop, and no point selects an
+    element outside of an input. The indices that the body yields may be any:
+    import wraps those that are not provably in bounds in `remat.check_index`.
+
     This is the adjoint of a structured operation that reads through
     `tensor.extract`, or through an indexing map that is not a projected
     permutation. `linalg.index` is not available in the body; its leading
