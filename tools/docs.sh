@@ -19,7 +19,7 @@ mkdir -p "$out/passes"
   include/remat/Dialect/Remat/IR/RematOps.td -o "$out/dialect.md"
 pages=(AutoDiff:AutoDiff Conversion/Import:Import Cost:Cost
   Dialect/Remat/Transforms:Dialect Pipelines:Pipelines Target:Target
-  Target/CPU:TargetCPU Transforms:Transforms)
+  Target/CPU:TargetCPU Target/CUDA:TargetCUDA Transforms:Transforms)
 for page in "${pages[@]}"; do
   "$tblgen" -gen-pass-doc "${include[@]}" "include/remat/${page%%:*}/Passes.td" \
     -o "$out/passes/${page##*:}.md"

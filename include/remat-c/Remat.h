@@ -160,8 +160,8 @@ REMAT_CAPI_EXPORTED RematStatus rematOptionsSet(RematOptions options,
                                                 const char *value);
 
 /// Sets the options of a JSON object, such as
-/// {"budget": "60%", "wrt": [0, 1], "threads": 2, "lend": false}. All of them
-/// or, if one is refused, none.
+/// {"budget": "60%", "wrt": [0, 1], "threads": 2, "reuse-result-buffers":
+/// false}. All of them or, if one is refused, none.
 REMAT_CAPI_EXPORTED RematStatus rematOptionsSetJson(RematOptions options,
                                                     const char *json,
                                                     size_t size);

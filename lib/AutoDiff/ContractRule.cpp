@@ -1,12 +1,12 @@
-//===- ContractRule.cpp - products ----------------------------------------===//
+//===- ContractRule.cpp - contractions ------------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
 // C = A * B summed over the dimensions that C lacks is a trilinear form like a
-// convolution: dA is the product of dC and B, dB the product of A and dC, with
-// the same maps in other roles.
+// convolution: dA is the contraction of dC and B, dB the contraction of A and
+// dC, with the same maps in other roles.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,8 @@ using namespace mlir;
 using namespace remat;
 
 bool remat::hasContractRule(linalg::LinalgOp op) {
-  if (!linalg::isaContractionOpInterface(op) || !isProductBody(*op.getBlock()))
+  if (!linalg::isaContractionOpInterface(op) ||
+      !isContractionBody(*op.getBlock()))
     return false;
   // In each of the three roles, linalg.contract wants every dimension in two
   // operands.
@@ -34,7 +35,7 @@ bool remat::hasContractRule(linalg::LinalgOp op) {
   });
 }
 
-/// What `tensor` was converted from if that was exact: products of narrow
+/// What `tensor` was converted from if that was exact: contractions of narrow
 /// types have library routines, mixed ones do not.
 static Value lookThroughExtension(Value tensor) {
   auto op = tensor.getDefiningOp<linalg::GenericOp>();
@@ -81,11 +82,11 @@ static Value emitOuterProduct(ReverseContext &context, Value x, AffineMap xMap,
       .getResult(0);
 }
 
-/// Emits x * y for an operand of type `type`. Where the forward product was
+/// Emits x * y for an operand of type `type`. Where the forward contraction was
 /// accumulated in a wider type, so is this one.
-static Value emitProduct(ReverseContext &context, Value x, AffineMap xMap,
-                         Value y, AffineMap yMap, RankedTensorType type,
-                         AffineMap map, Type accumulator) {
+static Value emitContraction(ReverseContext &context, Value x, AffineMap xMap,
+                             Value y, AffineMap yMap, RankedTensorType type,
+                             AffineMap map, Type accumulator) {
   OpBuilder &builder = context.getBuilder();
   Location loc = context.getLoc();
   Type element = type.getElementType();
@@ -94,10 +95,10 @@ static Value emitProduct(ReverseContext &context, Value x, AffineMap xMap,
   if (element.getIntOrFloatBitWidth() > accumulator.getIntOrFloatBitWidth())
     accumulator = element;
   Value zeros = createZeros(builder, loc, type.clone(accumulator));
-  auto product = linalg::ContractOp::create(
+  auto contraction = linalg::ContractOp::create(
       builder, loc, TypeRange(zeros.getType()), ValueRange{x, y},
       ValueRange(zeros), builder.getAffineMapArrayAttr({xMap, yMap, map}));
-  return createConversion(builder, loc, product->getResult(0), element);
+  return createConversion(builder, loc, contraction->getResult(0), element);
 }
 
 void remat::emitContractVJP(linalg::LinalgOp op, ReverseContext &context) {
@@ -112,18 +113,18 @@ void remat::emitContractVJP(linalg::LinalgOp op, ReverseContext &context) {
   // The second factor is usually the weight: its gradient is the last use of
   // the first.
   if (context.isActive(b))
-    context.accumulate(b,
-                       emitProduct(context, context.primal(a), maps[0], g,
-                                   maps[2], cast<RankedTensorType>(b.getType()),
-                                   maps[1], accumulator));
+    context.accumulate(b, emitContraction(context, context.primal(a), maps[0],
+                                          g, maps[2],
+                                          cast<RankedTensorType>(b.getType()),
+                                          maps[1], accumulator));
   if (context.isActive(a))
-    context.accumulate(a,
-                       emitProduct(context, g, maps[2], context.primal(b),
-                                   maps[1], cast<RankedTensorType>(a.getType()),
-                                   maps[0], accumulator));
+    context.accumulate(a, emitContraction(context, g, maps[2],
+                                          context.primal(b), maps[1],
+                                          cast<RankedTensorType>(a.getType()),
+                                          maps[0], accumulator));
 }
 
-/// A product accumulates into its init, so one adds to the other.
+/// A contraction accumulates into its init, so one adds to the other.
 void remat::emitContractJVP(linalg::LinalgOp op, ForwardContext &context) {
   SmallVector<Value> operands = llvm::to_vector(op->getOperands());
   Value sum = context.tangent(operands[2]);
@@ -137,10 +138,10 @@ void remat::emitContractJVP(linalg::LinalgOp op, ForwardContext &context) {
     SmallVector<Value> factors = {context.primal(operands[0]),
                                   context.primal(operands[1]), sum};
     factors[number] = tangent;
-    Operation *product =
+    Operation *contraction =
         clone(context.getBuilder(), op, sum.getType(), factors);
-    product->setLoc(context.getLoc());
-    sum = product->getResult(0);
+    contraction->setLoc(context.getLoc());
+    sum = contraction->getResult(0);
   }
   context.addTangent(op->getResult(0), sum);
 }

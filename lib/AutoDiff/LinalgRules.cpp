@@ -15,7 +15,7 @@ using namespace remat;
 
 namespace {
 
-/// Every structured operation: a product or the general rule.
+/// Every structured operation: a contraction or the general rule.
 template <typename OpT>
 struct StructuredModel : DerivativeRule<StructuredModel<OpT>, OpT> {
   bool resultVaries(Operation *op, OpResult result,

@@ -35,7 +35,7 @@ bool structuredResultVaries(mlir::linalg::LinalgOp op, mlir::OpResult result,
 
 /// Whether both derivatives of `op` are contractions again.
 bool hasContractRule(mlir::linalg::LinalgOp op);
-/// The rules for products, for which `hasContractRule` holds.
+/// The rules for contractions, for which `hasContractRule` holds.
 void emitContractVJP(mlir::linalg::LinalgOp op, ReverseContext &context);
 void emitContractJVP(mlir::linalg::LinalgOp op, ForwardContext &context);
 

@@ -218,7 +218,8 @@ static RematStatus compile(Call &call, ModuleOp module, RematLevel from,
       return call.fail(REMAT_STATUS_COMPILE_ERROR, std::move(error));
   if (from < REMAT_LEVEL_PLACED && to == REMAT_LEVEL_PLACED)
     if (llvm::Error error =
-            placeModule(module, options.step.plan.lend).takeError())
+            placeModule(module, options.step.plan.reuseResultBuffers)
+                .takeError())
       return call.fail(REMAT_STATUS_COMPILE_ERROR, std::move(error));
   return REMAT_STATUS_OK;
 }

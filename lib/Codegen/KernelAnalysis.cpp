@@ -71,7 +71,7 @@ static LogicalResult countOp(linalg::GenericOp op, KernelInfo &info,
     return failure();
   int64_t points = nest->numPoints();
   if (op->hasAttr(blockAttrName) && op.getNumReductionLoops() != 0 &&
-      op->getNumOperands() == 3 && isProductBody(*op.getBody()))
+      op->getNumOperands() == 3 && isContractionBody(*op.getBody()))
     info.contractionFlops =
         addCounts(info.contractionFlops, multiplyCounts(2, points));
   else

@@ -233,7 +233,7 @@ public:
 private:
   bool findSeeds();
   bool spread();
-  bool checkProduct(const BlockStep &step, int loop);
+  bool checkContraction(const BlockStep &step, int loop);
   bool checkBody(const BlockStep &step, int loop);
   bool isColumns(const BlockStep &step, int loop) const;
 
@@ -318,8 +318,8 @@ bool Finder::spread() {
   return true;
 }
 
-/// Terms of a product that are zero need not be added.
-bool Finder::checkProduct(const BlockStep &step, int loop) {
+/// Terms of a contraction that are zero need not be added.
+bool Finder::checkContraction(const BlockStep &step, int loop) {
   const Access &output = step.nest->outputs[0];
   if (output.coefficients[loop] != 0 && inside.contains(output.root)) {
     contents[output.root] = Known();
@@ -367,8 +367,8 @@ std::optional<MaskedColumns> Finder::run() {
   if (!findSeeds() || !spread())
     return std::nullopt;
   for (auto [step, loop] : llvm::zip(steps, result.loops))
-    if (loop >= 0 &&
-        !(step.isProduct ? checkProduct(step, loop) : checkBody(step, loop)))
+    if (loop >= 0 && !(step.isContraction ? checkContraction(step, loop)
+                                          : checkBody(step, loop)))
       return std::nullopt;
   return result;
 }

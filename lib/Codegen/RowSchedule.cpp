@@ -51,10 +51,10 @@ LogicalResult RowSchedule::addStep(linalg::GenericOp op) {
     }
   }
   auto block = op->getAttrOfType<IntegerAttr>(blockAttrName);
-  step.isProduct = block && op.getNumReductionLoops() != 0 &&
-                   op->getNumOperands() == 3 && isProductBody(*op.getBody()) &&
-                   isContractionInRow(op, step.rows);
-  if (step.summedRuns && !step.isProduct)
+  step.isContraction =
+      block && op.getNumReductionLoops() != 0 && op->getNumOperands() == 3 &&
+      isContractionBody(*op.getBody()) && isContractionInRow(op, step.rows);
+  if (step.summedRuns && !step.isContraction)
     return op.emitOpError("cannot be added up over blocks of rows");
   blockRows = block ? block.getInt() : 0;
   numRows = points;
@@ -85,7 +85,7 @@ void RowSchedule::findColumns() {
   SmallVector<BlockStep> all;
   for (const RowStep &step : steps)
     all.push_back({step.op, &step.nest, static_cast<unsigned>(step.rows.back()),
-                   step.sizes.back() != runRows, step.isProduct,
+                   step.sizes.back() != runRows, step.isContraction,
                    step.summedRuns != 0});
   std::optional<MaskedColumns> found = findMaskedColumns(all, inside);
   if (!found)
@@ -145,9 +145,9 @@ LoopNest RowSchedule::openRows(OpBuilder &builder, const RowStep &step,
   return nest;
 }
 
-TileProduct RowSchedule::describe(OpBuilder &builder, const RowStep &step,
-                                  LoopNest &nest,
-                                  const KernelContext &kernel) const {
+TileMatmul RowSchedule::describe(OpBuilder &builder, const RowStep &step,
+                                 LoopNest &nest,
+                                 const KernelContext &kernel) const {
   Location loc = step.op->getLoc();
   const Access *a = &nest.inputs[0], *b = &nest.inputs[1];
   const Access &c = nest.outputs[0];
@@ -180,13 +180,13 @@ TileProduct RowSchedule::describe(OpBuilder &builder, const RowStep &step,
     return TileMatrix{kernel.buffers.lookup(access.root), base,
                       stride(access, row), stride(access, column)};
   };
-  TileProduct product;
-  product.a = makeMatrix(*a, m, k);
-  product.b = makeMatrix(*b, k, n);
-  product.c = makeMatrix(c, m, n);
+  TileMatmul matmul;
+  matmul.a = makeMatrix(*a, m, k);
+  matmul.b = makeMatrix(*b, k, n);
+  matmul.c = makeMatrix(c, m, n);
   // A result of one column has it next to nothing.
   if (n < 0)
-    product.c.column = 1;
+    matmul.c.column = 1;
   auto getRange = [&](int loop, Value &begin, Value &end) {
     begin = loop >= 0 && nest.loops[loop].begin ? nest.loops[loop].begin
                                                 : emitIndex(builder, loc, 0);
@@ -195,13 +195,13 @@ TileProduct RowSchedule::describe(OpBuilder &builder, const RowStep &step,
                                             : emitIndex(builder, loc, size);
     return loop >= 0 && nest.loops[loop].begin ? blockRows : size;
   };
-  product.maxM = getRange(m, product.mBegin, product.mEnd);
-  product.maxK = getRange(k, product.kBegin, product.kEnd);
-  product.n = n < 0 ? 1 : nest.loops[n].size;
+  matmul.maxM = getRange(m, matmul.mBegin, matmul.mEnd);
+  matmul.maxK = getRange(k, matmul.kBegin, matmul.kEnd);
+  matmul.n = n < 0 ? 1 : nest.loops[n].size;
   if (n >= 0)
-    product.nEnd = nest.loops[n].end;
-  product.accumulate = step.summedRuns != 0;
-  return product;
+    matmul.nEnd = nest.loops[n].end;
+  matmul.accumulate = step.summedRuns != 0;
+  return matmul;
 }
 
 bool RowSchedule::isSameInRuns(const RowStep &step,

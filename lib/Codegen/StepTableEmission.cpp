@@ -118,9 +118,9 @@ LogicalResult TableEmitter::addBuffer(Value value, SlotAttr slot) {
   if (!slot)
     return value.getDefiningOp()->emitOpError(
         "has no placement, expected a slot for each of its results");
-  if (slot.getSpace() == MemorySpace::Lent) {
-    buffers[value] = table.addDonatedBuffer(slot.getResult(), slot.getOffset(),
-                                            slot.getBytes());
+  if (slot.getSpace() == MemorySpace::Reused) {
+    buffers[value] = table.addReusedBuffer(slot.getResult(), slot.getOffset(),
+                                           slot.getBytes());
     return success();
   }
   buffers[value] =

@@ -108,12 +108,12 @@ void remat::buildTasksPipeline(OpPassManager &pm, const StepOptions &options) {
 
 void remat::buildPlanPipeline(OpPassManager &pm, const StepOptions &options) {
   pm.addPass(createPlanPass(options.plan));
-  buildPlacePipeline(pm, options.plan.lend);
+  buildPlacePipeline(pm, options.plan.reuseResultBuffers);
 }
 
-void remat::buildPlacePipeline(OpPassManager &pm, bool lend) {
+void remat::buildPlacePipeline(OpPassManager &pm, bool reuseResultBuffers) {
   pm.addPass(createSeparateCopiesPass());
-  if (lend)
+  if (reuseResultBuffers)
     pm.addPass(createAssignBuffersPass());
   pm.addPass(createPlacePass());
 }

@@ -80,7 +80,7 @@ static int64_t countHeldBytes(GraphOp graph, const GraphLiveness &liveness) {
   for (const LiveBuffer &buffer : liveness.buffers)
     if (buffer.value && buffer.begin < position && buffer.end >= position &&
         (buffer.space == MemorySpace::Arena ||
-         buffer.space == MemorySpace::Lent))
+         buffer.space == MemorySpace::Reused))
       bytes += buffer.bytes;
   return bytes;
 }
@@ -120,12 +120,13 @@ llvm::Expected<StepSummary> remat::planModule(ModuleOp module,
     return llvm::createStringError("the module holds no step");
   if (llvm::Error error = planGraph(graph, options, found))
     return std::move(error);
-  return placeModule(module, options.lend);
+  return placeModule(module, options.reuseResultBuffers);
 }
 
-llvm::Expected<StepSummary> remat::placeModule(ModuleOp module, bool lend) {
+llvm::Expected<StepSummary> remat::placeModule(ModuleOp module,
+                                               bool reuseResultBuffers) {
   PassManager pm(module.getContext());
-  buildPlacePipeline(pm, lend);
+  buildPlacePipeline(pm, reuseResultBuffers);
   if (failed(runPasses(pm, module)))
     return llvm::createStringError("the step could not be placed");
   return summarizeStep(getOnlyGraph(module));

@@ -204,14 +204,16 @@ static std::vector<StepOptionInfo> makeTable() {
   table.add("threads", TasksStage | CodeStage, MEMBER(threads),
             IntegerSyntax<int>{0},
             "Threads that the step will run on; 0 for all cores");
-  table.add("costs", TasksStage, MEMBER(costs), TextSyntax{"file"},
-            "Plan with the measured costs in this file, and carry products out "
-            "in the faster form");
+  table.add(
+      "costs", TasksStage, MEMBER(costs), TextSyntax{"file"},
+      "Plan with the measured costs in this file, and carry contractions out "
+      "by the faster implementation");
   for (const OptionInfo<PlanOptions> &option : getPlanOptionTable())
     table.add(liftOption<StepOptions>(
                   option,
                   [](StepOptions &step) -> PlanOptions & { return step.plan; }),
-              option.name == "lend" ? PlanStage | PlaceStage : PlanStage);
+              option.name == "reuse-result-buffers" ? PlanStage | PlaceStage
+                                                    : PlanStage);
   table.add("name", CodeStage, MEMBER(name), IdentifierSyntax(),
             "Symbol of the remat_module, a C identifier");
   table.add("mcpu", ObjectStage, MEMBER(chip), TextSyntax{"name"},

@@ -1,4 +1,4 @@
-//===- LibraryCall.h - a prepared product or convolution --------*- C++ -*-===//
+//===- LibraryCall.h - a prepared matmul or convolution ---------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -43,9 +43,9 @@ std::unique_ptr<LibraryCall> prepareMatmul(const remat_matmul &descriptor,
                                            int threads);
 std::unique_ptr<LibraryCall>
 prepareConvolution(const remat_convolution &descriptor, int threads);
-/// A convolution as a product; null where that would not be better.
+/// A convolution as a matmul; null where that would not be better.
 std::unique_ptr<LibraryCall>
-prepareWindowProduct(const remat_convolution &descriptor, int threads);
+prepareWindowMatmul(const remat_convolution &descriptor, int threads);
 /// The gradient of the filter of a convolution whose groups read one channel
 /// each; null for any other.
 std::unique_ptr<LibraryCall>

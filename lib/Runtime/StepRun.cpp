@@ -390,7 +390,7 @@ remat_status remat_step::runCall(uint32_t index) {
   uint32_t count = entry.operand_count + entry.result_count;
   void *workspace =
       entry.workspace == REMAT_NONE ? arena.get() : buffers[count];
-  // What a product is added to, if it is not where the result is.
+  // What a matmul is added to, if it is not where the result is.
   if (entry.operand_count == 3 && buffers[2] != buffers[3])
     copy(buffers[2], buffers[3],
          std::min(table.operand(entry, 2).bytes, table.result(entry, 0).bytes));

@@ -114,8 +114,8 @@ uint32_t StepTableBuilder::addResultBuffer(uint32_t index) {
   return addCallerBuffer(REMAT_SPACE_RESULT, index, results[index]);
 }
 
-uint32_t StepTableBuilder::addDonatedBuffer(uint32_t index, uint64_t offset,
-                                            uint64_t bytes) {
+uint32_t StepTableBuilder::addReusedBuffer(uint32_t index, uint64_t offset,
+                                           uint64_t bytes) {
   return addBuffer({REMAT_SPACE_RESULT, index, offset, aligned(bytes),
                     static_cast<uint32_t>(buffers.size()), 1, bytes, -1, 0});
 }

@@ -74,8 +74,7 @@ public:
     return readHeader() && readSections() && checkStrings() &&
            checkSignatures("argument", table.arguments) &&
            checkSignatures("result", table.results) && checkDonations() &&
-           checkPackedValues() &&
-           checkBuffers() && checkCalls();
+           checkPackedValues() && checkBuffers() && checkCalls();
   }
 
 private:
@@ -307,15 +306,15 @@ private:
         return fail(counted("buffer", i) + " holds " +
                     std::to_string(buffer.used) + " of " +
                     std::to_string(buffer.bytes) + " bytes");
-      if (buffer.lent > 1 ||
-          (buffer.lent && buffer.space != REMAT_SPACE_RESULT))
-        return fail(counted("buffer", i) + " is lent but in no result");
-      if (buffer.lent && table.results[buffer.index].donation != REMAT_NONE)
+      if (buffer.reused > 1 ||
+          (buffer.reused && buffer.space != REMAT_SPACE_RESULT))
+        return fail(counted("buffer", i) + " is reused but in no result");
+      if (buffer.reused && table.results[buffer.index].donation != REMAT_NONE)
         return fail(counted("buffer", i) +
-                    " is lent but in a result that an argument is in");
+                    " is reused but in a result that an argument is in");
       const remat_buffer &root = table.buffers[buffer.root];
       if (root.root != buffer.root || root.space != buffer.space ||
-          root.index != buffer.index || root.lent != buffer.lent ||
+          root.index != buffer.index || root.reused != buffer.reused ||
           buffer.offset < root.offset || end > root.offset + root.bytes)
         return fail(counted("buffer", i) + " is not a part of its root, " +
                     counted("buffer", buffer.root));

@@ -214,13 +214,14 @@ private:
 };
 
 /// The caller's buffers hold values all the time; others come and go. A result
-/// comes when it is written, since its buffer may be lent until then.
+/// comes when it is written, since its buffer may be reused until then.
 bool isBorn(const remat_buffer &buffer) {
   return buffer.space == REMAT_SPACE_ARENA ||
          buffer.space == REMAT_SPACE_HOST || buffer.space == REMAT_SPACE_RESULT;
 }
 bool isMortal(const remat_buffer &buffer) {
-  return isBorn(buffer) && (buffer.space != REMAT_SPACE_RESULT || buffer.lent);
+  return isBorn(buffer) &&
+         (buffer.space != REMAT_SPACE_RESULT || buffer.reused);
 }
 
 /// Births, and what is read before it is written.
@@ -309,7 +310,7 @@ bool findInherited(const Table &t, Lifetimes &lifetimes, std::string &error) {
       const remat_buffer &buffer = t.buffers[root];
       bool lasts = buffer.space == REMAT_SPACE_ARENA
                        ? buffer.offset + buffer.bytes <= t.header.state_bytes
-                       : !buffer.lent;
+                       : !buffer.reused;
       if (!lasts)
         return fail(error, "buffer " + number(root) +
                                " is needed by a later call but does not last");
@@ -363,7 +364,7 @@ bool remat::findLifetimes(const Table &table, Lifetimes &lifetimes,
   std::vector<bool> given(table.results.size(), false);
   for (uint32_t i = 0; i < table.buffers.size(); ++i) {
     const remat_buffer &buffer = table.buffers[i];
-    if (written[i] && buffer.space == REMAT_SPACE_RESULT && !buffer.lent)
+    if (written[i] && buffer.space == REMAT_SPACE_RESULT && !buffer.reused)
       given[buffer.index] = true;
     if (written[i] && buffer.space == REMAT_SPACE_ARGUMENT)
       given[table.arguments[buffer.index].donation] = true;

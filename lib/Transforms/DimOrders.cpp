@@ -62,9 +62,9 @@ static bool isStructured(Operation *op) {
   if (!linalgOp || !linalgOp.hasPureTensorSemantics() ||
       isa<linalg::FillOp, linalg::ContractOp>(op))
     return false;
-  // Products are for the library, which wants its operands as they are.
+  // Contractions are for the library, which wants its operands as they are.
   return linalgOp.getNumReductionLoops() == 0 ||
-         !isProductBody(op->getRegion(0).front());
+         !isContractionBody(op->getRegion(0).front());
 }
 
 bool remat::canFollowOrder(Operation *op) {

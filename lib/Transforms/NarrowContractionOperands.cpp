@@ -5,8 +5,8 @@
 //===----------------------------------------------------------------------===//
 //
 // What widens its results as the last thing it does is split there. Fusion puts
-// the widening into those who need it; a product reads what is before it, in
-// half of the bytes.
+// the widening into those who need it; a contraction reads what is before it,
+// in half of the bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -183,9 +183,10 @@ struct MatchFactors
     : public remat::impl::NarrowContractionOperandsPassBase<MatchFactors> {
   void runOnOperation() override {
     IRRewriter rewriter(&getContext());
-    SmallVector<linalg::ContractOp> products;
-    getOperation().walk([&](linalg::ContractOp op) { products.push_back(op); });
-    for (linalg::ContractOp op : products)
+    SmallVector<linalg::ContractOp> contractions;
+    getOperation().walk(
+        [&](linalg::ContractOp op) { contractions.push_back(op); });
+    for (linalg::ContractOp op : contractions)
       matchFactors(rewriter, op);
   }
 };

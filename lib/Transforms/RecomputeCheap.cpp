@@ -7,9 +7,9 @@
 // Before any budget binds, and before the planner is asked: a forward value
 // that is elementwise in others which the backward computation has anyway is
 // made again where it is needed. It then fuses into what reads it, or costs one
-// pass over memory, which is little beside the product that reads it. So are
-// short products that are larger than their factors: attention's scores, and
-// the first convolution of a network.
+// pass over memory, which is little beside the contraction that reads it. So
+// are short contractions that are larger than their factors: attention's
+// scores, and the first convolution of a network.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,16 +46,16 @@ static int64_t getKeptBytes(Value value) {
   return getBufferBytes(cast<RankedTensorType>(value.getType()));
 }
 
-/// Whether `op` is a batch of products that are larger than their factors.
-static bool isExpandingProduct(Operation *op) {
-  auto product = dyn_cast<linalg::ContractOp>(op);
-  if (!product || !isProductBody(*product.getBlock()))
+/// Whether `op` is a batch of contractions that are larger than their factors.
+static bool isExpandingContraction(Operation *op) {
+  auto contraction = dyn_cast<linalg::ContractOp>(op);
+  if (!contraction || !isContractionBody(*contraction.getBlock()))
     return false;
   int64_t factors = 0, length = 1;
-  for (Value input : product.getDpsInputs())
+  for (Value input : contraction.getDpsInputs())
     factors += cast<RankedTensorType>(input.getType()).getNumElements();
-  for (auto [size, type] : llvm::zip(product.getStaticLoopRanges(),
-                                     product.getIteratorTypesArray()))
+  for (auto [size, type] : llvm::zip(contraction.getStaticLoopRanges(),
+                                     contraction.getIteratorTypesArray()))
     if (type == utils::IteratorType::reduction)
       length *= size;
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
@@ -84,7 +84,7 @@ static bool isCheapToRecompute(Operation *op) {
   if (op->getNumResults() != 1 || !isBufferType(op->getResult(0).getType()) ||
       op->hasAttr(RematDialect::policyAttrName) || isTagged(op->getResult(0)))
     return false;
-  if (isExpandingProduct(op) || isStem(op))
+  if (isExpandingContraction(op) || isStem(op))
     return true;
   if (isa<RecomputableOpInterface>(op))
     return getRecomputability(op) == Recomputability::Cheap &&

@@ -1,4 +1,4 @@
-//===- RowSlicer.cpp - what is sliced with a product ----------------------===//
+//===- RowSlicer.cpp - what is sliced with a contraction ------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -19,15 +19,15 @@ using namespace mlir;
 using namespace remat;
 
 /// The rows are those of the factor whose dimensions lead in the result.
-bool RowSlicer::start(linalg::ContractOp product) {
-  if (!isEligible(product) || !isProductBody(*product.getBlock()))
+bool RowSlicer::start(linalg::ContractOp contraction) {
+  if (!isEligible(contraction) || !isContractionBody(*contraction.getBlock()))
     return false;
-  SmallVector<AffineMap> maps = product.getIndexingMapsArray();
-  auto type = cast<RankedTensorType>(product->getResult(0).getType());
+  SmallVector<AffineMap> maps = contraction.getIndexingMapsArray();
+  auto type = cast<RankedTensorType>(contraction->getResult(0).getType());
   int64_t factors = 0;
-  for (Value input : product.getDpsInputs())
+  for (Value input : contraction.getDpsInputs())
     factors += cast<RankedTensorType>(input.getType()).getNumElements();
-  wideBytes = getBufferBytes(product->getResult(0));
+  wideBytes = getBufferBytes(contraction->getResult(0));
   wideElements = type.getNumElements();
   if (wideBytes < target.getSliceBytes() || wideElements < factors)
     return false;
@@ -49,7 +49,7 @@ bool RowSlicer::start(linalg::ContractOp product) {
   if (rows < 2 * target.getSliceRows() ||
       static_cast<int64_t>(loops.size()) == type.getRank())
     return false;
-  members[product] = loops;
+  members[contraction] = loops;
   return true;
 }
 
@@ -299,8 +299,9 @@ bool RowSlicer::collectForward() {
   return bytes <= wideBytes / SliceTuning::littleShare;
 }
 
-bool RowSlicer::run(linalg::ContractOp product, DenseSet<Operation *> &gone) {
-  if (!start(product) || !order() || !collectForward() || !isWorthwhile() ||
+bool RowSlicer::run(linalg::ContractOp contraction,
+                    DenseSet<Operation *> &gone) {
+  if (!start(contraction) || !order() || !collectForward() || !isWorthwhile() ||
       !chooseSlices())
     return false;
   gone.insert(sorted.begin(), sorted.end());

@@ -1,4 +1,4 @@
-//===- RowSlicer.h - a product and what is sliced with it -------*- C++ -*-===//
+//===- RowSlicer.h - a contraction and what is sliced with it ---*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -19,24 +19,24 @@ struct Slab {
   llvm::SmallVector<int64_t> offsets, sizes;
 };
 
-/// One product and what is sliced with it.
+/// One contraction and what is sliced with it.
 class RowSlicer {
 public:
   explicit RowSlicer(mlir::Block &body)
       : body(body), builder(body.getParentOp()),
         target(getTargetFacts(body.getParentOp())) {}
 
-  /// Slices `product` if it can be and is worth it. `gone` receives what it
+  /// Slices `contraction` if it can be and is worth it. `gone` receives what it
   /// erases.
-  bool run(mlir::linalg::ContractOp product,
+  bool run(mlir::linalg::ContractOp contraction,
            llvm::DenseSet<mlir::Operation *> &gone);
 
 private:
-  bool start(mlir::linalg::ContractOp product);
+  bool start(mlir::linalg::ContractOp contraction);
   bool isEligible(mlir::Operation *op);
   std::optional<LoopList> getRows(mlir::linalg::LinalgOp op);
   bool tryAdd(mlir::Operation *op, bool asProducer);
-  /// Whether `value` has about as many elements as the product.
+  /// Whether `value` has about as many elements as the contraction.
   bool isWide(mlir::Value value) const {
     return 2 * llvm::cast<mlir::RankedTensorType>(value.getType())
                    .getNumElements() >

@@ -1,4 +1,4 @@
-//===- RowSlices.cpp - a product and what reads it, in slices -------------===//
+//===- RowSlices.cpp - a contraction and what reads it, in slices ---------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -4,14 +4,15 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A product may be larger than its factors and yet be read only row by row, or
-// to be summed up over the rows: a language model's logits, which a cross
-// entropy reads, and whose gradient two products read. Such a product, with all
-// that reads it, is done for some hundred rows, then for the next. What is as
-// wide as the product is then never there as a whole.
+// A contraction may be larger than its factors and yet be read only row by row,
+// or to be summed up over the rows: a language model's logits, which a cross
+// entropy reads, and whose gradient two contractions read. Such a contraction,
+// with all that reads it, is done for some hundred rows, then for the next.
+// What is as wide as the contraction is then never there as a whole.
 //
 // The slices are fixed by the shapes, so that no budget or number of threads
-// changes a result. They are so large that the library's products lose nothing.
+// changes a result. They are so large that the library's contractions lose
+// nothing.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,11 +40,12 @@ struct SliceRows : remat::impl::SliceRowsPassBase<SliceRows> {
     if (!llvm::hasSingleElement(function.getBody()))
       return;
     Block &body = function.getBody().front();
-    SmallVector<linalg::ContractOp> products(body.getOps<linalg::ContractOp>());
+    SmallVector<linalg::ContractOp> contractions(
+        body.getOps<linalg::ContractOp>());
     DenseSet<Operation *> gone;
-    for (linalg::ContractOp product : products)
-      if (!gone.contains(product))
-        numSliced += RowSlicer(body).run(product, gone);
+    for (linalg::ContractOp contraction : contractions)
+      if (!gone.contains(contraction))
+        numSliced += RowSlicer(body).run(contraction, gone);
   }
 };
 } // namespace

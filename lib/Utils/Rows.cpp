@@ -21,16 +21,16 @@ int64_t remat::chooseBlockRows(int64_t rows, int64_t rowBytes,
   return std::min(std::max<int64_t>(block, 1), rows);
 }
 
-bool remat::isContractionInRow(linalg::LinalgOp product,
+bool remat::isContractionInRow(linalg::LinalgOp contraction,
                                ArrayRef<int64_t> rows) {
-  if (product->getNumOperands() != 3 ||
-      product.getNumLoops() != rows.size() + 2)
+  if (contraction->getNumOperands() != 3 ||
+      contraction.getNumLoops() != rows.size() + 2)
     return false;
-  SmallVector<AffineMap> maps = product.getIndexingMapsArray();
-  SmallVector<int64_t> sizes = getLoopSizes(product);
-  int64_t longestSum = getTargetFacts(product).getSumLength();
+  SmallVector<AffineMap> maps = contraction.getIndexingMapsArray();
+  SmallVector<int64_t> sizes = getLoopSizes(contraction);
+  int64_t longestSum = getTargetFacts(contraction).getSumLength();
   unsigned pairs = 0;
-  for (unsigned loop = 0; loop < product.getNumLoops(); ++loop) {
+  for (unsigned loop = 0; loop < contraction.getNumLoops(); ++loop) {
     if (llvm::is_contained(rows.drop_back(), static_cast<int64_t>(loop)))
       continue;
     unsigned readers = 0;

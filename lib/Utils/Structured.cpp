@@ -125,7 +125,7 @@ static Value skipFloatCasts(Value value) {
   return value;
 }
 
-bool remat::isProductBody(Block &body) {
+bool remat::isContractionBody(Block &body) {
   Operation *terminator = body.getTerminator();
   if (body.getNumArguments() != 3 || terminator->getNumOperands() != 1)
     return false;
@@ -185,7 +185,8 @@ static BlockArgument lookThroughCast(Value value,
   return dyn_cast<BlockArgument>(op->getOperand(0));
 }
 
-std::optional<ProductBody> remat::matchProductBody(linalg::LinalgOp op) {
+std::optional<ContractionBody>
+remat::matchContractionBody(linalg::LinalgOp op) {
   if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1)
     return {};
   Block *body = op.getBlock();
@@ -221,7 +222,7 @@ std::optional<ProductBody> remat::matchProductBody(linalg::LinalgOp op) {
                       !isa<BlockArgument>(mul->getOperand(1));
   if (numOps != 2 + numCasts)
     return {};
-  return ProductBody{lhsCast   ? *lhsCast
-                     : rhsCast ? *rhsCast
-                               : linalg::TypeFn::cast_signed};
+  return ContractionBody{lhsCast   ? *lhsCast
+                         : rhsCast ? *rhsCast
+                                   : linalg::TypeFn::cast_signed};
 }

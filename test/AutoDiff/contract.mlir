@@ -1,6 +1,6 @@
 // RUN: remat-opt %s -split-input-file --remat-differentiate --canonicalize --cse | FileCheck %s
 
-// Both derivatives of a product are products with the same maps.
+// Both derivatives of a contraction are contractions with the same maps.
 
 #a = affine_map<(m, n, k) -> (m, k)>
 #b = affine_map<(m, n, k) -> (k, n)>
@@ -34,7 +34,7 @@ func.func @main(%x: tensor<4x8xf32>, %w: tensor<8x2xf32>) -> tensor<f32> {
 
 // -----
 
-// The gradients of a dot product sum nothing, which linalg.contract refuses.
+// The gradients of a dot contraction sum nothing, which linalg.contract refuses.
 
 // CHECK-LABEL: func.func @main
 // CHECK:         linalg.contract

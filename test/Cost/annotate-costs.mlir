@@ -6,7 +6,7 @@
 // 4 KiB read, 4 KiB written, at 8 bytes per nanosecond.
 // CHECK: remat.task {{[0-9]+}} @square({{.*}}) cost 1024
 // As much traffic, more than 2 * 32^3 flops at 100 per nanosecond.
-// CHECK: remat.task {{[0-9]+}} @product({{.*}}) cost 1024
+// CHECK: remat.task {{[0-9]+}} @contraction({{.*}}) cost 1024
 // What lies between two ops is workspace: 32 floats.
 // CHECK: remat.task {{[0-9]+}} @center({{.*}}) {{.*}}workspace 128 :
 
@@ -25,7 +25,7 @@ func.func private @square(%x: tensor<32x32xf32>) -> tensor<32x32xf32>
   } -> tensor<32x32xf32>
   return %r : tensor<32x32xf32>
 }
-func.func private @product(%x: tensor<32x32xf32>) -> tensor<32x32xf32>
+func.func private @contraction(%x: tensor<32x32xf32>) -> tensor<32x32xf32>
     attributes {remat.kernel} {
   %e = tensor.empty() : tensor<32x32xf32>
   %z = arith.constant 0.0 : f32
@@ -59,7 +59,7 @@ func.func private @center(%x: tensor<32x32xf32>) -> tensor<32x32xf32>
 }
 remat.graph @main(%x: tensor<32x32xf32>) -> tensor<32x32xf32> {
   %0 = remat.task 0 @square(%x) : (tensor<32x32xf32>) -> tensor<32x32xf32>
-  %1 = remat.task 1 @product(%0) : (tensor<32x32xf32>) -> tensor<32x32xf32>
+  %1 = remat.task 1 @contraction(%0) : (tensor<32x32xf32>) -> tensor<32x32xf32>
   %2 = remat.task 2 @center(%1) : (tensor<32x32xf32>) -> tensor<32x32xf32>
   remat.return %2 : tensor<32x32xf32>
 }

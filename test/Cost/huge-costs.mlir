@@ -1,17 +1,17 @@
 // RUN: remat-opt %s --remat-annotate-costs=threads=2 | FileCheck %s
 // RUN: not remat-opt %s --remat-annotate-costs=threads=2 --remat-plan=budget=min 2>&1 | FileCheck %s --check-prefix=PLAN
 
-// Tensors of 2^43 bytes are allowed, and a product of them has 2^64 flops. That
+// Tensors of 2^43 bytes are allowed, and a contraction of them has 2^64 flops. That
 // is counted as 2^63, at 100 per nanosecond, and not as 0.
-// CHECK: remat.task 0 @product({{.*}}) cost 9223372036854{{[0-9]+}}
+// CHECK: remat.task 0 @contraction({{.*}}) cost 9223372036854{{[0-9]+}}
 // Likewise 2^63 exponentials, at 1000 operations per nanosecond.
 // CHECK: remat.task 1 @sums({{.*}}) cost 922337203685{{[0-9]+}}
 
-// PLAN: error: {{.*}}the costs of all ops and packed forms exceed 2^55 at op 'product (task 0)'
+// PLAN: error: {{.*}}the costs of all ops and packed forms exceed 2^55 at op 'contraction (task 0)'
 
 !matrix = tensor<2097152x2097152xbf16>
 module attributes {remat.target = #remat.target<"cpu", contraction_flops = 100000000000, loop_flops = 1000000000000, bandwidth = 8000000000, launch_ns = 0>} {
-func.func private @product(%x: !matrix) -> !matrix attributes {remat.kernel} {
+func.func private @contraction(%x: !matrix) -> !matrix attributes {remat.kernel} {
   %e = tensor.empty() : !matrix
   %z = arith.constant 0.0 : bf16
   %f = linalg.fill ins(%z : bf16) outs(%e : !matrix) -> !matrix
@@ -34,7 +34,7 @@ func.func private @sums(%x: !matrix) -> !matrix attributes {remat.kernel} {
   return %r : !matrix
 }
 remat.graph @main(%x: !matrix) -> !matrix {
-  %0 = remat.task 0 @product(%x) : (!matrix) -> !matrix
+  %0 = remat.task 0 @contraction(%x) : (!matrix) -> !matrix
   %1 = remat.task 1 @sums(%0) : (!matrix) -> !matrix
   remat.return %1 : !matrix
 }

@@ -28,9 +28,9 @@ remat.graph @no_operand(%x: tensor<32xf32>) -> tensor<32xf32> {
 func.func private @f(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
   return %a : tensor<32xf32>
 }
-remat.graph @lent_too_long(%x: tensor<32xf32>) -> tensor<32xf32> attributes {planned_peak = 0 : i64} {
+remat.graph @reused_too_long(%x: tensor<32xf32>) -> tensor<32xf32> attributes {planned_peak = 0 : i64} {
   // expected-note @+1 {{the live value}}
-  %0 = remat.task 0 @f(%x) at [lent 0:0] : (tensor<32xf32>) -> tensor<32xf32>
+  %0 = remat.task 0 @f(%x) at [reused 0:0] : (tensor<32xf32>) -> tensor<32xf32>
   // expected-error @+1 {{overlaps a live value at offset 0 of 128 bytes}}
   %1 = remat.task 1 @f(%0) : (tensor<32xf32>) -> tensor<32xf32>
   remat.return %1 : tensor<32xf32>

@@ -55,10 +55,10 @@ func.func @generic(%a: tensor<2x3x4xf16>, %b: tensor<2x3x5xf16>) -> tensor<5x4xf
   return %0 : tensor<5x4xf32>
 }
 
-// The second operand is read squared: no product of tensors.
-// CHECK-LABEL: @not_a_product
+// The second operand is read squared: no contraction.
+// CHECK-LABEL: @not_a_contraction
 // CHECK-NOT: linalg.contract
-func.func @not_a_product(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<f32> {
+func.func @not_a_contraction(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<f32> {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<f32>
   %f = linalg.fill ins(%zero : f32) outs(%e : tensor<f32>) -> tensor<f32>

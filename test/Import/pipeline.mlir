@@ -1,6 +1,6 @@
 // RUN: remat-opt %s --remat-import-pipeline | FileCheck %s
 
-// A linear layer with bias and activation, as PyTorch exports it: one product
+// A linear layer with bias and activation, as PyTorch exports it: one contraction
 // that reads the weight as it is, one elementwise operation.
 // CHECK-LABEL: @main
 // CHECK-SAME: %[[X:.*]]: tensor<1x2x3xf32>, %[[W:.*]]: tensor<4x3xf32>, %[[B:.*]]: tensor<4xf32>

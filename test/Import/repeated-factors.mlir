@@ -2,7 +2,7 @@
 
 // Two key heads for six query heads, as `repeat_interleave` or expand and
 // reshape leave them. Keys are scaled, transposed and joined with the batch on
-// the way to a batched product, which reads them where they were scaled.
+// the way to a batched contraction, which reads them where they were scaled.
 
 #in = affine_map<(b, h, r, t, d) -> (b, h, t, d)>
 #out = affine_map<(b, h, r, t, d) -> (b, h, r, t, d)>

@@ -1,6 +1,6 @@
 // Weights of a mixture of experts multiply each token by itself: the batch of
-// that product is what the next one has in its rows. It is computed in the same
-// kernel, and not as a product of matrices.
+// that contraction is what the next one has in its rows. It is computed in the same
+// kernel, and not as a contraction of matrices.
 
 // RUN: rm -rf %t.in %t.out %t.ref
 // RUN: remat-reference random %s %t.in

@@ -32,8 +32,8 @@
 // RUN: %{same}
 // RUN: FileCheck %s --check-prefix=REGION --input-file=%t/pipeline.mlir
 // REGION: region_budgets = {first = 8192 : i64}
-// REDEFINE: %{pipeline} = cotangents budget=65% threads=1 lend=false link-bandwidth=inf host-budget=1MiB
-// REDEFINE: %{flags} = --cotangents --budget=65%% --threads=1 --lend=false --link-bandwidth=inf --host-budget=1MiB
+// REDEFINE: %{pipeline} = cotangents budget=65% threads=1 reuse-result-buffers=false link-bandwidth=inf host-budget=1MiB
+// REDEFINE: %{flags} = --cotangents --budget=65%% --threads=1 --reuse-result-buffers=false --link-bandwidth=inf --host-budget=1MiB
 // RUN: %{same}
 // RUN: FileCheck %s --check-prefix=OFFLOAD --input-file=%t/pipeline.mlir
 // OFFLOAD: remat.offload
@@ -65,7 +65,7 @@
 
 // What a pass manager prints is what it was given.
 // RUN: remat-opt %s --remat-pipeline="cotangents budget=150% region-budget=first:8KiB time-limit=5 link-bandwidth=inf" --dump-pass-pipeline -o %t/dumped.mlir 2>&1 | FileCheck %s --check-prefix=DUMP
-// DUMP: remat-plan{budget=150% effort=1 explain=false gap=0 host-budget= lend=true link-bandwidth=inf offload=true planner=auto region-budget=first:8192 reorder=false search-threads=1 seed=1 time-limit=5}
+// DUMP: remat-plan{budget=150% effort=1 explain=false gap=0 host-budget= link-bandwidth=inf offload=true planner=auto region-budget=first:8192 reorder=false reuse-result-buffers=true search-threads=1 seed=1 time-limit=5}
 
 // What a pass manager prints can be run.
 // RUN: remat-opt %s --remat-pipeline="cotangents budget=75%" --dump-pass-pipeline -o %t/whole.mlir 2> %t/dump.txt

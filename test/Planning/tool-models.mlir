@@ -15,11 +15,11 @@
 // CHECK: (task 0) recomputed 128
 
 // Without the buffers of results, it is more.
-// RUN: remat-plan %s --budget=384 --lend=false | FileCheck %s --check-prefix=LEND
-// LEND: chain: planned peak 384 bytes of 384 budget, arena 384, 512 without rematerialization; extra time +14.29% (bound +14.29%), extra work +14.29%
+// RUN: remat-plan %s --budget=384 --reuse-result-buffers=false | FileCheck %s --check-prefix=REUSE
+// REUSE: chain: planned peak 384 bytes of 384 budget, arena 384, 512 without rematerialization; extra time +14.29% (bound +14.29%), extra work +14.29%
 
 // With a link, f0 can leave instead: no work is added.
-// RUN: remat-plan %s --budget=384 --lend=false --link-bandwidth=inf --host-budget=1KiB --explain | FileCheck %s --check-prefix=OFFLOAD
+// RUN: remat-plan %s --budget=384 --reuse-result-buffers=false --link-bandwidth=inf --host-budget=1KiB --explain | FileCheck %s --check-prefix=OFFLOAD
 // OFFLOAD: extra time +0.00% (bound +0.00%), extra work +0.00%
 // OFFLOAD: (task 0) offloaded 128
 

@@ -7,7 +7,7 @@ func.func private @f(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.ker
 }
 // CHECK: remat.graph @transfers
 // CHECK-SAME: planned_peak = 128
-// CHECK: remat.task 0 @f({{.*}}) at [lent 1:0]
+// CHECK: remat.task 0 @f({{.*}}) at [reused 1:0]
 // CHECK: remat.offload %{{[0-9]+}} :
 // CHECK: remat.reload %{{[0-9]+}} :
 remat.graph @transfers(%x: tensor<32xf32>) -> (tensor<32xf32>, tensor<32xf32>) attributes {planned_peak = 256 : i64} {

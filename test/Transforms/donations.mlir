@@ -2,7 +2,7 @@
 
 // A result that has the buffer of an argument is written when the last task has
 // read the argument: behind task 1, which stands later, and behind what the
-// plan repeats. It takes nothing of the arena, and no value is lent its buffer.
+// plan repeats. It takes nothing of the arena, and no value is reused its buffer.
 
 #id = affine_map<(d0) -> (d0)>
 

@@ -2,7 +2,7 @@
 
 #id = affine_map<(d0, d1) -> (d0, d1)>
 
-// The two products are equal and share a kernel, which fills its own
+// The two contractions are equal and share a kernel, which fills its own
 // accumulator.
 
 // CHECK-LABEL: remat.graph @main(

@@ -114,7 +114,7 @@ remat.graph @choice(%x: tensor<32xf32>, %c: tensor<i1>) -> tensor<1xf32> {
 
 // -----
 
-// A product is added to its init where that lies, and so is the next; what is
+// A contraction is added to its init where that lies, and so is the next; what is
 // returned then is in the caller's buffer from the beginning.
 
 #a = affine_map<(m, n, k) -> (m, k)>

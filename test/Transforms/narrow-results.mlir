@@ -5,8 +5,8 @@
 #row = affine_map<(d0, d1) -> (d0)>
 #col = affine_map<(d0, d1) -> (d1)>
 
-// A product with its bias, rounded and read twice: what is rounded is what its
-// readers read, so that nobody keeps the product for them. The cast back joins
+// A contraction with its bias, rounded and read twice: what is rounded is what its
+// readers read, so that nobody keeps the contraction for them. The cast back joins
 // its readers.
 // CHECK-LABEL: @twice
 // CHECK: %[[P:.*]] = linalg.matmul

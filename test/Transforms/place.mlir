@@ -1,4 +1,4 @@
-// RUN: remat-opt %s --remat-plan=lend=false --remat-place -split-input-file | FileCheck %s
+// RUN: remat-opt %s --remat-plan=reuse-result-buffers=false --remat-place -split-input-file | FileCheck %s
 // RUN: not remat-opt %s --remat-place -split-input-file 2>&1 | FileCheck %s --check-prefix=UNPLANNED
 
 // UNPLANNED: error: 'remat.graph' op must be planned before it is placed

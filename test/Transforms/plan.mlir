@@ -1,24 +1,24 @@
-// RUN: remat-opt %s --remat-plan=lend=false | FileCheck %s --check-prefix=ALL
-// RUN: remat-opt %s --remat-plan="lend=false budget=384" | FileCheck %s --check-prefix=TIGHT
-// RUN: remat-opt %s --remat-plan="lend=false budget=min" | FileCheck %s --check-prefix=TIGHT
-// RUN: not remat-opt %s --remat-plan="lend=false budget=383" 2>&1 | FileCheck %s --check-prefix=INFEASIBLE
-// RUN: not remat-opt %s --remat-plan="lend=false budget=x" 2>&1 | FileCheck %s --check-prefix=MALFORMED
-// RUN: not remat-opt %s --remat-plan="lend=false planner=none" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
-// RUN: remat-opt %s --remat-plan="lend=false budget=384 explain" 2>&1 | FileCheck %s --check-prefix=EXPLAIN
-// RUN: not remat-opt %s --remat-plan="lend=false effort=-1" 2>&1 | FileCheck %s --check-prefix=EFFORT
-// RUN: not remat-opt %s --remat-plan="lend=false time-limit=nan" 2>&1 | FileCheck %s --check-prefix=CLOCK
-// RUN: not remat-opt %s --remat-plan="lend=false link-bandwidth=fast" 2>&1 | FileCheck %s --check-prefix=LINK
-// RUN: remat-opt %s --remat-plan="lend=false budget=384 link-bandwidth=inf" | FileCheck %s --check-prefix=OFFLOAD
-// RUN: remat-opt %s --remat-plan="lend=false budget=384 link-bandwidth=25GB/s offload=false" | FileCheck %s --check-prefix=TIGHT
-// RUN: remat-opt %s --remat-plan="lend=false budget=384 reorder seed=3 search-threads=2 effort=0.1 time-limit=5" | FileCheck %s --check-prefix=TIGHT
+// RUN: remat-opt %s --remat-plan=reuse-result-buffers=false | FileCheck %s --check-prefix=ALL
+// RUN: remat-opt %s --remat-plan="reuse-result-buffers=false budget=384" | FileCheck %s --check-prefix=TIGHT
+// RUN: remat-opt %s --remat-plan="reuse-result-buffers=false budget=min" | FileCheck %s --check-prefix=TIGHT
+// RUN: not remat-opt %s --remat-plan="reuse-result-buffers=false budget=383" 2>&1 | FileCheck %s --check-prefix=INFEASIBLE
+// RUN: not remat-opt %s --remat-plan="reuse-result-buffers=false budget=x" 2>&1 | FileCheck %s --check-prefix=MALFORMED
+// RUN: not remat-opt %s --remat-plan="reuse-result-buffers=false planner=none" 2>&1 | FileCheck %s --check-prefix=UNKNOWN
+// RUN: remat-opt %s --remat-plan="reuse-result-buffers=false budget=384 explain" 2>&1 | FileCheck %s --check-prefix=EXPLAIN
+// RUN: not remat-opt %s --remat-plan="reuse-result-buffers=false effort=-1" 2>&1 | FileCheck %s --check-prefix=EFFORT
+// RUN: not remat-opt %s --remat-plan="reuse-result-buffers=false time-limit=nan" 2>&1 | FileCheck %s --check-prefix=CLOCK
+// RUN: not remat-opt %s --remat-plan="reuse-result-buffers=false link-bandwidth=fast" 2>&1 | FileCheck %s --check-prefix=LINK
+// RUN: remat-opt %s --remat-plan="reuse-result-buffers=false budget=384 link-bandwidth=inf" | FileCheck %s --check-prefix=OFFLOAD
+// RUN: remat-opt %s --remat-plan="reuse-result-buffers=false budget=384 link-bandwidth=25GB/s offload=false" | FileCheck %s --check-prefix=TIGHT
+// RUN: remat-opt %s --remat-plan="reuse-result-buffers=false budget=384 reorder seed=3 search-threads=2 effort=0.1 time-limit=5" | FileCheck %s --check-prefix=TIGHT
 // With 'explain', a remark says for each value what was decided and why. A graph
 // is planned only once, and planning can be switched off.
-// RUN: not remat-opt %s --remat-plan=lend=false --remat-plan 2>&1 | FileCheck %s --check-prefix=TWICE
-// RUN: remat-opt %s --remat-plan="lend=false planner=save-all" | FileCheck %s --check-prefix=ALL
+// RUN: not remat-opt %s --remat-plan=reuse-result-buffers=false --remat-plan 2>&1 | FileCheck %s --check-prefix=TWICE
+// RUN: remat-opt %s --remat-plan="reuse-result-buffers=false planner=save-all" | FileCheck %s --check-prefix=ALL
 
 // Clones survive what merges equal operations elsewhere, and so does the peak
 // (the graph's verifier would say so).
-// RUN: remat-opt %s --remat-plan="lend=false budget=384" --cse --canonicalize --cse | FileCheck %s --check-prefix=TIGHT
+// RUN: remat-opt %s --remat-plan="reuse-result-buffers=false budget=384" --cse --canonicalize --cse | FileCheck %s --check-prefix=TIGHT
 
 // A chain of three forward tasks and their backward tasks, 128 bytes a value.
 // Keeping all, f0, f1, f2 and two gradients live at the widest point: 512.

@@ -2,7 +2,7 @@
 // RUN: remat-opt %s --remat-import-pipeline | FileCheck %s
 
 // A predicate of the program's own says which values are saved: the results of
-// products, found by a matcher of the transform dialect. Pipelines run scripts of
+// contractions, found by a matcher of the transform dialect. Pipelines run scripts of
 // the module first.
 
 // CHECK-LABEL: func.func @main
@@ -18,7 +18,7 @@ module attributes {transform.with_named_sequence} {
     %y = math.sin %p : tensor<4x4xf32>
     return %y : tensor<4x4xf32>
   }
-  transform.named_sequence @is_product(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
+  transform.named_sequence @is_contraction(%op: !transform.any_op {transform.readonly}) -> !transform.any_op {
     transform.match.operation_name %op ["linalg.matmul"] : !transform.any_op
     transform.yield %op : !transform.any_op
   }
@@ -28,7 +28,7 @@ module attributes {transform.with_named_sequence} {
     transform.yield
   }
   transform.named_sequence @__transform_main(%module: !transform.any_op {transform.consumed}) {
-    %0 = transform.foreach_match in %module @is_product -> @save : (!transform.any_op) -> !transform.any_op
+    %0 = transform.foreach_match in %module @is_contraction -> @save : (!transform.any_op) -> !transform.any_op
     transform.yield
   }
 }

@@ -1,6 +1,6 @@
 // RUN: remat-opt %s -remat-separate-backward | FileCheck %s
-// RUN: remat-opt %s -remat-separate-backward -remat-plan=lend=false -remat-place | FileCheck %s --check-prefix=PLACED
-// RUN: remat-opt %s -remat-separate-backward -remat-plan="lend=false reorder=true" | FileCheck %s --check-prefix=REORDER
+// RUN: remat-opt %s -remat-separate-backward -remat-plan=reuse-result-buffers=false -remat-place | FileCheck %s --check-prefix=PLACED
+// RUN: remat-opt %s -remat-separate-backward -remat-plan="reuse-result-buffers=false reorder=true" | FileCheck %s --check-prefix=REORDER
 
 // The backward task that only the second backward call needs, task 3, runs
 // there; the one that both need, task 2, in the first.

@@ -8,7 +8,7 @@
 #c = affine_map<(m, n, k) -> (m, n)>
 #at = affine_map<(m, n, k) -> (k, m)>
 
-// Scores of 512 rows, what is made of them, and the products that read that:
+// Scores of 512 rows, what is made of them, and the contractions that read that:
 // one of them row by row, the other sums over the rows.
 // CHECK-LABEL: @wide
 // CHECK-NOT: 512x4096

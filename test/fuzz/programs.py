@@ -186,7 +186,7 @@ class Trial:
         choice = random.Random(self.program.seed)
         planner = choice.choice(PLANNERS)
         ways = [["--link-bandwidth=1GB/s", "--budget=90%,min"], ["--link-bandwidth=inf", "--budget=min"],
-                ["--reorder", "--budget=80%,min"], ["--lend=false", "--budget=min"],
+                ["--reorder", "--budget=80%,min"], ["--reuse-result-buffers=false", "--budget=min"],
                 ["--planner=" + planner, "--budget=90%"]]
         way = choice.choice(ways)
         self.check_bits(way[0][2:], [emit, "--threads=1", "--poison"] + way, known)

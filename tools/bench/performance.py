@@ -6,7 +6,7 @@ usage: performance.py BIN MODEL_DIR [MODEL...] [--rounds=3] [--steps=5] [--threa
 
 Models default to the four that peers were measured on. In each of the rounds every framework runs in a process of its
 own, one at a time; times are medians over the rounds of each process's median step, the first one apart, of wall time and
-of CPU time. A product of 2048x2048 matrices is timed in every round, and `floor` is the CPU time that the model's products
+of CPU time. A matmul of 2048x2048 matrices is timed in every round, and `floor` is the CPU time that the model's contractions
 would take at its rate: CPU times on different machines compare as multiples of their floors, on a busy machine too. Of
 stored peers only the time on an idle machine is known, times threads.
 
@@ -32,7 +32,7 @@ TORCH = {"mlp_16x1024": "eager,ckpt_block,ckpt_sqrt,compile,compile_b0.5", "chai
          "resnet18_64": "eager,ckpt_block,ckpt_sqrt,compile"}
 JAX = {"mlp_16x1024": "plain,block,scan_block", "chain_256": "plain,block,scan_block", "gpt2_8l": "plain,scan_block",
        "resnet18_64": "plain,block"}
-# Multiplications and additions of a step's products, forward and backward.
+# Multiplications and additions of a step's contractions, forward and backward.
 GFLOP = {"mlp_16x1024": 100.9, "chain_256": 25.7, "gpt2_8l": 193.3, "resnet18_64": 27.8}
 MB = 1e6
 SIZE = 2048
@@ -46,8 +46,8 @@ def remat(*arguments):
         return json.load(open(report)) if process.returncode == 0 else None
 
 
-def measure_product():
-    """GFLOP per second of CPU time of a large product on this machine, now."""
+def measure_matmul():
+    """GFLOP per second of CPU time of a large matmul on this machine, now."""
     with tempfile.TemporaryDirectory() as scratch:
         header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({SIZE}, {SIZE}), }}"
         header += " " * (63 - (10 + len(header)) % 64) + "\n"
@@ -56,7 +56,7 @@ def measure_product():
         for number in range(2):
             with open(os.path.join(scratch, f"arg{number}.npy"), "wb") as file:
                 file.write(data)
-        tensor, model = f"tensor<{SIZE}x{SIZE}xf32>", os.path.join(scratch, "product.mlir")
+        tensor, model = f"tensor<{SIZE}x{SIZE}xf32>", os.path.join(scratch, "matmul.mlir")
         with open(model, "w") as file:
             file.write(f"""func.func @main(%a: {tensor}, %b: {tensor}) -> {tensor} {{
   %zero = arith.constant 0.0 : f32
@@ -119,11 +119,11 @@ def recomputes(name):
 
 
 def measure(model, cache):
-    """Rows of the table, name -> list of measurements, and the rates of a large product."""
+    """Rows of the table, name -> list of measurements, and the rates of a large matmul."""
     peers = {name: peak for name, kind, _, peak in stored["models"].get(model, []) if kind != "plain"}
-    rows, product = {}, []
+    rows, matmul = {}, []
     for _ in range(rounds):
-        product.append(measure_product())
+        matmul.append(measure_matmul())
         if "peers" in options:
             for framework, variants in (("torch", TORCH), ("jax", JAX)):
                 for name, row in run_peer(framework, model, variants[model], cache).items():
@@ -138,7 +138,7 @@ def measure(model, cache):
             if unbound and peak < unbound["peak"]:
                 row = run_remat(model, arena) if arena > 0 else None
             rows.setdefault(f"remat at the peak of {name}", []).append(row)
-    return rows, statistics.median(product)
+    return rows, statistics.median(matmul)
 
 
 def result_bytes(model):
@@ -202,7 +202,7 @@ def main():
             measured, gflops = measure(model, cache)
         floor = 1e3 * GFLOP[model] / gflops if model in GFLOP else None
         rows = {name: summarize(values) for name, values in measured.items()}
-        print(f"{model}: products at {gflops:.0f} GFLOP per CPU second would take {floor:.1f} ms of CPU time")
+        print(f"{model}: contractions at {gflops:.0f} GFLOP per CPU second would take {floor:.1f} ms of CPU time")
         print(f"  {'':48} {'step ms':>9} {'cpu ms':>9} {'x floor':>7} {'peak MB':>8} {'compile s':>9} {'plan s':>7}")
         for name, row in rows.items():
             show(name, row, floor)

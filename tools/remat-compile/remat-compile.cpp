@@ -196,7 +196,7 @@ static Expected<std::optional<StepSummary>> compile(mlir::ModuleOp module,
   if (given.emit == Output::Planned)
     return std::nullopt;
   if (!graph.getArenaBytes())
-    return placeModule(module, given.step.plan.lend);
+    return placeModule(module, given.step.plan.reuseResultBuffers);
   return summarizeStep(graph);
 }
 

@@ -110,7 +110,8 @@ Error run::profileCosts(const remat_step *step, mlir::ModuleOp tasks,
   pm.addPass(createChooseImplementationsPass(implementations));
   pm.addPass(createAnnotateCostsPass(costs));
   if (mlir::failed(pm.run(*others)))
-    return makeError("could not give the products their other forms");
+    return makeError(
+        "could not give the contractions their other implementations");
   if (differsInImplementation(*others, tasks))
     if (Error error = addOtherCosts(*others, budget, arguments, *file))
       return error;

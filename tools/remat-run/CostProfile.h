@@ -12,8 +12,8 @@
 namespace remat::run {
 
 /// Adds what the tasks of `step`, compiled from `tasks`, took to the file of
-/// costs. Then runs the step with every product in its other form, library call
-/// or generated code, and adds what these took.
+/// costs. Then runs the step with the other implementation of every
+/// contraction, library call or generated code, and adds what these took.
 llvm::Error profileCosts(const remat_step *step, mlir::ModuleOp tasks,
                          llvm::StringRef budget,
                          llvm::ArrayRef<tools::Tensor> arguments);

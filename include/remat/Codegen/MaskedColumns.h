@@ -29,8 +29,8 @@ struct BlockStep {
   unsigned row;
   /// That loop goes over several runs of rows, and not one.
   bool isJoined;
-  bool isProduct;
-  /// A product that adds up over blocks.
+  bool isContraction;
+  /// A contraction that adds up over blocks.
   bool sums;
 };
 

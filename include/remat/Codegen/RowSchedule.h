@@ -33,7 +33,7 @@ struct RowStep {
   mlir::linalg::GenericOp op;
   LoopNest nest;
   llvm::SmallVector<int64_t> rows, sizes;
-  bool isProduct = false;
+  bool isContraction = false;
   /// Runs over whose tiles a contraction adds up, or 0.
   int64_t summedRuns = 0;
   /// The loop over columns of which each tile needs only the first, or -1.
@@ -57,7 +57,7 @@ struct TileMatrix {
   int64_t row = 0, column = 0;
 };
 
-struct TileProduct {
+struct TileMatmul {
   TileMatrix a, b, c;
   /// Rows of A and C, and the index of the sum, as ranges that need not begin
   /// at 0.
@@ -88,8 +88,8 @@ public:
 
   /// The operands of a contraction as matrices, with the loops that `openRows`
   /// gave. Its columns are what C has next to each other.
-  TileProduct describe(mlir::OpBuilder &builder, const RowStep &step,
-                       LoopNest &nest, const KernelContext &kernel) const;
+  TileMatmul describe(mlir::OpBuilder &builder, const RowStep &step,
+                      LoopNest &nest, const KernelContext &kernel) const;
 
   /// Whether an operand of a step is the same for all runs of a unit.
   bool isSameInRuns(const RowStep &step, const Access &access) const;

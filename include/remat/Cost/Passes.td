@@ -42,7 +42,7 @@ def AnnotateCostsPass : Pass<"remat-annotate-costs", "::mlir::ModuleOp"> {
         max(flops / peak, bytes / bandwidth) + overhead
 
     where bytes are those of operands and results, and a transcendental
-    function counts as 20 flops. Products and convolutions have a peak of their
+    function counts as 20 flops. Contractions and convolutions have a peak of their
     own. The workspace is what code generation of the target needs, in bytes.
     Peaks, bandwidth and overhead are facts of the target, `#remat.target`.
 

@@ -41,9 +41,9 @@ void buildTasksPipeline(mlir::OpPassManager &pm, const StepOptions &options);
 /// Plans the graph of tasks under the budget and gives values their addresses.
 void buildPlanPipeline(mlir::OpPassManager &pm, const StepOptions &options);
 
-/// Gives the values of a planned graph their addresses; with `lend`, buffers
-/// are assigned first.
-void buildPlacePipeline(mlir::OpPassManager &pm, bool lend);
+/// Gives the values of a planned graph their addresses; with
+/// `reuseResultBuffers`, buffers are assigned first.
+void buildPlacePipeline(mlir::OpPassManager &pm, bool reuseResultBuffers);
 
 /// From an exporter's module up to `level`.
 void buildRematPipeline(mlir::OpPassManager &pm, const StepOptions &options,

@@ -35,9 +35,9 @@ struct StepSummary {
   int64_t hostArenaBytes = 0;
   int64_t tasks = 0, distinctTasks = 0, recomputedTasks = 0;
   int64_t offloadedBytes = 0;
-  /// Of values, in the arena or lent, that live when the backward computation
-  /// begins; and of those that it would read if nothing were fused or made
-  /// again.
+  /// Of values, in the arena or in reused buffers, that live when the backward
+  /// computation begins; and of those that it would read if nothing were fused
+  /// or made again.
   int64_t heldBytes = 0, readBytes = 0;
 };
 
@@ -56,9 +56,10 @@ llvm::Expected<StepSummary> planModule(mlir::ModuleOp module,
                                        const PlanOptions &options,
                                        GraphPlan *found = nullptr);
 
-/// Places the graph of `module` (L3) in place; with `lend`, buffers are
-/// assigned first. Fails with diagnostics and an error.
-llvm::Expected<StepSummary> placeModule(mlir::ModuleOp module, bool lend);
+/// Places the graph of `module` (L3) in place; with `reuseResultBuffers`,
+/// buffers are assigned first. Fails with diagnostics and an error.
+llvm::Expected<StepSummary> placeModule(mlir::ModuleOp module,
+                                        bool reuseResultBuffers);
 
 /// What is known of a placed graph (L4). Figures that it does not carry are 0.
 StepSummary summarizeStep(GraphOp graph);

@@ -1,4 +1,4 @@
-//===- LibraryCalls.h - products and convolutions -----------------*- C -*-===//
+//===- LibraryCalls.h - matmuls and convolutions ------------------*- C -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

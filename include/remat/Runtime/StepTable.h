@@ -151,7 +151,7 @@ typedef enum remat_space {
 /// A byte range. `root` is the buffer's own number, or that of the root buffer
 /// that it is a view of; a view lies within its root and is not counted.
 /// `bytes` of arena and host buffers are already rounded up to the alignment.
-/// A lent buffer is a part of a result that is not yet written: it comes and
+/// A reused buffer is a part of a result that is not yet written: it comes and
 /// goes like one of the arena, but is not counted.
 typedef struct remat_buffer {
   int32_t space;  // remat_space
@@ -159,7 +159,7 @@ typedef struct remat_buffer {
   uint64_t offset;
   uint64_t bytes;
   uint32_t root;
-  uint32_t lent; // 0 or 1
+  uint32_t reused; // 0 or 1
   /// The bytes that mean something, and what they are.
   uint64_t used;
   int32_t dtype; // remat_dtype; -1 when it is none
@@ -170,7 +170,7 @@ typedef enum remat_entry_kind {
   /// kernels[callee](operands, results, workspace) over [0, extent).
   REMAT_ENTRY_KERNEL = 0,
   /// matmuls[callee]: operands A, B; result C. With `accumulate` there is a
-  /// third operand, to which the product is added: C as it was before, in the
+  /// third operand, to which the matmul is added: C as it was before, in the
   /// place of the result or elsewhere.
   REMAT_ENTRY_MATMUL = 1,
   /// convolutions[callee]: see remat_convolution for operands and result.

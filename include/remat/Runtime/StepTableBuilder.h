@@ -68,7 +68,7 @@ public:
   uint32_t addArgumentBuffer(uint32_t index);
   uint32_t addResultBuffer(uint32_t index);
   /// A part of the result, to be used before the result is written.
-  uint32_t addDonatedBuffer(uint32_t index, uint64_t offset, uint64_t bytes);
+  uint32_t addReusedBuffer(uint32_t index, uint64_t offset, uint64_t bytes);
   /// Read-only data; kept in the blob, equal data once.
   uint32_t addConstantBuffer(const void *data, uint64_t bytes);
   /// `bytes` bytes from byte `offset` of `buffer` (itself a root or a view).

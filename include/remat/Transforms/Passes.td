@@ -129,10 +129,10 @@ def GeneralizeElementwisePass
 }
 
 def NarrowContractionOperandsPass : Pass<"remat-narrow-contraction-operands", "::mlir::func::FuncOp"> {
-  let summary = "Give the factors of products one element type";
+  let summary = "Give the factors of contractions one element type";
   let description = [{
-    Libraries multiply factors of one element type. Differentiating a product
-    of narrow factors that is added up in f32 leaves products of a narrow and a
+    Libraries multiply factors of one element type. Differentiating a contraction
+    of narrow factors that is added up in f32 leaves contractions of a narrow and a
     wide factor:
 
     * a factor whose elements are all widened from a narrow type, and the other
@@ -186,7 +186,7 @@ def RecomputeCheapPass
     than the forward computation needs it. That a normalized tensor or the
     result of an activation is not kept is thus settled before any budget binds.
 
-    The same holds for slices and pads, for batches of short products that are
+    The same holds for slices and pads, for batches of short contractions that are
     larger than their factors, such as attention's scores, and for a first
     convolution: one of arguments, larger than them, with short sums. An
     operation of another dialect is made again if it says that it is `Cheap`
@@ -259,7 +259,7 @@ def FuseElementwisePass
       read no more when each computes it than they read and it writes now, or
     * it reads no tensor and is small, as a mask made from indices is.
 
-    Reshapes between the two are moved out of the way. Products, convolutions,
+    Reshapes between the two are moved out of the way. Contractions, convolutions,
     pooling, `remat.tag` and regions are barriers. What is fused into a
     `remat.backward` operation becomes part of it; a backward operation is not
     fused into a forward one. Constants and fills become scalars in bodies,
@@ -297,15 +297,15 @@ def FuseSiblingReductionsPass : Pass<"remat-fuse-sibling-reductions", "::mlir::f
 }
 
 def SliceRowsPass : Pass<"remat-slice-rows", "::mlir::func::FuncOp"> {
-  let summary = "Do wide products and what reads them a slice at a time";
+  let summary = "Do wide contractions and what reads them a slice at a time";
   let description = [{
-    For a joint function, before tasks are formed. A product of at least 4 MiB
+    For a joint function, before tasks are formed. A contraction of at least 4 MiB
     that is larger than its factors, and that nothing reads but row by row or to
     reduce it over all of its rows, is done in slices of 256 rows or somewhat
     more, with what reads it and what is made of it as long as that is as wide.
     Then none of it is ever in memory as a whole: a language model's logits, for
     instance, and their gradient. Reductions continue from slice to slice; what
-    is left row by row, such as the gradient of the product's rows, is
+    is left row by row, such as the gradient of the contraction's rows, is
     concatenated.
 
     If backward operations are among them, all of this becomes backward, with
@@ -318,7 +318,7 @@ def SliceRowsPass : Pass<"remat-slice-rows", "::mlir::func::FuncOp"> {
                            "::mlir::tensor::TensorDialect",
                            "::remat::RematDialect"];
   let statistics = [
-    Statistic<"numSliced", "num-sliced", "Number of products sliced">
+    Statistic<"numSliced", "num-sliced", "Number of contractions sliced">
   ];
 }
 

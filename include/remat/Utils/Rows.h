@@ -18,12 +18,12 @@ namespace remat {
 /// if `rowBytes`, what is kept of each row, allows.
 int64_t chooseBlockRows(int64_t rows, int64_t rowBytes, TargetAttr target);
 
-/// Whether a product is one of two matrices at each point of all `rows` but
+/// Whether a contraction is one of two matrices at each point of all `rows` but
 /// the last: of the three loops that are left, the last row among them, each is
 /// in two of the three operands, and no two in the same. Sums of rows of a
 /// block aside, none is longer than `sum_length` of the
 /// target.
-bool isContractionInRow(mlir::linalg::LinalgOp product,
+bool isContractionInRow(mlir::linalg::LinalgOp contraction,
                         llvm::ArrayRef<int64_t> rows);
 
 } // namespace remat

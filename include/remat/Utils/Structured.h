@@ -52,7 +52,7 @@ bool isZeroTensor(mlir::Value tensor);
 /// computes `init + a * b` of floats, up to conversions of `a` and `b` between
 /// floating-point types. Upstream's test of a contraction is more tolerant: it
 /// takes any unary operation on an input, such as a negation, for a conversion.
-bool isProductBody(mlir::Block &body);
+bool isContractionBody(mlir::Block &body);
 
 /// If `op` only permutes the dimensions of a tensor, its input and for each
 /// dimension of the result the dimension of the input.
@@ -63,11 +63,11 @@ struct Permutation {
 std::optional<Permutation> matchPermutation(mlir::Operation *op);
 
 /// How the inputs of a body `acc + cast(lhs) * cast(rhs)` are cast.
-struct ProductBody {
+struct ContractionBody {
   mlir::linalg::TypeFn cast;
 };
 /// Matches the body of a structured operation with two inputs and one init.
-std::optional<ProductBody> matchProductBody(mlir::linalg::LinalgOp op);
+std::optional<ContractionBody> matchContractionBody(mlir::linalg::LinalgOp op);
 
 } // namespace remat
 

@@ -82,12 +82,12 @@ static bool isZeroFill(Value init) {
 namespace {
 
 /// One dimension of a contraction with its strides in A, B and C.
-struct ProductDim {
+struct MatmulDim {
   int64_t size;
   int64_t strides[3];
 };
 
-using ProductDims = SmallVector<ProductDim>;
+using MatmulDims = SmallVector<MatmulDim>;
 
 } // namespace
 
@@ -103,12 +103,12 @@ static int64_t getLoopStride(AffineMap map, RankedTensorType type,
 }
 
 /// Joins dimensions that are contiguous in all operands.
-static ProductDims mergeDims(ProductDims dims, unsigned orderOperand) {
-  llvm::stable_sort(dims, [&](const ProductDim &a, const ProductDim &b) {
+static MatmulDims mergeDims(MatmulDims dims, unsigned orderOperand) {
+  llvm::stable_sort(dims, [&](const MatmulDim &a, const MatmulDim &b) {
     return a.strides[orderOperand] > b.strides[orderOperand];
   });
-  ProductDims merged;
-  for (const ProductDim &dim : dims) {
+  MatmulDims merged;
+  for (const MatmulDim &dim : dims) {
     if (dim.size == 1)
       continue;
     bool contiguous = !merged.empty();
@@ -127,34 +127,34 @@ static ProductDims mergeDims(ProductDims dims, unsigned orderOperand) {
 
 /// Takes the dimension with the smallest stride in `operand` from `dims` and
 /// leaves the others for the batch.
-static ProductDim takeDim(ProductDims &dims) {
+static MatmulDim takeDim(MatmulDims &dims) {
   if (dims.empty())
     return {1, {0, 0, 0}};
   return dims.pop_back_val();
 }
 
-static std::optional<remat_matmul> describeProduct(linalg::LinalgOp op) {
+static std::optional<remat_matmul> describeContraction(linalg::LinalgOp op) {
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
   SmallVector<RankedTensorType> types;
   for (Value operand : op->getOperands())
     types.push_back(dyn_cast<RankedTensorType>(operand.getType()));
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
-  ProductDims batch, rows, columns, sums;
+  MatmulDims batch, rows, columns, sums;
   for (auto [dim, size] : llvm::enumerate(sizes)) {
-    ProductDim product{size, {}};
+    MatmulDim merged{size, {}};
     bool in[3];
     for (unsigned i = 0; i < 3; ++i) {
       in[i] = maps[i].isFunctionOfDim(dim);
-      product.strides[i] = getLoopStride(maps[i], types[i], dim);
+      merged.strides[i] = getLoopStride(maps[i], types[i], dim);
     }
     if (in[0] && in[1] && in[2])
-      batch.push_back(product);
+      batch.push_back(merged);
     else if (in[0] && !in[1] && in[2])
-      rows.push_back(product);
+      rows.push_back(merged);
     else if (!in[0] && in[1] && in[2])
-      columns.push_back(product);
+      columns.push_back(merged);
     else if (in[0] && in[1] && !in[2])
-      sums.push_back(product);
+      sums.push_back(merged);
     else
       return std::nullopt;
   }
@@ -164,7 +164,7 @@ static std::optional<remat_matmul> describeProduct(linalg::LinalgOp op) {
   sums = mergeDims(sums, 0);
   if (sums.size() > 1)
     return std::nullopt;
-  ProductDim k = takeDim(sums), m = takeDim(rows), n = takeDim(columns);
+  MatmulDim k = takeDim(sums), m = takeDim(rows), n = takeDim(columns);
   batch.append(rows);
   batch.append(columns);
   if (batch.size() > 3)
@@ -211,14 +211,14 @@ LibraryCallRef remat::codegen::matchMatmul(FunctionOpInterface kernel) {
   auto op = dyn_cast_or_null<linalg::LinalgOp>(getResultMaker(kernel));
   if (!op || op->getNumOperands() != 3 ||
       !linalg::isaContractionOpInterface(op) ||
-      !isProductBody(*op.getBlock()) || !hasLibraryTypes(op))
+      !isContractionBody(*op.getBlock()) || !hasLibraryTypes(op))
     return {};
   BlockArgument lhs = getKernelArgument(op->getOperand(0));
   BlockArgument rhs = getKernelArgument(op->getOperand(1));
   BlockArgument init = getKernelArgument(op->getOperand(2));
   if (!lhs || !rhs || (!init && !isZeroFill(op->getOperand(2))))
     return {};
-  std::optional<remat_matmul> matmul = describeProduct(op);
+  std::optional<remat_matmul> matmul = describeContraction(op);
   if (matmul)
     matmul->accumulate = init ? 1 : 0;
   if (!matmul || remat_matmul_workspace_bytes(&*matmul, 1) < 0)

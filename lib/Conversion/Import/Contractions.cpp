@@ -1,11 +1,11 @@
-//===- Contractions.cpp - products of tensors as linalg.contract ----------===//
+//===- Contractions.cpp - contractions of tensors as linalg.contract ------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A product is what libraries are called for, so it must not be taken apart or
-// swallowed by fusion. One op with indexing maps stands for all of them.
+// A contraction is what libraries are called for, so it must not be taken apart
+// or swallowed by fusion. One op with indexing maps stands for all of them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,12 +23,12 @@ namespace remat {
 using namespace mlir;
 using namespace remat;
 
-static void convertProduct(RewriterBase &rewriter, linalg::LinalgOp op) {
+static void convertContraction(RewriterBase &rewriter, linalg::LinalgOp op) {
   if (isa<linalg::ContractOp>(op.getOperation()) &&
       isZeroTensor(op.getDpsInits()[0]))
     return;
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  std::optional<ProductBody> body = matchProductBody(op);
+  std::optional<ContractionBody> body = matchContractionBody(op);
   auto type = op->getNumResults() == 1
                   ? dyn_cast<RankedTensorType>(op->getResult(0).getType())
                   : RankedTensorType();
@@ -38,7 +38,7 @@ static void convertProduct(RewriterBase &rewriter, linalg::LinalgOp op) {
       }))
     return;
 
-  // The body may multiply its inputs in the other order: a product of two
+  // The body may multiply its inputs in the other order: a contraction of two
   // numbers does not depend on it.
   rewriter.setInsertionPoint(op);
   Location loc = op.getLoc();
@@ -60,19 +60,20 @@ static void convertProduct(RewriterBase &rewriter, linalg::LinalgOp op) {
 }
 
 namespace {
-struct ImportProducts
-    : public remat::impl::ImportContractionsPassBase<ImportProducts> {
+struct ImportContractions
+    : public remat::impl::ImportContractionsPassBase<ImportContractions> {
   void runOnOperation() override {
     BackwardMarkListener marks;
     IRRewriter rewriter(&getContext(), &marks);
     SmallVector<linalg::LinalgOp> ops;
     getOperation().walk([&](linalg::LinalgOp op) { ops.push_back(op); });
     for (linalg::LinalgOp op : ops)
-      convertProduct(rewriter, op);
-    SmallVector<linalg::ContractOp> products;
-    getOperation().walk([&](linalg::ContractOp op) { products.push_back(op); });
-    for (linalg::ContractOp product : products)
-      import::foldFactorLayouts(rewriter, product);
+      convertContraction(rewriter, op);
+    SmallVector<linalg::ContractOp> contractions;
+    getOperation().walk(
+        [&](linalg::ContractOp op) { contractions.push_back(op); });
+    for (linalg::ContractOp contraction : contractions)
+      import::foldTransposesIntoContraction(rewriter, contraction);
   }
 };
 } // namespace

@@ -312,7 +312,7 @@ static Value trimInput(OpBuilder &builder, Location loc, Value input,
 //===----------------------------------------------------------------------===//
 
 static void convertConvolution(RewriterBase &rewriter, linalg::LinalgOp op) {
-  if (isa<linalg::ContractOp>(op.getOperation()) || !matchProductBody(op) ||
+  if (isa<linalg::ContractOp>(op.getOperation()) || !matchContractionBody(op) ||
       !op.hasPureTensorSemantics())
     return;
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();

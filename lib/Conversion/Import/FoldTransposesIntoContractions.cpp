@@ -4,10 +4,11 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Exporters transpose, repeat and reshape what they multiply, to a product that
-// has a name. One with indexing maps reads the tensors from before. The heads
-// of keys and values that groups of query heads share are so in memory once,
-// and their gradients are summed over the group by the product that makes them.
+// Exporters transpose, repeat and reshape what they multiply, to a contraction
+// that has a name. One with indexing maps reads the tensors from before. The
+// heads of keys and values that groups of query heads share are so in memory
+// once, and their gradients are summed over the group by the contraction that
+// makes them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -202,7 +203,7 @@ static AffineMap splitMap(AffineMap map, ArrayRef<SmallVector<int64_t>> loops,
   return AffineMap::get(numLoops, 0, exprs, map.getContext());
 }
 
-/// Splits the loops of a product so that factor `number` is read as it was
+/// Splits the loops of a contraction so that factor `number` is read as it was
 /// before `join`.
 static linalg::ContractOp splitLoops(RewriterBase &rewriter,
                                      linalg::ContractOp op, unsigned number,
@@ -258,7 +259,8 @@ static linalg::ContractOp splitLoops(RewriterBase &rewriter,
   return split;
 }
 
-void import::foldFactorLayouts(RewriterBase &rewriter, linalg::ContractOp op) {
+void import::foldTransposesIntoContraction(RewriterBase &rewriter,
+                                           linalg::ContractOp op) {
   foldLayouts(rewriter, op);
   if (op.hasDynamicShape())
     return;

@@ -18,8 +18,8 @@ bool areContractMaps(llvm::ArrayRef<mlir::AffineMap> maps);
 
 /// Lets `op` read what transposes and broadcasts of its factors read, also
 /// where a repeated factor has its dimensions joined: loops are split then.
-void foldFactorLayouts(mlir::RewriterBase &rewriter,
-                       mlir::linalg::ContractOp op);
+void foldTransposesIntoContraction(mlir::RewriterBase &rewriter,
+                                   mlir::linalg::ContractOp op);
 
 } // namespace remat::import
 

@@ -5,10 +5,10 @@
 //===----------------------------------------------------------------------===//
 //
 // oneDNN's direct kernels want blocked layouts; on plain ones it falls back to
-// im2col and a product, which is about half as fast, needs more scratch, and
+// im2col and a matmul, which is about half as fast, needs more scratch, and
 // allocates inside. So, in this order:
 //   1. few positions, or f64, which oneDNN has not: a product with gathered
-//      windows (WindowProduct.cpp);
+//      windows (WindowMatmul.cpp);
 //   2. activations where they are, only the filter in the kernel's layout
 //      (channels-last layouts have direct kernels);
 //   3. all three in the kernel's layouts, with reorders in the workspace, for
@@ -239,7 +239,7 @@ bool describeOpen(const remat_convolution &d, const Shapes &s, Layouts &any) {
          describeAny(any.output, d.output_dtype, s.output);
 }
 
-/// Whether oneDNN has a direct kernel: it has others where it makes a product,
+/// Whether oneDNN has a direct kernel: it has others where it makes a matmul,
 /// and where a group's single channel fills one lane of a vector.
 bool isDirect(const remat_convolution &d, const PrimitiveDesc &desc) {
   if (!desc)
@@ -321,7 +321,7 @@ remat::prepareConvolution(const remat_convolution &d, int threads) {
   }
   threads = usefulThreads(threads, work);
   if (!empty) {
-    if (std::unique_ptr<LibraryCall> call = prepareWindowProduct(d, threads))
+    if (std::unique_ptr<LibraryCall> call = prepareWindowMatmul(d, threads))
       return call;
     Candidates candidates(d, threads);
     if (auto call = prepareDirect(d, candidates, threads))

@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 //
 // oneDNN has a direct kernel for filters of width 3; for others it makes a
-// matrix product of each channel, with one row, at a fiftieth of the speed.
+// matmul of each channel, with one row, at a fiftieth of the speed.
 // Here a vector holds the same place of several channels:
 //
 //   filter[tap] += input[position * stride + tap * dilation] * output[position]

@@ -1,4 +1,4 @@
-//===- Matmul.cpp - products by oneDNN ------------------------------------===//
+//===- Matmul.cpp - matmuls by oneDNN -------------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -7,7 +7,7 @@
 // Brings a remat_matmul into a form that oneDNN's brgemm takes as it is,
 // without copies: batch dims that are one dim in memory are merged, those that
 // only one operand has become rows or columns, and a column-major result is
-// computed as the transposed product.
+// computed as the transposed matmul.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,8 +26,8 @@ struct BatchDim {
 };
 
 /// A matmul with as few batch dims as its strides allow.
-struct Product {
-  explicit Product(const remat_matmul &d)
+struct Matmul {
+  explicit Matmul(const remat_matmul &d)
       : aType(d.a_dtype), bType(d.b_dtype), cType(d.c_dtype), m(d.m), n(d.n),
         k(d.k), aRow(d.a_m_stride), aColumn(d.a_k_stride), bRow(d.b_k_stride),
         bColumn(d.b_n_stride), cRow(d.c_m_stride), cColumn(d.c_n_stride) {
@@ -130,7 +130,7 @@ bool describeMatrix(dnnl_memory_desc_t &md, int32_t dtype,
 
 std::unique_ptr<LibraryCall> prepareDnnl(const remat_matmul &descriptor,
                                          int threads) {
-  Product p(descriptor);
+  Matmul p(descriptor);
   p.simplify();
   dnnl_memory_desc_t a, b, c;
   if (!dnnlEngine() ||

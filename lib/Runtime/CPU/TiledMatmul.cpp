@@ -1,11 +1,11 @@
-//===- TiledMatmul.cpp - products by our own loops ------------------------===//
+//===- TiledMatmul.cpp - matmuls by our own loops -------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// Products of all types, for what oneDNN does not have or cannot do without
-// memory of its own: its products for CPUs without AVX-512 allocate while they
+// Matmuls of all types, for what oneDNN does not have or cannot do without
+// memory of its own: its matmuls for CPUs without AVX-512 allocate while they
 // run. These need no workspace. A block of the result is summed up on the
 // thread's stack:
 //

@@ -13,7 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RowEmitter.h"
-#include "TileProduct.h"
+#include "TileMatmul.h"
 #include "Tuning.h"
 
 #include "remat/Codegen/RowSchedule.h"
@@ -43,7 +43,7 @@ public:
 private:
   void allocate();
   Value emitColumnEnd(OpBuilder &builder);
-  TileProduct open(OpBuilder &builder, const RowStep &step, LoopNest &nest);
+  TileMatmul open(OpBuilder &builder, const RowStep &step, LoopNest &nest);
   void emitZeros(OpBuilder &builder, const RowStep &step);
   void emitPacked(OpBuilder &builder, const RowStep &step, bool forAllRuns);
   void emitStarts(OpBuilder &builder);
@@ -85,8 +85,8 @@ LogicalResult RowEmitter::prepare() {
 }
 
 /// A contraction where code is being emitted, and its loops.
-TileProduct RowEmitter::open(OpBuilder &builder, const RowStep &step,
-                             LoopNest &nest) {
+TileMatmul RowEmitter::open(OpBuilder &builder, const RowStep &step,
+                            LoopNest &nest) {
   nest = schedule.openRows(builder, step, position);
   return schedule.describe(builder, step, nest, kernel);
 }
@@ -97,17 +97,17 @@ void RowEmitter::emitZeros(OpBuilder &builder, const RowStep &step) {
   Location loc = step.op->getLoc();
   position.blockBegin = position.blockEnd = emitIndex(builder, loc, 0);
   LoopNest nest;
-  TileProduct product = open(builder, step, nest);
+  TileMatmul matmul = open(builder, step, nest);
   Value row =
-      openLoop(builder, loc, product.mBegin, product.mEnd).getInductionVar();
+      openLoop(builder, loc, matmul.mBegin, matmul.mEnd).getInductionVar();
   Value column = openLoop(builder, loc, emitIndex(builder, loc, 0),
-                          emitIndex(builder, loc, product.n))
+                          emitIndex(builder, loc, matmul.n))
                      .getInductionVar();
-  Value address = emitLinear(builder, loc, 0, {product.c.row, product.c.column},
+  Value address = emitLinear(builder, loc, 0, {matmul.c.row, matmul.c.column},
                              {row, column});
-  address = arith::AddIOp::create(builder, loc, address, product.c.base);
+  address = arith::AddIOp::create(builder, loc, address, matmul.c.base);
   Value zero = emitZero(builder, loc, builder.getF32Type());
-  memref::StoreOp::create(builder, loc, zero, product.c.buffer, address);
+  memref::StoreOp::create(builder, loc, zero, matmul.c.buffer, address);
 }
 
 /// Packs a factor that is the same for all blocks: of all runs of the unit, or
@@ -119,10 +119,10 @@ void RowEmitter::emitPacked(OpBuilder &builder, const RowStep &step,
   position.blockBegin = emitIndex(builder, loc, 0);
   position.blockEnd = emitIndex(builder, loc, schedule.runRows);
   LoopNest nest;
-  TileProduct product = open(builder, step, nest);
+  TileMatmul matmul = open(builder, step, nest);
   bool isSame = true;
   for (auto [access, original] : llvm::zip(nest.inputs, step.nest.inputs))
-    if (kernel.buffers.lookup(access.root) == product.b.buffer) {
+    if (kernel.buffers.lookup(access.root) == matmul.b.buffer) {
       if (schedule.inside.contains(access.root))
         return;
       isSame &= schedule.isSameInRuns(step, original);
@@ -133,18 +133,18 @@ void RowEmitter::emitPacked(OpBuilder &builder, const RowStep &step,
   Loop *last = nest.findLoop(step.rows.back());
   bool isRow =
       !last->isReduction &&
-      nest.outputs[0].coefficients[last - nest.loops.data()] == product.c.row;
-  int64_t size = getPackedSize(product.maxK, product.n);
-  if (!isRow || product.c.column != 1 || size * 4 > RowTuning::maxPackedBytes ||
+      nest.outputs[0].coefficients[last - nest.loops.data()] == matmul.c.row;
+  int64_t size = getPackedSize(matmul.maxK, matmul.n);
+  if (!isRow || matmul.c.column != 1 || size * 4 > RowTuning::maxPackedBytes ||
       packedBytes + size * 4 > RowTuning::maxAllPackedBytes)
     return;
   packedBytes += size * 4;
-  product.maxK = last->isReduction ? schedule.runRows : product.maxK;
+  matmul.maxK = last->isReduction ? schedule.runRows : matmul.maxK;
   OpBuilder onEntry = OpBuilder::atBlockBegin(kernel.entry);
   packed[&step] = memref::AllocaOp::create(
       onEntry, loc, MemRefType::get({size}, builder.getF32Type()),
       onEntry.getI64IntegerAttr(64));
-  emitPack(builder, loc, product, packed[&step]);
+  emitPack(builder, loc, matmul, packed[&step]);
 }
 
 /// What precedes the blocks of a run.
@@ -152,7 +152,7 @@ void RowEmitter::emitStarts(OpBuilder &builder) {
   Location loc = function.getLoc();
   for (const RowStep &step : schedule.steps) {
     if (step.summedRuns == 0) {
-      if (step.isProduct && schedule.numRuns != 1)
+      if (step.isContraction && schedule.numRuns != 1)
         emitPacked(builder, step, /*forAllRuns=*/false);
       continue;
     }
@@ -172,11 +172,11 @@ void RowEmitter::emitStarts(OpBuilder &builder) {
 
 LogicalResult RowEmitter::emitStep(OpBuilder &builder, const RowStep &step) {
   Location loc = step.op->getLoc();
-  if (step.isProduct) {
+  if (step.isContraction) {
     LoopNest nest;
-    TileProduct product = open(builder, step, nest);
-    product.packed = packed.lookup(&step);
-    emitTileProduct(builder, loc, product, kernel.entry, tileBuffers);
+    TileMatmul matmul = open(builder, step, nest);
+    matmul.packed = packed.lookup(&step);
+    emitTileMatmul(builder, loc, matmul, kernel.entry, tileBuffers);
     return success();
   }
   std::unique_ptr<Emitter> emitter =
@@ -185,7 +185,7 @@ LogicalResult RowEmitter::emitStep(OpBuilder &builder, const RowStep &step) {
                        emitIndex(builder, loc, emitter->getExtent()));
 }
 
-/// The end of the columns that rows of the block see. Products work on whole
+/// The end of the columns that rows of the block see. Matmuls work on whole
 /// panels of columns, so it is the end of one.
 Value RowEmitter::emitColumnEnd(OpBuilder &builder) {
   Location loc = function.getLoc();
@@ -213,7 +213,7 @@ LogicalResult RowEmitter::emit(OpBuilder &builder, Value begin, Value end) {
       position.run = arith::MulIOp::create(
           builder, loc, unit, emitIndex(builder, loc, schedule.numRuns), nsw);
     for (const RowStep &step : schedule.steps)
-      if (step.isProduct && step.summedRuns == 0)
+      if (step.isContraction && step.summedRuns == 0)
         emitPacked(builder, step, /*forAllRuns=*/true);
     if (schedule.numRuns != 1) {
       runInUnit = openLoop(builder, loc, emitIndex(builder, loc, 0),

@@ -98,7 +98,7 @@ struct RowTuning {
   static constexpr int64_t maxAllPackedBytes = 2 << 20;
 };
 
-/// Contractions of tiles in the cache (TileProduct.cpp).
+/// Contractions of tiles in the cache (TileMatmul.cpp).
 struct TileTuning {
   /// Elements of f32 in a vector of AVX-512.
   static constexpr int64_t lanes = 16;

@@ -82,7 +82,7 @@ public:
 
 private:
   Value index(int64_t value) { return emitIndex(builder, loc, value); }
-  TileProduct open(const RowStep &step, LoopNest &nest);
+  TileMatmul open(const RowStep &step, LoopNest &nest);
   void emitZeros(const RowStep &step);
   void emitStarts();
   void setTile(Value number);
@@ -100,7 +100,7 @@ private:
 
 } // namespace
 
-TileProduct RowEmission::open(const RowStep &step, LoopNest &nest) {
+TileMatmul RowEmission::open(const RowStep &step, LoopNest &nest) {
   nest = schedule.openRows(builder, step, position);
   return schedule.describe(builder, step, nest, launch.context);
 }
@@ -110,7 +110,7 @@ void RowEmission::emitZeros(const RowStep &step) {
   OpBuilder::InsertionGuard guard(builder);
   position.blockBegin = position.blockEnd = index(0);
   LoopNest nest;
-  TileProduct product = open(step, nest);
+  TileMatmul product = open(step, nest);
   Value count =
       arith::SubIOp::create(builder, loc, product.mEnd, product.mBegin, nsw);
   count = arith::MulIOp::create(builder, loc, count, index(product.n), nsw);
@@ -157,9 +157,9 @@ void RowEmission::setTile(Value number) {
 
 LogicalResult RowEmission::emitSteps() {
   for (const RowStep &step : schedule.steps) {
-    if (step.isProduct) {
+    if (step.isContraction) {
       LoopNest nest;
-      emitTileProduct(launch, step.op->getLoc(), open(step, nest));
+      emitTileMatmul(launch, step.op->getLoc(), open(step, nest));
     } else {
       LoopNest nest = schedule.openRows(builder, step, position);
       // The rows of a tile are as many as it can have.
@@ -211,8 +211,8 @@ LogicalResult remat::cuda::emitRows(const RowPlan &plan, func::FuncOp function,
 
 /// Each thread has some rows of one column in registers, and neighbouring
 /// threads have neighbouring columns.
-void remat::cuda::emitTileProduct(LaunchBuilder &launch, Location loc,
-                                  const TileProduct &p) {
+void remat::cuda::emitTileMatmul(LaunchBuilder &launch, Location loc,
+                                 const TileMatmul &p) {
   OpBuilder &builder = launch.builder;
   OpBuilder::InsertionGuard guard(builder);
   constexpr int64_t rows = 4;

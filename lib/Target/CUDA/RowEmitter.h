@@ -39,8 +39,8 @@ llvm::LogicalResult emitRows(const RowPlan &plan, mlir::func::FuncOp function,
                              LaunchBuilder &launch);
 
 /// A contraction of a tile by all threads of the block.
-void emitTileProduct(LaunchBuilder &launch, mlir::Location loc,
-                     const TileProduct &product);
+void emitTileMatmul(LaunchBuilder &launch, mlir::Location loc,
+                    const TileMatmul &product);
 
 } // namespace remat::cuda
 

@@ -92,9 +92,9 @@ remat.graph @large(%x: tensor<16xf32>) attributes {planned_peak = 64 : i64, aren
 func.func private @k(%a: tensor<16xf32>) -> tensor<16xf32> attributes {remat.kernel} {
   return %a : tensor<16xf32>
 }
-remat.graph @lent(%x: tensor<16xf32>) -> tensor<16xf32> attributes {planned_peak = 0 : i64} {
-  // expected-error @+1 {{is lent the buffer of result 0, which another call writes}}
-  %0 = remat.task 0 @k(%x) at [lent 0:0] : (tensor<16xf32>) -> tensor<16xf32>
+remat.graph @reused(%x: tensor<16xf32>) -> tensor<16xf32> attributes {planned_peak = 0 : i64} {
+  // expected-error @+1 {{reuses the buffer of result 0, which another call writes}}
+  %0 = remat.task 0 @k(%x) at [reused 0:0] : (tensor<16xf32>) -> tensor<16xf32>
   %1 = remat.task 1 @k(%0) : (tensor<16xf32>) -> tensor<16xf32>
   %2 = remat.task 2 @k(%x) phase 1 : (tensor<16xf32>) -> tensor<16xf32>
   remat.return %2 : tensor<16xf32>

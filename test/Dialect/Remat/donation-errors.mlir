@@ -100,10 +100,10 @@ remat.graph @other(%w: tensor<32xf32> {remat.donated = 1 : i64}, %x: tensor<32xf
 func.func private @f(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
   return %a : tensor<32xf32>
 }
-remat.graph @lent(%w: tensor<32xf32> {remat.donated = 0 : i64}, %x: tensor<32xf32>) -> tensor<32xf32>
+remat.graph @reused(%w: tensor<32xf32> {remat.donated = 0 : i64}, %x: tensor<32xf32>) -> tensor<32xf32>
     attributes {planned_peak = 0 : i64} {
-  // expected-error @below {{is lent the buffer of result 0, which argument 0 gives and occupies}}
-  %0 = remat.task 0 @f(%x) at [lent 0:0] : (tensor<32xf32>) -> tensor<32xf32>
+  // expected-error @below {{reuses the buffer of result 0, which argument 0 gives and occupies}}
+  %0 = remat.task 0 @f(%x) at [reused 0:0] : (tensor<32xf32>) -> tensor<32xf32>
   %1 = remat.task 1 @f(%0) : (tensor<32xf32>) -> tensor<32xf32>
   remat.return %1 : tensor<32xf32>
 }

@@ -9,7 +9,7 @@ remat.graph @no_number(%x: tensor<32xf32>) {
 // -----
 
 remat.graph @unknown_place(%x: tensor<32xf32>) {
-  // expected-error @+1 {{unknown place 'heap', expected 'arena', 'host', 'result', 'lent', 'operand' or '_'}}
+  // expected-error @+1 {{unknown place 'heap', expected 'arena', 'host', 'result', 'reused', 'operand' or '_'}}
   %0 = remat.task 0 @f(%x) at [heap 0] : (tensor<32xf32>) -> tensor<32xf32>
   remat.return
 }

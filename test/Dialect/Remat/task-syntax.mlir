@@ -37,9 +37,9 @@ remat.graph @tasks(%x: tensor<32xf32>) {
 remat.graph @places(%x: tensor<32xf32>) -> tensor<32xf32> {
   // CHECK: remat.task 0 @f(%arg0) workspace 64 at [workspace 128] : (
   %0 = remat.task 0 @f(%x) workspace 64 at [workspace 128] : (tensor<32xf32>) -> tensor<32xf32>
-  // CHECK: %[[G:.*]]:3 = remat.task 1 @g(%{{.*}}, %arg0) at [operand 0, _, lent 0:64] : (
-  // GENERIC: placement = [0, unit, #remat.slot<lent, offset = 64, bytes = 128, result = 0>]
-  %1:3 = remat.task 1 @g(%0, %x) at [operand 0, _, lent 0:64] : (tensor<32xf32>, tensor<32xf32>) -> (tensor<32xf32>, tensor<32xf32>, tensor<32xf32>)
+  // CHECK: %[[G:.*]]:3 = remat.task 1 @g(%{{.*}}, %arg0) at [operand 0, _, reused 0:64] : (
+  // GENERIC: placement = [0, unit, #remat.slot<reused, offset = 64, bytes = 128, result = 0>]
+  %1:3 = remat.task 1 @g(%0, %x) at [operand 0, _, reused 0:64] : (tensor<32xf32>, tensor<32xf32>) -> (tensor<32xf32>, tensor<32xf32>, tensor<32xf32>)
   // CHECK: remat.task 2 @g(%{{.*}}, %{{.*}}) workspace 64 at [arena 0, arena 128 bytes 256, result 1, workspace 512] : (
   // GENERIC: placement = [#remat.slot<arena, offset = 0, bytes = 128>, #remat.slot<arena, offset = 128, bytes = 256>, #remat.slot<result, offset = 1, bytes = 128>], workspace = 64 : i64, workspace_offset = 512 : i64
   %2:3 = remat.task 2 @g(%1#0, %1#1) workspace 64 at [arena 0, arena 128 bytes 256, result 1, workspace 512] : (tensor<32xf32>, tensor<32xf32>) -> (tensor<32xf32>, tensor<32xf32>, tensor<32xf32>)

@@ -1,9 +1,10 @@
-/*===- codecs.c - codecs in C for saved values -----------------------------===*\
+/*===- codecs.c - codecs in C for saved values
+-----------------------------===*\
 |* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
 \*===----------------------------------------------------------------------===*/
 
-/* A library for --codecs of remat-run. The codec "file" keeps values in files of
-   the folder in CODEC_DIR and no byte in the step; "rle" keeps runs of equal
+/* A library for --codecs of remat-run. The codec "file" keeps values in files
+   of the folder in CODEC_DIR and no byte in the step; "rle" keeps runs of equal
    bytes, after all first bytes of elements, all second ones and so on; "broken"
    fails where CODEC_FAIL says. */
 

@@ -1,10 +1,10 @@
-// One function for each distinct kernel, none for products, and the table.
+// One function for each distinct kernel, none for contractions, and the table.
 // RUN: remat-opt %s --remat-annotate-costs --remat-plan --remat-assign-buffers --remat-place \
 // RUN:   --remat-lower-cpu="name=step" | FileCheck %s
 
 // CHECK-NOT: remat.graph
 // CHECK: llvm.func internal @step_kernel_0_loops(%{{.*}}: !llvm.ptr {llvm.noalias}
-// The sum may be reordered, the product may not.
+// The sum may be reordered, the contraction may not.
 // CHECK: llvm.fmul %{{.*}}, %{{.*}} : f32
 // CHECK: llvm.func @step_kernel_0(%{{.*}}: !llvm.ptr, %{{.*}}: i64, %{{.*}}: i64, %{{.*}}: !llvm.ptr)
 // CHECK-NOT: @step_kernel_1
@@ -26,7 +26,7 @@ func.func private @square(%x: tensor<8x16xf32>) -> tensor<8x16xf32>
   return %r : tensor<8x16xf32>
 }
 
-func.func private @product(%x: tensor<8x16xf32>) -> tensor<8x8xf32>
+func.func private @contraction(%x: tensor<8x16xf32>) -> tensor<8x8xf32>
     attributes {remat.kernel, remat.implementation = #remat.implementation<library>} {
   %e = tensor.empty() : tensor<8x8xf32>
   %z = arith.constant 0.0 : f32
@@ -41,6 +41,6 @@ func.func private @product(%x: tensor<8x16xf32>) -> tensor<8x8xf32>
 remat.graph @main(%x: tensor<8x16xf32>) -> tensor<8x8xf32> {
   %0 = remat.task 0 @square(%x) : (tensor<8x16xf32>) -> tensor<8x16xf32>
   %1 = remat.task 1 @square(%0) : (tensor<8x16xf32>) -> tensor<8x16xf32>
-  %2 = remat.task 2 @product(%1) : (tensor<8x16xf32>) -> tensor<8x8xf32>
+  %2 = remat.task 2 @contraction(%1) : (tensor<8x16xf32>) -> tensor<8x8xf32>
   remat.return %2 : tensor<8x8xf32>
 }

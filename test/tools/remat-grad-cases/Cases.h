@@ -95,7 +95,7 @@ void addUnary(Function &, unsigned number);
 void addBinary(Function &, unsigned number);
 void addBroadcast(Function &, unsigned number);
 void addReduction(Function &, unsigned number);
-void addProduct(Function &, unsigned number);
+void addContraction(Function &, unsigned number);
 void addConvolution(Function &, unsigned number);
 void addPooling(Function &, unsigned number);
 void addNamed(Function &, unsigned number);

@@ -67,7 +67,7 @@ void cases::addReduction(Function &function, unsigned number) {
 }
 
 /// A named product, or one with random maps.
-void cases::addProduct(Function &function, unsigned number) {
+void cases::addContraction(Function &function, unsigned number) {
   struct Kind {
     std::string name, lhs, rhs, result;
   };

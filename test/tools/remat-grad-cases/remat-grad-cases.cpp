@@ -25,13 +25,20 @@ using namespace remat::cases;
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
   static const std::pair<StringRef, Family> families[] = {
-      {"unary", addUnary},         {"binary", addBinary},
-      {"broadcast", addBroadcast}, {"reduction", addReduction},
-      {"product", addProduct},     {"convolution", addConvolution},
-      {"pooling", addPooling},     {"named", addNamed},
-      {"complex", addComplex},     {"reshape", addReshape},
-      {"slice", addSlice},         {"element", addElement},
-      {"gather", addGather},       {"control", addControl},
+      {"unary", addUnary},
+      {"binary", addBinary},
+      {"broadcast", addBroadcast},
+      {"reduction", addReduction},
+      {"contraction", addContraction},
+      {"convolution", addConvolution},
+      {"pooling", addPooling},
+      {"named", addNamed},
+      {"complex", addComplex},
+      {"reshape", addReshape},
+      {"slice", addSlice},
+      {"element", addElement},
+      {"gather", addGather},
+      {"control", addControl},
   };
   StringRef name = argc > 1 ? argv[1] : "";
   unsigned count = 50, seed = 1;

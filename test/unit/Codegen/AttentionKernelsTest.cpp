@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 //
 // The kernel that attention becomes, as task formation marks it: scores, mask,
-// softmax and the product with the values, for blocks of 8 rows.
+// softmax and the contraction with the values, for blocks of 8 rows.
 //
 //===----------------------------------------------------------------------===//
 

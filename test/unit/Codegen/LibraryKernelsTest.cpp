@@ -1,4 +1,4 @@
-//===- LibraryKernelsTest.cpp - products and convolutions -----------------===//
+//===- LibraryKernelsTest.cpp - contractions and convolutions -------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -50,7 +50,7 @@ static void expectSums(const std::vector<float> &c, int rows, int columns,
     }
 }
 
-TEST(LibraryKernels, TransposedProduct) {
+TEST(LibraryKernels, TransposedContraction) {
   for (const char *form : {"library", "generated"}) {
     std::string text = contraction(
         "tensor<30x20xf32>", "tensor<40x30xf32>", "tensor<20x40xf32>",
@@ -67,8 +67,8 @@ TEST(LibraryKernels, TransposedProduct) {
   }
 }
 
-/// A product that is added to an argument is a library call, too.
-TEST(LibraryKernels, AddedProduct) {
+/// A contraction that is added to an argument is a library call, too.
+TEST(LibraryKernels, AddedContraction) {
   RunResult run =
       runKernel(R"(
 func.func @k(%c: tensor<5x7xf32>, %a: tensor<5x6xf32>,
@@ -154,7 +154,7 @@ func.func @k(%x: tensor<4x6xf32>) -> tensor<4x4xf32>
              [&](int m, int n, int k) { return x[m * 6 + k] * x[n * 6 + k]; });
 }
 
-/// A sum of products whose factor is negated first is no product of its
+/// A sum of products whose factor is negated first is no contraction of its
 /// operands.
 TEST(LibraryKernels, NegatedFactor) {
   RunResult run =

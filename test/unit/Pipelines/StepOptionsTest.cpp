@@ -39,7 +39,7 @@ TEST(StepOptions, DefaultsAreThoseOfTheStruct) {
   EXPECT_EQ(get(options, "differentiate"), "true");
   EXPECT_EQ(get(options, "result"), "-1");
   EXPECT_EQ(get(options, "planner"), "auto");
-  EXPECT_EQ(get(options, "lend"), "true");
+  EXPECT_EQ(get(options, "reuse-result-buffers"), "true");
   EXPECT_EQ(get(options, "budget"), "");
   EXPECT_EQ(get(options, "time-limit"), "");
   EXPECT_EQ(get(options, "name"), "step");
@@ -80,7 +80,7 @@ static StringMap<std::string> getValues() {
           {"seed", "18446744073709551615"},
           {"search-threads", "4"},
           {"reorder", "true"},
-          {"lend", "false"},
+          {"reuse-result-buffers", "false"},
           {"offload", "false"},
           {"host-budget", "1048576"},
           {"link-bandwidth", "inf"},
@@ -160,9 +160,9 @@ TEST(StepOptions, FlagsAndThreadsOfTheSearch) {
     EXPECT_TRUE(options.plan.reorder) << text.str();
   }
   for (StringRef text : {"false", "0", "FALSE"}) {
-    EXPECT_EQ(set(options, "lend", text), "");
-    EXPECT_FALSE(options.plan.lend) << text.str();
-    options.plan.lend = true;
+    EXPECT_EQ(set(options, "reuse-result-buffers", text), "");
+    EXPECT_FALSE(options.plan.reuseResultBuffers) << text.str();
+    options.plan.reuseResultBuffers = true;
   }
   // All cores.
   EXPECT_EQ(set(options, "search-threads", "0"), "");
@@ -213,7 +213,7 @@ TEST(StepOptions, BadValuesChangeNothing) {
 TEST(StepOptions, Json) {
   StepOptions options;
   EXPECT_EQ(apply(options, R"({"budget": "60%", "wrt": [0, 2], "effort": 0.5,
-      "reorder": true, "lend": false, "seed": 18446744073709551615,
+      "reorder": true, "reuse-result-buffers": false, "seed": 18446744073709551615,
       "threads": 2, "result": -2, "host_budget": 1024, "planner": null,
       "region-budget": {"b": 0, "a": "1KiB"}})"),
             "");
@@ -221,7 +221,7 @@ TEST(StepOptions, Json) {
   EXPECT_EQ(get(options, "wrt"), "0,2");
   EXPECT_EQ(get(options, "effort"), "0.5");
   EXPECT_TRUE(options.plan.reorder);
-  EXPECT_FALSE(options.plan.lend);
+  EXPECT_FALSE(options.plan.reuseResultBuffers);
   EXPECT_EQ(get(options, "seed"), "18446744073709551615");
   EXPECT_EQ(options.threads, 2);
   EXPECT_EQ(options.result, -2);
@@ -245,8 +245,8 @@ TEST(StepOptions, JsonErrorsChangeNothing) {
             "'[\"60%\",\"min\"]'");
   EXPECT_EQ(apply(options, R"({"wrt": [[0]]})"),
             "wrt: expected a value such as N,..., got '[[0]]'");
-  EXPECT_EQ(apply(options, R"({"lend": "maybe"})"),
-            "lend: expected true or false, got 'maybe'");
+  EXPECT_EQ(apply(options, R"({"reuse-result-buffers": "maybe"})"),
+            "reuse-result-buffers: expected true or false, got 'maybe'");
   EXPECT_TRUE(StringRef(apply(options, R"({"budgte": "60%"})"))
                   .ends_with("did you mean 'budget'?"));
 }

@@ -237,7 +237,7 @@ TEST(Convolution, LibraryTakesWhatMatters) {
         Case test = square(kind, 2, 32, 64, 16, 3, stride, 1, layout);
         std::string name = remat_convolution_implementation(&test.d, 2);
         EXPECT_NE(name, "reference");
-        // A product inside would allocate while it runs.
+        // A matmul inside would allocate while it runs.
         EXPECT_EQ(name.find("gemm"), std::string::npos) << name;
       }
 }

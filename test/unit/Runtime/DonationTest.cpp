@@ -94,10 +94,11 @@ TEST_F(Donation, IsNeededToWriteToArguments) {
 
 TEST_F(Donation, IsNotLent) {
   donate();
-  uint32_t lent = builder.addDonatedBuffer(0, 0, 0);
-  builder.addEntry(makeCopy(x, lent));
-  builder.addEntry(makeCopy(lent, builder.addResultBuffer(0)));
-  EXPECT_EQ(load(), "buffer 2 is lent but in a result that an argument is in");
+  uint32_t reused = builder.addReusedBuffer(0, 0, 0);
+  builder.addEntry(makeCopy(x, reused));
+  builder.addEntry(makeCopy(reused, builder.addResultBuffer(0)));
+  EXPECT_EQ(load(),
+            "buffer 2 is reused but in a result that an argument is in");
 }
 
 TEST_F(Donation, NamesAResultOfItsType) {

@@ -44,7 +44,7 @@ StepEntry makeEntry(remat_entry_kind kind, uint32_t callee,
   return entry;
 }
 
-uint32_t addProduct(StepTableBuilder &builder) {
+uint32_t addMatmul(StepTableBuilder &builder) {
   remat_matmul matmul = {};
   matmul.batch[0] = matmul.batch[1] = matmul.batch[2] = 1;
   matmul.m = matmul.n = matmul.k = 4;
@@ -66,8 +66,8 @@ uint32_t addConvolution(StepTableBuilder &builder) {
   return builder.addConvolution(conv);
 }
 
-/// A step with everything that a table can hold: products, convolutions,
-/// copies to the host and back, a constant, a view, a lent buffer, a
+/// A step with everything that a table can hold: matmuls, convolutions,
+/// copies to the host and back, a constant, a view, a reused buffer, a
 /// recomputation and two calls.
 std::string makeTable(bool isSplit) {
   StepTableBuilder builder;
@@ -87,10 +87,10 @@ std::string makeTable(bool isSplit) {
   uint32_t host = builder.addHostBuffer(0, 64), view = builder.addView(b);
   std::vector<float> numbers(16, 2);
   uint32_t constant = builder.addConstantBuffer(numbers.data(), 64);
-  uint32_t lent = builder.addDonatedBuffer(1, 0, 64);
+  uint32_t reused = builder.addReusedBuffer(1, 0, 64);
   builder.addCheck("in bounds");
   builder.setContents(a, REMAT_F32, 64);
-  uint32_t product = addProduct(builder), conv = addConvolution(builder);
+  uint32_t matmul = addMatmul(builder), conv = addConvolution(builder);
   StepEntry entry = makeEntry(REMAT_ENTRY_KERNEL, 0, {x, mask}, {a});
   entry.task = 0;
   entry.extent = 16;
@@ -99,8 +99,8 @@ std::string makeTable(bool isSplit) {
   builder.addEntry(makeEntry(REMAT_ENTRY_PACK, value, {a}, {packed}));
   builder.addEntry(makeEntry(REMAT_ENTRY_UNPACK, value, {packed}, {unpacked}));
   builder.addEntry(
-      makeEntry(REMAT_ENTRY_MATMUL, product, {x, constant}, {lent}));
-  builder.addEntry(makeEntry(REMAT_ENTRY_KERNEL, 0, {lent}, {b}));
+      makeEntry(REMAT_ENTRY_MATMUL, matmul, {x, constant}, {reused}));
+  builder.addEntry(makeEntry(REMAT_ENTRY_KERNEL, 0, {reused}, {b}));
   if (isSplit) {
     builder.beginCall();
     builder.setStateBytes(128);

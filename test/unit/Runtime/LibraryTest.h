@@ -142,7 +142,7 @@ private:
 
 /// Makes a step of one library call on two arguments and one result, with the
 /// workspace that the call asks for. The result first is a copy of a third
-/// argument. With `apart`, a product is added to that argument instead.
+/// argument. With `apart`, a matmul is added to that argument instead.
 inline StepTableBuilder makeCall(remat_entry_kind kind, const Elements &a,
                                  const Elements &b, const Elements &c,
                                  const remat_matmul *matmul,

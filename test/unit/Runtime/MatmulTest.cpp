@@ -1,4 +1,4 @@
-//===- MatmulTest.cpp - products against naive loops ----------------------===//
+//===- MatmulTest.cpp - matmuls against naive loops -----------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -163,7 +163,7 @@ TEST(Matmul, RandomDescriptions) {
   }
 }
 
-/// A row-major product.
+/// A row-major matmul.
 Case plain(int64_t batch, int64_t m, int64_t n, int64_t k) {
   Case result;
   remat_matmul &d = result.d;

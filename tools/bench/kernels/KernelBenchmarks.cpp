@@ -25,7 +25,7 @@ namespace {
 struct Kernel {
   std::string name;
   std::function<std::string()> makeText;
-  /// Multiplications and additions of the products, forward and backward.
+  /// Multiplications and additions of the contractions, forward and backward.
   double forward, backward;
 };
 
@@ -56,11 +56,11 @@ void runKernel(benchmark::State &state, const Kernel &kernel, bool backward) {
   state.counters["bytes"] = rate(double((*compiled)->getBytes()));
 }
 
-Kernel product(int64_t m, int64_t n, int64_t k) {
+Kernel matmul(int64_t m, int64_t n, int64_t k) {
   double flops = 2.0 * double(m) * double(n) * double(k);
-  return {"product/" + std::to_string(m) + "x" + std::to_string(n) + "x" +
+  return {"matmul/" + std::to_string(m) + "x" + std::to_string(n) + "x" +
               std::to_string(k),
-          [=] { return makeProduct(m, n, k); }, flops, 2 * flops};
+          [=] { return makeMatmul(m, n, k); }, flops, 2 * flops};
 }
 
 Kernel convolution(int64_t channels, int64_t image, int64_t filter) {
@@ -85,9 +85,9 @@ Kernel attention(int64_t heads, int64_t length, int64_t width) {
 
 std::vector<Kernel> makeKernels() {
   return {
-      product(1024, 1024, 1024),
-      product(256, 256, 256),
-      product(1024, 8192, 512),
+      matmul(1024, 1024, 1024),
+      matmul(256, 256, 256),
+      matmul(1024, 8192, 512),
       convolution(64, 16, 3),
       convolution(128, 8, 3),
       convolution(256, 4, 3),

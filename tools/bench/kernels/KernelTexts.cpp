@@ -108,7 +108,7 @@ void writeSoftmax(Writer &w, const std::string &name, const std::string &type,
 
 } // namespace
 
-std::string remat::bench::makeProduct(int64_t m, int64_t n, int64_t k) {
+std::string remat::bench::makeMatmul(int64_t m, int64_t n, int64_t k) {
   Writer w;
   std::string a = Writer::type({m, k}), b = Writer::type({k, n}),
               c = Writer::type({m, n});

@@ -16,7 +16,7 @@ namespace remat::bench {
 /// would write it.
 
 /// [m, k] times [k, n].
-std::string makeProduct(int64_t m, int64_t n, int64_t k);
+std::string makeMatmul(int64_t m, int64_t n, int64_t k);
 /// NCHW, a square filter of odd size, padding that keeps the image's size.
 std::string makeConvolution(int64_t batch, int64_t channels, int64_t image,
                             int64_t features, int64_t filter);

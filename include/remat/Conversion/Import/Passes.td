@@ -288,14 +288,14 @@ def ImportConcatsPass : Pass<"remat-import-concats", "::mlir::func::FuncOp"> {
 }
 
 def ImportContractionsPass : Pass<"remat-import-contractions", "::mlir::func::FuncOp"> {
-  let summary = "Bring all products of tensors to linalg.contract";
+  let summary = "Bring all contractions of tensors to linalg.contract";
   let description = [{
-    Named products (`linalg.matmul`, `linalg.batch_matmul`, ...) and
+    Named contractions (`linalg.matmul`, `linalg.batch_matmul`, ...) and
     `linalg.generic` with a multiply-add body become `linalg.contract` on a zero
     init; another init is added by an operation of its own. A transpose of an
     operand moves into the operand's indexing map.
 
-    A product that `linalg.contract` cannot express stays as it is: one with an
+    A contraction that `linalg.contract` cannot express stays as it is: one with an
     index map that is not a projected permutation, or a dimension that occurs
     in only one map.
   }];
@@ -319,7 +319,7 @@ def ImportGeneralizePass
     : Pass<"remat-import-generalize", "::mlir::func::FuncOp"> {
   let summary = "Turn named operations into linalg.generic";
   let description = [{
-    All named operations of linalg but products, fills and pooling become
+    All named operations of linalg but contractions, fills and pooling become
     `linalg.generic`. `linalg.softmax`, and what else implements upstream's
     `linalg::AggregatedOpInterface`, is decomposed, unless it stays whole by
     `KernelOpInterface`. Inits that an elementwise body reads become inputs.

@@ -142,13 +142,13 @@ GraphLiveness::GraphLiveness(GraphOp graph) : callBegins(findCalls(graph)) {
       auto type =
           host ? host.getTensor() : cast<RankedTensorType>(result.getType());
       SlotAttr slot = getSlot(result);
-      bool isLent = slot && slot.getSpace() == MemorySpace::Lent;
+      bool isReused = slot && slot.getSpace() == MemorySpace::Reused;
       addBuffer(result, &op,
-                host     ? MemorySpace::Host
-                : isLent ? MemorySpace::Lent
-                         : MemorySpace::Arena,
+                host       ? MemorySpace::Host
+                : isReused ? MemorySpace::Reused
+                           : MemorySpace::Arena,
                 getBufferBytes(type, target), position, slot);
-      if (isLent)
+      if (isReused)
         buffers.back().result = slot.getResult();
     }
     if (auto task = dyn_cast<TaskOp>(&op); task && task.getWorkspace() != 0) {

@@ -318,7 +318,7 @@ static LogicalResult verifySlot(GraphOp graph, const LiveBuffer &buffer) {
              << offset << ", expected result " << buffer.result;
     return success();
   }
-  if (buffer.space == MemorySpace::Lent)
+  if (buffer.space == MemorySpace::Reused)
     return success();
   int64_t size = buffer.space == MemorySpace::Arena
                      ? *graph.getArenaBytes()
@@ -363,10 +363,10 @@ static LogicalResult verifyCalls(GraphOp graph, const GraphLiveness &liveness) {
     if (buffer.space == MemorySpace::Result)
       writtenIn[buffer.result] = liveness.getCall(buffer.begin);
   for (const LiveBuffer &buffer : liveness.buffers) {
-    if (buffer.space == MemorySpace::Lent &&
+    if (buffer.space == MemorySpace::Reused &&
         (liveness.isState(buffer) ||
          liveness.getCall(buffer.begin) != writtenIn[buffer.result]))
-      return buffer.owner->emitOpError("is lent the buffer of result ")
+      return buffer.owner->emitOpError("reuses the buffer of result ")
              << buffer.result << ", which another call writes";
     if (buffer.space != MemorySpace::Arena || !buffer.slot || buffer.bytes == 0)
       continue;
@@ -432,16 +432,17 @@ static LogicalResult verifyNoOverlap(const GraphLiveness &liveness,
 
 /// Checks the values that are in buffers of results: that they lie within them,
 /// do not overlap, and are dead when the result is written.
-static LogicalResult verifyLent(GraphOp graph, const GraphLiveness &liveness) {
+static LogicalResult verifyReused(GraphOp graph,
+                                  const GraphLiveness &liveness) {
   std::map<int64_t, SmallVector<LiveBuffer>> buffersOf;
   SmallVector<BlockArgument> donors = getDonors(graph);
   for (const LiveBuffer &buffer : liveness.buffers) {
-    if (buffer.space != MemorySpace::Lent)
+    if (buffer.space != MemorySpace::Reused)
       continue;
     SlotAttr slot = buffer.slot;
     int64_t result = slot.getResult();
     if (result >= static_cast<int64_t>(graph.getNumResults()))
-      return buffer.owner->emitOpError("is lent the buffer of result ")
+      return buffer.owner->emitOpError("reuses the buffer of result ")
              << result << " of " << graph.getNumResults();
     auto type = cast<RankedTensorType>(graph.getResultTypes()[result]);
     int64_t size =
@@ -449,10 +450,10 @@ static LogicalResult verifyLent(GraphOp graph, const GraphLiveness &liveness) {
     if (slot.getBytes() != buffer.bytes ||
         slot.getOffset() > size - buffer.bytes)
       return buffer.owner->emitOpError("has ")
-             << buffer.bytes << " bytes but is lent " << slot.getBytes()
+             << buffer.bytes << " bytes but reuses " << slot.getBytes()
              << " at byte " << slot.getOffset() << " of a result of " << size;
     if (BlockArgument donor = donors[result])
-      return buffer.owner->emitOpError("is lent the buffer of result ")
+      return buffer.owner->emitOpError("reuses the buffer of result ")
              << result << ", which argument " << donor.getArgNumber()
              << " gives and occupies";
     buffersOf[result].push_back(buffer);
@@ -518,7 +519,7 @@ LogicalResult GraphOp::verifyRegions() {
     return liveness.brokenReader->emitOpError(
         "reads a value that another task has overwritten");
   if (failed(verifySum(*this, liveness)) || failed(verifyPolicies(*this)) ||
-      failed(verifyLent(*this, liveness)) ||
+      failed(verifyReused(*this, liveness)) ||
       failed(verifyCalls(*this, liveness)) ||
       failed(verifyRegionBudgets(*this)) || failed(verifyPeak(*this, liveness)))
     return failure();

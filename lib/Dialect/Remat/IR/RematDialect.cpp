@@ -67,7 +67,7 @@ LogicalResult SlotAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (bytes % bufferAlignment != 0)
     return emitError() << "slot bytes must be a multiple of " << bufferAlignment
                        << ", got " << bytes;
-  if ((space == MemorySpace::Lent) != (result >= 0))
+  if ((space == MemorySpace::Reused) != (result >= 0))
     return emitError() << "slot in '" << stringifyMemorySpace(space)
                        << "' has result " << result;
   if (space != MemorySpace::Result && offset % bufferAlignment != 0)

@@ -39,7 +39,7 @@ static int64_t countBytes(Type type) {
   return isBufferType(type) ? getBufferBytes(cast<RankedTensorType>(type)) : 0;
 }
 
-/// `_`, `operand N`, `lent RESULT:OFFSET`, or a space and an offset.
+/// `_`, `operand N`, `reused RESULT:OFFSET`, or a space and an offset.
 static ParseResult parsePlace(OpAsmParser &parser, WrittenPlace &place) {
   place.loc = parser.getCurrentLocation();
   StringRef keyword;
@@ -55,10 +55,11 @@ static ParseResult parsePlace(OpAsmParser &parser, WrittenPlace &place) {
   if (!space)
     return parser.emitError(place.loc, "unknown place '")
            << keyword
-           << "', expected 'arena', 'host', 'result', 'lent', 'operand' or '_'";
+           << "', expected 'arena', 'host', 'result', 'reused', 'operand' or "
+              "'_'";
   place.kind = WrittenPlace::InSlot;
   place.space = *space;
-  if (place.space == MemorySpace::Lent &&
+  if (place.space == MemorySpace::Reused &&
       (parser.parseInteger(place.result) || parser.parseColon()))
     return failure();
   if (parser.parseInteger(place.offset))
@@ -94,7 +95,7 @@ static void printPlace(OpAsmPrinter &printer, Attribute place, Type type) {
     return;
   }
   printer << stringifyMemorySpace(slot.getSpace()) << " ";
-  if (slot.getSpace() == MemorySpace::Lent)
+  if (slot.getSpace() == MemorySpace::Reused)
     printer << slot.getResult() << ":";
   printer << slot.getOffset();
   if (slot.getBytes() != countBytes(type))

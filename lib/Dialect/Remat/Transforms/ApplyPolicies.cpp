@@ -21,7 +21,7 @@ namespace remat {
 using namespace mlir;
 using namespace remat;
 
-/// Whether `op` is a product, with batch dimensions or without only.
+/// Whether `op` is a contraction, with batch dimensions or without only.
 static bool isDot(Operation *op, bool withBatch) {
   auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
   if (!linalgOp || !linalg::isaContractionOpInterface(linalgOp))

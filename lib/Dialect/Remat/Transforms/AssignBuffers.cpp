@@ -19,7 +19,7 @@ using namespace remat;
 
 void remat::assignBuffers(GraphOp graph, ModuleOp module) {
   writeInPlace(graph, module);
-  lendResults(graph);
+  placeInResultBuffers(graph);
 }
 
 llvm::Expected<int64_t> remat::simulatePeak(GraphOp graph) {

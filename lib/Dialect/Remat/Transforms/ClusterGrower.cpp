@@ -25,7 +25,7 @@ using namespace remat;
 
 bool remat::isFloatContraction(linalg::LinalgOp op) {
   if (!linalg::isaContractionOpInterface(op) || op->getNumOperands() != 3 ||
-      !isProductBody(*op.getBlock()))
+      !isContractionBody(*op.getBlock()))
     return false;
   // Added up in f32; the factors may be narrower.
   return getElementTypeOrSelf(op->getResult(0)).isF32() &&
@@ -210,10 +210,10 @@ std::optional<LoopList> ClusterGrower::getRows(linalg::LinalgOp op,
   return loops;
 }
 
-/// A product joins if it works on blocks of rows: scores that stay inside, or
-/// something made from them.
-bool ClusterGrower::mayAddProduct(linalg::LinalgOp op, const LoopList &loops,
-                                  bool asProducer) {
+/// A contraction joins if it works on blocks of rows: scores that stay inside,
+/// or something made from them.
+bool ClusterGrower::mayAddContraction(linalg::LinalgOp op,
+                                      const LoopList &loops, bool asProducer) {
   if (!isBlocked || !isContractionInRow(op, loops))
     return false;
   return asProducer ? isExpanding(op) : true;
@@ -289,12 +289,12 @@ bool ClusterGrower::tryAdd(Operation *op, bool asProducer) {
     else if (summed != 1)
       return false;
   }
-  // Only blocks that follow each other are added up, and only by products.
+  // Only blocks that follow each other are added up, and only by contractions.
   bool adds = iterators[loops->back()] == utils::IteratorType::reduction;
   if (adds ? !isBlocked || !isFloatContraction(linalgOp) : summed != 1)
     return false;
   if (isFloatContraction(linalgOp)) {
-    if (!mayAddProduct(linalgOp, *loops, asProducer))
+    if (!mayAddContraction(linalgOp, *loops, asProducer))
       return false;
   } else if (isPlanes ? !isOfChannels(linalgOp, *loops)
                       : asProducer && linalgOp.getNumReductionLoops() != 0 &&
@@ -479,7 +479,8 @@ Cluster ClusterGrower::grow(linalg::LinalgOp seed) {
         if (Operation *source = getSource(operand))
           producers.insert(source);
     }
-    // Products that feed members first: what reads them joins only with them.
+    // Contractions that feed members first: what reads them joins only with
+    // them.
     for (Operation *op : producers)
       changed |= tryAdd(op, /*asProducer=*/true);
     SmallVector<Operation *> inOrder(readers.begin(), readers.end());

@@ -67,8 +67,8 @@ private:
   bool start(mlir::linalg::LinalgOp seed);
   bool tryAdd(mlir::Operation *op, bool asProducer);
   std::optional<LoopList> getRows(mlir::linalg::LinalgOp op, bool asProducer);
-  bool mayAddProduct(mlir::linalg::LinalgOp op, const LoopList &loops,
-                     bool asProducer);
+  bool mayAddContraction(mlir::linalg::LinalgOp op, const LoopList &loops,
+                         bool asProducer);
   bool isOfChannels(mlir::linalg::LinalgOp op, const LoopList &loops) const;
   bool isReadByRows(mlir::Value value) const;
   bool mayWalk(llvm::ArrayRef<int64_t> sizes, int64_t summedRows);
@@ -86,7 +86,7 @@ private:
   int64_t rows = 0, blockRows = 0;
   /// Blocks are of so many rows that follow each other, the last loop of some
   /// member; that of others joins several of these, as where the heads that
-  /// share a key are rows of one product.
+  /// share a key are rows of one contraction.
   int64_t lastSize = 0;
   /// Rows that are added up by some member: a multiple of these, and few enough
   /// for more than one unit.

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A cluster starts at a reduction along rows, or at a batch of products whose
-// results are larger than their factors, such as attention's scores. It grows
-// by what reads its results row by row, and by what makes operands of its
+// A cluster starts at a reduction along rows, or at a batch of contractions
+// whose results are larger than their factors, such as attention's scores. It
+// grows by what reads its results row by row, and by what makes operands of its
 // members in the same way, as long as no path leads out of it and back. What
 // only a pad reads is a cluster with the pad.
 //
@@ -41,11 +41,11 @@ SmallVector<Cluster> remat::formClusters(Block &body) {
   SmallVector<Cluster> clusters;
   DenseMap<Operation *, unsigned> clusterOf;
   BlockInfo info(body);
-  // Attention's products first: its softmax alone would be a cluster too.
-  for (bool products : {true, false}) {
+  // Attention's contractions first: its softmax alone would be a cluster too.
+  for (bool contractions : {true, false}) {
     SmallVector<linalg::LinalgOp> seeds(body.getOps<linalg::LinalgOp>());
     for (linalg::LinalgOp seed : seeds) {
-      if (isFloatContraction(seed) != products)
+      if (isFloatContraction(seed) != contractions)
         continue;
       Cluster cluster = ClusterGrower(info, clusterOf).grow(seed);
       if (cluster.empty())

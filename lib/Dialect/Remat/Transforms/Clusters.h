@@ -17,7 +17,7 @@ namespace remat {
 using Cluster = llvm::SmallVector<mlir::Operation *>;
 
 /// Finds structured operations of `body` that are best done row by row:
-/// normalizations, softmax, cross entropy, and attention with its products,
+/// normalizations, softmax, cross entropy, and attention with its contractions,
 /// forward and backward; and pads with what makes their source. Moves the
 /// operations of a cluster together.
 llvm::SmallVector<Cluster> formClusters(mlir::Block &body);

@@ -230,7 +230,8 @@ planning::PackedPlan GraphPlanner::improve(planning::BudgetSearch &search,
 
 llvm::Expected<GraphPlan> GraphPlanner::planBudget(bool isSmallest,
                                                    int64_t bytes) {
-  // The planner does not know of lent buffers and would not see that all fits.
+  // The planner does not know of reused buffers and would not see that all
+  // fits.
   bool mayKeep = options.planner == "auto" && mayKeepAll();
   if (!isSmallest && mayKeep && saveAllArena <= bytes)
     return evaluate(saveAll, bytes, "save-all");
@@ -307,20 +308,20 @@ void GraphPlanner::findReturned(GraphOp kept) {
 /// packing makes of it. What an earlier call of several keeps is not in buffers
 /// of a later one.
 llvm::Error GraphPlanner::collectCounts() {
-  if (options.lend && !graphProblem.tasks.empty() &&
+  if (options.reuseResultBuffers && !graphProblem.tasks.empty() &&
       graphProblem.tasks.back().getPhase() == 0) {
     Counted &counted = counts.emplace_back(Counted{problem});
-    DenseSet<Value> donated;
+    DenseSet<Value> reused;
     for (auto [donor, returned] :
          llvm::zip(getDonors(graph),
                    graph.getBody().front().getTerminator()->getOperands()))
       if (donor)
-        donated.insert(getViewRoot(returned));
+        reused.insert(getViewRoot(returned));
     // An argument is in its buffer until it is written.
     for (auto [value, counts] :
          llvm::zip(graphProblem.values, counted.problem.values))
       if (counts.isOutput && problem.ops[counts.producer].backward &&
-          !donated.contains(value))
+          !reused.contains(value))
         counts.bytes = getBufferBytes(cast<RankedTensorType>(value.getType()),
                                       graphProblem.target);
   }
@@ -332,7 +333,8 @@ llvm::Error GraphPlanner::collectCounts() {
         keepAll(counted.problem, options);
     if (!saveAll)
       return saveAll.takeError();
-    counted.lentBytes = std::max<int64_t>(saveAll->peakBytes - saveAllArena, 0);
+    counted.reusedBytes =
+        std::max<int64_t>(saveAll->peakBytes - saveAllArena, 0);
   }
   return llvm::Error::success();
 }
@@ -369,7 +371,7 @@ int64_t GraphPlanner::getMostElsewhere() const {
 /// and all that lies elsewhere could hold, for some of the effort.
 void GraphPlanner::findBound(int64_t arena) {
   // Otherwise every search proves it.
-  if (!options.lend)
+  if (!options.reuseResultBuffers)
     return;
   planning::Problem relaxed = counts.front().problem;
   relaxed.deviceBudget = arena + getMostElsewhere();
@@ -396,7 +398,7 @@ GraphPlanner::plan(const planning::PlanRequest &request) {
   cutShort |= solution->cutShort;
   // What is proven for at least the budget holds for the budget, as long as
   // everything that is counted lies in the arena.
-  if (!options.lend && wanted && request.bytes >= *wanted)
+  if (!options.reuseResultBuffers && wanted && request.bytes >= *wanted)
     raiseBound(solution->lowerBound, solution->proof);
   return solution;
 }
@@ -476,13 +478,13 @@ static std::string describePeak(const GraphLiveness &liveness) {
   if (live.size() > maxShown)
     os << "\n  " << live.size() - maxShown << " more, " << peak.bytes - shown
        << " bytes";
-  int64_t donated = 0;
+  int64_t reused = 0;
   for (const LiveBuffer &buffer : liveness.buffers)
-    if (buffer.space == MemorySpace::Lent && buffer.begin <= peak.position &&
+    if (buffer.space == MemorySpace::Reused && buffer.begin <= peak.position &&
         peak.position <= buffer.end)
-      donated += buffer.bytes;
-  if (donated != 0)
-    os << "\nbesides, " << donated << " bytes lie in buffers of results";
+      reused += buffer.bytes;
+  if (reused != 0)
+    os << "\nbesides, " << reused << " bytes lie in buffers of results";
   return text;
 }
 
@@ -494,7 +496,7 @@ GraphPlanner::explainSmallest(const planning::PackedPlan &smallest) {
   std::string evidence = describePeak(GraphLiveness(*outcome->graph));
   // What a planner proves counts neither packing nor values that lie in other
   // buffers than the arena.
-  if (options.lend)
+  if (options.reuseResultBuffers)
     return evidence;
   llvm::Expected<planning::FeasibilityCertificate> certificate =
       planning::smallestFeasibleBudget(problem, getSolverOptions());
@@ -546,7 +548,7 @@ GraphPlanner::tryOut(const planning::Plan &plan) {
   llvm::Expected<OwningOpRef<GraphOp>> planned = apply(plan);
   if (!planned)
     return planned.takeError();
-  if (options.lend)
+  if (options.reuseResultBuffers)
     assignBuffers(**planned, graph->getParentOfType<ModuleOp>());
   GraphLiveness liveness(**planned);
   return Outcome{std::move(*planned), liveness.peak(MemorySpace::Arena).bytes,

@@ -80,13 +80,13 @@ private:
     planning::Problem problem;
     /// How much less the arena takes than is counted, without
     /// rematerialization.
-    int64_t lentBytes = 0;
+    int64_t reusedBytes = 0;
   };
 
   // What the search for a budget asks.
   unsigned getNumWays() const override { return counts.size(); }
   int64_t getBytesElsewhere(unsigned way) const override {
-    return counts[way].lentBytes;
+    return counts[way].reusedBytes;
   }
   llvm::Expected<planning::Solution>
   plan(const planning::PlanRequest &request) override;

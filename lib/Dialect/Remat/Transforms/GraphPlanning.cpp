@@ -133,7 +133,7 @@ void GraphProblem::addTask(TaskOp task, ArrayRef<planning::ValueId> given) {
     }
     // What is in a buffer of the caller takes nothing of the arena.
     SlotAttr slot = task.getResultSlot(result.getResultNumber());
-    if (slot && slot.getSpace() == MemorySpace::Lent)
+    if (slot && slot.getSpace() == MemorySpace::Reused)
       bytes = 0;
     planning::ValueId value = problem.addResult(id, name, bytes);
     // What is asked of a value concerns the time until the backward pass.

@@ -148,7 +148,7 @@ void writeInPlace(GraphOp graph, mlir::ModuleOp module);
 
 /// Puts values that tasks of a planned graph make into the buffers of results
 /// that are written later. Returns whether there are any.
-bool lendResults(GraphOp graph);
+bool placeInResultBuffers(GraphOp graph);
 
 /// The live ranges of the buffers in one space, and where they came from.
 struct SpaceRanges {

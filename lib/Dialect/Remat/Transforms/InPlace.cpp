@@ -8,8 +8,8 @@
 // read that for the last time: elementwise kernels that read an operand at the
 // very element they write, and kernels that work row by row, where that holds
 // for the last of their operations and the others read only the row. A scatter
-// updates its init where it lies, and a product is added to it there. If what
-// is written is returned, the operand is in the caller's buffer from its
+// updates its init where it lies, and a contraction is added to it there. If
+// what is written is returned, the operand is in the caller's buffer from its
 // beginning.
 //
 //===----------------------------------------------------------------------===//
@@ -94,10 +94,10 @@ static bool mayOverwrite(func::FuncOp kernel, unsigned result,
   if (auto scatter =
           body.getTerminator()->getOperand(result).getDefiningOp<ScatterOp>())
     return scatter.getInit() == argument && argument.hasOneUse();
-  if (auto product = body.getTerminator()
-                         ->getOperand(result)
-                         .getDefiningOp<linalg::ContractOp>())
-    return product.getDpsInits()[0] == argument && argument.hasOneUse();
+  if (auto contraction = body.getTerminator()
+                             ->getOperand(result)
+                             .getDefiningOp<linalg::ContractOp>())
+    return contraction.getDpsInits()[0] == argument && argument.hasOneUse();
   auto writer = body.getTerminator()
                     ->getOperand(result)
                     .getDefiningOp<linalg::GenericOp>();

@@ -116,8 +116,8 @@ static void addWords(linalg::GenericOp op, Words &words) {
     words.push_back(describeMove(op));
 }
 
-/// What a product of two tensors is called, by its loops.
-static StringRef describeProduct(linalg::LinalgOp op) {
+/// What a contraction of two tensors is called, by its loops.
+static StringRef describeContraction(linalg::LinalgOp op) {
   FailureOr<linalg::ContractionDimensions> dims =
       linalg::inferContractionDims(op);
   if (failed(dims))
@@ -137,7 +137,7 @@ static void addWords(Operation *op, Words &words) {
   if (auto generic = dyn_cast<linalg::GenericOp>(op))
     return addWords(generic, words);
   if (isa<linalg::ContractOp, linalg::MatmulOp, linalg::BatchMatmulOp>(op))
-    words.push_back(describeProduct(cast<linalg::LinalgOp>(op)));
+    words.push_back(describeContraction(cast<linalg::LinalgOp>(op)));
   else if (auto conv = dyn_cast<ConvOp>(op))
     words.append({"conv", stringifyConvKind(conv.getKind())});
   else if (isa<tensor::ExtractSliceOp>(op))

@@ -274,10 +274,11 @@ void TaskOrder::apply() {
       op->moveBefore(&block, block.end());
 }
 
-/// Bytes that the graph needs, with what is written in place and lent.
+/// Bytes that the graph needs, with what is written in place or in reused
+/// buffers.
 static int64_t countPeak(GraphOp graph) {
   writeInPlace(graph, graph->getParentOfType<ModuleOp>());
-  lendResults(graph);
+  placeInResultBuffers(graph);
   int64_t bytes = GraphLiveness(graph).peak(MemorySpace::Arena).bytes;
   for (auto task : graph.getOps<TaskOp>())
     task.removePlacementAttr();

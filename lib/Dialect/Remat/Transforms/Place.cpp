@@ -72,7 +72,7 @@ static FailureOr<int64_t> placeGraph(GraphOp graph) {
   planning::Packing host = planning::packLiveRanges(hostRanges.ranges);
   record(context, hostRanges.buffers, host.offsets, slots);
   for (const LiveBuffer &buffer : liveness.buffers)
-    if (buffer.space == MemorySpace::Lent)
+    if (buffer.space == MemorySpace::Reused)
       slots.ofValue[buffer.value] = buffer.slot;
     else if (buffer.space == MemorySpace::Result)
       slots.ofValue[buffer.value] = SlotAttr::get(context, MemorySpace::Result,

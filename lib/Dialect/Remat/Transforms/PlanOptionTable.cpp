@@ -215,7 +215,7 @@ static std::vector<OptionInfo<PlanOptions>> makeTable() {
       makeOption<PlanOptions>("reorder", MEMBER(reorder), FlagSyntax(),
                               "Let the planner change the order of first runs"),
       makeOption<PlanOptions>(
-          "lend", MEMBER(lend), FlagSyntax(),
+          "reuse-result-buffers", MEMBER(reuseResultBuffers), FlagSyntax(),
           "Let the buffers of results hold other values until the result is "
           "written (remat-assign-buffers)"),
       makeOption<PlanOptions>("offload", MEMBER(offload), FlagSyntax(),

@@ -16,7 +16,7 @@ ArrayRef<OptionChoice> remat::getPolicyChoices() {
   static const OptionChoice choices[] = {
       {"everything_saveable", "all values are saved"},
       {"nothing_saveable", "none is"},
-      {"dots_saveable", "the results of products are"},
+      {"dots_saveable", "the results of contractions are"},
       {"dots_with_no_batch_dims_saveable", "those without batch dimensions"},
       {"offload_dot_with_no_batch_dims", "these go to host memory"},
       {"save_only_these_names", "the values in policy-names are saved"},

@@ -21,7 +21,7 @@ static constexpr StringLiteral schema = "remat.schedule/1";
 /// The options that make a difference to the step, the plan aside. The name of
 /// the planner only says where the plan came from.
 static constexpr StringLiteral storedOptions[] = {
-    "budget",  "planner",     "reorder",        "lend",
+    "budget",  "planner",     "reorder",        "reuse-result-buffers",
     "offload", "host-budget", "link-bandwidth", "region-budget"};
 
 //===----------------------------------------------------------------------===//

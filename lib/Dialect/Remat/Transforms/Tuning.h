@@ -35,7 +35,7 @@ struct OrderTuning {
   static constexpr int64_t minBytes = 4096;
 };
 
-/// Values in the buffers of results (LendResults.cpp).
+/// Values in the buffers of results (ResultBuffers.cpp).
 struct ResultBufferTuning {
   /// Buffers that are looked at for one value. More would hardly find more
   /// room, and make the search quadratic in deep models.

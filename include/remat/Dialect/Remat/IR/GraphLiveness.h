@@ -30,7 +30,7 @@ struct LiveBuffer {
   int64_t bytes;
   unsigned begin, end;
   /// The number of the result whose buffer it is or lies in: for values that
-  /// the graph returns, and for those in space Lent.
+  /// the graph returns, and for those in space Reused.
   int64_t result = -1;
   /// The slot that the IR gives the buffer, if it is placed.
   SlotAttr slot;

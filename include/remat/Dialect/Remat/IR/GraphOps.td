@@ -132,14 +132,14 @@ def Remat_TaskOp : Remat_Op<"task", [
       it needs while it runs.
     * `placement` says where each result lies: a `#remat.slot`; the number of
       the operand in whose place the task writes it; or `unit`, which is
-      nowhere yet. Before the graph is placed, these slots are in space `lent`.
+      nowhere yet. Before the graph is placed, these slots are in space `reused`.
     * `workspace_offset` is the workspace's place in the arena.
 
     A task is written with its number, whether it is a copy, its kernel, its
     operands, and then, each only if there is anything to say, `backward`,
     `phase`, `pinned`, `cost` and `workspace`, and at last the places of its
     results and its workspace. A place is `arena` or `host` with an offset,
-    `result` with the number of a result of the graph, `lent` with such a number
+    `result` with the number of a result of the graph, `reused` with such a number
     and an offset in that result's buffer, `operand` with the number of an
     operand, or `_` for none. Its bytes are only written where they are not
     those of the type, rounded up to 64.
@@ -148,7 +148,7 @@ def Remat_TaskOp : Remat_Op<"task", [
     %3 = remat.task 4 copy 1 @matmul(%0, %arg1) cost 3372
         : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
     %4:2 = remat.task 5 @layernorm_rows(%3) backward cost 120 workspace 256
-        at [operand 0, lent 1:49152, workspace 512]
+        at [operand 0, reused 1:49152, workspace 512]
         : (tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4xf32>)
     ```
   }];

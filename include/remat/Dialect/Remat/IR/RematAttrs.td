@@ -72,7 +72,7 @@ def Remat_MemorySpace : I32EnumAttr<"MemorySpace", "where a value lives", [
     I32EnumAttrCase<"Arena", 0, "arena">,
     I32EnumAttrCase<"Host", 1, "host">,
     I32EnumAttrCase<"Result", 2, "result">,
-    I32EnumAttrCase<"Lent", 3, "lent">]> {
+    I32EnumAttrCase<"Reused", 3, "reused">]> {
   let cppNamespace = "::remat";
   let genSpecializedAttr = 0;
 }
@@ -119,11 +119,11 @@ def Remat_SlotAttr : AttrDef<Remat_Dialect, "Slot"> {
     result whose buffer it is written to. `bytes` is a multiple of 64.
 
     The caller's buffer of a result is free until the result is written. In
-    space `lent`, the range is one of the buffer of result `result`.
+    space `reused`, the range is one of the buffer of result `result`.
 
     ```mlir
     #remat.slot<arena, offset = 128, bytes = 64>
-    #remat.slot<lent, offset = 0, bytes = 64, result = 2>
+    #remat.slot<reused, offset = 0, bytes = 64, result = 2>
     ```
   }];
   let parameters = (ins EnumParameter<Remat_MemorySpace>:$space,

@@ -23,12 +23,13 @@ namespace remat {
 /// walk the rows (DenseI64ArrayAttr).
 ///
 /// Whatever the operations exchange has the rows in its leading dimensions.
-/// Where the kernel holds a product, blocks are made of the last of the loops,
-/// in runs of as many rows as it has in the operation where it is shortest. A
-/// product in which the last loops are reductions adds up over their blocks.
+/// Where the kernel holds a contraction, blocks are made of the last of the
+/// loops, in runs of as many rows as it has in the operation where it is
+/// shortest. A contraction in which the last loops are reductions adds up over
+/// their blocks.
 constexpr llvm::StringLiteral rowsAttrName = "remat.rows";
 
-/// Beside it where the kernel holds a product: the rows of a block (i64).
+/// Beside it where the kernel holds a contraction: the rows of a block (i64).
 constexpr llvm::StringLiteral blockAttrName = "remat.block";
 
 } // namespace remat

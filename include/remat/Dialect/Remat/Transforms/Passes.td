@@ -79,7 +79,7 @@ def ApplyPoliciesPass
 
     * `everything_saveable`, `nothing_saveable`
     * `dots_saveable`, `dots_with_no_batch_dims_saveable`: the results of
-      products
+      contractions
     * `offload_dot_with_no_batch_dims`: these go to host memory
     * `save_only_these_names`, `save_any_names_but_these`: of the named values,
       those in `names`, or those not in it

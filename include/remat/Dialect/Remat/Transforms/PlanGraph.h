@@ -42,7 +42,7 @@ struct PlanOptions {
   bool reorder = false;
   /// Whether the caller's buffers for results may hold other values until the
   /// result is written.
-  bool lend = true;
+  bool reuseResultBuffers = true;
   /// Name of the algorithm, see planning::getSolvers.
   std::string planner = "auto";
   planning::SolverOptions solver;

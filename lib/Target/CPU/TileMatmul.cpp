@@ -1,10 +1,10 @@
-//===- TileProduct.cpp - products of tiles in the cache -------------------===//
+//===- TileMatmul.cpp - matmuls of tiles in the cache ---------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "TileProduct.h"
+#include "TileMatmul.h"
 #include "LoopEmitter.h"
 #include "Tuning.h"
 
@@ -30,8 +30,8 @@ constexpr auto contract = arith::FastMathFlags::contract;
 
 class Emission {
 public:
-  Emission(OpBuilder &builder, Location loc, const TileProduct &product)
-      : builder(builder), loc(loc), p(product),
+  Emission(OpBuilder &builder, Location loc, const TileMatmul &matmul)
+      : builder(builder), loc(loc), p(matmul),
         vectorType(VectorType::get({lanes}, builder.getF32Type())) {}
 
   void emitPanelPack(Value panel, int64_t width, Value buffer, Value place);
@@ -84,7 +84,7 @@ private:
 
   OpBuilder &builder;
   Location loc;
-  const TileProduct &p;
+  const TileMatmul &p;
   VectorType vectorType;
 };
 
@@ -251,7 +251,7 @@ void Emission::emitScalar() {
   memref::StoreOp::create(builder, loc, loop.getResult(0), p.c.buffer, at);
 }
 
-/// A in f32, as it lies: the products read each of its elements many times.
+/// A in f32, as it lies: the matmuls read each of its elements many times.
 TileMatrix Emission::emitWidened(Value buffer) {
   OpBuilder::InsertionGuard guard(builder);
   TileMatrix wide;
@@ -279,8 +279,8 @@ int64_t remat::cpu::getPackedSize(int64_t maxK, int64_t n) {
 }
 
 void remat::cpu::emitPack(OpBuilder &builder, Location loc,
-                          const TileProduct &product, Value buffer) {
-  Emission emission(builder, loc, product);
+                          const TileMatmul &matmul, Value buffer) {
+  Emission emission(builder, loc, matmul);
   emission.forPanels([&](Value panel, int64_t width) {
     emission.emitPanelPack(panel, width, buffer, emission.getPlace(panel));
   });
@@ -298,29 +298,27 @@ static Value reserve(Value &buffer, int64_t size, Block *entry, Location loc) {
   return buffer;
 }
 
-void remat::cpu::emitTileProduct(OpBuilder &builder, Location loc,
-                                 TileProduct product, Block *entry,
-                                 TileBuffers &buffers) {
-  Emission emission(builder, loc, product);
-  if (product.c.column != 1) {
+void remat::cpu::emitTileMatmul(OpBuilder &builder, Location loc,
+                                TileMatmul matmul, Block *entry,
+                                TileBuffers &buffers) {
+  Emission emission(builder, loc, matmul);
+  if (matmul.c.column != 1) {
     emission.emitScalar();
     return;
   }
-  if (!getElementTypeOrSelf(product.a.buffer).isF32() &&
+  if (!getElementTypeOrSelf(matmul.a.buffer).isF32() &&
       // A larger factor is widened where it is read, not in a buffer.
-      product.maxM * product.maxK * static_cast<int64_t>(sizeof(float)) <=
+      matmul.maxM * matmul.maxK * static_cast<int64_t>(sizeof(float)) <=
           getTargetFacts(entry->getParentOp()).getBlockBytes())
-    product.a = emission.emitWidened(
-        reserve(buffers.widened, product.maxM * product.maxK, entry, loc));
-  if (product.packed) {
+    matmul.a = emission.emitWidened(
+        reserve(buffers.widened, matmul.maxM * matmul.maxK, entry, loc));
+  if (matmul.packed) {
     emission.forPanels([&](Value panel, int64_t width) {
-      emission.emitPanel(panel, width, product.packed,
-                         emission.getPlace(panel));
+      emission.emitPanel(panel, width, matmul.packed, emission.getPlace(panel));
     });
     return;
   }
-  Value buffer =
-      reserve(buffers.panel, product.maxK * panelColumns, entry, loc);
+  Value buffer = reserve(buffers.panel, matmul.maxK * panelColumns, entry, loc);
   Value start = emitIndex(builder, loc, 0);
   emission.forPanels([&](Value panel, int64_t width) {
     emission.emitPanelPack(panel, width, buffer, start);

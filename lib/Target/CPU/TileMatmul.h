@@ -1,44 +1,44 @@
-//===- TileProduct.h - products of tiles in the cache -----------*- C++ -*-===//
+//===- TileMatmul.h - matmuls of tiles in the cache -------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// A product C (+)= A B on f32, small enough to stay in the cache, in the middle
+// A matmul C (+)= A B on f32, small enough to stay in the cache, in the middle
 // of a kernel where no library can be called. B is packed into panels; a block
 // of C is kept in vector registers while the sum runs. The order of each sum is
 // that of its index. Narrower factors are widened first.
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef REMAT_LIB_TARGET_CPU_TILEPRODUCT_H
-#define REMAT_LIB_TARGET_CPU_TILEPRODUCT_H
+#ifndef REMAT_LIB_TARGET_CPU_TILEMATMUL_H
+#define REMAT_LIB_TARGET_CPU_TILEMATMUL_H
 
 #include "remat/Codegen/RowSchedule.h"
 
 namespace remat::cpu {
 
+using codegen::TileMatmul;
 using codegen::TileMatrix;
-using codegen::TileProduct;
 
 /// Elements of B as panels.
 int64_t getPackedSize(int64_t maxK, int64_t n);
 
 /// Packs B into `buffer`.
 void emitPack(mlir::OpBuilder &builder, mlir::Location loc,
-              const TileProduct &product, mlir::Value buffer);
+              const TileMatmul &matmul, mlir::Value buffer);
 
-/// Buffers on the stack that the products of a kernel use one after the other,
+/// Buffers on the stack that the matmuls of a kernel use one after the other,
 /// as large as the one that needs most; null before the first.
 struct TileBuffers {
   mlir::Value panel, widened;
 };
 
-/// Emits the product. `buffers` are allocated in `entry`.
-void emitTileProduct(mlir::OpBuilder &builder, mlir::Location loc,
-                     TileProduct product, mlir::Block *entry,
-                     TileBuffers &buffers);
+/// Emits the matmul. `buffers` are allocated in `entry`.
+void emitTileMatmul(mlir::OpBuilder &builder, mlir::Location loc,
+                    TileMatmul matmul, mlir::Block *entry,
+                    TileBuffers &buffers);
 
 } // namespace remat::cpu
 
-#endif // REMAT_LIB_TARGET_CPU_TILEPRODUCT_H
+#endif // REMAT_LIB_TARGET_CPU_TILEMATMUL_H

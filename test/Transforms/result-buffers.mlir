@@ -1,5 +1,5 @@
 // RUN: remat-opt %s --remat-plan --remat-assign-buffers --remat-place | FileCheck %s
-// RUN: remat-opt %s --remat-plan=lend=false --remat-place | FileCheck %s --check-prefix=OFF
+// RUN: remat-opt %s --remat-plan=reuse-result-buffers=false --remat-place | FileCheck %s --check-prefix=OFF
 // RUN: not remat-opt %s --remat-plan=budget=127 2>&1 | FileCheck %s --check-prefix=TIGHT
 // RUN: remat-opt %s --remat-plan=budget=128 --remat-assign-buffers | FileCheck %s --check-prefix=FITS
 // RUN: remat-opt %s --remat-plan=budget=128 --remat-assign-buffers --remat-assign-buffers | FileCheck %s --check-prefix=FITS
@@ -27,9 +27,9 @@ func.func private @g(%a: tensor<32xf32>, %b: tensor<32xf32>) -> tensor<32xf32> a
 // SCHEDULE-SAME: save_all_peak = 128
 // SCHEDULE-NOT: at [
 remat.graph @step(%x: tensor<32xf32>) -> (tensor<32xf32>, tensor<32xf32>) {
-  // CHECK: remat.task 0 @f(%{{.*}}) at [lent {{[01]}}:0] :
+  // CHECK: remat.task 0 @f(%{{.*}}) at [reused {{[01]}}:0] :
   %0 = remat.task 0 @f(%x) : (tensor<32xf32>) -> tensor<32xf32>
-  // CHECK: remat.task 1 @f(%{{.*}}) at [lent
+  // CHECK: remat.task 1 @f(%{{.*}}) at [reused
   %1 = remat.task 1 @f(%0) : (tensor<32xf32>) -> tensor<32xf32>
   // CHECK: remat.task 2 @g(%{{.*}}) at [arena
   %2 = remat.task 2 @g(%0, %1) : (tensor<32xf32>, tensor<32xf32>) -> tensor<32xf32>

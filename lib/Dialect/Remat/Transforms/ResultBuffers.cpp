@@ -1,4 +1,4 @@
-//===- LendResults.cpp - values in buffers of results ---------------------===//
+//===- ResultBuffers.cpp - values in buffers of results -------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -22,7 +22,7 @@ using namespace remat;
 namespace {
 
 /// The buffer of a result with the values in it.
-struct LentBuffer {
+struct ReusedBuffer {
   int64_t result;
   /// The position at which the caller has given the buffer, and that at which
   /// the result is written.
@@ -32,9 +32,9 @@ struct LentBuffer {
 
 } // namespace
 
-static SmallVector<LentBuffer> collectBuffers(GraphOp graph,
-                                              const GraphLiveness &liveness) {
-  SmallVector<LentBuffer> buffers;
+static SmallVector<ReusedBuffer> collectBuffers(GraphOp graph,
+                                                const GraphLiveness &liveness) {
+  SmallVector<ReusedBuffer> buffers;
   SmallVector<BlockArgument> donors = getDonors(graph);
   for (const LiveBuffer &buffer : liveness.buffers) {
     // An argument is in the buffer that it gives to a result.
@@ -47,26 +47,26 @@ static SmallVector<LentBuffer> collectBuffers(GraphOp graph,
     unsigned from = call == 0 ? 0 : liveness.callBegins[call - 1];
     buffers.push_back({buffer.result, from, buffer.begin, Shelf(bytes)});
   }
-  llvm::stable_sort(buffers, [](const LentBuffer &a, const LentBuffer &b) {
+  llvm::stable_sort(buffers, [](const ReusedBuffer &a, const ReusedBuffer &b) {
     return a.until < b.until;
   });
   return buffers;
 }
 
-static void setLent(const LiveBuffer &value, int64_t result, int64_t offset) {
+static void setReused(const LiveBuffer &value, int64_t result, int64_t offset) {
   auto task = cast<TaskOp>(value.owner);
   MLIRContext *context = task.getContext();
   SmallVector<Attribute> slots(task->getNumResults(), UnitAttr::get(context));
   if (std::optional<ArrayAttr> old = task.getPlacement())
     slots.assign(old->begin(), old->end());
   slots[cast<OpResult>(value.value).getResultNumber()] =
-      SlotAttr::get(context, MemorySpace::Lent, offset, value.bytes, result);
+      SlotAttr::get(context, MemorySpace::Reused, offset, value.bytes, result);
   task.setPlacementAttr(ArrayAttr::get(context, slots));
 }
 
-bool remat::lendResults(GraphOp graph) {
+bool remat::placeInResultBuffers(GraphOp graph) {
   GraphLiveness liveness(graph);
-  SmallVector<LentBuffer> buffers = collectBuffers(graph, liveness);
+  SmallVector<ReusedBuffer> buffers = collectBuffers(graph, liveness);
   SmallVector<const LiveBuffer *> values;
   for (const LiveBuffer &buffer : liveness.buffers)
     if (buffer.space == MemorySpace::Arena && buffer.value &&
@@ -77,9 +77,9 @@ bool remat::lendResults(GraphOp graph) {
   for (const LiveBuffer *value : values) {
     auto first = llvm::upper_bound(
         buffers, value->end,
-        [](unsigned end, const LentBuffer &b) { return end < b.until; });
+        [](unsigned end, const ReusedBuffer &b) { return end < b.until; });
     unsigned tried = 0;
-    for (LentBuffer &buffer : llvm::make_range(first, buffers.end())) {
+    for (ReusedBuffer &buffer : llvm::make_range(first, buffers.end())) {
       if (buffer.shelf.getBytes() < value->bytes || buffer.from > value->begin)
         continue;
       if (tried++ == ResultBufferTuning::maxTried)
@@ -88,7 +88,7 @@ bool remat::lendResults(GraphOp graph) {
       if (offset < 0)
         continue;
       buffer.shelf.insert(offset, *value);
-      setLent(*value, buffer.result, offset);
+      setReused(*value, buffer.result, offset);
       any = true;
       break;
     }

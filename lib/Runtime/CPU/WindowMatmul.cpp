@@ -1,4 +1,4 @@
-//===- WindowProduct.cpp - convolutions as products -----------------------===//
+//===- WindowMatmul.cpp - convolutions as matmuls -------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -9,7 +9,7 @@
 // kernels would first copy it to a layout of theirs, and their gradient of the
 // filter is slow. Here the filter stays where it is, as a matrix with a row for
 // each output channel; the windows of the input are gathered to the other
-// factor, and a product does the rest:
+// factor, and a matmul does the rest:
 //
 //   forward           output   [channel, position] = filter * windows
 //   input gradient    windows  [position, tap]     = output^T * filter,
@@ -34,7 +34,7 @@ using namespace remat;
 
 namespace {
 
-/// Numbers of a convolution as products. A tap is an input channel at one
+/// Numbers of a convolution as matmuls. A tap is an input channel at one
 /// position of the filter.
 struct WindowShape {
   explicit WindowShape(const remat_convolution &d)
@@ -82,7 +82,7 @@ struct FilterMatrix {
 };
 
 template <typename T>
-class WindowProduct : public LibraryCall {
+class WindowMatmul : public LibraryCall {
 public:
   bool prepare(const remat_convolution &descriptor, int numThreads);
   bool run(const void *const *operands, void *result, void *workspace,
@@ -117,7 +117,7 @@ private:
   /// Strides of the matrices in the workspace.
   int64_t windowPosition = 0, windowTap = 0;
   int64_t outputPosition = 0, outputChannel = 0;
-  uint64_t outputOffset = 0, productOffset = 0;
+  uint64_t outputOffset = 0, matmulOffset = 0;
   /// Of the first chunk, of the others, and of a last one with fewer positions.
   std::unique_ptr<LibraryCall> first, next, last;
 };
@@ -135,8 +135,8 @@ constexpr remat_dtype dtypeOf =
 } // namespace
 
 template <typename T>
-bool WindowProduct<T>::prepare(const remat_convolution &descriptor,
-                               int numThreads) {
+bool WindowMatmul<T>::prepare(const remat_convolution &descriptor,
+                              int numThreads) {
   d = descriptor;
   threads = numThreads;
   shape = WindowShape(d);
@@ -160,17 +160,17 @@ bool WindowProduct<T>::prepare(const remat_convolution &descriptor,
 }
 
 template <typename T>
-bool WindowProduct<T>::prepareProducts() {
+bool WindowMatmul<T>::prepareProducts() {
   // Each chunk's part of a filter's gradient is added to those before it.
   bool isSum = d.kind == REMAT_CONV_FILTER_GRADIENT;
   first = prepareProduct(chunk, false);
   uint64_t scratch = first ? first->workspaceBytes : 0;
   bool isPrepared = first != nullptr;
-  auto add = [&](std::unique_ptr<LibraryCall> &product, int64_t count) {
-    product = prepareProduct(count, isSum);
-    isPrepared &= product != nullptr;
-    if (product)
-      scratch = std::max(scratch, product->workspaceBytes);
+  auto add = [&](std::unique_ptr<LibraryCall> &matmul, int64_t count) {
+    matmul = prepareProduct(count, isSum);
+    isPrepared &= matmul != nullptr;
+    if (matmul)
+      scratch = std::max(scratch, matmul->workspaceBytes);
   };
   if (shape.positions > chunk)
     add(next, chunk);
@@ -179,15 +179,15 @@ bool WindowProduct<T>::prepareProducts() {
   if (!isPrepared)
     return false;
   outputOffset = roundUp<T>(chunk * shape.taps);
-  productOffset = outputOffset + roundUp<T>(chunk * d.output_channels);
-  workspaceBytes = productOffset + scratch;
+  matmulOffset = outputOffset + roundUp<T>(chunk * d.output_channels);
+  workspaceBytes = matmulOffset + scratch;
   implementation = "windows, " + first->implementation;
   return true;
 }
 
 template <typename T>
 std::unique_ptr<LibraryCall>
-WindowProduct<T>::prepareProduct(int64_t count, bool accumulates) const {
+WindowMatmul<T>::prepareProduct(int64_t count, bool accumulates) const {
   remat_matmul m = {};
   m.a_dtype = m.b_dtype = m.c_dtype = dtypeOf<T>;
   m.accumulate = accumulates;
@@ -228,9 +228,9 @@ WindowProduct<T>::prepareProduct(int64_t count, bool accumulates) const {
 
 template <typename T>
 template <typename Function>
-void WindowProduct<T>::forEachElement(int64_t begin, int64_t count,
-                                      int64_t firstChannel, int64_t lastChannel,
-                                      const Function &function) const {
+void WindowMatmul<T>::forEachElement(int64_t begin, int64_t count,
+                                     int64_t firstChannel, int64_t lastChannel,
+                                     const Function &function) const {
   int64_t pointStep = filter.channelIsSlow ? 1 : d.input_channels;
   int64_t channelStep = filter.channelIsSlow ? shape.points : 1;
   int64_t perImage = shape.positions / d.batch;
@@ -261,8 +261,8 @@ void WindowProduct<T>::forEachElement(int64_t begin, int64_t count,
 }
 
 template <typename T>
-void WindowProduct<T>::gatherWindows(const T *input, T *windows, int64_t begin,
-                                     int64_t count) const {
+void WindowMatmul<T>::gatherWindows(const T *input, T *windows, int64_t begin,
+                                    int64_t count) const {
   // Elements outside of the input are zeros.
   std::memset(windows, 0, roundUp<T>(chunk * shape.taps));
   parallelFor(threads, d.input_channels, 16,
@@ -275,7 +275,7 @@ void WindowProduct<T>::gatherWindows(const T *input, T *windows, int64_t begin,
 }
 
 template <typename T>
-void WindowProduct<T>::clearInput(T *input) const {
+void WindowMatmul<T>::clearInput(T *input) const {
   parallelFor(threads, d.batch, 1, [&](int64_t begin, int64_t end, int) {
     int64_t points = 1;
     for (int i = 0; i < d.spatial_rank; ++i)
@@ -294,8 +294,8 @@ void WindowProduct<T>::clearInput(T *input) const {
 }
 
 template <typename T>
-void WindowProduct<T>::scatterWindows(const T *windows, T *input, int64_t begin,
-                                      int64_t count) const {
+void WindowMatmul<T>::scatterWindows(const T *windows, T *input, int64_t begin,
+                                     int64_t count) const {
   // Windows overlap. The sum of an element is one thread's, in their order.
   parallelFor(threads, d.input_channels, 16,
               [&](int64_t low, int64_t high, int) {
@@ -308,8 +308,8 @@ void WindowProduct<T>::scatterWindows(const T *windows, T *input, int64_t begin,
 
 template <typename T>
 template <bool toMatrix>
-void WindowProduct<T>::copyOutput(T *output, T *matrix, int64_t begin,
-                                  int64_t count) const {
+void WindowMatmul<T>::copyOutput(T *output, T *matrix, int64_t begin,
+                                 int64_t count) const {
   int64_t perImage = shape.positions / d.batch;
   parallelFor(threads, count, 16, [&](int64_t low, int64_t high, int) {
     for (int64_t position = low; position < high; ++position) {
@@ -333,14 +333,14 @@ void WindowProduct<T>::copyOutput(T *output, T *matrix, int64_t begin,
 }
 
 template <typename T>
-bool WindowProduct<T>::runChunk(int64_t begin, const void *const *operands,
-                                void *result, char *workspace,
-                                std::string &error) {
+bool WindowMatmul<T>::runChunk(int64_t begin, const void *const *operands,
+                               void *result, char *workspace,
+                               std::string &error) {
   int64_t count = std::min(chunk, shape.positions - begin);
-  LibraryCall &product = *(count < chunk ? last : begin == 0 ? first : next);
+  LibraryCall &matmul = *(count < chunk ? last : begin == 0 ? first : next);
   auto *windows = reinterpret_cast<T *>(workspace);
   auto *matrix = reinterpret_cast<T *>(workspace + outputOffset);
-  void *scratch = workspace + productOffset;
+  void *scratch = workspace + matmulOffset;
   auto elements = [](const void *data) {
     return static_cast<T *>(const_cast<void *>(data));
   };
@@ -348,7 +348,7 @@ bool WindowProduct<T>::runChunk(int64_t begin, const void *const *operands,
   case REMAT_CONV_FORWARD: {
     gatherWindows(elements(operands[0]), windows, begin, count);
     const void *factors[] = {operands[1], windows};
-    if (!product.run(factors, matrix, scratch, error))
+    if (!matmul.run(factors, matrix, scratch, error))
       return false;
     copyOutput<false>(elements(result), matrix, begin, count);
     return true;
@@ -356,7 +356,7 @@ bool WindowProduct<T>::runChunk(int64_t begin, const void *const *operands,
   case REMAT_CONV_INPUT_GRADIENT: {
     copyOutput<true>(elements(operands[0]), matrix, begin, count);
     const void *factors[] = {matrix, operands[1]};
-    if (!product.run(factors, windows, scratch, error))
+    if (!matmul.run(factors, windows, scratch, error))
       return false;
     scatterWindows(windows, elements(result), begin, count);
     return true;
@@ -365,14 +365,14 @@ bool WindowProduct<T>::runChunk(int64_t begin, const void *const *operands,
     gatherWindows(elements(operands[0]), windows, begin, count);
     copyOutput<true>(elements(operands[1]), matrix, begin, count);
     const void *factors[] = {matrix, windows};
-    return product.run(factors, result, scratch, error);
+    return matmul.run(factors, result, scratch, error);
   }
   }
 }
 
 template <typename T>
-bool WindowProduct<T>::run(const void *const *operands, void *result,
-                           void *workspace, std::string &error) {
+bool WindowMatmul<T>::run(const void *const *operands, void *result,
+                          void *workspace, std::string &error) {
   if (d.kind == REMAT_CONV_INPUT_GRADIENT)
     clearInput(static_cast<T *>(result));
   for (int64_t begin = 0; begin < shape.positions; begin += chunk)
@@ -385,14 +385,14 @@ bool WindowProduct<T>::run(const void *const *operands, void *result,
 template <typename T>
 static std::unique_ptr<LibraryCall>
 prepareAs(const remat_convolution &descriptor, int threads) {
-  auto call = std::make_unique<WindowProduct<T>>();
+  auto call = std::make_unique<WindowMatmul<T>>();
   if (!call->prepare(descriptor, threads))
     return nullptr;
   return call;
 }
 
 std::unique_ptr<LibraryCall>
-remat::prepareWindowProduct(const remat_convolution &descriptor, int threads) {
+remat::prepareWindowMatmul(const remat_convolution &descriptor, int threads) {
   if (descriptor.input_dtype == REMAT_F64)
     return prepareAs<double>(descriptor, threads);
   return prepareAs<float>(descriptor, threads);

@@ -12,7 +12,7 @@
 // CHECK: remat.task {{[0-9]+}} @half({{.*}}) cost 7
 // CHECK: remat.task {{[0-9]+}} @large({{.*}}) cost {{[0-9][0-9][0-9]}}
 
-// Each in the other form, unless there is none, or it would take too long.
+// Each by the other implementation, unless there is none, or it would take too long.
 
 // OTHER: func.func private @square({{.*}}remat.implementation = #remat.implementation<generated>
 // OTHER: func.func private @matvec({{.*}}remat.implementation = #remat.implementation<library>
