@@ -282,10 +282,9 @@ func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
 // -----
 
 // A region of which all is recomputed, what it yields included, which is the
-// step's result: so that it can be made again, it is not made in the caller's
-// buffer, but copied there.
+// step's result: so that it can be made again, the step returns a copy.
 // CHECK-LABEL: remat.graph @main
-// CHECK:         remat.task {{.*}} @copy({{.*}}) {{.*}} at [result 0]
+// CHECK:         remat.task 2 @copy
 // CHECK:         remat.task 0 copy 1 @matmul
 // CHECK:         remat.task 1 copy 1 @sin
 // CHECK:         remat.return

@@ -1,4 +1,4 @@
-//===- CoreWatchTest.cpp --------------------------------------------------===//
+//===- CoreWatchTest.cpp - when other processes take the cores ------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

@@ -535,6 +535,8 @@ GraphPlanner::apply(const planning::Plan &plan) {
   if (!simulation)
     return simulation.takeError();
   OwningOpRef<GraphOp> planned(graph.clone());
+  // The copy stands in no module that would say what it is compiled for.
+  (*planned)->setAttr(targetAttrName, getTargetFacts(graph));
   applyPlan(*planned, GraphProblem(*planned, options.reorder), plan);
   planned->setPlannedPeak(simulation->peakBytes);
   if (llvm::Error error = settleDonations(*planned))

@@ -323,9 +323,13 @@ llvm::Error remat::planGraph(GraphOp &graph, const PlanOptions &options,
   if (found)
     *found = std::move(*plan);
   GraphOp replacement = planned.release();
-  if (graph->getBlock())
+  if (graph->getBlock()) {
     graph->getBlock()->getOperations().insert(graph->getIterator(),
                                               replacement);
+    // Where it stands says it now.
+    if (!graph->hasAttr(targetAttrName))
+      replacement->removeAttr(targetAttrName);
+  }
   graph.erase();
   graph = replacement;
   return llvm::Error::success();
