@@ -63,6 +63,7 @@ static StringMap<std::string> getValues() {
           {"recompute-ops", "math.exp,math.sin"},
           {"offload-ops", "math.tanh"},
           {"early-stop", "false"},
+          {"accumulate", "true"},
           {"differentiate", "false"},
           {"wrt", "0,2"},
           {"result", "3"},
@@ -88,6 +89,7 @@ static StringMap<std::string> getValues() {
           {"explain", "true"},
           {"name", "g"},
           {"mcpu", "generic"},
+          {"device", "sim"},
           {"kernel-cache", "cache"}};
 }
 
@@ -195,7 +197,9 @@ TEST(StepOptions, BadValuesChangeNothing) {
             "wrt: expected integers, 0 or more, with commas between them, got "
             "'1,,2'");
   EXPECT_EQ(set(options, "target", "gpu"),
-            "target: unknown target 'gpu', expected 'cpu'");
+            "target: unknown target 'gpu', expected one of 'cpu', 'cuda'; did "
+            "you mean "
+            "'cpu'?");
   EXPECT_EQ(set(options, "name", "remat_x"),
             "name: 'remat_x' is no name for a module, names that start with "
             "'remat_' are the runtime's");
