@@ -23,6 +23,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
@@ -59,21 +60,37 @@ static llvm::Error makeError(const llvm::Twine &message) {
 // To the NVVM dialect
 //===----------------------------------------------------------------------===//
 
-/// Square roots rounded to nearest: upstream's are approximations on a GPU.
-static void lowerRoots(gpu::GPUModuleOp module) {
+/// Replaces functions of upstream's that are others on a GPU: square roots,
+/// which are approximations there, are rounded to nearest, and powers with
+/// constant exponents are products.
+static void lowerIntrinsics(gpu::GPUModuleOp module) {
   IRRewriter rewriter(module.getContext());
   module.walk([&](Operation *op) {
-    if (!isa<math::SqrtOp, math::RsqrtOp>(op))
+    if (!isa<math::SqrtOp, math::RsqrtOp, math::FPowIOp>(op))
       return;
     rewriter.setInsertionPoint(op);
     Location loc = op->getLoc();
     Type type = op->getResult(0).getType();
-    StringRef name =
-        type.isF64() ? "llvm.nvvm.sqrt.rn.d" : "llvm.nvvm.sqrt.rn.f";
-    Value root = LLVM::CallIntrinsicOp::create(rewriter, loc, type,
-                                               rewriter.getStringAttr(name),
-                                               op->getOperands())
-                     ->getResult(0);
+    auto call = [&](StringRef name, ValueRange operands) -> Value {
+      return LLVM::CallIntrinsicOp::create(
+                 rewriter, loc, type, rewriter.getStringAttr(name), operands)
+          ->getResult(0);
+    };
+    if (auto power = dyn_cast<math::FPowIOp>(op)) {
+      APInt exponent;
+      if (!matchPattern(power.getRhs(), m_ConstantInt(&exponent)))
+        return;
+      Value number = LLVM::ConstantOp::create(
+          rewriter, loc, rewriter.getI32Type(),
+          rewriter.getI32IntegerAttr(exponent.getSExtValue()));
+      rewriter.replaceOp(
+          op, call(type.isF64() ? "llvm.powi.f64.i32" : "llvm.powi.f32.i32",
+                   {power.getLhs(), number}));
+      return;
+    }
+    Value root =
+        call(type.isF64() ? "llvm.nvvm.sqrt.rn.d" : "llvm.nvvm.sqrt.rn.f",
+             op->getOperands());
     if (isa<math::RsqrtOp>(op)) {
       Value one = arith::ConstantOp::create(rewriter, loc,
                                             rewriter.getFloatAttr(type, 1.0));
@@ -86,7 +103,7 @@ static void lowerRoots(gpu::GPUModuleOp module) {
 static LogicalResult lowerToNVVM(gpu::GPUModuleOp module) {
   if (failed(lowerMath(module)))
     return failure();
-  lowerRoots(module);
+  lowerIntrinsics(module);
   PassManager manager(module.getContext(),
                       gpu::GPUModuleOp::getOperationName());
   manager.addPass(createLowerAffinePass());

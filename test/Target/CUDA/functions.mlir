@@ -1,0 +1,19 @@
+// Functions of f32 need no library: powers with constant exponents are products,
+// square roots are rounded to nearest, and others are polynomials.
+// RUN: remat-compile %s --no-gradients --target=cuda -S -o - | FileCheck %s --implicit-check-not=__nv_ --implicit-check-not=call
+
+// CHECK: .target sm_90
+// CHECK: .visible .entry step_
+// CHECK-NOT: approx
+// CHECK: mul.rn.f32
+// CHECK-NOT: approx
+// CHECK: sqrt.rn.f32
+// CHECK-NOT: approx
+func.func @main(%x: tensor<1024xf32>) -> tensor<1024xf32> {
+  %three = arith.constant dense<3> : tensor<1024xi32>
+  %0 = math.fpowi %x, %three : tensor<1024xf32>, tensor<1024xi32>
+  %1 = math.sqrt %0 : tensor<1024xf32>
+  %2 = math.tanh %1 : tensor<1024xf32>
+  %3 = math.exp %2 : tensor<1024xf32>
+  return %3 : tensor<1024xf32>
+}
