@@ -11,8 +11,11 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/Saturating.h"
 
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
@@ -319,4 +322,24 @@ FailureOr<LoopNest> remat::codegen::makeLoopNest(linalg::GenericOp op,
   sortLoops(nest);
   joinLoops(nest);
   return nest;
+}
+
+LogicalResult remat::codegen::generalizeOps(func::FuncOp function) {
+  IRRewriter rewriter(function.getContext());
+  SmallVector<Operation *> ops;
+  for (Operation &op : function.getBody().front())
+    ops.push_back(&op);
+  for (Operation *op : ops) {
+    rewriter.setInsertionPoint(op);
+    if (auto copy = dyn_cast<memref::CopyOp>(op)) {
+      linalg::makeMemRefCopyOp(rewriter, op->getLoc(), copy.getSource(),
+                               copy.getTarget());
+      rewriter.eraseOp(op);
+    } else if (isa<linalg::FillOp, linalg::CopyOp>(op)) {
+      if (failed(
+              linalg::generalizeNamedOp(rewriter, cast<linalg::LinalgOp>(op))))
+        return op->emitOpError("cannot be written as a linalg.generic");
+    }
+  }
+  return success();
 }

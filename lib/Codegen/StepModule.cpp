@@ -34,7 +34,6 @@ public:
   LogicalResult run();
 
 private:
-  LogicalResult findGraph();
   LogicalResult compileKernels();
   LogicalResult compileKernel(TaskOp task);
   uint32_t addExternal(StringRef symbol);
@@ -60,7 +59,8 @@ private:
 
 } // namespace
 
-LogicalResult StepModule::findGraph() {
+FailureOr<GraphOp> remat::codegen::findPlacedGraph(ModuleOp module) {
+  GraphOp graph;
   for (GraphOp op : module.getOps<GraphOp>()) {
     if (graph)
       return op.emitOpError("is a second graph, expected one in a module");
@@ -71,7 +71,7 @@ LogicalResult StepModule::findGraph() {
   if (!graph.isPlaced())
     return graph.emitOpError("is not placed, expected 'arena_bytes' and a slot "
                              "for each value");
-  return success();
+  return graph;
 }
 
 /// The number of a function that is provided where the step is linked.
@@ -244,7 +244,11 @@ void StepModule::createModuleTable(StringRef blob) {
 }
 
 LogicalResult StepModule::run() {
-  if (failed(findGraph()) || failed(compileKernels()))
+  FailureOr<GraphOp> found = findPlacedGraph(module);
+  if (failed(found))
+    return failure();
+  graph = *found;
+  if (failed(compileKernels()))
     return failure();
   FailureOr<std::string> blob = buildStepTable(graph, kernels, checks, threads);
   if (failed(blob) || failed(compiler.finish(*code)))

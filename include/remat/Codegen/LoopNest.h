@@ -14,6 +14,7 @@
 #ifndef REMAT_CODEGEN_LOOPNEST_H
 #define REMAT_CODEGEN_LOOPNEST_H
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -87,6 +88,10 @@ struct LoopNest {
   /// The loop that stands for dimension `dim` alone, or null.
   Loop *findLoop(unsigned dim);
 };
+
+/// Rewrites the copies and fills of a bufferized kernel as linalg.generic, as
+/// everything else in it is. Fails with a diagnostic at one that cannot be.
+mlir::LogicalResult generalizeOps(mlir::func::FuncOp function);
 
 /// Describes a linalg.generic on memrefs. Loops of size 1 are dropped, the
 /// others sorted from large to small strides and joined where possible, those

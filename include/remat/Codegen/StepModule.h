@@ -49,6 +49,9 @@ public:
 mlir::LogicalResult lowerStep(mlir::ModuleOp module, llvm::StringRef name,
                               int threads, KernelCompiler &compiler);
 
+/// The only graph of `module`, which must be placed; else a diagnostic.
+mlir::FailureOr<GraphOp> findPlacedGraph(mlir::ModuleOp module);
+
 /// The type of a remat_kernel_fn.
 mlir::LLVM::LLVMFunctionType getKernelType(mlir::MLIRContext *context);
 

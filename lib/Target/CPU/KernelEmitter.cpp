@@ -22,11 +22,8 @@
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
-#include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
 using namespace mlir;
@@ -87,7 +84,6 @@ public:
   FailureOr<EmittedKernel> run();
 
 private:
-  LogicalResult normalizeOps();
   void createFunction();
   LogicalResult addGlobal(memref::GetGlobalOp get);
   LogicalResult collectSteps();
@@ -110,27 +106,6 @@ private:
 };
 
 } // namespace
-
-/// Copies and fills become linalg.generic, as everything else is.
-LogicalResult KernelEmitter::normalizeOps() {
-  IRRewriter rewriter(builder.getContext());
-  SmallVector<Operation *> ops;
-  for (Operation &op : kernel.function.getBody().front())
-    ops.push_back(&op);
-  for (Operation *op : ops) {
-    rewriter.setInsertionPoint(op);
-    if (auto copy = dyn_cast<memref::CopyOp>(op)) {
-      linalg::makeMemRefCopyOp(rewriter, op->getLoc(), copy.getSource(),
-                               copy.getTarget());
-      rewriter.eraseOp(op);
-    } else if (isa<linalg::FillOp, linalg::CopyOp>(op)) {
-      if (failed(
-              linalg::generalizeNamedOp(rewriter, cast<linalg::LinalgOp>(op))))
-        return op->emitOpError("cannot be written as a linalg.generic");
-    }
-  }
-  return success();
-}
 
 static MemRefType getFlatType(MemRefType type) {
   return MemRefType::get({type.getNumElements()},
@@ -372,7 +347,7 @@ LogicalResult KernelEmitter::emitSideBySide() {
 }
 
 FailureOr<EmittedKernel> KernelEmitter::run() {
-  if (failed(normalizeOps()))
+  if (failed(generalizeOps(kernel.function)))
     return failure();
   createFunction();
   if (isRowKernel(kernel.function)) {

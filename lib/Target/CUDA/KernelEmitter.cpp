@@ -14,10 +14,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
-#include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/IR/PatternMatch.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
 #include <optional>
@@ -58,7 +55,6 @@ public:
   EmittedKernel result;
 
 private:
-  LogicalResult normalizeOps();
   LogicalResult addStep(Operation &op);
   LogicalResult addGlobal(LaunchBuilder &launch, memref::GetGlobalOp get);
   LogicalResult emitScalars(LaunchBuilder &launch, Operation *before);
@@ -79,27 +75,6 @@ private:
 };
 
 } // namespace
-
-/// Copies and fills become linalg.generic, as everything else is.
-LogicalResult KernelEmitter::normalizeOps() {
-  IRRewriter rewriter(kernel.function.getContext());
-  SmallVector<Operation *> ops;
-  for (Operation &op : kernel.function.getBody().front())
-    ops.push_back(&op);
-  for (Operation *op : ops) {
-    rewriter.setInsertionPoint(op);
-    if (auto copy = dyn_cast<memref::CopyOp>(op)) {
-      linalg::makeMemRefCopyOp(rewriter, op->getLoc(), copy.getSource(),
-                               copy.getTarget());
-      rewriter.eraseOp(op);
-    } else if (isa<linalg::FillOp, linalg::CopyOp>(op)) {
-      if (failed(
-              linalg::generalizeNamedOp(rewriter, cast<linalg::LinalgOp>(op))))
-        return op->emitOpError("cannot be written as a linalg.generic");
-    }
-  }
-  return success();
-}
 
 LogicalResult KernelEmitter::addStep(Operation &op) {
   if (isa<memref::AllocOp, memref::DeallocOp, memref::GetGlobalOp,
@@ -133,7 +108,7 @@ LogicalResult KernelEmitter::addStep(Operation &op) {
 }
 
 LogicalResult KernelEmitter::analyze() {
-  if (failed(normalizeOps()))
+  if (failed(generalizeOps(kernel.function)))
     return failure();
   Block &body = kernel.function.getBody().front();
   llvm::append_range(result.buffers.arguments, body.getArguments());

@@ -8,6 +8,7 @@
 #include "KernelEmitter.h"
 
 #include "remat/Codegen/LibraryCall.h"
+#include "remat/Codegen/StepModule.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Target/CUDA/Passes.h"
 
@@ -53,24 +54,16 @@ static LogicalResult emitTask(TaskOp task, StringRef name,
 }
 
 LogicalResult remat::cuda::lowerToGPU(ModuleOp module, StringRef name) {
-  GraphOp graph;
-  for (GraphOp op : module.getOps<GraphOp>()) {
-    if (graph)
-      return op.emitOpError("is a second graph, expected one in a module");
-    graph = op;
-  }
-  if (!graph)
-    return module.emitError("expected a 'remat.graph' in the module");
-  if (!graph.isPlaced())
-    return graph.emitOpError("is not placed, expected 'arena_bytes' and a slot "
-                             "for each value");
+  FailureOr<GraphOp> graph = findPlacedGraph(module);
+  if (failed(graph))
+    return failure();
   OwningOpRef<ModuleOp> code = ModuleOp::create(module.getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(code->getBody());
   auto kernels = gpu::GPUModuleOp::create(builder, module.getLoc(), "kernels");
   declareFailFunction(kernels);
   CheckList checks;
   llvm::StringSet<> known;
-  for (TaskOp task : graph.getOps<TaskOp>())
+  for (TaskOp task : graph->getOps<TaskOp>())
     if (known.insert(task.getKernel()).second &&
         failed(emitTask(task, name, kernels, checks)))
       return failure();
