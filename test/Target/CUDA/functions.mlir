@@ -1,6 +1,6 @@
 // Functions of f32 need no library: powers with constant exponents are products,
 // square roots are rounded to nearest, and others are polynomials.
-// RUN: remat-compile %s --no-gradients --target=cuda -S -o - | FileCheck %s --implicit-check-not=__nv_ --implicit-check-not=call
+// RUN: remat-compile %s --no-gradients --target=cuda --mcpu=sm_90 -S -o - | FileCheck %s --implicit-check-not=__nv_ --implicit-check-not=call
 
 // CHECK: .target sm_90
 // CHECK: .visible .entry step_
