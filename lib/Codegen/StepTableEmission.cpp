@@ -244,6 +244,7 @@ LogicalResult TableEmitter::run(const CheckList &checks, int threads) {
   table.setHostBytes(graph.getHostArenaBytes().value_or(0));
   table.setStateBytes(graph.getStateBytes().value_or(0));
   table.setThreads(threads);
+  table.assignStreams();
   return success();
 }
 
@@ -254,5 +255,9 @@ remat::codegen::buildStepTable(GraphOp graph,
   TableEmitter emitter(graph, kernels);
   if (failed(emitter.run(checks, threads)))
     return failure();
-  return emitter.finalize();
+  std::string table = emitter.finalize(), error;
+  if (!checkStepTable(table, error))
+    return graph.emitOpError("has a step table that no runtime would load: ")
+           << error;
+  return table;
 }

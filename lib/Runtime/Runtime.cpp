@@ -192,7 +192,8 @@ remat_status remat_step_entry(const remat_step *step, size_t index,
            entry.copy,
            entry.forward_index,
            step->table.string(entry.name),
-           step->table.string(entry.location)};
+           step->table.string(entry.location),
+           static_cast<remat_stream>(entry.stream)};
   return REMAT_OK;
 }
 

@@ -64,8 +64,8 @@ remat_status remat_step::load(const remat_module &module,
   flags = options.flags;
   kernels = module.kernels;
   if (!readTable(module, table, message) ||
-      !checkEntries(module, table, message) ||
-      !findLifetimes(table, lifetimes, message))
+      !checkEntries(&module, table, message) ||
+      !findLifetimes(table, lifetimes, message) || !checkOrder(table, message))
     return REMAT_INVALID_MODULE;
   recomputeCheck = std::make_unique<RecomputeCheck>(table);
   isBitwise = options.determinism_check == REMAT_CHECK_BITWISE;

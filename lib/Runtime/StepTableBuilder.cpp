@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Runtime/StepTableBuilder.h"
+#include "Streams.h"
 #include "Table.h"
 
 #include <algorithm>
@@ -205,6 +206,19 @@ uint32_t StepTableBuilder::addEntry(const StepEntry &entry) {
   return append(entries, record);
 }
 
+void StepTableBuilder::assignStreams() {
+  Table table = {};
+  table.arguments = arguments;
+  table.results = results;
+  table.buffers = buffers;
+  table.entries = std::move(entries);
+  table.uses = uses;
+  table.callBegins = calls;
+  remat::assignStreams(table);
+  entries = std::move(table.entries);
+  waits = std::move(table.waits);
+}
+
 std::string StepTableBuilder::finalize() const {
   remat_step_header header = {};
   header.magic = REMAT_STEP_TABLE_MAGIC;
@@ -234,10 +248,21 @@ std::string StepTableBuilder::finalize() const {
   header.constants = section(constants);
   header.calls = section(calls);
   header.packed_values = section(packedValues);
+  header.waits = section(waits);
   blob.resize(aligned(blob.size()), '\0');
   header.blob_bytes = blob.size();
   std::memcpy(&blob[0], &header, sizeof(header));
   header.checksum = remat_table_checksum(blob.data(), blob.size());
   std::memcpy(&blob[0], &header, sizeof(header));
   return blob;
+}
+
+bool remat::checkStepTable(const std::string &blob, std::string &error) {
+  remat_module module = {REMAT_STEP_TABLE_VERSION, blob.data(), blob.size(),
+                         nullptr, 0};
+  Table table;
+  Lifetimes lifetimes;
+  return readTable(module, table, error) &&
+         checkEntries(nullptr, table, error) &&
+         findLifetimes(table, lifetimes, error) && checkOrder(table, error);
 }

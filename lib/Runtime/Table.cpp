@@ -159,7 +159,8 @@ private:
            copy("convolutions", h.convolutions, table.convolutions) &&
            copy("checks", h.checks, table.checks) &&
            copy("calls", h.calls, table.callBegins) &&
-           copy("packed_values", h.packed_values, table.packedValues);
+           copy("packed_values", h.packed_values, table.packedValues) &&
+           copy("waits", h.waits, table.waits);
   }
 
   bool checkCalls() {

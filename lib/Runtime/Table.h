@@ -28,6 +28,8 @@ struct Table {
   std::vector<remat_buffer> buffers;
   std::vector<remat_entry> entries;
   std::vector<uint32_t> uses;
+  /// Of all entries; see remat_entry.
+  std::vector<uint32_t> waits;
   std::vector<remat_matmul> matmuls;
   std::vector<remat_convolution> convolutions;
   std::vector<remat_packed_value> packedValues;
@@ -62,8 +64,8 @@ struct Lifetimes {
 /// malformed.
 bool readTable(const remat_module &module, Table &table, std::string &error);
 
-/// Checks entries against descriptors, kernels and buffers.
-bool checkEntries(const remat_module &module, const Table &table,
+/// Checks entries against descriptors, buffers and, of a module, kernels.
+bool checkEntries(const remat_module *module, const Table &table,
                   std::string &error);
 
 /// Finds the lifetimes; checks that nothing is read before it is written, that
@@ -71,6 +73,11 @@ bool checkEntries(const remat_module &module, const Table &table,
 /// call leaves for another is where it lasts.
 bool findLifetimes(const Table &table, Lifetimes &lifetimes,
                    std::string &error);
+
+/// Checks that streams and waits order all entries that use the same bytes, if
+/// one of them writes: whatever they run beside, each reads what the entry
+/// before it in the table wrote. Names the two entries and the bytes if not.
+bool checkOrder(const Table &table, std::string &error);
 
 /// Bytes of a tensor; false on a bad type, a negative extent or overflow.
 bool tensorBytes(int32_t dtype, const int64_t *dims, uint32_t rank,

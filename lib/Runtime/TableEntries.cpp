@@ -63,6 +63,27 @@ bool checkUses(const Table &t, uint32_t index, std::string &error) {
   return true;
 }
 
+/// Only copies leave the computation's stream, and nothing waits for what comes
+/// later.
+bool checkStream(const Table &t, uint32_t index, std::string &error) {
+  const remat_entry &e = t.entries[index];
+  if (e.stream >= REMAT_STREAM_COUNT)
+    return fail(error, t.describe(index) + " is in stream " + number(e.stream) +
+                           " of " + number(REMAT_STREAM_COUNT));
+  if (e.stream != REMAT_STREAM_COMPUTE && e.kind != REMAT_ENTRY_COPY)
+    return fail(error, t.describe(index) + " is in stream " + number(e.stream) +
+                           ", expected a copy there");
+  if (e.wait_count > t.waits.size() ||
+      e.first_wait > t.waits.size() - e.wait_count)
+    return fail(error, t.describe(index) + " has waits outside of the table");
+  for (uint32_t i = 0; i < e.wait_count; ++i)
+    if (t.waits[e.first_wait + i] >= index)
+      return fail(error, t.describe(index) + " waits for entry " +
+                             number(t.waits[e.first_wait + i]) +
+                             ", which is not before it");
+  return true;
+}
+
 /// Operand and result counts, sizes, and overlaps of a library call. With
 /// `accumulates` there is a third operand, in the result's place or apart.
 bool checkLibraryEntry(const Table &t, uint32_t index,
@@ -132,7 +153,7 @@ bool checkPackedValue(const Table &t, uint32_t index, std::string &error) {
   return true;
 }
 
-bool checkCallee(const remat_module &module, const Table &t, uint32_t index,
+bool checkCallee(const remat_module *module, const Table &t, uint32_t index,
                  std::string &error) {
   const remat_entry &e = t.entries[index];
   std::string reason;
@@ -143,7 +164,8 @@ bool checkCallee(const remat_module &module, const Table &t, uint32_t index,
   };
   switch (e.kind) {
   case REMAT_ENTRY_KERNEL:
-    if (e.callee >= module.kernel_count || !module.kernels[e.callee])
+    if (module &&
+        (e.callee >= module->kernel_count || !module->kernels[e.callee]))
       return missing("kernel");
     if (e.extent < 0 || e.grain < 1)
       return fail(error, t.describe(index) + " has extent " +
@@ -328,10 +350,11 @@ bool findInherited(const Table &t, Lifetimes &lifetimes, std::string &error) {
 
 } // namespace
 
-bool remat::checkEntries(const remat_module &module, const Table &table,
+bool remat::checkEntries(const remat_module *module, const Table &table,
                          std::string &error) {
   for (uint32_t i = 0; i < table.entries.size(); ++i)
-    if (!checkUses(table, i, error) || !checkCallee(module, table, i, error))
+    if (!checkUses(table, i, error) || !checkStream(table, i, error) ||
+        !checkCallee(module, table, i, error))
       return false;
   return true;
 }

@@ -204,6 +204,8 @@ typedef struct remat_entry_info {
   int64_t forward_index;
   const char *name;
   const char *location;
+  /// Copies in another stream than that of the computation run beside it.
+  remat_stream stream;
 } remat_entry_info;
 
 /// Checks the module completely, allocates the arenas and prepares the library

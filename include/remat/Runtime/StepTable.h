@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 /// Version of everything in this file. A runtime accepts its own version only.
-#define REMAT_STEP_TABLE_VERSION 5u
+#define REMAT_STEP_TABLE_VERSION 6u
 /// First eight bytes of a blob ("rematstp", little endian).
 #define REMAT_STEP_TABLE_MAGIC UINT64_C(0x70747374616d6572)
 /// "No buffer", "no entry", "no check".
@@ -110,6 +110,7 @@ typedef struct remat_step_header {
   remat_section constants;    // bytes
   remat_section calls; // uint32_t, first entry of each call but the first
   remat_section packed_values; // remat_packed_value
+  remat_section waits;         // uint32_t, numbers of entries
 } remat_step_header;
 
 /// What the header's `checksum` has to be. For each word of 64 bits in order,
@@ -192,7 +193,18 @@ enum {
   REMAT_ENTRY_RECOMPUTE = 2u
 };
 
-/// One action of the schedule; entries run in order.
+/// Queues of entries. Those of one stream run one after the other, in their
+/// order; streams run beside each other. Only copies are in another stream than
+/// REMAT_STREAM_COMPUTE, and each call of the step ends all of them.
+typedef enum remat_stream {
+  REMAT_STREAM_COMPUTE = 0,
+  REMAT_STREAM_TO_DEVICE = 1, // reloads
+  REMAT_STREAM_TO_HOST = 2,   // offloads
+  REMAT_STREAM_COUNT = 3
+} remat_stream;
+
+/// One action of the schedule. It begins when what is before it in its stream,
+/// and the entries that it waits for, have ended.
 typedef struct remat_entry {
   int32_t kind; // remat_entry_kind
   uint32_t flags;
@@ -211,6 +223,11 @@ typedef struct remat_entry {
   int64_t grain;         // kernels: least useful range per thread
   uint32_t name;         // string: the ops it was made from
   uint32_t location;     // string: where they stand in the source
+  uint32_t stream;       // remat_stream
+  /// waits[first_wait ...]: `wait_count` numbers of earlier entries.
+  uint32_t first_wait;
+  uint32_t wait_count;
+  uint32_t reserved;
 } remat_entry;
 
 /// A saved value that a codec of the caller packs and unpacks: remat_codec in

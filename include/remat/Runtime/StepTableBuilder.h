@@ -6,7 +6,7 @@
 //
 // Collects the records of a step table (StepTable.h) and lays them out as one
 // blob. The same calls give the same bytes. The builder checks nothing: the
-// runtime checks every blob that it loads.
+// runtime checks every blob that it loads, and so does checkStepTable.
 //
 //===----------------------------------------------------------------------===//
 
@@ -96,6 +96,11 @@ public:
 
   /// Appends to the schedule; the entry's number.
   uint32_t addEntry(const StepEntry &entry);
+  /// Gives all entries their streams, and what they wait for: copies between
+  /// the host and elsewhere run beside the computation, and no byte is live
+  /// longer than in the order of the entries. Without it, all entries run one
+  /// after the other.
+  void assignStreams();
 
   /// What is added from now on belongs to the step's next call. What a later
   /// call needs must lie in the first `setStateBytes` bytes of the arena.
@@ -127,6 +132,7 @@ private:
   std::vector<remat_buffer> buffers;
   std::vector<remat_entry> entries;
   std::vector<uint32_t> uses;
+  std::vector<uint32_t> waits;
   std::vector<remat_matmul> matmuls;
   std::map<std::string, uint32_t> matmulNumbers;
   std::vector<remat_convolution> convolutions;
@@ -143,6 +149,10 @@ private:
   std::vector<uint32_t> calls;
   uint32_t threads = 0;
 };
+
+/// Whether a runtime would load the table, if it had the kernels: reads and
+/// checks it as that does. False with a message if not.
+bool checkStepTable(const std::string &table, std::string &error);
 
 } // namespace remat
 

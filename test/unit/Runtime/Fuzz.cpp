@@ -12,9 +12,13 @@
 // does not run: what a kernel does with wrong buffers, only the kernel knows. A
 // crash ends the process; under --keep, the seeds before it are printed.
 //
+// The streams and waits of a random step are compared with their definitions:
+// see FuzzOrder.h.
+//
 //===----------------------------------------------------------------------===//
 
 #include "../FuzzMain.h"
+#include "FuzzOrder.h"
 #include "remat/Runtime/Runtime.h"
 #include "remat/Runtime/StepTableBuilder.h"
 
@@ -67,8 +71,8 @@ uint32_t addConvolution(StepTableBuilder &builder) {
 }
 
 /// A step with everything that a table can hold: matmuls, convolutions,
-/// copies to the host and back, a constant, a view, a reused buffer, a
-/// recomputation and two calls.
+/// copies to the host and back beside the computation, a constant, a view, a
+/// reused buffer, a recomputation and two calls.
 std::string makeTable(bool isSplit) {
   StepTableBuilder builder;
   builder.addArgument("x", REMAT_F32, {4, 4});
@@ -113,6 +117,7 @@ std::string makeTable(bool isSplit) {
   builder.addEntry(entry);
   builder.addEntry(makeEntry(REMAT_ENTRY_CONVOLUTION, conv, {view, c}, {y}));
   builder.addEntry(makeEntry(REMAT_ENTRY_COPY, 0, {host}, {z}));
+  builder.assignStreams();
   return builder.finalize();
 }
 
@@ -241,12 +246,24 @@ int main(int argc, char **argv) {
   FuzzOptions options;
   if (!parseFuzzOptions(argc, argv, options))
     return 2;
+  OrderCounts orders;
   uint64_t runs = tryInputs(options, [&](uint64_t seed) {
     // So that a crash leaves its seed behind.
     if (!options.keep.empty() && (seed - options.seed) % 256 == 0)
       std::fprintf(stderr, "from seed %llu\n", (unsigned long long)seed);
     tryTable(options, seed);
+    std::string symptom = tryOrder(seed, orders);
+    if (!symptom.empty()) {
+      ++findings;
+      std::printf("orders: seed %llu: %s\n", (unsigned long long)seed,
+                  symptom.c_str());
+    }
   });
+  std::printf(
+      "orders: %llu tables, %llu mutated, of which %llu refused and "
+      "%llu proven equal\n",
+      (unsigned long long)orders.tables, (unsigned long long)orders.mutated,
+      (unsigned long long)orders.refused, (unsigned long long)orders.accepted);
   std::printf("tables: %llu runs, %llu refused by checksum, %llu others "
               "refused, %llu accepted, %llu findings\n",
               (unsigned long long)runs, (unsigned long long)refusedBySum,
