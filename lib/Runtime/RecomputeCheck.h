@@ -33,6 +33,12 @@ public:
   /// The bytes that calls leave to each other for this.
   uint64_t bytes(bool comparesBits) const;
 
+  /// Whether an entry is repeated or repeats another one; of others, `observe`
+  /// has nothing to see.
+  bool observes(uint32_t entry) const {
+    return isRepeated[entry] || originals[entry] != REMAT_NONE;
+  }
+
   /// An entry has run on `buffers`, its operands and results. False with a
   /// message if it repeats another one and gave other bits.
   bool observe(uint32_t entry, void *const *buffers, std::string &error);

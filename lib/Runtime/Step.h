@@ -12,6 +12,7 @@
 #ifndef REMAT_LIB_RUNTIME_STEP_H
 #define REMAT_LIB_RUNTIME_STEP_H
 
+#include "CopyStreams.h"
 #include "LibraryCall.h"
 #include "RecomputeCheck.h"
 #include "Table.h"
@@ -136,10 +137,13 @@ private:
   remat_status runEntries(uint32_t begin, uint32_t end);
   int64_t now() const;
   remat_status execute(uint32_t index);
+  remat_status runEntry(uint32_t index);
   remat_status runKernel(uint32_t index);
   remat_status runCall(uint32_t index);
   void copy(const void *from, void *to, uint64_t bytes);
-  void runCopy(uint32_t index);
+  uint64_t copiedBytes(uint32_t index) const;
+  void runBeside(uint32_t index);
+  void recordTime(uint32_t index, int64_t time);
   remat_status runCodec(uint32_t index);
   void poison(uint32_t root);
   char *address(const remat_buffer &buffer);
@@ -171,6 +175,10 @@ private:
   /// Where the state and what is offloaded lie in the current run.
   char *stateMemory = nullptr;
   char *hostMemory = nullptr;
+  /// Whether copies run on threads of their own in the current run.
+  bool isBeside = false;
+  /// The last member: its threads end before what they use.
+  remat::CopyStreams copyStreams;
 };
 
 #endif // REMAT_LIB_RUNTIME_STEP_H

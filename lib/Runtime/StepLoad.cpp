@@ -86,6 +86,9 @@ remat_status remat_step::load(const remat_module &module,
     times.assign(table.entries.size(), 0);
   stats.arena_bytes = table.header.arena_bytes;
   stats.host_bytes = table.header.host_bytes;
+  if (!copyStreams.start(
+          table, [this](uint32_t index) { runBeside(index); }, message))
+    return REMAT_OUT_OF_MEMORY;
   return REMAT_OK;
 }
 

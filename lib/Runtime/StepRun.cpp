@@ -299,6 +299,15 @@ remat_status remat_step::runEntries(uint32_t begin, uint32_t end) {
   };
   for (uint32_t root : lifetimes.inherited[currentCall])
     counter(root) += table.buffers[root].bytes;
+  isBeside = copyStreams.begin(begin);
+  // Whatever ends this function, no copy is left behind.
+  struct Drain {
+    remat_step &step;
+    ~Drain() {
+      if (step.isBeside)
+        step.copyStreams.drain();
+    }
+  } drain{*this};
   for (uint32_t i = begin; i < end; ++i) {
     for (uint32_t root : lifetimes.births[i])
       counter(root) += table.buffers[root].bytes;
@@ -307,16 +316,23 @@ remat_status remat_step::runEntries(uint32_t begin, uint32_t end) {
     stats.touched_bytes = std::max(stats.touched_bytes, prepared[i].touched);
     if (remat_status status = execute(i))
       return status;
-    if ((isBitwise || isTraced) &&
+    bool isObserved = (isBitwise || isTraced) && recomputeCheck->observes(i);
+    if (isObserved && isBeside)
+      copyStreams.wait(i);
+    if (isObserved &&
         !recomputeCheck->observe(i, pointers.data() + prepared[i].firstPointer,
                                  error)) {
       if (isTraced)
         error += "\n" + recomputeCheck->trace();
       return REMAT_NONDETERMINISTIC;
     }
+    bool poisons = flags & REMAT_STEP_POISON && !lifetimes.deaths[i].empty();
+    // What dies may be what a copy is about.
+    if (poisons && isBeside)
+      copyStreams.drain();
     for (uint32_t root : lifetimes.deaths[i]) {
       counter(root) -= table.buffers[root].bytes;
-      if (flags & REMAT_STEP_POISON)
+      if (poisons)
         poison(root);
     }
   }
@@ -333,26 +349,58 @@ int64_t remat_step::now() const {
   return int64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
 }
 
+void remat_step::recordTime(uint32_t index, int64_t time) {
+  times[index] = times[index] == 0 ? time : std::min(times[index], time);
+}
+
+/// Runs an entry, or passes it on to the thread of its stream.
 remat_status remat_step::execute(uint32_t index) {
   const remat_entry &entry = table.entries[index];
-  int64_t start = flags & REMAT_STEP_PROFILE ? now() : 0;
   remat_status status = REMAT_OK;
-  if (entry.kind == REMAT_ENTRY_KERNEL)
-    status = runKernel(index);
-  else if (entry.kind == REMAT_ENTRY_COPY)
-    runCopy(index);
-  else if (entry.kind == REMAT_ENTRY_PACK || entry.kind == REMAT_ENTRY_UNPACK)
-    status = runCodec(index);
-  else
-    status = runCall(index);
-  if (flags & REMAT_STEP_PROFILE) {
-    int64_t time = now() - start;
-    times[index] = times[index] == 0 ? time : std::min(times[index], time);
+  if (isBeside && entry.stream != REMAT_STREAM_COMPUTE) {
+    copyStreams.pass(index);
+  } else {
+    for (uint32_t i = 0; isBeside && i < entry.wait_count; ++i)
+      copyStreams.wait(table.waits[entry.first_wait + i]);
+    int64_t start = flags & REMAT_STEP_PROFILE ? now() : 0;
+    status = runEntry(index);
+    if (flags & REMAT_STEP_PROFILE)
+      recordTime(index, now() - start);
   }
   ++stats.executed_entries;
   if (entry.flags & REMAT_ENTRY_RECOMPUTE)
     ++stats.recomputed_entries;
+  if (entry.kind == REMAT_ENTRY_COPY &&
+      table.operand(entry, 0).space != REMAT_SPACE_HOST &&
+      table.result(entry, 0).space == REMAT_SPACE_HOST)
+    stats.offloaded_bytes += table.operand(entry, 0).bytes;
   return status;
+}
+
+remat_status remat_step::runEntry(uint32_t index) {
+  switch (table.entries[index].kind) {
+  case REMAT_ENTRY_KERNEL:
+    return runKernel(index);
+  case REMAT_ENTRY_COPY: {
+    void *const *buffers = pointers.data() + prepared[index].firstPointer;
+    copy(buffers[0], buffers[1], copiedBytes(index));
+    return REMAT_OK;
+  }
+  case REMAT_ENTRY_PACK:
+  case REMAT_ENTRY_UNPACK:
+    return runCodec(index);
+  default:
+    return runCall(index);
+  }
+}
+
+/// On a thread of copies, which is beside the pool of threads that compute.
+void remat_step::runBeside(uint32_t index) {
+  int64_t start = flags & REMAT_STEP_PROFILE ? now() : 0;
+  void *const *buffers = pointers.data() + prepared[index].firstPointer;
+  std::memcpy(buffers[1], buffers[0], copiedBytes(index));
+  if (flags & REMAT_STEP_PROFILE)
+    recordTime(index, now() - start);
 }
 
 remat_status remat_step::runKernel(uint32_t index) {
@@ -402,6 +450,11 @@ remat_status remat_step::runCall(uint32_t index) {
   return REMAT_LIBRARY_ERROR;
 }
 
+uint64_t remat_step::copiedBytes(uint32_t index) const {
+  const remat_entry &entry = table.entries[index];
+  return std::min(table.operand(entry, 0).bytes, table.result(entry, 0).bytes);
+}
+
 void remat_step::copy(const void *from, void *to, uint64_t bytes) {
   // A thread moves a megabyte in less time than it takes to wake another.
   parallelFor(threads, static_cast<int64_t>(bytes), 1 << 20,
@@ -410,16 +463,6 @@ void remat_step::copy(const void *from, void *to, uint64_t bytes) {
                             static_cast<const char *>(from) + begin,
                             static_cast<size_t>(end - begin));
               });
-}
-
-void remat_step::runCopy(uint32_t index) {
-  const remat_entry &entry = table.entries[index];
-  const remat_buffer &from = table.operand(entry, 0);
-  const remat_buffer &to = table.result(entry, 0);
-  void *const *buffers = pointers.data() + prepared[index].firstPointer;
-  copy(buffers[0], buffers[1], std::min(from.bytes, to.bytes));
-  if (from.space != REMAT_SPACE_HOST && to.space == REMAT_SPACE_HOST)
-    stats.offloaded_bytes += from.bytes;
 }
 
 void remat_step::poison(uint32_t root) {

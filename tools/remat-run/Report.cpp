@@ -177,6 +177,7 @@ std::vector<ProfileRow> remat::run::collectProfile(const remat_step *step) {
     remat_step_entry(step, i, &info);
     ProfileRow &row = rows[info.name];
     row.name = info.name;
+    row.stream = info.stream;
     ++row.calls;
     row.nanoseconds += times[i];
     if (info.flags & REMAT_ENTRY_RECOMPUTE) {
@@ -204,14 +205,15 @@ void remat::run::printProfile(raw_ostream &os, ArrayRef<ProfileRow> rows) {
   };
   std::vector<std::vector<std::string>> cells = {
       {"op", "calls", "total_ms", "self_%", "avg_us", "recompute_calls",
-       "recompute_ms"}};
+       "recompute_ms", "stream"}};
+  static const char *const streams[] = {"compute", "to_device", "to_host"};
   for (const ProfileRow &row : rows)
     cells.push_back(
         {row.name, std::to_string(row.calls), print(row.nanoseconds * 1e-6),
          print(100.0 * row.nanoseconds / std::max<int64_t>(total, 1)),
          print(row.nanoseconds * 1e-3 / row.calls),
          std::to_string(row.recomputeCalls),
-         print(row.recomputeNanoseconds * 1e-6)});
+         print(row.recomputeNanoseconds * 1e-6), streams[row.stream]});
   printAligned(os, cells);
 }
 

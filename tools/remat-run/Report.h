@@ -20,6 +20,7 @@ using tools::GradientSummary;
 /// Time that the tasks of one kind took in the last step.
 struct ProfileRow {
   std::string name;
+  remat_stream stream = REMAT_STREAM_COMPUTE;
   int64_t calls = 0, recomputeCalls = 0;
   int64_t nanoseconds = 0, recomputeNanoseconds = 0;
 };
