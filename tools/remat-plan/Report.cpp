@@ -43,7 +43,7 @@ static void addCertificate(json::Object &object, const Instance &instance,
                                         {"name", problem.ops[op].name}};
   json::Array residents;
   for (ValueId id : certificate.residents) {
-    const Value &value = problem.values[id];
+    const planning::Value &value = problem.values[id];
     residents.push_back(
         json::Object{{"id", instance.valueNodes[id]},
                      {"name", value.name},
