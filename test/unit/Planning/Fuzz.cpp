@@ -38,7 +38,9 @@ public:
 
 private:
   void tryTiny();
-  void tryBudget(std::optional<int64_t> budget, const BestPlan *best);
+  void tryRegions();
+  void tryBudget(std::optional<int64_t> budget, const BestPlan *best,
+                 bool mustFind = true);
   void trySolution(const SolverInfo &solver, const Solution &solution,
                    const BestPlan *best);
   void tryRoundTrip(const Plan &plan);
@@ -151,7 +153,8 @@ void Fuzzer::trySolution(const SolverInfo &solver, const Solution &solution,
   tryRoundTrip(solution.plan);
 }
 
-void Fuzzer::tryBudget(std::optional<int64_t> budget, const BestPlan *best) {
+void Fuzzer::tryBudget(std::optional<int64_t> budget, const BestPlan *best,
+                       bool mustFind) {
   problem.deviceBudget = budget;
   std::optional<int64_t> fastest;
   for (const SolverInfo &solver : getSolvers()) {
@@ -166,7 +169,7 @@ void Fuzzer::tryBudget(std::optional<int64_t> budget, const BestPlan *best) {
       if (StringRef(text).contains("illegal") ||
           StringRef(text).contains("wrong solution"))
         find(solver.name + ": " + text);
-      if (best && solver.name == "auto")
+      if (best && mustFind && solver.name == "auto")
         find("auto: no plan where there is one");
       continue;
     }
@@ -208,6 +211,21 @@ void Fuzzer::tryTiny() {
       find("auto: a plan below the smallest budget");
     consumeError(solution.takeError());
   }
+  problem.deviceBudget = smallest->value + 4;
+  addRegions(problem, seed);
+  if (!problem.regions.empty())
+    tryRegions();
+}
+
+/// With limits on what is kept, no plan is better than without. There may be
+/// none.
+void Fuzzer::tryRegions() {
+  int64_t budget = *problem.deviceBudget;
+  Problem without = problem;
+  without.regions.clear();
+  for (int64_t allowed : {budget, 10 * budget})
+    if (std::optional<BestPlan> best = cheapestPlan(without, allowed))
+      tryBudget(allowed, &*best, /*mustFind=*/false);
 }
 
 void Fuzzer::tryProblem(uint64_t number) {
@@ -216,6 +234,9 @@ void Fuzzer::tryProblem(uint64_t number) {
   bool isTiny = seed % 3 == 0;
   // Other tiny problems than those of the unit tests.
   problem = isTiny ? tinyProblem(seed + 1000000) : largeProblem(seed);
+  // What is tiny in a free order, too.
+  if (isTiny)
+    problem.freeOrder = seed % 2 == 0 && problem.ops.size() <= 5;
   if (Error error = check(problem))
     return find("is no problem: " + toString(std::move(error)));
   if (isTiny)
