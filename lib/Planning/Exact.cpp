@@ -52,11 +52,14 @@ struct State {
   Set ran = 0;
   Set full = 0, packed = 0, host = 0;
   Set fullStale = 0, packedStale = 0, hostStale = 0;
+  /// Whether something ran again that may do so only in the forward phase, and
+  /// nothing has run for the first time since: something forward has to.
+  bool owesForward = false;
 
   std::tuple<uint64_t, uint64_t, uint64_t, uint64_t> key() const {
     auto pair = [](Set a, Set b) { return uint64_t(a) << 32 | b; };
     return {pair(ran, full), pair(packed, host), pair(fullStale, packedStale),
-            hostStale};
+            pair(hostStale, owesForward)};
   }
 };
 
@@ -66,8 +69,9 @@ struct Move {
   uint32_t id = 0;
   Set absorbed = 0;
   Set readsFull = 0, readsPacked = 0, makesFull = 0, makesPacked = 0;
-  /// What must not be stale of it.
-  Set readsFresh = 0;
+  /// What must not be stale of it, and what must not be unless the forward
+  /// phase goes on.
+  Set readsFresh = 0, readsForward = 0;
   int64_t cost = 0, workspace = 0;
 };
 
@@ -97,13 +101,21 @@ private:
     }
   };
 
+  /// Where a run belongs. In a free order the forward phase ends behind the
+  /// last op that runs for the first time before a backward op does, so a run
+  /// that repeats something may turn out to be behind it.
+  enum class Phase { Forward, Open, Backward };
+
   static bool has(Set set, size_t index) { return set >> index & 1; }
   Set usefulAfter(Set ran) const;
-  Set readsFresh(const State &state, OpId op) const;
+  Phase phaseOf(const State &state, OpId op) const;
+  void addReads(Move &move, OpId op, Phase phase) const;
   bool mayStart(const State &state, OpId op) const;
   void expand(uint32_t node);
-  void expandRuns(const State &state, const Move &move, OpId below);
+  void expandRuns(const State &state, const Move &move, OpId below,
+                  Phase phase);
   void expandMoves(const State &state, size_t root);
+  void pushRun(const State &state, State to, const Move &move);
   void makeRoom(const State &state, const Move &move);
   void keep(const State &state, const Move &move, size_t item, int64_t room,
             int64_t smallestLeft, Set full, Set packed);
@@ -119,7 +131,9 @@ private:
 
   std::vector<ValueId> roots;
   std::vector<Set> operands, results; // By op.
-  Set forwardOps = 0, backwardOps = 0, onceOps = 0, orderedOps = 0;
+  /// Ops that may run for the first time before any backward op.
+  Set forwardOps = 0;
+  Set backwardOps = 0, onceOps = 0, orderedOps = 0;
   Set outputs = 0, arguments = 0;
   /// Guarded by a MUST_RECOMPUTE, and by a MUST_CPU_OFFLOAD.
   Set recomputed = 0, offloaded = 0;
@@ -172,7 +186,9 @@ ExactSearch::ExactSearch(const Graph &graph, const ExactGoal &goal,
     for (ValueId value : graph.results(op))
       results.back() |= setOf[value];
     backwardOps |= problem.ops[op].backward ? single(op) : 0;
-    forwardOps |= op < graph.firstBackward() ? single(op) : 0;
+    bool isForward = problem.freeOrder ? !problem.ops[op].backward
+                                       : op < graph.firstBackward();
+    forwardOps |= isForward ? single(op) : 0;
     onceOps |= graph.runsOnce(op) ? single(op) : 0;
     orderedOps |= problem.ops[op].recomputable ? 0 : single(op);
   }
@@ -189,18 +205,30 @@ Set ExactSearch::usefulAfter(Set ran) const {
 
 /// Whether `op` may run for the first time.
 bool ExactSearch::mayStart(const State &state, OpId op) const {
+  if (state.owesForward && has(backwardOps, op))
+    return false;
   Set before = single(op) - 1;
   return (before & ~state.ran & (problem.freeOrder ? orderedOps : ~Set(0))) ==
              0 ||
          (problem.freeOrder && !has(orderedOps, op));
 }
 
-/// What `op` must not read as the forward phase left it.
-Set ExactSearch::readsFresh(const State &state, OpId op) const {
+ExactSearch::Phase ExactSearch::phaseOf(const State &state, OpId op) const {
+  if (has(backwardOps, op) || (backwardOps & state.ran) ||
+      !(forwardOps & ~state.ran))
+    return Phase::Backward;
+  return problem.freeOrder && has(state.ran, op) ? Phase::Open : Phase::Forward;
+}
+
+/// `op` reads its operands, as a part of the move.
+void ExactSearch::addReads(Move &move, OpId op, Phase phase) const {
+  move.readsFull |= operands[op];
   if (has(backwardOps, op))
-    return operands[op];
-  bool isBehind = !(forwardOps & ~state.ran) || (backwardOps & state.ran);
-  return isBehind ? operands[op] & recomputed : 0;
+    move.readsFresh |= operands[op];
+  else if (phase == Phase::Backward)
+    move.readsFresh |= operands[op] & recomputed;
+  else if (phase == Phase::Open)
+    move.readsForward |= operands[op] & recomputed;
 }
 
 void ExactSearch::push(State state, const Move &move) {
@@ -284,22 +312,12 @@ void ExactSearch::keep(const State &state, const Move &move, size_t item,
   State to = state;
   to.full = full;
   to.packed = packed;
-  Set made = move.makesFull;
   auto inherit = [&](Set &stale, Set source) {
     stale = (stale & ~single(move.id)) | (source & single(move.id));
   };
   switch (move.kind) {
-  case ActionKind::Run: {
-    bool first = !has(state.ran, move.id);
-    to.ran |= single(move.id);
-    to.fullStale = (to.fullStale & ~made) | (made & offloaded);
-    if (first && !(to.ran & backwardOps)) {
-      to.fullStale |= recomputed;
-      to.packedStale |= recomputed;
-      to.hostStale |= recomputed;
-    }
-    return push(to, move);
-  }
+  case ActionKind::Run:
+    return pushRun(state, to, move);
   case ActionKind::Pack:
     inherit(to.packedStale, state.fullStale);
     return push(to, move);
@@ -318,6 +336,22 @@ void ExactSearch::keep(const State &state, const Move &move, size_t item,
   case ActionKind::Absorb:
     return;
   }
+}
+
+/// Pushes the state after a run; `to` is that state but for what ran.
+void ExactSearch::pushRun(const State &state, State to, const Move &move) {
+  Set made = move.makesFull;
+  to.fullStale = (to.fullStale & ~made) | (made & offloaded);
+  to.owesForward |= (move.readsForward & state.fullStale) != 0;
+  bool first = !has(state.ran, move.id);
+  to.ran |= single(move.id);
+  if (first && !(to.ran & backwardOps)) {
+    to.fullStale |= recomputed;
+    to.packedStale |= recomputed;
+    to.hostStale |= recomputed;
+    to.owesForward = false;
+  }
+  push(to, move);
 }
 
 void ExactSearch::keepOnHost(const State &state, const Move &move, size_t root,
@@ -348,7 +382,8 @@ void ExactSearch::keepOnHost(const State &state, const Move &move, size_t root,
 
 /// Runs a kernel as it is, and with every set of ops absorbed into it of which
 /// each is read there: ids below `below`, readers before what they read.
-void ExactSearch::expandRuns(const State &state, const Move &move, OpId below) {
+void ExactSearch::expandRuns(const State &state, const Move &move, OpId below,
+                             Phase phase) {
   if (!(move.readsFull & ~state.full) && !(move.readsFresh & state.fullStale))
     makeRoom(state, move);
   for (OpId op = below; op-- > 0;) {
@@ -357,11 +392,11 @@ void ExactSearch::expandRuns(const State &state, const Move &move, OpId below) {
       continue;
     Move with = move;
     with.absorbed |= single(op);
-    with.readsFull = (with.readsFull & ~results[op]) | operands[op];
-    with.readsFresh &= ~results[op];
-    with.readsFresh |= readsFresh(state, op);
+    for (Set *reads : {&with.readsFull, &with.readsFresh, &with.readsForward})
+      *reads &= ~results[op];
+    addReads(with, op, phase);
     with.cost += *problem.ops[op].absorbedCost;
-    expandRuns(state, with, op);
+    expandRuns(state, with, op, phase);
   }
 }
 
@@ -416,12 +451,12 @@ void ExactSearch::expand(uint32_t node) {
       continue;
     Move move;
     move.id = op;
-    move.readsFull = operands[op];
-    move.readsFresh = readsFresh(state, op);
+    Phase phase = phaseOf(state, op);
+    addReads(move, op, phase);
     move.makesFull = results[op];
     move.cost = problem.ops[op].cost;
     move.workspace = problem.ops[op].workspace;
-    expandRuns(state, move, op);
+    expandRuns(state, move, op, phase);
   }
   for (size_t root = 0; root < roots.size(); ++root)
     expandMoves(state, root);

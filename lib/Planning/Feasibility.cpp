@@ -61,6 +61,10 @@ smallestFeasibleBudget(const Problem &problem, const SolverOptions &options) {
   WorkMeter work(options, watch);
   bool proven =
       isSmall(graph) && lowerPeakExactly(graph, certificate.plan, work);
+  if (!fitRegions(Graph(problem), certificate.plan))
+    return createStringError(inconvertibleErrorCode(),
+                             "found no plan within the budgets of the regions "
+                             "and of the host");
   Expected<Solution> solution =
       makeSolution(graph, certificate.plan, "greedy", watch);
   if (!solution)

@@ -7,7 +7,8 @@
 // The limits of regions become MUST_RECOMPUTEs, which every algorithm knows:
 // of a region's values, a knapsack keeps those whose ops cost most. What may
 // run only once stays for recomputations that read it; where it has no room,
-// these do not run.
+// these do not run. In which form values are carried, and when they come back
+// from the host, is mended when there is a plan.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,8 +54,8 @@ int64_t keptBytes(const Graph &graph, const Region &region,
 
 namespace {
 /// Makes what does not fit the regions MUST_RECOMPUTE in a copy of the graph's
-/// problem. No plan for the copy carries more than the budgets allow, whatever
-/// it recomputes: what may stay has room, and nothing else may stay.
+/// problem. No plan for the copy has to carry more than the budgets allow,
+/// whatever it recomputes: what may stay has room, and nothing else may stay.
 class RegionLimiter {
 public:
   RegionLimiter(const Graph &graph, Problem &limited)
@@ -231,6 +232,10 @@ Expected<Problem> limitRegions(const Problem &problem) {
       break;
     freeze(start, limiter.getFrozen());
   }
+  // What stays has room as it is.
+  for (Value &value : limited.values)
+    if (value.packed && value.packed->bytes > value.bytes)
+      value.packed.reset();
   limited.regions.clear();
   return limited;
 }

@@ -160,6 +160,33 @@ static Error verifySolution(const Problem &problem, StringRef solver,
   return Error::success();
 }
 
+/// Makes what a plan carries into the backward phase fit the budgets of the
+/// regions, which its algorithm has not heard of.
+static Error fitRegions(const Problem &problem, StringRef solver,
+                        Solution &solution) {
+  if (problem.regions.empty())
+    return Error::success();
+  Graph graph(problem);
+  Simulation simulation;
+  Plan plan = solution.plan;
+  if (!fitRegions(graph, plan))
+    return createStringError(inconvertibleErrorCode(),
+                             "planner '" + solver +
+                                 "' found no plan within the budgets of the "
+                                 "regions and of the host");
+  // What the algorithm says of a plan that fits as it is, is verified.
+  if (plan == solution.plan)
+    return Error::success();
+  if (Error error = simulateInto(graph, plan, simulation))
+    return error;
+  solution.plan = std::move(plan);
+  solution.peakBytes = simulation.peakBytes;
+  solution.hostPeakBytes = simulation.hostPeakBytes;
+  solution.cost = simulation.cost;
+  solution.time = simulation.time;
+  return Error::success();
+}
+
 /// The answer of one algorithm to `limited`, which is `problem` or what the
 /// budgets of its regions make of it. If the algorithm finds no plan within the
 /// budget, the error says which budget is feasible.
@@ -170,6 +197,8 @@ static Expected<Solution> solveWith(const SolverInfo &info,
   Stopwatch watch;
   Expected<Solution> solution = info.function(limited, options);
   if (solution) {
+    if (Error error = fitRegions(problem, info.name, *solution))
+      return std::move(error);
     if (Error error = verifySolution(problem, info.name, *solution))
       return std::move(error);
     solution->baseCost = problem.baseCost();

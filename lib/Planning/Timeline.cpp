@@ -133,8 +133,9 @@ void Timeline::load(const Plan &plan) {
     pool[current[form]].readers.push_back(step);
   };
 
-  firstStep = allocateStep(StepKind::Border);
+  forwardEnd = firstStep = allocateStep(StepKind::Border);
   append(firstStep);
+  bool isForward = true;
   for (ValueId value = 0; value < graph.numValues(); ++value)
     if (graph.isArgument(value) &&
         (!graph.readers(value).empty() || graph.isOutput(value)))
@@ -162,10 +163,14 @@ void Timeline::load(const Plan &plan) {
     }
     bool first =
         action.kind == ActionKind::Run && firstRuns[action.id] == noStep;
-    if (first)
+    if (first) {
       firstRuns[action.id] = step;
-    else
+      isForward = isForward && !problem.ops[action.id].backward;
+      if (isForward)
+        forwardEnd = step;
+    } else {
       enlist(step);
+    }
     for (ValueId form : reads(step, buffer))
       read(form, step);
     for (ValueId form : makes(step, buffer))

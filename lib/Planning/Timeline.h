@@ -252,9 +252,7 @@ private:
   bool isNeeded(StepId step) const;
   bool isFresh(const TimelineCopy &copy) const;
   /// Whether the step belongs to the backward phase, which there must be.
-  bool isBehindForward(StepId step) const {
-    return before(firstRuns[graph.firstBackward() - 1], step);
-  }
+  bool isBehindForward(StepId step) const { return before(forwardEnd, step); }
   bool mayReplace(const TimelineCopy &made, ValueId value,
                   uint32_t source) const;
   bool mayRead(StepId reader, ValueId value, uint32_t copy) const;
@@ -316,6 +314,10 @@ private:
   size_t chunkCapacity = 64;
 
   StepId firstStep = noStep, lastStep = noStep;
+  /// The last first run before that of any backward op, or the first step. It
+  /// holds for the order of first runs that was loaded: where a MUST asks for
+  /// it, nobody moves them.
+  StepId forwardEnd = noStep;
   int64_t totalCost = 0, totalTransfer = 0, totalHost = 0;
   std::vector<Change> journal;
 };

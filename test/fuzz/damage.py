@@ -5,13 +5,14 @@ Instances, manifests, NumPy files, measured costs and entries of the kernel cach
 values, and lose or repeat parts. A tool may read what comes out, or refuse it with a message; a damaged kernel cache
 must not be noticed in the results at all."""
 
+import copy
 import json
 import os
 import random
 import re
 import shutil
 
-from harness import Session, npy, parse_options, run, write
+from harness import Session, npy, parse_options, run, shrink, write
 
 VALUES = [None, True, False, 0, 1, -1, 2, 64, 2**31, 2**32, 2**53 + 1, 2**63 - 1, 2**63, -2**63, 1e308, -1e308, 0.5, "",
           "x", "100%", [], {}, [0], [[]], {"a": 1}]
@@ -41,48 +42,148 @@ def places(value, path=()):
         yield from places(part, path + (key,))
 
 
+def at_path(value, path):
+    for key in path:
+        value = value[key]
+    return value
+
+
+class JsonDamage:
+    """Changes of the values in a file. An edit is a path, a word, and what the word needs."""
+
+    def __init__(self, data, dice):
+        self.data, self.edits = data, []
+        value = json.loads(data)
+        for _ in range(dice.choice([1, 1, 2, 4])):
+            path = dice.choice(list(places(value)))
+            if not path:
+                continue
+            parent, key, action = at_path(value, path[:-1]), path[-1], dice.randrange(6)
+            if action == 0:
+                edit = (path, "delete", None)
+            elif action == 1 and isinstance(parent, list):
+                edit = (path, "repeat", None)
+            elif action == 2 and isinstance(parent, dict):
+                edit = (path, "rename", None)
+            elif action == 3 and isinstance(parent[key], int):
+                edit = (path, "add", dice.choice([-1, 1, 2, 100]))
+            else:
+                edit = (path, "set", dice.choice(VALUES))
+            self.change(value, edit)
+            self.edits.append(edit)
+
+    @staticmethod
+    def change(value, edit):
+        path, action, new = edit
+        parent, key = at_path(value, path[:-1]), path[-1]
+        if action == "delete":
+            del parent[key]
+        elif action == "repeat":
+            parent.insert(key, parent[key])
+        elif action == "rename":
+            parent[str(key) + "x"] = parent.pop(key)
+        elif action == "add":
+            parent[key] += new
+        else:
+            # Edits to come may change what is put here.
+            parent[key] = copy.deepcopy(new)
+
+    def make(self, edits):
+        value = json.loads(self.data)
+        for edit in edits:
+            try:
+                self.change(value, edit)
+            except (AttributeError, IndexError, KeyError, TypeError):
+                pass  # Without the edits before, there is no such place.
+        return json.dumps(value).encode()
+
+
+class ByteDamage:
+    """Changes of bytes. An edit is a place, how many bytes go, and what comes there."""
+
+    def __init__(self, data, dice):
+        self.data, self.edits = data, []
+        data = bytearray(data)
+        for _ in range(dice.choice([1, 1, 2, 5])):
+            at = dice.randrange(len(data) + 1)
+            action = dice.randrange(6)
+            if action == 0:
+                edit = (at, len(data) - at, b"")
+            elif action == 1:
+                edit = (at, dice.randrange(1, 9), b"")
+            elif action == 2:
+                edit = (at, 0, bytes(dice.randrange(256) for _ in range(dice.randrange(1, 9))))
+            elif action == 3:
+                edit = (at, 4, dice.choice([b"\0\0\0\0", b"\xff\xff\xff\xff", b"\xff\xff\xff\x7f", b"9999"]))
+            elif at < len(data):
+                edit = (at, 1, bytes([data[at] ^ 1 << dice.randrange(8)]))
+            else:
+                continue
+            self.change(data, edit)
+            self.edits.append(edit)
+
+    @staticmethod
+    def change(data, edit):
+        at, length, new = edit
+        data[at:at + length] = new
+
+    def make(self, edits):
+        data = bytearray(self.data)
+        for edit in edits:
+            self.change(data, edit)
+        return bytes(data)
+
+
 def damage_json(data, dice):
     """Changes values, or else bytes."""
-    if dice.random() < 0.25:
-        return damage_bytes(data, dice)
-    value = json.loads(data)
-    for _ in range(dice.choice([1, 1, 2, 4])):
-        path = dice.choice(list(places(value)))
-        if not path:
+    return ByteDamage(data, dice) if dice.random() < 0.25 else JsonDamage(data, dice)
+
+
+def shrink_json(value, fails):
+    """The value without the members and items that it can do without, from the outermost inwards."""
+    waiting = [()]
+    while waiting:
+        path = waiting.pop(0)
+        part = at_path(value, path)
+        if not isinstance(part, (dict, list)) or not part:
             continue
-        parent = value
-        for key in path[:-1]:
-            parent = parent[key]
-        key, action = path[-1], dice.randrange(6)
-        if action == 0:
-            del parent[key]
-        elif action == 1 and isinstance(parent, list):
-            parent.insert(key, parent[key])
-        elif action == 2 and isinstance(parent, dict):
-            parent[str(key) + "x"] = parent.pop(key)
-        elif action == 3 and isinstance(parent[key], int):
-            parent[key] += dice.choice([-1, 1, 2, 100])
-        else:
-            parent[key] = dice.choice(VALUES)
-    return json.dumps(value).encode()
+
+        def with_keys(keys):
+            less = {key: part[key] for key in keys} if isinstance(part, dict) else [part[key] for key in keys]
+            if not path:
+                return less
+            other = copy.deepcopy(value)
+            at_path(other, path[:-1])[path[-1]] = less
+            return other
+
+        keys = list(part) if isinstance(part, dict) else list(range(len(part)))
+        keys = [] if fails(with_keys([])) else shrink(keys, lambda kept: fails(with_keys(kept)))
+        value = with_keys(keys)
+        part = at_path(value, path)
+        waiting += [path + (key,) for key in (part if isinstance(part, dict) else range(len(part)))]
+    return value
 
 
-def damage_bytes(data, dice):
-    data = bytearray(data)
-    for _ in range(dice.choice([1, 1, 2, 5])):
-        at = dice.randrange(len(data) + 1)
-        action = dice.randrange(6)
-        if action == 0:
-            del data[at:]
-        elif action == 1:
-            del data[at:at + dice.randrange(1, 9)]
-        elif action == 2:
-            data[at:at] = bytes(dice.randrange(256) for _ in range(dice.randrange(1, 9)))
-        elif action == 3:
-            data[at:at + 4] = dice.choice([b"\0\0\0\0", b"\xff\xff\xff\xff", b"\xff\xff\xff\x7f", b"9999"])
-        elif at < len(data):
-            data[at] ^= 1 << dice.randrange(8)
-    return bytes(data)
+def minimize(damage, fails, budget=200):
+    """The least of the damage, and then of the file, that still `fails`, within a number of attempts."""
+    left = [budget]
+
+    def tries(data):
+        left[0] -= 1
+        return left[0] >= 0 and fails(data)
+
+    edits = shrink(damage.edits, lambda kept: tries(damage.make(kept)))
+    data = damage.make(edits)
+    if tries(b""):
+        return b""
+    try:
+        value = json.loads(data)
+    except ValueError:
+        value = None
+    # Written again, a damaged file may be another one.
+    if value is not None and tries(json.dumps(value).encode()):
+        return json.dumps(shrink_json(value, lambda value: tries(json.dumps(value).encode()))).encode()
+    return bytes(shrink(list(data), lambda kept: tries(bytes(kept))))
 
 
 class Files:
@@ -107,8 +208,12 @@ class Files:
     flags = ["model.mlir", "--inputs=in", "--outputs=out", "--emit=forward,vjp", "--threads=1", "--steps=1"]
     manifest = ["mlp_tiny.mlir", "--manifest=mlp_tiny.json", "--threads=1", "--steps=1"]
 
+    @staticmethod
+    def command(tool, flags):
+        return [tool] + flags + ["--effort=0.02"]
+
     def run(self, tool, flags):
-        command = [os.path.join(self.options.tools, tool)] + flags + ["--effort=0.02"]
+        command = self.command(os.path.join(self.options.tools, tool), flags)
         return run(command, self.options.timeout, self.folder)
 
     def must(self, tool, flags):
@@ -126,11 +231,61 @@ class Files:
             "mlp_tiny.json": (damage_json, "remat-run", lambda dice: self.manifest),
             "costs.json": (damage_json, "remat-run", lambda dice: self.manifest + [
                 dice.choice(["--costs=costs.json", "--profile-costs=costs.json"])]),
-            "in/arg0.npy": (damage_bytes, "remat-run", lambda dice: self.flags),
-            "in/arg2.npy": (damage_bytes, "remat-run", lambda dice: self.flags),
-            "in/cotangent0.npy": (damage_bytes, "remat-run", lambda dice: self.flags),
-            "cache": (damage_bytes, "remat-run", lambda dice: self.flags + ["--kernel-cache=cache"]),
+            "in/arg0.npy": (ByteDamage, "remat-run", lambda dice: self.flags),
+            "in/arg2.npy": (ByteDamage, "remat-run", lambda dice: self.flags),
+            "in/cotangent0.npy": (ByteDamage, "remat-run", lambda dice: self.flags),
+            "cache": (ByteDamage, "remat-run", lambda dice: self.flags + ["--kernel-cache=cache"]),
         }
+
+
+class Trial:
+    """One damaged file and the tool that reads it."""
+
+    def __init__(self, seed, files):
+        self.seed, self.files = seed, files
+        dice = random.Random(seed)
+        kinds = files.kinds()
+        self.kind = dice.choice(list(kinds))
+        change, self.tool, make_flags = kinds[self.kind]
+        self.name = self.kind
+        if self.kind == "cache":
+            self.name = "cache/" + dice.choice(sorted(os.listdir(files.folder + "/cache")))
+        with open(f"{files.folder}/{self.name}", "rb") as file:
+            self.whole = file.read()
+        self.damage = change(self.whole, dice)
+        self.damaged = self.damage.make(self.damage.edits)
+        self.flags = make_flags(dice)
+
+    def run(self, data):
+        """How the tool ends with these bytes in the file, and what is wrong with that: a kind and more words."""
+        write(f"{self.files.folder}/{self.name}", data)
+        outcome = self.files.run(self.tool, self.flags)
+        write(f"{self.files.folder}/{self.name}", self.whole)
+        if outcome.problem:
+            # The same crash with other numbers and names.
+            return outcome, (re.sub(r"\d+|'[^']*'", "#", outcome.problem), outcome.problem)
+        first = outcome.err[:200]
+        if outcome.status and "error" not in outcome.err:
+            return outcome, ("silent", "refused without an error: " + first)
+        if self.kind == "cache" and (outcome.status or self.files.hash not in outcome.out):
+            return outcome, ("cache", "a damaged cache changes what happens: " + first)
+        return outcome, None
+
+    def report(self, session, outcome, symptom):
+        data = self.damaged
+        if session.options.keep and not session.options.no_shrink:
+            data = minimize(self.damage, lambda data: (self.run(data)[1] or [None])[0] == symptom[0])
+            outcome = self.run(data)[0]
+        kept = {"unshrunk/" + self.name: self.damaged, "stderr": outcome.err}
+        # What the command reads beside it.
+        for root, folders, names in os.walk(self.files.folder):
+            folders[:] = [folder for folder in folders if folder != "out"]
+            for name in names:
+                path = os.path.relpath(os.path.join(root, name), self.files.folder)
+                with open(os.path.join(root, name), "rb") as file:
+                    kept[path] = file.read()
+        kept[self.name] = data
+        session.report(self.seed, f"{self.kind}: {symptom[1]}", kept, " ".join(Files.command(self.tool, self.flags)))
 
 
 def main():
@@ -138,31 +293,13 @@ def main():
     session = Session("damage", options)
     files = Files(options, session.work)
     for seed in session.seeds():
-        dice = random.Random(seed)
-        kind = dice.choice(list(files.kinds()))
-        change, tool, make_flags = files.kinds()[kind]
-        name = kind
-        if kind == "cache":
-            entries = sorted(os.listdir(session.work + "/cache"))
-            name = "cache/" + dice.choice(entries)
-        with open(f"{session.work}/{name}", "rb") as file:
-            whole = file.read()
-        damaged = change(whole, dice)
-        write(f"{session.work}/{name}", damaged)
-        flags = make_flags(dice)
-        outcome = files.run(tool, flags)
+        trial = Trial(seed, files)
+        outcome, symptom = trial.run(trial.damaged)
         session.count("runs")
         if outcome.status == 0:
             session.count("accepted")
-        symptom = outcome.problem
-        if not symptom and outcome.status and "error" not in outcome.err:
-            symptom = "refused without an error: " + outcome.err[:200]
-        if kind == "cache" and not symptom and (outcome.status or files.hash not in outcome.out):
-            symptom = "a damaged cache changes what happens: " + outcome.err[:200]
         if symptom:
-            session.report(seed, f"{kind}: {symptom}", {os.path.basename(name): damaged, "stderr": outcome.err},
-                           " ".join([tool] + flags))
-        write(f"{session.work}/{name}", whole)
+            trial.report(session, outcome, symptom)
     session.finish()
 
 

@@ -119,7 +119,9 @@ class Session:
         folder = os.path.join(self.options.keep, f"{self.name}-{seed}-{digest}")
         os.makedirs(folder, exist_ok=True)
         for name, content in files.items():
-            write(os.path.join(folder, name), content)
+            path = os.path.join(folder, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            write(path, content)
         write(os.path.join(folder, "README"),
               f"{symptom}\n\nin this folder:\n  {command}\nall over again:\n  {repeat}\n")
 

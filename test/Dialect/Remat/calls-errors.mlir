@@ -118,6 +118,23 @@ remat.graph @region(%x: tensor<16xf32>) -> tensor<16xf32> attributes {planned_pe
 
 // -----
 
+// What comes back from the host before the backward computation begins is kept.
+// Behind the last forward task, it would not be.
+func.func private @k(%a: tensor<16xf32>) -> tensor<16xf32> attributes {remat.kernel} {
+  return %a : tensor<16xf32>
+}
+// expected-error @+1 {{keeps 64 bytes of region 'a', its budget is 63}}
+remat.graph @early(%x: tensor<16xf32>) -> tensor<16xf32> attributes {planned_peak = 128 : i64, region_budgets = {a = 63 : i64}} {
+  %0 = remat.task 0 @k(%x) {names = [["a"]]} : (tensor<16xf32>) -> tensor<16xf32>
+  %1 = remat.offload %0 : tensor<16xf32>
+  %2 = remat.reload %1 : tensor<16xf32>
+  %3 = remat.task 1 @k(%x) : (tensor<16xf32>) -> tensor<16xf32>
+  %4 = remat.task 2 @k(%2) backward : (tensor<16xf32>) -> tensor<16xf32>
+  remat.return %4 : tensor<16xf32>
+}
+
+// -----
+
 func.func private @k(%a: tensor<16xf32>) -> tensor<16xf32> attributes {remat.kernel} {
   return %a : tensor<16xf32>
 }

@@ -92,6 +92,67 @@ TEST(ExactSearch, FindsTheBestOrder) {
   EXPECT_GT(better, 10u);
 }
 
+// What the phases are follows from the order, and with them what a MUST says.
+TEST(ExactSearch, PhasesOfTheBestOrder) {
+  unsigned compared = 0, better = 0, dearer = 0;
+  for (uint64_t seed = 0; compared < 300; ++seed) {
+    SCOPED_TRACE(seed);
+    Problem problem = tinyProblem(seed);
+    if (problem.ops.size() > 5 ||
+        llvm::none_of(problem.values, [](const Value &value) {
+          return value.policy == Policy::MustRecompute ||
+                 value.policy == Policy::MustCpuOffload;
+        }))
+      continue;
+    std::optional<BestPlan> given = smallestPlan(problem);
+    problem.freeOrder = true;
+    std::optional<BestPlan> smallest = smallestPlan(problem);
+    ASSERT_TRUE(smallest || !given);
+    if (!smallest)
+      continue;
+    ++compared;
+    better += !given || smallest->value < given->value;
+    EXPECT_EQ(message(verify(problem, smallest->plan)), "");
+    for (int64_t slack : {0, 3, 100}) {
+      problem.deviceBudget = smallest->value + slack;
+      std::optional<BestPlan> best =
+          cheapestPlan(problem, *problem.deviceBudget);
+      ASSERT_TRUE(best.has_value());
+      EXPECT_EQ(message(verify(problem, best->plan)), "");
+      for (const char *solver : {"exact", "auto"}) {
+        llvm::Expected<Solution> solution = solve(problem, solver);
+        ASSERT_TRUE(bool(solution)) << message(solution.takeError());
+        EXPECT_EQ(solution->cost, best->value) << solver;
+      }
+      dearer += best->value > problem.baseCost();
+    }
+    if (smallest->value == 0)
+      continue;
+    problem.deviceBudget = smallest->value - 1;
+    EXPECT_TRUE(llvm::errorToBool(solve(problem, "exact").takeError()));
+  }
+  EXPECT_GT(better, 5u);
+  EXPECT_GT(dearer, 100u);
+}
+
+// f0 and f1 are made anew for b, whatever runs when. Only f2 could come later,
+// and what runs in between belongs to the backward phase in any case.
+TEST(ExactSearch, WhatRunsBeforeTheFirstBackwardOp) {
+  Problem problem;
+  ValueId f0 = problem.addResult(problem.addOp("f0", 5, {}), "f0", 8);
+  ValueId f1 = problem.addResult(problem.addOp("f1", 3, {f0}), "f1", 8);
+  ValueId f2 = problem.addResult(problem.addOp("f2", 1, {f1}), "f2", 8);
+  OpId b = problem.addOp("b", 1, {f1}, /*backward=*/true);
+  problem.addResult(b, "b", 8);
+  problem.values[f0].policy = problem.values[f1].policy = Policy::MustRecompute;
+  problem.values[f2].isOutput = true;
+  for (bool freeOrder : {false, true}) {
+    problem.freeOrder = freeOrder;
+    for (const char *solver : {"exact", "auto"})
+      EXPECT_EQ(llvm::cantFail(solve(problem, solver)).cost, 18) << solver;
+  }
+}
+
 TEST(ExactSearch, TwelveOps) {
   for (uint64_t seed = 0; seed < 12; ++seed) {
     SCOPED_TRACE(seed);

@@ -30,15 +30,17 @@ constexpr unsigned maxRoots = 10;
 /// MUST_RECOMPUTE value computed in the forward phase, or of a MUST_CPU_OFFLOAD
 /// value that did not come from the host.
 struct State {
-  unsigned next = 0; // The op that has not run yet.
+  Set ran = 0; // Ops.
   Set full = 0, packed = 0, host = 0;
   Set fullUnfit = 0, packedUnfit = 0, hostUnfit = 0;
+  /// In a free order: no forward op comes any more before a backward one.
+  bool isOver = false;
 
-  uint64_t key() const {
-    uint64_t key = next;
+  std::pair<uint64_t, uint64_t> key() const {
+    uint64_t key = 0;
     for (Set set : {full, packed, host, fullUnfit, packedUnfit, hostUnfit})
       key = key << maxRoots | set;
-    return key;
+    return {key, ran << 1 | Set(isOver)};
   }
 };
 
@@ -64,7 +66,13 @@ private:
     bool done = false;
   };
 
+  using Key = std::pair<uint64_t, uint64_t>;
+
   static bool has(Set set, unsigned i) { return set >> i & 1; }
+  bool isBehindForward(const State &state) const {
+    return choosesBorder ? state.isOver : (forward & ~state.ran) == 0;
+  }
+  bool mayStart(const State &state, OpId op) const;
   int64_t deviceBytes(const State &state) const;
   int64_t hostBytes(Set host) const;
   void push(const State &from, const Step &step, const State &to, int64_t cost,
@@ -75,7 +83,7 @@ private:
   Set guardedOf(const State &state, OpId op) const;
   void moves(const State &state, unsigned root);
   bool isGoal(const State &state) const {
-    return state.next == problem.ops.size() &&
+    return state.ran + 1 == 1u << problem.ops.size() &&
            (state.full & outputs) == outputs;
   }
   Plan pathTo(State state) const;
@@ -86,11 +94,13 @@ private:
   std::vector<Set> operands, results; // Of each op.
   std::vector<bool> once;             // By op.
   Set outputs = 0, arguments = 0, guarded = 0;
-  unsigned firstBackward = 0;
+  Set forward = 0, backward = 0, effects = 0; // Ops.
+  /// Whether a plan decides where the backward phase begins, and it matters.
+  bool choosesBorder = false;
 
   std::optional<int64_t> budget;
-  DenseMap<uint64_t, Entry> entries;
-  using Queued = std::pair<int64_t, uint64_t>;
+  DenseMap<Key, Entry> entries;
+  using Queued = std::pair<int64_t, Key>;
   std::priority_queue<std::pair<Queued, unsigned>,
                       std::vector<std::pair<Queued, unsigned>>,
                       std::greater<std::pair<Queued, unsigned>>>
@@ -119,10 +129,14 @@ Search::Search(const Problem &problem) : problem(problem) {
   }
   if (roots.size() > maxRoots || problem.ops.size() > 8)
     abort();
-  firstBackward = problem.ops.size();
-  for (OpId op = problem.ops.size(); op-- > 0;)
+  unsigned firstBackward = problem.ops.size();
+  for (OpId op = problem.ops.size(); op-- > 0;) {
     if (problem.ops[op].backward)
       firstBackward = op;
+    backward |= Set(problem.ops[op].backward) << op;
+    effects |= Set(!problem.ops[op].recomputable) << op;
+  }
+  forward = (1u << firstBackward) - 1;
   for (auto [id, op] : enumerate(problem.ops)) {
     operands.push_back(0);
     results.push_back(0);
@@ -135,9 +149,11 @@ Search::Search(const Problem &problem) : problem(problem) {
       if (!problem.values[v].recomputable || policy == Policy::MustSave ||
           policy == Policy::MustCpuOffload)
         once.back() = true;
-      if (id < firstBackward &&
+      if (backward && id < firstBackward &&
           (policy == Policy::MustRecompute || policy == Policy::MustCpuOffload))
         guarded |= 1u << indexOf[v];
+      choosesBorder |= problem.freeOrder && backward && id < firstBackward &&
+                       policy == Policy::MustRecompute;
     }
   }
 }
@@ -205,7 +221,7 @@ Set Search::guardedOf(const State &state, OpId op) const {
     return operands[op];
   Set reads = 0;
   for (unsigned r = 0; r < roots.size(); ++r)
-    if (policies[r] == Policy::MustRecompute && state.next >= firstBackward)
+    if (policies[r] == Policy::MustRecompute && isBehindForward(state))
       reads |= operands[op] & (1u << r);
   return reads;
 }
@@ -213,8 +229,9 @@ Set Search::guardedOf(const State &state, OpId op) const {
 /// `op` runs, with every set of ops that can be absorbed into it.
 void Search::runs(const State &state, OpId op) {
   Set candidates = 0;
-  for (OpId other = 0; other < state.next; ++other)
-    if (other != op && !once[other] && problem.ops[other].absorbedCost)
+  for (OpId other = 0; other < op; ++other)
+    if (has(state.ran, other) && !once[other] &&
+        problem.ops[other].absorbedCost)
       candidates |= 1u << other;
   for (Set absorbed = 0;; absorbed = (absorbed - candidates) & candidates) {
     // From the last to the first: what is still wanted from others. Reading
@@ -235,14 +252,13 @@ void Search::runs(const State &state, OpId op) {
     if (allRead && (wanted & ~state.full) == 0 &&
         (guardedReads & state.fullUnfit) == 0) {
       State to = state;
-      to.next += op == state.next;
+      to.ran |= 1u << op;
       to.full |= results[op];
       // Computed before the first backward op is the next one?
       to.fullUnfit &= ~results[op];
       for (unsigned r = 0; r < roots.size(); ++r)
         if (has(results[op] & guarded, r) &&
-            (policies[r] == Policy::MustCpuOffload ||
-             state.next < firstBackward))
+            (policies[r] == Policy::MustCpuOffload || !isBehindForward(state)))
           to.fullUnfit |= 1u << r;
       push(state, {ActionKind::Run, op, absorbed, false}, to, cost,
            deviceBytes(to) + problem.ops[op].workspace);
@@ -291,10 +307,26 @@ void Search::moves(const State &state, unsigned r) {
   }
 }
 
+/// Whether `op` may run for the first time.
+bool Search::mayStart(const State &state, OpId op) const {
+  Set missing = ((1u << op) - 1) & ~state.ran;
+  if (!problem.freeOrder)
+    return !missing;
+  if (choosesBorder && !(state.ran & backward) &&
+      state.isOver != has(backward, op))
+    return false;
+  return !has(effects, op) || !(missing & effects);
+}
+
 void Search::expand(const State &state) {
   drops(state);
-  for (OpId op = 0; op <= state.next && op < problem.ops.size(); ++op)
-    if (op == state.next || !once[op])
+  if (choosesBorder && !state.isOver) {
+    State to = state;
+    to.isOver = true;
+    push(state, Step(), to, 0, 0);
+  }
+  for (OpId op = 0; op < problem.ops.size(); ++op)
+    if (has(state.ran, op) ? !once[op] : mayStart(state, op))
       runs(state, op);
   for (unsigned r = 0; r < roots.size(); ++r)
     moves(state, r);

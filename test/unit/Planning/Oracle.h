@@ -27,9 +27,10 @@ struct BestPlan {
 };
 
 /// The cheapest plan whose arena stays within `budget`. First runs come in the
-/// order of the ops; everything else can happen at any place and as often as it
-/// helps. Takes at most 8 ops and 10 roots, a link of infinite bandwidth or
-/// none, and no free order. Nothing if there is no such plan.
+/// order of the ops, or in any if that is free; everything else can happen at
+/// any place and as often as it helps. Takes at most 8 ops and 10 roots, and a
+/// link of infinite bandwidth or none. In a free order, more than 5 ops take
+/// long. Nothing if there is no such plan.
 std::optional<BestPlan> cheapestPlan(const Problem &problem, int64_t budget);
 
 /// The plan with the smallest peak at any cost. Nothing if there is no legal

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Regions.h"
 #include "Problems.h"
 #include "remat/Planning/Serialization.h"
 
@@ -301,6 +302,171 @@ TEST(Regions, WhatLeavesAtTheBorderIsNotKept) {
                        "region 'second' keeps 144 bytes"));
   problem.regions[1].budget = 144;
   EXPECT_EQ(message(verify(problem, plan)), "");
+}
+
+//===----------------------------------------------------------------------===//
+// The border between the phases
+//===----------------------------------------------------------------------===//
+
+Plan planOf(llvm::ArrayRef<Action> actions) {
+  Plan plan;
+  plan.actions = actions.vec();
+  return plan;
+}
+
+Action run(OpId op) { return {ActionKind::Run, op}; }
+Action offload(ValueId value) { return {ActionKind::Offload, value}; }
+Action reload(ValueId value) { return {ActionKind::Reload, value}; }
+Action pack(ValueId value) { return {ActionKind::Pack, value}; }
+Action unpack(ValueId value) { return {ActionKind::Unpack, value}; }
+
+/// Two regions of which the first has this budget, with a link and a packed
+/// form of f0. Op 6 is the first backward op; ops 1, 10 and 11 read f0.
+Problem atBorder(int64_t budget) {
+  Problem problem = twoRegions(budget, 192);
+  problem.linkBytesPerSecond = infiniteBandwidth;
+  problem.values[0].packed = PackedForm{16, 1, 1};
+  return problem;
+}
+
+/// Checks that a plan which carries too much becomes another.
+void expectFit(const Problem &problem, llvm::ArrayRef<Action> actions,
+               llvm::ArrayRef<Action> expected) {
+  Graph graph(problem);
+  Plan plan = planOf(actions);
+  EXPECT_TRUE(mentions(message(verify(problem, plan)), "region 'first' keeps"));
+  int64_t peak = llvm::cantFail(simulate(problem, plan)).peakBytes;
+  EXPECT_TRUE(fitRegions(graph, plan));
+  EXPECT_EQ(message(verify(problem, plan)), "");
+  EXPECT_LE(llvm::cantFail(simulate(problem, plan)).peakBytes, peak);
+  EXPECT_EQ(plan.actions, planOf(expected).actions);
+}
+
+TEST(RegionBorder, WhatLeavesLateLeavesAtTheBorder) {
+  expectFit(atBorder(128),
+            {run(0), run(1), run(2), run(3), run(4), run(5), run(6), offload(0),
+             run(7), run(8), run(9), reload(0), run(10), run(11)},
+            {run(0), run(1), run(2), run(3), run(4), run(5), offload(0), run(6),
+             run(7), run(8), run(9), reload(0), run(10), run(11)});
+  // What leaves in packed form is kept in that.
+  expectFit(atBorder(144),
+            {run(0), run(1), run(2), run(3), run(4), run(5), run(6), pack(0),
+             run(7), run(8), run(9), unpack(0), run(10), run(11)},
+            {run(0), run(1), run(2), run(3), run(4), run(5), pack(0), run(6),
+             run(7), run(8), run(9), unpack(0), run(10), run(11)});
+}
+
+TEST(RegionBorder, WhatComesBackEarlyComesBackAtTheBorder) {
+  expectFit(atBorder(128),
+            {run(0), run(1), offload(0), run(2), run(3), reload(0), run(4),
+             run(5), run(6), run(7), run(8), run(9), run(10), run(11)},
+            {run(0), run(1), offload(0), run(2), run(3), run(4), run(5),
+             reload(0), run(6), run(7), run(8), run(9), run(10), run(11)});
+  // A forward op reads it, too: it comes back twice.
+  std::vector<Action> twice = {run(0), offload(0), reload(0), run(1), run(2),
+                               run(3), run(4),     run(5),    run(6), run(7),
+                               run(8), run(9),     run(10),   run(11)};
+  std::vector<Action> expected = twice;
+  expected.insert(expected.begin() + 8, reload(0));
+  expectFit(atBorder(128), twice, expected);
+}
+
+// Of a value that is carried in both forms, one is enough.
+TEST(RegionBorder, OneFormIsCarried) {
+  expectFit(atBorder(192),
+            {run(0), run(1), pack(0), run(2), run(3), run(4), run(5), run(6),
+             run(7), run(8), run(9), run(10), unpack(0), run(11)},
+            {run(0), run(1), run(2), run(3), run(4), run(5), run(6), run(7),
+             run(8), run(9), run(10), pack(0), unpack(0), run(11)});
+  std::vector<Action> unpacked = {
+      run(0), pack(0), unpack(0), run(1), run(2),  run(3),    run(4), run(5),
+      run(6), run(7),  run(8),    run(9), run(10), unpack(0), run(11)};
+  std::vector<Action> expected = unpacked;
+  expected.insert(expected.begin() + 12, unpack(0));
+  expectFit(atBorder(192), unpacked, expected);
+  // Nobody reads in the forward phase what is unpacked there.
+  expectFit(atBorder(192),
+            {run(0), run(1), pack(0), unpack(0), run(2), run(3), run(4), run(5),
+             run(6), run(7), run(8), run(9), run(10), unpack(0), run(11)},
+            {run(0), run(1), pack(0), run(2), run(3), run(4), run(5), run(6),
+             run(7), run(8), run(9), unpack(0), run(10), unpack(0), run(11)});
+}
+
+TEST(RegionBorder, WhatLeadsToNothingIsDropped) {
+  expectFit(atBorder(128),
+            {run(0), run(1), run(2), run(3), run(4), run(5), run(6), run(7),
+             run(8), run(9), offload(0), reload(0), run(0), run(10), run(11)},
+            {run(0), run(1), run(2), run(3), run(4), run(5), run(6), run(7),
+             run(8), run(9), run(0), run(10), run(11)});
+}
+
+// f0 has to stay on the host up to the border, where there is room for f1 only.
+TEST(RegionBorder, NeedsRoomOnTheHost) {
+  Problem problem = atBorder(128);
+  problem.hostBudget = 64;
+  Plan plan = planOf({run(0), offload(0), reload(0), run(1), run(2), offload(1),
+                      run(3), run(4), run(5), run(6), run(7), run(8), reload(1),
+                      run(9), run(10), run(11)});
+  problem.regions[0].budget = 64;
+  EXPECT_TRUE(mentions(message(verify(problem, plan)),
+                       "region 'first' keeps 128 bytes"));
+  Graph graph(problem);
+  EXPECT_FALSE(fitRegions(graph, plan));
+  problem.hostBudget = 128;
+  EXPECT_TRUE(fitRegions(graph, plan));
+  EXPECT_EQ(message(verify(problem, plan)), "");
+}
+
+// The search brings a value back as early as the link needs, which is before
+// the backward phase begins.
+TEST(RegionBorder, ReloadsOfEverySolver) {
+  Problem problem;
+  ValueId value =
+      problem.addResult(problem.addOp("f0", 100, {}), "f0", /*bytes=*/64);
+  ValueId kept = value;
+  problem.values[kept].policy = Policy::MustCpuOffload;
+  for (std::string name : {"f1", "f2", "f3"})
+    value = problem.addResult(problem.addOp(name, 100, {value}), name, 8);
+  OpId last = problem.addOp("b", 100, {value, kept}, /*backward=*/true);
+  problem.values[problem.addResult(last, "b", 8)].isOutput = true;
+  problem.linkBytesPerSecond = 1000000000;
+  problem.regions = {{"r", 0, {kept}}};
+  unsigned solved = forEachSolution(
+      problem, [&](const SolverInfo &solver, const Solution &solution) {
+        EXPECT_EQ(message(verify(problem, solution.plan)), "") << solver.name;
+        // Once each, and what is left of the transfer behind the border.
+        bool isSearch = solver.name == "search" || solver.name == "auto";
+        EXPECT_TRUE(!isSearch || solution.time == 564) << solver.name;
+      });
+  EXPECT_GE(solved, 4u);
+}
+
+// The same with a packed form that is unpacked in both phases.
+TEST(RegionBorder, PackedFormsOfEverySolver) {
+  Problem problem;
+  ValueId x = problem.addArgument("x");
+  auto add = [&](const char *name, int64_t cost, int64_t bytes,
+                 llvm::ArrayRef<ValueId> operands, bool backward) {
+    return problem.addResult(problem.addOp(name, cost, operands, backward),
+                             name, bytes);
+  };
+  ValueId kept = add("kept", 1000, 64, {x}, false);
+  problem.values[kept].packed = PackedForm{16, 1, 1};
+  ValueId value = add("large", 10, 100, {x}, false);
+  value = add("small", 10, 4, {value}, false);
+  value = add("last", 10, 4, {kept, value}, false);
+  value = add("first", 10, 4, {kept, value}, true);
+  value = add("large again", 10, 100, {value}, true);
+  value = add("small again", 10, 4, {value}, true);
+  value = add("result", 10, 4, {kept, value}, true);
+  problem.values[value].isOutput = true;
+  problem.regions = {{"r", 64, {kept}}};
+  problem.deviceBudget = 130;
+  unsigned solved = forEachSolution(
+      problem, [&](const SolverInfo &solver, const Solution &solution) {
+        EXPECT_EQ(message(verify(problem, solution.plan)), "") << solver.name;
+      });
+  EXPECT_GE(solved, 3u);
 }
 
 // Outputs are there for the caller in any case, and count nowhere.

@@ -262,6 +262,39 @@ TEST(Timeline, PackedFormsAreAsFreshAsTheirSource) {
   }
 }
 
+// In a free order the forward phase ends where the plan says, not behind the
+// last forward op of the problem.
+TEST(Timeline, PhasesOfAFreeOrder) {
+  Problem problem;
+  ValueId f0 = problem.addResult(problem.addOp("f0", 1, {}), "f0", 8);
+  ValueId f1 = problem.addResult(problem.addOp("f1", 1, {f0}), "f1", 8);
+  problem.addResult(problem.addOp("f2", 1, {}), "f2", 8);
+  OpId b = problem.addOp("b", 1, {f1}, /*backward=*/true);
+  problem.addResult(b, "b", 8);
+  problem.values[f0].policy = problem.values[f1].policy = Policy::MustRecompute;
+  problem.freeOrder = true;
+  Plan plan;
+  for (OpId op : {2, 0, 1, 0, 1, 3})
+    plan.run(op);
+  ASSERT_EQ(message(verify(problem, plan)), "");
+  Graph graph(problem);
+  Timeline timeline(graph);
+  timeline.load(plan);
+  ASSERT_EQ(timeline.repeats().size(), 2u);
+  for (StepId step : timeline.repeats())
+    EXPECT_FALSE(timeline.isRemovable(step));
+  // With f2 last but for b, only the second run of f1 would have to stay, and
+  // of f0 nothing reads the first.
+  plan.actions.clear();
+  for (OpId op : {0, 1, 1, 2, 0, 1, 3})
+    plan.run(op);
+  timeline.load(plan);
+  ASSERT_EQ(timeline.repeats().size(), 3u);
+  EXPECT_TRUE(timeline.isRemovable(timeline.repeats()[0]));
+  EXPECT_FALSE(timeline.isRemovable(timeline.repeats()[1]));
+  EXPECT_FALSE(timeline.isRemovable(timeline.repeats()[2]));
+}
+
 TEST(Timeline, ManyStepsAtOnePlace) {
   Problem problem = chain(20);
   Graph graph(problem);

@@ -201,8 +201,19 @@ static LogicalResult verifyPolicies(GraphOp graph) {
   return success();
 }
 
+/// Adds the copies of a value that come back from the host.
+static void collectReloads(Value value, SmallVectorImpl<Value> &copies) {
+  for (Operation *user : value.getUsers()) {
+    if (isa<ReloadOp>(user))
+      copies.push_back(user->getResult(0));
+    if (isViewOp(user) || isa<OffloadOp, ReloadOp>(user))
+      collectReloads(user->getResult(0), copies);
+  }
+}
+
 /// Checks the budgets of regions: what is kept of values with a name when the
-/// last forward task is done. Returned values are in buffers of the caller.
+/// last forward task is done. What comes back from the host before that is kept
+/// as well. Returned values are in buffers of the caller.
 static LogicalResult verifyRegionBudgets(GraphOp graph) {
   std::optional<DictionaryAttr> budgets = graph.getRegionBudgets();
   if (!budgets)
@@ -219,12 +230,20 @@ static LogicalResult verifyRegionBudgets(GraphOp graph) {
   for (auto task : graph.getOps<TaskOp>()) {
     if (task.getBackward() || isLater(task))
       continue;
-    for (OpResult result : task->getResults())
-      if (findUser(result, /*throughHost=*/false, isLater) &&
-          !findUser(result, /*throughHost=*/false, llvm::IsaPred<ReturnOp>))
-        for (Attribute name : task.getResultNames(result.getResultNumber()))
-          kept[cast<StringAttr>(name).getValue()] +=
-              getBufferBytes(cast<RankedTensorType>(result.getType()), target);
+    for (OpResult result : task->getResults()) {
+      if (findUser(result, /*throughHost=*/true, llvm::IsaPred<ReturnOp>))
+        continue;
+      SmallVector<Value> copies = {result};
+      collectReloads(result, copies);
+      int64_t numKept = llvm::count_if(copies, [&](Value copy) {
+        return !isLater(copy.getDefiningOp()) &&
+               findUser(copy, /*throughHost=*/false, isLater);
+      });
+      for (Attribute name : task.getResultNames(result.getResultNumber()))
+        kept[cast<StringAttr>(name).getValue()] +=
+            numKept *
+            getBufferBytes(cast<RankedTensorType>(result.getType()), target);
+    }
   }
   for (NamedAttribute region : *budgets) {
     StringRef name = region.getName().getValue();
