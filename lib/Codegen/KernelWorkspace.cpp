@@ -30,9 +30,7 @@ bool remat::codegen::isRowKernel(func::FuncOp function) {
   return any;
 }
 
-/// Whether an op reads or writes through `memref` or a view of it. Inputs that
-/// only give a structured op its sizes do not count.
-static bool isAccessed(Value memref) {
+bool remat::codegen::isAccessed(Value memref) {
   for (OpOperand &use : memref.getUses()) {
     Operation *user = use.getOwner();
     if (isa<ViewLikeOpInterface>(user) && user->getNumResults() == 1) {

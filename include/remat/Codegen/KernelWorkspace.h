@@ -15,6 +15,10 @@ namespace remat::codegen {
 /// allocates stays on the stack.
 bool isRowKernel(mlir::func::FuncOp function);
 
+/// Whether an op reads or writes through `memref` or a view of it. Inputs that
+/// only give a structured op its sizes do not count.
+bool isAccessed(mlir::Value memref);
+
 /// The buffers that a bufferized kernel still allocates, in order, each with
 /// its place in the kernel's workspace.
 struct WorkspaceBuffer {

@@ -11,6 +11,7 @@
 #include "PtxEmitter.h"
 #include "Simulator.h"
 #include "SimulatorLowering.h"
+#include "WarpOps.h"
 
 #include "remat/Target/CPU/Jit.h"
 #include "remat/Target/CUDA/Passes.h"
@@ -42,6 +43,7 @@ static void loadDialects(MLIRContext *context) {
       linalg::LinalgDialect, LLVM::LLVMDialect, math::MathDialect,
       memref::MemRefDialect, scf::SCFDialect, tensor::TensorDialect,
       vector::VectorDialect>();
+  loadWarpDialects(context);
 }
 
 namespace {
@@ -89,9 +91,10 @@ public:
 } // namespace
 
 /// An H100 or H200: 132 multiprocessors with 227 KiB of shared memory each.
+/// Rows may be longer than what finds room there.
 TargetAttr CUDATarget::getFacts(MLIRContext *context) const {
   return TargetAttr::get(
-      context, getName(), /*alignment=*/256, /*row_bytes=*/96 << 10,
+      context, getName(), /*alignment=*/256, /*row_bytes=*/8 << 20,
       /*block_bytes=*/96 << 10, /*block_rows=*/64, /*min_block_rows=*/8,
       /*sum_length=*/16 << 10, /*channel_bytes=*/8 << 20,
       /*slice_bytes=*/int64_t(1) << 30, /*slice_rows=*/4096,
@@ -138,7 +141,12 @@ CUDATarget::load(ModuleOp module, const LoweringOptions &lowering,
       {"remat_simulate_launch",
        reinterpret_cast<void *>(&remat_simulate_launch)},
       {"remat_simulate_barrier",
-       reinterpret_cast<void *>(&remat_simulate_barrier)}};
+       reinterpret_cast<void *>(&remat_simulate_barrier)},
+      {"remat_simulate_shuffle",
+       reinterpret_cast<void *>(&remat_simulate_shuffle)},
+      {"remat_simulate_tensor_core",
+       reinterpret_cast<void *>(&remat_simulate_tensor_core)},
+      {"remat_simulate_sum", reinterpret_cast<void *>(&remat_simulate_sum)}};
   return cpu::JitModule::link(module, lowering, emission, symbols);
 }
 

@@ -117,10 +117,9 @@ LogicalResult KernelEmitter::analyze() {
     if (failed(plan))
       return failure();
     rows = std::move(*plan);
-    if (rows->usesWorkspace)
-      for (auto alloc : kernel.function.getOps<memref::AllocOp>())
-        result.buffers.addScratch(alloc, alloc.getType().getNumElements(),
-                                  alloc.getType().getElementType());
+    for (memref::AllocOp alloc : rows->workspace)
+      result.buffers.addScratch(alloc, alloc.getType().getNumElements(),
+                                alloc.getType().getElementType());
     return success();
   }
   SmallVector<WorkspaceBuffer> allocations;
@@ -253,7 +252,7 @@ LogicalResult KernelEmitter::emitStep(Step &step) {
     return failure();
   if (step.partials.empty())
     return success();
-  return addLaunch(step.op, llvm::divideCeil(step.plan.results, blockThreads),
+  return addLaunch(step.op, llvm::divideCeil(step.plan.groups(), blockThreads),
                    blockThreads, [&](LaunchBuilder &launch) {
                      return NestEmitter(*step.nest, step.plan, launch)
                          .emitPartials(step.partials);

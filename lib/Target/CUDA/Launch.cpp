@@ -103,13 +103,12 @@ Value LaunchBuilder::addShared(int64_t elements, Type elementType) {
 }
 
 Value LaunchBuilder::getReductionScratch(unsigned number, Type elementType) {
-  // As large as any type needs.
-  constexpr int64_t maxElementBytes = 16;
-  while (reductionScratch.size() <= number) {
-    reductionScratch.push_back(sharedBytes);
-    sharedBytes += threads * maxElementBytes;
-  }
-  return createShared(reductionScratch[number], threads, elementType);
+  int64_t bytes = getElementBytes(elementType);
+  auto [place, isNew] =
+      reductionScratch.try_emplace({number, bytes}, sharedBytes);
+  if (isNew)
+    sharedBytes += llvm::alignTo(uint64_t(threads * bytes), 16);
+  return createShared(place->second, threads, elementType);
 }
 
 void LaunchBuilder::emitBarrier(Location loc) {
@@ -133,40 +132,4 @@ Value remat::cuda::openLoop(OpBuilder &builder, Location loc, Value begin,
 void remat::cuda::openIf(OpBuilder &builder, Location loc, Value condition) {
   auto op = scf::IfOp::create(builder, loc, condition, /*withElse=*/false);
   builder.setInsertionPointToStart(op.thenBlock());
-}
-
-void remat::cuda::declareFailFunction(gpu::GPUModuleOp module) {
-  OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
-  MLIRContext *context = module.getContext();
-  Location loc = module.getLoc();
-  Type ptr = LLVM::LLVMPointerType::get(context);
-  Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(context),
-                                          {ptr, i32, i64, i64});
-  auto function = LLVM::LLVMFuncOp::create(builder, loc, failFunctionName, type,
-                                           LLVM::Linkage::Internal);
-  function.setNoInline(true);
-  Block *entry = function.addEntryBlock(builder);
-  Block *record = function.addBlock(), *exit = function.addBlock();
-  auto statusType =
-      LLVM::LLVMStructType::getLiteral(context, {i32, i32, i64, i64});
-  Value status = entry->getArgument(0);
-  builder.setInsertionPointToStart(entry);
-  Value zero = LLVM::ConstantOp::create(builder, loc, i32, 0);
-  Value one = LLVM::ConstantOp::create(builder, loc, i32, 1);
-  Value exchanged = LLVM::AtomicCmpXchgOp::create(
-      builder, loc, status, zero, one, LLVM::AtomicOrdering::monotonic,
-      LLVM::AtomicOrdering::monotonic);
-  Value first = LLVM::ExtractValueOp::create(builder, loc, exchanged,
-                                             ArrayRef<int64_t>{1});
-  LLVM::CondBrOp::create(builder, loc, first, record, exit);
-  builder.setInsertionPointToStart(record);
-  for (int32_t field = 1; field < 4; ++field) {
-    Value place = LLVM::GEPOp::create(builder, loc, ptr, statusType, status,
-                                      ArrayRef<LLVM::GEPArg>{0, field});
-    LLVM::StoreOp::create(builder, loc, entry->getArgument(field), place);
-  }
-  LLVM::BrOp::create(builder, loc, ValueRange(), exit);
-  builder.setInsertionPointToStart(exit);
-  LLVM::ReturnOp::create(builder, loc, ValueRange());
 }

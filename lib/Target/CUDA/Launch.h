@@ -58,8 +58,8 @@ public:
 
   /// A part of the block's shared memory. Its address is a multiple of 16.
   mlir::Value addShared(int64_t elements, mlir::Type elementType);
-  /// An element for each thread, which all reductions of the launch share;
-  /// `number` tells apart those that are used at once.
+  /// An element for each thread, which all reductions of the launch with as
+  /// large elements share; `number` tells apart those that are used at once.
   mlir::Value getReductionScratch(unsigned number, mlir::Type elementType);
   /// The buffer in the workspace.
   mlir::Value getScratch(unsigned number) const { return scratch[number]; }
@@ -84,14 +84,15 @@ private:
   llvm::SmallVector<mlir::Value> scratch;
   mlir::Value shared;
   int64_t sharedBytes = 0;
-  /// Where the scratch of reductions is, as bytes.
-  llvm::SmallVector<int64_t> reductionScratch;
+  /// Where the scratch of reductions is, by number and size of elements.
+  llvm::DenseMap<std::pair<unsigned, int64_t>, int64_t> reductionScratch;
 };
 
 /// Adds the function that launches call when a check fails, with the parameters
-/// (status, check, index, bound). The first thread that calls it leaves its
-/// values.
-void declareFailFunction(mlir::gpu::GPUModuleOp module);
+/// (status, check, index, bound), at the insertion point. Of all failures of a
+/// launch the status keeps the one of the lowest check, of these that of the
+/// lowest index without a sign, whichever thread is the first.
+void createFailFunction(mlir::OpBuilder &builder, mlir::Location loc);
 
 /// Opens a loop, or an if, and leaves `builder` inside.
 mlir::Value openLoop(mlir::OpBuilder &builder, mlir::Location loc,

@@ -60,7 +60,8 @@ LogicalResult remat::cuda::lowerToGPU(ModuleOp module, StringRef name) {
   OwningOpRef<ModuleOp> code = ModuleOp::create(module.getLoc());
   OpBuilder builder = OpBuilder::atBlockEnd(code->getBody());
   auto kernels = gpu::GPUModuleOp::create(builder, module.getLoc(), "kernels");
-  declareFailFunction(kernels);
+  OpBuilder inner = OpBuilder::atBlockBegin(kernels.getBody());
+  createFailFunction(inner, module.getLoc());
   CheckList checks;
   llvm::StringSet<> known;
   for (TaskOp task : graph->getOps<TaskOp>())

@@ -97,6 +97,8 @@ Value NestEmitter::emitElement(const Access &access, unsigned number,
   const KernelContext &context = launch.context;
   if (access.scalar)
     return context.scalars.lookupOrDefault(access.scalar);
+  if (auto it = staged.find(number); it != staged.end())
+    return emitStaged(it->second, access.elementType, lane);
   if (!isVector(access))
     return context.load(builder, loc, access.root, access.elementType,
                         emitAddress(access, point));
@@ -180,23 +182,49 @@ void NestEmitter::definePoint(Point &point, unsigned lane) {
 LogicalResult NestEmitter::emitPoints(unsigned depth) {
   // Neighbours differ in one index, once it is known.
   bool isTerm = plan.vectorLoop >= 0 && nest.loops[plan.vectorLoop].isReduction;
-  if (depth == 1 || (depth == 2 && isTerm))
-    for (int64_t lane = 1; lane < plan.width; ++lane) {
-      points[lane].indices = points.front().indices;
-      Value &index = points[lane].indices[plan.vectorLoop];
-      if (depth == (isTerm ? 2 : 1))
-        index = arith::AddIOp::create(builder, loc, index,
-                                      emitIndex(builder, loc, lane), nsw);
-    }
+  for (int64_t lane = 1; depth != 0 && lane < plan.width; ++lane) {
+    SmallVector<Value> &indices = points[lane].indices;
+    Value mine = indices[plan.vectorLoop];
+    indices = points.front().indices;
+    // Results are known before their terms.
+    if (depth == 2 && !isTerm)
+      indices[plan.vectorLoop] = mine;
+    else if (depth == (isTerm ? 2 : 1))
+      indices[plan.vectorLoop] =
+          arith::AddIOp::create(builder, loc, indices[plan.vectorLoop],
+                                emitIndex(builder, loc, lane), nsw);
+  }
   for (Point &point : points)
     if (failed(point.body.emit(builder, depth)))
       return failure();
   return success();
 }
 
+/// Stores an element for each point, or for the first of them.
+void NestEmitter::emitStore(const Access &access, ArrayRef<Value> values) {
+  const KernelContext &context = launch.context;
+  if (values.size() == 1 || !isVector(access)) {
+    for (auto [point, value] : llvm::zip(points, values))
+      context.store(builder, loc, value, access.root,
+                    emitAddress(access, point));
+    return;
+  }
+  Type storage = getStorageType(access.elementType);
+  SmallVector<Value> elements(values);
+  for (Value &value : elements)
+    if (value.getType() != storage)
+      value = arith::ExtUIOp::create(builder, loc, storage, value);
+  Value vector = vector::FromElementsOp::create(
+      builder, loc, VectorType::get({plan.width}, storage), elements);
+  vector::StoreOp::create(
+      builder, loc, vector, context.buffers.lookup(access.root),
+      ValueRange(emitAddress(access, points.front())),
+      /*nontemporal=*/false,
+      llvm::MaybeAlign(plan.width * getElementBytes(storage)));
+}
+
 /// Stores the outputs that are no accumulators.
 void NestEmitter::emitStores() {
-  const KernelContext &context = launch.context;
   for (auto [number, access] : llvm::enumerate(nest.outputs)) {
     if (llvm::is_contained(llvm::map_range(accumulators,
                                            [](const Accumulator &accumulator) {
@@ -208,22 +236,7 @@ void NestEmitter::emitStores() {
     SmallVector<Value> values;
     for (Point &point : points)
       values.push_back(point.body.lookup(yielded));
-    if (!isVector(access)) {
-      for (auto [point, value] : llvm::zip(points, values))
-        context.store(builder, loc, value, access.root,
-                      emitAddress(access, point));
-      continue;
-    }
-    Type storage = getStorageType(access.elementType);
-    for (Value &value : values)
-      if (value.getType() != storage)
-        value = arith::ExtUIOp::create(builder, loc, storage, value);
-    Value vector = vector::FromElementsOp::create(
-        builder, loc, VectorType::get({plan.width}, storage), values);
-    vector::StoreOp::create(
-        builder, loc, vector, context.buffers.lookup(access.root),
-        ValueRange(emitAddress(access, points.front())), /*nontemporal=*/false,
-        llvm::MaybeAlign(plan.width * getElementBytes(storage)));
+    emitStore(access, values);
   }
 }
 
@@ -292,243 +305,6 @@ LogicalResult NestEmitter::emitPointwise(Value number) {
   return success();
 }
 
-Value NestEmitter::emitInit(const Accumulator &accumulator) {
-  const Access &access = nest.outputs[accumulator.output];
-  Value init;
-  if (TypedAttr constant = nest.inits[accumulator.output])
-    init = arith::ConstantOp::create(builder, loc, constant);
-  else if (access.isRead)
-    init = launch.context.load(builder, loc, access.root, access.elementType,
-                               emitAddress(access, points.front()));
-  else
-    init = emitZero(builder, loc, access.elementType);
-  return convertFloat(builder, loc, init, accumulator.type);
-}
-
-/// What changes nothing when it is combined.
-Value NestEmitter::emitNeutral(const Accumulator &accumulator) {
-  TypedAttr neutral = *arith::getNeutralElement(accumulator.combiner);
-  Value value = arith::ConstantOp::create(builder, loc, neutral);
-  return convertFloat(builder, loc, value, accumulator.type);
-}
-
-void NestEmitter::emitFinal(const Accumulator &accumulator, Value value) {
-  const Access &access = nest.outputs[accumulator.output];
-  launch.context.store(builder, loc,
-                       convertFloat(builder, loc, value, access.elementType),
-                       access.root, emitAddress(access, points.front()));
-}
-
-/// The sums of this thread's terms, `begin` to `end` in steps of `lanes`.
-LogicalResult NestEmitter::emitTerms(Value begin, Value end,
-                                     SmallVectorImpl<Value> &sums) {
-  OpBuilder::InsertionGuard guard(builder);
-  auto loop = scf::ForOp::create(builder, loc, begin, end,
-                                 emitIndex(builder, loc, plan.lanes), sums);
-  builder.setInsertionPointToStart(loop.getBody());
-  vectors.clear();
-  splitIndex(loop.getInductionVar(), reductions, points.front().indices);
-  for (auto [accumulator, value] :
-       llvm::zip(accumulators, loop.getRegionIterArgs()))
-    accumulator.value = value;
-  if (failed(emitPoints(2)))
-    return failure();
-  SmallVector<Value> updated;
-  for (const Accumulator &accumulator : accumulators) {
-    Value value = accumulator.value;
-    for (Point &point : points)
-      value = accumulator.combiner
-                  ? emitCombination(
-                        builder, nest, accumulator, value,
-                        emitTerm(builder, nest, point.body, accumulator))
-                  : point.body.lookup(nest.body->getTerminator()->getOperand(
-                        accumulator.output));
-    updated.push_back(value);
-  }
-  emitStores();
-  if (!updated.empty())
-    scf::YieldOp::create(builder, loc, updated);
-  sums.assign(loop.getResults().begin(), loop.getResults().end());
-  return success();
-}
-
-/// Adds up the sums of `lanes` threads, each `stride` threads after the last,
-/// in a tree of fixed shape. The first thread has the total.
-void NestEmitter::emitTree(SmallVectorImpl<Value> &sums, Value lane,
-                           int64_t stride) {
-  SmallVector<Value> scratch;
-  for (const Accumulator &accumulator : accumulators)
-    scratch.push_back(
-        launch.getReductionScratch(scratch.size(), accumulator.type));
-  auto getMemory = [&](unsigned number) {
-    return std::pair(scratch[number],
-                     getStorageType(accumulators[number].type));
-  };
-  auto load = [&](unsigned number, Value index) -> Value {
-    auto [memory, storage] = getMemory(number);
-    Value value = memref::LoadOp::create(builder, loc, memory, index);
-    if (storage != accumulators[number].type)
-      value = arith::TruncIOp::create(builder, loc, accumulators[number].type,
-                                      value);
-    return value;
-  };
-  auto store = [&](unsigned number, Value value, Value index) {
-    auto [memory, storage] = getMemory(number);
-    if (storage != value.getType())
-      value = arith::ExtUIOp::create(builder, loc, storage, value);
-    memref::StoreOp::create(builder, loc, value, memory, index);
-  };
-  // What others still read from the last tree.
-  launch.emitBarrier(loc);
-  for (unsigned number = 0; number < sums.size(); ++number)
-    store(number, sums[number], launch.thread);
-  launch.emitBarrier(loc);
-  for (int64_t half = plan.lanes / 2; half > 0; half /= 2) {
-    {
-      OpBuilder::InsertionGuard guard(builder);
-      openIf(builder, loc,
-             arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
-                                   lane, emitIndex(builder, loc, half)));
-      Value other =
-          arith::AddIOp::create(builder, loc, launch.thread,
-                                emitIndex(builder, loc, half * stride), nsw);
-      for (auto [number, accumulator] : llvm::enumerate(accumulators))
-        store(number,
-              emitCombination(builder, nest, accumulator,
-                              load(number, launch.thread), load(number, other)),
-              launch.thread);
-    }
-    launch.emitBarrier(loc);
-  }
-  for (unsigned number = 0; number < sums.size(); ++number)
-    sums[number] = load(number, launch.thread);
-}
-
-LogicalResult NestEmitter::emitSum(Value group, Value split,
-                                   ArrayRef<unsigned> partials) {
-  OpBuilder::InsertionGuard guard(builder);
-  auto index = [&](int64_t value) { return emitIndex(builder, loc, value); };
-  createPoints();
-  int64_t slots = launch.threads / plan.lanes;
-  // Which of the results of the block is this thread's, and which of its lanes.
-  Value slot = launch.thread, lane = index(0);
-  if (plan.lanes != 1) {
-    Value divisor = index(plan.lanesAreNeighbours ? plan.lanes : slots);
-    Value first = arith::RemUIOp::create(builder, loc, launch.thread, divisor);
-    Value second = arith::DivUIOp::create(builder, loc, launch.thread, divisor);
-    lane = plan.lanesAreNeighbours ? first : second;
-    slot = plan.lanesAreNeighbours ? second : first;
-  }
-  Value result = arith::AddIOp::create(
-      builder, loc,
-      arith::MulIOp::create(builder, loc, group, index(slots), nsw), slot, nsw);
-  Value isValid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
-                                        result, index(plan.results));
-  // Threads without a result come along to the barriers.
-  Value place =
-      arith::SelectOp::create(builder, loc, isValid, result, index(0));
-  for (auto [number, point] : llvm::enumerate(points))
-    definePoint(point, number);
-  splitIndex(place, parallel, points.front().indices);
-  if (Value inside = emitIsInside())
-    isValid = arith::AndIOp::create(builder, loc, isValid, inside);
-  if (plan.lanes == 1 && plan.splits == 1)
-    openIf(builder, loc, isValid);
-  if (failed(emitPoints(0)) || failed(emitPoints(1)))
-    return failure();
-
-  Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                        lane, index(0));
-  SmallVector<Value> sums;
-  for (const Accumulator &accumulator : accumulators) {
-    if (plan.lanes == 1 && plan.splits == 1) {
-      sums.push_back(emitInit(accumulator));
-      continue;
-    }
-    Value neutral = emitNeutral(accumulator);
-    sums.push_back(plan.splits != 1 ? neutral
-                                    : arith::SelectOp::create(
-                                          builder, loc, isFirst,
-                                          emitInit(accumulator), neutral));
-  }
-  // Terms are counted in groups of neighbours.
-  int64_t count = plan.terms / plan.width;
-  Value begin = lane, end = index(count);
-  if (plan.splits != 1) {
-    int64_t length = plan.splitTerms() / plan.width;
-    Value first =
-        arith::MulIOp::create(builder, loc, split, index(length), nsw);
-    begin = arith::AddIOp::create(builder, loc, first, lane, nsw);
-    end = arith::MinUIOp::create(
-        builder, loc, end,
-        arith::AddIOp::create(builder, loc, first, index(length), nsw));
-  }
-  end = arith::SelectOp::create(builder, loc, isValid, end, index(0));
-  if (failed(emitTerms(begin, end, sums)))
-    return failure();
-  if (plan.lanes != 1)
-    emitTree(sums, lane, plan.lanesAreNeighbours ? 1 : slots);
-  openIf(builder, loc, arith::AndIOp::create(builder, loc, isValid, isFirst));
-  for (auto [number, accumulator] : llvm::enumerate(accumulators)) {
-    if (plan.splits == 1) {
-      emitFinal(accumulator, sums[number]);
-      continue;
-    }
-    Value row =
-        arith::MulIOp::create(builder, loc, split, index(plan.results), nsw);
-    Value at = arith::AddIOp::create(builder, loc, row, result, nsw);
-    Value value = sums[number];
-    if (Type storage = getStorageType(value.getType());
-        storage != value.getType())
-      value = arith::ExtUIOp::create(builder, loc, storage, value);
-    memref::StoreOp::create(builder, loc, value,
-                            launch.getScratch(partials[number]), at);
-  }
-  return success();
-}
-
-LogicalResult NestEmitter::emitPartials(ArrayRef<unsigned> partials) {
-  OpBuilder::InsertionGuard guard(builder);
-  auto index = [&](int64_t value) { return emitIndex(builder, loc, value); };
-  createPoints();
-  Value result =
-      arith::AddIOp::create(builder, loc,
-                            arith::MulIOp::create(builder, loc, launch.block,
-                                                  index(launch.threads), nsw),
-                            launch.thread, nsw);
-  openIf(builder, loc,
-         arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, result,
-                               index(plan.results)));
-  splitIndex(result, parallel, points.front().indices);
-  SmallVector<Value> sums;
-  for (const Accumulator &accumulator : accumulators)
-    sums.push_back(emitInit(accumulator));
-  auto loop = scf::ForOp::create(builder, loc, index(0), index(plan.splits),
-                                 index(1), sums);
-  {
-    OpBuilder::InsertionGuard inner(builder);
-    builder.setInsertionPointToStart(loop.getBody());
-    Value at = arith::AddIOp::create(
-        builder, loc,
-        arith::MulIOp::create(builder, loc, loop.getInductionVar(),
-                              index(plan.results), nsw),
-        result, nsw);
-    SmallVector<Value> updated;
-    for (auto [number, accumulator] : llvm::enumerate(accumulators)) {
-      Value term = memref::LoadOp::create(
-          builder, loc, launch.getScratch(partials[number]), at);
-      if (term.getType() != accumulator.type)
-        term = arith::TruncIOp::create(builder, loc, accumulator.type, term);
-      updated.push_back(emitCombination(
-          builder, nest, accumulator, loop.getRegionIterArgs()[number], term));
-    }
-    scf::YieldOp::create(builder, loc, updated);
-  }
-  for (auto [accumulator, sum] : llvm::zip(accumulators, loop.getResults()))
-    emitFinal(accumulator, sum);
-  return success();
-}
-
 //===----------------------------------------------------------------------===//
 // Grid and block
 //===----------------------------------------------------------------------===//
@@ -558,6 +334,8 @@ LogicalResult NestEmitter::emitOnGrid(ArrayRef<unsigned> partials) {
            arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
                                  number, index(plan.vectors)));
     return emitPointwise(number);
+  case NestPlan::Transpose:
+    return emitTransposed();
   case NestPlan::Sum:
     break;
   }
@@ -565,7 +343,7 @@ LogicalResult NestEmitter::emitOnGrid(ArrayRef<unsigned> partials) {
   if (plan.splits != 1) {
     // Blocks that are started together read what is next to each other.
     int64_t groups =
-        llvm::divideCeil(plan.results, launch.threads / plan.lanes);
+        llvm::divideCeil(plan.groups(), launch.threads / plan.lanes);
     group = arith::RemUIOp::create(builder, loc, launch.block, index(groups));
     split = arith::DivUIOp::create(builder, loc, launch.block, index(groups));
   }
@@ -587,11 +365,13 @@ LogicalResult NestEmitter::emitInBlock() {
   case NestPlan::Pointwise:
     return emitPointwise(openLoop(builder, loc, launch.thread,
                                   index(plan.vectors), launch.threads));
+  case NestPlan::Transpose:
+    llvm_unreachable("a block has no tiles of its own");
   case NestPlan::Sum:
     break;
   }
   // All threads take part in each group: the loop's barriers are for all.
-  int64_t groups = llvm::divideCeil(plan.results, launch.threads / plan.lanes);
+  int64_t groups = llvm::divideCeil(plan.groups(), launch.threads / plan.lanes);
   Value group =
       groups == 1 ? index(0) : openLoop(builder, loc, index(0), index(groups));
   return emitSum(group, index(0), {});

@@ -8,10 +8,16 @@
 // the order of every sum, depends on shapes only.
 //
 // * pointwise: a thread computes as many neighbouring points as 16 bytes hold.
+// * transpose: a block takes a square of points. What is next to each other in
+//   memory along another loop than the results are goes through shared memory,
+//   so that both are read and written in pieces of 16 bytes.
 // * sum: `lanes` threads of a block share a result. Each adds up every
-//   `lanes`-th term, then they add what they have in a tree. Where there are
-//   few results, several blocks share one: their partial sums go to the
-//   workspace, and a second launch adds them in order.
+//   `lanes`-th term, then they add what they have. Where terms are next to each
+//   other in memory, so are the lanes: warps add in a tree, then warp after
+//   warp. Else a thread has as many results as 16 bytes hold, and the lanes of
+//   a result are in different warps. Where there are few results, several
+//   blocks share one: their partial sums go to the workspace, and a second
+//   launch adds them in order.
 // * serial: one thread does all points in order.
 //
 //===----------------------------------------------------------------------===//
@@ -30,19 +36,31 @@ namespace remat::cuda {
 
 /// The division of one nest.
 struct NestPlan {
-  enum Kind { Empty, Serial, Pointwise, Sum } kind = Pointwise;
+  enum Kind { Empty, Serial, Pointwise, Transpose, Sum } kind = Pointwise;
   /// The loop whose neighbouring points one thread takes, or -1, and how many.
   int vectorLoop = -1;
   int64_t width = 1;
   /// Pointwise: groups of `width` points.
   int64_t vectors = 1;
+  /// Transpose: the other loop, how many neighbours along it are read at once,
+  /// which inputs are, and the points along each side of a block's square.
+  int tileLoop = -1;
+  int64_t tileWidth = 1, tileSize = 0;
+  llvm::SmallVector<unsigned> staged;
   /// Sum: how many, of how many terms, by how many threads of how many blocks.
   int64_t results = 1, terms = 1, lanes = 1, splits = 1;
   /// Sum: neighbouring threads share a result, instead of having neighbouring
   /// results.
   bool lanesAreNeighbours = false;
-  /// Terms of one of the blocks that share a result.
-  int64_t splitTerms() const;
+  /// Sum: neighbouring points are results, not terms.
+  bool vectorIsResults = false;
+  int64_t resultWidth() const { return vectorIsResults ? width : 1; }
+  int64_t termWidth() const { return vectorIsResults ? 1 : width; }
+  /// Results and terms, counted in groups of neighbours.
+  int64_t groups() const { return results / resultWidth(); }
+  int64_t steps() const { return terms / termWidth(); }
+  /// Groups of terms of one of the blocks that share a result.
+  int64_t splitSteps() const;
 };
 
 /// For a nest that a whole grid carries out in blocks of `threads`.
@@ -94,19 +112,33 @@ private:
   void createPoints();
   void definePoint(Point &point, unsigned lane);
   llvm::LogicalResult emitPoints(unsigned depth);
+  void emitStore(const Access &access, llvm::ArrayRef<mlir::Value> values);
   void emitStores();
   void emitFills(mlir::Value first, int64_t step);
   llvm::LogicalResult emitPointwise(mlir::Value number);
+  mlir::Value emitStaged(mlir::Value tile, mlir::Type type, unsigned lane);
+  void splitTiles();
+  std::pair<mlir::Value, mlir::Value> openTile(int64_t width,
+                                               bool alongVectors);
+  void emitTiles();
+  llvm::LogicalResult emitTransposed();
   llvm::LogicalResult emitSerial();
   llvm::LogicalResult emitSum(mlir::Value group, mlir::Value split,
                               llvm::ArrayRef<unsigned> partials);
   llvm::LogicalResult emitTerms(mlir::Value begin, mlir::Value end,
                                 llvm::SmallVectorImpl<mlir::Value> &sums);
+  void storeScratch(mlir::Value scratch, mlir::Value value, mlir::Value place);
+  mlir::Value loadScratch(mlir::Value scratch, mlir::Type type,
+                          mlir::Value place);
+  void emitWarpTree(const Accumulator &accumulator, mlir::Value &sum,
+                    unsigned number);
+  void emitBlockTree(llvm::SmallVectorImpl<mlir::Value> &sums, mlir::Value lane,
+                     int64_t stride);
   void emitTree(llvm::SmallVectorImpl<mlir::Value> &sums, mlir::Value lane,
                 int64_t stride);
-  mlir::Value emitInit(const Accumulator &accumulator);
+  mlir::Value emitInit(const Accumulator &accumulator, const Point &point);
   mlir::Value emitNeutral(const Accumulator &accumulator);
-  void emitFinal(const Accumulator &accumulator, mlir::Value value);
+  void emitFinals(llvm::ArrayRef<mlir::Value> sums);
   mlir::Value emitIsInside();
 
   LoopNest nest;
@@ -120,6 +152,11 @@ private:
   /// While emitting.
   std::deque<Point> points;
   llvm::DenseMap<unsigned, mlir::Value> vectors;
+  /// Transpose: the squares of inputs in shared memory, where those of the
+  /// block begin, and where in them the first point is.
+  llvm::DenseMap<unsigned, mlir::Value> staged;
+  mlir::Value tileBegin, vectorBegin;
+  std::pair<mlir::Value, mlir::Value> stagedPlace;
 };
 
 } // namespace remat::cuda

@@ -23,15 +23,19 @@ static constexpr int64_t maxSerialTerms = 32;
 /// Threads that keep a GPU busy: about a hundred multiprocessors with a quarter
 /// of the threads they hold. A constant, as the order of sums depends on it.
 static constexpr int64_t wantedThreads = 1 << 16;
-/// A block should have at least so many terms of a sum that blocks share.
+/// A block should have at least so many terms of a sum that blocks share, and
+/// each of its lanes so many where terms are not next to each other.
 static constexpr int64_t minSplitTerms = 2048;
+static constexpr int64_t minLaneTerms = 16;
 static constexpr int64_t maxSplits = 256;
 /// Results of a block that have a lane each next to each other.
 static constexpr int64_t columns = 32;
 
-int64_t NestPlan::splitTerms() const {
-  // Whole groups of neighbouring terms.
-  return llvm::alignTo(llvm::divideCeil(terms, splits), lanes * width);
+/// Points along a side of the square of a transpose, at least.
+static constexpr int64_t minTileSize = 32;
+
+int64_t NestPlan::splitSteps() const {
+  return llvm::alignTo(llvm::divideCeil(steps(), splits), lanes);
 }
 
 bool remat::cuda::isVectorAccess(const Access &access, unsigned loop,
@@ -106,15 +110,16 @@ static NestPlan planNest(const LoopNest &nest, int64_t threads,
   if (!combines)
     return plan;
   plan.lanesAreNeighbours = nest.loops[last].isReduction;
-  if (plan.lanesAreNeighbours)
-    chooseVector(nest, last, plan);
-  int64_t steps = llvm::divideCeil(plan.terms, plan.width);
-  if (plan.terms <= maxSerialTerms && plan.results >= threads) {
-    plan.vectorLoop = -1;
-    plan.width = 1;
+  bool isShort = plan.terms <= maxSerialTerms && plan.results >= threads;
+  if (plan.lanesAreNeighbours && isShort) {
     plan.lanesAreNeighbours = false;
     return plan;
   }
+  chooseVector(nest, last, plan);
+  plan.vectorIsResults = plan.vectorLoop >= 0 && !plan.lanesAreNeighbours;
+  if (isShort)
+    return plan;
+  int64_t steps = plan.steps();
   if (plan.lanesAreNeighbours) {
     // As many threads as terms keep busy; a warp at most where there are
     // results enough.
@@ -126,10 +131,10 @@ static NestPlan planNest(const LoopNest &nest, int64_t threads,
     plan.lanes = std::min<int64_t>(llvm::PowerOf2Ceil(steps), most);
   } else {
     int64_t most = std::max<int64_t>(threads / columns, 1);
-    if (plan.results < columns)
-      most = threads / llvm::PowerOf2Ceil(plan.results);
-    // Enough results keep all threads busy with one each.
-    if (plan.results < wanted)
+    if (plan.groups() < columns)
+      most = threads / llvm::PowerOf2Ceil(plan.groups());
+    // Enough results keep all threads busy with one group each.
+    if (plan.groups() < wanted)
       plan.lanes = std::min<int64_t>(llvm::PowerOf2Ceil(plan.terms), most);
   }
   return plan;
@@ -139,16 +144,82 @@ NestPlan remat::cuda::planForBlock(const LoopNest &nest, int64_t threads) {
   return planNest(nest, threads, threads);
 }
 
+/// Lets a pointwise nest go through squares in shared memory if some inputs are
+/// contiguous along another loop than the results are.
+static void chooseTiles(const LoopNest &nest, NestPlan &plan) {
+  auto isPlain = [](const Access &access) {
+    return access.root && !access.nonlinear && !access.base &&
+           !isa<ComplexType>(access.elementType);
+  };
+  auto isLong = [&](unsigned loop) {
+    const Loop &info = nest.loops[loop];
+    return !info.isOpen() && !info.begin && !info.end &&
+           info.size >= minTileSize / 2;
+  };
+  int along = -1;
+  for (unsigned loop = 0; loop < nest.loops.size(); ++loop)
+    if (isLong(loop) && llvm::all_of(nest.outputs, [&](const Access &output) {
+          return isPlain(output) && output.coefficients[loop] == 1;
+        }))
+      along = loop;
+  if (along < 0)
+    return;
+  NestPlan tiled = plan;
+  tiled.vectorLoop = -1;
+  tiled.width = 1;
+  chooseVector(nest, along, tiled);
+  tiled.vectorLoop = along;
+  int64_t width = maxWidth;
+  for (auto [number, input] : llvm::enumerate(nest.inputs)) {
+    if (!isPlain(input) || !input.isRead || input.coefficients[along] == 0 ||
+        input.coefficients[along] == 1)
+      continue;
+    for (unsigned loop = 0; loop < nest.loops.size(); ++loop)
+      if (isLong(loop) && input.coefficients[loop] == 1 &&
+          (tiled.tileLoop < 0 || tiled.tileLoop == static_cast<int>(loop))) {
+        tiled.tileLoop = loop;
+        tiled.staged.push_back(number);
+        width = std::min(width, vectorBytes / getElementBytes(getStorageType(
+                                                  input.elementType)));
+        while (width > 1 && (nest.loops[loop].size % width != 0 ||
+                             !isVectorAccess(input, loop, width)))
+          width /= 2;
+      }
+  }
+  if (tiled.staged.empty())
+    return;
+  tiled.kind = NestPlan::Transpose;
+  tiled.tileWidth = width;
+  // Eight threads next to each other take a side.
+  tiled.tileSize = std::max(minTileSize, 8 * std::max(width, tiled.width));
+  plan = tiled;
+}
+
 NestPlan remat::cuda::planForGrid(const LoopNest &nest, int64_t threads) {
   NestPlan plan = planNest(nest, threads, wantedThreads);
+  if (plan.kind == NestPlan::Pointwise) {
+    chooseTiles(nest, plan);
+    if (plan.kind == NestPlan::Transpose) {
+      plan.vectors = 1;
+      for (auto [number, loop] : llvm::enumerate(nest.loops)) {
+        bool isSide = static_cast<int>(number) == plan.tileLoop ||
+                      static_cast<int>(number) == plan.vectorLoop;
+        plan.vectors = multiplyCounts(
+            plan.vectors,
+            isSide ? llvm::divideCeil(loop.size, plan.tileSize) : loop.size);
+      }
+    }
+  }
   if (plan.kind != NestPlan::Sum || plan.lanes == 1)
     return plan;
-  int64_t busy = multiplyCounts(plan.results, plan.lanes);
-  if (busy < wantedThreads && plan.terms >= 2 * minSplitTerms)
+  int64_t busy = multiplyCounts(plan.groups(), plan.lanes);
+  int64_t least =
+      plan.lanesAreNeighbours ? minSplitTerms : minLaneTerms * plan.lanes;
+  if (busy < wantedThreads && plan.terms >= 2 * least)
     plan.splits = std::min({int64_t(llvm::divideCeil(wantedThreads, busy)),
-                            plan.terms / minSplitTerms, maxSplits});
+                            plan.terms / least, maxSplits});
   // The last block must have terms, too.
-  plan.splits = llvm::divideCeil(plan.terms, plan.splitTerms());
+  plan.splits = llvm::divideCeil(plan.steps(), plan.splitSteps());
   return plan;
 }
 
@@ -159,8 +230,10 @@ int64_t NestEmitter::countBlocks(const NestPlan &plan, int64_t threads) {
     return 1;
   case NestPlan::Pointwise:
     return llvm::divideCeil(plan.vectors, threads);
+  case NestPlan::Transpose:
+    return plan.vectors;
   case NestPlan::Sum:
-    return multiplyCounts(llvm::divideCeil(plan.results, threads / plan.lanes),
+    return multiplyCounts(llvm::divideCeil(plan.groups(), threads / plan.lanes),
                           plan.splits);
   }
   llvm_unreachable("no such kind");

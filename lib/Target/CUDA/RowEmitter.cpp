@@ -6,6 +6,9 @@
 
 #include "RowEmitter.h"
 #include "NestEmitter.h"
+#include "Recompute.h"
+
+#include "remat/Codegen/KernelWorkspace.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
@@ -41,18 +44,57 @@ static int64_t countInside(const RowSchedule &schedule, MemRefType type) {
          std::max<int64_t>(schedule.blockRows, 1);
 }
 
+static int64_t countInsideBytes(const RowSchedule &schedule,
+                                memref::AllocOp alloc) {
+  return countInside(schedule, alloc.getType()) *
+         getElementBytes(alloc.getType().getElementType());
+}
+
+/// The allocations that are read, those with the most bytes first.
+static SmallVector<memref::AllocOp> findInside(const RowSchedule &schedule,
+                                               func::FuncOp function) {
+  SmallVector<memref::AllocOp> allocs;
+  for (auto alloc : function.getOps<memref::AllocOp>())
+    if (isAccessed(alloc))
+      allocs.push_back(alloc);
+  llvm::stable_sort(allocs, [&](memref::AllocOp a, memref::AllocOp b) {
+    return countInsideBytes(schedule, a) > countInsideBytes(schedule, b);
+  });
+  return allocs;
+}
+
+/// Computes again what does not fit into shared memory, and gives the rest of
+/// that a place in the workspace.
+static LogicalResult placeInside(RowPlan &plan, func::FuncOp function) {
+  RowSchedule &schedule = plan.schedule;
+  for (bool changed = true; changed;) {
+    schedule = RowSchedule();
+    if (failed(schedule.analyze(function)))
+      return failure();
+    plan.shared = findInside(schedule, function);
+    int64_t bytes = 0;
+    for (memref::AllocOp alloc : plan.shared)
+      bytes += countInsideBytes(schedule, alloc);
+    changed = false;
+    for (memref::AllocOp alloc : plan.shared)
+      if (bytes > maxInsideBytes && !changed)
+        changed = recomputeInReaders(alloc);
+    while (!changed && bytes > maxInsideBytes) {
+      memref::AllocOp alloc = plan.shared.front();
+      bytes -= countInsideBytes(schedule, alloc);
+      schedule.inside.erase(alloc);
+      plan.workspace.push_back(alloc);
+      plan.shared.erase(plan.shared.begin());
+    }
+  }
+  return success();
+}
+
 FailureOr<RowPlan> remat::cuda::planRows(func::FuncOp function) {
   RowPlan plan;
   RowSchedule &schedule = plan.schedule;
-  if (failed(schedule.analyze(function)))
+  if (failed(placeInside(plan, function)))
     return failure();
-  int64_t bytes = 0;
-  for (auto alloc : function.getOps<memref::AllocOp>())
-    bytes += countInside(schedule, alloc.getType()) *
-             getElementBytes(alloc.getType().getElementType());
-  plan.usesWorkspace = bytes > maxInsideBytes;
-  if (plan.usesWorkspace)
-    schedule.inside.clear();
   plan.blocks = schedule.numUnits;
   if (schedule.blockRows == 0) {
     int64_t points = 1;
@@ -159,7 +201,9 @@ LogicalResult RowEmission::emitSteps() {
   for (const RowStep &step : schedule.steps) {
     if (step.isContraction) {
       LoopNest nest;
-      emitTileMatmul(launch, step.op->getLoc(), open(step, nest));
+      TileMatmul product = open(step, nest);
+      emitTileMatmul(launch, step.op->getLoc(), product, nest,
+                     schedule.runRows % schedule.blockRows == 0);
     } else {
       LoopNest nest = schedule.openRows(builder, step, position);
       // The rows of a tile are as many as it can have.
@@ -178,11 +222,10 @@ LogicalResult RowEmission::emitSteps() {
 
 LogicalResult RowEmission::run() {
   OpBuilder::InsertionGuard guard(builder);
-  if (!plan.usesWorkspace)
-    for (auto alloc : function.getOps<memref::AllocOp>())
-      launch.context.buffers[alloc] =
-          launch.addShared(countInside(schedule, alloc.getType()),
-                           alloc.getType().getElementType());
+  for (memref::AllocOp alloc : plan.shared)
+    launch.context.buffers[alloc] =
+        launch.addShared(countInside(schedule, alloc.getType()),
+                         alloc.getType().getElementType());
   position.run = launch.block;
   if (schedule.blockRows == 0)
     return emitSteps();
@@ -207,76 +250,4 @@ LogicalResult RowEmission::run() {
 LogicalResult remat::cuda::emitRows(const RowPlan &plan, func::FuncOp function,
                                     LaunchBuilder &launch) {
   return RowEmission(plan, function, launch).run();
-}
-
-/// Each thread has some rows of one column in registers, and neighbouring
-/// threads have neighbouring columns.
-void remat::cuda::emitTileMatmul(LaunchBuilder &launch, Location loc,
-                                 const TileMatmul &p) {
-  OpBuilder &builder = launch.builder;
-  OpBuilder::InsertionGuard guard(builder);
-  constexpr int64_t rows = 4;
-  auto index = [&](int64_t value) { return emitIndex(builder, loc, value); };
-  auto add = [&](Value a, Value b) -> Value {
-    return arith::AddIOp::create(builder, loc, a, b, nsw);
-  };
-  auto mul = [&](Value a, int64_t b) -> Value {
-    return arith::MulIOp::create(builder, loc, a, index(b), nsw);
-  };
-  Type f32 = builder.getF32Type();
-  auto load = [&](const TileMatrix &matrix, Value row, Value column) -> Value {
-    Value at =
-        add(matrix.base, add(mul(row, matrix.row), mul(column, matrix.column)));
-    Value value = memref::LoadOp::create(builder, loc, matrix.buffer, at);
-    return convertFloat(builder, loc, value, f32);
-  };
-  int64_t groups = llvm::divideCeil(p.maxM, rows);
-  Value number = openLoop(builder, loc, launch.thread, index(groups * p.n),
-                          launch.threads);
-  Value column = arith::RemUIOp::create(builder, loc, number, index(p.n));
-  Value first =
-      add(p.mBegin,
-          mul(arith::DivUIOp::create(builder, loc, number, index(p.n)), rows));
-  // Rows behind the end repeat the last one, and are not stored.
-  Value last = arith::SubIOp::create(builder, loc, p.mEnd, index(1), nsw);
-  SmallVector<Value> place, inside, sums;
-  Value zero =
-      arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0.0));
-  openIf(builder, loc,
-         arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, first,
-                               p.mEnd));
-  for (int64_t r = 0; r < rows; ++r) {
-    Value row = add(first, index(r));
-    inside.push_back(arith::CmpIOp::create(
-        builder, loc, arith::CmpIPredicate::slt, row, p.mEnd));
-    place.push_back(arith::MinSIOp::create(builder, loc, row, last));
-    sums.push_back(p.accumulate ? load(p.c, place.back(), column) : zero);
-  }
-  auto loop =
-      scf::ForOp::create(builder, loc, p.kBegin, p.kEnd, index(1), sums);
-  {
-    OpBuilder::InsertionGuard inner(builder);
-    builder.setInsertionPointToStart(loop.getBody());
-    Value k = loop.getInductionVar();
-    Value b = load(p.b, k, column);
-    SmallVector<Value> updated;
-    for (int64_t r = 0; r < rows; ++r) {
-      Value term = arith::MulFOp::create(builder, loc, load(p.a, place[r], k),
-                                         b, arith::FastMathFlags::contract);
-      updated.push_back(arith::AddFOp::create(builder, loc,
-                                              loop.getRegionIterArgs()[r], term,
-                                              arith::FastMathFlags::contract));
-    }
-    scf::YieldOp::create(builder, loc, updated);
-  }
-  Type type = cast<MemRefType>(p.c.buffer.getType()).getElementType();
-  for (int64_t r = 0; r < rows; ++r) {
-    OpBuilder::InsertionGuard inner(builder);
-    openIf(builder, loc, inside[r]);
-    Value at =
-        add(p.c.base, add(mul(place[r], p.c.row), mul(column, p.c.column)));
-    memref::StoreOp::create(builder, loc,
-                            convertFloat(builder, loc, loop.getResult(r), type),
-                            p.c.buffer, at);
-  }
 }

@@ -6,7 +6,10 @@
 //
 // A row schedule (RowSchedule.h) as a launch: a block of threads takes a row,
 // or a tile of rows, and does all operations on it, with a barrier after each.
-// What operations hand to each other is in shared memory.
+// What operations hand to each other is in shared memory. Where that is too
+// small, elementwise values are computed again by each operation that reads
+// them, so that a long row is read several times; what is left is in the
+// workspace.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,6 +20,8 @@
 
 #include "remat/Codegen/RowSchedule.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
 namespace remat::cuda {
 
 /// The division of a kernel's rows over blocks.
@@ -25,22 +30,26 @@ struct RowPlan {
   int64_t blocks = 1, threads = 1;
   /// The tiles of a run are blocks of their own; nothing is added up over them.
   bool tilesAreBlocks = false;
-  /// What operations hand to each other does not fit into shared memory, and is
-  /// in the workspace as a whole.
-  bool usesWorkspace = false;
+  /// What operations hand to each other, in shared memory for one row or tile,
+  /// and in the workspace as a whole.
+  llvm::SmallVector<mlir::memref::AllocOp> shared, workspace;
   int64_t countTiles() const;
 };
 
-/// Plans the rows of a bufferized kernel (isRowKernel).
+/// Plans the rows of a bufferized kernel (isRowKernel), and changes what it
+/// computes again.
 mlir::FailureOr<RowPlan> planRows(mlir::func::FuncOp function);
 
 /// Emits all steps into a launch of as many blocks and threads.
 llvm::LogicalResult emitRows(const RowPlan &plan, mlir::func::FuncOp function,
                              LaunchBuilder &launch);
 
-/// A contraction of a tile by all threads of the block.
+/// A contraction of a tile by all threads of the block. `nest` are its loops,
+/// and with `isWhole` those that have bounds of their own have as many points
+/// as they can have.
 void emitTileMatmul(LaunchBuilder &launch, mlir::Location loc,
-                    const TileMatmul &product);
+                    const TileMatmul &product, const LoopNest &nest,
+                    bool isWhole);
 
 } // namespace remat::cuda
 

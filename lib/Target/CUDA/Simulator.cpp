@@ -8,7 +8,11 @@
 #undef _FORTIFY_SOURCE
 
 #include "Simulator.h"
+#include "WarpOps.h"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <csetjmp>
 #include <cstdio>
 #include <cstring>
@@ -25,24 +29,39 @@ class Block {
 public:
   Block(int64_t threads, bool reverse)
       : fibers(threads), stacks(new char[threads * stackBytes]),
+        words{std::vector<Words>(threads), std::vector<Words>(threads)},
         reverse(reverse) {}
 
-  /// Runs all threads to their ends. False if some end where others wait.
-  bool run(SimulatedThread code, void *const *buffers,
-           remat_kernel_status *status, void *shared, int64_t block);
-  void wait();
+  /// Runs all threads to their ends. Returns what is wrong with the code, or
+  /// null.
+  const char *run(SimulatedThread code, void *const *buffers,
+                  remat_kernel_status *status, void *shared, int64_t block);
+  /// Waits for the other threads of the block.
+  void wait() { stop(AtBarrier); }
+  /// Gives `words` to the other threads of the warp, and waits for theirs.
+  /// Returns those of its first thread; those of the others follow.
+  using Words = std::array<uint32_t, 8>;
+  const Words *exchange(const Words &words);
+  size_t getLane() const { return current % warpSize; }
 
 private:
   static constexpr size_t stackBytes = 128 << 10;
+  enum State { Ready, AtBarrier, AtExchange, Done };
   struct Fiber {
     std::jmp_buf place;
-    bool isStarted = false, isDone = false;
+    bool isStarted = false;
+    State state = Ready;
+    unsigned exchanges = 0;
   };
   static void start();
   void resume(size_t number);
+  void stop(State state);
+  bool runWarp(size_t first, size_t end);
 
   std::vector<Fiber> fibers;
   std::unique_ptr<char[]> stacks;
+  /// A thread may give the next words while others still read the last ones.
+  std::array<std::vector<Words>, 2> words;
   bool reverse;
   std::jmp_buf scheduler;
   ucontext_t home;
@@ -62,7 +81,7 @@ void Block::start() {
   Block &self = *running;
   self.code(self.buffers, self.status, self.shared, self.block,
             static_cast<int64_t>(self.current));
-  self.fibers[self.current].isDone = true;
+  self.fibers[self.current].state = Done;
   _longjmp(self.scheduler, 1);
 }
 
@@ -84,32 +103,69 @@ void Block::resume(size_t number) {
   swapcontext(&home, &context);
 }
 
-void Block::wait() {
-  if (_setjmp(fibers[current].place) == 0)
+void Block::stop(State state) {
+  Fiber &fiber = fibers[current];
+  fiber.state = state;
+  if (_setjmp(fiber.place) == 0)
     _longjmp(scheduler, 1);
 }
 
-bool Block::run(SimulatedThread code, void *const *buffers,
-                remat_kernel_status *status, void *shared, int64_t block) {
+const Block::Words *Block::exchange(const Words &mine) {
+  std::vector<Words> &all = words[fibers[current].exchanges++ % 2];
+  all[current] = mine;
+  stop(AtExchange);
+  return &all[current - getLane()];
+}
+
+/// Runs the threads of a warp until they are at a barrier or at their ends.
+/// False if some wait for words of others that will not give any.
+bool Block::runWarp(size_t first, size_t end) {
+  for (;;) {
+    size_t waiting = 0;
+    for (size_t i = 0; i < end - first; ++i) {
+      size_t number = reverse ? end - 1 - i : first + i;
+      if (fibers[number].state == Ready)
+        resume(number);
+      waiting += fibers[number].state == AtExchange;
+    }
+    if (waiting == 0)
+      return true;
+    if (waiting != warpSize)
+      return false;
+    for (size_t number = first; number < end; ++number)
+      fibers[number].state = Ready;
+  }
+}
+
+const char *Block::run(SimulatedThread code, void *const *buffers,
+                       remat_kernel_status *status, void *shared,
+                       int64_t block) {
   this->code = code;
   this->buffers = buffers;
   this->status = status;
   this->shared = shared;
   this->block = block;
-  size_t count = fibers.size();
-  for (Fiber &fiber : fibers)
-    fiber.isStarted = fiber.isDone = false;
+  size_t count = fibers.size(), warps = (count + warpSize - 1) / warpSize;
+  for (Fiber &fiber : fibers) {
+    fiber.isStarted = false;
+    fiber.state = Ready;
+    fiber.exchanges = 0;
+  }
   for (;;) {
-    size_t done = 0;
-    for (size_t i = 0; i < count; ++i) {
-      size_t number = reverse ? count - 1 - i : i;
-      resume(number);
-      done += fibers[number].isDone;
+    for (size_t i = 0; i < warps; ++i) {
+      size_t first = (reverse ? warps - 1 - i : i) * warpSize;
+      if (!runWarp(first, std::min<size_t>(first + warpSize, count)))
+        return "an exchange is not reached by all threads of a warp";
     }
+    size_t done = 0;
+    for (const Fiber &fiber : fibers)
+      done += fiber.state == Done;
     if (done == count)
-      return true;
+      return nullptr;
     if (done != 0)
-      return false;
+      return "a barrier is not reached by all threads";
+    for (Fiber &fiber : fibers)
+      fiber.state = Ready;
   }
 }
 
@@ -119,17 +175,70 @@ void remat::cuda::remat_simulate_barrier() {
     running->wait();
 }
 
+int32_t remat::cuda::remat_simulate_shuffle(int32_t value, int32_t distance) {
+  const auto *words = running->exchange({static_cast<uint32_t>(value)});
+  return static_cast<int32_t>(words[running->getLane() ^ distance][0]);
+}
+
+/// The four sums of the product that a thread took part in last.
+static thread_local std::array<float, 4> lastSums;
+
+static float readFactor(uint32_t word, size_t number, bool half) {
+  uint16_t bits = static_cast<uint16_t>(word >> (number % 2 * 16));
+  uint32_t wide;
+  if (!half) {
+    wide = static_cast<uint32_t>(bits) << 16;
+  } else {
+    // A subnormal f16 is a multiple of 2^-24.
+    uint32_t sign = (bits & 0x8000u) << 16, exponent = bits >> 10 & 31;
+    uint32_t fraction = bits & 1023;
+    if (exponent == 0) {
+      float value = std::ldexp(static_cast<float>(fraction), -24);
+      return sign ? -value : value;
+    }
+    exponent = exponent == 31 ? 255 : exponent + 112;
+    wide = sign | exponent << 23 | fraction << 13;
+  }
+  float value;
+  std::memcpy(&value, &wide, sizeof(value));
+  return value;
+}
+
+void remat::cuda::remat_simulate_tensor_core(uint32_t a0, uint32_t a1,
+                                             uint32_t a2, uint32_t a3,
+                                             uint32_t b0, uint32_t b1, float c0,
+                                             float c1, float c2, float c3,
+                                             int32_t half) {
+  size_t lane = running->getLane();
+  const auto *words = running->exchange({a0, a1, a2, a3, b0, b1});
+  std::array<float, 4> sums{c0, c1, c2, c3};
+  for (size_t number = 0; number < 4; ++number) {
+    size_t row = lane / 4 + number / 2 * 8, column = lane % 4 * 2 + number % 2;
+    for (size_t k = 0; k < 16; ++k) {
+      size_t place = k % 8 / 2;
+      uint32_t a = words[row % 8 * 4 + place][row / 8 + k / 8 * 2];
+      uint32_t b = words[column * 4 + place][4 + k / 8];
+      sums[number] += readFactor(a, k, half) * readFactor(b, k, half);
+    }
+  }
+  lastSums = sums;
+}
+
+float remat::cuda::remat_simulate_sum(int32_t number) {
+  return lastSums[static_cast<size_t>(number)];
+}
+
 void remat::cuda::remat_simulate_launch(SimulatedThread code,
                                         void *const *buffers,
                                         remat_kernel_status *status,
                                         int64_t blocks, int64_t threads,
-                                        int64_t shared_bytes, int32_t barriers,
+                                        int64_t shared_bytes, int32_t together,
                                         int32_t reverse) {
   std::vector<double> shared((static_cast<size_t>(shared_bytes) + 31) / 16 * 2);
   auto clear = [&] {
     std::memset(shared.data(), 0xff, shared.size() * sizeof(double));
   };
-  if (!barriers) {
+  if (!together) {
     for (int64_t block = 0; block < blocks; ++block) {
       clear();
       for (int64_t i = 0; i < threads; ++i)
@@ -143,10 +252,10 @@ void remat::cuda::remat_simulate_launch(SimulatedThread code,
   running = &fibers;
   for (int64_t block = 0; block < blocks; ++block) {
     clear();
-    if (fibers.run(code, buffers, status, shared.data(), block))
+    const char *fault = fibers.run(code, buffers, status, shared.data(), block);
+    if (!fault)
       continue;
-    std::fprintf(stderr,
-                 "a barrier is not reached by all threads of block %lld\n",
+    std::fprintf(stderr, "%s of block %lld\n", fault,
                  static_cast<long long>(block));
     *status = {1, -1, -1, -1};
     break;

@@ -19,6 +19,7 @@
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -29,6 +30,9 @@ using namespace remat::cuda;
 
 static constexpr llvm::StringLiteral launchName = "remat_simulate_launch";
 static constexpr llvm::StringLiteral barrierName = "remat_simulate_barrier";
+static constexpr llvm::StringLiteral shuffleName = "remat_simulate_shuffle";
+static constexpr llvm::StringLiteral coreName = "remat_simulate_tensor_core";
+static constexpr llvm::StringLiteral sumName = "remat_simulate_sum";
 
 namespace {
 
@@ -54,7 +58,8 @@ private:
   bool reverse;
   gpu::GPUModuleOp gpuModule;
   std::vector<SimulatedKernel> kernels;
-  llvm::StringSet<> withBarriers;
+  /// Launches whose threads wait for each other.
+  llvm::StringSet<> together;
 };
 
 } // namespace
@@ -90,6 +95,35 @@ static void dropMemorySpace(Value value) {
                                   type.getLayout()));
 }
 
+/// A product on tensor cores becomes calls that take and give scalars.
+static void convertTensorCore(NVVM::MmaOp op) {
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  Type i32 = builder.getI32Type(), f32 = builder.getF32Type();
+  auto constant = [&](int32_t value) -> Value {
+    return LLVM::ConstantOp::create(builder, loc, i32,
+                                    builder.getI32IntegerAttr(value));
+  };
+  SmallVector<Value> operands(op->getOperands());
+  bool isHalf = operands.front().getType() != i32;
+  for (Value &operand : operands)
+    if (isa<VectorType>(operand.getType()))
+      operand = LLVM::BitcastOp::create(builder, loc, i32, operand);
+  operands.push_back(constant(isHalf));
+  LLVM::CallOp::create(builder, loc, TypeRange(), coreName, operands);
+  SmallVector<Value> sums;
+  for (int32_t number = 0; number < 4; ++number)
+    sums.push_back(LLVM::CallOp::create(builder, loc, f32, sumName,
+                                        ValueRange(constant(number)))
+                       .getResult());
+  for (Operation *user : llvm::make_early_inc_range(op->getUsers())) {
+    auto extract = cast<LLVM::ExtractValueOp>(user);
+    extract.getResult().replaceAllUsesWith(sums[extract.getPosition().front()]);
+    extract.erase();
+  }
+  op.erase();
+}
+
 void SimulatorCompiler::convertFunction(ModuleOp code, gpu::GPUFuncOp function,
                                         const Launch &launch) {
   OpBuilder builder = OpBuilder::atBlockEnd(code.getBody());
@@ -120,10 +154,22 @@ void SimulatorCompiler::convertFunction(ModuleOp code, gpu::GPUFuncOp function,
     } else if (isa<gpu::DynamicSharedMemoryOp>(op)) {
       replacement = memory;
     } else if (isa<gpu::BarrierOp>(op)) {
-      withBarriers.insert(launch.function);
+      together.insert(launch.function);
       LLVM::CallOp::create(at, op->getLoc(), TypeRange(), barrierName,
                            ValueRange());
       op->erase();
+    } else if (auto shuffle = dyn_cast<gpu::ShuffleOp>(op)) {
+      // Threads of whole warps exchange words by the bits of their numbers.
+      together.insert(launch.function);
+      Value word = LLVM::CallOp::create(
+                       at, op->getLoc(), at.getI32Type(), shuffleName,
+                       ValueRange{shuffle.getValue(), shuffle.getOffset()})
+                       .getResult();
+      shuffle.getShuffleResult().replaceAllUsesWith(word);
+      op->erase();
+    } else if (auto product = dyn_cast<NVVM::MmaOp>(op)) {
+      together.insert(launch.function);
+      convertTensorCore(product);
     } else if (isa<gpu::ReturnOp>(op)) {
       func::ReturnOp::create(at, op->getLoc());
       op->erase();
@@ -197,7 +243,7 @@ void SimulatorCompiler::createFunction(ModuleOp code,
                                 i64(launch.blocks),
                                 i64(launch.threads),
                                 i64(launch.sharedBytes),
-                                i32(withBarriers.contains(launch.function)),
+                                i32(together.contains(launch.function)),
                                 i32(reverse)};
     LLVM::CallOp::create(builder, loc, TypeRange(), launchName, operands);
   }
@@ -206,16 +252,26 @@ void SimulatorCompiler::createFunction(ModuleOp code,
 
 LogicalResult SimulatorCompiler::finish(ModuleOp code) {
   MLIRContext *context = code.getContext();
+  // The failure that is reported is the one of a device.
+  code.lookupSymbol(failFunctionName)->erase();
   OpBuilder builder = OpBuilder::atBlockBegin(code.getBody());
   Type nothing = LLVM::LLVMVoidType::get(context);
   Type ptr = LLVM::LLVMPointerType::get(context);
   Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
-  auto declare = [&](StringRef name, ArrayRef<Type> types) {
+  auto declare = [&](StringRef name, ArrayRef<Type> types, Type result) {
     LLVM::LLVMFuncOp::create(builder, code.getLoc(), name,
-                             LLVM::LLVMFunctionType::get(nothing, types));
+                             LLVM::LLVMFunctionType::get(result, types));
   };
-  declare(barrierName, {});
-  declare(launchName, {ptr, ptr, ptr, i64, i64, i64, i32, i32});
+  declare(barrierName, {}, nothing);
+  declare(shuffleName, {i32, i32}, i32);
+  Type f32 = builder.getF32Type();
+  SmallVector<Type> parts(6, i32);
+  parts.append(4, f32);
+  parts.push_back(i32);
+  declare(coreName, parts, nothing);
+  declare(sumName, {i32}, f32);
+  createFailFunction(builder, code.getLoc());
+  declare(launchName, {ptr, ptr, ptr, i64, i64, i64, i32, i32}, nothing);
   for (const SimulatedKernel &kernel : kernels)
     for (const Launch &launch : kernel.kernel.launches)
       convertFunction(code,

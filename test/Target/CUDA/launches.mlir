@@ -26,14 +26,15 @@ func.func private @scale(%x: tensor<64x64xf32>) -> tensor<64x64xf32> attributes 
   return %1 : tensor<64x64xf32>
 }
 
-// A sum along memory is a block's, whose threads add what they have in a tree
-// of shared memory.
+// A sum along memory is a warp's or a block's. The threads of a warp add what
+// they have in registers.
 // CHECK-LABEL: gpu.func @remat_step_rows_0
-// CHECK: gpu.dynamic_shared_memory
+// CHECK-NOT: gpu.barrier
 // CHECK: scf.for
-// CHECK: vector.load {{.*}} vector<4xf32>
-// CHECK: gpu.barrier
-// CHECK: gpu.barrier
+// CHECK: vector.load {{.*}} {alignment = 16 : i64} : {{.*}} vector<4xf32>
+// CHECK: gpu.shuffle xor
+// CHECK-NOT: gpu.barrier
+// CHECK: memref.store
 func.func private @rows(%x: tensor<64x64xf32>) -> tensor<64xf32> attributes {remat.kernel} {
   %zero = arith.constant 0.0 : f32
   %0 = tensor.empty() : tensor<64xf32>
@@ -50,9 +51,11 @@ func.func private @rows(%x: tensor<64x64xf32>) -> tensor<64xf32> attributes {rem
 }
 
 // Few and long sums are shared by blocks, and a second launch adds up what they
-// leave in the workspace.
+// leave in the workspace. Terms that are not next to each other are read with
+// those of neighbouring sums.
 // CHECK-LABEL: gpu.func @remat_step_columns_0
 // CHECK-SAME: memref<{{[0-9]+}}xf64>
+// CHECK: vector.load {{.*}} {alignment = 16 : i64} : {{.*}} vector<4xf32>
 // CHECK: gpu.barrier
 // CHECK-LABEL: gpu.func @remat_step_columns_1
 // CHECK-NOT: gpu.barrier
@@ -72,11 +75,76 @@ func.func private @columns(%x: tensor<65536x32xf32>) -> tensor<32xf32> attribute
   return %2 : tensor<32xf32>
 }
 
-remat.graph @main(%x: tensor<64x64xf32>, %y: tensor<65536x32xf32>)
-    -> (tensor<64x64xf32>, tensor<64xf32>, tensor<32xf32>) {
+// What is contiguous along another dimension goes through shared memory, whose
+// rows of 32 have one element more.
+// CHECK-LABEL: gpu.func @remat_step_transpose_0
+// CHECK-SAME: %[[X:[a-z0-9]+]]: memref<8192xf32>
+// CHECK: memref.view {{.*}} to memref<1056xf32, #gpu.address_space<workgroup>>
+// CHECK: vector.load %[[X]]{{.*}} {alignment = 16 : i64} : {{.*}} vector<4xf32>
+// CHECK: gpu.barrier
+// CHECK: vector.store {{.*}} {alignment = 16 : i64} : {{.*}} vector<4xf32>
+func.func private @transpose(%x: tensor<64x128xf32>) -> tensor<128x64xf32> attributes {remat.kernel} {
+  %0 = tensor.empty() : tensor<128x64xf32>
+  %1 = linalg.generic {
+    indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]
+  } ins(%x : tensor<64x128xf32>) outs(%0 : tensor<128x64xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<128x64xf32>
+  return %1 : tensor<128x64xf32>
+}
+
+// A row that is too long for shared memory is read twice by one launch: what
+// two operations read is not in memory, and both compute it.
+// CHECK-LABEL: gpu.func @remat_step_softmax_0
+// CHECK-SAME: (%{{[a-z0-9]+}}: memref<3276800xf32> {llvm.noalias}, %{{[a-z0-9]+}}: memref<3276800xf32> {llvm.noalias}, %{{[a-z0-9]+}}: !llvm.ptr)
+// CHECK: scf.for
+// CHECK: math.exp
+// CHECK: gpu.barrier
+// CHECK: scf.for
+// CHECK: math.exp
+// CHECK: arith.divf
+// CHECK-NOT: gpu.func @remat_step_softmax_1
+func.func private @softmax(%x: tensor<64x51200xf32>) -> tensor<64x51200xf32> attributes {remat.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<64x51200xf32>
+  %1 = tensor.empty() : tensor<64xf32>
+  %2 = linalg.fill ins(%zero : f32) outs(%1 : tensor<64xf32>) -> tensor<64xf32>
+  %3 = linalg.generic {
+    indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]
+  } ins(%x : tensor<64x51200xf32>) outs(%0 : tensor<64x51200xf32>) attrs = {remat.rows = array<i64: 0>} {
+  ^bb0(%in: f32, %out: f32):
+    %6 = math.exp %in : f32
+    linalg.yield %6 : f32
+  } -> tensor<64x51200xf32>
+  %4 = linalg.generic {
+    indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+    iterator_types = ["parallel", "reduction"]
+  } ins(%3 : tensor<64x51200xf32>) outs(%2 : tensor<64xf32>) attrs = {remat.rows = array<i64: 0>} {
+  ^bb0(%in: f32, %out: f32):
+    %6 = arith.addf %out, %in : f32
+    linalg.yield %6 : f32
+  } -> tensor<64xf32>
+  %5 = linalg.generic {
+    indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]
+  } ins(%3, %4 : tensor<64x51200xf32>, tensor<64xf32>) outs(%0 : tensor<64x51200xf32>) attrs = {remat.rows = array<i64: 0>} {
+  ^bb0(%in: f32, %sum: f32, %out: f32):
+    %6 = arith.divf %in, %sum : f32
+    linalg.yield %6 : f32
+  } -> tensor<64x51200xf32>
+  return %5 : tensor<64x51200xf32>
+}
+
+remat.graph @main(%x: tensor<64x64xf32>, %y: tensor<65536x32xf32>, %z: tensor<64x128xf32>, %l: tensor<64x51200xf32>)
+    -> (tensor<64x64xf32>, tensor<64xf32>, tensor<32xf32>, tensor<128x64xf32>, tensor<64x51200xf32>) {
   %0 = remat.task 0 @scale(%x) : (tensor<64x64xf32>) -> tensor<64x64xf32>
   %1 = remat.task 1 @rows(%x) : (tensor<64x64xf32>) -> tensor<64xf32>
   %2 = remat.task 2 @columns(%y) : (tensor<65536x32xf32>) -> tensor<32xf32>
-  remat.return %0, %1, %2 : tensor<64x64xf32>, tensor<64xf32>, tensor<32xf32>
+  %3 = remat.task 3 @transpose(%z) : (tensor<64x128xf32>) -> tensor<128x64xf32>
+  %4 = remat.task 4 @softmax(%l) : (tensor<64x51200xf32>) -> tensor<64x51200xf32>
+  remat.return %0, %1, %2, %3, %4 : tensor<64x64xf32>, tensor<64xf32>, tensor<32xf32>, tensor<128x64xf32>, tensor<64x51200xf32>
 }
 }

@@ -434,23 +434,34 @@ bool ClusterGrower::readsPlanesAgain() const {
 
 /// Whether anything stays inside, and little enough. Sets the rows of a block.
 bool ClusterGrower::isWorthwhile() {
-  int64_t rowBytes = 0;
+  int64_t rowBytes = 0, reducedBytes = 0;
   bool any = false;
-  for (auto &[op, loops] : members)
+  for (auto &[op, loops] : members) {
+    bool reduces = cast<linalg::LinalgOp>(op).getNumReductionLoops() != 0;
     for (OpResult result : op->getResults()) {
       bool inside = false, outside = false;
       forEachReader(result, [&](Operation *reader) {
         (members.contains(reader) ? inside : outside) = true;
       });
       any |= inside;
-      if (inside && !outside)
-        rowBytes +=
-            getBufferBytes(cast<RankedTensorType>(result.getType())) / rows;
+      if (!inside || outside)
+        continue;
+      int64_t bytes =
+          getBufferBytes(cast<RankedTensorType>(result.getType())) / rows;
+      rowBytes += bytes;
+      reducedBytes += reduces ? bytes : 0;
     }
+  }
   if (isPlanes && !readsPlanesAgain())
     return false;
   if (!any || rowBytes > target.getRowBytes() ||
       (isBlocked && rows == std::max(lastSize, summedRows)))
+    return false;
+  // A row for which a tile's memory is too small is read several times, by
+  // operations that make its elementwise values again. That takes many rows, or
+  // most of a machine with such memories has nothing to do.
+  if (!isBlocked && rowBytes > target.getBlockBytes() &&
+      (reducedBytes > target.getBlockBytes() || rows < target.getBlockRows()))
     return false;
   blockRows = chooseBlockRows(lastSize, rowBytes, target);
   return !isBlocked ||

@@ -1,0 +1,336 @@
+//===- NestSums.cpp - reductions by the threads of a GPU ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NestEmitter.h"
+#include "WarpOps.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::codegen;
+using namespace remat::cuda;
+
+static constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
+
+Value NestEmitter::emitInit(const Accumulator &accumulator,
+                            const Point &point) {
+  const Access &access = nest.outputs[accumulator.output];
+  Value init;
+  if (TypedAttr constant = nest.inits[accumulator.output])
+    init = arith::ConstantOp::create(builder, loc, constant);
+  else if (access.isRead)
+    init = launch.context.load(builder, loc, access.root, access.elementType,
+                               emitAddress(access, point));
+  else
+    init = emitZero(builder, loc, access.elementType);
+  return convertFloat(builder, loc, init, accumulator.type);
+}
+
+/// What changes nothing when it is combined.
+Value NestEmitter::emitNeutral(const Accumulator &accumulator) {
+  TypedAttr neutral = *arith::getNeutralElement(accumulator.combiner);
+  Value value = arith::ConstantOp::create(builder, loc, neutral);
+  return convertFloat(builder, loc, value, accumulator.type);
+}
+
+/// Stores what the accumulators have, each for all results of the thread.
+void NestEmitter::emitFinals(ArrayRef<Value> sums) {
+  for (const Accumulator &accumulator : accumulators) {
+    const Access &access = nest.outputs[accumulator.output];
+    SmallVector<Value> values;
+    for (Value sum : sums.take_front(plan.resultWidth()))
+      values.push_back(convertFloat(builder, loc, sum, access.elementType));
+    sums = sums.drop_front(plan.resultWidth());
+    emitStore(access, values);
+  }
+}
+
+/// The sums of this thread's terms, `begin` to `end` in steps of `lanes`.
+LogicalResult NestEmitter::emitTerms(Value begin, Value end,
+                                     SmallVectorImpl<Value> &sums) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto loop = scf::ForOp::create(builder, loc, begin, end,
+                                 emitIndex(builder, loc, plan.lanes), sums);
+  builder.setInsertionPointToStart(loop.getBody());
+  vectors.clear();
+  splitIndex(loop.getInductionVar(), reductions, points.front().indices);
+  ValueRange old = loop.getRegionIterArgs();
+  for (auto [number, accumulator] : llvm::enumerate(accumulators))
+    accumulator.value = old[number * plan.resultWidth()];
+  if (failed(emitPoints(2)))
+    return failure();
+  SmallVector<Value> updated;
+  for (const Accumulator &accumulator : accumulators) {
+    auto combine = [&](Value value, Point &point) {
+      return emitCombination(builder, nest, accumulator, value,
+                             emitTerm(builder, nest, point.body, accumulator));
+    };
+    if (plan.vectorIsResults) {
+      for (Point &point : points)
+        updated.push_back(combine(old[updated.size()], point));
+      continue;
+    }
+    Value value = accumulator.value;
+    for (Point &point : points)
+      value = accumulator.combiner
+                  ? combine(value, point)
+                  : point.body.lookup(nest.body->getTerminator()->getOperand(
+                        accumulator.output));
+    updated.push_back(value);
+  }
+  emitStores();
+  if (!updated.empty())
+    scf::YieldOp::create(builder, loc, updated);
+  sums.assign(loop.getResults().begin(), loop.getResults().end());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// What threads have, added up
+//===----------------------------------------------------------------------===//
+
+void NestEmitter::storeScratch(Value scratch, Value value, Value place) {
+  if (Type storage = getStorageType(value.getType());
+      storage != value.getType())
+    value = arith::ExtUIOp::create(builder, loc, storage, value);
+  memref::StoreOp::create(builder, loc, value, scratch, place);
+}
+
+Value NestEmitter::loadScratch(Value scratch, Type type, Value place) {
+  Value value = memref::LoadOp::create(builder, loc, scratch, place);
+  if (value.getType() != type)
+    value = arith::TruncIOp::create(builder, loc, type, value);
+  return value;
+}
+
+/// Adds up what `lanes` neighbouring threads have: in a tree within each warp,
+/// then warp after warp. All threads have the total.
+void NestEmitter::emitWarpTree(const Accumulator &accumulator, Value &sum,
+                               unsigned number) {
+  auto combine = [&](Value a, Value b) {
+    return emitCombination(builder, nest, accumulator, a, b);
+  };
+  for (int64_t half = std::min<int64_t>(plan.lanes, warpSize) / 2; half > 0;
+       half /= 2)
+    sum = combine(sum, emitShuffleXor(builder, loc, sum, half));
+  if (plan.lanes <= warpSize)
+    return;
+  Value scratch = launch.getReductionScratch(number, accumulator.type);
+  Value size = emitIndex(builder, loc, warpSize);
+  Value warp = arith::DivUIOp::create(builder, loc, launch.thread, size);
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    Value lane = arith::RemUIOp::create(builder, loc, launch.thread, size);
+    openIf(builder, loc,
+           arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lane,
+                                 emitIndex(builder, loc, 0)));
+    storeScratch(scratch, sum, warp);
+  }
+  launch.emitBarrier(loc);
+  int64_t warps = plan.lanes / warpSize;
+  // The first of the warps that share the result.
+  Value first = arith::MulIOp::create(
+      builder, loc,
+      arith::DivUIOp::create(builder, loc, launch.thread,
+                             emitIndex(builder, loc, plan.lanes)),
+      emitIndex(builder, loc, warps), nsw);
+  for (int64_t i = 0; i < warps; ++i) {
+    Value place = arith::AddIOp::create(builder, loc, first,
+                                        emitIndex(builder, loc, i), nsw);
+    Value term = loadScratch(scratch, accumulator.type, place);
+    sum = i == 0 ? term : combine(sum, term);
+  }
+}
+
+/// Adds up what `lanes` threads have that are `stride` threads apart. The first
+/// of them has the totals.
+void NestEmitter::emitBlockTree(SmallVectorImpl<Value> &sums, Value lane,
+                                int64_t stride) {
+  auto getAccumulator = [&](unsigned number) -> const Accumulator & {
+    return accumulators[number / plan.resultWidth()];
+  };
+  SmallVector<Value> scratch;
+  for (auto [number, sum] : llvm::enumerate(sums)) {
+    scratch.push_back(
+        launch.getReductionScratch(number, getAccumulator(number).type));
+    storeScratch(scratch.back(), sum, launch.thread);
+  }
+  launch.emitBarrier(loc);
+  OpBuilder::InsertionGuard guard(builder);
+  auto ifFirst = scf::IfOp::create(
+      builder, loc, TypeRange(ValueRange(sums)),
+      arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, lane,
+                            emitIndex(builder, loc, 0)),
+      /*withElse=*/true);
+  builder.setInsertionPointToStart(ifFirst.elseBlock());
+  scf::YieldOp::create(builder, loc, sums);
+  builder.setInsertionPointToStart(ifFirst.thenBlock());
+  for (int64_t i = 1; i < plan.lanes; ++i) {
+    Value place = arith::AddIOp::create(
+        builder, loc, launch.thread, emitIndex(builder, loc, i * stride), nsw);
+    for (auto [number, sum] : llvm::enumerate(sums)) {
+      const Accumulator &accumulator = getAccumulator(number);
+      sum = emitCombination(
+          builder, nest, accumulator, sum,
+          loadScratch(scratch[number], accumulator.type, place));
+    }
+  }
+  scf::YieldOp::create(builder, loc, sums);
+  llvm::copy(ifFirst.getResults(), sums.begin());
+}
+
+void NestEmitter::emitTree(SmallVectorImpl<Value> &sums, Value lane,
+                           int64_t stride) {
+  // What others still read from the last tree.
+  if (!plan.lanesAreNeighbours || plan.lanes > warpSize)
+    launch.emitBarrier(loc);
+  if (!plan.lanesAreNeighbours)
+    return emitBlockTree(sums, lane, stride);
+  for (auto [number, sum] : llvm::enumerate(sums))
+    emitWarpTree(accumulators[number], sum, number);
+}
+
+//===----------------------------------------------------------------------===//
+// One block, or several that share results
+//===----------------------------------------------------------------------===//
+
+LogicalResult NestEmitter::emitSum(Value group, Value split,
+                                   ArrayRef<unsigned> partials) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto index = [&](int64_t value) { return emitIndex(builder, loc, value); };
+  createPoints();
+  int64_t slots = launch.threads / plan.lanes;
+  // Which of the results of the block is this thread's, and which of its lanes.
+  Value slot = launch.thread, lane = index(0);
+  if (plan.lanes != 1) {
+    Value divisor = index(plan.lanesAreNeighbours ? plan.lanes : slots);
+    Value first = arith::RemUIOp::create(builder, loc, launch.thread, divisor);
+    Value second = arith::DivUIOp::create(builder, loc, launch.thread, divisor);
+    lane = plan.lanesAreNeighbours ? first : second;
+    slot = plan.lanesAreNeighbours ? second : first;
+  }
+  Value result = arith::AddIOp::create(
+      builder, loc,
+      arith::MulIOp::create(builder, loc, group, index(slots), nsw), slot, nsw);
+  Value isValid = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
+                                        result, index(plan.groups()));
+  // Threads without a result come along to the barriers.
+  Value place =
+      arith::SelectOp::create(builder, loc, isValid, result, index(0));
+  for (auto [number, point] : llvm::enumerate(points))
+    definePoint(point, number);
+  splitIndex(place, parallel, points.front().indices);
+  if (Value inside = emitIsInside())
+    isValid = arith::AndIOp::create(builder, loc, isValid, inside);
+  if (plan.lanes == 1 && plan.splits == 1)
+    openIf(builder, loc, isValid);
+  if (failed(emitPoints(0)) || failed(emitPoints(1)))
+    return failure();
+
+  Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
+                                        lane, index(0));
+  SmallVector<Value> sums;
+  for (const Accumulator &accumulator : accumulators)
+    for (int64_t number = 0; number < plan.resultWidth(); ++number) {
+      const Point &point = points[number];
+      if (plan.lanes == 1 && plan.splits == 1) {
+        sums.push_back(emitInit(accumulator, point));
+        continue;
+      }
+      Value neutral = emitNeutral(accumulator);
+      sums.push_back(plan.splits != 1
+                         ? neutral
+                         : arith::SelectOp::create(builder, loc, isFirst,
+                                                   emitInit(accumulator, point),
+                                                   neutral));
+    }
+  Value begin = lane, end = index(plan.steps());
+  if (plan.splits != 1) {
+    int64_t length = plan.splitSteps();
+    Value first =
+        arith::MulIOp::create(builder, loc, split, index(length), nsw);
+    begin = arith::AddIOp::create(builder, loc, first, lane, nsw);
+    end = arith::MinUIOp::create(
+        builder, loc, end,
+        arith::AddIOp::create(builder, loc, first, index(length), nsw));
+  }
+  end = arith::SelectOp::create(builder, loc, isValid, end, index(0));
+  if (failed(emitTerms(begin, end, sums)))
+    return failure();
+  if (plan.lanes != 1)
+    emitTree(sums, lane, slots);
+  openIf(builder, loc, arith::AndIOp::create(builder, loc, isValid, isFirst));
+  if (plan.splits == 1) {
+    emitFinals(sums);
+    return success();
+  }
+  Value row =
+      arith::MulIOp::create(builder, loc, split, index(plan.results), nsw);
+  Value firstPlace = arith::AddIOp::create(
+      builder, loc, row,
+      arith::MulIOp::create(builder, loc, result, index(plan.resultWidth()),
+                            nsw),
+      nsw);
+  for (auto [number, value] : llvm::enumerate(sums)) {
+    int64_t width = plan.resultWidth();
+    Value at = arith::AddIOp::create(builder, loc, firstPlace,
+                                     index(number % width), nsw);
+    storeScratch(launch.getScratch(partials[number / width]), value, at);
+  }
+  return success();
+}
+
+LogicalResult NestEmitter::emitPartials(ArrayRef<unsigned> partials) {
+  OpBuilder::InsertionGuard guard(builder);
+  auto index = [&](int64_t value) { return emitIndex(builder, loc, value); };
+  createPoints();
+  Value group =
+      arith::AddIOp::create(builder, loc,
+                            arith::MulIOp::create(builder, loc, launch.block,
+                                                  index(launch.threads), nsw),
+                            launch.thread, nsw);
+  openIf(builder, loc,
+         arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult, group,
+                               index(plan.groups())));
+  splitIndex(group, parallel, points.front().indices);
+  int64_t width = plan.resultWidth();
+  for (int64_t number = 1; number < width; ++number) {
+    points[number].indices = points.front().indices;
+    Value &mine = points[number].indices[plan.vectorLoop];
+    mine = arith::AddIOp::create(builder, loc, mine, index(number), nsw);
+  }
+  Value result = arith::MulIOp::create(builder, loc, group, index(width), nsw);
+  SmallVector<Value> sums;
+  for (const Accumulator &accumulator : accumulators)
+    for (int64_t number = 0; number < width; ++number)
+      sums.push_back(emitInit(accumulator, points[number]));
+  auto loop = scf::ForOp::create(builder, loc, index(0), index(plan.splits),
+                                 index(1), sums);
+  {
+    OpBuilder::InsertionGuard inner(builder);
+    builder.setInsertionPointToStart(loop.getBody());
+    Value first = arith::AddIOp::create(
+        builder, loc,
+        arith::MulIOp::create(builder, loc, loop.getInductionVar(),
+                              index(plan.results), nsw),
+        result, nsw);
+    SmallVector<Value> updated;
+    for (auto [number, old] : llvm::enumerate(loop.getRegionIterArgs())) {
+      const Accumulator &accumulator = accumulators[number / width];
+      Value at = arith::AddIOp::create(builder, loc, first,
+                                       index(number % width), nsw);
+      Value term = loadScratch(launch.getScratch(partials[number / width]),
+                               accumulator.type, at);
+      updated.push_back(emitCombination(builder, nest, accumulator, old, term));
+    }
+    scf::YieldOp::create(builder, loc, updated);
+  }
+  emitFinals(llvm::to_vector(ValueRange(loop.getResults())));
+  return success();
+}
