@@ -25,16 +25,14 @@ int64_t remat::getBufferBytes(RankedTensorType type, TargetAttr target) {
   return llvm::alignTo(getBufferBytes(type), target.getAlignment());
 }
 
-LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                 StringRef name, int64_t alignment,
-                                 int64_t row_bytes, int64_t block_bytes,
-                                 int64_t block_rows, int64_t min_block_rows,
-                                 int64_t sum_length, int64_t channel_bytes,
-                                 int64_t slice_bytes, int64_t slice_rows,
-                                 int64_t min_slice_rows, bool in_place,
-                                 int64_t threads, int64_t contraction_flops,
-                                 int64_t loop_flops, int64_t bandwidth,
-                                 int64_t launch_ns, int64_t link_bandwidth) {
+LogicalResult
+TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name,
+                   int64_t alignment, int64_t rowBytes, int64_t blockBytes,
+                   int64_t blockRows, int64_t minBlockRows, int64_t sumLength,
+                   int64_t channelBytes, int64_t sliceBytes, int64_t sliceRows,
+                   int64_t minSliceRows, bool inPlace, int64_t threads,
+                   int64_t contractionFlops, int64_t loopFlops,
+                   int64_t bandwidth, int64_t launchNs, int64_t linkBandwidth) {
   if (name.empty())
     return emitError() << "target must have a name";
   if (alignment <= 0 || alignment % bufferAlignment != 0 ||
@@ -45,28 +43,27 @@ LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "alignment must be at most " << maxBufferBytes
                        << ", got " << alignment;
   const std::pair<StringRef, int64_t> positive[] = {
-      {"row_bytes", row_bytes},
-      {"block_bytes", block_bytes},
-      {"block_rows", block_rows},
-      {"min_block_rows", min_block_rows},
-      {"sum_length", sum_length},
-      {"channel_bytes", channel_bytes},
-      {"slice_bytes", slice_bytes},
-      {"slice_rows", slice_rows},
-      {"min_slice_rows", min_slice_rows},
+      {"row_bytes", rowBytes},
+      {"block_bytes", blockBytes},
+      {"block_rows", blockRows},
+      {"min_block_rows", minBlockRows},
+      {"sum_length", sumLength},
+      {"channel_bytes", channelBytes},
+      {"slice_bytes", sliceBytes},
+      {"slice_rows", sliceRows},
+      {"min_slice_rows", minSliceRows},
       {"threads", threads},
-      {"contraction_flops", contraction_flops},
-      {"loop_flops", loop_flops},
+      {"contraction_flops", contractionFlops},
+      {"loop_flops", loopFlops},
       {"bandwidth", bandwidth},
-      {"link_bandwidth", link_bandwidth}};
+      {"link_bandwidth", linkBandwidth}};
   for (auto [fact, value] : positive)
     if (value <= 0)
       return emitError() << fact << " must be positive, got " << value;
-  if (launch_ns < 0)
-    return emitError() << "launch_ns must not be negative, got " << launch_ns;
-  if (block_rows < min_block_rows)
-    return emitError() << "block_rows, " << block_rows
-                       << ", must be at least min_block_rows, "
-                       << min_block_rows;
+  if (launchNs < 0)
+    return emitError() << "launch_ns must not be negative, got " << launchNs;
+  if (blockRows < minBlockRows)
+    return emitError() << "block_rows, " << blockRows
+                       << ", must be at least min_block_rows, " << minBlockRows;
   return success();
 }

@@ -72,8 +72,8 @@ static StringAttr getName(Operation &op) {
 }
 
 /// Where links end. Fails if that is nowhere.
-static FailureOr<SmallVector<Operation *>> findEnds(func::FuncOp function,
-                                                    SequentialLinks links) {
+static FailureOr<SmallVector<Operation *>>
+findEnds(func::FuncOp function, const SequentialLinks &links) {
   SmallVector<Operation *> ends, ops;
   SmallVector<StringRef> names;
   for (Operation &op : function.front().without_terminator()) {

@@ -16,11 +16,13 @@ namespace remat {
 using namespace mlir;
 using namespace remat;
 
+namespace {
 /// Slots of the values of a graph, and the workspace offsets of its tasks.
 struct Slots {
   DenseMap<Value, SlotAttr> ofValue;
   DenseMap<Operation *, int64_t> ofWorkspace;
 };
+} // namespace
 
 /// Records the slots of the buffers of one space.
 static void record(MLIRContext *context, ArrayRef<const LiveBuffer *> buffers,
