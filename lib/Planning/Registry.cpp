@@ -226,6 +226,17 @@ static Expected<Solution> solveWith(const SolverInfo &info,
       [](const InfeasibleBudgetError &) {});
 }
 
+/// Whether a plan is one for `problem`, whatever the budgets of device and
+/// host.
+static bool obeys(Problem problem, const Plan &plan) {
+  problem.deviceBudget.reset();
+  problem.hostBudget.reset();
+  Error error = verify(problem, plan);
+  bool obeys = !error;
+  consumeError(std::move(error));
+  return obeys;
+}
+
 Expected<Solution> solve(const Problem &problem, StringRef solver,
                          const SolverOptions &options) {
   Expected<SolverInfo> info = findSolver(solver);
@@ -238,7 +249,10 @@ Expected<Solution> solve(const Problem &problem, StringRef solver,
   Expected<Problem> limited = limitRegions(problem);
   if (!limited)
     return limited.takeError();
-  Expected<Solution> solution = solveWith(*info, problem, *limited, options);
+  SolverOptions own = options;
+  if (own.start && !obeys(*limited, *own.start))
+    own.start = nullptr;
+  Expected<Solution> solution = solveWith(*info, problem, *limited, own);
   if (solution) {
     // A bound holds for this choice of what the regions keep, not for all: the
     // base cost is all that is known.

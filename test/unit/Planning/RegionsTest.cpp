@@ -171,6 +171,24 @@ TEST(Regions, EverySolverMeetsTheLimits) {
   }
 }
 
+// A plan to start from may be for other budgets, which kept more.
+TEST(Regions, StartFromOtherBudgets) {
+  Problem problem = twoRegions(192, 192);
+  problem.deviceBudget = 9 * 64;
+  SolverOptions options;
+  options.effort = 0.01;
+  Plan plan = llvm::cantFail(solve(problem, "auto", options)).plan;
+  options.start = &plan;
+  EXPECT_EQ(message(solve(problem, "auto", options).takeError()), "");
+  for (int64_t second : {128, 64, 0}) {
+    problem.regions[1].budget = second;
+    for (const char *solver : {"auto", "search", "greedy"}) {
+      llvm::Expected<Solution> solution = solve(problem, solver, options);
+      EXPECT_EQ(message(solution.takeError()), "") << solver;
+    }
+  }
+}
+
 TEST(Regions, TheCostliestIsKept) {
   Problem problem = twoRegions(64, 192);
   problem.ops[2].cost = 100;
