@@ -231,7 +231,8 @@ llvm::Expected<PackedPlan> BudgetSearch::planWithin(int64_t budget) {
 }
 
 PackedPlan BudgetSearch::improve(int64_t budget, PackedPlan best) {
-  fitting.assign(1, std::move(best));
+  fitting.clear();
+  fitting.push_back(std::move(best));
   for (unsigned way = 0; way < client.getNumWays() && !client.isOver(); ++way) {
     // Half of the way back from what fits to what is too much: closer each
     // time.
