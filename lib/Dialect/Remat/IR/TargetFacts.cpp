@@ -25,16 +25,14 @@ int64_t remat::getBufferBytes(RankedTensorType type, TargetAttr target) {
   return llvm::alignTo(getBufferBytes(type), target.getAlignment());
 }
 
-LogicalResult TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                 StringRef name, int64_t alignment,
-                                 int64_t row_bytes, int64_t block_bytes,
-                                 int64_t block_rows, int64_t min_block_rows,
-                                 int64_t sum_length, int64_t channel_bytes,
-                                 int64_t slice_bytes, int64_t slice_rows,
-                                 int64_t min_slice_rows, bool in_place,
-                                 int64_t threads, int64_t contraction_flops,
-                                 int64_t loop_flops, int64_t bandwidth,
-                                 int64_t launch_ns, int64_t link_bandwidth) {
+LogicalResult TargetAttr::verify(
+    function_ref<InFlightDiagnostic()> emitError, StringRef name,
+    int64_t alignment, int64_t row_bytes, int64_t block_bytes,
+    int64_t block_rows, int64_t min_block_rows, int64_t sum_length,
+    int64_t channel_bytes, int64_t slice_bytes, int64_t slice_rows,
+    int64_t min_slice_rows, bool in_place, int64_t threads,
+    int64_t contraction_flops, int64_t loop_flops, int64_t bandwidth,
+    int64_t launch_ns, int64_t link_bandwidth, bool duplex_link) {
   if (name.empty())
     return emitError() << "target must have a name";
   if (alignment <= 0 || alignment % bufferAlignment != 0 ||
