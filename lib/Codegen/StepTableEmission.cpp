@@ -34,7 +34,8 @@ private:
   LogicalResult addTask(TaskOp task);
   LogicalResult addBuffer(Value value, SlotAttr slot);
   void setContents(Value value);
-  void addCopy(Operation *op, Value source, Value target, StringRef name);
+  void addTransfer(Operation *op, remat_entry_kind kind, Value source,
+                   Value target, StringRef name);
   std::string getName(unsigned number, bool isArgument);
 
   GraphOp graph;
@@ -190,12 +191,14 @@ LogicalResult TableEmitter::addTask(TaskOp task) {
   return success();
 }
 
-void TableEmitter::addCopy(Operation *op, Value source, Value target,
-                           StringRef name) {
+/// A copy from `source` to `target`, or what a copy is about.
+void TableEmitter::addTransfer(Operation *op, remat_entry_kind kind,
+                               Value source, Value target, StringRef name) {
   StepEntry entry;
-  entry.kind = REMAT_ENTRY_COPY;
+  entry.kind = kind;
   entry.operands = {buffers.lookup(source)};
-  entry.results = {buffers.lookup(target)};
+  if (target)
+    entry.results = {buffers.lookup(target)};
   entry.task = numTasks++;
   entry.name = name.str();
   entry.location = describeLocation(op->getLoc());
@@ -213,14 +216,20 @@ LogicalResult TableEmitter::addOp(Operation &op) {
     if (failed(addBuffer(offload.getResult(),
                          offload.getPlacement().value_or(SlotAttr()))))
       return failure();
-    addCopy(&op, offload.getSource(), offload.getResult(), "offload");
+    addTransfer(&op, REMAT_ENTRY_COPY, offload.getSource(), offload.getResult(),
+                "offload");
     return success();
   }
   if (auto reload = dyn_cast<ReloadOp>(op)) {
     if (failed(addBuffer(reload.getResult(),
                          reload.getPlacement().value_or(SlotAttr()))))
       return failure();
-    addCopy(&op, reload.getSource(), reload.getResult(), "reload");
+    addTransfer(&op, REMAT_ENTRY_COPY, reload.getSource(), reload.getResult(),
+                "reload");
+    return success();
+  }
+  if (auto release = dyn_cast<ReleaseOp>(op)) {
+    addTransfer(&op, REMAT_ENTRY_RELEASE, release.getSource(), {}, "release");
     return success();
   }
   return op.emitOpError("is not supported in a graph on CPU");

@@ -334,6 +334,7 @@ void ExactSearch::keep(const State &state, const Move &move, size_t item,
                           problem.values[roots[move.id]].transferBytes,
                       nothing, single(move.id));
   case ActionKind::Absorb:
+  case ActionKind::Release:
     return;
   }
 }

@@ -153,6 +153,8 @@ void Explainer::countReturns() {
     case ActionKind::Unpack:
       ++returns[action.id].unpacks;
       break;
+    case ActionKind::Release:
+      break;
     }
   }
 }

@@ -10,6 +10,7 @@
 
 #include "remat/Planning/Frontier.h"
 #include "Solution.h"
+#include "remat/Planning/Releases.h"
 
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -43,6 +44,7 @@ public:
 private:
   Error addEnds();
   Error plan(int64_t budget, size_t budgetsLeft);
+  void add(int64_t budget, Solution solution);
   bool isOver() const {
     return options.search.isInterrupted() ||
            (options.search.timeLimitSeconds &&
@@ -82,9 +84,22 @@ Error FrontierSweep::addEnds() {
     return tightest.takeError();
   smallest = std::min(tightest->peakBytes, largest);
   // Neither says anything of other plans than that all ops run.
-  pool.push_back({tightest->peakBytes, std::move(*tightest)});
-  pool.push_back({largest, std::move(*saveAll)});
+  add(tightest->peakBytes, std::move(*tightest));
+  add(largest, std::move(*saveAll));
   return Error::success();
+}
+
+/// Adds what was found for `budget`. Without its releases it may fit less.
+void FrontierSweep::add(int64_t budget, Solution solution) {
+  if (countReleases(solution.plan) > 0) {
+    Expected<Solution> bare =
+        evaluatePlan(problem, keepReleases(solution.plan, 0), solution.solver);
+    if (bare)
+      pool.push_back({0, std::move(*bare)});
+    else
+      consumeError(bare.takeError());
+  }
+  pool.push_back({budget, std::move(solution)});
 }
 
 const Solution *FrontierSweep::best(int64_t budget) const {
@@ -118,7 +133,8 @@ Error FrontierSweep::plan(int64_t budget, size_t budgetsLeft) {
   }
   SolverOptions search = options.search;
   // The plan for the budget before this one is what there is to start from.
-  search.start = &pool.back().solution.plan;
+  Plan start = keepReleases(pool.back().solution.plan, 0);
+  search.start = &start;
   if (search.timeLimitSeconds)
     search.timeLimitSeconds =
         std::max(0.0, *search.timeLimitSeconds - watch.seconds()) /
@@ -128,7 +144,7 @@ Error FrontierSweep::plan(int64_t budget, size_t budgetsLeft) {
   problem.deviceBudget.reset();
   if (solution) {
     cutShort |= solution->cutShort;
-    pool.push_back({budget, std::move(*solution)});
+    add(budget, std::move(*solution));
     return Error::success();
   }
   // A plan for a smaller budget may still turn up; the smallest one has one.

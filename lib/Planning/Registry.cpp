@@ -11,6 +11,7 @@
 #include "Regions.h"
 #include "SimulateInto.h"
 #include "Solution.h"
+#include "remat/Planning/Releases.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -201,6 +202,7 @@ static Expected<Solution> solveWith(const SolverInfo &info,
       return std::move(error);
     if (Error error = verifySolution(problem, info.name, *solution))
       return std::move(error);
+    *solution = addReleases(problem, std::move(*solution));
     solution->baseCost = problem.baseCost();
     return solution;
   }

@@ -38,6 +38,13 @@ struct WorkTuning {
   static constexpr uint64_t overdraft = uint64_t(20 * stepsPerSecond);
 };
 
+/// Releases of copies that are offloaded (Releases.cpp).
+struct ReleaseTuning {
+  /// Actions that may be simulated for one plan: about a second. A plan has
+  /// rarely more than a thousand offloads and some thousand actions.
+  static constexpr uint64_t mostActions = 10'000'000;
+};
+
 /// The order of events in `planAuto` (Auto.cpp).
 struct PortfolioTuning {
   /// Share for the tunings that make the first plans. Small, because every

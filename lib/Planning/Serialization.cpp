@@ -253,6 +253,9 @@ private:
     if (Error error =
             boolean(*root, "free_order", "instance", problem.freeOrder))
       return error;
+    if (Error error =
+            boolean(*root, "link_duplex", "instance", problem.duplexLink))
+      return error;
     return integer(*root, "link_bytes_per_second", "instance",
                    problem.linkBytesPerSecond);
   }
@@ -472,6 +475,8 @@ json::Value toJson(const Problem &problem) {
     object["region_budgets"] = std::move(regions);
   if (problem.linkBytesPerSecond)
     object["link_bytes_per_second"] = problem.linkBytesPerSecond;
+  if (problem.duplexLink)
+    object["link_duplex"] = true;
   return object;
 }
 
@@ -493,11 +498,9 @@ Instance makeInstance(Problem problem) {
 
 /// What a schedule calls an action other than a run.
 static constexpr std::pair<ActionKind, StringLiteral> actionNames[] = {
-    {ActionKind::Offload, "offload"},
-    {ActionKind::Reload, "reload"},
-    {ActionKind::Pack, "pack"},
-    {ActionKind::Unpack, "unpack"},
-    {ActionKind::Absorb, "absorb"}};
+    {ActionKind::Offload, "offload"}, {ActionKind::Reload, "reload"},
+    {ActionKind::Pack, "pack"},       {ActionKind::Unpack, "unpack"},
+    {ActionKind::Absorb, "absorb"},   {ActionKind::Release, "release"}};
 
 json::Value toJson(const Instance &instance, const Plan &plan) {
   json::Array sequence;

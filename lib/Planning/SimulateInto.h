@@ -19,8 +19,19 @@ namespace remat::planning {
 
 /// What an action of a legal plan occupies the compute engine for.
 int64_t computeTime(const Problem &problem, const Action &action);
+
+/// When things happen in a plan with offloads; empty for one without.
+struct ActionTimes {
+  /// When the compute engine comes to each action, and when it begins it, after
+  /// it has waited for transfers.
+  std::vector<int64_t> ready, begin;
+  /// When the offload of each host copy ends.
+  std::vector<int64_t> offloadEnds;
+};
+
+/// `times` are recorded if they are asked for.
 llvm::Error simulateInto(const Graph &graph, const Plan &plan,
-                         Simulation &simulation);
+                         Simulation &simulation, ActionTimes *times = nullptr);
 llvm::Error verify(const Graph &graph, const Plan &plan,
                    const Simulation &simulation);
 

@@ -35,6 +35,7 @@ int64_t computeTime(const Problem &problem, const Action &action) {
     return problem.values[action.id].packed->unpackCost;
   case ActionKind::Offload:
   case ActionKind::Reload:
+  case ActionKind::Release:
     return 0;
   }
   llvm_unreachable("all kinds are covered");
@@ -43,10 +44,60 @@ int64_t computeTime(const Problem &problem, const Action &action) {
 namespace {
 constexpr uint32_t none = ~uint32_t(0);
 
+/// When transfers run, in the order of the plan.
+class Link {
+public:
+  Link(const Problem &problem, const Simulation &simulation)
+      : problem(problem), hostCopies(simulation.hostCopies) {}
+
+  /// The next host copy is made, not before `now`; false on overflow.
+  bool offload(int64_t now, int64_t &end) {
+    const HostCopy &host = hostCopies[ends.size()];
+    latest[host.value] = ends.size();
+    bool fits = transfer(host.value, std::max(now, roomOnHost), out(), end);
+    ends.push_back(end);
+    return fits;
+  }
+
+  bool reload(ValueId value, uint32_t action, int64_t now, int64_t &end) {
+    uint32_t copy = latest.lookup(value);
+    bool fits = transfer(value, std::max(now, ends[copy]), in, end);
+    if (hostCopies[copy].lastReload == action)
+      roomOnHost = std::max(roomOnHost, end);
+    return fits;
+  }
+
+  size_t offloadCount() const { return ends.size(); }
+  int64_t idle() const { return std::max(in, outbound); }
+
+private:
+  int64_t &out() { return problem.duplexLink ? outbound : in; }
+
+  /// What arrives only now cannot leave before: each direction is a queue.
+  bool transfer(ValueId value, int64_t earliest, int64_t &queue, int64_t &end) {
+    bool fits = !AddOverflow(
+        std::max(queue, earliest),
+        problem.transferTime(problem.values[value].transferBytes), queue);
+    end = queue;
+    return fits;
+  }
+
+  const Problem &problem;
+  ArrayRef<HostCopy> hostCopies;
+  /// Until when each direction is at work; if they are one, all is in `in`.
+  int64_t in = 0, outbound = 0;
+  /// When the memory of all host copies that are gone is free of transfers.
+  int64_t roomOnHost = 0;
+  /// When each host copy so far is there, and the latest of each value.
+  SmallVector<int64_t> ends;
+  DenseMap<ValueId, uint32_t> latest;
+};
+
 class Run {
 public:
-  Run(const Graph &graph, const Plan &plan, Simulation &out)
-      : graph(graph), problem(graph.problem), actions(plan.actions), out(out) {}
+  Run(const Graph &graph, const Plan &plan, Simulation &out, ActionTimes *times)
+      : graph(graph), problem(graph.problem), actions(plan.actions), out(out),
+        times(times) {}
 
   Error simulate() {
     reset();
@@ -139,6 +190,8 @@ private:
       return pack(i, action.id);
     case ActionKind::Unpack:
       return unpack(i, action.id);
+    case ActionKind::Release:
+      return release(i, action.id);
     }
     llvm_unreachable("all kinds are covered");
   }
@@ -228,6 +281,21 @@ private:
     return Error::success();
   }
 
+  Error release(uint32_t i, ValueId value) {
+    auto it = hostOf.find(value);
+    if (it == hostOf.end())
+      return fail(i, name(value) + " is released and was not offloaded");
+    const HostCopy &host = out.hostCopies[it->second];
+    auto [last, isFirst] = givenBack.try_emplace(value, it->second);
+    if (!isFirst && std::exchange(last->second, it->second) == it->second)
+      return fail(i, name(value) + " is released twice");
+    // Nothing reads it any more.
+    if (current[value] == host.source)
+      current[value] = none;
+    read(host.source, i);
+    return Error::success();
+  }
+
   Error pack(uint32_t i, ValueId value) {
     if (!problem.values[value].packed)
       return fail(i, name(value) + " has no packed form");
@@ -312,8 +380,9 @@ private:
     for (uint32_t i = 0; i < actions.size(); ++i) {
       const Action &action = actions[i];
       // What leaves right behind the last of these was not kept.
-      bool leaves =
-          action.kind == ActionKind::Offload || action.kind == ActionKind::Pack;
+      bool leaves = action.kind == ActionKind::Offload ||
+                    action.kind == ActionKind::Pack ||
+                    action.kind == ActionKind::Release;
       if (leaves && out.backwardBegin == i)
         out.backwardBegin = i + 1;
       if (action.kind != ActionKind::Run)
@@ -340,9 +409,11 @@ private:
     return Error::success();
   }
 
-  /// Clocks the two engines: compute and the link.
+  /// Clocks the engines: compute, and one or both directions of the link.
   Error clock() {
     out.time = out.cost;
+    if (times)
+      *times = ActionTimes();
     if (out.hostCopies.empty())
       return Error::success();
 
@@ -350,23 +421,29 @@ private:
     // dies at an action is free of transfers.
     DenseMap<uint32_t, int64_t> arrival, released;
     // An absorbed op runs with its kernel.
-    int64_t now = 0, link = 0, absorbedCost = 0;
-    uint32_t nextCopy = 0, nextHost = 0;
+    int64_t now = 0, absorbedCost = 0;
+    Link link(problem, out);
+    uint32_t nextCopy = 0;
     bool fits = true;
     for (uint32_t i = 0; i < actions.size(); ++i) {
+      if (times)
+        times->ready.push_back(now);
       if (i > 0)
         now = std::max(now, released.lookup(i - 1));
       for (uint32_t copy : out.readsOf(i))
         if (actions[i].kind != ActionKind::Offload)
           now = std::max(now, arrival.lookup(copy));
+      if (times)
+        times->begin.push_back(now);
+      int64_t end = 0;
       switch (actions[i].kind) {
       case ActionKind::Offload:
+        fits &= link.offload(now, end);
+        break;
       case ActionKind::Reload:
-        // What arrives only now cannot leave before: the link is a queue.
-        fits &= !AddOverflow(
-            std::max(link, now),
-            problem.transferTime(problem.values[actions[i].id].transferBytes),
-            link);
+        fits &= link.reload(actions[i].id, i, now, end);
+        break;
+      case ActionKind::Release:
         break;
       case ActionKind::Absorb:
         absorbedCost += costOf(actions[i]);
@@ -379,9 +456,11 @@ private:
         return createStringError(inconvertibleErrorCode(),
                                  "the plan's time does not fit 64 bits");
       if (actions[i].kind == ActionKind::Offload) {
-        const Copy &source = out.copies[out.hostCopies[nextHost++].source];
-        int64_t &free = released[source.lastUse];
-        free = std::max(free, link);
+        const HostCopy &host = out.hostCopies[link.offloadCount() - 1];
+        int64_t &free = released[out.copies[host.source].lastUse];
+        free = std::max(free, end);
+        if (times)
+          times->offloadEnds.push_back(end);
       }
       for (; nextCopy < out.copies.size() &&
              (out.copies[nextCopy].def == Copy::beforeStart ||
@@ -390,12 +469,12 @@ private:
         if (actions[i].kind != ActionKind::Reload ||
             out.copies[nextCopy].def != i)
           continue;
-        arrival[nextCopy] = link;
+        arrival[nextCopy] = end;
         if (out.copies[nextCopy].lastUse == i)
-          released[i] = link;
+          released[i] = end;
       }
     }
-    out.time = std::max(now, link);
+    out.time = std::max(now, link.idle());
     return Error::success();
   }
 
@@ -403,12 +482,15 @@ private:
   const Problem &problem;
   ArrayRef<Action> actions;
   Simulation &out;
+  ActionTimes *times;
 
   /// The most recent full copy of each value.
   std::vector<uint32_t> current;
   std::vector<bool> ran;
   /// The most recent host copy and packed copy.
   DenseMap<ValueId, uint32_t> hostOf, packedOf;
+  /// Of each value, the host copy whose source was released last.
+  DenseMap<ValueId, uint32_t> givenBack;
   /// The Absorb actions since the last Run, and the copies that they made.
   SmallVector<uint32_t> absorbedOps;
   DenseMap<ValueId, uint32_t> absorbed;
@@ -427,9 +509,9 @@ int64_t Copy::bytes(const Problem &problem) const {
   llvm_unreachable("all forms are covered");
 }
 
-Error simulateInto(const Graph &graph, const Plan &plan,
-                   Simulation &simulation) {
-  return Run(graph, plan, simulation).simulate();
+Error simulateInto(const Graph &graph, const Plan &plan, Simulation &simulation,
+                   ActionTimes *times) {
+  return Run(graph, plan, simulation, times).simulate();
 }
 
 Expected<Simulation> simulate(const Problem &problem, const Plan &plan) {
@@ -456,7 +538,7 @@ std::vector<ValueId> Simulation::residentAt(const Problem &problem,
 
 std::vector<unsigned> copyNumbers(const Problem &problem, const Plan &plan) {
   // One counter for each kind, of the ops or values that it is about.
-  std::array<std::vector<unsigned>, 6> counts;
+  std::array<std::vector<unsigned>, numActionKinds> counts;
   std::vector<unsigned> numbers;
   numbers.reserve(plan.actions.size());
   for (const Action &action : plan.actions) {

@@ -114,9 +114,10 @@ static StepKind stepKind(ActionKind kind) {
   case ActionKind::Absorb:
     return StepKind::Absorb;
   case ActionKind::Offload:
+  case ActionKind::Release:
     break;
   }
-  llvm_unreachable("offloads are implicit");
+  llvm_unreachable("offloads are implicit, and releases come later");
 }
 
 void Timeline::load(const Plan &plan) {
@@ -145,7 +146,8 @@ void Timeline::load(const Plan &plan) {
   SmallVector<std::pair<OpId, StepId>, 4> absorptions;
   SmallVector<ValueId, 8> buffer;
   for (const Action &action : plan.actions) {
-    if (action.kind == ActionKind::Offload)
+    if (action.kind == ActionKind::Offload ||
+        action.kind == ActionKind::Release)
       continue;
     if (action.kind == ActionKind::Absorb) {
       pending.push_back(action.id);

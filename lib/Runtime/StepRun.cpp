@@ -386,6 +386,8 @@ remat_status remat_step::runEntry(uint32_t index) {
     copy(buffers[0], buffers[1], copiedBytes(index));
     return REMAT_OK;
   }
+  case REMAT_ENTRY_RELEASE:
+    return REMAT_OK;
   case REMAT_ENTRY_PACK:
   case REMAT_ENTRY_UNPACK:
     return runCodec(index);

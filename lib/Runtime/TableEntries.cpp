@@ -193,6 +193,13 @@ bool checkCallee(const remat_module *module, const Table &t, uint32_t index,
     if (overlap(t.operand(e, 0), t.result(e, 0)))
       return fail(error, t.describe(index) + " copies a buffer onto itself");
     return true;
+  case REMAT_ENTRY_RELEASE:
+    if (e.operand_count != 1 || e.result_count != 0)
+      return fail(error, t.describe(index) + " is a release with " +
+                             number(e.operand_count) + " operands and " +
+                             number(e.result_count) +
+                             " results, expected 1 and 0");
+    return true;
   case REMAT_ENTRY_PACK:
   case REMAT_ENTRY_UNPACK:
     if (e.callee >= t.packedValues.size())

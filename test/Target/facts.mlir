@@ -6,12 +6,12 @@
 // RUN: sed -e 's/FACTS/"cpu", block_bytes = 49152/' %s | remat-opt --remat-form-tasks | FileCheck %s --check-prefix=SMALL
 // RUN: sed -e 's/FACTS/"cpu", block_bytes = 1024/' %s | remat-opt --remat-form-tasks | FileCheck %s --check-prefix=NONE
 // RUN: sed -e 's/FACTS/"cpu", sum_length = 16/' %s | remat-opt --remat-form-tasks | FileCheck %s --check-prefix=NONE
-// RUN: sed -e 's/FACTS/"cpu", in_place = false, threads = 4, launch_ns = 0/' %s | remat-opt --verify-roundtrip | FileCheck %s --check-prefix=PRINT
+// RUN: sed -e 's/FACTS/"cpu", in_place = false, threads = 4, launch_ns = 0, duplex_link = true/' %s | remat-opt --verify-roundtrip | FileCheck %s --check-prefix=PRINT
 
 // CPU-COUNT-3: remat.block = 64
 // SMALL-COUNT-3: remat.block = 8
 // NONE-NOT: remat.block
-// PRINT: #remat.target<"cpu", in_place = false, threads = 4, launch_ns = 0>
+// PRINT: #remat.target<"cpu", in_place = false, threads = 4, launch_ns = 0, duplex_link = true>
 
 #q = affine_map<(b, i, j, d) -> (b, i, d)>
 #k = affine_map<(b, i, j, d) -> (b, j, d)>

@@ -41,7 +41,13 @@ enum class ActionKind : uint8_t {
   /// absorbed into the same kernel before, otherwise the most recent copies at
   /// this action, and stay resident until the kernel has run.
   Absorb,
+  /// Give back the memory of what the most recent Offload of root value `id`
+  /// copied, once this transfer has ended. The device copy stays until here, so
+  /// that what runs before need not wait for the transfer.
+  Release,
 };
+
+inline constexpr unsigned numActionKinds = unsigned(ActionKind::Release) + 1;
 
 /// Whether an action of this kind names an op; otherwise it names a value.
 inline bool actsOnOp(ActionKind kind) {
@@ -69,6 +75,9 @@ struct Plan {
   void pack(ValueId value) { actions.push_back({ActionKind::Pack, value}); }
   void unpack(ValueId value) { actions.push_back({ActionKind::Unpack, value}); }
   void absorb(OpId op) { actions.push_back({ActionKind::Absorb, op}); }
+  void release(ValueId value) {
+    actions.push_back({ActionKind::Release, value});
+  }
   bool operator==(const Plan &other) const { return actions == other.actions; }
 };
 

@@ -156,6 +156,9 @@ struct Problem {
   /// Speed of the link to the host; 0 means that nothing can be offloaded,
   /// `infiniteBandwidth` that transfers take no time.
   int64_t linkBytesPerSecond = 0;
+  /// Whether transfers in both directions run at the same time, each at that
+  /// speed; else all transfers follow one another.
+  bool duplexLink = false;
 
   /// Builders, for clients and tests. Each returns the id of what it added.
   ValueId addArgument(llvm::StringRef name, int64_t bytes = 0);

@@ -13,7 +13,8 @@
 //    "edges": [[producer, consumer], ...],
 //    "outputs": [ids], "inputs"?: [ids resident at the start],
 //    "order"?: [ids], "free_order"?: bool,
-//    "region_budgets"?: [{"name", "bytes", "nodes": [ids]}]}
+//    "region_budgets"?: [{"name", "bytes", "nodes": [ids]}],
+//    "link_duplex"?: bool}
 //
 // A node is an op with one result. Three optional fields of a node cover the
 // rest: "result_of": id makes it a further result of that node's op;
@@ -49,8 +50,9 @@ llvm::json::Value toJson(const Problem &problem);
 Instance makeInstance(Problem problem);
 
 /// {"sequence": [...]} : a run is its op's node id; anything else is an object
-/// with one field, {"offload": id}, {"reload": id}, {"pack": id} or
-/// {"unpack": id} with the value's node id, or {"absorb": id} with the op's.
+/// with one field, {"offload": id}, {"reload": id}, {"release": id},
+/// {"pack": id} or {"unpack": id} with the value's node id, or {"absorb": id}
+/// with the op's.
 llvm::json::Value toJson(const Instance &instance, const Plan &plan);
 /// Reads such a schedule back. Every error says which entry is wrong.
 llvm::Expected<Plan> parsePlan(const Instance &instance, llvm::StringRef text);

@@ -64,13 +64,15 @@ struct HostCopy {
 /// right after its last use.
 ///
 /// Time: runs (with what they absorb), packs and unpacks follow one another on
-/// the compute engine; transfers follow one another on the link, beside it. A
-/// transfer starts when all before it on the compute engine is done and the
-/// link is free. Whatever runs on the compute engine waits for the reloads of
-/// what it reads. Memory is not reused while the link is at work in it: the
-/// action after the last use of an offloaded copy waits for that offload, the
-/// action after a reload that nobody reads waits for that reload. The plan
-/// ends when both are idle.
+/// the compute engine; transfers follow one another on the link, beside it, or
+/// on a duplex link those of each direction. A transfer starts when all before
+/// it on the compute engine is done and its direction of the link is free, a
+/// reload also behind its offload, and an offload behind the reloads after
+/// which a host copy is gone. Whatever runs on the compute engine waits for the
+/// reloads of what it reads. Memory is not reused while the link is at work in
+/// it: the action after the last use of an offloaded copy, which may be its
+/// release, waits for that offload, the action after a reload that nobody reads
+/// waits for that reload. The plan ends when all are idle.
 struct Simulation {
   /// Copies in the order of their definition.
   std::vector<Copy> copies;

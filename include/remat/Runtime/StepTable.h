@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 /// Version of everything in this file. A runtime accepts its own version only.
-#define REMAT_STEP_TABLE_VERSION 6u
+#define REMAT_STEP_TABLE_VERSION 7u
 /// First eight bytes of a blob ("rematstp", little endian).
 #define REMAT_STEP_TABLE_MAGIC UINT64_C(0x70747374616d6572)
 /// "No buffer", "no entry", "no check".
@@ -183,7 +183,11 @@ typedef enum remat_entry_kind {
   REMAT_ENTRY_PACK = 4,
   /// The same the other way round.
   REMAT_ENTRY_UNPACK = 5,
-  REMAT_ENTRY_KIND_COUNT = 6
+  /// Does nothing: operand 0 is in use up to here, no results. What comes
+  /// behind
+  /// it waits for the copies of the operand.
+  REMAT_ENTRY_RELEASE = 6,
+  REMAT_ENTRY_KIND_COUNT = 7
 } remat_entry_kind;
 
 enum {

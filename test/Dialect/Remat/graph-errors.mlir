@@ -602,3 +602,117 @@ remat.graph @foreign_attributes(%x: tensor<32xf32>) attributes {foreign.note = 1
   %0 = remat.task 0 @k(%x) {foreign.note} : (tensor<32xf32>) -> tensor<32xf32>
   remat.return {foreign.note}
 }
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @release_before_offload(%x: tensor<32xf32>) {
+  %0 = remat.task 0 @k(%x) : (tensor<32xf32>) -> tensor<32xf32>
+  // expected-error @+1 {{'remat.release' op needs a value that was offloaded before, or it waits for nothing}}
+  remat.release %0 : tensor<32xf32>
+  %1 = remat.offload %0 : tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @read_after_release(%x: tensor<32xf32>) {
+  %0 = remat.task 0 @k(%x) : (tensor<32xf32>) -> tensor<32xf32>
+  %1 = remat.offload %0 : tensor<32xf32>
+  // expected-note @+1 {{the release}}
+  remat.release %0 : tensor<32xf32>
+  %2 = tensor.expand_shape %0 [[0, 1]] output_shape [4, 8] : tensor<32xf32> into tensor<4x8xf32>
+  %3 = tensor.collapse_shape %2 [[0, 1]] : tensor<4x8xf32> into tensor<32xf32>
+  // expected-error @+1 {{'remat.task' op reads a value that was released before}}
+  %4 = remat.task 1 @k(%3) : (tensor<32xf32>) -> tensor<32xf32>
+  %5 = remat.task 2 @k(%0) : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @released_twice(%x: tensor<32xf32>) {
+  %0 = remat.task 0 @k(%x) : (tensor<32xf32>) -> tensor<32xf32>
+  %1 = tensor.expand_shape %0 [[0, 1]] output_shape [4, 8] : tensor<32xf32> into tensor<4x8xf32>
+  %2 = remat.offload %1 : tensor<4x8xf32>
+  // expected-note @+1 {{the release}}
+  remat.release %0 : tensor<32xf32>
+  // expected-error @+1 {{'remat.release' op reads a value that was released before}}
+  remat.release %1 : tensor<4x8xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @released_and_returned(%x: tensor<32xf32>) -> tensor<32xf32> {
+  %0 = remat.task 0 @k(%x) : (tensor<32xf32>) -> tensor<32xf32>
+  %1 = remat.offload %0 : tensor<32xf32>
+  // expected-note @+1 {{the release}}
+  remat.release %0 : tensor<32xf32>
+  // expected-error @+1 {{'remat.return' op reads a value that was released before}}
+  remat.return %0 : tensor<32xf32>
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+// What is released stays up to there: beside tasks 1 and 2.
+// expected-error @+1 {{needs 384 bytes at its peak, expected the planned 256}}
+remat.graph @release_counts(%x: tensor<32xf32>) attributes {planned_peak = 256 : i64} {
+  // expected-note @+1 {{128 bytes are live}}
+  %0 = remat.task 0 @k(%x) : (tensor<32xf32>) -> tensor<32xf32>
+  %h = remat.offload %0 : tensor<32xf32>
+  // expected-note @+1 {{128 bytes are live}}
+  %1 = remat.task 1 @k(%x) : (tensor<32xf32>) -> tensor<32xf32>
+  // expected-note @+1 {{128 bytes are live}}
+  %2 = remat.task 2 @k(%1) : (tensor<32xf32>) -> tensor<32xf32>
+  remat.release %0 : tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+// In place of what is still to be released, nothing may be written.
+remat.graph @release_of_overwritten(%x: tensor<32xf32>) attributes {planned_peak = 128 : i64} {
+  %0 = remat.task 0 @k(%x) : (tensor<32xf32>) -> tensor<32xf32>
+  %h = remat.offload %0 : tensor<32xf32>
+  %1 = remat.task 1 @k(%0) at [operand 0] : (tensor<32xf32>) -> tensor<32xf32>
+  // expected-error @+1 {{reads a value that another task has overwritten}}
+  remat.release %0 : tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+// What is kept of a name ends with its release: right behind the forward
+// computation is early enough.
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+// expected-error @+1 {{keeps 128 bytes of region 'late', its budget is 0}}
+remat.graph @release_behind_forward(%x: tensor<32xf32>) attributes {planned_peak = 384 : i64, region_budgets = {early = 0 : i64, late = 0 : i64}} {
+  %0 = remat.task 0 @k(%x) {names = [["early"]]} : (tensor<32xf32>) -> tensor<32xf32>
+  %1 = remat.task 1 @k(%x) {names = [["late"]]} : (tensor<32xf32>) -> tensor<32xf32>
+  %2 = remat.offload %0 : tensor<32xf32>
+  remat.release %0 : tensor<32xf32>
+  %3 = remat.offload %1 : tensor<32xf32>
+  %4 = remat.task 2 @k(%x) backward : (tensor<32xf32>) -> tensor<32xf32>
+  remat.release %1 : tensor<32xf32>
+  remat.return
+}

@@ -119,6 +119,8 @@ remat.graph @placed(%x: tensor<4x8xf32>) -> tensor<4x8xf32>
   %1 = remat.reload %h at arena 128 : tensor<4x8xf32>
   %2 = remat.task 1 @kernel(%0) at [result 0]
       : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  // CHECK: remat.release %{{.*}} : tensor<4x8xf32>
+  remat.release %0 : tensor<4x8xf32>
   // CHECK: remat.return
   remat.return %2 : tensor<4x8xf32>
 }

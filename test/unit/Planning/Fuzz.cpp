@@ -18,6 +18,7 @@
 #include "Oracle.h"
 #include "Problems.h"
 #include "remat/Planning/LowerBound.h"
+#include "remat/Planning/Releases.h"
 #include "remat/Planning/Serialization.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -91,6 +92,7 @@ Problem largeProblem(uint64_t seed) {
     problem.linkBytesPerSecond = int64_t(1) << random() % 40;
   else if (random() % 2)
     problem.linkBytesPerSecond = random() % 2 ? infiniteBandwidth : 0;
+  problem.duplexLink = problem.linkBytesPerSecond && random() % 2;
   if (random() % 3 == 0)
     problem.hostBudget = random() % 300;
   if (random() % 3 == 0)
@@ -154,6 +156,11 @@ void Fuzzer::trySolution(const SolverInfo &solver, const Solution &solution,
     find(solver.name + ": " + toString(std::move(error)));
   if (simulation.liveBytes != bytesByDefinition(problem, solution.plan))
     find(solver.name + ": the simulator counts other bytes than defined");
+  Plan bare = keepReleases(solution.plan, 0);
+  if (Error error = verify(problem, bare))
+    find(solver.name + ", without releases: " + toString(std::move(error)));
+  else if (cantFail(simulate(problem, bare)).time < solution.time)
+    find(solver.name + ": releases make the plan slower");
   if (best && solution.time < best->value)
     find(solver.name + ": " + Twine(solution.time) +
          " is less than the best, " + Twine(best->value));

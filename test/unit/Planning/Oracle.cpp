@@ -440,6 +440,17 @@ std::vector<int64_t> bytesByDefinition(const Problem &problem,
       if (makes(problem, actions[next], v, packed))
         break;
     }
+    // A release is about what the offload before it has read.
+    int64_t source = -1;
+    for (int64_t i = 0; i < n && !packed; ++i) {
+      if (actions[i].id != v)
+        continue;
+      if (actions[i].kind == ActionKind::Offload)
+        source = i;
+      if (actions[i].kind == ActionKind::Release && begin < source &&
+          source < next)
+        last = std::max(last, i);
+    }
     for (int64_t i = std::max<int64_t>(begin, 0); i <= last; ++i)
       bytes[i] +=
           packed ? problem.values[v].packed->bytes : problem.values[v].bytes;

@@ -47,6 +47,7 @@ TEST(Serialization, RoundTripsEverything) {
     problem.deviceBudget = 1000;
     problem.hostBudget = 0;
     problem.linkBytesPerSecond = 7;
+    problem.duplexLink = seed % 3 == 0;
     problem.values[3].policy = Policy::PreferRecompute;
     problem.freeOrder = seed % 2;
     for (Value &value : problem.values)
@@ -60,6 +61,7 @@ TEST(Serialization, RoundTripsEverything) {
     Instance instance = cantFail(parseInstance(text));
     EXPECT_EQ(print(toJson(instance.problem)), text);
     EXPECT_EQ(instance.problem.freeOrder, problem.freeOrder);
+    EXPECT_EQ(instance.problem.duplexLink, problem.duplexLink);
     for (auto [id, value] : llvm::enumerate(problem.values))
       EXPECT_EQ(instance.problem.values[id].packed, value.packed);
     for (auto [id, op] : llvm::enumerate(problem.ops))
@@ -78,14 +80,15 @@ TEST(Serialization, RoundTripsEveryAction) {
   Plan plan;
   plan.run(0);
   plan.offload(0);
+  plan.release(0);
   plan.reload(0);
   plan.pack(0);
   plan.unpack(1);
   plan.absorb(0);
   plan.run(1);
   std::string text = print(toJson(instance, plan));
-  EXPECT_EQ(text, R"({"sequence":[4,{"offload":4},{"reload":4},{"pack":4},)"
-                  R"({"unpack":7},{"absorb":4},7]})");
+  EXPECT_EQ(text, R"({"sequence":[4,{"offload":4},{"release":4},{"reload":4},)"
+                  R"({"pack":4},{"unpack":7},{"absorb":4},7]})");
   EXPECT_EQ(cantFail(parsePlan(instance, text)), plan);
 }
 

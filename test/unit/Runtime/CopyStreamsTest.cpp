@@ -110,6 +110,32 @@ remat_step_options on(int threads, uint32_t flags = 0,
 
 const std::vector<remat_kernel_fn> kernels = {increment, add};
 
+/// a = x + 1 goes to the host and is released behind b = a + 1, c = b + 1, and
+/// before d = c + 1 in its place; then y = a + d with what comes back.
+StepTableBuilder makeStepWithRelease() {
+  const uint64_t bytes = count * 4;
+  StepTableBuilder builder;
+  builder.addArgument("x", REMAT_F32, {count});
+  builder.addResult("y", REMAT_F32, {count});
+  uint32_t x = builder.addArgumentBuffer(0), y = builder.addResultBuffer(0);
+  uint32_t a = builder.addArenaBuffer(0, bytes);
+  uint32_t b = builder.addArenaBuffer(bytes, bytes);
+  uint32_t c = builder.addArenaBuffer(2 * bytes, bytes);
+  uint32_t d = builder.addArenaBuffer(0, bytes);
+  uint32_t back = builder.addArenaBuffer(bytes, bytes);
+  uint32_t host = builder.addHostBuffer(0, bytes);
+  builder.addEntry(makeEntry(0, {x}, {a}, count));
+  builder.addEntry(makeCopy(a, host));
+  builder.addEntry(makeEntry(0, {a}, {b}, count));
+  builder.addEntry(makeEntry(0, {b}, {c}, count));
+  builder.addEntry(makeRelease(a));
+  builder.addEntry(makeEntry(0, {c}, {d}, count));
+  builder.addEntry(makeCopy(host, back));
+  builder.addEntry(makeEntry(1, {back, d}, {y}, count));
+  builder.assignStreams();
+  return builder;
+}
+
 void expectResults(Step &step, float value) {
   Tensor x({count}, value), y({count});
   ASSERT_EQ(step.run({x}, {y}), REMAT_OK) << step.message;
@@ -230,6 +256,19 @@ TEST(CopyStreams, Failure) {
     Tensor bad({count}, 99), y({count});
     EXPECT_EQ(step.run({bad}, {y}), REMAT_ASSERTION_FAILED);
     expectResults(step, float(i));
+  }
+}
+
+// What is released later is counted for longer: a beside b and c.
+TEST(CopyStreams, Release) {
+  for (auto check : {REMAT_CHECK_METADATA, REMAT_CHECK_BITWISE}) {
+    Step step(makeStepWithRelease(), kernels, on(1, 0, check));
+    ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+    for (float value : {1.0f, 7.0f}) {
+      expectResults(step, value);
+      EXPECT_EQ(step.stats().measured_peak_bytes, uint64_t(3 * 4 * count));
+      EXPECT_EQ(step.stats().executed_entries, 8u);
+    }
   }
 }
 

@@ -101,6 +101,7 @@ std::string makeTable(bool isSplit) {
   builder.addEntry(entry);
   builder.addEntry(makeEntry(REMAT_ENTRY_COPY, 0, {a}, {host}));
   builder.addEntry(makeEntry(REMAT_ENTRY_PACK, value, {a}, {packed}));
+  builder.addEntry(makeEntry(REMAT_ENTRY_RELEASE, 0, {a}, {}));
   builder.addEntry(makeEntry(REMAT_ENTRY_UNPACK, value, {packed}, {unpacked}));
   builder.addEntry(
       makeEntry(REMAT_ENTRY_MATMUL, matmul, {x, constant}, {reused}));

@@ -103,7 +103,8 @@ private:
     StepEntry entry;
     entry.kind = kind;
     entry.operands = std::move(operands);
-    entry.results = {result};
+    if (result != REMAT_NONE)
+      entry.results = {result};
     entry.workspace = workspace;
     builder.addEntry(entry);
   }
@@ -143,8 +144,11 @@ private:
     unsigned kind = roll(12);
     if (kind < 2) {
       size_t index = roll(unsigned(values.size()));
-      if (values[index].space != REMAT_SPACE_ARGUMENT)
-        drop(index);
+      if (values[index].space == REMAT_SPACE_ARGUMENT)
+        return;
+      if (roll(2))
+        addEntry(REMAT_ENTRY_RELEASE, {values[index].buffer}, REMAT_NONE);
+      drop(index);
     } else if (uint32_t result = roll(8) ? 1 : 0;
                kind == 2 && !isWritten[result]) {
       define(result, from);

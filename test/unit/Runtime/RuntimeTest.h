@@ -100,6 +100,12 @@ inline StepEntry makeCopy(uint32_t from, uint32_t to) {
   return entry;
 }
 
+inline StepEntry makeRelease(uint32_t buffer) {
+  StepEntry entry = makeEntry(0, {buffer}, {});
+  entry.kind = REMAT_ENTRY_RELEASE;
+  return entry;
+}
+
 } // namespace remat
 
 #endif // REMAT_TEST_UNIT_RUNTIME_RUNTIMETEST_H

@@ -129,6 +129,41 @@ TEST_F(Streams, CopiesWaitForEachOther) {
   EXPECT_EQ(text(), "run; out 0; in 1; run 2");
 }
 
+// What is offloaded stays until its release, entry 4, and nothing waits for the
+// transfer before: not entry 3, which is behind the last reader.
+TEST_F(Streams, Release) {
+  uint32_t a = arena(0), b = arena(1), c = arena(2), d = arena(0), h = host(0);
+  run({x}, a);
+  copy(a, h);
+  run({a}, b);
+  run({b}, c);
+  builder.addEntry(makeRelease(a));
+  run({c}, d);
+  run({d}, y);
+  EXPECT_EQ(text(), "run; out 0; run; run; run; run 1; run");
+  EXPECT_EQ(errorWithout(5),
+            "entry 5 writes bytes 0 to 64 of the arena, which entry 1 reads, "
+            "without waiting for it");
+  auto changed = [](remat_entry &e) { e.kind = REMAT_ENTRY_RELEASE; };
+  EXPECT_EQ(errorWith(3, changed), "entry 3 is a release with 1 operands and 1 "
+                                   "results, expected 1 and 0");
+}
+
+// Up to its release, nothing else lies where the buffer is.
+TEST_F(Streams, ReleasedMemoryIsInUse) {
+  uint32_t a = arena(0), b = arena(0), h = host(0);
+  run({x}, a);
+  copy(a, h);
+  run({x}, b);
+  builder.addEntry(makeRelease(a));
+  run({x}, y);
+  builder.assignStreams();
+  std::string error;
+  EXPECT_FALSE(checkStepTable(builder.finalize(), error));
+  EXPECT_EQ(error,
+            "entry 2 places buffer 3 over buffer 2, which is still needed");
+}
+
 // Nobody reads what entry 2 brings back; its bytes are free behind it, as the
 // simulator says.
 TEST_F(Streams, UnreadReload) {

@@ -51,7 +51,7 @@ Value GraphLiveness::getOwner(Value value) {
 }
 
 /// The positions at which calls begin: behind what first runs in an earlier
-/// call, and offloads that follow it.
+/// call, and offloads and releases that follow it.
 static SmallVector<unsigned> findCalls(GraphOp graph) {
   SmallVector<unsigned> begins;
   int64_t last = 0;
@@ -62,7 +62,7 @@ static SmallVector<unsigned> findCalls(GraphOp graph) {
       for (int64_t phase = task.getPhase(); last < phase; ++last)
         begins.push_back(end);
       end = position + 1;
-    } else if (isa<OffloadOp>(op) && end == position) {
+    } else if (isa<OffloadOp, ReleaseOp>(op) && end == position) {
       end = position + 1;
     }
     ++position;

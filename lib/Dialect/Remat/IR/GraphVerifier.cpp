@@ -67,6 +67,31 @@ static LogicalResult verifyClone(TaskOp original, TaskOp clone) {
   return success();
 }
 
+/// Checks that a value is released once, behind its offload and all readers.
+static LogicalResult verifyRelease(ReleaseOp release) {
+  bool isOffloaded = false;
+  Operation *later = nullptr;
+  forEachReader(getViewRoot(release.getSource()), [&](Operation *reader) {
+    if (reader == release)
+      return;
+    if (reader->isBeforeInBlock(release)) {
+      isOffloaded |= isa<OffloadOp>(reader);
+      return;
+    }
+    if (!later || reader->isBeforeInBlock(later))
+      later = reader;
+  });
+  if (!isOffloaded)
+    return release.emitOpError(
+        "needs a value that was offloaded before, or it waits for nothing");
+  if (!later)
+    return success();
+  InFlightDiagnostic diag =
+      later->emitOpError("reads a value that was released before");
+  diag.attachNote(release.getLoc()) << "the release";
+  return diag;
+}
+
 /// Checks that every operation may stand in a graph and that tasks are
 /// numbered so that clones and originals can be told apart.
 static LogicalResult verifyTasks(GraphOp graph) {
@@ -76,9 +101,13 @@ static LogicalResult verifyTasks(GraphOp graph) {
   int64_t phase = 0;
   std::set<std::pair<int64_t, int64_t>> copies;
   for (Operation &op : graph.getBody().front()) {
-    if (!isa<TaskOp, OffloadOp, ReloadOp, ReturnOp>(op) && !isViewOp(&op))
+    if (!isa<TaskOp, OffloadOp, ReloadOp, ReleaseOp, ReturnOp>(op) &&
+        !isViewOp(&op))
       return op.emitOpError("may not stand in a 'remat.graph', expected tasks, "
                             "transfers, views and 'remat.return'");
+    if (auto release = dyn_cast<ReleaseOp>(op))
+      if (failed(verifyRelease(release)))
+        return failure();
     auto task = dyn_cast<TaskOp>(&op);
     if (!task)
       continue;
@@ -222,7 +251,7 @@ static LogicalResult verifyRegionBudgets(GraphOp graph) {
   if (!last)
     return success();
   // What leaves right behind it was not kept.
-  while (isa_and_nonnull<OffloadOp>(last->getNextNode()))
+  while (isa_and_nonnull<OffloadOp, ReleaseOp>(last->getNextNode()))
     last = last->getNextNode();
   auto isLater = [&](Operation *op) { return last->isBeforeInBlock(op); };
   std::map<StringRef, int64_t> kept;

@@ -32,7 +32,8 @@ TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name,
                    int64_t channelBytes, int64_t sliceBytes, int64_t sliceRows,
                    int64_t minSliceRows, bool inPlace, int64_t threads,
                    int64_t contractionFlops, int64_t loopFlops,
-                   int64_t bandwidth, int64_t launchNs, int64_t linkBandwidth) {
+                   int64_t bandwidth, int64_t launchNs, int64_t linkBandwidth,
+                   bool duplexLink) {
   if (name.empty())
     return emitError() << "target must have a name";
   if (alignment <= 0 || alignment % bufferAlignment != 0 ||

@@ -64,6 +64,12 @@ WaitingOrder::WaitingOrder(GraphOp graph) : block(graph.getBody().front()) {
     for (Value operand : op->getOperands())
       if (Operation *maker = operand.getDefiningOp())
         add(maker, op);
+    // Nothing reads what was released.
+    if (auto release = dyn_cast<ReleaseOp>(op))
+      forEachReader(getViewRoot(release.getSource()), [&](Operation *reader) {
+        if (reader != op)
+          add(reader, op);
+      });
     auto task = dyn_cast<TaskOp>(op);
     if (!task || !task.getPinned())
       continue;

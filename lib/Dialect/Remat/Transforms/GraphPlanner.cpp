@@ -8,6 +8,7 @@
 
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Planning/LowerBound.h"
+#include "remat/Planning/Releases.h"
 
 #include <map>
 #include <tuple>
@@ -37,6 +38,8 @@ llvm::Error remat::setLimits(GraphProblem &graphProblem,
   if (options.offload && problem.linkBytesPerSecond == 0 &&
       asksForOffload(problem))
     problem.linkBytesPerSecond = graphProblem.target.getLinkBandwidth();
+  problem.duplexLink =
+      problem.linkBytesPerSecond > 0 && graphProblem.target.getDuplexLink();
   for (const auto &[name, bytes] : options.regionBudgets) {
     auto values = graphProblem.named.find(name);
     if (values == graphProblem.named.end())
@@ -163,7 +166,10 @@ llvm::Expected<GraphPlan> GraphPlanner::planUnlimited() {
     return solution.takeError();
   raiseBound(solution->lowerBound, solution->proof);
   cutShort = solution->cutShort;
-  return evaluate(std::move(solution->plan), std::nullopt, solution->solver);
+  llvm::Expected<Released> released = release(solution->plan, 0);
+  if (!released)
+    return released.takeError();
+  return evaluate(std::move(released->plan), std::nullopt, solution->solver);
 }
 
 /// A plan within the budget, or the smallest, for a part of the effort.
@@ -246,12 +252,16 @@ llvm::Expected<GraphPlan> GraphPlanner::planBudget(bool isSmallest,
   wanted.reset();
   if (!found)
     return found.takeError();
-  if (!isSmallest)
-    return evaluate(std::move(found->plan), bytes, options.planner);
-  findBound(found->arenaBytes);
-  if (mayKeep && saveAllArena <= found->arenaBytes)
-    return evaluate(saveAll, saveAllArena, "save-all");
-  return evaluate(std::move(found->plan), found->arenaBytes, options.planner);
+  int64_t limit = isSmallest ? found->arenaBytes : bytes;
+  if (isSmallest) {
+    findBound(limit);
+    if (mayKeep && saveAllArena <= limit)
+      return evaluate(saveAll, saveAllArena, "save-all");
+  }
+  llvm::Expected<Released> released = release(found->plan, limit);
+  if (!released)
+    return released.takeError();
+  return evaluate(std::move(released->plan), limit, options.planner);
 }
 
 llvm::Expected<GraphPlan>
@@ -389,7 +399,12 @@ GraphPlanner::plan(const planning::PlanRequest &request) {
   planning::Problem attempt = counts[request.way].problem;
   attempt.deviceBudget = request.bytes;
   planning::SolverOptions solver = getSolverOptions(request.effortShare);
-  solver.start = request.start;
+  // Its releases may not have room in this request.
+  planning::Plan start;
+  if (request.start) {
+    start = planning::keepReleases(*request.start, 0);
+    solver.start = &start;
+  }
   solver.explainInfeasible = options.planner != "auto";
   llvm::Expected<planning::Solution> solution =
       planning::solve(attempt, options.planner, solver);
@@ -407,32 +422,6 @@ llvm::Expected<planning::FeasibilityCertificate>
 GraphPlanner::planSmallest(unsigned way) {
   return planning::smallestFeasibleBudget(counts[way].problem,
                                           getSolverOptions());
-}
-
-llvm::Expected<planning::PackedPlan>
-GraphPlanner::pack(const planning::Plan &plan) {
-  llvm::Expected<planning::Simulation> simulation =
-      planning::simulate(problem, plan);
-  if (!simulation)
-    return simulation.takeError();
-  llvm::Expected<Outcome> outcome = tryOut(plan);
-  if (!outcome)
-    return outcome.takeError();
-  int64_t arena = outcome->arenaBytes, time = simulation->time;
-  bool isBetter = wanted
-                      ? arena <= *wanted && time < bestTime
-                      : std::tie(arena, time) < std::tie(bestArena, bestTime);
-  if (isBetter) {
-    bestArena = arena;
-    bestTime = time;
-    secondsToBest = getSeconds();
-    int64_t base = problem.baseCost();
-    if (options.solver.onProgress)
-      options.solver.onProgress({options.planner, secondsToBest, bestTime,
-                                 outcome->peakBytes, std::max(base, bound),
-                                 base});
-  }
-  return planning::PackedPlan{plan, time, arena};
 }
 
 //===----------------------------------------------------------------------===//

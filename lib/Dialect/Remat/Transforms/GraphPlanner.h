@@ -118,6 +118,13 @@ private:
   llvm::Expected<mlir::OwningOpRef<GraphOp>> apply(const planning::Plan &plan);
   llvm::Expected<Outcome> tryOut(const planning::Plan &plan);
 
+  /// A plan that is packed, and its peak: in the arena, and as planners count.
+  struct Released : planning::PackedPlan {
+    int64_t peakBytes = 0, plannedPeak = 0;
+  };
+  llvm::Expected<Released> tryOutTimed(planning::Plan plan);
+  llvm::Expected<Released> release(const planning::Plan &plan, int64_t limit);
+
   GraphOp graph;
   PlanOptions options;
   Clock::time_point start = Clock::now();

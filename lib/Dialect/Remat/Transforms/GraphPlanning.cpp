@@ -180,8 +180,8 @@ SmallVector<planning::ValueId> GraphProblem::getOrder(TaskOp task) {
 void GraphProblem::addTransfer(Operation *transfer) {
   bool backward = !problem.ops.empty() && problem.ops.back().backward;
   SmallVector<planning::ValueId> operands;
-  if (auto offload = dyn_cast<OffloadOp>(transfer))
-    operands.push_back(idOf.lookup(getViewRoot(offload.getSource())));
+  if (isa<OffloadOp, ReleaseOp>(transfer))
+    operands.push_back(idOf.lookup(getViewRoot(transfer->getOperand(0))));
   std::string name = transfer->getName().getStringRef().str();
   planning::OpId id = problem.addOp(name, 0, operands, backward);
   tasks.push_back({});
@@ -213,7 +213,7 @@ GraphProblem::GraphProblem(GraphOp graph, bool freeOrder)
   // What tasks of the current call wait for, and what waits for them.
   SmallVector<planning::ValueId> given, lastTokens;
   for (Operation &operation : graph.getBody().front()) {
-    if (isa<OffloadOp, ReloadOp>(operation))
+    if (isa<OffloadOp, ReloadOp, ReleaseOp>(operation))
       addTransfer(&operation);
     auto task = dyn_cast<TaskOp>(operation);
     if (!task)
@@ -283,7 +283,7 @@ private:
   DenseMap<Value, Value> current;
   /// Views of the original graph, by the value they view.
   DenseMap<Value, SmallVector<Value>> viewsOf;
-  DenseMap<Value, Value> onHost;
+  DenseMap<Value, OffloadOp> offloads;
   /// By the number of a task, how often it has run, and in which call first.
   std::map<int64_t, std::pair<unsigned, uint64_t>> runs;
 };
@@ -341,15 +341,21 @@ void PlanApplier::apply(const planning::Plan &plan) {
       break;
     case planning::ActionKind::Offload: {
       Value value = graphProblem.values[action.id];
-      onHost[value] = OffloadOp::create(builder, value.getLoc(),
-                                        getCurrent(value), SlotAttr());
+      offloads[value] = OffloadOp::create(builder, value.getLoc(),
+                                          getCurrent(value), SlotAttr());
       break;
     }
     case planning::ActionKind::Reload: {
       Value value = graphProblem.values[action.id];
       setCurrent(value,
                  ReloadOp::create(builder, value.getLoc(), value.getType(),
-                                  onHost.at(value), SlotAttr()));
+                                  offloads.at(value).getResult(), SlotAttr()));
+      break;
+    }
+    case planning::ActionKind::Release: {
+      Value value = graphProblem.values[action.id];
+      ReleaseOp::create(builder, value.getLoc(),
+                        offloads.at(value).getSource());
       break;
     }
     case planning::ActionKind::Pack:

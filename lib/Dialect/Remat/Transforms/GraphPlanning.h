@@ -38,7 +38,7 @@ std::string describe(TaskOp task);
 ///
 /// A graph that is planned is a problem, too, to recount what is live: what is
 /// reloaded is a value of its own, which an op without operands gives, and an
-/// offload is an op that reads.
+/// offload or a release is an op that reads.
 struct GraphProblem {
   explicit GraphProblem(GraphOp graph, bool freeOrder = false);
 

@@ -14,6 +14,7 @@
 
 #include "GraphPlanner.h"
 #include "remat/Dialect/Remat/Transforms/StoredPlan.h"
+#include "remat/Planning/Releases.h"
 
 using namespace mlir;
 using namespace remat;
@@ -23,6 +24,7 @@ using planning::BudgetRequest;
 static llvm::Error checkUnplanned(GraphOp graph) {
   bool decided = graph.isPlanned() || !graph.getOps<OffloadOp>().empty() ||
                  !graph.getOps<ReloadOp>().empty() ||
+                 !graph.getOps<ReleaseOp>().empty() ||
                  llvm::any_of(graph.getOps<TaskOp>(),
                               [](TaskOp task) { return task.isClone(); });
   if (decided)
@@ -216,6 +218,20 @@ llvm::Expected<planning::Frontier> Variants::computeFrontier(unsigned points) {
     return std::nullopt;
   };
   std::vector<GraphPlan> pool;
+  auto add = [&](Chosen chosen) {
+    // Without its releases it may fit less.
+    const planning::Solution &solution = chosen.plan.solution;
+    if (planning::countReleases(solution.plan) > 0) {
+      llvm::Expected<GraphPlan> plan =
+          chosen.planner->evaluate(planning::keepReleases(solution.plan, 0),
+                                   std::nullopt, solution.solver);
+      if (plan)
+        pool.push_back(std::move(*plan));
+      else
+        llvm::consumeError(plan.takeError());
+    }
+    pool.push_back(std::move(chosen.plan));
+  };
   llvm::Expected<Chosen> tightest =
       plan({BudgetRequest::Kind::Smallest}, share(points));
   if (!tightest)
@@ -223,7 +239,7 @@ llvm::Expected<planning::Frontier> Variants::computeFrontier(unsigned points) {
   int64_t smallest = tightest->plan.arenaBytes;
   planning::Frontier frontier;
   frontier.cutShort = tightest->plan.solution.cutShort;
-  pool.push_back(std::move(tightest->plan));
+  add(std::move(*tightest));
   llvm::Expected<std::optional<GraphPlan>> saveAll =
       planners.front()->planSaveAll();
   if (!saveAll)
@@ -244,7 +260,7 @@ llvm::Expected<planning::Frontier> Variants::computeFrontier(unsigned points) {
     if (found) {
       frontier.cutShort |= found->plan.solution.cutShort;
       bounds[i] = found->plan.solution.lowerBound;
-      pool.push_back(std::move(found->plan));
+      add(std::move(*found));
       continue;
     }
     // A planner may find none where the smallest budget has one.

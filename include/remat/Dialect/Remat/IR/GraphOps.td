@@ -218,4 +218,22 @@ def Remat_ReloadOp : Remat_Op<"reload", [
   let hasVerifier = 1;
 }
 
+def Remat_ReleaseOp : Remat_Op<"release", [HasParent<"GraphOp">]> {
+  let summary = "give back the memory of a value that was offloaded";
+  let description = [{
+    ```mlir
+    %h = remat.offload %0 : tensor<4x8xf32>
+    %1 = remat.task 1 @square(%0) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    remat.release %0 : tensor<4x8xf32>
+    ```
+
+    The operand, which was offloaded before, stays in memory up to here, and
+    nothing reads it behind this operation. What follows waits for the transfer,
+    as its memory may be used again. Without this operation, what follows on the
+    last reader waits for it: a release buys time for the transfer with bytes.
+  }];
+  let arguments = (ins AnyRankedTensor:$source);
+  let assemblyFormat = "$source attr-dict `:` type($source)";
+}
+
 #endif // REMAT_DIALECT_REMAT_IR_GRAPHOPS_TD

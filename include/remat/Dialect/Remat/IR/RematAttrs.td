@@ -173,6 +173,7 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
     | `bandwidth` | bytes/s | memory, on those threads; it does not grow with more |
     | `launch_ns` | ns | what starting a task takes |
     | `link_bandwidth` | bytes/s | the link to host memory, where a policy asks for offloading and nobody says how fast it is |
+    | `duplex_link` | bool | transfers in both directions run at the same time, each at that speed |
   }];
   let parameters = (ins
     StringRefParameter<"name of the target">:$name,
@@ -192,7 +193,8 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
     DefaultValuedParameter<"int64_t", "TargetDefaults::loopFlops">:$loop_flops,
     DefaultValuedParameter<"int64_t", "TargetDefaults::bandwidth">:$bandwidth,
     DefaultValuedParameter<"int64_t", "TargetDefaults::launchNs">:$launch_ns,
-    DefaultValuedParameter<"int64_t", "TargetDefaults::linkBandwidth">:$link_bandwidth);
+    DefaultValuedParameter<"int64_t", "TargetDefaults::linkBandwidth">:$link_bandwidth,
+    DefaultValuedParameter<"bool", "TargetDefaults::duplexLink">:$duplex_link);
   let builders = [AttrBuilder<(ins "::llvm::StringRef":$name), [{
     return $_get($_ctxt, name,
                  TargetDefaults::alignment, TargetDefaults::rowBytes,
@@ -202,13 +204,14 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
                  TargetDefaults::sliceRows, TargetDefaults::minSliceRows, TargetDefaults::inPlace,
                  TargetDefaults::threads, TargetDefaults::contractionFlops,
                  TargetDefaults::loopFlops, TargetDefaults::bandwidth,
-                 TargetDefaults::launchNs, TargetDefaults::linkBandwidth);
+                 TargetDefaults::launchNs, TargetDefaults::linkBandwidth,
+                 TargetDefaults::duplexLink);
   }]>];
   let assemblyFormat = [{
     `<` $name (`,` struct($alignment, $row_bytes, $block_bytes, $block_rows,
       $min_block_rows, $sum_length, $channel_bytes, $slice_bytes, $slice_rows,
       $min_slice_rows, $in_place, $threads, $contraction_flops, $loop_flops, $bandwidth,
-      $launch_ns, $link_bandwidth)^)? `>`
+      $launch_ns, $link_bandwidth, $duplex_link)^)? `>`
   }];
   let genVerifyDecl = 1;
 }

@@ -42,6 +42,8 @@ struct TargetDefaults {
   static constexpr int64_t launchNs = 2000;
   /// PCI Express 4.0 with 16 lanes.
   static constexpr int64_t linkBandwidth = 25'000'000'000;
+  /// Copies in memory share its bandwidth.
+  static constexpr bool duplexLink = false;
 };
 
 /// On a module, a function or a graph: the #remat.target it is compiled for.
