@@ -30,7 +30,8 @@ def LowerCUDAPass : Pass<"remat-lower-cuda", "::mlir::ModuleOp"> {
     "::mlir::linalg::LinalgDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
-    "::mlir::vector::VectorDialect", "::mlir::affine::AffineDialect"
+    "::mlir::vector::VectorDialect", "::mlir::affine::AffineDialect",
+    "::mlir::NVVM::NVVMDialect"
   ];
 }
 
