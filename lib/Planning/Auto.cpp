@@ -44,7 +44,7 @@ private:
   /// Options for a part of the work.
   SolverOptions part(double share) const;
   std::function<void(const Progress &)> passOn();
-  bool searchExhaustively();
+  bool searchExhaustively(SolverOptions brief);
   void offerParts();
   void offerFixedOrder();
   bool refineBound(double effort);
@@ -115,11 +115,10 @@ bool Portfolio::refineBound(double effort) {
 }
 
 /// All plans of a small problem. False if there is none.
-bool Portfolio::searchExhaustively() {
+bool Portfolio::searchExhaustively(SolverOptions brief) {
   if (!isSmall(graph))
     return true;
-  Expected<Solution> solution =
-      planExact(problem, part(PortfolioTuning::exactShare));
+  Expected<Solution> solution = planExact(problem, brief);
   if (solution) {
     search.offer(solution->plan);
     search.raiseBound(solution->lowerBound, solution->proof);
@@ -273,7 +272,7 @@ void Portfolio::improve() {
 }
 
 Expected<Solution> Portfolio::run() {
-  if (!searchExhaustively())
+  if (!searchExhaustively(part(PortfolioTuning::exactShare)))
     return make_error<InfeasibleBudgetError>(problem.deviceBudget.value_or(0),
                                              0, std::string());
   offerParts();
@@ -292,6 +291,12 @@ Expected<Solution> Portfolio::run() {
     search.offer(search.findLowPeak(problem.deviceBudget.value_or(0),
                                     PortfolioTuning::lowPeakShare));
   improve();
+  // A little effort is for plans that are good enough, not for none.
+  if (!search.hasPlan()) {
+    SolverOptions last = part(1.0);
+    last.effort = std::max(last.effort, PortfolioTuning::lastEffort);
+    searchExhaustively(last);
+  }
   return search.takeSolution("auto");
 }
 

@@ -79,6 +79,9 @@ struct PortfolioTuning {
   static constexpr double partsOfTime = 3;
   /// Share of the exhaustive search of a small problem.
   static constexpr double exactShare = 0.5;
+  /// The least effort of an exhaustive search where nothing else has found a
+  /// plan of a small problem: a tenth of a second.
+  static constexpr double lastEffort = 0.1;
 
   /// Ops beyond which the classical algorithms are left out: they cost more
   /// than the search needs then.
