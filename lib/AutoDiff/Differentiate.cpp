@@ -200,6 +200,7 @@ private:
   void addResult(Value value, Value like, Location loc, StringAttr name,
                  bool absent);
   StringAttr getName(Value value, StringRef suffix);
+  Value addEarly(Value sum, Value gradient, Location loc);
   FailureOr<SmallVector<GradientHookOp>> findLateHooks();
 
   func::FuncOp function;
@@ -283,6 +284,15 @@ FailureOr<SmallVector<GradientHookOp>> Differentiator::findLateHooks() {
   return hooks;
 }
 
+/// `sum` and `gradient` where that is known: it takes room until it is added.
+Value Differentiator::addEarly(Value sum, Value gradient, Location loc) {
+  OpBuilder::InsertionGuard guard(builder);
+  Operation *maker = gradient.getDefiningOp();
+  if (maker && (ops.empty() || ops.back()->isBeforeInBlock(maker)))
+    builder.setInsertionPointAfter(maker);
+  return createSum(builder, loc, sum, gradient);
+}
+
 LogicalResult Differentiator::reverse(bool withCotangents, bool accumulate) {
   Location loc = getLoc("backward");
   SequenceActivity activity(ops, inputs, outputs);
@@ -307,7 +317,7 @@ LogicalResult Differentiator::reverse(bool withCotangents, bool accumulate) {
     if (accumulate) {
       BlockArgument sum = cast<BlockArgument>(addArgumentLike(input));
       donations.emplace_back(sum, terminator->getNumOperands());
-      gradient = gradient ? createSum(builder, loc, sum, gradient) : sum;
+      gradient = gradient ? addEarly(sum, gradient, loc) : sum;
     }
     for (GradientHookOp hook : *lateHooks)
       if (!isZero && skipLateHooks(hook.getValues().front()) == input)

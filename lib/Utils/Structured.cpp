@@ -6,6 +6,8 @@
 
 #include "remat/Utils/Structured.h"
 
+#include "remat/Dialect/Remat/IR/Rows.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -225,4 +227,42 @@ remat::matchContractionBody(linalg::LinalgOp op) {
   return ContractionBody{lhsCast   ? *lhsCast
                          : rhsCast ? *rhsCast
                                    : linalg::TypeFn::cast_signed};
+}
+
+//===----------------------------------------------------------------------===//
+// Contractions that are added to something
+//===----------------------------------------------------------------------===//
+
+/// Whether the contraction starts from zeros.
+static bool startsFromZeros(linalg::LinalgOp contraction) {
+  auto fill = contraction.getDpsInits().front().getDefiningOp<linalg::FillOp>();
+  return fill && (matchPattern(fill.value(), m_AnyZeroFloat()) ||
+                  matchPattern(fill.value(), m_Zero()));
+}
+
+std::optional<AddedContraction>
+remat::matchAddedContraction(linalg::GenericOp sum) {
+  if (sum.getNumDpsInputs() != 2 || sum->getNumResults() != 1 ||
+      sum->hasAttr(rowsAttrName) ||
+      !llvm::all_of(sum.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isIdentity(); }))
+    return std::nullopt;
+  Block *body = sum.getBody();
+  if (body->getOperations().size() != 2 || !isa<arith::AddFOp>(body->front()) ||
+      body->getTerminator()->getOperand(0) != body->front().getResult(0))
+    return std::nullopt;
+  Value lhs = body->front().getOperand(0), rhs = body->front().getOperand(1);
+  if (lhs == rhs || lhs.getParentBlock() != body ||
+      lhs == body->getArgument(2) || rhs.getParentBlock() != body ||
+      rhs == body->getArgument(2))
+    return std::nullopt;
+  for (unsigned number : {0, 1}) {
+    auto contraction =
+        sum.getDpsInputs()[number].getDefiningOp<linalg::LinalgOp>();
+    if (contraction && linalg::isaContractionOpInterface(contraction) &&
+        contraction->getNumResults() == 1 && startsFromZeros(contraction) &&
+        contraction->getResultTypes() == sum->getResultTypes())
+      return AddedContraction{contraction, sum.getDpsInputs()[1 - number]};
+  }
+  return std::nullopt;
 }

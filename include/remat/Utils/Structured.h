@@ -69,6 +69,17 @@ struct ContractionBody {
 /// Matches the body of a structured operation with two inputs and one init.
 std::optional<ContractionBody> matchContractionBody(mlir::linalg::LinalgOp op);
 
+/// A contraction, starting from zeros, and what it is added to.
+struct AddedContraction {
+  mlir::linalg::LinalgOp contraction;
+  mlir::Value before;
+};
+
+/// What `sum` adds if it adds a contraction to a tensor, element by element and
+/// not row by row.
+std::optional<AddedContraction>
+matchAddedContraction(mlir::linalg::GenericOp sum);
+
 } // namespace remat
 
 #endif // REMAT_UTILS_STRUCTURED_H

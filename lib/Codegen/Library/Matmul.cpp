@@ -34,8 +34,10 @@ namespace {
 
 class MatmulCall : public LibraryCall {
 public:
-  MatmulCall(const remat_matmul &matmul, ArrayRef<unsigned> arguments)
-      : matmul(matmul) {
+  /// `isAdded` is whether the kernel adds a contraction to something.
+  MatmulCall(const remat_matmul &matmul, ArrayRef<unsigned> arguments,
+             bool isAdded)
+      : matmul(matmul), isAdded(isAdded) {
     operands.assign(arguments.begin(), arguments.end());
   }
 
@@ -61,14 +63,18 @@ public:
   }
   /// The library takes microseconds before it multiplies anything, and packs
   /// factors that are read once only: a contraction with a vector reads its
-  /// matrix once, and so does one of two vectors with what it writes.
+  /// matrix once, and so does one of two vectors with what it writes. Where that
+  /// is added to something, generated code would need room for it, and both
+  /// round each product once.
   bool isBetterGenerated() const override {
-    return matmul.m == 1 || matmul.n == 1 || matmul.k == 1 ||
-           countFlops() <= LibraryTuning::maxTinyFlops;
+    if (countFlops() <= LibraryTuning::maxTinyFlops)
+      return true;
+    return matmul.m == 1 || matmul.n == 1 || (matmul.k == 1 && !isAdded);
   }
 
 private:
   remat_matmul matmul;
+  bool isAdded;
 };
 
 } // namespace
@@ -209,13 +215,21 @@ static bool hasLibraryTypes(linalg::LinalgOp op) {
 
 LibraryCallRef remat::codegen::matchMatmul(FunctionOpInterface kernel) {
   auto op = dyn_cast_or_null<linalg::LinalgOp>(getResultMaker(kernel));
+  Value before;
+  if (auto sum = dyn_cast_or_null<linalg::GenericOp>(op.getOperation()))
+    if (std::optional<AddedContraction> added = matchAddedContraction(sum)) {
+      op = added->contraction;
+      before = added->before;
+    }
   if (!op || op->getNumOperands() != 3 ||
       !linalg::isaContractionOpInterface(op) ||
       !isContractionBody(*op.getBlock()) || !hasLibraryTypes(op))
     return {};
   BlockArgument lhs = getKernelArgument(op->getOperand(0));
   BlockArgument rhs = getKernelArgument(op->getOperand(1));
-  BlockArgument init = getKernelArgument(op->getOperand(2));
+  BlockArgument init = getKernelArgument(before ? before : op->getOperand(2));
+  if (before && !init)
+    return {};
   if (!lhs || !rhs || (!init && !isZeroFill(op->getOperand(2))))
     return {};
   std::optional<remat_matmul> matmul = describeContraction(op);
@@ -226,5 +240,6 @@ LibraryCallRef remat::codegen::matchMatmul(FunctionOpInterface kernel) {
   SmallVector<unsigned> arguments = {lhs.getArgNumber(), rhs.getArgNumber()};
   if (init)
     arguments.push_back(init.getArgNumber());
-  return std::make_shared<MatmulCall>(*matmul, arguments);
+  return std::make_shared<MatmulCall>(*matmul, arguments,
+                                      static_cast<bool>(before));
 }

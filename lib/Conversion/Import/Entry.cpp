@@ -89,8 +89,42 @@ static LogicalResult checkCalls(func::FuncOp function) {
   return failure(result.wasInterrupted());
 }
 
+/// Gives the buffers that JAX offers (`jax.buffer_donor`) to the first results
+/// of their types that have none, in the order of the arguments.
+static void importOffers(func::FuncOp function) {
+  constexpr StringLiteral offer = "jax.buffer_donor";
+  llvm::SmallDenseSet<int64_t> taken;
+  for (unsigned number = 0; number < function.getNumArguments(); ++number)
+    if (std::optional<int64_t> result = getDonatedResult(function, number))
+      taken.insert(*result);
+  for (unsigned number = 0; number < function.getNumArguments(); ++number) {
+    Attribute offered = function.removeArgAttr(number, offer);
+    auto flag = dyn_cast_or_null<BoolAttr>(offered);
+    if (!offered || (flag && !flag.getValue()) ||
+        getDonatedResult(function, number))
+      continue;
+    Type type = function.getArgumentTypes()[number];
+    bool isTaken = false;
+    for (auto [result, resultType] :
+         llvm::enumerate(function.getResultTypes())) {
+      if (resultType != type || !taken.insert(result).second)
+        continue;
+      function.setArgAttr(
+          number, RematDialect::donatedAttrName,
+          Builder(function.getContext()).getI64IntegerAttr(result));
+      isTaken = true;
+      break;
+    }
+    if (!isTaken)
+      emitRemark(function.getArgument(number).getLoc())
+          << "argument " << number << " of '" << function.getName()
+          << "' offers its buffer, but no result of type " << type
+          << " is without one";
+  }
+}
+
 /// Which result has the buffer of an argument, as JAX writes it
-/// (`donate_argnums`). What it only offers (`jax.buffer_donor`) is not taken.
+/// (`donate_argnums`).
 static void importDonations(func::FuncOp function) {
   constexpr StringLiteral aliasing = "tf.aliasing_output";
   for (unsigned number = 0; number < function.getNumArguments(); ++number) {
@@ -103,6 +137,7 @@ static void importDonations(func::FuncOp function) {
           number, RematDialect::donatedAttrName,
           Builder(function.getContext()).getI64IntegerAttr(result.getInt()));
   }
+  importOffers(function);
 }
 
 namespace {

@@ -46,7 +46,9 @@ def ImportEntryPass : Pass<"remat-import-entry", "::mlir::ModuleOp"> {
     `main`, a module's only function will do. Refuses what the
     compiler cannot take anywhere: calls that were not inlined, several blocks,
     dynamic shapes, memrefs and globals. What JAX says of donated arguments
-    (`tf.aliasing_output`) becomes `remat.donated`.
+    (`tf.aliasing_output`) becomes `remat.donated`. What it only offers
+    (`jax.buffer_donor`) is taken by the first result of the argument's type that
+    has no buffer yet; a remark names an offer that no result takes.
   }];
   let options = [
     Option<"function", "function", "std::string", /*default=*/"\"main\"",

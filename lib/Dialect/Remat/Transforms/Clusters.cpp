@@ -18,6 +18,9 @@
 
 #include "ClusterGrower.h"
 
+#include "remat/Dialect/Remat/IR/Donations.h"
+#include "remat/Utils/Structured.h"
+
 using namespace mlir;
 using namespace remat;
 
@@ -29,12 +32,48 @@ static Cluster padProducer(tensor::PadOp pad, BlockInfo &info,
   if (!generic || !generic->hasOneUse() || clusterOf.contains(generic) ||
       generic->getNumResults() != 1 || generic.getNumReductionLoops() != 0 ||
       !info.isEligible(generic) ||
-      generic->hasAttr(RematDialect::backwardAttrName) !=
-          pad->hasAttr(RematDialect::backwardAttrName) ||
+      generic->getAttr(RematDialect::backwardAttrName) !=
+          pad->getAttr(RematDialect::backwardAttrName) ||
       pad->hasAttr(RematDialect::policyAttrName))
     return {};
   generic->moveBefore(pad);
   return {generic, pad};
+}
+
+/// Whether the function gives the buffer of `argument` to its result `value`.
+static bool isDonatedTo(BlockArgument argument, Value value) {
+  auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  std::optional<int64_t> result =
+      getDonatedResult(function, argument.getArgNumber());
+  Operation *terminator = argument.getOwner()->getTerminator();
+  return result && *result < terminator->getNumOperands() &&
+         terminator->getOperand(*result) == value;
+}
+
+/// A contraction is added to what is in the buffer of a result: a library does
+/// that without a buffer for the contraction. Their cluster, or an empty one.
+static Cluster
+sumOfContraction(linalg::GenericOp sum, BlockInfo &info,
+                 const DenseMap<Operation *, unsigned> &clusterOf) {
+  std::optional<AddedContraction> added = matchAddedContraction(sum);
+  if (!added || clusterOf.contains(sum) || !info.isEligible(sum))
+    return {};
+  linalg::LinalgOp contraction = added->contraction;
+  auto before = dyn_cast<BlockArgument>(added->before);
+  if (!before || !isDonatedTo(before, sum.getResult(0)) ||
+      clusterOf.contains(contraction) || !contraction->hasOneUse() ||
+      contraction->hasAttr(RematDialect::policyAttrName) ||
+      contraction->getAttr(RematDialect::backwardAttrName) !=
+          sum->getAttr(RematDialect::backwardAttrName))
+    return {};
+  // What it needs beside the contraction is an argument, and an empty tensor.
+  auto place = sum.getDpsInits().front().getDefiningOp<tensor::EmptyOp>();
+  if (!place)
+    return {};
+  if (contraction->isBeforeInBlock(place))
+    place->moveBefore(contraction);
+  sum->moveAfter(contraction);
+  return {contraction, sum};
 }
 
 SmallVector<Cluster> remat::formClusters(Block &body) {
@@ -55,6 +94,10 @@ SmallVector<Cluster> remat::formClusters(Block &body) {
       clusters.push_back(std::move(cluster));
     }
   }
+  for (auto sum : llvm::to_vector(body.getOps<linalg::GenericOp>()))
+    if (Cluster cluster = sumOfContraction(sum, info, clusterOf);
+        !cluster.empty())
+      clusters.push_back(std::move(cluster));
   for (auto pad : body.getOps<tensor::PadOp>())
     if (Cluster cluster = padProducer(pad, info, clusterOf); !cluster.empty())
       clusters.push_back(std::move(cluster));

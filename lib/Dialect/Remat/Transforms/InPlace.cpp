@@ -18,6 +18,7 @@
 
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/Rows.h"
+#include "remat/Utils/Structured.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -124,11 +125,14 @@ static bool mayOverwrite(func::FuncOp kernel, unsigned result,
     if (!reader->isBeforeInBlock(writer) || !readsOnlyRow(reader, use))
       return false;
   }
+  std::optional<AddedContraction> added = matchAddedContraction(writer);
   // An operation on its own may be tiled over all of its elements; only one
-  // that stands with others goes row by row.
+  // that stands with others goes row by row. What is added to a contraction is
+  // read behind that.
   for (Operation &op : body)
     if (&op != writer && isa<linalg::LinalgOp>(op) &&
-        !isa<linalg::FillOp>(op) && !op.hasAttr(rowsAttrName))
+        !isa<linalg::FillOp>(op) && !op.hasAttr(rowsAttrName) &&
+        !(added && added->contraction == &op && added->before == argument))
       return false;
   return readByWriter && written.isPermutation();
 }

@@ -13,6 +13,7 @@
 #include "KernelPool.h"
 #include "KernelNames.h"
 
+#include "remat/Dialect/Remat/IR/Rows.h"
 #include "remat/Utils/Structured.h"
 
 #include "mlir/IR/OperationSupport.h"
@@ -122,9 +123,9 @@ func::FuncOp KernelPool::getOrCreate(const Cluster &cluster,
         results.push_back(result);
   }
   operandList = operands.takeVector();
-  // A pad goes by what it pads; all others go row by row.
+  // A pad goes by what it pads, and a sum by what it adds.
   std::string name = describeComputation(cluster);
-  if (!isa<tensor::PadOp>(cluster.back()))
+  if (cluster.back()->hasAttr(rowsAttrName))
     name += "_rows";
   return getOrCreate(
       cluster.front()->getLoc(), name, prologue.getArrayRef(), operandList,
