@@ -149,6 +149,7 @@ bool remat_step::checkTensors(const char *what, const remat_tensor *tensors,
     if (info.bytes == 0)
       continue;
     if (info.dtype == REMAT_I1 && tensors == currentArguments &&
+        isHostMemory(tensors[i].data) &&
         !checkBools(name, tensors[i], info.bytes))
       return false;
     bool isResult = &usages == &resultUsage;
@@ -265,15 +266,10 @@ remat_status remat_step::run(size_t first, size_t end,
   bool isGiven = state && state->data, hostIsGiven = state && state->host;
   stateMemory = isGiven ? static_cast<char *>(state->data) : arena.get();
   hostMemory = hostIsGiven ? static_cast<char *>(state->host) : host.get();
-  for (const Supplied &place : supplied)
-    pointers[place.pointer] = address(table.buffers[place.buffer]);
-  if (flags & REMAT_STEP_POISON)
-    poisonMemory();
   if (state)
     state->calls = 0;
-  ThreadScope scope(threads);
   remat_status status =
-      runEntries(table.callBegins[first], table.callBegins[end]);
+      device ? runOnDevice(first, end, state) : runHere(first, end);
   stats.check_bytes = recomputeCheck->writtenBytes();
   if (isTraced)
     traceText = recomputeCheck->trace();
@@ -283,6 +279,15 @@ remat_status remat_step::run(size_t first, size_t end,
     state->calls = static_cast<uint32_t>(end);
   ++stats.runs;
   return REMAT_OK;
+}
+
+remat_status remat_step::runHere(size_t first, size_t end) {
+  for (const Supplied &place : supplied)
+    pointers[place.pointer] = address(table.buffers[place.buffer]);
+  if (flags & REMAT_STEP_POISON)
+    poisonMemory();
+  ThreadScope scope(threads);
+  return runEntries(table.callBegins[first], table.callBegins[end]);
 }
 
 remat_status remat_step::runEntries(uint32_t begin, uint32_t end) {
@@ -307,9 +312,7 @@ remat_status remat_step::runEntries(uint32_t begin, uint32_t end) {
     stats.touched_bytes = std::max(stats.touched_bytes, prepared[i].touched);
     if (remat_status status = execute(i))
       return status;
-    if ((isBitwise || isTraced) &&
-        !recomputeCheck->observe(i, pointers.data() + prepared[i].firstPointer,
-                                 error)) {
+    if ((isBitwise || isTraced) && !observe(i)) {
       if (isTraced)
         error += "\n" + recomputeCheck->trace();
       return REMAT_NONDETERMINISTIC;
@@ -335,17 +338,20 @@ int64_t remat_step::now() const {
 
 remat_status remat_step::execute(uint32_t index) {
   const remat_entry &entry = table.entries[index];
-  int64_t start = flags & REMAT_STEP_PROFILE ? now() : 0;
+  bool isTimed = (flags & REMAT_STEP_PROFILE) && !device;
+  int64_t start = isTimed ? now() : 0;
   remat_status status = REMAT_OK;
-  if (entry.kind == REMAT_ENTRY_KERNEL)
+  if (device)
+    status = executeOnDevice(index);
+  else if (entry.kind == REMAT_ENTRY_KERNEL)
     status = runKernel(index);
   else if (entry.kind == REMAT_ENTRY_COPY)
     runCopy(index);
   else if (entry.kind == REMAT_ENTRY_PACK || entry.kind == REMAT_ENTRY_UNPACK)
-    status = runCodec(index);
+    status = runCodec(index, pointers.data() + prepared[index].firstPointer);
   else
     status = runCall(index);
-  if (flags & REMAT_STEP_PROFILE) {
+  if (isTimed) {
     int64_t time = now() - start;
     times[index] = times[index] == 0 ? time : std::min(times[index], time);
   }
@@ -369,16 +375,8 @@ remat_status remat_step::runKernel(uint32_t index) {
   for (const remat_kernel_status &status : statuses) {
     if (!status.failed)
       continue;
-    bool isAssertion = status.bound < 0;
-    error = table.describe(index);
-    if (!isAssertion)
-      error += ": index " + std::to_string(status.index) +
-               " is out of bounds, expected 0 to " +
-               std::to_string(status.bound - 1);
-    if (status.check >= 0 &&
-        static_cast<size_t>(status.check) < table.checks.size())
-      error += std::string(": ") + table.string(table.checks[status.check]);
-    return isAssertion ? REMAT_ASSERTION_FAILED : REMAT_INDEX_OUT_OF_BOUNDS;
+    return reportFailure({index, status.check, status.index, status.bound,
+                          /*isAtLeast=*/false, /*isAtMost=*/false});
   }
   return REMAT_OK;
 }
@@ -418,11 +416,22 @@ void remat_step::runCopy(uint32_t index) {
   const remat_buffer &to = table.result(entry, 0);
   void *const *buffers = pointers.data() + prepared[index].firstPointer;
   copy(buffers[0], buffers[1], std::min(from.bytes, to.bytes));
+  countCopy(index);
+}
+
+void remat_step::countCopy(uint32_t index) {
+  const remat_entry &entry = table.entries[index];
+  const remat_buffer &from = table.operand(entry, 0);
+  const remat_buffer &to = table.result(entry, 0);
   if (from.space != REMAT_SPACE_HOST && to.space == REMAT_SPACE_HOST)
     stats.offloaded_bytes += from.bytes;
 }
 
 void remat_step::poison(uint32_t root) {
   const remat_buffer &buffer = table.buffers[root];
-  std::memset(address(buffer), 0xff, buffer.bytes);
+  // A failure of the device ends the run at the next entry.
+  if (device && buffer.space != REMAT_SPACE_HOST)
+    device->poison(address(buffer), buffer.bytes, error);
+  else
+    std::memset(address(buffer), 0xff, buffer.bytes);
 }

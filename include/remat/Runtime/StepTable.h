@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 /// Version of everything in this file. A runtime accepts its own version only.
-#define REMAT_STEP_TABLE_VERSION 5u
+#define REMAT_STEP_TABLE_VERSION 6u
 /// First eight bytes of a blob ("rematstp", little endian).
 #define REMAT_STEP_TABLE_MAGIC UINT64_C(0x70747374616d6572)
 /// "No buffer", "no entry", "no check".
@@ -70,6 +70,9 @@ typedef struct remat_module {
   uint64_t blob_bytes;
   const remat_kernel_fn *kernels;
   uint32_t kernel_count;
+  /// The code of a device (DeviceCode.h) that runs the kernels in place of
+  /// functions, of which there are then none; NULL for a step of the CPU.
+  const void *device_code;
 } remat_module;
 
 //===----------------------------------------------------------------------===//
@@ -110,7 +113,17 @@ typedef struct remat_step_header {
   remat_section constants;    // bytes
   remat_section calls; // uint32_t, first entry of each call but the first
   remat_section packed_values; // remat_packed_value
+  remat_section kernels;       // remat_device_kernel
+  remat_section launches;      // remat_launch
+  remat_section scratch;       // uint64_t, offsets in workspaces
+  uint64_t flags;              // REMAT_TABLE_TF32 or 0
 } remat_step_header;
+
+enum {
+  /// Products of f32 may be multiplied as TF32, with 10 bits of mantissa, where
+  /// the device can.
+  REMAT_TABLE_TF32 = 1u
+};
 
 /// What the header's `checksum` has to be. For each word of 64 bits in order,
 /// of which the last is filled up with zeros, sum ^= word, then
@@ -167,7 +180,8 @@ typedef struct remat_buffer {
 } remat_buffer;
 
 typedef enum remat_entry_kind {
-  /// kernels[callee](operands, results, workspace) over [0, extent).
+  /// kernels[callee](operands, results, workspace) over [0, extent); on a
+  /// device, the launches of the record `kernels[callee]` of the blob.
   REMAT_ENTRY_KERNEL = 0,
   /// matmuls[callee]: operands A, B; result C. With `accumulate` there is a
   /// third operand, to which the matmul is added: C as it was before, in the
@@ -212,6 +226,36 @@ typedef struct remat_entry {
   uint32_t name;         // string: the ops it was made from
   uint32_t location;     // string: where they stand in the source
 } remat_entry;
+
+/// A kernel on a device: launches[first_launch ...], each of which waits for
+/// the one before. Their parameters are the addresses of the entry's operands
+/// and results, then the address of each scratch[first_scratch ...] bytes into
+/// the entry's workspace, then that of the entry's remat_device_status.
+typedef struct remat_device_kernel {
+  uint32_t unit; // which part of the device code
+  uint32_t first_launch, launch_count;
+  uint32_t first_scratch, scratch_count;
+  uint32_t reserved;
+} remat_device_kernel;
+
+/// `blocks` blocks of `threads` threads, with `shared_bytes` of memory that the
+/// threads of a block share.
+typedef struct remat_launch {
+  uint32_t function; // string: the name in the unit
+  uint32_t blocks, threads, shared_bytes;
+} remat_launch;
+
+/// What kernels on a device report of failed checks, all bits set at first.
+/// Each word is the unsigned minimum of what all threads with a failed check
+/// write: in the upper 16 bits the number of the check (REMAT_NO_CHECK for
+/// none), below the index or the bound, brought into 48 bits and offset to be
+/// unsigned. So the first failure is the same in every run.
+typedef struct remat_device_status {
+  uint64_t index;
+  uint64_t bound;
+} remat_device_status;
+#define REMAT_NO_CHECK 0xfffeu
+#define REMAT_STATUS_OFFSET (INT64_C(1) << 47)
 
 /// A saved value that a codec of the caller packs and unpacks: remat_codec in
 /// Runtime.h.

@@ -6,7 +6,7 @@
 module attributes {remat.target = #remat.target<"cuda", alignment = 256>} {
 
 // Four neighbouring floats for each thread, loaded by one instruction.
-// CHECK-LABEL: gpu.func @remat_step_scale_0
+// CHECK-LABEL: gpu.func @scale_0
 // CHECK-SAME: %[[X:[a-z0-9]+]]: memref<4096xf32> {llvm.noalias}
 // CHECK-SAME: known_block_size = array<i32: 256, 1, 1>
 // CHECK: gpu.block_id x upper_bound 4
@@ -28,7 +28,7 @@ func.func private @scale(%x: tensor<64x64xf32>) -> tensor<64x64xf32> attributes 
 
 // A sum along memory is a block's, whose threads add what they have in a tree
 // of shared memory.
-// CHECK-LABEL: gpu.func @remat_step_rows_0
+// CHECK-LABEL: gpu.func @rows_0
 // CHECK: gpu.dynamic_shared_memory
 // CHECK: scf.for
 // CHECK: vector.load {{.*}} vector<4xf32>
@@ -51,10 +51,10 @@ func.func private @rows(%x: tensor<64x64xf32>) -> tensor<64xf32> attributes {rem
 
 // Few and long sums are shared by blocks, and a second launch adds up what they
 // leave in the workspace.
-// CHECK-LABEL: gpu.func @remat_step_columns_0
+// CHECK-LABEL: gpu.func @columns_0
 // CHECK-SAME: memref<{{[0-9]+}}xf64>
 // CHECK: gpu.barrier
-// CHECK-LABEL: gpu.func @remat_step_columns_1
+// CHECK-LABEL: gpu.func @columns_1
 // CHECK-NOT: gpu.barrier
 // CHECK: arith.addf {{.*}} : f64
 func.func private @columns(%x: tensor<65536x32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
