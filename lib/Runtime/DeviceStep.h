@@ -26,8 +26,6 @@ struct CheckFailure {
   /// Number of the check, or -1.
   int64_t check;
   int64_t index, bound;
-  /// Where the index is at least, or at most, this.
-  bool isAtLeast, isAtMost;
 };
 
 class DeviceStep {

@@ -137,11 +137,7 @@ remat_status remat_step::reportFailure(const CheckFailure &failure) {
   bool isAssertion = failure.bound < 0;
   error = table.describe(failure.entry);
   if (!isAssertion)
-    error += std::string(": index ") +
-             (failure.isAtLeast  ? "of at least "
-              : failure.isAtMost ? "of at most "
-                                 : "") +
-             std::to_string(failure.index) +
+    error += ": index " + std::to_string(failure.index) +
              " is out of bounds, expected 0 to " +
              std::to_string(failure.bound - 1);
   if (failure.check >= 0 &&

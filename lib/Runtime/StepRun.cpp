@@ -375,8 +375,7 @@ remat_status remat_step::runKernel(uint32_t index) {
   for (const remat_kernel_status &status : statuses) {
     if (!status.failed)
       continue;
-    return reportFailure({index, status.check, status.index, status.bound,
-                          /*isAtLeast=*/false, /*isAtMost=*/false});
+    return reportFailure({index, status.check, status.index, status.bound});
   }
   return REMAT_OK;
 }

@@ -230,7 +230,8 @@ typedef struct remat_entry {
 /// A kernel on a device: launches[first_launch ...], each of which waits for
 /// the one before. Their parameters are the addresses of the entry's operands
 /// and results, then the address of each scratch[first_scratch ...] bytes into
-/// the entry's workspace, then that of the entry's remat_device_status.
+/// the entry's workspace, then that of the entry's remat_kernel_status, zeros
+/// at first, in which all threads leave the same failure in every run.
 typedef struct remat_device_kernel {
   uint32_t unit; // which part of the device code
   uint32_t first_launch, launch_count;
@@ -244,18 +245,6 @@ typedef struct remat_launch {
   uint32_t function; // string: the name in the unit
   uint32_t blocks, threads, shared_bytes;
 } remat_launch;
-
-/// What kernels on a device report of failed checks, all bits set at first.
-/// Each word is the unsigned minimum of what all threads with a failed check
-/// write: in the upper 16 bits the number of the check (REMAT_NO_CHECK for
-/// none), below the index or the bound, brought into 48 bits and offset to be
-/// unsigned. So the first failure is the same in every run.
-typedef struct remat_device_status {
-  uint64_t index;
-  uint64_t bound;
-} remat_device_status;
-#define REMAT_NO_CHECK 0xfffeu
-#define REMAT_STATUS_OFFSET (INT64_C(1) << 47)
 
 /// A saved value that a codec of the caller packs and unpacks: remat_codec in
 /// Runtime.h.

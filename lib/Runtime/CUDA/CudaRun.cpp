@@ -92,8 +92,8 @@ remat_status CudaStep::start(uint32_t first, uint32_t end,
   endEntry = end;
   mode = isSerial ? Mode::Serial : Mode::Direct;
   current = nullptr;
-  uint64_t bytes = (end - first) * sizeof(remat_device_status);
-  if (bytes > 0 && !check(driver.MemsetD8Async(toDevice(statuses + first), 0xff,
+  uint64_t bytes = (end - first) * sizeof(remat_kernel_status);
+  if (bytes > 0 && !check(driver.MemsetD8Async(toDevice(statuses + first), 0,
                                                bytes, streams[0]),
                           "clearing the status", error))
     return REMAT_DEVICE_ERROR;
@@ -259,7 +259,7 @@ remat_status CudaStep::finish(std::string &error) {
     isDone = join(error);
   if (mode == Mode::Capture)
     isDone = isDone && endCapture(error);
-  uint64_t bytes = (endEntry - firstEntry) * sizeof(remat_device_status);
+  uint64_t bytes = (endEntry - firstEntry) * sizeof(remat_kernel_status);
   if (isDone && bytes > 0)
     isDone = check(driver.MemcpyAsync(toDevice(failures + firstEntry),
                                       toDevice(statuses + firstEntry), bytes,
@@ -308,24 +308,11 @@ bool CudaStep::cancel() {
 }
 
 bool CudaStep::findFailure(CheckFailure &failure) const {
-  constexpr uint64_t none = ~uint64_t(0);
-  constexpr int valueBits = 48;
-  auto value = [](uint64_t word) {
-    uint64_t bits = word & ((uint64_t(1) << valueBits) - 1);
-    return static_cast<int64_t>(bits) - REMAT_STATUS_OFFSET;
-  };
   for (uint32_t i = firstEntry; i < endEntry; ++i) {
-    const remat_device_status &status = failures[i];
-    if (status.index == none)
+    const remat_kernel_status &status = failures[i];
+    if (!status.failed)
       continue;
-    uint64_t check = status.index >> valueBits;
-    int64_t index = value(status.index);
-    failure = {i,
-               check == REMAT_NO_CHECK ? -1 : static_cast<int64_t>(check),
-               index,
-               value(status.bound),
-               index == REMAT_STATUS_OFFSET - 1,
-               index == -REMAT_STATUS_OFFSET};
+    failure = {i, status.check, status.index, status.bound};
     return true;
   }
   return false;

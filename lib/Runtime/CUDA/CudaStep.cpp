@@ -76,10 +76,10 @@ remat_status CudaStep::allocateAll(const remat_step_options &options,
   if (!allocate(&memory, constantBytes, error))
     return REMAT_OUT_OF_MEMORY;
   constants = static_cast<char *>(memory);
-  uint64_t statusBytes = table.entries.size() * sizeof(remat_device_status);
+  uint64_t statusBytes = table.entries.size() * sizeof(remat_kernel_status);
   if (!allocate(&memory, statusBytes, error))
     return REMAT_OUT_OF_MEMORY;
-  statuses = static_cast<remat_device_status *>(memory);
+  statuses = static_cast<remat_kernel_status *>(memory);
   uint64_t pinnedBytes = header.host_bytes + statusBytes;
   Result result = driver.MemHostAlloc(
       &pinned, std::max<uint64_t>(pinnedBytes, 1), hostAllocPortable);
@@ -90,7 +90,7 @@ remat_status CudaStep::allocateAll(const remat_step_options &options,
     return REMAT_OUT_OF_MEMORY;
   }
   host = static_cast<char *>(pinned);
-  failures = reinterpret_cast<remat_device_status *>(host + header.host_bytes);
+  failures = reinterpret_cast<remat_kernel_status *>(host + header.host_bytes);
   if (constantBytes > 0 &&
       (!copy(constants, table.constants, constantBytes, error)))
     return REMAT_DEVICE_ERROR;

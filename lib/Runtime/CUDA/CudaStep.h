@@ -106,7 +106,7 @@ private:
   std::vector<DevicePointer> allocations;
   void *pinned = nullptr;
   /// Of each entry, on the device and read back.
-  remat_device_status *statuses = nullptr, *failures = nullptr;
+  remat_kernel_status *statuses = nullptr, *failures = nullptr;
   /// By the number of the tensor.
   std::vector<Copy> copies;
   std::vector<size_t> bound;

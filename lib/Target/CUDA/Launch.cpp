@@ -7,7 +7,6 @@
 #include "Launch.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
-#include "remat/Runtime/StepTable.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -147,30 +146,27 @@ void remat::cuda::declareFailFunction(gpu::GPUModuleOp module) {
   auto function = LLVM::LLVMFuncOp::create(builder, loc, failFunctionName, type,
                                            LLVM::Linkage::Internal);
   function.setNoInline(true);
-  builder.setInsertionPointToStart(function.addEntryBlock(builder));
-  auto constant = [&](int64_t value) -> Value {
-    return LLVM::ConstantOp::create(builder, loc, i64, value);
-  };
-  auto clamp = [&](Value value, int64_t least, int64_t most) -> Value {
-    value = LLVM::SMaxOp::create(builder, loc, value, constant(least));
-    return LLVM::SMinOp::create(builder, loc, value, constant(most));
-  };
-  // REMAT_NO_CHECK if it is negative.
-  Value check =
-      LLVM::ZExtOp::create(builder, loc, i64, function.getArgument(1));
-  check = LLVM::UMinOp::create(builder, loc, check, constant(REMAT_NO_CHECK));
-  check = LLVM::ShlOp::create(builder, loc, check, constant(48));
-  for (int32_t word = 0; word < 2; ++word) {
-    Value value = clamp(function.getArgument(2 + word), -REMAT_STATUS_OFFSET,
-                        REMAT_STATUS_OFFSET - 1);
-    value =
-        LLVM::AddOp::create(builder, loc, value, constant(REMAT_STATUS_OFFSET));
-    value = LLVM::OrOp::create(builder, loc, value, check);
-    Value place =
-        LLVM::GEPOp::create(builder, loc, ptr, i64, function.getArgument(0),
-                            ArrayRef<LLVM::GEPArg>{word});
-    LLVM::AtomicRMWOp::create(builder, loc, LLVM::AtomicBinOp::umin, place,
-                              value, LLVM::AtomicOrdering::monotonic);
+  Block *entry = function.addEntryBlock(builder);
+  Block *record = function.addBlock(), *exit = function.addBlock();
+  auto statusType =
+      LLVM::LLVMStructType::getLiteral(context, {i32, i32, i64, i64});
+  Value status = entry->getArgument(0);
+  builder.setInsertionPointToStart(entry);
+  Value zero = LLVM::ConstantOp::create(builder, loc, i32, 0);
+  Value one = LLVM::ConstantOp::create(builder, loc, i32, 1);
+  Value exchanged = LLVM::AtomicCmpXchgOp::create(
+      builder, loc, status, zero, one, LLVM::AtomicOrdering::monotonic,
+      LLVM::AtomicOrdering::monotonic);
+  Value first = LLVM::ExtractValueOp::create(builder, loc, exchanged,
+                                             ArrayRef<int64_t>{1});
+  LLVM::CondBrOp::create(builder, loc, first, record, exit);
+  builder.setInsertionPointToStart(record);
+  for (int32_t field = 1; field < 4; ++field) {
+    Value place = LLVM::GEPOp::create(builder, loc, ptr, statusType, status,
+                                      ArrayRef<LLVM::GEPArg>{0, field});
+    LLVM::StoreOp::create(builder, loc, entry->getArgument(field), place);
   }
+  LLVM::BrOp::create(builder, loc, ValueRange(), exit);
+  builder.setInsertionPointToStart(exit);
   LLVM::ReturnOp::create(builder, loc, ValueRange());
 }

@@ -89,8 +89,8 @@ private:
 };
 
 /// Adds the function that launches call when a check fails, with the parameters
-/// (status, check, index, bound). What it leaves in the status, a
-/// remat_device_status, does not depend on the order of threads.
+/// (status, check, index, bound). The first thread that calls it leaves its
+/// values.
 void declareFailFunction(mlir::gpu::GPUModuleOp module);
 
 /// Opens a loop, or an if, and leaves `builder` inside.

@@ -125,9 +125,10 @@ TEST_F(CudaFailureTest, OutOfMemory) {
   fakecuda::setMemory(600);
   CudaStep step(makeOffloadingStep());
   EXPECT_EQ(step.loaded, REMAT_OUT_OF_MEMORY);
-  EXPECT_EQ(step.message,
-            "cannot allocate 96 bytes on the device, of whose 600 bytes 87 are "
-            "free: CUDA_ERROR_OUT_OF_MEMORY (of the stand-in)");
+  EXPECT_EQ(
+      step.message,
+      "cannot allocate 144 bytes on the device, of whose 600 bytes 87 are "
+      "free: CUDA_ERROR_OUT_OF_MEMORY (of the stand-in)");
 }
 
 TEST_F(CudaFailureTest, ArenaOfTheHost) {
@@ -144,17 +145,13 @@ TEST_F(CudaFailureTest, ArenaOfTheHost) {
                                "256, expected it to be aligned");
 }
 
-/// A kernel with failed checks, as its threads leave them.
-void defineFailing(uint64_t index, uint64_t bound) {
+/// A kernel with a failed check.
+void defineFailing(const remat_kernel_status &failure) {
   fakecuda::define("gather", 3, [=](const std::vector<void *> &parameters) {
-    auto *status = static_cast<remat_device_status *>(parameters[2]);
-    status->index = std::min(status->index, index);
-    status->bound = std::min(status->bound, bound);
+    auto *status = static_cast<remat_kernel_status *>(parameters[2]);
+    EXPECT_EQ(status->failed, 0);
+    *status = failure;
   });
-}
-
-uint64_t encode(uint64_t check, int64_t value) {
-  return check << 48 | static_cast<uint64_t>(value + REMAT_STATUS_OFFSET);
 }
 
 TEST_F(CudaFailureTest, ChecksNameTheEntry) {
@@ -169,22 +166,24 @@ TEST_F(CudaFailureTest, ChecksNameTheEntry) {
   entry.location = "model.py:3";
   builder.addEntry(entry);
   struct {
-    uint64_t index, bound;
+    remat_kernel_status failure;
     remat_status status;
     const char *message;
   } cases[] = {
-      {encode(0, -7), encode(0, 12), REMAT_INDEX_OUT_OF_BOUNDS,
+      {{1, 0, -7, 12},
+       REMAT_INDEX_OUT_OF_BOUNDS,
        "entry 0 'gather' at model.py:3: index -7 is out of bounds, expected 0 "
        "to 11: indices of 'gather'"},
-      {encode(REMAT_NO_CHECK, REMAT_STATUS_OFFSET - 1),
-       encode(REMAT_NO_CHECK, 12), REMAT_INDEX_OUT_OF_BOUNDS,
-       "entry 0 'gather' at model.py:3: index of at least 140737488355327 is "
-       "out of bounds, expected 0 to 11"},
-      {encode(0, -1), encode(0, -1), REMAT_ASSERTION_FAILED,
+      {{1, -1, 99, 12},
+       REMAT_INDEX_OUT_OF_BOUNDS,
+       "entry 0 'gather' at model.py:3: index 99 is out of bounds, expected 0 "
+       "to 11"},
+      {{1, 0, -1, -1},
+       REMAT_ASSERTION_FAILED,
        "entry 0 'gather' at model.py:3: indices of 'gather'"}};
-  for (auto [index, bound, status, message] : cases) {
+  for (auto [failure, status, message] : cases) {
     fakecuda::reset(1);
-    defineFailing(index, bound);
+    defineFailing(failure);
     CudaStep step(builder);
     ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
     Tensor a({cudaElements}), b({cudaElements});
