@@ -1,5 +1,6 @@
 # Configuration of the lit suite; the paths come from lit.site.cfg.py.
 
+import ctypes
 import os
 import shutil
 import platform
@@ -99,5 +100,11 @@ ptxas = shutil.which("ptxas", path=os.pathsep.join(
 if ptxas:
     config.available_features.add("ptxas")
     config.substitutions.append(("%ptxas", ptxas))
+# The driver of a GPU, whether or not there is a GPU.
+try:
+    ctypes.CDLL("libcuda.so.1")
+    config.available_features.add("cuda-driver")
+except OSError:
+    pass
 if config.remat_has_highs:
     config.available_features.add("highs")

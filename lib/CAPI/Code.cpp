@@ -70,11 +70,13 @@ static RematStatus emit(Call &call, const ModuleState &module,
   OwningOpRef<ModuleOp> copy = module.module.get().clone();
   const Target *target = lookupTarget(*copy);
   if (!target ||
-      failed(target->lower(*copy, {options.step.name, options.step.threads})))
+      failed(target->lower(*copy, {options.step.name, options.step.threads,
+                                   options.step.allowsTf32})))
     return call.fail(REMAT_STATUS_COMPILE_ERROR, "the step does not compile");
   llvm::raw_svector_ostream stream(files.object);
-  if (llvm::Error error = target->emit(*copy, {options.step.chip, *cache, {}},
-                                       OutputKind::Object, stream))
+  if (llvm::Error error = target->emit(
+          *copy, {options.step.chip, *cache, {}, options.step.cudaToolkit},
+          OutputKind::Object, stream))
     return call.fail(REMAT_STATUS_COMPILE_ERROR, std::move(error));
   return REMAT_STATUS_OK;
 }
@@ -163,8 +165,11 @@ RematStatus rematModuleLoad(RematModule module, RematOptions options,
   if (!target)
     return call.fail(REMAT_STATUS_COMPILE_ERROR, "the step does not compile");
   auto loaded = target->load(
-      *copy, {unwrap(options)->step.name, unwrap(options)->step.threads},
-      {unwrap(options)->step.chip, *cache, unwrap(options)->step.device});
+      *copy,
+      {unwrap(options)->step.name, unwrap(options)->step.threads,
+       unwrap(options)->step.allowsTf32},
+      {unwrap(options)->step.chip, *cache, unwrap(options)->step.device,
+       unwrap(options)->step.cudaToolkit});
   if (!loaded)
     return call.fail(REMAT_STATUS_COMPILE_ERROR, loaded.takeError());
   code->ptr = loaded->release();

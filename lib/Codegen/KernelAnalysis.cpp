@@ -146,30 +146,45 @@ static void applyDeclaredCosts(func::FuncOp function, KernelInfo &info) {
   info.bytesWritten = declared->bytesWritten;
 }
 
-FailureOr<KernelInfo> remat::codegen::analyzeKernel(FunctionOpInterface kernel,
-                                                    int threads) {
+static FailureOr<func::FuncOp> getFunction(FunctionOpInterface kernel) {
   auto function = dyn_cast<func::FuncOp>(kernel.getOperation());
   if (!function || function.isExternal())
     return kernel.emitOpError("is not a kernel, expected a 'func.func' with a "
                               "body");
+  return function;
+}
+
+FailureOr<KernelInfo>
+remat::codegen::analyzeGeneratedKernel(FunctionOpInterface kernel) {
+  FailureOr<func::FuncOp> function = getFunction(kernel);
+  if (failed(function))
+    return failure();
   KernelInfo info;
-  info.call = matchLibraryCall(kernel);
-  if (info.call) {
-    info.flops = info.call->countFlops();
-    info.workspaceBytes = info.call->getWorkspaceBytes(threads);
-    llvm::SmallDenseSet<unsigned> read;
-    for (unsigned number : info.call->getOperands())
-      if (read.insert(number).second)
-        info.bytesRead += getBytes(function.getArgumentTypes()[number]);
-    for (Type type : function.getResultTypes())
-      info.bytesWritten += getBytes(type);
-    return info;
-  }
-  FailureOr<BufferizedKernel> bufferized = bufferizeKernel(function);
+  FailureOr<BufferizedKernel> bufferized = bufferizeKernel(*function);
   if (failed(bufferized) || failed(countBufferized(bufferized->function, info)))
     return failure();
   SmallVector<WorkspaceBuffer> buffers;
   info.workspaceBytes = assignWorkspace(bufferized->function, buffers);
-  applyDeclaredCosts(function, info);
+  applyDeclaredCosts(*function, info);
+  return info;
+}
+
+FailureOr<KernelInfo> remat::codegen::analyzeKernel(FunctionOpInterface kernel,
+                                                    int threads) {
+  FailureOr<func::FuncOp> function = getFunction(kernel);
+  if (failed(function))
+    return failure();
+  KernelInfo info;
+  info.call = matchLibraryCall(kernel);
+  if (!info.call)
+    return analyzeGeneratedKernel(kernel);
+  info.flops = info.call->countFlops();
+  info.workspaceBytes = info.call->getWorkspaceBytes(threads);
+  llvm::SmallDenseSet<unsigned> read;
+  for (unsigned number : info.call->getOperands())
+    if (read.insert(number).second)
+      info.bytesRead += getBytes(function->getArgumentTypes()[number]);
+  for (Type type : function->getResultTypes())
+    info.bytesWritten += getBytes(type);
   return info;
 }

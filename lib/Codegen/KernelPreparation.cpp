@@ -14,6 +14,8 @@
 #include "remat/Codegen/KernelBufferization.h"
 #include "remat/Codegen/KernelContext.h"
 
+#include "ConvolutionLoops.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -326,6 +328,7 @@ static LogicalResult decomposeForeignOps(func::FuncOp kernel) {
 LogicalResult remat::codegen::prepareForBufferization(func::FuncOp kernel) {
   if (failed(decomposeForeignOps(kernel)))
     return failure();
+  expandConvolutions(kernel);
   MLIRContext *context = kernel.getContext();
   RewritePatternSet patterns(context);
   patterns.add<SplatToFill, Generalize, DetachInits, InitToInput,

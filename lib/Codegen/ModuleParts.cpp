@@ -112,8 +112,7 @@ static void rename(ModuleOp part, const llvm::StringMap<std::string> &names) {
   }
 }
 
-/// A hash of the code, which says nothing of where it came from.
-static std::string hashCode(ModuleOp part) {
+std::string remat::codegen::hashCode(Operation *op) {
   // Options of the command line must not leave anything out.
   constexpr int64_t all = std::numeric_limits<int64_t>::max();
   OpPrintingFlags flags;
@@ -121,7 +120,7 @@ static std::string hashCode(ModuleOp part) {
   flags.elideLargeElementsAttrs(all).elideLargeResourceString(all);
   std::string text;
   llvm::raw_string_ostream stream(text);
-  part->print(stream, flags);
+  op->print(stream, flags);
   return llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text)),
                      /*LowerCase=*/true);
 }

@@ -15,6 +15,14 @@ using namespace remat::codegen;
 
 KernelCompiler::~KernelCompiler() = default;
 
+LibraryCallRef KernelCompiler::match(func::FuncOp kernel) const {
+  return matchLibraryCall(kernel);
+}
+
+std::string remat::codegen::getDeviceCodeName(StringRef step) {
+  return (step + "_device_code").str();
+}
+
 namespace {
 
 /// A function that the step table calls: made of a kernel, or somebody else's.
@@ -39,6 +47,7 @@ private:
   uint32_t addExternal(StringRef symbol);
   void createFailFunction();
   void declareExternals();
+  void declareDeviceCode();
   void createModuleTable(StringRef blob);
   LLVM::GlobalOp createGlobal(OpBuilder &builder, Type type, StringRef name,
                               LLVM::Linkage linkage, Attribute value);
@@ -90,10 +99,14 @@ LogicalResult StepModule::compileKernel(TaskOp task) {
     return task.emitOpError("calls kernel '")
            << task.getKernel() << "', expected a 'func.func'";
   CompiledKernel &kernel = kernels[task.getKernel()];
-  kernel.call = matchLibraryCall(function);
+  kernel.call = compiler.match(function);
   if (kernel.call) {
     kernel.workspaceBytes = kernel.call->getWorkspaceBytes(threads);
-    if (StringRef symbol = kernel.call->getSymbol(); !symbol.empty())
+    StringRef symbol = kernel.call->getSymbol();
+    if (!symbol.empty() && compiler.isForDevice())
+      return task.emitOpError("calls the function '")
+             << symbol << "' of the host, which the step's device cannot";
+    if (!symbol.empty())
       kernel.number = addExternal(symbol);
     return success();
   }
@@ -101,6 +114,7 @@ LogicalResult StepModule::compileKernel(TaskOp task) {
   if (failed(compiler.compile(function, symbol, *code, checks, kernel)))
     return failure();
   kernel.number = entryPoints.size();
+  kernel.isOnDevice = compiler.isForDevice();
   entryPoints.push_back({symbol, /*isExternal=*/false});
   return success();
 }
@@ -199,6 +213,14 @@ LLVM::GlobalOp StepModule::createGlobal(OpBuilder &builder, Type type,
                                 /*alignment=*/bufferAlignment);
 }
 
+/// Declares the code of a device, of which only its emitter knows the size.
+void StepModule::declareDeviceCode() {
+  OpBuilder builder = OpBuilder::atBlockEnd(code->getBody());
+  auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), 0);
+  createGlobal(builder, type, getDeviceCodeName(name), LLVM::Linkage::External,
+               Attribute());
+}
+
 /// The constant `remat_module` with its blob and its kernels.
 void StepModule::createModuleTable(StringRef blob) {
   OpBuilder builder = OpBuilder::atBlockEnd(code->getBody());
@@ -209,6 +231,9 @@ void StepModule::createModuleTable(StringRef blob) {
   createGlobal(builder, blobType, blobName, LLVM::Linkage::Internal,
                builder.getStringAttr(blob));
 
+  bool isForDevice = compiler.isForDevice();
+  if (isForDevice)
+    entryPoints.clear();
   auto tableType = LLVM::LLVMArrayType::get(ptr, entryPoints.size());
   auto table = createGlobal(builder, tableType, tableName,
                             LLVM::Linkage::Internal, Attribute());
@@ -224,7 +249,7 @@ void StepModule::createModuleTable(StringRef blob) {
   LLVM::ReturnOp::create(body, loc, entries);
 
   auto type =
-      LLVM::LLVMStructType::getLiteral(context, {i32, ptr, i64, ptr, i32});
+      LLVM::LLVMStructType::getLiteral(context, {i32, ptr, i64, ptr, i32, ptr});
   auto global =
       createGlobal(builder, type, name, LLVM::Linkage::External, Attribute());
   body.createBlock(&global.getInitializerRegion());
@@ -240,6 +265,10 @@ void StepModule::createModuleTable(StringRef blob) {
   set(3, LLVM::AddressOfOp::create(body, loc, ptr, tableName));
   set(4, LLVM::ConstantOp::create(body, loc, i32,
                                   body.getI32IntegerAttr(entryPoints.size())));
+  if (isForDevice)
+    set(5, LLVM::AddressOfOp::create(body, loc, ptr, getDeviceCodeName(name)));
+  else
+    set(5, LLVM::ZeroOp::create(body, loc, ptr));
   LLVM::ReturnOp::create(body, loc, value);
 }
 
@@ -250,10 +279,13 @@ LogicalResult StepModule::run() {
   graph = *found;
   if (failed(compileKernels()))
     return failure();
-  FailureOr<std::string> blob = buildStepTable(graph, kernels, checks, threads);
+  FailureOr<std::string> blob =
+      buildStepTable(graph, kernels, checks, threads, compiler.getTableFlags());
   if (failed(blob) || failed(compiler.finish(*code)))
     return failure();
   declareExternals();
+  if (compiler.isForDevice())
+    declareDeviceCode();
   createModuleTable(*blob);
   module.getBodyRegion().takeBody(code->getBodyRegion());
   return success();

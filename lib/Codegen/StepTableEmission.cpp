@@ -9,7 +9,6 @@
 #include "remat/Codegen/Dtypes.h"
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
-#include "remat/Runtime/StepTableBuilder.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -23,8 +22,11 @@ namespace {
 
 class TableEmitter {
 public:
-  TableEmitter(GraphOp graph, const llvm::StringMap<CompiledKernel> &kernels)
-      : graph(graph), kernels(kernels) {}
+  TableEmitter(GraphOp graph, const llvm::StringMap<CompiledKernel> &kernels,
+               uint64_t flags)
+      : graph(graph), kernels(kernels) {
+    table.setFlags(flags);
+  }
   LogicalResult run(const CheckList &checks, int threads);
   std::string finalize() const { return table.finalize(); }
 
@@ -34,6 +36,7 @@ private:
   LogicalResult addTask(TaskOp task);
   LogicalResult addBuffer(Value value, SlotAttr slot);
   void setContents(Value value);
+  uint32_t addDeviceKernel(const CompiledKernel &kernel);
   void addTransfer(Operation *op, remat_entry_kind kind, Value source,
                    Value target, StringRef name);
   std::string getName(unsigned number, bool isArgument);
@@ -46,6 +49,8 @@ private:
   DenseMap<Value, unsigned> results;
   /// The entry's task number of each task that is no clone, by id.
   std::map<int64_t, uint32_t> originals;
+  /// Kernels on a device in the step table, by their unit.
+  std::map<uint32_t, uint32_t> deviceKernels;
   uint32_t numTasks = 0;
 };
 
@@ -131,6 +136,14 @@ LogicalResult TableEmitter::addBuffer(Value value, SlotAttr slot) {
   return success();
 }
 
+uint32_t TableEmitter::addDeviceKernel(const CompiledKernel &kernel) {
+  auto [found, isNew] = deviceKernels.insert({kernel.number, 0});
+  if (isNew)
+    found->second =
+        table.addKernel(kernel.number, kernel.launches, kernel.scratch);
+  return found->second;
+}
+
 LogicalResult TableEmitter::addTask(TaskOp task) {
   const CompiledKernel &kernel = kernels.at(task.getKernel());
   for (OpResult result : task.getResults()) {
@@ -171,7 +184,7 @@ LogicalResult TableEmitter::addTask(TaskOp task) {
   if (kernel.call && kernel.call->getSymbol().empty()) {
     kernel.call->addTo(table, entry);
   } else {
-    entry.callee = kernel.number;
+    entry.callee = kernel.isOnDevice ? addDeviceKernel(kernel) : kernel.number;
     entry.extent = kernel.extent;
     entry.grain = kernel.grain;
   }
@@ -257,11 +270,10 @@ LogicalResult TableEmitter::run(const CheckList &checks, int threads) {
   return success();
 }
 
-FailureOr<std::string>
-remat::codegen::buildStepTable(GraphOp graph,
-                               const llvm::StringMap<CompiledKernel> &kernels,
-                               const CheckList &checks, int threads) {
-  TableEmitter emitter(graph, kernels);
+FailureOr<std::string> remat::codegen::buildStepTable(
+    GraphOp graph, const llvm::StringMap<CompiledKernel> &kernels,
+    const CheckList &checks, int threads, uint64_t flags) {
+  TableEmitter emitter(graph, kernels, flags);
   if (failed(emitter.run(checks, threads)))
     return failure();
   std::string table = emitter.finalize(), error;

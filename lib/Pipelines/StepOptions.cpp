@@ -117,6 +117,23 @@ Error IdentifierSyntax::parse(StringRef text, std::string &value) const {
   return Error::success();
 }
 
+namespace {
+/// ieee or tf32.
+struct MatmulPrecisionSyntax {
+  static constexpr OptionKind kind = OptionKind::Value;
+  StringRef describe() const { return "ieee|tf32"; }
+  Error parse(StringRef text, bool &allowsTf32) const {
+    if (text != "ieee" && text != "tf32")
+      return makeUnknownNameError("precision", text, {"ieee", "tf32"});
+    allowsTf32 = text == "tf32";
+    return Error::success();
+  }
+  std::string print(bool allowsTf32) const {
+    return allowsTf32 ? "tf32" : "ieee";
+  }
+};
+} // namespace
+
 //===----------------------------------------------------------------------===//
 // The table
 //===----------------------------------------------------------------------===//
@@ -216,15 +233,31 @@ static std::vector<StepOptionInfo> makeTable() {
                                                     : PlanStage);
   table.add("name", CodeStage, MEMBER(name), IdentifierSyntax(),
             "Symbol of the remat_module, a C identifier");
+  table
+      .add(
+          "matmul-precision", CodeStage, MEMBER(allowsTf32),
+          MatmulPrecisionSyntax(),
+          "How products of f32 are multiplied on a CUDA device: 'ieee' as f32, "
+          "'tf32' with 10 bits of mantissa where tensor cores can")
+      .choices = [] {
+    return std::vector<OptionChoice>{{"ieee", "as f32"},
+                                     {"tf32", "with 10 bits of mantissa"}};
+  };
   table.add("mcpu", ObjectStage, MEMBER(chip), TextSyntax{"name"},
             "CPU to make code for, all of whose instructions the machine that "
-            "runs it must have; the host's if empty");
-  table.add("device", ObjectStage, MEMBER(device), TextSyntax{"name"},
-            "What runs a step that is loaded here: 'sim' and 'sim-reverse' run "
-            "the code of the target 'cuda' on this machine, threads of a block "
-            "in either order");
+            "runs it must have, the host's if empty; of the target 'cuda' the "
+            "only device to make code for, all if empty");
+  table.add(
+      "device", ObjectStage, MEMBER(device), TextSyntax{"name"},
+      "What runs a step that is loaded here: of the target 'cuda', 'cuda' "
+      "is the GPU that the driver has, and 'sim' and 'sim-reverse' run "
+      "the code on this machine, threads of a block in either order; "
+      "what the target is made for if empty");
   table.add("kernel-cache", ObjectStage, MEMBER(kernelCache), TextSyntax{"dir"},
             "Keep compiled kernels here, and take them from here");
+  table.add("cuda-toolkit", ObjectStage, MEMBER(cudaToolkit), TextSyntax{"dir"},
+            "CUDA toolkit to assemble the code of the target 'cuda' with; if "
+            "empty, the one in CUDA_HOME or in its usual place");
   return std::move(table.rows);
 }
 

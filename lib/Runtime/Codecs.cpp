@@ -72,7 +72,7 @@ bool remat_step::findCodecs(const remat_step_options &options,
   return true;
 }
 
-remat_status remat_step::runCodec(uint32_t index) {
+remat_status remat_step::runCodec(uint32_t index, void *const *buffers) {
   const remat_entry &entry = table.entries[index];
   const remat_packed_value &packed = table.packedValues[entry.callee];
   const remat_codec &codec = codecs[entry.callee];
@@ -84,7 +84,6 @@ remat_status remat_step::runCodec(uint32_t index) {
                              packed.packed_bytes,
                              table.string(entry.location)};
   tensorBytes(packed.dtype, value.dims, packed.rank, value.bytes);
-  void *const *buffers = pointers.data() + prepared[index].firstPointer;
   bool packs = entry.kind == REMAT_ENTRY_PACK;
   int failed = packs ? codec.pack(codec.user, &value, buffers[0], buffers[1])
                      : codec.unpack(codec.user, &value, buffers[0], buffers[1]);

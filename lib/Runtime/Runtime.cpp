@@ -211,7 +211,7 @@ int remat_step_threads(const remat_step *step) {
 
 void remat_step_get_stats(const remat_step *step, remat_step_stats *stats) {
   if (stats)
-    *stats = step ? step->stats : remat_step_stats();
+    *stats = step ? step->getStats() : remat_step_stats();
 }
 
 const int64_t *remat_step_entry_times(const remat_step *step) {
@@ -252,6 +252,10 @@ const char *remat_status_name(remat_status status) {
     return "nondeterministic";
   case REMAT_CODEC_ERROR:
     return "codec error";
+  case REMAT_NO_DEVICE:
+    return "no device";
+  case REMAT_DEVICE_ERROR:
+    return "device error";
   }
   return "unknown status";
 }

@@ -13,6 +13,7 @@
 #define REMAT_LIB_RUNTIME_STEP_H
 
 #include "CopyStreams.h"
+#include "DeviceStep.h"
 #include "LibraryCall.h"
 #include "RecomputeCheck.h"
 #include "Table.h"
@@ -70,6 +71,8 @@ struct remat_step {
   }
   size_t callCount() const { return table.callBegins.size() - 1; }
 
+  /// Figures of the last run, and what the device has left now.
+  remat_step_stats getStats() const;
   remat_tensor_info describeArgument(size_t index) const;
   remat_tensor_info describeResult(size_t index) const;
 
@@ -102,7 +105,8 @@ private:
     uint64_t touched; // end of its highest arena buffer
   };
 
-  remat_status allocate(const remat_step_options &options,
+  remat_status allocate(const remat_module &module,
+                        const remat_step_options &options,
                         std::string &message);
   void layOutPointers();
   bool prepareCalls(std::string &message);
@@ -134,6 +138,7 @@ private:
   bool checkOverlaps();
   bool checkState(size_t call, const remat_state &state);
   void poisonMemory();
+  remat_status runHere(size_t first, size_t end);
   remat_status runEntries(uint32_t begin, uint32_t end);
   int64_t now() const;
   remat_status execute(uint32_t index);
@@ -144,9 +149,29 @@ private:
   uint64_t copiedBytes(uint32_t index) const;
   void runBeside(uint32_t index);
   void recordTime(uint32_t index, int64_t time);
-  remat_status runCodec(uint32_t index);
+  bool observe(uint32_t index);
+  remat_status reportFailure(const remat::CheckFailure &failure);
+  remat_status runCodec(uint32_t index, void *const *buffers);
   void poison(uint32_t root);
   char *address(const remat_buffer &buffer);
+
+  // On a device: StepDevice.cpp.
+  remat_status loadOnDevice(const remat_module &module,
+                            const remat_step_options &options,
+                            std::string &message);
+  bool isHostMemory(const void *data);
+  bool isSerial() const;
+  bool bindTensors();
+  bool bindState(const remat_state *state, bool &isCopied);
+  remat_status tryOnDevice(size_t first, size_t end, remat_state *state);
+  remat_status runOnDevice(size_t first, size_t end, remat_state *state);
+  remat_status executeOnDevice(uint32_t index);
+  bool poisonDevice();
+
+  /// Null if entries run on this CPU.
+  std::unique_ptr<remat::DeviceStep> device;
+  /// The caller's tensors with their addresses on the device.
+  std::vector<remat_tensor> boundArguments, boundResults;
 
   const remat_kernel_fn *kernels = nullptr;
   uint32_t flags = 0;

@@ -74,11 +74,11 @@ remat_status remat_step::load(const remat_module &module,
     return REMAT_INVALID_MODULE;
   if (!findCodecs(options, message))
     return REMAT_INVALID_ARGUMENT;
-  if (remat_status status = allocate(options, message))
+  if (remat_status status = allocate(module, options, message))
     return status;
   layOutPointers();
   findUsage();
-  if (!prepareCalls(message))
+  if (!device && !prepareCalls(message))
     return REMAT_LIBRARY_ERROR;
   statuses.resize(static_cast<size_t>(threads));
   ranges.reserve(table.arguments.size() + table.results.size());
@@ -92,15 +92,17 @@ remat_status remat_step::load(const remat_module &module,
   return REMAT_OK;
 }
 
-remat_status remat_step::allocate(const remat_step_options &options,
+remat_status remat_step::allocate(const remat_module &module,
+                                  const remat_step_options &options,
                                   std::string &message) {
   uint64_t bytes = table.header.arena_bytes;
   if (options.arena) {
-    uint64_t skew =
-        reinterpret_cast<uintptr_t>(options.arena) % REMAT_ALIGNMENT;
+    const uint64_t alignment =
+        module.device_code ? REMAT_DEVICE_ALIGNMENT : REMAT_ALIGNMENT;
+    uint64_t skew = reinterpret_cast<uintptr_t>(options.arena) % alignment;
     if (skew != 0) {
       message = "option 'arena' is " + std::to_string(skew) +
-                " bytes past a multiple of " + std::to_string(REMAT_ALIGNMENT) +
+                " bytes past a multiple of " + std::to_string(alignment) +
                 ", expected it to be aligned";
       return REMAT_INVALID_ARGUMENT;
     }
@@ -110,7 +112,10 @@ remat_status remat_step::allocate(const remat_step_options &options,
       return REMAT_INVALID_ARGUMENT;
     }
     arena.borrow(options.arena);
-  } else if (!arena.allocate(bytes)) {
+  }
+  if (module.device_code)
+    return loadOnDevice(module, options, message);
+  if (!options.arena && !arena.allocate(bytes)) {
     message = "cannot allocate an arena of " + std::to_string(bytes) + " bytes";
     return REMAT_OUT_OF_MEMORY;
   }
@@ -245,6 +250,7 @@ char *remat_step::address(const remat_buffer &buffer) {
     return given(currentResults[buffer.index]);
   default:
     // Kernels take all buffers alike; the loader saw that none writes here.
-    return const_cast<char *>(table.constants) + buffer.offset;
+    return (device ? device->constants : const_cast<char *>(table.constants)) +
+           buffer.offset;
   }
 }

@@ -149,6 +149,7 @@ bool remat_step::checkTensors(const char *what, const remat_tensor *tensors,
     if (info.bytes == 0)
       continue;
     if (info.dtype == REMAT_I1 && tensors == currentArguments &&
+        isHostMemory(tensors[i].data) &&
         !checkBools(name, tensors[i], info.bytes))
       return false;
     bool isResult = &usages == &resultUsage;
@@ -265,15 +266,10 @@ remat_status remat_step::run(size_t first, size_t end,
   bool isGiven = state && state->data, hostIsGiven = state && state->host;
   stateMemory = isGiven ? static_cast<char *>(state->data) : arena.get();
   hostMemory = hostIsGiven ? static_cast<char *>(state->host) : host.get();
-  for (const Supplied &place : supplied)
-    pointers[place.pointer] = address(table.buffers[place.buffer]);
-  if (flags & REMAT_STEP_POISON)
-    poisonMemory();
   if (state)
     state->calls = 0;
-  ThreadScope scope(threads);
   remat_status status =
-      runEntries(table.callBegins[first], table.callBegins[end]);
+      device ? runOnDevice(first, end, state) : runHere(first, end);
   stats.check_bytes = recomputeCheck->writtenBytes();
   if (isTraced)
     traceText = recomputeCheck->trace();
@@ -283,6 +279,15 @@ remat_status remat_step::run(size_t first, size_t end,
     state->calls = static_cast<uint32_t>(end);
   ++stats.runs;
   return REMAT_OK;
+}
+
+remat_status remat_step::runHere(size_t first, size_t end) {
+  for (const Supplied &place : supplied)
+    pointers[place.pointer] = address(table.buffers[place.buffer]);
+  if (flags & REMAT_STEP_POISON)
+    poisonMemory();
+  ThreadScope scope(threads);
+  return runEntries(table.callBegins[first], table.callBegins[end]);
 }
 
 remat_status remat_step::runEntries(uint32_t begin, uint32_t end) {
@@ -299,7 +304,7 @@ remat_status remat_step::runEntries(uint32_t begin, uint32_t end) {
   };
   for (uint32_t root : lifetimes.inherited[currentCall])
     counter(root) += table.buffers[root].bytes;
-  isBeside = copyStreams.begin(begin);
+  isBeside = !device && copyStreams.begin(begin);
   // Whatever ends this function, no copy is left behind.
   struct Drain {
     remat_step &step;
@@ -319,9 +324,7 @@ remat_status remat_step::runEntries(uint32_t begin, uint32_t end) {
     bool isObserved = (isBitwise || isTraced) && recomputeCheck->observes(i);
     if (isObserved && isBeside)
       copyStreams.wait(i);
-    if (isObserved &&
-        !recomputeCheck->observe(i, pointers.data() + prepared[i].firstPointer,
-                                 error)) {
+    if (isObserved && !observe(i)) {
       if (isTraced)
         error += "\n" + recomputeCheck->trace();
       return REMAT_NONDETERMINISTIC;
@@ -357,7 +360,9 @@ void remat_step::recordTime(uint32_t index, int64_t time) {
 remat_status remat_step::execute(uint32_t index) {
   const remat_entry &entry = table.entries[index];
   remat_status status = REMAT_OK;
-  if (isBeside && entry.stream != REMAT_STREAM_COMPUTE) {
+  if (device) {
+    status = executeOnDevice(index);
+  } else if (isBeside && entry.stream != REMAT_STREAM_COMPUTE) {
     copyStreams.pass(index);
   } else {
     for (uint32_t i = 0; isBeside && i < entry.wait_count; ++i)
@@ -390,7 +395,7 @@ remat_status remat_step::runEntry(uint32_t index) {
     return REMAT_OK;
   case REMAT_ENTRY_PACK:
   case REMAT_ENTRY_UNPACK:
-    return runCodec(index);
+    return runCodec(index, pointers.data() + prepared[index].firstPointer);
   default:
     return runCall(index);
   }
@@ -419,16 +424,7 @@ remat_status remat_step::runKernel(uint32_t index) {
   for (const remat_kernel_status &status : statuses) {
     if (!status.failed)
       continue;
-    bool isAssertion = status.bound < 0;
-    error = table.describe(index);
-    if (!isAssertion)
-      error += ": index " + std::to_string(status.index) +
-               " is out of bounds, expected 0 to " +
-               std::to_string(status.bound - 1);
-    if (status.check >= 0 &&
-        static_cast<size_t>(status.check) < table.checks.size())
-      error += std::string(": ") + table.string(table.checks[status.check]);
-    return isAssertion ? REMAT_ASSERTION_FAILED : REMAT_INDEX_OUT_OF_BOUNDS;
+    return reportFailure({index, status.check, status.index, status.bound});
   }
   return REMAT_OK;
 }
@@ -469,5 +465,9 @@ void remat_step::copy(const void *from, void *to, uint64_t bytes) {
 
 void remat_step::poison(uint32_t root) {
   const remat_buffer &buffer = table.buffers[root];
-  std::memset(address(buffer), 0xff, buffer.bytes);
+  // A failure of the device ends the run at the next entry.
+  if (device && buffer.space != REMAT_SPACE_HOST)
+    device->poison(address(buffer), buffer.bytes, error);
+  else
+    std::memset(address(buffer), 0xff, buffer.bytes);
 }

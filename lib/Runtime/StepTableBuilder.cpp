@@ -175,6 +175,22 @@ uint32_t StepTableBuilder::addPackedValue(const std::string &codec, uint64_t id,
   return found->second;
 }
 
+uint32_t StepTableBuilder::addKernel(uint32_t unit,
+                                     const std::vector<DeviceLaunch> &added,
+                                     const std::vector<uint64_t> &scratch) {
+  remat_device_kernel kernel = {unit,
+                                static_cast<uint32_t>(launches.size()),
+                                static_cast<uint32_t>(added.size()),
+                                static_cast<uint32_t>(scratchOffsets.size()),
+                                static_cast<uint32_t>(scratch.size()),
+                                0};
+  for (const DeviceLaunch &launch : added)
+    launches.push_back({addString(launch.function), launch.blocks,
+                        launch.threads, launch.sharedBytes});
+  scratchOffsets.insert(scratchOffsets.end(), scratch.begin(), scratch.end());
+  return append(kernels, kernel);
+}
+
 uint32_t StepTableBuilder::addCheck(const std::string &message) {
   auto [found, inserted] =
       checkNumbers.insert({message, static_cast<uint32_t>(checks.size())});
@@ -227,6 +243,7 @@ std::string StepTableBuilder::finalize() const {
   header.arena_bytes = arenaBytes;
   header.host_bytes = hostBytes;
   header.state_bytes = stateBytes;
+  header.flags = flags;
   std::string blob(sizeof(header), '\0');
   auto section = [&](const auto &records) {
     remat_section where = {aligned(blob.size()), records.size()};
@@ -249,6 +266,9 @@ std::string StepTableBuilder::finalize() const {
   header.calls = section(calls);
   header.packed_values = section(packedValues);
   header.waits = section(waits);
+  header.kernels = section(kernels);
+  header.launches = section(launches);
+  header.scratch = section(scratchOffsets);
   blob.resize(aligned(blob.size()), '\0');
   header.blob_bytes = blob.size();
   std::memcpy(&blob[0], &header, sizeof(header));

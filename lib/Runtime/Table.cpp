@@ -74,7 +74,8 @@ public:
     return readHeader() && readSections() && checkStrings() &&
            checkSignatures("argument", table.arguments) &&
            checkSignatures("result", table.results) && checkDonations() &&
-           checkPackedValues() && checkBuffers() && checkCalls();
+           checkPackedValues() && checkKernels() && checkBuffers() &&
+           checkCalls();
   }
 
 private:
@@ -110,6 +111,9 @@ private:
       return fail("step table is damaged: its checksum is " +
                   std::to_string(sum) + ", expected " +
                   std::to_string(header.checksum));
+    if (header.flags & ~uint64_t(REMAT_TABLE_TF32))
+      return fail("step table has unknown flags: " +
+                  std::to_string(header.flags));
     if (module.kernel_count > 0 && !module.kernels)
       return fail("module's kernel table is missing");
     return true;
@@ -160,7 +164,10 @@ private:
            copy("checks", h.checks, table.checks) &&
            copy("calls", h.calls, table.callBegins) &&
            copy("packed_values", h.packed_values, table.packedValues) &&
-           copy("waits", h.waits, table.waits);
+           copy("waits", h.waits, table.waits) &&
+           copy("kernels", h.kernels, table.kernels) &&
+           copy("launches", h.launches, table.launches) &&
+           copy("scratch", h.scratch, table.scratch);
   }
 
   bool checkCalls() {
@@ -257,6 +264,36 @@ private:
       if (!tensorBytes(v.dtype, table.dims.data() + v.dims, v.rank, bytes))
         return fail(counted("packed value", i) +
                     " has an unknown element type or impossible dims");
+    }
+    return true;
+  }
+
+  bool checkKernels() {
+    if (module.device_code && module.kernel_count > 0)
+      return fail("module has functions and the code of a device, expected "
+                  "one of both");
+    auto isRange = [](uint32_t first, uint32_t count, size_t size) {
+      return count <= size && first <= size - count;
+    };
+    for (size_t i = 0; i < table.kernels.size(); ++i) {
+      const remat_device_kernel &k = table.kernels[i];
+      if (!isRange(k.first_launch, k.launch_count, table.launches.size()) ||
+          !isRange(k.first_scratch, k.scratch_count, table.scratch.size()))
+        return fail(counted("kernel", i) +
+                    " has launches or scratch outside of the table");
+    }
+    // What devices of all compute capabilities can do.
+    const uint32_t mostThreads = 1024, mostBlocks = INT32_MAX;
+    for (size_t i = 0; i < table.launches.size(); ++i) {
+      const remat_launch &l = table.launches[i];
+      if (!isString(l.function))
+        return fail(counted("launch", i) + " has no function");
+      if (l.blocks < 1 || l.blocks > mostBlocks || l.threads < 1 ||
+          l.threads > mostThreads)
+        return fail(counted("launch", i) + " has " + std::to_string(l.blocks) +
+                    " blocks of " + std::to_string(l.threads) +
+                    " threads, expected 1 to " + std::to_string(mostBlocks) +
+                    " of 1 to " + std::to_string(mostThreads));
     }
     return true;
   }

@@ -153,6 +153,19 @@ bool checkPackedValue(const Table &t, uint32_t index, std::string &error) {
   return true;
 }
 
+/// What the launches of a kernel on a device take of the workspace.
+bool checkDeviceKernel(const Table &t, uint32_t index, std::string &error) {
+  const remat_entry &e = t.entries[index];
+  const remat_device_kernel &kernel = t.kernels[e.callee];
+  uint64_t bytes = e.workspace == REMAT_NONE ? 0 : t.buffers[e.workspace].bytes;
+  for (uint32_t i = 0; i < kernel.scratch_count; ++i)
+    if (t.scratch[kernel.first_scratch + i] > bytes)
+      return fail(error, t.describe(index) + " has a workspace of " +
+                             number(bytes) + " bytes, its kernel uses byte " +
+                             number(t.scratch[kernel.first_scratch + i]));
+  return true;
+}
+
 bool checkCallee(const remat_module *module, const Table &t, uint32_t index,
                  std::string &error) {
   const remat_entry &e = t.entries[index];
@@ -164,6 +177,9 @@ bool checkCallee(const remat_module *module, const Table &t, uint32_t index,
   };
   switch (e.kind) {
   case REMAT_ENTRY_KERNEL:
+    if (module && module->device_code)
+      return e.callee < t.kernels.size() ? checkDeviceKernel(t, index, error)
+                                         : missing("kernel");
     if (module &&
         (e.callee >= module->kernel_count || !module->kernels[e.callee]))
       return missing("kernel");

@@ -18,6 +18,7 @@ LAYERS = {
     "Planning": [],
     "Runtime": [],
     "Runtime/CPU": ["Runtime"],
+    "Runtime/CUDA": ["Runtime"],
     "Support": [],
     # What operations implement.
     "Interfaces": [],
@@ -55,6 +56,7 @@ FOREIGN = {
     "Planning": r"mlir/",
     "Runtime": r"(mlir|llvm)/|dnnl|oneapi/",
     "Runtime/CPU": r"(mlir|llvm)/",
+    "Runtime/CUDA": r"(mlir|llvm)/|dnnl|oneapi/|cuda|cublas",
     "Support": r"mlir/",
 }
 

@@ -225,7 +225,8 @@ static Expected<Files> makeFiles(mlir::ModuleOp module) {
     return files;
   }
   const Target *target = lookupTarget(module);
-  if (!target || failed(target->lower(module, {step.name, step.threads})))
+  if (!target ||
+      failed(target->lower(module, {step.name, step.threads, step.allowsTf32})))
     return makeError("could not compile " + options().inputFile);
   if (options().emit == Output::Code) {
     module.print(stream);
@@ -240,8 +241,8 @@ static Expected<Files> makeFiles(mlir::ModuleOp module) {
   }
   OutputKind kind = options().emit == Output::Assembly ? OutputKind::Assembly
                                                        : OutputKind::Object;
-  if (Error error =
-          target->emit(module, {step.chip, cache.get(), {}}, kind, stream))
+  if (Error error = target->emit(
+          module, {step.chip, cache.get(), {}, step.cudaToolkit}, kind, stream))
     return std::move(error);
   return files;
 }

@@ -103,6 +103,7 @@ Expected<LoadedStep> run::compile(mlir::ModuleOp tasks, StringRef budget,
   emission.chip = stepOptions.chip;
   emission.cache = *cache;
   emission.device = stepOptions.device;
+  emission.toolkit = stepOptions.cudaToolkit;
   Expected<std::unique_ptr<LoadedModule>> code =
       (*target)->load(*module, lowering, emission);
   if (!code)

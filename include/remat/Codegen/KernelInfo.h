@@ -38,6 +38,10 @@ struct KernelInfo {
 mlir::FailureOr<KernelInfo> analyzeKernel(mlir::FunctionOpInterface kernel,
                                           int threads);
 
+/// The same for code that is generated, whatever library there is.
+mlir::FailureOr<KernelInfo>
+analyzeGeneratedKernel(mlir::FunctionOpInterface kernel);
+
 } // namespace remat::codegen
 
 #endif // REMAT_CODEGEN_KERNELINFO_H

@@ -15,6 +15,8 @@
 #ifndef REMAT_CODEGEN_LIBRARYCALL_H
 #define REMAT_CODEGEN_LIBRARYCALL_H
 
+#include "remat/Runtime/StepTable.h"
+
 #include "mlir/Interfaces/FunctionInterfaces.h"
 
 #include <functional>
@@ -51,6 +53,9 @@ public:
   /// work; empty for calls that the runtime knows. Whoever links the step
   /// provides it.
   virtual llvm::StringRef getSymbol() const { return {}; }
+
+  /// The matmul that it is, or null.
+  virtual const remat_matmul *getMatmul() const { return nullptr; }
 
   /// Whether code can be generated for the kernel as well.
   virtual bool mayBeGenerated() const { return false; }

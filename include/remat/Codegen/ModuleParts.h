@@ -26,6 +26,9 @@ struct ModulePart {
   std::vector<std::pair<std::string, std::string>> names;
 };
 
+/// A hash of the code in `op`, which says nothing of where it came from.
+std::string hashCode(mlir::Operation *op);
+
 /// Splits a module in the LLVM dialect into its distinct kernels, which are its
 /// external functions, and its external variables, which come first. With each
 /// goes what is internal to the module and needed by it. A kernel is called

@@ -27,6 +27,17 @@ class KernelCompiler {
 public:
   virtual ~KernelCompiler();
 
+  /// Whether kernels are launched on a device. Then `compile` sets what the
+  /// step table says of them, `code` gets no functions of kernels, and whoever
+  /// emits it defines the variable called as getDeviceCodeName says.
+  virtual bool isForDevice() const { return false; }
+
+  /// The flags of the step table.
+  virtual uint64_t getTableFlags() const { return 0; }
+
+  /// The library call that carries `kernel` out, or null if code is generated.
+  virtual LibraryCallRef match(mlir::func::FuncOp kernel) const;
+
   /// Emits `kernel` into `code`. Its function will be called `symbol`, and is
   /// made when all kernels are there. Sets what the step table has to know
   /// beside the function's number. Fails with a diagnostic at what cannot be
@@ -51,6 +62,9 @@ mlir::LogicalResult lowerStep(mlir::ModuleOp module, llvm::StringRef name,
 
 /// The only graph of `module`, which must be placed; else a diagnostic.
 mlir::FailureOr<GraphOp> findPlacedGraph(mlir::ModuleOp module);
+
+/// The symbol of what remat_module::device_code of the step points to.
+std::string getDeviceCodeName(llvm::StringRef step);
 
 /// The type of a remat_kernel_fn.
 mlir::LLVM::LLVMFunctionType getKernelType(mlir::MLIRContext *context);

@@ -11,6 +11,7 @@
 
 #include "remat/Codegen/KernelInfo.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Runtime/StepTableBuilder.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -25,14 +26,19 @@ struct CompiledKernel {
   int64_t workspaceBytes = 0;
   int64_t extent = 1;
   int64_t grain = 1;
+  /// On a device, what is launched, and where in the workspace the parameters
+  /// are that follow operands and results.
+  std::vector<DeviceLaunch> launches;
+  std::vector<uint64_t> scratch;
+  bool isOnDevice = false;
 };
 
 /// The step table of `graph` (StepTable.h). Fails with a diagnostic at values
 /// that it cannot describe: types that are no dtype, missing slots, too small a
-/// workspace.
+/// workspace. `flags` are the table's.
 mlir::FailureOr<std::string>
 buildStepTable(GraphOp graph, const llvm::StringMap<CompiledKernel> &kernels,
-               const CheckList &checks, int threads);
+               const CheckList &checks, int threads, uint64_t flags);
 
 } // namespace remat::codegen
 

@@ -79,11 +79,15 @@ struct StepOptions {
   /// The processor that code is made for, by the name that the target's
   /// compiler knows; empty for the host's.
   std::string chip;
+  /// Whether products of f32 may be multiplied as TF32 where a device can.
+  bool allowsTf32 = false;
   /// What runs code that is loaded into this process, by a name that the target
   /// knows; empty for what it is made for.
   std::string device;
   /// Directory where compiled kernels are kept, or empty.
   std::string kernelCache;
+  /// Directory of the CUDA toolkit, or empty for the one that is found.
+  std::string cudaToolkit;
 
   /// The derivatives to append, in order.
   llvm::SmallVector<DifferentiateOptions, 2> getDerivatives() const;

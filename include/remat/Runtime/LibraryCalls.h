@@ -41,6 +41,10 @@ const char *
 remat_convolution_implementation(const remat_convolution *convolution,
                                  int threads);
 
+/// Whether the library for CUDA devices takes a sound matmul: its strides and
+/// types.
+int remat_matmul_suits_cuda(const remat_matmul *matmul);
+
 /// Bytes of an element; 0 for a number that is no dtype.
 uint64_t remat_dtype_bytes(int32_t dtype);
 

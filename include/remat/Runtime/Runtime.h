@@ -37,7 +37,11 @@ typedef enum remat_status {
   REMAT_LIBRARY_ERROR = 5,
   REMAT_ASSERTION_FAILED = 6,
   REMAT_NONDETERMINISTIC = 7,
-  REMAT_CODEC_ERROR = 8
+  REMAT_CODEC_ERROR = 8,
+  /// There is no device that the step could run on, or no driver for it.
+  REMAT_NO_DEVICE = 9,
+  /// The device failed. Later runs may fail as well.
+  REMAT_DEVICE_ERROR = 10
 } remat_status;
 
 /// A loaded step: its table, its arena and its library primitives. A step runs
@@ -111,7 +115,8 @@ typedef struct remat_step_options {
   int threads; // 0: all cores this process may use
   uint32_t flags;
   /// The caller's memory for the arena, aligned to REMAT_ALIGNMENT, in place of
-  /// memory that the step allocates. NULL: allocate.
+  /// memory that the step allocates; of a step for a device, memory of the
+  /// device, aligned to 256 bytes. NULL: allocate.
   void *arena;
   uint64_t arena_bytes;
   remat_determinism_check determinism_check;
@@ -123,6 +128,12 @@ typedef struct remat_step_options {
 /// A dense row-major tensor. `data` may have any alignment; it may be NULL only
 /// when the tensor has no elements. An argument of type i1 has bytes 0 and 1; a
 /// call that is given others returns REMAT_INVALID_ARGUMENT.
+///
+/// A step for a device takes memory of the device and of the host; which of
+/// both it is, the driver knows. What is on the host, or at no multiple of 256
+/// bytes, has a copy on the device, which is kept. In memory of the device, the
+/// bytes of type i1 are not checked. A run waits for the default stream alone:
+/// what other streams write to its tensors must be finished before.
 typedef struct remat_tensor {
   void *data;
   int32_t dtype; // remat_dtype
@@ -192,6 +203,10 @@ typedef struct remat_step_stats {
   uint64_t runs; // successful ones since the step was loaded
   /// Bytes of copies and hashes written for checks and traces.
   uint64_t check_bytes;
+  /// Bytes by which the free memory of the device became less since the step
+  /// was loaded: the arena and what the driver, libraries and copies of the
+  /// caller's tensors take beside it. 0 of a step for the CPU.
+  uint64_t device_bytes;
 } remat_step_stats;
 
 /// An entry of the schedule, for profilers; lives as long as the step.
@@ -295,6 +310,11 @@ const char *remat_step_trace(const remat_step *step);
 /// Overrides REMAT_STEP_DEBUG for all steps: 1 on, 0 off, -1 as the step's
 /// flags say, which is so at first.
 void remat_set_debug(int mode);
+
+/// The compute capability (90 is 9.0) of the CUDA device that this thread loads
+/// steps to: that of its current context, else the first one. REMAT_NO_DEVICE
+/// if there is none.
+remat_status remat_cuda_capability(uint32_t *capability);
 
 /// Message of the step's last failed run; "" when there was none.
 const char *remat_step_error(const remat_step *step);

@@ -70,6 +70,9 @@ typedef struct remat_module {
   uint64_t blob_bytes;
   const remat_kernel_fn *kernels;
   uint32_t kernel_count;
+  /// The code of a device (DeviceCode.h) that runs the kernels in place of
+  /// functions, of which there are then none; NULL for a step of the CPU.
+  const void *device_code;
 } remat_module;
 
 //===----------------------------------------------------------------------===//
@@ -111,7 +114,17 @@ typedef struct remat_step_header {
   remat_section calls; // uint32_t, first entry of each call but the first
   remat_section packed_values; // remat_packed_value
   remat_section waits;         // uint32_t, numbers of entries
+  remat_section kernels;       // remat_device_kernel
+  remat_section launches;      // remat_launch
+  remat_section scratch;       // uint64_t, offsets in workspaces
+  uint64_t flags;              // REMAT_TABLE_TF32 or 0
 } remat_step_header;
+
+enum {
+  /// Products of f32 may be multiplied as TF32, with 10 bits of mantissa, where
+  /// the device can.
+  REMAT_TABLE_TF32 = 1u
+};
 
 /// What the header's `checksum` has to be. For each word of 64 bits in order,
 /// of which the last is filled up with zeros, sum ^= word, then
@@ -168,7 +181,8 @@ typedef struct remat_buffer {
 } remat_buffer;
 
 typedef enum remat_entry_kind {
-  /// kernels[callee](operands, results, workspace) over [0, extent).
+  /// kernels[callee](operands, results, workspace) over [0, extent); on a
+  /// device, the launches of the record `kernels[callee]` of the blob.
   REMAT_ENTRY_KERNEL = 0,
   /// matmuls[callee]: operands A, B; result C. With `accumulate` there is a
   /// third operand, to which the matmul is added: C as it was before, in the
@@ -233,6 +247,25 @@ typedef struct remat_entry {
   uint32_t wait_count;
   uint32_t reserved;
 } remat_entry;
+
+/// A kernel on a device: launches[first_launch ...], each of which waits for
+/// the one before. Their parameters are the addresses of the entry's operands
+/// and results, then the address of each scratch[first_scratch ...] bytes into
+/// the entry's workspace, then that of the entry's remat_kernel_status, zeros
+/// at first, in which all threads leave the same failure in every run.
+typedef struct remat_device_kernel {
+  uint32_t unit; // which part of the device code
+  uint32_t first_launch, launch_count;
+  uint32_t first_scratch, scratch_count;
+  uint32_t reserved;
+} remat_device_kernel;
+
+/// `blocks` blocks of `threads` threads, with `shared_bytes` of memory that the
+/// threads of a block share.
+typedef struct remat_launch {
+  uint32_t function; // string: the name in the unit
+  uint32_t blocks, threads, shared_bytes;
+} remat_launch;
 
 /// A saved value that a codec of the caller packs and unpacks: remat_codec in
 /// Runtime.h.

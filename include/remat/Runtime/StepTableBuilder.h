@@ -42,6 +42,12 @@ struct StepEntry {
   std::string location;
 };
 
+/// A launch on a device with its function's name.
+struct DeviceLaunch {
+  std::string function;
+  uint32_t blocks = 1, threads = 1, sharedBytes = 0;
+};
+
 class StepTableBuilder {
 public:
   StepTableBuilder();
@@ -91,6 +97,11 @@ public:
                           remat_dtype dtype, const std::vector<int64_t> &dims,
                           uint64_t packedBytes);
 
+  /// A kernel on a device, with its launches and where in the workspace its
+  /// parameters lie; the number that entries call.
+  uint32_t addKernel(uint32_t unit, const std::vector<DeviceLaunch> &launches,
+                     const std::vector<uint64_t> &scratch);
+
   /// A message for remat_kernel_status::check, e.g. "indices of 'gather'".
   uint32_t addCheck(const std::string &message);
 
@@ -112,6 +123,8 @@ public:
   void setHostBytes(uint64_t bytes) { hostBytes = bytes; }
   /// Threads that the workspaces were sized for.
   void setThreads(uint32_t count) { threads = count; }
+  /// What a table allows, such as REMAT_TABLE_TF32.
+  void setFlags(uint64_t allowed) { flags = allowed; }
 
   uint64_t getArenaBytes() const { return arenaBytes; }
 
@@ -139,6 +152,9 @@ private:
   std::map<std::string, uint32_t> convolutionNumbers;
   std::vector<remat_packed_value> packedValues;
   std::map<uint64_t, uint32_t> packedValueNumbers;
+  std::vector<remat_device_kernel> kernels;
+  std::vector<remat_launch> launches;
+  std::vector<uint64_t> scratchOffsets;
   std::vector<uint32_t> checks;
   std::map<std::string, uint32_t> checkNumbers;
   std::string constants;
@@ -146,6 +162,7 @@ private:
   uint64_t arenaBytes = 0;
   uint64_t hostBytes = 0;
   uint64_t stateBytes = 0;
+  uint64_t flags = 0;
   std::vector<uint32_t> calls;
   uint32_t threads = 0;
 };

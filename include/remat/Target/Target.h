@@ -37,6 +37,8 @@ struct LoweringOptions {
   std::string name = "remat_step";
   /// Threads that workspaces of library calls are sized for; 0: all cores.
   int threads = 0;
+  /// Whether products of f32 may be multiplied as TF32 (REMAT_TABLE_TF32).
+  bool allowsTf32 = false;
 };
 
 /// How machine code is made. The code does not depend on `cache`.
@@ -49,6 +51,8 @@ struct EmitOptions {
   /// What runs code that is loaded into this process, by a name that the target
   /// knows; empty for what it is made for.
   std::string device;
+  /// The directory of a CUDA toolkit; empty for the one that is found.
+  std::string toolkit;
 };
 
 enum class OutputKind { Object, Assembly };

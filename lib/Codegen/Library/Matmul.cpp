@@ -55,6 +55,7 @@ public:
     entry.kind = REMAT_ENTRY_MATMUL;
     entry.callee = table.addMatmul(matmul);
   }
+  const remat_matmul *getMatmul() const override { return &matmul; }
   /// In the precision of its factors, f32 or f64: others would have to add up
   /// in a wider type, as the library does.
   bool mayBeGenerated() const override {

@@ -6,14 +6,16 @@
 
 #include "remat/Target/CUDA/CUDATarget.h"
 
+#include "CodeEmitter.h"
 #include "KernelEmitter.h"
 #include "LowerToGPU.h"
-#include "PtxEmitter.h"
 #include "Simulator.h"
 #include "SimulatorLowering.h"
 #include "WarpOps.h"
 
+#include "remat/Runtime/Runtime.h"
 #include "remat/Target/CPU/Jit.h"
+#include "remat/Target/CPU/ObjectEmitter.h"
 #include "remat/Target/CUDA/Passes.h"
 
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -56,12 +58,20 @@ public:
   FailureOr<codegen::KernelInfo> analyzeKernel(FunctionOpInterface kernel,
                                                int threads) const override {
     loadDialects(kernel->getContext());
+    auto function = dyn_cast<func::FuncOp>(kernel.getOperation());
+    if (!function || function.isExternal() || matchDeviceCall(function))
+      return codegen::analyzeKernel(kernel, threads);
     FailureOr<codegen::KernelInfo> info =
-        codegen::analyzeKernel(kernel, threads);
-    if (failed(info) || info->call)
-      return info;
+        codegen::analyzeGeneratedKernel(kernel);
+    if (failed(info))
+      return failure();
+    // What a library carries out on other machines.
+    if (codegen::LibraryCallRef call = codegen::matchLibraryCall(kernel)) {
+      info->contractionFlops = call->countFlops();
+      info->flops = 0;
+    }
     FailureOr<codegen::BufferizedKernel> bufferized =
-        codegen::bufferizeKernel(cast<func::FuncOp>(kernel.getOperation()));
+        codegen::bufferizeKernel(function);
     if (failed(bufferized))
       return failure();
     FailureOr<int64_t> workspace = getWorkspaceBytes(*bufferized);
@@ -76,11 +86,11 @@ public:
   LogicalResult lower(ModuleOp module,
                       const LoweringOptions &options) const override {
     loadDialects(module.getContext());
-    return lowerToGPU(module, options.name);
+    return lowerToGPU(module, options);
   }
   void addLowering(OpPassManager &pm,
                    const LoweringOptions &options) const override {
-    pm.addPass(createLowerCUDAPass({options.name}));
+    pm.addPass(createLowerCUDAPass({options.name, options.threads}));
   }
   llvm::Error emit(ModuleOp module, const EmitOptions &options, OutputKind kind,
                    llvm::raw_pwrite_stream &output) const override;
@@ -105,34 +115,71 @@ TargetAttr CUDATarget::getFacts(MLIRContext *context) const {
       /*link_bandwidth=*/int64_t(50'000'000'000), /*duplex_link=*/true);
 }
 
+/// Gives the variable for the code of the device its value, and drops what it
+/// was made from.
+static void defineDeviceCode(ModuleOp module, StringRef code) {
+  for (auto unit :
+       llvm::make_early_inc_range(module.getOps<gpu::GPUModuleOp>()))
+    unit.erase();
+  Builder builder(module.getContext());
+  for (auto global : module.getOps<LLVM::GlobalOp>()) {
+    if (global.getValueAttr() || global.getInitializerBlock())
+      continue;
+    global.setGlobalTypeAttr(TypeAttr::get(
+        LLVM::LLVMArrayType::get(builder.getI8Type(), code.size())));
+    global.setValueAttr(builder.getStringAttr(code));
+    global.setLinkage(LLVM::Linkage::Internal);
+  }
+}
+
 llvm::Error CUDATarget::emit(ModuleOp module, const EmitOptions &options,
                              OutputKind kind,
                              llvm::raw_pwrite_stream &output) const {
-  if (kind != OutputKind::Assembly)
-    return llvm::createStringError("objects with code for CUDA devices cannot "
-                                   "be written yet; PTX can (--emit=asm)");
-  StringRef chip = options.chip.empty() ? "sm_90" : StringRef(options.chip);
-  if (chip != "sm_80" && chip != "sm_90")
-    return llvm::createStringError("unknown device '" + chip +
-                                   "', expected one of: sm_80, sm_90");
-  auto kernels = module.getOps<gpu::GPUModuleOp>();
-  if (kernels.empty())
-    return llvm::createStringError("expected a 'gpu.module' of launches");
-  llvm::Expected<std::string> ptx =
-      emitPtx(*kernels.begin(), chip, findLibdevice());
-  if (!ptx)
-    return ptx.takeError();
-  output << *ptx;
-  return llvm::Error::success();
+  llvm::Expected<std::string> code = kind == OutputKind::Assembly
+                                         ? emitAllPtx(module, options)
+                                         : emitDeviceCode(module, options);
+  if (!code)
+    return code.takeError();
+  if (kind == OutputKind::Assembly) {
+    output << *code;
+    return llvm::Error::success();
+  }
+  defineDeviceCode(module, *code);
+  return cpu::emitObject(module, EmitOptions(), output);
+}
+
+/// Code for the device that is there; its step table and the image of its code
+/// are data of this process.
+static llvm::Expected<std::unique_ptr<LoadedModule>>
+loadOnDevice(ModuleOp module, const LoweringOptions &lowering,
+             const EmitOptions &emission) {
+  uint32_t capability = 0;
+  if (remat_cuda_capability(&capability) != REMAT_OK)
+    return llvm::createStringError(remat_last_error());
+  loadDialects(module.getContext());
+  if (failed(lowerToGPU(module, lowering)))
+    return llvm::createStringError("the step could not be lowered for CUDA");
+  EmitOptions forDevice = emission;
+  if (forDevice.chip.empty() && capability / 10 == 8)
+    forDevice.chip = "sm_80";
+  if (forDevice.chip.empty() && capability / 10 == 9)
+    forDevice.chip = "sm_90";
+  llvm::Expected<std::string> code = emitDeviceCode(module, forDevice);
+  if (!code)
+    return code.takeError();
+  defineDeviceCode(module, *code);
+  return cpu::JitModule::link(module, lowering, EmitOptions());
 }
 
 llvm::Expected<std::unique_ptr<LoadedModule>>
 CUDATarget::load(ModuleOp module, const LoweringOptions &lowering,
                  const EmitOptions &emission) const {
+  if (emission.device.empty() || emission.device == "cuda")
+    return loadOnDevice(module, lowering, emission);
   if (emission.device != "sim" && emission.device != "sim-reverse")
     return llvm::createStringError(
         "unknown device '" + emission.device +
-        "' of target 'cuda', expected one of: sim, sim-reverse");
+        "' of target 'cuda', expected one of: cuda, sim, sim-reverse");
   loadDialects(module.getContext());
   if (failed(lowerForSimulator(module, lowering,
                                emission.device == "sim-reverse")))

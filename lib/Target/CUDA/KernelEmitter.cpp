@@ -10,6 +10,7 @@
 #include "ScatterEmitter.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Runtime/LibraryCalls.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -276,6 +277,14 @@ LogicalResult KernelEmitter::emit(StringRef name, gpu::GPUModuleOp module,
   if (result.launches.empty() && !steps.empty())
     return addLaunch(nullptr, 1, 1, [&](LaunchBuilder &) { return success(); });
   return success();
+}
+
+LibraryCallRef remat::cuda::matchDeviceCall(func::FuncOp kernel) {
+  LibraryCallRef call = matchLibraryCall(kernel);
+  if (!call || !call->getSymbol().empty())
+    return call;
+  const remat_matmul *matmul = call->getMatmul();
+  return matmul && remat_matmul_suits_cuda(matmul) ? call : LibraryCallRef();
 }
 
 FailureOr<int64_t> remat::cuda::getWorkspaceBytes(BufferizedKernel &kernel) {

@@ -10,6 +10,7 @@
 #include "Launch.h"
 
 #include "remat/Codegen/KernelBufferization.h"
+#include "remat/Codegen/LibraryCall.h"
 
 namespace remat::cuda {
 
@@ -19,6 +20,10 @@ struct EmittedKernel {
   /// In order; each waits for the one before.
   llvm::SmallVector<Launch> launches;
 };
+
+/// The library call that carries `kernel` out on a device, or null if code is
+/// generated for it: convolutions, and matmuls that cuBLASLt does not take.
+LibraryCallRef matchDeviceCall(mlir::func::FuncOp kernel);
 
 /// Bytes of workspace that the launches of `kernel` need. Fails with a
 /// diagnostic at an op that has no code.

@@ -7,7 +7,6 @@
 #include "LowerToGPU.h"
 #include "KernelEmitter.h"
 
-#include "remat/Codegen/LibraryCall.h"
 #include "remat/Codegen/StepModule.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Target/CUDA/Passes.h"
@@ -27,7 +26,8 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
-#include "llvm/ADT/StringSet.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace remat;
@@ -38,39 +38,65 @@ namespace remat {
 #include "remat/Target/CUDA/Passes.h.inc"
 } // namespace remat
 
-static LogicalResult emitTask(TaskOp task, StringRef name,
-                              gpu::GPUModuleOp module, CheckList &checks) {
-  auto function = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-      task, task.getKernelAttr());
-  if (!function)
-    return task.emitOpError("calls kernel '")
-           << task.getKernel() << "', expected a 'func.func'";
-  if (matchLibraryCall(function))
+namespace {
+
+class DeviceCompiler : public KernelCompiler {
+public:
+  explicit DeviceCompiler(bool allowsTf32) : allowsTf32(allowsTf32) {}
+
+  bool isForDevice() const override { return true; }
+  LibraryCallRef match(func::FuncOp kernel) const override {
+    return cuda::matchDeviceCall(kernel);
+  }
+  uint64_t getTableFlags() const override {
+    return allowsTf32 ? REMAT_TABLE_TF32 : 0;
+  }
+  LogicalResult compile(func::FuncOp kernel, StringRef symbol, ModuleOp code,
+                        CheckList &checks, CompiledKernel &result) override;
+  LogicalResult finish(ModuleOp code) override {
+    // Units have one of their own.
+    code.lookupSymbol(failFunctionName)->erase();
     return success();
-  FailureOr<BufferizedKernel> kernel = bufferizeKernel(function);
-  return failure(
-      failed(kernel) ||
-      failed(cuda::emitKernel(*kernel, (name + "_" + task.getKernel()).str(),
-                              module, checks)));
+  }
+
+private:
+  bool allowsTf32;
+};
+
+} // namespace
+
+LogicalResult DeviceCompiler::compile(func::FuncOp kernel, StringRef symbol,
+                                      ModuleOp code, CheckList &checks,
+                                      CompiledKernel &result) {
+  FailureOr<BufferizedKernel> bufferized = bufferizeKernel(kernel);
+  if (failed(bufferized))
+    return failure();
+  OpBuilder builder = OpBuilder::atBlockEnd(code.getBody());
+  auto unit = gpu::GPUModuleOp::create(builder, kernel.getLoc(), symbol);
+  OpBuilder inner = OpBuilder::atBlockBegin(unit.getBody());
+  cuda::createFailFunction(inner, kernel.getLoc());
+  FailureOr<cuda::EmittedKernel> emitted =
+      cuda::emitKernel(*bufferized, kernel.getName(), unit, checks);
+  if (failed(emitted))
+    return failure();
+  result.workspaceBytes = emitted->buffers.workspaceBytes;
+  for (const cuda::KernelBuffers::Scratch &scratch : emitted->buffers.scratch)
+    result.scratch.push_back(scratch.offset);
+  for (const cuda::Launch &launch : emitted->launches) {
+    if (launch.blocks > std::numeric_limits<int32_t>::max())
+      return kernel.emitOpError("needs ")
+             << launch.blocks << " blocks, more than a launch can have";
+    result.launches.push_back({launch.function, uint32_t(launch.blocks),
+                               uint32_t(launch.threads),
+                               uint32_t(launch.sharedBytes)});
+  }
+  return success();
 }
 
-LogicalResult remat::cuda::lowerToGPU(ModuleOp module, StringRef name) {
-  FailureOr<GraphOp> graph = findPlacedGraph(module);
-  if (failed(graph))
-    return failure();
-  OwningOpRef<ModuleOp> code = ModuleOp::create(module.getLoc());
-  OpBuilder builder = OpBuilder::atBlockEnd(code->getBody());
-  auto kernels = gpu::GPUModuleOp::create(builder, module.getLoc(), "kernels");
-  OpBuilder inner = OpBuilder::atBlockBegin(kernels.getBody());
-  createFailFunction(inner, module.getLoc());
-  CheckList checks;
-  llvm::StringSet<> known;
-  for (TaskOp task : graph->getOps<TaskOp>())
-    if (known.insert(task.getKernel()).second &&
-        failed(emitTask(task, name, kernels, checks)))
-      return failure();
-  module.getBodyRegion().takeBody(code->getBodyRegion());
-  return success();
+LogicalResult remat::cuda::lowerToGPU(ModuleOp module,
+                                      const LoweringOptions &options) {
+  DeviceCompiler compiler(options.allowsTf32);
+  return lowerStep(module, options.name, options.threads, compiler);
 }
 
 namespace {
@@ -79,7 +105,7 @@ struct LowerCUDA : remat::impl::LowerCUDAPassBase<LowerCUDA> {
   using LowerCUDAPassBase::LowerCUDAPassBase;
 
   void runOnOperation() override {
-    if (failed(remat::cuda::lowerToGPU(getOperation(), name)))
+    if (failed(remat::cuda::lowerToGPU(getOperation(), {name, threads})))
       signalPassFailure();
   }
 };

@@ -7,14 +7,16 @@
 #ifndef REMAT_LIB_TARGET_CUDA_LOWERTOGPU_H
 #define REMAT_LIB_TARGET_CUDA_LOWERTOGPU_H
 
-#include "mlir/IR/BuiltinOps.h"
+#include "remat/Target/Target.h"
 
 namespace remat::cuda {
 
 /// Replaces the contents of `module`, one placed graph and its kernels, by a
-/// gpu.module with the functions of all launches, `name`_K_0 and so on for
-/// kernel K. Fails with a diagnostic at what has no code.
-mlir::LogicalResult lowerToGPU(mlir::ModuleOp module, llvm::StringRef name);
+/// gpu.module for each kernel, with the functions K_0 and so on of kernel K,
+/// and by what defines the `remat_module` but for the code of the device
+/// (StepModule.h). Fails with a diagnostic at what has no code.
+mlir::LogicalResult lowerToGPU(mlir::ModuleOp module,
+                               const LoweringOptions &options);
 
 } // namespace remat::cuda
 

@@ -32,15 +32,13 @@
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/Passes.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -59,6 +57,38 @@ static llvm::Error makeError(const llvm::Twine &message) {
 //===----------------------------------------------------------------------===//
 // To the NVVM dialect
 //===----------------------------------------------------------------------===//
+
+/// The instruction that `op` is on a GPU, as an intrinsic of LLVM; empty if it
+/// is none.
+static StringRef getInstruction(Operation *op) {
+  return llvm::TypeSwitch<Operation *, StringRef>(op)
+      .Case<math::AbsFOp>([](auto) { return "llvm.fabs"; })
+      .Case<math::CeilOp>([](auto) { return "llvm.ceil"; })
+      .Case<math::CopySignOp>([](auto) { return "llvm.copysign"; })
+      .Case<math::FloorOp>([](auto) { return "llvm.floor"; })
+      .Case<math::FmaOp>([](auto) { return "llvm.fma"; })
+      .Case<math::RoundEvenOp>([](auto) { return "llvm.roundeven"; })
+      .Case<math::TruncOp>([](auto) { return "llvm.trunc"; })
+      .Default([](Operation *) { return StringRef(); });
+}
+
+/// Replaces what upstream makes calls of libdevice of, and is an instruction.
+static void lowerInstructions(gpu::GPUModuleOp module) {
+  IRRewriter rewriter(module.getContext());
+  module.walk([&](Operation *op) {
+    StringRef name = getInstruction(op);
+    if (name.empty())
+      return;
+    Type type = op->getResult(0).getType();
+    if (!type.isF32() && !type.isF64())
+      return;
+    rewriter.setInsertionPoint(op);
+    rewriter.replaceOpWithNewOp<LLVM::CallIntrinsicOp>(
+        op, type,
+        rewriter.getStringAttr(name + (type.isF32() ? ".f32" : ".f64")),
+        op->getOperands());
+  });
+}
 
 /// Replaces functions of upstream's that are others on a GPU: square roots,
 /// which are approximations there, are rounded to nearest, and powers with
@@ -100,12 +130,22 @@ static void lowerIntrinsics(gpu::GPUModuleOp module) {
   });
 }
 
-static LogicalResult lowerToNVVM(gpu::GPUModuleOp module) {
-  if (failed(lowerMath(module)))
-    return failure();
-  lowerIntrinsics(module);
-  PassManager manager(module.getContext(),
-                      gpu::GPUModuleOp::getOperationName());
+LogicalResult remat::cuda::lowerToNVVM(ModuleOp module) {
+  DialectRegistry registry;
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+  registerGPUDialectTranslation(registry);
+  registerNVVMDialectTranslation(registry);
+  module.getContext()->appendDialectRegistry(registry);
+  module.getContext()->loadDialect<NVVM::NVVMDialect>();
+  for (auto unit : module.getOps<gpu::GPUModuleOp>()) {
+    if (failed(lowerMath(unit)))
+      return failure();
+    lowerIntrinsics(unit);
+    lowerInstructions(unit);
+  }
+  PassManager passes(module.getContext());
+  OpPassManager &manager = passes.nest<gpu::GPUModuleOp>();
   manager.addPass(createLowerAffinePass());
   manager.addPass(createLoopInvariantCodeMotionPass());
   manager.addPass(createCanonicalizerPass());
@@ -118,7 +158,7 @@ static LogicalResult lowerToNVVM(gpu::GPUModuleOp module) {
   manager.addPass(createReconcileUnrealizedCastsPass());
   manager.addPass(createCanonicalizerPass());
   manager.addPass(createCSEPass());
-  return manager.run(module);
+  return passes.run(module);
 }
 
 //===----------------------------------------------------------------------===//
@@ -163,7 +203,8 @@ static llvm::Error linkLibdevice(llvm::Module &code, StringRef path) {
   if (path.empty())
     return makeError("the function '" + missing->getName() +
                      "' is in libdevice, and there is no CUDA toolkit; "
-                     "name one by the environment variable CUDA_HOME");
+                     "name one by --cuda-toolkit or by the environment "
+                     "variable CUDA_HOME");
   llvm::SMDiagnostic diagnostic;
   std::unique_ptr<llvm::Module> library =
       llvm::parseIRFile(path, diagnostic, code.getContext());
@@ -211,15 +252,6 @@ static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
 llvm::Expected<std::string> remat::cuda::emitPtx(gpu::GPUModuleOp module,
                                                  StringRef chip,
                                                  StringRef libdevice) {
-  DialectRegistry registry;
-  registerBuiltinDialectTranslation(registry);
-  registerLLVMDialectTranslation(registry);
-  registerGPUDialectTranslation(registry);
-  registerNVVMDialectTranslation(registry);
-  module.getContext()->appendDialectRegistry(registry);
-  module.getContext()->loadDialect<NVVM::NVVMDialect>();
-  if (failed(lowerToNVVM(module)))
-    return makeError("kernels cannot be lowered for CUDA devices");
   auto machine = createMachine(chip);
   if (!machine)
     return machine.takeError();
@@ -241,12 +273,4 @@ llvm::Expected<std::string> remat::cuda::emitPtx(gpu::GPUModuleOp module,
     return makeError("the target cannot emit PTX");
   passes.run(*code);
   return text.str().str();
-}
-
-std::string remat::cuda::findLibdevice() {
-  std::optional<std::string> home = llvm::sys::Process::GetEnv("CUDA_HOME");
-  llvm::SmallString<128> path(home && !home->empty() ? *home
-                                                     : "/usr/local/cuda");
-  llvm::sys::path::append(path, "nvvm", "libdevice", "libdevice.10.bc");
-  return llvm::sys::fs::exists(path) ? path.str().str() : std::string();
 }

@@ -44,6 +44,9 @@ struct SimulatedKernel {
 class SimulatorCompiler : public KernelCompiler {
 public:
   explicit SimulatorCompiler(bool reverse) : reverse(reverse) {}
+  LibraryCallRef match(func::FuncOp kernel) const override {
+    return matchDeviceCall(kernel);
+  }
   LogicalResult compile(func::FuncOp kernel, StringRef symbol, ModuleOp code,
                         CheckList &checks, CompiledKernel &result) override;
   LogicalResult finish(ModuleOp code) override;

@@ -3,7 +3,7 @@
 // RUN: remat-compile %s --no-gradients --target=cuda --mcpu=sm_90 -S -o - | FileCheck %s --implicit-check-not=__nv_ --implicit-check-not=call
 
 // CHECK: .target sm_90
-// CHECK: .visible .entry step_
+// CHECK: .visible .entry {{[a-z_]+}}_0(
 // CHECK-NOT: approx
 // CHECK: mul.rn.f32
 // CHECK-NOT: approx

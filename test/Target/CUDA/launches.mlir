@@ -6,7 +6,7 @@
 module attributes {remat.target = #remat.target<"cuda", alignment = 256>} {
 
 // Four neighbouring floats for each thread, loaded by one instruction.
-// CHECK-LABEL: gpu.func @remat_step_scale_0
+// CHECK-LABEL: gpu.func @scale_0
 // CHECK-SAME: %[[X:[a-z0-9]+]]: memref<4096xf32> {llvm.noalias}
 // CHECK-SAME: known_block_size = array<i32: 256, 1, 1>
 // CHECK: gpu.block_id x upper_bound 4
@@ -28,7 +28,7 @@ func.func private @scale(%x: tensor<64x64xf32>) -> tensor<64x64xf32> attributes 
 
 // A sum along memory is a warp's or a block's. The threads of a warp add what
 // they have in registers.
-// CHECK-LABEL: gpu.func @remat_step_rows_0
+// CHECK-LABEL: gpu.func @rows_0
 // CHECK-NOT: gpu.barrier
 // CHECK: scf.for
 // CHECK: vector.load {{.*}} {alignment = 16 : i64} : {{.*}} vector<4xf32>
@@ -53,11 +53,11 @@ func.func private @rows(%x: tensor<64x64xf32>) -> tensor<64xf32> attributes {rem
 // Few and long sums are shared by blocks, and a second launch adds up what they
 // leave in the workspace. Terms that are not next to each other are read with
 // those of neighbouring sums.
-// CHECK-LABEL: gpu.func @remat_step_columns_0
+// CHECK-LABEL: gpu.func @columns_0
 // CHECK-SAME: memref<{{[0-9]+}}xf64>
 // CHECK: vector.load {{.*}} {alignment = 16 : i64} : {{.*}} vector<4xf32>
 // CHECK: gpu.barrier
-// CHECK-LABEL: gpu.func @remat_step_columns_1
+// CHECK-LABEL: gpu.func @columns_1
 // CHECK-NOT: gpu.barrier
 // CHECK: arith.addf {{.*}} : f64
 func.func private @columns(%x: tensor<65536x32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
@@ -77,7 +77,7 @@ func.func private @columns(%x: tensor<65536x32xf32>) -> tensor<32xf32> attribute
 
 // What is contiguous along another dimension goes through shared memory, whose
 // rows of 32 have one element more.
-// CHECK-LABEL: gpu.func @remat_step_transpose_0
+// CHECK-LABEL: gpu.func @transpose_0
 // CHECK-SAME: %[[X:[a-z0-9]+]]: memref<8192xf32>
 // CHECK: memref.view {{.*}} to memref<1056xf32, #gpu.address_space<workgroup>>
 // CHECK: vector.load %[[X]]{{.*}} {alignment = 16 : i64} : {{.*}} vector<4xf32>
@@ -97,7 +97,7 @@ func.func private @transpose(%x: tensor<64x128xf32>) -> tensor<128x64xf32> attri
 
 // A row that is too long for shared memory is read twice by one launch: what
 // two operations read is not in memory, and both compute it.
-// CHECK-LABEL: gpu.func @remat_step_softmax_0
+// CHECK-LABEL: gpu.func @softmax_0
 // CHECK-SAME: (%{{[a-z0-9]+}}: memref<3276800xf32> {llvm.noalias}, %{{[a-z0-9]+}}: memref<3276800xf32> {llvm.noalias}, %{{[a-z0-9]+}}: !llvm.ptr)
 // CHECK: scf.for
 // CHECK: math.exp
@@ -105,7 +105,7 @@ func.func private @transpose(%x: tensor<64x128xf32>) -> tensor<128x64xf32> attri
 // CHECK: scf.for
 // CHECK: math.exp
 // CHECK: arith.divf
-// CHECK-NOT: gpu.func @remat_step_softmax_1
+// CHECK-NOT: gpu.func @softmax_1
 func.func private @softmax(%x: tensor<64x51200xf32>) -> tensor<64x51200xf32> attributes {remat.kernel} {
   %zero = arith.constant 0.0 : f32
   %0 = tensor.empty() : tensor<64x51200xf32>

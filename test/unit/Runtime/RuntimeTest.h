@@ -47,9 +47,12 @@ public:
   Step(std::string table, std::vector<remat_kernel_fn> functions,
        remat_step_options options = {})
       : blob(std::move(table)), kernels(std::move(functions)) {
-    remat_module module = {REMAT_STEP_TABLE_VERSION, blob.data(), blob.size(),
+    remat_module module = {REMAT_STEP_TABLE_VERSION,
+                           blob.data(),
+                           blob.size(),
                            kernels.data(),
-                           static_cast<uint32_t>(kernels.size())};
+                           static_cast<uint32_t>(kernels.size()),
+                           nullptr};
     loaded = remat_step_load(&module, &options, &step);
     if (loaded != REMAT_OK)
       message = remat_last_error();

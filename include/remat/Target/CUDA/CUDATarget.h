@@ -11,8 +11,9 @@
 
 namespace remat::cuda {
 
-/// GPUs of compute capability 8.0 and later. The device "sim" runs the code of
-/// a GPU on the CPU, "sim-reverse" with the threads of a block in the opposite
+/// GPUs of compute capability 8.0 and later. Steps are loaded to the device
+/// "cuda", the GPU that the driver has. The device "sim" runs the code of a GPU
+/// on the CPU, "sim-reverse" with the threads of a block in the opposite
 /// order.
 std::unique_ptr<Target> createTarget();
 

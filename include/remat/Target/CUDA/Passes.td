@@ -12,8 +12,11 @@ include "mlir/Pass/PassBase.td"
 def LowerCUDAPass : Pass<"remat-lower-cuda", "::mlir::ModuleOp"> {
   let summary = "Lower the kernels of a placed graph to launches of a GPU";
   let description = [{
-    Replaces one placed `remat.graph` and the kernels that it calls by a
-    `gpu.module` with the functions of all launches. A kernel is one launch or
+    Replaces one placed `remat.graph` and the kernels that it calls by one
+    `gpu.module` for each kernel with the functions of its launches, and by a
+    `remat_module` in the LLVM dialect whose step table says what is launched
+    when. The code of the device, to which the `remat_module` points, is added
+    when it is emitted. A kernel is one launch or
     several, one after the other: elementwise operations have 16 bytes for each
     thread, a block takes a row, sums have an order that shapes alone decide,
     and no atomic operation adds floats. Contractions and convolutions that a
@@ -21,7 +24,9 @@ def LowerCUDAPass : Pass<"remat-lower-cuda", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"name", "name", "std::string", "\"remat_step\"",
-           "Prefix of the functions' names">,
+           "Symbol of the remat_module">,
+    Option<"threads", "threads", "int", "0",
+           "Threads to size workspaces for; 0: all cores">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::bufferization::BufferizationDialect",

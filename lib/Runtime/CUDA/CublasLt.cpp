@@ -1,0 +1,304 @@
+//===- CublasLt.cpp - matmuls by cuBLASLt ---------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The few functions that are needed are declared here and found in the library
+// when a step with matmuls is loaded. Numbers are those of its interface.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CublasLt.h"
+
+#include "remat/Runtime/LibraryCalls.h"
+
+#include <algorithm>
+#include <dlfcn.h>
+#include <type_traits>
+
+using namespace remat::cuda;
+
+namespace {
+
+using Status = int;
+using Handle = void *;
+
+/// What the library calls its choice; opaque.
+struct Algorithm {
+  uint64_t data[8];
+};
+struct Choice {
+  Algorithm algorithm;
+  size_t workspaceBytes;
+  Status status;
+  float waves;
+  int reserved[4];
+};
+
+enum : int { typeF32 = 0, typeF64 = 1, typeF16 = 2, typeBF16 = 14 };
+enum : int { computeF32 = 68, computeF64 = 70, computeTf32 = 77 };
+enum : int { descTransA = 3, descTransB = 4 };
+enum : int { layoutBatchCount = 5, layoutBatchStride = 6 };
+enum : int { preferWorkspace = 1, preferAlignmentA = 5 };
+
+#define REMAT_CUBLASLT_FUNCTIONS(F)                                            \
+  F(Create, (Handle *))                                                        \
+  F(Destroy, (Handle))                                                         \
+  F(MatmulDescCreate, (Handle *, int, int))                                    \
+  F(MatmulDescDestroy, (Handle))                                               \
+  F(MatmulDescSetAttribute, (Handle, int, const void *, size_t))               \
+  F(MatrixLayoutCreate, (Handle *, int, uint64_t, uint64_t, int64_t))          \
+  F(MatrixLayoutDestroy, (Handle))                                             \
+  F(MatrixLayoutSetAttribute, (Handle, int, const void *, size_t))             \
+  F(MatmulPreferenceCreate, (Handle *))                                        \
+  F(MatmulPreferenceDestroy, (Handle))                                         \
+  F(MatmulPreferenceSetAttribute, (Handle, int, const void *, size_t))         \
+  F(MatmulAlgoGetHeuristic, (Handle, Handle, Handle, Handle, Handle, Handle,   \
+                             Handle, int, Choice *, int *))                    \
+  F(Matmul, (Handle, Handle, const void *, const void *, Handle, const void *, \
+             Handle, const void *, const void *, Handle, void *, Handle,       \
+             const Algorithm *, void *, size_t, Stream))
+
+struct Functions {
+#define REMAT_CUBLASLT_MEMBER(name, parameters) Status(*name) parameters;
+  REMAT_CUBLASLT_FUNCTIONS(REMAT_CUBLASLT_MEMBER)
+#undef REMAT_CUBLASLT_MEMBER
+};
+
+/// An object of the library that is destroyed with this one.
+class Object {
+public:
+  Object() = default;
+  Object(Object &&other) : handle(other.handle), destroy(other.destroy) {
+    other.handle = nullptr;
+  }
+  ~Object() {
+    if (handle)
+      destroy(handle);
+  }
+  Handle *set(Status (*function)(Handle)) {
+    destroy = function;
+    return &handle;
+  }
+  Handle get() const { return handle; }
+
+private:
+  Handle handle = nullptr;
+  Status (*destroy)(Handle) = nullptr;
+};
+
+class Matmul : public PreparedMatmul {
+public:
+  Matmul(const Functions &lib, Handle handle, const remat_matmul &matmul)
+      : lib(lib), handle(handle), matmul(matmul) {}
+  bool prepare(const MatmulLimits &limits, std::string &error);
+  bool run(const void *a, const void *b, void *c, void *workspace,
+           Stream stream, std::string &error) const override;
+
+private:
+  bool createLayout(Object &layout, int32_t dtype, int64_t rows,
+                    int64_t columns, const MatmulForm::Matrix &matrix,
+                    int64_t batchStride);
+  bool choose(const MatmulLimits &limits, std::string &error);
+
+  const Functions &lib;
+  Handle handle;
+  remat_matmul matmul;
+  MatmulForm form;
+  Object description, lhs, rhs, result;
+  Choice choice = {};
+};
+
+class Library : public MatmulLibrary {
+public:
+  ~Library() override {
+    if (handle)
+      lib.Destroy(handle);
+  }
+  bool load(std::string &error);
+  std::unique_ptr<PreparedMatmul> prepare(const remat_matmul &matmul,
+                                          const MatmulLimits &limits,
+                                          std::string &error) override {
+    auto prepared = std::make_unique<Matmul>(lib, handle, matmul);
+    if (!prepared->prepare(limits, error))
+      return nullptr;
+    return prepared;
+  }
+
+private:
+  Functions lib = {};
+  Handle handle = nullptr;
+};
+
+int getType(int32_t dtype) {
+  switch (dtype) {
+  case REMAT_F64:
+    return typeF64;
+  case REMAT_F16:
+    return typeF16;
+  case REMAT_BF16:
+    return typeBF16;
+  default:
+    return typeF32;
+  }
+}
+
+} // namespace
+
+bool Library::load(std::string &error) {
+  void *library = nullptr;
+  for (const char *name : {"libcublasLt.so.13", "libcublasLt.so.12"}) {
+    // It stays: its kernels are in the context.
+    library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (library)
+      break;
+  }
+  if (!library) {
+    error = "the step has matmuls, and there is no cuBLASLt: neither "
+            "libcublasLt.so.13 nor libcublasLt.so.12 can be loaded";
+    return false;
+  }
+  auto find = [&](auto &function, const char *symbol) {
+    function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(
+        dlsym(library, symbol));
+    if (!function)
+      error = std::string("cuBLASLt has no function '") + symbol + "'";
+    return function != nullptr;
+  };
+#define REMAT_CUBLASLT_FIND(name, parameters)                                  \
+  if (!find(lib.name, "cublasLt" #name))                                       \
+    return false;
+  REMAT_CUBLASLT_FUNCTIONS(REMAT_CUBLASLT_FIND)
+#undef REMAT_CUBLASLT_FIND
+  if (Status status = lib.Create(&handle)) {
+    handle = nullptr;
+    error = "cuBLASLt cannot be initialized: status " + std::to_string(status);
+    return false;
+  }
+  return true;
+}
+
+std::unique_ptr<MatmulLibrary> MatmulLibrary::load(std::string &error) {
+  auto library = std::make_unique<Library>();
+  if (!library->load(error))
+    return nullptr;
+  return library;
+}
+
+bool Matmul::createLayout(Object &layout, int32_t dtype, int64_t rows,
+                          int64_t columns, const MatmulForm::Matrix &matrix,
+                          int64_t batchStride) {
+  if (matrix.isTransposed)
+    std::swap(rows, columns);
+  int32_t count = static_cast<int32_t>(matmul.batch[form.batchDim]);
+  return lib.MatrixLayoutCreate(layout.set(lib.MatrixLayoutDestroy),
+                                getType(dtype), static_cast<uint64_t>(rows),
+                                static_cast<uint64_t>(columns),
+                                matrix.leading) == 0 &&
+         lib.MatrixLayoutSetAttribute(layout.get(), layoutBatchCount, &count,
+                                      sizeof(count)) == 0 &&
+         lib.MatrixLayoutSetAttribute(layout.get(), layoutBatchStride,
+                                      &batchStride, sizeof(batchStride)) == 0;
+}
+
+/// The library's first choice under the limits.
+bool Matmul::choose(const MatmulLimits &limits, std::string &error) {
+  Object preference;
+  bool isSet =
+      lib.MatmulPreferenceCreate(preference.set(lib.MatmulPreferenceDestroy)) ==
+          0 &&
+      lib.MatmulPreferenceSetAttribute(preference.get(), preferWorkspace,
+                                       &limits.workspaceBytes,
+                                       sizeof(limits.workspaceBytes)) == 0;
+  const uint32_t *given = limits.alignments;
+  const uint32_t alignments[4] = {given[form.isSwapped ? 1 : 0],
+                                  given[form.isSwapped ? 0 : 1], given[2],
+                                  given[2]};
+  for (int i = 0; i < 4; ++i)
+    isSet = isSet && lib.MatmulPreferenceSetAttribute(
+                         preference.get(), preferAlignmentA + i, &alignments[i],
+                         sizeof(alignments[i])) == 0;
+  int count = 0;
+  Status status =
+      isSet ? lib.MatmulAlgoGetHeuristic(handle, description.get(), lhs.get(),
+                                         rhs.get(), result.get(), result.get(),
+                                         preference.get(), 1, &choice, &count)
+            : 1;
+  if (status == 0 && count == 1 && choice.status == 0)
+    return true;
+  error = "cuBLASLt has no algorithm for a matmul of " +
+          std::to_string(matmul.m) + " x " + std::to_string(matmul.k) + " by " +
+          std::to_string(matmul.k) + " x " + std::to_string(matmul.n) +
+          " elements of type '" + remat_dtype_name(matmul.a_dtype) + "' with " +
+          std::to_string(limits.workspaceBytes) +
+          " bytes of workspace (status " + std::to_string(status) + ")";
+  return false;
+}
+
+bool Matmul::prepare(const MatmulLimits &limits, std::string &error) {
+  if (!findMatmulForm(matmul, form)) {
+    error = "cuBLASLt does not take a matmul with these strides or types";
+    return false;
+  }
+  bool isF64 = matmul.a_dtype == REMAT_F64;
+  int compute = isF64 ? int(computeF64) : int(computeF32);
+  if (matmul.a_dtype == REMAT_F32 && limits.allowsTf32)
+    compute = computeTf32;
+  int32_t transposes[2] = {form.lhs.isTransposed, form.rhs.isTransposed};
+  int dim = form.batchDim;
+  int64_t strides[2] = {matmul.a_batch_stride[dim], matmul.b_batch_stride[dim]};
+  if (form.isSwapped)
+    std::swap(strides[0], strides[1]);
+  if (lib.MatmulDescCreate(description.set(lib.MatmulDescDestroy), compute,
+                           isF64 ? typeF64 : typeF32) != 0 ||
+      lib.MatmulDescSetAttribute(description.get(), descTransA, &transposes[0],
+                                 sizeof(int32_t)) != 0 ||
+      lib.MatmulDescSetAttribute(description.get(), descTransB, &transposes[1],
+                                 sizeof(int32_t)) != 0 ||
+      !createLayout(lhs, matmul.a_dtype, form.rows, matmul.k, form.lhs,
+                    strides[0]) ||
+      !createLayout(rhs, matmul.b_dtype, matmul.k, form.columns, form.rhs,
+                    strides[1]) ||
+      !createLayout(result, matmul.c_dtype, form.rows, form.columns,
+                    form.result, matmul.c_batch_stride[dim])) {
+    error = "cuBLASLt refuses the description of a matmul";
+    return false;
+  }
+  return choose(limits, error);
+}
+
+bool Matmul::run(const void *a, const void *b, void *c, void *workspace,
+                 Stream stream, std::string &error) const {
+  const float one32 = 1, beta32 = matmul.accumulate ? 1 : 0;
+  const double one64 = 1, beta64 = matmul.accumulate ? 1 : 0;
+  bool isF64 = matmul.a_dtype == REMAT_F64;
+  const void *alpha = isF64 ? static_cast<const void *>(&one64) : &one32;
+  const void *beta = isF64 ? static_cast<const void *>(&beta64) : &beta32;
+  int first = form.batchDim == 0 ? 1 : 0, second = form.batchDim == 2 ? 1 : 2;
+  auto offset = [&](const int64_t *strides, int64_t i, int64_t j,
+                    int32_t dtype) {
+    return (i * strides[first] + j * strides[second]) *
+           static_cast<int64_t>(remat_dtype_bytes(dtype));
+  };
+  for (int64_t i = 0; i < matmul.batch[first]; ++i)
+    for (int64_t j = 0; j < matmul.batch[second]; ++j) {
+      const void *x = static_cast<const char *>(a) +
+                      offset(matmul.a_batch_stride, i, j, matmul.a_dtype);
+      const void *y = static_cast<const char *>(b) +
+                      offset(matmul.b_batch_stride, i, j, matmul.b_dtype);
+      void *z = static_cast<char *>(c) +
+                offset(matmul.c_batch_stride, i, j, matmul.c_dtype);
+      if (form.isSwapped)
+        std::swap(x, y);
+      Status status = lib.Matmul(handle, description.get(), alpha, x, lhs.get(),
+                                 y, rhs.get(), beta, z, result.get(), z,
+                                 result.get(), &choice.algorithm, workspace,
+                                 choice.workspaceBytes, stream);
+      if (status == 0)
+        continue;
+      error = "cuBLASLt failed with status " + std::to_string(status);
+      return false;
+    }
+  return true;
+}

@@ -1,0 +1,51 @@
+//===- CublasLt.h - matmuls by cuBLASLt -------------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_RUNTIME_CUDA_CUBLASLT_H
+#define REMAT_LIB_RUNTIME_CUDA_CUBLASLT_H
+
+#include "Driver.h"
+#include "MatmulForm.h"
+
+#include <memory>
+#include <string>
+
+namespace remat::cuda {
+
+/// A matmul with its algorithm, which is chosen once, so that all entries with
+/// the same description compute the same bits.
+class PreparedMatmul {
+public:
+  virtual ~PreparedMatmul() = default;
+  /// Computes C from A and B on `stream`. False with a message on failure.
+  virtual bool run(const void *a, const void *b, void *c, void *workspace,
+                   Stream stream, std::string &error) const = 0;
+};
+
+/// What is known of all entries with one description.
+struct MatmulLimits {
+  uint64_t workspaceBytes = 0;
+  /// That addresses of A, B and C are multiples of.
+  uint32_t alignments[3] = {256, 256, 256};
+  bool allowsTf32 = false;
+};
+
+/// The library, in the current context.
+class MatmulLibrary {
+public:
+  virtual ~MatmulLibrary() = default;
+  /// Null with a message on failure.
+  virtual std::unique_ptr<PreparedMatmul> prepare(const remat_matmul &matmul,
+                                                  const MatmulLimits &limits,
+                                                  std::string &error) = 0;
+
+  /// Loads the library; null with a message if there is none.
+  static std::unique_ptr<MatmulLibrary> load(std::string &error);
+};
+
+} // namespace remat::cuda
+
+#endif // REMAT_LIB_RUNTIME_CUDA_CUBLASLT_H

@@ -1,0 +1,77 @@
+//===- MatmulForm.cpp - matmuls as cuBLASLt takes them --------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "MatmulForm.h"
+#include "remat/Runtime/LibraryCalls.h"
+
+#include <algorithm>
+
+using namespace remat::cuda;
+
+namespace {
+
+struct Dim {
+  int64_t extent, stride;
+};
+
+/// Whether neighbouring elements of `inner` are neighbours, and those of
+/// `outer` far enough apart.
+bool hasColumns(Dim inner, Dim outer, int64_t &leading) {
+  if (inner.extent > 1 && inner.stride != 1)
+    return false;
+  leading = std::max<int64_t>(inner.extent, 1);
+  if (outer.extent <= 1)
+    return true;
+  if (outer.stride < leading)
+    return false;
+  leading = outer.stride;
+  return true;
+}
+
+bool findMatrix(Dim rows, Dim columns, MatmulForm::Matrix &matrix) {
+  matrix.isTransposed = !hasColumns(rows, columns, matrix.leading);
+  return !matrix.isTransposed || hasColumns(columns, rows, matrix.leading);
+}
+
+bool hasTypes(const remat_matmul &m) {
+  if (m.a_dtype != m.b_dtype)
+    return false;
+  if (m.a_dtype == REMAT_F32 || m.a_dtype == REMAT_F64)
+    return m.c_dtype == m.a_dtype;
+  return (m.a_dtype == REMAT_F16 || m.a_dtype == REMAT_BF16) &&
+         (m.c_dtype == m.a_dtype || m.c_dtype == REMAT_F32);
+}
+
+} // namespace
+
+bool remat::cuda::findMatmulForm(const remat_matmul &m, MatmulForm &form) {
+  bool isEmpty = m.m == 0 || m.n == 0 || m.k == 0 || m.batch[0] == 0 ||
+                 m.batch[1] == 0 || m.batch[2] == 0;
+  if (isEmpty || !hasTypes(m))
+    return false;
+  Dim aRows = {m.m, m.a_m_stride}, aColumns = {m.k, m.a_k_stride};
+  Dim bRows = {m.k, m.b_k_stride}, bColumns = {m.n, m.b_n_stride};
+  Dim rows = {m.m, m.c_m_stride}, columns = {m.n, m.c_n_stride};
+  // Of a result with one row or column, either may be swapped.
+  form.isSwapped = hasColumns(columns, rows, form.result.leading);
+  if (!form.isSwapped && !hasColumns(rows, columns, form.result.leading))
+    return false;
+  form.rows = form.isSwapped ? m.n : m.m;
+  form.columns = form.isSwapped ? m.m : m.n;
+  form.batchDim = 0;
+  for (int i = 1; i < 3; ++i)
+    if (m.batch[i] > m.batch[form.batchDim])
+      form.batchDim = i;
+  return form.isSwapped ? findMatrix(bColumns, bRows, form.lhs) &&
+                              findMatrix(aColumns, aRows, form.rhs)
+                        : findMatrix(aRows, aColumns, form.lhs) &&
+                              findMatrix(bRows, bColumns, form.rhs);
+}
+
+int remat_matmul_suits_cuda(const remat_matmul *matmul) {
+  MatmulForm form;
+  return matmul && findMatmulForm(*matmul, form);
+}

@@ -1,0 +1,45 @@
+//===- Toolkit.h - programs and files of the CUDA toolkit -------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_TARGET_CUDA_TOOLKIT_H
+#define REMAT_LIB_TARGET_CUDA_TOOLKIT_H
+
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+
+#include <string>
+#include <vector>
+
+namespace remat::cuda {
+
+/// What ptxas says of a function.
+struct FunctionResources {
+  std::string function;
+  unsigned stackBytes = 0, spillBytes = 0;
+};
+
+/// What there is of a toolkit; empty strings stand for what is missing.
+struct Toolkit {
+  std::string ptxas, ptxasVersion;
+  /// Functions of f64 as bitcode.
+  std::string libdevice;
+
+  /// The toolkit in `directory`, in which there must be a ptxas. If it is
+  /// empty, the one that the environment variable CUDA_HOME names, that which
+  /// remat was configured with, the one in its usual place, or a ptxas in PATH.
+  static llvm::Expected<Toolkit> find(llvm::StringRef directory);
+
+  /// Assembles PTX to a cubin for `chip`, and says what its functions need. An
+  /// error has the messages of ptxas.
+  llvm::Expected<llvm::SmallVector<char, 0>>
+  assemble(llvm::StringRef ptx, llvm::StringRef chip,
+           std::vector<FunctionResources> &resources) const;
+};
+
+} // namespace remat::cuda
+
+#endif // REMAT_LIB_TARGET_CUDA_TOOLKIT_H

@@ -1,0 +1,186 @@
+//===- FakeCublasLt.cpp - products on the stand-in for libcuda ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A stand-in for libcublasLt with the few functions that the run time uses, for
+// matrices of f32 and f64.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FakeCuda.h"
+
+#include <cstring>
+#include <utility>
+
+namespace {
+
+struct Description {
+  int compute = 0;
+  int transposes[2] = {};
+};
+struct Layout {
+  int type;
+  uint64_t rows, columns;
+  int64_t leading;
+  int32_t batchCount = 1;
+  int64_t batchStride = 0;
+};
+struct Preference {
+  uint64_t workspaceBytes = 0;
+  uint32_t alignments[4] = {};
+};
+struct Choice {
+  uint64_t algorithm[8];
+  size_t workspaceBytes;
+  int status;
+  float waves;
+  int reserved[4];
+};
+
+int lastComputeType = 0;
+
+enum : int { notSupported = 15, invalid = 7 };
+
+template <typename T>
+void multiply(const Description &d, const void *alpha, const T *a,
+              const Layout &la, const T *b, const Layout &lb, const void *beta,
+              T *c, const Layout &lc) {
+  T scale, keep;
+  std::memcpy(&scale, alpha, sizeof(T));
+  std::memcpy(&keep, beta, sizeof(T));
+  auto at = [](const Layout &layout, bool isTransposed, uint64_t row,
+               uint64_t column) {
+    if (isTransposed)
+      std::swap(row, column);
+    return static_cast<int64_t>(row) +
+           static_cast<int64_t>(column) * layout.leading;
+  };
+  uint64_t terms = d.transposes[0] ? la.rows : la.columns;
+  for (int32_t batch = 0; batch < lc.batchCount; ++batch)
+    for (uint64_t row = 0; row < lc.rows; ++row)
+      for (uint64_t column = 0; column < lc.columns; ++column) {
+        T sum = 0;
+        for (uint64_t k = 0; k < terms; ++k)
+          sum += a[batch * la.batchStride + at(la, d.transposes[0], row, k)] *
+                 b[batch * lb.batchStride + at(lb, d.transposes[1], k, column)];
+        T &result = c[batch * lc.batchStride + at(lc, false, row, column)];
+        result = scale * sum + (keep == 0 ? T(0) : keep * result);
+      }
+}
+
+} // namespace
+
+int fakecuda::getComputeType() { return lastComputeType; }
+
+extern "C" {
+
+int cublasLtCreate(void **handle) {
+  *handle = new int();
+  return 0;
+}
+int cublasLtDestroy(void *handle) {
+  delete static_cast<int *>(handle);
+  return 0;
+}
+int cublasLtMatmulDescCreate(void **description, int compute, int) {
+  *description = new Description{compute, {}};
+  lastComputeType = compute;
+  return 0;
+}
+int cublasLtMatmulDescDestroy(void *description) {
+  delete static_cast<Description *>(description);
+  return 0;
+}
+int cublasLtMatmulDescSetAttribute(void *description, int attribute,
+                                   const void *value, size_t bytes) {
+  if (attribute < 3 || attribute > 4 || bytes != sizeof(int))
+    return invalid;
+  std::memcpy(
+      &static_cast<Description *>(description)->transposes[attribute - 3],
+      value, bytes);
+  return 0;
+}
+int cublasLtMatrixLayoutCreate(void **layout, int type, uint64_t rows,
+                               uint64_t columns, int64_t leading) {
+  if (leading < static_cast<int64_t>(rows))
+    return invalid;
+  *layout = new Layout{type, rows, columns, leading, 1, 0};
+  return 0;
+}
+int cublasLtMatrixLayoutDestroy(void *layout) {
+  delete static_cast<Layout *>(layout);
+  return 0;
+}
+int cublasLtMatrixLayoutSetAttribute(void *layout, int attribute,
+                                     const void *value, size_t bytes) {
+  auto *given = static_cast<Layout *>(layout);
+  if (attribute == 5 && bytes == sizeof(int32_t))
+    std::memcpy(&given->batchCount, value, bytes);
+  else if (attribute == 6 && bytes == sizeof(int64_t))
+    std::memcpy(&given->batchStride, value, bytes);
+  else
+    return invalid;
+  return 0;
+}
+int cublasLtMatmulPreferenceCreate(void **preference) {
+  *preference = new Preference();
+  return 0;
+}
+int cublasLtMatmulPreferenceDestroy(void *preference) {
+  delete static_cast<Preference *>(preference);
+  return 0;
+}
+int cublasLtMatmulPreferenceSetAttribute(void *preference, int attribute,
+                                         const void *value, size_t bytes) {
+  auto *given = static_cast<Preference *>(preference);
+  if (attribute == 1 && bytes == sizeof(uint64_t))
+    std::memcpy(&given->workspaceBytes, value, bytes);
+  else if (attribute >= 5 && attribute <= 8 && bytes == sizeof(uint32_t))
+    std::memcpy(&given->alignments[attribute - 5], value, bytes);
+  else
+    return invalid;
+  return 0;
+}
+int cublasLtMatmulAlgoGetHeuristic(void *, void *, void *a, void *, void *,
+                                   void *, void *preference, int,
+                                   Choice *choice, int *count) {
+  const auto &given = *static_cast<Preference *>(preference);
+  int type = static_cast<Layout *>(a)->type;
+  *count = 0;
+  for (uint32_t alignment : given.alignments)
+    if (alignment < 4)
+      return notSupported;
+  if (type != 0 && type != 1)
+    return notSupported;
+  *choice = {};
+  *count = 1;
+  return 0;
+}
+int cublasLtMatmul(void *, void *description, const void *alpha, const void *a,
+                   void *layoutA, const void *b, void *layoutB,
+                   const void *beta, const void *, void *, void *c,
+                   void *layoutC, const void *, void *, size_t, void *stream) {
+  Description d = *static_cast<Description *>(description);
+  Layout la = *static_cast<Layout *>(layoutA);
+  Layout lb = *static_cast<Layout *>(layoutB);
+  Layout lc = *static_cast<Layout *>(layoutC);
+  double alpha64 = 0, beta64 = 0;
+  size_t bytes = la.type == 0 ? sizeof(float) : sizeof(double);
+  std::memcpy(&alpha64, alpha, bytes);
+  std::memcpy(&beta64, beta, bytes);
+  fakecuda::enqueue(stream, {a, b, c}, [=] {
+    if (la.type == 0)
+      multiply(d, &alpha64, static_cast<const float *>(a), la,
+               static_cast<const float *>(b), lb, &beta64,
+               static_cast<float *>(c), lc);
+    else
+      multiply(d, &alpha64, static_cast<const double *>(a), la,
+               static_cast<const double *>(b), lb, &beta64,
+               static_cast<double *>(c), lc);
+  });
+  return 0;
+}
+
+} // extern "C"

@@ -1,0 +1,72 @@
+//===- FakeCuda.h - a CUDA driver on host memory ----------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A stand-in for libcuda that shows how a program uses the driver. Memory of
+// the device is memory of the host that is never given out again. What a stream
+// is given waits in a queue until the program waits for it; then the streams'
+// queues are drained in a random order that only events restrict. Kernels are
+// functions of the test. What a device would refuse, or compute by chance, is
+// an error here.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TEST_FAKECUDA_H
+#define REMAT_TEST_FAKECUDA_H
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace fakecuda {
+
+/// A kernel with the addresses that it was given.
+using Kernel = std::function<void(const std::vector<void *> &)>;
+
+/// Forgets everything. The order of the queues depends on `seed`.
+void reset(uint64_t seed);
+
+/// Functions called `name` of all modules have `parameters` addresses.
+void define(const std::string &name, size_t parameters, Kernel kernel);
+
+/// What the device is, and what it has.
+void setDevices(int count, int major, int minor);
+void setMemory(size_t bytes);
+
+/// The call number `call` from now on of a function, such as "cuMemAlloc_v2",
+/// gives `result`.
+void fail(const std::string &function, int result, int call = 0);
+
+/// Streams do not wait for events, so that a test can show that they must.
+void ignoreWaits(bool ignores);
+
+/// How often a function was called.
+size_t countCalls(const std::string &function);
+
+/// The first bytes of the images that were loaded, up to a NUL.
+std::vector<std::string> getImages();
+
+/// What was wrong, such as "use of freed memory"; empty if nothing was.
+std::vector<std::string> getComplaints();
+
+/// Allocations, modules, streams, events, graphs and contexts that exist.
+size_t countObjects();
+
+/// Memory of the device for a test's own tensors.
+void *allocate(size_t bytes);
+void release(void *memory);
+
+/// For libraries: adds work to a stream, which reads or writes `memory`.
+void enqueue(void *stream, std::vector<const void *> memory,
+             std::function<void()> work);
+
+/// How the matmul that was described last multiplies, by cuBLASLt's number.
+int getComputeType();
+
+} // namespace fakecuda
+
+#endif // REMAT_TEST_FAKECUDA_H

@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Runs a package of steps on the GPU of this machine and writes a report; see gpu.sh.
+
+usage: report.py DIR REPORT.json
+
+Of each step: results against those of the CPU, the same bits in all runs, under all budgets and with buffers overwritten
+when they die, recomputations against their originals, and measured bytes against planned ones. Where compute-sanitizer
+is, it runs the smallest budgets. The exit status is 1 if anything falls short.
+"""
+import json, os, shutil, subprocess, sys, tempfile
+
+import numpy
+
+# Relative to the largest element of a result: f32 sums in another order.
+TOLERANCE = 1e-3
+RUNS = 20
+
+
+def run_step(directory, model, step, results, *options, prefix=()):
+    """What the program printed, or the message with which it failed."""
+    command = [*prefix, os.path.join(directory, "remat-run-step"), os.path.join(directory, step["library"]),
+               os.path.join(directory, model["name"], "arguments"), results, *options]
+    environment = dict(os.environ)
+    environment["LD_LIBRARY_PATH"] = directory + ":" + environment.get("LD_LIBRARY_PATH", "")
+    ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+    if ran.returncode != 0:
+        return None, (ran.stderr.strip() or ran.stdout.strip() or "status %d" % ran.returncode)
+    return json.loads([line for line in ran.stdout.splitlines() if line.startswith("{")][-1]), None
+
+
+def read_bits(results, count):
+    bits = []
+    for number in range(count):
+        with open(os.path.join(results, "result%d.bin" % number), "rb") as file:
+            bits.append(file.read())
+    return bits
+
+
+def compare(directory, model, bits):
+    """The largest difference to the CPU's results, relative to the largest element of each."""
+    worst = 0.0
+    for name, given in zip(model["results"], bits):
+        expected = numpy.load(os.path.join(directory, model["name"], "expected", name))
+        found = numpy.frombuffer(given, dtype=expected.dtype).reshape(expected.shape).astype(numpy.float64)
+        scale = max(float(abs(expected).max(initial=0)), 1e-30)
+        difference = abs(found - expected).max(initial=0)
+        worst = max(worst, float(difference) / scale if numpy.isfinite(difference) else float("inf"))
+    return worst
+
+
+def check_model(directory, model, scratch):
+    """A record for each step, and what fell short."""
+    records, failures, first = [], [], None
+    sanitizer = shutil.which("compute-sanitizer")
+    for step in model["steps"]:
+        what = "%s at %s" % (model["name"], step["budget"])
+        results = os.path.join(scratch, model["name"] + step["budget"].strip("%"))
+        os.makedirs(results, exist_ok=True)
+        record, error = run_step(directory, model, step, results, "--runs=%d" % RUNS)
+        if error:
+            failures.append("%s: %s" % (what, error))
+            records.append({"model": model["name"], "budget": step["budget"], "error": error})
+            break
+        bits = read_bits(results, len(model["results"]))
+        first = first or bits
+        record.update(model=model["name"], budget=step["budget"], planned_peak_bytes=step["planned_peak_bytes"],
+                      error_to_cpu=compare(directory, model, bits), same_bits=bits == first)
+        if record["error_to_cpu"] > TOLERANCE:
+            failures.append("%s: results differ by %g from the CPU's" % (what, record["error_to_cpu"]))
+        if bits != first:
+            failures.append("%s: other bits than at %s" % (what, model["steps"][0]["budget"]))
+        if record["measured_peak_bytes"] != step["planned_peak_bytes"]:
+            failures.append("%s: measured %d bytes, planned %d" %
+                            (what, record["measured_peak_bytes"], step["planned_peak_bytes"]))
+        for option in ("--poison", "--bitwise", "--profile"):
+            checked, error = run_step(directory, model, step, results, option, "--runs=2")
+            if error or read_bits(results, len(model["results"])) != bits:
+                failures.append("%s with %s: %s" % (what, option, error or "other bits"))
+            elif option == "--profile":
+                record["entries"] = checked["entries"]
+        if sanitizer:
+            for tool in ("memcheck", "racecheck"):
+                prefix = (sanitizer, "--error-exitcode=9", "--tool", tool)
+                _, error = run_step(directory, model, step, results, prefix=prefix)
+                record[tool] = error or "passed"
+                if error:
+                    failures.append("%s: %s: %s" % (what, tool, error.splitlines()[-1]))
+        records.append(record)
+    return records, failures
+
+
+def describe_machine():
+    try:
+        return subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"],
+                              stdout=subprocess.PIPE, text=True).stdout.strip()
+    except OSError:
+        return "unknown"
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    directory, path = sys.argv[1:]
+    with open(os.path.join(directory, "package.json")) as file:
+        package = json.load(file)
+    report, failures = {"machine": describe_machine(), "steps": []}, []
+    with tempfile.TemporaryDirectory() as scratch:
+        for model in package["models"]:
+            records, fell_short = check_model(directory, model, scratch)
+            report["steps"] += records
+            failures += fell_short
+            if fell_short and "no device" in fell_short[-1]:
+                break
+    report["failures"] = failures
+    with open(path, "w") as file:
+        json.dump(report, file, indent=1)
+    for failure in failures:
+        print(failure, file=sys.stderr)
+    for record in report["steps"]:
+        if "run_ms" in record:
+            print("%-12s %5s  peak %11d  %8.3f ms  error %.1e" %
+                  (record["model"], record["budget"], record["measured_peak_bytes"], min(record["run_ms"]),
+                   record["error_to_cpu"]))
+    sys.exit(1 if failures else 0)
+
+
+main()
