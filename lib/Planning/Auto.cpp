@@ -15,9 +15,11 @@
 #include "LocalSearch.h"
 #include "SearchTuning.h"
 #include "remat/Planning/LowerBound.h"
+#include "remat/Planning/Releases.h"
 
 #include <algorithm>
 #include <thread>
+#include <tuple>
 
 using namespace llvm;
 
@@ -46,6 +48,8 @@ private:
   std::function<void(const Progress &)> passOn();
   bool searchExhaustively(SolverOptions brief);
   void offerParts();
+  void offerRival(Plan plan);
+  Solution withReleases(Solution found) const;
   void offerFixedOrder();
   bool refineBound(double effort);
   void solveProgram();
@@ -59,6 +63,8 @@ private:
   Stopwatch watch;
   Graph graph;
   LocalSearch search;
+  /// Plans with fewer freedoms.
+  std::vector<Plan> rivals;
 };
 } // namespace
 
@@ -163,10 +169,36 @@ void Portfolio::offerParts() {
                      *options.timeLimitSeconds / PortfolioTuning::partsOfTime);
     Expected<Solution> solution = planAuto(part, alone);
     if (solution)
-      search.offer(solution->plan);
+      offerRival(std::move(solution->plan));
     else
       consumeError(solution.takeError());
   }
+}
+
+/// The search knows of no releases.
+void Portfolio::offerRival(Plan plan) {
+  plan = keepReleases(plan, 0);
+  search.offer(plan);
+  rivals.push_back(std::move(plan));
+}
+
+/// `found`, or a plan with fewer freedoms that releases make faster.
+Solution Portfolio::withReleases(Solution found) const {
+  found = addReleases(problem, std::move(found));
+  for (const Plan &plan : rivals) {
+    Expected<Solution> rival = evaluatePlan(problem, plan, found.solver);
+    if (!rival) {
+      consumeError(rival.takeError());
+      continue;
+    }
+    *rival = addReleases(problem, std::move(*rival));
+    if (rival->time < found.time)
+      std::tie(found.plan, found.peakBytes, found.hostPeakBytes, found.cost,
+               found.time) =
+          std::tie(rival->plan, rival->peakBytes, rival->hostPeakBytes,
+                   rival->cost, rival->time);
+  }
+  return found;
 }
 
 /// Where the order is free, the plan of a portfolio that keeps it, for the same
@@ -182,7 +214,7 @@ void Portfolio::offerFixedOrder() {
   alone.onProgress = passOn();
   Expected<Solution> solution = planAuto(fixed, alone);
   if (solution)
-    search.offer(solution->plan);
+    offerRival(std::move(solution->plan));
   else
     consumeError(solution.takeError());
 }
@@ -297,7 +329,10 @@ Expected<Solution> Portfolio::run() {
     last.effort = std::max(last.effort, PortfolioTuning::lastEffort);
     searchExhaustively(last);
   }
-  return search.takeSolution("auto");
+  Expected<Solution> found = search.takeSolution("auto");
+  if (found)
+    found = withReleases(std::move(*found));
+  return found;
 }
 
 /// The best of several portfolios, each on a thread and from a seed of its own.

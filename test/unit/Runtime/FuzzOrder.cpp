@@ -353,7 +353,7 @@ std::string remat::tryOrder(uint64_t seed, OrderCounts &counts) {
   if (!checkStepTable(blob, error))
     return "a table is refused: " + error;
   remat_module module = {REMAT_STEP_TABLE_VERSION, blob.data(), blob.size(),
-                         nullptr, 0};
+                         nullptr, 0, nullptr};
   Table table;
   readTable(module, table, error);
   Definitions definitions(table);
