@@ -278,8 +278,8 @@ std::string StepTableBuilder::finalize() const {
 }
 
 bool remat::checkStepTable(const std::string &blob, std::string &error) {
-  remat_module module = {REMAT_STEP_TABLE_VERSION, blob.data(), blob.size(),
-                         nullptr, 0, nullptr};
+  remat_module module = {
+      REMAT_STEP_TABLE_VERSION, blob.data(), blob.size(), nullptr, 0, nullptr};
   Table table;
   Lifetimes lifetimes;
   return readTable(module, table, error) &&

@@ -64,9 +64,9 @@ public:
   }
   /// The library takes microseconds before it multiplies anything, and packs
   /// factors that are read once only: a contraction with a vector reads its
-  /// matrix once, and so does one of two vectors with what it writes. Where that
-  /// is added to something, generated code would need room for it, and both
-  /// round each product once.
+  /// matrix once, and so does one of two vectors with what it writes. Where
+  /// that is added to something, generated code would need room for it, and
+  /// both round each product once.
   bool isBetterGenerated() const override {
     if (countFlops() <= LibraryTuning::maxTinyFlops)
       return true;
