@@ -88,9 +88,11 @@ static StringMap<std::string> getValues() {
           {"region-budget", "a:1024,b:0"},
           {"explain", "true"},
           {"name", "g"},
+          {"matmul-precision", "tf32"},
           {"mcpu", "generic"},
           {"device", "sim"},
-          {"kernel-cache", "cache"}};
+          {"kernel-cache", "cache"},
+          {"cuda-toolkit", "toolkit"}};
 }
 
 TEST(StepOptions, EveryOptionIsSetAndPrinted) {
@@ -178,10 +180,10 @@ TEST(StepOptions, UnknownNames) {
       "unknown option 'link-bandwith', expected one of 'target', 'function', "))
       << message;
   EXPECT_TRUE(StringRef(message).ends_with(
-      "'kernel-cache'; did you mean 'link-bandwidth'?"))
+      "'cuda-toolkit'; did you mean 'link-bandwidth'?"))
       << message;
   message = set(options, "what", "");
-  EXPECT_TRUE(StringRef(message).ends_with("'kernel-cache'")) << message;
+  EXPECT_TRUE(StringRef(message).ends_with("'cuda-toolkit'")) << message;
   // Underscores are dashes.
   EXPECT_EQ(set(options, "link_bandwidth", "25GB/s"), "");
   EXPECT_EQ(options.plan.linkBandwidth, 25'000'000'000);
