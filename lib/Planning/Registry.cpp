@@ -161,20 +161,35 @@ static Error verifySolution(const Problem &problem, StringRef solver,
   return Error::success();
 }
 
-/// Makes what a plan carries into the backward phase fit the budgets of the
-/// regions, which its algorithm has not heard of.
-static Error fitRegions(const Problem &problem, StringRef solver,
-                        Solution &solution) {
+/// Whether a plan is one for `problem`, whatever the budgets of device and
+/// host.
+static bool obeys(Problem problem, const Plan &plan) {
+  problem.deviceBudget.reset();
+  problem.hostBudget.reset();
+  Error error = verify(problem, plan);
+  bool obeys = !error;
+  consumeError(std::move(error));
+  return obeys;
+}
+
+/// Makes what a plan for `limited` carries into the backward phase fit the
+/// budgets of the regions, which its algorithm has not heard of.
+static Error fitRegions(const Problem &problem, const Problem &limited,
+                        StringRef solver, Solution &solution) {
   if (problem.regions.empty())
     return Error::success();
   Graph graph(problem);
   Simulation simulation;
   Plan plan = solution.plan;
-  if (!fitRegions(graph, plan))
+  if (!fitRegions(graph, plan)) {
+    // Verification says what is wrong with a plan for another problem.
+    if (!obeys(limited, solution.plan))
+      return Error::success();
     return createStringError(inconvertibleErrorCode(),
                              "planner '" + solver +
                                  "' found no plan within the budgets of the "
                                  "regions and of the host");
+  }
   // What the algorithm says of a plan that fits as it is, is verified.
   if (plan == solution.plan)
     return Error::success();
@@ -198,7 +213,7 @@ static Expected<Solution> solveWith(const SolverInfo &info,
   Stopwatch watch;
   Expected<Solution> solution = info.function(limited, options);
   if (solution) {
-    if (Error error = fitRegions(problem, info.name, *solution))
+    if (Error error = fitRegions(problem, limited, info.name, *solution))
       return std::move(error);
     if (Error error = verifySolution(problem, info.name, *solution))
       return std::move(error);
@@ -226,17 +241,6 @@ static Expected<Solution> solveWith(const SolverInfo &info,
             shared->describe(problem), shared);
       },
       [](const InfeasibleBudgetError &) {});
-}
-
-/// Whether a plan is one for `problem`, whatever the budgets of device and
-/// host.
-static bool obeys(Problem problem, const Plan &plan) {
-  problem.deviceBudget.reset();
-  problem.hostBudget.reset();
-  Error error = verify(problem, plan);
-  bool obeys = !error;
-  consumeError(std::move(error));
-  return obeys;
 }
 
 Expected<Solution> solve(const Problem &problem, StringRef solver,
