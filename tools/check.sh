@@ -133,7 +133,9 @@ roundtrip() {
   local tests
   tests=$(grep -rlw remat-opt test --include='*.mlir' --include='*.test' |
     sed 's#^test/##' | sort | paste -sd'|')
-  REMAT_ROUNDTRIP=1 "$lit" -s build/test --filter="$tests"
+  # The wrapper has no opinion on devices that take no output.
+  REMAT_ROUNDTRIP=1 "$lit" -s build/test --filter="$tests" \
+    --filter-out=Tools/standard-output
   sources test -- '*.mlir' | grep Inputs/ | xargs -P "$cores" -n 1 \
     build/bin/remat-opt --verify-roundtrip -o /dev/null
 }
