@@ -38,10 +38,6 @@ using namespace remat;
 using namespace remat::codegen;
 using namespace remat::cpu;
 
-static llvm::Error makeError(const llvm::Twine &message) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
-}
-
 static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = true;
@@ -68,7 +64,7 @@ translateAndOptimize(ModuleOp module, llvm::TargetMachine &machine,
   std::unique_ptr<llvm::Module> result =
       translateModuleToLLVMIR(module, context, "remat");
   if (!result)
-    return makeError("translation to LLVM IR failed");
+    return llvm::createStringError("translation to LLVM IR failed");
   result->setTargetTriple(machine.getTargetTriple());
   result->setDataLayout(machine.createDataLayout());
   bool isWide = hasX86Feature(machine, "avx512f");
@@ -92,7 +88,7 @@ static llvm::Error emitCode(llvm::Module &code, llvm::TargetMachine &machine,
                             llvm::raw_pwrite_stream &output) {
   llvm::legacy::PassManager passes;
   if (machine.addPassesToEmitFile(passes, output, nullptr, type))
-    return makeError("the target cannot emit this kind of file");
+    return llvm::createStringError("the target cannot emit this kind of file");
   passes.run(code);
   return llvm::Error::success();
 }
@@ -175,7 +171,7 @@ compileParts(ArrayRef<ModulePart> parts, const EmitOptions &options,
   });
   for (const std::string &error : errors)
     if (!error.empty())
-      return makeError(error);
+      return llvm::createStringError(error);
   if (options.cache)
     if (std::string text = options.cache->takeWarning(); !text.empty())
       emitWarning(UnknownLoc::get(context)) << text;
@@ -222,7 +218,7 @@ static llvm::Error emitFile(ModuleOp module, const EmitOptions &options,
     if (!code)
       return code.takeError();
     if (linker.linkInModule(std::move(*code)))
-      return makeError("parts of the step do not link");
+      return llvm::createStringError("parts of the step do not link");
   }
   return emitCode(whole, **machine, type, output);
 }

@@ -20,10 +20,6 @@
 using namespace remat;
 using namespace remat::cpu;
 
-static llvm::Error makeError(const llvm::Twine &message) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
-}
-
 static bool isHost(llvm::StringRef chip) {
   return chip.empty() || chip == "native";
 }
@@ -45,8 +41,9 @@ static llvm::Error checkName(const llvm::Triple &triple, llvm::StringRef cpu) {
   llvm::X86::fillValidCPUArchList(known, /*Only64Bit=*/true);
   if (llvm::is_contained(known, cpu))
     return llvm::Error::success();
-  return makeError("unknown CPU '" + cpu + "', expected 'native' or one of " +
-                   llvm::join(known, ", "));
+  return llvm::createStringError("unknown CPU '" + cpu +
+                                 "', expected 'native' or one of " +
+                                 llvm::join(known, ", "));
 }
 
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
@@ -55,14 +52,14 @@ remat::cpu::createTargetMachine(llvm::StringRef chip) {
   static bool isRegistered = !llvm::InitializeNativeTarget() &&
                              !llvm::InitializeNativeTargetAsmPrinter();
   if (!isRegistered)
-    return makeError("no code generation for this machine");
+    return llvm::createStringError("no code generation for this machine");
   llvm::Triple triple(llvm::sys::getProcessTriple());
   std::string message;
   const llvm::Target *found =
       llvm::TargetRegistry::lookupTarget(triple, message);
   if (!found)
-    return makeError("no code generation for '" + triple.str() +
-                     "': " + message);
+    return llvm::createStringError("no code generation for '" + triple.str() +
+                                   "': " + message);
   std::string cpu = chip.str(), features;
   if (isHost(chip)) {
     cpu = llvm::sys::getHostCPUName().str();
@@ -79,9 +76,10 @@ remat::cpu::createTargetMachine(llvm::StringRef chip) {
       triple, cpu, features, options, llvm::Reloc::PIC_, std::nullopt,
       llvm::CodeGenOptLevel::Aggressive, /*JIT=*/false));
   if (!machine)
-    return makeError("no target machine for '" + triple.str() + "'");
+    return llvm::createStringError("no target machine for '" + triple.str() +
+                                   "'");
   if (!machine->getMCSubtargetInfo()->isCPUStringValid(cpu))
-    return makeError("unknown CPU '" + cpu + "'");
+    return llvm::createStringError("unknown CPU '" + cpu + "'");
   return machine;
 }
 
@@ -117,7 +115,7 @@ llvm::Error remat::cpu::checkRunsHere(llvm::StringRef chip) {
       missing.push_back(name);
   if (missing.empty())
     return llvm::Error::success();
-  return makeError(
+  return llvm::createStringError(
       "CPU '" + chip.str() + "' has instructions that this machine lacks: " +
       llvm::join(missing, ", ") + "; name a CPU without them, or none");
 }

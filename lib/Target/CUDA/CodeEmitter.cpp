@@ -31,10 +31,6 @@ using namespace remat;
 using namespace remat::codegen;
 using namespace remat::cuda;
 
-static llvm::Error makeError(const llvm::Twine &message) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
-}
-
 namespace {
 
 struct Chip {
@@ -92,7 +88,8 @@ static llvm::Expected<const Chip *> findChip(StringRef name) {
   std::string known;
   for (const Chip &chip : chips)
     known += (known.empty() ? "" : ", ") + chip.name.str();
-  return makeError("unknown device '" + name + "', expected one of: " + known);
+  return llvm::createStringError("unknown device '" + name +
+                                 "', expected one of: " + known);
 }
 
 /// A cubin for each device and PTX for those to come; without ptxas, PTX.
@@ -265,7 +262,8 @@ llvm::Expected<std::string> CodeEmitter::run() {
   if (llvm::Error error = chooseImages())
     return std::move(error);
   if (failed(lowerToNVVM(module)))
-    return makeError("kernels cannot be lowered for CUDA devices");
+    return llvm::createStringError(
+        "kernels cannot be lowered for CUDA devices");
   keys.resize(units.size());
   std::vector<CompiledImage> compiled(units.size() * images.size());
   MLIRContext *context = module.getContext();
@@ -280,7 +278,7 @@ llvm::Expected<std::string> CodeEmitter::run() {
   });
   for (auto [number, image] : llvm::enumerate(compiled)) {
     if (!image.error.empty())
-      return makeError(image.error);
+      return llvm::createStringError(image.error);
     warn(number / images.size(), images[number % images.size()], image);
   }
   if (options.cache)
@@ -305,7 +303,7 @@ remat::cuda::emitAllPtx(ModuleOp module, const EmitOptions &options) {
     return toolkit.takeError();
   SmallVector<gpu::GPUModuleOp> units(module.getOps<gpu::GPUModuleOp>());
   if (units.empty())
-    return makeError("expected a 'gpu.module' of launches");
+    return llvm::createStringError("expected a 'gpu.module' of launches");
   // Each has its own report of failed checks, and they are all the same.
   gpu::GPUModuleOp all = units.front();
   for (gpu::GPUModuleOp unit : llvm::drop_begin(units)) {
@@ -315,6 +313,7 @@ remat::cuda::emitAllPtx(ModuleOp module, const EmitOptions &options) {
     unit.erase();
   }
   if (failed(lowerToNVVM(module)))
-    return makeError("kernels cannot be lowered for CUDA devices");
+    return llvm::createStringError(
+        "kernels cannot be lowered for CUDA devices");
   return emitPtx(all, (*chip)->name, toolkit->libdevice);
 }

@@ -50,10 +50,6 @@ using namespace remat;
 using namespace remat::codegen;
 using namespace remat::cuda;
 
-static llvm::Error makeError(const llvm::Twine &message) {
-  return llvm::createStringError(llvm::inconvertibleErrorCode(), message);
-}
-
 //===----------------------------------------------------------------------===//
 // To the NVVM dialect
 //===----------------------------------------------------------------------===//
@@ -180,7 +176,8 @@ createMachine(StringRef chip) {
   const llvm::Target *target =
       llvm::TargetRegistry::lookupTarget(triple, message);
   if (!target)
-    return makeError("no code generation for CUDA devices: " + message);
+    return llvm::createStringError("no code generation for CUDA devices: " +
+                                   message);
   llvm::TargetOptions options;
   // Results must not depend on which operations share a kernel.
   options.AllowFPOpFusion = llvm::FPOpFusion::Strict;
@@ -201,16 +198,17 @@ static llvm::Error linkLibdevice(llvm::Module &code, StringRef path) {
   if (missing == code.end())
     return llvm::Error::success();
   if (path.empty())
-    return makeError("the function '" + missing->getName() +
-                     "' is in libdevice, and there is no CUDA toolkit; "
-                     "name one by --cuda-toolkit or by the environment "
-                     "variable CUDA_HOME");
+    return llvm::createStringError(
+        "the function '" + missing->getName() +
+        "' is in libdevice, and there is no CUDA toolkit; "
+        "name one by --cuda-toolkit or by the environment "
+        "variable CUDA_HOME");
   llvm::SMDiagnostic diagnostic;
   std::unique_ptr<llvm::Module> library =
       llvm::parseIRFile(path, diagnostic, code.getContext());
   if (!library)
-    return makeError("libdevice cannot be read from '" + path +
-                     "': " + diagnostic.getMessage());
+    return llvm::createStringError("libdevice cannot be read from '" + path +
+                                   "': " + diagnostic.getMessage());
   library->setTargetTriple(code.getTargetTriple());
   library->setDataLayout(code.getDataLayout());
   // What is linked is not to be seen outside, or it would all stay.
@@ -224,7 +222,7 @@ static llvm::Error linkLibdevice(llvm::Module &code, StringRef path) {
               return !linked.contains(v.getName());
             });
           }))
-    return makeError("libdevice does not link");
+    return llvm::createStringError("libdevice does not link");
   // Denormals stay as they are.
   code.addModuleFlag(llvm::Module::Override, "nvvm-reflect-ftz", 0u);
   return llvm::Error::success();
@@ -259,7 +257,7 @@ llvm::Expected<std::string> remat::cuda::emitPtx(gpu::GPUModuleOp module,
   std::unique_ptr<llvm::Module> code =
       translateModuleToLLVMIR(module, context, "kernels");
   if (!code)
-    return makeError("translation to LLVM IR failed");
+    return llvm::createStringError("translation to LLVM IR failed");
   code->setTargetTriple((*machine)->getTargetTriple());
   code->setDataLayout((*machine)->createDataLayout());
   if (llvm::Error error = linkLibdevice(*code, libdevice))
@@ -270,7 +268,7 @@ llvm::Expected<std::string> remat::cuda::emitPtx(gpu::GPUModuleOp module,
   llvm::legacy::PassManager passes;
   if ((*machine)->addPassesToEmitFile(passes, stream, nullptr,
                                       llvm::CodeGenFileType::AssemblyFile))
-    return makeError("the target cannot emit PTX");
+    return llvm::createStringError("the target cannot emit PTX");
   passes.run(*code);
   return text.str().str();
 }

@@ -25,10 +25,6 @@ using namespace remat::cuda;
 #define REMAT_CUDA_TOOLKIT ""
 #endif
 
-static Error makeError(const Twine &message) {
-  return createStringError(inconvertibleErrorCode(), message);
-}
-
 /// The file in `directory`, or nothing if there is none.
 static std::string findFile(StringRef directory, StringRef name) {
   if (directory.empty())
@@ -105,8 +101,8 @@ Expected<Toolkit> Toolkit::find(StringRef directory) {
       toolkit.libdevice = findFile(place, "nvvm/libdevice/libdevice.10.bc");
   }
   if (!directory.empty() && toolkit.ptxas.empty())
-    return makeError("there is no CUDA toolkit in '" + directory +
-                     "', expected a program bin/ptxas");
+    return createStringError("there is no CUDA toolkit in '" + directory +
+                             "', expected a program bin/ptxas");
   if (given.empty() && toolkit.ptxas.empty())
     if (auto found = sys::findProgramByName("ptxas"))
       toolkit.ptxas = *found;
@@ -117,8 +113,8 @@ Expected<Toolkit> Toolkit::find(StringRef directory) {
   if (!version)
     return version.takeError();
   if (status != 0)
-    return makeError("'" + toolkit.ptxas +
-                     "' does not run: " + StringRef(*version).trim());
+    return createStringError("'" + toolkit.ptxas +
+                             "' does not run: " + StringRef(*version).trim());
   toolkit.ptxasVersion = *version;
   return toolkit;
 }
@@ -175,8 +171,8 @@ Toolkit::assemble(StringRef ptx, StringRef chip,
   if (!log)
     return log.takeError();
   if (status != 0)
-    return makeError("'" + ptxas + "' failed for " + chip + ": " +
-                     StringRef(*log).trim());
+    return createStringError("'" + ptxas + "' failed for " + chip + ": " +
+                             StringRef(*log).trim());
   resources = parseResources(*log);
   auto cubin = output->read();
   if (!cubin)

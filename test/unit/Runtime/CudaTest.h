@@ -57,51 +57,18 @@ inline std::string makeDeviceCode() {
 }
 
 /// A step for the stand-in, whose copies run beside the computation.
-class CudaStep {
+class CudaStep : public Step {
 public:
   explicit CudaStep(const StepTableBuilder &builder,
                     remat_step_options options = {},
                     std::string deviceCode = makeDeviceCode())
-      : blob(finalize(builder)), code(std::move(deviceCode)) {
-    remat_module module = {REMAT_STEP_TABLE_VERSION,
-                           blob.data(),
-                           blob.size(),
-                           nullptr,
-                           0,
-                           code.data()};
-    loaded = remat_step_load(&module, &options, &step);
-    if (loaded != REMAT_OK)
-      message = remat_last_error();
-  }
-  ~CudaStep() { remat_step_free(step); }
-  CudaStep(const CudaStep &) = delete;
-
-  remat_status run(std::vector<remat_tensor> arguments,
-                   std::vector<remat_tensor> results) {
-    remat_status status =
-        remat_step_run(step, arguments.data(), arguments.size(), results.data(),
-                       results.size());
-    message = remat_step_error(step);
-    return status;
-  }
-
-  remat_step_stats stats() const {
-    remat_step_stats stats;
-    remat_step_get_stats(step, &stats);
-    return stats;
-  }
-
-  remat_step *step = nullptr;
-  remat_status loaded;
-  std::string message;
+      : Step(finalize(builder), {}, options, std::move(deviceCode)) {}
 
 private:
   static std::string finalize(StepTableBuilder builder) {
     builder.assignStreams();
     return builder.finalize();
   }
-
-  std::string blob, code;
 };
 
 /// Number of elements of the tensors in these tests.

@@ -44,15 +44,17 @@ public:
        remat_step_options options = {})
       : Step(builder.finalize(), std::move(functions), options) {}
 
+  /// With code for a device, the step is for one.
   Step(std::string table, std::vector<remat_kernel_fn> functions,
-       remat_step_options options = {})
-      : blob(std::move(table)), kernels(std::move(functions)) {
+       remat_step_options options = {}, std::string deviceCode = {})
+      : blob(std::move(table)), kernels(std::move(functions)),
+        code(std::move(deviceCode)) {
     remat_module module = {REMAT_STEP_TABLE_VERSION,
                            blob.data(),
                            blob.size(),
                            kernels.data(),
                            static_cast<uint32_t>(kernels.size()),
-                           nullptr};
+                           code.empty() ? nullptr : code.data()};
     loaded = remat_step_load(&module, &options, &step);
     if (loaded != REMAT_OK)
       message = remat_last_error();
@@ -82,6 +84,7 @@ public:
 private:
   std::string blob;
   std::vector<remat_kernel_fn> kernels;
+  std::string code;
 };
 
 /// An entry that calls kernel `callee`.
