@@ -14,7 +14,9 @@ target_compile_options(remat_pch PUBLIC -U__DEPRECATED
 if(NOT LLVM_ENABLE_RTTI)
   target_compile_options(remat_pch PUBLIC $<$<COMPILE_LANGUAGE:CXX>:-fno-rtti>)
 endif()
+target_include_directories(remat_pch PRIVATE ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
 target_precompile_headers(remat_pch PRIVATE ${PROJECT_SOURCE_DIR}/cmake/pch.h)
+add_dependencies(remat_pch RematOpsIncGen RematInterfacesIncGen)
 
 # What everything on MLIR links; RematConfig.cmake adds its include paths.
 add_library(remat_mlir INTERFACE)

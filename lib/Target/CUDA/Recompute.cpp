@@ -21,7 +21,7 @@ using namespace remat::codegen;
 using namespace remat::cuda;
 
 /// The argument or allocation behind a memref; null for a scalar.
-static Value getRoot(Value memref) {
+static Value getMemory(Value memref) {
   if (!isa<MemRefType>(memref.getType()))
     return Value();
   while (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
@@ -90,7 +90,7 @@ static SmallVector<AffineExpr> mapLoops(linalg::GenericOp maker,
 static bool isOverwritten(linalg::GenericOp maker, linalg::GenericOp reader,
                           OpOperand *operand) {
   for (OpOperand *input : maker.getDpsInputOperands()) {
-    Value source = getRoot(input->get());
+    Value source = getMemory(input->get());
     if (!source || !maker.payloadUsesValueFromOperand(input))
       continue;
     bool isArgument = isa<BlockArgument>(source);
@@ -98,7 +98,7 @@ static bool isOverwritten(linalg::GenericOp maker, linalg::GenericOp reader,
       auto generic = dyn_cast<linalg::GenericOp>(op);
       for (OpOperand &target : generic ? generic.getDpsInitsMutable()
                                        : MutableOperandRange(op, 0, 0)) {
-        Value root = getRoot(target.get());
+        Value root = getMemory(target.get());
         if (root == source)
           return true;
         if (!isArgument || !isa<BlockArgument>(root) ||

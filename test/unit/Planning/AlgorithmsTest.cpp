@@ -184,7 +184,7 @@ TEST(Algorithms, PlansAreLegalAndWithinBudget) {
 }
 
 TEST(Algorithms, NoIllegalPlanWithAllFeatures) {
-  unsigned kinds[6] = {}, planned = 0;
+  unsigned kinds[numActionKinds] = {}, planned = 0;
   for (uint64_t seed = 0; seed < 60; ++seed) {
     Problem problem = richProblem(seed, 5 + seed);
     problem.linkBytesPerSecond =
@@ -214,8 +214,9 @@ TEST(Algorithms, NoIllegalPlanWithAllFeatures) {
       }
   }
   EXPECT_GT(planned, 500u);
-  for (unsigned count : kinds)
-    EXPECT_GT(count, 50u);
+  // A release needs an offload that something waits for.
+  for (auto [kind, count] : llvm::enumerate(kinds))
+    EXPECT_GT(count, ActionKind(kind) == ActionKind::Release ? 10u : 50u);
 }
 
 TEST(Algorithms, SamePlanEveryTime) {

@@ -165,7 +165,7 @@ void expectExact(const Problem &problem, const Timeline &timeline) {
 }
 
 TEST(Timeline, SaysWhatTheSimulatorSays) {
-  unsigned kinds[6] = {};
+  unsigned kinds[numActionKinds] = {};
   for (uint64_t seed = 0; seed < 60; ++seed) {
     SCOPED_TRACE(seed);
     Problem problem = richProblem(seed, 3 + seed * 2);
@@ -217,8 +217,9 @@ TEST(Timeline, SaysWhatTheSimulatorSays) {
     for (const Action &action : plan.actions)
       ++kinds[size_t(action.kind)];
   }
-  for (unsigned count : kinds)
-    EXPECT_GT(count, 100u);
+  // Releases come after what a timeline decides.
+  for (auto [kind, count] : llvm::enumerate(kinds))
+    EXPECT_TRUE(count > 100 || ActionKind(kind) == ActionKind::Release);
 }
 
 // What is packed is as fresh as what it was made from: neither the second run
