@@ -50,7 +50,11 @@ endfunction()
 # remat_hide_symbols(target map): a shared library exports what the version
 # script `map` says, and no symbol of what it was linked from.
 function(remat_hide_symbols target map)
-  target_link_options(${target} PRIVATE LINKER:--version-script=${map} LINKER:--no-undefined)
+  target_link_options(${target} PRIVATE LINKER:--version-script=${map})
+  # The program that loads a sanitized library has the sanitizers' functions.
+  if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    target_link_options(${target} PRIVATE LINKER:--no-undefined)
+  endif()
   set_target_properties(${target} PROPERTIES LINK_DEPENDS ${map})
 endfunction()
 
