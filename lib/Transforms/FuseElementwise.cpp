@@ -18,6 +18,7 @@
 #include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/SimplifyGeneric.h"
 #include "remat/Utils/Structured.h"
+#include "remat/Utils/Tags.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
@@ -93,7 +94,7 @@ static bool isReadWith(Value tensor, OpOperand &use) {
            auto reader = dyn_cast<linalg::GenericOp>(other);
            return reader && reader->getBlock() == user->getBlock() &&
                   reader.getIteratorTypes() == user.getIteratorTypes() &&
-                  isBackward(reader) == isBackward(user) &&
+                  getBackwardLevel(reader) == getBackwardLevel(user) &&
                   readsBy(reader, tensor, map) &&
                   getLoopSizes(reader) == getLoopSizes(user);
          });
@@ -113,7 +114,7 @@ static bool sparesTraffic(linalg::GenericOp op, int64_t points) {
   }
   int64_t tensors = -1;
   for (OpOperand &use : op->getUses()) {
-    if (isBackward(use.getOwner()) != isBackward(op))
+    if (getBackwardLevel(use.getOwner()) != getBackwardLevel(op))
       return false;
     --tensors;
     for (Value tensor : large)
@@ -162,7 +163,8 @@ static bool isAbsorbed(linalg::GenericOp op) {
         return generic && generic->getBlock() == op->getBlock() &&
                size + getBodySize(generic) <= FusionTuning::maxBodySize &&
                getNumPoints(generic) <= points &&
-               (isBackward(generic) || !isBackward(op)) &&
+               getBackwardLevel(generic) >= getBackwardLevel(op) &&
+               !readsHidden(op, getBackwardLevel(generic)) &&
                llvm::none_of(generic.getOutputs(), [&](Value init) {
                  return init == op.getResult(0);
                });
@@ -198,7 +200,8 @@ static bool shouldFuse(linalg::GenericOp producer, Value value,
       producer.getNumParallelLoops() != producer.getNumLoops() ||
       !producer.hasPureTensorSemantics() || !consumer.hasPureTensorSemantics())
     return false;
-  if (isBackward(producer) && !isBackward(consumer))
+  if (getBackwardLevel(producer) > getBackwardLevel(consumer) ||
+      readsHidden(producer, getBackwardLevel(consumer)))
     return false;
   for (BlockArgument init : producer.getBody()->getArguments().drop_front(
            producer.getInputs().size()))
@@ -416,7 +419,7 @@ static void joinReducedSums(func::FuncOp function) {
     Value a = lhs.getDpsInputs()[0], b = rhs.getDpsInputs()[0];
     linalg::GenericOp whole =
         a == b ? linalg::GenericOp() : findAddition(a, b, sum->getBlock());
-    if (!whole || isBackward(whole) != isBackward(sum))
+    if (!whole || getBackwardLevel(whole) != getBackwardLevel(sum))
       continue;
     // What it reads is made before `sum`; only its place may have to be new.
     if (sum->isBeforeInBlock(whole)) {
@@ -431,7 +434,7 @@ static void joinReducedSums(func::FuncOp function) {
     rewriter.setInsertionPoint(sum);
     auto joined = cast<linalg::GenericOp>(rewriter.clone(*lhs));
     joined->setLoc(sum.getLoc());
-    setBackward(joined, isBackward(sum));
+    setBackwardLevel(joined, getBackwardLevel(sum));
     joined.getDpsInputOperand(0)->set(whole.getResult(0));
     rewriter.replaceOp(sum, joined.getResults());
   }

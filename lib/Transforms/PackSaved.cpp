@@ -26,6 +26,7 @@
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/Builders.h"
+#include "remat/Utils/Tags.h"
 
 namespace remat {
 #define GEN_PASS_DEF_PACKSAVEDPASS
@@ -343,15 +344,16 @@ private:
 };
 } // namespace
 
-/// The uses of `value`, seen through tags, in the backward computation.
-static SmallVector<OpOperand *> findBackwardUses(Value value) {
+/// The uses of `value`, seen through tags, in backward computations of `level`
+/// and above.
+static SmallVector<OpOperand *> findBackwardUses(Value value, unsigned level) {
   SmallVector<OpOperand *> uses;
   SmallVector<Value> values = {value};
   while (!values.empty())
     for (OpOperand &use : values.pop_back_val().getUses()) {
       if (isTransparentOp(use.getOwner()))
         values.push_back(use.getOwner()->getResult(0));
-      else if (isBackward(use.getOwner()))
+      else if (getBackwardLevel(use.getOwner()) >= level)
         uses.push_back(&use);
     }
   return uses;
@@ -368,7 +370,8 @@ SmallVector<OpOperand *> remat::findPackedUses(TagOp tag) {
   Value value = getPackedValue(tag);
   if (cast<RankedTensorType>(value.getType()).getNumElements() == 0)
     return {};
-  return findBackwardUses(tag.getForReaders() ? tag.getResult() : value);
+  return findBackwardUses(tag.getForReaders() ? tag.getResult() : value,
+                          getTagLevel(tag));
 }
 
 void remat::dropCodec(TagOp tag) {
@@ -426,7 +429,8 @@ static LogicalResult pack(TagOp tag, int64_t &id) {
   Value unpacked = codec->unpack(builder, first->getLoc(), *packed);
   for (Operation *op = before->getNextNode(); op != first;
        op = op->getNextNode())
-    op->setAttr(RematDialect::backwardAttrName, builder.getUnitAttr());
+    op->setAttr(RematDialect::backwardAttrName,
+                first->getAttr(RematDialect::backwardAttrName));
   for (OpOperand *use : uses)
     use->set(unpacked);
   return success();

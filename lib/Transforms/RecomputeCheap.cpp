@@ -21,6 +21,7 @@
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/Structured.h"
+#include "remat/Utils/Tags.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -133,14 +134,15 @@ private:
                      unsigned depth);
   void limitDepth();
   void apply();
-  Value materialize(Value value);
+  Value materialize(Value value, unsigned level);
 
   Block &body;
   unsigned maxDepth;
   OpBuilder builder;
   DenseSet<Operation *> chosen;
-  /// What stands for a forward value in the backward computation.
-  DenseMap<Value, Value> replacements;
+  /// What stands for a forward value in the backward computation of a level:
+  /// what an inner derivative makes is not kept for an outer one.
+  DenseMap<std::pair<Value, unsigned>, Value> replacements;
   unsigned numCloned = 0;
 };
 } // namespace
@@ -235,40 +237,44 @@ void CheapRecomputation::limitDepth() {
   }
 }
 
-/// What a backward operation at the insertion point reads instead of `value`.
-Value CheapRecomputation::materialize(Value value) {
+/// What a backward operation of `level` at the insertion point reads instead of
+/// `value`.
+Value CheapRecomputation::materialize(Value value, unsigned level) {
   Operation *op = value.getDefiningOp();
+  if (op && readsHidden(op, level))
+    return value;
   if (!op || isBackward(op) || op->getBlock() != &body)
     return value;
   if (!isAlias(op) && !chosen.contains(op))
     return value;
-  if (Value known = replacements.lookup(value))
+  if (Value known = replacements.lookup({value, level}))
     return known;
   IRMapping mapping;
   bool changed = !isAlias(op);
   for (Value operand : getReadValues(op)) {
-    Value mine = materialize(operand);
+    Value mine = materialize(operand, level);
     changed |= mine != operand;
     mapping.map(operand, mine);
   }
   Value result = value;
   if (changed) {
     Operation *clone = builder.clone(*op, mapping);
-    clone->setAttr(RematDialect::backwardAttrName, builder.getUnitAttr());
+    setBackwardLevel(clone, level);
     result = clone->getResult(0);
     numCloned += !isAlias(op);
   }
-  replacements[value] = result;
+  replacements[{value, level}] = result;
   return result;
 }
 
 void CheapRecomputation::apply() {
   for (Operation &op : body) {
-    if (!isBackward(&op))
+    unsigned level = getBackwardLevel(&op);
+    if (level == 0)
       continue;
     builder.setInsertionPoint(&op);
     for (Value value : getReadValues(&op)) {
-      Value mine = materialize(value);
+      Value mine = materialize(value, level);
       if (mine != value)
         op.walk(
             [&](Operation *inner) { inner->replaceUsesOfWith(value, mine); });

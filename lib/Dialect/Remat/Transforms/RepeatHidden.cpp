@@ -5,10 +5,11 @@
 //===----------------------------------------------------------------------===//
 //
 // A planner knows one border between forward and backward computation: the
-// first backward task. A program that asks for several derivatives has forward
-// tasks behind it, and a border of their own before the next backward task.
-// What regions hide there is repeated before the planner is asked: all that
-// reads it behind its border reads a clone.
+// first backward task of the level that is planned. A program that asks for
+// several derivatives has forward tasks behind it, and a border of their own
+// before the next backward task. A program with derivatives of derivatives has
+// borders of several levels. What regions hide at other borders than the one is
+// repeated before the planner is asked: all that reads it there reads a clone.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,59 +29,78 @@ bool remat::isReturned(Value value) {
 
 RepeatedTasks::RepeatedTasks(GraphOp graph) {
   SmallVector<TaskOp> tasks(graph.getOps<TaskOp>());
-  // For each task, the number of the first backward one behind it.
-  SmallVector<unsigned> borders(tasks.size());
-  unsigned border = tasks.size();
+  unsigned planned = graph.getPlannedLevel();
+  auto findBorder = [&](unsigned number, unsigned level) -> unsigned {
+    while (number < tasks.size() && tasks[number].getBackwardLevel() < level)
+      ++number;
+    return number;
+  };
+  unsigned border = findBorder(0, planned);
+  // By level, the first task of it or a higher one behind the task under way.
+  SmallVector<unsigned> next;
   for (unsigned number = tasks.size(); number-- > 0;) {
-    borders[number] = border;
-    if (tasks[number].getBackward())
-      border = number;
-  }
-  for (unsigned number = border; number < tasks.size(); ++number) {
     TaskOp task = tasks[number];
-    if (task.getBackward() || task.getPinned() ||
-        borders[number] == tasks.size())
-      continue;
-    for (OpResult result : task->getResults())
-      if (task.getResultPolicy(result.getResultNumber()) ==
-              Policy::MustRecompute &&
-          !isReturned(result))
-        borderOf[result] = borders[number];
+    unsigned level = task.getBackwardLevel(),
+             about = task.getPolicyDerivative();
+    bool isKnown = number < border && about == planned;
+    if (!isKnown && !task.getPinned() && about < next.size() &&
+        next[about] < tasks.size())
+      for (OpResult result : task->getResults())
+        if (task.getResultPolicy(result.getResultNumber()) ==
+                Policy::MustRecompute &&
+            !isReturned(result))
+          borderOf[result] = {about, next[about]};
+    next.resize(std::max<size_t>(next.size(), level + 1), tasks.size());
+    for (unsigned below = 1; below <= level; ++below)
+      next[below] = number;
   }
   if (borderOf.empty())
     return;
   for (auto [number, task] : llvm::enumerate(tasks))
     for (OpOperand &operand : task->getOpOperands()) {
       auto hidden = borderOf.find(getViewRoot(operand.get()));
-      if (hidden == borderOf.end() || number < hidden->second)
+      if (hidden == borderOf.end() || number < hidden->second.number)
+        continue;
+      // What stands behind a first derivative of a program with several is as
+      // late as that.
+      unsigned level = task.getBackwardLevel();
+      if (hidden->second.level == 1)
+        level = std::max(level, 1u);
+      if (!isHiddenFrom(operand.get(), level))
         continue;
       changed.push_back({&operand, operand.get()});
-      operand.set(getAgain(operand.get(), task));
+      operand.set(getAgain(operand.get(), task, level));
     }
 }
 
-/// What `value`, or what it looks into, is behind its border.
-Value RepeatedTasks::getAgain(Value value, TaskOp reader) {
-  if (!borderOf.contains(getViewRoot(value)))
+bool RepeatedTasks::isHiddenFrom(Value value, unsigned level) const {
+  auto hidden = borderOf.find(getViewRoot(value));
+  return hidden != borderOf.end() && hidden->second.level <= level;
+}
+
+/// What `value`, or what it looks into, is for readers of `level`, of which
+/// `reader` is the first.
+Value RepeatedTasks::getAgain(Value value, TaskOp reader, unsigned level) {
+  if (!isHiddenFrom(value, level))
     return value;
-  if (Value known = again.lookup(value))
+  if (Value known = again.lookup({value, level}))
     return known;
   Operation *op = value.getDefiningOp();
   IRMapping mapping;
   for (Value operand : op->getOperands())
-    mapping.map(operand, getAgain(operand, reader));
+    mapping.map(operand, getAgain(operand, reader, level));
   OpBuilder builder(reader);
   Operation *clone = builder.clone(*op, mapping);
   made.push_back(clone);
   if (auto task = dyn_cast<TaskOp>(clone)) {
-    task.setCopy(1);
+    task.setCopy(++copies[task.getId()]);
     task.setPhase(reader.getPhase());
   }
   // What is not hidden is read as it was.
   for (auto [result, repeated] :
        llvm::zip(op->getResults(), clone->getResults()))
-    again[result] = repeated;
-  return again.lookup(value);
+    again[{result, level}] = repeated;
+  return again.lookup({value, level});
 }
 
 void RepeatedTasks::undo() {
