@@ -74,7 +74,10 @@ struct ExpandWrittenDerivatives
         return signalPassFailure();
       size_t before = left;
       left = countDerivatives();
-      // Those of functions that call themselves are refused.
+      // Those of functions that call themselves are refused; those of other
+      // modules are none of the program.
+      if (left == before && !innermost)
+        break;
       innermost = left < before;
     }
     if (failed(runPipeline(cleanup, module)))

@@ -190,9 +190,21 @@ static bool isLongSum(linalg::GenericOp producer, linalg::GenericOp consumer) {
              FusionTuning::maxTerms;
 }
 
+/// The tag of a region that `value` is the result of, if nothing but that reads
+/// what is tagged, and nothing but one operation the tag. What is fused into
+/// its only reader is kept for nobody, and the tag has nothing more to say.
+/// Null if there is none.
+static TagOp getOnlyRegionTag(Value value) {
+  auto tag = value.getDefiningOp<TagOp>();
+  if (!tag || !isOnlyOfRegion(tag) || !tag->hasOneUse() ||
+      !tag.getInput().hasOneUse())
+    return {};
+  return tag;
+}
+
 /// Whether `producer` may be fused into `consumer`, which uses it by way of
-/// `value`: its result, or a reshape of it. With `keepNarrow`, what is cast to
-/// fewer bytes is not, as differentiation may yet add readers.
+/// `value`: its result, or a tag or a reshape of it. With `keepNarrow`, what is
+/// cast to fewer bytes is not, as differentiation may yet add readers.
 static bool shouldFuse(linalg::GenericOp producer, Value value,
                        linalg::GenericOp consumer, bool keepNarrow) {
   if (producer->getBlock() != consumer->getBlock() ||
@@ -200,8 +212,9 @@ static bool shouldFuse(linalg::GenericOp producer, Value value,
       producer.getNumParallelLoops() != producer.getNumLoops() ||
       !producer.hasPureTensorSemantics() || !consumer.hasPureTensorSemantics())
     return false;
-  if (getBackwardLevel(producer) > getBackwardLevel(consumer) ||
-      readsHidden(producer, getBackwardLevel(consumer)))
+  unsigned level = getBackwardLevel(consumer);
+  if (getBackwardLevel(producer) > level ||
+      (!getOnlyRegionTag(value) && readsHidden(producer, level)))
     return false;
   for (BlockArgument init : producer.getBody()->getArguments().drop_front(
            producer.getInputs().size()))
@@ -309,11 +322,20 @@ private:
 linalg::GenericOp Fuser::fuseOne(linalg::GenericOp consumer) {
   for (unsigned i = 0, e = consumer.getInputs().size(); i < e; ++i) {
     OpOperand *operand = &consumer->getOpOperand(i);
-    auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
-    if (!producer ||
-        !shouldFuse(producer, operand->get(), consumer, keepNarrow) ||
-        !linalg::areElementwiseOpsFusable(operand))
+    Value read = operand->get();
+    TagOp tag = getOnlyRegionTag(read);
+    auto producer =
+        (tag ? tag.getInput() : read).getDefiningOp<linalg::GenericOp>();
+    if (!producer || !shouldFuse(producer, read, consumer, keepNarrow))
       continue;
+    if (tag)
+      operand->set(tag.getInput());
+    if (!linalg::areElementwiseOpsFusable(operand)) {
+      operand->set(read);
+      continue;
+    }
+    if (tag)
+      rewriter.eraseOp(tag);
     // Fusion keeps a result that others use; a copy of the producer has none.
     if (!producer->hasOneUse()) {
       rewriter.setInsertionPointAfter(producer);

@@ -80,10 +80,23 @@ static bool isStem(Operation *op) {
          filter <= RecomputeTuning::maxShortSum * features;
 }
 
+/// Whether a tag asks more of `value` than that it is made again.
+static bool isAskedFor(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    auto tag = dyn_cast<TagOp>(user);
+    return (tag && !isOnlyOfRegion(tag)) ||
+           (isAlias(user) && isAskedFor(user->getResult(0)));
+  });
+}
+
 /// Whether `op` makes one tensor from others, element by element or nearly so.
+/// What a region yields is not made of what the region hides: all of it would
+/// have to run again for that.
 static bool isCheapToRecompute(Operation *op) {
   if (op->getNumResults() != 1 || !isBufferType(op->getResult(0).getType()) ||
-      op->hasAttr(RematDialect::policyAttrName) || isTagged(op->getResult(0)))
+      op->hasAttr(RematDialect::policyAttrName) ||
+      isAskedFor(op->getResult(0)) ||
+      (readsHidden(op, /*level=*/0) && !isTagged(op->getResult(0))))
     return false;
   if (isExpandingContraction(op) || isStem(op))
     return true;
@@ -241,8 +254,6 @@ void CheapRecomputation::limitDepth() {
 /// `value`.
 Value CheapRecomputation::materialize(Value value, unsigned level) {
   Operation *op = value.getDefiningOp();
-  if (op && readsHidden(op, level))
-    return value;
   if (!op || isBackward(op) || op->getBlock() != &body)
     return value;
   if (!isAlias(op) && !chosen.contains(op))
@@ -257,8 +268,14 @@ Value CheapRecomputation::materialize(Value value, unsigned level) {
     mapping.map(operand, mine);
   }
   Value result = value;
-  if (changed) {
+  auto tag = dyn_cast<TagOp>(op);
+  if (tag && changed && getTagLevel(tag) <= level) {
+    // It is about what the forward computation made.
+    result = mapping.lookup(tag.getInput());
+  } else if (changed) {
     Operation *clone = builder.clone(*op, mapping);
+    if (tag)
+      cast<TagOp>(clone).setLevel(getTagLevel(tag));
     setBackwardLevel(clone, level);
     result = clone->getResult(0);
     numCloned += !isAlias(op);

@@ -41,11 +41,17 @@ bool remat::holdsPolicy(Value value) {
          !isa<tensor::EmptyOp, linalg::FillOp>(op);
 }
 
+bool remat::isOnlyOfRegion(TagOp tag) {
+  return tag.getOfRegion() && !tag.getName() && !tag.getCodec() &&
+         !tag.getWholeRegion();
+}
+
 bool remat::readsHidden(Operation *op, unsigned level) {
   return llvm::any_of(op->getOperands(), [&](Value operand) {
     while (Operation *source = operand.getDefiningOp()) {
       auto tag = dyn_cast<TagOp>(source);
-      if (tag && tag.getOfRegion() && getTagLevel(tag) > level)
+      if (tag && tag.getOfRegion() &&
+          tag.getPolicy() == Policy::MustRecompute && getTagLevel(tag) > level)
         return true;
       if (!isViewOp(source) && !isTransparentOp(source))
         break;

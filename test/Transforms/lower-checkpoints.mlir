@@ -37,7 +37,7 @@ func.func @without_early_stop(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK:         %[[B:.*]] = math.sin %[[A]] :
 // CHECK:         %[[C:.*]] = remat.tag %[[B]] {policy = #remat.policy<prefer_save>}
 // CHECK:         %[[D:.*]] = math.cos %[[C]]
-// CHECK:         remat.tag %[[D]] {policy = #remat.policy<prefer_recompute>}
+// CHECK:         remat.tag %[[D]] {of_region, policy = #remat.policy<prefer_recompute>}
 func.func @own_policies_stay(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = remat.checkpoint attributes {policy = #remat.policy<prefer_recompute>} {
     %a = math.exp %x {remat.policy = #remat.policy<must_save>} : tensor<4xf32>

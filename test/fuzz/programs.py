@@ -20,7 +20,7 @@ PLANNERS = ["greedy", "search", "recompute-all", "chen-greedy", "min-cut", "knap
 POLICIES = ["everything_saveable", "nothing_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable"]
 # What a program may ask for and not get, by its message.
 LEGAL_REFUSALS = ("no plan found within the budget",
-                  "values can be offloaded for one of several nested derivatives")
+                  "values can be offloaded for the outer ones only if")
 
 
 class Failure(Exception):

@@ -30,6 +30,10 @@ unsigned getTagLevel(TagOp tag);
 /// what each kernel makes for itself is in no buffer.
 bool holdsPolicy(mlir::Value value);
 
+/// Whether `tag` says nothing but that a region hides a value, or would rather
+/// do so: then what the value is made of will do as well.
+bool isOnlyOfRegion(TagOp tag);
+
 /// Whether `op` reads what a region hides from backward computations above
 /// `level`. What the region yields is kept instead: who makes that again
 /// elsewhere would need all of the region.

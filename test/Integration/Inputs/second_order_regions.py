@@ -128,8 +128,7 @@ for mode in ("vjp", "jvp"):
     expect(results[0] == known[0] and results[1:] != known[1:], f"{mode}: a codec inside of what is differentiated")
     # Regions of the function, alone and in regions around its derivative.
     for name, text in {"inside": chain("main", "", mode, inside=REGION), "both": chain("main", REGION, mode, inside=REGION),
-                       "wish": chain("main", "remat.checkpoint attributes {policy = #remat.policy<prefer_recompute>}", mode),
-                       "mixed": chain("main", REGION, mode, inside="remat.scope attributes {offload}")}.items():
+                       "wish": chain("main", "remat.checkpoint attributes {policy = #remat.policy<prefer_recompute>}", mode)}.items():
         report, results = run(f"{mode}-{name}", text)
         print(mode, name, peak(report), "recomputed", report["recomputed_tasks"], "offloaded", report["offloaded_bytes"])
         expect(results == known, f"{mode}-{name}: other results")

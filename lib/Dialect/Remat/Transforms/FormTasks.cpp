@@ -26,8 +26,6 @@
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 
-#include <map>
-
 namespace remat {
 #define GEN_PASS_DEF_FORMTASKSPASS
 #include "remat/Dialect/Remat/Transforms/Passes.h.inc"
@@ -82,10 +80,15 @@ private:
   /// Views that stand before the task of the cluster that they are views of.
   SmallVector<Operation *> delayed;
   unsigned numTasks = 0;
-  /// The levels that policies of values are about which the backward
-  /// computation reads, and an operation with a value that has to be offloaded
-  /// for it.
-  std::map<unsigned, Operation *> offloadLevels;
+  /// A value that has to be offloaded for the derivative of a level, and the
+  /// operation that it is a result of.
+  struct Offloaded {
+    unsigned level;
+    Operation *op;
+    TaskOp task;
+  };
+  SmallVector<Offloaded> offloaded;
+  /// The highest level of a derivative that policies are about.
   unsigned highestPolicy = 1;
 };
 } // namespace
@@ -281,24 +284,38 @@ void GraphBuilder::setPolicies(TaskOp task, Operation *op, ArrayAttr policies) {
   highestPolicy = std::max(highestPolicy, found.level);
   if (llvm::is_contained(
           policies, PolicyAttr::get(op->getContext(), Policy::MustCpuOffload)))
-    offloadLevels.try_emplace(found.level, op);
+    offloaded.push_back({found.level, op, task});
 }
 
 /// Chooses the derivative that is planned as such. What comes back from the
-/// host is known of one only; what others make again is repeated before.
+/// host is known of one only; what others make again is repeated before. Where
+/// offloaded values are for several, that is the innermost, and all of them
+/// have to be made before its backward computation.
 LogicalResult GraphBuilder::setLevel() {
   unsigned level = highestPolicy;
-  if (!offloadLevels.empty())
-    level = offloadLevels.begin()->first;
-  if (offloadLevels.size() > 1) {
-    auto [other, op] = *offloadLevels.rbegin();
+  const Offloaded *first = nullptr;
+  for (const Offloaded &value : offloaded)
+    if (!first || value.level < first->level)
+      first = &value;
+  if (first)
+    level = first->level;
+  TaskOp border;
+  for (auto task : graph.getOps<TaskOp>())
+    if (task.getBackwardLevel() >= level) {
+      border = task;
+      break;
+    }
+  for (const Offloaded &value : offloaded) {
+    if (value.level == level || !border || value.task->isBeforeInBlock(border))
+      continue;
     InFlightDiagnostic diag =
-        op->emitOpError("has a result with policy 'must_cpu_offload' for the "
-                        "derivative of level ")
-        << other << ", and another value has it for that of level " << level
-        << "; values can be offloaded for one of several nested derivatives";
-    diag.attachNote(offloadLevels.begin()->second->getLoc())
-        << "the other value";
+        value.op->emitOpError("has a result with policy 'must_cpu_offload' for "
+                              "the derivative of level ")
+        << value.level << ", and another value has it for that of level "
+        << level
+        << "; of several nested derivatives, values can be offloaded for the "
+           "outer ones only if they are made before the innermost one begins";
+    diag.attachNote(first->op->getLoc()) << "the other value";
     return failure();
   }
   if (level != 1)

@@ -141,7 +141,7 @@ void GraphProblem::addTask(TaskOp task, ArrayRef<planning::ValueId> given) {
         task.getResultPolicy(result.getResultNumber());
     // What is kept for a derivative that nothing reads it in stays.
     if (policy == Policy::MustCpuOffload &&
-        (isBackward(task) || task.getPolicyDerivative() > level))
+        (isBackward(task) || task.getPolicyDerivative() > highestLevel))
       policy = Policy::MustSave;
     if (policy && isPlanned(task, *policy))
       problem.values[value].policy = convertPolicy(policy);
@@ -154,19 +154,21 @@ void GraphProblem::addTask(TaskOp task, ArrayRef<planning::ValueId> given) {
   }
 }
 
-/// Whether `task` belongs to the backward computation that is planned. What is
-/// repeated for a derivative of a high level may stand before its border.
-bool GraphProblem::isBackward(TaskOp task) const {
-  if (task.getBackwardLevel() >= level || level == 1 || !task.isClone())
-    return task.getBackwardLevel() >= level;
-  SmallVector<Operation *> worklist(task->getUsers());
-  while (!worklist.empty()) {
-    Operation *user = worklist.pop_back_val();
-    if (auto reader = dyn_cast<TaskOp>(user))
-      return isBackward(reader);
-    llvm::append_range(worklist, user->getUsers());
+/// Finds the tasks of the backward computation that is planned: those of its
+/// level or a higher one, and what is repeated for them, which may stand before
+/// the first of them.
+void GraphProblem::findBackward(GraphOp graph) {
+  // Readers first.
+  for (Operation &op : llvm::reverse(graph.getBody().front())) {
+    auto task = dyn_cast<TaskOp>(op);
+    if (task && task.getBackwardLevel() >= level)
+      backward.insert(&op);
+    else if (level > 1 && (task ? task.isClone() : isViewOp(&op)) &&
+             llvm::any_of(op.getUsers(), [&](Operation *user) {
+               return backward.contains(user);
+             }))
+      backward.insert(&op);
   }
-  return false;
 }
 
 /// Whether planners are told of `policy` on results of `task`. They know one
@@ -177,7 +179,7 @@ bool GraphProblem::isPlanned(TaskOp task, Policy policy) const {
   if (policy == Policy::MustSave)
     return about <= std::max(level, highestLevel);
   return !isBackward(task) &&
-         (policy != Policy::MustRecompute || about == level || about == 1);
+         (policy != Policy::MustRecompute || about <= level);
 }
 
 /// Whether a region hides a result of `task`.
@@ -229,6 +231,7 @@ void GraphProblem::addTransfer(Operation *transfer) {
 GraphProblem::GraphProblem(GraphOp graph, bool freeOrder)
     : target(getTargetFacts(graph)), level(graph.getPlannedLevel()),
       overwritten(findOverwritten(graph)) {
+  findBackward(graph);
   for (auto task : graph.getOps<TaskOp>())
     highestLevel = std::max(highestLevel, task.getBackwardLevel());
   problem.name = graph.getName().str();

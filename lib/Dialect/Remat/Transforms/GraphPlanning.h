@@ -61,12 +61,14 @@ private:
 
   llvm::SmallVector<planning::ValueId> getOrder(TaskOp task);
   bool readsOverwritten(TaskOp task) const;
-  bool isBackward(TaskOp task) const;
+  void findBackward(GraphOp graph);
+  bool isBackward(TaskOp task) const { return backward.contains(task); }
   bool isPlanned(TaskOp task, Policy policy) const;
   bool readsOfBackward(TaskOp task) const;
 
   /// That of the derivative that planners know, and that of the last one.
   unsigned level, highestLevel = 0;
+  llvm::DenseSet<mlir::Operation *> backward;
 
   /// Arguments that are overwritten before the last call of the step. What
   /// reads them cannot run again in a later one.
@@ -96,6 +98,7 @@ public:
   void undo();
 
 private:
+  void findBorders(llvm::ArrayRef<TaskOp> tasks, unsigned planned);
   bool isHiddenFrom(mlir::Value value, unsigned level) const;
   mlir::Value getAgain(mlir::Value value, TaskOp reader, unsigned level);
 
@@ -108,6 +111,7 @@ private:
   /// Clones of what is hidden, and of views of it, for readers of a level: what
   /// an inner derivative makes again is not kept for an outer one.
   llvm::DenseMap<std::pair<mlir::Value, unsigned>, mlir::Value> again;
+  llvm::DenseMap<mlir::Value, mlir::Value> originalOf;
   /// By the number of a task, how many clones of it there are.
   std::map<int64_t, unsigned> copies;
   llvm::SmallVector<std::pair<mlir::OpOperand *, mlir::Value>> changed;

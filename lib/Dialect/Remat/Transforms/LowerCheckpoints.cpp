@@ -88,7 +88,8 @@ static void tagHiddenValues(CheckpointOp checkpoint, IntegerAttr number) {
                                checkpoint.getNameAttr(), added);
       if (added) {
         setLevel(tag, &op, highest);
-        tag.setOfRegion(added.getValue() == Policy::MustRecompute);
+        tag.setOfRegion(added.getValue() == Policy::MustRecompute ||
+                        added.getValue() == Policy::PreferRecompute);
       }
       if (added && number)
         tag.setWholeRegionAttr(number);

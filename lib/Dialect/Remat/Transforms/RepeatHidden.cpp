@@ -16,6 +16,7 @@
 #include "GraphPlanning.h"
 
 #include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
 using namespace remat;
@@ -29,31 +30,7 @@ bool remat::isReturned(Value value) {
 
 RepeatedTasks::RepeatedTasks(GraphOp graph) {
   SmallVector<TaskOp> tasks(graph.getOps<TaskOp>());
-  unsigned planned = graph.getPlannedLevel();
-  auto findBorder = [&](unsigned number, unsigned level) -> unsigned {
-    while (number < tasks.size() && tasks[number].getBackwardLevel() < level)
-      ++number;
-    return number;
-  };
-  unsigned border = findBorder(0, planned);
-  // By level, the first task of it or a higher one behind the task under way.
-  SmallVector<unsigned> next;
-  for (unsigned number = tasks.size(); number-- > 0;) {
-    TaskOp task = tasks[number];
-    unsigned level = task.getBackwardLevel(),
-             about = task.getPolicyDerivative();
-    bool isKnown = number < border && about == planned;
-    if (!isKnown && !task.getPinned() && about < next.size() &&
-        next[about] < tasks.size())
-      for (OpResult result : task->getResults())
-        if (task.getResultPolicy(result.getResultNumber()) ==
-                Policy::MustRecompute &&
-            !isReturned(result))
-          borderOf[result] = {about, next[about]};
-    next.resize(std::max<size_t>(next.size(), level + 1), tasks.size());
-    for (unsigned below = 1; below <= level; ++below)
-      next[below] = number;
-  }
+  findBorders(tasks, graph.getPlannedLevel());
   if (borderOf.empty())
     return;
   for (auto [number, task] : llvm::enumerate(tasks))
@@ -61,16 +38,50 @@ RepeatedTasks::RepeatedTasks(GraphOp graph) {
       auto hidden = borderOf.find(getViewRoot(operand.get()));
       if (hidden == borderOf.end() || number < hidden->second.number)
         continue;
-      // What stands behind a first derivative of a program with several is as
-      // late as that.
-      unsigned level = task.getBackwardLevel();
-      if (hidden->second.level == 1)
-        level = std::max(level, 1u);
-      if (!isHiddenFrom(operand.get(), level))
-        continue;
+      // What stands behind the border is as late as what made it one.
+      unsigned level = std::max(task.getBackwardLevel(), hidden->second.level);
       changed.push_back({&operand, operand.get()});
       operand.set(getAgain(operand.get(), task, level));
     }
+}
+
+/// Finds what is hidden, and where that begins, but for what planners know.
+void RepeatedTasks::findBorders(ArrayRef<TaskOp> tasks, unsigned planned) {
+  unsigned first = llvm::find_if(tasks,
+                                 [&](TaskOp task) {
+                                   return task.getBackwardLevel() >= planned;
+                                 }) -
+                   tasks.begin();
+  // By level, the first task of it or a higher one behind the task under way.
+  SmallVector<unsigned> next;
+  llvm::MapVector<Value, Border> known;
+  bool areLevelsMixed = false;
+  for (unsigned number = tasks.size(); number-- > 0;) {
+    TaskOp task = tasks[number];
+    unsigned level = task.getBackwardLevel(),
+             about = task.getPolicyDerivative();
+    if (!task.getPinned() && about < next.size() && next[about] < tasks.size())
+      for (OpResult result : task->getResults()) {
+        if (task.getResultPolicy(result.getResultNumber()) !=
+                Policy::MustRecompute ||
+            isReturned(result))
+          continue;
+        areLevelsMixed |= about != planned;
+        Border border{about, next[about]};
+        if (number < first && about == planned)
+          known.insert({result, border});
+        else
+          borderOf[result] = border;
+      }
+    next.resize(std::max<size_t>(next.size(), level + 1), tasks.size());
+    for (unsigned below = 1; below <= level; ++below)
+      next[below] = number;
+  }
+  // A planner would repeat what an inner derivative made again once more for
+  // the outer one, beside the clones for that.
+  if (areLevelsMixed)
+    for (auto [value, border] : known)
+      borderOf[value] = border;
 }
 
 bool RepeatedTasks::isHiddenFrom(Value value, unsigned level) const {
@@ -81,11 +92,15 @@ bool RepeatedTasks::isHiddenFrom(Value value, unsigned level) const {
 /// What `value`, or what it looks into, is for readers of `level`, of which
 /// `reader` is the first.
 Value RepeatedTasks::getAgain(Value value, TaskOp reader, unsigned level) {
-  if (!isHiddenFrom(value, level))
+  // Tasks of an inner derivative read clones already.
+  Value original = value;
+  if (auto known = originalOf.find(value); known != originalOf.end())
+    original = known->second;
+  if (!isHiddenFrom(original, level))
     return value;
-  if (Value known = again.lookup({value, level}))
+  if (Value known = again.lookup({original, level}))
     return known;
-  Operation *op = value.getDefiningOp();
+  Operation *op = original.getDefiningOp();
   IRMapping mapping;
   for (Value operand : op->getOperands())
     mapping.map(operand, getAgain(operand, reader, level));
@@ -98,9 +113,11 @@ Value RepeatedTasks::getAgain(Value value, TaskOp reader, unsigned level) {
   }
   // What is not hidden is read as it was.
   for (auto [result, repeated] :
-       llvm::zip(op->getResults(), clone->getResults()))
+       llvm::zip(op->getResults(), clone->getResults())) {
     again[{result, level}] = repeated;
-  return again.lookup({value, level});
+    originalOf[repeated] = result;
+  }
+  return again.lookup({original, level});
 }
 
 void RepeatedTasks::undo() {

@@ -14,10 +14,10 @@
 #include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/Tags.h"
 
-#include <map>
-
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
+
+#include <map>
 
 namespace remat {
 #define GEN_PASS_DEF_SEPARATETAGSPASS
@@ -64,6 +64,20 @@ static void collectReaders(Value value, unsigned level, Block &body,
   }
 }
 
+/// Whether anything before the backward computation of `level` reads `value`
+/// from outside of regions. What a region computes reads it by the tag; only
+/// the derivative of the operation that makes the value does not.
+static bool isReadBefore(Value value, unsigned level, Block &body) {
+  return llvm::any_of(value.getUsers(), [&](Operation *user) {
+    if (auto tag = dyn_cast<TagOp>(user); tag && tag.getOfRegion())
+      return false;
+    if (isViewOp(user) || isTransparentOp(user))
+      return isReadBefore(user->getResult(0), level, body);
+    Operation *reader = body.findAncestorOpInBlock(*user);
+    return reader && getBackwardLevel(reader) < level;
+  });
+}
+
 namespace {
 struct SeparateTags : remat::impl::SeparateTagsPassBase<SeparateTags> {
   void runOnOperation() override {
@@ -91,6 +105,8 @@ private:
         op->getBlock() != tag->getBlock())
       return;
     unsigned level = getTagLevel(tag);
+    if (!isReadBefore(root, level, *op->getBlock()))
+      return;
     ReadersByLevel inside, outside;
     collectReaders(tag.getResult(), level, *op->getBlock(), inside);
     collectReaders(root, level, *op->getBlock(), outside);

@@ -146,11 +146,11 @@ def Remat_TaskOp : Remat_Op<"task", [
     * `workspace_offset` is the workspace's place in the arena.
 
     A task is written with its number, whether it is a copy, its kernel, its
-    operands, and then, each only if there is anything to say, `backward` with
-    a level above 1, `phase`, `pinned`, `cost` and `workspace`, and at last the places of its
-    results and its workspace. A place is `arena` or `host` with an offset,
-    `result` with the number of a result of the graph, `reused` with such a number
-    and an offset in that result's buffer, `operand` with the number of an
+    operands, and then, each only if there is anything to say, `backward` with a
+    level above 1, `phase`, `pinned`, `cost` and `workspace`, and at last the
+    places of its results and its workspace. A place is `arena` or `host` with an
+    offset, `result` with the number of a result of the graph, `reused` with such
+    a number and an offset in that result's buffer, `operand` with the number of an
     operand, or `_` for none. Its bytes are only written where they are not
     those of the type, rounded up to 64.
 
