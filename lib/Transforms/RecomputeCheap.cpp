@@ -80,12 +80,27 @@ static bool isStem(Operation *op) {
          filter <= RecomputeTuning::maxShortSum * features;
 }
 
-/// Whether a tag asks more of `value` than that it is made again.
+/// Whether the result of `op` is its operand: in another shape, or with a tag
+/// that a region around a derivative hides it, which making it again agrees
+/// with. What other regions hide is for the plan to repeat.
+static bool passesOn(Operation *op) {
+  auto tag = dyn_cast<TagOp>(op);
+  return tag ? isOnlyOfRegion(tag) && getTagLevel(tag) > 1 : isAlias(op);
+}
+
+/// What `value` is, seen through these.
+static Value getMade(Value value) {
+  while (value.getDefiningOp() && passesOn(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return value;
+}
+
+/// Whether somebody asks more of `value` than that it is made again, or that
+/// nothing else takes its place.
 static bool isAskedFor(Value value) {
   return llvm::any_of(value.getUsers(), [](Operation *user) {
-    auto tag = dyn_cast<TagOp>(user);
-    return (tag && !isOnlyOfRegion(tag)) ||
-           (isAlias(user) && isAskedFor(user->getResult(0)));
+    return passesOn(user) ? isAskedFor(user->getResult(0))
+                          : isa<TagOp, DemandOp>(user);
   });
 }
 
@@ -167,7 +182,7 @@ int64_t CheapRecomputation::countAdded(Operation *op,
                                        unsigned depth) {
   SetVector<Value> roots;
   for (Value value : getReadValues(op))
-    roots.insert(getRoot(value));
+    roots.insert(getMade(value));
   int64_t added = 0;
   for (Value root : roots) {
     if (needed.contains(root))
@@ -191,7 +206,7 @@ DenseSet<Value> CheapRecomputation::collectNeeded() {
   for (Operation &op : body)
     if (isBackward(&op))
       for (Value value : getReadValues(&op))
-        needed.insert(getRoot(value));
+        needed.insert(getMade(value));
   return needed;
 }
 
@@ -221,7 +236,7 @@ void CheapRecomputation::choose() {
       continue;
     chosen.insert(&op);
     for (Value value : getReadValues(&op))
-      needed.insert(getRoot(value));
+      needed.insert(getMade(value));
   }
 }
 
@@ -236,7 +251,7 @@ void CheapRecomputation::limitDepth() {
     unsigned depth = 0;
     int64_t bytes = getKeptBytes(op.getResult(0));
     for (Value value : getReadValues(&op)) {
-      Value root = getRoot(value);
+      Value root = getMade(value);
       if (Operation *producer = root.getDefiningOp();
           producer && getKeptBytes(root) > bytes / RecomputeTuning::smallShare)
         depth = std::max(depth, depths.lookup(producer));
@@ -256,12 +271,12 @@ Value CheapRecomputation::materialize(Value value, unsigned level) {
   Operation *op = value.getDefiningOp();
   if (!op || isBackward(op) || op->getBlock() != &body)
     return value;
-  if (!isAlias(op) && !chosen.contains(op))
+  if (!passesOn(op) && !chosen.contains(op))
     return value;
   if (Value known = replacements.lookup({value, level}))
     return known;
   IRMapping mapping;
-  bool changed = !isAlias(op);
+  bool changed = !passesOn(op);
   for (Value operand : getReadValues(op)) {
     Value mine = materialize(operand, level);
     changed |= mine != operand;
@@ -278,7 +293,7 @@ Value CheapRecomputation::materialize(Value value, unsigned level) {
       cast<TagOp>(clone).setLevel(getTagLevel(tag));
     setBackwardLevel(clone, level);
     result = clone->getResult(0);
-    numCloned += !isAlias(op);
+    numCloned += !passesOn(op);
   }
   replacements[{value, level}] = result;
   return result;
