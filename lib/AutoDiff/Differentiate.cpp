@@ -20,6 +20,7 @@
 #include "Sweep.h"
 #include "remat/AutoDiff/Expr.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/BackwardMarks.h"
 
 using namespace mlir;
 using namespace remat;
@@ -324,11 +325,16 @@ LogicalResult Differentiator::reverse(bool withCotangents, bool accumulate) {
         gradient = emitHook(hook, gradient, sweep).front();
     addResult(gradient, input, loc, name, !activity.isActive(input));
   }
-  // All that stands behind the forward operations.
+  // All that stands behind the forward operations, which may contain other
+  // derivatives.
+  unsigned level = 0;
+  for (Operation *op : ops)
+    level = std::max(level, getHighestLevel(op));
+  Attribute mark = getBackwardMark(builder.getContext(), level + 1);
   Operation *last = ops.empty() ? nullptr : ops.back();
   for (Operation *op = terminator->getPrevNode(); op != last;
        op = op->getPrevNode())
-    op->setAttr(RematDialect::backwardAttrName, builder.getUnitAttr());
+    op->setAttr(RematDialect::backwardAttrName, mark);
   return success();
 }
 

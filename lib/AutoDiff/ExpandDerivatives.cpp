@@ -27,6 +27,7 @@
 #include "remat/AutoDiff/AutoDiff.h"
 #include "remat/AutoDiff/DifferentiableOpInterface.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/NamedFunctions.h"
 
 namespace remat {
 #define GEN_PASS_DEF_EXPANDDERIVATIVESPASS
@@ -39,7 +40,7 @@ using namespace remat;
 namespace {
 class Expander {
 public:
-  Expander(ModuleOp module, bool batches) : symbols(module), batches(batches) {}
+  Expander(ModuleOp module, bool batches, bool innermost);
 
   /// Leaves no derivative in `function`.
   LogicalResult expand(func::FuncOp function);
@@ -57,10 +58,24 @@ private:
 
   SymbolTable symbols;
   bool batches;
+  /// Functions of which derivatives are left alone.
+  DenseSet<Operation *> outer;
   Stack stack;
   DenseSet<Operation *> done;
 };
 } // namespace
+
+Expander::Expander(ModuleOp module, bool batches, bool innermost)
+    : symbols(module), batches(batches) {
+  // As it is before anything is replaced.
+  if (innermost)
+    module.walk([&](Operation *op) {
+      Operation *callee =
+          isa<VJPOp, JVPOp>(op) ? getNamedFunction(op) : nullptr;
+      if (callee && holdsDerivative(callee))
+        outer.insert(callee);
+    });
+}
 
 /// Puts the body of `function` where `builder` stands.
 static SmallVector<Value> inlineBody(OpBuilder &builder, func::FuncOp function,
@@ -226,7 +241,7 @@ LogicalResult Expander::expand(func::FuncOp function) {
   stack.push_back(function);
   SmallVector<Operation *> ops;
   function.walk([&](Operation *op) {
-    if (isa<VJPOp, JVPOp>(op))
+    if (isa<VJPOp, JVPOp>(op) && !outer.contains(getNamedFunction(op)))
       ops.push_back(op);
   });
   for (Operation *op : ops) {
@@ -248,7 +263,7 @@ struct RematExpandDerivativesPass
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (failed(attachRules(function)))
         return signalPassFailure();
-    Expander expander(getOperation(), batch);
+    Expander expander(getOperation(), batch, innermost);
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (failed(expander.expand(function)))
         return signalPassFailure();

@@ -40,7 +40,10 @@ struct ExpandWrittenDerivatives
 
   void getDependentDialects(DialectRegistry &registry) const override {
     makeFunctionPasses().getDependentDialects(registry);
-    makeModulePasses("").getDependentDialects(registry);
+    makeModulePasses("", true).getDependentDialects(registry);
+    OpPassManager cleanup(ModuleOp::getOperationName());
+    addCleanup(cleanup, getDisabledCanonicalizations());
+    cleanup.getDependentDialects(registry);
   }
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -57,11 +60,27 @@ struct ExpandWrittenDerivatives
     if (functions.empty())
       return;
     OpPassManager functionPasses = makeFunctionPasses(),
-                  modulePasses = makeModulePasses(earlyStop);
+                  cleanup(ModuleOp::getOperationName());
+    addCleanup(cleanup, getDisabledCanonicalizations());
     for (Operation *op : functions)
       if (failed(runPipeline(functionPasses, op)))
         return signalPassFailure();
-    if (failed(runPipeline(modulePasses, module)))
+    // From the inside out: a region around a derivative is about what it is
+    // expanded to.
+    size_t left = countDerivatives();
+    for (bool innermost = true; left != 0;) {
+      OpPassManager modulePasses = makeModulePasses(earlyStop, innermost);
+      if (failed(runPipeline(modulePasses, module)))
+        return signalPassFailure();
+      size_t before = left;
+      left = countDerivatives();
+      // Those of functions that call themselves are refused; those of other
+      // modules are none of the program.
+      if (left == before && !innermost)
+        break;
+      innermost = left < before;
+    }
+    if (failed(runPipeline(cleanup, module)))
       return signalPassFailure();
     // They have been copied to where they are named.
     Operation *kept = findEntry(module, function);
@@ -75,14 +94,21 @@ struct ExpandWrittenDerivatives
     pm.addPass(createStopSoftmaxMaxGradientPass());
     return pm;
   }
-  static OpPassManager makeModulePasses(StringRef earlyStop) {
+  size_t countDerivatives() {
+    size_t number = 0;
+    getOperation().walk(
+        [&](Operation *op) { number += isa<VJPOp, JVPOp>(op); });
+    return number;
+  }
+  static OpPassManager makeModulePasses(StringRef earlyStop, bool innermost) {
     OpPassManager pm(ModuleOp::getOperationName());
     LowerCheckpointsPassOptions checkpoints;
     checkpoints.differentiated = true;
     checkpoints.earlyStop = earlyStop.str();
     pm.addPass(createLowerCheckpointsPass(checkpoints));
-    pm.addPass(createExpandDerivativesPass());
-    addCleanup(pm, getDisabledCanonicalizations());
+    ExpandDerivativesPassOptions derivatives;
+    derivatives.innermost = innermost;
+    pm.addPass(createExpandDerivativesPass(derivatives));
     return pm;
   }
 };

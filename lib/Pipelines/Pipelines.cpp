@@ -102,8 +102,14 @@ void remat::buildTasksPipeline(OpPassManager &pm, const StepOptions &options) {
   costs.threads = options.threads;
   costs.costs = options.costs;
   pm.addPass(createAnnotateCostsPass(costs));
-  if (options.separateBackward)
-    pm.addPass(createSeparateBackwardPass());
+  if (!options.separateBackward)
+    return;
+  SeparateBackwardPassOptions separate;
+  separate.derivatives = std::max<unsigned>(
+      1, llvm::count_if(options.getDerivatives(), [](const auto &derivative) {
+        return derivative.mode != DifferentiateOptions::Forward;
+      }));
+  pm.addPass(createSeparateBackwardPass(separate));
 }
 
 void remat::buildPlanPipeline(OpPassManager &pm, const StepOptions &options) {

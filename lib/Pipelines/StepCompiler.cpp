@@ -72,7 +72,7 @@ static int64_t countHeldBytes(GraphOp graph, const GraphLiveness &liveness) {
   unsigned position = 0;
   for (Operation &op : graph.getBody().front()) {
     auto task = dyn_cast<TaskOp>(op);
-    if (task && task.getBackward())
+    if (task && task.isPlannedBackward())
       break;
     ++position;
   }

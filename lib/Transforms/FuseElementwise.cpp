@@ -18,6 +18,7 @@
 #include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/SimplifyGeneric.h"
 #include "remat/Utils/Structured.h"
+#include "remat/Utils/Tags.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
@@ -93,7 +94,7 @@ static bool isReadWith(Value tensor, OpOperand &use) {
            auto reader = dyn_cast<linalg::GenericOp>(other);
            return reader && reader->getBlock() == user->getBlock() &&
                   reader.getIteratorTypes() == user.getIteratorTypes() &&
-                  isBackward(reader) == isBackward(user) &&
+                  getBackwardLevel(reader) == getBackwardLevel(user) &&
                   readsBy(reader, tensor, map) &&
                   getLoopSizes(reader) == getLoopSizes(user);
          });
@@ -113,7 +114,7 @@ static bool sparesTraffic(linalg::GenericOp op, int64_t points) {
   }
   int64_t tensors = -1;
   for (OpOperand &use : op->getUses()) {
-    if (isBackward(use.getOwner()) != isBackward(op))
+    if (getBackwardLevel(use.getOwner()) != getBackwardLevel(op))
       return false;
     --tensors;
     for (Value tensor : large)
@@ -162,7 +163,8 @@ static bool isAbsorbed(linalg::GenericOp op) {
         return generic && generic->getBlock() == op->getBlock() &&
                size + getBodySize(generic) <= FusionTuning::maxBodySize &&
                getNumPoints(generic) <= points &&
-               (isBackward(generic) || !isBackward(op)) &&
+               getBackwardLevel(generic) >= getBackwardLevel(op) &&
+               !readsHidden(op, getBackwardLevel(generic)) &&
                llvm::none_of(generic.getOutputs(), [&](Value init) {
                  return init == op.getResult(0);
                });
@@ -188,9 +190,21 @@ static bool isLongSum(linalg::GenericOp producer, linalg::GenericOp consumer) {
              FusionTuning::maxTerms;
 }
 
+/// The tag of a region that `value` is the result of, if nothing but that reads
+/// what is tagged, and nothing but one operation the tag. What is fused into
+/// its only reader is kept for nobody, and the tag has nothing more to say.
+/// Null if there is none.
+static TagOp getOnlyRegionTag(Value value) {
+  auto tag = value.getDefiningOp<TagOp>();
+  if (!tag || !isOnlyOfRegion(tag) || !tag->hasOneUse() ||
+      !tag.getInput().hasOneUse())
+    return {};
+  return tag;
+}
+
 /// Whether `producer` may be fused into `consumer`, which uses it by way of
-/// `value`: its result, or a reshape of it. With `keepNarrow`, what is cast to
-/// fewer bytes is not, as differentiation may yet add readers.
+/// `value`: its result, or a tag or a reshape of it. With `keepNarrow`, what is
+/// cast to fewer bytes is not, as differentiation may yet add readers.
 static bool shouldFuse(linalg::GenericOp producer, Value value,
                        linalg::GenericOp consumer, bool keepNarrow) {
   if (producer->getBlock() != consumer->getBlock() ||
@@ -198,7 +212,9 @@ static bool shouldFuse(linalg::GenericOp producer, Value value,
       producer.getNumParallelLoops() != producer.getNumLoops() ||
       !producer.hasPureTensorSemantics() || !consumer.hasPureTensorSemantics())
     return false;
-  if (isBackward(producer) && !isBackward(consumer))
+  unsigned level = getBackwardLevel(consumer);
+  if (getBackwardLevel(producer) > level ||
+      (!getOnlyRegionTag(value) && readsHidden(producer, level)))
     return false;
   for (BlockArgument init : producer.getBody()->getArguments().drop_front(
            producer.getInputs().size()))
@@ -306,11 +322,20 @@ private:
 linalg::GenericOp Fuser::fuseOne(linalg::GenericOp consumer) {
   for (unsigned i = 0, e = consumer.getInputs().size(); i < e; ++i) {
     OpOperand *operand = &consumer->getOpOperand(i);
-    auto producer = operand->get().getDefiningOp<linalg::GenericOp>();
-    if (!producer ||
-        !shouldFuse(producer, operand->get(), consumer, keepNarrow) ||
-        !linalg::areElementwiseOpsFusable(operand))
+    Value read = operand->get();
+    TagOp tag = getOnlyRegionTag(read);
+    auto producer =
+        (tag ? tag.getInput() : read).getDefiningOp<linalg::GenericOp>();
+    if (!producer || !shouldFuse(producer, read, consumer, keepNarrow))
       continue;
+    if (tag)
+      operand->set(tag.getInput());
+    if (!linalg::areElementwiseOpsFusable(operand)) {
+      operand->set(read);
+      continue;
+    }
+    if (tag)
+      rewriter.eraseOp(tag);
     // Fusion keeps a result that others use; a copy of the producer has none.
     if (!producer->hasOneUse()) {
       rewriter.setInsertionPointAfter(producer);
@@ -416,7 +441,7 @@ static void joinReducedSums(func::FuncOp function) {
     Value a = lhs.getDpsInputs()[0], b = rhs.getDpsInputs()[0];
     linalg::GenericOp whole =
         a == b ? linalg::GenericOp() : findAddition(a, b, sum->getBlock());
-    if (!whole || isBackward(whole) != isBackward(sum))
+    if (!whole || getBackwardLevel(whole) != getBackwardLevel(sum))
       continue;
     // What it reads is made before `sum`; only its place may have to be new.
     if (sum->isBeforeInBlock(whole)) {
@@ -431,7 +456,7 @@ static void joinReducedSums(func::FuncOp function) {
     rewriter.setInsertionPoint(sum);
     auto joined = cast<linalg::GenericOp>(rewriter.clone(*lhs));
     joined->setLoc(sum.getLoc());
-    setBackward(joined, isBackward(sum));
+    setBackwardLevel(joined, getBackwardLevel(sum));
     joined.getDpsInputOperand(0)->set(whole.getResult(0));
     rewriter.replaceOp(sum, joined.getResults());
   }

@@ -144,7 +144,7 @@ bool Merger::canStandAt(linalg::GenericOp op, linalg::GenericOp other,
 }
 
 bool Merger::mayMerge(linalg::GenericOp op, linalg::GenericOp other) {
-  if (!isMergeable(other) || isBackward(op) != isBackward(other) ||
+  if (!isMergeable(other) || getBackwardLevel(op) != getBackwardLevel(other) ||
       getLoopSizes(op) != getLoopSizes(other) ||
       op->getNumResults() + other->getNumResults() >
           SiblingTuning::maxResults ||

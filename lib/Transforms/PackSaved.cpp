@@ -26,6 +26,9 @@
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/Builders.h"
+#include "remat/Utils/Tags.h"
+
+#include <map>
 
 namespace remat {
 #define GEN_PASS_DEF_PACKSAVEDPASS
@@ -343,15 +346,16 @@ private:
 };
 } // namespace
 
-/// The uses of `value`, seen through tags, in the backward computation.
-static SmallVector<OpOperand *> findBackwardUses(Value value) {
+/// The uses of `value`, seen through tags, in backward computations of `level`
+/// and above.
+static SmallVector<OpOperand *> findBackwardUses(Value value, unsigned level) {
   SmallVector<OpOperand *> uses;
   SmallVector<Value> values = {value};
   while (!values.empty())
     for (OpOperand &use : values.pop_back_val().getUses()) {
       if (isTransparentOp(use.getOwner()))
         values.push_back(use.getOwner()->getResult(0));
-      else if (isBackward(use.getOwner()))
+      else if (getBackwardLevel(use.getOwner()) >= level)
         uses.push_back(&use);
     }
   return uses;
@@ -368,7 +372,8 @@ SmallVector<OpOperand *> remat::findPackedUses(TagOp tag) {
   Value value = getPackedValue(tag);
   if (cast<RankedTensorType>(value.getType()).getNumElements() == 0)
     return {};
-  return findBackwardUses(tag.getForReaders() ? tag.getResult() : value);
+  return findBackwardUses(tag.getForReaders() ? tag.getResult() : value,
+                          getTagLevel(tag));
 }
 
 void remat::dropCodec(TagOp tag) {
@@ -394,6 +399,13 @@ static std::unique_ptr<Codec> makeCodec(TagOp tag, int64_t id) {
   return std::make_unique<BlockCodec>(type);
 }
 
+/// Marks what stands between `before`, or the beginning of the block, and
+/// `end`.
+static void markBehind(Operation *before, Operation *end, unsigned level) {
+  for (Operation *op = end->getPrevNode(); op != before; op = op->getPrevNode())
+    setBackwardLevel(op, level);
+}
+
 /// What the backward computation reads of the tag's value becomes what is
 /// unpacked.
 static LogicalResult pack(TagOp tag, int64_t &id) {
@@ -406,29 +418,38 @@ static LogicalResult pack(TagOp tag, int64_t &id) {
   if (uses.empty() ||
       *tag.getCodec() == StringAttr::get(tag.getContext(), "none"))
     return success();
-  Operation *first = uses.front()->getOwner();
-  for (OpOperand *use : uses)
-    if (use->getOwner()->isBeforeInBlock(first))
-      first = use->getOwner();
   std::unique_ptr<Codec> codec = makeCodec(tag, id);
   ++id;
   OpBuilder builder(tag);
+  Operation *before = tag->getPrevNode();
   FailureOr<SmallVector<Value>> packed =
       codec->pack(builder, tag.getLoc(), value);
   if (failed(packed))
     return failure();
+  // What an inner derivative makes is forward for the one that it is packed
+  // for, and of its level.
+  if (Operation *producer = value.getDefiningOp())
+    markBehind(before, tag, getBackwardLevel(producer));
   // The tag keeps the two sides from being fused into one.
   for (Value &part : *packed)
     part = TagOp::create(builder, tag.getLoc(), part, StringAttr(),
                          PolicyAttr::get(tag.getContext(), Policy::PreferSave));
-  builder.setInsertionPoint(first);
-  Operation *before = first->getPrevNode();
-  Value unpacked = codec->unpack(builder, first->getLoc(), *packed);
-  for (Operation *op = before->getNextNode(); op != first;
-       op = op->getNextNode())
-    op->setAttr(RematDialect::backwardAttrName, builder.getUnitAttr());
+  // What is unpacked for an inner derivative is not kept for an outer one.
+  std::map<unsigned, SmallVector<OpOperand *>> readers;
   for (OpOperand *use : uses)
-    use->set(unpacked);
+    readers[getBackwardLevel(use->getOwner())].push_back(use);
+  for (auto &[level, inLevel] : readers) {
+    Operation *first = inLevel.front()->getOwner();
+    for (OpOperand *use : inLevel)
+      if (use->getOwner()->isBeforeInBlock(first))
+        first = use->getOwner();
+    builder.setInsertionPoint(first);
+    before = first->getPrevNode();
+    Value unpacked = codec->unpack(builder, first->getLoc(), *packed);
+    markBehind(before, first, level);
+    for (OpOperand *use : inLevel)
+      use->set(unpacked);
+  }
   return success();
 }
 

@@ -21,6 +21,7 @@
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/Structured.h"
+#include "remat/Utils/Tags.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -79,10 +80,38 @@ static bool isStem(Operation *op) {
          filter <= RecomputeTuning::maxShortSum * features;
 }
 
+/// Whether the result of `op` is its operand: in another shape, or with a tag
+/// that a region around a derivative hides it, which making it again agrees
+/// with. What other regions hide is for the plan to repeat.
+static bool passesOn(Operation *op) {
+  auto tag = dyn_cast<TagOp>(op);
+  return tag ? isOnlyOfRegion(tag) && getTagLevel(tag) > 1 : isAlias(op);
+}
+
+/// What `value` is, seen through these.
+static Value getMade(Value value) {
+  while (value.getDefiningOp() && passesOn(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return value;
+}
+
+/// Whether somebody asks more of `value` than that it is made again, or that
+/// nothing else takes its place.
+static bool isAskedFor(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    return passesOn(user) ? isAskedFor(user->getResult(0))
+                          : isa<TagOp, DemandOp>(user);
+  });
+}
+
 /// Whether `op` makes one tensor from others, element by element or nearly so.
+/// What a region yields is not made of what the region hides: all of it would
+/// have to run again for that.
 static bool isCheapToRecompute(Operation *op) {
   if (op->getNumResults() != 1 || !isBufferType(op->getResult(0).getType()) ||
-      op->hasAttr(RematDialect::policyAttrName) || isTagged(op->getResult(0)))
+      op->hasAttr(RematDialect::policyAttrName) ||
+      isAskedFor(op->getResult(0)) ||
+      (readsHidden(op, /*level=*/0) && !isTagged(op->getResult(0))))
     return false;
   if (isExpandingContraction(op) || isStem(op))
     return true;
@@ -133,14 +162,15 @@ private:
                      unsigned depth);
   void limitDepth();
   void apply();
-  Value materialize(Value value);
+  Value materialize(Value value, unsigned level);
 
   Block &body;
   unsigned maxDepth;
   OpBuilder builder;
   DenseSet<Operation *> chosen;
-  /// What stands for a forward value in the backward computation.
-  DenseMap<Value, Value> replacements;
+  /// What stands for a forward value in the backward computation of a level:
+  /// what an inner derivative makes is not kept for an outer one.
+  DenseMap<std::pair<Value, unsigned>, Value> replacements;
   unsigned numCloned = 0;
 };
 } // namespace
@@ -152,7 +182,7 @@ int64_t CheapRecomputation::countAdded(Operation *op,
                                        unsigned depth) {
   SetVector<Value> roots;
   for (Value value : getReadValues(op))
-    roots.insert(getRoot(value));
+    roots.insert(getMade(value));
   int64_t added = 0;
   for (Value root : roots) {
     if (needed.contains(root))
@@ -176,7 +206,7 @@ DenseSet<Value> CheapRecomputation::collectNeeded() {
   for (Operation &op : body)
     if (isBackward(&op))
       for (Value value : getReadValues(&op))
-        needed.insert(getRoot(value));
+        needed.insert(getMade(value));
   return needed;
 }
 
@@ -206,7 +236,7 @@ void CheapRecomputation::choose() {
       continue;
     chosen.insert(&op);
     for (Value value : getReadValues(&op))
-      needed.insert(getRoot(value));
+      needed.insert(getMade(value));
   }
 }
 
@@ -221,7 +251,7 @@ void CheapRecomputation::limitDepth() {
     unsigned depth = 0;
     int64_t bytes = getKeptBytes(op.getResult(0));
     for (Value value : getReadValues(&op)) {
-      Value root = getRoot(value);
+      Value root = getMade(value);
       if (Operation *producer = root.getDefiningOp();
           producer && getKeptBytes(root) > bytes / RecomputeTuning::smallShare)
         depth = std::max(depth, depths.lookup(producer));
@@ -235,40 +265,48 @@ void CheapRecomputation::limitDepth() {
   }
 }
 
-/// What a backward operation at the insertion point reads instead of `value`.
-Value CheapRecomputation::materialize(Value value) {
+/// What a backward operation of `level` at the insertion point reads instead of
+/// `value`.
+Value CheapRecomputation::materialize(Value value, unsigned level) {
   Operation *op = value.getDefiningOp();
   if (!op || isBackward(op) || op->getBlock() != &body)
     return value;
-  if (!isAlias(op) && !chosen.contains(op))
+  if (!passesOn(op) && !chosen.contains(op))
     return value;
-  if (Value known = replacements.lookup(value))
+  if (Value known = replacements.lookup({value, level}))
     return known;
   IRMapping mapping;
-  bool changed = !isAlias(op);
+  bool changed = !passesOn(op);
   for (Value operand : getReadValues(op)) {
-    Value mine = materialize(operand);
+    Value mine = materialize(operand, level);
     changed |= mine != operand;
     mapping.map(operand, mine);
   }
   Value result = value;
-  if (changed) {
+  auto tag = dyn_cast<TagOp>(op);
+  if (tag && changed && getTagLevel(tag) <= level) {
+    // It is about what the forward computation made.
+    result = mapping.lookup(tag.getInput());
+  } else if (changed) {
     Operation *clone = builder.clone(*op, mapping);
-    clone->setAttr(RematDialect::backwardAttrName, builder.getUnitAttr());
+    if (tag)
+      cast<TagOp>(clone).setLevel(getTagLevel(tag));
+    setBackwardLevel(clone, level);
     result = clone->getResult(0);
-    numCloned += !isAlias(op);
+    numCloned += !passesOn(op);
   }
-  replacements[value] = result;
+  replacements[{value, level}] = result;
   return result;
 }
 
 void CheapRecomputation::apply() {
   for (Operation &op : body) {
-    if (!isBackward(&op))
+    unsigned level = getBackwardLevel(&op);
+    if (level == 0)
       continue;
     builder.setInsertionPoint(&op);
     for (Value value : getReadValues(&op)) {
-      Value mine = materialize(value);
+      Value mine = materialize(value, level);
       if (mine != value)
         op.walk(
             [&](Operation *inner) { inner->replaceUsesOfWith(value, mine); });

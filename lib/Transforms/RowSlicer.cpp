@@ -268,17 +268,26 @@ bool RowSlicer::order() {
   return true;
 }
 
+/// The level of the derivative whose values the slices need.
+unsigned RowSlicer::getHighestMark() const {
+  unsigned level = 0;
+  for (Operation *op : sorted)
+    level = std::max(level, getBackwardLevel(op));
+  return level;
+}
+
 /// The slices are done where the gradients are known, so what is forward among
 /// the members and depends on them becomes backward. That must be little: a
 /// loss and what is made of it.
 bool RowSlicer::collectForward() {
-  if (llvm::none_of(sorted, isBackward))
+  unsigned level = getHighestMark();
+  if (level == 0)
     return true;
   DenseSet<Operation *> depending(sorted.begin(), sorted.end());
   int64_t bytes = 0;
   for (Operation *op = sorted.front(); op != body.getTerminator();
        op = op->getNextNode()) {
-    if (isBackward(op) || depending.contains(op))
+    if (getBackwardLevel(op) >= level || depending.contains(op))
       continue;
     bool depends = llvm::any_of(getReadValues(op), [&](Value value) {
       Operation *source = value.getDefiningOp();

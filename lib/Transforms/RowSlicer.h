@@ -47,6 +47,7 @@ private:
   bool addBetween(bool &changed);
   bool order();
   bool collectForward();
+  unsigned getHighestMark() const;
   bool chooseSlices();
   bool isWorthwhile();
 

@@ -284,7 +284,7 @@ static void eraseDeadAliases(Value value) {
 }
 
 void RowSlicer::replace() {
-  bool backward = llvm::any_of(sorted, isBackward);
+  unsigned level = getHighestMark();
   Operation *end = sorted.back()->getNextNode();
   Operation *before = sorted.back();
   builder.setInsertionPoint(end);
@@ -300,13 +300,14 @@ void RowSlicer::replace() {
       if (outside)
         result.replaceAllUsesWith(concatenate(result));
     }
-  StringAttr mark = builder.getStringAttr(RematDialect::backwardAttrName);
-  if (backward) {
+  StringAttr name = builder.getStringAttr(RematDialect::backwardAttrName);
+  if (level != 0) {
+    Attribute mark = getBackwardMark(builder.getContext(), level);
     for (Operation *op = before->getNextNode(); op != end;
          op = op->getNextNode())
-      op->setAttr(mark, builder.getUnitAttr());
+      op->setAttr(name, mark);
     for (Operation *op : forward)
-      op->setAttr(mark, builder.getUnitAttr());
+      op->setAttr(name, mark);
   }
   for (Operation *op : behind)
     op->moveBefore(end);

@@ -56,13 +56,13 @@ matchElementwise(linalg::GenericOp op) {
 static bool isOnlyPicked(linalg::GenericOp op) {
   if (op->use_empty())
     return false;
-  bool backward = isBackward(op);
+  unsigned level = getBackwardLevel(op);
   int64_t points = 0;
   for (Operation *user : op->getUsers()) {
     auto consumer = user->getParentOfType<linalg::GenericOp>();
     if (!isa<tensor::ExtractOp>(user) || !consumer ||
         consumer->getBlock() != op->getBlock() ||
-        user->getParentOp() != consumer || isBackward(consumer) != backward)
+        user->getParentOp() != consumer || getBackwardLevel(consumer) != level)
       return false;
     points += getNumPoints(consumer);
   }

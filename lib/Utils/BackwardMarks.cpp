@@ -9,6 +9,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace remat;
@@ -17,9 +18,25 @@ using namespace remat;
 // Marks
 //===----------------------------------------------------------------------===//
 
-bool remat::isBackward(Operation *op) {
-  return static_cast<bool>(
-      op->getDiscardableAttr(RematDialect::backwardAttrName));
+Attribute remat::getBackwardMark(MLIRContext *context, unsigned level) {
+  if (level == 1)
+    return UnitAttr::get(context);
+  return Builder(context).getI64IntegerAttr(level);
+}
+
+unsigned remat::getBackwardLevel(Operation *op) {
+  Attribute mark = op->getDiscardableAttr(RematDialect::backwardAttrName);
+  if (auto level = dyn_cast_or_null<IntegerAttr>(mark))
+    return level.getInt();
+  return mark ? 1 : 0;
+}
+
+unsigned remat::getHighestLevel(Operation *root) {
+  unsigned highest = 0;
+  root->walk([&](Operation *op) {
+    highest = std::max(highest, getBackwardLevel(op));
+  });
+  return highest;
 }
 
 /// Whether `op` is of no phase of its own: scalar operations in bodies belong
@@ -29,23 +46,23 @@ static bool hasNoPhase(Operation *op) {
          op->getParentOfType<linalg::LinalgOp>();
 }
 
-void remat::setBackward(Operation *op, bool backward) {
-  if (!backward)
+void remat::setBackwardLevel(Operation *op, unsigned level) {
+  if (level == 0)
     op->removeDiscardableAttr(RematDialect::backwardAttrName);
   else if (!hasNoPhase(op))
     op->setDiscardableAttr(RematDialect::backwardAttrName,
-                           UnitAttr::get(op->getContext()));
+                           getBackwardMark(op->getContext(), level));
 }
 
 void remat::copyBackward(Operation *from, Operation *to) {
-  if (isBackward(from))
-    setBackward(to, true);
+  if (unsigned level = getBackwardLevel(from))
+    setBackwardLevel(to, level);
 }
 
 void remat::normalizeBackward(Operation *root) {
   root->walk([](Operation *op) {
     if (isBackward(op) && hasNoPhase(op))
-      setBackward(op, false);
+      setBackwardLevel(op, 0);
   });
 }
 
@@ -53,19 +70,18 @@ void remat::normalizeBackward(Operation *root) {
 // BackwardMarkListener
 //===----------------------------------------------------------------------===//
 
-void BackwardMarkListener::begin(bool backward) {
-  isRootBackward = backward;
+void BackwardMarkListener::begin(unsigned level) {
+  rootLevel = level;
   hasReplaced = false;
   made.clear();
-  forward.clear();
 }
 
 void BackwardMarkListener::notifyPatternBegin(const Pattern &, Operation *op) {
-  begin(isBackward(op));
+  begin(getBackwardLevel(op));
 }
 
 void BackwardMarkListener::notifyPatternEnd(const Pattern &, LogicalResult) {
-  begin(/*backward=*/false);
+  begin(0);
 }
 
 void BackwardMarkListener::notifyOperationInserted(
@@ -78,31 +94,29 @@ void BackwardMarkListener::notifyOperationInserted(
   if (hasReplaced) {
     hasReplaced = false;
     made.clear();
-    forward.clear();
   }
-  made.insert(op);
-  if (isRootBackward)
-    setBackward(op, true);
+  made[op] = std::nullopt;
+  if (rootLevel != 0)
+    setBackwardLevel(op, rootLevel);
 }
 
 void BackwardMarkListener::notifyOperationReplaced(Operation *op,
                                                    ValueRange replacement) {
   hasReplaced = true;
-  bool backward = isBackward(op);
+  unsigned level = getBackwardLevel(op);
   SmallVector<Value> worklist(replacement);
   SmallPtrSet<Operation *, 8> seen;
   while (!worklist.empty()) {
     Operation *source = worklist.pop_back_val().getDefiningOp();
-    if (!source || !made.contains(source) || !seen.insert(source).second)
+    auto known = source ? made.find(source) : made.end();
+    if (known == made.end() || !seen.insert(source).second)
       continue;
-    if (!backward)
-      forward.insert(source);
-    setBackward(source, backward && !forward.contains(source));
+    known->second = std::min(known->second.value_or(level), level);
+    setBackwardLevel(source, *known->second);
     llvm::append_range(worklist, source->getOperands());
   }
 }
 
 void BackwardMarkListener::notifyOperationErased(Operation *op) {
   made.erase(op);
-  forward.erase(op);
 }

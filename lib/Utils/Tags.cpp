@@ -6,6 +6,8 @@
 
 #include "remat/Utils/Tags.h"
 
+#include "remat/Utils/BackwardMarks.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -26,8 +28,35 @@ Value remat::getTaggedValue(TagOp tag) {
   return value;
 }
 
+unsigned remat::getTagLevel(TagOp tag) {
+  if (std::optional<uint64_t> level = tag.getLevel())
+    return *level;
+  Operation *producer = getTaggedValue(tag).getDefiningOp();
+  return producer ? getBackwardLevel(producer) + 1 : 1;
+}
+
 bool remat::holdsPolicy(Value value) {
   Operation *op = value.getDefiningOp();
   return op && !op->hasTrait<OpTrait::ConstantLike>() &&
          !isa<tensor::EmptyOp, linalg::FillOp>(op);
+}
+
+bool remat::isOnlyOfRegion(TagOp tag) {
+  return tag.getOfRegion() && !tag.getName() && !tag.getCodec() &&
+         !tag.getWholeRegion();
+}
+
+bool remat::readsHidden(Operation *op, unsigned level) {
+  return llvm::any_of(op->getOperands(), [&](Value operand) {
+    while (Operation *source = operand.getDefiningOp()) {
+      auto tag = dyn_cast<TagOp>(source);
+      if (tag && tag.getOfRegion() &&
+          tag.getPolicy() == Policy::MustRecompute && getTagLevel(tag) > level)
+        return true;
+      if (!isViewOp(source) && !isTransparentOp(source))
+        break;
+      operand = source->getOperand(0);
+    }
+    return false;
+  });
 }

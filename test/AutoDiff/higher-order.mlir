@@ -18,7 +18,7 @@
 // VHP-SAME:    -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>)
 // VHP:         attrs = {remat.backward}
 // VHP:         math.cos
-// VHP:         attrs = {remat.backward}
+// VHP:         attrs = {remat.backward = 2 : i64}
 // VHP:         math.sin
 
 // THIRD-LABEL: func.func @main

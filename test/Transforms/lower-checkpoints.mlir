@@ -4,7 +4,7 @@
 // CHECK-LABEL: func.func @hidden_values_are_tagged
 // CHECK-NOT:     remat.checkpoint
 // CHECK:         %[[H:.*]] = math.exp
-// CHECK:         %[[T:.*]] = remat.tag %[[H]] {policy = #remat.policy<must_recompute>}
+// CHECK:         %[[T:.*]] = remat.tag %[[H]] {of_region, policy = #remat.policy<must_recompute>}
 // CHECK:         %[[Y:.*]] = math.tanh %[[T]]
 // CHECK-NOT:     remat.tag
 // CHECK:         return %[[Y]]
@@ -20,7 +20,7 @@ func.func @hidden_values_are_tagged(%x: tensor<4xf32>) -> tensor<4xf32> {
 // Without early stop the last value is recomputed too.
 // CHECK-LABEL: func.func @without_early_stop
 // CHECK:         %[[Y:.*]] = math.tanh
-// CHECK:         %[[T:.*]] = remat.tag %[[Y]] {policy = #remat.policy<must_recompute>, whole_region = 0 : i64}
+// CHECK:         %[[T:.*]] = remat.tag %[[Y]] {of_region, policy = #remat.policy<must_recompute>, whole_region = 0 : i64}
 // CHECK:         return %[[T]]
 func.func @without_early_stop(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = remat.checkpoint attributes {early_stop = false} {
@@ -37,7 +37,7 @@ func.func @without_early_stop(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK:         %[[B:.*]] = math.sin %[[A]] :
 // CHECK:         %[[C:.*]] = remat.tag %[[B]] {policy = #remat.policy<prefer_save>}
 // CHECK:         %[[D:.*]] = math.cos %[[C]]
-// CHECK:         remat.tag %[[D]] {policy = #remat.policy<prefer_recompute>}
+// CHECK:         remat.tag %[[D]] {of_region, policy = #remat.policy<prefer_recompute>}
 func.func @own_policies_stay(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = remat.checkpoint attributes {policy = #remat.policy<prefer_recompute>} {
     %a = math.exp %x {remat.policy = #remat.policy<must_save>} : tensor<4xf32>
@@ -55,7 +55,7 @@ func.func @own_policies_stay(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK:         %[[A:.*]] = math.exp %{{.*}} {remat.policy = #remat.policy<must_save>}
 // CHECK:         %[[B:.*]] = remat.tag %[[A]] {name = "block"} :
 // CHECK:         %[[C:.*]] = math.sin %[[B]]
-// CHECK:         %[[D:.*]] = remat.tag %[[C]] {name = "block", policy = #remat.policy<must_recompute>}
+// CHECK:         %[[D:.*]] = remat.tag %[[C]] {name = "block", of_region, policy = #remat.policy<must_recompute>}
 // CHECK:         %[[E:.*]] = math.tanh %[[D]]
 // CHECK:         return %[[E]]
 func.func @names(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -73,7 +73,7 @@ func.func @names(%x: tensor<4xf32>) -> tensor<4xf32> {
 // CHECK:         %[[A:.*]] = math.exp
 // CHECK:         %[[TA:.*]] = remat.tag %[[A]] {policy = #remat.policy<must_save>}
 // CHECK:         %[[B:.*]] = math.sin %[[TA]]
-// CHECK:         %[[TB:.*]] = remat.tag %[[B]] {policy = #remat.policy<must_recompute>}
+// CHECK:         %[[TB:.*]] = remat.tag %[[B]] {of_region, policy = #remat.policy<must_recompute>}
 // CHECK:         math.cos %[[TB]]
 func.func @nested(%x: tensor<4xf32>) -> tensor<4xf32> {
   %y = remat.checkpoint {
@@ -107,6 +107,23 @@ func.func @yielded_through_stop_gradient(%x: tensor<4xf32>) -> tensor<4xf32> {
     %a = math.exp %x : tensor<4xf32>
     %s = remat.stop_gradient %a : tensor<4xf32>
     remat.yield %s : tensor<4xf32>
+  } : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+
+// What a derivative inside of the region computes is hidden from the next one:
+// its level is above that of the backward operation.
+// CHECK-LABEL: func.func @around_a_derivative
+// CHECK:         %[[A:.*]] = math.exp
+// CHECK:         %[[TA:.*]] = remat.tag %[[A]] {level = 2 : i64, of_region, policy = #remat.policy<must_recompute>}
+// CHECK:         %[[B:.*]] = arith.mulf %[[TA]], %{{.*}} {remat.backward}
+// CHECK:         remat.tag %[[B]] {of_region, policy = #remat.policy<must_recompute>}
+func.func @around_a_derivative(%x: tensor<4xf32>, %g: tensor<4xf32>) -> tensor<4xf32> {
+  %y = remat.checkpoint {
+    %a = math.exp %x : tensor<4xf32>
+    %b = arith.mulf %a, %g {remat.backward} : tensor<4xf32>
+    %c = math.sin %b : tensor<4xf32>
+    remat.yield %c : tensor<4xf32>
   } : tensor<4xf32>
   return %y : tensor<4xf32>
 }

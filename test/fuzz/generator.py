@@ -5,6 +5,7 @@ two candidates are close to each other. So its derivatives can be compared with 
 
 import random
 
+from derivatives import Derivatives
 from interpreter import size_of
 from movement import Movement
 from operations import Operations
@@ -14,13 +15,14 @@ from regions import Regions
 LIMIT = 30.0  # Larger values go through a tanh.
 
 
-class Generator(Operations, Movement, Regions):
+class Generator(Operations, Movement, Regions, Derivatives):
     def __init__(self, seed):
         self.random = random.Random(seed)
         self.program = Program(seed)
         self.program.element = self.random.choice(["f64", "f32", "f32"])
         self.env, self.next, self.policies = {}, 0, set()
         self.scope = Scope()
+        self.differentiating = 0  # How many functions around are differentiated by the program.
         self.dims = self.random.sample([1, 2, 3, 4, 5, 6, 8], 3)
 
     # Names, arguments and statements.
@@ -118,11 +120,12 @@ class Generator(Operations, Movement, Regions):
 
     LEAVES = (["unary"] * 4 + ["binary"] * 4 + ["product"] * 4 + ["view"] * 4 + ["reduction"] * 2 + ["scatter"] * 2 +
               ["softmax", "quotient", "gather", "window", "convolution", "complex", "cumulative", "random", "cast", "tag"])
-    BODIED = ["region"] * 3 + ["loop", "call", "choice"]
+    MOST_BODIED = 0.2  # How often a statement has a body.
+    BODIED = ["region"] * 3 + ["loop", "call", "choice", "derivative", "derivative"]
 
     def statement(self, depth):
         for _ in range(10):
-            if depth > 0 and self.random.random() < 0.2:
+            if depth > 0 and self.random.random() < self.MOST_BODIED:
                 done = getattr(self, "gen_" + self.random.choice(self.BODIED))(depth)
             else:
                 done = getattr(self, "gen_" + self.random.choice(self.LEAVES))()

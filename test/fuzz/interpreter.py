@@ -3,7 +3,8 @@
 This is written from the definitions of the operations, in double precision, and shares nothing with the compiler."""
 
 import itertools
-import math
+
+import numerics as math
 
 
 def size_of(shape):

@@ -3,8 +3,8 @@ windows, convolutions, complex numbers, random numbers, casts and tags. Each is 
 interpreter."""
 
 import cmath
-import math
 
+import numerics as math
 from interpreter import at, build, contract, convolve, points, size_of, softmax, uniform
 
 # Operations of one element: the text, of %0 and the constants, and the value.
@@ -267,6 +267,8 @@ class Operations:
         return True
 
     def gen_complex(self):
+        if self.differentiating:
+            return False  # There are no complex dual numbers.
         """A function of complex numbers, made of two tensors, and a part of what it gives."""
         source, shape = self.pick()
         other, name, t, e = self.pick_or_make(shape), self.name(), self.program.type_of, self.program.element
@@ -471,7 +473,7 @@ class Operations:
         attributes = [f'name = "{name}"'] if self.random.random() < 0.5 else []
         if self.random.random() < 0.8:
             attributes.append(f"policy = #remat.policy<{self.random.choice(POLICIES)}>")
-        elif self.random.random() < 0.7:
+        elif self.random.random() < 0.7 and not self.differentiating:
             codec = self.random.choice(['"bf16"', '"int8"', "[@pack, @unpack]"])
             if "@" in codec:
                 codec = self.codec(self.program.type_of(shape) if self.random.random() < 0.5 else None)

@@ -1,7 +1,6 @@
 """Random statements with a body: checkpoint regions, scopes, calls and loops."""
 
-import math
-
+import numerics as math
 from operations import MARGIN
 from program import Scope, Statement
 
@@ -29,7 +28,8 @@ class Regions:
             attributes += ["early_stop = false"] * (self.random.random() < 0.3)
             attributes += [f'name = "{self.name("region")}"'] * (self.random.random() < 0.3)
         else:
-            attributes += [self.random.choice(["offload", "offload", 'codec = "int8"', 'codec = "bf16"', "codec = "])]
+            lossy = [] if self.differentiating else ['codec = "int8"', 'codec = "bf16"']
+            attributes += [self.random.choice(["offload", "offload"] + lossy + ["codec = "])]
             if attributes[0] == "codec = ":
                 attributes[0] += self.codec()
             else:

@@ -145,7 +145,10 @@ def ExpandDerivativesPass
   }];
   let options = [
     Option<"batch", "batch", "bool", "true",
-           "compute the products of a batch together where possible">];
+           "compute the products of a batch together where possible">,
+    Option<"innermost", "innermost", "bool", "false",
+           "only derivatives of functions that hold none themselves, nor call "
+           "functions that do">];
   let dependentDialects = ["::mlir::func::FuncDialect", "::remat::RematDialect",
     "::mlir::arith::ArithDialect", "::mlir::complex::ComplexDialect",
     "::mlir::linalg::LinalgDialect",

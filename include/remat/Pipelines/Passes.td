@@ -33,8 +33,11 @@ def ExpandWrittenDerivativesPass
 
     * `remat-stop-softmax-max-gradient` on the functions that are
       differentiated,
-    * `remat-lower-checkpoints=differentiated=true`, `remat-expand-derivatives`
-      and a cleanup (`canonicalize`, `cse`) on the module,
+    * `remat-lower-checkpoints=differentiated=true` and
+      `remat-expand-derivatives=innermost=true` on the module, once for each
+      derivative inside of another: a region around a derivative is about what
+      that is expanded to,
+    * a cleanup (`canonicalize`, `cse`) on the module,
 
     and erases those of the functions that nothing uses any more but `function`,
     the entry. Does nothing in programs without such operations, which are most.

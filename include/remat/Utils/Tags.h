@@ -21,9 +21,23 @@ inline bool isMust(Policy policy) {
 /// and inside of the region that it is a result of.
 mlir::Value getTaggedValue(TagOp tag);
 
+/// The level of the derivative that `tag` asks something for: operations of
+/// backward computations of this level and above are not to read what was made
+/// before.
+unsigned getTagLevel(TagOp tag);
+
 /// Whether a policy of `value` has an effect: arguments are the caller's, and
 /// what each kernel makes for itself is in no buffer.
 bool holdsPolicy(mlir::Value value);
+
+/// Whether `tag` says nothing but that a region hides a value, or would rather
+/// do so: then what the value is made of will do as well.
+bool isOnlyOfRegion(TagOp tag);
+
+/// Whether `op` reads what a region hides from backward computations above
+/// `level`. What the region yields is kept instead: who makes that again
+/// elsewhere would need all of the region.
+bool readsHidden(mlir::Operation *op, unsigned level);
 
 } // namespace remat
 

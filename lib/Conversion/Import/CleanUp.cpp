@@ -50,21 +50,22 @@ class SetAside : public RewriterBase::Listener {
 public:
   explicit SetAside(Operation *root) {
     root->walk([&](Operation *op) {
-      if (!isBackward(op))
+      unsigned level = getBackwardLevel(op);
+      if (level == 0)
         return;
-      marked.insert(op);
-      setBackward(op, false);
+      marked[op] = level;
+      setBackwardLevel(op, 0);
     });
   }
   ~SetAside() override {
-    for (Operation *op : marked)
-      setBackward(op, true);
+    for (auto [op, level] : marked)
+      setBackwardLevel(op, level);
   }
 
   void notifyOperationErased(Operation *op) override { marked.erase(op); }
 
 private:
-  llvm::SmallPtrSet<Operation *, 16> marked;
+  llvm::DenseMap<Operation *, unsigned> marked;
 };
 
 struct ImportCleanUp

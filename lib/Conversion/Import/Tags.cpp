@@ -131,8 +131,8 @@ static Tags takeAttributes(Operation *op) {
 
 static LogicalResult tagOperation(Operation *op,
                                   DenseMap<Location, Tags> &parsed) {
-  bool backward = static_cast<bool>(
-      op->removeDiscardableAttr(RematDialect::backwardAttrName));
+  unsigned level = getBackwardLevel(op);
+  setBackwardLevel(op, 0);
   Location loc = op->getLoc();
   if (std::optional<StringRef> text = findTagText(loc)) {
     auto [it, isNew] = parsed.try_emplace(loc);
@@ -143,8 +143,9 @@ static LogicalResult tagOperation(Operation *op,
       it->second = *tags;
     }
     const Tags &tags = it->second;
-    backward |= tags.backward;
-    if (!backward && !tags.empty() && !isAuxiliary(op))
+    if (tags.backward && level == 0)
+      level = 1;
+    if (level == 0 && !tags.empty() && !isAuxiliary(op))
       for (Value result : op->getResults())
         if (escapesLocation(result, loc))
           tagResult(result, tags);
@@ -153,8 +154,7 @@ static LogicalResult tagOperation(Operation *op,
   if (!tags.empty())
     for (Value result : op->getResults())
       tagResult(result, tags);
-  if (backward)
-    setBackward(op, true);
+  setBackwardLevel(op, level);
   return success();
 }
 

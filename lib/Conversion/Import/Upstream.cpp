@@ -51,37 +51,41 @@ struct ImportCalls : public remat::impl::ImportCallsPassBase<ImportCalls> {
 };
 
 /// Upstream's conversions hand nothing of an operation on but its location. So
-/// that of a backward one has a name while they run, and at no other time.
+/// that of a backward one has a name while they run, and at no other time: as
+/// often as its level says.
 class PhasesInLocations {
 public:
   explicit PhasesInLocations(Operation *root)
       : root(root), name(StringAttr::get(root->getContext(),
                                          RematDialect::backwardAttrName)) {
     root->walk([&](Operation *op) {
-      if (isBackward(op))
+      for (unsigned level = getBackwardLevel(op); level > 0; --level)
         op->setLoc(NameLoc::get(name, op->getLoc()));
     });
   }
   ~PhasesInLocations() {
     root->walk([&](Operation *op) {
-      if (std::optional<Location> loc = findUnnamed(op->getLoc())) {
-        op->setLoc(*loc);
-        setBackward(op, true);
-      }
+      auto [loc, level] = takeNames(op->getLoc());
+      op->setLoc(loc);
+      if (level != 0)
+        setBackwardLevel(op, level);
       for (Region &region : op->getRegions())
         for (BlockArgument argument : region.getArguments())
-          argument.setLoc(
-              findUnnamed(argument.getLoc()).value_or(argument.getLoc()));
+          argument.setLoc(takeNames(argument.getLoc()).first);
     });
   }
 
 private:
-  /// What is inside of `loc` if it is named.
-  std::optional<Location> findUnnamed(Location loc) const {
-    auto named = dyn_cast<NameLoc>(loc);
-    if (!named || named.getName() != name)
-      return std::nullopt;
-    return named.getChildLoc();
+  /// What is inside of `loc`, and how often it is named.
+  std::pair<Location, unsigned> takeNames(Location loc) const {
+    unsigned level = 0;
+    while (auto named = dyn_cast<NameLoc>(loc)) {
+      if (named.getName() != name)
+        break;
+      loc = named.getChildLoc();
+      ++level;
+    }
+    return {loc, level};
   }
 
   Operation *root;

@@ -26,8 +26,24 @@ func.func @name_of_wrong_kind(%x: tensor<4xf32>) -> tensor<4xf32> {
 // -----
 
 func.func @backward_of_wrong_kind(%x: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error @+1 {{attribute 'remat.backward' must be a unit attribute, got true}}
+  // expected-error @+1 {{attribute 'remat.backward' must be a unit attribute, or a level from 2 to 255 of type i64, got true}}
   %0 = math.exp %x {remat.backward = true} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @backward_of_the_first_level(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{attribute 'remat.backward' must be a unit attribute, or a level from 2 to 255 of type i64, got 1}}
+  %0 = math.exp %x {remat.backward = 1 : i64} : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+func.func @level_of_no_derivative(%x: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error @+1 {{attribute 'level' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+  %0 = remat.tag %x {name = "a", level = 0 : i64} : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
 
@@ -237,7 +253,7 @@ func.func @scope_of_unknown_attribute(%x: tensor<4xf32>) {
 // -----
 
 func.func @tag_of_unknown_attribute(%x: tensor<4xf32>) {
-  // expected-error @+1 {{'remat.tag' op has the unknown attribute 'polcy', expected one of 'codec', 'for_readers', 'keep_apart', 'name', 'overwritten', 'policy', 'whole_region'}}
+  // expected-error @+1 {{'remat.tag' op has the unknown attribute 'polcy', expected one of 'codec', 'for_readers', 'keep_apart', 'level', 'name', 'of_region', 'overwritten', 'policy', 'whole_region'}}
   %0 = remat.tag %x {name = "x", polcy = #remat.policy<must_save>} : tensor<4xf32>
   return
 }

@@ -454,6 +454,44 @@ remat.graph @other_results(%x: tensor<32xf32>) -> tensor<32xf32> {
 func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
   return %a : tensor<32xf32>
 }
+remat.graph @policy_about_itself(%x: tensor<32xf32>) {
+  // expected-error @+1 {{has 'policy_level' 2, expected one above the level of the task, 2}}
+  %0 = remat.task 0 @k(%x) backward 2 {policy_level = 2} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @level_of_a_forward_task(%x: tensor<32xf32>) {
+  // expected-error @+1 {{has a 'level' but is not 'backward'}}
+  %0 = remat.task 0 @k(%x) {level = 2} : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+// What a region around a derivative hides is read by that, and not by the
+// derivative of the region; also where another level is planned.
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @must_recompute_outer(%x: tensor<32xf32>) attributes {planned_peak = 256 : i64} {
+  %0 = remat.task 0 @k(%x) {policies = [#remat.policy<must_recompute>], policy_level = 2} : (tensor<32xf32>) -> tensor<32xf32>
+  // expected-error @+1 {{result 0 has policy 'must_recompute' but the backward computation reads it}}
+  %1 = remat.task 1 @k(%0) backward {policies = [#remat.policy<must_recompute>]} : (tensor<32xf32>) -> tensor<32xf32>
+  // expected-note @+1 {{here}}
+  %2 = remat.task 2 @k(%1) backward 2 : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
 remat.graph @negative_id(%x: tensor<32xf32>) {
   // expected-error @+1 {{'id' and 'copy' must not be negative}}
   %0 = remat.task -1 @k(%x) : (tensor<32xf32>) -> tensor<32xf32>

@@ -75,7 +75,7 @@ protected:
   }
 
   /// The operations, without constants of no phase, after rewriting `body`,
-  /// with a star for each mark.
+  /// with a star for each level of a mark.
   std::string rewrite(StringRef body) {
     auto module = parseSourceString<ModuleOp>(
         ("func.func @f(%x: f32) -> (f32, f32) {\n" + body + "}").str(),
@@ -94,14 +94,22 @@ protected:
     auto function = *module->getOps<func::FuncOp>().begin();
     for (Operation &op : function.front().without_terminator())
       if (!op.hasTrait<OpTrait::ConstantLike>() || isBackward(&op))
-        text +=
-            op.getName().stripDialect().str() + (isBackward(&op) ? "* " : " ");
+        text += (op.getName().stripDialect() +
+                 std::string(getBackwardLevel(&op), '*') + " ")
+                    .str();
     return text;
   }
 
   MLIRContext context;
 };
 } // namespace
+
+TEST_P(BackwardMarks, WhatReplacesSeveralHasTheLowestLevel) {
+  EXPECT_EQ(rewrite("%0 = math.log %x {remat.backward = 2 : i64} : f32\n"
+                    "%1 = math.exp %0 {remat.backward} : f32\n"
+                    "return %0, %1 : f32, f32\n"),
+            "sqrt* absf** ");
+}
 
 TEST_P(BackwardMarks, WhatReplacesBackwardOperationsIsBackward) {
   EXPECT_EQ(rewrite("%0 = math.log %x {remat.backward} : f32\n"

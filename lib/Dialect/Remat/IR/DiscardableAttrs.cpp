@@ -63,6 +63,14 @@ static bool isByteCount(Attribute attr) {
   return isCount(attr) && cast<IntegerAttr>(attr).getType().isInteger(64);
 }
 
+/// The first level is a unit.
+static bool isLevel(Attribute attr) {
+  return isa<UnitAttr>(attr) ||
+         (isInteger(attr, 2) &&
+          cast<IntegerAttr>(attr).getType().isInteger(64) &&
+          cast<IntegerAttr>(attr).getInt() <= UINT8_MAX);
+}
+
 /// What `remat.inits` says of each init.
 static bool isInitList(Attribute attr) {
   auto inits = dyn_cast<ArrayAttr>(attr);
@@ -76,8 +84,8 @@ static constexpr AttrRule attrRules[] = {
      "a '#remat.policy'"},
     {RematDialect::nameAttrName, AnyOperation | OnArgument | OnResult,
      is<StringAttr>, "a string"},
-    {RematDialect::backwardAttrName, AnyOperation, is<UnitAttr>,
-     "a unit attribute"},
+    {RematDialect::backwardAttrName, AnyOperation, isLevel,
+     "a unit attribute, or a level from 2 to 255 of type i64"},
     {RematDialect::kernelAttrName, OnFunction, is<UnitAttr>,
      "a unit attribute"},
     {RematDialect::vjpAttrName, OnFunction, is<FlatSymbolRefAttr>,

@@ -118,6 +118,11 @@ SlotAttr TaskOp::getResultSlot(unsigned result) {
   return placement ? dyn_cast<SlotAttr>((*placement)[result]) : SlotAttr();
 }
 
+bool TaskOp::isPlannedBackward() {
+  return getBackwardLevel() >=
+         (*this)->getParentOfType<GraphOp>().getPlannedLevel();
+}
+
 std::optional<unsigned> TaskOp::getInPlaceOperand(unsigned result) {
   std::optional<ArrayAttr> placement = getPlacement();
   auto number =
@@ -165,6 +170,13 @@ LogicalResult TaskOp::verify() {
   if (int64_t phase = getPhase(); phase < 0 || phase > maxPhase)
     return emitOpError("'phase' must be between 0 and ")
            << maxPhase << ", got " << phase;
+  if (getLevel() && !getBackward())
+    return emitOpError("has a 'level' but is not 'backward'");
+  if (std::optional<uint64_t> level = getPolicyLevel();
+      level && *level <= getBackwardLevel())
+    return emitOpError("has 'policy_level' ")
+           << *level << ", expected one above the level of the task, "
+           << getBackwardLevel();
   if (static_cast<int64_t>(getCost()) < 0)
     return emitOpError("'cost' must not be negative");
   int64_t workspace = getWorkspace();

@@ -149,9 +149,11 @@ static Operation *findUser(Value value, bool throughHost,
   return nullptr;
 }
 
-static bool isBackwardTask(Operation *op) {
+/// Whether `op` is a task of the backward computation of a derivative of
+/// `level` or a higher one.
+static bool isBackwardTask(Operation *op, unsigned level) {
   auto task = dyn_cast<TaskOp>(op);
-  return task && task.getBackward();
+  return task && task.getBackwardLevel() >= level;
 }
 
 static LogicalResult emitBrokenPolicy(TaskOp task, unsigned result,
@@ -165,11 +167,12 @@ static LogicalResult emitBrokenPolicy(TaskOp task, unsigned result,
   return diag;
 }
 
-/// The last task of the forward computation, clones aside; null without one.
+/// The last task before the backward computation that is planned, clones aside;
+/// null without one.
 static TaskOp findLastForward(GraphOp graph) {
   TaskOp last;
   for (auto task : graph.getOps<TaskOp>()) {
-    if (task.getBackward())
+    if (task.isPlannedBackward())
       break;
     if (!task.isClone())
       last = task;
@@ -180,8 +183,11 @@ static TaskOp findLastForward(GraphOp graph) {
 /// Checks the MUST policies of a planned graph.
 static LogicalResult verifyPolicies(GraphOp graph) {
   TaskOp lastForward = findLastForward(graph);
+  unsigned planned = graph.getPlannedLevel(), highest = 0;
+  for (auto task : graph.getOps<TaskOp>())
+    highest = std::max(highest, task.getBackwardLevel());
   auto runsInBackward = [&](Operation *op) {
-    return isBackwardTask(op) ||
+    return isBackwardTask(op, planned) ||
            (isa<TaskOp>(op) && lastForward && lastForward->isBeforeInBlock(op));
   };
   std::map<int64_t, TaskOp> clones;
@@ -189,8 +195,11 @@ static LogicalResult verifyPolicies(GraphOp graph) {
     if (task.isClone())
       clones.try_emplace(task.getId(), task);
   for (auto task : graph.getOps<TaskOp>()) {
-    if (task.isClone() || task.getBackward())
+    unsigned level = task.getPolicyDerivative();
+    // Nothing is asked of the last derivative.
+    if (task.isClone() || (level > 1 && level > highest))
       continue;
+    auto isAbout = [&](Operation *op) { return isBackwardTask(op, level); };
     for (OpResult result : task->getResults()) {
       unsigned number = result.getResultNumber();
       std::optional<Policy> policy = task.getResultPolicy(number);
@@ -208,15 +217,17 @@ static LogicalResult verifyPolicies(GraphOp graph) {
       // A copy that comes back from the host is what the forward computation
       // made, too: offloading does not recompute.
       Operation *reader = nullptr;
-      // Behind the first backward task there are several borders between
-      // forward and backward tasks, and forward tasks run between them.
-      bool isLater = lastForward && lastForward->isBeforeInBlock(task);
+      // Behind the first backward task, and for derivatives of another level,
+      // there are other borders between forward and backward tasks, and forward
+      // tasks run between them.
+      bool isLater = level != planned ||
+                     (lastForward && lastForward->isBeforeInBlock(task));
       if (*policy == Policy::MustRecompute && isLater)
-        reader = findUser(result, /*throughHost=*/true, isBackwardTask);
+        reader = findUser(result, /*throughHost=*/true, isAbout);
       else if (*policy == Policy::MustRecompute)
         reader = findUser(result, /*throughHost=*/true, runsInBackward);
       else if (*policy == Policy::MustCpuOffload)
-        reader = findUser(result, /*throughHost=*/false, isBackwardTask);
+        reader = findUser(result, /*throughHost=*/false, isAbout);
       if (reader)
         return emitBrokenPolicy(task, number, *policy, reader,
                                 "the backward computation reads it");
@@ -257,7 +268,7 @@ static LogicalResult verifyRegionBudgets(GraphOp graph) {
   std::map<StringRef, int64_t> kept;
   TargetAttr target = getTargetFacts(graph);
   for (auto task : graph.getOps<TaskOp>()) {
-    if (task.getBackward() || isLater(task))
+    if (task.isPlannedBackward() || isLater(task))
       continue;
     for (OpResult result : task->getResults()) {
       if (findUser(result, /*throughHost=*/true, llvm::IsaPred<ReturnOp>))

@@ -181,7 +181,16 @@ ParseResult TaskOp::parse(OpAsmParser &parser, OperationState &state) {
   SMLoc operandsLoc = parser.getCurrentLocation();
   if (parser.parseOperandList(operands, OpAsmParser::Delimiter::Paren))
     return failure();
-  parseOptionalFlag(parser, "backward", getBackwardAttrName(name), attributes);
+  if (succeeded(parser.parseOptionalKeyword("backward"))) {
+    Builder &builder = parser.getBuilder();
+    attributes.set(getBackwardAttrName(name), builder.getUnitAttr());
+    int64_t level = 0;
+    OptionalParseResult given = parser.parseOptionalInteger(level);
+    if (given.has_value() && failed(*given))
+      return failure();
+    if (given.has_value())
+      attributes.set(getLevelAttrName(name), builder.getI64IntegerAttr(level));
+  }
   if (parseOptionalNumber(parser, "phase", getPhaseAttrName(name), attributes))
     return failure();
   parseOptionalFlag(parser, "pinned", getPinnedAttrName(name), attributes);
@@ -226,8 +235,11 @@ void TaskOp::print(OpAsmPrinter &printer) {
   printer << " ";
   printer.printSymbolName(getKernel());
   printer << "(" << getOperands() << ")";
-  if (getBackward())
+  if (getBackward()) {
     printer << " backward";
+    if (std::optional<uint64_t> level = getLevel())
+      printer << " " << static_cast<int64_t>(*level);
+  }
   printNumber(printer, "phase", getPhase());
   if (getPinned())
     printer << " pinned";
@@ -252,7 +264,7 @@ void TaskOp::print(OpAsmPrinter &printer) {
       {getIdAttrName(), getCopyAttrName(), getKernelAttrName(),
        getBackwardAttrName(), getPhaseAttrName(), getPinnedAttrName(),
        getCostAttrName(), getWorkspaceAttrName(), getPlacementAttrName(),
-       getWorkspaceOffsetAttrName()});
+       getWorkspaceOffsetAttrName(), getLevelAttrName()});
   printer << " : ";
   printer.printFunctionalType(getOperandTypes(), getResultTypes());
 }

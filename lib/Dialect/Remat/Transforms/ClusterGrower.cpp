@@ -147,7 +147,7 @@ static bool isExpanding(linalg::LinalgOp op) {
 
 bool ClusterGrower::start(linalg::LinalgOp seed) {
   body = seed->getBlock();
-  backward = seed->hasAttr(RematDialect::backwardAttrName);
+  mark = seed->getAttr(RematDialect::backwardAttrName);
   AffineMap map = seed.getIndexingMapsArray().back();
   LoopList loops;
   if (isFloatContraction(seed)) {
@@ -271,7 +271,7 @@ bool ClusterGrower::mayWalk(ArrayRef<int64_t> sizes, int64_t summed) {
 bool ClusterGrower::tryAdd(Operation *op, bool asProducer) {
   if (members.contains(op) || clusterOf.contains(op) ||
       members.size() == ClusterTuning::maxMembers || op->getBlock() != body ||
-      op->hasAttr(RematDialect::backwardAttrName) != backward ||
+      op->getAttr(RematDialect::backwardAttrName) != mark ||
       !info.isEligible(op))
     return false;
   auto linalgOp = cast<linalg::LinalgOp>(op);

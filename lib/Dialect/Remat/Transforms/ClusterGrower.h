@@ -95,7 +95,7 @@ private:
   /// Rows are channels, and nothing but them is made.
   bool isPlanes = false;
   mlir::Block *body = nullptr;
-  bool backward = false;
+  mlir::Attribute mark;
 };
 
 } // namespace remat

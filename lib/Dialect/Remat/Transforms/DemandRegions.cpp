@@ -11,6 +11,8 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
+#include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/Tags.h"
 
 #include "llvm/ADT/MapVector.h"
 
@@ -27,17 +29,14 @@ static bool passesOn(Operation *op) {
   return isViewOp(op) || isTransparentOp(op);
 }
 
-/// Whether `op` is a part of the backward computation.
-static bool isBackwardOp(Operation *op) {
-  return op->hasAttr(RematDialect::backwardAttrName);
-}
-
 namespace {
-/// What a region hides, up to the next backward operation: with its number,
-/// that of the backward operation before it. A function may be differentiated
-/// several times, and its regions are in each copy.
+/// What a region hides from backward operations of `level` and above, up to the
+/// next of these: with its number, that of such operations before it. A
+/// function may be differentiated several times, and its regions are in each
+/// copy.
 struct WholeRegion {
   SetVector<Operation *> hidden;
+  unsigned level = 1;
 };
 using RegionKey = std::pair<int64_t, unsigned>;
 } // namespace
@@ -64,6 +63,9 @@ static SetVector<Operation *> findReaders(Operation *op) {
 /// reads, and what the function returns, which is there to be read. How much
 /// that is.
 static unsigned demand(const WholeRegion &region) {
+  auto isBackwardOp = [&](Operation *op) {
+    return getBackwardLevel(op) >= region.level;
+  };
   Operation *first = nullptr;
   SmallVector<Operation *> last;
   for (Operation *op : region.hidden) {
@@ -100,7 +102,7 @@ static unsigned demand(const WholeRegion &region) {
     });
     auto demanded = DemandOp::create(builder, op->getLoc(), none, *value,
                                      after.getArrayRef());
-    demanded->setAttr(RematDialect::backwardAttrName, builder.getUnitAttr());
+    copyBackward(first, demanded);
   }
   return last.size();
 }
@@ -112,18 +114,27 @@ struct DemandRegions : remat::impl::DemandRegionsPassBase<DemandRegions> {
       return;
     llvm::MapVector<RegionKey, WholeRegion> regions;
     SmallVector<TagOp> tags;
-    unsigned numBackward = 0;
+    // By level.
+    SmallVector<unsigned> numBackward;
     for (Operation &op : getOperation().getBody().front()) {
       auto tag = dyn_cast<TagOp>(op);
-      if (isBackwardOp(&op) && !tag)
-        ++numBackward;
+      if (unsigned level = getBackwardLevel(&op); level != 0 && !tag) {
+        numBackward.resize(std::max<size_t>(numBackward.size(), level), 0);
+        for (unsigned &number : MutableArrayRef(numBackward).take_front(level))
+          ++number;
+      }
       if (!tag || !tag.getWholeRegion())
         continue;
       tags.push_back(tag);
       Operation *producer = getProducer(tag.getInput());
-      if (producer && !isBackwardOp(producer))
-        regions[{int64_t(*tag.getWholeRegion()), numBackward}].hidden.insert(
-            producer);
+      unsigned level = getTagLevel(tag);
+      if (!producer || getBackwardLevel(producer) >= level)
+        continue;
+      unsigned before =
+          level <= numBackward.size() ? numBackward[level - 1] : 0;
+      WholeRegion &region = regions[{int64_t(*tag.getWholeRegion()), before}];
+      region.hidden.insert(producer);
+      region.level = level;
     }
     for (auto &entry : regions)
       numDemands += demand(entry.second);

@@ -21,6 +21,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 #include "remat/Interfaces/RecomputableOpInterface.h"
+#include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/EntryFunction.h"
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -63,7 +64,9 @@ private:
   LogicalResult convert(Operation *op);
   void convert(const Cluster &cluster);
   TaskOp createTask(Location loc, func::FuncOp kernel, ArrayRef<Value> operands,
-                    ArrayRef<Operation *> ops, bool backward);
+                    ArrayRef<Operation *> ops, unsigned level);
+  void setPolicies(TaskOp task, Operation *op, ArrayAttr policies);
+  LogicalResult setLevel();
   void createReturn(func::ReturnOp op);
   bool isWrittenOver(OpResult result, BlockArgument donor);
   void copyIntoDonors();
@@ -77,6 +80,16 @@ private:
   /// Views that stand before the task of the cluster that they are views of.
   SmallVector<Operation *> delayed;
   unsigned numTasks = 0;
+  /// A value that has to be offloaded for the derivative of a level, and the
+  /// operation that it is a result of.
+  struct Offloaded {
+    unsigned level;
+    Operation *op;
+    TaskOp task;
+  };
+  SmallVector<Offloaded> offloaded;
+  /// The highest level of a derivative that policies are about.
+  unsigned highestPolicy = 1;
 };
 } // namespace
 
@@ -139,8 +152,7 @@ static void materializeCallOperands(func::FuncOp func) {
           builder, op.getLoc(), type.getShape(), type.getElementType());
       auto copy = linalg::CopyOp::create(
           builder, op.getLoc(), ValueRange{operand.get()}, ValueRange{empty});
-      if (Attribute mark = op.getAttr(RematDialect::backwardAttrName))
-        copy->setAttr(RematDialect::backwardAttrName, mark);
+      copyBackward(&op, copy);
       operand.set(copy->getResult(0));
     }
   }
@@ -186,6 +198,10 @@ FailureOr<GraphOp> GraphBuilder::build() {
   }
   createReturn(cast<func::ReturnOp>(func.getBody().front().getTerminator()));
   copyIntoDonors();
+  if (failed(setLevel())) {
+    graph.erase();
+    return failure();
+  }
   return graph;
 }
 
@@ -209,11 +225,11 @@ LogicalResult GraphBuilder::convert(Operation *op) {
     return failure();
   SmallVector<Value> operands;
   func::FuncOp kernel = kernels.getOrCreate(op, operands);
-  TaskOp task = createTask(op->getLoc(), kernel, operands, op,
-                           op->hasAttr(RematDialect::backwardAttrName));
+  TaskOp task =
+      createTask(op->getLoc(), kernel, operands, op, getBackwardLevel(op));
   task.setPinned(runsOnce(op));
   if (*policies)
-    task.setPoliciesAttr(*policies);
+    setPolicies(task, op, *policies);
   if (ArrayAttr names = collectNames(op))
     task.setNamesAttr(names);
   mapping.map(op->getResults(), task->getResults());
@@ -223,9 +239,8 @@ LogicalResult GraphBuilder::convert(Operation *op) {
 void GraphBuilder::convert(const Cluster &cluster) {
   SmallVector<Value> operands, results;
   func::FuncOp kernel = kernels.getOrCreate(cluster, operands, results);
-  TaskOp task =
-      createTask(cluster.back()->getLoc(), kernel, operands, cluster,
-                 cluster.front()->hasAttr(RematDialect::backwardAttrName));
+  TaskOp task = createTask(cluster.back()->getLoc(), kernel, operands, cluster,
+                           getBackwardLevel(cluster.front()));
   mapping.map(results, task->getResults());
   // A view of a value that stays inside is nobody's.
   for (Operation *view : delayed) {
@@ -243,16 +258,69 @@ void GraphBuilder::convert(const Cluster &cluster) {
 
 TaskOp GraphBuilder::createTask(Location loc, func::FuncOp kernel,
                                 ArrayRef<Value> operands,
-                                ArrayRef<Operation *> ops, bool backward) {
+                                ArrayRef<Operation *> ops, unsigned level) {
   SmallVector<Value> mapped = llvm::map_to_vector(
       operands, [&](Value value) { return mapping.lookup(value); });
-  return TaskOp::create(builder, loc, kernel.getFunctionType().getResults(),
-                        kernel.getName(), mapped, /*id=*/numTasks++,
-                        /*copy=*/0, backward, /*phase=*/0, /*pinned=*/false,
-                        /*policies=*/{}, /*names=*/{},
-                        findLayers(builder, ops, operands),
-                        /*cost=*/0, /*workspace=*/0, /*placement=*/{},
-                        /*workspace_offset=*/{});
+  return TaskOp::create(
+      builder, loc, kernel.getFunctionType().getResults(), kernel.getName(),
+      mapped, /*id=*/numTasks++,
+      /*copy=*/0, /*backward=*/level != 0, /*phase=*/0,
+      /*pinned=*/false,
+      /*policies=*/{}, /*names=*/{}, findLayers(builder, ops, operands),
+      /*cost=*/0, /*workspace=*/0, /*placement=*/{},
+      /*workspace_offset=*/{},
+      /*level=*/level > 1 ? builder.getI64IntegerAttr(level) : IntegerAttr(),
+      /*policy_level=*/{});
+}
+
+/// What is asked of the results of `task`, and about which derivative.
+void GraphBuilder::setPolicies(TaskOp task, Operation *op, ArrayAttr policies) {
+  task.setPoliciesAttr(policies);
+  PolicyLevel found = findPolicyLevel(op);
+  if (found.level != task.getBackwardLevel() + 1)
+    task.setPolicyLevel(found.level);
+  if (!found.isRead)
+    return;
+  highestPolicy = std::max(highestPolicy, found.level);
+  if (llvm::is_contained(
+          policies, PolicyAttr::get(op->getContext(), Policy::MustCpuOffload)))
+    offloaded.push_back({found.level, op, task});
+}
+
+/// Chooses the derivative that is planned as such. What comes back from the
+/// host is known of one only; what others make again is repeated before. Where
+/// offloaded values are for several, that is the innermost, and all of them
+/// have to be made before its backward computation.
+LogicalResult GraphBuilder::setLevel() {
+  unsigned level = highestPolicy;
+  const Offloaded *first = nullptr;
+  for (const Offloaded &value : offloaded)
+    if (!first || value.level < first->level)
+      first = &value;
+  if (first)
+    level = first->level;
+  TaskOp border;
+  for (auto task : graph.getOps<TaskOp>())
+    if (task.getBackwardLevel() >= level) {
+      border = task;
+      break;
+    }
+  for (const Offloaded &value : offloaded) {
+    if (value.level == level || !border || value.task->isBeforeInBlock(border))
+      continue;
+    InFlightDiagnostic diag =
+        value.op->emitOpError("has a result with policy 'must_cpu_offload' for "
+                              "the derivative of level ")
+        << value.level << ", and another value has it for that of level "
+        << level
+        << "; of several nested derivatives, values can be offloaded for the "
+           "outer ones only if they are made before the innermost one begins";
+    diag.attachNote(first->op->getLoc()) << "the other value";
+    return failure();
+  }
+  if (level != 1)
+    graph.setLevel(level);
+  return success();
 }
 
 /// Whether `value` is a result of an operation that is to run again whatever
@@ -268,8 +336,9 @@ static bool isDemanded(Value value) {
 void GraphBuilder::createReturn(func::ReturnOp op) {
   SmallVector<Value> results;
   DenseSet<Value> roots;
-  bool anyBackward = llvm::any_of(
-      graph.getOps<TaskOp>(), [](TaskOp task) { return task.getBackward(); });
+  unsigned highest = 0;
+  for (auto task : graph.getOps<TaskOp>())
+    highest = std::max(highest, task.getBackwardLevel());
   for (Value value : op.getOperands()) {
     Value result = mapping.lookupOrNull(value);
     Value root = result ? getViewRoot(result) : Value();
@@ -283,9 +352,9 @@ void GraphBuilder::createReturn(func::ReturnOp op) {
       OpBuilder::InsertionGuard guard(builder);
       if (demanded)
         builder.setInsertionPointAfter(result.getDefiningOp());
-      result = createTask(op.getLoc(), kernel, operands, {},
-                          anyBackward && !demanded)
-                   ->getResult(0);
+      result =
+          createTask(op.getLoc(), kernel, operands, {}, demanded ? 0 : highest)
+              ->getResult(0);
     }
     results.push_back(result);
   }
@@ -327,8 +396,9 @@ void GraphBuilder::copyIntoDonors() {
     for (Value operand : operands)
       mapping.map(operand, operand);
     builder.setInsertionPoint(terminator);
-    TaskOp copy = createTask(terminator.getLoc(), kernel, operands, {},
-                             cast<TaskOp>(result.getOwner()).getBackward());
+    TaskOp copy =
+        createTask(terminator.getLoc(), kernel, operands, {},
+                   cast<TaskOp>(result.getOwner()).getBackwardLevel());
     returned.set(copy->getResult(0));
     // A copy that nothing reads can wait for anything.
     [[maybe_unused]] bool isOrdered = tryOrderDonations(graph, settled);

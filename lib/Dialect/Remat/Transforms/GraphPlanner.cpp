@@ -306,7 +306,8 @@ void GraphPlanner::findReturned(GraphOp kept) {
       continue;
     auto task = cast<TaskOp>(result.getOwner());
     Value twin = taskOf.at(task.getId())->getResult(result.getResultNumber());
-    if (task.getBackward() && owners.contains(GraphLiveness::getOwner(twin)))
+    if (task.isPlannedBackward() &&
+        owners.contains(GraphLiveness::getOwner(twin)))
       returned.push_back(id);
   }
 }

@@ -116,7 +116,7 @@ void GraphProblem::addTask(TaskOp task, ArrayRef<planning::ValueId> given) {
     operands.push_back(idOf.lookup(getViewRoot(operand)));
   std::string name = describe(task);
   planning::OpId id =
-      problem.addOp(name, task.getCost(), operands, task.getBackward());
+      problem.addOp(name, task.getCost(), operands, isBackward(task));
   planning::Op &op = problem.ops[id];
   op.workspace = llvm::alignTo(static_cast<int64_t>(task.getWorkspace()),
                                target.getAlignment());
@@ -137,15 +137,49 @@ void GraphProblem::addTask(TaskOp task, ArrayRef<planning::ValueId> given) {
       bytes = 0;
     planning::ValueId value = problem.addResult(id, name, bytes);
     // What is asked of a value concerns the time until the backward pass.
-    if (!task.getBackward()) {
-      problem.values[value].policy =
-          convertPolicy(task.getResultPolicy(result.getResultNumber()));
+    std::optional<Policy> policy =
+        task.getResultPolicy(result.getResultNumber());
+    // What is kept for a derivative that nothing reads it in stays.
+    if (policy == Policy::MustCpuOffload &&
+        (isBackward(task) || task.getPolicyDerivative() > highestLevel))
+      policy = Policy::MustSave;
+    if (policy && isPlanned(task, *policy))
+      problem.values[value].policy = convertPolicy(policy);
+    if (!isBackward(task)) {
       for (Attribute name : task.getResultNames(result.getResultNumber()))
         named[cast<StringAttr>(name)].push_back(value);
     }
     idOf[result] = value;
     values.push_back(result);
   }
+}
+
+/// Finds the tasks of the backward computation that is planned: those of its
+/// level or a higher one, and what is repeated for them, which may stand before
+/// the first of them.
+void GraphProblem::findBackward(GraphOp graph) {
+  // Readers first.
+  for (Operation &op : llvm::reverse(graph.getBody().front())) {
+    auto task = dyn_cast<TaskOp>(op);
+    if (task && task.getBackwardLevel() >= level)
+      backward.insert(&op);
+    else if (level > 1 && (task ? task.isClone() : isViewOp(&op)) &&
+             llvm::any_of(op.getUsers(), [&](Operation *user) {
+               return backward.contains(user);
+             }))
+      backward.insert(&op);
+  }
+}
+
+/// Whether planners are told of `policy` on results of `task`. They know one
+/// border; for others, what has to be made again is repeated already. What the
+/// last derivative makes is for none.
+bool GraphProblem::isPlanned(TaskOp task, Policy policy) const {
+  unsigned about = task.getPolicyDerivative();
+  if (policy == Policy::MustSave)
+    return about <= std::max(level, highestLevel);
+  return !isBackward(task) &&
+         (policy != Policy::MustRecompute || about <= level);
 }
 
 /// Whether a region hides a result of `task`.
@@ -157,10 +191,10 @@ static bool isHidden(TaskOp task) {
 }
 
 /// Whether `task` reads what a backward task gives.
-static bool readsOfBackward(TaskOp task) {
-  return llvm::any_of(task->getOperands(), [](Value operand) {
+bool GraphProblem::readsOfBackward(TaskOp task) const {
+  return llvm::any_of(task->getOperands(), [&](Value operand) {
     auto producer = getViewRoot(operand).getDefiningOp<TaskOp>();
-    return producer && producer.getBackward();
+    return producer && isBackward(producer);
   });
 }
 
@@ -169,10 +203,10 @@ SmallVector<planning::ValueId> GraphProblem::getOrder(TaskOp task) {
   SmallVector<planning::ValueId> order;
   if (task.isClone())
     order.push_back(tokenOf.at(task.getId()));
-  if (begun && isHidden(task) && !task.getBackward())
+  if (begun && isHidden(task) && !isBackward(task))
     order.push_back(*begun);
   // What regions hide is made before the backward computation begins.
-  if (task.getBackward() && !readsOfBackward(task))
+  if (isBackward(task) && !readsOfBackward(task))
     llvm::append_range(order, hidden);
   return order;
 }
@@ -195,7 +229,11 @@ void GraphProblem::addTransfer(Operation *transfer) {
 }
 
 GraphProblem::GraphProblem(GraphOp graph, bool freeOrder)
-    : target(getTargetFacts(graph)), overwritten(findOverwritten(graph)) {
+    : target(getTargetFacts(graph)), level(graph.getPlannedLevel()),
+      overwritten(findOverwritten(graph)) {
+  findBackward(graph);
+  for (auto task : graph.getOps<TaskOp>())
+    highestLevel = std::max(highestLevel, task.getBackwardLevel());
   problem.name = graph.getName().str();
   problem.freeOrder = freeOrder;
   for (BlockArgument argument : graph.getArguments()) {
@@ -231,11 +269,11 @@ GraphProblem::GraphProblem(GraphOp graph, bool freeOrder)
       llvm::append_range(order, given);
     addTask(task, order);
     planning::OpId op = problem.ops.size() - 1;
-    if (freeOrder && !begun && !task.getBackward() && isHidden(task))
+    if (freeOrder && !begun && !isBackward(task) && isHidden(task))
       hidden.push_back(addToken(op));
     if (freeOrder && repeated.count(task.getId()) && !task.isClone())
       tokenOf[task.getId()] = addToken(op);
-    if (freeOrder && task.getBackward() && !begun)
+    if (freeOrder && isBackward(task) && !begun)
       begun = addToken(op);
     if (freeOrder && hasCalls && !isReadInCall(task))
       lastTokens.push_back(addToken(op));

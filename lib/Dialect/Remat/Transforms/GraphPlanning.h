@@ -61,6 +61,14 @@ private:
 
   llvm::SmallVector<planning::ValueId> getOrder(TaskOp task);
   bool readsOverwritten(TaskOp task) const;
+  void findBackward(GraphOp graph);
+  bool isBackward(TaskOp task) const { return backward.contains(task); }
+  bool isPlanned(TaskOp task, Policy policy) const;
+  bool readsOfBackward(TaskOp task) const;
+
+  /// That of the derivative that planners know, and that of the last one.
+  unsigned level, highestLevel = 0;
+  llvm::DenseSet<mlir::Operation *> backward;
 
   /// Arguments that are overwritten before the last call of the step. What
   /// reads them cannot run again in a later one.
@@ -79,8 +87,9 @@ private:
 /// Whether the graph returns `value` or a view of it.
 bool isReturned(mlir::Value value);
 
-/// The clones of forward tasks that regions ask for behind the first backward
-/// task, where planners know of no border, put into a graph without a plan.
+/// The clones that regions ask for where planners know of no border, put into a
+/// graph without a plan: behind the first backward task, and for backward tasks
+/// of other levels than that which is planned.
 class RepeatedTasks {
 public:
   explicit RepeatedTasks(GraphOp graph);
@@ -89,12 +98,22 @@ public:
   void undo();
 
 private:
-  mlir::Value getAgain(mlir::Value value, TaskOp reader);
+  void findBorders(llvm::ArrayRef<TaskOp> tasks, unsigned planned);
+  bool isHiddenFrom(mlir::Value value, unsigned level) const;
+  mlir::Value getAgain(mlir::Value value, TaskOp reader, unsigned level);
 
-  /// For what is hidden, the number of the first backward task behind it.
-  llvm::DenseMap<mlir::Value, unsigned> borderOf;
-  /// Clones of what is hidden, and of views of it.
-  llvm::DenseMap<mlir::Value, mlir::Value> again;
+  /// For what is hidden, from which level on, and the number of the first task
+  /// of such a level behind it.
+  struct Border {
+    unsigned level, number;
+  };
+  llvm::DenseMap<mlir::Value, Border> borderOf;
+  /// Clones of what is hidden, and of views of it, for readers of a level: what
+  /// an inner derivative makes again is not kept for an outer one.
+  llvm::DenseMap<std::pair<mlir::Value, unsigned>, mlir::Value> again;
+  llvm::DenseMap<mlir::Value, mlir::Value> originalOf;
+  /// By the number of a task, how many clones of it there are.
+  std::map<int64_t, unsigned> copies;
   llvm::SmallVector<std::pair<mlir::OpOperand *, mlir::Value>> changed;
   llvm::SmallVector<mlir::Operation *> made;
 };

@@ -12,6 +12,8 @@
 #include "remat/Dialect/Remat/IR/Codecs.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
+#include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/NamedFunctions.h"
 
 namespace remat {
 #define GEN_PASS_DEF_LOWERCHECKPOINTSPASS
@@ -51,6 +53,14 @@ static DenseSet<Operation *> findOwnPolicies(CheckpointOp checkpoint) {
   return exceptions;
 }
 
+/// Says at `tag`, on a value of `op` or of none, that it is about a derivative
+/// of a region with operations of level `highest`: derivatives inside of the
+/// region are a part of what is differentiated.
+static void setLevel(TagOp tag, Operation *op, unsigned highest) {
+  if (highest > (op ? getBackwardLevel(op) : 0))
+    tag.setLevel(highest + 1);
+}
+
 /// Tags the tensors that the region hides with its name, and its policy unless
 /// they have one. `number` is that of a region without early stop.
 static void tagHiddenValues(CheckpointOp checkpoint, IntegerAttr number) {
@@ -62,6 +72,7 @@ static void tagHiddenValues(CheckpointOp checkpoint, IntegerAttr number) {
     number = {};
   DenseSet<Operation *> yielded = findYielded(checkpoint);
   DenseSet<Operation *> ownPolicies = findOwnPolicies(checkpoint);
+  unsigned highest = getHighestLevel(checkpoint);
   OpBuilder builder(checkpoint.getContext());
   for (Operation &op :
        llvm::make_early_inc_range(checkpoint.getBody().front())) {
@@ -75,6 +86,11 @@ static void tagHiddenValues(CheckpointOp checkpoint, IntegerAttr number) {
         continue;
       auto tag = TagOp::create(builder, op.getLoc(), result,
                                checkpoint.getNameAttr(), added);
+      if (added) {
+        setLevel(tag, &op, highest);
+        tag.setOfRegion(added.getValue() == Policy::MustRecompute ||
+                        added.getValue() == Policy::PreferRecompute);
+      }
       if (added && number)
         tag.setWholeRegionAttr(number);
       result.replaceAllUsesExcept(tag.getResult(), tag);
@@ -127,6 +143,7 @@ static void tagReadValues(ScopeOp scope, PolicyAttr policy) {
   OpBuilder builder(scope);
   SetVector<Value> read;
   getUsedValuesDefinedAbove(scope.getBody(), read);
+  unsigned highest = getHighestLevel(scope);
   for (Value value : read) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     Operation *producer = value.getDefiningOp();
@@ -150,6 +167,7 @@ static void tagReadValues(ScopeOp scope, PolicyAttr policy) {
     if (scope.getCodec())
       tag.setCodecAttr(*scope.getCodec());
     tag.setForReaders(true);
+    setLevel(tag, getProducer(value), highest);
     for (OpOperand *use : uses)
       use->set(tag.getResult());
   }
@@ -164,6 +182,7 @@ static void lowerScope(ScopeOp scope) {
     policy = PolicyAttr::get(scope.getContext(), Policy::MustCpuOffload);
   if (scope.getCodec() || policy)
     tagReadValues(scope, policy);
+  unsigned highest = getHighestLevel(scope);
   for (Operation &op : llvm::make_early_inc_range(scope.getBody().front())) {
     if (!holdsValues(op) || !(scope.getCodec() || policy))
       continue;
@@ -176,6 +195,7 @@ static void lowerScope(ScopeOp scope) {
                                /*name=*/StringAttr(), policy);
       if (scope.getCodec())
         tag.setCodecAttr(*scope.getCodec());
+      setLevel(tag, &op, highest);
       result.replaceAllUsesExcept(tag.getResult(), tag);
     }
   }
@@ -196,18 +216,6 @@ static bool changesSaving(Operation *op) {
     return isOffload(checkpoint.getPolicy());
   auto policy = op->getAttrOfType<PolicyAttr>(RematDialect::policyAttrName);
   return policy && isOffload(policy.getValue());
-}
-
-/// The function that `op` calls or differentiates; null if it does neither.
-static Operation *getNamedFunction(Operation *op) {
-  SymbolRefAttr symbol;
-  if (auto vjp = dyn_cast<VJPOp>(op))
-    symbol = vjp.getCalleeAttr();
-  else if (auto jvp = dyn_cast<JVPOp>(op))
-    symbol = jvp.getCalleeAttr();
-  else if (auto call = dyn_cast<CallOpInterface>(op))
-    symbol = dyn_cast<SymbolRefAttr>(call.getCallableForCallee());
-  return symbol ? SymbolTable::lookupNearestSymbolFrom(op, symbol) : nullptr;
 }
 
 /// Nothing inside of a scope that forbids it may change how values are saved,
@@ -233,11 +241,14 @@ static LogicalResult checkForbidding(ScopeOp scope) {
   return success();
 }
 
-/// The functions that remat.vjp and remat.jvp name, and what these call.
+/// The functions that remat.vjp and remat.jvp name, and what these call. One
+/// that holds a derivative itself has to wait until that is expanded: its
+/// regions are about more than is there.
 static SetVector<Operation *> findDifferentiated(Operation *root) {
   SetVector<Operation *> functions;
   auto add = [&](Operation *op) {
-    if (Operation *function = getNamedFunction(op))
+    if (Operation *function = getNamedFunction(op);
+        function && !holdsDerivative(function))
       functions.insert(function);
   };
   root->walk([&](Operation *op) {

@@ -99,7 +99,7 @@ void TaskOrder::add(TaskOp op, const DenseSet<Value> &returned,
   Task &task = tasks.emplace_back();
   task.op = op;
   task.slot = number;
-  if (!op.getBackward())
+  if (!op.isPlannedBackward())
     numForward = number + 1;
   for (Value operand : op->getOperands()) {
     auto buffer = bufferOf.find(getViewRoot(operand));
@@ -137,7 +137,8 @@ void TaskOrder::raise(unsigned point, int64_t bytes) {
 /// all others if this is the last task that reads it.
 unsigned TaskOrder::findEarliest(unsigned number) {
   Task &task = tasks[number];
-  unsigned slot = task.op.getBackward() && numForward != 0 ? numForward - 1 : 0;
+  unsigned slot =
+      task.op.isPlannedBackward() && numForward != 0 ? numForward - 1 : 0;
   for (unsigned read : task.reads) {
     const Buffer &buffer = buffers[read];
     slot = std::max(slot, buffer.begin / 2);
@@ -186,7 +187,7 @@ bool TaskOrder::tryEarlier(unsigned number) {
 /// tasks if there is none.
 unsigned TaskOrder::findLatest(unsigned number) {
   Task &task = tasks[number];
-  unsigned slot = task.op.getBackward() ? tasks.size() : numForward;
+  unsigned slot = task.op.isPlannedBackward() ? tasks.size() : numForward;
   for (unsigned made : task.makes)
     for (unsigned reader : buffers[made].readers)
       slot = std::min(slot, tasks[reader].slot);

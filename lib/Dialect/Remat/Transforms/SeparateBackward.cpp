@@ -36,7 +36,15 @@ static DenseMap<Value, int64_t> getGivenPhases(GraphOp graph) {
 
 /// The earliest call for each operation, then, for what belongs to the backward
 /// computation, the first that needs it.
-static DenseMap<Operation *, int64_t> assignPhases(GraphOp graph) {
+static DenseMap<Operation *, int64_t> assignPhases(GraphOp graph,
+                                                   unsigned derivatives) {
+  unsigned highest = 0;
+  for (auto task : graph.getOps<TaskOp>())
+    highest = std::max(highest, task.getBackwardLevel());
+  unsigned level = highest >= derivatives ? highest - derivatives + 1 : 1;
+  auto isBackward = [&](TaskOp task) {
+    return task && task.getBackwardLevel() >= std::max(level, 1u);
+  };
   DenseMap<Value, int64_t> given = getGivenPhases(graph);
   DenseMap<Operation *, int64_t> phases;
   Block &body = graph.getBody().front();
@@ -60,12 +68,12 @@ static DenseMap<Operation *, int64_t> assignPhases(GraphOp graph) {
   };
   for (Operation &op : body) {
     auto task = dyn_cast<TaskOp>(op);
-    phases[&op] = task && task.getBackward();
+    phases[&op] = isBackward(task);
     delay(op);
   }
   for (Operation &op : llvm::reverse(body.without_terminator())) {
     auto task = dyn_cast<TaskOp>(op);
-    if (op.use_empty() || (task && !task.getBackward()))
+    if (op.use_empty() || (task && !isBackward(task)))
       continue;
     std::optional<int64_t> needed;
     for (Operation *user : op.getUsers())
@@ -81,13 +89,15 @@ static DenseMap<Operation *, int64_t> assignPhases(GraphOp graph) {
 namespace {
 struct SeparateBackward
     : remat::impl::SeparateBackwardPassBase<SeparateBackward> {
+  using SeparateBackwardPassBase::SeparateBackwardPassBase;
+
   void runOnOperation() override {
     for (auto graph : getOperation().getOps<GraphOp>()) {
       if (graph.isPlanned()) {
         graph.emitOpError("is already planned, expected one without a plan");
         return signalPassFailure();
       }
-      DenseMap<Operation *, int64_t> phases = assignPhases(graph);
+      DenseMap<Operation *, int64_t> phases = assignPhases(graph, derivatives);
       Block &body = graph.getBody().front();
       auto ops = llvm::map_to_vector(body.without_terminator(),
                                      [](Operation &op) { return &op; });

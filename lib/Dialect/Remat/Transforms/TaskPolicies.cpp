@@ -12,7 +12,10 @@
 #include "TaskPolicies.h"
 
 #include "remat/Interfaces/RecomputableOpInterface.h"
+#include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/Tags.h"
+
+#include <set>
 
 using namespace mlir;
 using namespace remat;
@@ -92,6 +95,37 @@ FailureOr<ArrayAttr> remat::collectPolicies(Operation *op) {
                               : UnitAttr::get(op->getContext()));
   }
   return any ? ArrayAttr::get(op->getContext(), policies) : ArrayAttr();
+}
+
+/// The levels of all that reads `value`, seen through views and tags.
+static void collectReaderLevels(Value value, Block &body,
+                                std::set<unsigned> &levels) {
+  for (Operation *user : value.getUsers()) {
+    if (isViewOp(user) || isTransparentOp(user))
+      collectReaderLevels(user->getResult(0), body, levels);
+    else if (Operation *reader = body.findAncestorOpInBlock(*user))
+      levels.insert(getBackwardLevel(reader));
+  }
+}
+
+PolicyLevel remat::findPolicyLevel(Operation *op) {
+  unsigned own = getBackwardLevel(op) + 1;
+  std::optional<unsigned> asked;
+  if (op->hasAttr(RematDialect::policyAttrName))
+    asked = own;
+  std::set<unsigned> readers;
+  for (Value result : op->getResults()) {
+    for (TagOp tag : findTags(result))
+      if (tag.getPolicy())
+        asked = std::min(asked.value_or(getTagLevel(tag)), getTagLevel(tag));
+    collectReaderLevels(result, *op->getBlock(), readers);
+  }
+  unsigned level = std::max(asked.value_or(own), own);
+  std::optional<unsigned> first;
+  for (unsigned reader : readers)
+    if (reader >= level)
+      first = std::min(first.value_or(reader), reader);
+  return {first.value_or(level), first.has_value()};
 }
 
 ArrayAttr remat::collectNames(Operation *op) {

@@ -15,6 +15,15 @@ namespace remat {
 /// Fails, and says why, where two demands conflict.
 llvm::FailureOr<mlir::ArrayAttr> collectPolicies(mlir::Operation *op);
 
+/// The level of the derivative that the policies of `op` are about: that of the
+/// first backward operations that read it, of those that tags are about, or
+/// what tags say if none does.
+struct PolicyLevel {
+  unsigned level;
+  bool isRead;
+};
+PolicyLevel findPolicyLevel(mlir::Operation *op);
+
 /// The attribute `names` of a task made from `op`; null if it has none.
 mlir::ArrayAttr collectNames(mlir::Operation *op);
 

@@ -140,6 +140,18 @@ def Remat_TagOp : Remat_Op<"tag", [Pure, SameOperandsAndResultType]> {
     value belongs to. `remat-lower-checkpoints` sets it,
     `remat-demand-regions` reads and erases it.
 
+    With `of_region`, the policy is that of a region, and about what the region
+    reads of the value: an equal value outside of it, which clean-up makes one
+    with the value, is none of it. `remat-lower-checkpoints` sets it,
+    `remat-separate-tags` reads it.
+
+    `level` is that of the derivative whose backward computation the policy or
+    codec is about: operations with `remat.backward` of this level or a higher
+    one. By default that is the next derivative, whose level is one above that of
+    the operation that makes the value. `remat-lower-checkpoints` sets it where a
+    region contains a derivative, which is a part of the forward computation of
+    the one that is meant.
+
     Two attributes are marks of memory that is written. `remat-import-buffers`
     sets them, and `remat-check-mutation` erases the tags that have one.
 
@@ -159,7 +171,10 @@ def Remat_TagOp : Remat_Op<"tag", [Pure, SameOperandsAndResultType]> {
                        OptionalAttr<Remat_LocationAttr>:$overwritten,
                        UnitAttr:$keep_apart,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>
-                           :$whole_region);
+                           :$whole_region,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>
+                           :$level,
+                       UnitAttr:$of_region);
   let results = (outs AnyRankedTensor:$result);
   let assemblyFormat = "$input attr-dict `:` type($input)";
   let hasVerifier = 1;
@@ -172,7 +187,8 @@ def Remat_TagOp : Remat_Op<"tag", [Pure, SameOperandsAndResultType]> {
                                  "::remat::PolicyAttr":$policy), [{
     build($_builder, $_state, input.getType(), input, name, policy,
           /*codec=*/{}, /*for_readers=*/{}, /*overwritten=*/{},
-          /*keep_apart=*/{}, /*whole_region=*/{});
+          /*keep_apart=*/{}, /*whole_region=*/{}, /*level=*/{},
+          /*of_region=*/{});
   }]>];
 }
 

@@ -47,6 +47,10 @@ def Remat_GraphOp : Remat_Op<"graph", [
     first runs in an earlier one, and offloads that follow it; recomputations
     belong to the call that needs them.
 
+    `level` is that of the derivative whose backward computation is planned as
+    such, above 1 where policies are about the derivative of a derivative:
+    backward tasks of lower levels are a part of the forward computation then.
+
     `region_budgets` bounds, for each name that tags gave, what is kept of the
     values with this name for the backward computation: the bytes that are live
     when the last task of the forward computation is done.
@@ -70,7 +74,9 @@ def Remat_GraphOp : Remat_Op<"graph", [
                        OptionalAttr<I64Attr>:$arena_bytes,
                        OptionalAttr<I64Attr>:$host_arena_bytes,
                        OptionalAttr<I64Attr>:$state_bytes,
-                       OptionalAttr<DictionaryAttr>:$region_budgets);
+                       OptionalAttr<DictionaryAttr>:$region_budgets,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>
+                           :$level);
   let regions = (region SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -87,6 +93,7 @@ def Remat_GraphOp : Remat_Op<"graph", [
       return getFunctionType().getResults();
     }
     bool isPlanned() { return getPlannedPeak().has_value(); }
+    unsigned getPlannedLevel() { return getLevel().value_or(1); }
     bool isPlaced() { return getArenaBytes().has_value(); }
   }];
 }
@@ -118,10 +125,13 @@ def Remat_TaskOp : Remat_Op<"task", [
       the task that it repeats and `copy` counts from 1. Because neither
       attribute nor effects of a task are known to other passes, no pass
       merges a clone with its original.
-    * `backward` marks tasks of the backward computation.
+    * `backward` marks tasks of a backward computation. `level` is the level of
+      its derivative if that contains others, as of `remat.backward`.
     * `phase` is the call of the step in which the task first runs, 0 unless
       forward and backward computation are separate calls.
     * `policies` holds, for each result, a `#remat.policy` or `unit` for none.
+      They are about backward tasks of level `policy_level` and above, by default
+      of one above the task's own.
     * `names` holds, for each result, the names that tags gave it.
     * `pinned` marks a task that must not be repeated: it has effects or draws
       random numbers.
@@ -136,11 +146,11 @@ def Remat_TaskOp : Remat_Op<"task", [
     * `workspace_offset` is the workspace's place in the arena.
 
     A task is written with its number, whether it is a copy, its kernel, its
-    operands, and then, each only if there is anything to say, `backward`,
-    `phase`, `pinned`, `cost` and `workspace`, and at last the places of its
-    results and its workspace. A place is `arena` or `host` with an offset,
-    `result` with the number of a result of the graph, `reused` with such a number
-    and an offset in that result's buffer, `operand` with the number of an
+    operands, and then, each only if there is anything to say, `backward` with a
+    level above 1, `phase`, `pinned`, `cost` and `workspace`, and at last the
+    places of its results and its workspace. A place is `arena` or `host` with an
+    offset, `result` with the number of a result of the graph, `reused` with such
+    a number and an offset in that result's buffer, `operand` with the number of an
     operand, or `_` for none. Its bytes are only written where they are not
     those of the type, rounded up to 64.
 
@@ -164,12 +174,24 @@ def Remat_TaskOp : Remat_Op<"task", [
                        DefaultValuedAttr<I64Attr, "0">:$cost,
                        DefaultValuedAttr<I64Attr, "0">:$workspace,
                        OptionalAttr<ArrayAttr>:$placement,
-                       OptionalAttr<I64Attr>:$workspace_offset);
+                       OptionalAttr<I64Attr>:$workspace_offset,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>
+                           :$level,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>
+                           :$policy_level);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     bool isClone() { return getCopy() != 0; }
+    /// As of `remat.backward`; 0 for a forward task.
+    unsigned getBackwardLevel() { return getBackward() ? getLevel().value_or(1) : 0; }
+    /// The lowest level of the backward tasks that the policies are about.
+    unsigned getPolicyDerivative() {
+      return getPolicyLevel().value_or(getBackwardLevel() + 1);
+    }
+    /// Whether the task belongs to the backward computation that is planned.
+    bool isPlannedBackward();
     /// The slot of a result, or null if it has none.
     ::remat::SlotAttr getResultSlot(unsigned result);
     /// The operand in whose buffer the task writes a result, if it does: the

@@ -20,7 +20,7 @@ def Remat_Dialect : Dialect {
       and the discardable attributes below say what the user wants kept,
       recomputed or offloaded.
     * **L1 joint**: forward and backward computation in one block. Operations
-      of the backward computation carry the unit attribute `remat.backward`.
+      of the backward computation carry the attribute `remat.backward`.
     * **L2 tasks**: a `remat.graph` of `remat.task`s, straight-line, with
       static shapes. A task calls a *kernel*, a private function on tensors
       that is marked `remat.kernel`.
@@ -42,7 +42,7 @@ def Remat_Dialect : Dialect {
     |---|---|---|---|---|---|
     | `remat.policy` | also function arguments | `#remat.policy` | what is asked of all results of the operation; of an argument nothing, as it is in a buffer of the caller | user | `remat-import-tags`, `remat-lower-checkpoints`, `remat-form-tasks`; fusion leaves the operation alone |
     | `remat.name` | also arguments and results of functions | string | a name for the results of an operation, as `checkpoint_name` in JAX; a name for an argument or a result of the step | user, manifests, `remat-import-random-state`, `remat-import-buffers`, `remat-differentiate` | `remat-import-tags`, `remat-differentiate`, `remat-form-tasks`; headers and reports |
-    | `remat.backward` | | unit | the operation is part of the backward computation | user, `remat-import-tags`, `remat-differentiate`; passes that rewrite such operations keep it | fusion, `remat-recompute-cheap`, `remat-check-mutation`, `remat-form-tasks` |
+    | `remat.backward` | | unit, or i64 from 2 to 255 | the operation is part of the backward computation. The number is the level of its derivative, where that contains others: it is one above the highest level in what is differentiated | user, `remat-import-tags`, `remat-differentiate`; passes that rewrite such operations keep it | fusion, `remat-recompute-cheap`, `remat-check-mutation`, `remat-form-tasks` |
     | `remat.kernel` | functions | unit | the function is the body of tasks | `remat-form-tasks` | the verifier of `remat.task`, costs, code generation |
     | `remat.implementation` | kernels | `#remat.implementation` | how a kernel that may be a library call as well as generated code is carried out | user, `remat-choose-implementations` | costs, code generation |
     | `remat.rows` | | `array<i64>` | on each structured operation of a row-fused kernel: the loops, in order, that walk the rows | `remat-form-tasks` | `remat-assign-buffers`, costs, code generation |

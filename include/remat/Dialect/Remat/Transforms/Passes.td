@@ -39,7 +39,8 @@ def LowerCheckpointsPass : Pass<"remat-lower-checkpoints"> {
   let options = [
     Option<"differentiated", "differentiated", "bool", /*default=*/"false",
            "Only in functions of which the program takes derivatives itself "
-           "(remat.vjp, remat.jvp), and in what these call">,
+           "(remat.vjp, remat.jvp), and in what these call, and of these in "
+           "those that hold no derivative themselves">,
     Option<"earlyStop", "early-stop", "std::string", /*default=*/"",
            "true or false: the same for all regions, whatever their attribute "
            "'early_stop'; empty: what that says">
@@ -144,6 +145,11 @@ def SeparateTagsPass : Pass<"remat-separate-tags", "::mlir::func::FuncOp"> {
     other policy the operation is repeated, and the tags that demand this policy
     are about what the repetition computes.
 
+    An operation inside of a `remat.checkpoint` may equal one outside, which the
+    backward computation reads as well. The policy of the region is about its own
+    readers: these read a repetition of the operation in the backward computation,
+    and the value itself has no policy then.
+
     No pass that makes one value of equal ones may run between this one and
     `remat-form-tasks`.
   }];
@@ -232,7 +238,14 @@ def SeparateBackwardPass
                       %g: tensor<8xf32> {remat.phase = 1},
                       %h: tensor<8xf32> {remat.phase = 2})
     ```
+
+    Where a derivative contains others, the backward computations of these are a
+    part of its forward computation. `derivatives` is the number of derivatives,
+    from the outermost on, whose backward computations are other calls.
   }];
+  let options = [
+    Option<"derivatives", "derivatives", "unsigned", "1",
+           "How many levels of backward tasks are other calls">];
   let dependentDialects = ["::remat::RematDialect"];
 }
 
