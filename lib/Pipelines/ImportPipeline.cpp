@@ -45,6 +45,7 @@ void remat::buildFunctionImport(OpPassManager &func) {
 }
 
 void remat::buildImportPipeline(OpPassManager &pm, const StepOptions &options) {
+  pm.addPass(createImportForeignPass());
   // Calls are links of the chain, so it is cut before they are inlined.
   if (options.sequential.segments > 0) {
     SequentialOptions sequential = options.sequential;

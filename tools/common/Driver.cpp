@@ -9,6 +9,7 @@
 
 #include "remat/AutoDiff/Passes.h"
 #include "remat/Codegen/Dtypes.h"
+#include "remat/Conversion/Import/ForeignDialects.h"
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Pipelines/Pipelines.h"
@@ -100,16 +101,19 @@ Expected<mlir::OwningOpRef<mlir::ModuleOp>> ModelReader::read(StringRef path) {
   return read(std::move(buffer));
 }
 
-/// Random state in globals and memrefs among the arguments change the
-/// functions' signatures, which manifests and files of arguments are about.
+/// Random state in globals, memrefs among the arguments and unsigned integers
+/// change the functions' signatures, which manifests and files of arguments are
+/// about.
 static LogicalResult importSignatures(mlir::ModuleOp module) {
   auto hasMemRef = [](mlir::FunctionOpInterface function) {
     return any_of(function.getArgumentTypes(), IsaPred<mlir::BaseMemRefType>);
   };
-  if (module.getOps<mlir::ml_program::GlobalOp>().empty() &&
+  if (!hasForeign(module) &&
+      module.getOps<mlir::ml_program::GlobalOp>().empty() &&
       none_of(module.getOps<mlir::FunctionOpInterface>(), hasMemRef))
     return success();
   mlir::PassManager pm(module.getContext());
+  pm.addPass(createImportForeignPass());
   pm.addPass(createAttachRulesPass());
   pm.addPass(mlir::createInlinerPass({}, [](mlir::OpPassManager &) {}));
   pm.addPass(createImportRandomStatePass());

@@ -1,0 +1,583 @@
+//===- Scatters.cpp - slices that are written at computed places ----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Updates that are added become a remat.scatter. Where at most one update
+// counts for each element, because places differ or the last one overwrites the
+// others, the number of that update is scattered, and each element then reads
+// it. A maximum, minimum or product is a reduction over all updates for each
+// element. Any other combination is a loop over the updates. Updates whose
+// slice would leave the tensor are dropped.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Scatters.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/Builders.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::foreign;
+
+/// Loops over more updates are not unrolled.
+static constexpr int64_t maxLoop = 256;
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
+
+int64_t ScatterBuilder::countPlaces() const {
+  int64_t count = 1;
+  for (int64_t size : places.shape)
+    count *= size;
+  return count;
+}
+
+int64_t ScatterBuilder::getWindowSize(int64_t dim) const {
+  return windowDims[dim] < 0 ? 1 : updateShape[windowDims[dim]];
+}
+
+bool ScatterBuilder::hasWindows() const {
+  return llvm::any_of(places.dims,
+                      [&](int64_t dim) { return getWindowSize(dim) != 1; });
+}
+
+/// The place that `parts` select, within the tensor, and whether it was.
+std::pair<SmallVector<Value>, Value>
+ScatterBuilder::createPlace(OpBuilder &nested, Location loc, ValueRange parts) {
+  SmallVector<Value> place(type.getRank());
+  Value valid;
+  for (auto [part, dim] : llvm::zip(parts, places.dims)) {
+    int64_t last = type.getDimSize(dim) - getWindowSize(dim);
+    Value index = places.isUnsigned
+                      ? arith::IndexCastUIOp::create(
+                            nested, loc, nested.getIndexType(), part)
+                            .getResult()
+                      : arith::IndexCastOp::create(nested, loc,
+                                                   nested.getIndexType(), part)
+                            .getResult();
+    // A negative index is a large one without a sign.
+    Value inside = arith::CmpIOp::create(nested, loc, arith::CmpIPredicate::ule,
+                                         index, createIndex(nested, loc, last));
+    valid = valid ? arith::AndIOp::create(nested, loc, valid, inside) : inside;
+    place[dim] = createClampedIndex(nested, loc, index, false, last);
+  }
+  if (!valid)
+    valid = createInteger(nested, loc, nested.getI1Type(), 1);
+  return {place, valid};
+}
+
+/// For each loop over the updates the expression that a place is read with.
+AffineMap ScatterBuilder::getPlaceMap(unsigned loops,
+                                      ArrayRef<unsigned> placeLoops) {
+  SmallVector<AffineExpr> exprs;
+  for (unsigned loop : placeLoops)
+    exprs.push_back(builder.getAffineDimExpr(loop));
+  return AffineMap::get(loops, 0, exprs, builder.getContext());
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+/// Adds what `term` makes of the element of `update` at the place of each
+/// update.
+Value ScatterBuilder::createSumScatter(
+    Value init, ValueRange inputs, ArrayRef<AffineMap> maps,
+    ArrayRef<int64_t> sizes,
+    llvm::function_ref<void(OpBuilder &, ValueRange, ValueRange)> body) {
+  auto block = std::make_unique<Block>();
+  for (size_t i = 0; i < sizes.size(); ++i)
+    block->addArgument(builder.getIndexType(), loc);
+  for (Value input : inputs)
+    block->addArgument(getElementTypeOrSelf(input.getType()), loc);
+  OpBuilder nested(builder.getContext());
+  nested.setInsertionPointToEnd(block.get());
+  SmallVector<Value> arguments =
+      llvm::to_vector_of<Value>(block->getArguments());
+  body(nested, ArrayRef(arguments).take_front(sizes.size()),
+       ArrayRef(arguments).drop_front(sizes.size()));
+  auto scatter = ScatterOp::create(
+      builder, loc, TypeRange(init.getType()), inputs, init,
+      builder.getAffineMapArrayAttr(maps), builder.getDenseI64ArrayAttr(sizes));
+  scatter.getBody().push_back(block.release());
+  return scatter.getResult();
+}
+
+Value ScatterBuilder::add(Value operand, Value update) {
+  unsigned loops = updateShape.size();
+  SmallVector<Value> inputs(places.parts);
+  SmallVector<AffineMap> maps(inputs.size(), getPlaceMap(loops, placeDims));
+  inputs.push_back(update);
+  maps.push_back(builder.getMultiDimIdentityMap(loops));
+  return createSumScatter(
+      operand, inputs, maps, updateShape,
+      [&](OpBuilder &nested, ValueRange points, ValueRange elements) {
+        auto [place, valid] = createPlace(nested, loc, elements.drop_back());
+        addWindow(nested, place, points);
+        Value term = elements.back();
+        Type element = term.getType();
+        // What is added to -0 has its own sign.
+        Value nothing = isa<FloatType>(element)
+                            ? createConstant(nested, loc, element, -0.0)
+                            : createZeroConstant(nested, loc, element);
+        place.push_back(
+            arith::SelectOp::create(nested, loc, valid, term, nothing));
+        YieldOp::create(nested, loc, place);
+      });
+}
+
+/// Adds the coordinates within the slice, of which `points` has those of the
+/// update.
+void ScatterBuilder::addWindow(OpBuilder &nested, SmallVectorImpl<Value> &place,
+                               ValueRange points) {
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    if (windowDims[dim] < 0 || getWindowSize(dim) == 1) {
+      if (!place[dim])
+        place[dim] = createIndex(nested, loc, 0);
+      continue;
+    }
+    Value step = points[windowDims[dim]];
+    place[dim] =
+        place[dim]
+            ? arith::AddIOp::create(nested, loc, place[dim], step).getResult()
+            : step;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// One update for each element
+//===----------------------------------------------------------------------===//
+
+/// Whether a later update goes to the same place, for each.
+Value ScatterBuilder::findShadowed() {
+  int64_t count = countPlaces();
+  SmallVector<Value> inputs;
+  SmallVector<AffineMap> maps;
+  for (unsigned side = 0; side < 2; ++side)
+    for (Value part : places.parts) {
+      inputs.push_back(createReshape(builder, loc, part, {count}));
+      maps.push_back(AffineMap::get(2, 0, builder.getAffineDimExpr(side)));
+    }
+  maps.push_back(AffineMap::get(2, 0, builder.getAffineDimExpr(0)));
+  Value zeros = createZeros(
+      builder, loc, RankedTensorType::get({count}, builder.getI32Type()));
+  Value shadowed =
+      createGeneric(
+          builder, loc, inputs, zeros, maps, 1, 1,
+          [&](OpBuilder &nested, Location loc, ValueRange args) {
+            unsigned parts = places.parts.size();
+            Value same =
+                arith::CmpIOp::create(nested, loc, arith::CmpIPredicate::slt,
+                                      linalg::IndexOp::create(nested, loc, 0),
+                                      linalg::IndexOp::create(nested, loc, 1));
+            for (unsigned i = 0; i < parts; ++i) {
+              Value equal =
+                  arith::CmpIOp::create(nested, loc, arith::CmpIPredicate::eq,
+                                        args[i], args[parts + i]);
+              same = arith::AndIOp::create(nested, loc, same, equal);
+            }
+            Value bit =
+                arith::ExtUIOp::create(nested, loc, nested.getI32Type(), same);
+            linalg::YieldOp::create(
+                nested, loc,
+                arith::MaxSIOp::create(nested, loc, args.back(), bit)
+                    .getResult());
+          })
+          .getResult(0);
+  return createReshape(builder, loc, shadowed, places.shape);
+}
+
+/// For each place that is written the number of its update and 1, else 0. With
+/// `isFine`, updates are elements and not slices.
+Value ScatterBuilder::createNumbers(bool isUnique, bool isFine) {
+  ArrayRef<int64_t> space =
+      isFine ? ArrayRef(updateShape) : ArrayRef(places.shape);
+  unsigned loops = space.size();
+  SmallVector<unsigned> placeLoops;
+  for (unsigned i = 0; i < places.shape.size(); ++i)
+    placeLoops.push_back(isFine ? placeDims[i] : i);
+  SmallVector<Value> inputs(places.parts);
+  if (!isUnique && countPlaces() > 1)
+    inputs.push_back(findShadowed());
+  SmallVector<AffineMap> maps(inputs.size(), getPlaceMap(loops, placeLoops));
+  bool hasShadowed = inputs.size() > places.parts.size();
+  SmallVector<int64_t> shape;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (isFine || llvm::is_contained(places.dims, dim))
+      shape.push_back(type.getDimSize(dim));
+  Value zeros = createZeros(builder, loc,
+                            RankedTensorType::get(shape, builder.getI64Type()));
+  return createSumScatter(
+      zeros, inputs, maps, space,
+      [&](OpBuilder &nested, ValueRange points, ValueRange elements) {
+        auto [place, valid] =
+            createPlace(nested, loc, elements.take_front(places.parts.size()));
+        if (isFine)
+          addWindow(nested, place, points);
+        if (hasShadowed) {
+          Value isLast = arith::CmpIOp::create(
+              nested, loc, arith::CmpIPredicate::eq, elements.back(),
+              createInteger(nested, loc, nested.getI32Type(), 0));
+          valid = arith::AndIOp::create(nested, loc, valid, isLast);
+        }
+        Value number = createIndex(nested, loc, 0);
+        for (auto [point, size] : llvm::zip(points, space))
+          number = arith::AddIOp::create(
+              nested, loc,
+              arith::MulIOp::create(nested, loc, number,
+                                    createIndex(nested, loc, size)),
+              point);
+        number = arith::AddIOp::create(nested, loc, number,
+                                       createIndex(nested, loc, 1));
+        number = arith::IndexCastOp::create(nested, loc, nested.getI64Type(),
+                                            number);
+        number = arith::SelectOp::create(
+            nested, loc, valid, number,
+            createInteger(nested, loc, nested.getI64Type(), 0));
+        SmallVector<Value> yields;
+        for (Value index : place)
+          if (index)
+            yields.push_back(index);
+        yields.push_back(number);
+        YieldOp::create(nested, loc, yields);
+      });
+}
+
+/// What each element becomes by the one update that counts for it.
+FailureOr<SmallVector<Value>> ScatterBuilder::combine(bool isUnique) {
+  bool isFine = hasWindows();
+  Value numbers = createNumbers(isUnique, isFine);
+  ArrayRef<int64_t> space =
+      isFine ? ArrayRef(updateShape) : ArrayRef(places.shape);
+  int64_t rank = type.getRank();
+  SmallVector<AffineExpr> exprs;
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (isFine || llvm::is_contained(places.dims, dim))
+      exprs.push_back(builder.getAffineDimExpr(dim));
+  SmallVector<AffineMap> maps = {
+      AffineMap::get(rank, 0, exprs, builder.getContext())};
+  SmallVector<Value> inputs = {numbers};
+  llvm::append_range(inputs, operands);
+  SmallVector<Value> inits;
+  for (Value operand : operands)
+    inits.push_back(tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                            getElementTypeOrSelf(operand)));
+  maps.append(2 * operands.size(), builder.getMultiDimIdentityMap(rank));
+  bool isBuilt = true;
+  auto body = [&](OpBuilder &nested, Location loc, ValueRange args) {
+    Value zero = createIndex(nested, loc, 0), one = createIndex(nested, loc, 1);
+    Value number =
+        arith::IndexCastOp::create(nested, loc, nested.getIndexType(), args[0]);
+    Value written = arith::CmpIOp::create(
+        nested, loc, arith::CmpIPredicate::sgt, number, zero);
+    number = arith::SelectOp::create(
+        nested, loc, written, arith::SubIOp::create(nested, loc, number, one),
+        zero);
+    SmallVector<Value> coordinates(updateShape.size());
+    for (unsigned i = space.size(); i-- > 0;) {
+      Value size = createIndex(nested, loc, space[i]);
+      coordinates[isFine ? i : placeDims[i]] =
+          i == 0
+              ? number
+              : arith::RemUIOp::create(nested, loc, number, size).getResult();
+      if (i > 0)
+        number = arith::DivUIOp::create(nested, loc, number, size);
+    }
+    for (int64_t dim = 0; dim < rank; ++dim)
+      if (!isFine && windowDims[dim] >= 0)
+        coordinates[windowDims[dim]] =
+            getWindowSize(dim) == 1
+                ? zero
+                : linalg::IndexOp::create(nested, loc, dim).getResult();
+    SmallVector<Value> elements(args.slice(1, operands.size()));
+    for (Value update : updates)
+      elements.push_back(
+          tensor::ExtractOp::create(nested, loc, update, coordinates));
+    auto combined = lowering.lowerScalars(nested, op->getRegion(0), elements);
+    isBuilt = succeeded(combined) && combined->size() == operands.size();
+    SmallVector<Value> yields;
+    for (unsigned i = 0; i < operands.size(); ++i)
+      yields.push_back(isBuilt ? arith::SelectOp::create(nested, loc, written,
+                                                         (*combined)[i],
+                                                         args[1 + i])
+                                     .getResult()
+                               : args[1 + i]);
+    linalg::YieldOp::create(nested, loc, yields);
+  };
+  auto generic =
+      createGeneric(builder, loc, inputs, inits, maps, rank, 0, body);
+  if (!isBuilt)
+    return failure();
+  return llvm::to_vector_of<Value>(generic.getResults());
+}
+
+//===----------------------------------------------------------------------===//
+// Other combinations
+//===----------------------------------------------------------------------===//
+
+/// Each element with all updates that go to it, of which all others are
+/// `neutral`.
+Value ScatterBuilder::reduce(Value neutral) {
+  int64_t rank = type.getRank();
+  unsigned loops = rank + places.shape.size();
+  SmallVector<unsigned> placeLoops;
+  SmallVector<AffineExpr> exprs(updateShape.size());
+  for (unsigned i = 0; i < places.shape.size(); ++i) {
+    placeLoops.push_back(rank + i);
+    exprs[placeDims[i]] = builder.getAffineDimExpr(rank + i);
+  }
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (windowDims[dim] >= 0)
+      exprs[windowDims[dim]] = getWindowSize(dim) == 1
+                                   ? builder.getAffineConstantExpr(0)
+                                   : builder.getAffineDimExpr(dim);
+  SmallVector<Value> inputs(places.parts);
+  SmallVector<AffineMap> maps(inputs.size(), getPlaceMap(loops, placeLoops));
+  inputs.push_back(updates[0]);
+  maps.push_back(AffineMap::get(loops, 0, exprs, builder.getContext()));
+  maps.push_back(AffineMap::getMultiDimIdentityMap(loops, builder.getContext())
+                     .getMajorSubMap(rank));
+  auto body = [&](OpBuilder &nested, Location loc, ValueRange args) {
+    Value goesHere = createInteger(nested, loc, nested.getI1Type(), 1);
+    for (auto [part, dim] : llvm::zip(args, places.dims)) {
+      Value index = linalg::IndexOp::create(nested, loc, dim);
+      index = arith::IndexCastOp::create(nested, loc, part.getType(), index);
+      Value equal = arith::CmpIOp::create(nested, loc, arith::CmpIPredicate::eq,
+                                          part, index);
+      goesHere = arith::AndIOp::create(nested, loc, goesHere, equal);
+    }
+    Value term = arith::SelectOp::create(nested, loc, goesHere,
+                                         args[places.parts.size()], neutral);
+    auto reduced =
+        lowering.lowerScalars(nested, op->getRegion(0), {args.back(), term});
+    linalg::YieldOp::create(
+        nested, loc, succeeded(reduced) ? reduced->front() : args.back());
+  };
+  return createGeneric(builder, loc, inputs, operands[0], maps, rank,
+                       places.shape.size(), body)
+      .getResult(0);
+}
+
+/// One update after the other.
+FailureOr<SmallVector<Value>> ScatterBuilder::loop() {
+  int64_t count = countPlaces();
+  if (count > maxLoop)
+    return op->emitOpError("combines ")
+           << count
+           << " updates in a way that is neither an addition, maximum, "
+           << "minimum, product nor replacement, expected at most " << maxLoop
+           << " of them, or 'unique_indices'";
+  SmallVector<Value> values(operands);
+  int64_t rank = type.getRank();
+  SmallVector<int64_t> window, ones(rank, 1);
+  for (int64_t dim = 0; dim < rank; ++dim)
+    window.push_back(getWindowSize(dim));
+  for (int64_t number = 0; number < count; ++number) {
+    SmallVector<int64_t> at(places.shape.size());
+    int64_t rest = number;
+    for (unsigned i = at.size(); i-- > 0; rest /= places.shape[i])
+      at[i] = rest % places.shape[i];
+    SmallVector<Value> indices, parts, slices, inputs;
+    for (int64_t coordinate : at)
+      indices.push_back(createIndex(builder, loc, coordinate));
+    for (Value part : places.parts)
+      parts.push_back(tensor::ExtractOp::create(builder, loc, part, indices));
+    auto [place, valid] = createPlace(builder, loc, parts);
+    SmallVector<OpFoldResult> offsets;
+    for (Value index : place)
+      offsets.push_back(index ? OpFoldResult(index)
+                              : OpFoldResult(builder.getIndexAttr(0)));
+    auto sizes = getAsIndexOpFoldResult(builder.getContext(), window),
+         strides = getAsIndexOpFoldResult(builder.getContext(), ones);
+    for (Value value : values)
+      inputs.push_back(tensor::ExtractSliceOp::create(
+          builder, loc, cast<RankedTensorType>(value.getType()).clone(window),
+          value, offsets, sizes, strides));
+    slices = inputs;
+    for (Value update : updates) {
+      SmallVector<int64_t> begin(updateShape.size(), 0), shape(updateShape),
+          steps(updateShape.size(), 1);
+      for (unsigned i = 0; i < at.size(); ++i) {
+        begin[placeDims[i]] = at[i];
+        shape[placeDims[i]] = 1;
+      }
+      Value slice = createSlice(builder, loc, update, begin, shape, steps);
+      inputs.push_back(createReshape(builder, loc, slice, window));
+    }
+    Value inside = tensor::FromElementsOp::create(
+        builder, loc, RankedTensorType::get({}, builder.getI1Type()),
+        ValueRange(valid));
+    inputs.push_back(inside);
+    SmallVector<AffineMap> maps(inputs.size() - 1,
+                                builder.getMultiDimIdentityMap(rank));
+    maps.push_back(AffineMap::get(rank, 0, {}, builder.getContext()));
+    maps.append(values.size(), builder.getMultiDimIdentityMap(rank));
+    SmallVector<Value> inits;
+    for (Value slice : slices)
+      inits.push_back(tensor::EmptyOp::create(builder, loc, window,
+                                              getElementTypeOrSelf(slice)));
+    bool isBuilt = true;
+    auto generic = createGeneric(
+        builder, loc, inputs, inits, maps, rank, 0,
+        [&](OpBuilder &nested, Location loc, ValueRange args) {
+          auto combined = lowering.lowerScalars(
+              nested, op->getRegion(0), args.take_front(2 * values.size()));
+          isBuilt = succeeded(combined);
+          SmallVector<Value> yields;
+          for (unsigned i = 0; i < values.size(); ++i)
+            yields.push_back(isBuilt ? arith::SelectOp::create(
+                                           nested, loc, args[2 * values.size()],
+                                           (*combined)[i], args[i])
+                                           .getResult()
+                                     : args[i]);
+          linalg::YieldOp::create(nested, loc, yields);
+        });
+    if (!isBuilt)
+      return failure();
+    for (auto [value, slice] : llvm::zip(values, generic.getResults()))
+      value = tensor::InsertSliceOp::create(builder, loc, slice, value, offsets,
+                                            sizes, strides);
+  }
+  return values;
+}
+
+//===----------------------------------------------------------------------===//
+// Choosing
+//===----------------------------------------------------------------------===//
+
+/// How a region combines an element and an update: the name of an operation on
+/// both, or "set".
+static StringRef findCombination(Region &region) {
+  Block &block = region.front();
+  Value result = block.back().getOperand(0);
+  if (block.getNumArguments() != 2)
+    return llvm::all_of(llvm::enumerate(block.back().getOperands()),
+                        [&](auto pair) {
+                          return pair.value() ==
+                                 block.getArgument(block.getNumArguments() / 2 +
+                                                   pair.index());
+                        })
+               ? "set"
+               : "";
+  if (result == block.getArgument(1))
+    return "set";
+  Operation *made = result.getDefiningOp();
+  if (!made || made->getNumOperands() != 2 ||
+      made->getOperand(0) == made->getOperand(1) ||
+      !llvm::all_of(made->getOperands(), [&](Value operand) {
+        return llvm::is_contained(block.getArguments(), operand);
+      }))
+    return "";
+  StringRef name = made->getName().getStringRef();
+  return name.consume_front("stablehlo.") ? name : "";
+}
+
+/// What changes nothing in a reduction; none where that is not one.
+static Value createNeutral(OpBuilder &builder, Location loc, StringRef name,
+                           Type type, bool isUnsigned) {
+  if (name != "maximum" && name != "minimum" && name != "multiply")
+    return {};
+  bool isMaximum = name == "maximum";
+  if (isa<FloatType>(type)) {
+    double infinity = std::numeric_limits<double>::infinity();
+    return createConstant(builder, loc, type,
+                          name == "multiply" ? 1
+                          : isMaximum        ? -infinity
+                                             : infinity);
+  }
+  auto integer = dyn_cast<IntegerType>(type);
+  if (!integer)
+    return {};
+  unsigned width = integer.getWidth();
+  if (name == "multiply")
+    return createInteger(builder, loc, type, 1);
+  return createInteger(builder, loc, type,
+                       isUnsigned  ? (isMaximum ? APInt::getMinValue(width)
+                                                : APInt::getMaxValue(width))
+                       : isMaximum ? APInt::getSignedMinValue(width)
+                                   : APInt::getSignedMaxValue(width));
+}
+
+FailureOr<SmallVector<Value>> ScatterBuilder::build(bool isUnique) {
+  if (llvm::is_contained(updateShape, 0) || type.getNumElements() == 0)
+    return SmallVector<Value>(operands);
+  StringRef name = findCombination(op->getRegion(0));
+  bool isBool = getElementTypeOrSelf(operands[0]).isInteger(1);
+  if (name == "add" && !isBool)
+    return SmallVector<Value>{add(operands[0], updates[0])};
+  isUnique |= countPlaces() == 1;
+  if (isUnique || (name == "set" && !hasWindows()))
+    return combine(isUnique);
+  if (operands.size() == 1 && !hasWindows())
+    if (Value neutral =
+            createNeutral(builder, loc, name, getElementTypeOrSelf(operands[0]),
+                          isUnsigned(op->getResult(0))))
+      return SmallVector<Value>{reduce(neutral)};
+  return loop();
+}
+
+static LogicalResult lowerScatter(Operation *op, Lowering &lowering) {
+  unsigned count = op->getNumResults();
+  if (op->getNumOperands() != 2 * count + 1 || !op->getRegion(0).hasOneBlock())
+    return op->emitOpError("expected operands, indices and as many updates");
+  Fields fields(op, "scatter_dimension_numbers");
+  Value indices = op->getOperand(count);
+  int64_t vectorDim = fields.getInteger("index_vector_dim", 0);
+  auto places =
+      findPlaces(op, lowering, indices,
+                 fields.getIntegers("scatter_dims_to_operand_dims"), vectorDim);
+  if (!places)
+    return failure();
+  SmallVector<int64_t> windows = fields.getIntegers("update_window_dims"),
+                       inserted = fields.getIntegers("inserted_window_dims"),
+                       batching = fields.getIntegers("input_batching_dims"),
+                       indicesBatching =
+                           fields.getIntegers("scatter_indices_batching_dims");
+  // The number of a batch is one more index.
+  for (auto [dim, indexDim] : llvm::zip(batching, indicesBatching)) {
+    int64_t own = indexDim > vectorDim ? indexDim - 1 : indexDim;
+    Type element = places->parts.empty()
+                       ? lowering.builder.getI32Type()
+                       : getElementTypeOrSelf(places->parts[0].getType());
+    places->parts.push_back(createElementwise(
+        lowering.builder, op->getLoc(), {},
+        RankedTensorType::get(places->shape, element),
+        [&](OpBuilder &nested, Location loc, ValueRange) -> Value {
+          return arith::IndexCastOp::create(
+              nested, loc, element, linalg::IndexOp::create(nested, loc, own));
+        }));
+    places->dims.push_back(dim);
+  }
+  SmallVector<Value> operands =
+                         lowering.get(op->getOperands().take_front(count)),
+                     updates = lowering.get(op->getOperands().take_back(count));
+  auto type = cast<RankedTensorType>(operands[0].getType());
+  auto update = cast<RankedTensorType>(updates[0].getType());
+  SmallVector<int64_t> windowDims;
+  unsigned next = 0;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (llvm::is_contained(inserted, dim) || llvm::is_contained(batching, dim))
+      windowDims.push_back(-1);
+    else
+      windowDims.push_back(next < windows.size() ? windows[next++] : -1);
+  SmallVector<unsigned> placeDims;
+  for (int64_t dim = 0; dim < update.getRank(); ++dim)
+    if (!llvm::is_contained(windows, dim))
+      placeDims.push_back(dim);
+  if (placeDims.size() != places->shape.size() || next != windows.size())
+    return op->emitOpError("has dimension numbers that do not fit its types");
+  ScatterBuilder builder(op, lowering, *places, type, update.getShape(),
+                         windowDims, placeDims, operands, updates);
+  auto results = builder.build(getFlag(op, "unique_indices"));
+  return failed(results) ? failure() : lowering.set(op, *results);
+}
+
+void foreign::addScatters(LoweringTable &table) {
+  table["stablehlo.scatter"] = lowerScatter;
+}
