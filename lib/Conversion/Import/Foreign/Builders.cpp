@@ -205,6 +205,12 @@ Value foreign::createPadded(OpBuilder &builder, Location loc, Value value,
   value = createSlice(builder, loc, value, begin, sizes, ones);
   if (value.getType() == result)
     return value;
+  // The body of a tensor.pad may capture constants only.
+  if (!matchPattern(padding, m_Constant()))
+    return tensor::InsertSliceOp::create(
+        builder, loc, value, createFilled(builder, loc, result, padding),
+        toAttrs(builder, padLow), toAttrs(builder, sizes),
+        toAttrs(builder, ones));
   return tensor::PadOp::create(builder, loc, result, value,
                                toAttrs(builder, padLow),
                                toAttrs(builder, padHigh), padding);
@@ -233,6 +239,14 @@ Value foreign::createReversed(OpBuilder &builder, Location loc, Value value,
                          linalg::YieldOp::create(nested, loc, args[0]);
                        })
       .getResult(0);
+}
+
+AffineMap foreign::createLoopsMap(OpBuilder &builder, unsigned loops,
+                                  unsigned begin, unsigned count) {
+  SmallVector<AffineExpr> exprs;
+  for (unsigned loop = begin; loop < begin + count; ++loop)
+    exprs.push_back(builder.getAffineDimExpr(loop));
+  return AffineMap::get(loops, 0, exprs, builder.getContext());
 }
 
 linalg::GenericOp foreign::createGeneric(OpBuilder &builder, Location loc,

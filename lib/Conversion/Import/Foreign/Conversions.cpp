@@ -289,6 +289,8 @@ Value Converter::convert(Value value, Type type) {
 
 Value foreign::createConverted(OpBuilder &builder, Location loc, Value value,
                                Type element, bool isUnsigned) {
+  if (getElementTypeOrSelf(value.getType()) == element)
+    return value;
   return Converter(builder, loc, isUnsigned, false)
       .convert(value, withElements(value.getType(), element));
 }

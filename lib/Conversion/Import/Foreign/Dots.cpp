@@ -91,8 +91,7 @@ static LogicalResult lowerDot(Operation *op, Lowering &lowering,
   SmallVector<AffineMap> maps = {
       AffineMap::get(loops, 0, lhsExprs, context),
       AffineMap::get(loops, 0, rhsExprs, context),
-      AffineMap::getMultiDimIdentityMap(loops, context)
-          .getMajorSubMap(type.getRank())};
+      createLoopsMap(builder, loops, 0, type.getRank())};
   Type sumType = getSumType(type.getElementType());
   // Operands of other types than the sum's, in which products are computed.
   auto widen = [&](OpBuilder &nested, Location loc, Value value,

@@ -206,6 +206,10 @@ mlir::Value createConverted(mlir::OpBuilder &builder, mlir::Location loc,
                             mlir::Value value, mlir::Type element,
                             bool isUnsigned);
 
+/// The map of `loops` loops to `count` of them from number `begin` on.
+mlir::AffineMap createLoopsMap(mlir::OpBuilder &builder, unsigned loops,
+                               unsigned begin, unsigned count);
+
 using BodyBuilder = llvm::function_ref<void(mlir::OpBuilder &, mlir::Location,
                                             mlir::ValueRange)>;
 /// A structured operation with parallel and then reduction loops.

@@ -295,11 +295,12 @@ FailureOr<SmallVector<Value>> ScatterBuilder::combine(bool isUnique) {
             getWindowSize(dim) == 1
                 ? zero
                 : linalg::IndexOp::create(nested, loc, dim).getResult();
-    SmallVector<Value> elements(args.slice(1, operands.size()));
+    SmallVector<Value> elements;
     for (Value update : updates)
       elements.push_back(
           tensor::ExtractOp::create(nested, loc, update, coordinates));
-    auto combined = lowering.lowerScalars(nested, op->getRegion(0), elements);
+    auto combined =
+        combineElements(nested, args.slice(1, operands.size()), elements);
     isBuilt = succeeded(combined) && combined->size() == operands.size();
     SmallVector<Value> yields;
     for (unsigned i = 0; i < operands.size(); ++i)
@@ -341,8 +342,7 @@ Value ScatterBuilder::reduce(Value neutral) {
   SmallVector<AffineMap> maps(inputs.size(), getPlaceMap(loops, placeLoops));
   inputs.push_back(updates[0]);
   maps.push_back(AffineMap::get(loops, 0, exprs, builder.getContext()));
-  maps.push_back(AffineMap::getMultiDimIdentityMap(loops, builder.getContext())
-                     .getMajorSubMap(rank));
+  maps.push_back(createLoopsMap(builder, loops, 0, rank));
   auto body = [&](OpBuilder &nested, Location loc, ValueRange args) {
     Value goesHere = createInteger(nested, loc, nested.getI1Type(), 1);
     for (auto [part, dim] : llvm::zip(args, places.dims)) {
@@ -354,8 +354,7 @@ Value ScatterBuilder::reduce(Value neutral) {
     }
     Value term = arith::SelectOp::create(nested, loc, goesHere,
                                          args[places.parts.size()], neutral);
-    auto reduced =
-        lowering.lowerScalars(nested, op->getRegion(0), {args.back(), term});
+    auto reduced = combineElements(nested, args.back(), term);
     linalg::YieldOp::create(
         nested, loc, succeeded(reduced) ? reduced->front() : args.back());
   };
@@ -426,8 +425,9 @@ FailureOr<SmallVector<Value>> ScatterBuilder::loop() {
     auto generic = createGeneric(
         builder, loc, inputs, inits, maps, rank, 0,
         [&](OpBuilder &nested, Location loc, ValueRange args) {
-          auto combined = lowering.lowerScalars(
-              nested, op->getRegion(0), args.take_front(2 * values.size()));
+          auto combined =
+              combineElements(nested, args.take_front(values.size()),
+                              args.slice(values.size(), values.size()));
           isBuilt = succeeded(combined);
           SmallVector<Value> yields;
           for (unsigned i = 0; i < values.size(); ++i)
@@ -451,31 +451,39 @@ FailureOr<SmallVector<Value>> ScatterBuilder::loop() {
 // Choosing
 //===----------------------------------------------------------------------===//
 
-/// How a region combines an element and an update: the name of an operation on
-/// both, or "set".
-static StringRef findCombination(Region &region) {
-  Block &block = region.front();
-  Value result = block.back().getOperand(0);
-  if (block.getNumArguments() != 2)
-    return llvm::all_of(llvm::enumerate(block.back().getOperands()),
-                        [&](auto pair) {
-                          return pair.value() ==
-                                 block.getArgument(block.getNumArguments() / 2 +
-                                                   pair.index());
-                        })
-               ? "set"
-               : "";
-  if (result == block.getArgument(1))
+FailureOr<SmallVector<Value>>
+ScatterBuilder::combineElements(OpBuilder &nested, ValueRange old,
+                                ValueRange added) {
+  SmallVector<Value> elements(updatesFirst ? added : old);
+  llvm::append_range(elements, updatesFirst ? old : added);
+  return lowering.lowerScalars(nested, op->getRegion(0), elements);
+}
+
+/// How the region combines an element and an update: an operation on both, or
+/// "set"; empty if it is something else.
+StringRef ScatterBuilder::findCombination() {
+  Block &block = op->getRegion(0).front();
+  unsigned count = operands.size(), first = updatesFirst ? 0 : count;
+  OperandRange results = block.back().getOperands();
+  if (block.getNumArguments() != 2 * count || results.size() != count)
+    return "";
+  if (llvm::all_of(llvm::enumerate(results), [&](auto pair) {
+        return pair.value() == block.getArgument(first + pair.index());
+      }))
     return "set";
-  Operation *made = result.getDefiningOp();
+  Operation *made = count == 1 ? results[0].getDefiningOp() : nullptr;
   if (!made || made->getNumOperands() != 2 ||
       made->getOperand(0) == made->getOperand(1) ||
       !llvm::all_of(made->getOperands(), [&](Value operand) {
         return llvm::is_contained(block.getArguments(), operand);
       }))
     return "";
-  StringRef name = made->getName().getStringRef();
-  return name.consume_front("stablehlo.") ? name : "";
+  return llvm::StringSwitch<StringRef>(made->getName().getStringRef())
+      .Cases({"stablehlo.add", "arith.addf", "arith.addi"}, "add")
+      .Cases({"stablehlo.multiply", "arith.mulf", "arith.muli"}, "multiply")
+      .Cases({"stablehlo.maximum", "arith.maximumf", "arith.maxsi"}, "maximum")
+      .Cases({"stablehlo.minimum", "arith.minimumf", "arith.minsi"}, "minimum")
+      .Default("");
 }
 
 /// What changes nothing in a reduction; none where that is not one.
@@ -507,7 +515,7 @@ static Value createNeutral(OpBuilder &builder, Location loc, StringRef name,
 FailureOr<SmallVector<Value>> ScatterBuilder::build(bool isUnique) {
   if (llvm::is_contained(updateShape, 0) || type.getNumElements() == 0)
     return SmallVector<Value>(operands);
-  StringRef name = findCombination(op->getRegion(0));
+  StringRef name = findCombination();
   bool isBool = getElementTypeOrSelf(operands[0]).isInteger(1);
   if (name == "add" && !isBool)
     return SmallVector<Value>{add(operands[0], updates[0])};

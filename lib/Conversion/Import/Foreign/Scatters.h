@@ -16,18 +16,19 @@ class ScatterBuilder {
 public:
   /// For each dimension of the tensor, `windowDims` has that of an update along
   /// it, or -1; `placeDims` are those of the update that go through the places.
-  /// The region of `op` combines elements of `operands` and `updates`.
+  /// The region of `op` combines elements of `operands` and `updates`, which
+  /// may come first.
   ScatterBuilder(mlir::Operation *op, Lowering &lowering, const Places &places,
                  mlir::RankedTensorType type,
                  llvm::ArrayRef<int64_t> updateShape,
                  llvm::ArrayRef<int64_t> windowDims,
                  llvm::ArrayRef<unsigned> placeDims,
                  llvm::ArrayRef<mlir::Value> operands,
-                 llvm::ArrayRef<mlir::Value> updates)
+                 llvm::ArrayRef<mlir::Value> updates, bool updatesFirst = false)
       : op(op), lowering(lowering), builder(lowering.builder),
         loc(op->getLoc()), places(places), type(type), updateShape(updateShape),
         windowDims(windowDims), placeDims(placeDims), operands(operands),
-        updates(updates) {}
+        updates(updates), updatesFirst(updatesFirst) {}
 
   /// The results; `isUnique` says that no two updates go to one place.
   llvm::FailureOr<llvm::SmallVector<mlir::Value>> build(bool isUnique);
@@ -35,6 +36,11 @@ public:
 private:
   using Values = llvm::SmallVector<mlir::Value>;
 
+  /// What the region makes of elements.
+  llvm::FailureOr<Values> combineElements(mlir::OpBuilder &nested,
+                                          mlir::ValueRange old,
+                                          mlir::ValueRange added);
+  llvm::StringRef findCombination();
   int64_t countPlaces() const;
   int64_t getWindowSize(int64_t dim) const;
   /// Whether a dimension that is indexed also has a slice of several elements.
@@ -70,6 +76,7 @@ private:
   llvm::SmallVector<int64_t> updateShape, windowDims;
   llvm::SmallVector<unsigned> placeDims;
   Values operands, updates;
+  bool updatesFirst;
 };
 
 } // namespace remat::foreign

@@ -17,6 +17,17 @@ using namespace mlir;
 using namespace remat;
 using namespace remat::foreign;
 
+/// The number that all elements of `dense` are.
+static Value createComplexNumber(OpBuilder &builder, Location loc,
+                                 DenseElementsAttr dense) {
+  auto type = cast<ComplexType>(dense.getElementType());
+  auto number = *dense.getValues<std::complex<APFloat>>().begin();
+  Attribute parts[] = {FloatAttr::get(type.getElementType(), number.real()),
+                       FloatAttr::get(type.getElementType(), number.imag())};
+  return complex::ConstantOp::create(builder, loc, type,
+                                     builder.getArrayAttr(parts));
+}
+
 static LogicalResult lowerConstant(Operation *op, Lowering &lowering) {
   OpBuilder &builder = lowering.builder;
   RankedTensorType type = lowering.getTensorType(op->getResult(0));
@@ -28,23 +39,20 @@ static LogicalResult lowerConstant(Operation *op, Lowering &lowering) {
   } else {
     return op->emitOpError("expected elements as 'value', got ") << attr;
   }
+  auto dense = dyn_cast<DenseElementsAttr>(attr);
+  if (lowering.isScalar() && (!dense || type.getNumElements() != 1))
+    return op->emitOpError("is a tensor in a body of scalars");
+  if (isa<ComplexType>(type.getElementType()) && dense && dense.isSplat()) {
+    Value number = createComplexNumber(builder, op->getLoc(), dense);
+    return lowering.set(
+        op, lowering.isScalar()
+                ? number
+                : createFilled(builder, op->getLoc(), type, number));
+  }
   if (!lowering.isScalar())
     return lowering.set(op, arith::ConstantOp::create(builder, op->getLoc(),
                                                       cast<TypedAttr>(attr))
                                 .getResult());
-  auto dense = dyn_cast<DenseElementsAttr>(attr);
-  if (!dense || type.getNumElements() != 1)
-    return op->emitOpError("is a tensor in a body of scalars");
-  if (auto complexType = dyn_cast<ComplexType>(type.getElementType())) {
-    auto number = *dense.getValues<std::complex<APFloat>>().begin();
-    Type part = complexType.getElementType();
-    Attribute parts[] = {FloatAttr::get(part, number.real()),
-                         FloatAttr::get(part, number.imag())};
-    return lowering.set(
-        op, complex::ConstantOp::create(builder, op->getLoc(), complexType,
-                                        builder.getArrayAttr(parts))
-                .getResult());
-  }
   return lowering.set(
       op, arith::ConstantOp::create(
               builder, op->getLoc(),

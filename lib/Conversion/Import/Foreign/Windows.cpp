@@ -175,15 +175,14 @@ static LogicalResult lowerReduceWindow(Operation *op, Lowering &lowering) {
   if (to.getNumElements() == 0)
     return lowering.set(op, inits);
   MLIRContext *context = builder.getContext();
-  AffineMap all = AffineMap::getMultiDimIdentityMap(loops, context);
   SmallVector<AffineMap> maps(count, AffineMap::get(loops, 0, exprs, context));
   // The sizes of windows are those of a tensor that is not read.
   if (!windowShape.empty()) {
     padded.push_back(tensor::EmptyOp::create(builder, loc, windowShape,
                                              from.getElementType()));
-    maps.push_back(all.getMinorSubMap(windowShape.size()));
+    maps.push_back(createLoopsMap(builder, loops, rank, windowShape.size()));
   }
-  maps.append(count, all.getMajorSubMap(rank));
+  maps.append(count, createLoopsMap(builder, loops, 0, rank));
   auto generic = createReduction(op, lowering, op->getRegion(0), padded, inits,
                                  maps, rank, windowShape.size());
   if (failed(generic))
@@ -238,8 +237,6 @@ FailureOr<Value> SelectAndScatter::findChosen() {
   Value operand = lowering.get(op->getOperand(0));
   int64_t rank = type.getRank();
   unsigned loops = 2 * rank;
-  MLIRContext *context = builder.getContext();
-  AffineMap all = AffineMap::getMultiDimIdentityMap(loops, context);
   Value shape = tensor::EmptyOp::create(builder, loc, windows.sizes,
                                         type.getElementType());
   Value none = createInteger(
@@ -289,11 +286,11 @@ FailureOr<Value> SelectAndScatter::findChosen() {
         arith::SelectOp::create(nested, loc, changes, number, args[2]);
     linalg::YieldOp::create(nested, loc, ValueRange{value, chosen});
   };
-  auto generic =
-      createGeneric(builder, loc, shape, {best, none},
-                    {all.getMinorSubMap(rank), all.getMajorSubMap(rank),
-                     all.getMajorSubMap(rank)},
-                    rank, rank, body);
+  auto generic = createGeneric(builder, loc, shape, {best, none},
+                               {createLoopsMap(builder, loops, rank, rank),
+                                createLoopsMap(builder, loops, 0, rank),
+                                createLoopsMap(builder, loops, 0, rank)},
+                               rank, rank, body);
   if (!isBuilt)
     return failure();
   return generic.getResult(1);
