@@ -18,12 +18,18 @@
 using namespace mlir;
 using namespace remat;
 
+/// Operations that one loop may unroll to: a scan of a JAX program over a few
+/// hundred steps.
+static constexpr int64_t maxUnrolled = 32768;
+
 void remat::buildFunctionImport(OpPassManager &func) {
   func.addPass(createImportPadsPass());
   func.addPass(createImportExtremaPass());
   func.addPass(createImportTosaPass());
   func.addPass(createImportScattersPass());
-  func.addPass(createImportLoopsPass());
+  ImportLoopsPassOptions loops;
+  loops.limit = maxUnrolled;
+  func.addPass(createImportLoopsPass(loops));
   func.addPass(createImportConstantsPass());
   func.addPass(createGeneralizeElementwisePass());
   func.addPass(createImportCleanUpPass());

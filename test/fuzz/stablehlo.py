@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """stablehlo.py TOOLS: functions of JAX, as it writes them in StableHLO, against what JAX computes.
 
-    stablehlo.py TOOLS [--seed=N] [--count=N] [--seconds=N] [--only=NAME,...] [--keep=DIR]
+    stablehlo.py TOOLS [--seed=N] [--count=N] [--seconds=N] [--only=NAME,...] [--keep=DIR] [--write=DIR]
 
 Each case of stablehlo_cases.py draws shapes and arguments by a seed. Its results are compared with those of JAX, and
-its gradients with jax.vjp, in the types of the program. Needs jax. A count of 1 runs each case once."""
+its gradients with jax.vjp, in the types of the program. Needs jax. A count of 1 runs each case once.
+With --write, a case that passes becomes a test for lit, which needs no JAX: DIR/NAME.mlir."""
 
 import argparse
 import os
@@ -74,12 +75,40 @@ def describe_difference(name, got, wanted, factor):
     return f"{name} differs at {place}: {got[place]}, expected {wanted[place]}, scale {scale:.3g}"
 
 
-def export(function, args):
+def export(function, args, debug=True):
     lowered = jax.jit(function, keep_unused=True).lower(*args)
-    return lowered.compiler_ir("stablehlo").operation.get_asm(print_generic_op_form=True, enable_debug_info=True)
+    return lowered.compiler_ir("stablehlo").operation.get_asm(print_generic_op_form=True, enable_debug_info=debug)
 
 
-def run_case(tools, case, seed, folder):
+def describe_array(kind, number, array):
+    """A comment for test/Import/Inputs/foreign_values.py."""
+    array = np.asarray(array)
+    if str(array.dtype) == "bfloat16":
+        array = array.view(np.uint16)
+    elif str(array.dtype) in SIGNLESS:
+        array = array.view(SIGNLESS[str(array.dtype)])
+    flat = array.reshape(-1)
+    if np.iscomplexobj(flat):
+        flat = np.stack([flat.real, flat.imag], -1).reshape(-1)
+    digits = (lambda v: repr(int(v))) if flat.dtype.kind in "iub" else (
+        lambda v: np.format_float_positional(v, trim="-") if 1e-4 < abs(v) < 1e6 or v == 0 else repr(float(v)))
+    return (f"// {kind} {number} {array.dtype.str[1:]} {'x'.join(map(str, array.shape))}: "
+            + " ".join(map(digits, flat)) + "\n")
+
+
+def write_test(path, function, args, results, cotangents, gradients, tolerance):
+    with open(path, "w") as file:
+        file.write("// RUN: %python %S/../Inputs/foreign_values.py remat-run %s %t\n\n")
+        file.write(f"// From test/fuzz/stablehlo_cases.py, as JAX {jax.__version__} lowers and computes it.\n\n")
+        file.write(f"// tolerance {tolerance:.3g}\n")
+        for kind, arrays in (("arg", args), ("cotangent", cotangents), ("result", results), ("gradient", gradients)):
+            for number, array in enumerate(arrays):
+                if array is not None:
+                    file.write(describe_array(kind, number, array))
+        file.write("\n" + export(function, args, debug=False))
+
+
+def run_case(tools, case, seed, folder, test=None):
     """Runs a case; returns what is wrong, or None."""
     rng = np.random.default_rng(seed)
     made = case(random.Random(seed), rng)
@@ -94,7 +123,7 @@ def run_case(tools, case, seed, folder):
         save(f"{folder}/in/arg{number}.npy", arg)
     active = [number for number, arg in enumerate(args) if is_inexact(arg)]
     emit = "forward"
-    gradients = []
+    gradients, cotangents = [], []
     if active and options.get("gradient", True) and any(is_inexact(result) for result in results):
         emit += ",vjp"
         cotangents = [rng.uniform(-1, 1, np.shape(r)).astype(r.dtype) if is_inexact(r) else None for r in results]
@@ -113,7 +142,7 @@ def run_case(tools, case, seed, folder):
         # JAX's gradient of a complex argument is the conjugate of remat's.
         gradients = [np.conj(np.asarray(g)) if np.iscomplexobj(g) else g for g in gradients]
         if any(np.iscomplexobj(c) for c in cotangents if c is not None):
-            emit, gradients = "forward", []
+            emit, gradients, cotangents = "forward", [], []
     command = [tools + "/remat-run", "model.mlir", "--inputs=in", "--outputs=out", "--emit=" + emit, "--effort=0.01",
                "--threads=1"]
     outcome = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300)
@@ -129,6 +158,9 @@ def run_case(tools, case, seed, folder):
                                     factor)
         if error:
             return error
+    if test:
+        tolerance = max(TOLERANCES[str(np.asarray(r).dtype)] for r in [*results, *gradients, 1.0] if is_inexact(r))
+        write_test(test, flat, args, results, cotangents, gradients, tolerance * factor)
     return None
 
 
@@ -140,6 +172,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--only", default="")
     parser.add_argument("--keep", default="")
+    parser.add_argument("--write", default="")
     options = parser.parse_args()
     only = [name for name in options.only.split(",") if name]
     for name in only:
@@ -154,7 +187,8 @@ def main():
                 folder = os.path.join(options.keep, f"{name}-{seed}") if options.keep else temporary
                 os.makedirs(folder, exist_ok=True)
                 try:
-                    error = run_case(os.path.abspath(options.tools), CASES[name], seed, folder)
+                    test = options.write and os.path.join(options.write, name.replace("_", "-") + ".mlir")
+                    error = run_case(os.path.abspath(options.tools), CASES[name], seed, folder, test)
                 except subprocess.TimeoutExpired:
                     error = "does not end"
                 except Exception as problem:  # of the case itself

@@ -362,6 +362,14 @@ def scatter_integers(draw, rng):
 
 
 @case
+def many_updates(draw, rng):
+    count = draw.randint(1030, 1200)
+    x, u = normal(rng, (40, 2)), normal(rng, (count, 2))
+    i = rng.integers(-50, 45, (count, 2)).astype(np.int32)
+    return lambda x, u, i: [x.at[i[:, 0]].set(u), x.at[i[:, 0], i[:, 1] % 2].set(u[:, 0])], [x, u, i]
+
+
+@case
 def scatter_apply(draw, rng):
     x = normal(rng, (5, 3))
     i = rng.permutation(5)[:3].astype(np.int32)

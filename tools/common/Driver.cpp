@@ -108,12 +108,16 @@ static LogicalResult importSignatures(mlir::ModuleOp module) {
   auto hasMemRef = [](mlir::FunctionOpInterface function) {
     return any_of(function.getArgumentTypes(), IsaPred<mlir::BaseMemRefType>);
   };
-  if (!hasForeign(module) &&
-      module.getOps<mlir::ml_program::GlobalOp>().empty() &&
+  if (hasForeign(module)) {
+    mlir::PassManager foreign(module.getContext());
+    foreign.addPass(createImportForeignPass());
+    if (failed(foreign.run(module)))
+      return failure();
+  }
+  if (module.getOps<mlir::ml_program::GlobalOp>().empty() &&
       none_of(module.getOps<mlir::FunctionOpInterface>(), hasMemRef))
     return success();
   mlir::PassManager pm(module.getContext());
-  pm.addPass(createImportForeignPass());
   pm.addPass(createAttachRulesPass());
   pm.addPass(mlir::createInlinerPass({}, [](mlir::OpPassManager &) {}));
   pm.addPass(createImportRandomStatePass());
@@ -125,6 +129,7 @@ Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 ModelReader::read(std::unique_ptr<MemoryBuffer> buffer) {
   std::string path = buffer->getBufferIdentifier().str();
   sources.AddNewSourceBuffer(std::move(buffer), SMLoc());
+  UnknownDialectHandler unknown(&context);
   auto module = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
   if (!module)
     return makeError("could not read " + path);

@@ -14,6 +14,7 @@
 #ifndef REMAT_CONVERSION_IMPORT_FOREIGNDIALECTS_H
 #define REMAT_CONVERSION_IMPORT_FOREIGNDIALECTS_H
 
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "mlir/IR/Operation.h"
 
@@ -30,6 +31,13 @@ llvm::StringRef getForeignAdvice(llvm::StringRef dialect);
 /// Whether `remat-import-foreign` has work: `root` holds operations of foreign
 /// dialects, or integers that are unsigned.
 bool hasForeign(mlir::Operation *root);
+
+/// While it exists, an operation of a dialect that is not registered is
+/// reported by what to export instead.
+class UnknownDialectHandler : public mlir::ScopedDiagnosticHandler {
+public:
+  explicit UnknownDialectHandler(mlir::MLIRContext *context);
+};
 
 } // namespace remat
 

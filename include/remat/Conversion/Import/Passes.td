@@ -44,10 +44,10 @@ def ImportForeignPass : Pass<"remat-import-foreign", "::mlir::ModuleOp"> {
     Arithmetic on integers is what XLA defines where LLVM defines nothing: x / 0,
     shifts by the width or more, numbers that an integer type does not hold.
 
-    Sorting compares all pairs of elements in short runs, which it then merges. A scatter that adds becomes
-    `remat.scatter`. In one that overwrites, the last of several updates of one
-    element counts. A maximum, minimum or product of updates is computed for each
-    element over all updates.
+    Sorting compares all pairs of elements in short runs, which it then merges. A
+    scatter that adds becomes `remat.scatter`. In one that overwrites, the last of
+    several updates of one element counts. A maximum, minimum or product of
+    updates is computed for each element over all updates.
 
     Custom calls can say what StableHLO has no words for:
 

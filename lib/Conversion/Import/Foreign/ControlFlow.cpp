@@ -125,6 +125,8 @@ static std::optional<Counter> findCounter(Operation *op, Lowering &lowering) {
   int64_t distance;
   if (llvm::SubOverflow(high, low, distance))
     return std::nullopt;
+  if (distance == INT64_MAX)
+    return std::nullopt;
   if (direction == "LE" || direction == "GE")
     ++distance;
   if ((!isUp && !isDown && !isUntil) ||

@@ -76,6 +76,12 @@ StringRef remat::getForeignAdvice(StringRef dialect) {
   return foreign && !foreign->isRead ? StringRef(foreign->advice) : "";
 }
 
+/// How the operations are printed otherwise is not known.
+static ParseResult refuse(OpAsmParser &parser, OperationState &state) {
+  return parser.emitError(parser.getNameLoc())
+         << findForeign(state.name.getDialectNamespace())->advice;
+}
+
 namespace remat::foreign {
 class ForeignDialect : public Dialect {
 public:
@@ -96,14 +102,8 @@ public:
                            parser.getFullSymbolSpec());
   }
 
-  std::optional<ParseOpHook>
-  getParseOperationHook(StringRef name) const override {
-    return [name = name.str()](OpAsmParser &parser, OperationState &) {
-      StringRef dialect = StringRef(name).split('.').first;
-      return ParseResult(parser.emitError(parser.getNameLoc())
-                         << "'" << name << "' "
-                         << findForeign(dialect)->advice);
-    };
+  std::optional<ParseOpHook> getParseOperationHook(StringRef) const override {
+    return refuse;
   }
 };
 
@@ -130,6 +130,30 @@ void remat::registerForeignDialects(DialectRegistry &registry) {
   registerNumbered(registry,
                    std::make_index_sequence<std::size(foreignDialects)>());
 }
+
+/// What to say instead of `message`, which lists all dialects that there are or
+/// names a flag that is not one of remat's; empty if it is another message.
+static std::string explainUnknown(StringRef message) {
+  constexpr StringLiteral reason =
+      " is of a dialect that remat does not know: export linalg on tensors, "
+      "TOSA or the generic form of StableHLO, as 'remat.torch.export' and "
+      "'remat.jax.export' do";
+  if (message.starts_with("operation being parsed with an unregistered"))
+    return ("operation" + reason).str();
+  if (!message.starts_with("Dialect `") || !message.contains("' not found"))
+    return "";
+  StringRef name = message.split("custom op '").second.split('\'').first;
+  return ("'" + name + "'" + reason).str();
+}
+
+UnknownDialectHandler::UnknownDialectHandler(MLIRContext *context)
+    : ScopedDiagnosticHandler(context, [](Diagnostic &diagnostic) {
+        std::string text = explainUnknown(diagnostic.str());
+        if (text.empty())
+          return failure();
+        emitError(diagnostic.getLocation(), text);
+        return success();
+      }) {}
 
 //===----------------------------------------------------------------------===//
 // Looking for them

@@ -243,40 +243,52 @@ LogicalResult Lowering::copy(Operation *op) {
   return set(op, made->getResults());
 }
 
+/// Names and policies on an operation that is not foreign, a call, stay there.
+void Lowering::tagResults(Operation *op) {
+  auto name = op->getAttrOfType<StringAttr>(RematDialect::nameAttrName);
+  auto policy = op->getAttrOfType<PolicyAttr>(RematDialect::policyAttrName);
+  if (scalars || op->isRegistered() || (!name && !policy))
+    return;
+  for (Value result : op->getResults())
+    for (Value &stands : values[result])
+      stands = TagOp::create(builder, op->getLoc(), stands, name, policy);
+}
+
+/// Builds what an operation in the table stands for.
+LogicalResult Lowering::lowerKnown(Operation *op, OpLowering lower) {
+  if (failed(checkTypes(op)))
+    return failure();
+  Block *block = builder.getInsertionBlock();
+  Operation *before = block->empty() ? nullptr : &block->back();
+  if (failed(lower(op, *this)))
+    return failure();
+  tagResults(op);
+  if (!scalars && isBackward(op))
+    for (Operation &made : llvm::make_range(
+             before ? std::next(before->getIterator()) : block->begin(),
+             builder.getInsertionPoint()))
+      setBackward(&made, true);
+  return success();
+}
+
 LogicalResult Lowering::lowerOp(Operation *op) {
   StringRef name = op->getName().getStringRef();
-  auto known = table.find(name);
-  if (known != table.end()) {
-    if (failed(checkTypes(op)))
-      return failure();
-    Operation *before = builder.getInsertionBlock()->empty()
-                            ? nullptr
-                            : &builder.getInsertionBlock()->back();
-    if (failed(known->second(op, *this)))
-      return failure();
-    if (!scalars && isBackward(op))
-      for (Operation &made :
-           llvm::make_range(before ? std::next(before->getIterator())
-                                   : builder.getInsertionBlock()->begin(),
-                            builder.getInsertionPoint()))
-        setBackward(&made, true);
-    return success();
-  }
+  if (OpLowering lower = find(name))
+    return lowerKnown(op, lower);
   StringRef dialect = op->getName().getDialectNamespace();
   if (StringRef advice = getForeignAdvice(dialect); !advice.empty())
     return op->emitOpError() << advice;
   if (op->isRegistered())
     return copy(op);
   return op->emitOpError("is not supported: remat knows ")
-         << (llvm::StringSwitch<StringRef>(dialect)
-                 .Case("stablehlo", "most of StableHLO, but neither operations "
-                                    "on several devices nor those of dynamic "
-                                    "shape; compute it by other operations")
-                 .Case("chlo", "the operations of CHLO that JAX writes; "
-                               "compute it by other operations")
-                 .Case("tm_tensor",
-                       "scan, scatter, sort, topk and attention of tm_tensor")
-                 .Default("no such operation"));
+         << llvm::StringSwitch<StringRef>(dialect)
+                .Case("stablehlo", "most of StableHLO, but neither operations "
+                                   "on several devices nor those of dynamic "
+                                   "shape; compute it by other operations")
+                .Case("chlo", "the operations of CHLO that JAX writes; "
+                              "compute it by other operations")
+                .Case("tm_tensor", "scan, scatter, sort and topk of tm_tensor")
+                .Default("no such operation");
 }
 
 FailureOr<SmallVector<Value>> Lowering::lowerBlock(Block &block,

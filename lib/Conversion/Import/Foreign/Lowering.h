@@ -108,6 +108,8 @@ public:
   OpLowering find(llvm::StringRef name) const { return table.lookup(name); }
 
 private:
+  llvm::LogicalResult lowerKnown(mlir::Operation *op, OpLowering lower);
+  void tagResults(mlir::Operation *op);
   llvm::LogicalResult copy(mlir::Operation *op);
   llvm::LogicalResult checkTypes(mlir::Operation *op);
 

@@ -62,6 +62,7 @@ private:
                        body);
   mlir::Value add(mlir::Value operand, mlir::Value update);
   mlir::Value findShadowed();
+  mlir::Value findShadowedByBits();
   mlir::Value createNumbers(bool isUnique, bool isFine);
   llvm::FailureOr<Values> combine(bool isUnique);
   mlir::Value reduce(mlir::Value neutral);

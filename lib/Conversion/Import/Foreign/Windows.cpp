@@ -130,9 +130,6 @@ findCumulative(const Windows &windows, ArrayRef<int64_t> shape) {
 // Windows
 //===----------------------------------------------------------------------===//
 
-/// Shorter windows are reduced as they are.
-static constexpr int64_t minCumulative = 8;
-
 static LogicalResult lowerReduceWindow(Operation *op, Lowering &lowering) {
   OpBuilder &builder = lowering.builder;
   Location loc = op->getLoc();
@@ -145,8 +142,7 @@ static LogicalResult lowerReduceWindow(Operation *op, Lowering &lowering) {
   FailureOr<Windows> windows = readWindows(op, rank);
   if (failed(windows))
     return failure();
-  if (auto found = findCumulative(*windows, from.getShape());
-      found && from.getDimSize(found->first) > minCumulative) {
+  if (auto found = findCumulative(*windows, from.getShape())) {
     auto results = createCumulative(op, lowering, op->getRegion(0), inputs,
                                     found->first, found->second);
     return failed(results) ? failure() : lowering.set(op, *results);
