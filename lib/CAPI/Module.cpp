@@ -6,6 +6,7 @@
 
 #include "State.h"
 
+#include "remat/Conversion/Import/ForeignDialects.h"
 #include "remat/Pipelines/Pipelines.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
@@ -60,6 +61,7 @@ static RematStatus parse(Call &call, const ContextRef &context,
   std::string name = buffer->getBufferIdentifier().str();
   auto sources = std::make_shared<llvm::SourceMgr>();
   sources->AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
+  UnknownDialectHandler unknown(&context->mlir);
   auto parsed =
       parseSourceFile<ModuleOp>(sources, ParserConfig(&context->mlir));
   if (!parsed)

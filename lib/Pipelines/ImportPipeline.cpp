@@ -18,12 +18,18 @@
 using namespace mlir;
 using namespace remat;
 
+/// Operations that one loop may unroll to: a scan of a JAX program over a few
+/// hundred steps.
+static constexpr int64_t maxUnrolled = 32768;
+
 void remat::buildFunctionImport(OpPassManager &func) {
   func.addPass(createImportPadsPass());
   func.addPass(createImportExtremaPass());
   func.addPass(createImportTosaPass());
   func.addPass(createImportScattersPass());
-  func.addPass(createImportLoopsPass());
+  ImportLoopsPassOptions loops;
+  loops.limit = maxUnrolled;
+  func.addPass(createImportLoopsPass(loops));
   func.addPass(createImportConstantsPass());
   func.addPass(createGeneralizeElementwisePass());
   func.addPass(createImportCleanUpPass());
@@ -45,6 +51,7 @@ void remat::buildFunctionImport(OpPassManager &func) {
 }
 
 void remat::buildImportPipeline(OpPassManager &pm, const StepOptions &options) {
+  pm.addPass(createImportForeignPass());
   // Calls are links of the chain, so it is cut before they are inlined.
   if (options.sequential.segments > 0) {
     SequentialOptions sequential = options.sequential;

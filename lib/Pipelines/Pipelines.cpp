@@ -11,6 +11,7 @@
 
 #include "remat/AutoDiff/Passes.h"
 #include "remat/Codegen/KernelBufferization.h"
+#include "remat/Conversion/Import/ForeignDialects.h"
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Cost/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -289,6 +290,7 @@ void remat::registerRematDialects(DialectRegistry &registry) {
 
 void remat::registerRematExtensions(DialectRegistry &registry) {
   registry.insert<RematDialect>();
+  registerForeignDialects(registry);
   registerAutoDiffModels(registry);
   codegen::registerKernelInterfaces(registry);
   registerAllTargets();

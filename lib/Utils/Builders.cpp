@@ -19,6 +19,10 @@ Value remat::createZeroConstant(OpBuilder &builder, Location loc, Type type) {
     return complex::ConstantOp::create(builder, loc, type,
                                        builder.getArrayAttr({zero, zero}));
   }
+  // There is no attribute for a tensor of complex zeros.
+  if (auto tensor = dyn_cast<RankedTensorType>(type);
+      tensor && isa<ComplexType>(tensor.getElementType()))
+    return createZeros(builder, loc, tensor);
   return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
 }
 

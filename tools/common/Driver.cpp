@@ -9,6 +9,7 @@
 
 #include "remat/AutoDiff/Passes.h"
 #include "remat/Codegen/Dtypes.h"
+#include "remat/Conversion/Import/ForeignDialects.h"
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Pipelines/Pipelines.h"
@@ -100,12 +101,19 @@ Expected<mlir::OwningOpRef<mlir::ModuleOp>> ModelReader::read(StringRef path) {
   return read(std::move(buffer));
 }
 
-/// Random state in globals and memrefs among the arguments change the
-/// functions' signatures, which manifests and files of arguments are about.
+/// Random state in globals, memrefs among the arguments and unsigned integers
+/// change the functions' signatures, which manifests and files of arguments are
+/// about.
 static LogicalResult importSignatures(mlir::ModuleOp module) {
   auto hasMemRef = [](mlir::FunctionOpInterface function) {
     return any_of(function.getArgumentTypes(), IsaPred<mlir::BaseMemRefType>);
   };
+  if (hasForeign(module)) {
+    mlir::PassManager foreign(module.getContext());
+    foreign.addPass(createImportForeignPass());
+    if (failed(foreign.run(module)))
+      return failure();
+  }
   if (module.getOps<mlir::ml_program::GlobalOp>().empty() &&
       none_of(module.getOps<mlir::FunctionOpInterface>(), hasMemRef))
     return success();
@@ -121,6 +129,7 @@ Expected<mlir::OwningOpRef<mlir::ModuleOp>>
 ModelReader::read(std::unique_ptr<MemoryBuffer> buffer) {
   std::string path = buffer->getBufferIdentifier().str();
   sources.AddNewSourceBuffer(std::move(buffer), SMLoc());
+  UnknownDialectHandler unknown(&context);
   auto module = mlir::parseSourceFile<mlir::ModuleOp>(sources, &context);
   if (!module)
     return makeError("could not read " + path);

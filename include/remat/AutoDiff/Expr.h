@@ -16,16 +16,25 @@
 #define REMAT_AUTODIFF_EXPR_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
 #include "remat/AutoDiff/DifferentiableOpInterface.h"
 
 namespace remat {
 
-/// A splat of `value` of the floating-point scalar or tensor type `type`.
+/// A splat of `value` of the floating-point scalar or tensor type `type`, or a
+/// complex scalar.
 inline mlir::Value createFloatConstant(mlir::OpBuilder &builder,
                                        mlir::Location loc, mlir::Type type,
                                        double value) {
+  if (auto complexType = mlir::dyn_cast<mlir::ComplexType>(type)) {
+    mlir::Attribute parts[] = {
+        builder.getFloatAttr(complexType.getElementType(), value),
+        builder.getFloatAttr(complexType.getElementType(), 0)};
+    return mlir::complex::ConstantOp::create(builder, loc, type,
+                                             builder.getArrayAttr(parts));
+  }
   mlir::TypedAttr attr =
       builder.getFloatAttr(getElementTypeOrSelf(type), value);
   if (auto shaped = mlir::dyn_cast<mlir::ShapedType>(type))

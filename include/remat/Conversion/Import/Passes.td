@@ -30,6 +30,43 @@ def ImportCodecsPass : Pass<"remat-import-codecs", "::mlir::ModuleOp"> {
   let dependentDialects = ["::remat::RematDialect"];
 }
 
+def ImportForeignPass : Pass<"remat-import-foreign", "::mlir::ModuleOp"> {
+  let summary = "Lower StableHLO, CHLO and tm_tensor to linalg and scf";
+  let description = [{
+    Reads operations of StableHLO and CHLO, as JAX writes them, and those of
+    torch-mlir's tm_tensor, all in generic form: remat has no definition of these
+    dialects and knows what their operations mean by name. A program may mix them
+    with linalg and others. Integers that are unsigned become signless, tuples
+    the values that they hold, and tokens nothing.
+
+    A `while` whose condition compares a counter with a constant becomes an
+    `scf.for`; one of unknown length is an error. `case` and `if` become `scf.if`.
+    Arithmetic on integers is what XLA defines where LLVM defines nothing: x / 0,
+    shifts by the width or more, numbers that an integer type does not hold.
+
+    Sorting compares all pairs of elements in short runs, which it then merges. A
+    scatter that adds becomes `remat.scatter`. In one that overwrites, the last of
+    several updates of one element counts. A maximum, minimum or product of
+    updates is computed for each element over all updates.
+
+    Custom calls can say what StableHLO has no words for:
+
+    | custom call | becomes |
+    |---|---|
+    | `remat.stop_gradient` | `remat.stop_gradient` of each operand |
+    | `remat.tag`, `remat.checkpoint_name` | `remat.tag` with the `name` and the `policy` that the dictionary `backend_config` has, or with its text as name |
+    | `remat.checkpoint` | `remat.checkpoint` around a call of the function in `called_computations`; `policy`, `name`, `early_stop` and `preserve_rng_state` are entries of `backend_config` |
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::complex::ComplexDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::remat::RematDialect"];
+}
+
 def ImportTosaPass : Pass<"remat-import-tosa", "::mlir::func::FuncOp"> {
   let summary = "Convert TOSA to linalg, arith and tensor";
   let description = [{

@@ -1,0 +1,256 @@
+//===- Calls.cpp - functions, custom calls, tuples and tokens -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Custom calls whose names begin with `remat.` are how a program of JAX says
+// what StableHLO has no words for.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::foreign;
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+/// Calls of bodies are written out, since what is called takes tensors.
+static LogicalResult lowerScalarCall(Operation *op, Lowering &lowering,
+                                     StringRef name) {
+  func::FuncOp callee = lowering.lookUp(op, name);
+  if (!callee || callee.isExternal())
+    return op->emitOpError("calls '") << name << "', which has no body";
+  SmallVector<Value> arguments = lowering.get(op->getOperands());
+  OpBuilder nested(lowering.builder);
+  auto results = lowering.lowerScalars(nested, callee.getBody(), arguments);
+  if (failed(results))
+    return failure();
+  lowering.builder.restoreInsertionPoint(nested.saveInsertionPoint());
+  return lowering.set(op, *results);
+}
+
+static LogicalResult lowerCallTo(Operation *op, Lowering &lowering,
+                                 StringRef name) {
+  if (lowering.isScalar())
+    return lowerScalarCall(op, lowering, name);
+  if (!lowering.lookUp(op, name))
+    return op->emitOpError("calls '") << name << "', which does not exist";
+  SmallVector<Type> types;
+  for (Type type : op->getResultTypes())
+    if (failed(lowering.convertType(op->getLoc(), type, types)))
+      return failure();
+  auto call = func::CallOp::create(lowering.builder, op->getLoc(), name, types,
+                                   lowering.get(op->getOperands()));
+  for (NamedAttribute attr : op->getDiscardableAttrs())
+    if (attr.getName().strref().starts_with("remat."))
+      call->setAttr(attr.getName(), attr.getValue());
+  return lowering.set(op, call.getResults());
+}
+
+static LogicalResult lowerCall(Operation *op, Lowering &lowering) {
+  return lowerCallTo(op, lowering, cast<func::CallOp>(op).getCallee());
+}
+
+/// A composite of CHLO is that operation; of another, what it is made of.
+static LogicalResult lowerComposite(Operation *op, Lowering &lowering) {
+  return lowerCallTo(op, lowering, getText(op, "decomposition"));
+}
+
+//===----------------------------------------------------------------------===//
+// What stands for its operands
+//===----------------------------------------------------------------------===//
+
+static LogicalResult lowerIdentity(Operation *op, Lowering &lowering) {
+  return lowering.set(op, lowering.get(op->getOperands()));
+}
+
+static LogicalResult lowerTupleElement(Operation *op, Lowering &lowering) {
+  auto tuple = dyn_cast<TupleType>(op->getOperand(0).getType());
+  int64_t index = getInteger(op, "index", 0);
+  if (!tuple || index < 0 || index >= static_cast<int64_t>(tuple.size()))
+    return op->emitOpError("takes element ")
+           << index << " of " << op->getOperand(0).getType();
+  SmallVector<Type> before, own;
+  for (int64_t number = 0; number < index; ++number)
+    if (failed(
+            lowering.convertType(op->getLoc(), tuple.getType(number), before)))
+      return failure();
+  if (failed(lowering.convertType(op->getLoc(), tuple.getType(index), own)))
+    return failure();
+  SmallVector<Value> all = lowering.get(ValueRange(op->getOperand(0)));
+  return lowering.set(
+      op, ArrayRef(all).drop_front(before.size()).take_front(own.size()));
+}
+
+/// A token orders effects, and there are none.
+static LogicalResult lowerToken(Operation *op, Lowering &lowering) {
+  return lowering.set(op, {});
+}
+
+/// The number of the only device.
+static LogicalResult lowerDeviceNumber(Operation *op, Lowering &lowering) {
+  return lowering.set(op, createInteger(lowering.builder, op->getLoc(),
+                                        lowering.getType(op->getResult(0)), 0));
+}
+
+/// A cast between integers that differ in being unsigned.
+static LogicalResult lowerCast(Operation *op, Lowering &lowering) {
+  SmallVector<Value> values = lowering.get(op->getOperands());
+  SmallVector<Type> types;
+  for (Type type : op->getResultTypes())
+    if (failed(lowering.convertType(op->getLoc(), type, types)))
+      return failure();
+  if (TypeRange(values) == TypeRange(types))
+    return lowering.set(op, values);
+  return lowering.set(op, UnrealizedConversionCastOp::create(
+                              lowering.builder, op->getLoc(), types, values)
+                              .getResults());
+}
+
+//===----------------------------------------------------------------------===//
+// Custom calls
+//===----------------------------------------------------------------------===//
+
+/// What a call says of its result, in its configuration or as an attribute.
+template <typename Attr>
+static Attr getConfig(Operation *op, StringRef name) {
+  for (StringRef where :
+       {"backend_config", "mhlo.backend_config", "mhlo.attributes"})
+    if (auto config = dyn_cast_or_null<DictionaryAttr>(getAttr(op, where)))
+      if (auto attr = config.getAs<Attr>(name))
+        return attr;
+  return dyn_cast_or_null<Attr>(getAttr(op, ("remat." + name).str()));
+}
+
+static FailureOr<PolicyAttr> findPolicy(Operation *op) {
+  if (auto policy = getConfig<PolicyAttr>(op, "policy"))
+    return policy;
+  auto text = getConfig<StringAttr>(op, "policy");
+  if (!text)
+    return PolicyAttr();
+  std::optional<Policy> policy = symbolizePolicy(text.getValue());
+  if (!policy)
+    return op->emitOpError("has an unknown policy '")
+           << text.getValue()
+           << "', expected must_save, prefer_save, must_recompute, "
+              "prefer_recompute, must_cpu_offload or prefer_cpu_offload";
+  return PolicyAttr::get(op->getContext(), *policy);
+}
+
+static LogicalResult lowerStopGradient(Operation *op, Lowering &lowering) {
+  SmallVector<Value> results;
+  for (Value value : lowering.get(op->getOperands()))
+    results.push_back(
+        StopGradientOp::create(lowering.builder, op->getLoc(), value));
+  return lowering.set(op, results);
+}
+
+static LogicalResult lowerTag(Operation *op, Lowering &lowering) {
+  FailureOr<PolicyAttr> policy = findPolicy(op);
+  if (failed(policy))
+    return failure();
+  StringAttr name = getConfig<StringAttr>(op, "name");
+  if (auto text = dyn_cast_or_null<StringAttr>(getAttr(op, "backend_config"));
+      text && !text.empty() && !name)
+    name = text;
+  if (!name && !*policy)
+    return op->emitOpError("expected a 'name' or a 'policy' in its "
+                           "backend_config");
+  SmallVector<Value> results;
+  for (Value value : lowering.get(op->getOperands()))
+    results.push_back(
+        TagOp::create(lowering.builder, op->getLoc(), value, name, *policy));
+  return lowering.set(op, results);
+}
+
+/// A call of a function whose inner values are not kept.
+static LogicalResult lowerCheckpoint(Operation *op, Lowering &lowering) {
+  OpBuilder &builder = lowering.builder;
+  Location loc = op->getLoc();
+  auto callees =
+      dyn_cast_or_null<ArrayAttr>(getAttr(op, "called_computations"));
+  auto callee = callees && callees.size() == 1
+                    ? dyn_cast<FlatSymbolRefAttr>(callees[0])
+                    : nullptr;
+  if (!callee || !lowering.lookUp(op, callee.getValue()))
+    return op->emitOpError("expected one function as 'called_computations'");
+  FailureOr<PolicyAttr> policy = findPolicy(op);
+  if (failed(policy))
+    return failure();
+  SmallVector<Type> types;
+  for (Type type : op->getResultTypes())
+    if (failed(lowering.convertType(loc, type, types)))
+      return failure();
+  SmallVector<Value> operands = lowering.get(op->getOperands());
+  OperationState state(loc, CheckpointOp::getOperationName());
+  state.addTypes(types);
+  if (*policy)
+    state.addAttribute("policy", *policy);
+  if (auto name = getConfig<StringAttr>(op, "name"))
+    state.addAttribute("name", name);
+  for (StringRef flag : {"early_stop", "preserve_rng_state"})
+    if (auto value = getConfig<BoolAttr>(op, flag))
+      state.addAttribute(flag, value);
+  Region *body = state.addRegion();
+  {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.createBlock(body);
+    auto call =
+        func::CallOp::create(builder, loc, callee.getValue(), types, operands);
+    YieldOp::create(builder, loc, call.getResults());
+  }
+  return lowering.set(op, builder.create(state)->getResults());
+}
+
+static LogicalResult lowerCustomCall(Operation *op, Lowering &lowering) {
+  StringRef target = getText(op, "call_target_name");
+  auto known =
+      llvm::StringSwitch<OpLowering>(target)
+          .Cases({"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape"},
+                 lowerIdentity)
+          .Cases({"annotate_device_placement", "LayoutConstraint",
+                  "xla.sdy.FuncResultSharding"},
+                 lowerIdentity)
+          .Case("remat.stop_gradient", lowerStopGradient)
+          .Cases({"remat.tag", "remat.checkpoint_name"}, lowerTag)
+          .Case("remat.checkpoint", lowerCheckpoint)
+          .Default(nullptr);
+  if (known)
+    return known(op, lowering);
+  // CHLO travels under another name where it has to be stable.
+  if (target.consume_front("mhlo.") || target.consume_front("chlo.")) {
+    StringRef own = target == "topk" ? StringRef("top_k") : target;
+    OpLowering lower = lowering.find(("chlo." + own).str());
+    if (lower)
+      return lower(op, lowering);
+  }
+  if (target == "TopK")
+    return lowering.find("chlo.top_k")(op, lowering);
+  return op->emitOpError("calls '")
+         << getText(op, "call_target_name")
+         << "', which is code outside of the program: compute it by "
+            "operations of jax.numpy or jax.lax that are not custom calls";
+}
+
+void foreign::addCalls(LoweringTable &table) {
+  table["func.call"] = lowerCall;
+  table["builtin.unrealized_conversion_cast"] = lowerCast;
+  table["stablehlo.composite"] = lowerComposite;
+  table["stablehlo.custom_call"] = lowerCustomCall;
+  table["stablehlo.optimization_barrier"] = lowerIdentity;
+  table["stablehlo.tuple"] = lowerIdentity;
+  table["stablehlo.get_tuple_element"] = lowerTupleElement;
+  table["stablehlo.after_all"] = lowerToken;
+  table["stablehlo.create_token"] = lowerToken;
+  table["stablehlo.partition_id"] = lowerDeviceNumber;
+  table["stablehlo.replica_id"] = lowerDeviceNumber;
+}

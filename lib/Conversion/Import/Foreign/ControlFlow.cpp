@@ -1,0 +1,303 @@
+//===- ControlFlow.cpp - loops and choices --------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// JAX writes scans, maps and loops over a range as a loop that carries its own
+// counter, compares it with a constant and adds a constant to it. Such a loop
+// becomes an scf.for, and what its iterations hand on unchanged is not carried.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::foreign;
+
+//===----------------------------------------------------------------------===//
+// Counting
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// How a loop counts: `number` is the counter among what it carries.
+struct Counter {
+  unsigned number;
+  int64_t begin, step, trips;
+};
+} // namespace
+
+/// The number of the argument of `block` that `value` is.
+static std::optional<unsigned> findArgument(Value value, Block &block) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  if (!argument || argument.getOwner() != &block)
+    return std::nullopt;
+  return argument.getArgNumber();
+}
+
+static bool isInvariant(Operation *op, unsigned number) {
+  Block &body = op->getRegion(1).front();
+  return body.back().getOperand(number) == body.getArgument(number);
+}
+
+/// The integer that `value`, in a region of the loop `op`, is in all
+/// iterations.
+static std::optional<int64_t> findFixed(Value value, Operation *op,
+                                        Lowering &lowering) {
+  for (Region &region : op->getRegions())
+    if (auto number = findArgument(value, region.front())) {
+      if (!isInvariant(op, *number))
+        return std::nullopt;
+      return lowering.findInteger(op->getOperand(*number));
+    }
+  return lowering.findInteger(value);
+}
+
+/// What is added to the argument `number` in each iteration.
+static std::optional<int64_t> findStep(Operation *op, unsigned number,
+                                       Lowering &lowering) {
+  Block &body = op->getRegion(1).front();
+  Operation *next = body.back().getOperand(number).getDefiningOp();
+  if (!next || next->getNumOperands() != 2)
+    return std::nullopt;
+  StringRef name = next->getName().getStringRef();
+  Value a = next->getOperand(0), b = next->getOperand(1);
+  Value counter = body.getArgument(number);
+  if (name == "stablehlo.add" && b == counter)
+    std::swap(a, b);
+  if (a != counter)
+    return std::nullopt;
+  std::optional<int64_t> step = findFixed(b, op, lowering);
+  if (!step || name == "stablehlo.add")
+    return step;
+  if (name == "stablehlo.subtract")
+    return -*step;
+  return std::nullopt;
+}
+
+static std::optional<Counter> findCounter(Operation *op, Lowering &lowering) {
+  Block &condition = op->getRegion(0).front();
+  Operation *test = condition.back().getOperand(0).getDefiningOp();
+  if (!test || test->getName().getStringRef() != "stablehlo.compare")
+    return std::nullopt;
+  Value counter = test->getOperand(0), bound = test->getOperand(1);
+  StringRef direction = getEnum(test, "comparison_direction");
+  auto isCounter = [&](Value value) {
+    auto number = findArgument(value, condition);
+    return number && !isInvariant(op, *number);
+  };
+  if (!isCounter(counter)) {
+    std::swap(counter, bound);
+    direction = llvm::StringSwitch<StringRef>(direction)
+                    .Case("LT", "GT")
+                    .Case("GT", "LT")
+                    .Case("LE", "GE")
+                    .Case("GE", "LE")
+                    .Default(direction);
+  }
+  if (!isCounter(counter))
+    return std::nullopt;
+  Counter found;
+  found.number = *findArgument(counter, condition);
+  std::optional<int64_t> begin =
+      lowering.findInteger(op->getOperand(found.number));
+  std::optional<int64_t> end = findFixed(bound, op, lowering);
+  std::optional<int64_t> step = findStep(op, found.number, lowering);
+  if (!begin || !end || !step || *step == 0)
+    return std::nullopt;
+  found.begin = *begin;
+  found.step = *step;
+  // The distance that is left to go, in the direction of the steps.
+  int64_t low = *begin, high = *end, stride = *step;
+  bool isUp = direction == "LT" || direction == "LE";
+  bool isDown = direction == "GT" || direction == "GE";
+  bool isUntil = direction == "NE";
+  if (stride < 0 || isDown) {
+    if (stride > 0 || isUp)
+      return std::nullopt;
+    std::swap(low, high);
+    stride = -stride;
+  }
+  int64_t distance;
+  if (llvm::SubOverflow(high, low, distance))
+    return std::nullopt;
+  if (distance == INT64_MAX)
+    return std::nullopt;
+  if (direction == "LE" || direction == "GE")
+    ++distance;
+  if ((!isUp && !isDown && !isUntil) ||
+      (isUntil && (distance < 0 || distance % stride != 0)))
+    return std::nullopt;
+  found.trips = distance <= 0 ? 0 : llvm::divideCeil(distance, stride);
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+/// The value of the counter in iteration `iteration`, as a tensor of rank 0.
+static Value createCounter(Lowering &lowering, Location loc, Value iteration,
+                           const Counter &counter, RankedTensorType type) {
+  OpBuilder &builder = lowering.builder;
+  Type element = type.getElementType();
+  Value number = arith::IndexCastOp::create(builder, loc, element, iteration);
+  if (counter.step != 1)
+    number = arith::MulIOp::create(
+        builder, loc, number,
+        createInteger(builder, loc, element, counter.step));
+  if (counter.begin != 0)
+    number = arith::AddIOp::create(
+        builder, loc, number,
+        createInteger(builder, loc, element, counter.begin));
+  return tensor::FromElementsOp::create(builder, loc, type, number);
+}
+
+namespace {
+/// Lets operations be built in another block for a while.
+struct InBlock {
+  InBlock(OpBuilder &builder, Block *block) : guard(builder) {
+    builder.setInsertionPointToEnd(block);
+  }
+  OpBuilder::InsertionGuard guard;
+};
+} // namespace
+
+static LogicalResult lowerCounted(Operation *op, Lowering &lowering,
+                                  const Counter &counter) {
+  OpBuilder &builder = lowering.builder;
+  Location loc = op->getLoc();
+  Block &body = op->getRegion(1).front();
+  // What is carried, and where it is among what stands for the operands.
+  SmallVector<SmallVector<Value>> given;
+  SmallVector<Value> inits;
+  for (auto [number, operand] : llvm::enumerate(op->getOperands())) {
+    given.push_back(lowering.get(ValueRange(operand)));
+    if (number != counter.number && !isInvariant(op, number))
+      llvm::append_range(inits, given.back());
+  }
+  Value zero = createIndex(builder, loc, 0), one = createIndex(builder, loc, 1),
+        trips = createIndex(builder, loc, counter.trips);
+  auto loop = scf::ForOp::create(builder, loc, zero, trips, one, inits);
+  RankedTensorType counterType =
+      lowering.getTensorType(op->getOperand(counter.number));
+  // Puts `carried` between what is known otherwise.
+  auto complete = [&](ValueRange carried, Value count) {
+    SmallVector<Value> all;
+    for (unsigned number = 0; number < op->getNumOperands(); ++number) {
+      if (number == counter.number) {
+        all.push_back(count);
+      } else if (isInvariant(op, number)) {
+        llvm::append_range(all, given[number]);
+      } else {
+        llvm::append_range(all, carried.take_front(given[number].size()));
+        carried = carried.drop_front(given[number].size());
+      }
+    }
+    return all;
+  };
+  {
+    // A loop that carries nothing comes with an end.
+    if (!loop.getBody()->empty())
+      loop.getBody()->back().erase();
+    InBlock inLoop(builder, loop.getBody());
+    Value count = createCounter(lowering, loc, loop.getInductionVar(), counter,
+                                counterType);
+    auto next =
+        lowering.lowerBlock(body, complete(loop.getRegionIterArgs(), count));
+    if (failed(next))
+      return failure();
+    SmallVector<Value> yielded;
+    ValueRange rest(*next);
+    for (unsigned number = 0; number < op->getNumOperands(); ++number) {
+      if (number != counter.number && !isInvariant(op, number))
+        llvm::append_range(yielded, rest.take_front(given[number].size()));
+      rest = rest.drop_front(given[number].size());
+    }
+    scf::YieldOp::create(builder, loc, yielded);
+  }
+  Value last = createInteger(builder, loc, counterType,
+                             counter.begin + counter.trips * counter.step);
+  return lowering.set(op, complete(loop.getResults(), last));
+}
+
+static LogicalResult lowerWhile(Operation *op, Lowering &lowering) {
+  if (op->getNumRegions() != 2 || !op->getRegion(0).hasOneBlock() ||
+      !op->getRegion(1).hasOneBlock() ||
+      op->getRegion(1).front().back().getNumOperands() != op->getNumOperands())
+    return op->emitOpError("expected a condition and a body");
+  if (lowering.isScalar())
+    return op->emitOpError("is not supported in the body of a reduction");
+  if (std::optional<Counter> counter = findCounter(op, lowering))
+    return lowerCounted(op, lowering, *counter);
+  InFlightDiagnostic diag =
+      op->emitOpError("runs for a number of times that is not constant: a step "
+                      "is planned before it runs, so its loops have constant "
+                      "bounds");
+  diag.attachNote(op->getRegion(0).front().back().getLoc())
+      << "expected a condition that compares a counter with a constant, as "
+         "jax.lax.scan and jax.lax.fori_loop between constants write it";
+  return diag;
+}
+
+//===----------------------------------------------------------------------===//
+// Choices
+//===----------------------------------------------------------------------===//
+
+/// One of the regions of `op` from number `begin` on; the last is for all other
+/// numbers.
+static FailureOr<SmallVector<Value>>
+lowerBranches(Operation *op, Lowering &lowering, Value number, unsigned begin) {
+  OpBuilder &builder = lowering.builder;
+  Location loc = op->getLoc();
+  if (begin + 1 == op->getNumRegions())
+    return lowering.lowerBlock(op->getRegion(begin).front(), {});
+  Value isThis = number;
+  if (!number.getType().isInteger(1))
+    isThis = arith::CmpIOp::create(
+        builder, loc, arith::CmpIPredicate::eq, number,
+        createInteger(builder, loc, number.getType(), begin));
+  SmallVector<Type> types;
+  for (OpResult result : op->getResults())
+    if (lowering.isScalar())
+      types.push_back(lowering.getType(result));
+    else if (failed(lowering.convertType(loc, result.getType(), types)))
+      return failure();
+  auto choice = scf::IfOp::create(builder, loc, types, isThis,
+                                  /*addThenBlock=*/true, /*addElseBlock=*/true);
+  for (bool isThen : {true, false}) {
+    Block *block = isThen ? choice.thenBlock() : choice.elseBlock();
+    if (!block->empty())
+      block->back().erase();
+    InBlock inBranch(builder, block);
+    auto yielded = isThen
+                       ? lowering.lowerBlock(op->getRegion(begin).front(), {})
+                       : lowerBranches(op, lowering, number, begin + 1);
+    if (failed(yielded))
+      return failure();
+    scf::YieldOp::create(builder, loc, *yielded);
+  }
+  return llvm::to_vector_of<Value>(choice.getResults());
+}
+
+/// `case` takes its last region for numbers that no other has, and `if` the
+/// second for false.
+static LogicalResult lowerChoice(Operation *op, Lowering &lowering) {
+  if (op->getNumRegions() == 0 ||
+      llvm::any_of(op->getRegions(),
+                   [](Region &region) { return !region.hasOneBlock(); }))
+    return op->emitOpError("expected branches of one block");
+  Value number = lowering.getScalar(op->getOperand(0));
+  auto results = lowerBranches(op, lowering, number, 0);
+  return failed(results) ? failure() : lowering.set(op, *results);
+}
+
+void foreign::addControlFlow(LoweringTable &table) {
+  table["stablehlo.while"] = lowerWhile;
+  table["stablehlo.case"] = lowerChoice;
+  table["stablehlo.if"] = lowerChoice;
+}

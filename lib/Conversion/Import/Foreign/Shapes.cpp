@@ -1,0 +1,177 @@
+//===- Shapes.cpp - constants, and the same elements elsewhere ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+
+#include "mlir/Dialect/Complex/IR/Complex.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/IR/Matchers.h"
+
+#include "remat/Utils/Builders.h"
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::foreign;
+
+/// The number that all elements of `dense` are.
+static Value createComplexNumber(OpBuilder &builder, Location loc,
+                                 DenseElementsAttr dense) {
+  auto type = cast<ComplexType>(dense.getElementType());
+  auto number = *dense.getValues<std::complex<APFloat>>().begin();
+  Attribute parts[] = {FloatAttr::get(type.getElementType(), number.real()),
+                       FloatAttr::get(type.getElementType(), number.imag())};
+  return complex::ConstantOp::create(builder, loc, type,
+                                     builder.getArrayAttr(parts));
+}
+
+static LogicalResult lowerConstant(Operation *op, Lowering &lowering) {
+  OpBuilder &builder = lowering.builder;
+  RankedTensorType type = lowering.getTensorType(op->getResult(0));
+  Attribute attr = getAttr(op, "value");
+  if (auto resource = dyn_cast_or_null<DenseResourceElementsAttr>(attr)) {
+    attr = DenseResourceElementsAttr::get(type, resource.getRawHandle());
+  } else if (auto dense = dyn_cast_or_null<DenseElementsAttr>(attr)) {
+    attr = DenseElementsAttr::getFromRawBuffer(type, dense.getRawData());
+  } else {
+    return op->emitOpError("expected elements as 'value', got ") << attr;
+  }
+  auto dense = dyn_cast<DenseElementsAttr>(attr);
+  if (lowering.isScalar() && (!dense || type.getNumElements() != 1))
+    return op->emitOpError("is a tensor in a body of scalars");
+  if (isa<ComplexType>(type.getElementType()) && dense && dense.isSplat()) {
+    Value number = createComplexNumber(builder, op->getLoc(), dense);
+    return lowering.set(
+        op, lowering.isScalar()
+                ? number
+                : createFilled(builder, op->getLoc(), type, number));
+  }
+  if (!lowering.isScalar())
+    return lowering.set(op, arith::ConstantOp::create(builder, op->getLoc(),
+                                                      cast<TypedAttr>(attr))
+                                .getResult());
+  return lowering.set(
+      op, arith::ConstantOp::create(
+              builder, op->getLoc(),
+              cast<TypedAttr>(*dense.getValues<Attribute>().begin()))
+              .getResult());
+}
+
+static LogicalResult lowerIota(Operation *op, Lowering &lowering) {
+  RankedTensorType type = lowering.getTensorType(op->getResult(0));
+  int64_t dim = getInteger(op, "iota_dimension", 0);
+  if (dim < 0 || dim >= type.getRank())
+    return op->emitOpError("has iota_dimension ")
+           << dim << ", expected less than " << type.getRank();
+  Value counted = createElementwise(
+      lowering.builder, op->getLoc(), {}, type,
+      [&](OpBuilder &nested, Location loc, ValueRange) -> Value {
+        Type element = type.getElementType();
+        Type counter =
+            isa<IntegerType>(element) ? element : nested.getI64Type();
+        Value index = linalg::IndexOp::create(nested, loc, dim);
+        index = arith::IndexCastOp::create(nested, loc, counter, index);
+        return createConverted(nested, loc, index, element, false);
+      });
+  return lowering.set(op, counted);
+}
+
+static LogicalResult lowerBroadcast(Operation *op, Lowering &lowering) {
+  OpBuilder &builder = lowering.builder;
+  Value value = lowering.get(op->getOperand(0));
+  if (lowering.isScalar())
+    return lowering.set(op, value);
+  auto from = cast<RankedTensorType>(value.getType());
+  RankedTensorType to = lowering.getTensorType(op->getResult(0));
+  SmallVector<int64_t> dims = getIntegers(op, "broadcast_dimensions");
+  if (static_cast<int64_t>(dims.size()) != from.getRank() ||
+      llvm::any_of(dims, [&](int64_t d) { return d < 0 || d >= to.getRank(); }))
+    return op->emitOpError("has broadcast_dimensions that are not one "
+                           "dimension of the result for each of the operand");
+  DenseElementsAttr constant;
+  if (matchPattern(value, m_Constant(&constant)) && constant.isSplat())
+    return lowering.set(op, arith::ConstantOp::create(builder, op->getLoc(),
+                                                      constant.resizeSplat(to))
+                                .getResult());
+  // Dimensions of size 1 come without elements.
+  if (from.getNumElements() == to.getNumElements() && llvm::is_sorted(dims))
+    return lowering.set(
+        op, createReshape(builder, op->getLoc(), value, to.getShape()));
+  SmallVector<AffineExpr> exprs;
+  for (auto [number, dim] : llvm::enumerate(dims))
+    exprs.push_back(from.getDimSize(number) == 1 && to.getDimSize(dim) != 1
+                        ? builder.getAffineConstantExpr(0)
+                        : builder.getAffineDimExpr(dim));
+  Value empty = tensor::EmptyOp::create(builder, op->getLoc(), to.getShape(),
+                                        to.getElementType());
+  AffineMap map = AffineMap::get(to.getRank(), 0, exprs, builder.getContext());
+  return lowering.set(
+      op, createGeneric(builder, op->getLoc(), value, empty,
+                        {map, builder.getMultiDimIdentityMap(to.getRank())},
+                        to.getRank(), 0,
+                        [](OpBuilder &nested, Location loc, ValueRange args) {
+                          linalg::YieldOp::create(nested, loc, args[0]);
+                        })
+              .getResult(0));
+}
+
+static LogicalResult lowerReshape(Operation *op, Lowering &lowering) {
+  Value value = lowering.get(op->getOperand(0));
+  if (lowering.isScalar())
+    return lowering.set(op, value);
+  return lowering.set(
+      op, createReshape(lowering.builder, op->getLoc(), value,
+                        lowering.getTensorType(op->getResult(0)).getShape()));
+}
+
+static LogicalResult lowerTranspose(Operation *op, Lowering &lowering) {
+  Value value = lowering.get(op->getOperand(0));
+  if (lowering.isScalar())
+    return lowering.set(op, value);
+  SmallVector<int64_t> permutation = getIntegers(op, "permutation");
+  if (static_cast<int64_t>(permutation.size()) !=
+          cast<RankedTensorType>(value.getType()).getRank() ||
+      !isPermutationVector(permutation))
+    return op->emitOpError("has a permutation that is none");
+  return lowering.set(
+      op, createTranspose(lowering.builder, op->getLoc(), value, permutation));
+}
+
+static LogicalResult lowerConcatenate(Operation *op, Lowering &lowering) {
+  SmallVector<Value> inputs = lowering.get(op->getOperands());
+  int64_t dim = getInteger(op, "dimension", 0);
+  llvm::erase_if(inputs, [&](Value input) {
+    auto type = cast<RankedTensorType>(input.getType());
+    return inputs.size() > 1 && type.getNumElements() == 0;
+  });
+  RankedTensorType type = lowering.getTensorType(op->getResult(0));
+  if (dim < 0 || dim >= type.getRank())
+    return op->emitOpError("has dimension ")
+           << dim << ", expected less than " << type.getRank();
+  if (inputs.empty() || type.getNumElements() == 0)
+    return lowering.set(op, createZeros(lowering.builder, op->getLoc(), type));
+  if (inputs.size() == 1)
+    return lowering.set(op, inputs[0]);
+  return lowering.set(op, tensor::ConcatOp::create(
+                              lowering.builder, op->getLoc(), type, dim, inputs)
+                              .getResult());
+}
+
+static LogicalResult lowerReverse(Operation *op, Lowering &lowering) {
+  return lowering.set(op, createReversed(lowering.builder, op->getLoc(),
+                                         lowering.get(op->getOperand(0)),
+                                         getIntegers(op, "dimensions")));
+}
+
+void foreign::addShapes(LoweringTable &table) {
+  table["stablehlo.constant"] = lowerConstant;
+  table["stablehlo.iota"] = lowerIota;
+  table["stablehlo.broadcast_in_dim"] = lowerBroadcast;
+  table["stablehlo.reshape"] = lowerReshape;
+  table["stablehlo.transpose"] = lowerTranspose;
+  table["stablehlo.concatenate"] = lowerConcatenate;
+  table["stablehlo.reverse"] = lowerReverse;
+}

@@ -1,0 +1,131 @@
+//===- Slices.cpp - parts of tensors, and padding -------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A slice at a computed place is moved so that it does not leave the tensor.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+
+#include "mlir/Dialect/Utils/StaticValueUtils.h"
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::foreign;
+
+static LogicalResult lowerSlice(Operation *op, Lowering &lowering) {
+  Value value = lowering.get(op->getOperand(0));
+  return lowering.set(
+      op, createSlice(lowering.builder, op->getLoc(), value,
+                      getIntegers(op, "start_indices"),
+                      lowering.getTensorType(op->getResult(0)).getShape(),
+                      getIntegers(op, "strides")));
+}
+
+/// Where a slice of `sizes` begins in a tensor of `shape`.
+static SmallVector<OpFoldResult> findOffsets(Operation *op, Lowering &lowering,
+                                             ValueRange starts,
+                                             ArrayRef<int64_t> shape,
+                                             ArrayRef<int64_t> sizes) {
+  SmallVector<OpFoldResult> offsets;
+  for (auto [dim, start] : llvm::enumerate(starts)) {
+    int64_t last = shape[dim] - sizes[dim];
+    if (last == 0) {
+      offsets.push_back(lowering.builder.getIndexAttr(0));
+      continue;
+    }
+    if (std::optional<int64_t> known = lowering.findInteger(start)) {
+      bool isLarge = isUnsigned(start) && *known < 0;
+      offsets.push_back(lowering.builder.getIndexAttr(
+          isLarge ? last : std::clamp<int64_t>(*known, 0, last)));
+      continue;
+    }
+    offsets.push_back(createClampedIndex(lowering.builder, op->getLoc(),
+                                         lowering.getScalar(start),
+                                         isUnsigned(start), last));
+  }
+  return offsets;
+}
+
+static SmallVector<OpFoldResult> toAttrs(OpBuilder &builder,
+                                         ArrayRef<int64_t> values) {
+  return getAsIndexOpFoldResult(builder.getContext(), values);
+}
+
+static LogicalResult checkSizes(Operation *op, ArrayRef<int64_t> shape,
+                                ArrayRef<int64_t> sizes, unsigned starts) {
+  bool fits = shape.size() == sizes.size() && shape.size() == starts;
+  for (unsigned dim = 0; fits && dim < shape.size(); ++dim)
+    fits = sizes[dim] >= 0 && sizes[dim] <= shape[dim];
+  return fits ? success()
+              : op->emitOpError("takes a slice that is larger than the tensor");
+}
+
+static LogicalResult lowerDynamicSlice(Operation *op, Lowering &lowering) {
+  OpBuilder &builder = lowering.builder;
+  Value value = lowering.get(op->getOperand(0));
+  auto from = cast<RankedTensorType>(value.getType());
+  RankedTensorType to = lowering.getTensorType(op->getResult(0));
+  ValueRange starts = op->getOperands().drop_front();
+  if (failed(checkSizes(op, from.getShape(), to.getShape(), starts.size())))
+    return failure();
+  if (from == to)
+    return lowering.set(op, value);
+  if (to.getNumElements() == 0)
+    return lowering.set(op, tensor::EmptyOp::create(builder, op->getLoc(),
+                                                    to.getShape(),
+                                                    to.getElementType())
+                                .getResult());
+  SmallVector<OpFoldResult> offsets =
+      findOffsets(op, lowering, starts, from.getShape(), to.getShape());
+  SmallVector<int64_t> ones(to.getRank(), 1);
+  return lowering.set(op, tensor::ExtractSliceOp::create(
+                              builder, op->getLoc(), to, value, offsets,
+                              toAttrs(builder, to.getShape()),
+                              toAttrs(builder, ones))
+                              .getResult());
+}
+
+static LogicalResult lowerDynamicUpdateSlice(Operation *op,
+                                             Lowering &lowering) {
+  OpBuilder &builder = lowering.builder;
+  Value value = lowering.get(op->getOperand(0));
+  Value update = lowering.get(op->getOperand(1));
+  auto type = cast<RankedTensorType>(value.getType());
+  auto part = cast<RankedTensorType>(update.getType());
+  ValueRange starts = op->getOperands().drop_front(2);
+  if (failed(checkSizes(op, type.getShape(), part.getShape(), starts.size())))
+    return failure();
+  if (type == part)
+    return lowering.set(op, update);
+  if (part.getNumElements() == 0)
+    return lowering.set(op, value);
+  SmallVector<OpFoldResult> offsets =
+      findOffsets(op, lowering, starts, type.getShape(), part.getShape());
+  SmallVector<int64_t> ones(type.getRank(), 1);
+  return lowering.set(op, tensor::InsertSliceOp::create(
+                              builder, op->getLoc(), update, value, offsets,
+                              toAttrs(builder, part.getShape()),
+                              toAttrs(builder, ones))
+                              .getResult());
+}
+
+static LogicalResult lowerPad(Operation *op, Lowering &lowering) {
+  Value value = lowering.get(op->getOperand(0));
+  Value padding = lowering.getScalar(op->getOperand(1));
+  return lowering.set(op,
+                      createPadded(lowering.builder, op->getLoc(), value,
+                                   padding, getIntegers(op, "edge_padding_low"),
+                                   getIntegers(op, "edge_padding_high"),
+                                   getIntegers(op, "interior_padding")));
+}
+
+void foreign::addSlices(LoweringTable &table) {
+  table["stablehlo.slice"] = lowerSlice;
+  table["stablehlo.dynamic_slice"] = lowerDynamicSlice;
+  table["stablehlo.dynamic_update_slice"] = lowerDynamicUpdateSlice;
+  table["stablehlo.pad"] = lowerPad;
+}

@@ -1,0 +1,358 @@
+//===- Windows.cpp - reductions over windows ------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A window that reaches from each element back to the first, or on to the last,
+// is how JAX writes a cumulative sum. Such a window is doubled in size step by
+// step instead of being reduced at each element.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Windows.h"
+#include "Reductions.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/Builders.h"
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::foreign;
+
+namespace {
+/// The windows of an operation.
+struct Windows {
+  SmallVector<int64_t> sizes, strides, spread, dilations, low, high;
+};
+} // namespace
+
+static FailureOr<Windows> readWindows(Operation *op, unsigned rank) {
+  Windows windows;
+  windows.sizes = getIntegers(op, "window_dimensions", rank, 1);
+  windows.strides = getIntegers(op, "window_strides", rank, 1);
+  windows.spread = getIntegers(op, "base_dilations", rank, 1);
+  windows.dilations = getIntegers(op, "window_dilations", rank, 1);
+  SmallVector<int64_t> padding = getIntegers(op, "padding", 2 * rank, 0);
+  for (unsigned dim = 0; dim < rank && padding.size() == 2 * rank; ++dim) {
+    windows.low.push_back(padding[2 * dim]);
+    windows.high.push_back(padding[2 * dim + 1]);
+  }
+  for (ArrayRef<int64_t> numbers :
+       {ArrayRef(windows.sizes), ArrayRef(windows.strides),
+        ArrayRef(windows.spread), ArrayRef(windows.dilations),
+        ArrayRef(windows.low)})
+    if (numbers.size() != rank)
+      return op->emitOpError("expected windows of ") << rank << " dimensions";
+  return windows;
+}
+
+//===----------------------------------------------------------------------===//
+// Cumulative reductions
+//===----------------------------------------------------------------------===//
+
+FailureOr<SmallVector<Value>>
+foreign::createCumulative(Operation *op, Lowering &lowering, Region &region,
+                          ValueRange inputs, int64_t dim, bool isReversed) {
+  OpBuilder &builder = lowering.builder;
+  SmallVector<Value> values(inputs);
+  auto type = cast<RankedTensorType>(inputs[0].getType());
+  int64_t rank = type.getRank(), size = type.getDimSize(dim);
+  SmallVector<int64_t> ones(rank, 1);
+  // Behind each step, an element has what `reach` elements before it had.
+  for (int64_t reach = 1; reach < size; reach *= 2) {
+    SmallVector<int64_t> first(rank, 0), second(rank, 0),
+        shape(type.getShape()), rest(type.getShape());
+    shape[dim] = size - reach;
+    rest[dim] = reach;
+    second[dim] = reach;
+    SmallVector<int64_t> untouched(rank, 0);
+    if (isReversed)
+      untouched[dim] = size - reach;
+    SmallVector<Value> arguments, inits, parts;
+    for (bool isElement : {false, true})
+      for (Value value : values)
+        arguments.push_back(
+            createSlice(builder, op->getLoc(), value,
+                        isElement != isReversed ? second : first, shape, ones));
+    for (Value value : values)
+      inits.push_back(tensor::EmptyOp::create(builder, op->getLoc(), shape,
+                                              getElementTypeOrSelf(value)));
+    SmallVector<AffineMap> maps(arguments.size() + inits.size(),
+                                builder.getMultiDimIdentityMap(rank));
+    bool isBuilt = true;
+    auto combined = createGeneric(
+        builder, op->getLoc(), arguments, inits, maps, rank, 0,
+        [&](OpBuilder &nested, Location loc, ValueRange args) {
+          auto yielded = lowering.lowerScalars(
+              nested, region, args.take_front(arguments.size()));
+          isBuilt = succeeded(yielded) && yielded->size() == values.size();
+          linalg::YieldOp::create(nested, loc,
+                                  isBuilt ? ValueRange(*yielded)
+                                          : args.take_back(values.size()));
+        });
+    if (!isBuilt)
+      return failure();
+    for (auto [value, part] : llvm::zip(values, combined.getResults())) {
+      Value kept =
+          createSlice(builder, op->getLoc(), value, untouched, rest, ones);
+      SmallVector<Value> joined = {kept, part};
+      if (isReversed)
+        std::swap(joined[0], joined[1]);
+      value = tensor::ConcatOp::create(builder, op->getLoc(),
+                                       cast<RankedTensorType>(value.getType()),
+                                       dim, joined);
+    }
+  }
+  return values;
+}
+
+/// The dimension along which all windows begin with the first element, or end
+/// with the last.
+static std::optional<std::pair<int64_t, bool>>
+findCumulative(const Windows &windows, ArrayRef<int64_t> shape) {
+  std::optional<std::pair<int64_t, bool>> found;
+  for (auto [dim, size] : llvm::enumerate(shape)) {
+    if (windows.strides[dim] != 1 || windows.spread[dim] != 1)
+      return std::nullopt;
+    int64_t low = windows.low[dim], high = windows.high[dim];
+    if (windows.sizes[dim] == 1 && low == 0 && high == 0)
+      continue;
+    bool isWhole = windows.sizes[dim] == size && windows.dilations[dim] == 1;
+    if (!isWhole || found || low + high != size - 1 || (low != 0 && high != 0))
+      return std::nullopt;
+    found = {dim, low == 0};
+  }
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// Windows
+//===----------------------------------------------------------------------===//
+
+static LogicalResult lowerReduceWindow(Operation *op, Lowering &lowering) {
+  OpBuilder &builder = lowering.builder;
+  Location loc = op->getLoc();
+  unsigned count = op->getNumOperands() / 2;
+  SmallVector<Value> inputs = lowering.get(op->getOperands().take_front(count));
+  ValueRange starts = op->getOperands().drop_front(count);
+  auto from = cast<RankedTensorType>(inputs[0].getType());
+  RankedTensorType to = lowering.getTensorType(op->getResult(0));
+  int64_t rank = from.getRank();
+  FailureOr<Windows> windows = readWindows(op, rank);
+  if (failed(windows))
+    return failure();
+  if (auto found = findCumulative(*windows, from.getShape())) {
+    auto results = createCumulative(op, lowering, op->getRegion(0), inputs,
+                                    found->first, found->second);
+    return failed(results) ? failure() : lowering.set(op, *results);
+  }
+  SmallVector<int64_t> interior, loopDims, windowShape;
+  SmallVector<AffineExpr> exprs;
+  for (int64_t dim = 0; dim < rank; ++dim) {
+    interior.push_back(windows->spread[dim] - 1);
+    AffineExpr expr = builder.getAffineDimExpr(dim) * windows->strides[dim];
+    if (windows->sizes[dim] != 1) {
+      expr = expr + builder.getAffineDimExpr(rank + windowShape.size()) *
+                        windows->dilations[dim];
+      windowShape.push_back(windows->sizes[dim]);
+    }
+    exprs.push_back(expr);
+  }
+  unsigned loops = rank + windowShape.size();
+  SmallVector<Value> padded, inits;
+  for (unsigned number = 0; number < count; ++number) {
+    Value start = lowering.getScalar(starts[number]);
+    padded.push_back(createPadded(builder, loc, inputs[number], start,
+                                  windows->low, windows->high, interior));
+    inits.push_back(createFilled(
+        builder, loc, lowering.getTensorType(op->getResult(number)), start));
+  }
+  if (to.getNumElements() == 0)
+    return lowering.set(op, inits);
+  MLIRContext *context = builder.getContext();
+  SmallVector<AffineMap> maps(count, AffineMap::get(loops, 0, exprs, context));
+  // The sizes of windows are those of a tensor that is not read.
+  if (!windowShape.empty()) {
+    padded.push_back(tensor::EmptyOp::create(builder, loc, windowShape,
+                                             from.getElementType()));
+    maps.push_back(createLoopsMap(builder, loops, rank, windowShape.size()));
+  }
+  maps.append(count, createLoopsMap(builder, loops, 0, rank));
+  auto generic = createReduction(op, lowering, op->getRegion(0), padded, inits,
+                                 maps, rank, windowShape.size());
+  if (failed(generic))
+    return failure();
+  return lowering.set(op, generic->getResults());
+}
+
+//===----------------------------------------------------------------------===//
+// Chosen elements of windows
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Adds each element of a source to the element of an operand that a window
+/// chooses: the gradient of a maximum over windows.
+class SelectAndScatter {
+public:
+  SelectAndScatter(Operation *op, Lowering &lowering, const Windows &windows)
+      : op(op), lowering(lowering), builder(lowering.builder),
+        loc(op->getLoc()), windows(windows),
+        type(lowering.getTensorType(op->getOperand(0))),
+        places(lowering.getTensorType(op->getOperand(1))) {}
+
+  FailureOr<Value> build();
+
+private:
+  FailureOr<Value> findChosen();
+  /// The coordinate in `dim` of element `step` of the window at `place`.
+  Value createCoordinate(OpBuilder &nested, int64_t dim, Value place,
+                         Value step);
+
+  Operation *op;
+  Lowering &lowering;
+  OpBuilder &builder;
+  Location loc;
+  const Windows &windows;
+  RankedTensorType type, places;
+};
+} // namespace
+
+Value SelectAndScatter::createCoordinate(OpBuilder &nested, int64_t dim,
+                                         Value place, Value step) {
+  Value index = arith::MulIOp::create(
+      nested, loc, place, createIndex(nested, loc, windows.strides[dim]));
+  index = arith::AddIOp::create(nested, loc, index, step);
+  return arith::SubIOp::create(nested, loc, index,
+                               createIndex(nested, loc, windows.low[dim]));
+}
+
+/// The number of the element of each window that is chosen, or -1. The region
+/// says whether what was chosen so far stays so.
+FailureOr<Value> SelectAndScatter::findChosen() {
+  Value operand = lowering.get(op->getOperand(0));
+  int64_t rank = type.getRank();
+  unsigned loops = 2 * rank;
+  Value shape = tensor::EmptyOp::create(builder, loc, windows.sizes,
+                                        type.getElementType());
+  Value none = createInteger(
+      builder, loc,
+      RankedTensorType::get(places.getShape(), builder.getI64Type()), -1);
+  Value best = createZeros(builder, loc, places.clone(type.getElementType()));
+  bool isBuilt = true;
+  auto body = [&](OpBuilder &nested, Location loc, ValueRange args) {
+    Value number = createIndex(nested, loc, 0);
+    Value inside = createInteger(nested, loc, nested.getI1Type(), 1);
+    SmallVector<Value> place;
+    for (int64_t dim = 0; dim < rank; ++dim) {
+      Value step = linalg::IndexOp::create(nested, loc, rank + dim);
+      number = arith::AddIOp::create(
+          nested, loc,
+          arith::MulIOp::create(nested, loc, number,
+                                createIndex(nested, loc, windows.sizes[dim])),
+          step);
+      Value index = createCoordinate(
+          nested, dim, linalg::IndexOp::create(nested, loc, dim), step);
+      Value fits =
+          arith::CmpIOp::create(nested, loc, arith::CmpIPredicate::ult, index,
+                                createIndex(nested, loc, type.getDimSize(dim)));
+      inside = arith::AndIOp::create(nested, loc, inside, fits);
+      place.push_back(createClampedIndex(nested, loc, index, false,
+                                         type.getDimSize(dim) - 1));
+    }
+    Value element = tensor::ExtractOp::create(nested, loc, operand, place);
+    number =
+        arith::IndexCastOp::create(nested, loc, nested.getI64Type(), number);
+    auto stays =
+        lowering.lowerScalars(nested, op->getRegion(0), {args[1], element});
+    isBuilt = succeeded(stays);
+    if (!isBuilt)
+      return linalg::YieldOp::create(nested, loc, args.drop_front()), void();
+    Value isFirst = arith::CmpIOp::create(
+        nested, loc, arith::CmpIPredicate::slt, args[2],
+        createInteger(nested, loc, nested.getI64Type(), 0));
+    Value changes = arith::XOrIOp::create(
+        nested, loc, stays->front(),
+        createInteger(nested, loc, nested.getI1Type(), 1));
+    changes = arith::OrIOp::create(nested, loc, changes, isFirst);
+    changes = arith::AndIOp::create(nested, loc, changes, inside);
+    Value value =
+        arith::SelectOp::create(nested, loc, changes, element, args[1]);
+    Value chosen =
+        arith::SelectOp::create(nested, loc, changes, number, args[2]);
+    linalg::YieldOp::create(nested, loc, ValueRange{value, chosen});
+  };
+  auto generic = createGeneric(builder, loc, shape, {best, none},
+                               {createLoopsMap(builder, loops, rank, rank),
+                                createLoopsMap(builder, loops, 0, rank),
+                                createLoopsMap(builder, loops, 0, rank)},
+                               rank, rank, body);
+  if (!isBuilt)
+    return failure();
+  return generic.getResult(1);
+}
+
+FailureOr<Value> SelectAndScatter::build() {
+  FailureOr<Value> chosen = findChosen();
+  if (failed(chosen))
+    return failure();
+  int64_t rank = type.getRank();
+  Value start = lowering.getScalar(op->getOperand(2));
+  Value init = createFilled(builder, loc, type, start);
+  auto block = std::make_unique<Block>();
+  for (int64_t dim = 0; dim < rank; ++dim)
+    block->addArgument(builder.getIndexType(), loc);
+  Value number = block->addArgument(builder.getI64Type(), loc);
+  Value term = block->addArgument(type.getElementType(), loc);
+  OpBuilder nested(builder.getContext());
+  nested.setInsertionPointToEnd(block.get());
+  Value zero = createIndex(nested, loc, 0);
+  Value rest =
+      arith::IndexCastOp::create(nested, loc, nested.getIndexType(), number);
+  Value exists =
+      arith::CmpIOp::create(nested, loc, arith::CmpIPredicate::sge, rest, zero);
+  rest = arith::SelectOp::create(nested, loc, exists, rest, zero);
+  SmallVector<Value> yields(rank + 1);
+  for (int64_t dim = rank; dim-- > 0;) {
+    Value size = createIndex(nested, loc, windows.sizes[dim]);
+    Value step = arith::RemUIOp::create(nested, loc, rest, size);
+    rest = arith::DivUIOp::create(nested, loc, rest, size);
+    yields[dim] = createClampedIndex(
+        nested, loc,
+        createCoordinate(nested, dim, block->getArgument(dim), step), false,
+        type.getDimSize(dim) - 1);
+  }
+  yields[rank] = arith::SelectOp::create(
+      nested, loc, exists, term,
+      createZeroConstant(nested, loc, type.getElementType()));
+  YieldOp::create(nested, loc, yields);
+  AffineMap all = builder.getMultiDimIdentityMap(rank);
+  auto scatter =
+      ScatterOp::create(builder, loc, TypeRange(type),
+                        ValueRange{*chosen, lowering.get(op->getOperand(1))},
+                        init, builder.getAffineMapArrayAttr({all, all}),
+                        builder.getDenseI64ArrayAttr(places.getShape()));
+  scatter.getBody().push_back(block.release());
+  return scatter.getResult();
+}
+
+static LogicalResult lowerSelectAndScatter(Operation *op, Lowering &lowering) {
+  RankedTensorType type = lowering.getTensorType(op->getResult(0));
+  FailureOr<Windows> windows = readWindows(op, type.getRank());
+  if (failed(windows))
+    return failure();
+  Operation *last =
+      op->getRegion(1).front().back().getOperand(0).getDefiningOp();
+  if (!last || last->getName().getStringRef() != "stablehlo.add")
+    return op->emitOpError("combines by something else than an addition, which "
+                           "is not supported");
+  if (type.getNumElements() == 0)
+    return lowering.set(op, createZeros(lowering.builder, op->getLoc(), type));
+  FailureOr<Value> result = SelectAndScatter(op, lowering, *windows).build();
+  return failed(result) ? failure() : lowering.set(op, *result);
+}
+
+void foreign::addWindows(LoweringTable &table) {
+  table["stablehlo.reduce_window"] = lowerReduceWindow;
+  table["stablehlo.select_and_scatter"] = lowerSelectAndScatter;
+}
