@@ -29,15 +29,49 @@ def decompositions():
                 name = getattr(getattr(op, "overloadpacket", op), "__name__", "")
                 if name not in RULES and name not in FORMULAS:
                     _table[op] = function
+        _table.update(own_decompositions())
     return _table
+
+
+def own_decompositions():
+    """Of operations for which PyTorch has none, or one that is not functional."""
+    aten = torch.ops.aten
+
+    def trilinear(a, b, c, expand1, expand2, expand3, sumdim, unroll_dim=1):
+        def expanded(x, dims):
+            for dim in dims:
+                x = x.unsqueeze(dim)
+            return x
+
+        product = expanded(a, expand1) * expanded(b, expand2) * expanded(c, expand3)
+        return product.sum(sumdim) if sumdim else product
+
+    def diag_embed(x, offset=0, dim1=-2, dim2=-1):
+        rank = x.dim() + 1
+        dim1, dim2 = dim1 % rank, dim2 % rank
+        if dim1 > dim2:
+            offset, dim1, dim2 = -offset, dim2, dim1
+        extent = x.shape[-1] + abs(offset)
+        row = torch.arange(extent, device=x.device)
+        hit = row[None, :] - row[:, None] == offset
+        padded = torch.nn.functional.pad(x, (max(offset, 0), max(-offset, 0)))
+        result = torch.where(hit, padded.unsqueeze(-2), torch.zeros((), dtype=x.dtype, device=x.device))
+        return result.movedim(-2, dim1).movedim(-1, dim2) if (dim1, dim2) != (rank - 2, rank - 1) else result
+
+    return {aten._trilinear.default: trilinear, aten.diag_embed.default: diag_embed}
 
 
 @contextlib.contextmanager
 def traceable_kernels():
-    """Attention as the products and the softmax that it is, in place of one operation that nothing can see into."""
+    """Attention and recurrent layers as the products that they are, in place of operations that nothing can see into."""
     from torch.nn.attention import SDPBackend, sdpa_kernel
-    with sdpa_kernel(SDPBackend.MATH):
-        yield
+    enabled = torch.backends.mkldnn.enabled
+    torch._C._set_mkldnn_enabled(False)
+    try:
+        with sdpa_kernel(SDPBackend.MATH):
+            yield
+    finally:
+        torch._C._set_mkldnn_enabled(enabled)
 
 
 def backward_nodes(graph):

@@ -236,6 +236,48 @@ def _select_scatter(l, node, a, source, dim, index):
     return l.function.insert(source, value, offsets, [1] * value.rank)
 
 
+@rule("as_strided")
+def _as_strided(l, node, a, size, stride, offset=None):
+    fake, value, shape = l.fake(a), l.value(a), l.result()[0]
+    if not fake.is_contiguous() or fake.untyped_storage().nbytes() != fake.numel() * fake.element_size():
+        l.refuse("elements of a tensor that is not dense cannot be addressed")
+    flat = l.function.reshape(value, (fake.numel(),))
+
+    def body(b):
+        place = b.constant(offset or 0, "index")
+        for dim, step in enumerate(stride):
+            part = b.binary("arith.muli", b.index(dim), b.constant(step, "index"), "index")
+            place = b.binary("arith.addi", place, part, "index")
+        return b.extract(flat, [place])
+
+    dense, expected = True, 1
+    for extent, step in zip(reversed(size), reversed(stride)):
+        dense, expected = dense and (extent == 1 or step == expected), expected * extent
+    if dense and not offset and expected == fake.numel():
+        return l.function.reshape(value, shape)
+    return l.function.generic([], shape, value.element, body)
+
+
+@rule("diagonal_scatter")
+def _diagonal_scatter(l, node, a, source, offset=0, dim1=0, dim2=1):
+    value, part = l.value(a), l.converted(source, l.dtype(a))
+    dim1, dim2 = wrap(dim1, value.rank), wrap(dim2, value.rank)
+
+    def body(b, x):
+        row, column = b.index(dim1), b.index(dim2)
+        moved = b.binary("arith.addi", row, b.constant(offset, "index"), "index")
+        hit = b.op("arith.cmpi eq, %s, %s : index" % (moved, column))
+        last = row if offset >= 0 else column
+        # Elsewhere any place that there is does.
+        last = b.op("arith.minui %s, %s : index" % (last, b.constant(part.shape[-1] - 1, "index")))
+        places = [b.index(d) for d in range(value.rank) if d not in (dim1, dim2)] + [last]
+        return b.select(hit, b.extract(part, places), x, value.element)
+
+    if 0 in part.shape:
+        return value
+    return l.function.generic([(value, ["d%d" % i for i in range(value.rank)])], value.shape, value.element, body)
+
+
 # Constants
 
 @rule("full", "full_like", "new_full", "fill", "scalar_tensor")
