@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import json
 import math
+import re
 
 
 def quote(text):
@@ -85,6 +86,26 @@ class Function:
         self.counter = 0
         self.location = "unknown"
         self._constants = {}
+        self.policies = {}  # by the name of a result
+        self.computed = []  # names of results that take time, in order
+        self.views = {}  # the value that a result is a view of, by names
+
+    def policy_of(self, name, form):
+        """Stands for the policy of the operation with this result, which may be set later. `form` says how attributes
+        are written there."""
+        self.computed.append(name)
+        return "\0%s %s\0" % (name, form)
+
+    def _policy_text(self, match):
+        policy = self.policies.get(match[1])
+        attribute = "remat.policy = #remat.policy<%s>" % policy
+        return {"attrs": "attrs = {%s} ", "more": ", %s", "alone": "{%s} "}[match[2]] % attribute if policy else ""
+
+    def root(self, value):
+        name = value.name
+        while name in self.views:
+            name = self.views[name]
+        return name.partition("#")[0]
 
     def fresh(self):
         self.counter += 1
@@ -147,8 +168,9 @@ class Function:
         ins = "ins(%s : %s) " % (", ".join(v.name for v, _ in inputs), ", ".join(v.type for v, _ in inputs)) \
             if inputs else ""
         value = Value(self.fresh(), shape, element)
-        self.emit("%s = linalg.generic {indexing_maps = [%s], iterator_types = [%s]} %souts(%s : %s) {" % (
-            value.name, ", ".join(maps), ", ".join(iterators), ins, init.name, init.type), False)
+        self.emit("%s = linalg.generic {indexing_maps = [%s], iterator_types = [%s]} %souts(%s : %s) %s{" % (
+            value.name, ", ".join(maps), ", ".join(iterators), ins, init.name, init.type,
+            self.policy_of(value.name, "attrs")), False)
         self.emit("^bb0(%s):" % ", ".join(arguments), False)
         self.lines += inner.lines
         self.emit("  linalg.yield %s : %s" % (result, element))
@@ -166,9 +188,10 @@ class Function:
         value = Value(self.fresh(), init.shape, init.element)
         ins = "ins(%s : %s) " % (", ".join(v.name for v, _ in inputs), ", ".join(v.type for v, _ in inputs)) \
             if inputs else ""
-        self.emit("%s = remat.scatter {indexing_maps = [%s], sizes = array<i64%s>} %souts(%s : %s) {" % (
+        self.emit("%s = remat.scatter {indexing_maps = [%s], sizes = array<i64%s>%s} %souts(%s : %s) {" % (
             value.name, ", ".join(affine_map(len(sizes), m) for _, m in inputs),
-            (": " if sizes else "") + ", ".join(map(str, sizes)), ins, init.name, init.type), False)
+            (": " if sizes else "") + ", ".join(map(str, sizes)), self.policy_of(value.name, "more"), ins,
+            init.name, init.type), False)
         self.emit("^bb0(%s):" % ", ".join(arguments), False)
         self.lines += inner.lines
         self.emit("  remat.yield %s : %s" % (", ".join(indices + [update]), ", ".join(
@@ -180,8 +203,23 @@ class Function:
         """Sums of products; `loops` is how many, and the maps say what they index."""
         zero = self.constant(0, shape, lhs.element)
         maps = ", ".join(affine_map(loops, m) for m in (lhs_map, rhs_map, out_map))
-        return self.op("linalg.contract indexing_maps = [%s] ins(%s, %s : %s, %s) outs(%s : %s) -> %s" % (
-            maps, lhs.name, rhs.name, lhs.type, rhs.type, zero.name, zero.type, zero.type), shape, lhs.element)
+        value = Value(self.fresh(), shape, lhs.element)
+        self.emit("%s = linalg.contract indexing_maps = [%s] %sins(%s, %s : %s, %s) outs(%s : %s) -> %s" % (
+            value.name, maps, self.policy_of(value.name, "alone"), lhs.name, rhs.name, lhs.type, rhs.type, zero.name,
+            zero.type, zero.type))
+        return value
+
+    def convolve(self, kind, lhs, rhs, attributes, shape):
+        value = Value(self.fresh(), shape, lhs.element)
+        self.emit("%s = remat.conv %s(%s, %s) {%s%s} : (%s, %s) -> %s" % (
+            value.name, kind, lhs.name, rhs.name, attributes, self.policy_of(value.name, "more"), lhs.type, rhs.type,
+            value.type))
+        return value
+
+    def _view(self, text, value, shape):
+        view = self.op(text, shape, value.element)
+        self.views[view.name] = value.name
+        return view
 
     # Shapes
 
@@ -203,22 +241,22 @@ class Function:
         groups = _common_groups(value.shape, shape)
         middle = [math.prod(value.shape[i] for i in old) for old, _ in groups]
         if len(middle) != value.rank:
-            value = self.op("tensor.collapse_shape %s %s : %s into %s" % (
+            value = self._view("tensor.collapse_shape %s %s : %s into %s" % (
                 value.name, json.dumps([old for old, _ in groups]), value.type, tensor_type(middle, value.element)),
-                middle, value.element)
+                value, middle)
         if len(middle) != len(shape):
-            value = self.op("tensor.expand_shape %s %s output_shape [%s] : %s into %s" % (
+            value = self._view("tensor.expand_shape %s %s output_shape [%s] : %s into %s" % (
                 value.name, json.dumps([new for _, new in groups]), ", ".join(map(str, shape)), value.type,
-                tensor_type(shape, value.element)), shape, value.element)
+                tensor_type(shape, value.element)), value, shape)
         return value
 
     def slice(self, value, offsets, sizes, strides):
         text = lambda numbers: "[%s]" % ", ".join(map(str, numbers))
         if tuple(sizes) == value.shape and not any(offsets) and all(s == 1 for s in strides):
             return value
-        return self.op("tensor.extract_slice %s%s %s %s : %s to %s" % (
+        return self._view("tensor.extract_slice %s%s %s %s : %s to %s" % (
             value.name, text(offsets), text(sizes), text(strides), value.type, tensor_type(sizes, value.element)),
-            sizes, value.element)
+            value, sizes)
 
     def insert(self, part, whole, offsets, strides):
         text = lambda numbers: "[%s]" % ", ".join(map(str, numbers))
@@ -262,7 +300,7 @@ class Function:
         end = "  return %s : %s" % (", ".join(v.name for v in results), ", ".join(v.type for v in results)) \
             if results else "  return"
         return "func.func @%s(%s) -> (%s) {\n%s\n%s\n}\n" % (
-            self.name, arguments, types, "\n".join(self.lines), end)
+            self.name, arguments, types, re.sub("\0(\\S+) (\\S+)\0", self._policy_text, "\n".join(self.lines)), end)
 
 
 def _common_groups(old, new):

@@ -132,7 +132,7 @@ class ConstructTest(unittest.TestCase):
 
     def test_in_place_write_of_a_detached_value(self):
         def run(m, x):
-            cache = torch.zeros(10, 8)
+            cache = x.new_zeros(10, 8)
             h = m.a(x)
             cache[2:7] = h.detach()
             cache[0] = h[0]
@@ -151,7 +151,7 @@ class ConstructTest(unittest.TestCase):
 
     def test_gradient_of_a_gradient_inside(self):
         def run(m, x):
-            return m.b(torch.func.grad(lambda y: m.a(y).tanh().sum())(x) @ torch.ones(6, 8))
+            return m.b(torch.func.grad(lambda y: m.a(y).tanh().sum())(x) @ x.new_ones(6, 8))
 
         self.check(run)
 

@@ -103,14 +103,15 @@ def checkpoint_tags(graph, backward):
         plain = {str(getattr(n.meta.get("recompute"), "name", None)) for n in nodes} <= {"PREFER_RECOMPUTE", "None"}
         for node in nodes:
             policy = getattr(node.meta.get("recompute"), "name", None)
-            if policy is None or is_view(node) or not isinstance(node.meta.get("val"), torch.Tensor):
+            if policy is None or is_view(node):
                 continue
-            if escapes(node, region, backward):
-                policy = policy if policy.startswith("MUST_SAVE") or "OFFLOAD" in policy else None
-            elif plain:
+            recomputes = policy.endswith("RECOMPUTE")
+            if plain:
                 policy = "MUST_RECOMPUTE"
-            if policy:
-                tags[node] = {"policy": policy.lower()}
+            tags[node] = {"inside": policy.lower()} if recomputes else {}
+            is_tensor = isinstance(node.meta.get("val"), torch.Tensor)
+            if is_tensor and not (recomputes and escapes(node, region, backward)):
+                tags[node]["policy"] = policy.lower()
     return tags
 
 

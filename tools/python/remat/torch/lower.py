@@ -143,7 +143,9 @@ class Lowering:
             self.values[node] = self.values[node.args[0]][node.args[1]]
             self.tag(node)
             return
+        first = len(self.function.computed)
         result = self.lower_call(node)
+        self.set_policies(node, result, self.function.computed[first:])
         self.values[node] = result
         self.check(node, result)
         if isinstance(result, Value):
@@ -172,16 +174,25 @@ class Lowering:
                     tuple(fake.shape) != value.shape or element_of(fake.dtype) != value.element):
                 self.refuse("its rule gives %s, expected %s of %s" % (value.type, fake.dtype, tuple(fake.shape)))
 
+    def set_policies(self, node, result, computed):
+        """What an operation computes on its way to the result is not kept where the operation is recomputed."""
+        inside = self.tags.get(node, {}).get("inside")
+        if inside:
+            results = {self.function.root(v) for v in ([result] if isinstance(result, Value) else result) if v}
+            self.function.policies.update((name, inside) for name in computed if name not in results)
+
     def tag(self, node):
         tag = self.tags.get(node)
         value = self.values[node]
+        attributes = []
         if not tag or not isinstance(value, Value):
             return
-        attributes = []
         if tag.get("name"):
             attributes.append("name = %s" % quote(tag["name"]))
         if tag.get("policy"):
             attributes.append("policy = #remat.policy<%s>" % tag["policy"])
+        if not attributes:
+            return
         self.values[node] = self.function.op(
             "remat.tag %s {%s} : %s" % (value.name, ", ".join(attributes), value.type), value.shape, value.element)
 

@@ -3,12 +3,10 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
-import math
-
-from ..mlir import broadcast_map, identity, tensor_type
+from ..mlir import broadcast_map, identity
 from .lower import rule
 from .pointwise import Scalars
-from .types import convert, element_of, is_float, working
+from .types import convert, element_of, working
 
 
 def matmul(l, a, b, batch=0):
@@ -82,11 +80,10 @@ def conv(l, kind, lhs, rhs, shape, spatial, strides, dilations, low, high, group
     array = lambda numbers: "array<i64: %s>" % ", ".join(map(str, numbers))
     padding = [p for pair in zip(low, high) for p in pair]
     layout = array(range(spatial + 2))
-    return l.function.op(
-        "remat.conv %s(%s, %s) {strides = %s, dilations = %s, padding = %s, groups = %d : i64, input_layout = %s, "
-        "filter_layout = %s, output_layout = %s} : (%s, %s) -> %s" % (
-            kind, lhs.name, rhs.name, array(strides), array(dilations), array(padding), groups, layout, layout, layout,
-            lhs.type, rhs.type, tensor_type(shape, lhs.element)), shape, lhs.element)
+    return l.function.convolve(
+        kind, lhs, rhs, "strides = %s, dilations = %s, padding = %s, groups = %d : i64, input_layout = %s, "
+        "filter_layout = %s, output_layout = %s" % (
+            array(strides), array(dilations), array(padding), groups, layout, layout, layout), shape)
 
 
 def _per_dim(numbers, spatial):

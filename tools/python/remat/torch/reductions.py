@@ -116,8 +116,9 @@ def select_extremum(l, a, dim, largest):
     picked, picked_index = b.select(better, x, old, element), b.select(better, index, old_index, "i64")
     iterators = ", ".join('"reduction"' if i == dim else '"parallel"' for i in range(rank))
     f.emit("%s:2 = linalg.generic {indexing_maps = [%s, %s, %s], iterator_types = [%s]} ins(%s : %s) "
-           "outs(%s, %s : %s, %s) {" % (name, affine_map(rank, identity(rank)), out, out, iterators, value.name,
-                                        value.type, best.name, where.name, best.type, where.type), False)
+           "outs(%s, %s : %s, %s) %s{" % (name, affine_map(rank, identity(rank)), out, out, iterators, value.name,
+                                        value.type, best.name, where.name, best.type, where.type,
+                f.policy_of(name, "attrs")), False)
     f.emit("^bb0(%s: %s, %s: %s, %s: i64):" % (x, element, old, element, old_index), False)
     f.lines += b.lines
     f.emit("  linalg.yield %s, %s : %s, i64" % (picked, picked_index, element))

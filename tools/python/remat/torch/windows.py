@@ -64,9 +64,10 @@ def _max_pool(l, node, a, spatial, kernel, stride, padding, dilation):
     maps = [reads, ["d%d" % (value.rank + i) for i in range(spatial)], identity(value.rank), identity(value.rank)]
     iterators = ['"parallel"'] * value.rank + ['"reduction"'] * spatial
     f.emit("%s:2 = linalg.generic {indexing_maps = [%s], iterator_types = [%s]} ins(%s, %s : %s, %s) "
-           "outs(%s, %s : %s, %s) {" % (
+           "outs(%s, %s : %s, %s) %s{" % (
                name, ", ".join(affine_map(loops, m) for m in maps), ", ".join(iterators), padded.name, window.name,
-               padded.type, window.type, best.name, where.name, best.type, where.type), False)
+               padded.type, window.type, best.name, where.name, best.type, where.type,
+                f.policy_of(name, "attrs")), False)
     f.emit("^bb0(%s: %s, %s: %s, %s: %s, %s: i64):" % (x, element, unused, element, old, element, old_index), False)
     f.lines += b.lines
     f.emit("  linalg.yield %s, %s : %s, i64" % (picked, picked_index, element))
