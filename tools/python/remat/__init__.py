@@ -8,6 +8,7 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+from . import safetensors
 from .arrays import Array
 from .errors import (ArgumentError, CompileError, Error, ExportError, InfeasibleBudget, OptionError, RunError)
 from .module import Context, Module, Options, describe_options
@@ -15,7 +16,8 @@ from .step import Plan, State, Step, compile_module
 
 __version__ = "0.1.0"
 __all__ = ["Array", "ArgumentError", "CompileError", "Context", "Error", "ExportError", "InfeasibleBudget", "Module",
-           "OptionError", "Options", "Plan", "RunError", "State", "Step", "compile", "describe_options"]
+           "OptionError", "Options", "Plan", "RunError", "State", "Step", "compile", "describe_options",
+           "safetensors"]
 
 
 def compile(model, budget=None, policy=None, **options):

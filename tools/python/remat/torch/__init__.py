@@ -1,8 +1,15 @@
-"""remat for PyTorch.
+"""remat for PyTorch: `torch.compile(model, backend="remat")` and `remat.torch.export`.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
-from .backend import backend, compiled_steps
+import torch
 
-__all__ = ["backend", "compiled_steps"]
+from .backend import backend, compiled_steps
+from .export import export
+
+# Where the package is not installed, there is no entry point by which PyTorch would find the backend.
+if "remat" not in torch._dynamo.list_backends(exclude_tags=()):
+    torch._dynamo.register_backend(backend, name="remat")
+
+__all__ = ["backend", "compiled_steps", "export"]
