@@ -88,6 +88,7 @@ class Function:
         self._constants = {}
         self.policies = {}  # by the name of a result
         self.computed = []  # names of results that take time, in order
+        self.donated = {}
         self.views = {}  # the value that a result is a view of, by names
 
     def policy_of(self, name, form):
@@ -111,10 +112,19 @@ class Function:
         self.counter += 1
         return "%%v%d" % self.counter
 
-    def argument(self, shape, element, name=None):
+    def argument(self, shape, element, name=None, donated=None):
+        """`donated` is the number of the result that has the argument's buffer."""
         value = Value("%%a%d" % len(self.arguments), shape, element)
         self.arguments.append((value, name))
+        if donated is not None:
+            self.donated[value.name] = donated
         return value
+
+    def _attributes(self, value, name):
+        attributes = ["remat.name = %s" % quote(name)] if name else []
+        if value.name in self.donated:
+            attributes.append("remat.donated = %d" % self.donated[value.name])
+        return " {%s}" % ", ".join(attributes) if attributes else ""
 
     def emit(self, text, location=True):
         self.lines.append("  %s loc(%s)" % (text, self.location) if location else "  " + text)
@@ -291,9 +301,8 @@ class Function:
 
     def text(self, results, names=None):
         """The module. `results` are values, `names` theirs, if they have any."""
-        arguments = ", ".join("%s: %s%s" % (
-            value.name, value.type, " {remat.name = %s}" % quote(name) if name else "")
-            for value, name in self.arguments)
+        arguments = ", ".join("%s: %s%s" % (value.name, value.type, self._attributes(value, name))
+                              for value, name in self.arguments)
         names = names or [None] * len(results)
         types = ", ".join(value.type + (" {remat.name = %s}" % quote(name) if name else "")
                           for value, name in zip(results, names))
