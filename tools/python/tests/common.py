@@ -43,7 +43,7 @@ def worst_error(found, exact):
         if reference is None or not reference.numel():
             continue
         difference = (found[name].double() - reference.double()).abs().max().item()
-        worst = max(worst, (difference / max(reference.abs().max().item(), 1e-4 * scale), name))
+        worst = max(worst, (difference / max(reference.abs().max().item(), 1e-4 * scale), name), key=lambda w: w[0])
     return worst
 
 

@@ -338,4 +338,6 @@ def _identities(l, *operands, **_):
 @rule("name")
 def _name(l, a, name):
     from ..mlir import quote
-    return l.function.op("remat.tag %s {name = %s} : %s" % (a.name, quote(name), a.type), a.shape, a.element)
+    tagged = l.function.op("remat.tag %s {name = %s} : %s" % (a.name, quote(name), a.type), a.shape, a.element)
+    l.function.views[tagged.name] = a.name
+    return tagged

@@ -14,7 +14,7 @@ import numpy as np
 from ..arrays import give
 from ..errors import ExportError
 from ..exported import Argument, Exported, ExportedStep, Result
-from .lower import Lowering, element_of, flatten, is_key, load_rules, physical
+from .lower import Lowering, element_of, is_key, load_rules, physical
 
 
 def _names_of(function, args):
@@ -84,7 +84,7 @@ def export(function, *args, argnums=0, differentiate=True, donate_argnums=()):
     constants = [lowering.constant(c, "constant%d" % i) for i, c in enumerate(consts)]
     results = lowering.run(jaxpr, constants, values)
     results = [lowering.whole(v) for v in results]
-    lowering.apply_regions(results)
+    lowering.apply_regions()
     for name, array in lowering.constants:
         weights[name] = array
         arguments.append(Argument(name, "constant", element_of(array.dtype), array.shape))

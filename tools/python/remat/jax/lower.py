@@ -63,15 +63,16 @@ class Stack:
 
 
 class Lowering:
-    """Builds the function. `regions` counts the checkpoint regions that were seen."""
+    """Builds the function."""
 
     def __init__(self):
         self.function = Function()
         self.known = {}  # numbers of rank 0 that are known, by the names of their values
         self.backward = False
         self.eqn = None
-        self.region_values = {}  # of values in checkpoint regions: whether they are read outside
-        self.trace = []
+        self.recomputes = self.in_region = False
+        self.first_runs = {}  # results of forward operations by operation, operands and parameters
+        self.run_again, self.saved = set(), set()
 
     # Values
 
@@ -150,15 +151,10 @@ class Lowering:
             name = eqn.primitive.name
             if name not in RULES:
                 self.refuse("there is no rule for it")
-            first = len(self.function.computed)
             operands = [env[v] if not isinstance(v, jax_core.Literal) else self.literal(v.val, v.aval)
                         for v in eqn.invars]
-            if not getattr(RULES[name], "takes_stacks", False):
-                operands = [self.whole(v) for v in operands]
-            results = RULES[name](self, *operands, **eqn.params)
-            results = list(results) if eqn.primitive.multiple_results else [results]
+            results = self.apply(eqn, operands)
             self.check(results)
-            self.note_region(eqn, operands, results, first)
             env.update(zip(eqn.outvars, results))
             self.eqn, self.backward, self.function.location = outer, backward, location
         return [self.literal(v.val, v.aval) if isinstance(v, jax_core.Literal) else env[v] for v in jaxpr.outvars]
@@ -170,34 +166,44 @@ class Lowering:
                 if value.shape != shape or value.element != element:
                     self.refuse("its rule gives %s, expected %s of %s" % (value.type, element, shape))
 
-    # Checkpoint regions: JAX decided by policies what it saves, and wrote out what it computes again. Here both
-    # computations are one, so what was not saved is marked.
+    # Checkpoint regions. JAX has decided by the policies what is saved, and has written out what is computed again. The
+    # second computation of a value is the first one here, which is marked: remat makes the second one.
 
-    def note_region(self, eqn, operands, results, first):
-        if not leaf_primitive(eqn):
-            return
-        stack = str(eqn.source_info.name_stack)
-        inside = "checkpoint" in stack or "rematted_computation" in stack
-        backward = self.backward or "transpose(" in stack
-        for operand in operands:
-            for value in flatten([operand]):
-                root = self.function.root(value)
-                if root in self.region_values:
-                    if backward and "rematted_computation" not in stack:
-                        self.region_values[root].add("backward")
-                    elif not inside and not backward:
-                        self.region_values[root].add("forward")
-        if inside and not backward:
-            for name in self.function.computed[first:]:
-                self.region_values.setdefault(name, set())
+    def apply(self, eqn, operands):
+        rule = RULES[eqn.primitive.name]
+        outer = self.recomputes
+        self.recomputes = outer or "rematted_computation" in str(eqn.source_info.name_stack)
+        is_leaf = leaf_primitive(eqn)
+        if self.backward and not self.recomputes and (is_leaf and not self.in_region or eqn.primitive.name in REGIONS):
+            self.saved.update(self.function.root(v) for v in flatten(operands))
+        key = None
+        if is_leaf:
+            names = tuple(v.name if isinstance(v, Value) else None for v in operands)
+            key = (eqn.primitive.name, names, str(eqn.params)) if None not in names else None
+        if self.recomputes and key in self.first_runs:
+            results = self.first_runs[key]
+            self.run_again.update(self.function.root(v) for v in flatten(results))
+        else:
+            if not getattr(rule, "takes_stacks", False):
+                operands = [self.whole(v) for v in operands]
+            in_region = self.in_region
+            self.in_region = in_region or self.backward and eqn.primitive.name in REGIONS
+            results = rule(self, *operands, **eqn.params)
+            results = list(results) if eqn.primitive.multiple_results else [results]
+            self.in_region = in_region
+            if key and not self.backward:
+                self.first_runs[key] = results
+        self.recomputes = outer
+        return results
 
-    def apply_regions(self, results):
-        """Marks what a checkpoint region does not keep."""
-        for value in flatten(results):
-            self.region_values.get(self.function.root(value), set()).add("forward")
-        for name, readers in self.region_values.items():
-            if not readers:
+    def apply_regions(self):
+        """Marks what JAX computes a second time and does not save."""
+        for name in self.function.computed:
+            if name in self.run_again and name not in self.saved:
                 self.function.policies[name] = "must_recompute"
+
+
+REGIONS = ("remat", "remat2", "checkpoint")
 
 
 def leaf_primitive(eqn):

@@ -43,6 +43,13 @@ def _concatenate(l, *parts, dimension):
     return l.function.concat(list(parts), dimension)
 
 
+@rule("stack")
+def _stack(l, *parts, axis=0, **params):
+    axis = params.get("dimension", axis) % (parts[0].rank + 1)
+    one = parts[0].shape[:axis] + (1,) + parts[0].shape[axis:]
+    return l.function.concat([l.function.reshape(p, one) for p in parts], axis)
+
+
 @rule("split")
 def _split(l, a, sizes, axis):
     parts, start = [], 0

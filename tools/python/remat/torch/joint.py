@@ -58,7 +58,18 @@ def own_decompositions():
         result = torch.where(hit, padded.unsqueeze(-2), torch.zeros((), dtype=x.dtype, device=x.device))
         return result.movedim(-2, dim1).movedim(-1, dim2) if (dim1, dim2) != (rank - 2, rank - 1) else result
 
-    return {aten._trilinear.default: trilinear, aten.diag_embed.default: diag_embed}
+    def weight_norm(v, g, dim=0):
+        norm = v.norm(2, [d for d in range(v.dim()) if d != dim % v.dim()], keepdim=True)
+        return v * (g / norm), norm
+
+    def weight_norm_backward(grad, v, g, norm, dim):
+        dims = [d for d in range(v.dim()) if d != dim % v.dim()]
+        along = (grad * v).sum(dims, keepdim=True)
+        return g / norm * (grad - v * along / (norm * norm)), along / norm
+
+    return {aten._trilinear.default: trilinear, aten.diag_embed.default: diag_embed,
+            aten._weight_norm_interface.default: weight_norm,
+            aten._weight_norm_interface_backward.default: weight_norm_backward}
 
 
 @contextlib.contextmanager

@@ -258,6 +258,31 @@ def _as_strided(l, node, a, size, stride, offset=None):
     return l.function.generic([], shape, value.element, body)
 
 
+@rule("as_strided_scatter")
+def _as_strided_scatter(l, node, a, source, size, stride, offset=None):
+    from .indexing import _put
+    fake, value = l.fake(a), l.value(a)
+    if not fake.is_contiguous():
+        l.refuse("elements of a tensor that is not dense cannot be addressed")
+    part = l.converted(source, l.dtype(a))
+    expected, dense = 1, not offset
+    for extent, step in zip(reversed(size), reversed(stride)):
+        dense, expected = dense and (extent == 1 or step == expected), expected * extent
+    if dense and expected == fake.numel():
+        return l.function.reshape(part, value.shape)
+
+    def places(b, points, names):
+        place = b.constant(offset or 0, "index")
+        for point, step in zip(points, stride):
+            place = b.binary("arith.addi", place, b.binary("arith.muli", point, b.constant(step, "index"), "index"),
+                             "index")
+        return [place]
+
+    flat = l.function.reshape(value, (fake.numel(),))
+    whole = ["d%d" % i for i in range(part.rank)]
+    return l.function.reshape(_put(l, flat, [(part, whole)], part.shape, places), value.shape)
+
+
 @rule("diagonal_scatter")
 def _diagonal_scatter(l, node, a, source, offset=0, dim1=0, dim2=1):
     value, part = l.value(a), l.converted(source, l.dtype(a))
