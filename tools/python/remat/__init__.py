@@ -8,7 +8,7 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
-from . import safetensors
+from . import module, safetensors
 from .arrays import Array
 from .errors import (ArgumentError, CompileError, Error, ExportError, InfeasibleBudget, OptionError, RunError)
 from .module import Context, Module, Options, describe_options

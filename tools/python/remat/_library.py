@@ -83,6 +83,7 @@ FUNCTIONS = {
     "rematModuleCompile": (c_int, [H, c_int, H]),
     "rematModulePrint": (c_int, [H, B]),
     "rematModuleGetSummary": (c_int, [H, B]),
+    "rematInstancePlan": (c_int, [H, c_char_p, c_size_t, B]),
     "rematModuleGetFrontier": (c_int, [H, H, c_uint, B]),
     "rematModuleWriteObject": (c_int, [H, H, c_char_p, c_char_p]),
     "rematModuleLoad": (c_int, [H, H, POINTER(H)]),

@@ -149,3 +149,13 @@ class Code:
     @property
     def module(self):
         return self.context.lib.rematCodeGetModule(self.handle)
+
+
+def plan_instance(instance, **values):
+    """A schedule for an instance of docs/planning.md: a dictionary with `sequence`, `peak_bytes` and
+    `save_all_peak_bytes`. The options are those of planning, such as `budget` and `effort`."""
+    context = Context()
+    options = Options(context, values)
+    data = json.dumps(instance).encode()
+    return json.loads(context.take(None, lambda out: context.lib.rematInstancePlan(
+        options.handle, data, len(data), out)))

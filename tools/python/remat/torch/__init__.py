@@ -12,4 +12,14 @@ from .export import export
 if "remat" not in torch._dynamo.list_backends(exclude_tags=()):
     torch._dynamo.register_backend(backend, name="remat")
 
-__all__ = ["backend", "compiled_steps", "export"]
+
+
+def __getattr__(name):
+    # It imports Inductor, which takes its time.
+    if name == "Partitioner":
+        from .partitioner import Partitioner
+        return Partitioner
+    raise AttributeError("module 'remat.torch' has no attribute '%s'" % name)
+
+
+__all__ = ["Partitioner", "backend", "compiled_steps", "export"]
