@@ -247,6 +247,38 @@ class CheckpointTest(unittest.TestCase):
         self.assertTrue(again)
         self.assertFalse([line for line in again if "matmul" in line or "@contract" in line], again)
 
+    def test_annotations(self):
+        import torch.fx.traceback
+
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a, self.b = nn.Linear(32, 64), nn.Linear(64, 32)
+
+            def forward(self, x):
+                with torch.fx.traceback.annotate({"name": "hidden", "policy": "must_recompute"}):
+                    h = torch.tanh(self.a(x))
+                return self.b(h)
+
+        step, = compare(self, Model(), (self.x,))
+        self.assertIn('"hidden"', step.plan.text)
+        self.assertGreater(step.plan.recomputed_tasks, 0)
+
+    def test_nested_regions(self):
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a, self.b = nn.Linear(32, 64), nn.Linear(64, 32)
+
+            def inner(self, x):
+                return checkpoint(lambda y: torch.tanh(self.a(y)), x, use_reentrant=False)
+
+            def forward(self, x):
+                return checkpoint(lambda y: self.b(self.inner(y)).sin(), x, use_reentrant=False)
+
+        step, = compare(self, Model(), (self.x,))
+        self.assertGreater(step.plan.recomputed_tasks, 0)
+
     def test_early_stop(self):
         def run_with(value):
             with torch.utils.checkpoint.set_checkpoint_early_stop(value):

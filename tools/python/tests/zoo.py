@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Models that nobody here wrote, small and with random weights: remat's gradients against the framework's.
 
-usage: zoo.py [NAME ...] [--list] [--budget=80%]
+usage: zoo.py [NAME ...] [--list] [--budget=80%] [-v]
 
 For each model, the gradients of remat are compared with those of the framework in f64. They may be as wrong as twice
-those of the framework in f32. A line says the errors, the peak that was planned and whether it is the one that was
+those of the framework in f32. -v prints where an error comes from. A line says the errors, the peak that was planned and whether it is the one that was
 measured. The exit status is 1 if any model fails. A model whose library is not installed is skipped.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -243,6 +243,9 @@ def unet():
 def run(name, budget):
     torch.manual_seed(0)
     network, inputs = MODELS[name]()
+    for parameter in network.parameters():
+        if parameter.dim() > 1 and not parameter.any():  # Its gradients would be zeros, too.
+            torch.nn.init.normal_(parameter, std=0.02)
     wide = copy.deepcopy(network).double()
     exact_loss, exact = gradients(wide, wide, (), {k: widened(v) for k, v in inputs.items()})
     own_model = copy.deepcopy(network)
