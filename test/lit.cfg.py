@@ -5,6 +5,7 @@ import os
 import shutil
 import platform
 import re
+import subprocess
 import sys
 
 import lit.formats
@@ -75,6 +76,15 @@ config.substitutions.append(("%link", config.c_compiler + " " + config.link_flag
 config.substitutions.append(("%runtime_libs", config.runtime_libs))
 # remat as a plugin of other tools.
 config.substitutions.append(("%plugin", os.path.join(config.remat_lib_dir, "RematPlugin.so")))
+# The interpreter that has NumPy, PyTorch or JAX, for tests of tools/python: that
+# of lit, or REMAT_TEST_PYTHON. Tests of what it lacks are not supported.
+python = os.environ.get("REMAT_TEST_PYTHON", sys.executable)
+config.substitutions.append(("%remat_python", "PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=%s REMAT_LIBRARY=%s %s" % (
+    os.path.join(config.remat_src_root, "tools", "python"), os.path.join(config.remat_lib_dir, "libRemat.so"), python)))
+for module in ("numpy", "torch", "jax"):
+    if subprocess.run([python, "-c", "import importlib.util, sys; sys.exit(not importlib.util.find_spec('%s'))" % module],
+                      capture_output=True).returncode == 0:
+        config.available_features.add("python-" + module)
 config.substitutions.append(("%python", sys.executable))
 
 # libLLVM and libMLIR are not instrumented: what their allocators poison in our

@@ -1,0 +1,33 @@
+"""remat for Python: training steps that use exactly the memory that they are given.
+
+    step = remat.compile("model.mlir", budget="60%")
+    loss, *gradients = step(*arrays)
+
+`remat.torch` and `remat.jax` take models from PyTorch and JAX. This package itself needs neither, nor NumPy.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+from . import module, safetensors
+from .arrays import Array
+from .errors import (ArgumentError, CompileError, Error, ExportError, InfeasibleBudget, OptionError, RunError)
+from .module import Context, Module, Options, describe_options
+from .step import Plan, State, Step, compile_module
+
+__version__ = "0.1.0"
+__all__ = ["Array", "ArgumentError", "CompileError", "Context", "Error", "ExportError", "InfeasibleBudget", "Module",
+           "OptionError", "Options", "Plan", "RunError", "State", "Step", "compile", "describe_options",
+           "safetensors"]
+
+
+def compile(model, budget=None, policy=None, **options):
+    """Compiles a model to a step.
+
+    `model` is MLIR as text, bytecode or the path of a file, or what `remat.torch.export` and `remat.jax.export` give.
+    `budget` bounds the bytes of the step beside its arguments and results: a number, "2GiB", "60%" of the peak without
+    recomputation, "min", or None for no bound. `policy` is one of JAX's by its name. Other options are those of
+    docs/options.md, with `_` for `-`: `wrt=[0, 2]`, `cotangents=True`, `threads=2`.
+    """
+    if hasattr(model, "compile_step"):
+        return model.compile_step(budget=budget, policy=policy, **options)
+    return compile_module(model, budget=budget, policy=policy, **options)

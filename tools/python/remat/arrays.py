@@ -1,0 +1,210 @@
+"""Tensors of other libraries as the runtime takes them, and memory of a step as tensors of other libraries.
+
+Both ways go by DLPack, or by NumPy's array interface, and copy nothing.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import ctypes
+from ctypes import POINTER, c_int32, c_int64, c_size_t, c_uint8, c_uint16, c_uint32, c_uint64, c_void_p
+
+from . import _library as lib
+from .errors import ArgumentError
+
+CPU = 1
+
+
+class DLDevice(ctypes.Structure):
+    _fields_ = [("type", c_int32), ("id", c_int32)]
+
+
+class DLDataType(ctypes.Structure):
+    _fields_ = [("code", c_uint8), ("bits", c_uint8), ("lanes", c_uint16)]
+
+
+class DLTensor(ctypes.Structure):
+    _fields_ = [("data", c_void_p), ("device", DLDevice), ("ndim", c_int32), ("dtype", DLDataType),
+                ("shape", POINTER(c_int64)), ("strides", POINTER(c_int64)), ("byte_offset", c_uint64)]
+
+
+class DLManagedTensor(ctypes.Structure):
+    pass
+
+
+Deleter = ctypes.CFUNCTYPE(None, POINTER(DLManagedTensor))
+DLManagedTensor._fields_ = [("tensor", DLTensor), ("context", c_void_p), ("deleter", Deleter)]
+
+
+class DLManagedTensorVersioned(ctypes.Structure):
+    _fields_ = [("major", c_uint32), ("minor", c_uint32), ("context", c_void_p), ("deleter", c_void_p),
+                ("flags", c_uint64), ("tensor", DLTensor)]
+
+
+# (code, bits) of DLPack by the names of remat. Integers without a sign have the bytes of those with one.
+DLPACK = {"f32": (2, 32), "f64": (2, 64), "f16": (2, 16), "bf16": (4, 16), "i1": (6, 8), "i8": (0, 8), "i16": (0, 16),
+          "i32": (0, 32), "i64": (0, 64), "c64": (5, 64), "c128": (5, 128)}
+BY_DLPACK = {pair: name for name, pair in DLPACK.items()}
+BY_DLPACK.update({(1, bits): "i%d" % bits for bits in (8, 16, 32, 64)})
+NUMPY = {"f32": "<f4", "f64": "<f8", "f16": "<f2", "i1": "|b1", "i8": "|i1", "i16": "<i2", "i32": "<i4", "i64": "<i8",
+         "c64": "<c8", "c128": "<c16"}
+BY_NUMPY = {text: name for name, text in NUMPY.items()}
+BY_NUMPY.update({"|u1": "i8", "<u2": "i16", "<u4": "i32", "<u8": "i64", "<V2": "bf16"})
+# Of the structured kind that ml_dtypes gives its types.
+BY_NAME = {"bfloat16": "bf16"}
+
+_capsule = ctypes.pythonapi
+_capsule.PyCapsule_IsValid.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_capsule.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
+_capsule.PyCapsule_GetPointer.restype = c_void_p
+_capsule.PyCapsule_New.argtypes = [c_void_p, ctypes.c_char_p, c_void_p]
+_capsule.PyCapsule_New.restype = ctypes.py_object
+
+
+def is_contiguous(shape, strides):
+    """Whether `strides`, in elements, are those of a dense row-major tensor. Those of extents 1 say nothing."""
+    expected = 1
+    for extent, stride in zip(reversed(shape), reversed(strides)):
+        if extent == 0:
+            return True
+        if extent != 1:
+            if stride != expected:
+                return False
+            expected *= extent
+    return True
+
+
+class View:
+    """Memory of somebody else: its address, dtype and shape. Keeps its owner alive."""
+
+    __slots__ = ("address", "dtype", "shape", "contiguous", "owner")
+
+    def __init__(self, address, dtype, shape, contiguous, owner):
+        self.address, self.dtype, self.shape, self.contiguous, self.owner = address, dtype, shape, contiguous, owner
+
+
+def _view_dlpack(array, capsule):
+    for name, kind in ((b"dltensor_versioned", DLManagedTensorVersioned), (b"dltensor", DLManagedTensor)):
+        if _capsule.PyCapsule_IsValid(capsule, name):
+            tensor = kind.from_address(_capsule.PyCapsule_GetPointer(capsule, name)).tensor
+            break
+    else:
+        raise ArgumentError("__dlpack__ of %s gave no capsule of DLPack" % type(array).__name__)
+    if tensor.dtype.lanes != 1:
+        raise ArgumentError("an element of several lanes is not supported")
+    shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
+    strides = tuple(tensor.strides[i] for i in range(tensor.ndim)) if tensor.strides else None
+    dtype = BY_DLPACK.get((tensor.dtype.code, tensor.dtype.bits))
+    # The capsule is not renamed, so what it holds is released with it.
+    return View((tensor.data or 0) + tensor.byte_offset, dtype, shape,
+                strides is None or is_contiguous(shape, strides), (array, capsule))
+
+
+def view(array):
+    """The memory of a tensor of NumPy, PyTorch, JAX or another library that speaks DLPack."""
+    if isinstance(array, Array):
+        return View(array.address, array.dtype, array.shape, True, array)
+    interface = getattr(array, "__array_interface__", None)
+    if interface is not None:
+        import math
+        dtype = BY_NUMPY.get(interface["typestr"])
+        if interface["typestr"] in ("<V2", "|V2"):
+            dtype = BY_NAME.get(getattr(getattr(array, "dtype", None), "name", None))
+        shape, strides = tuple(interface["shape"]), interface.get("strides")
+        size = int(interface["typestr"][2:])
+        contiguous = strides is None or math.prod(shape) == 0 or all(s % size == 0 for s in strides) and is_contiguous(
+            shape, [s // size for s in strides])
+        return View(interface["data"][0], dtype, shape, contiguous, array)
+    if not hasattr(array, "__dlpack__"):
+        raise ArgumentError("a tensor was expected that has __dlpack__ or __array_interface__, got %s"
+                            % type(array).__name__)
+    if getattr(array, "requires_grad", False):
+        array = array.detach()
+    if hasattr(array, "__dlpack_device__") and int(array.__dlpack_device__()[0]) != CPU:
+        raise ArgumentError("a tensor in memory of the CPU was expected, got one on device kind %d"
+                            % array.__dlpack_device__()[0])
+    return _view_dlpack(array, array.__dlpack__())
+
+
+# What consumers of our capsules hold, until they call the deleter.
+_exported = {}
+
+
+@Deleter
+def _release(managed):
+    _exported.pop(ctypes.addressof(managed.contents), None)
+
+
+class Array:
+    """A dense row-major tensor of remat's own memory, which NumPy, PyTorch and JAX take without a copy."""
+
+    def __init__(self, dtype, shape):
+        self.dtype, self.shape = dtype, tuple(shape)
+        count = 1
+        for extent in self.shape:
+            count *= extent
+        self.nbytes = count * lib.DTYPE_BYTES[lib.DTYPES.index(dtype)]
+        # No consumer asks for more than the runtime's own alignment.
+        self._memory = ctypes.create_string_buffer(self.nbytes + lib.ALIGNMENT)
+        base = ctypes.addressof(self._memory)
+        self.address = base + -base % lib.ALIGNMENT
+
+    @property
+    def __array_interface__(self):
+        if self.dtype not in NUMPY:
+            raise AttributeError("NumPy has no type for %s" % self.dtype)
+        return {"data": (self.address, False), "typestr": NUMPY[self.dtype], "shape": self.shape, "version": 3}
+
+    def __dlpack_device__(self):
+        return (CPU, 0)
+
+    def __dlpack__(self, *, stream=None, max_version=None, dl_device=None, copy=None):
+        if copy or dl_device not in (None, (CPU, 0)):
+            raise BufferError("the memory is that of the CPU and is not copied")
+        rank = len(self.shape)
+        shape = (c_int64 * max(rank, 1))(*self.shape)
+        managed = DLManagedTensor()
+        code, bits = DLPACK[self.dtype]
+        managed.tensor = DLTensor(self.address, DLDevice(CPU, 0), rank, DLDataType(code, bits, 1), shape, None, 0)
+        managed.deleter = _release
+        address = ctypes.addressof(managed)
+        _exported[address] = (managed, shape, self)
+        return _capsule.PyCapsule_New(address, b"dltensor", None)
+
+    def numpy(self):
+        import numpy
+        if self.dtype == "bf16":
+            raise TypeError("NumPy has no type for bf16; take the tensor by DLPack")
+        return numpy.asarray(self)
+
+    def __repr__(self):
+        return "remat.Array(%s, %s)" % (self.dtype, self.shape)
+
+
+def framework_of(arrays):
+    """Whose tensors `arrays` are: the name of the first one's library."""
+    for array in arrays:
+        name = type(array).__module__.partition(".")[0]
+        if name in ("torch", "numpy"):
+            return name
+        if name in ("jaxlib", "jax"):
+            return "jax"
+    return None
+
+
+def give(array, framework):
+    """A result in the caller's framework; it shares the memory."""
+    if framework == "torch":
+        import torch
+        return torch.from_dlpack(array)
+    if framework == "numpy" and array.dtype != "bf16":
+        return array.numpy()
+    if framework == "jax":
+        import jax.dlpack
+        return jax.dlpack.from_dlpack(array)
+    return array
+
+
+def descriptor(address, dtype, shape):
+    """A remat_tensor; its extents live as long as it does."""
+    dims = (c_int64 * max(len(shape), 1))(*shape)
+    return lib.Tensor(address, lib.DTYPES.index(dtype), len(shape), ctypes.cast(dims, POINTER(c_int64))), dims

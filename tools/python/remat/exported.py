@@ -1,0 +1,184 @@
+"""Models that were exported: IR, weights, and what the arguments and results are.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import json
+import os
+
+from . import safetensors
+from .arrays import Array, framework_of, give, view
+from .errors import ArgumentError
+from .step import Step, compile_module
+
+# Names of types as manifests have them.
+MANIFEST_DTYPES = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16", "i1": "bool",
+                   "i8": "int8", "i16": "int16", "i32": "int32", "i64": "int64", "c64": "complex64",
+                   "c128": "complex128"}
+
+
+class Argument:
+    """An argument: its name, its role, dtype and shape. Roles are `param`, `buffer`, `data`, `cotangent`, `constant`
+    and `seed`. `leaf` says which of the leaves of the call it is, counted from 0, for data and cotangents."""
+
+    def __init__(self, name, role, dtype, shape, leaf=None):
+        self.name, self.role, self.dtype, self.shape, self.leaf = name, role, dtype, tuple(shape), leaf
+
+    def __repr__(self):
+        return "%s %s: %s%s" % (self.role, self.name, self.dtype, list(self.shape))
+
+
+class Result:
+    """A result: its name and its role: `loss`, `output`, `gradient` or `update`. `of` is the name of the argument that
+    a gradient belongs to or that an update replaces."""
+
+    def __init__(self, name, role, of=None):
+        self.name, self.role, self.of = name, role, of
+
+    def __repr__(self):
+        return "%s %s" % (self.role, self.name)
+
+
+def leaves(tree):
+    """The tensors in lists, tuples and dictionaries, in their order."""
+    if isinstance(tree, dict):
+        return [leaf for part in tree.values() for leaf in leaves(part)]
+    if isinstance(tree, (list, tuple)):
+        return [leaf for part in tree for leaf in leaves(part)]
+    return [tree]
+
+
+class Exported:
+    """A model with its derivatives, as one module of remat. `weights` are its tensors by name."""
+
+    def __init__(self, text, arguments, results, weights, layers=None, source=None, leaf_map=None, options=None):
+        self.text, self.arguments, self.results, self.weights = text, arguments, results, weights
+        self.layers, self.source = layers or [], source
+        # Takes (arguments, keywords) of a call to the leaves that `Argument.leaf` counts.
+        self.leaf_map = leaf_map or (lambda args, kwargs: leaves(list(args) + list(kwargs.values())))
+        self.options = options or {}
+
+    def compile_step(self, **options):
+        """See remat.compile."""
+        return ExportedStep(self, dict(self.options, **options))
+
+    def manifest(self, model, weights_file):
+        return {
+            "model": model, "function": "main", "differentiated": True, "source": self.source,
+            "args": [{"name": a.name, "dtype": MANIFEST_DTYPES[a.dtype], "shape": list(a.shape), "role": a.role,
+                      **({"file": weights_file} if a.name in self.weights else {})} for a in self.arguments],
+            "results": [{"name": r.name, "role": r.role, **({"of": r.of} if r.of else {})} for r in self.results],
+            "layers": self.layers,
+        }
+
+    def save(self, directory, name="model"):
+        """Writes NAME.mlir, NAME.safetensors with the weights, and the manifest NAME.json. Returns their paths."""
+        os.makedirs(directory, exist_ok=True)
+        paths = [os.path.join(directory, name + ending) for ending in (".mlir", ".safetensors", ".json")]
+        safetensors.save(paths[1], self.weights)
+        with open(paths[0], "w") as file:
+            file.write(self.text)
+        with open(paths[2], "w") as file:
+            json.dump(self.manifest(name, os.path.basename(paths[1])), file, indent=1)
+            file.write("\n")
+        return paths
+
+
+class ExportedStep:
+    """A step of an exported model: `loss, gradients = step(params, *batch)`.
+
+    `params` are tensors by name, those of the model's own where they are None or not given. Gradients come by the names
+    of what they belong to. What the model updates, such as the statistics of a batch norm, is written to the buffers
+    that were given for it. Without a loss, `outputs, gradients = step(params, *batch, cotangents=[...])`.
+    """
+
+    def __init__(self, exported, options):
+        self.exported = exported
+        values = dict(options, differentiate=False)
+        self.step = compile_module(exported.text, **values)
+
+    @property
+    def memory(self):
+        return self.step.memory
+
+    @property
+    def plan(self):
+        return self.step.plan
+
+    def frontier(self, points=8):
+        return self.step.frontier(points)
+
+    def replan(self, budget):
+        copy = object.__new__(type(self))
+        copy.exported, copy.step = self.exported, self.step.replan(budget)
+        return copy
+
+    def _collect(self, params, args, kwargs, cotangents, seed):
+        given = self.exported.leaf_map(args, kwargs)
+        weights = self.exported.weights
+        params = params or {}
+        known = {a.name for a in self.exported.arguments if a.role in ("param", "buffer")}
+        for name in params:
+            if name not in known:
+                raise ArgumentError("there is no parameter '%s'; there are %s" % (name, ", ".join(sorted(known))))
+        arrays = []
+        for argument in self.exported.arguments:
+            if argument.role == "seed":
+                arrays.append(seed)
+            elif argument.role == "cotangent":
+                if cotangents is None or argument.leaf >= len(cotangents):
+                    raise ArgumentError("the step has no loss; give cotangents for its outputs")
+                arrays.append(cotangents[argument.leaf])
+            elif argument.leaf is not None:
+                if argument.leaf >= len(given):
+                    raise ArgumentError("argument '%s' is missing: %d tensors were given" % (
+                        argument.name, len(given)))
+                arrays.append(given[argument.leaf])
+            else:
+                arrays.append(params.get(argument.name, weights.get(argument.name)))
+        return arrays
+
+    def _new_seed(self):
+        seed = Array("i64", ())
+        import ctypes
+        ctypes.c_int64.from_address(seed.address).value = int.from_bytes(os.urandom(7), "little")
+        return seed
+
+    def __call__(self, params=None, *args, cotangents=None, seed=None, **kwargs):
+        arrays = self._collect(params, args, kwargs, cotangents, self._new_seed() if seed is None else seed)
+        framework = framework_of(a for a in arrays if a is not None)
+        given = [_dense(a) for a in arrays]
+        results = self.step.run(given)
+        outputs, gradients = [], {}
+        by_name = {a.name: i for i, a in enumerate(self.exported.arguments)}
+        for info, array in zip(self.exported.results, results):
+            if info.role == "update":
+                _overwrite(arrays[by_name[info.of]], array)
+                continue
+            array = give(array, framework)
+            if info.role == "gradient":
+                gradients[info.of] = array
+            else:
+                outputs.append(array)
+        losses = [r for r in self.exported.results if r.role == "loss"]
+        return (outputs[0] if losses and len(outputs) == 1 else tuple(outputs)), gradients
+
+
+def _dense(array):
+    """The tensor, or a dense copy of one that is not."""
+    found = view(array)
+    if found.contiguous:
+        return array
+    return array.contiguous() if hasattr(array, "contiguous") else array.copy()
+
+
+def _overwrite(target, source):
+    """Writes to the memory of somebody else's tensor."""
+    import ctypes
+    found = view(target)
+    if not found.contiguous:
+        raise ArgumentError("a tensor that the model updates must be dense")
+    ctypes.memmove(found.address, source.address, source.nbytes)
+
+
+__all__ = ["Argument", "Exported", "ExportedStep", "Result", "Step", "leaves"]

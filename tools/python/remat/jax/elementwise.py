@@ -1,0 +1,343 @@
+"""Rules of primitives that compute element by element.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import math
+
+import numpy as np
+
+from ..mlir import broadcast_map, identity
+from .lower import element_of, is_float, is_unsigned, rule
+
+NARROW = ("f16", "bf16")
+
+
+class Scalars:
+    """Scalar arithmetic in a body, in one type."""
+
+    def __init__(self, body, dtype):
+        self.body, self.dtype, self.element = body, dtype, element_of(dtype)
+        self.floats, self.unsigned = is_float(dtype), is_unsigned(dtype)
+
+    def const(self, number):
+        return self.body.constant(number, self.element)
+
+    def op(self, name, *operands):
+        return self.body.op("%s %s : %s" % (name, ", ".join(operands), self.element))
+
+    def pick(self, floats, signed, unsigned, *operands):
+        return self.op(floats if self.floats else unsigned if self.unsigned else signed, *operands)
+
+    def add(self, a, b):
+        if self.element == "i1":
+            return self.op("arith.ori", a, b)
+        return self.pick("arith.addf", "arith.addi", "arith.addi", a, b)
+
+    def sub(self, a, b):
+        return self.pick("arith.subf", "arith.subi", "arith.subi", a, b)
+
+    def mul(self, a, b):
+        return self.pick("arith.mulf", "arith.muli", "arith.muli", a, b)
+
+    def div(self, a, b):
+        return self.pick("arith.divf", "arith.divsi", "arith.divui", a, b)
+
+    def maximum(self, a, b):
+        return self.pick("arith.maximumf", "arith.maxsi", "arith.maxui", a, b)
+
+    def minimum(self, a, b):
+        return self.pick("arith.minimumf", "arith.minsi", "arith.minui", a, b)
+
+    def neg(self, a):
+        return self.op("arith.negf", a) if self.floats else self.sub(self.const(0), a)
+
+    def compare(self, relation, a, b):
+        if self.floats:
+            predicate = "une" if relation == "ne" else "o" + relation
+        else:
+            predicate = relation if relation in ("eq", "ne") else ("u" if self.unsigned else "s") + relation
+        return self.body.compare(predicate, a, b, self.element)
+
+    def select(self, condition, a, b):
+        return self.body.select(condition, a, b, self.element)
+
+
+def working(dtype):
+    """What bodies compute elements of `dtype` in: f32 for narrower types."""
+    return np.dtype("float32") if element_of(dtype) in NARROW else dtype
+
+
+def convert(body, a, source, target):
+    """As jax.lax.convert_element_type."""
+    old, new = element_of(source), element_of(target)
+    if np.dtype(source) == np.dtype(target):
+        return a
+    if new == "i1":
+        return body.compare("une" if is_float(source) else "ne", a, body.constant(0, old), old)
+    if is_float(source) and is_float(target):
+        bits = {"f64": 64, "f32": 32, "f16": 16, "bf16": 16}
+        if bits[old] == bits[new]:
+            return body.cast("arith.truncf", body.cast("arith.extf", a, old, "f32"), "f32", new)
+        return body.cast("arith.extf" if bits[new] > bits[old] else "arith.truncf", a, old, new)
+    if is_float(target):
+        return body.cast("arith.uitofp" if is_unsigned(source) else "arith.sitofp", a, old, new)
+    if is_float(source):
+        return body.cast("arith.fptoui" if is_unsigned(target) else "arith.fptosi", a, old, new)
+    width = lambda element: int(element[1:])
+    if width(old) == width(new):
+        return a
+    if width(new) > width(old):
+        return body.cast("arith.extui" if is_unsigned(source) else "arith.extsi", a, old, new)
+    return body.cast("arith.trunci", a, old, new)
+
+
+def pointwise(l, operands, dtypes, function, computed=None):
+    """`function` of Scalars in the type of the first operand, element by element."""
+    shape, dtype, element = l.result()
+    inner = working(computed if computed is not None else dtypes[0])
+
+    def body(b, *names):
+        s = Scalars(b, inner)
+        given = [convert(b, n, t, inner) for n, t in zip(names, dtypes)]
+        found = function(s, *given)
+        bool_result = element == "i1"
+        return found if bool_result and inner != dtype else convert(b, found, inner, dtype)
+
+    inputs = [(v, broadcast_map(v.shape, shape) if v.rank else []) for v in operands]
+    return l.function.generic(inputs, shape, element, body)
+
+
+def elementwise(*names):
+    def register(function):
+        @rule(*names)
+        def lower(l, *operands, **params):
+            dtypes = [l.aval(i)[1] for i in range(len(operands))]
+            value = pointwise(l, operands, dtypes, lambda s, *given: function(s, *given))
+            _fold(l, names[0], operands, value)
+            return value
+        return function
+    return register
+
+
+FOLDS = {"add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "lt": lambda a, b: a < b,
+         "le": lambda a, b: a <= b, "gt": lambda a, b: a > b, "ge": lambda a, b: a >= b, "eq": lambda a, b: a == b,
+         "ne": lambda a, b: a != b, "and": lambda a, b: a & b, "or": lambda a, b: a | b, "max": max, "min": min}
+
+
+def _fold(l, name, operands, value):
+    """Counters of loops are known."""
+    numbers = [l.known.get(v.name) for v in operands]
+    if value.rank == 0 and name in FOLDS and None not in numbers:
+        l.known[value.name] = int(FOLDS[name](*numbers))
+
+
+for _name, _op in {
+        "exp": "math.exp", "exp2": "math.exp2", "expm1": "math.expm1", "log": "math.log", "log1p": "math.log1p",
+        "sqrt": "math.sqrt", "rsqrt": "math.rsqrt", "sin": "math.sin", "cos": "math.cos", "tan": "math.tan",
+        "tanh": "math.tanh", "asin": "math.asin", "acos": "math.acos", "atan": "math.atan", "sinh": "math.sinh",
+        "cosh": "math.cosh", "asinh": "math.asinh", "acosh": "math.acosh", "atanh": "math.atanh", "erf": "math.erf",
+        "erfc": "math.erfc", "cbrt": "math.cbrt", "floor": "math.floor", "ceil": "math.ceil"}.items():
+    elementwise(_name)(lambda s, a, op=_op: s.op(op, a))
+
+elementwise("add", "add_any")(lambda s, a, b: s.add(a, b))
+elementwise("sub")(lambda s, a, b: s.sub(a, b))
+elementwise("mul")(lambda s, a, b: s.mul(a, b))
+elementwise("div")(lambda s, a, b: s.div(a, b))
+elementwise("rem")(lambda s, a, b: s.pick("arith.remf", "arith.remsi", "arith.remui", a, b))
+elementwise("max")(lambda s, a, b: s.maximum(a, b))
+elementwise("min")(lambda s, a, b: s.minimum(a, b))
+elementwise("neg")(lambda s, a: s.neg(a))
+elementwise("square")(lambda s, a: s.mul(a, a))
+elementwise("abs")(lambda s, a: s.op("math.absf", a) if s.floats else a if s.unsigned else s.op("math.absi", a))
+elementwise("atan2")(lambda s, a, b: s.op("math.atan2", a, b))
+elementwise("copysign")(lambda s, a, b: s.op("math.copysign", a, b))
+elementwise("and")(lambda s, a, b: s.op("arith.andi", a, b))
+elementwise("or")(lambda s, a, b: s.op("arith.ori", a, b))
+elementwise("xor")(lambda s, a, b: s.op("arith.xori", a, b))
+elementwise("not")(lambda s, a: s.op("arith.xori", a, s.const(1 if s.element == "i1" else -1)))
+elementwise("population_count")(lambda s, a: s.op("math.ctpop", a))
+elementwise("clz")(lambda s, a: s.op("math.ctlz", a))
+
+
+def _shift(name, op):
+    @elementwise(name)
+    def lower(s, a, b):
+        width = s.const(int(s.element[1:]))
+        inside = s.body.compare("ult", b, width, s.element)
+        shifted = s.op(op, a, s.select(inside, b, s.const(0)))
+        outside = s.op(op, a, s.const(int(s.element[1:]) - 1)) if op == "arith.shrsi" else s.const(0)
+        return s.select(inside, shifted, outside)
+
+
+_shift("shift_left", "arith.shli")
+_shift("shift_right_logical", "arith.shrui")
+_shift("shift_right_arithmetic", "arith.shrsi")
+
+
+@elementwise("logistic")
+def _logistic(s, a):
+    one = s.const(1.0)
+    return s.div(one, s.add(one, s.op("math.exp", s.neg(a))))
+
+
+@elementwise("sign")
+def _sign(s, a):
+    zero, one = s.const(0), s.const(1)
+    positive = s.compare("gt", a, zero)
+    if s.unsigned:
+        return s.select(positive, one, zero)
+    found = s.select(positive, one, s.select(s.compare("lt", a, zero), s.const(-1), zero))
+    # Of a nan, and of zeros, it is the number itself.
+    if s.floats:
+        return s.select(s.body.binary("arith.ori", positive, s.compare("lt", a, zero), "i1"), found, a)
+    return found
+
+
+@elementwise("is_finite")
+def _is_finite(s, a):
+    return s.compare("lt", s.op("math.absf", a), s.const(math.inf))
+
+
+for _relation in ("eq", "ne", "lt", "le", "gt", "ge"):
+    elementwise(_relation)(lambda s, a, b, relation=_relation: s.compare(relation, a, b))
+
+
+@rule("pow")
+def _pow(l, a, b):
+    (_, base, _), (_, exponent, _) = l.aval(0), l.aval(1)
+    if is_float(exponent):
+        return pointwise(l, [a, b], [base, exponent], lambda s, x, y: s.op("math.powf", x, y), base)
+    return pointwise(l, [a, b], [base, exponent], lambda s, x, y: s.op("math.powf" if s.floats else "math.ipowi", x, y),
+                     base)
+
+
+@rule("integer_pow")
+def _integer_pow(l, a, y):
+    def function(s, x):
+        power, square, n = None, x, abs(y)
+        while n:
+            if n & 1:
+                power = square if power is None else s.mul(power, square)
+            n >>= 1
+            square = s.mul(square, square) if n else square
+        power = power or s.const(1)
+        return power if y >= 0 else s.div(s.const(1), power)
+
+    return pointwise(l, [a], [l.aval()[1]], function)
+
+
+@rule("round")
+def _round(l, a, rounding_method):
+    op = "math.round" if int(rounding_method) == 0 else "math.roundeven"
+    return pointwise(l, [a], [l.aval()[1]], lambda s, x: s.op(op, x))
+
+
+@rule("erf_inv")
+def _erf_inv(l, a):
+    """By the polynomials of Giles (2010); for f64 with two steps of Newton's method."""
+    near = [2.81022636e-08, 3.43273939e-07, -3.5233877e-06, -4.39150654e-06, 0.00021858087, -0.00125372503,
+            -0.00417768164, 0.246640727, 1.50140941]
+    far = [-0.000200214257, 0.000100950558, 0.00134934322, -0.00367342844, 0.00573950773, -0.0076224613,
+           0.00943887047, 1.00167406, 2.83297682]
+
+    def function(s, x):
+        one = s.const(1.0)
+        w = s.neg(s.op("math.log1p", s.neg(s.mul(x, x))))
+        small = s.compare("lt", w, s.const(5.0))
+        t = s.select(small, s.sub(w, s.const(2.5)), s.sub(s.op("math.sqrt", w), s.const(3.0)))
+        p = s.select(small, s.const(near[0]), s.const(far[0]))
+        for a, b in zip(near[1:], far[1:]):
+            p = s.add(s.select(small, s.const(a), s.const(b)), s.mul(p, t))
+        found = s.mul(p, x)
+        if s.element == "f64":
+            for _ in range(2):
+                slope = s.mul(s.const(2 / math.sqrt(math.pi)), s.op("math.exp", s.neg(s.mul(found, found))))
+                found = s.sub(found, s.div(s.sub(s.op("math.erf", found), x), slope))
+        edge = s.compare("eq", s.op("math.absf", x), one)
+        return s.select(edge, s.mul(x, s.const(math.inf)), found)
+
+    return pointwise(l, [a], [l.aval()[1]], function)
+
+
+@rule("clamp")
+def _clamp(l, low, a, high):
+    dtypes = [l.aval(i)[1] for i in range(3)]
+    return pointwise(l, [low, a, high], dtypes, lambda s, x, y, z: s.minimum(s.maximum(y, x), z))
+
+
+@rule("select_n")
+def _select_n(l, which, *cases):
+    shape, dtype, element = l.result()
+    kind = l.aval(0)[2]
+
+    def body(b, index, *given):
+        if kind == "i1":
+            return b.select(index, given[1], given[0], element)
+        found = given[-1]
+        for number in reversed(range(len(given) - 1)):
+            hit = b.compare("eq", index, b.constant(number, kind), kind)
+            found = b.select(hit, given[number], found, element)
+        return found
+
+    if len(cases) == 1:
+        return cases[0]
+    inputs = [(v, broadcast_map(v.shape, shape) if v.rank else []) for v in (which,) + cases]
+    return l.function.generic(inputs, shape, element, body)
+
+
+@rule("convert_element_type")
+def _convert(l, a, new_dtype, **_):
+    shape, dtype, element = l.result()
+    source = l.aval()[1]
+    if source == dtype:
+        return a
+    value = a if element_of(source) == element and element != "i1" and not is_float(dtype) else l.function.generic(
+        [(a, identity(len(shape)))], shape, element, lambda b, x: convert(b, x, source, dtype))
+    if a.name in l.known and not is_float(dtype):
+        l.known[value.name] = l.known[a.name]
+    return value
+
+
+@rule("bitcast_convert_type")
+def _bitcast(l, a, new_dtype):
+    shape, dtype, element = l.result()
+    source = l.aval()[2]
+    if a.shape != shape:
+        l.refuse("elements of another width are not supported")
+    if source == element:
+        return a
+    return l.function.generic([(a, identity(len(shape)))], shape, element,
+                              lambda b, x: b.cast("arith.bitcast", x, source, element))
+
+
+@rule("reduce_precision")
+def _reduce_precision(l, a, exponent_bits, mantissa_bits):
+    element = l.result()[2]
+    own = {"f32": (8, 23), "f64": (11, 52), "f16": (5, 10), "bf16": (8, 7)}[element]
+    if (exponent_bits, mantissa_bits) == own:
+        return a
+    narrow = {(8, 7): "bf16", (5, 10): "f16", (8, 23): "f32"}.get((exponent_bits, mantissa_bits))
+    if narrow is None:
+        l.refuse("a precision of %d and %d bits is not supported" % (exponent_bits, mantissa_bits))
+    return l.function.generic(
+        [(a, identity(a.rank))], a.shape, element,
+        lambda b, x: b.cast("arith.extf", b.cast("arith.truncf", x, element, narrow), narrow, element))
+
+
+@rule("stop_gradient", "copy", "copy_p", "pvary", "sharding_constraint", "mesh_cast", "reshard")
+def _identity(l, a, **_):
+    return a
+
+
+@rule("device_put", "optimization_barrier")
+def _identities(l, *operands, **_):
+    return operands
+
+
+@rule("name")
+def _name(l, a, name):
+    from ..mlir import quote
+    tagged = l.function.op("remat.tag %s {name = %s} : %s" % (a.name, quote(name), a.type), a.shape, a.element)
+    l.function.views[tagged.name] = a.name
+    return tagged

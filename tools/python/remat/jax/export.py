@@ -1,0 +1,200 @@
+"""From a function of JAX to IR, weights and a manifest, and to a function that runs it.
+
+What is exported is the jaxpr of the function with its gradient, which JAX itself has made: stop_gradient, custom_vjp,
+custom_jvp and the policies of checkpoint have had their effect on it.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import inspect
+
+import jax
+import numpy as np
+
+from ..arrays import give
+from ..errors import ExportError
+from ..exported import Argument, Exported, ExportedStep, Result
+from .lower import Lowering, element_of, is_key, load_rules, physical
+
+
+def _names_of(function, args):
+    """A name for each leaf of the arguments: that of the parameter, then the path."""
+    try:
+        parameters = [p.name for p in inspect.signature(function).parameters.values()
+                      if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    except (TypeError, ValueError):
+        parameters = []
+    names = []
+    for number, arg in enumerate(args):
+        first = parameters[number] if number < len(parameters) else "arg%d" % number
+        for path, _ in jax.tree_util.tree_flatten_with_path(arg)[0]:
+            keys = [str(getattr(k, "key", getattr(k, "idx", getattr(k, "name", k)))) for k in path]
+            names.append(".".join([first] + keys))
+    return names
+
+
+def _without_dead_code(closed):
+    from jax._src.interpreters import partial_eval
+    jaxpr, used = partial_eval.dce_jaxpr(closed.jaxpr, [True] * len(closed.jaxpr.outvars), instantiate=True)
+    return jaxpr, closed.consts
+
+
+def _donations(jaxpr, donated):
+    """Each donated argument with the first result of its type that has no buffer yet, as jax.jit does."""
+    free = [physical(v.aval) for v in jaxpr.outvars]
+    pairs = {}
+    for number, (var, is_donated) in enumerate(zip(jaxpr.invars, donated)):
+        if is_donated and physical(var.aval) in free:
+            result = free.index(physical(var.aval))
+            free[result] = None
+            pairs[number] = result
+    return pairs
+
+
+def export(function, *args, argnums=0, differentiate=True, donate_argnums=()):
+    """Exports a call of `function`, which gives a loss, with the gradients with respect to `argnums`.
+
+    With `differentiate=False` the function is taken as it is; it may have computed gradients itself. `donate_argnums`
+    are arguments whose buffers results may have. What cannot be exported whole is an ExportError with the line of the
+    program.
+    """
+    load_rules()
+    numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
+    donated_numbers = (donate_argnums,) if isinstance(donate_argnums, int) else tuple(donate_argnums)
+    if differentiate and any(not 0 <= n < len(args) for n in numbers):
+        raise ExportError("argnums %s are not those of %d arguments" % (numbers, len(args)))
+    whole = jax.value_and_grad(function, argnums=argnums) if differentiate else function
+    closed, shapes = jax.make_jaxpr(whole, return_shape=True)(*args)
+    jaxpr, consts = _without_dead_code(closed)
+
+    names = _names_of(function, args)
+    owner = [n for n, arg in enumerate(args) for _ in jax.tree_util.tree_leaves(arg)]
+    lowering = Lowering()
+    lowering.constants = []
+    donations = _donations(jaxpr, [n in donated_numbers for n in owner])
+    values, arguments, weights = [], [], {}
+    leaves = jax.tree_util.tree_leaves(args)
+    for number, (var, name) in enumerate(zip(jaxpr.invars, names)):
+        shape, dtype = physical(var.aval)
+        values.append(lowering.function.argument(shape, element_of(dtype), name, donations.get(number)))
+        is_parameter = differentiate and owner[number] in numbers
+        arguments.append(Argument(name, "param" if is_parameter else "data", element_of(dtype), shape, number))
+        if is_parameter:
+            weights[name] = _plain(leaves[number])
+    constants = [lowering.constant(c, "constant%d" % i) for i, c in enumerate(consts)]
+    results = lowering.run(jaxpr, constants, values)
+    results = [lowering.whole(v) for v in results]
+    lowering.apply_regions()
+    for name, array in lowering.constants:
+        weights[name] = array
+        arguments.append(Argument(name, "constant", element_of(array.dtype), array.shape))
+    infos = _results(shapes, names, owner, numbers, differentiate)
+    text = lowering.function.text(results, [r.name for r in infos])
+    exported = Exported(text, arguments, infos, weights, _layers(jaxpr), getattr(function, "__name__", "function"),
+                        lambda args, kwargs: jax.tree_util.tree_leaves(args))
+    exported.tree = jax.tree_util.tree_structure(shapes)
+    return exported
+
+
+def _results(shapes, names, owner, numbers, differentiate):
+    if not differentiate:
+        paths = jax.tree_util.tree_flatten_with_path(shapes)[0]
+        return [Result("result" + "".join(map(str, path)), "output") for path, _ in paths]
+    infos = [Result("loss", "loss")]
+    for number in numbers:
+        infos += [Result(name + ".grad", "gradient", name) for name, n in zip(names, owner) if n == number]
+    return infos
+
+
+def _layers(jaxpr):
+    """The name stacks of the program, with the first line of each."""
+    from jax._src import source_info_util
+    layers = {}
+    for eqn in jaxpr.eqns:
+        stack = str(eqn.source_info.name_stack)
+        frame = source_info_util.user_frame(eqn.source_info.traceback)
+        if stack and stack not in layers:
+            layers[stack] = {"name": stack, **({"file": frame.file_name, "line": frame.start_line} if frame else {})}
+    return list(layers.values())
+
+
+def _plain(leaf):
+    """A leaf as what the step takes: keys are their words."""
+    if isinstance(leaf, jax.Array) and is_key(leaf.dtype):
+        leaf = jax.random.key_data(leaf)
+    return leaf if isinstance(leaf, (jax.Array, np.ndarray)) else np.asarray(leaf)
+
+
+class CompiledFunction:
+    """A function of JAX that remat runs: `jax.value_and_grad` of what was given, or with `differentiate=False` that
+    itself. It is compiled for the shapes of each call once. Inside of `jax.jit` it is a callback."""
+
+    def __init__(self, function, export_options, options):
+        self.function, self.export_options, self.options = function, export_options, options
+        self.steps = {}
+
+    def step_for(self, *args):
+        """The step for arguments like these."""
+        leaves, tree = jax.tree_util.tree_flatten(args)
+        key = (tree, tuple((np.shape(x), str(jax.dtypes.result_type(x))) for x in leaves))
+        if key not in self.steps:
+            exported = export(self.function, *args, **self.export_options)
+            self.steps[key] = ExportedStep(exported, self.options)
+        return self.steps[key]
+
+    def _run(self, step, leaves):
+        exported = step.exported
+        arrays = []
+        for argument in exported.arguments:
+            given = exported.weights[argument.name] if argument.leaf is None else leaves[argument.leaf]
+            array = np.asarray(_plain(given))
+            wanted = step.step.arguments[len(arrays)]
+            # A number of Python has no type of its own; and what is donated is not overwritten here.
+            if wanted.donation is not None or not array.flags.c_contiguous or not array.flags.aligned:
+                array = array.copy()
+            arrays.append(array)
+        return step.step.run(arrays)
+
+    def __call__(self, *args):
+        leaves = jax.tree_util.tree_leaves(args)
+        step = self.step_for(*args)
+        tree = step.exported.tree
+        if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
+            shapes = [jax.ShapeDtypeStruct(i.shape, _dtype(i.dtype)) for i in step.step.results]
+            flat = jax.pure_callback(lambda *xs: tuple(_as_numpy(a) for a in self._run(step, xs)), tuple(shapes),
+                                     *leaves)
+        else:
+            leaves = [_typed(leaf) for leaf in leaves]
+            flat = [give(a, "jax") if not isinstance(a, np.ndarray) else jax.numpy.asarray(a)
+                    for a in self._run(step, leaves)]
+        return jax.tree_util.tree_unflatten(tree, flat)
+
+    @property
+    def memory(self):
+        """Of the step that was compiled last."""
+        return list(self.steps.values())[-1].memory
+
+
+def _typed(leaf):
+    return leaf if hasattr(leaf, "dtype") else jax.numpy.asarray(leaf)
+
+
+def _dtype(element):
+    names = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16", "i1": "bool", "i8": "int8",
+             "i16": "int16", "i32": "int32", "i64": "int64"}
+    return jax.numpy.dtype(names[element])
+
+
+def _as_numpy(array):
+    if isinstance(array, np.ndarray):
+        return array
+    if array.dtype == "bf16":
+        return np.asarray(give(array, "jax"))
+    return array.numpy()
+
+
+def compile(function, budget=None, policy=None, argnums=0, differentiate=True, **options):
+    """`jax.value_and_grad(function, argnums)` as one step of remat under a budget; see remat.compile for the options.
+    With `differentiate=False`, the function itself."""
+    return CompiledFunction(function, {"argnums": argnums, "differentiate": differentiate},
+                            dict(options, budget=budget, policy=policy))

@@ -1,0 +1,222 @@
+"""A jaxpr as a function of remat.
+
+Calls are inlined and scans unrolled. Each primitive has a rule in one of the modules beside this one; one without a
+rule is an error that names it and the line of the program.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import jax
+import numpy as np
+from jax._src import source_info_util
+from jax.extend import core as jax_core
+
+from ..errors import ExportError
+from ..mlir import Function, Value, quote
+
+RULES = {}
+LARGEST_CONSTANT = 256
+ELEMENTS = {"float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "bool": "i1", "int8": "i8",
+            "uint8": "i8", "int16": "i16", "uint16": "i16", "int32": "i32", "uint32": "i32", "int64": "i64",
+            "uint64": "i64"}
+
+
+def rule(*names):
+    def register(function):
+        for name in names:
+            RULES[name] = function
+        return function
+    return register
+
+
+def is_key(dtype):
+    return jax.dtypes.issubdtype(dtype, jax.dtypes.prng_key)
+
+
+def element_of(dtype):
+    name = np.dtype(dtype).name
+    if name not in ELEMENTS:
+        raise ExportError("%s is not supported, expected one of %s" % (name, ", ".join(ELEMENTS)))
+    return ELEMENTS[name]
+
+
+def is_unsigned(dtype):
+    return np.dtype(dtype).name.startswith(("uint", "bool"))
+
+
+def is_float(dtype):
+    return element_of(dtype)[0] in "fb"
+
+
+def physical(aval):
+    """Shape and dtype of what an abstract value is stored as: keys are arrays of words."""
+    if is_key(aval.dtype):
+        return tuple(aval.shape) + tuple(aval.dtype._impl.key_shape), np.dtype("uint32")
+    return tuple(aval.shape), np.dtype(aval.dtype)
+
+
+class Stack:
+    """The values that a scan stacks, as long as nobody needs them in one piece."""
+
+    def __init__(self, parts):
+        self.parts = parts
+
+
+class Lowering:
+    """Builds the function."""
+
+    def __init__(self):
+        self.function = Function()
+        self.known = {}  # numbers of rank 0 that are known, by the names of their values
+        self.backward = False
+        self.eqn = None
+        self.recomputes = self.in_region = False
+        self.first_runs = {}  # results of forward operations by operation, operands and parameters
+        self.run_again, self.saved = set(), set()
+
+    # Values
+
+    def read(self, env, var):
+        if isinstance(var, jax_core.Literal):
+            return self.literal(var.val, var.aval)
+        return self.whole(env[var])
+
+    def whole(self, value):
+        if not isinstance(value, Stack):
+            return value
+        parts = [self.function.reshape(p, (1,) + p.shape) for p in map(self.whole, value.parts)]
+        return self.function.concat(parts, 0)
+
+    def literal(self, number, aval):
+        shape, dtype = physical(aval)
+        number = np.asarray(number, dtype)
+        value = self.function.constant(number.reshape(-1)[0].item(), shape, element_of(dtype))
+        if not shape and not is_float(dtype):
+            self.known[value.name] = int(number)
+        return value
+
+    def constant(self, array, name):
+        if is_key(getattr(array, "dtype", np.dtype("f4"))):
+            array = jax.random.key_data(array)
+        array = np.asarray(array)
+        element = element_of(array.dtype)
+        if array.size and (array == array.reshape(-1)[0]).all():
+            value = self.function.constant(array.reshape(-1)[0].item(), array.shape, element)
+            if not array.shape and not is_float(array.dtype):
+                self.known[value.name] = int(array)
+            return value
+        if array.size <= LARGEST_CONSTANT:
+            return self.function.dense(array.astype(np.float64 if element == "bf16" else array.dtype).tolist(), element)
+        self.constants.append((name, array))
+        return self.function.argument(array.shape, element, name)
+
+    constants = ()
+
+    def refuse(self, why):
+        frame = source_info_util.user_frame(self.eqn.source_info.traceback)
+        where = "%s:%d: " % (frame.file_name, frame.start_line) if frame else ""
+        raise ExportError("%s%s: %s" % (where, self.eqn.primitive.name, why))
+
+    def aval(self, number=0):
+        """Shape, dtype and element of an operand."""
+        shape, dtype = physical(self.eqn.invars[number].aval)
+        return shape, dtype, element_of(dtype)
+
+    def result(self, number=0):
+        shape, dtype = physical(self.eqn.outvars[number].aval)
+        return shape, dtype, element_of(dtype)
+
+    # The graph
+
+    def locate(self, eqn):
+        frame = source_info_util.user_frame(eqn.source_info.traceback)
+        stack = str(eqn.source_info.name_stack)
+        text = "%s:%d:0" % (quote(frame.file_name), frame.start_line) if frame else "unknown"
+        if stack:
+            text = "%s(%s)" % (quote(stack), text) if frame else quote(stack)
+        if self.backward or "transpose(" in stack:
+            text = "%s(%s)" % (quote("remat:phase=backward"), text if text != "unknown" else '"backward"')
+        self.function.location = text
+
+    def run(self, jaxpr, consts, arguments):
+        """The results of a jaxpr, whose constants and arguments are values."""
+        env = dict(zip(jaxpr.constvars, consts))
+        env.update(zip(jaxpr.invars, arguments))
+        for eqn in jaxpr.eqns:
+            outer, backward = self.eqn, self.backward
+            self.eqn = eqn
+            self.locate(eqn)
+            location = self.function.location
+            self.backward = backward or "transpose(" in str(eqn.source_info.name_stack)
+            name = eqn.primitive.name
+            if name not in RULES:
+                self.refuse("there is no rule for it")
+            operands = [env[v] if not isinstance(v, jax_core.Literal) else self.literal(v.val, v.aval)
+                        for v in eqn.invars]
+            results = self.apply(eqn, operands)
+            self.check(results)
+            env.update(zip(eqn.outvars, results))
+            self.eqn, self.backward, self.function.location = outer, backward, location
+        return [self.literal(v.val, v.aval) if isinstance(v, jax_core.Literal) else env[v] for v in jaxpr.outvars]
+
+    def check(self, results):
+        for number, value in enumerate(results):
+            if isinstance(value, Value):
+                shape, _, element = self.result(number)
+                if value.shape != shape or value.element != element:
+                    self.refuse("its rule gives %s, expected %s of %s" % (value.type, element, shape))
+
+    # Checkpoint regions. JAX has decided by the policies what is saved, and has written out what is computed again. The
+    # second computation of a value is the first one here, which is marked: remat makes the second one.
+
+    def apply(self, eqn, operands):
+        rule = RULES[eqn.primitive.name]
+        outer = self.recomputes
+        self.recomputes = outer or "rematted_computation" in str(eqn.source_info.name_stack)
+        is_leaf = leaf_primitive(eqn)
+        if self.backward and not self.recomputes and (is_leaf and not self.in_region or eqn.primitive.name in REGIONS):
+            self.saved.update(self.function.root(v) for v in flatten(operands))
+        key = None
+        if is_leaf:
+            names = tuple(v.name if isinstance(v, Value) else None for v in operands)
+            key = (eqn.primitive.name, names, str(eqn.params)) if None not in names else None
+        if self.recomputes and key in self.first_runs:
+            results = self.first_runs[key]
+            self.run_again.update(self.function.root(v) for v in flatten(results))
+        else:
+            if not getattr(rule, "takes_stacks", False):
+                operands = [self.whole(v) for v in operands]
+            in_region = self.in_region
+            self.in_region = in_region or self.backward and eqn.primitive.name in REGIONS
+            results = rule(self, *operands, **eqn.params)
+            results = list(results) if eqn.primitive.multiple_results else [results]
+            self.in_region = in_region
+            if key and not self.backward:
+                self.first_runs[key] = results
+        self.recomputes = outer
+        return results
+
+    def apply_regions(self):
+        """Marks what JAX computes a second time and does not save."""
+        for name in self.function.computed:
+            if name in self.run_again and name not in self.saved:
+                self.function.policies[name] = "must_recompute"
+
+
+REGIONS = ("remat", "remat2", "checkpoint")
+
+
+def leaf_primitive(eqn):
+    return not any(isinstance(p, (jax_core.Jaxpr, jax_core.ClosedJaxpr)) for p in eqn.params.values())
+
+
+def flatten(values):
+    for value in values:
+        if isinstance(value, Stack):
+            yield from flatten(value.parts)
+        elif isinstance(value, Value):
+            yield value
+
+
+def load_rules():
+    from . import control, elementwise, places, random, reductions, shapes  # noqa: F401

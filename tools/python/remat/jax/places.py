@@ -1,0 +1,291 @@
+"""Rules of gathers, scatters, windows and convolutions.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import math
+
+from ..mlir import identity
+from .elementwise import Scalars, working
+from .lower import element_of, is_float, is_unsigned, rule
+from .reductions import COMBINE, START, change, first_extremum, highest, lowest
+from .shapes import pad
+
+
+def _mode(mode):
+    return {0: "clip", 1: "fill", 2: "promise"}.get(int(mode.value) if hasattr(mode, "value") else int(mode), "fill")
+
+
+class Starts:
+    """The start indices of a gather or scatter, as operands of a loop over the batch dimensions."""
+
+    def __init__(self, indices, dtype, batch_loops, dims):
+        self.dims, self.element, self.unsigned = dims, indices.element, is_unsigned(dtype)
+        # The last dimension holds the components.
+        self.inputs = [(indices, batch_loops + [str(i)]) for i in range(len(dims))]
+
+    def numbers(self, b, names):
+        return {dim: b.cast("arith.extui" if self.unsigned and self.element != "i64" else "arith.extsi", n,
+                            self.element, "i64") if self.element != "i64" else n
+                for dim, n in zip(self.dims, names)}
+
+
+@rule("gather")
+def _gather(l, a, indices, *_, dimension_numbers, slice_sizes, mode, fill_value=None, **__):
+    shape, dtype, element = l.result()
+    d = dimension_numbers
+    rank = len(shape)
+    batch = [i for i in range(rank) if i not in d.offset_dims]
+    starts = Starts(indices, l.aval(1)[1], ["d%d" % i for i in batch], d.start_index_map)
+    collapsed = set(d.collapsed_slice_dims) | set(d.operand_batching_dims)
+    window = dict(zip([i for i in range(a.rank) if i not in collapsed], d.offset_dims))
+    # A batching dimension of the operand goes along with one of the indices.
+    batching = {o: batch[i] for o, i in zip(d.operand_batching_dims, d.start_indices_batching_dims)}
+    mode = _mode(mode)
+
+    def body(b, *names):
+        numbers = starts.numbers(b, names)
+        inside = b.constant(1, "i1")
+        places = []
+        for dim in range(a.rank):
+            if dim in batching:
+                places.append(b.index(batching[dim]))
+                continue
+            offset = b.index(window[dim]) if dim in window else None
+            if dim in numbers:
+                limit = b.constant(a.shape[dim] - slice_sizes[dim], "i64")
+                start, zero = numbers[dim], b.constant(0, "i64")
+                if mode == "fill":
+                    fits = b.binary("arith.andi", b.compare("sge", start, zero, "i64"),
+                                    b.compare("sle", start, limit, "i64"), "i1")
+                    inside = b.binary("arith.andi", inside, fits, "i1")
+                start = b.op("arith.minsi %s, %s : i64" % (b.op("arith.maxsi %s, %s : i64" % (start, zero)), limit))
+                start = b.to_index(start, "i64")
+                offset = start if offset is None else b.binary("arith.addi", start, offset, "index")
+            places.append(b.constant(0, "index") if offset is None else offset)
+        found = b.extract(a, places)
+        if mode != "fill":
+            return found
+        number = fill_value
+        if number is None:
+            number = math.nan if is_float(dtype) else highest(dtype) if is_unsigned(dtype) else lowest(dtype)
+        return b.select(inside, found, b.constant(number, element), element)
+
+    if 0 in a.shape:
+        return l.function.constant(fill_value or 0, shape, element)
+    return l.function.generic(starts.inputs, shape, element, body)
+
+
+class Updates:
+    """Where the updates of a scatter go."""
+
+    def __init__(self, l, a, indices, updates, d, mode):
+        self.operand, self.updates = a, updates
+        batch = [i for i in range(updates.rank) if i not in d.update_window_dims]
+        self.starts = Starts(indices, l.aval(1)[1], ["d%d" % i for i in batch], d.scatter_dims_to_operand_dims)
+        inserted = set(d.inserted_window_dims) | set(d.operand_batching_dims)
+        self.window = dict(zip([i for i in range(a.rank) if i not in inserted], d.update_window_dims))
+        self.batching = {o: batch[i] for o, i in zip(d.operand_batching_dims, d.scatter_indices_batching_dims)}
+        self.mode = _mode(mode)
+
+    @property
+    def inputs(self):
+        return self.starts.inputs + [(self.updates, identity(self.updates.rank))]
+
+    def places(self, b, points, names):
+        """The place of an update, and whether there is one. Where there is none, the place is any that exists."""
+        numbers = self.starts.numbers(b, names)
+        inside, places = b.constant(1, "i1"), []
+        for dim in range(self.operand.rank):
+            if dim in self.batching:
+                places.append(points[self.batching[dim]])
+                continue
+            offset = points[self.window[dim]] if dim in self.window else None
+            if dim in numbers:
+                size = self.updates.shape[self.window[dim]] if dim in self.window else 1
+                limit = b.constant(self.operand.shape[dim] - size, "i64")
+                start, zero = numbers[dim], b.constant(0, "i64")
+                fits = b.binary("arith.andi", b.compare("sge", start, zero, "i64"),
+                                b.compare("sle", start, limit, "i64"), "i1")
+                if self.mode != "clip":
+                    inside = b.binary("arith.andi", inside, fits, "i1")
+                start = b.op("arith.minsi %s, %s : i64" % (b.op("arith.maxsi %s, %s : i64" % (start, zero)), limit))
+                start = b.to_index(start, "i64")
+                offset = start if offset is None else b.binary("arith.addi", start, offset, "index")
+            places.append(b.constant(0, "index") if offset is None else offset)
+        return places, inside
+
+
+@rule("scatter-add", "scatter_add")
+def _scatter_add(l, a, indices, updates, *, dimension_numbers, mode, **_):
+    if 0 in updates.shape:
+        return a
+    dtype, element = l.result()[1:]
+    inner = working(dtype)
+    where = Updates(l, a, indices, change(l, updates, dtype, inner), dimension_numbers, mode)
+
+    def body(b, points, names):
+        places, inside = where.places(b, points, names[:-1])
+        return places, b.select(inside, names[-1], b.constant(0, element_of(inner)), element_of(inner))
+
+    total = l.function.scatter(where.inputs, updates.shape, change(l, a, dtype, inner), body)
+    return change(l, total, inner, dtype)
+
+
+@rule("scatter")
+def _scatter(l, a, indices, updates, *, dimension_numbers, mode, **_):
+    """Of several updates to one place, the last one counts."""
+    if 0 in updates.shape:
+        return a
+    f = l.function
+    where = Updates(l, a, indices, updates, dimension_numbers, mode)
+    sizes, count = updates.shape, math.prod(updates.shape)
+
+    def flat_number(b, points):
+        number = b.constant(0, "index")
+        for point, size in zip(points, sizes):
+            number = b.binary("arith.addi", b.binary("arith.muli", number, b.constant(size, "index"), "index"), point,
+                              "index")
+        return b.binary("arith.addi", b.cast("arith.index_cast", number, "index", "i64"), b.constant(1, "i64"), "i64")
+
+    found = f.constant(0, a.shape, "i64")
+    loops, starts = len(sizes), where.starts.inputs
+    # The greatest number of the updates of each element, digit by digit from the highest one.
+    for bit in reversed(range(max(count.bit_length(), 1))):
+        def digit(b, *names, known=found, bit=bit):
+            points = [b.index(i) for i in range(loops)]
+            places, inside = where.places(b, points, names)
+            number, above = flat_number(b, points), b.extract(known, places)
+            rest = b.binary("arith.shrui", b.binary("arith.xori", number, above, "i64"), b.constant(bit + 1, "i64"),
+                            "i64")
+            agrees = b.binary("arith.andi", inside, b.compare("eq", rest, b.constant(0, "i64"), "i64"), "i1")
+            own = b.binary("arith.andi", b.binary("arith.shrui", number, b.constant(bit, "i64"), "i64"),
+                           b.constant(1, "i64"), "i64")
+            return b.select(agrees, own, b.constant(0, "i64"), "i64")
+
+        digits = f.generic(starts, sizes, "i64", digit)
+        hits = f.scatter(starts + [(digits, identity(loops))], sizes, f.constant(0, a.shape, "i64"),
+                         lambda b, points, names: (where.places(b, points, names[:-1])[0], names[-1]))
+        found = f.generic([(found, identity(a.rank)), (hits, identity(a.rank))], a.shape, "i64", lambda b, x, n, bit=bit:
+                          b.select(b.compare("sgt", n, b.constant(0, "i64"), "i64"),
+                                   b.binary("arith.ori", x, b.constant(1 << bit, "i64"), "i64"), x, "i64"))
+    flat = f.reshape(updates, (count,))
+
+    def body(b, x, last):
+        zero, one = b.constant(0, "i64"), b.constant(1, "i64")
+        written = b.compare("sgt", last, zero, "i64")
+        place = b.select(written, b.binary("arith.subi", last, one, "i64"), zero, "i64")
+        return b.select(written, b.extract(flat, [b.to_index(place, "i64")]), x, a.element)
+
+    return f.generic([(a, identity(a.rank)), (found, identity(a.rank))], a.shape, a.element, body)
+
+
+# Windows
+
+class Window:
+    """Windows over all dimensions of a padded tensor."""
+
+    def __init__(self, l, a, start, dims, strides, padding, base, dilation):
+        base = base or [1] * a.rank
+        low, high = zip(*padding) if padding else ((), ())
+        number = l.function.constant(start, (), a.element)
+        self.padded = pad(l, a, number, low, high, [b - 1 for b in base])
+        self.strides, self.dilation = list(strides), list(dilation or [1] * a.rank)
+        self.low, self.base = low, base
+        self.wide = [i for i, d in enumerate(dims) if d > 1]
+        self.loops = a.rank + len(self.wide)
+        self.reads = ["d%d * %d" % (i, s) if s != 1 else "d%d" % i for i, s in enumerate(self.strides)]
+        for j, i in enumerate(self.wide):
+            self.reads[i] = "d%d * %d + d%d * %d" % (i, self.strides[i], a.rank + j, self.dilation[i])
+        self.frame = (l.function.empty([dims[i] for i in self.wide], a.element),
+                      ["d%d" % (a.rank + j) for j in range(len(self.wide))])
+
+
+def _window_rule(name, kind):
+    @rule(name)
+    def lower(l, a, *_, window_dimensions, window_strides, padding, base_dilation=None, window_dilation=None):
+        shape, dtype, element = l.result()
+        w = Window(l, a, START[kind](dtype), window_dimensions, window_strides, padding, base_dilation,
+                   window_dilation)
+        if not w.wide:
+            return l.function.slice(w.padded, [0] * a.rank, shape, w.strides)
+        return l.function.generic(
+            [(w.padded, w.reads), w.frame], shape, element,
+            lambda b, x, _, acc: COMBINE[kind](Scalars(b, dtype), acc, x), loops=w.loops,
+            reductions=set(range(a.rank, w.loops)), out_map=identity(a.rank),
+            init=l.function.constant(START[kind](dtype), shape, element))
+
+
+_window_rule("reduce_window_sum", "sum")
+_window_rule("reduce_window_max", "max")
+_window_rule("reduce_window_min", "min")
+
+
+@rule("select_and_scatter_add")
+def _select_and_scatter(l, source, operand, select_prim, window_dimensions, window_strides, padding):
+    """Each element of the source goes to the first extremum of its window."""
+    shape, dtype, element = l.result()
+    f, largest = l.function, select_prim.name in ("ge", "gt")
+    w = Window(l, operand, lowest(dtype) if largest else highest(dtype), window_dimensions, window_strides, padding,
+               None, None)
+    rank = operand.rank
+
+    def number(b):
+        flat = b.constant(0, "index")
+        for dim in range(rank):
+            place = b.binary("arith.muli", b.index(dim), b.constant(w.strides[dim], "index"), "index")
+            if dim in w.wide:
+                place = b.binary("arith.addi", place, b.index(rank + w.wide.index(dim)), "index")
+            place = b.binary("arith.subi", place, b.constant(w.low[dim], "index"), "index")
+            flat = b.binary("arith.addi", b.binary("arith.muli", flat, b.constant(shape[dim], "index"), "index"), place,
+                            "index")
+        return b.cast("arith.index_cast", flat, "index", "i64")
+
+    frames = [w.frame] if w.wide else []
+    _, where = first_extremum(f, (w.padded, w.reads), frames, source.shape, element, dtype, w.loops,
+                              set(range(rank, w.loops)), identity(rank), number, largest)
+    total = f.scatter([(where, identity(rank)), (source, identity(rank))], source.shape,
+                      f.constant(0, (math.prod(shape),), element),
+                      lambda b, points, names: ([b.to_index(names[0], "i64")], names[1]))
+    return f.reshape(total, shape)
+
+
+# Convolutions
+
+@rule("conv_general_dilated")
+def _conv(l, x, w, window_strides, padding, lhs_dilation, rhs_dilation, dimension_numbers, feature_group_count,
+          batch_group_count, preferred_element_type=None, **_):
+    shape, dtype, element = l.result()
+    spec = dimension_numbers
+    x, w = (change(l, v, l.aval(i)[1], dtype) for i, v in enumerate((x, w)))
+    f, spatial = l.function, len(window_strides)
+    low, high = [p for p, _ in padding], [q for _, q in padding]
+    if any(d != 1 for d in lhs_dilation) or any(p < 0 for p in low + high):
+        lows, highs, interior = [0] * x.rank, [0] * x.rank, [0] * x.rank
+        for i, dim in enumerate(spec.lhs_spec[2:]):
+            lows[dim], highs[dim], interior[dim] = low[i], high[i], lhs_dilation[i] - 1
+        x = pad(l, x, f.constant(0, (), x.element), lows, highs, interior)
+        low = high = [0] * spatial
+    groups = feature_group_count
+    if batch_group_count > 1:
+        # A group of the batch becomes a group of features.
+        batch, feature = spec.lhs_spec[:2]
+        n = x.shape[batch] // batch_group_count
+        split = list(x.shape[:batch]) + [batch_group_count, n] + list(x.shape[batch + 1:])
+        x = f.reshape(x, split)
+        target = feature + (feature > batch)
+        order = [d for d in range(x.rank) if d != batch]
+        order.insert(order.index(target), batch)
+        x = f.transpose(x, order)
+        merged, at = list(x.shape), order.index(batch)
+        merged[at:at + 2] = [merged[at] * merged[at + 1]]
+        x = f.reshape(x, merged)
+        groups = batch_group_count
+    array = lambda numbers: "array<i64: %s>" % ", ".join(map(str, numbers))
+    if spatial == 0:
+        l.refuse("a convolution without spatial dimensions is not supported")
+    pads = [p for pair in zip(low, high) for p in pair]
+    return f.convolve("forward", x, w, "strides = %s, dilations = %s, padding = %s, groups = %d : i64, "
+                      "input_layout = %s, filter_layout = %s, output_layout = %s" % (
+                          array(window_strides), array(rhs_dilation), array(pads), groups, array(spec.lhs_spec),
+                          array(spec.rhs_spec), array(spec.out_spec)), shape)

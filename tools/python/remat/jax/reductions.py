@@ -1,0 +1,216 @@
+"""Rules of reductions, scans along a dimension, and sorts.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import math
+
+import numpy as np
+
+from ..mlir import Body, Value, affine_map, identity
+from .elementwise import Scalars, convert, working
+from .lower import is_float, rule
+
+
+def lowest(dtype):
+    if np.dtype(dtype) == np.bool_:
+        return 0
+    return -math.inf if is_float(dtype) else np.iinfo(dtype).min
+
+
+def highest(dtype):
+    if np.dtype(dtype) == np.bool_:
+        return 1
+    return math.inf if is_float(dtype) else np.iinfo(dtype).max
+
+
+COMBINE = {"sum": lambda s, x, y: s.add(x, y), "prod": lambda s, x, y: s.mul(x, y),
+           "max": lambda s, x, y: s.maximum(x, y), "min": lambda s, x, y: s.minimum(x, y),
+           "or": lambda s, x, y: s.op("arith.ori", x, y), "and": lambda s, x, y: s.op("arith.andi", x, y),
+           "xor": lambda s, x, y: s.op("arith.xori", x, y)}
+START = {"sum": lambda t: 0, "prod": lambda t: 1, "max": lowest, "min": highest, "or": lambda t: 0,
+         "and": lambda t: 1 if np.dtype(t) == np.bool_ else -1, "xor": lambda t: 0}
+
+
+def change(l, value, source, target):
+    """The value as another type."""
+    from .lower import element_of
+    if np.dtype(source) == np.dtype(target):
+        return value
+    return l.function.generic([(value, identity(value.rank))], value.shape, element_of(target),
+                              lambda b, x: convert(b, x, source, target))
+
+
+def _reduction(kind):
+    @rule("reduce_" + kind)
+    def lower(l, a, *_, axes, **__):
+        from .lower import element_of
+        shape, dtype, _ = l.result()
+        if not axes:
+            return a
+        inner = working(dtype)
+        kept = [i for i in range(a.rank) if i not in axes]
+        total = l.function.generic(
+            [(a, identity(a.rank))], shape, element_of(inner),
+            lambda b, x, acc: COMBINE[kind](Scalars(b, inner), acc, convert(b, x, dtype, inner)), loops=a.rank,
+            reductions=set(axes), out_map=["d%d" % i for i in kept],
+            init=l.function.constant(START[kind](inner), shape, element_of(inner)))
+        return change(l, total, inner, dtype)
+
+
+for _kind in COMBINE:
+    _reduction(_kind)
+
+
+def first_extremum(f, read, window_reads, shape, element, dtype, loops, reductions, out, number, largest):
+    """The greatest or least elements that a loop sees, and `number` of the first of each, as two values. `read` is the
+    tensor and its map; `window_reads` are further operands that give loops their extents."""
+    best = f.constant(lowest(dtype) if largest else highest(dtype), shape, element)
+    where = f.constant(0, shape, "i64")
+    inputs = [read] + window_reads
+    names = [f.fresh() for _ in inputs]
+    old, old_index, name = f.fresh(), f.fresh(), f.fresh()
+    b = Body(f)
+    s = Scalars(b, dtype)
+    index = number(b)
+    better = s.compare("gt" if largest else "lt", names[0], old)
+    if s.floats:
+        nan = b.compare("uno", names[0], names[0], element)
+        was_number = b.compare("ord", old, old, element)
+        better = b.binary("arith.ori", better, b.binary("arith.andi", nan, was_number, "i1"), "i1")
+    picked, place = b.select(better, names[0], old, element), b.select(better, index, old_index, "i64")
+    maps = [m for _, m in inputs] + [out, out]
+    iterators = ['"reduction"' if i in reductions else '"parallel"' for i in range(loops)]
+    f.emit("%s:2 = linalg.generic {indexing_maps = [%s], iterator_types = [%s]} ins(%s : %s) outs(%s, %s : %s, %s) %s{" % (
+        name, ", ".join(affine_map(loops, m) for m in maps), ", ".join(iterators),
+        ", ".join(v.name for v, _ in inputs), ", ".join(v.type for v, _ in inputs), best.name, where.name, best.type,
+        where.type, f.policy_of(name, "attrs")), False)
+    f.emit("^bb0(%s, %s: %s, %s: i64):" % (
+        ", ".join("%s: %s" % (n, v.element) for n, (v, _) in zip(names, inputs)), old, element, old_index), False)
+    f.lines += b.lines
+    f.emit("  linalg.yield %s, %s : %s, i64" % (picked, place, element))
+    f.emit("} -> (%s, %s)" % (best.type, where.type))
+    return Value(name + "#0", shape, element), Value(name + "#1", shape, "i64")
+
+
+def _arg(name, largest):
+    @rule(name)
+    def lower(l, a, axes, index_dtype):
+        shape, dtype, _ = l.result()
+        source = l.aval()[1]
+        axis, = axes
+        kept = ["d%d" % i for i in range(a.rank) if i != axis]
+        _, index = first_extremum(
+            l.function, (a, identity(a.rank)), [], shape, a.element, source, a.rank, {axis}, kept,
+            lambda b: b.cast("arith.index_cast", b.index(axis), "index", "i64"), largest)
+        return change(l, index, np.dtype("int64"), dtype)
+
+
+_arg("argmax", True)
+_arg("argmin", False)
+
+
+def _cumulative(name, start, combine):
+    @rule(name)
+    def lower(l, a, axis, reverse):
+        from .lower import element_of
+        shape, dtype, _ = l.result()
+        inner = working(dtype)
+        value, f, shift = change(l, a, dtype, inner), l.function, 1
+        while shift < shape[axis]:
+            sizes, offsets, low, high = list(shape), [0] * a.rank, [0] * a.rank, [0] * a.rank
+            sizes[axis] -= shift
+            (offsets if reverse else low)[axis] = shift
+            high[axis] = shift if reverse else 0
+            moved = f.pad(f.slice(value, offsets, sizes, [1] * a.rank), low, high, start(inner))
+            value = f.generic([(value, identity(a.rank)), (moved, identity(a.rank))], shape, element_of(inner),
+                              lambda b, x, y: combine(Scalars(b, inner), x, y))
+            shift *= 2
+        return change(l, value, inner, dtype)
+
+
+def _log_sum(s, x, y):
+    high, low = s.maximum(x, y), s.minimum(x, y)
+    total = s.add(high, s.op("math.log1p", s.op("math.exp", s.sub(low, high))))
+    return s.select(s.compare("eq", high, s.const(-math.inf)), high, total)
+
+
+_cumulative("cumsum", START["sum"], COMBINE["sum"])
+_cumulative("cumprod", START["prod"], COMBINE["prod"])
+_cumulative("cummax", lowest, COMBINE["max"])
+_cumulative("cummin", highest, COMBINE["min"])
+_cumulative("cumlogsumexp", lambda t: -math.inf, _log_sum)
+
+
+LONGEST_SORT = 8192
+
+
+def places_of(l, keys, dtypes, dim, descending=False):
+    """For each element the number of those that come before it; equal ones keep their order, a nan is the greatest."""
+    f, rank = l.function, keys[0].rank
+    length = keys[0].shape[dim]
+    if length > LONGEST_SORT:
+        l.refuse("a sort of %d elements is not supported, expected at most %d" % (length, LONGEST_SORT))
+    own, other = identity(rank), identity(rank)
+    other[dim] = "d%d" % rank
+
+    def body(b, *names):
+        mine, others, acc = names[:len(keys)], names[len(keys):-1], names[-1]
+        ahead, equal = b.constant(0, "i1"), b.constant(1, "i1")
+        for x, y, dtype in zip(mine, others, dtypes):
+            s = Scalars(b, dtype)
+            first = s.compare("gt" if descending else "lt", y, x)
+            same = s.compare("eq", x, y)
+            if s.floats:
+                nan_x, nan_y = (b.compare("uno", n, n, s.element) for n in (x, y))
+                lead, follow = (nan_y, nan_x) if descending else (nan_x, nan_y)
+                only = b.binary("arith.andi", lead, b.binary("arith.xori", follow, b.constant(1, "i1"), "i1"), "i1")
+                first = b.binary("arith.ori", first, only, "i1")
+                same = b.binary("arith.ori", same, b.binary("arith.andi", nan_x, nan_y, "i1"), "i1")
+            ahead = b.binary("arith.ori", ahead, b.binary("arith.andi", equal, first, "i1"), "i1")
+            equal = b.binary("arith.andi", equal, same, "i1")
+        earlier = b.op("arith.cmpi slt, %s, %s : index" % (b.index(rank), b.index(dim)))
+        ahead = b.binary("arith.ori", ahead, b.binary("arith.andi", equal, earlier, "i1"), "i1")
+        return b.binary("arith.addi", acc, b.cast("arith.extui", ahead, "i1", "i64"), "i64")
+
+    shape = keys[0].shape
+    return f.generic([(k, own) for k in keys] + [(k, other) for k in keys], shape, "i64", body, loops=rank + 1,
+                     reductions={rank}, out_map=own, init=f.constant(0, shape, "i64"))
+
+
+def order_of(l, places, dim):
+    """The inverse of places: which element comes at each of them."""
+    f = l.function
+
+    def put(b, points, names):
+        index = list(points)
+        index[dim] = b.to_index(names[0], "i64")
+        return index, b.cast("arith.index_cast", points[dim], "index", "i64")
+
+    return f.scatter([(places, identity(places.rank))], places.shape, f.constant(0, places.shape, "i64"), put)
+
+
+def take_along(l, value, order, dim):
+    def body(b, place):
+        index = [b.index(i) for i in range(value.rank)]
+        index[dim] = b.to_index(place, "i64")
+        return b.extract(value, index)
+
+    return l.function.generic([(order, identity(order.rank))], order.shape, value.element, body)
+
+
+@rule("sort")
+def _sort(l, *operands, dimension, num_keys, is_stable):
+    dtypes = [l.aval(i)[1] for i in range(num_keys)]
+    order = order_of(l, places_of(l, operands[:num_keys], dtypes, dimension), dimension)
+    return [take_along(l, operand, order, dimension) for operand in operands]
+
+
+@rule("top_k")
+def _top_k(l, a, k, **params):
+    dim = params.get("axis", params.get("dimension", -1)) % a.rank
+    order = order_of(l, places_of(l, [a], [l.aval()[1]], dim, True), dim)
+    shape = list(a.shape)
+    shape[dim] = k
+    order = l.function.slice(order, [0] * a.rank, shape, [1] * a.rank)
+    return [take_along(l, a, order, dim), change(l, order, np.dtype("int64"), l.result(1)[1])]

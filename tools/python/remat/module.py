@@ -1,0 +1,161 @@
+"""The compiler: modules at their levels, and options.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import ctypes
+import json
+import os
+import weakref
+
+from . import _library as lib
+from .errors import CompileError, Error, InfeasibleBudget, OptionError
+
+
+class Context:
+    """What modules live in. It is used by one thread at a time; contexts are independent."""
+
+    def __init__(self):
+        self.lib = lib.library()
+        self.handle = self.lib.rematContextCreate()
+        if not self.handle.ptr:
+            raise Error("a context could not be made")
+        weakref.finalize(self, self.lib.rematContextDestroy, self.handle)
+
+    def take(self, status, give):
+        """The text that a function gave in bytes of the caller."""
+        data = lib.Bytes()
+        self.check(give(ctypes.byref(data)) if status is None else status)
+        try:
+            return ctypes.string_at(data.data, data.size).decode() if data.data else ""
+        finally:
+            self.lib.rematBytesFree(ctypes.byref(data))
+
+    def check(self, status):
+        if status == lib.STATUS_OK:
+            return
+        message = self.lib.rematContextGetError(self.handle).decode(errors="replace")
+        smallest = self.lib.rematContextGetSmallestBudget(self.handle)
+        data = lib.Bytes()
+        diagnostics = []
+        if self.lib.rematContextGetDiagnostics(self.handle, ctypes.byref(data)) == lib.STATUS_OK and data.data:
+            diagnostics = json.loads(ctypes.string_at(data.data, data.size).decode(errors="replace"))
+            self.lib.rematBytesFree(ctypes.byref(data))
+        if not message:
+            message = self.lib.rematStatusGetName(status).decode()
+        if status == lib.STATUS_INFEASIBLE_BUDGET:
+            raise InfeasibleBudget(message, diagnostics, smallest)
+        if status == lib.STATUS_INVALID_OPTION:
+            raise OptionError(message, diagnostics)
+        raise CompileError(message, diagnostics)
+
+
+def format_option(value):
+    """A value as it is written on a command line."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (list, tuple)):
+        return ",".join(format_option(element) for element in value)
+    return str(value)
+
+
+class Options:
+    """Options of a step by their names in docs/options.md, where `_` may stand for `-`."""
+
+    def __init__(self, context, values):
+        self.context = context
+        self.handle = context.lib.rematOptionsCreate(context.handle)
+        weakref.finalize(self, context.lib.rematOptionsDestroy, self.handle)
+        for key, value in values.items():
+            if value is not None:
+                context.check(context.lib.rematOptionsSet(
+                    self.handle, key.replace("_", "-").encode(), format_option(value).encode()))
+
+
+def describe_options():
+    """All options: name, kind, how a value is written, default and help of each."""
+    context = Context()
+    options = Options(context, {})
+    return json.loads(context.take(None, lambda out: context.lib.rematOptionsDescribe(options.handle, out)))
+
+
+class Module:
+    """A model at one of the levels of docs/design.md."""
+
+    def __init__(self, context, handle):
+        self.context, self.handle = context, handle
+        weakref.finalize(self, context.lib.rematModuleDestroy, handle)
+
+    @classmethod
+    def parse(cls, context, source, name=None):
+        """Takes text, bytecode or the path of a file. Text is told from a path by its line breaks and braces."""
+        handle = lib.Handle()
+        is_path = isinstance(source, os.PathLike) or isinstance(source, str) and not set(source) & set("\n{")
+        if is_path:
+            status = context.lib.rematModuleParseFile(context.handle, os.fsencode(source), ctypes.byref(handle))
+        else:
+            data = source.encode() if isinstance(source, str) else bytes(source)
+            status = context.lib.rematModuleParse(context.handle, data, len(data), (name or "model").encode(),
+                                                  ctypes.byref(handle))
+        context.check(status)
+        return cls(context, handle)
+
+    @property
+    def level(self):
+        return self.context.lib.rematModuleGetLevel(self.handle)
+
+    def clone(self):
+        copy = lib.Handle()
+        self.context.check(self.context.lib.rematModuleClone(self.handle, ctypes.byref(copy)))
+        return Module(self.context, copy)
+
+    def name_argument(self, options, number, name):
+        self.context.check(self.context.lib.rematModuleNameArgument(
+            self.handle, options.handle, number, name.encode()))
+
+    def compile(self, level, options):
+        self.context.check(self.context.lib.rematModuleCompile(self.handle, level, options.handle))
+        return self
+
+    def text(self):
+        return self.context.take(None, lambda out: self.context.lib.rematModulePrint(self.handle, out))
+
+    def summary(self):
+        return json.loads(self.context.take(
+            None, lambda out: self.context.lib.rematModuleGetSummary(self.handle, out)))
+
+    def frontier(self, options, points):
+        return json.loads(self.context.take(
+            None, lambda out: self.context.lib.rematModuleGetFrontier(self.handle, options.handle, points, out)))
+
+    def write_object(self, options, object_path, header_path=None):
+        self.context.check(self.context.lib.rematModuleWriteObject(
+            self.handle, options.handle, os.fsencode(object_path),
+            None if header_path is None else os.fsencode(header_path)))
+
+    def load(self, options):
+        code = lib.Handle()
+        self.context.check(self.context.lib.rematModuleLoad(self.handle, options.handle, ctypes.byref(code)))
+        return Code(self.context, code)
+
+
+class Code:
+    """Machine code of a placed module, in this process."""
+
+    def __init__(self, context, handle):
+        self.context, self.handle = context, handle
+        weakref.finalize(self, context.lib.rematCodeDestroy, handle)
+
+    @property
+    def module(self):
+        return self.context.lib.rematCodeGetModule(self.handle)
+
+
+def plan_instance(instance, **values):
+    """A schedule for an instance of docs/planning.md: a dictionary with `sequence`, `peak_bytes` and
+    `save_all_peak_bytes`. The options are those of planning, such as `budget` and `effort`."""
+    context = Context()
+    options = Options(context, values)
+    data = json.dumps(instance).encode()
+    return json.loads(context.take(None, lambda out: context.lib.rematInstancePlan(
+        options.handle, data, len(data), out)))

@@ -1,0 +1,230 @@
+"""Compiled steps: what a model becomes under a budget, and how it is run.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import ctypes
+import weakref
+
+from . import _library as lib
+from .arrays import Array, descriptor, framework_of, give, view
+from .errors import ArgumentError, RunError
+from .module import Context, Module, Options
+
+
+class TensorInfo:
+    """An argument or a result: `name`, `dtype` as MLIR names it, `shape` and `bytes`. `exists` is false for the
+    derivative of what no differentiable path leads to. `donation` is the number of the result that has an argument's
+    buffer, or of the argument of which a result has the buffer."""
+
+    def __init__(self, info):
+        self.name = info.name.decode()
+        self.dtype = lib.DTYPES[info.dtype]
+        self.shape = tuple(info.dims[i] for i in range(info.rank))
+        self.bytes = info.bytes
+        self.exists = not info.flags & 1
+        self.donation = None if info.donation == lib.NONE else info.donation
+        self.first_call = None if info.first_call == lib.NONE else info.first_call
+        self.last_call = None if info.last_call == lib.NONE else info.last_call
+
+    def __repr__(self):
+        return "%s: %s[%s]" % (self.name, self.dtype, "x".join(map(str, self.shape)))
+
+
+class Plan:
+    """What was decided. `text` is the graph of tasks as MLIR, in the order in which they run; clones recompute."""
+
+    def __init__(self, module, summary):
+        self._module = module
+        self.tasks = summary["tasks"]
+        self.recomputed_tasks = summary["recomputed_tasks"]
+        self.offloaded_bytes = summary["offloaded_bytes"]
+        self.held_bytes = summary["held_bytes"]
+
+    @property
+    def text(self):
+        return self._module.text()
+
+    def __repr__(self):
+        return "%d tasks, %d of them recomputed, %d bytes kept for the backward computation, %d bytes offloaded" % (
+            self.tasks, self.recomputed_tasks, self.held_bytes, self.offloaded_bytes)
+
+
+def _infos(step, library, count, get):
+    infos = []
+    for number in range(count(step)):
+        info = lib.TensorInfo()
+        get(step, number, ctypes.byref(info))
+        infos.append(TensorInfo(info))
+    return infos
+
+
+class State:
+    """What a forward call leaves for the backward calls, in memory of its own or in memory that is given."""
+
+    def __init__(self, step, memory=None):
+        self.step = step
+        self.memory = memory or Array("i8", (step.state_bytes,))
+        self.host = Array("i8", (step.host_bytes,)) if step.host_bytes else None
+        self.raw = lib.State(self.memory.address, self.memory.nbytes, self.host.address if self.host else None,
+                             step.host_bytes, 0, None, 0)
+
+
+class Step:
+    """A model that was compiled for a budget. Call it with its arguments in order; it returns its results in order, in
+    the framework of the arguments. Nothing is copied, but a tensor that is not dense and row-major is an error."""
+
+    def __init__(self, tasks, options, values, names=None):
+        self._tasks, self._options, self._values, self._names = tasks, options, values, names
+        context = tasks.context
+        self._placed = tasks.clone().compile(lib.PLACED, options)
+        self._summary = self._placed.summary()
+        self.plan = Plan(self._placed, self._summary)
+        self._code = self._placed.load(options)
+        self._lib = context.lib
+        step = ctypes.c_void_p()
+        threads = int(values.get("threads") or 0)
+        load = lib.StepOptions(threads=threads)
+        self._status(self._lib.remat_step_load(self._code.module, ctypes.byref(load), ctypes.byref(step)), None)
+        self._step = step
+        # The code must live until the step is freed, whatever order the collector chooses.
+        weakref.finalize(self, lambda library, step, code: library.remat_step_free(step), self._lib, step, self._code)
+        self.arguments = _infos(step, self._lib, self._lib.remat_step_argument_count, self._lib.remat_step_argument)
+        self.results = _infos(step, self._lib, self._lib.remat_step_result_count, self._lib.remat_step_result)
+        self.backward_count = self._lib.remat_step_backward_count(step)
+        self.state_bytes = self._lib.remat_step_state_bytes(step)
+        self.host_bytes = self._lib.remat_step_host_bytes(step)
+
+    def _status(self, status, step):
+        if status == 0:
+            return
+        message = self._lib.remat_step_error(step) if step else self._lib.remat_last_error()
+        if status == 1:
+            raise ArgumentError(message.decode(errors="replace"))
+        raise RunError(message.decode(errors="replace"), self._lib.remat_status_name(status).decode())
+
+    def signature(self):
+        return "(%s) -> (%s)" % (", ".join(map(repr, self.arguments)), ", ".join(map(repr, self.results)))
+
+    # Running
+
+    def check_argument(self, number, array):
+        """The view of an argument, if it is what the step takes."""
+        info = self.arguments[number]
+        try:
+            found = view(array)
+        except ArgumentError as error:
+            raise ArgumentError("argument %d (%s): %s" % (number, info.name, error)) from None
+        if found.dtype != info.dtype or found.shape != info.shape:
+            raise ArgumentError("argument %d is %s, got %s[%s]" % (
+                number, info, found.dtype or "an unknown type", "x".join(map(str, found.shape))))
+        if not found.contiguous:
+            raise ArgumentError("argument %d (%s) is not dense in row-major order; pass a contiguous copy"
+                                % (number, info.name))
+        return found
+
+    def _arguments(self, arrays):
+        if len(arrays) != len(self.arguments):
+            raise ArgumentError("the step takes %d arguments, got %d; its signature is %s" % (
+                len(self.arguments), len(arrays), self.signature()))
+        keep, tensors = [], (lib.Tensor * max(len(arrays), 1))()
+        for number, array in enumerate(arrays):
+            if array is None:  # A call of several that does not use it.
+                continue
+            found = self.check_argument(number, array)
+            tensors[number], dims = descriptor(found.address, found.dtype, found.shape)
+            keep.append((found, dims))
+        return tensors, keep
+
+    def _results(self, arrays, donors):
+        """Buffers of results: those that are given, those of donated arguments, and new ones."""
+        keep, tensors, given = [], (lib.Tensor * max(len(self.results), 1))(), []
+        for number, info in enumerate(self.results):
+            array = arrays[number] if arrays else None
+            if array is None:
+                array = donors[info.donation] if info.donation is not None else Array(info.dtype, info.shape)
+            found = view(array)
+            if found.dtype != info.dtype or found.shape != info.shape or not found.contiguous:
+                raise ArgumentError("result %d is %s, got a buffer of %s[%s]" % (
+                    number, info, found.dtype, "x".join(map(str, found.shape))))
+            tensors[number], dims = descriptor(found.address, found.dtype, found.shape)
+            keep.append((found, dims))
+            given.append(array)
+        return tensors, keep, given
+
+    def run(self, arrays, results=None):
+        """Runs the step. `results`, where given, are buffers to write to; None among them stands for a new one."""
+        arguments, keep = self._arguments(arrays)
+        tensors, keep_results, given = self._results(results, arrays)
+        self._status(self._lib.remat_step_run(self._step, arguments, len(arrays), tensors, len(given)), self._step)
+        return given
+
+    def forward(self, arrays, state, results=None):
+        """The first call of a step that was compiled with separate_backward."""
+        arguments, keep = self._arguments(arrays)
+        tensors, keep_results, given = self._results(results, arrays)
+        self._status(self._lib.remat_step_forward(self._step, arguments, len(arrays), tensors, len(given),
+                                                  ctypes.byref(state.raw)), self._step)
+        return given
+
+    def backward(self, number, arrays, results, state):
+        arguments, keep = self._arguments(arrays)
+        tensors, keep_results, given = self._results(results, arrays)
+        self._status(self._lib.remat_step_backward(self._step, number, arguments, len(arrays), tensors, len(given),
+                                                   ctypes.byref(state.raw)), self._step)
+        return given
+
+    def __call__(self, *arrays):
+        framework = framework_of(arrays)
+        given = self.run(arrays)
+        return tuple(give(array, framework) if isinstance(array, Array) else array for array in given)
+
+    # Reports
+
+    @property
+    def memory(self):
+        """Bytes: `budget`, peaks as `planned`, `simulated` and, after a run, `measured`, the peak `save_all` without
+        recomputation, and the `arena` that holds everything but arguments and results."""
+        summary, stats = self._summary, lib.Stats()
+        self._lib.remat_step_get_stats(self._step, ctypes.byref(stats))
+        return {"budget": summary["budget_bytes"], "planned": summary["planned_peak_bytes"],
+                "simulated": summary["simulated_peak_bytes"],
+                "measured": stats.measured_peak_bytes if stats.runs else None,
+                "save_all": summary["save_all_peak_bytes"], "arena": summary["arena_bytes"],
+                "host": summary["host_arena_bytes"], "state": summary["state_bytes"]}
+
+    def frontier(self, points=8):
+        """Plans from the smallest feasible budget to that of keeping everything."""
+        return self._tasks.frontier(self._options, points)
+
+    def replan(self, budget):
+        """The same step under another budget. What comes before planning is not done again."""
+        values = dict(self._values, budget=format_budget(budget))
+        return type(self)(self._tasks, Options(self._tasks.context, values), values, self._names)
+
+    def write_object(self, object_path, header_path=None):
+        """The step as an object file and a C header."""
+        self._placed.write_object(self._options, object_path, header_path)
+
+
+def format_budget(budget):
+    """A budget as options take it: bytes as a number, "2GiB", "60%", "min", or None for no bound."""
+    if budget is None:
+        return None
+    if isinstance(budget, bool) or not isinstance(budget, (int, str)):
+        raise ValueError("a budget is a number of bytes or a text such as '2GiB', '60%%' or 'min', got %r" % (budget,))
+    return str(budget)
+
+
+def compile_module(source, budget=None, policy=None, names=None, **values):
+    """See remat.compile."""
+    values = dict(values, budget=format_budget(budget), policy=policy)
+    context = Context()
+    options = Options(context, values)
+    module = Module.parse(context, source)
+    for number, name in enumerate(names or ()):
+        if name is not None:
+            module.name_argument(options, number, name)
+    if module.level < lib.TASKS:
+        module.compile(lib.TASKS, options)
+    return Step(module, options, values, names)

@@ -1,0 +1,333 @@
+"""torch.compile(model, backend="remat", options={"budget": ...}).
+
+The forward and the backward computation are one step of remat, which is run as two calls. What is kept between them is
+one buffer, whose bytes were planned.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import torch
+
+from .. import _library as lib
+from ..arrays import Array
+from ..errors import ArgumentError, Error
+from ..step import State, compile_module
+from .joint import Program, decompositions, traceable_kernels
+from .random import SEED
+from .types import ELEMENTS
+
+DTYPES = {dtype: lib.DTYPES.index(element) for dtype, element in ELEMENTS.items()}
+TORCH_DTYPES = {element: dtype for dtype, element in ELEMENTS.items() if dtype != torch.uint8}
+
+# The steps of the graphs that were compiled last, for reports and tests.
+compiled_steps = []
+
+
+def raw_tensor(tensor, keep):
+    """A remat_tensor of a tensor of PyTorch; a copy of one that is not dense."""
+    if tensor.device.type != "cpu":
+        raise ArgumentError("a tensor on the CPU was expected, got one on %s" % tensor.device)
+    if not tensor.is_contiguous() or tensor.is_neg() or tensor.is_conj():
+        tensor = tensor.contiguous().resolve_neg().resolve_conj()
+    keep.append(tensor)
+    dims = (lib.c_int64 * max(tensor.dim(), 1))(*tensor.shape)
+    keep.append(dims)
+    return lib.Tensor(tensor.data_ptr(), DTYPES[tensor.dtype], tensor.dim(),
+                      lib.ctypes.cast(dims, lib.POINTER(lib.c_int64)))
+
+
+class TorchStep:
+    """A compiled program with its constants, on tensors of PyTorch."""
+
+    def __init__(self, program, options):
+        self.program = program
+        self.constants = dict(program.constants)
+        self.step = compile_module(program.text, differentiate=False, separate_backward=program.has_backward or None,
+                                   **options)
+        self.count = len(program.arguments)
+
+    def arguments(self, tensors, seed):
+        """All arguments in order, from those of the placeholders."""
+        given = iter(tensors)
+        return [seed if name == SEED else self.constants[name] if name in self.constants else next(given)
+                for name in self.program.argument_names]
+
+    def raw(self, tensors, keep):
+        array = (lib.Tensor * max(len(tensors), 1))()
+        for number, tensor in enumerate(tensors):
+            if tensor is not None:
+                array[number] = raw_tensor(tensor, keep)
+        return array
+
+    def new_result(self, number):
+        info = self.step.results[number]
+        return torch.empty(info.shape, dtype=TORCH_DTYPES[info.dtype])
+
+    def call(self, function, *arguments):
+        step = self.step
+        step._status(function(step._step, *arguments), step._step)
+
+
+def draw_seed(program):
+    """From PyTorch's generator, so torch.manual_seed repeats a run."""
+    return torch.randint(-2 ** 63, 2 ** 63 - 1, (), dtype=torch.int64) if program.has_seed else None
+
+
+def _result_dtypes(outputs):
+    return [getattr(o.meta.get("val"), "dtype", None) if isinstance(o, torch.fx.Node) else None for o in outputs]
+
+
+def _restore(tensor, dtype):
+    """uint8 has the bytes of int8."""
+    return tensor.view(torch.uint8) if dtype == torch.uint8 else tensor
+
+
+class Inference:
+    """A graph without a backward computation."""
+
+    _boxed_call = True
+
+    def __init__(self, graph_module, options):
+        output = next(n for n in graph_module.graph.nodes if n.op == "output")
+        self.outputs = torch.utils._pytree.tree_leaves(output.args[0], is_leaf=lambda x: x is None)
+        self.dtypes = _result_dtypes(self.outputs)
+        self.torch_step = TorchStep(Program(graph_module), options)
+        compiled_steps.append(self.torch_step.step)
+
+    def __call__(self, tensors):
+        t, keep = self.torch_step, []
+        arguments = t.raw(t.arguments(tensors, draw_seed(t.program)), keep)
+        tensors.clear()
+        given = [t.new_result(i) for i in range(len(t.step.results))]
+        t.call(t.step._lib.remat_step_run, arguments, len(t.step.arguments), t.raw(given, keep), len(given))
+        return [None if i is None else _restore(given[i], d) for i, d in zip(t.program.outputs, self.dtypes)]
+
+
+class Training:
+    """A joint graph. The forward call hands on what the backward call needs: the buffer of the state, and arguments and
+    results that are read again."""
+
+    def __init__(self, joint, forward_count, options):
+        output = next(n for n in joint.graph.nodes if n.op == "output")
+        flat = torch.utils._pytree.tree_leaves(output.args[0], is_leaf=lambda x: x is None)
+        self.dtypes = _result_dtypes(flat)
+        program = Program(joint)
+        self.torch_step = TorchStep(program, options)
+        compiled_steps.append(self.torch_step.step)
+        step = self.torch_step.step
+        self.forward_count = forward_count
+        self.primal_count = sum(not name.startswith("tangents") for name in program.arguments)
+        self.result_is_forward = [False] * len(step.results)
+        for result in program.outputs[:forward_count]:
+            if result is not None:
+                self.result_is_forward[result] = True
+        # What the last call reads again.
+        self.argument_is_read = [info.last_call == 1 for info in step.arguments]
+        self.result_is_read = [forward and info.last_call == 1
+                               for forward, info in zip(self.result_is_forward, step.results)]
+        self.placeholder_of = self._placeholders()
+
+    def __deepcopy__(self, memo):
+        return self  # A compiled step has nothing that a copy of a graph could change.
+
+    def _placeholders(self):
+        """For each argument of the step the number of its placeholder, None for constants and the seed."""
+        numbers = {name: i for i, name in enumerate(self.torch_step.program.arguments)}
+        return [numbers.get(name) for name in self.torch_step.program.argument_names]
+
+    def saved_primals(self):
+        """Numbers of the primals that the backward call reads."""
+        return sorted({p for p, read in zip(self.placeholder_of, self.argument_is_read)
+                       if read and p is not None and p < self.primal_count})
+
+    def saved_outputs(self):
+        """Numbers of the forward outputs that it reads, one for each result."""
+        numbers, seen = [], set()
+        for number, result in enumerate(self.torch_step.program.outputs[:self.forward_count]):
+            if result is not None and self.result_is_read[result] and result not in seen:
+                seen.add(result)
+                numbers.append(number)
+        return numbers
+
+    def forward(self, primals):
+        t, keep = self.torch_step, []
+        step, program = t.step, t.program
+        seed = draw_seed(program)
+        tensors = list(primals) + [None] * (len(program.arguments) - len(primals))
+        arguments = t.raw(t.arguments(tensors, seed), keep)
+        results = [t.new_result(i) if forward else None for i, forward in enumerate(self.result_is_forward)]
+        memory = torch.empty(step.state_bytes + step.host_bytes + 2 * lib.ALIGNMENT, dtype=torch.uint8)
+        state = self._state(memory, 0)
+        t.call(step._lib.remat_step_forward, arguments, len(step.arguments), t.raw(results, keep), len(results),
+               lib.ctypes.byref(state))
+        outputs = [None if i is None else _restore(results[i], d)
+                   for i, d in zip(program.outputs[:self.forward_count], self.dtypes)]
+        return outputs, memory, seed
+
+    def _state(self, memory, calls):
+        step = self.torch_step.step
+        base = memory.data_ptr()
+        data = base + -base % lib.ALIGNMENT
+        host = data + step.state_bytes
+        host += -host % lib.ALIGNMENT
+        return lib.State(data, step.state_bytes, host if step.host_bytes else None, step.host_bytes, calls, None, 0)
+
+    def backward(self, memory, seed, primals, outputs, tangents):
+        """`primals` and `outputs` are what saved_primals and saved_outputs name."""
+        t, keep = self.torch_step, []
+        step, program = t.step, t.program
+        tensors = [None] * len(program.arguments)
+        for number, tensor in zip(self.saved_primals(), primals):
+            tensors[number] = tensor
+        tensors[self.primal_count:] = tangents
+        arguments = t.raw(t.arguments(tensors, seed), keep)
+        results = [None if forward else t.new_result(i) for i, forward in enumerate(self.result_is_forward)]
+        for number, tensor in zip(self.saved_outputs(), outputs):
+            results[program.outputs[number]] = tensor
+        t.call(step._lib.remat_step_backward, 0, arguments, len(step.arguments), t.raw(results, keep), len(results),
+               lib.ctypes.byref(self._state(memory, 1)))
+        gradients = []
+        for result, dtype in zip(program.outputs[self.forward_count:], self.dtypes[self.forward_count:]):
+            gradients.append(None if result is None else _restore(results[result], dtype))
+        return gradients
+
+
+def split(joint, forward_count, training):
+    """The two graphs that AOTAutograd wants: each has one call of the step."""
+    placeholders = [n for n in joint.graph.nodes if n.op == "placeholder"]
+    primals = placeholders[:training.primal_count]
+    tangents = placeholders[training.primal_count:]
+    output = next(n for n in joint.graph.nodes if n.op == "output")
+    flat = torch.utils._pytree.tree_leaves(output.args[0], is_leaf=lambda x: x is None)
+    descriptions = output.meta.get("desc") or [None] * len(flat)
+    saved_primals, saved_outputs = training.saved_primals(), training.saved_outputs()
+    has_seed = training.torch_step.program.has_seed
+    mode = torch._guards.detect_fake_mode([p.meta["val"] for p in placeholders])
+    step = training.torch_step.step
+    with mode or _nothing():
+        memory_val = torch.empty(step.state_bytes + step.host_bytes + 2 * lib.ALIGNMENT, dtype=torch.uint8)
+        seed_val = torch.empty((), dtype=torch.int64)
+
+    forward = torch.fx.Graph()
+    given = [_copy_placeholder(forward, p) for p in primals]
+    call = forward.call_module("remat_step", tuple(given))
+    outputs = []
+    for number, node in enumerate(flat[:forward_count]):
+        if node is None:
+            outputs.append(None)
+            continue
+        item = forward.call_function(_pick, (call, 0, number))
+        item.meta["val"] = node.meta["val"]
+        outputs.append(item)
+    memory = forward.call_function(_pick, (call, 1))
+    memory.meta["val"] = memory_val
+    saved = [memory]
+    if has_seed:
+        seed = forward.call_function(_pick, (call, 2))
+        seed.meta["val"] = seed_val
+        saved.append(seed)
+    saved += [given[i] for i in saved_primals] + [outputs[i] for i in saved_outputs]
+    node = forward.output(tuple(outputs) + tuple(saved))
+    node.meta["desc"] = list(descriptions[:forward_count]) + [None] * len(saved)
+
+    backward = torch.fx.Graph()
+    names = ["remat_memory"] + (["remat_seed"] if has_seed else [])
+    vals = [memory_val] + ([seed_val] if has_seed else [])
+    names += ["saved_%d" % i for i in range(len(saved) - len(names))]
+    vals += [s.meta["val"] for s in saved[len(vals):]]
+    inputs = []
+    for name, val in zip(names, vals):
+        placeholder = backward.placeholder(name)
+        placeholder.meta["val"] = val
+        inputs.append(placeholder)
+    tangent_inputs = [_copy_placeholder(backward, t) for t in tangents]
+    first = 2 if has_seed else 1
+    middle = first + len(saved_primals)
+    call = backward.call_module("remat_step", (
+        inputs[0], inputs[1] if has_seed else None, tuple(inputs[first:middle]), tuple(inputs[middle:]),
+        tuple(tangent_inputs)))
+    gradients = []
+    for number, node in enumerate(flat[forward_count:]):
+        if node is None:
+            gradients.append(None)
+            continue
+        item = backward.call_function(_pick, (call, number))
+        item.meta["val"] = node.meta["val"]
+        gradients.append(item)
+    node = backward.output(tuple(gradients))
+    node.meta["desc"] = list(descriptions[forward_count:])
+    return (torch.fx.GraphModule({"remat_step": ForwardCall(training)}, forward),
+            torch.fx.GraphModule({"remat_step": BackwardCall(training)}, backward))
+
+
+class _nothing:
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return False
+
+
+def _copy_placeholder(graph, node):
+    copy = graph.placeholder(node.name)
+    copy.meta.update({key: value for key, value in node.meta.items() if key in ("val", "desc", "tensor_meta")})
+    return copy
+
+
+def _pick(value, *path):
+    for key in path:
+        value = value[key]
+    return value
+
+
+class ForwardCall(torch.nn.Module):
+    """The first call of a step, in a graph."""
+
+    def __init__(self, training):
+        super().__init__()
+        self.training_step = training
+
+    def forward(self, *primals):
+        return self.training_step.forward(primals)
+
+
+class BackwardCall(torch.nn.Module):
+    """The second one."""
+
+    def __init__(self, training):
+        super().__init__()
+        self.training_step = training
+
+    def forward(self, memory, seed, primals, outputs, tangents):
+        return self.training_step.backward(memory, seed, primals, outputs, tangents)
+
+
+def compile_graph(graph_module, inputs, options=None):
+    """The backend: from a graph of Dynamo to what runs it."""
+    from torch._dynamo.backends.common import aot_autograd
+    from functorch.compile import make_boxed_func
+    options = dict(options or {})
+
+    def partition(joint, _, *, num_fwd_outputs, **kwargs):
+        training = Training(joint, num_fwd_outputs, options)
+        return split(joint, num_fwd_outputs, training)
+
+    def run_split(module, _):
+        return make_boxed_func(module.forward)
+
+    def inference(module, _):
+        return Inference(module, options)
+
+    with traceable_kernels():
+        return aot_autograd(fw_compiler=run_split, bw_compiler=run_split, inference_compiler=inference,
+                            partition_fn=partition, decompositions=decompositions())(graph_module, inputs)
+
+
+def backend(graph_module, inputs, *, options=None, mode=None, **kwargs):
+    """torch.compile(model, backend="remat"). `options` are those of remat.compile: budget, policy, threads, ..."""
+    if mode not in (None, "default"):
+        raise Error("mode='%s' is not supported; say what you want by options" % mode)
+    return compile_graph(graph_module, inputs, options)
+
+
+__all__ = ["Array", "State", "backend", "compile_graph", "compiled_steps"]

@@ -1,0 +1,219 @@
+"""From a model of PyTorch to IR, weights and a manifest, in one call.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import torch
+
+from ..errors import ExportError
+from ..exported import Argument, Exported, Result
+from .joint import Program, decompositions, traceable_kernels
+from .lower import describe_place, module_path
+from .random import SEED
+from .types import element_of
+
+
+class _Captured(BaseException):
+    """Ends the call of a model whose graph was captured, before anything runs."""
+
+
+class Capture:
+    """A graph with the tensors that it was called with."""
+
+    def __init__(self):
+        self.graph_module = self.forward_count = self.inputs = None
+
+    def backend(self, graph_module, inputs):
+        from functorch.compile import make_boxed_func
+        from torch._dynamo.backends.common import aot_autograd
+        from torch._functorch.partitioners import default_partition
+
+        def partition(joint, joint_inputs, *, num_fwd_outputs, **kwargs):
+            import copy
+            self.graph_module, self.forward_count = copy.deepcopy(joint), num_fwd_outputs
+            return default_partition(joint, joint_inputs, num_fwd_outputs=num_fwd_outputs, **kwargs)
+
+        def inference(module, _):
+            self.graph_module = module
+            return make_boxed_func(module.forward)
+
+        def run(module, _):
+            return make_boxed_func(module.forward)
+
+        with traceable_kernels():
+            aot_autograd(fw_compiler=run, bw_compiler=run, inference_compiler=inference, partition_fn=partition,
+                         decompositions=decompositions())(graph_module, inputs)
+
+        def finish(*tensors):
+            self.inputs = tensors
+            raise _Captured()
+
+        return finish
+
+
+def capture(function, args, kwargs):
+    """The joint graph of a call, which must be one graph, and the tensors that it takes."""
+    captured = Capture()
+    torch._dynamo.reset()
+    try:
+        with torch._dynamo.config.patch(allow_rnn=True):
+            torch.compile(function, backend=captured.backend, fullgraph=True, dynamic=False)(*args, **kwargs)
+    except _Captured:
+        pass
+    finally:
+        torch._dynamo.reset()
+    if captured.graph_module is None:
+        raise ExportError("the model computes nothing with tensors that a graph could be captured of")
+    return captured
+
+
+def _loss_of(outputs, loss):
+    if isinstance(loss, str):
+        if isinstance(outputs, dict) and loss in outputs:
+            return outputs[loss]
+        if hasattr(outputs, loss):
+            return getattr(outputs, loss)
+        raise ExportError("the outputs of the model have no '%s'" % loss)
+    return loss(outputs)
+
+
+def _named_tensors(model):
+    """Parameters and buffers by identity; tied ones have the first of their names."""
+    named = {}
+    if isinstance(model, torch.nn.Module):
+        for name, tensor in model.named_parameters():
+            named.setdefault(id(tensor), ("param", name, tensor))
+        for name, tensor in model.named_buffers():
+            named.setdefault(id(tensor), ("buffer", name, tensor))
+    return named
+
+
+def _layers(graph_module):
+    """For each module that nodes come from: its path, and the first line of the model that computes in it."""
+    layers = {}
+    for node in graph_module.graph.nodes:
+        path = module_path(node) if node.op == "call_function" else None
+        if path and path not in layers:
+            place = describe_place(node)
+            layers[path] = {"name": path, **({"file": place[0], "line": int(place[1])} if place else {})}
+    return list(layers.values())
+
+
+def _inputs_by_desc(graph_module):
+    """Placeholders by what they are: numbers of inputs, or of the outputs that a tangent belongs to."""
+    for node in graph_module.graph.nodes:
+        if node.op == "placeholder":
+            yield node, node.meta.get("desc")
+
+
+def export(model, args=(), kwargs=None, loss=None):
+    """Exports a call of a module or function with its gradients.
+
+    `loss` says what to differentiate: a function of what the model returns, or the name of an output. Without it, the
+    output `loss`, or the only scalar, is the loss; if there is none, the step takes a cotangent for each output. The
+    gradients are those with respect to everything that requires one. What autograd makes of the model is what is
+    exported, so detach, no_grad, autograd.Function, hooks and all else that changes gradients is kept. What cannot be
+    exported whole is an ExportError with the line of the model.
+    """
+    args, kwargs = tuple(args), dict(kwargs or {})
+    named = _named_tensors(model)
+    if isinstance(model, torch.nn.Module) and not any(role == "param" for role, _, _ in named.values()):
+        import warnings
+        warnings.warn("the model has no parameters, so nothing but its data can be differentiated")
+
+    def call(*args, **kwargs):
+        outputs = model(*args, **kwargs)
+        if loss is not None:
+            return _loss_of(outputs, loss)
+        found = getattr(outputs, "loss", None)
+        return outputs if found is None else found
+
+    captured = capture(call, args, kwargs)
+    from torch._functorch._aot_autograd.descriptors import (GradAOTOutput, InputMutationAOTOutput, PlainAOTInput,
+                                                            PlainAOTOutput, TangentAOTInput)
+    graph = captured.graph_module.graph
+    output = next(n for n in graph.nodes if n.op == "output")
+    flat = torch.utils._pytree.tree_leaves(output.args[0], is_leaf=lambda x: x is None)
+    descriptions = output.meta.get("desc")
+    if descriptions is None:
+        raise ExportError("this version of PyTorch does not describe what a joint graph computes; expected 2.9 or later")
+
+    tensors = torch.utils._pytree.tree_leaves((args, kwargs))
+    numbers = {id(tensor): i for i, tensor in enumerate(tensors) if isinstance(tensor, torch.Tensor)}
+    paths, _ = torch.utils._pytree.tree_flatten_with_path((args, kwargs))
+    names, roles, leaf, weights = {}, {}, {}, {}
+    tangents = []
+    for node, desc in _inputs_by_desc(captured.graph_module):
+        if isinstance(desc, TangentAOTInput):
+            names[node.name], roles[node.name] = "cotangent%d" % len(tangents), "cotangent"
+            leaf[node.name] = len(tangents)
+            tangents.append(node)
+            continue
+        if not isinstance(desc, PlainAOTInput):
+            raise ExportError("the graph has the input %s, which is not supported" % desc)
+        tensor = captured.inputs[desc.idx]
+        if id(tensor) in numbers:
+            number = numbers[id(tensor)]
+            names[node.name], roles[node.name], leaf[node.name] = _path_name(paths[number][0]), "data", number
+        else:
+            role, name, _ = named.get(id(tensor), ("buffer", "captured%d" % desc.idx, tensor))
+            names[node.name], roles[node.name] = name, role
+            weights[name] = tensor.detach()
+
+    scalar = [i for i, (value, desc) in enumerate(zip(flat, descriptions))
+              if isinstance(desc, PlainAOTOutput) and value is not None and value.meta["val"].dtype.is_floating_point
+              and value.meta["val"].numel() == 1]
+    outputs = [i for i, desc in enumerate(descriptions) if isinstance(desc, PlainAOTOutput)]
+    has_loss = len(scalar) == 1 and len(tangents) == 1 and (len(outputs) == 1 or loss is None)
+    if loss is not None and not has_loss and tangents:
+        raise ExportError("the loss is not a single floating-point number")
+    by_index = {desc.idx: names[node.name] for node, desc in _inputs_by_desc(captured.graph_module)
+                if isinstance(desc, PlainAOTInput)}
+    results, result_names, count = [], {}, 0
+    for number, (value, desc) in enumerate(zip(flat, descriptions)):
+        if value is None:
+            continue
+        if isinstance(desc, PlainAOTOutput):
+            is_loss = has_loss and number == scalar[0]
+            result = Result("loss" if is_loss else "output%d" % count, "loss" if is_loss else "output")
+            count += not is_loss
+        elif isinstance(desc, GradAOTOutput):
+            of = by_index[desc.grad_of.idx]
+            result = Result(of + ".grad", "gradient", of)
+        elif isinstance(desc, InputMutationAOTOutput):
+            of = by_index[desc.mutated_input.idx]
+            result = Result(of, "update", of)
+        else:
+            raise ExportError("the graph has the output %s, which is not supported" % desc)
+        result_names[number] = result.name
+        results.append(result)
+    layers = _layers(captured.graph_module)
+    program = Program(captured.graph_module, names, result_names, unit_tangents=has_loss)
+    arguments = _arguments(program, names, roles, leaf, captured.graph_module)
+    weights.update(program.constants)
+    source = type(model).__name__ if isinstance(model, torch.nn.Module) else getattr(model, "__name__", "model")
+    leaf_map = lambda args, kwargs: torch.utils._pytree.tree_leaves((tuple(args), dict(kwargs)))
+    return Exported(program.text, arguments, results, weights, layers, source, leaf_map)
+
+
+def _arguments(program, names, roles, leaf, graph_module):
+    vals = {names[n.name]: (n.name, n.meta["val"]) for n in graph_module.graph.nodes
+            if n.op == "placeholder" and n.name in names}
+    constants = dict(program.constants)
+    arguments = []
+    for name in program.argument_names:
+        if name == SEED:
+            arguments.append(Argument(name, "seed", "i64", ()))
+        elif name in constants:
+            arguments.append(Argument(name, "constant", element_of(constants[name].dtype), constants[name].shape))
+        else:
+            node, val = vals[name]
+            arguments.append(Argument(name, roles[node], element_of(val.dtype), val.shape, leaf.get(node)))
+    return arguments
+
+
+def _path_name(path):
+    """A name such as `arg0` or `input_ids` of a leaf of (arguments, keywords)."""
+    keys = [getattr(key, "key", getattr(key, "idx", getattr(key, "name", None))) for key in path]
+    rest = [str(key) for key in keys[1:]]
+    return ".".join(rest) if keys[0] == 1 else "arg" + ".".join(rest)

@@ -1,0 +1,374 @@
+"""Rules of operations that read or write at computed places.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import math
+
+import torch
+
+from ..mlir import broadcast_map, identity
+from .lower import rule
+from .pointwise import Scalars
+from .shapes import wrap
+from .types import convert, element_of, highest, lowest, working
+
+
+def to_place(body, index, element, extent):
+    """An index as a place in a dimension: negative ones count from its end."""
+    zero = body.constant(0, element)
+    negative = body.compare("slt", index, zero, element)
+    shifted = body.binary("arith.addi", index, body.constant(extent, element), element)
+    return body.to_index(body.select(negative, shifted, index, element), element)
+
+
+class Selection:
+    """What `x[i, :, j]` selects: which dimension of the result each part comes from."""
+
+    def __init__(self, l, value, indices):
+        self.value = value
+        given = [(dim, i) for dim, i in enumerate(indices) if i is not None]
+        for _, index in given:
+            if l.dtype(index) in (torch.bool, torch.uint8):
+                l.refuse("a mask as an index gives a result whose shape is not static; use torch.where")
+        self.shape_of_indices = tuple(torch.broadcast_shapes(*(tuple(l.value(i).shape) for _, i in given)))
+        dims = [dim for dim, _ in given]
+        rest = [dim for dim in range(value.rank) if dim not in dims]
+        adjacent = dims == list(range(dims[0], dims[-1] + 1))
+        before = dims[0] if adjacent else 0
+        count = len(self.shape_of_indices)
+        # Dimensions of the result: those of the indices stand where the first index does, or in front.
+        self.loop_of = {dim: (i if i < before else i + count) for i, dim in enumerate(rest)}
+        self.shape = [0] * (len(rest) + count)
+        for dim, loop in self.loop_of.items():
+            self.shape[loop] = value.shape[dim]
+        for i, extent in enumerate(self.shape_of_indices):
+            self.shape[before + i] = extent
+        self.inputs, self.dims = [], dims
+        for _, index in given:
+            index = l.value(index)
+            map_ = [m if m == "0" else "d%d" % (before + int(m[1:]))
+                    for m in broadcast_map(index.shape, self.shape_of_indices)]
+            self.inputs.append((index, map_))
+
+    def places(self, body, points, names):
+        """The indices into the tensor, from the point and the elements of the index tensors."""
+        out = [None] * self.value.rank
+        for dim, loop in self.loop_of.items():
+            out[dim] = points[loop]
+        for dim, name, (index, _) in zip(self.dims, names, self.inputs):
+            out[dim] = to_place(body, name, index.element, self.value.shape[dim])
+        return out
+
+
+@rule("index", "_unsafe_index")
+def _index(l, node, a, indices):
+    selection = Selection(l, l.value(a), indices)
+    rank = len(selection.shape)
+    return l.function.generic(
+        selection.inputs, selection.shape, selection.value.element,
+        lambda b, *names: b.extract(selection.value, selection.places(b, [b.index(i) for i in range(rank)], names)))
+
+
+@rule("index_put", "_unsafe_index_put")
+def _index_put(l, node, a, indices, values, accumulate=False):
+    shape, dtype = l.result()
+    given = [i for i in indices if i is not None]
+    if len(given) == 1 and l.dtype(given[0]) == torch.bool and not accumulate and math.prod(l.value(values).shape) == 1:
+        # x[mask] = number
+        mask = l.value(given[0])
+        first = indices.index(given[0])
+        where = ["d%d" % (first + i) for i in range(mask.rank)]
+        number = l.function.reshape(l.converted(values, dtype), ())
+        return l.function.generic([(l.value(a), identity(len(shape))), (mask, where), (number, [])], shape,
+                                  element_of(dtype), lambda b, x, m, y: b.select(m, y, x, element_of(dtype)))
+    selection = Selection(l, l.value(a), indices)
+    values = l.converted(values, dtype)
+    inputs = selection.inputs + [(values, broadcast_map(values.shape, selection.shape))]
+    if accumulate:
+        return l.function.scatter(inputs, selection.shape, l.value(a), lambda b, points, names: (
+            selection.places(b, points, names[:-1]), names[-1]))
+    return _put(l, l.value(a), inputs, selection.shape, lambda b, points, names: selection.places(
+        b, points, names[:-1]))
+
+
+def _put(l, value, inputs, sizes, places):
+    """Updates that overwrite. The last input is the update; of several to one place, the last counts."""
+    f = l.function
+    count = math.prod(sizes)
+    if count == 0:
+        return value
+    # The number of each update, one-based; what is there at the end of a place's list is its last update.
+    numbers = f.generic([], tuple(sizes), "i64", lambda b: _flat_number(b, sizes))
+    unique = _find_last(l, value.shape, inputs[:-1], sizes, places, numbers)
+    update, update_map = inputs[-1]
+    flat = f.generic([(update, update_map)], tuple(sizes), update.element, lambda b, x: x)
+    flat = f.reshape(flat, (count,))
+
+    def body(b, x, last):
+        zero, one = b.constant(0, "i64"), b.constant(1, "i64")
+        written = b.compare("sgt", last, zero, "i64")
+        place = b.select(written, b.binary("arith.subi", last, one, "i64"), zero, "i64")
+        return b.select(written, b.extract(flat, [b.to_index(place, "i64")]), x, value.element)
+
+    return f.generic([(value, identity(value.rank)), (unique, identity(value.rank))], value.shape, value.element,
+                     body)
+
+
+def _flat_number(b, sizes):
+    number = b.constant(0, "index")
+    for loop, size in enumerate(sizes):
+        number = b.binary("arith.muli", number, b.constant(size, "index"), "index")
+        number = b.binary("arith.addi", number, b.index(loop), "index")
+    number = b.cast("arith.index_cast", number, "index", "i64")
+    return b.binary("arith.addi", number, b.constant(1, "i64"), "i64")
+
+
+def _find_last(l, shape, inputs, sizes, places, numbers):
+    """For each element, the greatest of the numbers of its updates, 0 if there is none: digit by digit from the
+    highest one, a digit is set if an update that agrees in all digits above has it."""
+    f = l.function
+    bits = max(math.prod(sizes).bit_length(), 1)
+    found = f.constant(0, shape, "i64")
+    for bit in reversed(range(bits)):
+        known, loops = found, len(sizes)
+
+        def read(b, *names, known=known):
+            return b.extract(known, places(b, [b.index(i) for i in range(loops)], list(names) + [None]))
+
+        above = f.generic(inputs, tuple(sizes), "i64", read)
+
+        def digit_of(b, number, other, bit=bit):
+            agrees = b.compare("eq", b.binary("arith.shrui", b.binary("arith.xori", number, other, "i64"),
+                                              b.constant(bit + 1, "i64"), "i64"), b.constant(0, "i64"), "i64")
+            digit = b.binary("arith.andi", b.binary("arith.shrui", number, b.constant(bit, "i64"), "i64"),
+                             b.constant(1, "i64"), "i64")
+            return b.select(agrees, digit, b.constant(0, "i64"), "i64")
+
+        digits = f.generic([(numbers, identity(loops)), (above, identity(loops))], tuple(sizes), "i64", digit_of)
+        hits = f.scatter(inputs + [(digits, identity(loops))], sizes, f.constant(0, shape, "i64"),
+                         lambda b, points, names: (places(b, points, list(names)), names[-1]))
+
+        def set_digit(b, old, count, bit=bit):
+            any_hit = b.compare("sgt", count, b.constant(0, "i64"), "i64")
+            return b.select(any_hit, b.binary("arith.ori", old, b.constant(1 << bit, "i64"), "i64"), old, "i64")
+
+        found = f.generic([(known, identity(len(shape))), (hits, identity(len(shape)))], shape, "i64", set_digit)
+    return found
+
+
+@rule("embedding")
+def _embedding(l, node, weight, indices, *_, **__):
+    weight, ids = l.value(weight), l.value(indices)
+    shape = l.result()[0]
+    rank = len(shape)
+
+    def body(b, index):
+        return b.extract(weight, [b.to_index(index, ids.element), b.index(rank - 1)])
+
+    return l.function.generic([(ids, identity(ids.rank))], shape, weight.element, body)
+
+
+@rule("embedding_dense_backward")
+def _embedding_backward(l, node, grad, indices, count, padding_idx, scale_by_frequency):
+    if scale_by_frequency:
+        l.refuse("scale_grad_by_freq is not supported")
+    shape, dtype = l.result()
+    grad, ids = l.value(grad), l.value(indices)
+    inner = working(dtype)
+    loops = grad.rank
+
+    def body(b, points, names):
+        row, update = b.to_index(names[0], ids.element), convert(b, names[1], l.dtype(node.args[0]), inner)
+        if padding_idx >= 0:
+            is_padding = b.compare("eq", names[0], b.constant(padding_idx, ids.element), ids.element)
+            update = b.select(is_padding, b.constant(0.0, element_of(inner)), update, element_of(inner))
+        return [row, points[-1]], update
+
+    total = l.function.scatter([(ids, identity(loops - 1)), (grad, identity(loops))], grad.shape,
+                               l.function.constant(0, shape, element_of(inner)), body)
+    return l.convert(total, inner, dtype)
+
+
+def _gather_body(l, value, dim, element):
+    def body(b, index):
+        places = [b.index(i) for i in range(value.rank)]
+        places[dim] = to_place(b, index, element, value.shape[dim])
+        return b.extract(value, places)
+
+    return body
+
+
+@rule("gather")
+def _gather(l, node, a, dim, index, sparse_grad=False):
+    value, index = l.value(a), l.value(index)
+    if value.rank == 0:
+        return l.function.reshape(value, index.shape)
+    dim = wrap(dim, value.rank)
+    return l.function.generic([(index, identity(index.rank))], index.shape, value.element,
+                              _gather_body(l, value, dim, index.element))
+
+
+@rule("index_select")
+def _index_select(l, node, a, dim, index):
+    value, index = l.value(a), l.value(index)
+    shape = l.result()[0]
+    if value.rank == 0:
+        return value
+    dim = wrap(dim, value.rank)
+    index = index if index.rank else l.function.reshape(index, (1,))
+    return l.function.generic([(index, ["d%d" % dim])], shape, value.element,
+                              _gather_body(l, value, dim, index.element))
+
+
+def _scatter_inputs(l, a, dim, index, source, dtype):
+    """Index and update as inputs of a loop over all of the index, and the places that they go to."""
+    value, index_value = l.value(a), l.value(index)
+    sizes = index_value.shape
+    if l.is_tensor(source):
+        update = l.converted(source, dtype)
+        if update.shape != sizes:
+            update = l.function.slice(update, [0] * len(sizes), sizes, [1] * len(sizes))
+    else:
+        update = l.function.constant(source, sizes, element_of(dtype))
+
+    def places(b, points, names):
+        out = list(points)
+        if out:
+            out[dim] = to_place(b, names[0], index_value.element, value.shape[dim])
+        return out
+
+    loops = identity(len(sizes))
+    return [(index_value, loops), (update, loops)], sizes, places
+
+
+@rule("scatter_add")
+def _scatter_add(l, node, a, dim, index, source):
+    shape, dtype = l.result()
+    inputs, sizes, places = _scatter_inputs(l, a, wrap(dim, max(len(shape), 1)), index, source, dtype)
+    return l.function.scatter(inputs, sizes, l.value(a), lambda b, points, names: (
+        places(b, points, names), names[1]))
+
+
+@rule("scatter")
+def _scatter(l, node, a, dim, index, source, reduce=None):
+    shape, dtype = l.result()
+    dim = wrap(dim, max(len(shape), 1))
+    if reduce == "add":
+        return _scatter_add(l, node, a, dim, index, source)
+    if reduce is not None:
+        l.refuse("reduce='%s' is not supported, expected 'add'" % reduce)
+    inputs, sizes, places = _scatter_inputs(l, a, dim, index, source, dtype)
+    value = l.value(a)
+    if len(sizes) and sizes[dim] == 1 and all(s == e for i, (s, e) in enumerate(zip(sizes, shape)) if i != dim):
+        return _scatter_one(l, value, dim, inputs)
+    return _put(l, value, inputs, sizes, places)
+
+
+def _scatter_one(l, value, dim, inputs):
+    """One update along the dimension: each element compares its place."""
+    (index, _), (update, _) = inputs
+    where = ["0" if i == dim and value.shape[dim] != 1 else "d%d" % i for i in range(value.rank)]
+
+    def body(b, x, i, u):
+        place = to_place(b, i, index.element, value.shape[dim])
+        hit = b.op("arith.cmpi eq, %s, %s : index" % (place, b.index(dim)))
+        return b.select(hit, u, x, value.element)
+
+    return l.function.generic([(value, identity(value.rank)), (index, where), (update, where)], value.shape,
+                              value.element, body)
+
+
+@rule("scatter_reduce")
+def _scatter_reduce(l, node, a, dim, index, source, reduce, include_self=True):
+    shape, dtype = l.result()
+    dim = wrap(dim, max(len(shape), 1))
+    if reduce == "sum" and include_self:
+        return _scatter_add(l, node, a, dim, index, source)
+    inner = working(dtype)
+    value = l.convert(l.value(a), l.dtype(a), inner)
+    inputs, sizes, places = _scatter_inputs(l, a, dim, index, source, inner)
+    f, element = l.function, element_of(inner)
+    counts = f.scatter(inputs[:1], sizes, f.constant(0, shape, "i64"), lambda b, points, names: (
+        places(b, points, names), b.constant(1, "i64")))
+    if reduce in ("sum", "mean"):
+        start = value if include_self else f.generic(
+            [(value, identity(len(shape))), (counts, identity(len(shape)))], shape, element,
+            lambda b, x, n: b.select(b.compare("eq", n, b.constant(0, "i64"), "i64"), x, b.constant(0, element),
+                                     element))
+        total = f.scatter(inputs, sizes, start, lambda b, points, names: (places(b, points, names), names[1]))
+        if reduce == "sum":
+            return l.convert(total, inner, dtype)
+
+        def divide(b, x, n):
+            n = b.binary("arith.addi", n, b.constant(1, "i64"), "i64") if include_self else n
+            n = b.op("arith.maxsi %s, %s : i64" % (n, b.constant(1, "i64")))
+            return Scalars(b, inner).div(x, convert(b, n, torch.int64, inner))
+
+        mean = f.generic([(total, identity(len(shape))), (counts, identity(len(shape)))], shape, element, divide)
+        return l.convert(mean, inner, dtype)
+    if reduce not in ("amax", "amin"):
+        l.refuse("reduce='%s' is not supported, expected 'sum', 'mean', 'amax' or 'amin'" % reduce)
+    return l.convert(_extreme_updates(l, value, inner, dim, inputs, sizes, reduce == "amax", include_self, counts),
+                     inner, dtype)
+
+
+def _extreme_updates(l, value, dtype, dim, inputs, sizes, largest, include_self, counts):
+    """Each element looks at all updates of its line, so the work is the product of both lengths."""
+    f, rank, element = l.function, value.rank, element_of(dtype)
+    for i, (s, e) in enumerate(zip(sizes, value.shape)):
+        if i != dim and s != e:
+            l.refuse("an index with fewer elements than the tensor is not supported with 'amax' and 'amin'")
+    line = identity(rank)
+    line[dim] = "d%d" % rank
+    start = lowest(dtype) if largest else highest(dtype)
+    index = inputs[0][0]
+
+    def body(b, i, u, acc):
+        s = Scalars(b, dtype)
+        hit = b.op("arith.cmpi eq, %s, %s : index" % (to_place(b, i, index.element, value.shape[dim]), b.index(dim)))
+        better = s.maximum(acc, u) if largest else s.minimum(acc, u)
+        return b.select(hit, better, acc, element)
+
+    best = f.generic([(inputs[0][0], line), (inputs[1][0], line)], value.shape, element, body, loops=rank + 1,
+                     reductions={rank}, out_map=identity(rank), init=f.constant(start, value.shape, element))
+
+    def finish(b, x, y, n):
+        s = Scalars(b, dtype)
+        empty = b.compare("eq", n, b.constant(0, "i64"), "i64")
+        return b.select(empty, x, (s.maximum(x, y) if largest else s.minimum(x, y)) if include_self else y, element)
+
+    return f.generic([(v, identity(rank)) for v in (value, best, counts)], value.shape, element, finish)
+
+
+@rule("index_add")
+def _index_add(l, node, a, dim, index, source, alpha=1):
+    shape, dtype = l.result()
+    dim = wrap(dim, max(len(shape), 1))
+    source, index = l.converted(source, dtype), l.value(index)
+    index = index if index.rank else l.function.reshape(index, (1,))
+    source = source if source.rank else l.function.reshape(source, (1,))
+    base = l.value(a) if shape else l.function.reshape(l.value(a), (1,))
+
+    def body(b, points, names):
+        s = Scalars(b, dtype)
+        out = list(points)
+        out[dim] = to_place(b, names[0], index.element, base.shape[dim])
+        return out, names[1] if alpha == 1 else s.mul(names[1], s.const(alpha))
+
+    total = l.function.scatter([(index, ["d%d" % dim]), (source, identity(source.rank))], source.shape, base, body)
+    return l.function.reshape(total, shape)
+
+
+@rule("index_copy")
+def _index_copy(l, node, a, dim, index, source):
+    value = l.value(a)
+    dim = wrap(dim, max(value.rank, 1))
+    source, index = l.converted(source, l.dtype(a)), l.value(index)
+
+    def places(b, points, names):
+        out = list(points)
+        out[dim] = to_place(b, names[0], index.element, value.shape[dim])
+        return out
+
+    return _put(l, value, [(index, ["d%d" % dim]), (source, identity(source.rank))], source.shape, places)

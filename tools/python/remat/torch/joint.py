@@ -1,0 +1,208 @@
+"""Joint graphs of AOTAutograd as programs of remat.
+
+AOTAutograd traces the forward and the backward computation that PyTorch's autograd makes of a model. So whatever the
+model says about derivatives (detach, no_grad, autograd.Function, hooks, padding_idx) has happened when remat sees it.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import contextlib
+
+import torch
+
+from ..errors import ExportError
+from .lower import RULES, Lowering, load_rules
+
+_table = None
+
+
+def decompositions():
+    """PyTorch's own decompositions of the operations that have no rule here."""
+    global _table
+    if _table is None:
+        from torch._decomp import core_aten_decompositions, decomposition_table
+        from .pointwise import FORMULAS
+        load_rules()
+        _table = {}
+        for table in (decomposition_table, core_aten_decompositions()):
+            for op, function in table.items():
+                name = getattr(getattr(op, "overloadpacket", op), "__name__", "")
+                if name not in RULES and name not in FORMULAS:
+                    _table[op] = function
+        _table.update(own_decompositions())
+    return _table
+
+
+def own_decompositions():
+    """Of operations for which PyTorch has none, or one that is not functional."""
+    aten = torch.ops.aten
+
+    def trilinear(a, b, c, expand1, expand2, expand3, sumdim, unroll_dim=1):
+        def expanded(x, dims):
+            for dim in dims:
+                x = x.unsqueeze(dim)
+            return x
+
+        product = expanded(a, expand1) * expanded(b, expand2) * expanded(c, expand3)
+        return product.sum(sumdim) if sumdim else product
+
+    def diag_embed(x, offset=0, dim1=-2, dim2=-1):
+        rank = x.dim() + 1
+        dim1, dim2 = dim1 % rank, dim2 % rank
+        if dim1 > dim2:
+            offset, dim1, dim2 = -offset, dim2, dim1
+        extent = x.shape[-1] + abs(offset)
+        row = torch.arange(extent, device=x.device)
+        hit = row[None, :] - row[:, None] == offset
+        padded = torch.nn.functional.pad(x, (max(offset, 0), max(-offset, 0)))
+        result = torch.where(hit, padded.unsqueeze(-2), torch.zeros((), dtype=x.dtype, device=x.device))
+        return result.movedim(-2, dim1).movedim(-1, dim2) if (dim1, dim2) != (rank - 2, rank - 1) else result
+
+    def weight_norm(v, g, dim=0):
+        norm = v.norm(2, [d for d in range(v.dim()) if d != dim % v.dim()], keepdim=True)
+        return v * (g / norm), norm
+
+    def weight_norm_backward(grad, v, g, norm, dim):
+        dims = [d for d in range(v.dim()) if d != dim % v.dim()]
+        along = (grad * v).sum(dims, keepdim=True)
+        return g / norm * (grad - v * along / (norm * norm)), along / norm
+
+    return {aten._trilinear.default: trilinear, aten.diag_embed.default: diag_embed,
+            aten._weight_norm_interface.default: weight_norm,
+            aten._weight_norm_interface_backward.default: weight_norm_backward}
+
+
+@contextlib.contextmanager
+def traceable_kernels():
+    """Attention and recurrent layers as the products that they are, in place of operations that nothing can see into."""
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+    enabled = torch.backends.mkldnn.enabled
+    torch._C._set_mkldnn_enabled(False)
+    try:
+        with sdpa_kernel(SDPBackend.MATH):
+            yield
+    finally:
+        torch._C._set_mkldnn_enabled(enabled)
+
+
+def backward_nodes(graph):
+    """The nodes of the backward computation. What an autograd.Function computes there has no mark of its own: it
+    belongs to where it stands."""
+    backward, begun = set(), False
+    for node in graph.nodes:
+        tag = node.meta.get("partitioner_tag")
+        if node.op == "placeholder":
+            if node.name.startswith("tangents"):
+                backward.add(node)
+        elif tag == "is_backward" or tag is None and begun:
+            backward.add(node)
+            begun = begun or node.op == "call_function"
+    return backward
+
+
+def checkpoint_tags(graph, backward):
+    """Policies of torch.utils.checkpoint. Inside of a region nothing is kept but what its policy says, and what others
+    read of it; a region with policies of its own asks for what each of them says."""
+    regions = {}
+    for node in graph.nodes:
+        region = node.meta.get("ac_graph_id")
+        if region is not None and node not in backward:
+            regions.setdefault(region, []).append(node)
+    tags = {}
+    for region, nodes in regions.items():
+        # Without a policy function, PyTorch marks all nodes alike.
+        plain = {str(getattr(n.meta.get("recompute"), "name", None)) for n in nodes} <= {"PREFER_RECOMPUTE", "None"}
+        for node in nodes:
+            policy = getattr(node.meta.get("recompute"), "name", None)
+            if policy is None or is_view(node):
+                continue
+            recomputes = policy.endswith("RECOMPUTE")
+            if plain:
+                policy = "MUST_RECOMPUTE"
+            tags[node] = {"inside": policy.lower()} if recomputes else {}
+            is_tensor = isinstance(node.meta.get("val"), torch.Tensor)
+            if is_tensor and not (recomputes and escapes(node, region, backward)):
+                tags[node]["policy"] = policy.lower()
+    return tags
+
+
+def escapes(node, region, backward):
+    """Whether a forward node outside of the region reads the value, directly or through views."""
+    for user in node.users:
+        if user.op == "output":
+            return True
+        if user in backward:
+            continue
+        if user.meta.get("ac_graph_id") != region or is_view(user) and escapes(user, region, backward):
+            return True
+    return False
+
+
+VIEWS = {"view", "reshape", "_unsafe_view", "t", "transpose", "permute", "expand", "squeeze", "unsqueeze", "slice",
+         "select", "split", "split_with_sizes", "unbind", "alias", "detach", "_reshape_alias", "diagonal"}
+
+
+def is_view(node):
+    if node.op != "call_function":
+        return True
+    packet = getattr(node.target, "overloadpacket", None)
+    return packet is not None and packet.__name__ in VIEWS
+
+
+def named_tags(graph, backward, tags):
+    """Names that torch.fx.traceback.annotate({"name": ...}) gives to the values of a block."""
+    for node in graph.nodes:
+        custom = node.meta.get("custom") or {}
+        if node in backward or is_view(node) or not isinstance(node.meta.get("val"), torch.Tensor):
+            continue
+        if isinstance(custom.get("name"), str):
+            tags.setdefault(node, {})["name"] = custom["name"]
+        if isinstance(custom.get("policy"), str):
+            tags.setdefault(node, {})["policy"] = custom["policy"].lower()
+
+
+class Program:
+    """A lowered graph. `arguments` are the placeholders in order; behind them are `constants` that the graph brings
+    along and, if `has_seed`, the seed of its random numbers. `outputs` says for each output of the graph which result
+    of the program it is, or None if it is none."""
+
+    def __init__(self, graph_module, names=None, result_names=None, unit_tangents=False):
+        load_rules()
+        graph = graph_module.graph
+        graph.eliminate_dead_code()
+        backward = backward_nodes(graph)
+        tags = checkpoint_tags(graph, backward)
+        named_tags(graph, backward, tags)
+        lowering = Lowering(backward, tags)
+        self.arguments, self.outputs = [], []
+        results, given_names = [], []
+        for node in graph.nodes:
+            if node.op == "placeholder":
+                lowering.node = node
+                if unit_tangents and node.name.startswith("tangents"):
+                    val = node.meta["val"]
+                    from .types import element_of
+                    lowering.values[node] = lowering.function.constant(1, val.shape, element_of(val.dtype))
+                    continue
+                lowering.argument(node, (names or {}).get(node.name, node.name))
+                self.arguments.append(node.name)
+            elif node.op == "output":
+                flat = torch.utils._pytree.tree_leaves(node.args[0], is_leaf=lambda x: x is None)
+                for number, output in enumerate(flat):
+                    if output is None:
+                        self.outputs.append(None)
+                        continue
+                    if not isinstance(output, torch.fx.Node):
+                        raise ExportError("output %d of the graph is %r, which is no tensor" % (number, output))
+                    self.outputs.append(len(results))
+                    results.append(lowering.value(output))
+                    given_names.append((result_names or {}).get(number))
+            else:
+                lowering.lower(graph_module, node)
+        self.constants = lowering.constants
+        self.has_seed = lowering.seed is not None
+        # Arguments were numbered as they came: constants and the seed behind the placeholders, in the order of use.
+        order = [name for _, name in lowering.function.arguments]
+        self.argument_names = order
+        self.has_backward = bool(backward)
+        self.text = lowering.finish(results, given_names)

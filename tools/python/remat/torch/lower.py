@@ -1,0 +1,204 @@
+"""A graph of ATen operations as a function of remat.
+
+Each operation has a rule in one of the modules beside this one. What has none is an error that names the operation and
+the line of the model: nothing is left out.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import operator
+import re
+
+import torch
+
+from ..errors import ExportError
+from ..mlir import Function, Value, identity, quote
+from .types import convert, element_of
+
+# Name of an operation of ATen -> function of the lowering, the node and its arguments.
+RULES = {}
+
+# Constants with more elements are arguments of the step.
+LARGEST_CONSTANT = 256
+
+
+def rule(*names):
+    def register(function):
+        for name in names:
+            RULES[name] = function
+        return function
+    return register
+
+
+def describe_place(node):
+    """Where in the model a node comes from: file, line, function; None if it is not known."""
+    places = re.findall(r'File "([^"]+)", line (\d+), in (\S+)', node.meta.get("stack_trace") or "")
+    return places[-1] if places else None
+
+
+def module_path(node):
+    """The path of the innermost module that a node belongs to, such as `layer.0.attention`."""
+    stack = node.meta.get("nn_module_stack") or node.meta.get("fwd_nn_module_stack")
+    if not stack:
+        return None
+    path = list(stack.values())[-1][0]
+    path = re.sub(r"\[['\"]?([^\]'\"]+)['\"]?\]", r".\1", re.sub(r"^L\[['\"][^\]]+['\"]\]\.?", "", path))
+    return path.replace("_modules.", "").strip(".") or None
+
+
+class Lowering:
+    """Builds the function. `backward` are the nodes of the backward computation; `tags` says for a node which policy
+    and name its results have."""
+
+    def __init__(self, backward=frozenset(), tags=None):
+        self.function = Function()
+        self.backward, self.tags = backward, tags or {}
+        self.values = {}
+        self.constants = []  # names and tensors of arguments that the graph brings along
+        self.seed = None
+        self.draws = 0
+        self.node = None
+
+    # Operands
+
+    def is_tensor(self, operand):
+        return isinstance(operand, torch.fx.Node)
+
+    def value(self, operand):
+        return self.values[operand]
+
+    def fake(self, operand):
+        return operand.meta["val"]
+
+    def dtype(self, operand):
+        return operand.meta["val"].dtype
+
+    def result(self):
+        """Shape and dtype of the result of the node."""
+        val = self.node.meta["val"]
+        return tuple(val.shape), val.dtype
+
+    def converted(self, operand, dtype):
+        """The value of an operand as `dtype`."""
+        return self.convert(self.value(operand), self.dtype(operand), dtype)
+
+    def convert(self, value, source, target):
+        if source == target:
+            return value
+        return self.function.generic([(value, identity(value.rank))], value.shape, element_of(target),
+                                     lambda b, a: convert(b, a, source, target))
+
+    def broadcast(self, value, shape):
+        from ..mlir import broadcast_map
+        if tuple(shape) == value.shape:
+            return value
+        return self.function.generic([(value, broadcast_map(value.shape, shape))], shape, value.element,
+                                     lambda b, a: a)
+
+    def refuse(self, why):
+        place = describe_place(self.node)
+        where = "%s:%s: " % place[:2] if place else ""
+        raise ExportError("%s%s: %s" % (where, self.node.target, why))
+
+    # The graph
+
+    def locate(self, node):
+        place = describe_place(node)
+        text = "unknown" if place is None else "%s:%s:0" % (quote(place[0]), place[1])
+        path = module_path(node)
+        if path:
+            text = "%s(%s)" % (quote(path), text) if place else quote(path)
+        if node in self.backward:
+            text = "%s(%s)" % (quote("remat:phase=backward"), text if text != "unknown" else '"backward"')
+        self.function.location = text
+
+    def argument(self, node, name):
+        val = node.meta["val"]
+        if not isinstance(val, torch.Tensor):
+            raise ExportError("argument '%s' is no tensor but %s; shapes must be static" % (name, type(val).__name__))
+        self.values[node] = self.function.argument(val.shape, element_of(val.dtype), name)
+
+    def tensor(self, tensor, name):
+        """A tensor that the graph holds: a constant, or an argument if it is large."""
+        tensor = tensor.detach()
+        if tensor.numel() <= LARGEST_CONSTANT:
+            return self.function.dense(tensor.cpu().tolist(), element_of(tensor.dtype)) if tensor.numel() else \
+                self.function.empty(tensor.shape, element_of(tensor.dtype))
+        self.constants.append((name, tensor))
+        return self.function.argument(tensor.shape, element_of(tensor.dtype), name)
+
+    def lower(self, graph_module, node):
+        self.node = node
+        self.locate(node)
+        if node.op == "get_attr":
+            holder = graph_module
+            for part in node.target.split("."):
+                holder = getattr(holder, part)
+            if not isinstance(holder, torch.Tensor):
+                raise ExportError("the graph holds '%s', which is no tensor; control flow of higher order is not "
+                                  "supported" % node.target)
+            self.values[node] = self.tensor(holder, node.target)
+            return
+        if node.target is operator.getitem:
+            self.values[node] = self.values[node.args[0]][node.args[1]]
+            self.tag(node)
+            return
+        first = len(self.function.computed)
+        result = self.lower_call(node)
+        self.set_policies(node, result, self.function.computed[first:])
+        self.values[node] = result
+        self.check(node, result)
+        if isinstance(result, Value):
+            self.tag(node)
+
+    def lower_call(self, node):
+        from .pointwise import FORMULAS, lower_pointwise
+        target = node.target
+        name = getattr(getattr(target, "overloadpacket", None), "__name__", None)
+        namespace = getattr(target, "namespace", None)
+        if namespace not in ("aten", "prims"):
+            self.refuse("operations other than PyTorch's own are not supported; give it a decomposition")
+        if name in RULES:
+            return RULES[name](self, node, *node.args, **node.kwargs)
+        if name in FORMULAS:
+            shape, dtype = self.result()
+            return lower_pointwise(self, name, target, node.args, dict(node.kwargs), shape, dtype)
+        self.refuse("there is no rule for it")
+
+    def check(self, node, result):
+        """What a rule gave has the shape and the type that PyTorch says."""
+        val = node.meta.get("val")
+        results = [(result, val)] if isinstance(result, Value) else list(zip(result, val))
+        for value, fake in results:
+            if isinstance(fake, torch.Tensor) and value is not None and (
+                    tuple(fake.shape) != value.shape or element_of(fake.dtype) != value.element):
+                self.refuse("its rule gives %s, expected %s of %s" % (value.type, fake.dtype, tuple(fake.shape)))
+
+    def set_policies(self, node, result, computed):
+        """What an operation computes on its way to the result is not kept where the operation is recomputed."""
+        inside = self.tags.get(node, {}).get("inside")
+        if inside:
+            results = {self.function.root(v) for v in ([result] if isinstance(result, Value) else result) if v}
+            self.function.policies.update((name, inside) for name in computed if name not in results)
+
+    def tag(self, node):
+        tag = self.tags.get(node)
+        value = self.values[node]
+        attributes = []
+        if not tag or not isinstance(value, Value):
+            return
+        if tag.get("name"):
+            attributes.append("name = %s" % quote(tag["name"]))
+        if tag.get("policy"):
+            attributes.append("policy = #remat.policy<%s>" % tag["policy"])
+        if not attributes:
+            return
+        self.values[node] = self.function.op(
+            "remat.tag %s {%s} : %s" % (value.name, ", ".join(attributes), value.type), value.shape, value.element)
+
+    def finish(self, results, names=None):
+        return self.function.text(results, names)
+
+
+def load_rules():
+    from . import indexing, products, random, reductions, shapes, windows  # noqa: F401

@@ -1,0 +1,67 @@
+"""Types of PyTorch as those of MLIR, and conversions between them in bodies.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import torch
+
+from ..errors import ExportError
+
+ELEMENTS = {
+    torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16", torch.bool: "i1",
+    torch.int8: "i8", torch.uint8: "i8", torch.int16: "i16", torch.int32: "i32", torch.int64: "i64",
+}
+WIDTH = {"f64": 64, "f32": 32, "f16": 16, "bf16": 16}
+
+
+def element_of(dtype):
+    if dtype not in ELEMENTS:
+        raise ExportError("%s is not supported, expected one of %s" % (dtype, ", ".join(
+            sorted(str(d)[6:] for d in ELEMENTS))))
+    return ELEMENTS[dtype]
+
+
+def is_float(dtype):
+    return dtype.is_floating_point
+
+
+def working(dtype):
+    """The type that PyTorch computes elements of `dtype` in."""
+    return torch.float32 if dtype in (torch.float16, torch.bfloat16) else dtype
+
+
+def convert(body, a, source, target):
+    """The scalar `a` of type `source` as `target`, as `Tensor.to` converts it."""
+    if source == target:
+        return a
+    old, new = element_of(source), element_of(target)
+    if target == torch.bool:
+        return body.compare("une" if is_float(source) else "ne", a, body.constant(0, old), old)
+    if is_float(source) and is_float(target):
+        if WIDTH[old] == WIDTH[new]:  # f16 and bf16
+            return body.cast("arith.truncf", body.cast("arith.extf", a, old, "f32"), "f32", new)
+        return body.cast("arith.extf" if WIDTH[new] > WIDTH[old] else "arith.truncf", a, old, new)
+    unsigned = source in (torch.bool, torch.uint8)
+    if is_float(target):
+        return body.cast("arith.uitofp" if unsigned else "arith.sitofp", a, old, new)
+    if is_float(source):
+        if target == torch.uint8:
+            return body.cast("arith.trunci", body.cast("arith.fptosi", a, old, "i64"), "i64", new)
+        return body.cast("arith.fptosi", a, old, new)
+    if int(old[1:]) == int(new[1:]):
+        return a
+    if int(new[1:]) > int(old[1:]):
+        return body.cast("arith.extui" if unsigned else "arith.extsi", a, old, new)
+    return body.cast("arith.trunci", a, old, new)
+
+
+def lowest(dtype):
+    if is_float(dtype):
+        return float("-inf")
+    return 0 if dtype == torch.bool else torch.iinfo(dtype).min
+
+
+def highest(dtype):
+    if is_float(dtype):
+        return float("inf")
+    return 1 if dtype == torch.bool else torch.iinfo(dtype).max

@@ -1,0 +1,137 @@
+"""Steps of modules: arrays in and out, reports, errors. Needs NumPy and nothing else.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import gc
+import os
+import unittest
+
+import numpy as np
+
+import remat
+
+MODEL = """
+func.func @main(%w: tensor<4x4xf32>, %x: tensor<4xf32>) -> tensor<f32> {
+  %zero = arith.constant dense<0.0> : tensor<4xf32>
+  %none = arith.constant dense<0.0> : tensor<f32>
+  %p = linalg.matvec ins(%w, %x : tensor<4x4xf32>, tensor<4xf32>) outs(%zero : tensor<4xf32>) -> tensor<4xf32>
+  %y = math.tanh %p : tensor<4xf32>
+  %loss = linalg.reduce { arith.addf } ins(%y : tensor<4xf32>) outs(%none : tensor<f32>) dimensions = [0]
+  return %loss : tensor<f32>
+}
+"""
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+GPT2 = os.path.join(ROOT, "test/Inputs/models/gpt2_tiny.mlir")
+
+
+class StepTest(unittest.TestCase):
+    def setUp(self):
+        rng = np.random.default_rng(0)
+        self.w = rng.standard_normal((4, 4)).astype("f4")
+        self.x = rng.standard_normal(4).astype("f4")
+
+    def test_gradient(self):
+        step = remat.compile(MODEL, names=["w", "x"])
+        loss, dw, dx = step(self.w, self.x)
+        t = np.tanh(self.w @ self.x)
+        np.testing.assert_allclose(loss, t.sum(), rtol=1e-5)
+        np.testing.assert_allclose(dw, np.outer(1 - t * t, self.x), rtol=1e-4, atol=1e-6)
+        np.testing.assert_allclose(dx, self.w.T @ (1 - t * t), rtol=1e-4, atol=1e-6)
+        self.assertEqual([info.name for info in step.arguments], ["w", "x"])
+        memory = step.memory
+        self.assertEqual(memory["planned"], memory["measured"])
+        self.assertEqual(memory["planned"], memory["simulated"])
+
+    def test_results_outlive_the_step(self):
+        loss, dw, dx = remat.compile(MODEL)(self.w, self.x)
+        expected = dw.copy()
+        gc.collect()
+        np.testing.assert_array_equal(dw, expected)
+
+    def test_no_copies(self):
+        step = remat.compile(MODEL)
+        buffers = [np.zeros((), "f4"), np.zeros((4, 4), "f4"), None]
+        given = step.run([self.w, self.x], buffers)
+        self.assertIs(given[1], buffers[1])
+        self.assertNotEqual(buffers[1].sum(), 0)
+        result = given[2].numpy()
+        self.assertEqual(result.ctypes.data, given[2].address)
+        taken = np.from_dlpack(given[2])
+        self.assertEqual(taken.ctypes.data, given[2].address)
+
+    def test_views_by_dlpack(self):
+        class OnlyDlpack:
+            def __init__(self, array):
+                self.array = array
+
+            def __dlpack__(self, **kwargs):
+                return self.array.__dlpack__(**kwargs)
+
+            def __dlpack_device__(self):
+                return self.array.__dlpack_device__()
+
+        step = remat.compile(MODEL)
+        expected = step.run([self.w, self.x])
+        given = step.run([OnlyDlpack(self.w), OnlyDlpack(self.x)])
+        for a, b in zip(expected, given):
+            np.testing.assert_array_equal(a.numpy(), b.numpy())
+
+    def test_refuses_other_tensors(self):
+        step = remat.compile(MODEL, names=["w", "x"])
+        for arguments, message in [
+                ((self.w,), "takes 2 arguments, got 1"),
+                ((self.w, self.x.astype("f8")), r"argument 1 is x: f32\[4\], got f64\[4\]"),
+                ((self.w, self.x[:3]), r"argument 1 is x: f32\[4\], got f32\[3\]"),
+                ((self.w.T, self.x), "argument 0 .w. is not dense"),
+                ((self.w, "x"), "argument 1 .x.: a tensor was expected")]:
+            with self.assertRaisesRegex(remat.ArgumentError, message):
+                step(*arguments)
+
+    def test_diagnostics_have_places(self):
+        with self.assertRaises(remat.CompileError) as caught:
+            remat.compile("func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {\n  return %y : tensor<4xf32>\n}")
+        self.assertEqual(caught.exception.diagnostics[0]["line"], 2)
+        self.assertIn("use of undeclared SSA value", str(caught.exception))
+        with self.assertRaises(remat.CompileError):
+            remat.compile("no-such-file.mlir")
+
+    def test_options_are_checked(self):
+        with self.assertRaisesRegex(remat.OptionError, "unknown|no option"):
+            remat.compile(MODEL, no_such_option=1)
+        with self.assertRaises(remat.OptionError):
+            remat.compile(MODEL, budget="many")
+        with self.assertRaises(ValueError):
+            remat.compile(MODEL, budget=0.5)
+        self.assertIn("budget", [option["name"] for option in remat.describe_options()])
+
+
+class BudgetTest(unittest.TestCase):
+    def test_budgets(self):
+        options = dict(threads=1, effort=0.1)
+        step = remat.compile(GPT2, **options)
+        arrays = []
+        rng = np.random.default_rng(0)
+        for info in step.arguments:
+            if info.dtype == "i64":
+                arrays.append(rng.integers(0, 200, info.shape))
+            else:
+                arrays.append((rng.standard_normal(info.shape) * 0.1).astype("f4"))
+        expected = step(*arrays)
+        frontier = step.frontier(4)
+        self.assertGreaterEqual(len(frontier), 2)
+        smaller = step.replan("min")
+        given = smaller(*arrays)
+        for a, b in zip(expected, given):
+            np.testing.assert_array_equal(a, b)
+        self.assertLess(smaller.memory["planned"], step.memory["planned"])
+        self.assertEqual(smaller.memory["planned"], smaller.memory["measured"])
+        self.assertGreater(smaller.plan.recomputed_tasks, 0)
+        self.assertIn("remat.graph", smaller.plan.text)
+        with self.assertRaises(remat.InfeasibleBudget) as caught:
+            step.replan("1KiB")
+        self.assertGreater(caught.exception.smallest_budget, 1024)
+
+
+if __name__ == "__main__":
+    unittest.main()

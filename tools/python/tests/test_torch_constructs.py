@@ -1,0 +1,376 @@
+"""What a PyTorch model says about derivatives, memory and random numbers is what remat computes: for each construct, the
+gradients are PyTorch's.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import functools
+import unittest
+
+from common import compare, needs_torch, rt, torch
+
+if torch is not None:
+    import torch.nn as nn
+    import torch.nn.functional as F
+    from torch.utils.checkpoint import CheckpointPolicy, checkpoint, create_selective_checkpoint_contexts
+
+    class Net(nn.Module):
+        """Two layers and what a test does with them."""
+
+        def __init__(self, run, **layers):
+            super().__init__()
+            self.a, self.b = nn.Linear(6, 8), nn.Linear(8, 6)
+            for name, layer in layers.items():
+                setattr(self, name, layer)
+            self.run = run
+
+        def forward(self, *args):
+            return self.run(self, *args)
+
+    class Cube(torch.autograd.Function):
+        """Its derivative is deliberately another one than that of what it computes."""
+
+        @staticmethod
+        def forward(ctx, x, factor):
+            ctx.save_for_backward(x)
+            ctx.factor = factor
+            return x.pow(3) * factor
+
+        @staticmethod
+        def backward(ctx, g):
+            x, = ctx.saved_tensors
+            return g * (x.cos() + ctx.factor), None
+
+    class SetUp(torch.autograd.Function):
+        @staticmethod
+        def forward(x):
+            return x.round(), x * 2
+
+        @staticmethod
+        def setup_context(ctx, inputs, output):
+            ctx.save_for_backward(inputs[0], output[1])
+            ctx.set_materialize_grads(True)
+
+        @staticmethod
+        def backward(ctx, g, h):
+            x, twice = ctx.saved_tensors
+            return g * x + h * twice
+
+
+@needs_torch
+class ConstructTest(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(0)
+        self.x = torch.randn(5, 6)
+
+    def check(self, run, *args, **layers):
+        return compare(self, Net(run, **layers), args or (self.x,))
+
+    def test_detach(self):
+        self.check(lambda m, x: m.b(m.a(x).tanh()) * m.b(m.a(x)).detach())
+
+    def test_no_grad(self):
+        def run(m, x):
+            with torch.no_grad():
+                scale = m.a(x).norm()
+            return m.b(m.a(x)) * scale
+
+        self.check(run)
+
+    def test_enable_grad_inside(self):
+        def run(m, x):
+            with torch.no_grad():
+                frozen = m.a(x)
+                with torch.enable_grad():
+                    live = m.b(m.a(x) * 2)
+            return live + m.b(frozen)
+
+        self.check(run)
+
+    def test_inference_of_frozen_parameters(self):
+        model = Net(lambda m, x: m.b(m.a(x).relu()))
+        model.a.weight.requires_grad_(False)
+        compare(self, model, (self.x,))
+
+    def test_straight_through(self):
+        def run(m, x):
+            h = m.a(x)
+            return m.b(h + (h.round() - h).detach())
+
+        self.check(run)
+
+    def test_autograd_function(self):
+        self.check(lambda m, x: m.b(Cube.apply(m.a(x), 0.5)))
+
+    def test_autograd_function_with_setup_context(self):
+        def run(m, x):
+            rounded, twice = SetUp.apply(m.a(x))
+            return m.b(rounded) + m.b(twice)
+
+        self.check(run)
+
+    def test_tensor_hook(self):
+        def run(m, x):
+            h = m.a(x)
+            h.register_hook(lambda g: g * 3)
+            return m.b(h)
+
+        self.check(run)
+
+    def test_padding_idx(self):
+        ids = torch.tensor([[0, 3, 2], [3, 3, 1]])
+        model = Net(lambda m, i: m.b(m.a(m.e(i))), e=nn.Embedding(5, 6, padding_idx=3))
+        compare(self, model, (ids,))
+        self.assertEqual(model.e.weight.grad[3].abs().sum(), 0)
+        self.assertGreater(model.e.weight.grad[0].abs().sum(), 0)
+
+    def test_tied_weights(self):
+        model = Net(lambda m, i: m.e(i) @ m.e.weight.t(), e=nn.Embedding(9, 6))
+        steps = compare(self, model, (torch.tensor([1, 2, 1]),))
+        # One argument, not two.
+        self.assertEqual([info.shape for info in steps[0].arguments].count((9, 6)), 1)
+
+    def test_in_place_write_of_a_detached_value(self):
+        def run(m, x):
+            cache = x.new_zeros(10, 8)
+            h = m.a(x)
+            cache[2:7] = h.detach()
+            cache[0] = h[0]
+            return m.b(cache)
+
+        self.check(run)
+
+    def test_batch_norm_updates_its_statistics(self):
+        model = Net(lambda m, x: m.b(m.n(m.a(x))), n=nn.BatchNorm1d(8))
+        reference = nn.BatchNorm1d(8)
+        reference(model.a(self.x))
+        compare(self, model, (self.x,))
+        torch.testing.assert_close(model.n.running_mean, reference.running_mean)
+        torch.testing.assert_close(model.n.running_var, reference.running_var)
+        self.assertEqual(model.n.num_batches_tracked, 1)
+
+    def test_gradient_of_a_gradient_inside(self):
+        def run(m, x):
+            return m.b(torch.func.grad(lambda y: m.a(y).tanh().sum())(x) @ x.new_ones(6, 8))
+
+        self.check(run)
+
+    def test_saved_tensor_hooks(self):
+        def run(m, x):
+            with torch.autograd.graph.saved_tensors_hooks(lambda t: t * 1, lambda t: t):
+                h = m.a(x).tanh()
+            return m.b(h)
+
+        self.check(run)
+
+    def test_graph_breaks(self):
+        def run(m, x):
+            h = m.a(x).tanh()
+            torch._dynamo.graph_break()
+            return m.b(h)
+
+        self.assertEqual(len(self.check(run)), 2)
+
+    def test_gradient_of_an_input(self):
+        model = Net(lambda m, x: m.b(m.a(x).tanh()))
+        x = self.x.clone().requires_grad_()
+        y = self.x.clone().requires_grad_()
+        torch._dynamo.reset()
+        torch.compile(model, backend=rt.backend)(x).sum().backward()
+        model(y).sum().backward()
+        torch.testing.assert_close(x.grad, y.grad)
+
+    def test_inference(self):
+        model = Net(lambda m, x: (m.b(m.a(x).tanh()), x.argmax(1), x > 0, x.to(torch.uint8))).eval()
+        torch._dynamo.reset()
+        with torch.no_grad():
+            for a, b in zip(torch.compile(model, backend=rt.backend)(self.x), model(self.x)):
+                torch.testing.assert_close(a, b)
+                self.assertEqual(a.dtype, b.dtype)
+
+    def test_inputs_that_are_not_dense(self):
+        model = Net(lambda m, x: m.b(m.a(x)))
+        compare(self, model, (torch.randn(6, 5).t(),))
+
+    def test_several_forwards_before_their_backwards(self):
+        model = Net(lambda m, x: m.b(m.a(x).tanh()))
+        torch._dynamo.reset()
+        compiled = torch.compile(model, backend=rt.backend)
+        inputs = [torch.randn(5, 6) for _ in range(3)]
+        losses = [compiled(x).pow(2).sum() for x in inputs]
+        for loss in reversed(losses):
+            loss.backward()
+        found = model.a.weight.grad.clone()
+        model.zero_grad()
+        sum(model(x).pow(2).sum() for x in inputs).backward()
+        torch.testing.assert_close(found, model.a.weight.grad)
+
+
+@needs_torch
+class CheckpointTest(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(0)
+        self.x = torch.randn(64, 32)
+
+    def model(self, **options):
+        class Blocks(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layers = nn.ModuleList(nn.Sequential(nn.Linear(32, 128), nn.Tanh(), nn.Linear(128, 32))
+                                            for _ in range(4))
+
+            def forward(self, x):
+                for layer in self.layers:
+                    x = checkpoint(layer, x, use_reentrant=False, **options) if options else layer(x)
+                return x
+
+        return Blocks()
+
+    def test_regions_are_recomputed(self):
+        step, = compare(self, self.model(preserve_rng_state=True), (self.x,))
+        plain, = compare(self, self.model(), (self.x,))
+        self.assertGreaterEqual(step.plan.recomputed_tasks, 4)
+        self.assertEqual(plain.plan.recomputed_tasks, 0)
+        self.assertLess(step.memory["state"], plain.memory["state"])
+
+    def test_policies(self):
+        def policy(context, op, *args, **kwargs):
+            saved = op in (torch.ops.aten.mm.default, torch.ops.aten.addmm.default)
+            return CheckpointPolicy.MUST_SAVE if saved else CheckpointPolicy.MUST_RECOMPUTE
+
+        context = functools.partial(create_selective_checkpoint_contexts, policy)
+        step, = compare(self, self.model(context_fn=context), (self.x,))
+        self.assertIn("must_save", step.plan.text)
+        self.assertIn("must_recompute", step.plan.text)
+        # Products run once; what follows them runs again.
+        again = [line for line in step.plan.text.splitlines() if " copy 1 " in line]
+        self.assertTrue(again)
+        self.assertFalse([line for line in again if "matmul" in line or "@contract" in line], again)
+
+    def test_annotations(self):
+        import torch.fx.traceback
+
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a, self.b = nn.Linear(32, 64), nn.Linear(64, 32)
+
+            def forward(self, x):
+                with torch.fx.traceback.annotate({"name": "hidden", "policy": "must_recompute"}):
+                    h = torch.tanh(self.a(x))
+                return self.b(h)
+
+        step, = compare(self, Model(), (self.x,))
+        self.assertIn('"hidden"', step.plan.text)
+        self.assertGreater(step.plan.recomputed_tasks, 0)
+
+    def test_nested_regions(self):
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a, self.b = nn.Linear(32, 64), nn.Linear(64, 32)
+
+            def inner(self, x):
+                return checkpoint(lambda y: torch.tanh(self.a(y)), x, use_reentrant=False)
+
+            def forward(self, x):
+                return checkpoint(lambda y: self.b(self.inner(y)).sin(), x, use_reentrant=False)
+
+        step, = compare(self, Model(), (self.x,))
+        self.assertGreater(step.plan.recomputed_tasks, 0)
+
+    def test_early_stop(self):
+        def run_with(value):
+            with torch.utils.checkpoint.set_checkpoint_early_stop(value):
+                return compare(self, self.model(preserve_rng_state=True), (self.x,))
+
+        run_with(True)
+        run_with(False)
+
+    def test_dropout_in_a_region_draws_the_same_mask(self):
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.a = nn.Linear(32, 32)
+
+            def forward(self, x):
+                return checkpoint(lambda y: F.dropout(y, 0.5) * self.a(y), x, use_reentrant=False)
+
+        model = Model()
+        torch._dynamo.reset()
+        rt.compiled_steps.clear()
+        out = torch.compile(model, backend=rt.backend)(self.x)
+        out.sum().backward()
+        mask = (out != 0).float() * 2 * self.x
+        torch.testing.assert_close(model.a.weight.grad, mask.t() @ self.x)
+
+
+@needs_torch
+class DropoutTest(unittest.TestCase):
+    def run_once(self, compiled, model, x, seed):
+        torch.manual_seed(seed)
+        model.zero_grad()
+        out = compiled(x)
+        out.sum().backward()
+        return out.detach().clone(), model.weight.grad.clone()
+
+    def test_masks(self):
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = nn.Parameter(torch.ones(64, 64))
+
+            def forward(self, x):
+                return F.dropout(x * self.weight, 0.25) + F.dropout(x * self.weight, 0.25)
+
+        model, x = Model(), torch.ones(64, 64)
+        outs = {}
+        for budget in (None, "min"):
+            torch._dynamo.reset()
+            compiled = torch.compile(model, backend=rt.backend, options={"budget": budget})
+            out, gradient = self.run_once(compiled, model, x, 1)
+            # The gradient has the masks of the result.
+            torch.testing.assert_close(gradient, out)
+            # Two draws differ, and keep three of four.
+            values = {round(v * 0.75) for v in out.unique().tolist()}
+            self.assertEqual(values, {0, 1, 2})
+            self.assertAlmostEqual(out.mean().item(), 2.0, delta=0.1)
+            again, _ = self.run_once(compiled, model, x, 1)
+            other, _ = self.run_once(compiled, model, x, 2)
+            torch.testing.assert_close(out, again)
+            self.assertGreater((out != other).float().mean().item(), 0.2)
+            outs[budget] = out
+        torch.testing.assert_close(outs[None], outs["min"])
+
+    def test_state_goes_on(self):
+        model = nn.Dropout(0.5)
+        torch._dynamo.reset()
+        compiled = torch.compile(model, backend=rt.backend)
+        x = torch.ones(100)
+        self.assertFalse(torch.equal(compiled(x), compiled(x)))
+
+    def test_other_generators_are_refused(self):
+        generator = torch.Generator()
+        torch._dynamo.reset()
+        try:
+            torch.compile(lambda x: x + torch.rand(3, generator=generator), backend=rt.backend)(torch.zeros(3))
+        except Exception as error:
+            self.assertIn("enerator", str(error))
+
+
+@needs_torch
+class RefusalTest(unittest.TestCase):
+    def test_unknown_operations_have_their_line(self):
+        with self.assertRaisesRegex(Exception, r"test_torch_constructs.py:\d+: aten._fft_r2c.default: there is no rule"):
+            torch._dynamo.reset()
+            torch.compile(lambda x: torch.fft.rfft(x).abs(), backend=rt.backend)(torch.randn(4))
+
+    def test_infeasible_budgets(self):
+        torch._dynamo.reset()
+        with self.assertRaisesRegex(Exception, "smallest feasible budget found is"):
+            torch.compile(Net(lambda m, x: m.b(m.a(x).tanh())), backend=rt.backend, options={"budget": 8})(
+                torch.randn(5, 6))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,142 @@
+"""Operations of PyTorch, forward and backward: gradients against f64.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import unittest
+
+from common import compare, needs_torch, torch
+
+if torch is not None:
+    import torch.nn as nn
+    import torch.nn.functional as F
+
+    class Model(nn.Module):
+        """A function of a 6 x 6 parameter, a layer, and arguments."""
+
+        def __init__(self, run, layer=None):
+            super().__init__()
+            self.w = nn.Parameter(torch.randn(6, 6))
+            self.n, self.run = layer, run
+
+        def forward(self, *args):
+            return self.run(self, *args)
+
+    def assigned(w, x):
+        y = w.clone()
+        y[1:3] = x[1:3] * 2
+        y[:, 0] += w[0]
+        y[5].mul_(3)
+        return y
+
+    def masked(y, x):
+        y = y.clone()
+        y[x > 0] = 0.5
+        return y
+
+
+@needs_torch
+class OperationTest(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(0)
+        torch._dynamo.config.allow_rnn = True
+
+    def check(self, run, *args, layer=None, **options):
+        for arg in args:
+            self.assertIsInstance(arg, torch.Tensor)
+        compare(self, Model(run, layer), args, **options)
+
+    def x(self, *shape):
+        return torch.randn(*(shape or (6, 6)))
+
+    def test_products(self):
+        self.check(lambda m, x: torch.matmul(x, m.w), self.x(2, 3, 6))
+        self.check(lambda m, x: torch.einsum("bij,jk->bik", x, m.w), self.x(2, 3, 6))
+        self.check(lambda m, x: m.n(x, x @ m.w), self.x(5, 6), layer=nn.Bilinear(6, 6, 3))
+        self.check(lambda m, x: F.scaled_dot_product_attention(x @ m.w, x, x, is_causal=True), self.x(2, 2, 5, 6))
+
+    def test_indices(self):
+        rows = torch.tensor([0, 4, 2, 4, 0])
+        self.check(lambda m, x, i: m.w[i] * x, self.x(5, 6), torch.tensor([0, 1, -1, 1, 5]))
+        self.check(lambda m, x, i, j: m.w[i, j] * x, self.x(5), rows, torch.tensor([0, 2, 2, 2, -1]))
+        self.check(lambda m, x, i: m.w.clone().index_put((i,), x * 2) * m.w, self.x(5, 6), rows)
+        self.check(lambda m, x, i: m.w.clone().index_put((i,), x * 2, accumulate=True) * m.w, self.x(5, 6), rows)
+        self.check(lambda m, x, i: torch.zeros_like(x).index_add(0, i, x @ m.w), self.x(5, 6), rows)
+        self.check(lambda m, x: assigned(m.w, x), self.x())
+        self.check(lambda m, x: masked(m.w * x, x), self.x())
+
+    def test_gathers_and_scatters(self):
+        index = torch.tensor([[0, 1], [2, 3], [5, 4], [0, 2], [1, 0], [3, 4]])
+        self.check(lambda m, x, i: torch.gather(m.w * x, 1, i), self.x(), index)
+        self.check(lambda m, x, i: m.w.scatter(1, i, x) ** 2, self.x(6, 2), index)
+        many = torch.randint(0, 6, (6, 6))
+        for reduce in ("sum", "mean", "amax"):
+            self.check(lambda m, x, i, r=reduce: torch.zeros_like(x).scatter_reduce(0, i, x @ m.w, r), self.x(), many)
+
+    def test_reductions(self):
+        self.check(lambda m, x: torch.std(x @ m.w, 1) + torch.logsumexp(x @ m.w, 1) + torch.amax(x @ m.w, 1), self.x())
+        self.check(lambda m, x: (x @ m.w).max(1).values * (x @ m.w).argmax(1) + torch.prod(x @ m.w, 1), self.x())
+        self.check(lambda m, x: torch.linalg.vector_norm(x @ m.w, dim=1), self.x())
+
+    def test_scans_and_sorts(self):
+        self.check(lambda m, x: torch.cumsum(x @ m.w, 1) + torch.logcumsumexp(x @ m.w, 0), self.x())
+        self.check(lambda m, x: torch.cumprod(x * m.w, 1), self.x())
+        self.check(lambda m, x: torch.sort(x @ m.w, 1).values * torch.arange(6, dtype=x.dtype), self.x())
+        self.check(lambda m, x: torch.topk(x @ m.w, 2).values, self.x())
+
+    def test_normalizations(self):
+        for layer in (nn.GroupNorm(2, 6), nn.InstanceNorm1d(6, affine=True), nn.LayerNorm(6)):
+            self.check(lambda m, x: m.n(x) @ m.w, self.x(2, 6, 6), layer=layer)
+
+    def test_convolutions(self):
+        layers = [(nn.Conv1d(3, 4, 3, padding=1), (2, 3, 6)), (nn.Conv3d(2, 4, 3, padding=1), (2, 2, 4, 5, 4)),
+                  (nn.Conv2d(4, 4, 3, groups=4, dilation=2), (2, 4, 7, 7)),
+                  (nn.ConvTranspose2d(3, 4, 3, stride=2, padding=1, output_padding=1), (2, 3, 6, 6))]
+        for layer, shape in layers:
+            self.check(lambda m, x: m.n(x) * m.w.sum(), self.x(*shape), layer=layer)
+
+    def test_pooling_and_resampling(self):
+        for run in (lambda y: F.avg_pool2d(y, 3, 2, 1, count_include_pad=False),
+                    lambda y: F.max_pool2d(y, 2, 2, ceil_mode=True), lambda y: F.adaptive_avg_pool2d(y, (3, 2)),
+                    lambda y: F.interpolate(y, scale_factor=2), lambda y: F.pad(y, (1, 1, 1, 1), mode="reflect"),
+                    lambda y: F.interpolate(y, size=(9, 8), mode="bilinear"), lambda y: F.pixel_shuffle(y, 2),
+                    lambda y: F.unfold(y, 3)):
+            self.check(lambda m, x, run=run: run(m.n(x)), self.x(2, 3, 9, 9), layer=nn.Conv2d(3, 4, 3))
+
+    def test_recurrent_layers(self):
+        self.check(lambda m, x: m.n(x)[0], self.x(2, 4, 5), layer=nn.LSTM(5, 6, 2, batch_first=True))
+        self.check(lambda m, x: m.n(x)[0], self.x(4, 2, 5), layer=nn.GRU(5, 6, bidirectional=True))
+
+    def test_activations_and_losses(self):
+        self.check(lambda m, x: sum(f(x @ m.w) for f in (
+            F.silu, F.elu, F.leaky_relu, F.softplus, F.hardswish, F.mish, F.gelu, F.hardtanh, F.selu, F.logsigmoid)),
+            self.x())
+        self.check(lambda m, x, y: F.smooth_l1_loss(x @ m.w, y) + F.binary_cross_entropy_with_logits(
+            x @ m.w, y.sigmoid()) + F.kl_div(F.log_softmax(x @ m.w, 1), y.softmax(1), reduction="batchmean"),
+            self.x(), self.x())
+        self.check(lambda m, x, y: F.cross_entropy(x @ m.w, y, ignore_index=2, label_smoothing=0.1), self.x(5, 6),
+                   torch.tensor([0, 2, 5, 1, 1]))
+
+    def test_views(self):
+        self.check(lambda m, x: torch.roll(m.w, 2, 0) * x + torch.flip(m.w, [1]) + m.w.repeat(2, 1)[3:9], self.x())
+        self.check(lambda m, x: torch.stack([m.w, x], 1).unbind(0)[2] * torch.cat([m.w, x], 1)[0, :6], self.x())
+        self.check(lambda m, x: torch.diagonal(m.w) * x + torch.diag_embed(m.w[0])[0] + torch.tril(m.w)[3], self.x(6))
+        self.check(lambda m, x: (m.w[:, None, :].expand(6, 3, 6) * x).transpose(0, 2).contiguous().view(-1),
+                   self.x(6, 3, 6))
+
+    def test_arithmetic(self):
+        self.check(lambda m, x: torch.atan2(m.w, x) + torch.sinh(m.w) + torch.fmod(m.w, 0.3) + torch.remainder(m.w, x)
+                   + torch.lerp(m.w, x, 0.3) + torch.logaddexp(m.w, x) + torch.floor(m.w) * m.w, self.x())
+        self.check(lambda m, x: (m.w.abs() + 1) ** x + torch.pow(m.w, 3) + m.w.abs().add(0.1) ** -1.5, self.x())
+        self.check(lambda m, x, i: m.w * ((i // 2) % 3) + m.w[(i - 3).clamp(0)].sum() + torch.where(
+            x > 0, m.w, m.w.sum()), self.x(), torch.arange(6))
+        self.check(lambda m, x: torch.maximum(m.w, x) + torch.clamp(m.w, -0.5, 0.5) + torch.minimum(m.w, x * 2),
+                   self.x())
+
+    def test_bfloat16(self):
+        # Two roundings of 2^-9 each, of sums of six products.
+        self.check(lambda m, x: torch.softmax((x @ m.w).bfloat16(), -1).float(), self.x(), factor=20, floor=1e-2)
+
+
+if __name__ == "__main__":
+    unittest.main()
