@@ -59,8 +59,15 @@ public:
                                                int threads) const override {
     loadDialects(kernel->getContext());
     auto function = dyn_cast<func::FuncOp>(kernel.getOperation());
-    if (!function || function.isExternal() || matchDeviceCall(function))
+    if (!function || function.isExternal())
       return codegen::analyzeKernel(kernel, threads);
+    if (codegen::LibraryCallRef call = matchDeviceCall(function)) {
+      FailureOr<codegen::KernelInfo> info =
+          codegen::analyzeKernel(kernel, threads);
+      if (succeeded(info) && call->getSymbol().empty())
+        info->workspaceBytes = getDeviceWorkspaceBytes(*call);
+      return info;
+    }
     FailureOr<codegen::KernelInfo> info =
         codegen::analyzeGeneratedKernel(kernel);
     if (failed(info))

@@ -11,6 +11,7 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Runtime/LibraryCalls.h"
+#include "remat/Utils/Saturating.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -285,6 +286,28 @@ LibraryCallRef remat::cuda::matchDeviceCall(func::FuncOp kernel) {
     return call;
   const remat_matmul *matmul = call->getMatmul();
   return matmul && remat_matmul_suits_cuda(matmul) ? call : LibraryCallRef();
+}
+
+int64_t remat::cuda::getDeviceWorkspaceBytes(const LibraryCall &call) {
+  // A tile is what a block computes; a device has this many multiprocessors.
+  constexpr int64_t tile = 128, multiprocessors = 132;
+  constexpr int64_t leastTerms = 1024, mostBytes = int64_t(32) << 20;
+  const remat_matmul *matmul = call.getMatmul();
+  if (!matmul || matmul->k < leastTerms)
+    return 0;
+  int64_t results = multiplyCounts(matmul->m, matmul->n);
+  int64_t tiles = multiplyCounts(llvm::divideCeil(matmul->m, tile),
+                                 llvm::divideCeil(matmul->n, tile));
+  for (int64_t size : matmul->batch) {
+    results = multiplyCounts(results, size);
+    tiles = multiplyCounts(tiles, size);
+  }
+  int64_t splits = std::min(multiprocessors / std::max<int64_t>(tiles, 1),
+                            matmul->k / (leastTerms / 4));
+  if (splits < 2)
+    return 0;
+  int64_t bytes = multiplyCounts(multiplyCounts(results, splits), 4);
+  return llvm::alignTo(std::min(bytes, mostBytes), uint64_t(256));
 }
 
 FailureOr<int64_t> remat::cuda::getWorkspaceBytes(BufferizedKernel &kernel) {

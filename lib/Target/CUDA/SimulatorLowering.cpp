@@ -47,6 +47,9 @@ public:
   LibraryCallRef match(func::FuncOp kernel) const override {
     return matchDeviceCall(kernel);
   }
+  int64_t getWorkspaceBytes(const LibraryCall &call, int) const override {
+    return getDeviceWorkspaceBytes(call);
+  }
   LogicalResult compile(func::FuncOp kernel, StringRef symbol, ModuleOp code,
                         CheckList &checks, CompiledKernel &result) override;
   LogicalResult finish(ModuleOp code) override;
