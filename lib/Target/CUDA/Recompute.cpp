@@ -199,15 +199,20 @@ static void inlineMaker(linalg::GenericOp maker, linalg::GenericOp reader,
   reader.erase();
 }
 
-bool remat::cuda::recomputeInReaders(memref::AllocOp alloc) {
+bool remat::cuda::recomputeInReaders(memref::AllocOp alloc, bool some) {
   std::optional<Use> use = findUse(alloc);
   if (!use)
     return false;
+  SmallVector<linalg::GenericOp> readers;
   for (linalg::GenericOp reader : use->readers)
-    if (!mayInline(use->maker, reader, alloc))
-      return false;
-  for (linalg::GenericOp reader : use->readers)
+    if (mayInline(use->maker, reader, alloc))
+      readers.push_back(reader);
+  bool isComplete = readers.size() == use->readers.size();
+  if (readers.empty() || (!some && !isComplete))
+    return false;
+  for (linalg::GenericOp reader : readers)
     inlineMaker(use->maker, reader, alloc);
-  use->maker.erase();
+  if (isComplete)
+    use->maker.erase();
   return true;
 }

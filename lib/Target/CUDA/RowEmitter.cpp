@@ -63,29 +63,61 @@ static SmallVector<memref::AllocOp> findInside(const RowSchedule &schedule,
   return allocs;
 }
 
-/// Computes again what does not fit into shared memory, and gives the rest of
-/// that a place in the workspace.
+/// Cuts tiles of rows into tiles of columns. What is elementwise is computed
+/// where it is read, but for factors of contractions.
+static LogicalResult placeTiles(RowPlan &plan, func::FuncOp function) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (memref::AllocOp alloc : plan.shared)
+      changed |= isAccessed(alloc) && recomputeInReaders(alloc, /*some=*/true);
+  }
+  RowSchedule &schedule = plan.schedule;
+  schedule = RowSchedule();
+  if (failed(schedule.analyze(function)))
+    return failure();
+  plan.shared = findInside(schedule, function);
+  plan.tiled = planTiledRows(schedule, function, maxInsideBytes);
+  if (!plan.tiled)
+    return success();
+  plan.shared.clear();
+  plan.workspace = plan.tiled->workspace;
+  for (memref::AllocOp alloc :
+       llvm::concat<memref::AllocOp>(plan.workspace, plan.tiled->tiles))
+    schedule.inside.erase(alloc);
+  return success();
+}
+
+/// Computes again what does not fit into shared memory, cuts rows into tiles,
+/// or gives what is left a place in the workspace.
 static LogicalResult placeInside(RowPlan &plan, func::FuncOp function) {
   RowSchedule &schedule = plan.schedule;
+  auto countBytes = [&] {
+    int64_t bytes = 0;
+    for (memref::AllocOp alloc : plan.shared)
+      bytes += countInsideBytes(schedule, alloc);
+    return bytes;
+  };
   for (bool changed = true; changed;) {
     schedule = RowSchedule();
     if (failed(schedule.analyze(function)))
       return failure();
     plan.shared = findInside(schedule, function);
-    int64_t bytes = 0;
-    for (memref::AllocOp alloc : plan.shared)
-      bytes += countInsideBytes(schedule, alloc);
     changed = false;
-    for (memref::AllocOp alloc : plan.shared)
-      if (bytes > maxInsideBytes && !changed)
-        changed = recomputeInReaders(alloc);
-    while (!changed && bytes > maxInsideBytes) {
-      memref::AllocOp alloc = plan.shared.front();
-      bytes -= countInsideBytes(schedule, alloc);
-      schedule.inside.erase(alloc);
-      plan.workspace.push_back(alloc);
-      plan.shared.erase(plan.shared.begin());
-    }
+    if (countBytes() > maxInsideBytes)
+      for (memref::AllocOp alloc : plan.shared)
+        changed = changed || recomputeInReaders(alloc);
+  }
+  if (schedule.blockRows != 0 && countBytes() > maxInsideBytes) {
+    if (failed(placeTiles(plan, function)))
+      return failure();
+    if (plan.tiled)
+      return success();
+  }
+  while (countBytes() > maxInsideBytes) {
+    memref::AllocOp alloc = plan.shared.front();
+    schedule.inside.erase(alloc);
+    plan.workspace.push_back(alloc);
+    plan.shared.erase(plan.shared.begin());
   }
   return success();
 }
@@ -106,6 +138,10 @@ FailureOr<RowPlan> remat::cuda::planRows(func::FuncOp function) {
     return plan;
   }
   plan.threads = tileThreads;
+  if (plan.tiled) {
+    plan.blocks *= schedule.numRuns * plan.countTiles();
+    return plan;
+  }
   plan.tilesAreBlocks = llvm::none_of(
       schedule.steps, [](const RowStep &step) { return step.summedRuns != 0; });
   if (plan.tilesAreBlocks)

@@ -6,6 +6,8 @@
 
 #include "ScatterEmitter.h"
 
+#include "NestEmitter.h"
+
 #include "remat/Codegen/BodyEmitter.h"
 
 #include "remat/Utils/Saturating.h"
@@ -14,6 +16,9 @@
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+#include <deque>
 
 using namespace mlir;
 using namespace remat;
@@ -24,6 +29,60 @@ static constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
 
 /// Threads among which the ranges of a dimension are divided.
 static constexpr int64_t wantedThreads = 1 << 16;
+/// What a thread reads and writes at once.
+static constexpr int64_t vectorBytes = 16;
+
+/// What the coordinates of a point are made of.
+static DenseSet<Value> findCoordinates(ScatterOp op, int exceptDim = -1) {
+  DenseSet<Value> found;
+  ValueRange yielded = op.getBody().front().getTerminator()->getOperands();
+  SmallVector<Value> stack;
+  for (auto [dim, value] : llvm::enumerate(yielded.drop_back()))
+    if (static_cast<int>(dim) != exceptDim)
+      stack.push_back(value);
+  while (!stack.empty()) {
+    Value value = stack.pop_back_val();
+    if (!found.insert(value).second)
+      continue;
+    if (Operation *maker = value.getDefiningOp())
+      maker->walk([&](Operation *inner) {
+        llvm::append_range(stack, inner->getOperands());
+      });
+  }
+  return found;
+}
+
+/// Lets a thread have neighbouring points along `loop` if they have the same
+/// coordinates in all dimensions but one.
+static void chooseVector(ScatterPlan &plan, unsigned loop) {
+  ScatterOp op = plan.op;
+  int dim = plan.ownedDims[loop];
+  DenseSet<Value> coordinates = findCoordinates(op, dim);
+  if (coordinates.contains(op.getPointArguments()[loop]))
+    return;
+  for (auto [input, element] : llvm::zip(plan.inputs, op.getElementArguments()))
+    if (coordinates.contains(element) &&
+        (input.coefficients[loop] != 0 || input.nonlinear))
+      return;
+  Type type = cast<MemRefType>(op.getInit().getType()).getElementType();
+  if (isa<ComplexType>(type))
+    return;
+  int64_t width = vectorBytes / getElementBytes(getStorageType(type));
+  auto isMultiple = [&] {
+    if (op.getSizes()[loop] % width != 0 || plan.result.offset % width != 0)
+      return false;
+    for (auto [other, stride] : llvm::enumerate(plan.result.strides))
+      if (static_cast<int>(other) != dim && stride % width != 0)
+        return false;
+    return true;
+  };
+  while (width > 1 && !isMultiple())
+    width /= 2;
+  if (width == 1)
+    return;
+  plan.vectorLoop = loop;
+  plan.width = width;
+}
 
 FailureOr<ScatterPlan> remat::cuda::planScatter(ScatterOp op) {
   ScatterPlan plan;
@@ -32,11 +91,18 @@ FailureOr<ScatterPlan> remat::cuda::planScatter(ScatterOp op) {
   if (failed(view))
     return failure();
   plan.result = *view;
-  for (Value input : op.getInputs()) {
+  for (auto [input, map] :
+       llvm::zip(op.getInputs(), op.getIndexingMapsArray())) {
     FailureOr<BufferView> inputView = resolveView(input);
     if (failed(inputView))
       return failure();
-    plan.inputs.push_back(*inputView);
+    Access &access = plan.inputs.emplace_back();
+    access.root = inputView->root;
+    access.elementType = getElementTypeOrSelf(input);
+    access.offset = inputView->offset;
+    access.coefficients.assign(op.getNumLoops(), 0);
+    access.nonlinear =
+        flattenMap(map, inputView->strides, access.coefficients, access.offset);
   }
   if (auto inits = op->getAttrOfType<ArrayAttr>(RematDialect::initsAttrName))
     plan.init = dyn_cast<TypedAttr>(inits[0]);
@@ -62,8 +128,11 @@ FailureOr<ScatterPlan> remat::cuda::planScatter(ScatterOp op) {
     if (dim >= 0)
       plan.threads = multiplyCounts(plan.threads, sizes[loop]);
   }
-  if (fastest >= 0)
+  if (fastest >= 0) {
     plan.owned.push_back(fastest);
+    chooseVector(plan, fastest);
+    plan.threads /= plan.width;
+  }
   for (unsigned dim = 0; dim < plan.result.shape.size(); ++dim)
     if (plan.rangeDim < 0 && !llvm::is_contained(plan.ownedDims, int(dim)))
       plan.rangeDim = dim;
@@ -80,11 +149,23 @@ FailureOr<ScatterPlan> remat::cuda::planScatter(ScatterOp op) {
   return plan;
 }
 
-int64_t remat::cuda::countFilled(const ScatterPlan &plan) {
+/// Neighbouring elements that a thread sets.
+static int64_t getFillWidth(const ScatterPlan &plan) {
+  auto type =
+      cast<MemRefType>(const_cast<ScatterOp &>(plan.op).getInit().getType());
+  int64_t width =
+      vectorBytes / getElementBytes(getStorageType(type.getElementType()));
+  bool isVector = plan.result.isWhole() &&
+                  !isa<ComplexType>(type.getElementType()) &&
+                  type.getNumElements() % width == 0;
+  return isVector ? width : 1;
+}
+
+int64_t remat::cuda::countFillThreads(const ScatterPlan &plan) {
   int64_t size = 1;
   for (int64_t extent : plan.result.shape)
     size *= extent;
-  return size;
+  return size / getFillWidth(plan);
 }
 
 /// The number of the thread in the grid. What follows is done only where it is
@@ -100,19 +181,64 @@ static Value openThreads(LaunchBuilder &launch, Location loc, int64_t count) {
   return number;
 }
 
+/// Stores elements next to each other, from a multiple of their number on.
+static void storeVector(LaunchBuilder &launch, Location loc,
+                        ArrayRef<Value> values, Value root, Value address) {
+  OpBuilder &builder = launch.builder;
+  Type storage = getStorageType(values.front().getType());
+  SmallVector<Value> elements(values);
+  for (Value &value : elements)
+    if (value.getType() != storage)
+      value = arith::ExtUIOp::create(builder, loc, storage, value);
+  int64_t width = values.size();
+  Value vector = vector::FromElementsOp::create(
+      builder, loc, VectorType::get({width}, storage), elements);
+  vector::StoreOp::create(builder, loc, vector,
+                          launch.context.buffers.lookup(root),
+                          ValueRange(address), /*nontemporal=*/false,
+                          llvm::MaybeAlign(width * getElementBytes(storage)));
+}
+
+static SmallVector<Value> loadVector(LaunchBuilder &launch, Location loc,
+                                     int64_t width, Type type, Value root,
+                                     Value address) {
+  OpBuilder &builder = launch.builder;
+  Type storage = getStorageType(type);
+  Value vector = vector::LoadOp::create(
+      builder, loc, VectorType::get({width}, storage),
+      launch.context.buffers.lookup(root), ValueRange(address),
+      /*nontemporal=*/false,
+      llvm::MaybeAlign(width * getElementBytes(storage)));
+  SmallVector<Value> elements;
+  for (int64_t i = 0; i < width; ++i) {
+    elements.push_back(vector::ExtractOp::create(builder, loc, vector, i));
+    if (storage != type)
+      elements.back() =
+          arith::TruncIOp::create(builder, loc, type, elements.back());
+  }
+  return elements;
+}
+
 void remat::cuda::emitScatterFill(const ScatterPlan &plan,
                                   LaunchBuilder &launch) {
   OpBuilder &builder = launch.builder;
   OpBuilder::InsertionGuard guard(builder);
   Location loc = const_cast<ScatterOp &>(plan.op).getLoc();
-  Value rest = openThreads(launch, loc, countFilled(plan));
+  Value rest = openThreads(launch, loc, countFillThreads(plan));
+  Value value = arith::ConstantOp::create(builder, loc, plan.init);
+  if (int64_t width = getFillWidth(plan); width != 1) {
+    Value address = arith::MulIOp::create(builder, loc, rest,
+                                          emitIndex(builder, loc, width), nsw);
+    storeVector(launch, loc, SmallVector<Value>(width, value), plan.result.root,
+                address);
+    return;
+  }
   SmallVector<Value> place(plan.result.shape.size());
   for (unsigned dim = place.size(); dim-- > 0;) {
     Value extent = emitIndex(builder, loc, plan.result.shape[dim]);
     place[dim] = arith::RemUIOp::create(builder, loc, rest, extent);
     rest = arith::DivUIOp::create(builder, loc, rest, extent);
   }
-  Value value = arith::ConstantOp::create(builder, loc, plan.init);
   launch.context.store(
       builder, loc, value, plan.result.root,
       emitLinear(builder, loc, plan.result.offset, plan.result.strides, place));
@@ -124,110 +250,154 @@ class ScatterEmission {
 public:
   ScatterEmission(const ScatterPlan &plan, LaunchBuilder &launch)
       : plan(plan), op(plan.op), launch(launch), builder(launch.builder),
-        loc(op.getLoc()), body(op.getBody().front(), launch.context) {}
+        loc(op.getLoc()) {}
   LogicalResult run();
 
 private:
-  void defineBody();
-  Value emitElement(unsigned number, Type type);
+  void openPoints();
+  void defineBody(unsigned lane);
+  Value emitElement(unsigned number, unsigned lane);
+  LogicalResult emitLanes(unsigned depth);
+  void emitAddition(ArrayRef<Value> place);
 
   const ScatterPlan &plan;
   ScatterOp op;
   LaunchBuilder &launch;
   OpBuilder &builder;
   Location loc;
-  BodyEmitter body;
-  SmallVector<Value> indices;
+  /// One for each of the neighbouring points, and where that is.
+  std::deque<BodyEmitter> bodies;
+  SmallVector<SmallVector<Value>> indices;
+  /// What was read of inputs for all of them.
+  DenseMap<unsigned, SmallVector<Value>> vectors;
+  Value rangeBegin;
 };
 
 } // namespace
 
-Value ScatterEmission::emitElement(unsigned number, Type type) {
-  const BufferView &input = plan.inputs[number];
-  SmallVector<int64_t> coefficients(op.getNumLoops(), 0);
-  int64_t offset = input.offset;
-  AffineExpr nonlinear = flattenMap(op.getIndexingMapsArray()[number],
-                                    input.strides, coefficients, offset);
-  Value address = emitLinear(builder, loc, offset, coefficients, indices);
-  if (nonlinear)
-    address = arith::AddIOp::create(
-        builder, loc, address,
-        affine::expandAffineExpr(builder, loc, nonlinear, indices, {}));
-  return launch.context.load(builder, loc, input.root, type, address);
+Value ScatterEmission::emitElement(unsigned number, unsigned lane) {
+  const Access &access = plan.inputs[number];
+  auto emitAddress = [&](unsigned of) {
+    Value address = emitLinear(builder, loc, access.offset, access.coefficients,
+                               indices[of]);
+    if (access.nonlinear)
+      address = arith::AddIOp::create(
+          builder, loc, address,
+          affine::expandAffineExpr(builder, loc, access.nonlinear, indices[of],
+                                   {}));
+    return address;
+  };
+  if (plan.vectorLoop < 0 ||
+      !isVectorAccess(access, plan.vectorLoop, plan.width))
+    return launch.context.load(builder, loc, access.root, access.elementType,
+                               emitAddress(lane));
+  SmallVector<Value> &vector = vectors[number];
+  if (vector.empty())
+    vector = loadVector(launch, loc, plan.width, access.elementType,
+                        access.root, emitAddress(0));
+  return vector[lane];
 }
 
 /// Depth 1: what coordinates are made of; 2: what only the value is made of,
-/// which is not needed where the point is another thread's.
-void ScatterEmission::defineBody() {
-  Block &block = op.getBody().front();
-  ValueRange yielded = block.getTerminator()->getOperands();
-  DenseSet<Value> ofCoordinates;
-  SmallVector<Value> stack(yielded.drop_back());
-  while (!stack.empty()) {
-    Value value = stack.pop_back_val();
-    if (!ofCoordinates.insert(value).second)
-      continue;
-    if (Operation *maker = value.getDefiningOp())
-      maker->walk([&](Operation *inner) {
-        llvm::append_range(stack, inner->getOperands());
-      });
-  }
+/// which is not needed where the point is another thread's. Coordinates of
+/// neighbours are those of the first.
+void ScatterEmission::defineBody(unsigned lane) {
+  BodyEmitter &body = bodies.emplace_back(op.getBody().front(), launch.context);
+  ValueRange yielded = op.getBody().front().getTerminator()->getOperands();
+  DenseSet<Value> ofCoordinates = findCoordinates(op);
   for (auto [loop, point] : llvm::enumerate(op.getPointArguments()))
-    body.defineArgument(
-        point, 1, [this, loop = loop](OpBuilder &) { return indices[loop]; });
+    body.defineArgument(point, 1, [this, loop = loop, lane](OpBuilder &) {
+      return indices[lane][loop];
+    });
   for (auto [number, element] : llvm::enumerate(op.getElementArguments()))
     body.defineArgument(element, ofCoordinates.contains(element) ? 1 : 2,
-                        [this, number = number, type = element.getType()](
-                            OpBuilder &) { return emitElement(number, type); });
-  for (Value value : yielded)
+                        [this, number = number, lane](OpBuilder &) {
+                          return emitElement(number, lane);
+                        });
+  for (Value value : lane == 0 ? yielded : yielded.take_back(1))
     body.require(value);
   body.prepare(2);
 }
 
-LogicalResult ScatterEmission::run() {
-  OpBuilder::InsertionGuard guard(builder);
+LogicalResult ScatterEmission::emitLanes(unsigned depth) {
+  for (BodyEmitter &body : bodies)
+    if (failed(body.emit(builder, depth)))
+      return failure();
+  return success();
+}
+
+/// The thread's points, and the loops over those that it takes in order.
+void ScatterEmission::openPoints() {
   auto index = [&](int64_t value) { return emitIndex(builder, loc, value); };
   Value rest = openThreads(launch, loc, plan.threads);
-  indices.assign(op.getNumLoops(), Value());
+  SmallVector<Value> first(op.getNumLoops());
   for (unsigned loop : llvm::reverse(plan.owned)) {
-    Value size = index(op.getSizes()[loop]);
-    indices[loop] = arith::RemUIOp::create(builder, loc, rest, size);
+    bool isVector = static_cast<int>(loop) == plan.vectorLoop;
+    Value size = index(op.getSizes()[loop] / (isVector ? plan.width : 1));
+    first[loop] = arith::RemUIOp::create(builder, loc, rest, size);
+    if (isVector)
+      first[loop] = arith::MulIOp::create(builder, loc, first[loop],
+                                          index(plan.width), nsw);
     rest = arith::DivUIOp::create(builder, loc, rest, size);
   }
-  Value begin =
+  rangeBegin =
       arith::MulIOp::create(builder, loc, rest, index(plan.rangeSize), nsw);
   for (unsigned loop : plan.ordered)
-    indices[loop] =
-        openLoop(builder, loc, index(0), index(op.getSizes()[loop]));
-  defineBody();
-  if (failed(body.emit(builder, 0)) || failed(body.emit(builder, 1)))
+    first[loop] = openLoop(builder, loc, index(0), index(op.getSizes()[loop]));
+  indices.assign(plan.width, first);
+  for (int64_t lane = 1; lane < plan.width; ++lane)
+    indices[lane][plan.vectorLoop] = arith::AddIOp::create(
+        builder, loc, first[plan.vectorLoop], index(lane), nsw);
+}
+
+/// Adds the values of all neighbours to the result.
+void ScatterEmission::emitAddition(ArrayRef<Value> place) {
+  Value address =
+      emitLinear(builder, loc, plan.result.offset, plan.result.strides, place);
+  Value yielded = op.getBody().front().getTerminator()->getOperands().back();
+  Type type = yielded.getType();
+  SmallVector<Value> sums;
+  if (plan.width == 1)
+    sums = {launch.context.load(builder, loc, plan.result.root, type, address)};
+  else
+    sums = loadVector(launch, loc, plan.width, type, plan.result.root, address);
+  for (auto [sum, body] : llvm::zip(sums, bodies)) {
+    Value update = body.lookup(yielded);
+    if (isa<FloatType>(type))
+      sum = arith::AddFOp::create(builder, loc, sum, update);
+    else if (isa<ComplexType>(type))
+      sum = complex::AddOp::create(builder, loc, sum, update);
+    else
+      sum = arith::AddIOp::create(builder, loc, sum, update);
+  }
+  if (plan.width == 1)
+    launch.context.store(builder, loc, sums.front(), plan.result.root, address);
+  else
+    storeVector(launch, loc, sums, plan.result.root, address);
+}
+
+LogicalResult ScatterEmission::run() {
+  OpBuilder::InsertionGuard guard(builder);
+  openPoints();
+  for (int64_t lane = 0; lane < plan.width; ++lane)
+    defineBody(lane);
+  if (failed(emitLanes(0)) || failed(emitLanes(1)))
     return failure();
   ValueRange yielded = op.getBody().front().getTerminator()->getOperands();
   SmallVector<Value> place;
   for (Value value : yielded.drop_back())
-    place.push_back(body.lookup(value));
+    place.push_back(bodies.front().lookup(value));
   if (plan.rangeDim >= 0) {
     Value distance =
-        arith::SubIOp::create(builder, loc, place[plan.rangeDim], begin);
+        arith::SubIOp::create(builder, loc, place[plan.rangeDim], rangeBegin);
     openIf(builder, loc,
            arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ult,
-                                 distance, index(plan.rangeSize)));
+                                 distance,
+                                 emitIndex(builder, loc, plan.rangeSize)));
   }
-  if (failed(body.emit(builder, 2)))
+  if (failed(emitLanes(2)))
     return failure();
-  Value update = body.lookup(yielded.back());
-  Value address =
-      emitLinear(builder, loc, plan.result.offset, plan.result.strides, place);
-  Value old = launch.context.load(builder, loc, plan.result.root,
-                                  update.getType(), address);
-  Value sum;
-  if (isa<FloatType>(update.getType()))
-    sum = arith::AddFOp::create(builder, loc, old, update);
-  else if (isa<ComplexType>(update.getType()))
-    sum = complex::AddOp::create(builder, loc, old, update);
-  else
-    sum = arith::AddIOp::create(builder, loc, old, update);
-  launch.context.store(builder, loc, sum, plan.result.root, address);
+  emitAddition(place);
   return success();
 }
 

@@ -24,7 +24,8 @@ namespace remat::cuda {
 struct ScatterPlan {
   ScatterOp op;
   BufferView result;
-  llvm::SmallVector<BufferView> inputs;
+  /// As functions of the loops.
+  llvm::SmallVector<Access> inputs;
   /// What all of the result is set to before, or null.
   mlir::TypedAttr init;
   /// For each loop the dimension of the result whose index it is, or -1.
@@ -35,6 +36,9 @@ struct ScatterPlan {
   /// The dimension that is divided in ranges of `rangeSize`, or -1.
   int rangeDim = -1;
   int64_t rangeSize = 1, ranges = 1;
+  /// The owned loop of which a thread has `width` neighbouring points, or -1.
+  int vectorLoop = -1;
+  int64_t width = 1;
   /// Threads in all.
   int64_t threads = 1;
   bool isEmpty = false;
@@ -42,9 +46,10 @@ struct ScatterPlan {
 
 mlir::FailureOr<ScatterPlan> planScatter(ScatterOp op);
 
-/// Sets the result to the initial value. One thread for each element.
+/// Sets the result to the initial value. A thread has one element, or as many
+/// as 16 bytes hold.
 void emitScatterFill(const ScatterPlan &plan, LaunchBuilder &launch);
-int64_t countFilled(const ScatterPlan &plan);
+int64_t countFillThreads(const ScatterPlan &plan);
 
 /// Adds all points to the result.
 llvm::LogicalResult emitScatter(const ScatterPlan &plan, LaunchBuilder &launch);

@@ -144,6 +144,7 @@ void SimulatorCompiler::convertFunction(ModuleOp code, gpu::GPUFuncOp function,
   Value memory = entry.addArgument(shared, loc);
   Value block = entry.addArgument(builder.getIndexType(), loc);
   Value thread = entry.addArgument(builder.getIndexType(), loc);
+  SmallVector<NVVM::MmaOp> products;
   result.walk([&](Operation *op) {
     OpBuilder at(op);
     Value replacement;
@@ -169,7 +170,7 @@ void SimulatorCompiler::convertFunction(ModuleOp code, gpu::GPUFuncOp function,
       op->erase();
     } else if (auto product = dyn_cast<NVVM::MmaOp>(op)) {
       together.insert(launch.function);
-      convertTensorCore(product);
+      products.push_back(product);
     } else if (isa<gpu::ReturnOp>(op)) {
       func::ReturnOp::create(at, op->getLoc());
       op->erase();
@@ -182,6 +183,9 @@ void SimulatorCompiler::convertFunction(ModuleOp code, gpu::GPUFuncOp function,
       op->erase();
     }
   });
+  // Their sums are taken apart by other operations, which go with them.
+  for (NVVM::MmaOp product : products)
+    convertTensorCore(product);
 }
 
 /// void (buffers, status, shared, block, thread): a SimulatedThread.

@@ -32,7 +32,7 @@ static Type getElementType(const TileMatrix &matrix) {
 /// Each thread has some rows of one column in registers, and neighbouring
 /// threads have neighbouring columns.
 static void emitScalarMatmul(LaunchBuilder &launch, Location loc,
-                             const TileMatmul &p) {
+                             const TileMatmul &p, Value isFirst) {
   OpBuilder &builder = launch.builder;
   OpBuilder::InsertionGuard guard(builder);
   constexpr int64_t rows = 4;
@@ -71,6 +71,9 @@ static void emitScalarMatmul(LaunchBuilder &launch, Location loc,
         builder, loc, arith::CmpIPredicate::slt, row, p.mEnd));
     place.push_back(arith::MinSIOp::create(builder, loc, row, last));
     sums.push_back(p.accumulate ? load(p.c, place.back(), column) : zero);
+    if (isFirst)
+      sums.back() =
+          arith::SelectOp::create(builder, loc, isFirst, zero, sums.back());
   }
   auto loop =
       scf::ForOp::create(builder, loc, p.kBegin, p.kEnd, index(1), sums);
@@ -107,9 +110,9 @@ namespace {
 class TensorCoreMatmul {
 public:
   TensorCoreMatmul(LaunchBuilder &launch, Location loc, const TileMatmul &p,
-                   bool aInPairs, bool bInPairs)
+                   Value isFirst, bool aInPairs, bool bInPairs)
       : launch(launch), builder(launch.builder), loc(loc), p(p),
-        aInPairs(aInPairs), bInPairs(bInPairs) {}
+        isFirst(isFirst), aInPairs(aInPairs), bInPairs(bInPairs) {}
   void emit();
 
 private:
@@ -138,6 +141,7 @@ private:
   OpBuilder &builder;
   Location loc;
   const TileMatmul &p;
+  const Value isFirst;
   /// Words of factors are in memory as they are.
   const bool aInPairs, bInPairs;
   /// Where the thread's parts of A and C are, and the first column of the warp.
@@ -259,10 +263,13 @@ void TensorCoreMatmul::emit() {
     Value address = getAddress(i, j);
     Value sum = loop.getResult(number);
     if (p.accumulate) {
-      Value old = memref::LoadOp::create(builder, loc, p.c.buffer, address);
-      sum = arith::AddFOp::create(
-          builder, loc, convertFloat(builder, loc, old, builder.getF32Type()),
-          sum);
+      Value old = convertFloat(
+          builder, loc,
+          memref::LoadOp::create(builder, loc, p.c.buffer, address),
+          builder.getF32Type());
+      if (isFirst)
+        old = arith::SelectOp::create(builder, loc, isFirst, zero, old);
+      sum = arith::AddFOp::create(builder, loc, old, sum);
     }
     memref::StoreOp::create(builder, loc, convertFloat(builder, loc, sum, type),
                             p.c.buffer, address);
@@ -293,16 +300,16 @@ static bool isInPairs(const TileMatrix &matrix, int64_t lineStride,
 
 void remat::cuda::emitTileMatmul(LaunchBuilder &launch, Location loc,
                                  const TileMatmul &p, const LoopNest &nest,
-                                 bool isWhole) {
+                                 bool isWhole, Value isFirst) {
   Type type = getElementType(p.a);
   if ((!type.isBF16() && !type.isF16()) || getElementType(p.b) != type)
-    return emitScalarMatmul(launch, loc, p);
+    return emitScalarMatmul(launch, loc, p, isFirst);
   auto isReducedInPart = [](const Loop &loop) {
     return loop.isReduction && (loop.begin || loop.end);
   };
   bool hasWholeTerms = p.maxK % coreTerms == 0 &&
                        (isWhole || llvm::none_of(nest.loops, isReducedInPart));
-  TensorCoreMatmul(launch, loc, p,
+  TensorCoreMatmul(launch, loc, p, isFirst,
                    hasWholeTerms && isInPairs(p.a, p.a.row, p.a.column, nest,
                                               launch.context),
                    hasWholeTerms && isInPairs(p.b, p.b.column, p.b.row, nest,

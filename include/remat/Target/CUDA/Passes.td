@@ -15,7 +15,8 @@ def LowerCUDAPass : Pass<"remat-lower-cuda", "::mlir::ModuleOp"> {
     Replaces one placed `remat.graph` and the kernels that it calls by a
     `gpu.module` with the functions of all launches. A kernel is one launch or
     several, one after the other: elementwise operations have 16 bytes for each
-    thread, a block takes a row, sums have an order that shapes alone decide,
+    thread, transposes go through squares in shared memory, a block takes a row
+    or a tile of rows and columns, sums have an order that shapes alone decide,
     and no atomic operation adds floats. Contractions and convolutions that a
     library carries out have no function.
   }];
@@ -30,7 +31,8 @@ def LowerCUDAPass : Pass<"remat-lower-cuda", "::mlir::ModuleOp"> {
     "::mlir::linalg::LinalgDialect", "::mlir::LLVM::LLVMDialect",
     "::mlir::math::MathDialect", "::mlir::memref::MemRefDialect",
     "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect",
-    "::mlir::vector::VectorDialect", "::mlir::affine::AffineDialect"
+    "::mlir::vector::VectorDialect", "::mlir::affine::AffineDialect",
+    "::mlir::NVVM::NVVMDialect"
   ];
 }
 
