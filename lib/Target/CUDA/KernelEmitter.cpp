@@ -64,6 +64,7 @@ private:
   addLaunch(Operation *before, int64_t blocks, int64_t threads,
             llvm::function_ref<LogicalResult(LaunchBuilder &)> emit);
   LogicalResult emitStep(Step &step);
+  LogicalResult emitTiles();
   LogicalResult emitStore(LaunchBuilder &launch, memref::StoreOp store);
 
   BufferizedKernel &kernel;
@@ -261,11 +262,33 @@ LogicalResult KernelEmitter::emitStep(Step &step) {
                    });
 }
 
+/// The rows first, as sums over them need what they leave.
+LogicalResult KernelEmitter::emitTiles() {
+  const TiledRows &tiled = *rows->tiled;
+  auto emit = [&](int64_t blocks, bool overRows) {
+    return addLaunch(
+        nullptr, blocks, rows->threads, [&](LaunchBuilder &launch) {
+          return emitTiledRows(tiled, rows->schedule, launch, overRows);
+        });
+  };
+  bool hasRows = llvm::any_of(tiled.steps, [](const TiledStep &step) {
+    return step.kind == TiledStep::RowsOnly ||
+           step.kind == TiledStep::OverColumns || step.isResult;
+  });
+  if (hasRows && failed(emit(rows->blocks, /*overRows=*/false)))
+    return failure();
+  if (!tiled.hasOverRows)
+    return success();
+  return emit(rows->schedule.numUnits * tiled.countTiles(), /*overRows=*/true);
+}
+
 LogicalResult KernelEmitter::emit(StringRef name, gpu::GPUModuleOp module,
                                   CheckList &checks) {
   this->name = name.str();
   this->module = module;
   this->checks = &checks;
+  if (rows && rows->tiled)
+    return emitTiles();
   if (rows)
     return addLaunch(nullptr, rows->blocks, rows->threads,
                      [&](LaunchBuilder &launch) {
