@@ -177,6 +177,10 @@ void SimulatorCompiler::convertFunction(ModuleOp code, gpu::GPUFuncOp function,
     } else if (auto product = dyn_cast<NVVM::MmaOp>(op)) {
       together.insert(launch.function);
       products.push_back(product);
+    } else if (isa<LLVM::InlineAsmOp>(op)) {
+      // One of emitOpaque.
+      op->getResult(0).replaceAllUsesWith(op->getOperand(0));
+      op->erase();
     } else if (isa<gpu::ReturnOp>(op)) {
       func::ReturnOp::create(at, op->getLoc());
       op->erase();

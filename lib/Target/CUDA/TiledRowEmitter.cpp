@@ -7,11 +7,13 @@
 #include "NestEmitter.h"
 #include "RowEmitter.h"
 #include "TiledRows.h"
+#include "WarpOps.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace remat;
@@ -131,6 +133,8 @@ LoopNest TiledRowEmission::open(unsigned number) {
 
 LogicalResult TiledRowEmission::emitStep(unsigned number) {
   OpBuilder::InsertionGuard guard(builder);
+  llvm::SaveAndRestore thread(launch.thread,
+                              emitOpaque(builder, loc, launch.thread));
   const RowStep &step = schedule.steps[number];
   TiledStep::Kind kind = plan.steps[number].kind;
   bool adds = kind == TiledStep::OverColumns || kind == TiledStep::OverRows;
