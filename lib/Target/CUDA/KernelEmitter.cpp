@@ -314,6 +314,8 @@ LibraryCallRef remat::cuda::matchDeviceCall(func::FuncOp kernel) {
 int64_t remat::cuda::getDeviceWorkspaceBytes(const LibraryCall &call) {
   // A tile is what a block computes; a device has this many multiprocessors.
   constexpr int64_t tile = 128, multiprocessors = 132;
+  // With less to gain, the library takes smaller tiles instead of splits.
+  constexpr int64_t leastSplits = 4;
   constexpr int64_t leastTerms = 1024, mostBytes = int64_t(32) << 20;
   const remat_matmul *matmul = call.getMatmul();
   if (!matmul || matmul->k < leastTerms)
@@ -326,8 +328,8 @@ int64_t remat::cuda::getDeviceWorkspaceBytes(const LibraryCall &call) {
     tiles = multiplyCounts(tiles, size);
   }
   int64_t splits = std::min(multiprocessors / std::max<int64_t>(tiles, 1),
-                            matmul->k / (leastTerms / 4));
-  if (splits < 2)
+                            matmul->k / (leastTerms / leastSplits));
+  if (splits < leastSplits)
     return 0;
   int64_t bytes = multiplyCounts(multiplyCounts(results, splits), 4);
   return llvm::alignTo(std::min(bytes, mostBytes), uint64_t(256));
