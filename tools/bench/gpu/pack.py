@@ -64,6 +64,9 @@ def main():
     source = os.path.dirname(os.path.abspath(__file__))
     models = os.path.join(source, "..", "..", "..", "test", "Inputs", "models")
     names = names or ["mlp_tiny", "gpt2_tiny", "resnet_tiny", "gpt2_8l"]
+    packed = names + [os.path.basename(file)[:-len(".mlir")] for file in timed]
+    if len(set(packed)) != len(packed):
+        sys.exit("two models have the same name, of: " + ", ".join(packed))
     if os.path.exists(directory):
         sys.exit("%s exists already" % directory)
     os.makedirs(directory)
