@@ -19,6 +19,11 @@ LibraryCallRef KernelCompiler::match(func::FuncOp kernel) const {
   return matchLibraryCall(kernel);
 }
 
+int64_t KernelCompiler::getWorkspaceBytes(const LibraryCall &call,
+                                          int threads) const {
+  return call.getWorkspaceBytes(threads);
+}
+
 std::string remat::codegen::getDeviceCodeName(StringRef step) {
   return (step + "_device_code").str();
 }
@@ -101,7 +106,7 @@ LogicalResult StepModule::compileKernel(TaskOp task) {
   CompiledKernel &kernel = kernels[task.getKernel()];
   kernel.call = compiler.match(function);
   if (kernel.call) {
-    kernel.workspaceBytes = kernel.call->getWorkspaceBytes(threads);
+    kernel.workspaceBytes = compiler.getWorkspaceBytes(*kernel.call, threads);
     StringRef symbol = kernel.call->getSymbol();
     if (!symbol.empty() && compiler.isForDevice())
       return task.emitOpError("calls the function '")

@@ -46,7 +46,7 @@ bool RowSlicer::start(linalg::ContractOp contraction) {
     loops.push_back(dim.getPosition());
     rows *= size;
   }
-  if (rows < 2 * target.getSliceRows() ||
+  if (rows < 2 * target.getMinSliceRows() ||
       static_cast<int64_t>(loops.size()) == type.getRank())
     return false;
   members[contraction] = loops;

@@ -38,6 +38,9 @@ public:
   /// The library call that carries `kernel` out, or null if code is generated.
   virtual LibraryCallRef match(mlir::func::FuncOp kernel) const;
 
+  /// Scratch bytes of the call, which `match` gave.
+  virtual int64_t getWorkspaceBytes(const LibraryCall &call, int threads) const;
+
   /// Emits `kernel` into `code`. Its function will be called `symbol`, and is
   /// made when all kernels are there. Sets what the step table has to know
   /// beside the function's number. Fails with a diagnostic at what cannot be

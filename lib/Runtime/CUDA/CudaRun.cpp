@@ -6,7 +6,7 @@
 //
 // A run gives the driver all entries at once and then waits. The second run
 // with the same addresses is recorded as a graph, and later ones repeat it,
-// which spares the time to launch each entry.
+// which spares the time to launch each entry. A profiler sees them one by one.
 //
 //===----------------------------------------------------------------------===//
 
@@ -128,6 +128,7 @@ remat_status CudaStep::run(uint32_t entry, void *const *buffers,
                            int64_t *nanoseconds, std::string &error) {
   if (mode == Mode::Replay)
     return REMAT_OK;
+  Ranges::Scope range(ranges, entry);
   bool isSerial = mode == Mode::Serial;
   std::string reason;
   auto isOk = [&](Result result, const char *what) {

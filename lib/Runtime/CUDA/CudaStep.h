@@ -10,13 +10,15 @@
 #include "Code.h"
 #include "CublasLt.h"
 #include "DeviceStep.h"
+#include "Ranges.h"
 
 namespace remat::cuda {
 
 class CudaStep : public DeviceStep {
 public:
   CudaStep(const Driver &driver, const Table &table)
-      : driver(driver), table(table), code(driver) {}
+      : driver(driver), table(table), ranges(table), code(driver),
+        mayCapture(!ranges.areShown()) {}
   ~CudaStep() override;
   remat_status load(const remat_module &module,
                     const remat_step_options &options, std::string &error);
@@ -89,6 +91,7 @@ private:
 
   const Driver &driver;
   const Table &table;
+  const Ranges ranges;
   DeviceNumber device = 0;
   uint32_t capability = 0;
   Context context = nullptr;
@@ -111,7 +114,7 @@ private:
   std::vector<Replay> replays;
   Replay *current = nullptr;
   Mode mode = Mode::Idle;
-  bool mayCapture = true;
+  bool mayCapture;
   uint32_t firstEntry = 0, endEntry = 0;
 };
 

@@ -16,6 +16,7 @@
 #include "NarrowFloats.h"
 
 #include "remat/Codegen/ModuleParts.h"
+#include "remat/Codegen/Optimizer.h"
 #include "remat/Target/CPU/TargetMachine.h"
 
 #include "mlir/IR/Threading.h"
@@ -29,7 +30,6 @@
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SHA256.h"
 #include "llvm/Target/TargetMachine.h"
 
@@ -37,25 +37,6 @@ using namespace mlir;
 using namespace remat;
 using namespace remat::codegen;
 using namespace remat::cpu;
-
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = true;
-  tuning.SLPVectorization = true;
-  tuning.LoopInterleaving = true;
-  llvm::PassBuilder builder(&machine, tuning);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager sccs;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
-      .run(module, modules);
-}
 
 /// The optimized code of one part.
 static llvm::Expected<std::unique_ptr<llvm::Module>>
@@ -79,7 +60,7 @@ translateAndOptimize(ModuleOp module, llvm::TargetMachine &machine,
   }
   if (llvm::Error error = expandNarrowFloats(*result, machine))
     return std::move(error);
-  optimize(*result, machine);
+  optimize(*result, machine, /*vectorizes=*/true);
   return result;
 }
 

@@ -59,8 +59,15 @@ public:
                                                int threads) const override {
     loadDialects(kernel->getContext());
     auto function = dyn_cast<func::FuncOp>(kernel.getOperation());
-    if (!function || function.isExternal() || matchDeviceCall(function))
+    if (!function || function.isExternal())
       return codegen::analyzeKernel(kernel, threads);
+    if (codegen::LibraryCallRef call = matchDeviceCall(function)) {
+      FailureOr<codegen::KernelInfo> info =
+          codegen::analyzeKernel(kernel, threads);
+      if (succeeded(info) && call->getSymbol().empty())
+        info->workspaceBytes = getDeviceWorkspaceBytes(*call);
+      return info;
+    }
     FailureOr<codegen::KernelInfo> info =
         codegen::analyzeGeneratedKernel(kernel);
     if (failed(info))
@@ -107,8 +114,8 @@ TargetAttr CUDATarget::getFacts(MLIRContext *context) const {
       context, getName(), /*alignment=*/256, /*row_bytes=*/8 << 20,
       /*block_bytes=*/96 << 10, /*block_rows=*/64, /*min_block_rows=*/8,
       /*sum_length=*/16 << 10, /*channel_bytes=*/8 << 20,
-      /*slice_bytes=*/int64_t(1) << 30, /*slice_rows=*/4096,
-      /*min_slice_rows=*/2048, /*in_place=*/true, /*threads=*/1,
+      /*slice_bytes=*/128 << 20, /*slice_rows=*/4096,
+      /*min_slice_rows=*/512, /*in_place=*/true, /*threads=*/1,
       /*contraction_flops=*/int64_t(50'000'000'000'000),
       /*loop_flops=*/int64_t(30'000'000'000'000),
       /*bandwidth=*/int64_t(4'000'000'000'000), /*launch_ns=*/3000,

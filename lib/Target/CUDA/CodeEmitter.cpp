@@ -129,7 +129,7 @@ CodeEmitter::cached(ArrayRef<StringRef> key,
                     llvm::function_ref<llvm::Expected<ObjectCode>()> make) {
   if (!options.cache)
     return make();
-  constexpr llvm::StringLiteral version = "1/" LLVM_VERSION_STRING;
+  constexpr llvm::StringLiteral version = "2/" LLVM_VERSION_STRING;
   std::string text = llvm::join(key, "\n") + "\n" + version.str();
   return options.cache->get(
       llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text)),

@@ -11,6 +11,7 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Runtime/LibraryCalls.h"
+#include "remat/Utils/Saturating.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -63,6 +64,7 @@ private:
   addLaunch(Operation *before, int64_t blocks, int64_t threads,
             llvm::function_ref<LogicalResult(LaunchBuilder &)> emit);
   LogicalResult emitStep(Step &step);
+  LogicalResult emitTiles();
   LogicalResult emitStore(LaunchBuilder &launch, memref::StoreOp store);
 
   BufferizedKernel &kernel;
@@ -260,11 +262,33 @@ LogicalResult KernelEmitter::emitStep(Step &step) {
                    });
 }
 
+/// The rows first, as sums over them need what they leave.
+LogicalResult KernelEmitter::emitTiles() {
+  const TiledRows &tiled = *rows->tiled;
+  auto emit = [&](int64_t blocks, bool overRows) {
+    return addLaunch(
+        nullptr, blocks, rows->threads, [&](LaunchBuilder &launch) {
+          return emitTiledRows(tiled, rows->schedule, launch, overRows);
+        });
+  };
+  bool hasRows = llvm::any_of(tiled.steps, [](const TiledStep &step) {
+    return step.kind == TiledStep::RowsOnly ||
+           step.kind == TiledStep::OverColumns || step.isResult;
+  });
+  if (hasRows && failed(emit(rows->blocks, /*overRows=*/false)))
+    return failure();
+  if (!tiled.hasOverRows)
+    return success();
+  return emit(rows->schedule.numUnits * tiled.countTiles(), /*overRows=*/true);
+}
+
 LogicalResult KernelEmitter::emit(StringRef name, gpu::GPUModuleOp module,
                                   CheckList &checks) {
   this->name = name.str();
   this->module = module;
   this->checks = &checks;
+  if (rows && rows->tiled)
+    return emitTiles();
   if (rows)
     return addLaunch(nullptr, rows->blocks, rows->threads,
                      [&](LaunchBuilder &launch) {
@@ -285,6 +309,30 @@ LibraryCallRef remat::cuda::matchDeviceCall(func::FuncOp kernel) {
     return call;
   const remat_matmul *matmul = call->getMatmul();
   return matmul && remat_matmul_suits_cuda(matmul) ? call : LibraryCallRef();
+}
+
+int64_t remat::cuda::getDeviceWorkspaceBytes(const LibraryCall &call) {
+  // A tile is what a block computes; a device has this many multiprocessors.
+  constexpr int64_t tile = 128, multiprocessors = 132;
+  // With less to gain, the library takes smaller tiles instead of splits.
+  constexpr int64_t leastSplits = 4;
+  constexpr int64_t leastTerms = 1024, mostBytes = int64_t(32) << 20;
+  const remat_matmul *matmul = call.getMatmul();
+  if (!matmul || matmul->k < leastTerms)
+    return 0;
+  int64_t results = multiplyCounts(matmul->m, matmul->n);
+  int64_t tiles = multiplyCounts(llvm::divideCeil(matmul->m, tile),
+                                 llvm::divideCeil(matmul->n, tile));
+  for (int64_t size : matmul->batch) {
+    results = multiplyCounts(results, size);
+    tiles = multiplyCounts(tiles, size);
+  }
+  int64_t splits = std::min(multiprocessors / std::max<int64_t>(tiles, 1),
+                            matmul->k / (leastTerms / leastSplits));
+  if (splits < leastSplits)
+    return 0;
+  int64_t bytes = multiplyCounts(multiplyCounts(results, splits), 4);
+  return llvm::alignTo(std::min(bytes, mostBytes), uint64_t(256));
 }
 
 FailureOr<int64_t> remat::cuda::getWorkspaceBytes(BufferizedKernel &kernel) {

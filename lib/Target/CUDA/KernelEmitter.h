@@ -25,6 +25,10 @@ struct EmittedKernel {
 /// generated for it: convolutions, and matmuls that cuBLASLt does not take.
 LibraryCallRef matchDeviceCall(mlir::func::FuncOp kernel);
 
+/// Scratch bytes of such a call: room for partial sums where the results alone
+/// do not keep a device busy.
+int64_t getDeviceWorkspaceBytes(const LibraryCall &call);
+
 /// Bytes of workspace that the launches of `kernel` need. Fails with a
 /// diagnostic at an op that has no code.
 mlir::FailureOr<int64_t> getWorkspaceBytes(BufferizedKernel &kernel);

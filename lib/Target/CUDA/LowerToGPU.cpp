@@ -48,6 +48,9 @@ public:
   LibraryCallRef match(func::FuncOp kernel) const override {
     return cuda::matchDeviceCall(kernel);
   }
+  int64_t getWorkspaceBytes(const LibraryCall &call, int) const override {
+    return cuda::getDeviceWorkspaceBytes(call);
+  }
   uint64_t getTableFlags() const override {
     return allowsTf32 ? REMAT_TABLE_TF32 : 0;
   }

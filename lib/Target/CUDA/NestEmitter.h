@@ -85,6 +85,8 @@ public:
   llvm::LogicalResult emitOnGrid(llvm::ArrayRef<unsigned> partials = {});
   /// Adds up what several blocks left.
   llvm::LogicalResult emitPartials(llvm::ArrayRef<unsigned> partials);
+  /// Where this does not hold, reductions go on from what is in the outputs.
+  void setFirst(mlir::Value value) { isFirst = value; }
   /// All of the nest by the block. The caller puts barriers around.
   llvm::LogicalResult emitInBlock();
 
@@ -148,6 +150,8 @@ private:
   mlir::Location loc;
   llvm::SmallVector<Accumulator> accumulators;
   llvm::SmallVector<unsigned> parallel, reductions;
+
+  mlir::Value isFirst;
 
   /// While emitting.
   std::deque<Point> points;

@@ -21,14 +21,19 @@ static constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
 Value NestEmitter::emitInit(const Accumulator &accumulator,
                             const Point &point) {
   const Access &access = nest.outputs[accumulator.output];
+  auto load = [&] {
+    return launch.context.load(builder, loc, access.root, access.elementType,
+                               emitAddress(access, point));
+  };
   Value init;
   if (TypedAttr constant = nest.inits[accumulator.output])
     init = arith::ConstantOp::create(builder, loc, constant);
   else if (access.isRead)
-    init = launch.context.load(builder, loc, access.root, access.elementType,
-                               emitAddress(access, point));
+    init = load();
   else
     init = emitZero(builder, loc, access.elementType);
+  if (isFirst)
+    init = arith::SelectOp::create(builder, loc, isFirst, init, load());
   return convertFloat(builder, loc, init, accumulator.type);
 }
 
@@ -233,8 +238,8 @@ LogicalResult NestEmitter::emitSum(Value group, Value split,
   if (failed(emitPoints(0)) || failed(emitPoints(1)))
     return failure();
 
-  Value isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                        lane, index(0));
+  Value isFirstLane = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::eq, lane, index(0));
   SmallVector<Value> sums;
   for (const Accumulator &accumulator : accumulators)
     for (int64_t number = 0; number < plan.resultWidth(); ++number) {
@@ -246,7 +251,7 @@ LogicalResult NestEmitter::emitSum(Value group, Value split,
       Value neutral = emitNeutral(accumulator);
       sums.push_back(plan.splits != 1
                          ? neutral
-                         : arith::SelectOp::create(builder, loc, isFirst,
+                         : arith::SelectOp::create(builder, loc, isFirstLane,
                                                    emitInit(accumulator, point),
                                                    neutral));
     }
@@ -265,7 +270,8 @@ LogicalResult NestEmitter::emitSum(Value group, Value split,
     return failure();
   if (plan.lanes != 1)
     emitTree(sums, lane, slots);
-  openIf(builder, loc, arith::AndIOp::create(builder, loc, isValid, isFirst));
+  openIf(builder, loc,
+         arith::AndIOp::create(builder, loc, isValid, isFirstLane));
   if (plan.splits == 1) {
     emitFinals(sums);
     return success();

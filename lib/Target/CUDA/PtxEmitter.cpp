@@ -15,6 +15,7 @@
 
 #include "remat/Codegen/KernelContext.h"
 #include "remat/Codegen/MathLowering.h"
+#include "remat/Codegen/Optimizer.h"
 
 #include "mlir/Conversion/AffineToStandard/AffineToStandard.h"
 #include "mlir/Conversion/GPUToNVVM/GPUToNVVMPass.h"
@@ -38,7 +39,6 @@
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/MC/TargetRegistry.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Target/TargetMachine.h"
@@ -228,25 +228,6 @@ static llvm::Error linkLibdevice(llvm::Module &code, StringRef path) {
   return llvm::Error::success();
 }
 
-static void optimize(llvm::Module &module, llvm::TargetMachine &machine) {
-  llvm::PipelineTuningOptions tuning;
-  // Threads are the vectors.
-  tuning.LoopVectorization = false;
-  tuning.SLPVectorization = false;
-  llvm::PassBuilder builder(&machine, tuning);
-  llvm::LoopAnalysisManager loops;
-  llvm::FunctionAnalysisManager functions;
-  llvm::CGSCCAnalysisManager sccs;
-  llvm::ModuleAnalysisManager modules;
-  builder.registerModuleAnalyses(modules);
-  builder.registerCGSCCAnalyses(sccs);
-  builder.registerFunctionAnalyses(functions);
-  builder.registerLoopAnalyses(loops);
-  builder.crossRegisterProxies(loops, functions, sccs, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
-      .run(module, modules);
-}
-
 llvm::Expected<std::string> remat::cuda::emitPtx(gpu::GPUModuleOp module,
                                                  StringRef chip,
                                                  StringRef libdevice) {
@@ -262,7 +243,7 @@ llvm::Expected<std::string> remat::cuda::emitPtx(gpu::GPUModuleOp module,
   code->setDataLayout((*machine)->createDataLayout());
   if (llvm::Error error = linkLibdevice(*code, libdevice))
     return std::move(error);
-  optimize(*code, **machine);
+  optimize(*code, **machine, /*vectorizes=*/false);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
   llvm::legacy::PassManager passes;

@@ -7,6 +7,7 @@
 #include "Recompute.h"
 
 #include "remat/Codegen/KernelContext.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/Structured.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -21,7 +22,7 @@ using namespace remat::codegen;
 using namespace remat::cuda;
 
 /// The argument or allocation behind a memref; null for a scalar.
-static Value getMemory(Value memref) {
+static Value getBuffer(Value memref) {
   if (!isa<MemRefType>(memref.getType()))
     return Value();
   while (auto view = memref.getDefiningOp<ViewLikeOpInterface>())
@@ -48,6 +49,51 @@ static bool isElementwise(linalg::GenericOp maker) {
   return !maker.getBody()
               ->walk([](memref::LoadOp) { return WalkResult::interrupt(); })
               .wasInterrupted();
+}
+
+/// Whether `generic` gives each element of `init`, which is a whole buffer, a
+/// value without regard to what was there.
+static bool overwritesAll(linalg::GenericOp generic, OpOperand &init) {
+  auto inits = generic->getAttrOfType<ArrayAttr>(RematDialect::initsAttrName);
+  unsigned number = init.getOperandNumber() - generic.getNumDpsInputs();
+  bool isConstant = inits && isa<TypedAttr>(inits[number]);
+  return (isConstant || !generic.payloadUsesValueFromOperand(&init)) &&
+         generic.getMatchingIndexingMap(&init).isProjectedPermutation();
+}
+
+static void separateValues(memref::AllocOp alloc) {
+  SmallVector<Operation *> users;
+  for (Operation *user : alloc->getUsers()) {
+    if (!isa<linalg::GenericOp, memref::DeallocOp>(user))
+      return;
+    if (!llvm::is_contained(users, user))
+      users.push_back(user);
+  }
+  llvm::sort(users,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  Value current = alloc;
+  bool isWritten = false;
+  for (Operation *user : users) {
+    auto generic = dyn_cast<linalg::GenericOp>(user);
+    OpBuilder builder(user);
+    Value next = current;
+    for (OpOperand &operand : user->getOpOperands()) {
+      if (operand.get() != alloc)
+        continue;
+      bool isInit = generic && generic.isDpsInit(&operand);
+      if (isInit && isWritten && overwritesAll(generic, operand))
+        next =
+            memref::AllocOp::create(builder, user->getLoc(), alloc.getType());
+      operand.set(isInit ? next : current);
+      isWritten |= isInit;
+    }
+    current = next;
+  }
+}
+
+void remat::cuda::separateValues(func::FuncOp function) {
+  for (auto alloc : llvm::to_vector(function.getOps<memref::AllocOp>()))
+    ::separateValues(alloc);
 }
 
 static std::optional<Use> findUse(memref::AllocOp alloc) {
@@ -85,23 +131,34 @@ static SmallVector<AffineExpr> mapLoops(linalg::GenericOp maker,
   return loops;
 }
 
+/// Whether an operation of the kernel writes to `buffer`.
+static bool isWritten(BlockArgument buffer) {
+  for (auto generic : buffer.getOwner()->getOps<linalg::GenericOp>())
+    for (Value init : generic.getDpsInits())
+      if (getBuffer(init) == buffer)
+        return true;
+  return false;
+}
+
 /// Whether an operation after `maker`, up to `reader`, may write over something
-/// that `maker` reads. A result may lie where an operand of its type does.
+/// that `maker` reads. A result may lie where an operand of its type does, but
+/// no two results share a buffer.
 static bool isOverwritten(linalg::GenericOp maker, linalg::GenericOp reader,
                           OpOperand *operand) {
   for (OpOperand *input : maker.getDpsInputOperands()) {
-    Value source = getMemory(input->get());
+    Value source = getBuffer(input->get());
     if (!source || !maker.payloadUsesValueFromOperand(input))
       continue;
-    bool isArgument = isa<BlockArgument>(source);
+    auto argument = dyn_cast<BlockArgument>(source);
+    bool isOperand = argument && !isWritten(argument);
     for (Operation *op = maker->getNextNode(); op; op = op->getNextNode()) {
       auto generic = dyn_cast<linalg::GenericOp>(op);
       for (OpOperand &target : generic ? generic.getDpsInitsMutable()
                                        : MutableOperandRange(op, 0, 0)) {
-        Value root = getMemory(target.get());
+        Value root = getBuffer(target.get());
         if (root == source)
           return true;
-        if (!isArgument || !isa<BlockArgument>(root) ||
+        if (!isOperand || !isa<BlockArgument>(root) ||
             root.getType() != source.getType())
           continue;
         // It may be in place of what it reads, at the element that it writes.
@@ -199,15 +256,20 @@ static void inlineMaker(linalg::GenericOp maker, linalg::GenericOp reader,
   reader.erase();
 }
 
-bool remat::cuda::recomputeInReaders(memref::AllocOp alloc) {
+bool remat::cuda::recomputeInReaders(memref::AllocOp alloc, bool some) {
   std::optional<Use> use = findUse(alloc);
   if (!use)
     return false;
+  SmallVector<linalg::GenericOp> readers;
   for (linalg::GenericOp reader : use->readers)
-    if (!mayInline(use->maker, reader, alloc))
-      return false;
-  for (linalg::GenericOp reader : use->readers)
+    if (mayInline(use->maker, reader, alloc))
+      readers.push_back(reader);
+  bool isComplete = readers.size() == use->readers.size();
+  if (readers.empty() || (!some && !isComplete))
+    return false;
+  for (linalg::GenericOp reader : readers)
     inlineMaker(use->maker, reader, alloc);
-  use->maker.erase();
+  if (isComplete)
+    use->maker.erase();
   return true;
 }

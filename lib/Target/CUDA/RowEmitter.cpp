@@ -11,6 +11,7 @@
 #include "remat/Codegen/KernelWorkspace.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Rows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -29,6 +30,8 @@ static constexpr int64_t maxInsideBytes = 96 << 10;
 /// Points of a row that a thread takes.
 static constexpr int64_t pointsPerThread = 4;
 static constexpr int64_t minThreads = 32, maxThreads = 512;
+/// Rows of a tile, where there are fewer than wanted.
+static constexpr int64_t minTileRows = 8;
 /// Threads of a block with contractions.
 static constexpr int64_t tileThreads = 256;
 
@@ -63,29 +66,90 @@ static SmallVector<memref::AllocOp> findInside(const RowSchedule &schedule,
   return allocs;
 }
 
-/// Computes again what does not fit into shared memory, and gives the rest of
-/// that a place in the workspace.
+/// Cuts tiles of rows into tiles of columns. What is elementwise is computed
+/// where it is read, but for factors of contractions.
+static LogicalResult placeTiles(RowPlan &plan, func::FuncOp function) {
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (memref::AllocOp alloc : plan.shared)
+      changed |= isAccessed(alloc) && recomputeInReaders(alloc, /*some=*/true);
+  }
+  RowSchedule &schedule = plan.schedule;
+  schedule = RowSchedule();
+  if (failed(schedule.analyze(function)))
+    return failure();
+  plan.shared = findInside(schedule, function);
+  plan.tiled = planTiledRows(schedule, function, maxInsideBytes);
+  if (!plan.tiled)
+    return success();
+  plan.shared.clear();
+  plan.workspace = plan.tiled->workspace;
+  for (memref::AllocOp alloc :
+       llvm::concat<memref::AllocOp>(plan.workspace, plan.tiled->tiles))
+    schedule.inside.erase(alloc);
+  return success();
+}
+
+/// Lets tiles have fewer rows, so that what stays inside, of so many bytes now,
+/// finds room in shared memory, if as many rows are left as keep a block busy.
+static LogicalResult takeFewerRows(RowPlan &plan, func::FuncOp function,
+                                   int64_t bytes) {
+  RowSchedule &schedule = plan.schedule;
+  int64_t rows = schedule.blockRows * maxInsideBytes / bytes;
+  rows -= rows % minTileRows;
+  if (rows < minTileRows)
+    return success();
+  auto block = IntegerAttr::get(IntegerType::get(function.getContext(), 64),
+                                std::min(rows, schedule.runRows));
+  for (auto op : function.getOps<linalg::GenericOp>())
+    op->setAttr(blockAttrName, block);
+  schedule = RowSchedule();
+  if (failed(schedule.analyze(function)))
+    return failure();
+  plan.shared = findInside(schedule, function);
+  return success();
+}
+
+/// Computes again what does not fit into shared memory, cuts rows into tiles,
+/// or gives what is left a place in the workspace.
 static LogicalResult placeInside(RowPlan &plan, func::FuncOp function) {
   RowSchedule &schedule = plan.schedule;
-  for (bool changed = true; changed;) {
+  auto countBytes = [&] {
+    int64_t bytes = 0;
+    for (memref::AllocOp alloc : plan.shared)
+      bytes += countInsideBytes(schedule, alloc);
+    return bytes;
+  };
+  for (bool changed = true, areSeparate = false; changed;) {
     schedule = RowSchedule();
     if (failed(schedule.analyze(function)))
       return failure();
     plan.shared = findInside(schedule, function);
-    int64_t bytes = 0;
-    for (memref::AllocOp alloc : plan.shared)
-      bytes += countInsideBytes(schedule, alloc);
     changed = false;
-    for (memref::AllocOp alloc : plan.shared)
-      if (bytes > maxInsideBytes && !changed)
-        changed = recomputeInReaders(alloc);
-    while (!changed && bytes > maxInsideBytes) {
-      memref::AllocOp alloc = plan.shared.front();
-      bytes -= countInsideBytes(schedule, alloc);
-      schedule.inside.erase(alloc);
-      plan.workspace.push_back(alloc);
-      plan.shared.erase(plan.shared.begin());
+    if (countBytes() <= maxInsideBytes)
+      break;
+    if (!areSeparate) {
+      separateValues(function);
+      changed = areSeparate = true;
+      continue;
     }
+    for (memref::AllocOp alloc : plan.shared)
+      changed = changed || recomputeInReaders(alloc);
+  }
+  if (schedule.blockRows != 0 && countBytes() > maxInsideBytes) {
+    if (failed(placeTiles(plan, function)))
+      return failure();
+    if (plan.tiled)
+      return success();
+    if (int64_t bytes = countBytes();
+        bytes > maxInsideBytes && failed(takeFewerRows(plan, function, bytes)))
+      return failure();
+  }
+  while (countBytes() > maxInsideBytes) {
+    memref::AllocOp alloc = plan.shared.front();
+    schedule.inside.erase(alloc);
+    plan.workspace.push_back(alloc);
+    plan.shared.erase(plan.shared.begin());
   }
   return success();
 }
@@ -106,6 +170,10 @@ FailureOr<RowPlan> remat::cuda::planRows(func::FuncOp function) {
     return plan;
   }
   plan.threads = tileThreads;
+  if (plan.tiled) {
+    plan.blocks *= schedule.numRuns * plan.countTiles();
+    return plan;
+  }
   plan.tilesAreBlocks = llvm::none_of(
       schedule.steps, [](const RowStep &step) { return step.summedRuns != 0; });
   if (plan.tilesAreBlocks)

@@ -17,6 +17,7 @@
 #define REMAT_LIB_TARGET_CUDA_ROWEMITTER_H
 
 #include "Launch.h"
+#include "TiledRows.h"
 
 #include "remat/Codegen/RowSchedule.h"
 
@@ -33,6 +34,8 @@ struct RowPlan {
   /// What operations hand to each other, in shared memory for one row or tile,
   /// and in the workspace as a whole.
   llvm::SmallVector<mlir::memref::AllocOp> shared, workspace;
+  /// Tiles have parts of the columns only.
+  std::optional<TiledRows> tiled;
   int64_t countTiles() const;
 };
 
@@ -49,7 +52,7 @@ llvm::LogicalResult emitRows(const RowPlan &plan, mlir::func::FuncOp function,
 /// as they can have.
 void emitTileMatmul(LaunchBuilder &launch, mlir::Location loc,
                     const TileMatmul &product, const LoopNest &nest,
-                    bool isWhole);
+                    bool isWhole, mlir::Value isFirst = {});
 
 } // namespace remat::cuda
 

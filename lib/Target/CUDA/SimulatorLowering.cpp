@@ -47,6 +47,9 @@ public:
   LibraryCallRef match(func::FuncOp kernel) const override {
     return matchDeviceCall(kernel);
   }
+  int64_t getWorkspaceBytes(const LibraryCall &call, int) const override {
+    return getDeviceWorkspaceBytes(call);
+  }
   LogicalResult compile(func::FuncOp kernel, StringRef symbol, ModuleOp code,
                         CheckList &checks, CompiledKernel &result) override;
   LogicalResult finish(ModuleOp code) override;
@@ -174,6 +177,10 @@ void SimulatorCompiler::convertFunction(ModuleOp code, gpu::GPUFuncOp function,
     } else if (auto product = dyn_cast<NVVM::MmaOp>(op)) {
       together.insert(launch.function);
       products.push_back(product);
+    } else if (isa<LLVM::InlineAsmOp>(op)) {
+      // One of emitOpaque.
+      op->getResult(0).replaceAllUsesWith(op->getOperand(0));
+      op->erase();
     } else if (isa<gpu::ReturnOp>(op)) {
       func::ReturnOp::create(at, op->getLoc());
       op->erase();

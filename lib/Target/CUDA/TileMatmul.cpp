@@ -29,76 +29,153 @@ static Type getElementType(const TileMatrix &matrix) {
   return cast<MemRefType>(matrix.buffer.getType()).getElementType();
 }
 
-/// Each thread has some rows of one column in registers, and neighbouring
-/// threads have neighbouring columns.
-static void emitScalarMatmul(LaunchBuilder &launch, Location loc,
-                             const TileMatmul &p) {
-  OpBuilder &builder = launch.builder;
-  OpBuilder::InsertionGuard guard(builder);
-  constexpr int64_t rows = 4;
-  auto index = [&](int64_t value) { return emitIndex(builder, loc, value); };
-  auto add = [&](Value a, Value b) -> Value {
+/// Rows of the result that a thread of the multiply-add units takes.
+static constexpr int64_t scalarRows = 4;
+
+/// Columns of a thread: as many as rows, so that each factor that it loads is
+/// used often, if this leaves work for all threads.
+static int64_t chooseColumns(const TileMatmul &p, int64_t threads) {
+  int64_t groups = llvm::divideCeil(p.maxM, scalarRows);
+  int64_t columns = scalarRows;
+  while (columns > 1 &&
+         groups * int64_t(llvm::divideCeil(p.n, columns)) < threads)
+    columns /= 2;
+  return columns;
+}
+
+namespace {
+
+/// Each thread has some rows of some columns in registers, and neighbouring
+/// threads have neighbouring columns. Terms are added in order.
+class ScalarMatmul {
+public:
+  ScalarMatmul(LaunchBuilder &launch, Location loc, const TileMatmul &p,
+               Value isFirst)
+      : launch(launch), builder(launch.builder), loc(loc), p(p),
+        isFirst(isFirst), width(chooseColumns(p, launch.threads)) {}
+  void emit();
+
+private:
+  Value index(int64_t value) { return emitIndex(builder, loc, value); }
+  Value add(Value a, Value b) {
     return arith::AddIOp::create(builder, loc, a, b, nsw);
-  };
-  auto mul = [&](Value a, int64_t b) -> Value {
+  }
+  Value mul(Value a, int64_t b) {
     return arith::MulIOp::create(builder, loc, a, index(b), nsw);
-  };
-  Type f32 = builder.getF32Type();
-  auto load = [&](const TileMatrix &matrix, Value row, Value column) -> Value {
-    Value at =
-        add(matrix.base, add(mul(row, matrix.row), mul(column, matrix.column)));
-    Value value = memref::LoadOp::create(builder, loc, matrix.buffer, at);
-    return convertFloat(builder, loc, value, f32);
-  };
-  int64_t groups = llvm::divideCeil(p.maxM, rows);
-  Value number = openLoop(builder, loc, launch.thread, index(groups * p.n),
-                          launch.threads);
-  Value column = arith::RemUIOp::create(builder, loc, number, index(p.n));
-  Value first =
-      add(p.mBegin,
-          mul(arith::DivUIOp::create(builder, loc, number, index(p.n)), rows));
-  // Rows behind the end repeat the last one, and are not stored.
-  Value last = arith::SubIOp::create(builder, loc, p.mEnd, index(1), nsw);
-  SmallVector<Value> place, inside, sums;
+  }
+  Value isBelow(Value a, Value b) {
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, a, b);
+  }
+  Value getAddress(const TileMatrix &matrix, Value row, Value column) {
+    return add(matrix.base,
+               add(mul(row, matrix.row), mul(column, matrix.column)));
+  }
+  Value load(const TileMatrix &matrix, Value row, Value column);
+  void findElements(Value number, int64_t groups);
+  SmallVector<Value> emitStarts();
+  SmallVector<Value> emitTerms(Value k, ValueRange sums);
+  void emitStores(ValueRange sums);
+
+  LaunchBuilder &launch;
+  OpBuilder &builder;
+  Location loc;
+  const TileMatmul &p;
+  const Value isFirst;
+  const int64_t width;
+  /// Where the thread's elements are, and whether they exist. Rows and columns
+  /// behind the end repeat the last one.
+  SmallVector<Value> rows, columns, isRow, isColumn;
+};
+
+} // namespace
+
+Value ScalarMatmul::load(const TileMatrix &matrix, Value row, Value column) {
+  Value value = memref::LoadOp::create(builder, loc, matrix.buffer,
+                                       getAddress(matrix, row, column));
+  return convertFloat(builder, loc, value, builder.getF32Type());
+}
+
+void ScalarMatmul::findElements(Value number, int64_t groups) {
+  Value first = add(
+      p.mBegin, mul(arith::DivUIOp::create(builder, loc, number, index(groups)),
+                    scalarRows));
+  Value column = arith::RemUIOp::create(builder, loc, number, index(groups));
+  Value lastRow = add(p.mEnd, index(-1)), lastColumn = index(p.n - 1);
+  for (int64_t r = 0; r < scalarRows; ++r) {
+    Value row = add(first, index(r));
+    isRow.push_back(isBelow(row, p.mEnd));
+    rows.push_back(arith::MinSIOp::create(builder, loc, row, lastRow));
+  }
+  for (int64_t c = 0; c < width; ++c) {
+    Value mine = add(column, index(c * groups));
+    isColumn.push_back(isBelow(mine, index(p.n)));
+    columns.push_back(arith::MinSIOp::create(builder, loc, mine, lastColumn));
+  }
+}
+
+SmallVector<Value> ScalarMatmul::emitStarts() {
+  SmallVector<Value> sums;
   Value zero =
       arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0.0));
-  openIf(builder, loc,
-         arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, first,
-                               p.mEnd));
-  for (int64_t r = 0; r < rows; ++r) {
-    Value row = add(first, index(r));
-    inside.push_back(arith::CmpIOp::create(
-        builder, loc, arith::CmpIPredicate::slt, row, p.mEnd));
-    place.push_back(arith::MinSIOp::create(builder, loc, row, last));
-    sums.push_back(p.accumulate ? load(p.c, place.back(), column) : zero);
+  for (Value row : rows)
+    for (Value column : columns) {
+      sums.push_back(p.accumulate ? load(p.c, row, column) : zero);
+      if (isFirst)
+        sums.back() =
+            arith::SelectOp::create(builder, loc, isFirst, zero, sums.back());
+    }
+  return sums;
+}
+
+SmallVector<Value> ScalarMatmul::emitTerms(Value k, ValueRange sums) {
+  SmallVector<Value> factors, updated;
+  for (Value column : columns)
+    factors.push_back(load(p.b, k, column));
+  for (Value row : rows) {
+    Value a = load(p.a, row, k);
+    for (Value b : factors) {
+      Value term = arith::MulFOp::create(builder, loc, a, b,
+                                         arith::FastMathFlags::contract);
+      updated.push_back(arith::AddFOp::create(builder, loc,
+                                              sums[updated.size()], term,
+                                              arith::FastMathFlags::contract));
+    }
   }
-  auto loop =
-      scf::ForOp::create(builder, loc, p.kBegin, p.kEnd, index(1), sums);
+  return updated;
+}
+
+void ScalarMatmul::emitStores(ValueRange sums) {
+  Type type = getElementType(p.c);
+  for (int64_t r = 0; r < scalarRows; ++r)
+    for (int64_t c = 0; c < width; ++c) {
+      OpBuilder::InsertionGuard guard(builder);
+      openIf(builder, loc,
+             arith::AndIOp::create(builder, loc, isRow[r], isColumn[c]));
+      memref::StoreOp::create(
+          builder, loc, convertFloat(builder, loc, sums[r * width + c], type),
+          p.c.buffer, getAddress(p.c, rows[r], columns[c]));
+    }
+}
+
+void ScalarMatmul::emit() {
+  OpBuilder::InsertionGuard guard(builder);
+  int64_t groups = llvm::divideCeil(p.n, width);
+  Value number = openLoop(builder, loc, launch.thread,
+                          index(llvm::divideCeil(p.maxM, scalarRows) * groups),
+                          launch.threads);
+  findElements(number, groups);
+  // The first row exists, or none does.
+  openIf(builder, loc, isRow.front());
+  auto loop = scf::ForOp::create(builder, loc, p.kBegin, p.kEnd, index(1),
+                                 emitStarts());
   {
     OpBuilder::InsertionGuard inner(builder);
     builder.setInsertionPointToStart(loop.getBody());
-    Value k = loop.getInductionVar();
-    Value b = load(p.b, k, column);
-    SmallVector<Value> updated;
-    for (int64_t r = 0; r < rows; ++r) {
-      Value term = arith::MulFOp::create(builder, loc, load(p.a, place[r], k),
-                                         b, arith::FastMathFlags::contract);
-      updated.push_back(arith::AddFOp::create(builder, loc,
-                                              loop.getRegionIterArgs()[r], term,
-                                              arith::FastMathFlags::contract));
-    }
-    scf::YieldOp::create(builder, loc, updated);
+    scf::YieldOp::create(
+        builder, loc,
+        emitTerms(loop.getInductionVar(), loop.getRegionIterArgs()));
   }
-  Type type = cast<MemRefType>(p.c.buffer.getType()).getElementType();
-  for (int64_t r = 0; r < rows; ++r) {
-    OpBuilder::InsertionGuard inner(builder);
-    openIf(builder, loc, inside[r]);
-    Value at =
-        add(p.c.base, add(mul(place[r], p.c.row), mul(column, p.c.column)));
-    memref::StoreOp::create(builder, loc,
-                            convertFloat(builder, loc, loop.getResult(r), type),
-                            p.c.buffer, at);
-  }
+  emitStores(loop.getResults());
 }
 
 namespace {
@@ -107,9 +184,9 @@ namespace {
 class TensorCoreMatmul {
 public:
   TensorCoreMatmul(LaunchBuilder &launch, Location loc, const TileMatmul &p,
-                   bool aInPairs, bool bInPairs)
+                   Value isFirst, bool aInPairs, bool bInPairs)
       : launch(launch), builder(launch.builder), loc(loc), p(p),
-        aInPairs(aInPairs), bInPairs(bInPairs) {}
+        isFirst(isFirst), aInPairs(aInPairs), bInPairs(bInPairs) {}
   void emit();
 
 private:
@@ -138,6 +215,7 @@ private:
   OpBuilder &builder;
   Location loc;
   const TileMatmul &p;
+  const Value isFirst;
   /// Words of factors are in memory as they are.
   const bool aInPairs, bInPairs;
   /// Where the thread's parts of A and C are, and the first column of the warp.
@@ -259,10 +337,13 @@ void TensorCoreMatmul::emit() {
     Value address = getAddress(i, j);
     Value sum = loop.getResult(number);
     if (p.accumulate) {
-      Value old = memref::LoadOp::create(builder, loc, p.c.buffer, address);
-      sum = arith::AddFOp::create(
-          builder, loc, convertFloat(builder, loc, old, builder.getF32Type()),
-          sum);
+      Value old = convertFloat(
+          builder, loc,
+          memref::LoadOp::create(builder, loc, p.c.buffer, address),
+          builder.getF32Type());
+      if (isFirst)
+        old = arith::SelectOp::create(builder, loc, isFirst, zero, old);
+      sum = arith::AddFOp::create(builder, loc, old, sum);
     }
     memref::StoreOp::create(builder, loc, convertFloat(builder, loc, sum, type),
                             p.c.buffer, address);
@@ -293,16 +374,16 @@ static bool isInPairs(const TileMatrix &matrix, int64_t lineStride,
 
 void remat::cuda::emitTileMatmul(LaunchBuilder &launch, Location loc,
                                  const TileMatmul &p, const LoopNest &nest,
-                                 bool isWhole) {
+                                 bool isWhole, Value isFirst) {
   Type type = getElementType(p.a);
   if ((!type.isBF16() && !type.isF16()) || getElementType(p.b) != type)
-    return emitScalarMatmul(launch, loc, p);
+    return ScalarMatmul(launch, loc, p, isFirst).emit();
   auto isReducedInPart = [](const Loop &loop) {
     return loop.isReduction && (loop.begin || loop.end);
   };
   bool hasWholeTerms = p.maxK % coreTerms == 0 &&
                        (isWhole || llvm::none_of(nest.loops, isReducedInPart));
-  TensorCoreMatmul(launch, loc, p,
+  TensorCoreMatmul(launch, loc, p, isFirst,
                    hasWholeTerms && isInPairs(p.a, p.a.row, p.a.column, nest,
                                               launch.context),
                    hasWholeTerms && isInPairs(p.b, p.b.column, p.b.row, nest,

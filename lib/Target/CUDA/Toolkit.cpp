@@ -145,9 +145,51 @@ static std::vector<FunctionResources> parseResources(StringRef log) {
   return resources;
 }
 
+/// Says in the PTX of `function` that a multiprocessor need not have room for
+/// more blocks than have `threads` threads together, or one. The assembler else
+/// aims at a number of its own, and rather spills registers than have fewer.
+static void limitBlocks(std::string &ptx, StringRef function,
+                        unsigned threads) {
+  constexpr StringLiteral sizeName = ".maxntid ", countName = ".minnctapersm ";
+  size_t entry = ptx.find((".entry " + function + "(").str());
+  size_t place = ptx.find(sizeName, entry);
+  if (entry == std::string::npos || place == std::string::npos ||
+      ptx.find('{', entry) < place)
+    return;
+  StringRef size = StringRef(ptx).substr(place + sizeName.size());
+  unsigned mine = 0;
+  if (size.consumeInteger(10, mine) || mine == 0)
+    return;
+  place = ptx.find('\n', place) + 1;
+  if (StringRef(ptx).substr(place).starts_with(countName))
+    ptx.erase(place, ptx.find('\n', place) + 1 - place);
+  ptx.insert(place,
+             (countName + Twine(std::max(threads / mine, 1u)) + "\n").str());
+}
+
 Expected<SmallVector<char, 0>>
 Toolkit::assemble(StringRef ptx, StringRef chip,
                   std::vector<FunctionResources> &resources) const {
+  auto cubin = run(ptx, chip, resources);
+  std::string limited = ptx.str();
+  // 128 registers for each thread, then all that there are.
+  for (unsigned threads : {512, 0}) {
+    bool any = false;
+    for (const FunctionResources &function : resources)
+      if (function.spillBytes != 0) {
+        limitBlocks(limited, function.function, threads);
+        any = true;
+      }
+    if (!cubin || !any)
+      break;
+    cubin = run(limited, chip, resources);
+  }
+  return cubin;
+}
+
+Expected<SmallVector<char, 0>>
+Toolkit::run(StringRef ptx, StringRef chip,
+             std::vector<FunctionResources> &resources) const {
   auto input = TemporaryFile::create("ptx");
   if (!input)
     return input.takeError();

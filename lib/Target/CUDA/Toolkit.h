@@ -33,11 +33,17 @@ struct Toolkit {
   /// remat was configured with, the one in its usual place, or a ptxas in PATH.
   static llvm::Expected<Toolkit> find(llvm::StringRef directory);
 
-  /// Assembles PTX to a cubin for `chip`, and says what its functions need. An
-  /// error has the messages of ptxas.
+  /// Assembles PTX to a cubin for `chip`, and says what its functions need.
+  /// Where a function spills, there are fewer of its blocks on a
+  /// multiprocessor. An error has the messages of ptxas.
   llvm::Expected<llvm::SmallVector<char, 0>>
   assemble(llvm::StringRef ptx, llvm::StringRef chip,
            std::vector<FunctionResources> &resources) const;
+
+private:
+  llvm::Expected<llvm::SmallVector<char, 0>>
+  run(llvm::StringRef ptx, llvm::StringRef chip,
+      std::vector<FunctionResources> &resources) const;
 };
 
 } // namespace remat::cuda

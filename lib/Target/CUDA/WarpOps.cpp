@@ -53,6 +53,18 @@ Value remat::cuda::emitShuffleXor(OpBuilder &builder, Location loc, Value value,
   return value;
 }
 
+Value remat::cuda::emitOpaque(OpBuilder &builder, Location loc, Value index) {
+  Type i32 = builder.getI32Type();
+  Value word = arith::IndexCastUIOp::create(builder, loc, i32, index);
+  word = LLVM::InlineAsmOp::create(
+             builder, loc, TypeRange(i32), ValueRange(word), "mov.b32 $0, $1;",
+             "=r,r", /*has_side_effects=*/true, /*is_align_stack=*/false,
+             LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr())
+             .getResult(0);
+  return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(),
+                                      word);
+}
+
 SmallVector<Value> remat::cuda::emitTensorCore(OpBuilder &builder, Location loc,
                                                Type type, ArrayRef<Value> a,
                                                ArrayRef<Value> b,

@@ -20,6 +20,12 @@ constexpr int64_t warpSize = 32;
 mlir::Value emitShuffleXor(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Value value, int64_t distance);
 
+/// The same number, an index below 2^32, of which nothing is known: what is
+/// computed from it stays where it is. Else the addresses of all steps of a
+/// loop would be computed before it, and take more registers than there are.
+mlir::Value emitOpaque(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Value index);
+
 /// The part that a thread has of a product on tensor cores, C[16 x 8] += A[16 x
 /// 16] * B[16 x 8]: four words of A and two of B with two factors of `type`,
 /// bf16 or f16, and four floats of C. With g = thread / 4 and t = thread % 4 in

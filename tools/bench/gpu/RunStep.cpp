@@ -9,12 +9,16 @@
 // run time says as one line of JSON.
 //
 //   remat-run-step STEP.so ARGUMENTS RESULTS [--runs=N] [--poison] [--bitwise]
-//       [--profile]
+//       [--profile] [--on-device]
 //
 // ARGUMENTS has arg0.bin, ...; RESULTS gets result0.bin, ...; elements as in
-// memory. Exit status 1 if the step cannot be loaded or run.
+// memory. With --on-device, the step is given tensors in memory of the device,
+// which is not copied from and to the host in each run. Exit status 1 if the
+// step cannot be loaded or run.
 //
 //===----------------------------------------------------------------------===//
+
+#include "DeviceMemory.h"
 
 #include "remat/Runtime/Runtime.h"
 
@@ -63,6 +67,9 @@ struct Run {
   ~Run() { remat_step_free(step); }
   bool describe();
   bool read(const std::string &directory, std::string &error);
+  /// Moves the tensors to the device, and copies results back.
+  bool moveToDevice(DeviceMemory &memory, std::string &error);
+  bool copyBack(DeviceMemory &memory, std::string &error);
   bool write(const std::string &directory, std::string &error);
 };
 
@@ -102,6 +109,34 @@ bool Run::read(const std::string &directory, std::string &error) {
             std::to_string(arguments.infos[i].bytes) + " bytes of argument '" +
             arguments.infos[i].name + "'";
     return false;
+  }
+  return true;
+}
+
+bool Run::moveToDevice(DeviceMemory &memory, std::string &error) {
+  for (Tensors *list : {&arguments, &results})
+    for (size_t i = 0; i < list->infos.size(); ++i) {
+      const remat_tensor_info &info = list->infos[i];
+      if (list == &results && info.donation != REMAT_NONE) {
+        list->tensors[i].data = arguments.tensors[info.donation].data;
+        continue;
+      }
+      void *place = memory.allocate(info.bytes, error);
+      if (!place ||
+          !memory.copy(place, list->data[i].data(), info.bytes, error))
+        return false;
+      list->tensors[i].data = place;
+    }
+  return true;
+}
+
+bool Run::copyBack(DeviceMemory &memory, std::string &error) {
+  for (size_t i = 0; i < results.infos.size(); ++i) {
+    char *place = results.data[i].data();
+    if (!memory.copy(place, results.tensors[i].data, results.infos[i].bytes,
+                     error))
+      return false;
+    results.tensors[i].data = place;
   }
   return true;
 }
@@ -162,6 +197,7 @@ int main(int argc, char **argv) {
   std::vector<std::string> paths;
   remat_step_options options = {};
   int runs = 1;
+  bool isOnDevice = false;
   for (int i = 1; i < argc; ++i) {
     std::string text = argv[i];
     if (text.rfind("--runs=", 0) == 0)
@@ -172,6 +208,8 @@ int main(int argc, char **argv) {
       options.flags |= REMAT_STEP_PROFILE;
     else if (text == "--bitwise")
       options.determinism_check = REMAT_CHECK_BITWISE;
+    else if (text == "--on-device")
+      isOnDevice = true;
     else if (text.rfind("--", 0) == 0)
       return fail("unknown option '" + text + "'");
     else
@@ -188,14 +226,18 @@ int main(int argc, char **argv) {
   if (!module)
     return fail("'" + library + "' has no step");
   Run run;
+  std::string error;
+  DeviceMemory memory;
+  if (isOnDevice && !memory.open(error))
+    return fail(error);
   double begin = now();
   remat_status status = remat_step_load(module, &options, &run.step);
   if (status != REMAT_OK)
     return fail(std::string(remat_status_name(status)) + ": " +
                 remat_last_error());
   double loading = now() - begin;
-  std::string error;
-  if (!run.describe() || !run.read(paths[1], error))
+  if (!run.describe() || !run.read(paths[1], error) ||
+      (isOnDevice && !run.moveToDevice(memory, error)))
     return fail(error);
   std::vector<double> milliseconds;
   for (int i = 0; i < runs; ++i) {
@@ -208,7 +250,8 @@ int main(int argc, char **argv) {
       return fail(std::string(remat_status_name(status)) + ": " +
                   remat_step_error(run.step));
   }
-  if (!run.write(paths[2], error))
+  if ((isOnDevice && !run.copyBack(memory, error)) ||
+      !run.write(paths[2], error))
     return fail(error);
   print(run, milliseconds, loading);
   return 0;

@@ -1,40 +1,20 @@
 #!/usr/bin/env python3
 """Makes the package that gpu.sh carries to a machine with a GPU.
 
-usage: pack.py BUILD DIR [MODEL...]
+usage: pack.py BUILD DIR [MODEL...] [--timed=FILE.mlir...]
 
-For each model: its arguments and the CPU's results as files of elements, and for each budget a shared library with the
-step. The program that runs them and the libraries that it needs beside the driver go along.
+For each model: its manifest and the CPU's results as files of elements, and for each budget a shared library with the
+step. A model that is only timed, with its manifest beside it, is not run here. The program that runs steps and the
+libraries that it needs beside the driver go along.
 """
 import json, os, re, shutil, subprocess, sys
 
-import numpy
-
 BUDGETS = ["100%", "80%", "min"]
+TIMED_BUDGETS = ["100%", "60%", "min"]
 # The exit status of remat-compile where no plan fits.
 INFEASIBLE = 3
 # Libraries of the system that a machine with a GPU need not have.
 CARRIED = re.compile(r"lib(dnnl|gomp)\.so")
-
-
-def splitmix64(state):
-    """The generator of Manifest.h, for an array of states."""
-    z = state + numpy.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> numpy.uint64(30))) * numpy.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> numpy.uint64(27))) * numpy.uint64(0x94D049BB133111EB)
-    return z ^ (z >> numpy.uint64(31))
-
-
-def make_argument(argument):
-    fill, count = argument["fill"], int(numpy.prod(argument["shape"], dtype=numpy.int64))
-    with numpy.errstate(over="ignore"):
-        index = numpy.arange(count, dtype=numpy.uint64) + numpy.uint64(fill["seed"] << 32)
-        bits = splitmix64(index)
-    if fill["kind"] == "index":
-        values = (bits >> numpy.uint64(33)) % numpy.uint64(fill["below"])
-    else:
-        values = fill["lo"] + (fill["hi"] - fill["lo"]) * ((bits >> numpy.uint64(40)).astype(numpy.float64) / 2.0**24)
-    return values.astype(argument["dtype"]).reshape(argument["shape"])
 
 
 def call(*command):
@@ -47,22 +27,20 @@ def call(*command):
     return result.stdout
 
 
-def pack_model(binary, models, name, directory):
+def pack_model(binary, model, directory, is_timed):
     """The record of one model in the package."""
-    model, manifest = (os.path.join(models, name + end) for end in (".mlir", ".json"))
-    place = os.path.join(directory, name)
-    arguments, expected = os.path.join(place, "arguments"), os.path.join(place, "expected")
-    os.makedirs(arguments), os.makedirs(expected)
-    with open(manifest) as file:
-        described = json.load(file)
-    for number, argument in enumerate(described["args"]):
-        make_argument(argument).tofile(os.path.join(arguments, "arg%d.bin" % number))
+    base = model[:-len(".mlir")]
+    name, manifest = os.path.basename(base), base + ".json"
+    expected = os.path.join(directory, name, "expected")
+    os.makedirs(expected)
+    shutil.copy(manifest, os.path.join(directory, name, "manifest.json"))
     given = [model, "--manifest=" + manifest]
-    call(os.path.join(binary, "remat-run"), *given, "--outputs=" + expected)
+    if not is_timed:
+        call(os.path.join(binary, "remat-run"), *given, "--outputs=" + expected)
     results = ["%s%d.npy" % (kind, number) for kind in ("result", "vjp") for number in range(len(os.listdir(expected)))
                if os.path.exists(os.path.join(expected, "%s%d.npy" % (kind, number)))]
     steps = []
-    for budget in BUDGETS:
+    for budget in TIMED_BUDGETS if is_timed else BUDGETS:
         path = os.path.join(name, "step-%s.so" % budget.strip("%"))
         code = os.path.join(directory, path[:-3] + ".o")
         summary = call(os.path.join(binary, "remat-compile"), *given, "--target=cuda", "--budget=" + budget,
@@ -73,21 +51,29 @@ def pack_model(binary, models, name, directory):
         os.remove(code)
         peak = int(re.search(r"planned peak (\d+) bytes", summary).group(1))
         steps.append({"budget": budget, "library": path, "planned_peak_bytes": peak})
-    return {"name": name, "results": results, "steps": steps}
+    return {"name": name, "timed": is_timed, "results": results, "steps": steps}
 
 
 def main():
-    if len(sys.argv) < 3:
+    timed = [given[len("--timed="):] for given in sys.argv[1:] if given.startswith("--timed=")]
+    rest = [given for given in sys.argv[1:] if not given.startswith("--timed=")]
+    wrong = [given for given in rest if given.startswith("-")] + [file for file in timed if not file.endswith(".mlir")]
+    if len(rest) < 2 or wrong:
         sys.exit(__doc__)
-    build, directory, names = sys.argv[1], sys.argv[2], sys.argv[3:]
+    build, directory, names = rest[0], rest[1], rest[2:]
     source = os.path.dirname(os.path.abspath(__file__))
     models = os.path.join(source, "..", "..", "..", "test", "Inputs", "models")
     names = names or ["mlp_tiny", "gpt2_tiny", "resnet_tiny", "gpt2_8l"]
+    packed = names + [os.path.basename(file)[:-len(".mlir")] for file in timed]
+    if len(set(packed)) != len(packed):
+        sys.exit("two models have the same name, of: " + ", ".join(packed))
     if os.path.exists(directory):
         sys.exit("%s exists already" % directory)
     os.makedirs(directory)
     binary = os.path.join(build, "bin")
-    package = {"models": [pack_model(binary, models, name, directory) for name in names]}
+    files = [os.path.join(models, name + ".mlir") for name in names]
+    package = {"models": [pack_model(binary, file, directory, is_timed=False) for file in files] +
+               [pack_model(binary, file, directory, is_timed=True) for file in timed]}
     runner = os.path.join(binary, "remat-run-step")
     shutil.copy(runner, directory)
     for line in call("ldd", runner).splitlines():
@@ -95,7 +81,8 @@ def main():
         if library and CARRIED.match(library.group(1)):
             shutil.copy(library.group(2), os.path.join(directory, library.group(1)))
     shutil.copy(os.path.join(source, "..", "gpu.sh"), directory)
-    shutil.copy(os.path.join(source, "report.py"), directory)
+    for script in "report.py", "arguments.py", "torch_models.py":
+        shutil.copy(os.path.join(source, script), directory)
     with open(os.path.join(directory, "package.json"), "w") as file:
         json.dump(package, file, indent=1)
     print("run %s/gpu.sh on a machine with a GPU" % directory)

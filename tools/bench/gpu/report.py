@@ -5,11 +5,14 @@ usage: report.py DIR REPORT.json
 
 Of each step: results against those of the CPU, the same bits in all runs, under all budgets and with buffers overwritten
 when they die, recomputations against their originals, and measured bytes against planned ones. Where compute-sanitizer
-is, it runs the smallest budgets. The exit status is 1 if anything falls short.
+is, it runs the smallest budgets. Models that are only timed run with their tensors on the device; where PyTorch is, it
+runs them, too. The exit status is 1 if anything falls short.
 """
-import json, os, shutil, subprocess, sys, tempfile
+import hashlib, importlib.util, json, os, shutil, subprocess, sys, tempfile
 
 import numpy
+
+from arguments import write_arguments
 
 # Relative to the largest element of a result: f32 sums in another order.
 TOLERANCE = 1e-3
@@ -19,7 +22,7 @@ RUNS = 20
 def run_step(directory, model, step, results, *options, prefix=()):
     """What the program printed, or the message with which it failed."""
     command = [*prefix, os.path.join(directory, "remat-run-step"), os.path.join(directory, step["library"]),
-               os.path.join(directory, model["name"], "arguments"), results, *options]
+               model["arguments"], results, *options]
     environment = dict(os.environ)
     environment["LD_LIBRARY_PATH"] = directory + ":" + environment.get("LD_LIBRARY_PATH", "")
     ran = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
@@ -89,6 +92,54 @@ def check_model(directory, model, scratch):
     return records, failures
 
 
+def hash_results(results):
+    """One hash of all files, which may be large."""
+    digest = hashlib.sha256()
+    for name in sorted(os.listdir(results)):
+        with open(os.path.join(results, name), "rb") as file:
+            while piece := file.read(1 << 24):
+                digest.update(piece)
+    return digest.hexdigest()
+
+
+def time_model(directory, model, scratch):
+    """The same for a model that is only timed."""
+    records, failures, first = [], [], None
+    for step in model["steps"]:
+        what = "%s at %s" % (model["name"], step["budget"])
+        results = os.path.join(scratch, "results")
+        os.makedirs(results)
+        record, error = run_step(directory, model, step, results, "--on-device", "--runs=%d" % RUNS)
+        if error:
+            failures.append("%s: %s" % (what, error))
+            records.append({"model": model["name"], "budget": step["budget"], "error": error})
+            break
+        bits = hash_results(results)
+        first = first or bits
+        record.update(model=model["name"], budget=step["budget"], planned_peak_bytes=step["planned_peak_bytes"],
+                      same_bits=bits == first)
+        if bits != first:
+            failures.append("%s: other bits than at %s" % (what, model["steps"][0]["budget"]))
+        if record["measured_peak_bytes"] != step["planned_peak_bytes"]:
+            failures.append("%s: measured %d bytes, planned %d" %
+                            (what, record["measured_peak_bytes"], step["planned_peak_bytes"]))
+        profiled, error = run_step(directory, model, step, results, "--on-device", "--profile", "--runs=2")
+        record["entries"] = profiled["entries"] if profiled else error
+        records.append(record)
+        shutil.rmtree(results)
+    return records, failures
+
+
+def time_torch(directory, model):
+    """PyTorch's times and peaks, if it is there and knows the model."""
+    if not importlib.util.find_spec("torch"):
+        return []
+    ran = subprocess.run([sys.executable, os.path.join(directory, "torch_models.py"), "measure", model["name"]],
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    records = [json.loads(line) for line in ran.stdout.splitlines() if line.startswith("{")]
+    return records or [{"model": model["name"], "variant": "torch", "error": ran.stderr.strip()}]
+
+
 def describe_machine():
     try:
         return subprocess.run(["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"],
@@ -103,14 +154,20 @@ def main():
     directory, path = sys.argv[1:]
     with open(os.path.join(directory, "package.json")) as file:
         package = json.load(file)
-    report, failures = {"machine": describe_machine(), "steps": []}, []
-    with tempfile.TemporaryDirectory() as scratch:
-        for model in package["models"]:
-            records, fell_short = check_model(directory, model, scratch)
-            report["steps"] += records
-            failures += fell_short
-            if fell_short and "no device" in fell_short[-1]:
-                break
+    report, failures = {"machine": describe_machine(), "steps": [], "torch": []}, []
+    for model in package["models"]:
+        with tempfile.TemporaryDirectory() as scratch:
+            model["arguments"] = os.path.join(scratch, "arguments")
+            os.makedirs(model["arguments"])
+            with open(os.path.join(directory, model["name"], "manifest.json")) as file:
+                write_arguments(json.load(file)["args"], model["arguments"])
+            records, fell_short = (time_model if model["timed"] else check_model)(directory, model, scratch)
+        report["steps"] += records
+        failures += fell_short
+        if fell_short and "no device" in fell_short[-1]:
+            break
+        if model["timed"]:
+            report["torch"] += time_torch(directory, model)
     report["failures"] = failures
     with open(path, "w") as file:
         json.dump(report, file, indent=1)
@@ -118,9 +175,13 @@ def main():
         print(failure, file=sys.stderr)
     for record in report["steps"]:
         if "run_ms" in record:
-            print("%-12s %5s  peak %11d  %8.3f ms  error %.1e" %
-                  (record["model"], record["budget"], record["measured_peak_bytes"], min(record["run_ms"]),
-                   record["error_to_cpu"]))
+            error = "  error %.1e" % record["error_to_cpu"] if "error_to_cpu" in record else ""
+            print("%-20s %-22s peak %12d  %9.3f ms%s" %
+                  (record["model"], record["budget"], record["measured_peak_bytes"], min(record["run_ms"]), error))
+    for record in report["torch"]:
+        if "run_ms" in record:
+            print("%-20s %-22s peak %12d  %9.3f ms" %
+                  (record["model"], record["variant"], record["peak_bytes"], min(record["run_ms"])))
     sys.exit(1 if failures else 0)
 
 

@@ -18,7 +18,8 @@ def LowerCUDAPass : Pass<"remat-lower-cuda", "::mlir::ModuleOp"> {
     when. The code of the device, to which the `remat_module` points, is added
     when it is emitted. A kernel is one launch or
     several, one after the other: elementwise operations have 16 bytes for each
-    thread, a block takes a row, sums have an order that shapes alone decide,
+    thread, transposes go through squares in shared memory, a block takes a row
+    or a tile of rows and columns, sums have an order that shapes alone decide,
     and no atomic operation adds floats. Contractions and convolutions that a
     library carries out have no function.
   }];

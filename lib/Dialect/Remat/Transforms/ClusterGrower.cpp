@@ -432,9 +432,20 @@ bool ClusterGrower::readsPlanesAgain() const {
   return false;
 }
 
+/// Whether rows that do not fit into the memory of a tile are worth a kernel,
+/// on a machine that reads them part by part: what is elementwise is made again
+/// by its readers. Rows without contractions take many, or most of the machine
+/// has nothing to do.
+bool ClusterGrower::mayStream(int64_t rowBytes, int64_t reducedBytes) {
+  blockRows = std::min(lastSize, target.getBlockRows());
+  return isBlocked || rowBytes <= target.getBlockBytes() ||
+         (reducedBytes <= target.getBlockBytes() &&
+          rows >= target.getBlockRows());
+}
+
 /// Whether anything stays inside, and little enough. Sets the rows of a block.
 bool ClusterGrower::isWorthwhile() {
-  int64_t rowBytes = 0, reducedBytes = 0;
+  int64_t rowBytes = 0, reducedBytes = 0, columns = 0;
   bool any = false;
   for (auto &[op, loops] : members) {
     bool reduces = cast<linalg::LinalgOp>(op).getNumReductionLoops() != 0;
@@ -446,8 +457,9 @@ bool ClusterGrower::isWorthwhile() {
       any |= inside;
       if (!inside || outside)
         continue;
-      int64_t bytes =
-          getBufferBytes(cast<RankedTensorType>(result.getType())) / rows;
+      auto type = cast<RankedTensorType>(result.getType());
+      int64_t bytes = getBufferBytes(type) / rows;
+      columns = std::max(columns, type.getNumElements() / rows);
       rowBytes += bytes;
       reducedBytes += reduces ? bytes : 0;
     }
@@ -457,12 +469,10 @@ bool ClusterGrower::isWorthwhile() {
   if (!any || rowBytes > target.getRowBytes() ||
       (isBlocked && rows == std::max(lastSize, summedRows)))
     return false;
-  // A row for which a tile's memory is too small is read several times, by
-  // operations that make its elementwise values again. That takes many rows, or
-  // most of a machine with such memories has nothing to do.
-  if (!isBlocked && rowBytes > target.getBlockBytes() &&
-      (reducedBytes > target.getBlockBytes() || rows < target.getBlockRows()))
-    return false;
+  if (rowBytes > target.getBlockBytes() / target.getBlockRows() &&
+      target.getRowBytes() > target.getBlockBytes() &&
+      (!isBlocked || columns % ClusterTuning::tileColumns == 0))
+    return mayStream(rowBytes, reducedBytes);
   blockRows = chooseBlockRows(lastSize, rowBytes, target);
   return !isBlocked ||
          blockRows >= std::min(lastSize, target.getMinBlockRows());

@@ -74,6 +74,7 @@ private:
   bool mayWalk(llvm::ArrayRef<int64_t> sizes, int64_t summedRows);
   bool arrange(bool move);
   bool readsPlanesAgain() const;
+  bool mayStream(int64_t rowBytes, int64_t reducedBytes);
   bool isWorthwhile();
 
   BlockInfo &info;

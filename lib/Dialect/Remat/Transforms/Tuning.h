@@ -27,6 +27,9 @@ struct ClusterTuning {
   /// Elements of a plane that is read several times: where there are fewer,
   /// walking from plane to plane costs more than reading again saves.
   static constexpr int64_t minPlane = 64;
+  /// Where tiles of rows are cut into tiles of columns, these are multiples of
+  /// the side of a tensor core.
+  static constexpr int64_t tileColumns = 16;
 };
 
 /// `remat-order-tasks`.

@@ -1,0 +1,264 @@
+//===- TiledRowEmitter.cpp - rows in tiles of columns ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "NestEmitter.h"
+#include "RowEmitter.h"
+#include "TiledRows.h"
+#include "WarpOps.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/SaveAndRestore.h"
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::codegen;
+using namespace remat::cuda;
+
+static constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
+
+namespace {
+
+class TiledRowEmission {
+public:
+  TiledRowEmission(const TiledRows &plan, const RowSchedule &schedule,
+                   LaunchBuilder &launch)
+      : plan(plan), schedule(schedule), launch(launch), builder(launch.builder),
+        loc(schedule.steps.front().op->getLoc()) {
+    for (memref::AllocOp alloc : plan.tiles)
+      wide.insert(alloc);
+  }
+  LogicalResult emitRows();
+  LogicalResult emitOverRows();
+
+private:
+  Value index(int64_t value) { return emitIndex(builder, loc, value); }
+  Value add(Value a, Value b) {
+    return arith::AddIOp::create(builder, loc, a, b, nsw);
+  }
+  Value mul(Value a, int64_t b) {
+    return arith::MulIOp::create(builder, loc, a, index(b), nsw);
+  }
+  Value isEqual(Value a, int64_t b) {
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, a,
+                                 index(b));
+  }
+  void allocate();
+  void setTile(Value number);
+  LoopNest open(unsigned number);
+  LogicalResult emitStep(unsigned number);
+  std::vector<bool>
+  findNeeded(llvm::function_ref<bool(const TiledStep &)> wanted);
+  LogicalResult emitRowsOnly(unsigned sweep);
+  LogicalResult emitSweep(unsigned sweep);
+
+  const TiledRows &plan;
+  const RowSchedule &schedule;
+  LaunchBuilder &launch;
+  OpBuilder &builder;
+  Location loc;
+  DenseSet<Value> wide;
+  RowPosition position;
+  /// Where the tile of columns begins, and whether it is the first of a sum.
+  Value columnBegin, isFirst;
+};
+
+} // namespace
+
+void TiledRowEmission::allocate() {
+  auto add = [&](memref::AllocOp alloc, int64_t columns) {
+    launch.context.buffers[alloc] = launch.addShared(
+        schedule.blockRows * columns, alloc.getType().getElementType());
+  };
+  for (memref::AllocOp alloc : plan.tiles)
+    add(alloc, plan.getPitch(alloc.getType().getElementType()));
+  for (memref::AllocOp alloc : plan.rows)
+    add(alloc, alloc.getType().getNumElements() / schedule.numRows);
+}
+
+void TiledRowEmission::setTile(Value number) {
+  position.blockBegin = mul(number, schedule.blockRows);
+  position.blockEnd = add(position.blockBegin, index(schedule.blockRows));
+  if (schedule.runRows % schedule.blockRows != 0)
+    position.blockEnd = arith::MinSIOp::create(builder, loc, position.blockEnd,
+                                               index(schedule.runRows));
+}
+
+/// The loops of a step for the tile. Those of a contraction begin at 0 along
+/// the columns, as its operands do there; others know which column they are at.
+LoopNest TiledRowEmission::open(unsigned number) {
+  const RowStep &step = schedule.steps[number];
+  int columnLoop = plan.steps[number].columnLoop;
+  LoopNest nest = schedule.openRows(builder, step, position);
+  Loop *last = nest.findLoop(step.rows.back());
+  auto addBase = [&](Access &access, Value distance) {
+    access.base = access.base ? add(access.base, distance) : distance;
+  };
+  for (Access &access : llvm::concat<Access>(nest.inputs, nest.outputs)) {
+    int64_t along = columnLoop < 0 ? 0 : access.coefficients[columnLoop];
+    if (wide.contains(access.root)) {
+      int64_t pitch = plan.getPitch(access.elementType);
+      for (auto [loop, coefficient] :
+           llvm::zip(nest.loops, access.coefficients)) {
+        if (loop.isOpen())
+          coefficient = 0;
+        else if (&loop == last)
+          coefficient = pitch;
+      }
+      access.base = mul(last->begin, -pitch);
+      if (!step.isContraction)
+        addBase(access, mul(columnBegin, -1));
+    } else if (step.isContraction && along != 0) {
+      addBase(access, mul(columnBegin, along));
+    }
+  }
+  if (!step.isContraction)
+    last->size = schedule.blockRows;
+  if (columnLoop >= 0) {
+    Loop &loop = nest.loops[columnLoop];
+    loop.size = plan.tileColumns;
+    loop.end = Value();
+    if (!step.isContraction) {
+      loop.begin = columnBegin;
+      loop.end = add(columnBegin, index(plan.tileColumns));
+    }
+  }
+  return nest;
+}
+
+LogicalResult TiledRowEmission::emitStep(unsigned number) {
+  OpBuilder::InsertionGuard guard(builder);
+  llvm::SaveAndRestore thread(launch.thread,
+                              emitOpaque(builder, loc, launch.thread));
+  const RowStep &step = schedule.steps[number];
+  TiledStep::Kind kind = plan.steps[number].kind;
+  bool adds = kind == TiledStep::OverColumns || kind == TiledStep::OverRows;
+  LoopNest nest = open(number);
+  if (step.isContraction) {
+    TileMatmul product = schedule.describe(builder, step, nest, launch.context);
+    product.accumulate = adds;
+    emitTileMatmul(launch, step.op->getLoc(), product, nest,
+                   schedule.runRows % schedule.blockRows == 0,
+                   adds ? isFirst : Value());
+  } else {
+    NestPlan nestPlan = planForBlock(nest, launch.threads);
+    NestEmitter emitter(std::move(nest), nestPlan, launch);
+    if (adds)
+      emitter.setFirst(isFirst);
+    if (failed(emitter.emitInBlock()))
+      return failure();
+  }
+  launch.emitBarrier(loc);
+  return success();
+}
+
+/// The steps that are wanted, and those that make their tiles.
+std::vector<bool> TiledRowEmission::findNeeded(
+    llvm::function_ref<bool(const TiledStep &)> wanted) {
+  std::vector<bool> needed(plan.steps.size());
+  for (unsigned number = plan.steps.size(); number-- > 0;) {
+    needed[number] = needed[number] || wanted(plan.steps[number]);
+    if (needed[number])
+      for (unsigned tile : plan.steps[number].tiles)
+        needed[tile] = true;
+  }
+  return needed;
+}
+
+LogicalResult TiledRowEmission::emitRowsOnly(unsigned sweep) {
+  for (auto [number, step] : llvm::enumerate(plan.steps))
+    if (step.kind == TiledStep::RowsOnly && step.sweep == sweep &&
+        failed(emitStep(number)))
+      return failure();
+  return success();
+}
+
+LogicalResult TiledRowEmission::emitSweep(unsigned sweep) {
+  OpBuilder::InsertionGuard guard(builder);
+  std::vector<bool> needed = findNeeded([&](const TiledStep &step) {
+    return step.sweep == sweep &&
+           (step.kind == TiledStep::OverColumns || step.isResult);
+  });
+  Value count = index(plan.countTiles());
+  if (schedule.masked.size != 0) {
+    // Columns that no row of the tile sees are left out.
+    Value seen = add(position.blockEnd, index(schedule.masked.shift - 1));
+    Value tiles =
+        arith::CeilDivUIOp::create(builder, loc, seen, index(plan.tileColumns));
+    count = arith::MinUIOp::create(builder, loc, count, tiles);
+  }
+  Value tile = openLoop(builder, loc, index(0), count);
+  columnBegin = mul(tile, plan.tileColumns);
+  isFirst = isEqual(tile, 0);
+  for (unsigned number = 0; number < needed.size(); ++number)
+    if (needed[number] && failed(emitStep(number)))
+      return failure();
+  return success();
+}
+
+LogicalResult TiledRowEmission::emitRows() {
+  OpBuilder::InsertionGuard guard(builder);
+  allocate();
+  int64_t tiles = llvm::divideCeil(schedule.runRows, schedule.blockRows);
+  position.run =
+      arith::DivUIOp::create(builder, loc, launch.block, index(tiles));
+  setTile(arith::RemUIOp::create(builder, loc, launch.block, index(tiles)));
+  for (unsigned sweep = 0; sweep < plan.numSweeps; ++sweep)
+    if (failed(emitRowsOnly(sweep)) || failed(emitSweep(sweep)))
+      return failure();
+  return emitRowsOnly(plan.numSweeps);
+}
+
+LogicalResult TiledRowEmission::emitOverRows() {
+  OpBuilder::InsertionGuard guard(builder);
+  allocate();
+  Value columnTiles = index(plan.countTiles());
+  Value unit = arith::DivUIOp::create(builder, loc, launch.block, columnTiles);
+  columnBegin =
+      mul(arith::RemUIOp::create(builder, loc, launch.block, columnTiles),
+          plan.tileColumns);
+  int64_t tiles = llvm::divideCeil(schedule.runRows, schedule.blockRows);
+  Value begin = index(0);
+  if (schedule.masked.size != 0) {
+    // Rows before the first that sees a column of the tile are left out; one
+    // tile is there always, to set the results.
+    Value hidden = arith::MaxSIOp::create(
+        builder, loc, index(0),
+        add(columnBegin, index(1 - schedule.masked.shift)));
+    begin = arith::MinUIOp::create(
+        builder, loc, index(tiles - 1),
+        arith::DivUIOp::create(builder, loc, hidden,
+                               index(schedule.blockRows)));
+  }
+  position.run = unit;
+  Value isFirstRun;
+  if (schedule.numRuns != 1) {
+    Value run = openLoop(builder, loc, index(0), index(schedule.numRuns));
+    position.run = add(mul(unit, schedule.numRuns), run);
+    isFirstRun = isEqual(run, 0);
+  }
+  Value tile = openLoop(builder, loc, begin, index(tiles));
+  setTile(tile);
+  isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, tile,
+                                  begin);
+  if (isFirstRun)
+    isFirst = arith::AndIOp::create(builder, loc, isFirst, isFirstRun);
+  std::vector<bool> needed = findNeeded(
+      [](const TiledStep &step) { return step.kind == TiledStep::OverRows; });
+  for (unsigned number = 0; number < needed.size(); ++number)
+    if (needed[number] && failed(emitStep(number)))
+      return failure();
+  return success();
+}
+
+LogicalResult remat::cuda::emitTiledRows(const TiledRows &plan,
+                                         const RowSchedule &schedule,
+                                         LaunchBuilder &launch, bool overRows) {
+  TiledRowEmission emission(plan, schedule, launch);
+  return overRows ? emission.emitOverRows() : emission.emitRows();
+}

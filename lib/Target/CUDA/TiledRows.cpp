@@ -1,0 +1,210 @@
+//===- TiledRows.cpp - rows in tiles of columns ---------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TiledRows.h"
+
+#include "remat/Codegen/KernelWorkspace.h"
+#include "remat/Codegen/Reduction.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::codegen;
+using namespace remat::cuda;
+
+/// Columns of a tile: as many as rows, and whole parts of tensor cores.
+static constexpr int64_t maxTileColumns = 64, minTileColumns = 16;
+
+int64_t TiledRows::getPitch(Type elementType) const {
+  // Rows begin in different banks, and at multiples of 16 bytes.
+  return tileColumns + 16 / getElementBytes(getStorageType(elementType));
+}
+
+namespace {
+
+class TilePlanner {
+public:
+  TilePlanner(const RowSchedule &schedule, func::FuncOp function)
+      : schedule(schedule), function(function) {}
+  std::optional<TiledRows> run(int64_t maxBytes);
+
+private:
+  void findWide();
+  bool findColumnLoop(const RowStep &step, TiledStep &tiled);
+  bool classify(const RowStep &step, TiledStep &tiled);
+  void placeRows();
+  int64_t countBytes() const;
+
+  const RowSchedule &schedule;
+  func::FuncOp function;
+  TiledRows plan;
+  DenseSet<Value> wide;
+};
+
+} // namespace
+
+/// Finds the columns: the last dimension of the largest allocations.
+void TilePlanner::findWide() {
+  int64_t most = 0;
+  auto countColumns = [&](memref::AllocOp alloc) {
+    return alloc.getType().getNumElements() / schedule.numRows;
+  };
+  for (auto alloc : function.getOps<memref::AllocOp>())
+    if (isAccessed(alloc) && alloc.getType().getRank() > 1 &&
+        countColumns(alloc) == alloc.getType().getShape().back())
+      most = std::max(most, countColumns(alloc));
+  for (auto alloc : function.getOps<memref::AllocOp>())
+    if (isAccessed(alloc) && alloc.getType().getRank() > 1 &&
+        countColumns(alloc) == most &&
+        alloc.getType().getShape().back() == most)
+      wide.insert(alloc);
+  plan.columns = most;
+}
+
+/// The loop by which all tiles of a step are walked; false if they are not in
+/// the same way.
+bool TilePlanner::findColumnLoop(const RowStep &step, TiledStep &tiled) {
+  const LoopNest &nest = step.nest;
+  for (const Access &access :
+       llvm::concat<const Access>(nest.inputs, nest.outputs)) {
+    if (!wide.contains(access.root))
+      continue;
+    if (access.nonlinear || access.offset != 0)
+      return false;
+    int found = -1;
+    for (auto [number, loop] : llvm::enumerate(nest.loops)) {
+      bool isRow = loop.dims.size() == 1 &&
+                   llvm::is_contained(step.rows, int64_t(loop.dims[0]));
+      if (isRow || access.coefficients[number] == 0)
+        continue;
+      if (found >= 0 || access.coefficients[number] != 1 ||
+          loop.size != plan.columns)
+        return false;
+      found = number;
+    }
+    if (found < 0 || (tiled.columnLoop >= 0 && tiled.columnLoop != found))
+      return false;
+    tiled.columnLoop = found;
+  }
+  return true;
+}
+
+/// Whether what is reduced may be rounded to the type of the result after each
+/// tile.
+static bool keepsParts(const LoopNest &nest, const Accumulator &accumulator) {
+  auto type = dyn_cast<FloatType>(nest.outputs[accumulator.output].elementType);
+  return accumulator.combiner &&
+         (!type || type.getWidth() >= 32 ||
+          !isa<arith::AddFOp, arith::MulFOp>(accumulator.combiner));
+}
+
+bool TilePlanner::classify(const RowStep &step, TiledStep &tiled) {
+  const LoopNest &nest = step.nest;
+  if (tiled.columnLoop < 0)
+    return step.summedRuns == 0;
+  if (nest.loops[tiled.columnLoop].isReduction) {
+    tiled.kind = TiledStep::OverColumns;
+    return step.summedRuns == 0 &&
+           (step.isContraction ||
+            llvm::all_of(findAccumulators(nest), [&](const Accumulator &sum) {
+              return keepsParts(nest, sum);
+            }));
+  }
+  if (step.summedRuns != 0) {
+    tiled.kind = TiledStep::OverRows;
+    return step.summedRuns == schedule.numRuns;
+  }
+  tiled.kind = TiledStep::Tile;
+  for (const Access &output : nest.outputs)
+    tiled.isResult |= !wide.contains(output.root);
+  // Contractions with sums over something else are within a tile.
+  return step.isContraction || findAccumulators(nest).empty();
+}
+
+/// Decides where the allocations for rows are: both launches see what is in the
+/// workspace.
+void TilePlanner::placeRows() {
+  DenseSet<Value> shared;
+  std::vector<bool> needed(plan.steps.size());
+  for (unsigned number = plan.steps.size(); number-- > 0;) {
+    const TiledStep &tiled = plan.steps[number];
+    needed[number] = needed[number] || tiled.kind == TiledStep::OverRows;
+    if (!needed[number])
+      continue;
+    for (unsigned tile : tiled.tiles)
+      needed[tile] = true;
+    for (const Access &input : schedule.steps[number].nest.inputs)
+      if (input.isRead)
+        shared.insert(input.root);
+  }
+  for (auto alloc : function.getOps<memref::AllocOp>()) {
+    if (!isAccessed(alloc))
+      continue;
+    (wide.contains(alloc)     ? plan.tiles
+     : shared.contains(alloc) ? plan.workspace
+                              : plan.rows)
+        .push_back(alloc);
+  }
+}
+
+int64_t TilePlanner::countBytes() const {
+  int64_t bytes = 0;
+  for (memref::AllocOp alloc : plan.tiles) {
+    Type type = alloc.getType().getElementType();
+    bytes += schedule.blockRows * plan.getPitch(type) * getElementBytes(type);
+  }
+  for (memref::AllocOp alloc : plan.rows)
+    bytes += alloc.getType().getNumElements() / schedule.numRows *
+             schedule.blockRows *
+             getElementBytes(alloc.getType().getElementType());
+  return bytes;
+}
+
+std::optional<TiledRows> TilePlanner::run(int64_t maxBytes) {
+  findWide();
+  if (wide.empty())
+    return std::nullopt;
+  // Of each root, the step that writes it and the sweep after which it is
+  // there.
+  DenseMap<Value, unsigned> writers, ready;
+  for (const RowStep &step : schedule.steps) {
+    TiledStep tiled;
+    if (!findColumnLoop(step, tiled) || !classify(step, tiled))
+      return std::nullopt;
+    for (const Access &input : step.nest.inputs) {
+      // Operands that only tell the sizes of loops.
+      if (!input.isRead)
+        continue;
+      tiled.sweep = std::max(tiled.sweep, ready.lookup(input.root));
+      auto writer = writers.find(input.root);
+      if (writer != writers.end() && wide.contains(input.root))
+        tiled.tiles.push_back(writer->second);
+    }
+    bool ends = tiled.kind == TiledStep::OverColumns;
+    for (const Access &output : step.nest.outputs) {
+      // Nothing is updated in place.
+      if (!writers.try_emplace(output.root, plan.steps.size()).second)
+        return std::nullopt;
+      ready[output.root] = tiled.sweep + (ends ? 1 : 0);
+    }
+    if (ends || tiled.isResult)
+      plan.numSweeps = std::max(plan.numSweeps, tiled.sweep + 1);
+    plan.hasOverRows |= tiled.kind == TiledStep::OverRows;
+    plan.steps.push_back(std::move(tiled));
+  }
+  placeRows();
+  for (plan.tileColumns = maxTileColumns; plan.tileColumns >= minTileColumns;
+       plan.tileColumns /= 2)
+    if (plan.columns % plan.tileColumns == 0 && countBytes() <= maxBytes)
+      return plan;
+  return std::nullopt;
+}
+
+std::optional<TiledRows> remat::cuda::planTiledRows(const RowSchedule &schedule,
+                                                    func::FuncOp function,
+                                                    int64_t maxBytes) {
+  return TilePlanner(schedule, function).run(maxBytes);
+}

@@ -1,0 +1,83 @@
+//===- TiledRows.h - rows in tiles of columns -------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Attention in blocks: where a tile of whole rows does not fit into shared
+// memory, its columns are cut into tiles, too. What has a row and a column (the
+// scores) exists for one tile of both at a time, and is computed again in each
+// sweep over the columns. A sweep ends where something is reduced over all of
+// them: the maximum of a row, its sum, and the product with the values are
+// three sweeps.
+//
+// What is added up over rows (the gradients of keys and values) is a launch of
+// its own, after that of the rows: a block takes a tile of columns and walks
+// the rows. So each sum has one owner, and a fixed order.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_TARGET_CUDA_TILEDROWS_H
+#define REMAT_LIB_TARGET_CUDA_TILEDROWS_H
+
+#include "Launch.h"
+
+#include "remat/Codegen/RowSchedule.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+namespace remat::cuda {
+
+struct TiledStep {
+  enum Kind {
+    /// Once for each tile of rows.
+    RowsOnly,
+    /// For each tile of rows and columns.
+    Tile,
+    /// Reduces the columns.
+    OverColumns,
+    /// Adds up rows.
+    OverRows
+  } kind = RowsOnly;
+  /// The sweep in which it is complete; of what is for rows only, the one that
+  /// it precedes.
+  unsigned sweep = 0;
+  /// The loop of the nest that walks the columns, or -1.
+  int columnLoop = -1;
+  /// The steps whose tiles it reads.
+  llvm::SmallVector<unsigned> tiles;
+  /// A tile that others than this kernel read.
+  bool isResult = false;
+};
+
+struct TiledRows {
+  /// Columns, and those of a tile.
+  int64_t columns = 0, tileColumns = 0;
+  /// One for each step of the schedule.
+  std::vector<TiledStep> steps;
+  unsigned numSweeps = 0;
+  /// Allocations for a tile of rows and columns in shared memory; for rows
+  /// there; and those that are in the workspace as a whole, since both launches
+  /// need them.
+  llvm::SmallVector<mlir::memref::AllocOp> tiles, rows, workspace;
+  bool hasOverRows = false;
+
+  int64_t countTiles() const { return columns / tileColumns; }
+  /// Elements from one row of a tile to the next.
+  int64_t getPitch(mlir::Type elementType) const;
+};
+
+/// Cuts the rows of a schedule with blocks into tiles; none if something in it
+/// has another form.
+std::optional<TiledRows> planTiledRows(const RowSchedule &schedule,
+                                       mlir::func::FuncOp function,
+                                       int64_t maxBytes);
+
+/// Emits the launch of the rows, or that of the sums over rows.
+llvm::LogicalResult emitTiledRows(const TiledRows &plan,
+                                  const RowSchedule &schedule,
+                                  LaunchBuilder &launch, bool overRows);
+
+} // namespace remat::cuda
+
+#endif // REMAT_LIB_TARGET_CUDA_TILEDROWS_H

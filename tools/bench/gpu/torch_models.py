@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+"""The models that steps are compared with PyTorch on, as PyTorch modules.
+
+usage: torch_models.py export DIR [MODEL...]    writes DIR/MODEL.mlir and its manifest (needs torch and torch-mlir)
+       torch_models.py measure MODEL [VARIANT...]  runs steps on the GPU, one line of JSON for each variant (needs torch)
+
+The module's parameters are arguments of the exported function, and the manifest says how their elements are made, so that
+no weights are stored. Variants are eager, compiled, compiled with a budget for activations, and with a checkpoint around
+each block. Each runs in a process of its own, as peak bytes count what a process has allocated.
+"""
+import json, os, subprocess, sys, time
+
+BUDGETS = {"compiled": None, "compiled-0.6": 0.6, "compiled-0.3": 0.3}
+VARIANTS = ["eager", "checkpointed", *BUDGETS, "compiled-checkpointed"]
+WARMUP, RUNS = 3, 20
+
+
+def define_models():
+    """By name: a function that makes the module, the types of its data, and the largest index in each."""
+    import torch
+    import torch.nn.functional as F
+    from torch import nn
+    from torch.utils.checkpoint import checkpoint
+
+    class Attention(nn.Module):
+
+        def __init__(self, width, heads):
+            super().__init__()
+            self.heads, self.qkv, self.out = heads, nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+        def forward(self, x):
+            batch, length, width = x.shape
+            q, k, v = (part.view(batch, length, self.heads, -1).transpose(1, 2)
+                       for part in self.qkv(x).split(width, dim=2))
+            mixed = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+            return self.out(mixed.transpose(1, 2).reshape(batch, length, width))
+
+    class Block(nn.Module):
+
+        def __init__(self, width, heads):
+            super().__init__()
+            self.before_attention, self.attention = nn.LayerNorm(width), Attention(width, heads)
+            self.before_mlp, self.up, self.down = nn.LayerNorm(width), nn.Linear(width, 4 * width), nn.Linear(
+                4 * width, width)
+
+        def forward(self, x):
+            x = x + self.attention(self.before_attention(x))
+            return x + self.down(F.gelu(self.up(self.before_mlp(x)), approximate="tanh"))
+
+    class Gpt2(nn.Module):
+
+        def __init__(self, vocabulary, length, width, heads, layers):
+            super().__init__()
+            self.tokens, self.positions = nn.Embedding(vocabulary, width), nn.Embedding(length, width)
+            self.blocks = nn.ModuleList(Block(width, heads) for _ in range(layers))
+            self.last, self.checkpoints = nn.LayerNorm(width), False
+
+        def forward(self, ids, targets):
+            x = self.tokens(ids) + self.positions.weight
+            for block in self.blocks:
+                x = checkpoint(block, x, use_reentrant=False) if self.checkpoints else block(x)
+            logits = self.last(x) @ self.tokens.weight.t()
+            return F.cross_entropy(logits.view(-1, logits.shape[-1]).float(), targets.view(-1))
+
+    class Norm(nn.BatchNorm2d):
+        """Statistics of the batch alone."""
+
+        def __init__(self, channels):
+            super().__init__(channels, track_running_stats=False)
+
+    class Bottleneck(nn.Module):
+
+        def __init__(self, inner, width, stride):
+            super().__init__()
+            outer = 4 * width
+            self.body = nn.Sequential(
+                nn.Conv2d(inner, width, 1, bias=False), Norm(width), nn.ReLU(),
+                nn.Conv2d(width, width, 3, stride, padding=1, bias=False), Norm(width), nn.ReLU(),
+                nn.Conv2d(width, outer, 1, bias=False), Norm(outer))
+            self.side = nn.Sequential() if inner == outer and stride == 1 else nn.Sequential(
+                nn.Conv2d(inner, outer, 1, stride, bias=False), Norm(outer))
+
+        def forward(self, x):
+            return F.relu(self.body(x) + self.side(x))
+
+    class ResNet(nn.Module):
+
+        def __init__(self, depths=(3, 4, 6, 3), classes=1000):
+            super().__init__()
+            self.stem = nn.Sequential(nn.Conv2d(3, 64, 7, 2, padding=3, bias=False), Norm(64), nn.ReLU(),
+                                      nn.MaxPool2d(3, 2, padding=1))
+            blocks, inner = [], 64
+            for stage, depth in enumerate(depths):
+                for number in range(depth):
+                    stride = 2 if stage > 0 and number == 0 else 1
+                    blocks.append(Bottleneck(inner, 64 << stage, stride))
+                    inner = 256 << stage
+            self.blocks, self.classes, self.checkpoints = nn.ModuleList(blocks), nn.Linear(inner, classes), False
+
+        def forward(self, images, targets):
+            x = self.stem(images)
+            for block in self.blocks:
+                x = checkpoint(block, x, use_reentrant=False) if self.checkpoints else block(x)
+            return F.cross_entropy(self.classes(x.mean((2, 3))).float(), targets)
+
+    def ids(batch, length, vocabulary):
+        return [(torch.int64, [batch, length], vocabulary)] * 2
+
+    def images(batch, size, classes, dtype):
+        return [(dtype, [batch, 3, size, size], None), (torch.int64, [batch], classes)]
+
+    models = {}
+    for suffix, dtype in ("", torch.float32), ("_bf16", torch.bfloat16):
+        models["gpt2_124m_16" + suffix] = (lambda: Gpt2(50257, 1024, 768, 12, 12), dtype, ids(16, 1024, 50257))
+        models["gpt2_small" + suffix] = (lambda: Gpt2(256, 64, 64, 4, 2), dtype, ids(2, 64, 256))
+        models["resnet50_256" + suffix] = (lambda: ResNet(), dtype, images(256, 224, 1000, dtype))
+        models["resnet_small" + suffix] = (lambda: ResNet((1, 1), 10), dtype, images(2, 32, 10, dtype))
+    return models
+
+
+def find_model(name):
+    models = define_models()
+    if name not in models:
+        sys.exit("unknown model '%s', expected one of: %s" % (name, ", ".join(models)))
+    return models[name]
+
+
+def make_fill(name, shape, seed):
+    """Scales of norms are near one, biases small, and matrices leave the size of what they multiply."""
+    if len(shape) == 1:
+        middle = 0.0 if name.endswith("bias") else 1.0
+        return {"kind": "uniform", "seed": seed, "lo": middle - 0.1, "hi": middle + 0.1}
+    terms = 1
+    for size in shape[1:]:
+        terms *= size
+    bound = (3.0 / terms)**0.5
+    return {"kind": "uniform", "seed": seed, "lo": -bound, "hi": bound}
+
+
+def export(name, directory):
+    import torch
+    from torch.func import functional_call
+    from torch_mlir import fx
+    make, dtype, data = find_model(name)
+    with torch.device("meta"):
+        module = make().to(dtype)
+    names = [key for key, _ in module.named_parameters()]
+
+    class Graph(torch.nn.Module):
+
+        def forward(self, *values):
+            return functional_call(module, dict(zip(names, values)), values[len(names):])
+
+    shapes = [(key, list(parameter.shape)) for key, parameter in module.named_parameters()]
+    examples = [torch.zeros(shape, dtype=dtype) for _, shape in shapes]
+    examples += [torch.zeros(shape, dtype=kind) for kind, shape, _ in data]
+    text = str(fx.export_and_import(Graph(), *examples, output_type="linalg-on-tensors", func_name="main"))
+    arguments = [{"name": key, "dtype": str(dtype)[6:], "shape": shape, "role": "param",
+                  "fill": make_fill(key, shape, seed)} for seed, (key, shape) in enumerate(shapes, 1)]
+    for number, (kind, shape, below) in enumerate(data):
+        seed = len(arguments) + 1
+        fill = {"kind": "index", "seed": seed, "below": below} if below else \
+            {"kind": "uniform", "seed": seed, "lo": -1.0, "hi": 1.0}
+        arguments.append({"name": "data%d" % number, "dtype": str(kind)[6:], "shape": shape, "role": "data",
+                          "fill": fill})
+    with open(os.path.join(directory, name + ".mlir"), "w") as file:
+        file.write(text)
+    with open(os.path.join(directory, name + ".json"), "w") as file:
+        json.dump({"model": name, "function": "main", "args": arguments}, file)
+    print("%s: %d arguments" % (name, len(arguments)))
+
+
+def measure(name, variant):
+    """Milliseconds of steps and peak bytes, the parameters and their gradients included."""
+    import torch
+    make, dtype, data = find_model(name)
+    torch.manual_seed(0)
+    module = make().to("cuda", dtype)
+    if name.startswith("resnet"):
+        module = module.to(memory_format=torch.channels_last)
+    given = [torch.randint(below, shape, device="cuda") if below else torch.rand(shape, device="cuda", dtype=kind)
+             for kind, shape, below in data]
+    module.checkpoints = variant.endswith("checkpointed")
+    call = module
+    if variant.startswith("compiled"):
+        budget = BUDGETS.get(variant)
+        if budget is not None:
+            import torch._functorch.config
+            torch._functorch.config.activation_memory_budget = budget
+        call = torch.compile(module)
+
+    def step():
+        for parameter in module.parameters():
+            parameter.grad = None
+        call(*given).backward()
+
+    for _ in range(WARMUP):
+        step()
+    torch.cuda.synchronize()
+    torch.cuda.reset_peak_memory_stats()
+    milliseconds = []
+    for _ in range(RUNS):
+        begin = time.perf_counter()
+        step()
+        torch.cuda.synchronize()
+        milliseconds.append((time.perf_counter() - begin) * 1e3)
+    return {"model": name, "variant": variant, "torch": torch.__version__, "run_ms": milliseconds,
+            "peak_bytes": torch.cuda.max_memory_allocated()}
+
+
+def measure_all(name, variants):
+    """A record for each variant, or the last line of what went wrong."""
+    for variant in variants:
+        ran = subprocess.run([sys.executable, os.path.abspath(__file__), "measure-one", name, variant],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        lines = [line for line in ran.stdout.splitlines() if line.startswith("{")]
+        error = (ran.stderr.strip().splitlines() or ["status %d" % ran.returncode])[-1]
+        yield json.loads(lines[-1]) if lines else {"model": name, "variant": variant, "error": error}
+
+
+def main():
+    command, rest = (sys.argv[1:2] or [""])[0], sys.argv[2:]
+    if command == "export" and rest:
+        os.makedirs(rest[0], exist_ok=True)
+        for name in rest[1:] or ["gpt2_124m_16_bf16", "resnet50_256_bf16"]:
+            export(name, rest[0])
+    elif command == "measure" and rest:
+        unknown = [variant for variant in rest[1:] if variant not in VARIANTS]
+        if unknown:
+            sys.exit("unknown variant '%s', expected one of: %s" % (unknown[0], ", ".join(VARIANTS)))
+        for record in measure_all(rest[0], rest[1:] or VARIANTS):
+            print(json.dumps(record), flush=True)
+    elif command == "measure-one" and len(rest) == 2:
+        print(json.dumps(measure(*rest)))
+    else:
+        sys.exit(__doc__)
+
+
+if __name__ == "__main__":
+    main()
