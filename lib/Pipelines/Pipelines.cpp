@@ -51,8 +51,11 @@ void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
   written.function = options.function;
   written.earlyStop = earlyStop;
   pm.addPass(createExpandWrittenDerivativesPass(written));
-  if (options.widen)
+  if (options.widen) {
     pm.addNestedPass<func::FuncOp>(createWidenFloatsPass());
+    // Codecs that import has put aside.
+    pm.nest<ModuleOp>().addNestedPass<func::FuncOp>(createWidenFloatsPass());
+  }
   LowerCheckpointsPassOptions checkpoints;
   checkpoints.earlyStop = earlyStop;
   pm.addPass(createLowerCheckpointsPass(checkpoints));

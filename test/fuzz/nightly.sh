@@ -17,7 +17,10 @@ run() { # NAME SECONDS COMMAND...
   "$@" --seed="$seed" --seconds="$time" --keep="$keep" >"$keep/$name.log" 2>&1 || echo "$name" >>"$keep/failed"
 }
 rm -f "$keep/failed"
-run programs "$share" python3 "$fuzz/programs.py" "$build/bin" &
+{
+  run programs $((share * 3 / 4)) python3 "$fuzz/programs.py" "$build/bin"
+  run derivatives $((share / 4)) python3 "$fuzz/Inputs/second_order.py" "$build/bin"
+} &
 {
   run mutate $((share / 2)) python3 "$fuzz/mutate.py" "$build/bin"
   run planning $((share / 4)) "$build/bin/RematPlanningFuzz"
@@ -26,7 +29,7 @@ run programs "$share" python3 "$fuzz/programs.py" "$build/bin" &
 } &
 wait
 
-for name in programs mutate planning damage tables; do
+for name in programs derivatives mutate planning damage tables; do
   tail -n 1 "$keep/$name.log"
 done
 if [ -e "$keep/failed" ]; then

@@ -137,3 +137,20 @@ for mode in ("vjp", "jvp"):
             report, results = run(f"{mode}-{name}", text, *options)
             if "--separate-backward" not in options:
                 expect(results == known, f"{mode}-{name} {options}: other results")
+
+# One region around all of it: what runs again holds no more than what is kept without the region.
+plain, known = run("all-plain", chain("main", ""))
+text = inner("") + f"func.func @main(%x: {T}, %w: {T}) -> {T} {{\n{CONSTANTS}"
+body = "".join(block("", "vjp", x, n) for x, n in ("xa", "ab", "bc"))
+report, results = run("all-region", text + wrap(REGION, "y", body, "c") + f"return %y : {T}\n}}\n")
+expect(results == known and report["recomputed_tasks"] > 0, "all: other results, or nothing is recomputed")
+expect(peak(report) <= peak(plain), f"all: {peak(report)} bytes with a region, {peak(plain)} without")
+# Under budgets: the same bits within them, and the least is no more than without regions.
+least = {}
+for name, head in (("plain", ""), ("region", REGION)):
+    for budget in (str(peak(plain) * 7 // 10), str(peak(plain) // 2), "min"):
+        report, results = run(f"budget-{name}", chain("main", head), f"--budget={budget}", "--effort=0.05", "--poison")
+        expect(results == known, f"budget {budget}, {name}: other results")
+        expect(peak(report) <= report["budget_bytes"], f"budget {budget}, {name}: {peak(report)} bytes")
+    least[name] = peak(report)
+expect(least["region"] <= least["plain"], f"least peaks {least}")
