@@ -8,6 +8,7 @@
 
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 
 #include <cmath>
 
@@ -74,7 +75,8 @@ static bool fromJSON(const json::Value &value, ManifestArgument &argument,
   std::string dtype, role;
   if (!mapper || !mapper.map("name", argument.name) ||
       !mapper.map("dtype", dtype) || !mapper.map("shape", argument.shape) ||
-      !mapper.map("role", role) || !mapper.map("fill", argument.fill))
+      !mapper.map("role", role) || !mapper.map("fill", argument.fill) ||
+      !mapper.mapOptional("file", argument.file))
     return false;
   std::optional<remat_dtype> parsed = parseDtype(dtype);
   if (!parsed) {
@@ -84,6 +86,13 @@ static bool fromJSON(const json::Value &value, ManifestArgument &argument,
   argument.dtype = *parsed;
   argument.isParameter = role == "param";
   return true;
+}
+
+static bool fromJSON(const json::Value &value, ManifestResult &result,
+                     json::Path path) {
+  json::ObjectMapper mapper(value, path);
+  return mapper && mapper.map("name", result.name) &&
+         mapper.map("role", result.role) && mapper.mapOptional("of", result.of);
 }
 
 static bool fromJSON(const json::Value &value, GradientSummary &gradient,
@@ -114,7 +123,9 @@ static bool fromJSON(const json::Value &value, Manifest &manifest,
   json::ObjectMapper mapper(value, path);
   if (!mapper || !mapper.map("model", manifest.model) ||
       !mapper.map("function", manifest.function) ||
-      !mapper.map("args", manifest.arguments))
+      !mapper.map("args", manifest.arguments) ||
+      !mapper.mapOptional("differentiated", manifest.isDifferentiated) ||
+      !mapper.mapOptional("results", manifest.results))
     return false;
   const json::Object *golden = value.getAsObject()->getObject("golden");
   if (!golden)
@@ -157,7 +168,33 @@ Expected<Manifest> remat::tools::loadManifest(StringRef path) {
   json::Path::Root root(path);
   if (!fromJSON(*value, manifest, root))
     return root.getError();
+  // Files are named from where the manifest is.
+  for (ManifestArgument &argument : manifest.arguments)
+    if (!argument.file.empty() && sys::path::is_relative(argument.file)) {
+      SmallString<128> file = sys::path::parent_path(path);
+      sys::path::append(file, argument.file);
+      argument.file = file.str().str();
+    }
   return std::move(manifest);
+}
+
+Expected<Tensor> remat::tools::makeArgument(const ManifestArgument &argument) {
+  if (StringRef(argument.file).ends_with(".npy"))
+    return readNpy(argument.file, argument.dtype, argument.shape);
+  if (!argument.file.empty())
+    return readSafetensor(argument.file, argument.name, argument.dtype,
+                          argument.shape);
+  if (!argument.fill)
+    return createStringError(inconvertibleErrorCode(),
+                             "the manifest has neither 'fill' nor 'file' for "
+                             "argument '" +
+                                 argument.name + "'");
+  Tensor tensor(argument.dtype, argument.shape);
+  if (!tensor.isAllocated())
+    return createStringError(inconvertibleErrorCode(),
+                             "no memory for argument '" + argument.name + "'");
+  argument.fill->apply(tensor);
+  return std::move(tensor);
 }
 
 GradientSummary remat::tools::summarize(const Tensor &gradient,

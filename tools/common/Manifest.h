@@ -38,7 +38,19 @@ struct ManifestArgument {
   remat_dtype dtype;
   std::vector<int64_t> shape;
   bool isParameter = false;
-  Fill fill;
+  /// Where its elements come from: numbers that are made, or a .npy file or one
+  /// of safetensors, which has it under its name.
+  std::optional<Fill> fill;
+  std::string file;
+};
+
+/// A result of a model that is differentiated already.
+struct ManifestResult {
+  std::string name;
+  /// "loss", "output", "gradient" or "update".
+  std::string role;
+  /// Of a gradient, the name of the argument.
+  std::string of;
 };
 
 /// What is known of a gradient: its L2 norm, its sum, and some elements.
@@ -51,6 +63,9 @@ struct Manifest {
   std::string model;
   std::string function;
   std::vector<ManifestArgument> arguments;
+  /// Whether the model has computed its gradients itself.
+  bool isDifferentiated = false;
+  std::vector<ManifestResult> results;
   /// Golden values, where the manifest has them.
   std::optional<double> loss;
   std::vector<std::pair<std::string, GradientSummary>> gradients;
@@ -60,6 +75,9 @@ struct Manifest {
 
 /// Fails with the file and the key when something is missing or malformed.
 llvm::Expected<Manifest> loadManifest(llvm::StringRef path);
+
+/// Makes an argument.
+llvm::Expected<Tensor> makeArgument(const ManifestArgument &argument);
 
 /// Summarizes a computed gradient, with samples at the golden's indices.
 GradientSummary summarize(const Tensor &gradient,

@@ -219,6 +219,14 @@ Error tools::applyManifest(const Manifest &manifest, const StepFlags &flags,
     options.function = manifest.function;
   if (Error error = nameArguments(manifest, module, options.function))
     return error;
+  if (manifest.isDifferentiated) {
+    if (!options.wrt.empty())
+      return makeError(
+          "'--wrt' has no effect: the manifest says that the model "
+          "is differentiated already");
+    options.differentiate = false;
+    return Error::success();
+  }
   if (!options.wrt.empty())
     return Error::success();
   for (auto [number, argument] : enumerate(manifest.arguments))

@@ -83,6 +83,10 @@ llvm::Expected<Tensor> readNpy(llvm::StringRef path, remat_dtype dtype,
                                llvm::ArrayRef<int64_t> shape);
 /// Reads a NumPy file as it is; u16 is taken for bf16.
 llvm::Expected<Tensor> readNpy(llvm::StringRef path);
+/// Reads a tensor of a file of safetensors.
+llvm::Expected<Tensor> readSafetensor(llvm::StringRef path,
+                                      llvm::StringRef name, remat_dtype dtype,
+                                      llvm::ArrayRef<int64_t> shape);
 /// Writes a NumPy file, replacing an older one at the end.
 llvm::Error writeNpy(llvm::StringRef path, const Tensor &tensor);
 /// Prints the contents of such a file.

@@ -53,10 +53,10 @@ static Expected<std::vector<Tensor>> makeArguments(const remat_step *step,
                                                    const Products &products) {
   std::vector<Tensor> arguments;
   for (const ManifestArgument &argument : manifest.arguments) {
-    arguments.emplace_back(argument.dtype, argument.shape);
-    if (!arguments.back().isAllocated())
-      return makeError("no memory for argument '" + argument.name + "'");
-    argument.fill.apply(arguments.back());
+    Expected<Tensor> tensor = makeArgument(argument);
+    if (!tensor)
+      return tensor.takeError();
+    arguments.push_back(std::move(*tensor));
   }
   for (const Tensor &state : products.initialState)
     arguments.push_back(state.copy());
@@ -90,9 +90,34 @@ static Expected<const Tensor *> findLoss(ArrayRef<Tensor> results) {
   return &loss;
 }
 
+/// Takes loss and gradients by their roles out of the results of a model that
+/// is differentiated already.
+static Error evaluateByRoles(const Manifest &manifest, ArrayRef<Tensor> results,
+                             RunReport &report) {
+  if (manifest.results.size() != results.size())
+    return makeError("the model has " + Twine(results.size()) +
+                     " results, the manifest " +
+                     Twine(manifest.results.size()));
+  for (auto [info, result] : zip(manifest.results, results)) {
+    if (info.role == "gradient")
+      report.gradients.push_back({info.of, summarize(result, nullptr),
+                                  result.hash(), /*exists=*/true});
+    if (info.role != "loss")
+      continue;
+    if (result.getNumElements() != 1)
+      return makeError("the loss '" + info.name + "' has " +
+                       Twine(result.getNumElements()) +
+                       " elements, expected one");
+    report.loss = result.get(0);
+  }
+  return Error::success();
+}
+
 /// Takes loss and gradients out of the results; the gradients are the last.
 static Error evaluate(const remat_step *step, const Manifest &manifest,
                       ArrayRef<Tensor> results, RunReport &report) {
+  if (manifest.isDifferentiated)
+    return evaluateByRoles(manifest, results, report);
   ArrayRef<int64_t> wrt = options().step.wrt;
   size_t numGradients = options().step.differentiate ? wrt.size() : 0;
   if (results.size() <= numGradients)

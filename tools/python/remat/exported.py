@@ -57,6 +57,7 @@ class Exported:
         # Takes (arguments, keywords) of a call to the leaves that `Argument.leaf` counts.
         self.leaf_map = leaf_map or (lambda args, kwargs: leaves(list(args) + list(kwargs.values())))
         self.options = options or {}
+        self.examples = {}  # the data of the call that was exported, by name
 
     def compile_step(self, **options):
         """See remat.compile."""
@@ -66,16 +67,26 @@ class Exported:
         return {
             "model": model, "function": "main", "differentiated": True, "source": self.source,
             "args": [{"name": a.name, "dtype": MANIFEST_DTYPES[a.dtype], "shape": list(a.shape), "role": a.role,
-                      **({"file": weights_file} if a.name in self.weights else {})} for a in self.arguments],
+                      **self._source_of(a, weights_file)} for a in self.arguments],
             "results": [{"name": r.name, "role": r.role, **({"of": r.of} if r.of else {})} for r in self.results],
             "layers": self.layers,
         }
 
+    def _source_of(self, argument, weights_file):
+        """Where a tool takes the elements of an argument from."""
+        if argument.name in self.weights or argument.name in self.examples:
+            return {"file": weights_file}
+        if argument.role == "seed":
+            return {"fill": {"kind": "index", "seed": 0, "below": 1 << 31}}
+        return {}
+
     def save(self, directory, name="model"):
-        """Writes NAME.mlir, NAME.safetensors with the weights, and the manifest NAME.json. Returns their paths."""
+        """Writes NAME.mlir, NAME.safetensors with the weights and the data of the exported call, and the manifest
+        NAME.json. Returns their paths."""
         os.makedirs(directory, exist_ok=True)
         paths = [os.path.join(directory, name + ending) for ending in (".mlir", ".safetensors", ".json")]
-        safetensors.save(paths[1], self.weights)
+        tensors = dict(self.examples, **self.weights)
+        safetensors.save(paths[1], {key: _dense(tensor) for key, tensor in tensors.items()})
         with open(paths[0], "w") as file:
             file.write(self.text)
         with open(paths[2], "w") as file:

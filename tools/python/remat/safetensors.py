@@ -26,7 +26,8 @@ def save(path, tensors):
         size = lib.DTYPE_BYTES[lib.DTYPES.index(found.dtype)]
         for extent in found.shape:
             size *= extent
-        header[name] = {"dtype": NAMES[found.dtype], "shape": list(found.shape), "data_offsets": [offset, offset + size]}
+        header[name] = {"dtype": NAMES[found.dtype], "shape": list(found.shape),
+                        "data_offsets": [offset, offset + size]}
         views.append((found, size))
         offset += size
     text = json.dumps(header).encode()

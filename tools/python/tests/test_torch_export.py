@@ -4,7 +4,6 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 import json
-import os
 import tempfile
 import unittest
 

@@ -4,8 +4,9 @@
 usage: zoo.py [NAME ...] [--list] [--budget=80%] [-v]
 
 For each model, the gradients of remat are compared with those of the framework in f64. They may be as wrong as twice
-those of the framework in f32. -v prints where an error comes from. A line says the errors, the peak that was planned and whether it is the one that was
-measured. The exit status is 1 if any model fails. A model whose library is not installed is skipped.
+those of the framework in f32. Where they are worse, since rounding can put an element on the other side of a kink, the
+same model in f64 decides, which must agree to 1e-8. A line says the errors and the peak that was planned. The exit
+status is 1 if any model fails; -v prints where. A model whose library is not installed is skipped.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
@@ -240,6 +241,13 @@ def unet():
     return network, {"sample": torch.randn(1, 3, 16, 16), "timestep": torch.tensor([3])}
 
 
+def wide_error(network, inputs, exact, budget):
+    torch._dynamo.reset()
+    compiled = torch.compile(network, backend="remat", dynamic=False, options={"budget": budget, "effort": 0.2})
+    _, found = gradients(network, compiled, (), {k: widened(v) for k, v in inputs.items()})
+    return worst_error(found, exact)[0]
+
+
 def run(name, budget):
     torch.manual_seed(0)
     network, inputs = MODELS[name]()
@@ -259,10 +267,14 @@ def run(name, budget):
     seconds = time.time() - start
     error, where = worst_error(found, exact)
     allowed = max(2 * worst_error(own, exact)[0], 1e-5)
-    peaks = [step.memory for step in rt.compiled_steps]
+    steps = list(rt.compiled_steps)
+    note = ""
+    if error > allowed:
+        error, allowed, note = wide_error(copy.deepcopy(wide), inputs, exact, budget), 1e-8, " in f64"
+    peaks = [step.memory for step in steps]
     good = error <= allowed and abs(loss - exact_loss) <= 1e-4 * max(1.0, abs(exact_loss))
-    print("%s %-20s error %.1e of %.1e allowed (%s), loss %.6g, %d graphs, planned %s of %s, %.0f s" % (
-        "ok  " if good else "BAD ", name, error, allowed, where, loss, len(peaks),
+    print("%s %-20s error %.1e of %.1e allowed%s (%s), loss %.6g, %d graphs, planned %s of %s, %.0f s" % (
+        "ok  " if good else "BAD ", name, error, allowed, note, where, loss, len(peaks),
         sum(p["planned"] for p in peaks), sum(p["save_all"] for p in peaks), seconds), flush=True)
     return good
 

@@ -92,6 +92,7 @@ def export(function, *args, argnums=0, differentiate=True, donate_argnums=()):
     text = lowering.function.text(results, [r.name for r in infos])
     exported = Exported(text, arguments, infos, weights, _layers(jaxpr), getattr(function, "__name__", "function"),
                         lambda args, kwargs: jax.tree_util.tree_leaves(args))
+    exported.examples = {a.name: _plain(leaves[a.leaf]) for a in arguments if a.role == "data"}
     exported.tree = jax.tree_util.tree_structure(shapes)
     return exported
 

@@ -166,9 +166,10 @@ def _scatter(l, a, indices, updates, *, dimension_numbers, mode, **_):
         digits = f.generic(starts, sizes, "i64", digit)
         hits = f.scatter(starts + [(digits, identity(loops))], sizes, f.constant(0, a.shape, "i64"),
                          lambda b, points, names: (where.places(b, points, names[:-1])[0], names[-1]))
-        found = f.generic([(found, identity(a.rank)), (hits, identity(a.rank))], a.shape, "i64", lambda b, x, n, bit=bit:
-                          b.select(b.compare("sgt", n, b.constant(0, "i64"), "i64"),
-                                   b.binary("arith.ori", x, b.constant(1 << bit, "i64"), "i64"), x, "i64"))
+        found = f.generic(
+            [(found, identity(a.rank)), (hits, identity(a.rank))], a.shape, "i64", lambda b, x, n, bit=bit: b.select(
+                b.compare("sgt", n, b.constant(0, "i64"), "i64"),
+                b.binary("arith.ori", x, b.constant(1 << bit, "i64"), "i64"), x, "i64"))
     flat = f.reshape(updates, (count,))
 
     def body(b, x, last):

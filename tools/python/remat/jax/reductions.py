@@ -81,7 +81,8 @@ def first_extremum(f, read, window_reads, shape, element, dtype, loops, reductio
     picked, place = b.select(better, names[0], old, element), b.select(better, index, old_index, "i64")
     maps = [m for _, m in inputs] + [out, out]
     iterators = ['"reduction"' if i in reductions else '"parallel"' for i in range(loops)]
-    f.emit("%s:2 = linalg.generic {indexing_maps = [%s], iterator_types = [%s]} ins(%s : %s) outs(%s, %s : %s, %s) %s{" % (
+    f.emit("%s:2 = linalg.generic {indexing_maps = [%s], iterator_types = [%s]} ins(%s : %s) "
+           "outs(%s, %s : %s, %s) %s{" % (
         name, ", ".join(affine_map(loops, m) for m in maps), ", ".join(iterators),
         ", ".join(v.name for v, _ in inputs), ", ".join(v.type for v, _ in inputs), best.name, where.name, best.type,
         where.type, f.policy_of(name, "attrs")), False)

@@ -136,7 +136,7 @@ def export(model, args=(), kwargs=None, loss=None):
     flat = torch.utils._pytree.tree_leaves(output.args[0], is_leaf=lambda x: x is None)
     descriptions = output.meta.get("desc")
     if descriptions is None:
-        raise ExportError("this version of PyTorch does not describe what a joint graph computes; expected 2.9 or later")
+        raise ExportError("PyTorch does not describe what a joint graph computes; expected version 2.9 or later")
 
     tensors = torch.utils._pytree.tree_leaves((args, kwargs))
     numbers = {id(tensor): i for i, tensor in enumerate(tensors) if isinstance(tensor, torch.Tensor)}
@@ -193,7 +193,9 @@ def export(model, args=(), kwargs=None, loss=None):
     weights.update(program.constants)
     source = type(model).__name__ if isinstance(model, torch.nn.Module) else getattr(model, "__name__", "model")
     leaf_map = lambda args, kwargs: torch.utils._pytree.tree_leaves((tuple(args), dict(kwargs)))
-    return Exported(program.text, arguments, results, weights, layers, source, leaf_map)
+    exported = Exported(program.text, arguments, results, weights, layers, source, leaf_map)
+    exported.examples = {a.name: tensors[a.leaf].detach() for a in arguments if a.role == "data"}
+    return exported
 
 
 def _arguments(program, names, roles, leaf, graph_module):

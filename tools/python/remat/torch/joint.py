@@ -74,7 +74,7 @@ def own_decompositions():
 
 @contextlib.contextmanager
 def traceable_kernels():
-    """Attention and recurrent layers as the products that they are, in place of operations that nothing can see into."""
+    """Attention and recurrent layers as products, in place of operations that nothing can see into."""
     from torch.nn.attention import SDPBackend, sdpa_kernel
     enabled = torch.backends.mkldnn.enabled
     torch._C._set_mkldnn_enabled(False)

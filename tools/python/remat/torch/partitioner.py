@@ -200,8 +200,8 @@ class Partitioner(CustomPartitionerFn):
         fitting = [c for c in candidates if c[0] <= limit]
         if not fitting:
             smallest = min(candidates, key=lambda c: c[0])
-            raise InfeasibleBudget("no plan found within the budget of %d bytes; the smallest feasible budget found is %d "
-                                   "bytes" % (limit, smallest[0]), [], smallest[0])
+            raise InfeasibleBudget("no plan found within the budget of %d bytes; the smallest feasible budget found is "
+                                   "%d bytes" % (limit, smallest[0]), [], smallest[0])
         peak, _, forward, backward = min(fitting, key=lambda c: (c[1], c[0]))
         self.peaks.append((peak, whole))
         return forward, backward

@@ -5,7 +5,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import torch
 
-from ..mlir import broadcast_map, identity
+from ..mlir import broadcast_map
 from .lower import rule
 from .pointwise import lower_power
 from .types import convert, element_of, is_float

@@ -3,8 +3,6 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
-import torch
-
 from ..mlir import Body, Value, affine_map, identity
 from .lower import rule
 from .pointwise import Scalars

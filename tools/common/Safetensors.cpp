@@ -1,0 +1,93 @@
+//===- Safetensors.cpp - files of named tensors ---------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Eight bytes with the length of a header, the header as JSON, and the data: of
+// each name the dtype, the shape and the place of its bytes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "common/Tensor.h"
+
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+#include <cstring>
+
+using namespace llvm;
+using namespace remat::tools;
+
+static StringRef getFormatName(remat_dtype dtype) {
+  static constexpr StringLiteral names[] = {"F32",  "F64", "F16", "BF16",
+                                            "BOOL", "I8",  "I16", "I32",
+                                            "I64",  "C64", "C128"};
+  return names[dtype];
+}
+
+/// The bytes of an entry of the header; null if they are not in `data`.
+static std::optional<StringRef> getData(const json::Object &entry,
+                                        StringRef data) {
+  const json::Array *offsets = entry.getArray("data_offsets");
+  if (!offsets || offsets->size() != 2)
+    return std::nullopt;
+  std::optional<int64_t> begin = (*offsets)[0].getAsInteger();
+  std::optional<int64_t> end = (*offsets)[1].getAsInteger();
+  if (!begin || !end || *begin < 0 || *end < *begin ||
+      uint64_t(*end) > data.size())
+    return std::nullopt;
+  return data.slice(*begin, *end);
+}
+
+static bool hasShape(const json::Object &entry, ArrayRef<int64_t> shape) {
+  const json::Array *sizes = entry.getArray("shape");
+  return sizes && sizes->size() == shape.size() &&
+         llvm::equal(*sizes, shape, [](const json::Value &size, int64_t want) {
+           return size.getAsInteger() == want;
+         });
+}
+
+Expected<Tensor> remat::tools::readSafetensor(StringRef path, StringRef name,
+                                              remat_dtype dtype,
+                                              ArrayRef<int64_t> shape) {
+  auto fail = [&](const Twine &message) {
+    return createStringError(inconvertibleErrorCode(), path + ": " + message);
+  };
+  ErrorOr<std::unique_ptr<MemoryBuffer>> file = MemoryBuffer::getFile(
+      path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!file)
+    return fail(file.getError().message());
+  StringRef content = (*file)->getBuffer();
+  uint64_t length =
+      content.size() < 8 ? ~0ull : support::endian::read64le(content.data());
+  if (length > content.size() - std::min<size_t>(content.size(), 8))
+    return fail("not a file of safetensors");
+  Expected<json::Value> header = json::parse(content.substr(8, length));
+  if (!header)
+    return fail("not a file of safetensors: " + toString(header.takeError()));
+  const json::Object *entries = header->getAsObject();
+  const json::Object *entry = entries ? entries->getObject(name) : nullptr;
+  if (!entry)
+    return fail("has no tensor '" + name + "'");
+  StringRef format = entry->getString("dtype").value_or("");
+  if (format != getFormatName(dtype) && !(format == "U8" && dtype == REMAT_I8))
+    return fail("tensor '" + name + "' is of type '" + format +
+                "', expected '" + getFormatName(dtype) + "'");
+  if (!hasShape(*entry, shape))
+    return fail("tensor '" + name + "' has another shape than the model says");
+  std::optional<StringRef> data = getData(*entry, content.substr(8 + length));
+  Tensor tensor(dtype, shape);
+  if (!tensor.isAllocated())
+    return fail("no memory for tensor '" + name + "'");
+  if (!data || data->size() != tensor.getBytes())
+    return fail("does not have " + Twine(tensor.getBytes()) +
+                " bytes of tensor '" + name + "'");
+  if (!data->empty())
+    std::memcpy(tensor.getData(), data->data(), data->size());
+  if (dtype == REMAT_I1 &&
+      llvm::any_of(*data, [](char byte) { return byte & ~1; }))
+    return fail("tensor '" + name + "' has a byte that is neither 0 nor 1");
+  return std::move(tensor);
+}
