@@ -263,11 +263,11 @@ LogicalResult Lowering::lowerKnown(Operation *op, OpLowering lower) {
   if (failed(lower(op, *this)))
     return failure();
   tagResults(op);
-  if (!scalars && isBackward(op))
+  if (unsigned level = scalars ? 0 : getBackwardLevel(op))
     for (Operation &made : llvm::make_range(
              before ? std::next(before->getIterator()) : block->begin(),
              builder.getInsertionPoint()))
-      setBackward(&made, true);
+      setBackwardLevel(&made, level);
   return success();
 }
 
