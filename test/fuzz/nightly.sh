@@ -25,12 +25,16 @@ rm -f "$keep/failed"
   run mutate $((share / 2)) python3 "$fuzz/mutate.py" "$build/bin"
   run planning $((share / 4)) "$build/bin/RematPlanningFuzz"
   run damage $((share / 8)) python3 "$fuzz/damage.py" "$build/bin"
-  run tables $((share / 8)) "$build/bin/RuntimeFuzz"
+  run tables $((share / 16)) "$build/bin/RuntimeFuzz"
+  # Where JAX is installed.
+  if python3 -c 'import jax' 2>/dev/null; then
+    run stablehlo $((share / 16)) python3 "$fuzz/stablehlo.py" "$build/bin" --count=1000000
+  fi
 } &
 wait
 
-for name in programs derivatives mutate planning damage tables; do
-  tail -n 1 "$keep/$name.log"
+for name in programs derivatives mutate planning damage tables stablehlo; do
+  if [ -e "$keep/$name.log" ]; then tail -n 1 "$keep/$name.log"; fi
 done
 if [ -e "$keep/failed" ]; then
   echo "findings are in $keep:" "$(ls "$keep")"
