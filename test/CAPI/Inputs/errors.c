@@ -54,7 +54,7 @@ static void testParsing(void) {
     ++failures;
   expectDiagnostic("\"line\": 1");
   expect("unknown dialect", parse("\"no.such\"() : () -> ()", &module),
-         REMAT_STATUS_PARSE_ERROR, "unregistered dialect");
+         REMAT_STATUS_PARSE_ERROR, "of a dialect that remat does not know");
   expect("unknown op",
          parse("func.func @main() {\n  \"arith.no_such\"() : () -> ()\n"
                "  return\n}",
