@@ -5,13 +5,16 @@
 #include <string.h>
 
 static const char chain[] =
-    "{\"name\": \"chain\", \"outputs\": [4], \"edges\": [[0, 1], [1, 2], [2, 3], "
+    "{\"name\": \"chain\", \"outputs\": [4], \"edges\": [[0, 1], [1, 2], [2, "
+    "3], "
     "[0, 3], [3, 4], [1, 4]], \"nodes\": ["
     "{\"id\": 0, \"name\": \"a\", \"cost\": 1, \"size\": 100},"
     "{\"id\": 1, \"name\": \"b\", \"cost\": 1, \"size\": 10},"
     "{\"id\": 2, \"name\": \"c\", \"cost\": 1, \"size\": 100},"
-    "{\"id\": 3, \"name\": \"d\", \"cost\": 1, \"size\": 10, \"backward\": true},"
-    "{\"id\": 4, \"name\": \"e\", \"cost\": 1, \"size\": 10, \"backward\": true}]}";
+    "{\"id\": 3, \"name\": \"d\", \"cost\": 1, \"size\": 10, \"backward\": "
+    "true},"
+    "{\"id\": 4, \"name\": \"e\", \"cost\": 1, \"size\": 10, \"backward\": "
+    "true}]}";
 
 static RematStatus plan(RematContext context, const char *text,
                         const char *budget) {
