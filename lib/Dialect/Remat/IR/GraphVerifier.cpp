@@ -186,9 +186,14 @@ static LogicalResult verifyPolicies(GraphOp graph) {
   unsigned planned = graph.getPlannedLevel(), highest = 0;
   for (auto task : graph.getOps<TaskOp>())
     highest = std::max(highest, task.getBackwardLevel());
+  // Repeated tasks behind the border are for the backward computation. Others
+  // that stand there, as those that write over a donated argument at last, are
+  // not.
   auto runsInBackward = [&](Operation *op) {
+    auto task = dyn_cast<TaskOp>(op);
     return isBackwardTask(op, planned) ||
-           (isa<TaskOp>(op) && lastForward && lastForward->isBeforeInBlock(op));
+           (task && task.isClone() && lastForward &&
+            lastForward->isBeforeInBlock(op));
   };
   std::map<int64_t, TaskOp> clones;
   for (auto task : graph.getOps<TaskOp>())
