@@ -196,6 +196,19 @@ remat.graph @must_recompute_read(%x: tensor<32xf32>) attributes {planned_peak = 
 
 // -----
 
+// What is forward may read it behind the backward computation, too.
+func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %a : tensor<32xf32>
+}
+remat.graph @must_recompute_read_at_last(%x: tensor<32xf32>) attributes {planned_peak = 256 : i64} {
+  %0 = remat.task 0 @k(%x) {policies = [#remat.policy<must_recompute>]} : (tensor<32xf32>) -> tensor<32xf32>
+  %1 = remat.task 1 @k(%x) backward : (tensor<32xf32>) -> tensor<32xf32>
+  %2 = remat.task 2 @k(%0) : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
 func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
   return %a : tensor<32xf32>
 }
