@@ -46,7 +46,7 @@ private:
   /// Options for a part of the work.
   SolverOptions part(double share) const;
   std::function<void(const Progress &)> passOn();
-  bool searchExhaustively(SolverOptions brief);
+  bool searchExhaustively(const SolverOptions &brief);
   void offerParts();
   void offerRival(Plan plan);
   Solution withReleases(Solution found) const;
@@ -121,7 +121,7 @@ bool Portfolio::refineBound(double effort) {
 }
 
 /// All plans of a small problem. False if there is none.
-bool Portfolio::searchExhaustively(SolverOptions brief) {
+bool Portfolio::searchExhaustively(const SolverOptions &brief) {
   if (!isSmall(graph))
     return true;
   Expected<Solution> solution = planExact(problem, brief);

@@ -70,7 +70,8 @@ struct Functions {
 class Object {
 public:
   Object() = default;
-  Object(Object &&other) : handle(other.handle), destroy(other.destroy) {
+  Object(Object &&other) noexcept
+      : handle(other.handle), destroy(other.destroy) {
     other.handle = nullptr;
   }
   ~Object() {

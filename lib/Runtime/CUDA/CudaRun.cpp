@@ -60,6 +60,8 @@ bool CudaStep::bind(size_t number, void *data, uint64_t bytes, bool isRead,
   }
   copy.data = data;
   copy.isWritten |= isWritten;
+  // Addresses are integers to the driver.
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
   address = reinterpret_cast<char *>(copy.memory);
   return !isRead || check(driver.MemcpyAsync(copy.memory, toDevice(data), bytes,
                                              streams[0]),

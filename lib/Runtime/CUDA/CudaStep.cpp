@@ -57,6 +57,8 @@ bool CudaStep::allocate(void **memory, uint64_t bytes, std::string &error) {
     return false;
   }
   allocations.push_back(address);
+  // Addresses are integers to the driver.
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
   *memory = reinterpret_cast<void *>(address);
   return true;
 }
@@ -166,7 +168,7 @@ bool CudaStep::prepareMatmuls(std::string &error) {
     limits[i].allowsTf32 = (table.header.flags & REMAT_TABLE_TF32) != 0;
     matmuls[i] = matmulLibrary->prepare(table.matmuls[i], limits[i], error);
     if (!matmuls[i]) {
-      error = table.describe(users[i]) + ": " + error;
+      error.insert(0, table.describe(users[i]) + ": ");
       return false;
     }
   }

@@ -232,9 +232,9 @@ void remat::cuda::remat_simulate_launch(SimulatedThread code,
                                         void *const *buffers,
                                         remat_kernel_status *status,
                                         int64_t blocks, int64_t threads,
-                                        int64_t shared_bytes, int32_t together,
+                                        int64_t sharedBytes, int32_t together,
                                         int32_t reverse) {
-  std::vector<double> shared((static_cast<size_t>(shared_bytes) + 31) / 16 * 2);
+  std::vector<double> shared((static_cast<size_t>(sharedBytes) + 31) / 16 * 2);
   auto clear = [&] {
     std::memset(shared.data(), 0xff, shared.size() * sizeof(double));
   };

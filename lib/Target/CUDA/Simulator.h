@@ -33,7 +33,7 @@ extern "C" void remat_simulate_launch(SimulatedThread code,
                                       void *const *buffers,
                                       remat_kernel_status *status,
                                       int64_t blocks, int64_t threads,
-                                      int64_t shared_bytes, int32_t together,
+                                      int64_t sharedBytes, int32_t together,
                                       int32_t reverse);
 
 /// Waits for the other threads of the block.

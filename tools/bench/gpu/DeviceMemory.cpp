@@ -57,6 +57,8 @@ void *DeviceMemory::allocate(size_t bytes, std::string &error) {
   if (!check(memAlloc(&address, std::max<size_t>(bytes, 1)),
              "allocating memory of the device", error))
     return nullptr;
+  // Addresses are integers to the driver.
+  // NOLINTNEXTLINE(performance-no-int-to-ptr)
   return reinterpret_cast<void *>(address);
 }
 

@@ -82,6 +82,8 @@ static ParseResult refuse(OpAsmParser &parser, OperationState &state) {
          << findForeign(state.name.getDialectNamespace())->advice;
 }
 
+// A TypeID cannot be made of a class without a name that others could link to.
+// NOLINTBEGIN(misc-use-internal-linkage)
 namespace remat::foreign {
 class ForeignDialect : public Dialect {
 public:
@@ -119,6 +121,7 @@ public:
   }
 };
 } // namespace remat::foreign
+// NOLINTEND(misc-use-internal-linkage)
 
 template <size_t... numbers>
 static void registerNumbered(DialectRegistry &registry,
