@@ -14,7 +14,10 @@
 using namespace remat;
 
 Roofline::Roofline(TargetAttr target, int threads) {
-  double factor = static_cast<double>(threads) / target.getThreads();
+  double factor = target.getThreads() > 0
+                      ? static_cast<double>(threads) /
+                            static_cast<double>(target.getThreads())
+                      : 1;
   contractionPeak = target.getContractionFlops() / 1e9 * factor;
   loopPeak = target.getLoopFlops() / 1e9 * factor;
   bandwidth = target.getBandwidth() / 1e9 * std::min(factor, 1.0);

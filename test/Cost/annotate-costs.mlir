@@ -1,4 +1,5 @@
 // RUN: remat-opt %s --remat-annotate-costs=threads=2 | FileCheck %s
+// RUN: sed 's/launch_ns = 0/launch_ns = 0, threads = 0/' %s | remat-opt --remat-annotate-costs=threads=1 | FileCheck %s
 // RUN: not remat-opt %s --remat-annotate-costs=threads=-1 2>&1 | FileCheck %s --check-prefix=BAD
 
 // BAD: 'threads' must not be negative, got -1

@@ -8,13 +8,10 @@ Each case of stablehlo_cases.py draws shapes and arguments by a seed. Its result
 its gradients with jax.vjp, in the types of the program. Needs jax. A count of 1 runs each case once.
 With --write, a case that passes becomes a test for lit, which needs no JAX: DIR/NAME.mlir."""
 
-import argparse
 import os
 import random
 import subprocess
 import sys
-import tempfile
-import time
 
 import numpy as np
 
@@ -26,6 +23,7 @@ except ImportError:
 jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_platforms", "cpu")
 
+from frameworks import make_parser, run_cases  # noqa: E402
 from stablehlo_cases import CASES  # noqa: E402  (types depend on the configuration)
 
 # Unsigned and boolean arrays travel as integers of their size.
@@ -115,7 +113,6 @@ def run_case(tools, case, seed, folder, test=None):
     function, args = made[0], [jax.numpy.asarray(arg) for arg in made[1]]
     options = made[2] if len(made) > 2 else {}
     flat = lambda *a: tuple(jax.numpy.asarray(leaf) for leaf in jax.tree.leaves(function(*a)))
-    os.makedirs(folder + "/in", exist_ok=True)
     with open(folder + "/model.mlir", "w") as file:
         file.write(export(flat, args))
     results = flat(*args)
@@ -165,40 +162,15 @@ def run_case(tools, case, seed, folder, test=None):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("tools")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=float("inf"))
-    parser.add_argument("--only", default="")
-    parser.add_argument("--keep", default="")
-    parser.add_argument("--write", default="")
+    parser = make_parser(__doc__)
+    parser.add_argument("--write", default="", metavar="DIR", help="make tests for lit of cases that pass")
     options = parser.parse_args()
-    only = [name for name in options.only.split(",") if name]
-    for name in only:
-        if name not in CASES:
-            sys.exit(f"stablehlo.py: unknown case '{name}', known are {', '.join(CASES)}")
-    begin, runs, failures = time.time(), 0, 0
-    for seed in range(options.seed, options.seed + options.count):
-        for name in only or CASES:
-            if time.time() - begin > options.seconds:
-                break
-            with tempfile.TemporaryDirectory() as temporary:
-                folder = os.path.join(options.keep, f"{name}-{seed}") if options.keep else temporary
-                os.makedirs(folder, exist_ok=True)
-                try:
-                    test = options.write and os.path.join(options.write, name.replace("_", "-") + ".mlir")
-                    error = run_case(os.path.abspath(options.tools), CASES[name], seed, folder, test)
-                except subprocess.TimeoutExpired:
-                    error = "does not end"
-                except Exception as problem:  # of the case itself
-                    error = f"jax: {type(problem).__name__}: {problem}"[:400]
-            runs += 1
-            if error:
-                failures += 1
-                print(f"{name}, seed {seed}: {error}", flush=True)
-    print(f"{runs} programs, {failures} findings")
-    return 1 if failures else 0
+
+    def run(name, seed, folder):
+        test = options.write and os.path.join(options.write, name.replace("_", "-") + ".mlir")
+        return run_case(options.tools, CASES[name], seed, folder, test)
+
+    return run_cases(options, CASES, run)
 
 
 if __name__ == "__main__":

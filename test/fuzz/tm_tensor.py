@@ -2,17 +2,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """tm_tensor.py TOOLS: functions of PyTorch of which torch-mlir leaves operations of tm_tensor over, against PyTorch.
 
-    tm_tensor.py TOOLS [--seed=N] [--count=N] [--only=NAME,...]
+    tm_tensor.py TOOLS [--seed=N] [--count=N] [--seconds=N] [--only=NAME,...] [--keep=DIR]
 
 Results and gradients are compared in f64. Needs torch and torch-mlir."""
 
-import argparse
-import os
 import subprocess
 import sys
-import tempfile
 
 import numpy as np
+
+from frameworks import make_parser, run_cases
 
 try:
     import torch
@@ -54,7 +53,6 @@ def run_case(tools, function, seed, folder):
             torch.tensor(rng.normal(size=(count, columns)), requires_grad=True),
             torch.tensor(rng.integers(0, rows, count)), torch.tensor(rng.permutation(rows)[:count])]
     module = fx.export_and_import(Model(function), *[arg.detach() for arg in args], output_type="linalg-on-tensors")
-    os.makedirs(folder + "/in")
     with open(folder + "/model.mlir", "w") as file:
         file.write(module.operation.get_asm(print_generic_op_form=True))
     result = function(*args)
@@ -78,28 +76,8 @@ def run_case(tools, function, seed, folder):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("tools")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=1)
-    parser.add_argument("--only", default="")
-    options = parser.parse_args()
-    runs = failures = 0
-    for seed in range(options.seed, options.seed + options.count):
-        for name, function in CASES.items():
-            if options.only and name not in options.only.split(","):
-                continue
-            with tempfile.TemporaryDirectory() as folder:
-                try:
-                    error = run_case(os.path.abspath(options.tools), function, seed, folder)
-                except Exception as problem:  # of the exporter
-                    error = f"torch: {type(problem).__name__}: {problem}"[:400]
-            runs += 1
-            if error:
-                failures += 1
-                print(f"{name}, seed {seed}: {error}", flush=True)
-    print(f"{runs} programs, {failures} findings")
-    return 1 if failures else 0
+    options = make_parser(__doc__).parse_args()
+    return run_cases(options, CASES, lambda name, seed, folder: run_case(options.tools, CASES[name], seed, folder))
 
 
 if __name__ == "__main__":

@@ -20,8 +20,8 @@ struct Roofline {
   double bandwidth;
   int64_t overhead;
 
-  /// The machine of `target` with `threads` threads. Memory bandwidth does not
-  /// grow beyond that of the target's own number.
+  /// The machine of `target` with `threads` threads of the host. Memory
+  /// bandwidth does not grow beyond that of the target's own number.
   Roofline(TargetAttr target, int threads);
   /// Nanoseconds that the kernel takes.
   int64_t estimate(const codegen::KernelInfo &kernel) const;

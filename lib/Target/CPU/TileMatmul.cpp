@@ -8,6 +8,7 @@
 #include "LoopEmitter.h"
 #include "Tuning.h"
 
+#include "remat/Codegen/IndexArithmetic.h"
 #include "remat/Utils/Rows.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -24,14 +25,13 @@ namespace {
 constexpr int64_t lanes = TileTuning::lanes;
 constexpr int64_t blockRows = TileTuning::blockRows;
 constexpr int64_t panelColumns = TileTuning::panelColumns;
-constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
 /// Lets the target fuse the two, where it can, in this sum alone.
 constexpr auto contract = arith::FastMathFlags::contract;
 
-class Emission {
+class Emission : IndexArithmetic {
 public:
   Emission(OpBuilder &builder, Location loc, const TileMatmul &matmul)
-      : builder(builder), loc(loc), p(matmul),
+      : IndexArithmetic(builder, loc), p(matmul),
         vectorType(VectorType::get({lanes}, builder.getF32Type())) {}
 
   void emitPanelPack(Value panel, int64_t width, Value buffer, Value place);
@@ -46,13 +46,6 @@ public:
 private:
   void emitRows(Value row, int64_t count, Value panel, int64_t width,
                 Value buffer, Value place);
-  Value index(int64_t value) { return emitIndex(builder, loc, value); }
-  Value add(Value a, Value b) {
-    return arith::AddIOp::create(builder, loc, a, b, nsw);
-  }
-  Value mul(Value a, int64_t b) {
-    return b == 1 ? a : arith::MulIOp::create(builder, loc, a, index(b), nsw);
-  }
   Value address(const TileMatrix &matrix, Value row, Value column) {
     return add(matrix.base,
                add(mul(row, matrix.row), mul(column, matrix.column)));
@@ -82,8 +75,6 @@ private:
     return loop;
   }
 
-  OpBuilder &builder;
-  Location loc;
   const TileMatmul &p;
   VectorType vectorType;
 };

@@ -115,7 +115,7 @@ TargetAttr CUDATarget::getFacts(MLIRContext *context) const {
       /*block_bytes=*/96 << 10, /*block_rows=*/64, /*min_block_rows=*/8,
       /*sum_length=*/16 << 10, /*channel_bytes=*/8 << 20,
       /*slice_bytes=*/128 << 20, /*slice_rows=*/4096,
-      /*min_slice_rows=*/512, /*in_place=*/true, /*threads=*/1,
+      /*min_slice_rows=*/512, /*in_place=*/true, /*threads=*/0,
       /*contraction_flops=*/int64_t(50'000'000'000'000),
       /*loop_flops=*/int64_t(30'000'000'000'000),
       /*bandwidth=*/int64_t(4'000'000'000'000), /*launch_ns=*/3000,

@@ -11,6 +11,7 @@
 #include "RowEmitter.h"
 #include "WarpOps.h"
 
+#include "remat/Codegen/IndexArithmetic.h"
 #include "remat/Codegen/Reduction.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -22,8 +23,6 @@ using namespace mlir;
 using namespace remat;
 using namespace remat::codegen;
 using namespace remat::cuda;
-
-static constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
 
 static Type getElementType(const TileMatrix &matrix) {
   return cast<MemRefType>(matrix.buffer.getType()).getElementType();
@@ -47,25 +46,15 @@ namespace {
 
 /// Each thread has some rows of some columns in registers, and neighbouring
 /// threads have neighbouring columns. Terms are added in order.
-class ScalarMatmul {
+class ScalarMatmul : IndexArithmetic {
 public:
   ScalarMatmul(LaunchBuilder &launch, Location loc, const TileMatmul &p,
                Value isFirst)
-      : launch(launch), builder(launch.builder), loc(loc), p(p),
+      : IndexArithmetic(launch.builder, loc), launch(launch), p(p),
         isFirst(isFirst), width(chooseColumns(p, launch.threads)) {}
   void emit();
 
 private:
-  Value index(int64_t value) { return emitIndex(builder, loc, value); }
-  Value add(Value a, Value b) {
-    return arith::AddIOp::create(builder, loc, a, b, nsw);
-  }
-  Value mul(Value a, int64_t b) {
-    return arith::MulIOp::create(builder, loc, a, index(b), nsw);
-  }
-  Value isBelow(Value a, Value b) {
-    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, a, b);
-  }
   Value getAddress(const TileMatrix &matrix, Value row, Value column) {
     return add(matrix.base,
                add(mul(row, matrix.row), mul(column, matrix.column)));
@@ -77,8 +66,6 @@ private:
   void emitStores(ValueRange sums);
 
   LaunchBuilder &launch;
-  OpBuilder &builder;
-  Location loc;
   const TileMatmul &p;
   const Value isFirst;
   const int64_t width;
@@ -181,11 +168,11 @@ void ScalarMatmul::emit() {
 namespace {
 
 /// A warp takes 16 rows and 32 columns after the other.
-class TensorCoreMatmul {
+class TensorCoreMatmul : IndexArithmetic {
 public:
   TensorCoreMatmul(LaunchBuilder &launch, Location loc, const TileMatmul &p,
                    Value isFirst, bool aInPairs, bool bInPairs)
-      : launch(launch), builder(launch.builder), loc(loc), p(p),
+      : IndexArithmetic(launch.builder, loc), launch(launch), p(p),
         isFirst(isFirst), aInPairs(aInPairs), bInPairs(bInPairs) {}
   void emit();
 
@@ -193,18 +180,8 @@ private:
   static constexpr int64_t parts = 4;
   static constexpr int64_t columns = parts * coreColumns;
 
-  Value index(int64_t value) { return emitIndex(builder, loc, value); }
-  Value add(Value a, Value b) {
-    return arith::AddIOp::create(builder, loc, a, b, nsw);
-  }
-  Value mul(Value a, int64_t b) {
-    return arith::MulIOp::create(builder, loc, a, index(b), nsw);
-  }
   Value least(Value a, Value b) {
     return arith::MinSIOp::create(builder, loc, a, b);
-  }
-  Value isBelow(Value a, Value b) {
-    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, a, b);
   }
   Value loadWord(const TileMatrix &matrix, Value line, int64_t lineStride,
                  Value term, int64_t termStride, bool inPairs);
@@ -212,8 +189,6 @@ private:
   void forEachSum(llvm::function_ref<void(unsigned, Value, Value)> visit);
 
   LaunchBuilder &launch;
-  OpBuilder &builder;
-  Location loc;
   const TileMatmul &p;
   const Value isFirst;
   /// Words of factors are in memory as they are.

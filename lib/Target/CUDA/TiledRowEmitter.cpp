@@ -9,6 +9,7 @@
 #include "TiledRows.h"
 #include "WarpOps.h"
 
+#include "remat/Codegen/IndexArithmetic.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -20,16 +21,14 @@ using namespace remat;
 using namespace remat::codegen;
 using namespace remat::cuda;
 
-static constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
-
 namespace {
 
-class TiledRowEmission {
+class TiledRowEmission : IndexArithmetic {
 public:
   TiledRowEmission(const TiledRows &plan, const RowSchedule &schedule,
                    LaunchBuilder &launch)
-      : plan(plan), schedule(schedule), launch(launch), builder(launch.builder),
-        loc(schedule.steps.front().op->getLoc()) {
+      : IndexArithmetic(launch.builder, schedule.steps.front().op->getLoc()),
+        plan(plan), schedule(schedule), launch(launch) {
     for (memref::AllocOp alloc : plan.tiles)
       wide.insert(alloc);
   }
@@ -37,13 +36,6 @@ public:
   LogicalResult emitOverRows();
 
 private:
-  Value index(int64_t value) { return emitIndex(builder, loc, value); }
-  Value add(Value a, Value b) {
-    return arith::AddIOp::create(builder, loc, a, b, nsw);
-  }
-  Value mul(Value a, int64_t b) {
-    return arith::MulIOp::create(builder, loc, a, index(b), nsw);
-  }
   Value isEqual(Value a, int64_t b) {
     return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, a,
                                  index(b));
@@ -60,8 +52,6 @@ private:
   const TiledRows &plan;
   const RowSchedule &schedule;
   LaunchBuilder &launch;
-  OpBuilder &builder;
-  Location loc;
   DenseSet<Value> wide;
   RowPosition position;
   /// Where the tile of columns begins, and whether it is the first of a sum.

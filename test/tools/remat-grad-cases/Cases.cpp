@@ -57,26 +57,26 @@ SmallVector<unsigned> Function::pickPermutation(unsigned count) {
   return order;
 }
 
-Value Function::addArgument(Shape shape, StringRef element) {
+Value Function::addArgument(const Shape &shape, StringRef element) {
   Value value{"%a" + std::to_string(arguments.size()), std::move(shape),
               element.str()};
   arguments.push_back(value);
   return value;
 }
 
-Value Function::emit(Shape shape, StringRef element, const Twine &line) {
+Value Function::emit(const Shape &shape, StringRef element, const Twine &line) {
   Value value{"%v" + std::to_string(counter++), std::move(shape),
               element.str()};
   text += "  " + value.name + " = " + line.str() + "\n";
   return value;
 }
 
-Value Function::emitEmpty(Shape shape, StringRef element) {
+Value Function::emitEmpty(const Shape &shape, StringRef element) {
   std::string type = getTensorType(shape, element);
   return emit(shape, element, "tensor.empty() : " + type);
 }
 
-Value Function::emitFill(Shape shape, StringRef element, double number) {
+Value Function::emitFill(const Shape &shape, StringRef element, double number) {
   Value scalar = emit({-1}, element,
                       formatv("arith.constant {0:f6} : {1}", number, element));
   Value empty = emitEmpty(shape, element);
@@ -94,7 +94,7 @@ Value Function::emitShift(const Value &value, double number) {
                       value.getType()));
 }
 
-Value Function::emitIndices(Shape shape, int64_t limit) {
+Value Function::emitIndices(const Shape &shape, int64_t limit) {
   int64_t count = 1;
   for (int64_t size : shape)
     count *= size;

@@ -55,15 +55,16 @@ public:
   std::string pickElement();
   llvm::SmallVector<unsigned> pickPermutation(unsigned count);
 
-  Value addArgument(Shape shape, llvm::StringRef element);
+  Value addArgument(const Shape &shape, llvm::StringRef element);
   /// Adds "%name = `text`" to the body.
-  Value emit(Shape shape, llvm::StringRef element, const llvm::Twine &text);
-  Value emitEmpty(Shape shape, llvm::StringRef element);
-  Value emitFill(Shape shape, llvm::StringRef element, double value);
+  Value emit(const Shape &shape, llvm::StringRef element,
+             const llvm::Twine &text);
+  Value emitEmpty(const Shape &shape, llvm::StringRef element);
+  Value emitFill(const Shape &shape, llvm::StringRef element, double value);
   /// `value` plus `number`.
   Value emitShift(const Value &value, double number);
   /// A tensor of integers below `limit`.
-  Value emitIndices(Shape shape, int64_t limit);
+  Value emitIndices(const Shape &shape, int64_t limit);
   /// A linalg.generic. In `body` %i0, %i1, ... are the elements of `inputs`,
   /// %o that of `init`, and the last line yields.
   Value emitGeneric(llvm::ArrayRef<int64_t> loops,

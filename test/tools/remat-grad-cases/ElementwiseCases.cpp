@@ -173,7 +173,7 @@ void cases::addNamed(Function &function, unsigned number) {
   Shape shape = function.pickShape(function.pick(1, 3));
   Value x = function.emitShift(function.addArgument(shape, element), op.shift);
   std::string type = x.getType();
-  auto emit = [&](Shape to, const Twine &middle) {
+  auto emit = [&](const Shape &to, const Twine &middle) {
     Value out = function.emitEmpty(to, element);
     function.addResult(
         function.emit(to, element,

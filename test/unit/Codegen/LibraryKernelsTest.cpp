@@ -191,21 +191,23 @@ func.func @k(%x: tensor<4x6xf32>, %y: tensor<4x6xf32>) -> tensor<6xf32> {
 namespace {
 /// NCHW, 3 x 3, stride 2, padding 1, two groups.
 struct Convolution {
-  static constexpr int N = 2, C = 4, H = 7, W = 8, F = 6, OH = 4, OW = 4;
+  static constexpr int batch = 2, channels = 4, height = 7, width = 8,
+                       filters = 6, outHeight = 4, outWidth = 4;
   /// Calls `visit(x, w, y)` with the offsets of all terms.
   template <typename Fn>
   static void forEach(Fn visit) {
-    for (int n = 0; n < N; ++n)
-      for (int f = 0; f < F; ++f)
-        for (int oh = 0; oh < OH; ++oh)
-          for (int ow = 0; ow < OW; ++ow)
-            for (int i = 0; i < C / 2; ++i)
+    for (int n = 0; n < batch; ++n)
+      for (int f = 0; f < filters; ++f)
+        for (int oh = 0; oh < outHeight; ++oh)
+          for (int ow = 0; ow < outWidth; ++ow)
+            for (int i = 0; i < channels / 2; ++i)
               for (int k = 0; k < 9; ++k) {
                 int h = 2 * oh + k / 3 - 1, w = 2 * ow + k % 3 - 1;
-                int c = f / (F / 2) * (C / 2) + i;
-                if (h >= 0 && h < H && w >= 0 && w < W)
-                  visit(((n * C + c) * H + h) * W + w, (f * C / 2 + i) * 9 + k,
-                        ((n * F + f) * OH + oh) * OW + ow);
+                int c = f / (filters / 2) * (channels / 2) + i;
+                if (h >= 0 && h < height && w >= 0 && w < width)
+                  visit(((n * channels + c) * height + h) * width + w,
+                        (f * channels / 2 + i) * 9 + k,
+                        ((n * filters + f) * outHeight + oh) * outWidth + ow);
               }
   }
 };

@@ -308,7 +308,7 @@ TEST(NarrowFloats, ToWider) {
 }
 
 TEST(NarrowFloats, BetweenThem) {
-  for (auto [from, to] : {std::pair(bf16, f16), std::pair(f16, bf16)}) {
+  for (const auto &[from, to] : {std::pair(bf16, f16), std::pair(f16, bf16)}) {
     SCOPED_TRACE(from.name + " to " + to.name);
     check({from}, {to},
           "    %w = arith.extf %x0 : " + from.name +

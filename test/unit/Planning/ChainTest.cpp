@@ -17,7 +17,7 @@ Problem unequalChain(uint64_t seed, unsigned n) {
   std::mt19937_64 random(seed);
   Problem problem;
   std::vector<ValueId> f;
-  auto add = [&](const std::string &name, std::vector<ValueId> operands,
+  auto add = [&](const std::string &name, const std::vector<ValueId> &operands,
                  bool backward) {
     OpId op = problem.addOp(name, random() % 20, operands, backward);
     problem.ops[op].workspace = random() % 4 ? 0 : random() % 8;

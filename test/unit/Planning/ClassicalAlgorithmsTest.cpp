@@ -65,7 +65,8 @@ Problem uNet() {
   Problem problem;
   std::vector<std::vector<ValueId>> reads;
   std::vector<ValueId> values;
-  auto add = [&](std::vector<ValueId> operands, int64_t cost, int64_t bytes) {
+  auto add = [&](const std::vector<ValueId> &operands, int64_t cost,
+                 int64_t bytes) {
     std::string name = "f" + std::to_string(values.size());
     OpId op = problem.addOp(name, cost, operands);
     reads.push_back(operands);

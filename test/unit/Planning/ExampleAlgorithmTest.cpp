@@ -154,7 +154,7 @@ TEST(RegisterSolver, AnyThreadMayRegister) {
 
 /// What `solve` says of an algorithm that changes the solution of save-all.
 std::string refusal(const Problem &problem,
-                    std::function<void(Solution &)> change) {
+                    const std::function<void(Solution &)> &change) {
   static unsigned number = 0;
   std::string name = "wrong-" + std::to_string(number++);
   auto plan = [change](const Problem &problem, const SolverOptions &options) {

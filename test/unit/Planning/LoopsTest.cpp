@@ -230,7 +230,9 @@ TEST(Loops, BudgetsInBytes) {
 }
 
 TEST(Loops, BadLoops) {
-  auto revolve = [](Loop loop) { return failure(planLoopRevolve(loop, 2)); };
+  auto revolve = [](const Loop &loop) {
+    return failure(planLoopRevolve(loop, 2));
+  };
   EXPECT_TRUE(mentions(revolve(loopOf(-1)), "the loop has -1 iterations"));
   EXPECT_TRUE(mentions(revolve(loopOf(INT64_MAX)), "expected at most 1048576"));
   Loop loop = loopOf(3);

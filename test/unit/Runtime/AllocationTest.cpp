@@ -65,8 +65,8 @@ using namespace remat;
 
 namespace {
 
-size_t largestAllocation(Step &step, std::vector<remat_tensor> arguments,
-                         std::vector<remat_tensor> results) {
+size_t largestAllocation(Step &step, const std::vector<remat_tensor> &arguments,
+                         const std::vector<remat_tensor> &results) {
   EXPECT_EQ(step.run(arguments, results), REMAT_OK); // pool, first touch
   largest = 0;
   counting = true;

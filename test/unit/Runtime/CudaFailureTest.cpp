@@ -80,8 +80,7 @@ TEST_F(CudaFailureTest, Launches) {
   auto load = [](const DeviceLaunch &launch,
                  const std::vector<uint64_t> &scratch = {}) {
     StepTableBuilder builder;
-    uint32_t y = builder.addResultBuffer(
-        builder.addResult("y", REMAT_F32, {cudaElements}));
+    uint32_t y = addVectorResult(builder, "y");
     builder.addEntry(
         makeEntry(builder.addKernel(0, {launch}, scratch), {}, {y}));
     CudaStep step(builder);
@@ -156,10 +155,8 @@ void defineFailing(const remat_kernel_status &failure) {
 
 TEST_F(CudaFailureTest, ChecksNameTheEntry) {
   StepTableBuilder builder;
-  uint32_t x = builder.addArgumentBuffer(
-      builder.addArgument("x", REMAT_F32, {cudaElements}));
-  uint32_t y = builder.addResultBuffer(
-      builder.addResult("y", REMAT_F32, {cudaElements}));
+  uint32_t x = addVectorArgument(builder, "x");
+  uint32_t y = addVectorResult(builder, "y");
   builder.addCheck("indices of 'gather'");
   StepEntry entry = makeEntry(addKernel(builder, "gather"), {x}, {y});
   entry.name = "gather";

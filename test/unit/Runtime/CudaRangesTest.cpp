@@ -26,10 +26,8 @@ TEST(CudaRangesTest, EntriesHaveTheirNamesInEachRun) {
     defineKernel("add", 2, [](auto &v, int64_t i) { v[1][i] = v[0][i] + 1; });
     constexpr uint64_t bytes = cudaElements * sizeof(float);
     StepTableBuilder builder;
-    uint32_t x = builder.addArgumentBuffer(
-        builder.addArgument("x", REMAT_F32, {cudaElements}));
-    uint32_t y = builder.addResultBuffer(
-        builder.addResult("y", REMAT_F32, {cudaElements}));
+    uint32_t x = addVectorArgument(builder, "x");
+    uint32_t y = addVectorResult(builder, "y");
     uint32_t once = builder.addArenaBuffer(0, bytes);
     uint32_t kept = builder.addHostBuffer(0, bytes);
     uint32_t kernel = addKernel(builder, "add");

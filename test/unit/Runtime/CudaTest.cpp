@@ -175,10 +175,8 @@ StepTableBuilder makeTwoCalls() {
   makeOffloadingStep();
   StepTableBuilder calls;
   constexpr uint64_t bytes = cudaElements * sizeof(float);
-  uint32_t x = calls.addArgumentBuffer(
-      calls.addArgument("x", REMAT_F32, {cudaElements}));
-  uint32_t y =
-      calls.addResultBuffer(calls.addResult("y", REMAT_F32, {cudaElements}));
+  uint32_t x = addVectorArgument(calls, "x");
+  uint32_t y = addVectorResult(calls, "y");
   uint32_t sum = calls.addArenaBuffer(0, bytes);
   uint32_t squares = calls.addArenaBuffer(bytes, bytes);
   uint32_t others = calls.addArenaBuffer(2 * bytes, bytes);
@@ -226,8 +224,7 @@ TEST_F(CudaTest, ConstantsAreOnTheDevice) {
   std::vector<float> data(cudaElements, 41);
   uint32_t constant =
       builder.addConstantBuffer(data.data(), data.size() * sizeof(float));
-  uint32_t y = builder.addResultBuffer(
-      builder.addResult("y", REMAT_F32, {cudaElements}));
+  uint32_t y = addVectorResult(builder, "y");
   builder.addEntry(makeEntry(addKernel(builder, "add"), {constant}, {y}));
   CudaStep step(builder);
   Tensor result({cudaElements});
@@ -241,10 +238,8 @@ TEST_F(CudaTest, ScratchIsInTheWorkspace) {
     given = parameters;
   });
   StepTableBuilder builder;
-  uint32_t x = builder.addArgumentBuffer(
-      builder.addArgument("x", REMAT_F32, {cudaElements}));
-  uint32_t y = builder.addResultBuffer(
-      builder.addResult("y", REMAT_F32, {cudaElements}));
+  uint32_t x = addVectorArgument(builder, "x");
+  uint32_t y = addVectorResult(builder, "y");
   uint32_t workspace = builder.addArenaBuffer(256, 1024);
   uint32_t kernel = builder.addKernel(0, {{"sum", 3, 32, 1 << 16}}, {0, 512});
   builder.addEntry(makeEntry(kernel, {x}, {y}, 1, workspace));
@@ -270,10 +265,8 @@ TEST_F(CudaTest, CodecsSeeHostMemory) {
   defineKernel("add", 2, [](auto &v, int64_t i) { v[1][i] = v[0][i] + 1; });
   constexpr uint64_t bytes = cudaElements * sizeof(float);
   StepTableBuilder builder;
-  uint32_t x = builder.addArgumentBuffer(
-      builder.addArgument("x", REMAT_F32, {cudaElements}));
-  uint32_t y = builder.addResultBuffer(
-      builder.addResult("y", REMAT_F32, {cudaElements}));
+  uint32_t x = addVectorArgument(builder, "x");
+  uint32_t y = addVectorResult(builder, "y");
   uint32_t sum = builder.addArenaBuffer(0, bytes);
   uint32_t packed = builder.addArenaBuffer(bytes, bytes);
   builder.addEntry(makeEntry(addKernel(builder, "add"), {x}, {sum}));
@@ -308,10 +301,8 @@ TEST_F(CudaTest, BitwiseCheckReadsTheDevice) {
                [](auto &v, int64_t i) { v[2][i] = v[0][i] + v[1][i]; });
   constexpr uint64_t bytes = cudaElements * sizeof(float);
   StepTableBuilder builder;
-  uint32_t x = builder.addArgumentBuffer(
-      builder.addArgument("x", REMAT_F32, {cudaElements}));
-  uint32_t y = builder.addResultBuffer(
-      builder.addResult("y", REMAT_F32, {cudaElements}));
+  uint32_t x = addVectorArgument(builder, "x");
+  uint32_t y = addVectorResult(builder, "y");
   uint32_t once = builder.addArenaBuffer(0, bytes);
   uint32_t twice = builder.addArenaBuffer(bytes, bytes);
   uint32_t kernel = addKernel(builder, "drift");

@@ -87,6 +87,16 @@ void defineKernel(const std::string &name, size_t buffers, Function function) {
                    });
 }
 
+/// Buffers of arguments and results with as many floats.
+inline uint32_t addVectorArgument(StepTableBuilder &builder, const char *name) {
+  return builder.addArgumentBuffer(
+      builder.addArgument(name, REMAT_F32, {cudaElements}));
+}
+inline uint32_t addVectorResult(StepTableBuilder &builder, const char *name) {
+  return builder.addResultBuffer(
+      builder.addResult(name, REMAT_F32, {cudaElements}));
+}
+
 inline uint32_t addKernel(StepTableBuilder &builder, const std::string &name) {
   return builder.addKernel(0, {{name, 1, 64, 0}}, {});
 }
@@ -100,10 +110,8 @@ inline StepTableBuilder makeOffloadingStep() {
   defineKernel("join", 3,
                [](auto &v, int64_t i) { v[2][i] = v[0][i] * 2 + v[1][i]; });
   StepTableBuilder builder;
-  uint32_t x = builder.addArgumentBuffer(
-      builder.addArgument("x", REMAT_F32, {cudaElements}));
-  uint32_t y = builder.addResultBuffer(
-      builder.addResult("y", REMAT_F32, {cudaElements}));
+  uint32_t x = addVectorArgument(builder, "x");
+  uint32_t y = addVectorResult(builder, "y");
   constexpr uint64_t bytes = cudaElements * sizeof(float);
   uint32_t sum = builder.addArenaBuffer(0, bytes);
   uint32_t kept = builder.addHostBuffer(0, bytes);

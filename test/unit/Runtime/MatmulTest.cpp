@@ -19,7 +19,7 @@ namespace {
 /// Sets the strides of an operand whose dims are visited in `order`, innermost
 /// first; its number of elements.
 int64_t layOut(const std::vector<std::pair<int64_t, int64_t *>> &dims,
-               std::vector<int> order, int64_t gap) {
+               const std::vector<int> &order, int64_t gap) {
   int64_t size = 1;
   for (int dim : order) {
     *dims[dim].second = size;

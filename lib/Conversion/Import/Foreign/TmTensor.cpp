@@ -157,6 +157,20 @@ static Value createBefore(Operation *op, Lowering &lowering, OpBuilder &nested,
              : createInteger(nested, op->getLoc(), nested.getI1Type(), 0);
 }
 
+/// The order of `values` along their last dimension, by the region of `op`.
+static FailureOr<Value> createRegionOrder(Operation *op, Lowering &lowering,
+                                          ArrayRef<Value> values) {
+  bool isBuilt = true;
+  Value order = createOrder(
+      lowering.builder, op->getLoc(), values,
+      [&](OpBuilder &nested, Location, ArrayRef<Value> a, ArrayRef<Value> b) {
+        return createBefore(op, lowering, nested, a, b, isBuilt);
+      });
+  if (!isBuilt)
+    return failure();
+  return order;
+}
+
 /// All tensors are sorted by the comparison of their elements.
 static LogicalResult lowerSort(Operation *op, Lowering &lowering) {
   OpBuilder &builder = lowering.builder;
@@ -173,17 +187,12 @@ static LogicalResult lowerSort(Operation *op, Lowering &lowering) {
   SmallVector<int64_t> permutation = exchangeLast(type.getRank(), *dim);
   for (Value &value : outs)
     value = createTranspose(builder, loc, value, permutation);
-  bool isBuilt = true;
-  Value order = createOrder(
-      builder, loc, outs,
-      [&](OpBuilder &nested, Location, ArrayRef<Value> a, ArrayRef<Value> b) {
-        return createBefore(op, lowering, nested, a, b, isBuilt);
-      });
-  if (!isBuilt)
+  FailureOr<Value> order = createRegionOrder(op, lowering, outs);
+  if (failed(order))
     return failure();
   for (Value &value : outs)
     value = createTranspose(builder, loc,
-                            createReadInOrder(builder, loc, value, order),
+                            createReadInOrder(builder, loc, value, *order),
                             permutation);
   return lowering.set(op, outs);
 }
@@ -210,19 +219,14 @@ static LogicalResult lowerTopK(Operation *op, Lowering &lowering) {
     return lowering.set(op, outs);
   SmallVector<int64_t> permutation = exchangeLast(type.getRank(), *dim);
   Value values = createTranspose(builder, loc, ins[0], permutation);
-  bool isBuilt = true;
-  Value order = createOrder(
-      builder, loc, values,
-      [&](OpBuilder &nested, Location, ArrayRef<Value> a, ArrayRef<Value> b) {
-        return createBefore(op, lowering, nested, a, b, isBuilt);
-      });
-  if (!isBuilt)
+  FailureOr<Value> sorted = createRegionOrder(op, lowering, values);
+  if (failed(sorted))
     return failure();
   SmallVector<int64_t> shape, begin(type.getRank(), 0),
       strides(type.getRank(), 1);
   for (int64_t from : permutation)
     shape.push_back(result.getDimSize(from));
-  order = createSlice(builder, loc, order, begin, shape, strides);
+  Value order = createSlice(builder, loc, *sorted, begin, shape, strides);
   Value numbers = order;
   if (ins.size() == 2)
     numbers = createReadInOrder(

@@ -44,23 +44,18 @@ TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name,
     return emitError() << "alignment must be at most " << maxBufferBytes
                        << ", got " << alignment;
   const std::pair<StringRef, int64_t> positive[] = {
-      {"row_bytes", rowBytes},
-      {"block_bytes", blockBytes},
-      {"block_rows", blockRows},
-      {"min_block_rows", minBlockRows},
-      {"sum_length", sumLength},
-      {"channel_bytes", channelBytes},
-      {"slice_bytes", sliceBytes},
-      {"slice_rows", sliceRows},
-      {"min_slice_rows", minSliceRows},
-      {"threads", threads},
-      {"contraction_flops", contractionFlops},
-      {"loop_flops", loopFlops},
-      {"bandwidth", bandwidth},
+      {"row_bytes", rowBytes},          {"block_bytes", blockBytes},
+      {"block_rows", blockRows},        {"min_block_rows", minBlockRows},
+      {"sum_length", sumLength},        {"channel_bytes", channelBytes},
+      {"slice_bytes", sliceBytes},      {"slice_rows", sliceRows},
+      {"min_slice_rows", minSliceRows}, {"contraction_flops", contractionFlops},
+      {"loop_flops", loopFlops},        {"bandwidth", bandwidth},
       {"link_bandwidth", linkBandwidth}};
   for (auto [fact, value] : positive)
     if (value <= 0)
       return emitError() << fact << " must be positive, got " << value;
+  if (threads < 0)
+    return emitError() << "threads must not be negative, got " << threads;
   if (launchNs < 0)
     return emitError() << "launch_ns must not be negative, got " << launchNs;
   if (blockRows < minBlockRows)

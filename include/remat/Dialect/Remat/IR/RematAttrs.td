@@ -157,7 +157,7 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
     | parameter | unit | meaning |
     |---|---|---|
     | `alignment` | bytes | buffers start at its multiples and are counted in them; a multiple of 64 |
-    | `row_bytes` | bytes | the most that a kernel keeps to itself of one row |
+    | `row_bytes` | bytes | the most that a kernel keeps to itself of one row; what does not fit in `block_bytes` is read piece by piece |
     | `block_bytes` | bytes | fast memory of a tile: what a kernel keeps to itself of its rows, and what is packed of a factor |
     | `block_rows` | rows | rows of a tile from which on a contraction in it is efficient |
     | `min_block_rows` | rows | rows of a tile below which a contraction in it is slow |
@@ -167,7 +167,7 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
     | `slice_rows` | rows | rows of such a slice, if the shapes have such slices |
     | `min_slice_rows` | rows | the fewest rows of a slice where they have not |
     | `in_place` | bool | kernels may write a result where an operand lies that they have read |
-    | `threads` | | the threads that the speeds below are for |
+    | `threads` | | the threads of the host that the speeds below are for; 0 where they do not depend on them |
     | `contraction_flops` | 1/s | contractions and convolutions, on those threads |
     | `loop_flops` | 1/s | generated loops, on those threads |
     | `bandwidth` | bytes/s | memory, on those threads; it does not grow with more |
