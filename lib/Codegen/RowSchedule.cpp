@@ -161,7 +161,7 @@ TileMatmul RowSchedule::describe(OpBuilder &builder, const RowStep &step,
   auto stride = [](const Access &access, int loop) {
     return loop < 0 ? 0 : access.coefficients[loop];
   };
-  if (stride(c, n) != 1 && stride(c, m) == 1) {
+  if (n >= 0 && stride(c, n) != 1 && stride(c, m) == 1) {
     std::swap(a, b);
     std::swap(m, n);
   }

@@ -21,6 +21,27 @@ int64_t remat::chooseBlockRows(int64_t rows, int64_t rowBytes,
   return std::min(std::max<int64_t>(block, 1), rows);
 }
 
+bool remat::addsUpInF32(linalg::LinalgOp contraction) {
+  return getElementTypeOrSelf(contraction.getDpsInits().front()).isF32() &&
+         llvm::all_of(contraction.getDpsInputs(), [](Value factor) {
+           Type type = getElementTypeOrSelf(factor);
+           return type.isF32() || type.isF16() || type.isBF16();
+         });
+}
+
+/// Whether the elements of each row of the result are next to each other.
+static bool hasRowsInOrder(AffineMap result, ArrayRef<int64_t> rows,
+                           ArrayRef<int64_t> sizes) {
+  // Loops of one iteration are nowhere in memory.
+  SmallVector<int64_t> loops;
+  for (AffineExpr expr : result.getResults())
+    if (auto dim = dyn_cast<AffineDimExpr>(expr);
+        dim && sizes[dim.getPosition()] != 1)
+      loops.push_back(dim.getPosition());
+  auto isRow = [&](int64_t loop) { return llvm::is_contained(rows, loop); };
+  return llvm::all_of(loops, isRow) || !isRow(loops.back());
+}
+
 bool remat::isContractionInRow(linalg::LinalgOp contraction,
                                ArrayRef<int64_t> rows) {
   if (contraction->getNumOperands() != 3 ||
@@ -29,6 +50,8 @@ bool remat::isContractionInRow(linalg::LinalgOp contraction,
   SmallVector<AffineMap> maps = contraction.getIndexingMapsArray();
   SmallVector<int64_t> sizes = getLoopSizes(contraction);
   int64_t longestSum = getTargetFacts(contraction).getSumLength();
+  if (!addsUpInF32(contraction) || !hasRowsInOrder(maps[2], rows, sizes))
+    return false;
   unsigned pairs = 0;
   for (unsigned loop = 0; loop < contraction.getNumLoops(); ++loop) {
     if (llvm::is_contained(rows.drop_back(), static_cast<int64_t>(loop)))

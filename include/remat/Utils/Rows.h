@@ -18,11 +18,15 @@ namespace remat {
 /// if `rowBytes`, what is kept of each row, allows.
 int64_t chooseBlockRows(int64_t rows, int64_t rowBytes, TargetAttr target);
 
+/// Whether a contraction of three operands adds up in f32; its factors may be
+/// narrower.
+bool addsUpInF32(mlir::linalg::LinalgOp contraction);
+
 /// Whether a contraction is one of two matrices at each point of all `rows` but
 /// the last: of the three loops that are left, the last row among them, each is
 /// in two of the three operands, and no two in the same. Sums of rows of a
-/// block aside, none is longer than `sum_length` of the
-/// target.
+/// block aside, none is longer than `sum_length` of the target. The columns of
+/// the result are next to each other, and it is added up in f32.
 bool isContractionInRow(mlir::linalg::LinalgOp contraction,
                         llvm::ArrayRef<int64_t> rows);
 

@@ -231,8 +231,12 @@ LogicalResult NestEmitter::emitSum(Value group, Value split,
   for (auto [number, point] : llvm::enumerate(points))
     definePoint(point, number);
   splitIndex(place, parallel, points.front().indices);
-  if (Value inside = emitIsInside())
+  if (Value inside = emitIsInside()) {
     isValid = arith::AndIOp::create(builder, loc, isValid, inside);
+    // They read what the first one does.
+    place = arith::SelectOp::create(builder, loc, isValid, result, index(0));
+    splitIndex(place, parallel, points.front().indices);
+  }
   if (plan.lanes == 1 && plan.splits == 1)
     openIf(builder, loc, isValid);
   if (failed(emitPoints(0)) || failed(emitPoints(1)))

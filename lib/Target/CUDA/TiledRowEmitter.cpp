@@ -46,6 +46,7 @@ private:
   LogicalResult emitStep(unsigned number);
   std::vector<bool>
   findNeeded(llvm::function_ref<bool(const TiledStep &)> wanted);
+  bool hidesColumns(const std::vector<bool> &steps) const;
   LogicalResult emitRowsOnly(unsigned sweep);
   LogicalResult emitSweep(unsigned sweep);
 
@@ -160,6 +161,17 @@ std::vector<bool> TiledRowEmission::findNeeded(
   return needed;
 }
 
+/// Whether the columns that all these steps walk are those of a causal mask.
+bool TiledRowEmission::hidesColumns(const std::vector<bool> &steps) const {
+  if (schedule.masked.size != plan.columns)
+    return false;
+  for (auto [number, tiled] : llvm::enumerate(plan.steps))
+    if (steps[number] && tiled.columnLoop >= 0 &&
+        schedule.steps[number].columns != tiled.columnLoop)
+      return false;
+  return true;
+}
+
 LogicalResult TiledRowEmission::emitRowsOnly(unsigned sweep) {
   for (auto [number, step] : llvm::enumerate(plan.steps))
     if (step.kind == TiledStep::RowsOnly && step.sweep == sweep &&
@@ -175,7 +187,7 @@ LogicalResult TiledRowEmission::emitSweep(unsigned sweep) {
            (step.kind == TiledStep::OverColumns || step.isResult);
   });
   Value count = index(plan.countTiles());
-  if (schedule.masked.size != 0) {
+  if (hidesColumns(needed)) {
     // Columns that no row of the tile sees are left out.
     Value seen = add(position.blockEnd, index(schedule.masked.shift - 1));
     Value tiles =
@@ -212,9 +224,11 @@ LogicalResult TiledRowEmission::emitOverRows() {
   columnBegin =
       mul(arith::RemUIOp::create(builder, loc, launch.block, columnTiles),
           plan.tileColumns);
+  std::vector<bool> needed = findNeeded(
+      [](const TiledStep &step) { return step.kind == TiledStep::OverRows; });
   int64_t tiles = llvm::divideCeil(schedule.runRows, schedule.blockRows);
   Value begin = index(0);
-  if (schedule.masked.size != 0) {
+  if (hidesColumns(needed)) {
     // Rows before the first that sees a column of the tile are left out; one
     // tile is there always, to set the results.
     Value hidden = arith::MaxSIOp::create(
@@ -238,8 +252,6 @@ LogicalResult TiledRowEmission::emitOverRows() {
                                   begin);
   if (isFirstRun)
     isFirst = arith::AndIOp::create(builder, loc, isFirst, isFirstRun);
-  std::vector<bool> needed = findNeeded(
-      [](const TiledStep &step) { return step.kind == TiledStep::OverRows; });
   for (unsigned number = 0; number < needed.size(); ++number)
     if (needed[number] && failed(emitStep(number)))
       return failure();

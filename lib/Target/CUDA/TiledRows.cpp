@@ -188,7 +188,11 @@ std::optional<TiledRows> TilePlanner::run(int64_t maxBytes) {
       // Nothing is updated in place.
       if (!writers.try_emplace(output.root, plan.steps.size()).second)
         return std::nullopt;
-      ready[output.root] = tiled.sweep + (ends ? 1 : 0);
+      // What is read as a whole is there when all of its tiles are.
+      bool isTile =
+          tiled.kind == TiledStep::Tile && wide.contains(output.root);
+      bool isParts = ends || (tiled.columnLoop >= 0 && !isTile);
+      ready[output.root] = tiled.sweep + (isParts ? 1 : 0);
     }
     if (ends || tiled.isResult)
       plan.numSweeps = std::max(plan.numSweeps, tiled.sweep + 1);

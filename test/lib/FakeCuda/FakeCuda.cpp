@@ -176,7 +176,7 @@ void State::runGraph(const GraphState &graph) {
   }
 }
 
-void fakecuda::enqueue(void *stream, std::vector<const void *> memory,
+void fakecuda::enqueue(void *stream, const std::vector<const void *> &memory,
                        std::function<void()> work) {
   for (const void *address : memory)
     state->checkMemory(reinterpret_cast<uintptr_t>(address), 1, "a library");

@@ -61,7 +61,7 @@ void *allocate(size_t bytes);
 void release(void *memory);
 
 /// For libraries: adds work to a stream, which reads or writes `memory`.
-void enqueue(void *stream, std::vector<const void *> memory,
+void enqueue(void *stream, const std::vector<const void *> &memory,
              std::function<void()> work);
 
 /// How the matmul that was described last multiplies, by cuBLASLt's number.

@@ -29,7 +29,7 @@ static std::atomic<int> calls = 0;
 
 /// A remat_kernel_fn: the buffers of the operands, then those of the results.
 extern "C" __attribute__((visibility("default"))) void
-example_add(void *const *buffers, int64_t, int64_t, remat_kernel_status *) {
+exampleAdd(void *const *buffers, int64_t, int64_t, remat_kernel_status *) {
   auto *a = static_cast<const float *>(buffers[0]);
   auto *b = static_cast<const float *>(buffers[1]);
   auto *sum = static_cast<float *>(buffers[2]);
@@ -47,7 +47,7 @@ public:
   }
   int64_t countFlops() const override { return elements; }
   int64_t getWorkspaceBytes(int threads) const override { return 0; }
-  llvm::StringRef getSymbol() const override { return "example_add"; }
+  llvm::StringRef getSymbol() const override { return "exampleAdd"; }
 
 private:
   int64_t elements;

@@ -24,15 +24,8 @@ using namespace mlir;
 using namespace remat;
 
 bool remat::isFloatContraction(linalg::LinalgOp op) {
-  if (!linalg::isaContractionOpInterface(op) || op->getNumOperands() != 3 ||
-      !isContractionBody(*op.getBlock()))
-    return false;
-  // Added up in f32; the factors may be narrower.
-  return getElementTypeOrSelf(op->getResult(0)).isF32() &&
-         llvm::all_of(op.getDpsInputs(), [](Value factor) {
-           Type type = getElementTypeOrSelf(factor);
-           return type.isF32() || type.isF16() || type.isBF16();
-         });
+  return linalg::isaContractionOpInterface(op) && op->getNumOperands() == 3 &&
+         isContractionBody(*op.getBlock()) && addsUpInF32(op);
 }
 
 static bool checkEligible(Operation *op, ArrayRef<Value> captured) {
