@@ -15,6 +15,7 @@ import struct
 
 from generator import Generator
 from harness import Session, npy, parse_options, read_npy, run, shrink, write
+from targets import add_target, make_facts
 
 PLANNERS = ["greedy", "search", "recompute-all", "chen-greedy", "min-cut", "knapsack", "lower-sets", "sqrt"]
 POLICIES = ["everything_saveable", "nothing_saveable", "dots_saveable", "dots_with_no_batch_dims_saveable"]
@@ -180,11 +181,37 @@ class Trial:
                     raise Failure("sum", f"sum of gradients {number}, element {index}: {c!r}, expected {known!r}",
                                   "remat-run model.mlir --inputs=in --outputs=sums " + " ".join(flags))
 
+    def check_target(self, choice):
+        """A machine with other facts computes other bits, with an error like that of this one."""
+        name = choice.choice(["cpu", "cuda"])
+        write(self.folder + "/target.mlir", add_target(self.program.render(self.removed), make_facts(choice, name)))
+        flags = ["--emit=forward,vjp,jvp", "--budget=100%,min", "--poison"]
+        if name == "cpu":
+            self.check_bits("other facts", flags + ["--threads=1"], None, "target", "target.mlir")
+        else:
+            known = self.check_bits("a device", flags + ["--device=sim"], None, "target", "target.mlir")
+            self.check_bits("a device backwards", flags + ["--device=sim-reverse"], known, "target", "target.mlir")
+        if self.session:
+            self.session.count("targets")
+        # What is saved, and so what is rounded, may be something else.
+        if self.program.lossy:
+            return
+        counts = {"result": len(self.results), "vjp": len(self.tangents), "jvp": len(self.results)}
+        for stem, count in counts.items():
+            for number in range(count):
+                wide, here, there = (read_npy(f"{self.folder}/{folder}/{stem}{number}.npy")
+                                     for folder in ("wide", "out", "target"))
+                scale = max([abs(value) for value in wide] + [1.0])
+                error = max([abs(a - b) for a, b in zip(wide, here)] + [1e-6 * scale])
+                self.compare(f"{name}: {stem} {number}", there, wide, 100 * error / scale,
+                             "remat-run target.mlir --inputs=in --outputs=target " + " ".join(flags), scale)
+
     def check(self):
         """Raises a Failure if anything is wrong."""
         self.check_numbers()
         emit = "--emit=forward,vjp,jvp"
         known = self.check_bits("budgets", [emit, "--threads=1", "--budget=100%,80%,min"], None)
+        self.check_target(random.Random(self.program.seed + 2))
         self.check_bits("two threads, poisoned, checked", [emit, "--threads=2", "--budget=100%,min", "--poison",
                                                           "--determinism-check=bitwise"], known)
         choice = random.Random(self.program.seed)
@@ -230,6 +257,9 @@ def report(session, seed, program, failure, options):
     trial = Trial(program, removed, options, session.work + "/kept")
     files = {"model.mlir": program.render(removed), "whole.mlir": program.render(),
              "donated.mlir": program.render(removed, trial.donations())}
+    if os.path.exists(session.work + "/shrunk/target.mlir"):
+        with open(session.work + "/shrunk/target.mlir", "rb") as file:
+            files["target.mlir"] = file.read()
     for name in sorted(os.listdir(trial.folder + "/in")):
         with open(f"{trial.folder}/in/{name}", "rb") as file:
             files["in-" + name] = file.read()

@@ -13,6 +13,7 @@
 #include "ClusterGrower.h"
 #include "Tuning.h"
 
+#include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Utils/Rows.h"
 #include "remat/Utils/Structured.h"
@@ -261,11 +262,30 @@ bool ClusterGrower::mayWalk(ArrayRef<int64_t> sizes, int64_t summed) {
   return true;
 }
 
+/// Whether `op` makes a result of the function where one of its operands lies,
+/// a donated argument: kernels of blocks write nothing in place.
+static bool updatesDonated(Operation *op) {
+  auto function = dyn_cast<FunctionOpInterface>(op->getParentOp());
+  if (!function)
+    return false;
+  Operation *end = op->getBlock()->getTerminator();
+  return llvm::any_of(op->getOperands(), [&](Value operand) {
+    auto argument = dyn_cast<BlockArgument>(getRoot(operand));
+    if (!argument || argument.getOwner() != op->getBlock())
+      return false;
+    std::optional<int64_t> result =
+        getDonatedResult(function, argument.getArgNumber());
+    return result && getRoot(end->getOperand(*result)).getDefiningOp() == op;
+  });
+}
+
 bool ClusterGrower::tryAdd(Operation *op, bool asProducer) {
   if (members.contains(op) || clusterOf.contains(op) ||
       members.size() == ClusterTuning::maxMembers || op->getBlock() != body ||
       op->getAttr(RematDialect::backwardAttrName) != mark ||
       !info.isEligible(op))
+    return false;
+  if (isBlocked && updatesDonated(op))
     return false;
   auto linalgOp = cast<linalg::LinalgOp>(op);
   std::optional<LoopList> loops = getRows(linalgOp, asProducer);
