@@ -1,6 +1,8 @@
 # How remat's targets are compiled. Everything links the distribution's shared
 # libMLIR and libLLVM: its MLIRConfig.cmake does not export
 # MLIR_LINK_MLIR_DYLIB, so the component targets would be the static archives.
+# These are linked with REMAT_STATIC_LLVM, for a libRemat.so that runs where
+# there is no LLVM.
 
 # One precompiled header for all code that includes MLIR.
 add_library(remat_pch STATIC ${PROJECT_SOURCE_DIR}/cmake/pch.cpp)
@@ -20,7 +22,16 @@ add_dependencies(remat_pch RematOpsIncGen RematInterfacesIncGen)
 
 # What everything on MLIR links; RematConfig.cmake adds its include paths.
 add_library(remat_mlir INTERFACE)
-target_link_libraries(remat_mlir INTERFACE MLIR LLVM)
+if(REMAT_STATIC_LLVM)
+  get_property(remat_mlir_archives GLOBAL PROPERTY MLIR_ALL_LIBS)
+  list(FILTER remat_mlir_archives EXCLUDE REGEX "^MLIRCAPI")
+  llvm_map_components_to_libnames(remat_llvm_archives native nvptx orcjit passes)
+  target_link_libraries(remat_mlir INTERFACE ${remat_mlir_archives} ${remat_llvm_archives})
+  # Of what these link, only what is called: Debian's LLVM has solvers beside.
+  target_link_options(remat_mlir INTERFACE LINKER:--as-needed,--gc-sections)
+else()
+  target_link_libraries(remat_mlir INTERFACE MLIR LLVM)
+endif()
 
 # remat_configure_target(target): include paths, flags and the shared PCH.
 function(remat_configure_target target)

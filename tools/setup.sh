@@ -4,7 +4,8 @@
 #   tools/setup.sh [--preset=PRESET] [TARGET...]
 #
 # Presets (CMakePresets.json): dev, the default, in build/; release in
-# build-release/; asan in build-asan/. Without a target everything is built.
+# build-release/; asan in build-asan/; wheel in build-wheel/ (tools/wheel.sh).
+# Without a target everything is built.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

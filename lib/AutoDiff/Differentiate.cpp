@@ -14,6 +14,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
+#include "ConstantWeights.h"
 #include "Emit.h"
 #include "Idioms.h"
 #include "Rules.h"
@@ -193,7 +194,9 @@ private:
     return NameLoc::get(StringAttr::get(function.getContext(), name),
                         terminator->getLoc());
   }
-  Value addArgumentLike(Value value) {
+  /// An argument for a derivative of `value`, named after it.
+  BlockArgument addArgumentLike(Value value, StringRef suffix) {
+    argumentNames.push_back(getName(value, suffix));
     return body.addArgument(value.getType(), value.getLoc());
   }
   /// Returns `value`, or zeros of the type of `like` if it is null. It is
@@ -213,6 +216,8 @@ private:
   SmallVector<Operation *> ops;
   unsigned numArguments, numResults;
   OpBuilder builder;
+  /// Of each argument that is added.
+  SmallVector<StringAttr> argumentNames;
   /// Of each result that is added.
   SmallVector<StringAttr> names;
   SmallVector<bool> absent;
@@ -232,7 +237,8 @@ Differentiator::Differentiator(func::FuncOp function, ArrayRef<Value> inputs,
 }
 
 /// The name of `value` if it is an argument or result that has one, with
-/// `suffix`: the gradient of 'x' is 'x.grad'.
+/// `suffix`: the gradient of 'x' is 'x.grad', and what comes for the result 'y'
+/// is 'y.cotangent'.
 StringAttr Differentiator::getName(Value value, StringRef suffix) {
   StringAttr name;
   if (auto argument = dyn_cast<BlockArgument>(value))
@@ -302,7 +308,7 @@ LogicalResult Differentiator::reverse(bool withCotangents, bool accumulate) {
   for (Value output : outputs) {
     Value seed;
     if (withCotangents)
-      seed = addArgumentLike(output);
+      seed = addArgumentLike(output, ".cotangent");
     else if (activity.isActive(output))
       seed = createFloatConstant(builder, loc, output.getType(), 1.0);
     sweep.accumulate(output, seed);
@@ -316,7 +322,8 @@ LogicalResult Differentiator::reverse(bool withCotangents, bool accumulate) {
     StringAttr name = getName(input, ".grad");
     bool isZero = !gradient;
     if (accumulate) {
-      BlockArgument sum = cast<BlockArgument>(addArgumentLike(input));
+      // One name for what comes and what goes.
+      BlockArgument sum = addArgumentLike(input, ".grad");
       donations.emplace_back(sum, terminator->getNumOperands());
       gradient = gradient ? addEarly(sum, gradient, loc) : sum;
     }
@@ -345,7 +352,7 @@ LogicalResult Differentiator::forward() {
   sweep.setIdiomLog(idioms);
   builder.setInsertionPointToStart(&body);
   for (Value input : inputs)
-    sweep.addTangent(input, addArgumentLike(input));
+    sweep.addTangent(input, addArgumentLike(input, ".tangent"));
   if (failed(sweep.run(ops)))
     return failure();
   builder.setInsertionPoint(terminator);
@@ -381,6 +388,10 @@ void Differentiator::finish() {
     resAttrs.resize(terminator->getNumOperands(), none);
     function.setAllResultAttrs(resAttrs);
   }
+  for (auto [number, name] : llvm::enumerate(argumentNames))
+    if (name)
+      function.setArgAttr(numArguments + number, RematDialect::nameAttrName,
+                          name);
   for (auto [number, name, isAbsent] : llvm::enumerate(names, absent)) {
     if (name)
       function.setResultAttr(numResults + number, RematDialect::nameAttrName,
@@ -389,14 +400,9 @@ void Differentiator::finish() {
       function.setResultAttr(numResults + number, RematDialect::absentAttrName,
                              builder.getUnitAttr());
   }
-  // An accumulated gradient is one name for what comes and what goes.
-  for (auto [argument, result] : donations) {
-    unsigned number = argument.getArgNumber();
-    function.setArgAttr(number, RematDialect::donatedAttrName,
+  for (auto [argument, result] : donations)
+    function.setArgAttr(argument.getArgNumber(), RematDialect::donatedAttrName,
                         builder.getI64IntegerAttr(result));
-    if (StringAttr name = names[result - numResults])
-      function.setArgAttr(number, RematDialect::nameAttrName, name);
-  }
 }
 
 LogicalResult remat::differentiate(func::FuncOp function,
@@ -413,6 +419,12 @@ LogicalResult remat::differentiate(func::FuncOp function,
   FailureOr<SmallVector<Value>> outputs = getOutputs(function, options);
   if (failed(outputs))
     return failure();
+  // Who chooses arguments knows that there are weights among them.
+  if (llvm::all_of(function.getArguments(), [&](Value argument) {
+        return !isDifferentiableType(argument.getType()) ||
+               llvm::is_contained(*inputs, argument);
+      }))
+    warnOfConstantWeights(function);
   IdiomLog idioms;
   Differentiator differentiator(function, *inputs, *outputs,
                                 options.idioms ? &idioms : nullptr);

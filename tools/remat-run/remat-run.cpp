@@ -173,13 +173,34 @@ static std::string getPath(StringRef directory, const Twine &name) {
   return std::string(path);
 }
 
+/// The file of an argument: by its number, or by its name.
+static Expected<std::string> findArgumentFile(const Products &products,
+                                              size_t index, StringRef name) {
+  const std::string &file = products.argumentFiles[index];
+  std::string path = getPath(options().inputDirectory, file);
+  std::string ownFile = (name + ".npy").str();
+  // What has no name is called by its number.
+  if (is_contained(products.argumentFiles, ownFile))
+    return path;
+  std::string named = getPath(options().inputDirectory, ownFile);
+  if (!sys::fs::exists(named))
+    return path;
+  if (sys::fs::exists(path))
+    return makeError("'" + path + "' and '" + named +
+                     "' are for the same argument; remove one of them");
+  return named;
+}
+
 static Expected<std::vector<Tensor>> readArguments(remat_step *step,
                                                    const Products &products) {
   std::vector<Tensor> arguments;
-  for (auto [index, file] : enumerate(products.argumentFiles)) {
+  for (size_t index = 0; index < products.argumentFiles.size(); ++index) {
     remat_tensor_info info;
     remat_step_argument(step, index, &info);
-    std::string path = getPath(options().inputDirectory, file);
+    Expected<std::string> found = findArgumentFile(products, index, info.name);
+    if (!found)
+      return found.takeError();
+    const std::string &path = *found;
     if (const Tensor *state = products.findInitialState(index);
         state && !sys::fs::exists(path)) {
       arguments.push_back(state->copy());
