@@ -189,8 +189,7 @@ std::optional<TiledRows> TilePlanner::run(int64_t maxBytes) {
       if (!writers.try_emplace(output.root, plan.steps.size()).second)
         return std::nullopt;
       // What is read as a whole is there when all of its tiles are.
-      bool isTile =
-          tiled.kind == TiledStep::Tile && wide.contains(output.root);
+      bool isTile = tiled.kind == TiledStep::Tile && wide.contains(output.root);
       bool isParts = ends || (tiled.columnLoop >= 0 && !isTile);
       ready[output.root] = tiled.sweep + (isParts ? 1 : 0);
     }

@@ -58,15 +58,13 @@ SmallVector<unsigned> Function::pickPermutation(unsigned count) {
 }
 
 Value Function::addArgument(const Shape &shape, StringRef element) {
-  Value value{"%a" + std::to_string(arguments.size()), shape,
-              element.str()};
+  Value value{"%a" + std::to_string(arguments.size()), shape, element.str()};
   arguments.push_back(value);
   return value;
 }
 
 Value Function::emit(const Shape &shape, StringRef element, const Twine &line) {
-  Value value{"%v" + std::to_string(counter++), shape,
-              element.str()};
+  Value value{"%v" + std::to_string(counter++), shape, element.str()};
   text += "  " + value.name + " = " + line.str() + "\n";
   return value;
 }
