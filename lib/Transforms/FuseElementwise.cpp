@@ -20,6 +20,8 @@
 #include "remat/Utils/Structured.h"
 #include "remat/Utils/Tags.h"
 
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Tensor/Transforms/Transforms.h"
 #include "mlir/IR/Iterators.h"
@@ -317,6 +319,22 @@ private:
 };
 } // namespace
 
+/// What the producer's indices are for the consumer, upstream gives as maps:
+/// makes arithmetic of these, which bodies may hold.
+static void expandIndices(RewriterBase &rewriter, linalg::GenericOp op) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  for (auto apply : llvm::make_early_inc_range(
+           op.getBody()->getOps<affine::AffineApplyOp>())) {
+    rewriter.setInsertionPoint(apply);
+    AffineMap map = apply.getAffineMap();
+    ValueRange operands = apply.getMapOperands();
+    rewriter.replaceOp(apply, affine::expandAffineExpr(
+                                  rewriter, apply.getLoc(), map.getResult(0),
+                                  operands.take_front(map.getNumDims()),
+                                  operands.drop_front(map.getNumDims())));
+  }
+}
+
 /// Fuses one producer into `consumer` and returns the result; null if there is
 /// none to fuse.
 linalg::GenericOp Fuser::fuseOne(linalg::GenericOp consumer) {
@@ -352,6 +370,7 @@ linalg::GenericOp Fuser::fuseOne(linalg::GenericOp consumer) {
     for (Value result : consumer.getResults())
       results.push_back(fusion->replacements.lookup(result));
     auto fused = cast<linalg::GenericOp>(fusion->fusedOp);
+    expandIndices(rewriter, fused);
     fused->setLoc(consumer.getLoc());
     fused->setDiscardableAttrs(consumer->getDiscardableAttrDictionary());
     rewriter.replaceOp(consumer, results);

@@ -285,3 +285,32 @@ func.func @not_spared(%g: tensor<64x64xf32>, %x: tensor<64x64xf32>) -> (tensor<6
   } -> tensor<64x64xf32>
   return %s, %y : tensor<64xf32>, tensor<64x64xf32>
 }
+
+// A gather whose places the reader computes: upstream gives them as maps.
+
+// CHECK-LABEL: func.func @window_of_gather
+// CHECK: linalg.generic
+// CHECK:   %[[I:.*]] = linalg.index 1 : index
+// CHECK:   %[[J:.*]] = arith.muli %[[I]], %{{.*}} : index
+// CHECK-NOT: affine.apply
+// CHECK: return
+func.func @window_of_gather(%x: tensor<8x6xf32>, %i: tensor<4xi64>) -> tensor<4x3xf32> {
+  %e = tensor.empty() : tensor<4x6xf32>
+  %g = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a)>, affine_map<(a, b) -> (a, b)>],
+      iterator_types = ["parallel", "parallel"]} ins(%i : tensor<4xi64>) outs(%e : tensor<4x6xf32>) {
+  ^bb0(%p: i64, %o: f32):
+    %k = arith.index_cast %p : i64 to index
+    %j = linalg.index 1 : index
+    %v = tensor.extract %x[%k, %j] : tensor<8x6xf32>
+    linalg.yield %v : f32
+  } -> tensor<4x6xf32>
+  %f = tensor.empty() : tensor<4x3xf32>
+  %s = tensor.empty() : tensor<3xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b * 2)>, affine_map<(a, b) -> (b)>, affine_map<(a, b) -> (a, b)>],
+      iterator_types = ["parallel", "parallel"]} ins(%g, %s : tensor<4x6xf32>, tensor<3xf32>) outs(%f : tensor<4x3xf32>) {
+  ^bb0(%v: f32, %w: f32, %o: f32):
+    %n = arith.negf %v : f32
+    linalg.yield %n : f32
+  } -> tensor<4x3xf32>
+  return %r : tensor<4x3xf32>
+}

@@ -93,10 +93,7 @@ static LogicalResult checkCalls(func::FuncOp function) {
 /// of their types that have none, in the order of the arguments.
 static void importOffers(func::FuncOp function) {
   constexpr StringLiteral offer = "jax.buffer_donor";
-  llvm::SmallDenseSet<int64_t> taken;
-  for (unsigned number = 0; number < function.getNumArguments(); ++number)
-    if (std::optional<int64_t> result = getDonatedResult(function, number))
-      taken.insert(*result);
+  SmallVector<BlockArgument> donors = getDonors(function);
   for (unsigned number = 0; number < function.getNumArguments(); ++number) {
     Attribute offered = function.removeArgAttr(number, offer);
     auto flag = dyn_cast_or_null<BoolAttr>(offered);
@@ -107,8 +104,9 @@ static void importOffers(func::FuncOp function) {
     bool isTaken = false;
     for (auto [result, resultType] :
          llvm::enumerate(function.getResultTypes())) {
-      if (resultType != type || !taken.insert(result).second)
+      if (resultType != type || donors[result])
         continue;
+      donors[result] = function.getArgument(number);
       function.setArgAttr(
           number, RematDialect::donatedAttrName,
           Builder(function.getContext()).getI64IntegerAttr(result));

@@ -275,7 +275,8 @@ static bool updatesDonated(Operation *op) {
       return false;
     std::optional<int64_t> result =
         getDonatedResult(function, argument.getArgNumber());
-    return result && getRoot(end->getOperand(*result)).getDefiningOp() == op;
+    return result && *result >= 0 && *result < end->getNumOperands() &&
+           getRoot(end->getOperand(*result)).getDefiningOp() == op;
   });
 }
 
