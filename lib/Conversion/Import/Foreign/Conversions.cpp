@@ -451,9 +451,7 @@ Value PrecisionReducer::reduceBits(Value value) {
   Value bits = arith::BitcastOp::create(builder, loc, type, value);
   bits = limitExponent(roundMantissa(bits));
   Value reduced = arith::BitcastOp::create(builder, loc, value.getType(), bits);
-  // Without a mantissa there is no nan.
-  if (mantissa == 0)
-    return reduced;
+  // Rounding may carry out of the bits that say nan.
   Value isNan = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO,
                                       value, value);
   return arith::SelectOp::create(builder, loc, isNan, value, reduced);

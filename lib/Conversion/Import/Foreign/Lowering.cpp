@@ -144,14 +144,16 @@ func::FuncOp Lowering::lookUp(Operation *op, StringRef name) {
 //===----------------------------------------------------------------------===//
 
 DenseElementsAttr Lowering::findConstant(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
+  // Without a definition, the region of a loop may be one whose values are read
+  // before they are made.
+  for (unsigned steps = 0; Operation *op = value.getDefiningOp(); ++steps) {
     StringRef name = op->getName().getStringRef();
     if (name == "stablehlo.constant" || name == "arith.constant")
       return dyn_cast_or_null<DenseElementsAttr>(getAttr(op, "value"));
     bool passesOn = name == "stablehlo.reshape" ||
                     name == "stablehlo.broadcast_in_dim" ||
                     name == "stablehlo.optimization_barrier";
-    if (!passesOn || op->getNumOperands() != 1)
+    if (!passesOn || op->getNumOperands() != 1 || steps == maxDepth)
       return {};
     value = op->getOperand(0);
   }
@@ -343,7 +345,16 @@ LogicalResult Lowering::lowerAs(Operation *op, StringRef name) {
   return failed(check(op, known)) ? failure() : known.lower(op, *this);
 }
 
+LogicalResult Lowering::checkOrder(Operation *op) {
+  for (Value operand : op->getOperands())
+    if (!values.contains(operand))
+      return op->emitOpError("reads a value that is not made before it");
+  return success();
+}
+
 LogicalResult Lowering::lowerOp(Operation *op) {
+  if (failed(checkOrder(op)))
+    return failure();
   StringRef name = op->getName().getStringRef();
   if (auto known = table.find(name); known != table.end())
     return lowerKnown(op, known->second);
@@ -401,6 +412,8 @@ FailureOr<SmallVector<Value>> Lowering::lowerBlock(Block &block,
   for (Operation &op : llvm::drop_end(block))
     if (failed(lowerOp(&op)))
       return failure();
+  if (failed(checkOrder(last)))
+    return failure();
   return get(last->getOperands());
 }
 

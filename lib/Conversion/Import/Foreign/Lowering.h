@@ -141,6 +141,7 @@ private:
   void tagResults(mlir::Operation *op);
   llvm::LogicalResult copy(mlir::Operation *op);
   llvm::LogicalResult check(mlir::Operation *op, const KnownOp &known);
+  llvm::LogicalResult checkOrder(mlir::Operation *op);
   llvm::LogicalResult checkType(mlir::Operation *op, mlir::Type type,
                                 const KnownOp &known);
   llvm::LogicalResult setArguments(mlir::Block &block,
