@@ -51,6 +51,15 @@ LogicalResult foreign::checkShape(Operation *op, ArrayRef<int64_t> shape,
          << type << ", expected one of shape [" << shape << "]";
 }
 
+LogicalResult foreign::checkElements(Operation *op) {
+  Type operand = op->getOperand(0).getType(),
+       result = op->getResult(0).getType();
+  if (getElementTypeOrSelf(operand) == getElementTypeOrSelf(result))
+    return success();
+  return op->emitOpError("has a result of type ")
+         << result << ", expected the elements of " << operand;
+}
+
 /// Whether elements of type `from` may be computed with in the type `to`.
 static bool isPromotable(Type from, Type to) {
   auto fromComplex = dyn_cast<ComplexType>(from);

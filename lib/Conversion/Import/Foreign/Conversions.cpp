@@ -380,10 +380,13 @@ public:
   bool isIdentity() const {
     return exponent >= ownExponent && mantissa >= ownMantissa;
   }
+  /// Whether bf16 has just these bits; its smallest numbers are as small.
+  bool isConversion() const {
+    return element.isF32() && exponent == ownExponent && mantissa == 7;
+  }
   Value reduce(Value value);
 
 private:
-  FloatType findNarrow();
   Value reduceBits(Value value);
   Value roundMantissa(Value bits);
   Value limitExponent(Value bits);
@@ -400,15 +403,6 @@ private:
   int64_t exponent, mantissa, width, ownExponent, ownMantissa;
 };
 } // namespace
-
-/// The type that has just these bits, and as many for the exponent as the own
-/// type, so that its smallest numbers are as small.
-FloatType PrecisionReducer::findNarrow() {
-  FloatType narrow = builder.getBF16Type();
-  return element.isF32() && exponent == ownExponent && mantissa == 7
-             ? narrow
-             : FloatType();
-}
 
 /// To the nearest, and of two to the even one. What becomes too long goes on in
 /// the exponent.
@@ -458,10 +452,10 @@ Value PrecisionReducer::reduceBits(Value value) {
 }
 
 Value PrecisionReducer::reduce(Value value) {
-  FloatType narrow = findNarrow();
-  if (!narrow)
+  if (!isConversion())
     return reduceBits(value);
-  Value rounded = createConverted(builder, loc, value, narrow, false);
+  Value rounded =
+      createConverted(builder, loc, value, builder.getBF16Type(), false);
   return createConverted(builder, loc, rounded, element, false);
 }
 
@@ -485,7 +479,7 @@ static LogicalResult lowerReducedPrecision(Operation *op, Lowering &lowering) {
   if (reducer.isIdentity())
     return lowering.set(op, value);
   Value result = reducer.reduce(value);
-  if (lowering.isScalar())
+  if (lowering.isScalar() || reducer.isConversion())
     return lowering.set(op, result);
   return lowering.set(
       op, createWithRule(builder, loc, value, result, [&](Value slope) {

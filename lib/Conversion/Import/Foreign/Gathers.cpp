@@ -76,6 +76,8 @@ bool foreign::areBatches(RankedTensorType type, ArrayRef<int64_t> dims,
 }
 
 static LogicalResult lowerGather(Operation *op, Lowering &lowering) {
+  if (failed(checkElements(op)))
+    return failure();
   OpBuilder &builder = lowering.builder;
   Location loc = op->getLoc();
   Fields fields(op, "dimension_numbers");

@@ -215,6 +215,8 @@ bool areAtLeast(llvm::ArrayRef<int64_t> numbers, int64_t least);
 llvm::LogicalResult checkShape(mlir::Operation *op,
                                llvm::ArrayRef<int64_t> shape,
                                unsigned number = 0);
+/// Refuses a result of other elements than the first operand has.
+llvm::LogicalResult checkElements(mlir::Operation *op);
 /// A foreign operand of `op` with elements of the type that it is reduced in,
 /// which may be a wider one of the same kind.
 llvm::FailureOr<mlir::Value> createPromoted(mlir::Operation *op,

@@ -35,9 +35,11 @@ LogicalResult foreign::readReduced(Operation *op, Lowering &lowering,
              << input.getType() << " and " << start.getType()
              << ", expected the shape of " << op->getOperand(0).getType()
              << " and rank 0";
-    FailureOr<Value> value = createPromoted(op, lowering, input, element),
-                     begin = createPromoted(op, lowering, start, element);
-    if (failed(value) || failed(begin))
+    FailureOr<Value> value = createPromoted(op, lowering, input, element);
+    if (failed(value))
+      return failure();
+    FailureOr<Value> begin = createPromoted(op, lowering, start, element);
+    if (failed(begin))
       return failure();
     inputs.push_back(*value);
     starts.push_back(createElementOf(lowering.builder, op->getLoc(), *begin));

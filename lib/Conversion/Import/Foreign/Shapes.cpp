@@ -88,6 +88,8 @@ static LogicalResult lowerIota(Operation *op, Lowering &lowering) {
 }
 
 static LogicalResult lowerBroadcast(Operation *op, Lowering &lowering) {
+  if (failed(checkElements(op)))
+    return failure();
   OpBuilder &builder = lowering.builder;
   Value value = lowering.get(op->getOperand(0));
   if (lowering.isScalar())

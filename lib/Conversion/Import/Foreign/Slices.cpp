@@ -92,7 +92,8 @@ static LogicalResult checkSizes(Operation *op, ArrayRef<int64_t> shape,
 static LogicalResult lowerDynamicSlice(Operation *op, Lowering &lowering) {
   if (op->getNumOperands() == 0)
     return op->emitOpError("expected a tensor and where its slice begins");
-  if (failed(checkShape(op, getIntegers(op, "slice_sizes"))))
+  if (failed(checkElements(op)) ||
+      failed(checkShape(op, getIntegers(op, "slice_sizes"))))
     return failure();
   OpBuilder &builder = lowering.builder;
   Value value = lowering.get(op->getOperand(0));

@@ -393,9 +393,11 @@ FailureOr<Value> SelectAndScatter::build() {
   Type element = sumType.getElementType();
   FailureOr<Value> source =
       createPromoted(op, lowering, op->getOperand(1), element);
+  if (failed(source))
+    return failure();
   FailureOr<Value> start =
       createPromoted(op, lowering, op->getOperand(2), element);
-  if (failed(source) || failed(start))
+  if (failed(start))
     return failure();
   Value init = createFilled(builder, loc, sumType,
                             createElementOf(builder, loc, *start));
