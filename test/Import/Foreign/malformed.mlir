@@ -307,3 +307,11 @@ func.func @main(%x: tensor<4xf32>, %y: tensor<3xf32>) -> tensor<4xf32> {
   }) : (tensor<4xf32>, tensor<3xf32>, tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>)
   return %x : tensor<4xf32>
 }
+
+// -----
+
+func.func @main(%x: tensor<1x4x2xcomplex<f32>>, %y: tensor<2x2x3xcomplex<f32>>) -> tensor<1x3x3xcomplex<f32>> {
+  // expected-error@+1 {{'stablehlo.convolution' op is not supported for elements of type 'complex<f32>'}}
+  %0 = "stablehlo.convolution"(%x, %y) <{batch_group_count = 1 : i64, feature_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, padding = dense<0> : tensor<1x2xi64>}> : (tensor<1x4x2xcomplex<f32>>, tensor<2x2x3xcomplex<f32>>) -> tensor<1x3x3xcomplex<f32>>
+  return %0 : tensor<1x3x3xcomplex<f32>>
+}

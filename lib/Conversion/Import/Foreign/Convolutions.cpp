@@ -227,11 +227,11 @@ Value Convolution::build() {
 }
 
 static LogicalResult lowerConvolution(Operation *op, Lowering &lowering) {
-  for (Value operand : op->getOperands())
-    if (isa<ComplexType>(getElementTypeOrSelf(operand)) ||
-        isa<ComplexType>(getElementTypeOrSelf(op->getResult(0))))
+  for (Value value :
+       {op->getOperand(0), op->getOperand(1), Value(op->getResult(0))})
+    if (Type element = getElementTypeOrSelf(value); isa<ComplexType>(element))
       return op->emitOpError("is not supported for elements of type ")
-             << getElementTypeOrSelf(operand);
+             << element;
   Convolution convolution(op, lowering);
   if (failed(convolution.read()))
     return failure();
