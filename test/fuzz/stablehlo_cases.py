@@ -144,6 +144,34 @@ def conversions(draw, rng):
 
 
 @case
+def reduced_precision(draw, rng):
+    """Also numbers between those that few bits can say, and around the smallest and largest of them."""
+    exponents = rng.integers(-40, 30, 60)
+    x = np.ldexp(rng.integers(1, 2048, 60) * rng.choice([-1, 1], 60), exponents - 5).astype(np.float32)
+    bits = np.array([0, 0x80000000, 0x7F800000, 0xFF800000, 0x7FC00000, 1, 0x00400000, 0x00800000, 0x33800000, 0x387FE000,
+                     0x387FC000, 0x387FF000, 0x38800000, 0x477FE000, 0x477FF000, 0x477FEFFF, 0x7F7FFFFF], np.uint32)
+    x = np.concatenate([x, bits.view(np.float32)])
+    kinds = [(5, 10), (8, 7), (4, 3), (5, 2), (8, 10), (3, 0), (8, 23), (11, 52), (5, 23), (1, 4), (8, 0)]
+    return lambda x: [lax.reduce_precision(x.astype(t), *k) for t in (jnp.float32, jnp.float16, jnp.bfloat16, jnp.float64)
+                      for k in kinds], [x], {"gradient": False}
+
+
+@case
+def reduced_slopes(draw, rng):
+    x = normal(rng, shape(draw), np.float32)
+    return lambda x: [lax.reduce_precision(x, *k) for k in ((5, 10), (8, 7), (4, 3), (8, 10), (8, 23))], [x]
+
+
+@case
+def nan_bounds(draw, rng):
+    values = np.array([np.nan, -np.inf, np.inf, -1., 0., 2.])
+    a, b, c = (v.reshape(-1) for v in np.meshgrid(values, values, values))
+    z = a + 1j * rng.choice([0., 1.], a.shape)
+    return lambda a, b, c, z: [lax.clamp(a, b, c), lax.clamp(a[0], b, 3.), lax.clamp(-1., b, c), z.astype(bool),
+                               lax.select(a[3] < 0, z, z + 1), z.real.astype(bool)], [a, b, c, z], {"gradient": False}
+
+
+@case
 def bitcasts(draw, rng):
     x = normal(rng, (3, 4), np.float32)
     n = integers(rng, (3, 2), np.uint32)
@@ -327,6 +355,18 @@ def cumulative(draw, rng):
                       lax.cumsum(x, 0, reverse=True), lax.cumsum(x, 1), lax.associative_scan(jnp.multiply, x)], [x]
 
 
+@case
+def cumulative_from(draw, rng):
+    """Windows that begin with a number that is not neutral."""
+    x = normal(rng, draw.randint(1, 20))
+    k = rng.integers(0, 99, x.shape).astype(np.uint8)
+    n = x.shape[0]
+    both = lambda x, init, f: [lax.reduce_window(x, init, f, (n,), (1,), (p,)) for p in ((n - 1, 0), (0, n - 1))]
+    return lambda x, k: [*both(x, 0., lax.max), *both(x, 0.3, lax.min), *both(k, np.uint8(40), lax.max),
+                         *both(k, np.uint8(9), lax.min), *both(k, np.uint8(5), lax.bitwise_or),
+                         *both(k, np.uint8(0), lax.bitwise_or)], [x, k], {"gradient": False}
+
+
 # Places
 
 @case
@@ -374,6 +414,34 @@ def scatter_apply(draw, rng):
     x = normal(rng, (5, 3))
     i = rng.permutation(5)[:3].astype(np.int32)
     return lambda x, i: [x.at[i].apply(jnp.sin), x.at[i].power(2.0)], [x, i], {"gradient": False}
+
+
+def scatter_dims(windows, inserted, indexed, batches=()):
+    return lax.ScatterDimensionNumbers(windows, inserted, indexed, batches, batches)
+
+
+@case
+def partial_scatters(draw, rng):
+    """Updates that are narrower than the dimensions that no index says, or one element of them."""
+    x, i = normal(rng, (4, 8)), rng.integers(-2, 6, (draw.randint(1, 6), 1)).astype(np.int32)
+    u = normal(rng, (len(i), draw.randint(1, 8)))
+    some, one = scatter_dims((1,), (0,), (0,)), scatter_dims((), (0, 1), (0,))
+    write = [lax.scatter, lax.scatter_max, lax.scatter_min, lax.scatter_mul, lax.scatter_add]
+    return lambda x, u, i: [f(x, i, u, some) for f in write] + [f(x, i, u[:, 0], one) for f in write], [x, u, i], {
+        "gradient": False}
+
+
+@case
+def narrow_scatters(draw, rng):
+    """Indices of a type that does not hold all numbers of a dimension."""
+    x, u = normal(rng, (300, 4)), normal(rng, 300)
+    i = rng.integers(0, 4, (300, 1))
+    signed, unsigned = rng.integers(-128, 128, (2, 1)).astype(np.int8), rng.integers(0, 256, (2, 1)).astype(np.uint8)
+    row, batched = scatter_dims((), (0,), (0,)), scatter_dims((), (1,), (1,), (0,))
+    many = [lax.scatter, lax.scatter_max, lax.scatter_min, lax.scatter_mul, lax.scatter_add]
+    return lambda x, u, i, a, b: [f(x[:, 0], k, u[:2], row) for f in many for k in (a, b)] + [
+        f(x, k, u, batched, unique_indices=True) for f in many for k in (i.astype(jnp.int8), i.astype(jnp.uint8))], [
+            x, u, i, signed, unsigned], {"gradient": False}
 
 
 # Order

@@ -30,6 +30,14 @@ LogicalResult foreign::lowerPointwise(Operation *op, Lowering &lowering,
                                       PointwiseBody body) {
   SmallVector<Value> operands = lowering.get(op->getOperands());
   Type type = lowering.getType(op->getResult(0));
+  for (auto [number, operand] : llvm::enumerate(operands))
+    if (operand.getType() != operands[0].getType())
+      return op->emitOpError("has an operand ")
+             << number << " of type " << op->getOperand(number).getType()
+             << ", expected that of the first, " << op->getOperand(0).getType();
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    if (failed(checkShape(op, getForeignType(op->getOperand(0)).getShape())))
+      return failure();
   Pointwise point{lowering.builder, op->getLoc(), op, operands, type};
   auto holdsComplex = [](Value value) {
     return isa<ComplexType>(getElementTypeOrSelf(value.getType()));
@@ -62,6 +70,9 @@ bool Pointwise::isComplex() const {
 }
 bool Pointwise::isBool() const {
   return getElementTypeOrSelf(args[0].getType()).isInteger(1);
+}
+bool Pointwise::isInteger() const {
+  return isa<IntegerType>(getElementTypeOrSelf(args[0].getType()));
 }
 bool Pointwise::isUnsigned() const {
   return foreign::isUnsigned(op->getOperand(0));
@@ -118,6 +129,8 @@ Value buildBinary(Pointwise &p) {
 /// The same function of the bits whatever they mean.
 template <typename Op>
 Value buildBits(Pointwise &p) {
+  if (!p.isInteger())
+    return p.refuse();
   return p.make<Op>(p.args[0], p.args[1]);
 }
 } // namespace
@@ -194,6 +207,8 @@ static Value buildPower(Pointwise &p) {
 /// Shifting by the width or more leaves zeros, or copies of the sign.
 template <typename Op>
 static Value buildShift(Pointwise &p) {
+  if (!p.isInteger())
+    return p.refuse();
   Value a = p.args[0], by = p.args[1];
   Value fits =
       p.compare(arith::CmpIPredicate::ult, by, p.integer(p.getWidth()));
@@ -206,6 +221,8 @@ static Value buildShift(Pointwise &p) {
 static Value buildAtan2(Pointwise &p) {
   if (p.isComplex())
     return p.make<complex::Atan2Op>(p.args[0], p.args[1]);
+  if (!p.isFloat())
+    return p.refuse();
   return p.make<math::Atan2Op>(p.args[0], p.args[1]);
 }
 
@@ -226,6 +243,8 @@ Value buildUnary(Pointwise &p) {
 
 template <typename Op>
 Value buildOfInteger(Pointwise &p) {
+  if (!p.isInteger())
+    return p.refuse();
   return p.make<Op>(p.args[0]);
 }
 } // namespace
@@ -251,6 +270,8 @@ static Value buildNegation(Pointwise &p) {
 }
 
 static Value buildNot(Pointwise &p) {
+  if (!p.isInteger())
+    return p.refuse();
   return p.make<arith::XOrIOp>(p.args[0], p.integer(-1));
 }
 
@@ -285,12 +306,16 @@ static Value buildLogistic(Pointwise &p) {
     Value power = p.make<complex::ExpOp>(p.make<complex::NegOp>(a));
     return p.make<complex::DivOp>(one, p.make<complex::AddOp>(one, power));
   }
+  if (!p.isFloat())
+    return p.refuse();
   Value power = p.make<math::ExpOp>(p.make<arith::NegFOp>(a));
   return p.make<arith::DivFOp>(p.number(1),
                                p.make<arith::AddFOp>(power, p.number(1)));
 }
 
 static Value buildIsFinite(Pointwise &p) {
+  if (!p.isFloat())
+    return p.refuse();
   Value infinity = p.number(std::numeric_limits<double>::infinity());
   return p.compare(arith::CmpFPredicate::OLT, p.make<math::AbsFOp>(p.args[0]),
                    infinity);
@@ -301,9 +326,14 @@ static Value buildReal(Pointwise &p) {
   return p.isComplex() ? p.make<complex::ReOp>(p.args[0]) : p.args[0];
 }
 static Value buildImag(Pointwise &p) {
+  if (!p.isComplex() && !p.isFloat())
+    return p.refuse();
   return p.isComplex() ? p.make<complex::ImOp>(p.args[0]) : p.number(0);
 }
 static Value buildComplex(Pointwise &p) {
+  auto type = dyn_cast<ComplexType>(p.type);
+  if (!type || type.getElementType() != p.args[0].getType())
+    return p.refuse();
   return complex::CreateOp::create(p.builder, p.loc, p.type, p.args[0],
                                    p.args[1]);
 }
@@ -315,27 +345,37 @@ static LogicalResult lower(Operation *op, Lowering &lowering) {
 
 void foreign::addArithmetic(LoweringTable &table) {
   using namespace arith;
-  auto add = [&](StringRef name, OpLowering lowering) {
-    table[("stablehlo." + name).str()] = lowering;
+  // By the number of operands.
+  auto addAs = [&](StringRef name, OpLowering lowering, int operands) {
+    table[("stablehlo." + name).str()] = {lowering, operands, 1, 0,
+                                          KnownOp::Scalars};
   };
-  add("add", lower<buildBinary<AddFOp, AddIOp, AddIOp, OrIOp, complex::AddOp>>);
-  add("subtract",
-      lower<buildBinary<SubFOp, SubIOp, SubIOp, XOrIOp, complex::SubOp>>);
-  add("multiply",
-      lower<buildBinary<MulFOp, MulIOp, MulIOp, AndIOp, complex::MulOp>>);
-  add("maximum", lower<buildBinary<MaximumFOp, MaxSIOp, MaxUIOp, OrIOp, void>>);
-  add("minimum",
-      lower<buildBinary<MinimumFOp, MinSIOp, MinUIOp, AndIOp, void>>);
-  add("divide", lower<buildDivision>);
-  add("remainder", lower<buildRemainder>);
-  add("power", lower<buildPower>);
-  add("atan2", lower<buildAtan2>);
-  add("and", lower<buildBits<AndIOp>>);
-  add("or", lower<buildBits<OrIOp>>);
-  add("xor", lower<buildBits<XOrIOp>>);
-  add("shift_left", lower<buildShift<ShLIOp>>);
-  add("shift_right_arithmetic", lower<buildShift<ShRSIOp>>);
-  add("shift_right_logical", lower<buildShift<ShRUIOp>>);
+  auto add = [&](StringRef name, OpLowering lowering) {
+    addAs(name, lowering, 1);
+  };
+  auto addBinary = [&](StringRef name, OpLowering lowering) {
+    addAs(name, lowering, 2);
+  };
+  addBinary("add",
+            lower<buildBinary<AddFOp, AddIOp, AddIOp, OrIOp, complex::AddOp>>);
+  addBinary("subtract",
+            lower<buildBinary<SubFOp, SubIOp, SubIOp, XOrIOp, complex::SubOp>>);
+  addBinary("multiply",
+            lower<buildBinary<MulFOp, MulIOp, MulIOp, AndIOp, complex::MulOp>>);
+  addBinary("maximum",
+            lower<buildBinary<MaximumFOp, MaxSIOp, MaxUIOp, OrIOp, void>>);
+  addBinary("minimum",
+            lower<buildBinary<MinimumFOp, MinSIOp, MinUIOp, AndIOp, void>>);
+  addBinary("divide", lower<buildDivision>);
+  addBinary("remainder", lower<buildRemainder>);
+  addBinary("power", lower<buildPower>);
+  addBinary("atan2", lower<buildAtan2>);
+  addBinary("and", lower<buildBits<AndIOp>>);
+  addBinary("or", lower<buildBits<OrIOp>>);
+  addBinary("xor", lower<buildBits<XOrIOp>>);
+  addBinary("shift_left", lower<buildShift<ShLIOp>>);
+  addBinary("shift_right_arithmetic", lower<buildShift<ShRSIOp>>);
+  addBinary("shift_right_logical", lower<buildShift<ShRUIOp>>);
   add("abs", lower<buildAbs>);
   add("negate", lower<buildNegation>);
   add("not", lower<buildNot>);
@@ -344,7 +384,7 @@ void foreign::addArithmetic(LoweringTable &table) {
   add("is_finite", lower<buildIsFinite>);
   add("real", lower<buildReal>);
   add("imag", lower<buildImag>);
-  add("complex", lower<buildComplex>);
+  addBinary("complex", lower<buildComplex>);
   add("ceil", lower<buildUnary<math::CeilOp, void>>);
   add("floor", lower<buildUnary<math::FloorOp, void>>);
   add("round_nearest_afz", lower<buildUnary<math::RoundOp, void>>);

@@ -28,7 +28,7 @@ SmallVector<int64_t> foreign::getIntegers(Operation *op, StringRef name) {
   SmallVector<int64_t> numbers;
   if (auto dense = dyn_cast_or_null<DenseIntElementsAttr>(attr))
     for (const APInt &number : dense.getValues<APInt>())
-      numbers.push_back(number.getSExtValue());
+      numbers.push_back(number.sextOrTrunc(64).getSExtValue());
   return numbers;
 }
 
@@ -41,7 +41,7 @@ SmallVector<int64_t> foreign::getIntegers(Operation *op, StringRef name,
 
 int64_t foreign::getInteger(Operation *op, StringRef name, int64_t missing) {
   auto attr = dyn_cast_or_null<IntegerAttr>(getAttr(op, name));
-  return attr ? attr.getValue().getSExtValue() : missing;
+  return attr ? attr.getValue().sextOrTrunc(64).getSExtValue() : missing;
 }
 
 bool foreign::getFlag(Operation *op, StringRef name) {

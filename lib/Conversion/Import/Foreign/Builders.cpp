@@ -10,6 +10,9 @@
 #include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/IR/Matchers.h"
 
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/Builders.h"
+
 using namespace mlir;
 using namespace remat;
 using namespace remat::foreign;
@@ -17,6 +20,76 @@ using namespace remat::foreign;
 bool foreign::isUnsigned(Value value) {
   Type type = getElementTypeOrSelf(value);
   return type.isUnsignedInteger() || type.isInteger(1);
+}
+
+RankedTensorType foreign::getForeignType(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+bool foreign::areDims(ArrayRef<int64_t> numbers, int64_t rank) {
+  llvm::SmallDenseSet<int64_t> seen;
+  return llvm::all_of(numbers, [&](int64_t number) {
+    return number >= 0 && number < rank && seen.insert(number).second;
+  });
+}
+
+bool foreign::isIntegerScalar(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.getRank() == 0 && isa<IntegerType>(type.getElementType());
+}
+
+bool foreign::areAtLeast(ArrayRef<int64_t> numbers, int64_t least) {
+  return llvm::all_of(numbers, [&](int64_t number) { return number >= least; });
+}
+
+LogicalResult foreign::checkShape(Operation *op, ArrayRef<int64_t> shape,
+                                  unsigned number) {
+  RankedTensorType type = getForeignType(op->getResult(number));
+  if (type.getShape() == shape)
+    return success();
+  return op->emitOpError("has a result of type ")
+         << type << ", expected one of shape [" << shape << "]";
+}
+
+LogicalResult foreign::checkElements(Operation *op) {
+  Type operand = op->getOperand(0).getType(),
+       result = op->getResult(0).getType();
+  if (getElementTypeOrSelf(operand) == getElementTypeOrSelf(result))
+    return success();
+  return op->emitOpError("has a result of type ")
+         << result << ", expected the elements of " << operand;
+}
+
+/// Whether elements of type `from` may be computed with in the type `to`.
+static bool isPromotable(Type from, Type to) {
+  auto fromComplex = dyn_cast<ComplexType>(from);
+  auto toComplex = dyn_cast<ComplexType>(to);
+  if (fromComplex && toComplex)
+    return isPromotable(fromComplex.getElementType(),
+                        toComplex.getElementType());
+  bool areIntegers = isa<IntegerType>(from) && isa<IntegerType>(to),
+       areFloats = isa<FloatType>(from) && isa<FloatType>(to);
+  return (areIntegers || areFloats) && !from.isInteger(1) &&
+         from.getIntOrFloatBitWidth() < to.getIntOrFloatBitWidth();
+}
+
+FailureOr<Value> foreign::createPromoted(Operation *op, Lowering &lowering,
+                                         Value operand, Type element) {
+  Value value = lowering.get(operand);
+  auto type = cast<RankedTensorType>(value.getType());
+  if (type.getElementType() == element)
+    return value;
+  if (!isPromotable(type.getElementType(), element))
+    return op->emitOpError("has an operand of type ")
+           << operand.getType() << ", expected elements of type " << element;
+  auto convert = [&](OpBuilder &nested, Location loc, ValueRange args) {
+    return createConverted(nested, loc, args[0], element, isUnsigned(operand));
+  };
+  // The dialect `complex` knows scalars only.
+  if (isa<ComplexType>(element))
+    return createElementwise(lowering.builder, op->getLoc(), value,
+                             type.clone(element), convert);
+  return convert(lowering.builder, op->getLoc(), value);
 }
 
 Type foreign::withElements(Type type, Type element) {
@@ -73,6 +146,14 @@ Value foreign::createClampedIndex(OpBuilder &builder, Location loc, Value value,
       arith::MaxSIOp::create(builder, loc, value, createIndex(builder, loc, 0));
   return arith::MinSIOp::create(builder, loc, value,
                                 createIndex(builder, loc, last));
+}
+
+Value foreign::createElementOf(OpBuilder &builder, Location loc, Value tensor) {
+  DenseElementsAttr constant;
+  if (matchPattern(tensor, m_Constant(&constant)) && constant.isSplat())
+    if (auto number = dyn_cast<TypedAttr>(constant.getSplatValue<Attribute>()))
+      return arith::ConstantOp::create(builder, loc, number);
+  return tensor::ExtractOp::create(builder, loc, tensor, ValueRange());
 }
 
 Value foreign::createReshape(OpBuilder &builder, Location loc, Value value,
@@ -239,6 +320,23 @@ Value foreign::createReversed(OpBuilder &builder, Location loc, Value value,
                          linalg::YieldOp::create(nested, loc, args[0]);
                        })
       .getResult(0);
+}
+
+Value foreign::createWithRule(OpBuilder &builder, Location loc, Value x,
+                              Value result,
+                              llvm::function_ref<Value(Value)> rule) {
+  OperationState state(loc, CustomRuleOp::getOperationName());
+  state.addOperands({x, result});
+  state.addTypes(result.getType());
+  state.addAttribute("operandSegmentSizes",
+                     builder.getDenseI32ArrayAttr({1, 1}));
+  for (unsigned mode = 0; mode < 2; ++mode) {
+    OpBuilder::InsertionGuard guard(builder);
+    Block *block =
+        builder.createBlock(state.addRegion(), {}, {x.getType()}, {loc});
+    YieldOp::create(builder, loc, rule(block->getArgument(0)));
+  }
+  return builder.create(state)->getResult(0);
 }
 
 AffineMap foreign::createLoopsMap(OpBuilder &builder, unsigned loops,

@@ -30,8 +30,15 @@ static LogicalResult lowerScalarCall(Operation *op, Lowering &lowering,
   if (!callee || callee.isExternal())
     return op->emitOpError("calls '") << name << "', which has no body";
   SmallVector<Value> arguments = lowering.get(op->getOperands());
+  SmallVector<Type> types;
+  for (Type type : op->getResultTypes())
+    if (failed(lowering.convertType(op->getLoc(), type, types)))
+      return failure();
+  for (Type &type : types)
+    type = getElementTypeOrSelf(type);
   OpBuilder nested(lowering.builder);
-  auto results = lowering.lowerScalars(nested, callee.getBody(), arguments);
+  auto results =
+      lowering.lowerScalars(nested, callee.getBody(), arguments, types);
   if (failed(results))
     return failure();
   lowering.builder.restoreInsertionPoint(nested.saveInsertionPoint());
@@ -98,6 +105,9 @@ static LogicalResult lowerToken(Operation *op, Lowering &lowering) {
 
 /// The number of the only device.
 static LogicalResult lowerDeviceNumber(Operation *op, Lowering &lowering) {
+  if (!isa<IntegerType>(getElementTypeOrSelf(op->getResult(0))))
+    return op->emitOpError("is not supported for elements of type ")
+           << getElementTypeOrSelf(op->getResult(0));
   return lowering.set(op, createInteger(lowering.builder, op->getLoc(),
                                         lowering.getType(op->getResult(0)), 0));
 }
@@ -229,12 +239,11 @@ static LogicalResult lowerCustomCall(Operation *op, Lowering &lowering) {
   // CHLO travels under another name where it has to be stable.
   if (target.consume_front("mhlo.") || target.consume_front("chlo.")) {
     StringRef own = target == "topk" ? StringRef("top_k") : target;
-    OpLowering lower = lowering.find(("chlo." + own).str());
-    if (lower)
-      return lower(op, lowering);
+    if (std::string name = ("chlo." + own).str(); lowering.isKnown(name))
+      return lowering.lowerAs(op, name);
   }
   if (target == "TopK")
-    return lowering.find("chlo.top_k")(op, lowering);
+    return lowering.lowerAs(op, "chlo.top_k");
   return op->emitOpError("calls '")
          << getText(op, "call_target_name")
          << "', which is code outside of the program: compute it by "
@@ -242,15 +251,20 @@ static LogicalResult lowerCustomCall(Operation *op, Lowering &lowering) {
 }
 
 void foreign::addCalls(LoweringTable &table) {
-  table["func.call"] = lowerCall;
-  table["builtin.unrealized_conversion_cast"] = lowerCast;
-  table["stablehlo.composite"] = lowerComposite;
-  table["stablehlo.custom_call"] = lowerCustomCall;
-  table["stablehlo.optimization_barrier"] = lowerIdentity;
-  table["stablehlo.tuple"] = lowerIdentity;
-  table["stablehlo.get_tuple_element"] = lowerTupleElement;
-  table["stablehlo.after_all"] = lowerToken;
-  table["stablehlo.create_token"] = lowerToken;
-  table["stablehlo.partition_id"] = lowerDeviceNumber;
-  table["stablehlo.replica_id"] = lowerDeviceNumber;
+  constexpr int any = KnownOp::any;
+  auto add = [&](StringRef name, OpLowering lowering, int operands,
+                 int results) {
+    table[name] = {lowering, operands, results, any, KnownOp::Groups};
+  };
+  add("func.call", lowerCall, any, any);
+  add("builtin.unrealized_conversion_cast", lowerCast, any, any);
+  add("stablehlo.composite", lowerComposite, any, any);
+  add("stablehlo.custom_call", lowerCustomCall, any, any);
+  add("stablehlo.optimization_barrier", lowerIdentity, any, any);
+  add("stablehlo.tuple", lowerIdentity, any, 1);
+  add("stablehlo.get_tuple_element", lowerTupleElement, 1, 1);
+  add("stablehlo.after_all", lowerToken, any, 1);
+  add("stablehlo.create_token", lowerToken, 0, 1);
+  table["stablehlo.partition_id"] = {lowerDeviceNumber, 0};
+  table["stablehlo.replica_id"] = {lowerDeviceNumber, 0};
 }

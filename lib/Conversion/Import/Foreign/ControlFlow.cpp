@@ -82,7 +82,8 @@ static std::optional<int64_t> findStep(Operation *op, unsigned number,
 static std::optional<Counter> findCounter(Operation *op, Lowering &lowering) {
   Block &condition = op->getRegion(0).front();
   Operation *test = condition.back().getOperand(0).getDefiningOp();
-  if (!test || test->getName().getStringRef() != "stablehlo.compare")
+  if (!test || test->getName().getStringRef() != "stablehlo.compare" ||
+      test->getNumOperands() != 2 || !isIntegerScalar(test->getOperand(0)))
     return std::nullopt;
   Value counter = test->getOperand(0), bound = test->getOperand(1);
   StringRef direction = getEnum(test, "comparison_direction");
@@ -113,6 +114,8 @@ static std::optional<Counter> findCounter(Operation *op, Lowering &lowering) {
   found.step = *step;
   // The distance that is left to go, in the direction of the steps.
   int64_t low = *begin, high = *end, stride = *step;
+  if (stride == INT64_MIN)
+    return std::nullopt;
   bool isUp = direction == "LT" || direction == "LE";
   bool isDown = direction == "GT" || direction == "GE";
   bool isUntil = direction == "NE";
@@ -133,6 +136,10 @@ static std::optional<Counter> findCounter(Operation *op, Lowering &lowering) {
       (isUntil && (distance < 0 || distance % stride != 0)))
     return std::nullopt;
   found.trips = distance <= 0 ? 0 : llvm::divideCeil(distance, stride);
+  int64_t last;
+  if (llvm::MulOverflow(found.trips, found.step, last) ||
+      llvm::AddOverflow(found.begin, last, last))
+    return std::nullopt;
   return found;
 }
 
@@ -225,11 +232,32 @@ static LogicalResult lowerCounted(Operation *op, Lowering &lowering,
   return lowering.set(op, complete(loop.getResults(), last));
 }
 
+/// Refuses a loop that does not carry values of the same types all along.
+static LogicalResult checkLoop(Operation *op) {
+  TypeRange carried = op->getOperandTypes();
+  auto check = [&](StringRef what, TypeRange types) -> LogicalResult {
+    if (types == carried)
+      return success();
+    return op->emitOpError("has ")
+           << what << " (" << types << "), expected (" << carried << ")";
+  };
+  Block &condition = op->getRegion(0).front(), &body = op->getRegion(1).front();
+  if (failed(check("results", op->getResultTypes())) ||
+      failed(check("a condition of", condition.getArgumentTypes())) ||
+      failed(check("a body of", body.getArgumentTypes())) ||
+      failed(check("a body that returns", body.back().getOperandTypes())))
+    return failure();
+  OperandRange test = condition.back().getOperands();
+  if (test.size() != 1 || !isIntegerScalar(test[0]) ||
+      !getElementTypeOrSelf(test[0]).isInteger(1))
+    return op->emitOpError("has a condition that returns (")
+           << test.getTypes() << "), expected (tensor<i1>)";
+  return success();
+}
+
 static LogicalResult lowerWhile(Operation *op, Lowering &lowering) {
-  if (op->getNumRegions() != 2 || !op->getRegion(0).hasOneBlock() ||
-      !op->getRegion(1).hasOneBlock() ||
-      op->getRegion(1).front().back().getNumOperands() != op->getNumOperands())
-    return op->emitOpError("expected a condition and a body");
+  if (failed(checkLoop(op)))
+    return failure();
   if (lowering.isScalar())
     return op->emitOpError("is not supported in the body of a reduction");
   if (std::optional<Counter> counter = findCounter(op, lowering))
@@ -279,6 +307,10 @@ lowerBranches(Operation *op, Lowering &lowering, Value number, unsigned begin) {
                        : lowerBranches(op, lowering, number, begin + 1);
     if (failed(yielded))
       return failure();
+    if (ValueRange(*yielded).getTypes() != TypeRange(types))
+      return op->emitOpError("has a branch that returns (")
+             << ValueRange(*yielded).getTypes() << "), expected (" << types
+             << ")";
     scf::YieldOp::create(builder, loc, *yielded);
   }
   return llvm::to_vector_of<Value>(choice.getResults());
@@ -287,17 +319,24 @@ lowerBranches(Operation *op, Lowering &lowering, Value number, unsigned begin) {
 /// `case` takes its last region for numbers that no other has, and `if` the
 /// second for false.
 static LogicalResult lowerChoice(Operation *op, Lowering &lowering) {
-  if (op->getNumRegions() == 0 ||
-      llvm::any_of(op->getRegions(),
-                   [](Region &region) { return !region.hasOneBlock(); }))
-    return op->emitOpError("expected branches of one block");
+  if (op->getNumRegions() == 0)
+    return op->emitOpError("expected branches");
+  if (!isIntegerScalar(op->getOperand(0)))
+    return op->emitOpError("chooses by a value of type ")
+           << op->getOperand(0).getType() << ", expected an integer of rank 0";
+  // A truth value chooses between two, the first if it is true.
+  bool isTruth = getElementTypeOrSelf(op->getOperand(0)).isInteger(1);
+  if (isTruth != (op->getName().stripDialect() == "if"))
+    return op->emitOpError("chooses by a value of type ")
+           << op->getOperand(0).getType();
   Value number = lowering.getScalar(op->getOperand(0));
   auto results = lowerBranches(op, lowering, number, 0);
   return failed(results) ? failure() : lowering.set(op, *results);
 }
 
 void foreign::addControlFlow(LoweringTable &table) {
-  table["stablehlo.while"] = lowerWhile;
-  table["stablehlo.case"] = lowerChoice;
-  table["stablehlo.if"] = lowerChoice;
+  constexpr int any = KnownOp::any;
+  table["stablehlo.while"] = {lowerWhile, any, any, 2, KnownOp::Groups};
+  table["stablehlo.case"] = {lowerChoice, 1, any, any, KnownOp::Groups};
+  table["stablehlo.if"] = {lowerChoice, 1, any, 2, KnownOp::Groups};
 }

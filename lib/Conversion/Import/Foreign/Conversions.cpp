@@ -105,7 +105,40 @@ static Value spread(Lowering &lowering, Operation *op, Value operand,
                       scalar);
 }
 
+/// Refuses an operand that has neither the shape of the result nor rank 0.
+static LogicalResult checkSpread(Operation *op, unsigned number) {
+  RankedTensorType type = getForeignType(op->getOperand(number)),
+                   result = getForeignType(op->getResult(0));
+  if (type.getRank() == 0 || type.getShape() == result.getShape())
+    return success();
+  return op->emitOpError("has an operand ")
+         << number << " of type " << type << ", expected rank 0 or the shape "
+         << "of " << result;
+}
+
+/// Refuses operands that have other elements than the result, or, if they are
+/// not `spread`, another type.
+static LogicalResult checkSame(Operation *op, Lowering &lowering,
+                               ArrayRef<unsigned> numbers, bool spread) {
+  RankedTensorType result = lowering.getTensorType(op->getResult(0));
+  for (unsigned number : numbers) {
+    RankedTensorType type = lowering.getTensorType(op->getOperand(number));
+    if (spread ? type.getElementType() != result.getElementType()
+               : type != result)
+      return op->emitOpError("has an operand ")
+             << number << " of type " << type << ", expected that of the "
+             << "result, " << result;
+  }
+  return success();
+}
+
 static LogicalResult lowerSelect(Operation *op, Lowering &lowering) {
+  if (failed(checkSame(op, lowering, {1, 2}, /*spread=*/false)) ||
+      failed(checkSpread(op, 0)))
+    return failure();
+  if (!getForeignType(op->getOperand(0)).getElementType().isInteger(1))
+    return op->emitOpError("has a condition of type ")
+           << op->getOperand(0).getType() << ", expected elements of type i1";
   SmallVector<Value> operands = lowering.get(op->getOperands());
   Type type = lowering.getType(op->getResult(0));
   // A condition of rank 0 chooses between whole tensors.
@@ -132,8 +165,20 @@ static LogicalResult lowerSelect(Operation *op, Lowering &lowering) {
                               .getResult());
 }
 
+/// Whether an element of a bound may be nan: it is not in a constant without.
+static bool mayBeNan(Lowering &lowering, Value bound) {
+  DenseElementsAttr constant = lowering.findConstant(bound);
+  return !constant || !isa<FloatType>(constant.getElementType()) ||
+         llvm::any_of(constant.getValues<APFloat>(),
+                      [](const APFloat &number) { return number.isNaN(); });
+}
+
 /// As JAX differentiates it: at a bound, the derivative is 0.
 static LogicalResult lowerClamp(Operation *op, Lowering &lowering) {
+  if (failed(checkSame(op, lowering, {1}, /*spread=*/false)) ||
+      failed(checkSame(op, lowering, {0, 2}, /*spread=*/true)) ||
+      failed(checkSpread(op, 0)) || failed(checkSpread(op, 2)))
+    return failure();
   Type type = lowering.getType(op->getResult(0));
   Value low = spread(lowering, op, op->getOperand(0), type);
   Value value = lowering.get(op->getOperand(1));
@@ -150,6 +195,12 @@ static LogicalResult lowerClamp(Operation *op, Lowering &lowering) {
                                      isLow ? arith::CmpFPredicate::OGT
                                            : arith::CmpFPredicate::OLT,
                                      bound, value);
+      // A bound that is nan is the result.
+      if (mayBeNan(lowering, op->getOperand(isLow ? 0 : 2)))
+        beyond = arith::OrIOp::create(
+            builder, loc, beyond,
+            arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO,
+                                  bound, bound));
     } else {
       bool isUnsigned = foreign::isUnsigned(op->getOperand(1));
       using Predicate = arith::CmpIPredicate;
@@ -276,8 +327,14 @@ Value Converter::convert(Value value, Type type) {
     return complex::CreateOp::create(builder, loc, type, convert(real, part),
                                      convert(imag, part));
   }
-  if (fromComplex)
-    return convert(complex::ReOp::create(builder, loc, value), type);
+  if (fromComplex) {
+    Value real = convert(complex::ReOp::create(builder, loc, value), type);
+    // A number is true if it is not 0.
+    if (!to.isInteger(1))
+      return real;
+    Value imag = convert(complex::ImOp::create(builder, loc, value), type);
+    return arith::OrIOp::create(builder, loc, real, imag);
+  }
   if (toComplex) {
     Type part = toComplex.getElementType();
     return complex::CreateOp::create(builder, loc, type, convert(value, part),
@@ -301,31 +358,136 @@ static Value buildConversion(Pointwise &p) {
       .convert(p.args[0], p.type);
 }
 
-/// Rounds to fewer digits, by the type that has them.
-static Value buildReducedPrecision(Pointwise &p) {
-  int64_t exponent = getInteger(p.op, "exponent_bits", 0),
-          mantissa = getInteger(p.op, "mantissa_bits", 0);
-  auto type = cast<FloatType>(getElementTypeOrSelf(p.type));
-  const llvm::fltSemantics &own = type.getFloatSemantics();
-  FloatType narrow;
-  for (FloatType known :
-       {FloatType(p.builder.getF16Type()), FloatType(p.builder.getBF16Type()),
-        FloatType(p.builder.getF32Type()), FloatType(type)}) {
-    const llvm::fltSemantics &semantics = known.getFloatSemantics();
-    unsigned digits = llvm::APFloat::semanticsPrecision(semantics) - 1;
-    if (digits == mantissa && known.getWidth() - 1 - digits == exponent)
-      narrow = known;
+//===----------------------------------------------------------------------===//
+// Reduced precision
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Rounds numbers, scalars or tensors, to those that fewer bits can say.
+class PrecisionReducer {
+public:
+  PrecisionReducer(OpBuilder &builder, Location loc, FloatType element,
+                   int64_t exponent, int64_t mantissa)
+      : builder(builder), loc(loc), element(element), exponent(exponent),
+        mantissa(mantissa) {
+    width = element.getWidth();
+    ownMantissa =
+        llvm::APFloat::semanticsPrecision(element.getFloatSemantics()) - 1;
+    ownExponent = width - 1 - ownMantissa;
   }
-  if (!narrow || narrow.getWidth() > type.getWidth()) {
-    p.op->emitOpError("to ") << exponent << " exponent and " << mantissa
-                             << " mantissa bits is not supported, expected "
-                                "those of f16, bf16 or f32";
-    return {};
+
+  /// Whether all numbers stay what they are.
+  bool isIdentity() const {
+    return exponent >= ownExponent && mantissa >= ownMantissa;
   }
-  if (&narrow.getFloatSemantics() == &own)
-    return p.args[0];
-  Value rounded = createConverted(p.builder, p.loc, p.args[0], narrow, false);
-  return createConverted(p.builder, p.loc, rounded, type, false);
+  /// Whether bf16 has just these bits; its smallest numbers are as small.
+  bool isConversion() const {
+    return element.isF32() && exponent == ownExponent && mantissa == 7;
+  }
+  Value reduce(Value value);
+
+private:
+  Value reduceBits(Value value);
+  Value roundMantissa(Value bits);
+  Value limitExponent(Value bits);
+  Value pattern(Value like, const APInt &bits) {
+    return createInteger(builder, loc, like.getType(), bits);
+  }
+  Value isAbove(Value a, Value b) {
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ugt, a, b);
+  }
+
+  OpBuilder &builder;
+  Location loc;
+  FloatType element;
+  int64_t exponent, mantissa, width, ownExponent, ownMantissa;
+};
+} // namespace
+
+/// To the nearest, and of two to the even one. What becomes too long goes on in
+/// the exponent.
+Value PrecisionReducer::roundMantissa(Value bits) {
+  int64_t cut = ownMantissa - mantissa;
+  if (cut <= 0)
+    return bits;
+  APInt unit = APInt::getOneBitSet(width, cut);
+  Value last = arith::ShRUIOp::create(builder, loc, bits,
+                                      pattern(bits, APInt(width, cut)));
+  last =
+      arith::AndIOp::create(builder, loc, last, pattern(bits, APInt(width, 1)));
+  Value half = pattern(bits, unit.lshr(1) - 1);
+  bits = arith::AddIOp::create(builder, loc, bits,
+                               arith::AddIOp::create(builder, loc, last, half));
+  return arith::AndIOp::create(builder, loc, bits, pattern(bits, ~(unit - 1)));
+}
+
+/// What is too large becomes infinite, and what is too small 0.
+Value PrecisionReducer::limitExponent(Value bits) {
+  if (exponent >= ownExponent)
+    return bits;
+  APInt bias = APInt::getLowBitsSet(width, ownExponent - 1),
+        narrowBias = APInt::getLowBitsSet(width, exponent - 1),
+        all = APInt::getLowBitsSet(width, ownExponent).shl(ownMantissa);
+  Value power = arith::AndIOp::create(builder, loc, bits, pattern(bits, all));
+  Value isLarge =
+      isAbove(power, pattern(bits, (bias + narrowBias).shl(ownMantissa)));
+  Value isNormal =
+      isAbove(power, pattern(bits, (bias - narrowBias).shl(ownMantissa)));
+  Value zero = arith::AndIOp::create(builder, loc, bits,
+                                     pattern(bits, APInt::getSignMask(width)));
+  Value infinity = arith::OrIOp::create(builder, loc, zero, pattern(bits, all));
+  bits = arith::SelectOp::create(builder, loc, isLarge, infinity, bits);
+  return arith::SelectOp::create(builder, loc, isNormal, bits, zero);
+}
+
+Value PrecisionReducer::reduceBits(Value value) {
+  Type type = withElements(value.getType(), builder.getIntegerType(width));
+  Value bits = arith::BitcastOp::create(builder, loc, type, value);
+  bits = limitExponent(roundMantissa(bits));
+  Value reduced = arith::BitcastOp::create(builder, loc, value.getType(), bits);
+  // Rounding may carry out of the bits that say nan.
+  Value isNan = arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::UNO,
+                                      value, value);
+  return arith::SelectOp::create(builder, loc, isNan, value, reduced);
+}
+
+Value PrecisionReducer::reduce(Value value) {
+  if (!isConversion())
+    return reduceBits(value);
+  Value rounded =
+      createConverted(builder, loc, value, builder.getBF16Type(), false);
+  return createConverted(builder, loc, rounded, element, false);
+}
+
+/// A derivative is rounded as the number itself is.
+static LogicalResult lowerReducedPrecision(Operation *op, Lowering &lowering) {
+  OpBuilder &builder = lowering.builder;
+  Location loc = op->getLoc();
+  Value value = lowering.get(op->getOperand(0));
+  Type type = value.getType(), element = getElementTypeOrSelf(type);
+  int64_t exponent = getInteger(op, "exponent_bits", 0),
+          mantissa = getInteger(op, "mantissa_bits", -1);
+  if (!element.isF16() && !element.isBF16() && !element.isF32() &&
+      !element.isF64())
+    return op->emitOpError("is not supported for elements of type ") << element;
+  if (exponent < 1 || mantissa < 0)
+    return op->emitOpError("to ")
+           << exponent << " exponent and " << mantissa
+           << " mantissa bits is not supported, expected at least 1 and 0";
+  PrecisionReducer reducer(builder, loc, cast<FloatType>(element), exponent,
+                           mantissa);
+  if (reducer.isIdentity())
+    return lowering.set(op, value);
+  Value result = reducer.reduce(value);
+  if (lowering.isScalar() || reducer.isConversion())
+    return lowering.set(op, result);
+  return lowering.set(
+      op, createWithRule(builder, loc, value, result, [&](Value slope) {
+        // Bits have no derivative, which is one of second
+        // order here.
+        return createWithRule(builder, loc, slope, reducer.reduce(slope),
+                              [](Value change) { return change; });
+      }));
 }
 
 //===----------------------------------------------------------------------===//
@@ -353,6 +515,19 @@ static LogicalResult lowerBitcast(Operation *op, Lowering &lowering) {
            << (isa<ComplexType>(from) ? from : to);
   unsigned fromWidth = from.getIntOrFloatBitWidth(),
            toWidth = to.getIntOrFloatBitWidth();
+  // The wider type has no dimension for the parts of an element.
+  SmallVector<int64_t> wide(getForeignType(op->getOperand(0)).getShape()),
+      narrow(getForeignType(op->getResult(0)).getShape());
+  if (fromWidth < toWidth)
+    std::swap(wide, narrow);
+  unsigned large = std::max(fromWidth, toWidth),
+           small = std::min(fromWidth, toWidth);
+  if (large != small)
+    wide.push_back(large / small);
+  if (large % small != 0 || wide != narrow)
+    return op->emitOpError("from ")
+           << op->getOperand(0).getType() << " to "
+           << op->getResult(0).getType() << " does not keep all bits";
   if (fromWidth == toWidth)
     return lowering.set(op, castBits(builder, loc, value, to));
   if (lowering.isScalar())
@@ -414,10 +589,14 @@ static LogicalResult lower(Operation *op, Lowering &lowering) {
 }
 
 void foreign::addConversions(LoweringTable &table) {
-  table["stablehlo.compare"] = lower<buildComparison>;
-  table["stablehlo.select"] = lowerSelect;
-  table["stablehlo.clamp"] = lowerClamp;
-  table["stablehlo.convert"] = lower<buildConversion>;
-  table["stablehlo.reduce_precision"] = lower<buildReducedPrecision>;
-  table["stablehlo.bitcast_convert"] = lowerBitcast;
+  auto add = [&](StringRef name, OpLowering lowering, int operands) {
+    table[("stablehlo." + name).str()] = {lowering, operands, 1, 0,
+                                          KnownOp::Scalars};
+  };
+  add("compare", lower<buildComparison>, 2);
+  add("select", lowerSelect, 3);
+  add("clamp", lowerClamp, 3);
+  add("convert", lower<buildConversion>, 1);
+  add("reduce_precision", lowerReducedPrecision, 1);
+  add("bitcast_convert", lowerBitcast, 1);
 }

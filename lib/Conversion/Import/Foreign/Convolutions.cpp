@@ -60,6 +60,7 @@ public:
   Value build();
 
 private:
+  LogicalResult check();
   void mergeBatchGroups();
   Value buildTransposed();
   int64_t getSize(Value value, int64_t dim) const {
@@ -85,6 +86,10 @@ LogicalResult Convolution::read() {
   filterLayout = parseLayout(right, "o", "i");
   outputLayout = parseLayout(result, "b", "f");
   size_t rank = type.getRank();
+  for (Value side : {input, filter})
+    if (cast<RankedTensorType>(side.getType()).getRank() != type.getRank())
+      return op->emitOpError("has an operand of type ")
+             << side.getType() << ", expected the rank of the result, " << rank;
   if (inputLayout.size() != rank || filterLayout.size() != rank ||
       outputLayout.size() != rank || rank < 3)
     return op->emitOpError("expected dimension_numbers of batch, features and "
@@ -94,17 +99,47 @@ LogicalResult Convolution::read() {
   inputDilations = getIntegers(op, "lhs_dilation", rank - 2, 1);
   dilations = getIntegers(op, "rhs_dilation", rank - 2, 1);
   padding = getIntegers(op, "padding", 2 * (rank - 2), 0);
-  // A splat says one number for all.
-  if (auto dense =
-          dyn_cast_or_null<DenseIntElementsAttr>(getAttr(op, "padding")))
-    padding.resize(2 * (rank - 2), padding.empty() ? 0 : padding.front());
   groups = getInteger(op, "feature_group_count", 1);
   batchGroups = getInteger(op, "batch_group_count", 1);
   if (strides.size() != rank - 2 || inputDilations.size() != rank - 2 ||
-      dilations.size() != rank - 2)
-    return op->emitOpError("expected one stride and dilation for each spatial "
-                           "dimension");
-  return success();
+      dilations.size() != rank - 2 || padding.size() != 2 * (rank - 2) ||
+      !areAtLeast(strides, 1) || !areAtLeast(inputDilations, 1) ||
+      !areAtLeast(dilations, 1))
+    return op->emitOpError("expected one stride and dilation, of at least 1, "
+                           "and two paddings for each spatial dimension");
+  return check();
+}
+
+/// Refuses groups that do not divide the features, and a result of another
+/// shape.
+LogicalResult Convolution::check() {
+  int64_t batch = getSize(input, inputLayout[0]),
+          features = getSize(input, inputLayout[1]),
+          filters = getSize(filter, filterLayout[0]);
+  if (groups < 1 || batchGroups < 1 || (groups > 1 && batchGroups > 1) ||
+      features % groups != 0 || batch % batchGroups != 0 ||
+      filters % groups != 0 || filters % batchGroups != 0)
+    return op->emitOpError("has feature_group_count ")
+           << groups << " and batch_group_count " << batchGroups
+           << ", expected divisors of the " << features << " and " << filters
+           << " features and of the batch of " << batch;
+  if (getSize(filter, filterLayout[1]) != features / groups)
+    return op->emitOpError("has a filter of ")
+           << getSize(filter, filterLayout[1]) << " features, expected "
+           << features / groups;
+  SmallVector<int64_t> shape(type.getRank());
+  shape[outputLayout[0]] = batch / batchGroups;
+  shape[outputLayout[1]] = filters;
+  for (unsigned i = 0; i < strides.size(); ++i) {
+    int64_t size = getSize(input, inputLayout[i + 2]),
+            window = getSize(filter, filterLayout[i + 2]);
+    size = (size == 0 ? 0 : (size - 1) * inputDilations[i] + 1) +
+           padding[2 * i] + padding[2 * i + 1];
+    window = window == 0 ? 0 : (window - 1) * dilations[i] + 1;
+    shape[outputLayout[i + 2]] =
+        size < window ? 0 : (size - window) / strides[i] + 1;
+  }
+  return checkShape(op, shape);
 }
 
 /// Groups of the batch, which are the slow part of it, become the slow part of
@@ -192,6 +227,11 @@ Value Convolution::build() {
 }
 
 static LogicalResult lowerConvolution(Operation *op, Lowering &lowering) {
+  for (Value value :
+       {op->getOperand(0), op->getOperand(1), Value(op->getResult(0))})
+    if (Type element = getElementTypeOrSelf(value); isa<ComplexType>(element))
+      return op->emitOpError("is not supported for elements of type ")
+             << element;
   Convolution convolution(op, lowering);
   if (failed(convolution.read()))
     return failure();
@@ -199,5 +239,5 @@ static LogicalResult lowerConvolution(Operation *op, Lowering &lowering) {
 }
 
 void foreign::addConvolutions(LoweringTable &table) {
-  table["stablehlo.convolution"] = lowerConvolution;
+  table["stablehlo.convolution"] = {lowerConvolution, 2};
 }

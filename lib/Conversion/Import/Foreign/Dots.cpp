@@ -43,8 +43,29 @@ static Value createProduct(OpBuilder &builder, Location loc, Value a, Value b) {
   return arith::MulIOp::create(builder, loc, a, b);
 }
 
+/// The sizes of the dimensions of `type` that are neither in `batch` nor in
+/// `contracted`.
+static void appendFree(RankedTensorType type, ArrayRef<int64_t> batch,
+                       ArrayRef<int64_t> contracted,
+                       SmallVectorImpl<int64_t> &shape) {
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (!llvm::is_contained(batch, dim) && !llvm::is_contained(contracted, dim))
+      shape.push_back(type.getDimSize(dim));
+}
+
 static LogicalResult checkDims(Operation *op, const DotDims &dims,
                                RankedTensorType lhs, RankedTensorType rhs) {
+  auto areDifferent = [](ArrayRef<int64_t> a, ArrayRef<int64_t> b,
+                         RankedTensorType type) {
+    SmallVector<int64_t> all(a);
+    llvm::append_range(all, b);
+    return areDims(all, type.getRank());
+  };
+  if (!areDifferent(dims.lhsBatch, dims.lhsContracted, lhs) ||
+      !areDifferent(dims.rhsBatch, dims.rhsContracted, rhs))
+    return op->emitOpError("has dimension numbers that are not different "
+                           "dimensions of ")
+           << lhs << " and " << rhs;
   auto check = [&](ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
     if (a.size() != b.size())
       return false;
@@ -55,10 +76,21 @@ static LogicalResult checkDims(Operation *op, const DotDims &dims,
         return false;
     return true;
   };
-  return check(dims.lhsBatch, dims.rhsBatch) &&
-                 check(dims.lhsContracted, dims.rhsContracted)
-             ? success()
-             : op->emitOpError("pairs dimensions of different sizes");
+  if (!check(dims.lhsBatch, dims.rhsBatch) ||
+      !check(dims.lhsContracted, dims.rhsContracted))
+    return op->emitOpError("pairs dimensions of different sizes");
+  bool isComplex = isa<ComplexType>(getElementTypeOrSelf(op->getResult(0)));
+  for (RankedTensorType type : {lhs, rhs})
+    if (isa<ComplexType>(type.getElementType()) != isComplex)
+      return op->emitOpError("of ")
+             << lhs << " and " << rhs << " is not supported, expected both or "
+             << "none to be complex, as the result is";
+  SmallVector<int64_t> shape;
+  for (int64_t dim : dims.lhsBatch)
+    shape.push_back(lhs.getDimSize(dim));
+  appendFree(lhs, dims.lhsBatch, dims.lhsContracted, shape);
+  appendFree(rhs, dims.rhsBatch, dims.rhsContracted, shape);
+  return checkShape(op, shape);
 }
 
 static LogicalResult lowerDot(Operation *op, Lowering &lowering,
@@ -149,6 +181,6 @@ static LogicalResult lowerMatrixDot(Operation *op, Lowering &lowering) {
 }
 
 void foreign::addDots(LoweringTable &table) {
-  table["stablehlo.dot_general"] = lowerDotGeneral;
-  table["stablehlo.dot"] = lowerMatrixDot;
+  table["stablehlo.dot_general"] = {lowerDotGeneral, 2};
+  table["stablehlo.dot"] = {lowerMatrixDot, 2};
 }

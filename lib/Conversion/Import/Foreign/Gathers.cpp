@@ -23,6 +23,10 @@ std::optional<Places> foreign::findPlaces(Operation *op, Lowering &lowering,
   Value stands = lowering.get(indices);
   auto type = cast<RankedTensorType>(stands.getType());
   places.isUnsigned = isUnsigned(indices);
+  if (!isa<IntegerType>(type.getElementType())) {
+    op->emitOpError("has indices of type ") << type << ", expected integers";
+    return std::nullopt;
+  }
   if (vectorDim < 0 || vectorDim > type.getRank()) {
     op->emitOpError("has index_vector_dim ")
         << vectorDim << ", expected at most " << type.getRank();
@@ -48,7 +52,32 @@ std::optional<Places> foreign::findPlaces(Operation *op, Lowering &lowering,
   return places;
 }
 
+/// The dimensions of `type` that are in neither list.
+static SmallVector<int64_t>
+findOthers(RankedTensorType type, ArrayRef<int64_t> a, ArrayRef<int64_t> b) {
+  SmallVector<int64_t> others;
+  for (int64_t dim = 0; dim < type.getRank(); ++dim)
+    if (!llvm::is_contained(a, dim) && !llvm::is_contained(b, dim))
+      others.push_back(dim);
+  return others;
+}
+
+bool foreign::areBatches(RankedTensorType type, ArrayRef<int64_t> dims,
+                         RankedTensorType indices, ArrayRef<int64_t> indexDims,
+                         int64_t vectorDim) {
+  if (dims.size() != indexDims.size() || !areDims(dims, type.getRank()) ||
+      !areDims(indexDims, indices.getRank()) ||
+      llvm::is_contained(indexDims, vectorDim))
+    return false;
+  return llvm::all_of(llvm::zip(dims, indexDims), [&](auto pair) {
+    return type.getDimSize(std::get<0>(pair)) ==
+           indices.getDimSize(std::get<1>(pair));
+  });
+}
+
 static LogicalResult lowerGather(Operation *op, Lowering &lowering) {
+  if (failed(checkElements(op)))
+    return failure();
   OpBuilder &builder = lowering.builder;
   Location loc = op->getLoc();
   Fields fields(op, "dimension_numbers");
@@ -66,11 +95,35 @@ static LogicalResult lowerGather(Operation *op, Lowering &lowering) {
                            fields.getIntegers("start_index_map"), vectorDim);
   if (!places)
     return failure();
-  if (static_cast<int64_t>(sizes.size()) != from.getRank() ||
-      batching.size() != indicesBatching.size() ||
+  SmallVector<int64_t> slice = findOthers(from, collapsed, batching),
+                       reduced(collapsed), indexed(places->dims);
+  llvm::append_range(reduced, batching);
+  llvm::append_range(indexed, batching);
+  int64_t rank = from.getRank();
+  if (static_cast<int64_t>(sizes.size()) != rank || !areDims(reduced, rank) ||
+      !areDims(indexed, rank) || !areDims(offsetDims, to.getRank()) ||
+      slice.size() != offsetDims.size() ||
+      !areBatches(from, batching, getForeignType(op->getOperand(1)),
+                  indicesBatching, vectorDim) ||
       static_cast<int64_t>(places->shape.size() + offsetDims.size()) !=
           to.getRank())
     return op->emitOpError("has dimension numbers that do not fit its types");
+  for (int64_t dim = 0; dim < rank; ++dim)
+    if (sizes[dim] < 0 || sizes[dim] > from.getDimSize(dim) ||
+        (sizes[dim] > 1 && llvm::is_contained(reduced, dim)))
+      return op->emitOpError("takes slices of ")
+             << sizes[dim] << " in dimension " << dim << " of " << from;
+  if (from.getNumElements() == 0 && to.getNumElements() != 0)
+    return op->emitOpError("takes elements of ") << from;
+  SmallVector<int64_t> shape(to.getRank());
+  for (auto [dim, from] : llvm::zip(offsetDims, slice))
+    shape[dim] = sizes[from];
+  unsigned place = 0;
+  for (int64_t dim = 0; dim < to.getRank(); ++dim)
+    if (!llvm::is_contained(offsetDims, dim))
+      shape[dim] = places->shape[place++];
+  if (failed(checkShape(op, shape)))
+    return failure();
   // Dimensions of the result that say which place, and those of the slice.
   SmallVector<int64_t> batchDims, windowDims;
   for (int64_t dim = 0; dim < to.getRank(); ++dim)
@@ -123,5 +176,5 @@ static LogicalResult lowerGather(Operation *op, Lowering &lowering) {
 }
 
 void foreign::addGathers(LoweringTable &table) {
-  table["stablehlo.gather"] = lowerGather;
+  table["stablehlo.gather"] = {lowerGather, 2};
 }

@@ -7,7 +7,6 @@
 #include "Lowering.h"
 
 #include "mlir/Dialect/Complex/IR/Complex.h"
-#include "mlir/IR/Matchers.h"
 #include "remat/Conversion/Import/ForeignDialects.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/BackwardMarks.h"
@@ -23,7 +22,7 @@ static constexpr unsigned maxDepth = 64;
 // Types and values
 //===----------------------------------------------------------------------===//
 
-static Type makeSignless(Type type) {
+Type foreign::makeSignless(Type type) {
   auto integer = dyn_cast<IntegerType>(type);
   return integer ? IntegerType::get(type.getContext(), integer.getWidth())
                  : type;
@@ -77,32 +76,33 @@ SmallVector<Value> Lowering::get(ValueRange group) {
     assert(known != values.end() && "operations are in order");
     for (Value stands : known->second)
       // What a body reads of the function around it are tensors.
-      if (scalars && isa<RankedTensorType>(stands.getType()))
-        all.push_back(tensor::ExtractOp::create(builder, value.getLoc(), stands,
-                                                ValueRange()));
-      else
+      if (auto tensor = dyn_cast<RankedTensorType>(stands.getType());
+          scalars && tensor) {
+        SmallVector<Value> place;
+        for (int64_t dim = 0; dim < tensor.getRank(); ++dim)
+          place.push_back(createIndex(builder, value.getLoc(), 0));
+        all.push_back(
+            tensor::ExtractOp::create(builder, value.getLoc(), stands, place));
+      } else {
         all.push_back(stands);
+      }
   }
   return all;
 }
 
 Value Lowering::getScalar(Value value) {
   Value stands = get(value);
-  if (!isa<RankedTensorType>(stands.getType()))
-    return stands;
-  DenseElementsAttr constant;
-  if (matchPattern(stands, m_Constant(&constant)) && constant.isSplat())
-    if (auto number = dyn_cast<TypedAttr>(constant.getSplatValue<Attribute>()))
-      return arith::ConstantOp::create(builder, value.getLoc(), number);
-  return tensor::ExtractOp::create(builder, value.getLoc(), stands,
-                                   ValueRange());
+  return isa<RankedTensorType>(stands.getType())
+             ? createElementOf(builder, value.getLoc(), stands)
+             : stands;
 }
 
 void Lowering::set(Value value, ValueRange stands) {
   values[value] = llvm::to_vector_of<Value, 1>(stands);
 }
 
-LogicalResult Lowering::set(Operation *op, ValueRange results) {
+/// Gives each result of `op` as many of `results` as stand for its type.
+LogicalResult Lowering::distribute(Operation *op, ValueRange results) {
   for (OpResult result : op->getResults()) {
     SmallVector<Type> types;
     if (failed(convertType(op->getLoc(), result.getType(), types)))
@@ -111,6 +111,26 @@ LogicalResult Lowering::set(Operation *op, ValueRange results) {
       return op->emitOpError("has more results than it should have");
     set(result, results.take_front(types.size()));
     results = results.drop_front(types.size());
+  }
+  if (!results.empty())
+    return op->emitOpError("has fewer results than it should have");
+  return success();
+}
+
+LogicalResult Lowering::set(Operation *op, ValueRange results) {
+  if (failed(distribute(op, results)))
+    return failure();
+  for (OpResult result : op->getResults()) {
+    SmallVector<Type> wanted;
+    if (failed(convertType(op->getLoc(), result.getType(), wanted)))
+      return failure();
+    for (auto [stands, type] : llvm::zip_equal(values[result], wanted)) {
+      Type expected = scalars ? getElementTypeOrSelf(type) : type;
+      if (stands.getType() != expected)
+        return op->emitOpError("has a result of type ")
+               << result.getType() << ", expected what it makes of its "
+               << "operands, which is " << stands.getType();
+    }
   }
   return success();
 }
@@ -124,46 +144,51 @@ func::FuncOp Lowering::lookUp(Operation *op, StringRef name) {
 //===----------------------------------------------------------------------===//
 
 DenseElementsAttr Lowering::findConstant(Value value) {
-  // Functions may be called by functions that are called with constants.
-  for (unsigned steps = 0; steps < maxDepth; ++steps) {
-    if (Operation *op = value.getDefiningOp()) {
-      StringRef name = op->getName().getStringRef();
-      if (name == "stablehlo.constant" || name == "arith.constant")
-        return dyn_cast_or_null<DenseElementsAttr>(getAttr(op, "value"));
-      bool passesOn = name == "stablehlo.reshape" ||
-                      name == "stablehlo.broadcast_in_dim" ||
-                      name == "stablehlo.optimization_barrier";
-      if (!passesOn || op->getNumOperands() != 1)
-        return {};
-      value = op->getOperand(0);
-      continue;
-    }
-    auto argument = cast<BlockArgument>(value);
-    auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
-    if (!function || !function.isPrivate())
+  // Without a definition, the region of a loop may be one whose values are read
+  // before they are made.
+  for (unsigned steps = 0; Operation *op = value.getDefiningOp(); ++steps) {
+    StringRef name = op->getName().getStringRef();
+    if (name == "stablehlo.constant" || name == "arith.constant")
+      return dyn_cast_or_null<DenseElementsAttr>(getAttr(op, "value"));
+    bool passesOn = name == "stablehlo.reshape" ||
+                    name == "stablehlo.broadcast_in_dim" ||
+                    name == "stablehlo.optimization_barrier";
+    if (!passesOn || op->getNumOperands() != 1 || steps == maxDepth)
       return {};
-    auto uses = SymbolTable::getSymbolUses(function, module);
-    if (!uses || uses->empty())
-      return {};
-    Value same;
-    DenseElementsAttr known;
-    for (const SymbolTable::SymbolUse &use : *uses) {
-      auto call = dyn_cast<func::CallOp>(use.getUser());
-      if (!call)
-        return {};
-      same = call.getOperand(argument.getArgNumber());
-      if (std::next(uses->begin()) == uses->end())
-        break;
-      DenseElementsAttr given = findConstant(same);
-      if (!given || (known && given != known))
-        return {};
-      known = given;
-    }
-    if (known)
-      return known;
-    value = same;
+    value = op->getOperand(0);
   }
-  return {};
+  auto argument = cast<BlockArgument>(value);
+  // Functions may be called by functions that are called with constants. One
+  // that calls itself finds its own argument while that is looked for.
+  auto [known, isNew] = constants.try_emplace(argument, DenseElementsAttr());
+  if (!isNew || constantDepth == maxDepth)
+    return known->second;
+  ++constantDepth;
+  DenseElementsAttr found = findArgument(argument);
+  --constantDepth;
+  return constants[argument] = found;
+}
+
+/// The constant that all calls give for an argument.
+DenseElementsAttr Lowering::findArgument(BlockArgument argument) {
+  auto function = dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  if (!function || !function.isPrivate())
+    return {};
+  auto uses = SymbolTable::getSymbolUses(function, module);
+  if (!uses)
+    return {};
+  DenseElementsAttr same;
+  for (const SymbolTable::SymbolUse &use : *uses) {
+    auto call = dyn_cast<func::CallOp>(use.getUser());
+    if (!call)
+      return {};
+    DenseElementsAttr given =
+        findConstant(call.getOperand(argument.getArgNumber()));
+    if (!given || (same && given != same))
+      return {};
+    same = given;
+  }
+  return same;
 }
 
 std::optional<int64_t> Lowering::findInteger(Value value) {
@@ -183,17 +208,61 @@ std::optional<int64_t> Lowering::findInteger(Value value) {
 // Operations
 //===----------------------------------------------------------------------===//
 
-LogicalResult Lowering::checkTypes(Operation *op) {
-  for (Type type : op->getResultTypes()) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    if (tensor && tensor.hasStaticShape())
-      continue;
-    if (tensor || isa<UnrankedTensorType>(type))
-      return op->emitError("dynamic shape is not supported: ") << type;
+/// Whether tensors of `type` can be computed with.
+static bool isElement(Type type) {
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return integer.getWidth() > 0 && integer.getWidth() <= 64;
+  auto complex = dyn_cast<ComplexType>(type);
+  return isa<FloatType>(complex ? complex.getElementType() : type);
+}
+
+LogicalResult Lowering::checkType(Operation *op, Type type,
+                                  const KnownOp &known) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if ((tensor && !tensor.hasStaticShape()) || isa<UnrankedTensorType>(type))
+    return op->emitError("dynamic shape is not supported: ") << type;
+  // Calls of functions are not foreign.
+  if (op->isRegistered())
+    return success();
+  if (!tensor) {
     SmallVector<Type> types;
-    if (failed(convertType(op->getLoc(), type, types)))
-      return failure();
+    if (known.kind == KnownOp::Groups && !scalars &&
+        isa<TupleType, OpaqueType>(type))
+      return convertType(op->getLoc(), type, types);
+    return op->emitOpError("expected tensors, got a value of type ") << type;
   }
+  if (!isElement(tensor.getElementType()))
+    return op->emitOpError("is not supported for elements of type ")
+           << tensor.getElementType();
+  if (scalars && tensor.getNumElements() != 1)
+    return op->emitOpError("works on a tensor of type ")
+           << type << " in a body of scalars";
+  return success();
+}
+
+/// Nothing has verified an operation without a definition.
+LogicalResult Lowering::check(Operation *op, const KnownOp &known) {
+  auto checkCount = [&](StringRef what, int count,
+                        int expected) -> LogicalResult {
+    if (expected == KnownOp::any || count == expected)
+      return success();
+    return op->emitOpError("has ")
+           << count << " " << what << ", expected " << expected;
+  };
+  if (failed(checkCount("operands", op->getNumOperands(), known.operands)) ||
+      failed(checkCount("results", op->getNumResults(), known.results)) ||
+      failed(checkCount("regions", op->getNumRegions(), known.regions)))
+    return failure();
+  if (scalars && known.kind == KnownOp::Tensors)
+    return op->emitOpError("is not supported in the body of a reduction");
+  for (Region &region : op->getRegions())
+    if (!region.hasOneBlock() || region.front().empty())
+      return op->emitOpError("expected regions of one block");
+  for (TypeRange types :
+       {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
+    for (Type type : types)
+      if (failed(checkType(op, type, known)))
+        return failure();
   return success();
 }
 
@@ -240,7 +309,7 @@ LogicalResult Lowering::copy(Operation *op) {
     }
   }
   Operation *made = builder.create(state);
-  return set(op, made->getResults());
+  return distribute(op, made->getResults());
 }
 
 /// Names and policies on an operation that is not foreign, a call, stay there.
@@ -255,12 +324,12 @@ void Lowering::tagResults(Operation *op) {
 }
 
 /// Builds what an operation in the table stands for.
-LogicalResult Lowering::lowerKnown(Operation *op, OpLowering lower) {
-  if (failed(checkTypes(op)))
+LogicalResult Lowering::lowerKnown(Operation *op, const KnownOp &known) {
+  if (failed(check(op, known)))
     return failure();
   Block *block = builder.getInsertionBlock();
   Operation *before = block->empty() ? nullptr : &block->back();
-  if (failed(lower(op, *this)))
+  if (failed(known.lower(op, *this)))
     return failure();
   tagResults(op);
   if (unsigned level = scalars ? 0 : getBackwardLevel(op))
@@ -271,10 +340,24 @@ LogicalResult Lowering::lowerKnown(Operation *op, OpLowering lower) {
   return success();
 }
 
+LogicalResult Lowering::lowerAs(Operation *op, StringRef name) {
+  const KnownOp &known = table.find(name)->second;
+  return failed(check(op, known)) ? failure() : known.lower(op, *this);
+}
+
+LogicalResult Lowering::checkOrder(Operation *op) {
+  for (Value operand : op->getOperands())
+    if (!values.contains(operand))
+      return op->emitOpError("reads a value that is not made before it");
+  return success();
+}
+
 LogicalResult Lowering::lowerOp(Operation *op) {
+  if (failed(checkOrder(op)))
+    return failure();
   StringRef name = op->getName().getStringRef();
-  if (OpLowering lower = find(name))
-    return lowerKnown(op, lower);
+  if (auto known = table.find(name); known != table.end())
+    return lowerKnown(op, known->second);
   StringRef dialect = op->getName().getDialectNamespace();
   if (StringRef advice = getForeignAdvice(dialect); !advice.empty())
     return op->emitOpError() << advice;
@@ -291,25 +374,53 @@ LogicalResult Lowering::lowerOp(Operation *op) {
                 .Default("no such operation");
 }
 
-FailureOr<SmallVector<Value>> Lowering::lowerBlock(Block &block,
-                                                   ValueRange arguments) {
+LogicalResult Lowering::setArguments(Block &block, ValueRange arguments) {
+  SmallVector<Type> all;
   for (BlockArgument argument : block.getArguments()) {
     SmallVector<Type> types;
     if (failed(convertType(argument.getLoc(), argument.getType(), types)))
       return failure();
-    set(argument, arguments.take_front(types.size()));
-    arguments = arguments.drop_front(types.size());
+    set(argument,
+        arguments.slice(std::min(all.size(), arguments.size()),
+                        std::min(types.size(), arguments.size() - all.size())));
+    llvm::append_range(all, types);
   }
-  // The last operation hands on, whether or not it is known to.
+  if (scalars)
+    for (Type &type : all)
+      type = getElementTypeOrSelf(type);
+  if (TypeRange(all) != arguments.getTypes())
+    return block.getParentOp()->emitOpError("has a region with arguments (")
+           << all << "), expected (" << arguments.getTypes() << ")";
+  return success();
+}
+
+/// Whether `op` ends a block by handing on its operands.
+static bool handsOn(Operation *op) {
+  StringRef name = op->getName().stripDialect();
+  return op->hasTrait<OpTrait::IsTerminator>() || name == "return" ||
+         name == "yield";
+}
+
+FailureOr<SmallVector<Value>> Lowering::lowerBlock(Block &block,
+                                                   ValueRange arguments) {
+  if (failed(setArguments(block, arguments)))
+    return failure();
+  Operation *last = block.empty() ? nullptr : &block.back();
+  if (!last || !handsOn(last))
+    return block.getParentOp()->emitOpError(
+        "has a region that does not end in a return");
   for (Operation &op : llvm::drop_end(block))
     if (failed(lowerOp(&op)))
       return failure();
-  return get(block.back().getOperands());
+  if (failed(checkOrder(last)))
+    return failure();
+  return get(last->getOperands());
 }
 
 FailureOr<SmallVector<Value>> Lowering::lowerScalars(OpBuilder &nested,
                                                      Region &region,
-                                                     ValueRange arguments) {
+                                                     ValueRange arguments,
+                                                     TypeRange results) {
   Operation *owner = region.getParentOp();
   if (!region.hasOneBlock() || region.getNumArguments() != arguments.size())
     return owner->emitOpError("expected a region of one block with ")
@@ -326,6 +437,10 @@ FailureOr<SmallVector<Value>> Lowering::lowerScalars(OpBuilder &nested,
   scalars = outside;
   nested.setInsertionPoint(builder.getInsertionBlock(),
                            builder.getInsertionPoint());
+  if (succeeded(yielded) && ValueRange(*yielded).getTypes() != results)
+    return owner->emitOpError("has a region that returns (")
+           << ValueRange(*yielded).getTypes() << "), expected (" << results
+           << ")";
   return yielded;
 }
 

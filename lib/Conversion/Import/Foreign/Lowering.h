@@ -29,7 +29,32 @@ class Lowering;
 /// Builds what `op` stands for and says so by `Lowering::set`.
 using OpLowering = llvm::LogicalResult (*)(mlir::Operation *op,
                                            Lowering &lowering);
-using LoweringTable = llvm::StringMap<OpLowering>;
+
+/// What is known of the operations of one name. They come without a definition
+/// that would verify them, so what each must have is said here.
+struct KnownOp {
+  /// The operands, results or regions of an operation that has any number.
+  static constexpr int any = -1;
+  enum Kind : uint8_t {
+    /// On tensors only.
+    Tensors,
+    /// Also on scalars, in the body of a reduction.
+    Scalars,
+    /// Also on tuples and tokens, which stand for many values or for none.
+    Groups,
+  };
+
+  KnownOp() = default;
+  KnownOp(OpLowering lower, int operands, int results = 1, int regions = 0,
+          Kind kind = Tensors)
+      : lower(lower), operands(operands), results(results), regions(regions),
+        kind(kind) {}
+
+  OpLowering lower = nullptr;
+  int operands = any, results = any, regions = any;
+  Kind kind = Tensors;
+};
+using LoweringTable = llvm::StringMap<KnownOp>;
 
 // One file for each of these, which says what its operations are.
 void addArithmetic(LoweringTable &table);
@@ -69,10 +94,11 @@ public:
   lowerBlock(mlir::Block &block, mlir::ValueRange arguments);
 
   /// The same for the region of a reduction, whose arguments of rank 0 are
-  /// scalars, at the place where `nested` stands.
+  /// scalars, at the place where `nested` stands. What it hands on must have
+  /// the types `results`.
   llvm::FailureOr<llvm::SmallVector<mlir::Value>>
   lowerScalars(mlir::OpBuilder &nested, mlir::Region &region,
-               mlir::ValueRange arguments);
+               mlir::ValueRange arguments, mlir::TypeRange results);
 
   /// Whether values stand for scalars.
   bool isScalar() const { return scalars; }
@@ -84,7 +110,8 @@ public:
   /// A scalar with the value of a tensor of rank 0.
   mlir::Value getScalar(mlir::Value value);
 
-  /// Says what the only result of `op` is, or what all of them are.
+  /// Says what the only result of `op` is, or what all of them are; refuses
+  /// what does not have their types.
   llvm::LogicalResult set(mlir::Operation *op, mlir::ValueRange results);
   void set(mlir::Value value, mlir::ValueRange stands);
 
@@ -104,19 +131,32 @@ public:
 
   mlir::func::FuncOp lookUp(mlir::Operation *op, llvm::StringRef name);
   llvm::LogicalResult lowerOp(mlir::Operation *op);
-  /// How operations called `name` are lowered, or null.
-  OpLowering find(llvm::StringRef name) const { return table.lookup(name); }
+  /// Whether there are operations called `name`.
+  bool isKnown(llvm::StringRef name) const { return table.contains(name); }
+  /// Lowers `op`, which has another name, as one called `name`.
+  llvm::LogicalResult lowerAs(mlir::Operation *op, llvm::StringRef name);
 
 private:
-  llvm::LogicalResult lowerKnown(mlir::Operation *op, OpLowering lower);
+  llvm::LogicalResult lowerKnown(mlir::Operation *op, const KnownOp &known);
   void tagResults(mlir::Operation *op);
   llvm::LogicalResult copy(mlir::Operation *op);
-  llvm::LogicalResult checkTypes(mlir::Operation *op);
+  llvm::LogicalResult check(mlir::Operation *op, const KnownOp &known);
+  llvm::LogicalResult checkOrder(mlir::Operation *op);
+  llvm::LogicalResult checkType(mlir::Operation *op, mlir::Type type,
+                                const KnownOp &known);
+  llvm::LogicalResult setArguments(mlir::Block &block,
+                                   mlir::ValueRange arguments);
+  llvm::LogicalResult distribute(mlir::Operation *op, mlir::ValueRange results);
+  mlir::DenseElementsAttr findArgument(mlir::BlockArgument argument);
 
   mlir::ModuleOp module;
   const LoweringTable &table;
   bool scalars = false;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value, 1>> values;
+  /// The constants that arguments of functions are; null if they are none, and
+  /// while that is looked for.
+  llvm::DenseMap<mlir::Value, mlir::DenseElementsAttr> constants;
+  unsigned constantDepth = 0;
   /// How deep calls are in each other, in scalar bodies.
   unsigned depth = 0;
 };
@@ -159,6 +199,30 @@ private:
 /// Whether the elements of a foreign value are unsigned integers, or truth
 /// values, which count as such.
 bool isUnsigned(mlir::Value value);
+/// The integer of the same width that says nothing of a sign.
+mlir::Type makeSignless(mlir::Type type);
+/// The type of a foreign `value`, which is a tensor.
+mlir::RankedTensorType getForeignType(mlir::Value value);
+
+/// Whether `numbers` are different dimensions of a tensor of `rank`.
+bool areDims(llvm::ArrayRef<int64_t> numbers, int64_t rank);
+/// Whether a foreign value is an integer tensor of rank 0.
+bool isIntegerScalar(mlir::Value value);
+/// Whether all `numbers` are at least `least`.
+bool areAtLeast(llvm::ArrayRef<int64_t> numbers, int64_t least);
+/// Refuses a result of `op`, the one called `number`, that does not have
+/// `shape`.
+llvm::LogicalResult checkShape(mlir::Operation *op,
+                               llvm::ArrayRef<int64_t> shape,
+                               unsigned number = 0);
+/// Refuses a result of other elements than the first operand has.
+llvm::LogicalResult checkElements(mlir::Operation *op);
+/// A foreign operand of `op` with elements of the type that it is reduced in,
+/// which may be a wider one of the same kind.
+llvm::FailureOr<mlir::Value> createPromoted(mlir::Operation *op,
+                                            Lowering &lowering,
+                                            mlir::Value operand,
+                                            mlir::Type element);
 
 /// A constant of the shape and element type of `type`, which may be a scalar's.
 mlir::Value createConstant(mlir::OpBuilder &builder, mlir::Location loc,
@@ -178,6 +242,9 @@ mlir::Value createClampedIndex(mlir::OpBuilder &builder, mlir::Location loc,
                                mlir::Value value, bool isUnsigned,
                                int64_t last);
 
+/// The element of a tensor of rank 0.
+mlir::Value createElementOf(mlir::OpBuilder &builder, mlir::Location loc,
+                            mlir::Value tensor);
 /// The same elements in another static shape.
 mlir::Value createReshape(mlir::OpBuilder &builder, mlir::Location loc,
                           mlir::Value value, llvm::ArrayRef<int64_t> shape);
@@ -207,6 +274,12 @@ mlir::Value createReversed(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value createConverted(mlir::OpBuilder &builder, mlir::Location loc,
                             mlir::Value value, mlir::Type element,
                             bool isUnsigned);
+
+/// `result`, which is a function of `x`, with `rule` as how a change of either
+/// becomes one of the other.
+mlir::Value createWithRule(mlir::OpBuilder &builder, mlir::Location loc,
+                           mlir::Value x, mlir::Value result,
+                           llvm::function_ref<mlir::Value(mlir::Value)> rule);
 
 /// The map of `loops` loops to `count` of them from number `begin` on.
 mlir::AffineMap createLoopsMap(mlir::OpBuilder &builder, unsigned loops,

@@ -28,6 +28,12 @@ std::optional<Places> findPlaces(mlir::Operation *op, Lowering &lowering,
                                  llvm::ArrayRef<int64_t> indexMap,
                                  int64_t vectorDim);
 
+/// Whether the dimensions `dims` of a tensor and those of its indices say the
+/// same batches.
+bool areBatches(mlir::RankedTensorType type, llvm::ArrayRef<int64_t> dims,
+                mlir::RankedTensorType indices,
+                llvm::ArrayRef<int64_t> indexDims, int64_t vectorDim);
+
 } // namespace remat::foreign
 
 #endif // REMAT_LIB_CONVERSION_IMPORT_FOREIGN_PLACES_H

@@ -27,6 +27,7 @@ struct Pointwise {
   bool isFloat() const;
   bool isComplex() const;
   bool isBool() const;
+  bool isInteger() const;
   bool isUnsigned() const;
   unsigned getWidth() const;
 

@@ -115,7 +115,7 @@ static LogicalResult lowerBits(Operation *op, Lowering &lowering) {
   auto element = dyn_cast<IntegerType>(type.getElementType());
   if (stateType.getRank() != 1 || !stateType.getElementType().isInteger(64) ||
       stateType.getDimSize(0) < 2 || stateType.getDimSize(0) > 3 || !element ||
-      element.getWidth() > 64)
+      (element.getWidth() > 32 && element.getWidth() != 64))
     return op->emitOpError("expected a state of two or three integers of 64 "
                            "bits and integers as results");
   bool isWide = element.getWidth() == 64;
@@ -180,5 +180,5 @@ static LogicalResult lowerBits(Operation *op, Lowering &lowering) {
 }
 
 void foreign::addRandom(LoweringTable &table) {
-  table["stablehlo.rng_bit_generator"] = lowerBits;
+  table["stablehlo.rng_bit_generator"] = {lowerBits, 1, 2};
 }

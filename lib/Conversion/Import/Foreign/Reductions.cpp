@@ -15,6 +15,38 @@ using namespace mlir;
 using namespace remat;
 using namespace remat::foreign;
 
+LogicalResult foreign::readReduced(Operation *op, Lowering &lowering,
+                                   SmallVectorImpl<Value> &inputs,
+                                   SmallVectorImpl<Value> &starts) {
+  unsigned count = op->getNumResults();
+  if (count == 0 || op->getNumOperands() != 2 * count)
+    return op->emitOpError("has ")
+           << op->getNumOperands() << " operands and " << count
+           << " results, expected two operands for each result";
+  for (unsigned number = 0; number < count; ++number) {
+    Value input = op->getOperand(number),
+          start = op->getOperand(count + number);
+    Type element =
+        lowering.getTensorType(op->getResult(number)).getElementType();
+    if (getForeignType(input).getShape() !=
+            getForeignType(op->getOperand(0)).getShape() ||
+        getForeignType(start).getRank() != 0)
+      return op->emitOpError("has operands of types ")
+             << input.getType() << " and " << start.getType()
+             << ", expected the shape of " << op->getOperand(0).getType()
+             << " and rank 0";
+    FailureOr<Value> value = createPromoted(op, lowering, input, element);
+    if (failed(value))
+      return failure();
+    FailureOr<Value> begin = createPromoted(op, lowering, start, element);
+    if (failed(begin))
+      return failure();
+    inputs.push_back(*value);
+    starts.push_back(createElementOf(lowering.builder, op->getLoc(), *begin));
+  }
+  return success();
+}
+
 FailureOr<linalg::GenericOp>
 foreign::createReduction(Operation *op, Lowering &lowering, Region &region,
                          ValueRange inputs, ValueRange inits,
@@ -27,8 +59,9 @@ foreign::createReduction(Operation *op, Lowering &lowering, Region &region,
       reductionLoops, [&](OpBuilder &nested, Location loc, ValueRange args) {
         SmallVector<Value> arguments(args.take_back(count));
         llvm::append_range(arguments, args.take_front(count));
-        auto yielded = lowering.lowerScalars(nested, region, arguments);
-        isBuilt = succeeded(yielded) && yielded->size() == count;
+        auto yielded = lowering.lowerScalars(nested, region, arguments,
+                                             args.take_back(count).getTypes());
+        isBuilt = succeeded(yielded);
         linalg::YieldOp::create(nested, loc,
                                 isBuilt ? ValueRange(*yielded)
                                         : ValueRange(args.take_back(count)));
@@ -40,19 +73,23 @@ foreign::createReduction(Operation *op, Lowering &lowering, Region &region,
 
 static LogicalResult lowerReduce(Operation *op, Lowering &lowering) {
   OpBuilder &builder = lowering.builder;
-  unsigned count = op->getNumOperands() / 2;
-  SmallVector<Value> inputs = lowering.get(op->getOperands().take_front(count));
+  SmallVector<Value> inputs, starts;
+  if (failed(readReduced(op, lowering, inputs, starts)))
+    return failure();
+  unsigned count = inputs.size();
   auto type = cast<RankedTensorType>(inputs[0].getType());
   SmallVector<int64_t> dims = getIntegers(op, "dimensions");
   int64_t rank = type.getRank();
-  if (llvm::any_of(dims, [&](int64_t d) { return d < 0 || d >= rank; }))
+  if (!areDims(dims, rank))
     return op->emitOpError("has a dimension that is none of the operand");
   SmallVector<AffineExpr> exprs(rank), kept;
+  SmallVector<int64_t> shape;
   unsigned next = 0;
   for (int64_t dim = 0; dim < rank; ++dim)
     if (!llvm::is_contained(dims, dim)) {
       exprs[dim] = builder.getAffineDimExpr(next++);
       kept.push_back(exprs[dim]);
+      shape.push_back(type.getDimSize(dim));
     }
   for (AffineExpr &expr : exprs)
     if (!expr)
@@ -61,11 +98,13 @@ static LogicalResult lowerReduce(Operation *op, Lowering &lowering) {
   SmallVector<AffineMap> maps(count, AffineMap::get(rank, 0, exprs, context));
   maps.append(count, AffineMap::get(rank, 0, kept, context));
   SmallVector<Value> inits;
-  for (auto [number, init] :
-       llvm::enumerate(op->getOperands().drop_front(count)))
+  for (auto [number, start] : llvm::enumerate(starts)) {
+    if (failed(checkShape(op, shape, number)))
+      return failure();
     inits.push_back(createFilled(builder, op->getLoc(),
                                  lowering.getTensorType(op->getResult(number)),
-                                 lowering.getScalar(init)));
+                                 start));
+  }
   auto generic = createReduction(op, lowering, op->getRegion(0), inputs, inits,
                                  maps, kept.size(), rank - kept.size());
   if (failed(generic))
@@ -77,6 +116,9 @@ static LogicalResult lowerReduce(Operation *op, Lowering &lowering) {
 static LogicalResult lowerMap(Operation *op, Lowering &lowering) {
   OpBuilder &builder = lowering.builder;
   RankedTensorType type = lowering.getTensorType(op->getResult(0));
+  for (Value operand : op->getOperands())
+    if (failed(checkShape(op, getForeignType(operand).getShape())))
+      return failure();
   SmallVector<Value> inputs = lowering.get(op->getOperands());
   SmallVector<AffineMap> maps(inputs.size() + 1,
                               builder.getMultiDimIdentityMap(type.getRank()));
@@ -87,8 +129,9 @@ static LogicalResult lowerMap(Operation *op, Lowering &lowering) {
       builder, op->getLoc(), inputs, empty, maps, type.getRank(), 0,
       [&](OpBuilder &nested, Location loc, ValueRange args) {
         auto yielded =
-            lowering.lowerScalars(nested, op->getRegion(0), args.drop_back());
-        isBuilt = succeeded(yielded) && yielded->size() == 1;
+            lowering.lowerScalars(nested, op->getRegion(0), args.drop_back(),
+                                  args.take_back().getTypes());
+        isBuilt = succeeded(yielded);
         linalg::YieldOp::create(nested, loc,
                                 isBuilt ? yielded->front() : args.back());
       });
@@ -96,6 +139,6 @@ static LogicalResult lowerMap(Operation *op, Lowering &lowering) {
 }
 
 void foreign::addReductions(LoweringTable &table) {
-  table["stablehlo.reduce"] = lowerReduce;
-  table["stablehlo.map"] = lowerMap;
+  table["stablehlo.reduce"] = {lowerReduce, KnownOp::any, KnownOp::any, 1};
+  table["stablehlo.map"] = {lowerMap, KnownOp::any, 1, 1};
 }

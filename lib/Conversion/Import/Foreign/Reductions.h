@@ -11,6 +11,13 @@
 
 namespace remat::foreign {
 
+/// The inputs of a reduction and, as scalars, what it begins with, with
+/// elements of the types that it is computed in, which are those of its
+/// results.
+llvm::LogicalResult readReduced(mlir::Operation *op, Lowering &lowering,
+                                llvm::SmallVectorImpl<mlir::Value> &inputs,
+                                llvm::SmallVectorImpl<mlir::Value> &starts);
+
 /// A structured operation whose body is `region`: its first arguments are the
 /// elements of `inits`, the others those of as many inputs. Further inputs have
 /// no part in it but their sizes.

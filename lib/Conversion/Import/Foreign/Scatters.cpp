@@ -40,9 +40,24 @@ int64_t ScatterBuilder::getWindowSize(int64_t dim) const {
   return windowDims[dim] < 0 ? 1 : updateShape[windowDims[dim]];
 }
 
-bool ScatterBuilder::hasWindows() const {
+bool ScatterBuilder::mayOverlap() const {
   return llvm::any_of(places.dims,
                       [&](int64_t dim) { return getWindowSize(dim) != 1; });
+}
+
+bool ScatterBuilder::hasWindows() const {
+  return llvm::any_of(llvm::seq<int64_t>(0, type.getRank()), [&](int64_t dim) {
+    bool isIndexed = llvm::is_contained(places.dims, dim);
+    return getWindowSize(dim) != (isIndexed ? 1 : type.getDimSize(dim));
+  });
+}
+
+static Value createIndexOf(OpBuilder &nested, Location loc, Value part,
+                           bool isUnsigned) {
+  Type index = nested.getIndexType();
+  if (isUnsigned)
+    return arith::IndexCastUIOp::create(nested, loc, index, part);
+  return arith::IndexCastOp::create(nested, loc, index, part);
 }
 
 /// The place that `parts` select, within the tensor, and whether it was.
@@ -52,13 +67,7 @@ ScatterBuilder::createPlace(OpBuilder &nested, Location loc, ValueRange parts) {
   Value valid;
   for (auto [part, dim] : llvm::zip(parts, places.dims)) {
     int64_t last = type.getDimSize(dim) - getWindowSize(dim);
-    Value index = places.isUnsigned
-                      ? arith::IndexCastUIOp::create(
-                            nested, loc, nested.getIndexType(), part)
-                            .getResult()
-                      : arith::IndexCastOp::create(nested, loc,
-                                                   nested.getIndexType(), part)
-                            .getResult();
+    Value index = createIndexOf(nested, loc, part, places.isUnsigned);
     // A negative index is a large one without a sign.
     Value inside = arith::CmpIOp::create(nested, loc, arith::CmpIPredicate::ule,
                                          index, createIndex(nested, loc, last));
@@ -154,7 +163,7 @@ void ScatterBuilder::addWindow(OpBuilder &nested, SmallVectorImpl<Value> &place,
 
 /// Each element with all updates that go to it, of which all others are
 /// `neutral`.
-Value ScatterBuilder::reduce(Value neutral) {
+FailureOr<Value> ScatterBuilder::reduce(Value neutral) {
   int64_t rank = type.getRank();
   unsigned loops = rank + places.shape.size();
   SmallVector<unsigned> placeLoops;
@@ -173,24 +182,29 @@ Value ScatterBuilder::reduce(Value neutral) {
   inputs.push_back(updates[0]);
   maps.push_back(AffineMap::get(loops, 0, exprs, builder.getContext()));
   maps.push_back(createLoopsMap(builder, loops, 0, rank));
+  bool isBuilt = true;
   auto body = [&](OpBuilder &nested, Location loc, ValueRange args) {
     Value goesHere = createInteger(nested, loc, nested.getI1Type(), 1);
     for (auto [part, dim] : llvm::zip(args, places.dims)) {
-      Value index = linalg::IndexOp::create(nested, loc, dim);
-      index = arith::IndexCastOp::create(nested, loc, part.getType(), index);
-      Value equal = arith::CmpIOp::create(nested, loc, arith::CmpIPredicate::eq,
-                                          part, index);
+      // A narrow type may not hold all numbers of a dimension.
+      Value equal = arith::CmpIOp::create(
+          nested, loc, arith::CmpIPredicate::eq,
+          createIndexOf(nested, loc, part, places.isUnsigned),
+          linalg::IndexOp::create(nested, loc, dim));
       goesHere = arith::AndIOp::create(nested, loc, goesHere, equal);
     }
     Value term = arith::SelectOp::create(nested, loc, goesHere,
                                          args[places.parts.size()], neutral);
     auto reduced = combineElements(nested, args.back(), term);
-    linalg::YieldOp::create(
-        nested, loc, succeeded(reduced) ? reduced->front() : args.back());
+    isBuilt = succeeded(reduced);
+    linalg::YieldOp::create(nested, loc,
+                            isBuilt ? reduced->front() : args.back());
   };
-  return createGeneric(builder, loc, inputs, operands[0], maps, rank,
-                       places.shape.size(), body)
-      .getResult(0);
+  auto generic = createGeneric(builder, loc, inputs, operands[0], maps, rank,
+                               places.shape.size(), body);
+  if (!isBuilt)
+    return failure();
+  return generic.getResult(0);
 }
 
 /// One update after the other.
@@ -286,7 +300,8 @@ ScatterBuilder::combineElements(OpBuilder &nested, ValueRange old,
                                 ValueRange added) {
   SmallVector<Value> elements(updatesFirst ? added : old);
   llvm::append_range(elements, updatesFirst ? old : added);
-  return lowering.lowerScalars(nested, op->getRegion(0), elements);
+  return lowering.lowerScalars(nested, op->getRegion(0), elements,
+                               old.getTypes());
 }
 
 /// How the region combines an element and an update: an operation on both, or
@@ -297,12 +312,18 @@ StringRef ScatterBuilder::findCombination() {
   OperandRange results = block.back().getOperands();
   if (block.getNumArguments() != 2 * count || results.size() != count)
     return "";
+  // What does not fit is refused where the region is lowered.
+  for (BlockArgument argument : block.getArguments())
+    if (makeSignless(getElementTypeOrSelf(argument)) !=
+        getElementTypeOrSelf(operands[argument.getArgNumber() % count]))
+      return "";
   if (llvm::all_of(llvm::enumerate(results), [&](auto pair) {
         return pair.value() == block.getArgument(first + pair.index());
       }))
     return "set";
   Operation *made = count == 1 ? results[0].getDefiningOp() : nullptr;
-  if (!made || made->getNumOperands() != 2 ||
+  if (!made || made->getNumOperands() != 2 || made->getNumResults() != 1 ||
+      made->getResult(0).getType() != block.getArgument(0).getType() ||
       made->getOperand(0) == made->getOperand(1) ||
       !llvm::all_of(made->getOperands(), [&](Value operand) {
         return llvm::is_contained(block.getArguments(), operand);
@@ -350,19 +371,47 @@ FailureOr<SmallVector<Value>> ScatterBuilder::build(bool isUnique) {
   if (name == "add" && !isBool)
     return SmallVector<Value>{add(operands[0], updates[0])};
   isUnique |= countPlaces() == 1;
-  if (isUnique || (name == "set" && !hasWindows()))
+  if (isUnique || (name == "set" && !mayOverlap()))
     return combine(isUnique);
   if (operands.size() == 1 && !hasWindows())
     if (Value neutral =
             createNeutral(builder, loc, name, getElementTypeOrSelf(operands[0]),
-                          isUnsigned(op->getResult(0))))
-      return SmallVector<Value>{reduce(neutral)};
+                          isUnsigned(op->getResult(0)))) {
+      FailureOr<Value> reduced = reduce(neutral);
+      if (failed(reduced))
+        return failure();
+      return SmallVector<Value>{*reduced};
+    }
   return loop();
+}
+
+/// Operands or updates of `op`, with elements as the results have them; all
+/// must have one shape.
+static LogicalResult readSide(Operation *op, Lowering &lowering,
+                              ValueRange operands,
+                              SmallVectorImpl<Value> &side) {
+  for (auto [operand, result] : llvm::zip_equal(operands, op->getResults())) {
+    if (getForeignType(operand).getShape() !=
+        getForeignType(operands[0]).getShape())
+      return op->emitOpError("has an operand of type ")
+             << operand.getType() << ", expected the shape of "
+             << operands[0].getType();
+    FailureOr<Value> value = createPromoted(
+        op, lowering, operand, lowering.getTensorType(result).getElementType());
+    if (failed(value))
+      return failure();
+    side.push_back(*value);
+  }
+  return success();
+}
+
+static LogicalResult refuseNumbers(Operation *op) {
+  return op->emitOpError("has dimension numbers that do not fit its types");
 }
 
 static LogicalResult lowerScatter(Operation *op, Lowering &lowering) {
   unsigned count = op->getNumResults();
-  if (op->getNumOperands() != 2 * count + 1 || !op->getRegion(0).hasOneBlock())
+  if (count == 0 || op->getNumOperands() != 2 * count + 1)
     return op->emitOpError("expected operands, indices and as many updates");
   Fields fields(op, "scatter_dimension_numbers");
   Value indices = op->getOperand(count);
@@ -377,12 +426,27 @@ static LogicalResult lowerScatter(Operation *op, Lowering &lowering) {
                        batching = fields.getIntegers("input_batching_dims"),
                        indicesBatching =
                            fields.getIntegers("scatter_indices_batching_dims");
-  // The number of a batch is one more index.
+  SmallVector<Value> operands, updates;
+  if (failed(readSide(op, lowering, op->getOperands().take_front(count),
+                      operands)) ||
+      failed(
+          readSide(op, lowering, op->getOperands().take_back(count), updates)))
+    return failure();
+  auto type = cast<RankedTensorType>(operands[0].getType());
+  auto update = cast<RankedTensorType>(updates[0].getType());
+  SmallVector<int64_t> reduced(inserted), indexed(places->dims);
+  llvm::append_range(reduced, batching);
+  llvm::append_range(indexed, batching);
+  if (!areDims(reduced, type.getRank()) || !areDims(indexed, type.getRank()) ||
+      !areDims(windows, update.getRank()) ||
+      !areBatches(type, batching, getForeignType(indices), indicesBatching,
+                  vectorDim) ||
+      windows.size() + reduced.size() != static_cast<size_t>(type.getRank()))
+    return refuseNumbers(op);
+  // The number of a batch is one more index, of a type that holds all.
   for (auto [dim, indexDim] : llvm::zip(batching, indicesBatching)) {
     int64_t own = indexDim > vectorDim ? indexDim - 1 : indexDim;
-    Type element = places->parts.empty()
-                       ? lowering.builder.getI32Type()
-                       : getElementTypeOrSelf(places->parts[0].getType());
+    Type element = lowering.builder.getI64Type();
     places->parts.push_back(createElementwise(
         lowering.builder, op->getLoc(), {},
         RankedTensorType::get(places->shape, element),
@@ -392,24 +456,24 @@ static LogicalResult lowerScatter(Operation *op, Lowering &lowering) {
         }));
     places->dims.push_back(dim);
   }
-  SmallVector<Value> operands =
-                         lowering.get(op->getOperands().take_front(count)),
-                     updates = lowering.get(op->getOperands().take_back(count));
-  auto type = cast<RankedTensorType>(operands[0].getType());
-  auto update = cast<RankedTensorType>(updates[0].getType());
-  SmallVector<int64_t> windowDims;
+  SmallVector<int64_t> windowDims, placeShape;
   unsigned next = 0;
-  for (int64_t dim = 0; dim < type.getRank(); ++dim)
-    if (llvm::is_contained(inserted, dim) || llvm::is_contained(batching, dim))
-      windowDims.push_back(-1);
-    else
-      windowDims.push_back(next < windows.size() ? windows[next++] : -1);
+  for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+    bool isReduced = llvm::is_contained(reduced, dim);
+    windowDims.push_back(isReduced ? -1 : windows[next++]);
+    if (!isReduced &&
+        update.getDimSize(windowDims.back()) > type.getDimSize(dim))
+      return op->emitOpError("has updates of type ")
+             << update << ", which are larger than " << type;
+  }
   SmallVector<unsigned> placeDims;
   for (int64_t dim = 0; dim < update.getRank(); ++dim)
-    if (!llvm::is_contained(windows, dim))
+    if (!llvm::is_contained(windows, dim)) {
       placeDims.push_back(dim);
-  if (placeDims.size() != places->shape.size() || next != windows.size())
-    return op->emitOpError("has dimension numbers that do not fit its types");
+      placeShape.push_back(update.getDimSize(dim));
+    }
+  if (placeShape != places->shape)
+    return refuseNumbers(op);
   ScatterBuilder builder(op, lowering, *places, type, update.getShape(),
                          windowDims, placeDims, operands, updates);
   auto results = builder.build(getFlag(op, "unique_indices"));
@@ -417,5 +481,5 @@ static LogicalResult lowerScatter(Operation *op, Lowering &lowering) {
 }
 
 void foreign::addScatters(LoweringTable &table) {
-  table["stablehlo.scatter"] = lowerScatter;
+  table["stablehlo.scatter"] = {lowerScatter, KnownOp::any, KnownOp::any, 1};
 }

@@ -43,7 +43,11 @@ private:
   llvm::StringRef findCombination();
   int64_t countPlaces() const;
   int64_t getWindowSize(int64_t dim) const;
-  /// Whether a dimension that is indexed also has a slice of several elements.
+  /// Whether updates of different places may go to one element, because a
+  /// dimension that is indexed also has a slice of several elements.
+  bool mayOverlap() const;
+  /// Whether an update is anything but one element of each dimension that is
+  /// indexed, and all of the others.
   bool hasWindows() const;
   std::pair<Values, mlir::Value> createPlace(mlir::OpBuilder &nested,
                                              mlir::Location loc,
@@ -65,7 +69,7 @@ private:
   mlir::Value findShadowedByBits();
   mlir::Value createNumbers(bool isUnique, bool isFine);
   llvm::FailureOr<Values> combine(bool isUnique);
-  mlir::Value reduce(mlir::Value neutral);
+  llvm::FailureOr<mlir::Value> reduce(mlir::Value neutral);
   llvm::FailureOr<Values> loop();
 
   mlir::Operation *op;

@@ -332,6 +332,18 @@ static SmallVector<int64_t> exchangeLast(int64_t rank, int64_t dim) {
 static LogicalResult lowerSort(Operation *op, Lowering &lowering) {
   OpBuilder &builder = lowering.builder;
   Location loc = op->getLoc();
+  if (op->getNumOperands() == 0)
+    return op->emitOpError("expected operands");
+  for (Value operand : op->getOperands())
+    if (getForeignType(operand).getShape() !=
+        getForeignType(op->getOperand(0)).getShape())
+      return op->emitOpError("has an operand of type ")
+             << operand.getType() << ", expected the shape of "
+             << op->getOperand(0).getType();
+  if (op->getRegion(0).getNumArguments() != 2 * op->getNumOperands())
+    return op->emitOpError("has a region of ")
+           << op->getRegion(0).getNumArguments() << " arguments, expected "
+           << 2 * op->getNumOperands();
   SmallVector<Value> inputs = lowering.get(op->getOperands());
   auto type = cast<RankedTensorType>(inputs[0].getType());
   int64_t rank = type.getRank(), dim = getInteger(op, "dimension", -1);
@@ -366,7 +378,8 @@ static LogicalResult lowerSort(Operation *op, Lowering &lowering) {
       arguments.push_back(a[place]);
       arguments.push_back(b[place]);
     }
-    auto yielded = lowering.lowerScalars(nested, op->getRegion(0), arguments);
+    auto yielded = lowering.lowerScalars(nested, op->getRegion(0), arguments,
+                                         TypeRange(nested.getI1Type()));
     isBuilt &= succeeded(yielded);
     return succeeded(yielded)
                ? yielded->front()
@@ -429,8 +442,11 @@ foreign::createTopK(OpBuilder &builder, Location loc, Value value, int64_t k,
 
 static LogicalResult lowerTopK(Operation *op, Lowering &lowering) {
   OpBuilder &builder = lowering.builder;
-  if (op->getNumResults() != 2)
-    return op->emitOpError("expected values and indices as results");
+  if (isa<ComplexType>(getElementTypeOrSelf(op->getOperand(0))) ||
+      !isa<IntegerType>(getElementTypeOrSelf(op->getResult(1))))
+    return op->emitOpError("of ")
+           << op->getOperand(0).getType() << " is not supported with indices "
+           << "of type " << op->getResult(1).getType();
   RankedTensorType type = lowering.getTensorType(op->getResult(0));
   bool isLargest = true;
   if (auto attrs =
@@ -450,6 +466,6 @@ static LogicalResult lowerTopK(Operation *op, Lowering &lowering) {
 }
 
 void foreign::addSorts(LoweringTable &table) {
-  table["stablehlo.sort"] = lowerSort;
-  table["chlo.top_k"] = lowerTopK;
+  table["stablehlo.sort"] = {lowerSort, KnownOp::any, KnownOp::any, 1};
+  table["chlo.top_k"] = {lowerTopK, 1, 2};
 }

@@ -286,22 +286,13 @@ lowerWithSlope(Operation *op, Lowering &lowering,
   Value result = createConverted(builder, loc, value, element, false);
   if (lowering.isScalar())
     return lowering.set(op, result);
-  OperationState state(loc, CustomRuleOp::getOperationName());
-  state.addOperands({x, result});
-  state.addTypes(type);
-  state.addAttribute("operandSegmentSizes",
-                     builder.getDenseI32ArrayAttr({1, 1}));
   // The rule multiplies by the slope in both modes.
-  for (unsigned mode = 0; mode < 2; ++mode) {
-    OpBuilder::InsertionGuard guard(builder);
-    Block *block = builder.createBlock(state.addRegion(), {}, {type}, {loc});
-    Value factor = createConverted(builder, loc, slope(formula, wideX, value),
-                                   element, false);
-    Value product =
-        arith::MulFOp::create(builder, loc, block->getArgument(0), factor);
-    YieldOp::create(builder, loc, product);
-  }
-  return lowering.set(op, builder.create(state)->getResults());
+  return lowering.set(
+      op, createWithRule(builder, loc, x, result, [&](Value change) {
+        Value factor = createConverted(
+            builder, loc, slope(formula, wideX, value), element, false);
+        return arith::MulFOp::create(builder, loc, change, factor).getResult();
+      }));
 }
 
 static LogicalResult lowerInverseErf(Operation *op, Lowering &lowering) {
@@ -395,7 +386,8 @@ static LogicalResult lower(Operation *op, Lowering &lowering) {
 
 void foreign::addSpecialFunctions(LoweringTable &table) {
   auto add = [&](StringRef name, OpLowering lowering) {
-    table[("chlo." + name).str()] = lowering;
+    table[("chlo." + name).str()] = {lowering, name == "next_after" ? 2 : 1, 1,
+                                     0, KnownOp::Scalars};
   };
   add("acos", lower<buildUnary<math::AcosOp>>);
   add("acosh", lower<buildUnary<math::AcoshOp>>);

@@ -64,6 +64,12 @@ static LogicalResult lowerScan(Operation *op, Lowering &lowering) {
   FailureOr<int64_t> dim = readDimension(op, type);
   if (failed(dim))
     return failure();
+  SmallVector<int64_t> without(type.getShape());
+  without.erase(without.begin() + *dim);
+  if (outs[0].getType() != type || outs[1].getType() != type.clone(without))
+    return op->emitOpError("has outputs of types ")
+           << outs[0].getType() << " and " << outs[1].getType() << ", expected "
+           << type << " and " << type.clone(without);
   if (type.getNumElements() == 0)
     return lowering.set(op, {value, outs[1]});
   if (!getFlag(op, "inclusive")) {
@@ -118,7 +124,13 @@ static LogicalResult lowerScatter(Operation *op, Lowering &lowering) {
   for (int64_t dim = 0; dim < type.getRank(); ++dim)
     windowDims.push_back(!isWhole && llvm::is_contained(dims, dim) ? -1
                                                                    : next++);
-  if (next != update.getRank() || update.getDimSize(0) != indices.getDimSize(0))
+  bool fits = next == update.getRank() && areDims(dims, type.getRank()) &&
+              update.getDimSize(0) == indices.getDimSize(0) &&
+              update.getElementType() == type.getElementType();
+  for (int64_t dim = 0; fits && dim < type.getRank(); ++dim)
+    fits = windowDims[dim] < 0 ||
+           update.getDimSize(windowDims[dim]) <= type.getDimSize(dim);
+  if (!fits)
     return op->emitOpError("has updates of type ")
            << update << ", which do not fit indices of type " << indices
            << " and a tensor of type " << type;
@@ -140,9 +152,32 @@ static SmallVector<int64_t> exchangeLast(int64_t rank, int64_t dim) {
   return permutation;
 }
 
-/// Whether the first of `regionValues` comes before the second, by the region
-/// of `op`, whose arguments are pairs of elements of `count` tensors, of which
-/// only the first is compared.
+/// Replaces nan, with which every comparison of a region is false, so that it
+/// is in the order as PyTorch has it: larger than all numbers, of which the
+/// other one becomes the least, and equal to nan.
+static void replaceNan(OpBuilder &nested, Location loc, Value &a, Value &b) {
+  auto type = dyn_cast<FloatType>(a.getType());
+  if (!type || !llvm::APFloat::semanticsHasInf(type.getFloatSemantics()))
+    return;
+  double infinity = std::numeric_limits<double>::infinity();
+  Value most = createConstant(nested, loc, type, infinity),
+        least = createConstant(nested, loc, type, -infinity);
+  auto isNan = [&](Value value) -> Value {
+    return arith::CmpFOp::create(nested, loc, arith::CmpFPredicate::UNO, value,
+                                 value);
+  };
+  Value isNanA = isNan(a), isNanB = isNan(b);
+  auto replace = [&](Value value, Value isOwn, Value isOther) -> Value {
+    value = arith::SelectOp::create(nested, loc, isOther, least, value);
+    return arith::SelectOp::create(nested, loc, isOwn, most, value);
+  };
+  a = replace(a, isNanA, isNanB);
+  b = replace(b, isNanB, isNanA);
+}
+
+/// Whether the elements `a` come before `b`, by the region of `op`, whose
+/// arguments are pairs of elements of several tensors, of which only the first
+/// is compared.
 static Value createBefore(Operation *op, Lowering &lowering, OpBuilder &nested,
                           ArrayRef<Value> a, ArrayRef<Value> b, bool &isBuilt) {
   SmallVector<Value> arguments;
@@ -150,7 +185,9 @@ static Value createBefore(Operation *op, Lowering &lowering, OpBuilder &nested,
     arguments.push_back(first);
     arguments.push_back(second);
   }
-  auto yielded = lowering.lowerScalars(nested, op->getRegion(0), arguments);
+  replaceNan(nested, op->getLoc(), arguments[0], arguments[1]);
+  auto yielded = lowering.lowerScalars(nested, op->getRegion(0), arguments,
+                                       TypeRange(nested.getI1Type()));
   isBuilt &= succeeded(yielded);
   return succeeded(yielded)
              ? yielded->front()
@@ -171,6 +208,16 @@ static FailureOr<Value> createRegionOrder(Operation *op, Lowering &lowering,
   return order;
 }
 
+/// Refuses `values` of another shape.
+static LogicalResult checkShapes(Operation *op, ArrayRef<Value> values,
+                                 ArrayRef<int64_t> shape) {
+  for (Value value : values)
+    if (cast<RankedTensorType>(value.getType()).getShape() != shape)
+      return op->emitOpError("has an operand of type ")
+             << value.getType() << ", expected one of shape [" << shape << "]";
+  return success();
+}
+
 /// All tensors are sorted by the comparison of their elements.
 static LogicalResult lowerSort(Operation *op, Lowering &lowering) {
   OpBuilder &builder = lowering.builder;
@@ -178,7 +225,11 @@ static LogicalResult lowerSort(Operation *op, Lowering &lowering) {
   SmallVector<Value> ins, outs;
   if (failed(readOperands(op, lowering, op->getNumResults(), ins, outs)))
     return failure();
+  if (outs.empty() || !ins.empty())
+    return op->emitOpError("expected outputs only");
   auto type = cast<RankedTensorType>(outs[0].getType());
+  if (failed(checkShapes(op, outs, type.getShape())))
+    return failure();
   FailureOr<int64_t> dim = readDimension(op, type);
   if (failed(dim))
     return failure();
@@ -212,6 +263,16 @@ static LogicalResult lowerTopK(Operation *op, Lowering &lowering) {
   FailureOr<int64_t> dim = readDimension(op, type);
   if (failed(dim))
     return failure();
+  SmallVector<int64_t> chosenShape(type.getShape());
+  if (result.getRank() == type.getRank())
+    chosenShape[*dim] = result.getDimSize(*dim);
+  if (failed(checkShapes(op, ins, type.getShape())) ||
+      failed(checkShapes(op, outs, chosenShape)))
+    return failure();
+  for (Value indices : {outs[1], ins.size() == 2 ? ins[1] : outs[1]})
+    if (!isa<IntegerType>(getElementTypeOrSelf(indices)))
+      return op->emitOpError("has indices of type ")
+             << indices.getType() << ", expected integers";
   if (result.getDimSize(*dim) > type.getDimSize(*dim))
     return op->emitOpError("takes ") << result.getDimSize(*dim) << " of "
                                      << type.getDimSize(*dim) << " elements";
@@ -241,8 +302,12 @@ static LogicalResult lowerTopK(Operation *op, Lowering &lowering) {
 }
 
 void foreign::addTmTensor(LoweringTable &table) {
-  table["tm_tensor.scan"] = lowerScan;
-  table["tm_tensor.scatter"] = lowerScatter;
-  table["tm_tensor.sort"] = lowerSort;
-  table["tm_tensor.topk"] = lowerTopK;
+  auto add = [&](StringRef name, OpLowering lowering) {
+    table[("tm_tensor." + name).str()] = {lowering, KnownOp::any, KnownOp::any,
+                                          1};
+  };
+  add("scan", lowerScan);
+  add("scatter", lowerScatter);
+  add("sort", lowerSort);
+  add("topk", lowerTopK);
 }

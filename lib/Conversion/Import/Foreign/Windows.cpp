@@ -44,7 +44,27 @@ static FailureOr<Windows> readWindows(Operation *op, unsigned rank) {
         ArrayRef(windows.low)})
     if (numbers.size() != rank)
       return op->emitOpError("expected windows of ") << rank << " dimensions";
+  for (ArrayRef<int64_t> numbers :
+       {ArrayRef(windows.sizes), ArrayRef(windows.strides),
+        ArrayRef(windows.spread), ArrayRef(windows.dilations)})
+    if (!areAtLeast(numbers, 1))
+      return op->emitOpError("expected windows whose sizes, strides and "
+                             "dilations are at least 1");
   return windows;
+}
+
+/// How many windows there are in a tensor of `shape`.
+static SmallVector<int64_t> countWindows(const Windows &windows,
+                                         ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> counts;
+  for (auto [dim, own] : llvm::enumerate(shape)) {
+    int64_t size = own == 0 ? 0 : (own - 1) * windows.spread[dim] + 1;
+    size += windows.low[dim] + windows.high[dim];
+    int64_t reach = (windows.sizes[dim] - 1) * windows.dilations[dim] + 1;
+    counts.push_back(size < reach ? 0
+                                  : (size - reach) / windows.strides[dim] + 1);
+  }
+  return counts;
 }
 
 //===----------------------------------------------------------------------===//
@@ -85,8 +105,9 @@ foreign::createCumulative(Operation *op, Lowering &lowering, Region &region,
         builder, op->getLoc(), arguments, inits, maps, rank, 0,
         [&](OpBuilder &nested, Location loc, ValueRange args) {
           auto yielded = lowering.lowerScalars(
-              nested, region, args.take_front(arguments.size()));
-          isBuilt = succeeded(yielded) && yielded->size() == values.size();
+              nested, region, args.take_front(arguments.size()),
+              args.take_back(values.size()).getTypes());
+          isBuilt = succeeded(yielded);
           linalg::YieldOp::create(nested, loc,
                                   isBuilt ? ValueRange(*yielded)
                                           : args.take_back(values.size()));
@@ -126,6 +147,73 @@ findCumulative(const Windows &windows, ArrayRef<int64_t> shape) {
   return found;
 }
 
+/// The only operation of `region`, if it is one of its two arguments.
+static Operation *findOnlyOp(Region &region) {
+  Block &block = region.front();
+  Operation *op = &block.front();
+  bool isOnly = block.getNumArguments() == 2 &&
+                op->getNextNode() == &block.back() &&
+                op->getNumOperands() == 2 && op->getNumResults() == 1 &&
+                op->getOperand(0) != op->getOperand(1) &&
+                llvm::all_of(op->getOperands(), [&](Value operand) {
+                  return llvm::is_contained(block.getArguments(), operand);
+                });
+  return isOnly && ValueRange(block.back().getOperands()) ==
+                       ValueRange(op->getResults())
+             ? op
+             : nullptr;
+}
+
+static bool isNeutralFloat(StringRef name, const APFloat &number) {
+  return llvm::StringSwitch<bool>(name)
+      .Case("stablehlo.add", number.isZero())
+      .Case("stablehlo.multiply", number.isExactlyValue(1))
+      .Case("stablehlo.minimum", number.isPosInfinity())
+      .Case("stablehlo.maximum", number.isNegInfinity())
+      .Default(false);
+}
+
+static bool isNeutralInteger(StringRef name, const APInt &number,
+                             bool isUnsigned) {
+  return llvm::StringSwitch<bool>(name)
+      .Cases({"stablehlo.add", "stablehlo.or", "stablehlo.xor"},
+             number.isZero())
+      .Case("stablehlo.multiply", number.isOne())
+      .Case("stablehlo.and", number.isAllOnes())
+      .Case("stablehlo.minimum",
+            isUnsigned ? number.isMaxValue() : number.isMaxSignedValue())
+      .Case("stablehlo.maximum",
+            isUnsigned ? number.isMinValue() : number.isMinSignedValue())
+      .Default(false);
+}
+
+/// Whether `region` makes of an element and the foreign value `start`, which
+/// has elements of the type `element`, that element.
+static bool isNeutral(Lowering &lowering, Region &region, Value start,
+                      Type element) {
+  DenseElementsAttr constant = lowering.findConstant(start);
+  if (!constant || !constant.isSplat() ||
+      makeSignless(constant.getElementType()) != element)
+    return false;
+  Operation *only = findOnlyOp(region);
+  StringRef name = only ? only->getName().getStringRef() : "";
+  if (isa<IntegerType>(element))
+    return isNeutralInteger(name, constant.getSplatValue<APInt>(),
+                            isUnsigned(start));
+  if (isa<FloatType>(element)) {
+    auto number = constant.getSplatValue<APFloat>();
+    // The logarithm of a sum of exponentials takes several operations.
+    bool isLong = region.getNumArguments() == 2 &&
+                  region.front().getOperations().size() > 2;
+    return only ? isNeutralFloat(name, number)
+                : isLong && number.isNegInfinity();
+  }
+  auto number = constant.getSplatValue<std::complex<APFloat>>();
+  return number.imag().isZero() &&
+         (name == "stablehlo.add" || name == "stablehlo.multiply") &&
+         isNeutralFloat(name, number.real());
+}
+
 //===----------------------------------------------------------------------===//
 // Windows
 //===----------------------------------------------------------------------===//
@@ -133,16 +221,23 @@ findCumulative(const Windows &windows, ArrayRef<int64_t> shape) {
 static LogicalResult lowerReduceWindow(Operation *op, Lowering &lowering) {
   OpBuilder &builder = lowering.builder;
   Location loc = op->getLoc();
-  unsigned count = op->getNumOperands() / 2;
-  SmallVector<Value> inputs = lowering.get(op->getOperands().take_front(count));
-  ValueRange starts = op->getOperands().drop_front(count);
+  SmallVector<Value> inputs, starts;
+  if (failed(readReduced(op, lowering, inputs, starts)))
+    return failure();
+  unsigned count = inputs.size();
   auto from = cast<RankedTensorType>(inputs[0].getType());
   RankedTensorType to = lowering.getTensorType(op->getResult(0));
   int64_t rank = from.getRank();
   FailureOr<Windows> windows = readWindows(op, rank);
   if (failed(windows))
     return failure();
-  if (auto found = findCumulative(*windows, from.getShape())) {
+  for (unsigned number = 0; number < count; ++number)
+    if (failed(checkShape(op, countWindows(*windows, from.getShape()), number)))
+      return failure();
+  auto found = findCumulative(*windows, from.getShape());
+  if (found && count == 1 &&
+      isNeutral(lowering, op->getRegion(0), op->getOperand(1),
+                from.getElementType())) {
     auto results = createCumulative(op, lowering, op->getRegion(0), inputs,
                                     found->first, found->second);
     return failed(results) ? failure() : lowering.set(op, *results);
@@ -162,7 +257,7 @@ static LogicalResult lowerReduceWindow(Operation *op, Lowering &lowering) {
   unsigned loops = rank + windowShape.size();
   SmallVector<Value> padded, inits;
   for (unsigned number = 0; number < count; ++number) {
-    Value start = lowering.getScalar(starts[number]);
+    Value start = starts[number];
     padded.push_back(createPadded(builder, loc, inputs[number], start,
                                   windows->low, windows->high, interior));
     inits.push_back(createFilled(
@@ -199,6 +294,7 @@ public:
       : op(op), lowering(lowering), builder(lowering.builder),
         loc(op->getLoc()), windows(windows),
         type(lowering.getTensorType(op->getOperand(0))),
+        sumType(lowering.getTensorType(op->getResult(0))),
         places(lowering.getTensorType(op->getOperand(1))) {}
 
   FailureOr<Value> build();
@@ -214,7 +310,7 @@ private:
   OpBuilder &builder;
   Location loc;
   const Windows &windows;
-  RankedTensorType type, places;
+  RankedTensorType type, sumType, places;
 };
 } // namespace
 
@@ -264,7 +360,8 @@ FailureOr<Value> SelectAndScatter::findChosen() {
     number =
         arith::IndexCastOp::create(nested, loc, nested.getI64Type(), number);
     auto stays =
-        lowering.lowerScalars(nested, op->getRegion(0), {args[1], element});
+        lowering.lowerScalars(nested, op->getRegion(0), {args[1], element},
+                              TypeRange(nested.getI1Type()));
     isBuilt = succeeded(stays);
     if (!isBuilt)
       return linalg::YieldOp::create(nested, loc, args.drop_front()), void();
@@ -293,17 +390,28 @@ FailureOr<Value> SelectAndScatter::findChosen() {
 }
 
 FailureOr<Value> SelectAndScatter::build() {
+  Type element = sumType.getElementType();
+  FailureOr<Value> source =
+      createPromoted(op, lowering, op->getOperand(1), element);
+  if (failed(source))
+    return failure();
+  FailureOr<Value> start =
+      createPromoted(op, lowering, op->getOperand(2), element);
+  if (failed(start))
+    return failure();
+  Value init = createFilled(builder, loc, sumType,
+                            createElementOf(builder, loc, *start));
+  if (places.getNumElements() == 0)
+    return init;
   FailureOr<Value> chosen = findChosen();
   if (failed(chosen))
     return failure();
   int64_t rank = type.getRank();
-  Value start = lowering.getScalar(op->getOperand(2));
-  Value init = createFilled(builder, loc, type, start);
   auto block = std::make_unique<Block>();
   for (int64_t dim = 0; dim < rank; ++dim)
     block->addArgument(builder.getIndexType(), loc);
   Value number = block->addArgument(builder.getI64Type(), loc);
-  Value term = block->addArgument(type.getElementType(), loc);
+  Value term = block->addArgument(element, loc);
   OpBuilder nested(builder.getContext());
   nested.setInsertionPointToEnd(block.get());
   Value zero = createIndex(nested, loc, 0);
@@ -323,15 +431,13 @@ FailureOr<Value> SelectAndScatter::build() {
         type.getDimSize(dim) - 1);
   }
   yields[rank] = arith::SelectOp::create(
-      nested, loc, exists, term,
-      createZeroConstant(nested, loc, type.getElementType()));
+      nested, loc, exists, term, createZeroConstant(nested, loc, element));
   YieldOp::create(nested, loc, yields);
   AffineMap all = builder.getMultiDimIdentityMap(rank);
-  auto scatter =
-      ScatterOp::create(builder, loc, TypeRange(type),
-                        ValueRange{*chosen, lowering.get(op->getOperand(1))},
-                        init, builder.getAffineMapArrayAttr({all, all}),
-                        builder.getDenseI64ArrayAttr(places.getShape()));
+  auto scatter = ScatterOp::create(
+      builder, loc, TypeRange(sumType), ValueRange{*chosen, *source}, init,
+      builder.getAffineMapArrayAttr({all, all}),
+      builder.getDenseI64ArrayAttr(places.getShape()));
   scatter.getBody().push_back(block.release());
   return scatter.getResult();
 }
@@ -341,11 +447,27 @@ static LogicalResult lowerSelectAndScatter(Operation *op, Lowering &lowering) {
   FailureOr<Windows> windows = readWindows(op, type.getRank());
   if (failed(windows))
     return failure();
-  Operation *last =
-      op->getRegion(1).front().back().getOperand(0).getDefiningOp();
-  if (!last || last->getName().getStringRef() != "stablehlo.add")
+  Operation *sum = findOnlyOp(op->getRegion(1));
+  if (!sum || sum->getName().getStringRef() != "stablehlo.add" ||
+      type.getElementType().isInteger(1))
     return op->emitOpError("combines by something else than an addition, which "
                            "is not supported");
+  for (Type part : op->getRegion(1).getArgumentTypes())
+    if (makeSignless(getElementTypeOrSelf(part)) != type.getElementType())
+      return op->emitOpError("combines elements of type ")
+             << part << ", expected those of " << type;
+  RankedTensorType operand = getForeignType(op->getOperand(0)),
+                   source = getForeignType(op->getOperand(1)),
+                   init = getForeignType(op->getOperand(2));
+  if (failed(checkShape(op, operand.getShape())))
+    return failure();
+  if (ArrayRef<int64_t>(countWindows(*windows, operand.getShape())) !=
+          source.getShape() ||
+      init.getRank() != 0)
+    return op->emitOpError("has operands of types ")
+           << source << " and " << init
+           << ", expected one element for each window of " << operand
+           << " and rank 0";
   if (type.getNumElements() == 0)
     return lowering.set(op, createZeros(lowering.builder, op->getLoc(), type));
   FailureOr<Value> result = SelectAndScatter(op, lowering, *windows).build();
@@ -353,6 +475,7 @@ static LogicalResult lowerSelectAndScatter(Operation *op, Lowering &lowering) {
 }
 
 void foreign::addWindows(LoweringTable &table) {
-  table["stablehlo.reduce_window"] = lowerReduceWindow;
-  table["stablehlo.select_and_scatter"] = lowerSelectAndScatter;
+  table["stablehlo.reduce_window"] = {lowerReduceWindow, KnownOp::any,
+                                      KnownOp::any, 1};
+  table["stablehlo.select_and_scatter"] = {lowerSelectAndScatter, 3, 1, 2};
 }
