@@ -50,12 +50,14 @@ void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
   ExpandWrittenDerivativesPassOptions written;
   written.function = options.function;
   written.earlyStop = earlyStop;
-  pm.addPass(createExpandWrittenDerivativesPass(written));
+  // What rules bring along, such as the slope of erf at 0, is wide from the
+  // beginning.
   if (options.widen) {
     pm.addNestedPass<func::FuncOp>(createWidenFloatsPass());
     // Codecs that import has put aside.
     pm.nest<ModuleOp>().addNestedPass<func::FuncOp>(createWidenFloatsPass());
   }
+  pm.addPass(createExpandWrittenDerivativesPass(written));
   LowerCheckpointsPassOptions checkpoints;
   checkpoints.earlyStop = earlyStop;
   pm.addPass(createLowerCheckpointsPass(checkpoints));
