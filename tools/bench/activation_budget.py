@@ -7,7 +7,7 @@ MODEL is one of gpt2_8l, llama and resnet18 (default: all), with random weights.
 values of `torch._functorch.config.activation_memory_budget`, and with `backend="remat"` for seven budgets from what
 keeping everything takes down to the smallest. The variants run in turn; the time is the median of their steps (loss and
 gradients). The peak is counted from the events of PyTorch's allocator during a step, gradients included, and of remat
-also the arena of the backward call and what is kept between the calls, which do not come from this allocator.
+also what its arena has beside the state that is kept between the calls, since it does not come from this allocator.
 
 Exit status 1 if a peak of remat is above what was asked, or larger under a smaller budget, or if its lowest is not
 below PyTorch's. Needs torch, torchvision, transformers, and a C++ compiler for Inductor.
@@ -89,7 +89,7 @@ class Variant:
         for event in sorted(events, key=lambda event: event.start_ns()):
             live += event.nbytes()
             peak = max(peak, live)
-        return peak + sum(step.memory["arena"] for step in steps)
+        return peak + sum(step.memory["arena"] - step.state_bytes for step in steps)
 
 
 def compare(name, rounds):

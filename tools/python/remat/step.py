@@ -86,7 +86,7 @@ class Step:
         threads = int(values.get("threads") or 0)
         load = lib.StepOptions(threads=threads)
         self._status(self._lib.remat_step_load(self._code.module, ctypes.byref(load), ctypes.byref(step)), None)
-        self._step = step
+        self._step, self._peak = step, None
         # The code must live until the step is freed, whatever order the collector chooses.
         weakref.finalize(self, lambda library, step, code: library.remat_step_free(step), self._lib, step, self._code)
         self.arguments = _infos(step, self._lib, self._lib.remat_step_argument_count, self._lib.remat_step_argument)
@@ -152,26 +152,33 @@ class Step:
             given.append(array)
         return tensors, keep, given
 
+    def call(self, function, *arguments):
+        """Calls a function of the library that runs the step or a part of it, and takes down its peak."""
+        self._status(function(self._step, *arguments), self._step)
+        stats = lib.Stats()
+        self._lib.remat_step_get_stats(self._step, ctypes.byref(stats))
+        earlier = self._peak if function is self._lib.remat_step_backward else None
+        self._peak = max(earlier or 0, stats.measured_peak_bytes)
+
     def run(self, arrays, results=None):
         """Runs the step. `results`, where given, are buffers to write to; None among them stands for a new one."""
         arguments, keep = self._arguments(arrays)
         tensors, keep_results, given = self._results(results, arrays)
-        self._status(self._lib.remat_step_run(self._step, arguments, len(arrays), tensors, len(given)), self._step)
+        self.call(self._lib.remat_step_run, arguments, len(arrays), tensors, len(given))
         return given
 
     def forward(self, arrays, state, results=None):
         """The first call of a step that was compiled with separate_backward."""
         arguments, keep = self._arguments(arrays)
         tensors, keep_results, given = self._results(results, arrays)
-        self._status(self._lib.remat_step_forward(self._step, arguments, len(arrays), tensors, len(given),
-                                                  ctypes.byref(state.raw)), self._step)
+        self.call(self._lib.remat_step_forward, arguments, len(arrays), tensors, len(given), ctypes.byref(state.raw))
         return given
 
     def backward(self, number, arrays, results, state):
         arguments, keep = self._arguments(arrays)
         tensors, keep_results, given = self._results(results, arrays)
-        self._status(self._lib.remat_step_backward(self._step, number, arguments, len(arrays), tensors, len(given),
-                                                   ctypes.byref(state.raw)), self._step)
+        self.call(self._lib.remat_step_backward, number, arguments, len(arrays), tensors, len(given),
+                  ctypes.byref(state.raw))
         return given
 
     def __call__(self, *arrays):
@@ -184,12 +191,12 @@ class Step:
     @property
     def memory(self):
         """Bytes: `budget`, peaks as `planned`, `simulated` and, after a run, `measured`, the peak `save_all` without
-        recomputation, and the `arena` that holds everything but arguments and results."""
-        summary, stats = self._summary, lib.Stats()
-        self._lib.remat_step_get_stats(self._step, ctypes.byref(stats))
+        recomputation, and the `arena` that holds everything but arguments and results. Of a step in several calls,
+        `measured` is the most of the last forward call and of those after it."""
+        summary = self._summary
         return {"budget": summary["budget_bytes"], "planned": summary["planned_peak_bytes"],
                 "simulated": summary["simulated_peak_bytes"],
-                "measured": stats.measured_peak_bytes if stats.runs else None,
+                "measured": self._peak,
                 "save_all": summary["save_all_peak_bytes"], "arena": summary["arena_bytes"],
                 "host": summary["host_arena_bytes"], "state": summary["state_bytes"]}
 

@@ -63,10 +63,6 @@ class TorchStep:
         info = self.step.results[number]
         return torch.empty(info.shape, dtype=TORCH_DTYPES[info.dtype])
 
-    def call(self, function, *arguments):
-        step = self.step
-        step._status(function(step._step, *arguments), step._step)
-
 
 def draw_seed(program):
     """From PyTorch's generator, so torch.manual_seed repeats a run."""
@@ -99,7 +95,7 @@ class Inference:
         arguments = t.raw(t.arguments(tensors, draw_seed(t.program)), keep)
         tensors.clear()
         given = [t.new_result(i) for i in range(len(t.step.results))]
-        t.call(t.step._lib.remat_step_run, arguments, len(t.step.arguments), t.raw(given, keep), len(given))
+        t.step.call(t.step._lib.remat_step_run, arguments, len(t.step.arguments), t.raw(given, keep), len(given))
         return [None if i is None else _restore(given[i], d) for i, d in zip(t.program.outputs, self.dtypes)]
 
 
@@ -158,8 +154,8 @@ class Training:
         results = [t.new_result(i) if forward else None for i, forward in enumerate(self.result_is_forward)]
         memory = torch.empty(step.state_bytes + step.host_bytes + 2 * lib.ALIGNMENT, dtype=torch.uint8)
         state = self._state(memory, 0)
-        t.call(step._lib.remat_step_forward, arguments, len(step.arguments), t.raw(results, keep), len(results),
-               lib.ctypes.byref(state))
+        t.step.call(step._lib.remat_step_forward, arguments, len(step.arguments), t.raw(results, keep), len(results),
+                    lib.ctypes.byref(state))
         outputs = [None if i is None else _restore(results[i], d)
                    for i, d in zip(program.outputs[:self.forward_count], self.dtypes)]
         return outputs, memory, seed
@@ -184,8 +180,8 @@ class Training:
         results = [None if forward else t.new_result(i) for i, forward in enumerate(self.result_is_forward)]
         for number, tensor in zip(self.saved_outputs(), outputs):
             results[program.outputs[number]] = tensor
-        t.call(step._lib.remat_step_backward, 0, arguments, len(step.arguments), t.raw(results, keep), len(results),
-               lib.ctypes.byref(self._state(memory, 1)))
+        t.step.call(step._lib.remat_step_backward, 0, arguments, len(step.arguments), t.raw(results, keep),
+                    len(results), lib.ctypes.byref(self._state(memory, 1)))
         gradients = []
         for result, dtype in zip(program.outputs[self.forward_count:], self.dtypes[self.forward_count:]):
             gradients.append(None if result is None else _restore(results[result], dtype))
