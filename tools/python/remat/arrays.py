@@ -139,6 +139,7 @@ class Array:
 
     def __init__(self, dtype, shape):
         self.dtype, self.shape = dtype, tuple(shape)
+        self.unsigned = False  # Whether other libraries take its integers without a sign.
         count = 1
         for extent in self.shape:
             count *= extent
@@ -152,7 +153,10 @@ class Array:
     def __array_interface__(self):
         if self.dtype not in NUMPY:
             raise AttributeError("NumPy has no type for %s" % self.dtype)
-        return {"data": (self.address, False), "typestr": NUMPY[self.dtype], "shape": self.shape, "version": 3}
+        typestr = NUMPY[self.dtype]
+        if self.unsigned:
+            typestr = typestr.replace("i", "u")
+        return {"data": (self.address, False), "typestr": typestr, "shape": self.shape, "version": 3}
 
     def __dlpack_device__(self):
         return (CPU, 0)
@@ -164,6 +168,8 @@ class Array:
         shape = (c_int64 * max(rank, 1))(*self.shape)
         managed = DLManagedTensor()
         code, bits = DLPACK[self.dtype]
+        if self.unsigned:
+            code = 1
         managed.tensor = DLTensor(self.address, DLDevice(CPU, 0), rank, DLDataType(code, bits, 1), shape, None, 0)
         managed.deleter = _release
         address = ctypes.addressof(managed)

@@ -133,6 +133,32 @@ class GradientTest(unittest.TestCase):
         self.check(lambda w, x, i: jnp.sum(jax.lax.dynamic_slice(w, (i, 0), (2, 4)) * x[:2]) + jnp.sum(
             jax.lax.dynamic_update_slice(w, x[:1], (i, 0)) ** 2), self.w, self.x, 1, argnums=(0, 1))
 
+    def test_indices_out_of_bounds(self):
+        for mode, rows in (("clip", [-9, 2, 7]), ("fill", [-9, 2, 7]), ("promise_in_bounds", [0, 2, 3]),
+                           (None, [-1, 2, 7])):
+            rows = jnp.array(rows)
+            fill = 0.5 if mode == "fill" else None
+            self.check(lambda w, x: jnp.sum(w.at[rows].get(mode=mode or "fill", fill_value=fill or 0.0) * x), self.w,
+                       self.x, argnums=(0, 1))
+            self.check(lambda w, x: jnp.sum(w.at[rows].set(x, mode=mode) ** 2), self.w, self.x, argnums=(0, 1))
+            self.check(lambda w, x: jnp.sum(w.at[rows].add(x, mode=mode) ** 3), self.w, self.x, argnums=(0, 1))
+        self.check(lambda w, x: jnp.sum(jnp.take(w, jnp.array([-3, 1, 9]), axis=0, mode="clip") * x), self.w, self.x)
+        starts = jnp.array([-3, 1, 9])
+        self.check(lambda w, x: jnp.sum(jax.vmap(lambda i: jax.lax.dynamic_slice(w, (i, 0), (2, 4)))(
+            starts) * x[:, None]), self.w, self.x, argnums=(0, 1))
+        self.check(lambda w, x: jnp.sum(jax.vmap(lambda i, u: jax.lax.dynamic_update_slice(w, u[None], (i, 0)))(
+            starts, x) ** 2), self.w, self.x, argnums=(0, 1))
+
+    def test_missing_elements(self):
+        found = rj.compile(lambda w, i: w.at[i].get(mode="fill"), differentiate=False)(
+            self.w, jnp.array([1, 7]))
+        np.testing.assert_array_equal(found[0], self.w[1])
+        self.assertTrue(np.isnan(found[1]).all())
+        with self.assertRaisesRegex(remat.ExportError, "the mode ONE_HOT is not supported"):
+            rj.export(lambda w, i: jax.lax.gather(
+                w, i[:, None], jax.lax.GatherDimensionNumbers((1,), (0,), (0,)), (1, 4),
+                mode=jax.lax.GatherScatterMode.ONE_HOT), self.w, jnp.array([1, 7]), differentiate=False)
+
     def test_sorts(self):
         self.check(lambda w, x: jnp.sum(jnp.sort(x @ w, 1) * jnp.arange(4.0)), self.w, self.x)
         self.check(lambda w, x: jnp.sum(jax.lax.top_k(x @ w, 2)[0] ** 2), self.w, self.x)
@@ -165,6 +191,53 @@ class GradientTest(unittest.TestCase):
 
 
 @unittest.skipIf(jax is None, "JAX is not installed")
+class TypeTest(unittest.TestCase):
+    """Results have the types and the elements of JAX, called at once and inside of jit."""
+
+    def check(self, function, *args):
+        expected = jax.tree_util.tree_leaves(jax.jit(function)(*args))
+        step = rj.compile(function, differentiate=False)
+        for found in (step(*args), jax.jit(step)(*args)):
+            for a, b in zip(expected, jax.tree_util.tree_leaves(found)):
+                self.assertEqual(a.dtype, b.dtype)
+                if jax.dtypes.issubdtype(a.dtype, jax.dtypes.prng_key):
+                    a, b = jax.random.key_data(a), jax.random.key_data(b)
+                np.testing.assert_array_equal(a, b)
+        return step
+
+    def test_integer_division(self):
+        def divide(a, b):
+            return jax.lax.div(a, b), jax.lax.rem(a, b), a // b, a % b
+
+        for dtype in ("int32", "int8", "uint8", "uint32"):
+            low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+            minus = -1 if low else high
+            self.check(divide, jnp.array([5, low, low, 0, high, 7], dtype), jnp.array([0, minus, 0, 0, minus, 2], dtype))
+
+    def test_unsigned_results_and_keys(self):
+        self.check(lambda x: (x + 100, x.astype("uint16"), x > 3), jnp.array([100, 0], "uint8"))
+        for key in (jax.random.key(3), jax.random.PRNGKey(3)):
+            self.check(lambda key: (jax.random.split(key), jax.random.bits(key, (3,))), key)
+        exported = rj.export(lambda x: x + 100, jnp.array([100, 0], "uint8"), differentiate=False)
+        (found,), _ = remat.compile(exported)(None, np.array([100, 0], "uint8"))
+        np.testing.assert_array_equal(found, [200, 100])
+
+    def test_arguments_of_numpy(self):
+        w, x = random(4, 4).astype("f8"), np.arange(3)
+        step = self.check(lambda w, x: (w[x] * 2, x + 1), w, x)
+        self.assertEqual(len(step.steps), 1)
+        exported = rj.export(lambda w, x: jnp.sum(w[x]), w, x)
+        self.assertEqual([a.dtype for a in exported.arguments], ["f32", "i32"])
+        loss, gradients = remat.compile(exported)(None, w, x)
+        self.assertAlmostEqual(float(loss), w[:3].sum(), places=5)
+
+    def test_weak_types(self):
+        step = self.check(lambda x, y: x * y, jnp.ones(2, "bfloat16"), 1.5)
+        self.assertEqual(step(jnp.ones(2, "bfloat16"), jnp.float32(1.5)).dtype, jnp.float32)
+        self.assertEqual(len(step.steps), 2)
+
+
+@unittest.skipIf(jax is None, "JAX is not installed")
 class ExportTest(unittest.TestCase):
     def setUp(self):
         self.params = {"w": random(4, 4), "b": [random(4)]}
@@ -186,6 +259,30 @@ class ExportTest(unittest.TestCase):
         loss, gradients = remat.compile(exported, budget="100%")(None, self.params, self.x)
         expected = jax.grad(self.loss)(self.params, self.x)
         np.testing.assert_allclose(gradients["params.w"], expected["w"], rtol=1e-4, atol=1e-6)
+
+    def test_names_are_unique(self):
+        def loss(tree, x, constant0=1.0):
+            return jnp.sum((tree["a.b"] - tree["a"]["b"]) * x * jnp.arange(300.0) * constant0)
+
+        args = {"a.b": random(300), "a": {"b": random(300) + 1}}, random(300), jnp.arange(300.0)
+        big = random(300, 2)
+        exported = rj.export(lambda *a: loss(*a) + jnp.sum(big[:, 0] * a[0]["a.b"]), *args)
+        names = [a.name for a in exported.arguments]
+        self.assertEqual(len(names), len(set(names)), names)
+        _, gradients = remat.compile(exported)(None, *args)
+        expected = jax.grad(lambda *a: loss(*a) + jnp.sum(big[:, 0] * a[0]["a.b"]))(*args)
+        for found, reference in zip(gradients.values(), jax.tree_util.tree_leaves(expected)):
+            np.testing.assert_allclose(found, reference, rtol=1e-5)
+
+    def test_other_calls_are_refused(self):
+        step = remat.compile(rj.export(self.loss, self.params, self.x))
+        for args, kwargs, message in (
+                ((self.params, self.x, self.x), {}, "expected PyTreeDef"), ((self.params,), {}, "expected PyTreeDef"),
+                (({"w": self.x, "c": [self.x]}, self.x), {}, "expected PyTreeDef"),
+                ((self.params,), {"x": self.x}, "got the keywords x"),
+                ((self.params, self.x), {"cotangents": [self.x]}, "it takes no cotangents")):
+            with self.assertRaisesRegex(remat.ArgumentError, message):
+                step(None, *args, **kwargs)
 
     def test_inside_of_jit(self):
         step = rj.compile(self.loss)

@@ -5,6 +5,8 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import math
 
+import jax
+
 from ..mlir import identity
 from .elementwise import Scalars, working
 from .lower import element_of, is_float, is_unsigned, rule
@@ -12,8 +14,15 @@ from .reductions import COMBINE, START, change, first_extremum, highest, lowest
 from .shapes import pad
 
 
-def _mode(mode):
-    return {0: "clip", 1: "fill", 2: "promise"}.get(int(mode.value) if hasattr(mode, "value") else int(mode), "fill")
+MODES = {"CLIP": "clip", "FILL_OR_DROP": "fill", "PROMISE_IN_BOUNDS": "promise"}
+
+
+def _mode(l, mode):
+    """What happens to indices that are out of bounds. Numbers of modes are not the same in all versions of JAX."""
+    name = jax.lax.GatherScatterMode.from_any(mode).name
+    if name not in MODES:
+        l.refuse("the mode %s is not supported, expected one of %s" % (name, ", ".join(MODES)))
+    return MODES[name]
 
 
 class Starts:
@@ -41,7 +50,11 @@ def _gather(l, a, indices, *_, dimension_numbers, slice_sizes, mode, fill_value=
     window = dict(zip([i for i in range(a.rank) if i not in collapsed], d.offset_dims))
     # A batching dimension of the operand goes along with one of the indices.
     batching = {o: batch[i] for o, i in zip(d.operand_batching_dims, d.start_indices_batching_dims)}
-    mode = _mode(mode)
+    mode = _mode(l, mode)
+    # What is read where nothing is.
+    number = fill_value
+    if number is None:
+        number = math.nan if is_float(dtype) else highest(dtype) if is_unsigned(dtype) else lowest(dtype)
 
     def body(b, *names):
         numbers = starts.numbers(b, names)
@@ -66,13 +79,10 @@ def _gather(l, a, indices, *_, dimension_numbers, slice_sizes, mode, fill_value=
         found = b.extract(a, places)
         if mode != "fill":
             return found
-        number = fill_value
-        if number is None:
-            number = math.nan if is_float(dtype) else highest(dtype) if is_unsigned(dtype) else lowest(dtype)
         return b.select(inside, found, b.constant(number, element), element)
 
     if 0 in a.shape:
-        return l.function.constant(fill_value or 0, shape, element)
+        return l.function.constant(number if mode == "fill" else 0, shape, element)
     return l.function.generic(starts.inputs, shape, element, body)
 
 
@@ -86,7 +96,7 @@ class Updates:
         inserted = set(d.inserted_window_dims) | set(d.operand_batching_dims)
         self.window = dict(zip([i for i in range(a.rank) if i not in inserted], d.update_window_dims))
         self.batching = {o: batch[i] for o, i in zip(d.operand_batching_dims, d.scatter_indices_batching_dims)}
-        self.mode = _mode(mode)
+        self.mode = _mode(l, mode)
 
     @property
     def inputs(self):
