@@ -12,6 +12,7 @@ import torch
 
 from ..errors import ExportError
 from .lower import RULES, Lowering, load_rules
+from .random import SEED
 
 _table = None
 
@@ -174,6 +175,8 @@ class Program:
         tags = checkpoint_tags(graph, backward)
         named_tags(graph, backward, tags)
         lowering = Lowering(backward, tags)
+        names = names or {}
+        lowering.taken.update([SEED], names.values(), (n.name for n in graph.nodes if n.op == "placeholder"))
         self.arguments, self.outputs = [], []
         results, given_names = [], []
         for node in graph.nodes:
@@ -184,7 +187,7 @@ class Program:
                     from .types import element_of
                     lowering.values[node] = lowering.function.constant(1, val.shape, element_of(val.dtype))
                     continue
-                lowering.argument(node, (names or {}).get(node.name, node.name))
+                lowering.argument(node, names.get(node.name, node.name))
                 self.arguments.append(node.name)
             elif node.op == "output":
                 flat = torch.utils._pytree.tree_leaves(node.args[0], is_leaf=lambda x: x is None)

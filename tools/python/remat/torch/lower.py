@@ -12,6 +12,7 @@ import re
 import torch
 
 from ..errors import ExportError
+from ..exported import unique_name
 from ..mlir import Function, Value, identity, quote
 from .types import convert, element_of
 
@@ -55,6 +56,7 @@ class Lowering:
         self.backward, self.tags = backward, tags or {}
         self.values = {}
         self.constants = []  # names and tensors of arguments that the graph brings along
+        self.taken = set()  # names of arguments
         self.seed = None
         self.draws = 0
         self.node = None
@@ -124,6 +126,7 @@ class Lowering:
         if tensor.numel() <= LARGEST_CONSTANT:
             return self.function.dense(tensor.cpu().tolist(), element_of(tensor.dtype)) if tensor.numel() else \
                 self.function.empty(tensor.shape, element_of(tensor.dtype))
+        name = unique_name(name, self.taken)
         self.constants.append((name, tensor))
         return self.function.argument(tensor.shape, element_of(tensor.dtype), name)
 
