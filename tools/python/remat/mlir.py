@@ -375,6 +375,10 @@ class Body:
     def cast(self, name, a, source, target):
         return self.op("%s %s : %s to %s" % (name, a, source, target))
 
+    def check(self, condition, message):
+        """Ends the step with an error where the condition does not hold."""
+        self.lines.append("    cf.assert %s, %s loc(%s)" % (condition, quote(message), self.function.location))
+
     def divide(self, a, b, element, unsigned, divide_by_zero=-1):
         """Quotient, rounded to zero, and remainder of integers. A division by zero, which ends a process, does not
         happen: its quotient is `divide_by_zero`, and its remainder is `a`. The least number divided by -1 is itself."""

@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import unittest
 
+import remat
 from common import compare, needs_torch, torch
 
 if torch is not None:
@@ -136,6 +137,39 @@ class OperationTest(unittest.TestCase):
     def test_bfloat16(self):
         # Two roundings of 2^-9 each, of sums of six products.
         self.check(lambda m, x: torch.softmax((x @ m.w).bfloat16(), -1).float(), self.x(), factor=20, floor=1e-2)
+
+
+@needs_torch
+class ExactTest(unittest.TestCase):
+    """Results without gradients, which are PyTorch's own, bit by bit."""
+
+    def run_compiled(self, function, *args):
+        torch._dynamo.reset()
+        return torch.compile(function, backend="remat", dynamic=False)(*args)
+
+    def check(self, function, *args):
+        torch.testing.assert_close(self.run_compiled(function, *args), function(*args), rtol=0, atol=0, equal_nan=True)
+
+    def test_integer_division(self):
+        divisions = [lambda a, b: torch.div(a, b, rounding_mode="trunc"), lambda a, b: a // b, lambda a, b: a % b,
+                     lambda a, b: torch.div(a, b, rounding_mode="floor"), torch.fmod]
+        for dtype in (torch.int64, torch.int8, torch.uint8):
+            info = torch.iinfo(dtype)
+            a = torch.tensor([5, 7, 0, info.max, info.min, 3], dtype=dtype)
+            b = torch.tensor([2, 3, info.max, 3, 5, -2 if info.min else 200], dtype=dtype)
+            self.check(lambda a, b: [f(a, b) for f in divisions] + [f(a, 3) for f in divisions], a, b)
+            for divide in divisions:
+                with self.assertRaisesRegex(remat.RunError, "ZeroDivisionError.*test_torch_operations.py"):
+                    self.run_compiled(divide, a, b * 0)
+        # The least number has no opposite; PyTorch itself ends the process here.
+        least = torch.tensor([-2 ** 63], dtype=torch.int64)
+        found = self.run_compiled(lambda a, b: [f(a, b) for f in divisions], least, torch.tensor([-1]))
+        self.assertEqual([x.item() for x in found], [-2 ** 63, -2 ** 63, 0, -2 ** 63, 0])
+
+    def test_integer_powers_and_shifts(self):
+        a, b = torch.tensor([0, 1, -1, 2, 0, 3, -7]), torch.tensor([-1, -3, -3, -2, 0, 70, 33])
+        self.check(lambda a, b: (torch.pow(a, b), a ** 7), a, b)
+        self.check(lambda a, b: (a << b, a >> b), torch.tensor([5, -5, 1, 7]), torch.tensor([70, 65, -1, 2]))
 
 
 if __name__ == "__main__":
