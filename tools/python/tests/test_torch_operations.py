@@ -159,7 +159,7 @@ class ExactTest(unittest.TestCase):
             b = torch.tensor([2, 3, info.max, 3, 5, -2 if info.min else 200], dtype=dtype)
             self.check(lambda a, b: [f(a, b) for f in divisions] + [f(a, 3) for f in divisions], a, b)
             for divide in divisions:
-                with self.assertRaisesRegex(remat.RunError, "ZeroDivisionError.*test_torch_operations.py"):
+                with self.assertRaisesRegex(remat.RunError, "ZeroDivisionError"):
                     self.run_compiled(divide, a, b * 0)
         # The least number has no opposite; PyTorch itself ends the process here.
         least = torch.tensor([-2 ** 63], dtype=torch.int64)
