@@ -140,6 +140,26 @@ class ConstructTest(unittest.TestCase):
 
         self.check(run)
 
+    def test_what_an_input_was_before_it_was_changed(self):
+        class Scaled(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.layer = nn.Linear(6, 6)
+                self.register_buffer("scale", torch.rand(6) + 1)
+
+            def forward(self, x):
+                h = self.layer(x)
+                old = self.scale.clone()
+                with torch.no_grad():
+                    self.scale.mul_(0.5).add_(h.detach().mean(0))
+                return (h * old).sin() * self.scale
+
+        steps = compare(self, Scaled(), (self.x,))
+        self.assertEqual(len(steps), 1)
+        for norm in (nn.utils.spectral_norm, nn.utils.parametrizations.spectral_norm):
+            torch.manual_seed(0)
+            compare(self, norm(nn.Linear(6, 6)), (self.x,))
+
     def test_batch_norm_updates_its_statistics(self):
         model = Net(lambda m, x: m.b(m.n(m.a(x))), n=nn.BatchNorm1d(8))
         reference = nn.BatchNorm1d(8)

@@ -12,7 +12,7 @@ from .. import _library as lib
 from ..arrays import Array
 from ..errors import ArgumentError, Error
 from ..step import State, compile_module
-from .joint import Program, decompositions, traceable_kernels
+from .joint import Program, decompositions, mutated_inputs, traceable_kernels
 from .random import SEED
 from .types import ELEMENTS
 
@@ -226,7 +226,15 @@ def split(joint, forward_count, training):
         seed = forward.call_function(_pick, (call, 2))
         seed.meta["val"] = seed_val
         saved.append(seed)
-    saved += [given[i] for i in saved_primals] + [outputs[i] for i in saved_outputs]
+    # The backward call reads what an input was before the model changed it.
+    mutated = set(mutated_inputs(joint.graph))
+    for i in saved_primals:
+        kept = given[i]
+        if primals[i] in mutated:
+            kept = forward.call_function(torch.ops.aten.clone.default, (given[i],))
+            kept.meta["val"] = primals[i].meta["val"]
+        saved.append(kept)
+    saved += [outputs[i] for i in saved_outputs]
     node = forward.output(tuple(outputs) + tuple(saved))
     node.meta["desc"] = list(descriptions[:forward_count]) + [None] * len(saved)
 

@@ -101,6 +101,17 @@ def backward_nodes(graph):
     return backward
 
 
+def mutated_inputs(graph):
+    """The placeholders whose tensors have other elements after the forward call: AOTAutograd gives their new values as
+    outputs, or lets the graph write them."""
+    from torch._functorch._aot_autograd.descriptors import InputMutationAOTOutput
+    output = next(n for n in graph.nodes if n.op == "output")
+    mutated = [desc.mutated_input for desc in output.meta.get("desc") or ()
+               if isinstance(desc, InputMutationAOTOutput)]
+    written = {n.args[0] for n in graph.nodes if n.op == "call_function" and n.target is torch.ops.aten.copy_.default}
+    return [n for n in graph.nodes if n.op == "placeholder" and (n in written or n.meta.get("desc") in mutated)]
+
+
 def checkpoint_tags(graph, backward):
     """Policies of torch.utils.checkpoint. Inside of a region nothing is kept but what its policy says, and what others
     read of it; a region with policies of its own asks for what each of them says."""
