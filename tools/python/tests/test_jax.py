@@ -181,6 +181,20 @@ class GradientTest(unittest.TestCase):
         self.check(lambda x: jnp.sum(jax.lax.reduce_window(
             x, 0.0, jax.lax.add, (1, 2, 2, 1), (1, 2, 2, 1), "VALID") ** 2), random(2, 6, 6, 2))
 
+    def test_windows_of_the_least_number(self):
+        x = random(1, 7, 7, 2)
+        x[:, :4, :4] = -np.inf
+        for padding in ("SAME", "VALID"):
+            def gradient(x, padding=padding):
+                y, pullback = jax.vjp(lambda x: jax.lax.reduce_window(
+                    x, -jnp.inf, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1), padding), x)
+                return pullback(jnp.ones_like(y))[0]
+
+            np.testing.assert_array_equal(rj.compile(gradient, differentiate=False)(x), gradient(x))
+        infinite = jnp.array([1.0, np.inf, np.inf, 2.0])
+        found = rj.compile(lambda x: jax.lax.cumlogsumexp(x), differentiate=False)(infinite)
+        np.testing.assert_array_equal(found, jax.lax.cumlogsumexp(infinite))
+
     def test_norms_and_activations(self):
         self.check(lambda w, x: jnp.sum(jax.nn.standardize(x @ w) ** 3 + jax.nn.logsumexp(
             x @ w, axis=1, keepdims=True)) + jnp.linalg.norm(w) + jnp.max(x @ w), self.w, self.x)

@@ -252,12 +252,30 @@ def _select_and_scatter(l, source, operand, select_prim, window_dimensions, wind
                             "index")
         return b.cast("arith.index_cast", flat, "index", "i64")
 
+    def first(b, *firsts):
+        """The number of the first element of a window, -1 if that is padding."""
+        flat, lost = b.constant(0, "i64"), b.constant(0, "i1")
+        for dim, place in enumerate(firsts):
+            flat = b.binary("arith.muli", flat, b.constant(shape[dim], "i64"), "i64")
+            flat = b.binary("arith.addi", flat, place, "i64")
+            lost = b.binary("arith.ori", lost, b.compare("slt", place, b.constant(0, "i64"), "i64"), "i1")
+        return b.select(lost, b.constant(-1, "i64"), flat, "i64")
+
+    def put(b, points, names):
+        """As in JAX, padding has its share where no element is greater than the least number, which is lost."""
+        zero = b.constant(0, "i64")
+        lost = b.compare("slt", names[0], zero, "i64")
+        place = b.to_index(b.select(lost, zero, names[0], "i64"), "i64")
+        return [place], b.select(lost, b.constant(0, element), names[1], element)
+
+    tables = [(f.dense([o * s - low for o in range(extent)], "i64"), ["d%d" % dim])
+              for dim, (extent, s, low) in enumerate(zip(source.shape, w.strides, w.low))]
     frames = [w.frame] if w.wide else []
     _, where = first_extremum(f, (w.padded, w.reads), frames, source.shape, element, dtype, w.loops,
-                              set(range(rank, w.loops)), identity(rank), number, largest)
+                              set(range(rank, w.loops)), identity(rank), number, largest,
+                              f.generic(tables, source.shape, "i64", first))
     total = f.scatter([(where, identity(rank)), (source, identity(rank))], source.shape,
-                      f.constant(0, (math.prod(shape),), element),
-                      lambda b, points, names: ([b.to_index(names[0], "i64")], names[1]))
+                      f.constant(0, (math.prod(shape),), element), put)
     return f.reshape(total, shape)
 
 

@@ -121,9 +121,23 @@ def _rounding(name, op):
         return s.op(op, a) if s.floats else a
 
 
-for _name, _op in (("floor", "math.floor"), ("ceil", "math.ceil"), ("trunc", "math.trunc"),
-                   ("round", "math.roundeven")):
+for _name, _op in (("floor", "math.floor"), ("ceil", "math.ceil"), ("trunc", "math.trunc")):
     _rounding(_name, _op)
+
+
+@formula("round")
+def _round(s, a, decimals=0):
+    if not s.floats:
+        if decimals:
+            raise ExportError("integers have no decimals")
+        return a
+    if decimals == 0:
+        return s.op("math.roundeven", a)
+    # As PyTorch, with a power of ten that is whole.
+    power = s.const(10.0 ** abs(decimals))
+    if decimals < 0:
+        return s.mul(s.op("math.roundeven", s.div(a, power)), power)
+    return s.div(s.op("math.roundeven", s.mul(a, power)), power)
 
 
 @formula("add")
