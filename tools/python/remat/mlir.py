@@ -50,7 +50,7 @@ class Value:
     __slots__ = ("name", "shape", "element")
 
     def __init__(self, name, shape, element):
-        self.name, self.shape, self.element = name, tuple(shape), element
+        self.name, self.shape, self.element = name, tuple(map(int, shape)), element
 
     @property
     def type(self):

@@ -88,6 +88,21 @@ class PartitionerTest(unittest.TestCase):
         (gradient,), _ = run(model, torch.ones(64, 64), "min")
         torch.testing.assert_close(gradient, reference.weight.grad)
 
+    def test_other_shapes(self):
+        from functorch.compile import make_boxed_func
+        from torch._dynamo.backends.common import aot_autograd
+        partitioner = rt.Partitioner("min", effort=0.1)
+        torch._dynamo.reset()
+        backend = aot_autograd(fw_compiler=lambda module, _: make_boxed_func(module.forward),
+                               partition_fn=lambda *args, **options: partitioner(*args, **options))
+        compiled = torch.compile(self.model, backend=backend)
+        for size in (16, 32, 24):
+            x = torch.randn(size, 32)
+            gradients = [torch.autograd.grad(run(x).sum() * x.shape[0], list(self.model.parameters()))
+                         for run in (compiled, self.model)]
+            torch.testing.assert_close(*gradients)
+        self.assertEqual(len(partitioner.peaks), 3)
+
     def test_overwritten_inputs(self):
         class Scaled(nn.Module):
             def __init__(self):

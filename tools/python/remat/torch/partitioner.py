@@ -18,7 +18,8 @@ from torch._inductor.custom_graph_pass import CustomPartitionerFn
 
 from ..errors import Error, InfeasibleBudget
 from ..module import plan_instance
-from .joint import backward_nodes, checkpoint_tags, is_view, mutated_inputs
+from .joint import (backward_nodes, checkpoint_tags, is_view, mutated_inputs, specialize,
+                    substitute_numbers)
 
 # Of a machine, for the ratio of arithmetic to memory: a roofline that favours no one.
 FLOPS_PER_NANOSECOND, BYTES_PER_NANOSECOND, LAUNCH_NANOSECONDS = 200.0, 20.0, 1000.0
@@ -36,7 +37,7 @@ def node_bytes(node):
     val = node.meta.get("val")
     if isinstance(val, (list, tuple)):
         return 0  # Its parts are counted.
-    return val.numel() * val.element_size() if isinstance(val, torch.Tensor) else 0
+    return int(val.numel() * val.element_size()) if isinstance(val, torch.Tensor) else 0
 
 
 def node_cost(node):
@@ -213,6 +214,9 @@ class Partitioner(CustomPartitionerFn):
             return hashlib.sha256(file.read() + repr((self.budget, self.effort)).encode()).hexdigest()
 
     def __call__(self, gm, joint_inputs, *, num_fwd_outputs, static_lifetime_input_indices=None, **_):
+        # Bytes are those of the extents that the step has now.
+        specialize(n.meta.get("val") for n in gm.graph.nodes if n.op == "placeholder")
+        substitute_numbers(gm.graph)
         gm.graph.eliminate_dead_code()
         gm.recompile()
         static = static_lifetime_input_indices or []
@@ -280,7 +284,7 @@ class Partitioner(CustomPartitionerFn):
     def _split(gm, saved, forward_count, info):
         overwritten = set(mutated_inputs(gm.graph)) - {n.args[0] for n in gm.graph.nodes if writes_backward(n)}
         primals = [n for n in gm.graph.nodes if n.op == "placeholder" and not n.name.startswith("tangents")
-                   and n not in overwritten]
+                   and n not in overwritten and isinstance(n.meta["val"], torch.Tensor)]
         saved = primals + saved
         forward, backward = partitioners._extract_fwd_bwd_modules(
             gm, saved, saved_sym_nodes=[], num_fwd_outputs=forward_count,
