@@ -264,6 +264,8 @@ class Function:
         text = lambda numbers: "[%s]" % ", ".join(map(str, numbers))
         if tuple(sizes) == value.shape and not any(offsets) and all(s == 1 for s in strides):
             return value
+        if math.prod(sizes) == 0:  # Its offset may be that of no element.
+            return self.empty(sizes, value.element)
         return self._view("tensor.extract_slice %s%s %s %s : %s to %s" % (
             value.name, text(offsets), text(sizes), text(strides), value.type, tensor_type(sizes, value.element)),
             value, sizes)

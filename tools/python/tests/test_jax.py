@@ -149,6 +149,26 @@ class GradientTest(unittest.TestCase):
         self.check(lambda w, x: jnp.sum(jax.vmap(lambda i, u: jax.lax.dynamic_update_slice(w, u[None], (i, 0)))(
             starts, x) ** 2), self.w, self.x, argnums=(0, 1))
 
+    def test_extrema_of_updates(self):
+        def extrema(w, x):
+            rows = jnp.array([0, 2, 0])
+            return (w.at[rows].max(x), w.at[rows].min(x), jax.ops.segment_max(x, rows, num_segments=4),
+                    jax.ops.segment_min(x, rows, num_segments=4), w.at[rows + 3].max(x, mode="clip"))
+
+        x = self.x.copy()
+        x[0, 0], x[1, 1], x[2, 2], x[0, 3] = np.nan, -np.inf, np.inf, -0.0
+        for dtype in ("float32", "bfloat16", "int32", "uint8"):
+            w, y = (jnp.asarray(v if dtype[0] in "fb" else np.nan_to_num(v * 40, posinf=9, neginf=0), dtype)
+                    for v in (self.w, x))
+            for found, expected in zip(rj.compile(extrema, differentiate=False)(w, y), extrema(w, y)):
+                self.assertEqual(found.dtype, expected.dtype)
+                np.testing.assert_array_equal(np.asarray(found, "f4"), np.asarray(expected, "f4"))
+        self.check(lambda w, x: jnp.sum(w.at[jnp.array([0, 2, 0])].max(x) ** 2), self.w, self.x, argnums=(0, 1))
+
+    def test_empty_slices(self):
+        self.check(lambda w, x: jnp.sum(jnp.concatenate([w[4:4], w[3:4:2]]) ** 2) + jnp.sum(jax.lax.associative_scan(
+            jnp.multiply, x @ w)), self.w, self.x)
+
     def test_missing_elements(self):
         found = rj.compile(lambda w, i: w.at[i].get(mode="fill"), differentiate=False)(
             self.w, jnp.array([1, 7]))

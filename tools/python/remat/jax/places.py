@@ -6,6 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import math
 
 import jax
+import numpy as np
 
 from ..mlir import identity
 from .elementwise import Scalars, working
@@ -142,6 +143,33 @@ def _scatter_add(l, a, indices, updates, *, dimension_numbers, mode, **_):
     return change(l, total, inner, dtype)
 
 
+def _greatest(l, where, inputs, bits, number):
+    """For each element the greatest `number`, of a body, of the updates that go there, 0 if there is none: digit by
+    digit from the highest one, a digit is set if an update that agrees in all digits above has it."""
+    f, a, sizes = l.function, where.operand, where.updates.shape
+    loops, found = len(sizes), f.constant(0, where.operand.shape, "i64")
+    count = len(where.starts.inputs)
+    for bit in reversed(range(bits)):
+        def digit(b, *names, known=found, bit=bit):
+            points = [b.index(i) for i in range(loops)]
+            places, inside = where.places(b, points, names[:count])
+            own, above = number(b, points, names), b.extract(known, places)
+            rest = b.binary("arith.shrui", b.binary("arith.xori", own, above, "i64"), b.constant(bit + 1, "i64"), "i64")
+            agrees = b.binary("arith.andi", inside, b.compare("eq", rest, b.constant(0, "i64"), "i64"), "i1")
+            own = b.binary("arith.andi", b.binary("arith.shrui", own, b.constant(bit, "i64"), "i64"),
+                           b.constant(1, "i64"), "i64")
+            return b.select(agrees, own, b.constant(0, "i64"), "i64")
+
+        digits = f.generic(inputs, sizes, "i64", digit)
+        hits = f.scatter(where.starts.inputs + [(digits, identity(loops))], sizes, f.constant(0, a.shape, "i64"),
+                         lambda b, points, names: (where.places(b, points, names[:-1])[0], names[-1]))
+        found = f.generic(
+            [(found, identity(a.rank)), (hits, identity(a.rank))], a.shape, "i64", lambda b, x, n, bit=bit: b.select(
+                b.compare("sgt", n, b.constant(0, "i64"), "i64"),
+                b.binary("arith.ori", x, b.constant(1 << bit, "i64"), "i64"), x, "i64"))
+    return found
+
+
 @rule("scatter")
 def _scatter(l, a, indices, updates, *, dimension_numbers, mode, **_):
     """Of several updates to one place, the last one counts."""
@@ -151,35 +179,14 @@ def _scatter(l, a, indices, updates, *, dimension_numbers, mode, **_):
     where = Updates(l, a, indices, updates, dimension_numbers, mode)
     sizes, count = updates.shape, math.prod(updates.shape)
 
-    def flat_number(b, points):
+    def flat_number(b, points, _):
         number = b.constant(0, "index")
         for point, size in zip(points, sizes):
             number = b.binary("arith.addi", b.binary("arith.muli", number, b.constant(size, "index"), "index"), point,
                               "index")
         return b.binary("arith.addi", b.cast("arith.index_cast", number, "index", "i64"), b.constant(1, "i64"), "i64")
 
-    found = f.constant(0, a.shape, "i64")
-    loops, starts = len(sizes), where.starts.inputs
-    # The greatest number of the updates of each element, digit by digit from the highest one.
-    for bit in reversed(range(max(count.bit_length(), 1))):
-        def digit(b, *names, known=found, bit=bit):
-            points = [b.index(i) for i in range(loops)]
-            places, inside = where.places(b, points, names)
-            number, above = flat_number(b, points), b.extract(known, places)
-            rest = b.binary("arith.shrui", b.binary("arith.xori", number, above, "i64"), b.constant(bit + 1, "i64"),
-                            "i64")
-            agrees = b.binary("arith.andi", inside, b.compare("eq", rest, b.constant(0, "i64"), "i64"), "i1")
-            own = b.binary("arith.andi", b.binary("arith.shrui", number, b.constant(bit, "i64"), "i64"),
-                           b.constant(1, "i64"), "i64")
-            return b.select(agrees, own, b.constant(0, "i64"), "i64")
-
-        digits = f.generic(starts, sizes, "i64", digit)
-        hits = f.scatter(starts + [(digits, identity(loops))], sizes, f.constant(0, a.shape, "i64"),
-                         lambda b, points, names: (where.places(b, points, names[:-1])[0], names[-1]))
-        found = f.generic(
-            [(found, identity(a.rank)), (hits, identity(a.rank))], a.shape, "i64", lambda b, x, n, bit=bit: b.select(
-                b.compare("sgt", n, b.constant(0, "i64"), "i64"),
-                b.binary("arith.ori", x, b.constant(1 << bit, "i64"), "i64"), x, "i64"))
+    found = _greatest(l, where, where.starts.inputs, max(count.bit_length(), 1), flat_number)
     flat = f.reshape(updates, (count,))
 
     def body(b, x, last):
@@ -189,6 +196,72 @@ def _scatter(l, a, indices, updates, *, dimension_numbers, mode, **_):
         return b.select(written, b.extract(flat, [b.to_index(place, "i64")]), x, a.element)
 
     return f.generic([(a, identity(a.rank)), (found, identity(a.rank))], a.shape, a.element, body)
+
+
+SIGN = -1 << 31  # the highest bit of an i32
+
+
+def _ordered(b, x, element, unsigned):
+    """A word whose order, without a sign, is that of numbers of 32 bits; that of a nan is the greatest."""
+    if element != "f32":
+        return x if unsigned else b.binary("arith.xori", x, b.constant(SIGN, "i32"), "i32")
+    bits = b.cast("arith.bitcast", x, "f32", "i32")
+    flipped = b.binary("arith.ori", b.binary("arith.shrsi", bits, b.constant(31, "i32"), "i32"),
+                       b.constant(SIGN, "i32"), "i32")
+    word = b.binary("arith.xori", bits, flipped, "i32")
+    return b.select(b.compare("uno", x, x, "f32"), b.constant(-1, "i32"), word, "i32")
+
+
+def _from_ordered(b, word, element, unsigned):
+    if element != "f32":
+        return word if unsigned else b.binary("arith.xori", word, b.constant(SIGN, "i32"), "i32")
+    negative = b.compare("sge", word, b.constant(0, "i32"), "i32")
+    flipped = b.select(negative, b.constant(-1, "i32"), b.constant(SIGN, "i32"), "i32")
+    return b.cast("arith.bitcast", b.binary("arith.xori", word, flipped, "i32"), "i32", "f32")
+
+
+def _scatter_extremum(name, largest):
+    @rule(name)
+    def lower(l, a, indices, updates, *, dimension_numbers, mode, **_):
+        if 0 in updates.shape:
+            return a
+        dtype, element = l.result()[1:]
+        if dtype.itemsize > 4 or element == "i1":
+            l.refuse("elements of %s are not supported, expected those of up to 32 bits" % dtype)
+        unsigned = is_unsigned(dtype)
+        inner = np.dtype("float32" if is_float(dtype) else "uint32" if unsigned else "int32")
+        wide = element_of(inner)
+        where = Updates(l, a, indices, change(l, updates, dtype, inner), dimension_numbers, mode)
+
+        def reverse(b, word, x):
+            """For the least number, the order is the other way round, but for nans."""
+            if largest:
+                return word
+            other = b.binary("arith.xori", word, b.constant(-1, "i32"), "i32")
+            return b.select(b.compare("uno", x, x, wide), word, other, "i32") if x and wide == "f32" else other
+
+        def number(b, _, names):
+            word = reverse(b, _ordered(b, names[-1], wide, unsigned), names[-1])
+            return b.binary("arith.addi", b.cast("arith.extui", word, "i32", "i64"), b.constant(1, "i64"), "i64")
+
+        found = _greatest(l, where, where.inputs, 33, number)
+
+        def body(b, x, best):
+            word = b.cast("arith.trunci", b.binary("arith.subi", best, b.constant(1, "i64"), "i64"), "i64", "i32")
+            update = _from_ordered(b, reverse(b, word, None), wide, unsigned)
+            s = Scalars(b, inner)
+            better = s.maximum(x, update) if largest else s.minimum(x, update)
+            return b.select(b.compare("eq", best, b.constant(0, "i64"), "i64"), x, better, wide)
+
+        a = change(l, a, dtype, inner)
+        total = l.function.generic([(a, identity(a.rank)), (found, identity(a.rank))], a.shape, wide, body)
+        return change(l, total, inner, dtype)
+
+
+_scatter_extremum("scatter-max", True)
+_scatter_extremum("scatter-min", False)
+_scatter_extremum("scatter_max", True)
+_scatter_extremum("scatter_min", False)
 
 
 # Windows
