@@ -273,7 +273,6 @@ def image_model(name, class_name, size=32, **options):
 
 
 image_model("vit", "vit_tiny_patch16_224", img_size=32, patch_size=8, depth=2, embed_dim=32, num_heads=4)
-image_model("mixer", "mixer_s32_224", img_size=32, patch_size=8, num_blocks=2, embed_dim=32)
 image_model("resnet10t", "resnet10t", 64)
 image_model("convnext", "convnext_atto", depths=(1, 1, 1, 1), dims=(8, 16, 24, 32))
 
