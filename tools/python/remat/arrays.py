@@ -198,8 +198,8 @@ def framework_of(arrays):
 
 
 def give(array, framework):
-    """A result in the caller's framework; it shares the memory. Libraries release what they took by DLPack also while an
-    error is on its way, which no function of Python outlives; so they get the memory by their own means where they
+    """A result in the caller's framework; it shares the memory. Libraries release what they took by DLPack also while
+    an error is on its way, which no function of Python outlives; so they get the memory by their own means where they
     can."""
     if framework == "torch":
         return _give_torch(array)

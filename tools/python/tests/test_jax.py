@@ -246,7 +246,8 @@ class TypeTest(unittest.TestCase):
         for dtype in ("int32", "int8", "uint8", "uint32"):
             low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
             minus = -1 if low else high
-            self.check(divide, jnp.array([5, low, low, 0, high, 7], dtype), jnp.array([0, minus, 0, 0, minus, 2], dtype))
+            self.check(divide, jnp.array([5, low, low, 0, high, 7], dtype),
+                       jnp.array([0, minus, 0, 0, minus, 2], dtype))
 
     def test_unsigned_results_and_keys(self):
         self.check(lambda x: (x + 100, x.astype("uint16"), x > 3), jnp.array([100, 0], "uint8"))

@@ -234,7 +234,8 @@ def widened(tree):
 
 def worst_error(found, exact):
     """The largest error of a gradient, relative to its largest element and not less than a small part of all."""
-    pairs = [(np.asarray(f, "f8"), np.asarray(e, "f8")) for f, e in zip(*map(jax.tree_util.tree_leaves, (found, exact)))]
+    trees = map(jax.tree_util.tree_leaves, (found, exact))
+    pairs = [(np.asarray(f, "f8"), np.asarray(e, "f8")) for f, e in zip(*trees)]
     scale = max(np.abs(e).max() for _, e in pairs)
     return max(np.abs(f - e).max() / max(np.abs(e).max(), 1e-4 * scale) for f, e in pairs)
 

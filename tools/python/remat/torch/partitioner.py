@@ -291,8 +291,10 @@ class Partitioner(CustomPartitionerFn):
             static_lifetime_input_nodes=info.static_lifetime_input_nodes)
         names = {n.name for n in forward.graph.nodes}
         again = [n for n in backward.graph.nodes if n.op == "call_function" and n.name in names]
-        if any(n.meta.get(OLD_VALUE) or getattr(getattr(n.target, "overloadpacket", None), "__name__", "") in RANDOM for n in again):
-            raise Error("a draw of random numbers, or a copy of an old value, would run again; this is a defect of the partitioner")
+        if any(n.meta.get(OLD_VALUE) or getattr(getattr(n.target, "overloadpacket", None), "__name__", "") in RANDOM
+               for n in again):
+            raise Error("a draw of random numbers, or a copy of an old value, would run again; this is a defect of the "
+                        "partitioner")
         if again:
             backward = partitioners.reordering_to_mimic_autograd_engine(backward)
         return (split_peak(forward, backward, forward_count), sum(node_cost(n) for n in again), forward, backward)
