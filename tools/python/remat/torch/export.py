@@ -170,8 +170,9 @@ def export(model, args=(), kwargs=None, loss=None):
     `loss` says what to differentiate: a function of what the model returns, or the name of an output. Without it, the
     output `loss` is the loss, or the only single number that can be differentiated; other outputs are not then. If
     there is none, the step takes a cotangent for each output that can be differentiated. The gradients are those with
-    respect to everything that requires one. What autograd makes of the model is what is exported, so detach, no_grad, autograd.Function, hooks and all else that changes gradients is kept. What cannot be
-    exported whole is an ExportError with the line of the model.
+    respect to everything that requires one. What autograd makes of the model is what is exported, so detach, no_grad,
+    autograd.Function, hooks and all else that changes gradients is kept. What cannot be exported whole is an
+    ExportError with the line of the model.
     """
     named = _named_tensors(model)
     if isinstance(model, torch.nn.Module) and not any(role == "param" for role, _, _ in named.values()):
