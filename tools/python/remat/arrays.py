@@ -139,6 +139,7 @@ class Array:
 
     def __init__(self, dtype, shape):
         self.dtype, self.shape = dtype, tuple(shape)
+        self.unsigned = False  # Whether other libraries take its integers without a sign.
         count = 1
         for extent in self.shape:
             count *= extent
@@ -152,7 +153,10 @@ class Array:
     def __array_interface__(self):
         if self.dtype not in NUMPY:
             raise AttributeError("NumPy has no type for %s" % self.dtype)
-        return {"data": (self.address, False), "typestr": NUMPY[self.dtype], "shape": self.shape, "version": 3}
+        typestr = NUMPY[self.dtype]
+        if self.unsigned:
+            typestr = typestr.replace("i", "u")
+        return {"data": (self.address, False), "typestr": typestr, "shape": self.shape, "version": 3}
 
     def __dlpack_device__(self):
         return (CPU, 0)
@@ -164,6 +168,8 @@ class Array:
         shape = (c_int64 * max(rank, 1))(*self.shape)
         managed = DLManagedTensor()
         code, bits = DLPACK[self.dtype]
+        if self.unsigned:
+            code = 1
         managed.tensor = DLTensor(self.address, DLDevice(CPU, 0), rank, DLDataType(code, bits, 1), shape, None, 0)
         managed.deleter = _release
         address = ctypes.addressof(managed)
@@ -192,16 +198,40 @@ def framework_of(arrays):
 
 
 def give(array, framework):
-    """A result in the caller's framework; it shares the memory."""
+    """A result in the caller's framework; it shares the memory. Libraries release what they took by DLPack also while
+    an error is on its way, which no function of Python outlives; so they get the memory by their own means where they
+    can."""
     if framework == "torch":
-        import torch
-        return torch.from_dlpack(array)
+        return _give_torch(array)
     if framework == "numpy" and array.dtype != "bf16":
         return array.numpy()
     if framework == "jax":
-        import jax.dlpack
-        return jax.dlpack.from_dlpack(array)
+        import jax
+        if array.dtype == "bf16":  # NumPy has it from JAX, but does not hand it on.
+            return jax.numpy.asarray(words(array).view(jax.numpy.bfloat16))
+        return jax.dlpack.from_dlpack(array.numpy())
     return array
+
+
+def words(array):
+    """The bytes of an array of bf16, for NumPy."""
+    import numpy
+    return numpy.frombuffer(array._memory, "<i2", array.nbytes // 2, array.address - ctypes.addressof(
+        array._memory)).reshape(array.shape)
+
+
+TORCH = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16", "i1": "bool", "i8": "int8",
+         "i16": "int16", "i32": "int32", "i64": "int64", "c64": "complex64", "c128": "complex128"}
+
+
+def _give_torch(array):
+    import torch
+    dtype = getattr(torch, ("u" if array.unsigned else "") + TORCH[array.dtype])
+    if array.nbytes == 0:
+        return torch.empty(array.shape, dtype=dtype)
+    offset = array.address - ctypes.addressof(array._memory)
+    return torch.frombuffer(array._memory, dtype=dtype, offset=offset,
+                            count=array.nbytes // dtype.itemsize).view(array.shape)
 
 
 def descriptor(address, dtype, shape):

@@ -30,22 +30,34 @@ class Argument:
 
 class Result:
     """A result: its name and its role: `loss`, `output`, `gradient` or `update`. `of` is the name of the argument that
-    a gradient belongs to or that an update replaces."""
+    a gradient belongs to or that an update replaces. `unsigned` says that its integers have no sign, which types of
+    MLIR do not tell."""
 
-    def __init__(self, name, role, of=None):
-        self.name, self.role, self.of = name, role, of
+    def __init__(self, name, role, of=None, unsigned=False):
+        self.name, self.role, self.of, self.unsigned = name, role, of, unsigned
 
     def __repr__(self):
         return "%s %s" % (self.role, self.name)
 
 
 def leaves(tree):
-    """The tensors in lists, tuples and dictionaries, in their order."""
+    """The tensors in lists, tuples and dictionaries. Those of a dictionary are in the order of its keys, whatever order
+    they were written in."""
     if isinstance(tree, dict):
-        return [leaf for part in tree.values() for leaf in leaves(part)]
+        return [leaf for key in sorted(tree, key=str) for leaf in leaves(tree[key])]
     if isinstance(tree, (list, tuple)):
         return [leaf for part in tree for leaf in leaves(part)]
     return [tree]
+
+
+def unique_name(name, taken):
+    """The name, or one with a number behind it if it is taken. It is taken from now on."""
+    found, number = name, 0
+    while found in taken:
+        number += 1
+        found = "%s_%d" % (name, number)
+    taken.add(found)
+    return found
 
 
 class Exported:
@@ -54,10 +66,18 @@ class Exported:
     def __init__(self, text, arguments, results, weights, layers=None, source=None, leaf_map=None, options=None):
         self.text, self.arguments, self.results, self.weights = text, arguments, results, weights
         self.layers, self.source = layers or [], source
-        # Takes (arguments, keywords) of a call to the leaves that `Argument.leaf` counts.
-        self.leaf_map = leaf_map or (lambda args, kwargs: leaves(list(args) + list(kwargs.values())))
+        # Takes (arguments, keywords) of a call to the leaves that `Argument.leaf` counts; an ArgumentError if they are
+        # not like those of the call that was exported.
+        self.leaf_map = leaf_map or self._leaves
         self.options = options or {}
         self.examples = {}  # the data of the call that was exported, by name
+
+    def _leaves(self, args, kwargs):
+        found = leaves([list(args), dict(kwargs)])
+        expected = sum(a.role == "data" for a in self.arguments)
+        if len(found) != expected:
+            raise ArgumentError("the step takes %d tensors beside its parameters, got %d" % (expected, len(found)))
+        return found
 
     def compile_step(self, **options):
         """See remat.compile."""
@@ -132,18 +152,19 @@ class ExportedStep:
         for name in params:
             if name not in known:
                 raise ArgumentError("there is no parameter '%s'; there are %s" % (name, ", ".join(sorted(known))))
+        count = sum(a.role == "cotangent" for a in self.exported.arguments)
+        if cotangents is not None and len(cotangents) != count:
+            raise ArgumentError("the step takes %d cotangents, got %d" % (count, len(cotangents)) if count else
+                                "the step has a loss, or nothing to differentiate; it takes no cotangents")
         arrays = []
         for argument in self.exported.arguments:
             if argument.role == "seed":
                 arrays.append(seed)
             elif argument.role == "cotangent":
-                if cotangents is None or argument.leaf >= len(cotangents):
+                if cotangents is None:
                     raise ArgumentError("the step has no loss; give cotangents for its outputs")
                 arrays.append(cotangents[argument.leaf])
             elif argument.leaf is not None:
-                if argument.leaf >= len(given):
-                    raise ArgumentError("argument '%s' is missing: %d tensors were given" % (
-                        argument.name, len(given)))
                 arrays.append(given[argument.leaf])
             else:
                 arrays.append(params.get(argument.name, weights.get(argument.name)))
@@ -166,7 +187,9 @@ class ExportedStep:
             if info.role == "update":
                 _overwrite(arrays[by_name[info.of]], array)
                 continue
-            array = give(array, framework)
+            if isinstance(array, Array):
+                array.unsigned = info.unsigned
+                array = give(array, framework)
             if info.role == "gradient":
                 gradients[info.of] = array
             else:

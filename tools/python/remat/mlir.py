@@ -50,7 +50,7 @@ class Value:
     __slots__ = ("name", "shape", "element")
 
     def __init__(self, name, shape, element):
-        self.name, self.shape, self.element = name, tuple(shape), element
+        self.name, self.shape, self.element = name, tuple(map(int, shape)), element
 
     @property
     def type(self):
@@ -264,6 +264,8 @@ class Function:
         text = lambda numbers: "[%s]" % ", ".join(map(str, numbers))
         if tuple(sizes) == value.shape and not any(offsets) and all(s == 1 for s in strides):
             return value
+        if math.prod(sizes) == 0:  # Its offset may be that of no element.
+            return self.empty(sizes, value.element)
         return self._view("tensor.extract_slice %s%s %s %s : %s to %s" % (
             value.name, text(offsets), text(sizes), text(strides), value.type, tensor_type(sizes, value.element)),
             value, sizes)
@@ -374,6 +376,28 @@ class Body:
 
     def cast(self, name, a, source, target):
         return self.op("%s %s : %s to %s" % (name, a, source, target))
+
+    def check(self, condition, message):
+        """Ends the step with an error where the condition does not hold."""
+        self.lines.append("    cf.assert %s, %s loc(%s)" % (condition, quote(message), self.function.location))
+
+    def divide(self, a, b, element, unsigned, divide_by_zero=-1):
+        """Quotient, rounded to zero, and remainder of integers. A division by zero, which ends a process, does not
+        happen: its quotient is `divide_by_zero`, and its remainder is `a`. The least number divided by -1 is itself."""
+        zero, one = self.constant(0, element), self.constant(1, element)
+        by_zero = self.compare("eq", b, zero, element)
+        unsafe = by_zero
+        if not unsigned:
+            by_minus_one = self.compare("eq", b, self.constant(-1, element), element)
+            unsafe = self.binary("arith.ori", by_zero, by_minus_one, "i1")
+        divisor = self.select(unsafe, one, b, element)
+        quotient = self.binary("arith.divui" if unsigned else "arith.divsi", a, divisor, element)
+        if not unsigned:
+            negated = self.binary("arith.subi", zero, a, element)
+            quotient = self.select(by_minus_one, negated, quotient, element)
+        quotient = self.select(by_zero, self.constant(divide_by_zero, element), quotient, element)
+        remainder = self.binary("arith.remui" if unsigned else "arith.remsi", a, divisor, element)
+        return quotient, self.select(by_zero, a, remainder, element)
 
     def to_index(self, a, element):
         return a if element == "index" else self.cast("arith.index_cast", a, element, "index")

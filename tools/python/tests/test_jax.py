@@ -133,6 +133,52 @@ class GradientTest(unittest.TestCase):
         self.check(lambda w, x, i: jnp.sum(jax.lax.dynamic_slice(w, (i, 0), (2, 4)) * x[:2]) + jnp.sum(
             jax.lax.dynamic_update_slice(w, x[:1], (i, 0)) ** 2), self.w, self.x, 1, argnums=(0, 1))
 
+    def test_indices_out_of_bounds(self):
+        for mode, rows in (("clip", [-9, 2, 7]), ("fill", [-9, 2, 7]), ("promise_in_bounds", [0, 2, 3]),
+                           (None, [-1, 2, 7])):
+            rows = jnp.array(rows)
+            fill = 0.5 if mode == "fill" else None
+            self.check(lambda w, x: jnp.sum(w.at[rows].get(mode=mode or "fill", fill_value=fill or 0.0) * x), self.w,
+                       self.x, argnums=(0, 1))
+            self.check(lambda w, x: jnp.sum(w.at[rows].set(x, mode=mode) ** 2), self.w, self.x, argnums=(0, 1))
+            self.check(lambda w, x: jnp.sum(w.at[rows].add(x, mode=mode) ** 3), self.w, self.x, argnums=(0, 1))
+        self.check(lambda w, x: jnp.sum(jnp.take(w, jnp.array([-3, 1, 9]), axis=0, mode="clip") * x), self.w, self.x)
+        starts = jnp.array([-3, 1, 9])
+        self.check(lambda w, x: jnp.sum(jax.vmap(lambda i: jax.lax.dynamic_slice(w, (i, 0), (2, 4)))(
+            starts) * x[:, None]), self.w, self.x, argnums=(0, 1))
+        self.check(lambda w, x: jnp.sum(jax.vmap(lambda i, u: jax.lax.dynamic_update_slice(w, u[None], (i, 0)))(
+            starts, x) ** 2), self.w, self.x, argnums=(0, 1))
+
+    def test_extrema_of_updates(self):
+        def extrema(w, x):
+            rows = jnp.array([0, 2, 0])
+            return (w.at[rows].max(x), w.at[rows].min(x), jax.ops.segment_max(x, rows, num_segments=4),
+                    jax.ops.segment_min(x, rows, num_segments=4), w.at[rows + 3].max(x, mode="clip"))
+
+        x = self.x.copy()
+        x[0, 0], x[1, 1], x[2, 2], x[0, 3] = np.nan, -np.inf, np.inf, -0.0
+        for dtype in ("float32", "bfloat16", "int32", "uint8"):
+            w, y = (jnp.asarray(v if dtype[0] in "fb" else np.nan_to_num(v * 40, posinf=9, neginf=0), dtype)
+                    for v in (self.w, x))
+            for found, expected in zip(rj.compile(extrema, differentiate=False)(w, y), extrema(w, y)):
+                self.assertEqual(found.dtype, expected.dtype)
+                np.testing.assert_array_equal(np.asarray(found, "f4"), np.asarray(expected, "f4"))
+        self.check(lambda w, x: jnp.sum(w.at[jnp.array([0, 2, 0])].max(x) ** 2), self.w, self.x, argnums=(0, 1))
+
+    def test_empty_slices(self):
+        self.check(lambda w, x: jnp.sum(jnp.concatenate([w[4:4], w[3:4:2]]) ** 2) + jnp.sum(jax.lax.associative_scan(
+            jnp.multiply, x @ w)), self.w, self.x)
+
+    def test_missing_elements(self):
+        found = rj.compile(lambda w, i: w.at[i].get(mode="fill"), differentiate=False)(
+            self.w, jnp.array([1, 7]))
+        np.testing.assert_array_equal(found[0], self.w[1])
+        self.assertTrue(np.isnan(found[1]).all())
+        with self.assertRaisesRegex(remat.ExportError, "the mode ONE_HOT is not supported"):
+            rj.export(lambda w, i: jax.lax.gather(
+                w, i[:, None], jax.lax.GatherDimensionNumbers((1,), (0,), (0,)), (1, 4),
+                mode=jax.lax.GatherScatterMode.ONE_HOT), self.w, jnp.array([1, 7]), differentiate=False)
+
     def test_sorts(self):
         self.check(lambda w, x: jnp.sum(jnp.sort(x @ w, 1) * jnp.arange(4.0)), self.w, self.x)
         self.check(lambda w, x: jnp.sum(jax.lax.top_k(x @ w, 2)[0] ** 2), self.w, self.x)
@@ -155,6 +201,20 @@ class GradientTest(unittest.TestCase):
         self.check(lambda x: jnp.sum(jax.lax.reduce_window(
             x, 0.0, jax.lax.add, (1, 2, 2, 1), (1, 2, 2, 1), "VALID") ** 2), random(2, 6, 6, 2))
 
+    def test_windows_of_the_least_number(self):
+        x = random(1, 7, 7, 2)
+        x[:, :4, :4] = -np.inf
+        for padding in ("SAME", "VALID"):
+            def gradient(x, padding=padding):
+                y, pullback = jax.vjp(lambda x: jax.lax.reduce_window(
+                    x, -jnp.inf, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1), padding), x)
+                return pullback(jnp.ones_like(y))[0]
+
+            np.testing.assert_array_equal(rj.compile(gradient, differentiate=False)(x), gradient(x))
+        infinite = jnp.array([1.0, np.inf, np.inf, 2.0])
+        found = rj.compile(lambda x: jax.lax.cumlogsumexp(x), differentiate=False)(infinite)
+        np.testing.assert_array_equal(found, jax.lax.cumlogsumexp(infinite))
+
     def test_norms_and_activations(self):
         self.check(lambda w, x: jnp.sum(jax.nn.standardize(x @ w) ** 3 + jax.nn.logsumexp(
             x @ w, axis=1, keepdims=True)) + jnp.linalg.norm(w) + jnp.max(x @ w), self.w, self.x)
@@ -162,6 +222,54 @@ class GradientTest(unittest.TestCase):
             x @ w)), self.w, self.x)
         self.check(lambda w, x: -jnp.mean(jax.nn.log_softmax(x @ w)[jnp.arange(3), jnp.array([0, 1, 3])]), self.w,
                    self.x)
+
+
+@unittest.skipIf(jax is None, "JAX is not installed")
+class TypeTest(unittest.TestCase):
+    """Results have the types and the elements of JAX, called at once and inside of jit."""
+
+    def check(self, function, *args):
+        expected = jax.tree_util.tree_leaves(jax.jit(function)(*args))
+        step = rj.compile(function, differentiate=False)
+        for found in (step(*args), jax.jit(step)(*args)):
+            for a, b in zip(expected, jax.tree_util.tree_leaves(found)):
+                self.assertEqual(a.dtype, b.dtype)
+                if jax.dtypes.issubdtype(a.dtype, jax.dtypes.prng_key):
+                    a, b = jax.random.key_data(a), jax.random.key_data(b)
+                np.testing.assert_array_equal(a, b)
+        return step
+
+    def test_integer_division(self):
+        def divide(a, b):
+            return jax.lax.div(a, b), jax.lax.rem(a, b), a // b, a % b
+
+        for dtype in ("int32", "int8", "uint8", "uint32"):
+            low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+            minus = -1 if low else high
+            self.check(divide, jnp.array([5, low, low, 0, high, 7], dtype),
+                       jnp.array([0, minus, 0, 0, minus, 2], dtype))
+
+    def test_unsigned_results_and_keys(self):
+        self.check(lambda x: (x + 100, x.astype("uint16"), x > 3), jnp.array([100, 0], "uint8"))
+        for key in (jax.random.key(3), jax.random.PRNGKey(3)):
+            self.check(lambda key: (jax.random.split(key), jax.random.bits(key, (3,))), key)
+        exported = rj.export(lambda x: x + 100, jnp.array([100, 0], "uint8"), differentiate=False)
+        (found,), _ = remat.compile(exported)(None, np.array([100, 0], "uint8"))
+        np.testing.assert_array_equal(found, [200, 100])
+
+    def test_arguments_of_numpy(self):
+        w, x = random(4, 4).astype("f8"), np.arange(3)
+        step = self.check(lambda w, x: (w[x] * 2, x + 1), w, x)
+        self.assertEqual(len(step.steps), 1)
+        exported = rj.export(lambda w, x: jnp.sum(w[x]), w, x)
+        self.assertEqual([a.dtype for a in exported.arguments], ["f32", "i32"])
+        loss, gradients = remat.compile(exported)(None, w, x)
+        self.assertAlmostEqual(float(loss), w[:3].sum(), places=5)
+
+    def test_weak_types(self):
+        step = self.check(lambda x, y: x * y, jnp.ones(2, "bfloat16"), 1.5)
+        self.assertEqual(step(jnp.ones(2, "bfloat16"), jnp.float32(1.5)).dtype, jnp.float32)
+        self.assertEqual(len(step.steps), 2)
 
 
 @unittest.skipIf(jax is None, "JAX is not installed")
@@ -186,6 +294,30 @@ class ExportTest(unittest.TestCase):
         loss, gradients = remat.compile(exported, budget="100%")(None, self.params, self.x)
         expected = jax.grad(self.loss)(self.params, self.x)
         np.testing.assert_allclose(gradients["params.w"], expected["w"], rtol=1e-4, atol=1e-6)
+
+    def test_names_are_unique(self):
+        def loss(tree, x, constant0=1.0):
+            return jnp.sum((tree["a.b"] - tree["a"]["b"]) * x * jnp.arange(300.0) * constant0)
+
+        args = {"a.b": random(300), "a": {"b": random(300) + 1}}, random(300), jnp.arange(300.0)
+        big = random(300, 2)
+        exported = rj.export(lambda *a: loss(*a) + jnp.sum(big[:, 0] * a[0]["a.b"]), *args)
+        names = [a.name for a in exported.arguments]
+        self.assertEqual(len(names), len(set(names)), names)
+        _, gradients = remat.compile(exported)(None, *args)
+        expected = jax.grad(lambda *a: loss(*a) + jnp.sum(big[:, 0] * a[0]["a.b"]))(*args)
+        for found, reference in zip(gradients.values(), jax.tree_util.tree_leaves(expected)):
+            np.testing.assert_allclose(found, reference, rtol=1e-5)
+
+    def test_other_calls_are_refused(self):
+        step = remat.compile(rj.export(self.loss, self.params, self.x))
+        for args, kwargs, message in (
+                ((self.params, self.x, self.x), {}, "expected PyTreeDef"), ((self.params,), {}, "expected PyTreeDef"),
+                (({"w": self.x, "c": [self.x]}, self.x), {}, "expected PyTreeDef"),
+                ((self.params,), {"x": self.x}, "got the keywords x"),
+                ((self.params, self.x), {"cotangents": [self.x]}, "it takes no cotangents")):
+            with self.assertRaisesRegex(remat.ArgumentError, message):
+                step(None, *args, **kwargs)
 
     def test_inside_of_jit(self):
         step = rj.compile(self.loss)

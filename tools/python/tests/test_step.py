@@ -60,6 +60,24 @@ class StepTest(unittest.TestCase):
         taken = np.from_dlpack(given[2])
         self.assertEqual(taken.ctypes.data, given[2].address)
 
+    def test_results_are_released_while_an_error_is_on_its_way(self):
+        step = remat.compile(MODEL)
+        w, x = self.w, self.x
+        for framework in ("numpy", "torch", "jax"):
+            try:
+                library = __import__(framework)
+            except ImportError:
+                continue
+            make = {"numpy": lambda a: a, "torch": lambda a: library.from_numpy(a),
+                    "jax": lambda a: library.numpy.asarray(a)}[framework]
+
+            results = step(make(w), make(x))
+            self.assertEqual(type(results[1]).__module__.partition(".")[0].replace("jaxlib", "jax"), framework)
+            np.testing.assert_allclose(np.asarray(results[0]), np.tanh(w @ x).sum(), rtol=1e-5)
+            # The result is dropped from the stack by the error.
+            with self.assertRaises(ValueError):
+                [step(make(w), make(x))[1], int("no number")]
+
     def test_views_by_dlpack(self):
         class OnlyDlpack:
             def __init__(self, array):

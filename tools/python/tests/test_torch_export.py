@@ -88,6 +88,107 @@ class ExportTest(unittest.TestCase):
         out.backward(g)
         torch.testing.assert_close(gradients["embed.weight"], model.embed.weight.grad)
 
+    def test_the_loss_is_what_is_differentiated(self):
+        def model(w, x):
+            logits = torch.tanh(w * x)
+            return {"accuracy": (logits > 0.5).float().mean(), "logits": logits}
+
+        w, x = torch.randn(4, requires_grad=True), torch.ones(4)
+        step = remat.compile(rt.export(model, (w, x)))
+        with self.assertRaisesRegex(remat.ArgumentError, "give cotangents"):
+            step(None, w, x)
+        g = torch.randn(4)
+        (accuracy, logits), gradients = step(None, w, x, cotangents=[g])
+        expected, = torch.autograd.grad(model(w, x)["logits"], w, g)
+        torch.testing.assert_close(gradients["arg0"], expected)
+        with self.assertRaisesRegex(remat.ArgumentError, "takes 1 cotangents, got 2"):
+            step(None, w, x, cotangents=[g, g])
+
+    def test_a_loss_beside_other_outputs(self):
+        def model(w, x):
+            logits = torch.tanh(w * x)
+            return logits, logits.pow(2).sum(), (logits > 0.5).float().mean()
+
+        w, x = torch.randn(4, requires_grad=True), torch.ones(4)
+        exported = rt.export(model, (w, x))
+        self.assertEqual(sorted(r.role for r in exported.results), ["gradient", "loss", "output", "output"])
+        step = remat.compile(exported)
+        (logits, loss, accuracy), gradients = step(None, w, x)
+        expected = model(w, x)
+        torch.testing.assert_close((logits, loss, accuracy), tuple(t.detach() for t in expected))
+        torch.testing.assert_close(gradients["arg0"], torch.autograd.grad(expected[1], w)[0])
+        with self.assertRaisesRegex(remat.ArgumentError, "it takes no cotangents"):
+            step(None, w, x, cotangents=[x])
+
+    def test_two_losses_take_cotangents(self):
+        w, x = torch.randn(4, requires_grad=True), torch.ones(4)
+        step = remat.compile(rt.export(lambda w, x: ((w * x).sum(), (w * w).sum()), (w, x)))
+        one = torch.tensor(1.0)
+        _, gradients = step(None, w, x, cotangents=[one, one * 2])
+        torch.testing.assert_close(gradients["arg0"], x + 4 * w.detach())
+
+    def test_keywords_go_by_name(self):
+        w, x = torch.randn(4, requires_grad=True), torch.randn(4)
+        step = remat.compile(rt.export(lambda a, b, c: (a.pow(3) * b["p"] * b["q"].pow(2)).sum() * c, (),
+                                       {"a": w, "b": {"p": x, "q": x + 1}, "c": 2.0}))
+        expected = (w.pow(3) * x * (x + 1).pow(2)).sum() * 2
+        loss, gradients = step(None, c=2.0, b={"q": x + 1, "p": x}, a=w)
+        torch.testing.assert_close(loss, expected.detach())
+        torch.testing.assert_close(gradients["a"], torch.autograd.grad(expected, w)[0])
+        good = dict(a=w, b={"p": x, "q": x}, c=2.0)
+        for kwargs, message in ((dict(good, c=3.0), "argument 'c' is 3.0; the step was exported for 2.0"),
+                                (dict(good, c=2), "argument 'c' is 2; the step was exported for 2.0"),
+                                (dict(good, d=x), "argument 'd' was not there"),
+                                (dict(good, b={"p": x}), "argument 'b.q' is missing"),
+                                (dict(a=w), "argument 'b.p' is missing")):
+            with self.assertRaisesRegex(remat.ArgumentError, message):
+                step(None, **kwargs)
+        with self.assertRaisesRegex(remat.ArgumentError, "argument 'arg0' was not there"):
+            step(None, x, **good)
+
+    def test_a_tensor_given_twice(self):
+        w = torch.randn(4, requires_grad=True)
+        step = remat.compile(rt.export(lambda a, b: (a * b * b).sum(), (w, w)))
+        x, y = torch.randn(4), torch.randn(4)
+        loss, gradients = step(None, x, y)
+        torch.testing.assert_close(loss, (x * y * y).sum())
+        torch.testing.assert_close(gradients["arg0"], y * y)
+        torch.testing.assert_close(gradients["arg1"], 2 * x * y)
+        # A parameter that is an argument as well stays a parameter.
+        layer = nn.Linear(4, 4, bias=False)
+        model = nn.Sequential(layer)
+        model.forward = lambda x, w: (layer(x) @ w).sum()
+        exported = rt.export(model, (x[None], layer.weight))
+        self.assertEqual({a.name: a.role for a in exported.arguments},
+                         {"arg0": "data", "0.weight": "param", "arg1": "data"})
+
+    def test_names_are_unique(self):
+        class Model(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight, self.arg0 = nn.Parameter(torch.randn(3)), nn.Parameter(torch.randn(3))
+                self.register_buffer("cotangent0", torch.randn(3))
+
+            def forward(self, x, weight, **more):
+                return self.weight * x + self.arg0 * weight + more["arg0"] * self.cotangent0
+
+        model, x, y, z, g = Model(), *torch.randn(4, 3)
+        exported = rt.export(model, (x,), {"weight": y, "arg0": z})
+        names = [a.name for a in exported.arguments]
+        self.assertEqual(len(names), len(set(names)), names)
+        (found,), gradients = remat.compile(exported)(None, x, weight=y, arg0=z, cotangents=[g])
+        torch.testing.assert_close(found, model(x, y, arg0=z).detach())
+        torch.testing.assert_close(gradients, {"weight": g * x, "arg0": g * y})
+
+    def test_unsigned_results(self):
+        x = torch.tensor([100, 3], dtype=torch.uint8)
+        step = remat.compile(rt.export(lambda x: (x + 100, x.to(torch.int32)), (x,)))
+        (found, wide), _ = step(None, x)
+        self.assertEqual((found.dtype, found.tolist()), (torch.uint8, [200, 103]))
+        self.assertEqual(wide.dtype, torch.int32)
+        (found, _), _ = step(None, x.numpy())
+        self.assertEqual((str(found.dtype), found.tolist()), ("uint8", [200, 103]))
+
     def test_files(self):
         exported = rt.export(self.model, (self.ids, self.labels))
         with tempfile.TemporaryDirectory() as directory:

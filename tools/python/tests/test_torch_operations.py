@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import unittest
 
+import remat
 from common import compare, needs_torch, torch
 
 if torch is not None:
@@ -136,6 +137,81 @@ class OperationTest(unittest.TestCase):
     def test_bfloat16(self):
         # Two roundings of 2^-9 each, of sums of six products.
         self.check(lambda m, x: torch.softmax((x @ m.w).bfloat16(), -1).float(), self.x(), factor=20, floor=1e-2)
+
+
+@needs_torch
+class ExactTest(unittest.TestCase):
+    """Results without gradients, which are PyTorch's own, bit by bit."""
+
+    def run_compiled(self, function, *args):
+        torch._dynamo.reset()
+        return torch.compile(function, backend="remat", dynamic=False)(*args)
+
+    def check(self, function, *args):
+        torch.testing.assert_close(self.run_compiled(function, *args), function(*args), rtol=0, atol=0, equal_nan=True)
+
+    def test_integer_division(self):
+        divisions = [lambda a, b: torch.div(a, b, rounding_mode="trunc"), lambda a, b: a // b, lambda a, b: a % b,
+                     lambda a, b: torch.div(a, b, rounding_mode="floor"), torch.fmod]
+        for dtype in (torch.int64, torch.int8, torch.uint8):
+            info = torch.iinfo(dtype)
+            a = torch.tensor([5, 7, 0, info.max, info.min, 3], dtype=dtype)
+            b = torch.tensor([2, 3, info.max, 3, 5, -2 if info.min else 200], dtype=dtype)
+            self.check(lambda a, b: [f(a, b) for f in divisions] + [f(a, 3) for f in divisions], a, b)
+            for divide in divisions:
+                with self.assertRaisesRegex(remat.RunError, "ZeroDivisionError"):
+                    self.run_compiled(divide, a, b * 0)
+        # The least number has no opposite; PyTorch itself ends the process here.
+        least = torch.tensor([-2 ** 63], dtype=torch.int64)
+        found = self.run_compiled(lambda a, b: [f(a, b) for f in divisions], least, torch.tensor([-1]))
+        self.assertEqual([x.item() for x in found], [-2 ** 63, -2 ** 63, 0, -2 ** 63, 0])
+
+    def test_forms_of_operations(self):
+        x = torch.randn(4, 6) * 50
+        self.check(lambda x: (torch.round(x, decimals=2), torch.round(x, decimals=-1), torch.round(x)), x)
+        self.check(lambda x: (torch.ops.aten.rsub.Scalar(x, 2, 4), torch.ops.aten.sub.Scalar(x, 2, 4),
+                              torch.rsub(x, 2, alpha=4)), x)
+        self.check(lambda x: (x.view(torch.int32), x.half().view(torch.bfloat16), x.int().to(torch.uint8).view(
+            torch.int8)), x.abs())
+        a, b = torch.randn(3, 4).bfloat16(), torch.randn(4, 5).bfloat16()
+        product = torch.mm(a.float(), b.float())
+        for run in (lambda a, b: torch.mm(a, b, out_dtype=torch.float32),
+                    lambda a, b: torch.bmm(a[None], b[None], out_dtype=torch.float32)[0],
+                    lambda a, b: torch.addmm(torch.zeros(5), a, b, out_dtype=torch.float32, beta=2)):
+            torch.testing.assert_close(self.run_compiled(run, a, b), product)
+
+    def test_unknown_forms_are_refused(self):
+        x = torch.randn(4, 6)
+        for run, argument, message in (
+                (lambda x: x.view(torch.int64), x, "aten.view.dtype: reading bits of torch.float32 as torch.int64"),
+                (lambda x: F.avg_pool2d(x, 2), torch.arange(16).view(1, 4, 4), "averages of torch.int64"),
+                (lambda x: torch.as_strided_scatter(x, torch.zeros(3), (3,), (2,), 8), x[1:], "part of another one"),
+                (lambda x: x ** 5.5, torch.arange(3), None),
+                (lambda x: torch.randint_like(x, torch.tensor(5)), x,
+                 r"aten.randint_like.Tensor: this form of it is not supported \(float32\[4, 6\]")):
+            if message is None:
+                self.check(run, argument)
+                continue
+            with self.assertRaisesRegex(Exception, "ExportError: .*test_torch_operations.py:.*" + message):
+                self.run_compiled(run, argument)
+
+    def test_infinite_sums(self):
+        inf = float("inf")
+        self.check(lambda x: torch.logcumsumexp(torch.stack([x, torch.tensor([-inf, -inf, inf, 1.0])]), 1),
+                   torch.tensor([1.0, inf, inf, -inf]))
+
+    def test_windows_of_the_least_number(self):
+        x = torch.randn(2, 3, 9, 9)
+        x[0, 0, :4, :4] = x[1] = -float("inf")
+        for options in (dict(kernel_size=2), dict(kernel_size=3, stride=2, padding=1),
+                        dict(kernel_size=3, stride=2, padding=1, dilation=2),
+                        dict(kernel_size=2, stride=2, ceil_mode=True)):
+            self.check(lambda x: F.max_pool2d(x, return_indices=True, **options), x)
+
+    def test_integer_powers_and_shifts(self):
+        a, b = torch.tensor([0, 1, -1, 2, 0, 3, -7]), torch.tensor([-1, -3, -3, -2, 0, 70, 33])
+        self.check(lambda a, b: (torch.pow(a, b), a ** 7), a, b)
+        self.check(lambda a, b: (a << b, a >> b), torch.tensor([5, -5, 1, 7]), torch.tensor([70, 65, -1, 2]))
 
 
 if __name__ == "__main__":

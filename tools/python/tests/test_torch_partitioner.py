@@ -24,7 +24,7 @@ if torch is not None:
             return x
 
 
-def run(model, x, budget):
+def run(model, x, budget, **options):
     """Gradients of the model under a budget, and the partitioner."""
     from functorch.compile import make_boxed_func
     from torch._dynamo.backends.common import aot_autograd
@@ -38,7 +38,8 @@ def run(model, x, budget):
         return partitioner(joint, inputs, **options)
 
     model = copy.deepcopy(model)
-    torch.compile(model, backend=aot_autograd(fw_compiler=compiler, partition_fn=partition))(x).pow(2).mean().backward()
+    backend = aot_autograd(fw_compiler=compiler, partition_fn=partition, **options)
+    torch.compile(model, backend=backend)(x).pow(2).mean().backward()
     return [p.grad for p in model.parameters()], partitioner
 
 
@@ -86,6 +87,46 @@ class PartitionerTest(unittest.TestCase):
         torch.manual_seed(1)
         (gradient,), _ = run(model, torch.ones(64, 64), "min")
         torch.testing.assert_close(gradient, reference.weight.grad)
+
+    def test_other_shapes(self):
+        from functorch.compile import make_boxed_func
+        from torch._dynamo.backends.common import aot_autograd
+        partitioner = rt.Partitioner("min", effort=0.1)
+        torch._dynamo.reset()
+        backend = aot_autograd(fw_compiler=lambda module, _: make_boxed_func(module.forward),
+                               partition_fn=lambda *args, **options: partitioner(*args, **options))
+        compiled = torch.compile(self.model, backend=backend)
+        for size in (16, 32, 24):
+            x = torch.randn(size, 32)
+            gradients = [torch.autograd.grad(run(x).sum() * x.shape[0], list(self.model.parameters()))
+                         for run in (compiled, self.model)]
+            torch.testing.assert_close(*gradients)
+        self.assertEqual(len(partitioner.peaks), 3)
+
+    def test_overwritten_inputs(self):
+        class Scaled(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.weight = nn.Parameter(torch.randn(32, 32))
+                self.norm = nn.BatchNorm1d(32)
+                self.register_buffer("scale", torch.rand(32) + 1)
+
+            def forward(self, x):
+                h = self.norm(x @ self.weight)
+                y = (h * self.scale.clone()).sin().cos()
+                with torch.no_grad():
+                    self.scale.mul_(0.5).add_(h.mean(0))
+                return y * self.scale
+
+        model = Scaled()
+        reference = copy.deepcopy(model)
+        reference(self.x).pow(2).mean().backward()
+        # The second way is Inductor's: the forward graph itself writes to the buffers.
+        for budget in (None, "min"):
+            for inside in (False, True):
+                gradients, _ = run(model, self.x, budget, keep_inference_input_mutations=inside)
+                for found, expected in zip(gradients, reference.parameters()):
+                    torch.testing.assert_close(found, expected.grad)
 
     def test_instances(self):
         nodes = [{"id": i, "name": "n%d" % i, "cost": 10, "size": 100, "backward": i > 2} for i in range(6)]

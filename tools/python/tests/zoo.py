@@ -53,7 +53,8 @@ language_model("qwen2", "Qwen2ForCausalLM", "Qwen2Config", **GROUPED)
 language_model("qwen3", "Qwen3ForCausalLM", "Qwen3Config", **dict(GROUPED, head_dim=8))
 language_model("gemma", "GemmaForCausalLM", "GemmaConfig", **dict(GROUPED, head_dim=8))
 language_model("gemma2", "Gemma2ForCausalLM", "Gemma2Config", **dict(GROUPED, head_dim=8))
-language_model("mixtral", "MixtralForCausalLM", "MixtralConfig", **dict(GROUPED, num_local_experts=4))
+language_model("mixtral", "MixtralForCausalLM", "MixtralConfig", **dict(GROUPED, num_local_experts=4),
+               experts_implementation="eager")  # PyTorch has no grouped products of f64.
 language_model("phi", "PhiForCausalLM", "PhiConfig", **dict(SMALL, max_position_embeddings=64))
 language_model("opt", "OPTForCausalLM", "OPTConfig", vocab_size=64, hidden_size=32, ffn_dim=64, num_hidden_layers=2,
                num_attention_heads=4, max_position_embeddings=64, word_embed_proj_dim=32, dropout=0.0)
@@ -239,6 +240,41 @@ def unet():
                           layers_per_block=1, down_block_types=("DownBlock2D", "AttnDownBlock2D"),
                           up_block_types=("AttnUpBlock2D", "UpBlock2D"), attention_head_dim=8)
     return network, {"sample": torch.randn(1, 3, 16, 16), "timestep": torch.tensor([3])}
+
+
+class AutoEncoder(torch.nn.Module):
+    """Encodes and decodes without drawing numbers."""
+
+    def __init__(self, network):
+        super().__init__()
+        self.network = network
+
+    def forward(self, x):
+        posterior = self.network.encode(x).latent_dist
+        return self.network.decode(posterior.mean + posterior.std).sample
+
+
+@model("vae_diffusers")
+def vae():
+    from diffusers import AutoencoderKL
+    return AutoEncoder(AutoencoderKL(
+        block_out_channels=(16, 32), norm_num_groups=8, latent_channels=2, sample_size=16,
+        down_block_types=("DownEncoderBlock2D",) * 2, up_block_types=("UpDecoderBlock2D",) * 2)), {
+            "x": torch.randn(1, 3, 16, 16)}
+
+
+def image_model(name, class_name, size=32, **options):
+    """A model of timm."""
+    @model("timm_" + name)
+    def build():
+        import timm
+        network = timm.create_model(class_name, pretrained=False, num_classes=5, **options)
+        return network, {"x": torch.randn(2, 3, size, size)}
+
+
+image_model("vit", "vit_tiny_patch16_224", img_size=32, patch_size=8, depth=2, embed_dim=32, num_heads=4)
+image_model("resnet10t", "resnet10t", 64)
+image_model("convnext", "convnext_atto", depths=(1, 1, 1, 1), dims=(8, 16, 24, 32))
 
 
 def wide_error(network, inputs, exact, budget):

@@ -41,7 +41,15 @@ class Scalars:
         return self.pick("arith.mulf", "arith.muli", "arith.muli", a, b)
 
     def div(self, a, b):
-        return self.pick("arith.divf", "arith.divsi", "arith.divui", a, b)
+        """Of integers, as XLA: what is divided by zero is -1, all bits set."""
+        if self.floats:
+            return self.op("arith.divf", a, b)
+        return self.body.divide(a, b, self.element, self.unsigned)[0]
+
+    def rem(self, a, b):
+        if self.floats:
+            return self.op("arith.remf", a, b)
+        return self.body.divide(a, b, self.element, self.unsigned)[1]
 
     def maximum(self, a, b):
         return self.pick("arith.maximumf", "arith.maxsi", "arith.maxui", a, b)
@@ -144,7 +152,7 @@ elementwise("add", "add_any")(lambda s, a, b: s.add(a, b))
 elementwise("sub")(lambda s, a, b: s.sub(a, b))
 elementwise("mul")(lambda s, a, b: s.mul(a, b))
 elementwise("div")(lambda s, a, b: s.div(a, b))
-elementwise("rem")(lambda s, a, b: s.pick("arith.remf", "arith.remsi", "arith.remui", a, b))
+elementwise("rem")(lambda s, a, b: s.rem(a, b))
 elementwise("max")(lambda s, a, b: s.maximum(a, b))
 elementwise("min")(lambda s, a, b: s.minimum(a, b))
 elementwise("neg")(lambda s, a: s.neg(a))

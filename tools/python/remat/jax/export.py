@@ -12,24 +12,24 @@ import jax
 import numpy as np
 
 from ..arrays import give
-from ..errors import ExportError
-from ..exported import Argument, Exported, ExportedStep, Result
+from ..errors import ArgumentError, ExportError
+from ..exported import Argument, Exported, ExportedStep, Result, unique_name
 from .lower import Lowering, element_of, is_key, load_rules, physical
 
 
 def _names_of(function, args):
-    """A name for each leaf of the arguments: that of the parameter, then the path."""
+    """A name for each leaf of the arguments: that of the parameter, then the path. No two are the same."""
     try:
         parameters = [p.name for p in inspect.signature(function).parameters.values()
                       if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     except (TypeError, ValueError):
         parameters = []
-    names = []
+    names, taken = [], set()
     for number, arg in enumerate(args):
         first = parameters[number] if number < len(parameters) else "arg%d" % number
         for path, _ in jax.tree_util.tree_flatten_with_path(arg)[0]:
             keys = [str(getattr(k, "key", getattr(k, "idx", getattr(k, "name", k)))) for k in path]
-            names.append(".".join([first] + keys))
+            names.append(unique_name(".".join([first] + keys), taken))
     return names
 
 
@@ -70,7 +70,7 @@ def export(function, *args, argnums=0, differentiate=True, donate_argnums=()):
     names = _names_of(function, args)
     owner = [n for n, arg in enumerate(args) for _ in jax.tree_util.tree_leaves(arg)]
     lowering = Lowering()
-    lowering.constants = []
+    lowering.constants, lowering.taken = [], set(names)
     donations = _donations(jaxpr, [n in donated_numbers for n in owner])
     values, arguments, weights = [], [], {}
     leaves = jax.tree_util.tree_leaves(args)
@@ -89,12 +89,29 @@ def export(function, *args, argnums=0, differentiate=True, donate_argnums=()):
         weights[name] = array
         arguments.append(Argument(name, "constant", element_of(array.dtype), array.shape))
     infos = _results(shapes, names, owner, numbers, differentiate)
+    for info, var in zip(infos, jaxpr.outvars):
+        info.unsigned = physical(var.aval)[1].kind == "u"
     text = lowering.function.text(results, [r.name for r in infos])
     exported = Exported(text, arguments, infos, weights, _layers(jaxpr), getattr(function, "__name__", "function"),
-                        lambda args, kwargs: jax.tree_util.tree_leaves(args))
+                        leaf_map(jax.tree_util.tree_structure(args), names))
     exported.examples = {a.name: _plain(leaves[a.leaf]) for a in arguments if a.role == "data"}
     exported.tree = jax.tree_util.tree_structure(shapes)
+    exported.result_dtypes = [leaf.dtype for leaf in jax.tree_util.tree_leaves(shapes)]
     return exported
+
+
+def leaf_map(structure, names):
+    """Takes the arguments of a call to their leaves, if they are in containers like those of the exported call."""
+    def leaves_of(args, kwargs):
+        if kwargs:
+            raise ArgumentError("arguments are given by their places, got the keywords %s" % ", ".join(sorted(kwargs)))
+        found, given = jax.tree_util.tree_flatten(tuple(args))
+        if given != structure:
+            raise ArgumentError("the arguments are %s, expected %s with the leaves %s" % (
+                given, structure, ", ".join(names)))
+        return [_plain(leaf) for leaf in found]
+
+    return leaves_of
 
 
 def _results(shapes, names, owner, numbers, differentiate):
@@ -120,10 +137,10 @@ def _layers(jaxpr):
 
 
 def _plain(leaf):
-    """A leaf as what the step takes: keys are their words."""
-    if isinstance(leaf, jax.Array) and is_key(leaf.dtype):
-        leaf = jax.random.key_data(leaf)
-    return leaf if isinstance(leaf, (jax.Array, np.ndarray)) else np.asarray(leaf)
+    """A leaf as what the step takes: keys are their words, and what is no array of JAX becomes one, by JAX's own rules
+    for its type."""
+    leaf = _typed(leaf)
+    return jax.random.key_data(leaf) if is_key(leaf.dtype) else leaf
 
 
 class CompiledFunction:
@@ -137,7 +154,8 @@ class CompiledFunction:
     def step_for(self, *args):
         """The step for arguments like these."""
         leaves, tree = jax.tree_util.tree_flatten(args)
-        key = (tree, tuple((np.shape(x), str(jax.dtypes.result_type(x))) for x in leaves))
+        # A number of Python has a weak type, which gives way to others: the program may be another one.
+        key = (tree, jax.config.jax_enable_x64, tuple(_kind(leaf) for leaf in leaves))
         if key not in self.steps:
             exported = export(self.function, *args, **self.export_options)
             self.steps[key] = ExportedStep(exported, self.options)
@@ -148,26 +166,26 @@ class CompiledFunction:
         arrays = []
         for argument in exported.arguments:
             given = exported.weights[argument.name] if argument.leaf is None else leaves[argument.leaf]
-            array = np.asarray(_plain(given))
+            array = np.asarray(given)
             wanted = step.step.arguments[len(arrays)]
-            # A number of Python has no type of its own; and what is donated is not overwritten here.
+            # What is donated is not overwritten here.
             if wanted.donation is not None or not array.flags.c_contiguous or not array.flags.aligned:
                 array = array.copy()
             arrays.append(array)
         return step.step.run(arrays)
 
     def __call__(self, *args):
-        leaves = jax.tree_util.tree_leaves(args)
+        leaves = [_plain(leaf) for leaf in jax.tree_util.tree_leaves(args)]
         step = self.step_for(*args)
-        tree = step.exported.tree
+        tree, dtypes = step.exported.tree, step.exported.result_dtypes
         if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
-            shapes = [jax.ShapeDtypeStruct(i.shape, _dtype(i.dtype)) for i in step.step.results]
-            flat = jax.pure_callback(lambda *xs: tuple(_as_numpy(a) for a in self._run(step, xs)), tuple(shapes),
-                                     *leaves)
+            shapes = [jax.ShapeDtypeStruct(i.shape, _stored(dtype)) for i, dtype in zip(step.step.results, dtypes)]
+            flat = jax.pure_callback(lambda *xs: tuple(_as_numpy(a, t) for a, t in zip(self._run(step, xs), dtypes)),
+                                     tuple(shapes), *leaves)
         else:
-            leaves = [_typed(leaf) for leaf in leaves]
-            flat = [give(a, "jax") if not isinstance(a, np.ndarray) else jax.numpy.asarray(a)
-                    for a in self._run(step, leaves)]
+            flat = [_as_jax(a, t) for a, t in zip(self._run(step, leaves), dtypes)]
+        flat = [jax.random.wrap_key_data(a, impl=t._impl) if is_key(t) else a
+                for a, t in zip(flat, dtypes)]
         return jax.tree_util.tree_unflatten(tree, flat)
 
     @property
@@ -177,21 +195,33 @@ class CompiledFunction:
 
 
 def _typed(leaf):
-    return leaf if hasattr(leaf, "dtype") else jax.numpy.asarray(leaf)
+    """JAX makes f32 of f64, and i32 of i64, unless it was told to have these."""
+    return leaf if isinstance(leaf, jax.Array) else jax.numpy.asarray(leaf)
 
 
-def _dtype(element):
-    names = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "bfloat16", "i1": "bool", "i8": "int8",
-             "i16": "int16", "i32": "int32", "i64": "int64"}
-    return jax.numpy.dtype(names[element])
+def _kind(leaf):
+    """All that a program depends on of an argument."""
+    aval = jax.api_util.shaped_abstractify(leaf)
+    return aval.shape, str(aval.dtype), aval.weak_type
 
 
-def _as_numpy(array):
-    if isinstance(array, np.ndarray):
-        return array
-    if array.dtype == "bf16":
-        return np.asarray(give(array, "jax"))
-    return array.numpy()
+def _stored(dtype):
+    """The type of NumPy that elements of a result are stored as."""
+    return np.dtype("uint32") if is_key(dtype) else np.dtype(dtype)
+
+
+def _as_numpy(array, dtype):
+    """A result of a step. Types of the step know no signs, and NumPy knows no bfloat16."""
+    if not isinstance(array, np.ndarray):
+        array = np.asarray(_as_jax(array, dtype)) if array.dtype == "bf16" else array.numpy()
+    return array.view(_stored(dtype))
+
+
+def _as_jax(array, dtype):
+    if isinstance(array, np.ndarray):  # That of a donated argument.
+        return jax.numpy.asarray(array)
+    array.unsigned = _stored(dtype).kind == "u"
+    return give(array, "jax")
 
 
 def compile(function, budget=None, policy=None, argnums=0, differentiate=True, **options):

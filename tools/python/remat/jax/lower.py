@@ -12,6 +12,7 @@ from jax._src import source_info_util
 from jax.extend import core as jax_core
 
 from ..errors import ExportError
+from ..exported import unique_name
 from ..mlir import Function, Value, quote
 
 RULES = {}
@@ -73,6 +74,7 @@ class Lowering:
         self.recomputes = self.in_region = False
         self.first_runs = {}  # results of forward operations by operation, operands and parameters
         self.run_again, self.saved = set(), set()
+        self.taken = set()  # names of arguments
 
     # Values
 
@@ -107,6 +109,7 @@ class Lowering:
             return value
         if array.size <= LARGEST_CONSTANT:
             return self.function.dense(array.astype(np.float64 if element == "bf16" else array.dtype).tolist(), element)
+        name = unique_name(name, self.taken)
         self.constants.append((name, array))
         return self.function.argument(array.shape, element, name)
 

@@ -5,6 +5,9 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import math
 
+import jax
+import numpy as np
+
 from ..mlir import identity
 from .elementwise import Scalars, working
 from .lower import element_of, is_float, is_unsigned, rule
@@ -12,8 +15,15 @@ from .reductions import COMBINE, START, change, first_extremum, highest, lowest
 from .shapes import pad
 
 
-def _mode(mode):
-    return {0: "clip", 1: "fill", 2: "promise"}.get(int(mode.value) if hasattr(mode, "value") else int(mode), "fill")
+MODES = {"CLIP": "clip", "FILL_OR_DROP": "fill", "PROMISE_IN_BOUNDS": "promise"}
+
+
+def _mode(l, mode):
+    """What happens to indices that are out of bounds. Numbers of modes are not the same in all versions of JAX."""
+    name = jax.lax.GatherScatterMode.from_any(mode).name
+    if name not in MODES:
+        l.refuse("the mode %s is not supported, expected one of %s" % (name, ", ".join(MODES)))
+    return MODES[name]
 
 
 class Starts:
@@ -41,7 +51,11 @@ def _gather(l, a, indices, *_, dimension_numbers, slice_sizes, mode, fill_value=
     window = dict(zip([i for i in range(a.rank) if i not in collapsed], d.offset_dims))
     # A batching dimension of the operand goes along with one of the indices.
     batching = {o: batch[i] for o, i in zip(d.operand_batching_dims, d.start_indices_batching_dims)}
-    mode = _mode(mode)
+    mode = _mode(l, mode)
+    # What is read where nothing is.
+    number = fill_value
+    if number is None:
+        number = math.nan if is_float(dtype) else highest(dtype) if is_unsigned(dtype) else lowest(dtype)
 
     def body(b, *names):
         numbers = starts.numbers(b, names)
@@ -66,13 +80,10 @@ def _gather(l, a, indices, *_, dimension_numbers, slice_sizes, mode, fill_value=
         found = b.extract(a, places)
         if mode != "fill":
             return found
-        number = fill_value
-        if number is None:
-            number = math.nan if is_float(dtype) else highest(dtype) if is_unsigned(dtype) else lowest(dtype)
         return b.select(inside, found, b.constant(number, element), element)
 
     if 0 in a.shape:
-        return l.function.constant(fill_value or 0, shape, element)
+        return l.function.constant(number if mode == "fill" else 0, shape, element)
     return l.function.generic(starts.inputs, shape, element, body)
 
 
@@ -86,7 +97,7 @@ class Updates:
         inserted = set(d.inserted_window_dims) | set(d.operand_batching_dims)
         self.window = dict(zip([i for i in range(a.rank) if i not in inserted], d.update_window_dims))
         self.batching = {o: batch[i] for o, i in zip(d.operand_batching_dims, d.scatter_indices_batching_dims)}
-        self.mode = _mode(mode)
+        self.mode = _mode(l, mode)
 
     @property
     def inputs(self):
@@ -132,6 +143,33 @@ def _scatter_add(l, a, indices, updates, *, dimension_numbers, mode, **_):
     return change(l, total, inner, dtype)
 
 
+def _greatest(l, where, inputs, bits, number):
+    """For each element the greatest `number`, of a body, of the updates that go there, 0 if there is none: digit by
+    digit from the highest one, a digit is set if an update that agrees in all digits above has it."""
+    f, a, sizes = l.function, where.operand, where.updates.shape
+    loops, found = len(sizes), f.constant(0, where.operand.shape, "i64")
+    count = len(where.starts.inputs)
+    for bit in reversed(range(bits)):
+        def digit(b, *names, known=found, bit=bit):
+            points = [b.index(i) for i in range(loops)]
+            places, inside = where.places(b, points, names[:count])
+            own, above = number(b, points, names), b.extract(known, places)
+            rest = b.binary("arith.shrui", b.binary("arith.xori", own, above, "i64"), b.constant(bit + 1, "i64"), "i64")
+            agrees = b.binary("arith.andi", inside, b.compare("eq", rest, b.constant(0, "i64"), "i64"), "i1")
+            own = b.binary("arith.andi", b.binary("arith.shrui", own, b.constant(bit, "i64"), "i64"),
+                           b.constant(1, "i64"), "i64")
+            return b.select(agrees, own, b.constant(0, "i64"), "i64")
+
+        digits = f.generic(inputs, sizes, "i64", digit)
+        hits = f.scatter(where.starts.inputs + [(digits, identity(loops))], sizes, f.constant(0, a.shape, "i64"),
+                         lambda b, points, names: (where.places(b, points, names[:-1])[0], names[-1]))
+        found = f.generic(
+            [(found, identity(a.rank)), (hits, identity(a.rank))], a.shape, "i64", lambda b, x, n, bit=bit: b.select(
+                b.compare("sgt", n, b.constant(0, "i64"), "i64"),
+                b.binary("arith.ori", x, b.constant(1 << bit, "i64"), "i64"), x, "i64"))
+    return found
+
+
 @rule("scatter")
 def _scatter(l, a, indices, updates, *, dimension_numbers, mode, **_):
     """Of several updates to one place, the last one counts."""
@@ -141,35 +179,14 @@ def _scatter(l, a, indices, updates, *, dimension_numbers, mode, **_):
     where = Updates(l, a, indices, updates, dimension_numbers, mode)
     sizes, count = updates.shape, math.prod(updates.shape)
 
-    def flat_number(b, points):
+    def flat_number(b, points, _):
         number = b.constant(0, "index")
         for point, size in zip(points, sizes):
             number = b.binary("arith.addi", b.binary("arith.muli", number, b.constant(size, "index"), "index"), point,
                               "index")
         return b.binary("arith.addi", b.cast("arith.index_cast", number, "index", "i64"), b.constant(1, "i64"), "i64")
 
-    found = f.constant(0, a.shape, "i64")
-    loops, starts = len(sizes), where.starts.inputs
-    # The greatest number of the updates of each element, digit by digit from the highest one.
-    for bit in reversed(range(max(count.bit_length(), 1))):
-        def digit(b, *names, known=found, bit=bit):
-            points = [b.index(i) for i in range(loops)]
-            places, inside = where.places(b, points, names)
-            number, above = flat_number(b, points), b.extract(known, places)
-            rest = b.binary("arith.shrui", b.binary("arith.xori", number, above, "i64"), b.constant(bit + 1, "i64"),
-                            "i64")
-            agrees = b.binary("arith.andi", inside, b.compare("eq", rest, b.constant(0, "i64"), "i64"), "i1")
-            own = b.binary("arith.andi", b.binary("arith.shrui", number, b.constant(bit, "i64"), "i64"),
-                           b.constant(1, "i64"), "i64")
-            return b.select(agrees, own, b.constant(0, "i64"), "i64")
-
-        digits = f.generic(starts, sizes, "i64", digit)
-        hits = f.scatter(starts + [(digits, identity(loops))], sizes, f.constant(0, a.shape, "i64"),
-                         lambda b, points, names: (where.places(b, points, names[:-1])[0], names[-1]))
-        found = f.generic(
-            [(found, identity(a.rank)), (hits, identity(a.rank))], a.shape, "i64", lambda b, x, n, bit=bit: b.select(
-                b.compare("sgt", n, b.constant(0, "i64"), "i64"),
-                b.binary("arith.ori", x, b.constant(1 << bit, "i64"), "i64"), x, "i64"))
+    found = _greatest(l, where, where.starts.inputs, max(count.bit_length(), 1), flat_number)
     flat = f.reshape(updates, (count,))
 
     def body(b, x, last):
@@ -179,6 +196,72 @@ def _scatter(l, a, indices, updates, *, dimension_numbers, mode, **_):
         return b.select(written, b.extract(flat, [b.to_index(place, "i64")]), x, a.element)
 
     return f.generic([(a, identity(a.rank)), (found, identity(a.rank))], a.shape, a.element, body)
+
+
+SIGN = -1 << 31  # the highest bit of an i32
+
+
+def _ordered(b, x, element, unsigned):
+    """A word whose order, without a sign, is that of numbers of 32 bits; that of a nan is the greatest."""
+    if element != "f32":
+        return x if unsigned else b.binary("arith.xori", x, b.constant(SIGN, "i32"), "i32")
+    bits = b.cast("arith.bitcast", x, "f32", "i32")
+    flipped = b.binary("arith.ori", b.binary("arith.shrsi", bits, b.constant(31, "i32"), "i32"),
+                       b.constant(SIGN, "i32"), "i32")
+    word = b.binary("arith.xori", bits, flipped, "i32")
+    return b.select(b.compare("uno", x, x, "f32"), b.constant(-1, "i32"), word, "i32")
+
+
+def _from_ordered(b, word, element, unsigned):
+    if element != "f32":
+        return word if unsigned else b.binary("arith.xori", word, b.constant(SIGN, "i32"), "i32")
+    negative = b.compare("sge", word, b.constant(0, "i32"), "i32")
+    flipped = b.select(negative, b.constant(-1, "i32"), b.constant(SIGN, "i32"), "i32")
+    return b.cast("arith.bitcast", b.binary("arith.xori", word, flipped, "i32"), "i32", "f32")
+
+
+def _scatter_extremum(name, largest):
+    @rule(name)
+    def lower(l, a, indices, updates, *, dimension_numbers, mode, **_):
+        if 0 in updates.shape:
+            return a
+        dtype, element = l.result()[1:]
+        if dtype.itemsize > 4 or element == "i1":
+            l.refuse("elements of %s are not supported, expected those of up to 32 bits" % dtype)
+        unsigned = is_unsigned(dtype)
+        inner = np.dtype("float32" if is_float(dtype) else "uint32" if unsigned else "int32")
+        wide = element_of(inner)
+        where = Updates(l, a, indices, change(l, updates, dtype, inner), dimension_numbers, mode)
+
+        def reverse(b, word, x):
+            """For the least number, the order is the other way round, but for nans."""
+            if largest:
+                return word
+            other = b.binary("arith.xori", word, b.constant(-1, "i32"), "i32")
+            return b.select(b.compare("uno", x, x, wide), word, other, "i32") if x and wide == "f32" else other
+
+        def number(b, _, names):
+            word = reverse(b, _ordered(b, names[-1], wide, unsigned), names[-1])
+            return b.binary("arith.addi", b.cast("arith.extui", word, "i32", "i64"), b.constant(1, "i64"), "i64")
+
+        found = _greatest(l, where, where.inputs, 33, number)
+
+        def body(b, x, best):
+            word = b.cast("arith.trunci", b.binary("arith.subi", best, b.constant(1, "i64"), "i64"), "i64", "i32")
+            update = _from_ordered(b, reverse(b, word, None), wide, unsigned)
+            s = Scalars(b, inner)
+            better = s.maximum(x, update) if largest else s.minimum(x, update)
+            return b.select(b.compare("eq", best, b.constant(0, "i64"), "i64"), x, better, wide)
+
+        a = change(l, a, dtype, inner)
+        total = l.function.generic([(a, identity(a.rank)), (found, identity(a.rank))], a.shape, wide, body)
+        return change(l, total, inner, dtype)
+
+
+_scatter_extremum("scatter-max", True)
+_scatter_extremum("scatter-min", False)
+_scatter_extremum("scatter_max", True)
+_scatter_extremum("scatter_min", False)
 
 
 # Windows
@@ -242,12 +325,30 @@ def _select_and_scatter(l, source, operand, select_prim, window_dimensions, wind
                             "index")
         return b.cast("arith.index_cast", flat, "index", "i64")
 
+    def first(b, *firsts):
+        """The number of the first element of a window, -1 if that is padding."""
+        flat, lost = b.constant(0, "i64"), b.constant(0, "i1")
+        for dim, place in enumerate(firsts):
+            flat = b.binary("arith.muli", flat, b.constant(shape[dim], "i64"), "i64")
+            flat = b.binary("arith.addi", flat, place, "i64")
+            lost = b.binary("arith.ori", lost, b.compare("slt", place, b.constant(0, "i64"), "i64"), "i1")
+        return b.select(lost, b.constant(-1, "i64"), flat, "i64")
+
+    def put(b, points, names):
+        """As in JAX, padding has its share where no element is greater than the least number, which is lost."""
+        zero = b.constant(0, "i64")
+        lost = b.compare("slt", names[0], zero, "i64")
+        place = b.to_index(b.select(lost, zero, names[0], "i64"), "i64")
+        return [place], b.select(lost, b.constant(0, element), names[1], element)
+
+    tables = [(f.dense([o * s - low for o in range(extent)], "i64"), ["d%d" % dim])
+              for dim, (extent, s, low) in enumerate(zip(source.shape, w.strides, w.low))]
     frames = [w.frame] if w.wide else []
     _, where = first_extremum(f, (w.padded, w.reads), frames, source.shape, element, dtype, w.loops,
-                              set(range(rank, w.loops)), identity(rank), number, largest)
+                              set(range(rank, w.loops)), identity(rank), number, largest,
+                              f.generic(tables, source.shape, "i64", first))
     total = f.scatter([(where, identity(rank)), (source, identity(rank))], source.shape,
-                      f.constant(0, (math.prod(shape),), element),
-                      lambda b, points, names: ([b.to_index(names[0], "i64")], names[1]))
+                      f.constant(0, (math.prod(shape),), element), put)
     return f.reshape(total, shape)
 
 

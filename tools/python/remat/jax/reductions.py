@@ -62,11 +62,12 @@ for _kind in COMBINE:
     _reduction(_kind)
 
 
-def first_extremum(f, read, window_reads, shape, element, dtype, loops, reductions, out, number, largest):
+def first_extremum(f, read, window_reads, shape, element, dtype, loops, reductions, out, number, largest, first=None):
     """The greatest or least elements that a loop sees, and `number` of the first of each, as two values. `read` is the
-    tensor and its map; `window_reads` are further operands that give loops their extents."""
+    tensor and its map; `window_reads` are further operands that give loops their extents. `first` are the numbers where
+    no element is greater than the least one that there is, 0 if they are not given."""
     best = f.constant(lowest(dtype) if largest else highest(dtype), shape, element)
-    where = f.constant(0, shape, "i64")
+    where = first or f.constant(0, shape, "i64")
     inputs = [read] + window_reads
     names = [f.fresh() for _ in inputs]
     old, old_index, name = f.fresh(), f.fresh(), f.fresh()
@@ -133,7 +134,8 @@ def _cumulative(name, start, combine):
 def _log_sum(s, x, y):
     high, low = s.maximum(x, y), s.minimum(x, y)
     total = s.add(high, s.op("math.log1p", s.op("math.exp", s.sub(low, high))))
-    return s.select(s.compare("eq", high, s.const(-math.inf)), high, total)
+    # Differences of infinities are no numbers.
+    return s.select(s.compare("eq", s.op("math.absf", high), s.const(math.inf)), high, total)
 
 
 _cumulative("cumsum", START["sum"], COMBINE["sum"])

@@ -12,7 +12,7 @@ from .. import _library as lib
 from ..arrays import Array
 from ..errors import ArgumentError, Error
 from ..step import State, compile_module
-from .joint import Program, decompositions, traceable_kernels
+from .joint import Program, decompositions, mutated_inputs, specialize, traceable_kernels
 from .random import SEED
 from .types import ELEMENTS
 
@@ -47,9 +47,9 @@ class TorchStep:
         self.count = len(program.arguments)
 
     def arguments(self, tensors, seed):
-        """All arguments in order, from those of the placeholders."""
-        given = iter(tensors)
-        return [seed if name == SEED else self.constants[name] if name in self.constants else next(given)
+        """All arguments in order, from those of the placeholders, of which some are numbers that are built in."""
+        given = dict(zip(self.program.arguments, tensors))
+        return [seed if name == SEED else self.constants[name] if name in self.constants else given[name]
                 for name in self.program.argument_names]
 
     def raw(self, tensors, keep):
@@ -96,7 +96,8 @@ class Inference:
         tensors.clear()
         given = [t.new_result(i) for i in range(len(t.step.results))]
         t.step.call(t.step._lib.remat_step_run, arguments, len(t.step.arguments), t.raw(given, keep), len(given))
-        return [None if i is None else _restore(given[i], d) for i, d in zip(t.program.outputs, self.dtypes)]
+        return [t.program.numbers.get(n) if i is None else _restore(given[i], d)
+                for n, (i, d) in enumerate(zip(t.program.outputs, self.dtypes))]
 
 
 class Training:
@@ -156,8 +157,8 @@ class Training:
         state = self._state(memory, 0)
         t.step.call(step._lib.remat_step_forward, arguments, len(step.arguments), t.raw(results, keep), len(results),
                     lib.ctypes.byref(state))
-        outputs = [None if i is None else _restore(results[i], d)
-                   for i, d in zip(program.outputs[:self.forward_count], self.dtypes)]
+        outputs = [program.numbers.get(n) if i is None else _restore(results[i], d)
+                   for n, (i, d) in enumerate(zip(program.outputs[:self.forward_count], self.dtypes))]
         return outputs, memory, seed
 
     def _state(self, memory, calls):
@@ -209,8 +210,8 @@ def split(joint, forward_count, training):
     call = forward.call_module("remat_step", tuple(given))
     outputs = []
     for number, node in enumerate(flat[:forward_count]):
-        if node is None:
-            outputs.append(None)
+        if not isinstance(node, torch.fx.Node):
+            outputs.append(node)
             continue
         item = forward.call_function(_pick, (call, 0, number))
         item.meta["val"] = node.meta["val"]
@@ -222,7 +223,15 @@ def split(joint, forward_count, training):
         seed = forward.call_function(_pick, (call, 2))
         seed.meta["val"] = seed_val
         saved.append(seed)
-    saved += [given[i] for i in saved_primals] + [outputs[i] for i in saved_outputs]
+    # The backward call reads what an input was before the model changed it.
+    mutated = set(mutated_inputs(joint.graph))
+    for i in saved_primals:
+        kept = given[i]
+        if primals[i] in mutated:
+            kept = forward.call_function(torch.ops.aten.clone.default, (given[i],))
+            kept.meta["val"] = primals[i].meta["val"]
+        saved.append(kept)
+    saved += [outputs[i] for i in saved_outputs]
     node = forward.output(tuple(outputs) + tuple(saved))
     node.meta["desc"] = list(descriptions[:forward_count]) + [None] * len(saved)
 
@@ -303,6 +312,8 @@ def compile_graph(graph_module, inputs, options=None):
     from torch._dynamo.backends.common import aot_autograd
     from functorch.compile import make_boxed_func
     options = dict(options or {})
+    # Dynamo leaves the extents open that it has seen change. Steps are compiled for those that they get.
+    specialize(inputs)
 
     def partition(joint, _, *, num_fwd_outputs, **kwargs):
         training = Training(joint, num_fwd_outputs, options)

@@ -5,8 +5,8 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import torch
 
-from ..errors import ExportError
-from ..exported import Argument, Exported, Result
+from ..errors import ArgumentError, ExportError
+from ..exported import Argument, Exported, Result, unique_name
 from .joint import Program, decompositions, traceable_kernels
 from .lower import describe_place, module_path
 from .random import SEED
@@ -67,6 +67,64 @@ def capture(function, args, kwargs):
     return captured
 
 
+def _is_scalar(tensor):
+    return tensor.is_floating_point() and tensor.numel() == 1
+
+
+def _without_other_cotangents(outputs):
+    """The outputs, of which only the loss is differentiated if there is just one that it can be."""
+    flat, tree = torch.utils._pytree.tree_flatten(outputs)
+    scalars = [i for i, x in enumerate(flat) if isinstance(x, torch.Tensor) and x.requires_grad and _is_scalar(x)]
+    if len(scalars) != 1:
+        return outputs
+    flat = [x.detach() if isinstance(x, torch.Tensor) and i != scalars[0] else x for i, x in enumerate(flat)]
+    return torch.utils._pytree.tree_unflatten(flat, tree)
+
+
+class Leaves:
+    """The leaves of a call, by their paths. Those that are no tensors are a part of the program."""
+
+    def __init__(self, args, kwargs, named):
+        flat, tree = torch.utils._pytree.tree_flatten_with_path((tuple(args), dict(kwargs)))
+        self.paths, values, seen = [path for path, _ in flat], [], set(named)
+        for _, value in flat:
+            if isinstance(value, torch.Tensor):
+                # What is given twice, or is the model's own, would be one input of the graph.
+                if id(value) in seen:
+                    value = value.detach().clone().requires_grad_(value.requires_grad)
+                seen.add(id(value))
+            values.append(value)
+        self.values = values
+        self.args, self.kwargs = torch.utils._pytree.tree_unflatten(values, tree)
+        self.numbers = {id(value): i for i, value in enumerate(values) if isinstance(value, torch.Tensor)}
+
+    def names(self, taken):
+        """A name such as `arg0` or `input_ids` for each."""
+        return [unique_name(_path_name(path), taken) for path in self.paths]
+
+    def of_call(self, args, kwargs):
+        """The leaves of another call in the order of these."""
+        found = dict(torch.utils._pytree.tree_flatten_with_path((tuple(args), dict(kwargs)))[0])
+        for path in self.paths:
+            if path not in found:
+                raise ArgumentError("argument '%s' is missing" % _path_name(path))
+        for path in found:
+            if path not in self.paths:
+                raise ArgumentError("argument '%s' was not there in the call that was exported" % _path_name(path))
+        for path, value in zip(self.paths, self.values):
+            if not isinstance(value, torch.Tensor) and not _same(value, found[path]):
+                raise ArgumentError("argument '%s' is %r; the step was exported for %r and has it built in" % (
+                    _path_name(path), found[path], value))
+        return [found[path] for path in self.paths]
+
+
+def _same(a, b):
+    try:
+        return a is b or type(a) is type(b) and bool(a == b)
+    except Exception:  # Arrays have no answer.
+        return False
+
+
 def _loss_of(outputs, loss):
     if isinstance(loss, str):
         if isinstance(outputs, dict) and loss in outputs:
@@ -110,12 +168,12 @@ def export(model, args=(), kwargs=None, loss=None):
     """Exports a call of a module or function with its gradients.
 
     `loss` says what to differentiate: a function of what the model returns, or the name of an output. Without it, the
-    output `loss`, or the only scalar, is the loss; if there is none, the step takes a cotangent for each output. The
-    gradients are those with respect to everything that requires one. What autograd makes of the model is what is
-    exported, so detach, no_grad, autograd.Function, hooks and all else that changes gradients is kept. What cannot be
-    exported whole is an ExportError with the line of the model.
+    output `loss` is the loss, or the only single number that can be differentiated; other outputs are not then. If
+    there is none, the step takes a cotangent for each output that can be differentiated. The gradients are those with
+    respect to everything that requires one. What autograd makes of the model is what is exported, so detach, no_grad,
+    autograd.Function, hooks and all else that changes gradients is kept. What cannot be exported whole is an
+    ExportError with the line of the model.
     """
-    args, kwargs = tuple(args), dict(kwargs or {})
     named = _named_tensors(model)
     if isinstance(model, torch.nn.Module) and not any(role == "param" for role, _, _ in named.values()):
         import warnings
@@ -125,10 +183,11 @@ def export(model, args=(), kwargs=None, loss=None):
         outputs = model(*args, **kwargs)
         if loss is not None:
             return _loss_of(outputs, loss)
-        found = getattr(outputs, "loss", None)
-        return outputs if found is None else found
+        found = outputs.get("loss") if isinstance(outputs, dict) else getattr(outputs, "loss", None)
+        return _without_other_cotangents(outputs) if found is None else found
 
-    captured = capture(call, args, kwargs)
+    leaves = Leaves(args, kwargs or {}, named)
+    captured = capture(call, leaves.args, leaves.kwargs)
     from torch._functorch._aot_autograd.descriptors import (GradAOTOutput, InputMutationAOTOutput, PlainAOTInput,
                                                             PlainAOTOutput, TangentAOTInput)
     graph = captured.graph_module.graph
@@ -138,33 +197,34 @@ def export(model, args=(), kwargs=None, loss=None):
     if descriptions is None:
         raise ExportError("PyTorch does not describe what a joint graph computes; expected version 2.9 or later")
 
-    tensors = torch.utils._pytree.tree_leaves((args, kwargs))
-    numbers = {id(tensor): i for i, tensor in enumerate(tensors) if isinstance(tensor, torch.Tensor)}
-    paths, _ = torch.utils._pytree.tree_flatten_with_path((args, kwargs))
     names, roles, leaf, weights = {}, {}, {}, {}
     tangents = []
+    # Parameters keep their names, so others give way.
+    taken = {SEED} | {name for _, name, _ in named.values()}
+    leaf_names = leaves.names(taken)
     for node, desc in _inputs_by_desc(captured.graph_module):
         if isinstance(desc, TangentAOTInput):
-            names[node.name], roles[node.name] = "cotangent%d" % len(tangents), "cotangent"
+            names[node.name], roles[node.name] = unique_name("cotangent%d" % len(tangents), taken), "cotangent"
             leaf[node.name] = len(tangents)
-            tangents.append(node)
+            tangents.append(desc)
             continue
         if not isinstance(desc, PlainAOTInput):
             raise ExportError("the graph has the input %s, which is not supported" % desc)
         tensor = captured.inputs[desc.idx]
-        if id(tensor) in numbers:
-            number = numbers[id(tensor)]
-            names[node.name], roles[node.name], leaf[node.name] = _path_name(paths[number][0]), "data", number
+        if id(tensor) in leaves.numbers:
+            number = leaves.numbers[id(tensor)]
+            names[node.name], roles[node.name], leaf[node.name] = leaf_names[number], "data", number
         else:
-            role, name, _ = named.get(id(tensor), ("buffer", "captured%d" % desc.idx, tensor))
+            role, name, _ = named.get(id(tensor)) or ("buffer", unique_name("captured%d" % desc.idx, taken), tensor)
             names[node.name], roles[node.name] = name, role
             weights[name] = tensor.detach()
 
-    scalar = [i for i, (value, desc) in enumerate(zip(flat, descriptions))
-              if isinstance(desc, PlainAOTOutput) and value is not None and value.meta["val"].dtype.is_floating_point
-              and value.meta["val"].numel() == 1]
+    # The loss is the single number that the only cotangent belongs to.
+    scalars = {i: desc for i, (value, desc) in enumerate(zip(flat, descriptions))
+               if isinstance(desc, PlainAOTOutput) and value is not None and _is_scalar(value.meta["val"])}
     outputs = [i for i, desc in enumerate(descriptions) if isinstance(desc, PlainAOTOutput)]
-    has_loss = len(scalar) == 1 and len(tangents) == 1 and (len(outputs) == 1 or loss is None)
+    differentiated = [i for i, desc in scalars.items() if len(tangents) == 1 and tangents[0].output == desc]
+    has_loss = bool(differentiated) and (len(outputs) == 1 or loss is None)
     if loss is not None and not has_loss and tangents:
         raise ExportError("the loss is not a single floating-point number")
     by_index = {desc.idx: names[node.name] for node, desc in _inputs_by_desc(captured.graph_module)
@@ -174,7 +234,7 @@ def export(model, args=(), kwargs=None, loss=None):
         if value is None:
             continue
         if isinstance(desc, PlainAOTOutput):
-            is_loss = has_loss and number == scalar[0]
+            is_loss = has_loss and number == differentiated[0]
             result = Result("loss" if is_loss else "output%d" % count, "loss" if is_loss else "output")
             count += not is_loss
         elif isinstance(desc, GradAOTOutput):
@@ -185,6 +245,7 @@ def export(model, args=(), kwargs=None, loss=None):
             result = Result(of, "update", of)
         else:
             raise ExportError("the graph has the output %s, which is not supported" % desc)
+        result.unsigned = value.meta["val"].dtype == torch.uint8
         result_names[number] = result.name
         results.append(result)
     layers = _layers(captured.graph_module)
@@ -192,9 +253,8 @@ def export(model, args=(), kwargs=None, loss=None):
     arguments = _arguments(program, names, roles, leaf, captured.graph_module)
     weights.update(program.constants)
     source = type(model).__name__ if isinstance(model, torch.nn.Module) else getattr(model, "__name__", "model")
-    leaf_map = lambda args, kwargs: torch.utils._pytree.tree_leaves((tuple(args), dict(kwargs)))
-    exported = Exported(program.text, arguments, results, weights, layers, source, leaf_map)
-    exported.examples = {a.name: tensors[a.leaf].detach() for a in arguments if a.role == "data"}
+    exported = Exported(program.text, arguments, results, weights, layers, source, leaves.of_call)
+    exported.examples = {a.name: leaves.values[a.leaf].detach() for a in arguments if a.role == "data"}
     return exported
 
 

@@ -12,6 +12,7 @@ import torch
 
 from ..errors import ExportError
 from .lower import RULES, Lowering, load_rules
+from .random import SEED
 
 _table = None
 
@@ -86,18 +87,29 @@ def traceable_kernels():
 
 
 def backward_nodes(graph):
-    """The nodes of the backward computation. What an autograd.Function computes there has no mark of its own: it
-    belongs to where it stands."""
+    """The nodes of the backward computation. What an autograd.Function computes there, and what passes of PyTorch have
+    rewritten, has no mark of its own: it belongs to where it stands, and to what it reads."""
     backward, begun = set(), False
     for node in graph.nodes:
         tag = node.meta.get("partitioner_tag")
         if node.op == "placeholder":
             if node.name.startswith("tangents"):
                 backward.add(node)
-        elif tag == "is_backward" or tag is None and begun:
+        elif tag == "is_backward" or tag is None and begun or any(n in backward for n in node.all_input_nodes):
             backward.add(node)
             begun = begun or node.op == "call_function"
     return backward
+
+
+def mutated_inputs(graph):
+    """The placeholders whose tensors have other elements after the forward call: AOTAutograd gives their new values as
+    outputs, or lets the graph write them."""
+    from torch._functorch._aot_autograd.descriptors import InputMutationAOTOutput
+    output = next(n for n in graph.nodes if n.op == "output")
+    mutated = [desc.mutated_input for desc in output.meta.get("desc") or ()
+               if isinstance(desc, InputMutationAOTOutput)]
+    written = {n.args[0] for n in graph.nodes if n.op == "call_function" and n.target is torch.ops.aten.copy_.default}
+    return [n for n in graph.nodes if n.op == "placeholder" and (n in written or n.meta.get("desc") in mutated)]
 
 
 def checkpoint_tags(graph, backward):
@@ -161,36 +173,76 @@ def named_tags(graph, backward, tags):
             tags.setdefault(node, {})["policy"] = custom["policy"].lower()
 
 
+SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool)
+
+
+def as_number(value):
+    """The number that a symbolic one stands for. PyTorch takes a note of it: for another one it compiles again."""
+    kind = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}.get(type(value))
+    return kind(value) if kind else value
+
+
+def specialize(values):
+    """Makes shapes static that PyTorch would leave open, those of fake tensors and numbers."""
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            for number in (*value.shape, *value.stride(), value.storage_offset()):
+                as_number(number)
+        else:
+            as_number(value)
+
+
+def substitute_numbers(graph):
+    """Puts numbers in the place of nodes that compute them."""
+    numbers = {n: as_number(n.meta["val"]) for n in graph.nodes if isinstance(n.meta.get("val"), SYMBOLIC)}
+    put = lambda n: numbers.get(n, n)
+    for node in graph.nodes:
+        if numbers and any(n in numbers for n in node.all_input_nodes):
+            node.args, node.kwargs = torch.fx.map_arg(node.args, put), torch.fx.map_arg(node.kwargs, put)
+    for node in reversed(list(numbers)):
+        if node.op != "placeholder":
+            graph.erase_node(node)
+    return [n.name for n in numbers if n.op == "placeholder"]
+
+
 class Program:
     """A lowered graph. `arguments` are the placeholders in order; behind them are `constants` that the graph brings
     along and, if `has_seed`, the seed of its random numbers. `outputs` says for each output of the graph which result
-    of the program it is, or None if it is none."""
+    of the program it is, or None if it is none; `numbers` are outputs that are no tensors."""
 
     def __init__(self, graph_module, names=None, result_names=None, unit_tangents=False):
         load_rules()
         graph = graph_module.graph
+        numbers = set(substitute_numbers(graph))
         graph.eliminate_dead_code()
         backward = backward_nodes(graph)
         tags = checkpoint_tags(graph, backward)
         named_tags(graph, backward, tags)
         lowering = Lowering(backward, tags)
-        self.arguments, self.outputs = [], []
+        names = names or {}
+        lowering.taken.update([SEED], names.values(), (n.name for n in graph.nodes if n.op == "placeholder"))
+        self.arguments, self.outputs, self.numbers = [], [], {}
         results, given_names = [], []
         for node in graph.nodes:
             if node.op == "placeholder":
                 lowering.node = node
+                if node.name in numbers:
+                    self.arguments.append(node.name)
+                    continue
                 if unit_tangents and node.name.startswith("tangents"):
                     val = node.meta["val"]
                     from .types import element_of
                     lowering.values[node] = lowering.function.constant(1, val.shape, element_of(val.dtype))
                     continue
-                lowering.argument(node, (names or {}).get(node.name, node.name))
+                lowering.argument(node, names.get(node.name, node.name))
                 self.arguments.append(node.name)
             elif node.op == "output":
                 flat = torch.utils._pytree.tree_leaves(node.args[0], is_leaf=lambda x: x is None)
                 for number, output in enumerate(flat):
-                    if output is None:
+                    if output is None or isinstance(output, (int, float)):
                         self.outputs.append(None)
+                        if output is not None:
+                            self.numbers[number] = output
                         continue
                     if not isinstance(output, torch.fx.Node):
                         raise ExportError("output %d of the graph is %r, which is no tensor" % (number, output))

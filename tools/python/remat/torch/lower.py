@@ -12,6 +12,7 @@ import re
 import torch
 
 from ..errors import ExportError
+from ..exported import unique_name
 from ..mlir import Function, Value, identity, quote
 from .types import convert, element_of
 
@@ -46,6 +47,31 @@ def module_path(node):
     return path.replace("_modules.", "").strip(".") or None
 
 
+def form_of(node):
+    """The arguments of an operation, as in `float32[2, 3], 1, alpha=2`."""
+    def text(argument):
+        val = argument.meta.get("val") if isinstance(argument, torch.fx.Node) else None
+        if isinstance(val, torch.Tensor):
+            return "%s%s" % (str(val.dtype)[6:], list(val.shape))
+        return "[%s]" % ", ".join(map(text, argument)) if isinstance(argument, (list, tuple)) else str(argument)
+
+    return ", ".join([text(a) for a in node.args] + ["%s=%s" % (key, text(a)) for key, a in node.kwargs.items()])
+
+
+# Arguments of elementwise operations that are no operands, also where they are not given as keywords.
+OPTIONS = {"alpha", "decimals"}
+
+
+def operands_and_options(node):
+    options, operands = dict(node.kwargs), []
+    for argument, given in zip(node.target._schema.arguments, node.args):
+        if argument.name in OPTIONS:
+            options[argument.name] = given
+        else:
+            operands.append(given)
+    return operands, options
+
+
 class Lowering:
     """Builds the function. `backward` are the nodes of the backward computation; `tags` says for a node which policy
     and name its results have."""
@@ -55,6 +81,7 @@ class Lowering:
         self.backward, self.tags = backward, tags or {}
         self.values = {}
         self.constants = []  # names and tensors of arguments that the graph brings along
+        self.taken = set()  # names of arguments
         self.seed = None
         self.draws = 0
         self.node = None
@@ -98,7 +125,9 @@ class Lowering:
     def refuse(self, why):
         place = describe_place(self.node)
         where = "%s:%s: " % place[:2] if place else ""
-        raise ExportError("%s%s: %s" % (where, self.node.target, why))
+        error = ExportError("%s%s: %s" % (where, self.node.target, why))
+        error.names_operation = True
+        raise error
 
     # The graph
 
@@ -120,10 +149,14 @@ class Lowering:
 
     def tensor(self, tensor, name):
         """A tensor that the graph holds: a constant, or an argument if it is large."""
-        tensor = tensor.detach()
-        if tensor.numel() <= LARGEST_CONSTANT:
-            return self.function.dense(tensor.cpu().tolist(), element_of(tensor.dtype)) if tensor.numel() else \
+        # Its elements are wanted, also while PyTorch traces.
+        with torch.utils._python_dispatch._disable_current_modes():
+            tensor = tensor.detach()
+            elements = tensor.tolist() if tensor.numel() <= LARGEST_CONSTANT else None
+        if elements is not None:
+            return self.function.dense(elements, element_of(tensor.dtype)) if tensor.numel() else \
                 self.function.empty(tensor.shape, element_of(tensor.dtype))
+        name = unique_name(name, self.taken)
         self.constants.append((name, tensor))
         return self.function.argument(tensor.shape, element_of(tensor.dtype), name)
 
@@ -152,17 +185,28 @@ class Lowering:
             self.tag(node)
 
     def lower_call(self, node):
-        from .pointwise import FORMULAS, lower_pointwise
-        target = node.target
-        name = getattr(getattr(target, "overloadpacket", None), "__name__", None)
-        namespace = getattr(target, "namespace", None)
-        if namespace not in ("aten", "prims"):
+        if getattr(node.target, "namespace", None) not in ("aten", "prims"):
             self.refuse("operations other than PyTorch's own are not supported; give it a decomposition")
-        if name in RULES:
-            return RULES[name](self, node, *node.args, **node.kwargs)
+        try:
+            return self.apply_rule(node)
+        except ExportError as error:
+            if getattr(error, "names_operation", False):
+                raise
+            self.refuse(str(error))
+        except (TypeError, ValueError, IndexError, KeyError, AttributeError) as error:
+            # Rules take the forms of an operation that they know.
+            self.refuse("this form of it is not supported (%s): %s" % (form_of(node), error))
+
+    def apply_rule(self, node):
+        from .pointwise import FORMULAS, lower_pointwise
+        name = node.target.overloadpacket.__name__
+        overload = "%s.%s" % (name, node.target._overloadname)
+        if overload in RULES or name in RULES:
+            return RULES.get(overload, RULES.get(name))(self, node, *node.args, **node.kwargs)
         if name in FORMULAS:
             shape, dtype = self.result()
-            return lower_pointwise(self, name, target, node.args, dict(node.kwargs), shape, dtype)
+            operands, options = operands_and_options(node)
+            return lower_pointwise(self, name, node.target, operands, options, shape, dtype)
         self.refuse("there is no rule for it")
 
     def check(self, node, result):

@@ -18,7 +18,8 @@ from torch._inductor.custom_graph_pass import CustomPartitionerFn
 
 from ..errors import Error, InfeasibleBudget
 from ..module import plan_instance
-from .joint import backward_nodes, checkpoint_tags, is_view
+from .joint import (backward_nodes, checkpoint_tags, is_view, mutated_inputs, specialize,
+                    substitute_numbers)
 
 # Of a machine, for the ratio of arithmetic to memory: a roofline that favours no one.
 FLOPS_PER_NANOSECOND, BYTES_PER_NANOSECOND, LAUNCH_NANOSECONDS = 200.0, 20.0, 1000.0
@@ -26,6 +27,8 @@ FLOPS_PER_NANOSECOND, BYTES_PER_NANOSECOND, LAUNCH_NANOSECONDS = 200.0, 20.0, 10
 RANDOM = {"rand", "randn", "rand_like", "randn_like", "bernoulli", "uniform", "normal_functional", "randint",
           "randint_like", "randperm", "native_dropout", "exponential", "inductor_seeds", "inductor_seed",
           "inductor_random", "inductor_randint", "multinomial"}
+# Marks copies of inputs that the forward graph overwrites.
+OLD_VALUE = "remat_old_value"
 # How many sets of saved values are compared.
 CANDIDATES = 12
 
@@ -34,7 +37,7 @@ def node_bytes(node):
     val = node.meta.get("val")
     if isinstance(val, (list, tuple)):
         return 0  # Its parts are counted.
-    return val.numel() * val.element_size() if isinstance(val, torch.Tensor) else 0
+    return int(val.numel() * val.element_size()) if isinstance(val, torch.Tensor) else 0
 
 
 def node_cost(node):
@@ -86,7 +89,7 @@ class Instance:
             if policy:
                 entry["policy"] = policy.upper()
             packet = getattr(node.target, "overloadpacket", None)
-            if node.op == "placeholder" or getattr(packet, "__name__", "") in RANDOM:
+            if node.op == "placeholder" or getattr(packet, "__name__", "") in RANDOM or node.meta.get(OLD_VALUE):
                 entry["recomputable"] = False
             if node.op in ("placeholder", "get_attr"):
                 entry["size"] = 0  # The caller's.
@@ -139,6 +142,25 @@ class Instance:
             saved.setdefault(node)
 
 
+def keep_old_values(gm):
+    """Lets all that reads an input that the forward graph overwrites read a copy of it, which is made at the beginning.
+    So the backward graph, which runs later, is given what the input was, and computes nothing from what it has
+    become."""
+    first = next(n for n in gm.graph.nodes if n.op != "placeholder")
+    for node in mutated_inputs(gm.graph):
+        readers = [n for n in node.users
+                   if n.target is not torch.ops.aten.copy_.default or n.args[1] is node]
+        if not readers:
+            continue
+        with gm.graph.inserting_before(first):
+            copy = gm.graph.call_function(torch.ops.aten.clone.default, (node,))
+        copy.meta.update({key: node.meta[key] for key in ("val", "tensor_meta") if key in node.meta})
+        copy.meta.update({"partitioner_tag": "is_forward", OLD_VALUE: True})
+        for reader in readers:
+            reader.replace_input_with(node, copy)
+    gm.recompile()
+
+
 def live_peak(graph, kept, base):
     """The greatest total of live bytes of a graph in its order. `kept` are nodes that live to the end; `base` are bytes
     of placeholders that live until their last use, by their names."""
@@ -174,6 +196,11 @@ def split_peak(forward, backward, forward_count):
     return max(live_peak(forward.graph, first, {}), live_peak(backward.graph, outputs(backward.graph), base))
 
 
+def writes_backward(node):
+    return node.target is torch.ops.aten.copy_.default and node.meta.get("partitioner_tag") in (
+        "is_backward", "must_be_in_backward")
+
+
 class Partitioner(CustomPartitionerFn):
     """Splits a joint graph so that a step fits into `budget`: bytes as a number or "500MiB", "60%" of the peak without
     recomputation, or "min". Smaller budgets never take more bytes. `peaks` has, of each graph that was split, the bytes
@@ -187,6 +214,9 @@ class Partitioner(CustomPartitionerFn):
             return hashlib.sha256(file.read() + repr((self.budget, self.effort)).encode()).hexdigest()
 
     def __call__(self, gm, joint_inputs, *, num_fwd_outputs, static_lifetime_input_indices=None, **_):
+        # Bytes are those of the extents that the step has now.
+        specialize(n.meta.get("val") for n in gm.graph.nodes if n.op == "placeholder")
+        substitute_numbers(gm.graph)
         gm.graph.eliminate_dead_code()
         gm.recompile()
         static = static_lifetime_input_indices or []
@@ -194,6 +224,7 @@ class Partitioner(CustomPartitionerFn):
         if not info.required_bw_nodes:
             return partitioners.default_partition(gm, joint_inputs, num_fwd_outputs=num_fwd_outputs,
                                                   static_lifetime_input_indices=static)
+        keep_old_values(gm)
         candidates = self._candidates(gm, num_fwd_outputs, info)
         whole = candidates[0][0]
         limit = self._limit(whole, candidates)
@@ -251,15 +282,19 @@ class Partitioner(CustomPartitionerFn):
 
     @staticmethod
     def _split(gm, saved, forward_count, info):
-        primals = [n for n in gm.graph.nodes if n.op == "placeholder" and not n.name.startswith("tangents")]
+        overwritten = set(mutated_inputs(gm.graph)) - {n.args[0] for n in gm.graph.nodes if writes_backward(n)}
+        primals = [n for n in gm.graph.nodes if n.op == "placeholder" and not n.name.startswith("tangents")
+                   and n not in overwritten and isinstance(n.meta["val"], torch.Tensor)]
         saved = primals + saved
         forward, backward = partitioners._extract_fwd_bwd_modules(
             gm, saved, saved_sym_nodes=[], num_fwd_outputs=forward_count,
             static_lifetime_input_nodes=info.static_lifetime_input_nodes)
         names = {n.name for n in forward.graph.nodes}
         again = [n for n in backward.graph.nodes if n.op == "call_function" and n.name in names]
-        if any(getattr(getattr(n.target, "overloadpacket", None), "__name__", "") in RANDOM for n in again):
-            raise Error("a draw of random numbers would run again; this is a defect of the partitioner")
+        if any(n.meta.get(OLD_VALUE) or getattr(getattr(n.target, "overloadpacket", None), "__name__", "") in RANDOM
+               for n in again):
+            raise Error("a draw of random numbers, or a copy of an old value, would run again; this is a defect of the "
+                        "partitioner")
         if again:
             backward = partitioners.reordering_to_mimic_autograd_engine(backward)
         return (split_peak(forward, backward, forward_count), sum(node_cost(n) for n in again), forward, backward)

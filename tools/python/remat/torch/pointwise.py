@@ -37,9 +37,12 @@ class Scalars:
         self.element = element_of(dtype)
         self.floats = is_float(dtype)
         self.unsigned = dtype in (torch.uint8, torch.bool)
+        self.numbers = {}  # of constants, by their names
 
     def const(self, number):
-        return self.body.constant(number, self.element)
+        name = self.body.constant(number, self.element)
+        self.numbers[name] = number
+        return name
 
     def op(self, name, *operands):
         return self.body.op("%s %s : %s" % (name, ", ".join(operands), self.element))
@@ -58,9 +61,18 @@ class Scalars:
         return self.op("arith.mulf" if self.floats else "arith.muli", a, b)
 
     def div(self, a, b):
-        if self.floats:
-            return self.op("arith.divf", a, b)
-        return self.op("arith.divui" if self.unsigned else "arith.divsi", a, b)
+        return self.op("arith.divf", a, b) if self.floats else self.divide(a, b)[0]
+
+    def divide(self, a, b):
+        """Quotient, rounded to zero, and remainder of integers. As in PyTorch, a division by zero is an error."""
+        number = int(self.numbers.get(b, 0))
+        if number in (0, -1):
+            if number == 0:
+                is_some = self.compare("ne", b, self.const(0))
+                self.body.check(is_some, "ZeroDivisionError: integer division or modulo by zero")
+            return self.body.divide(a, b, self.element, self.unsigned)
+        return (self.op("arith.divui" if self.unsigned else "arith.divsi", a, b),
+                self.op("arith.remui" if self.unsigned else "arith.remsi", a, b))
 
     def neg(self, a):
         return self.op("arith.negf", a) if self.floats else self.sub(self.const(0), a)
@@ -109,9 +121,23 @@ def _rounding(name, op):
         return s.op(op, a) if s.floats else a
 
 
-for _name, _op in (("floor", "math.floor"), ("ceil", "math.ceil"), ("trunc", "math.trunc"),
-                   ("round", "math.roundeven")):
+for _name, _op in (("floor", "math.floor"), ("ceil", "math.ceil"), ("trunc", "math.trunc")):
     _rounding(_name, _op)
+
+
+@formula("round")
+def _round(s, a, decimals=0):
+    if not s.floats:
+        if decimals:
+            raise ExportError("integers have no decimals")
+        return a
+    if decimals == 0:
+        return s.op("math.roundeven", a)
+    # As PyTorch, with a power of ten that is whole.
+    power = s.const(10.0 ** abs(decimals))
+    if decimals < 0:
+        return s.mul(s.op("math.roundeven", s.div(a, power)), power)
+    return s.div(s.op("math.roundeven", s.mul(a, power)), power)
 
 
 @formula("add")
@@ -136,7 +162,13 @@ def _mul(s, a, b):
 
 def _floor_div(s, a, b):
     if not s.floats:
-        return s.op("arith.divui" if s.unsigned else "arith.floordivsi", a, b)
+        quotient, remainder = s.divide(a, b)
+        if s.unsigned:
+            return quotient
+        zero = s.const(0)
+        differs = s.body.binary("arith.andi", s.compare("ne", remainder, zero), s.body.binary(
+            "arith.xori", s.less(remainder, zero), s.less(b, zero), "i1"), "i1")
+        return s.select(differs, s.sub(quotient, s.const(1)), quotient)
     # As PyTorch: from the remainder, so that the result is exact where the quotient is not.
     remainder = s.op("arith.remf", a, b)
     zero = s.const(0.0)
@@ -170,7 +202,7 @@ def _reciprocal(s, a):
 
 @formula("fmod")
 def _fmod(s, a, b):
-    return s.op("arith.remf" if s.floats else "arith.remui" if s.unsigned else "arith.remsi", a, b)
+    return s.op("arith.remf", a, b) if s.floats else s.divide(a, b)[1]
 
 
 @formula("remainder")
@@ -276,12 +308,35 @@ def _power(s, a, exponent):
         if exponent in (-1, -2):
             return s.div(s.const(1.0), a if exponent == -1 else s.mul(a, a))
         return s.op("math.powf", a, s.const(exponent))
-    return s.op("math.ipowi", a, s.const(exponent))
+    if exponent < 0:
+        raise ExportError("integers to negative integer powers are not supported, as in PyTorch")
+    return _integer_power(s, a, s.const(exponent), int(exponent).bit_length())
+
+
+def _integer_power(s, a, exponent, bits):
+    """By squares. `bits` is how many digits the exponent has, which is not negative."""
+    zero, one = s.const(0), s.const(1)
+    result, square = one, a
+    for bit in range(bits):
+        digit = s.op("arith.andi", exponent, s.const(1 << bit))
+        result = s.select(s.compare("ne", digit, zero), s.mul(result, square), result)
+        square = s.mul(square, square)
+    return result
 
 
 @formula("pow")
 def _pow(s, a, b):
-    return s.op("math.powf" if s.floats else "math.ipowi", a, b)
+    if s.floats:
+        return s.op("math.powf", a, b)
+    zero, one, width = s.const(0), s.const(1), int(s.element[1:])
+    if s.unsigned:
+        return _integer_power(s, a, b, width)
+    power = _integer_power(s, a, s.maximum(b, zero), width - 1)
+    # A negative power is 0 but for 1 and -1.
+    odd = s.compare("eq", s.op("arith.andi", b, one), one)
+    sign = s.select(odd, s.const(-1), one)
+    inverse = s.select(s.compare("eq", a, one), one, s.select(s.compare("eq", a, s.const(-1)), sign, zero))
+    return s.select(s.less(b, zero), inverse, power)
 
 
 @formula("atan2", kind=INT_TO_FLOAT)
@@ -307,9 +362,23 @@ def _logic(name, op):
 
 for _name, _op in (("and", "arith.andi"), ("or", "arith.ori"), ("xor", "arith.xori")):
     _logic(_name, _op)
-formula("bitwise_left_shift", "__lshift__")(lambda s, a, b: s.op("arith.shli", a, b))
+
+
+def _shift(op):
+    def lower(s, a, b):
+        """Distances of the width and more, or less than 0, shift all bits out."""
+        width = int(s.element[1:])
+        inside = s.body.compare("ult", b, s.const(width), s.element)
+        shifted = s.op(op, a, s.select(inside, b, s.const(0)))
+        outside = s.op(op, a, s.const(width - 1)) if op == "arith.shrsi" else s.const(0)
+        return s.select(inside, shifted, outside)
+
+    return lower
+
+
+formula("bitwise_left_shift", "__lshift__")(_shift("arith.shli"))
 formula("bitwise_right_shift", "__rshift__")(
-    lambda s, a, b: s.op("arith.shrui" if s.unsigned else "arith.shrsi", a, b))
+    lambda s, a, b: _shift("arith.shrui" if s.unsigned else "arith.shrsi")(s, a, b))
 
 
 @formula("bitwise_not")

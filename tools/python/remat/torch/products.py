@@ -17,14 +17,15 @@ def matmul(l, a, b, batch=0):
     return l.function.contract(a, lead + [m, k], b, lead + [k, n], shape, batch + 3, lead + [m, n])
 
 
-@rule("mm")
-def _mm(l, node, a, b, **_):
-    return matmul(l, l.value(a), l.value(b))
+@rule("mm", "bmm")
+def _mm(l, node, a, b, out_dtype=None):
+    return _product(l, a, b, out_dtype)
 
 
-@rule("bmm")
-def _bmm(l, node, a, b, **_):
-    return matmul(l, l.value(a), l.value(b), 1)
+def _product(l, a, b, out_dtype):
+    """Products of narrow numbers are exact in `out_dtype`, so these are converted before."""
+    a, b = (l.value(x) if out_dtype is None else l.converted(x, out_dtype) for x in (a, b))
+    return matmul(l, a, b, a.rank - 2)
 
 
 @rule("mv")
@@ -61,16 +62,19 @@ def _scaled_sum(l, start, beta, product, alpha):
     return l.function.generic(inputs, shape, element_of(dtype), body)
 
 
-@rule("addmm", "addmv", "baddbmm", "addbmm")
-def _addmm(l, node, start, a, b, beta=1, alpha=1, **_):
-    name = node.target.overloadpacket.__name__
-    if name == "addbmm":
-        l.refuse("there is no rule for it")
-    if name == "addmv":
-        product = _mv(l, node, a, b)
-    else:
-        product = matmul(l, l.value(a), l.value(b), l.value(a).rank - 2)
-    return _scaled_sum(l, start, beta, product, alpha)
+@rule("addmm", "baddbmm")
+def _addmm(l, node, start, a, b, *, beta=1, alpha=1):
+    return _scaled_sum(l, start, beta, _product(l, a, b, None), alpha)
+
+
+@rule("addmm.dtype", "baddbmm.dtype")
+def _addmm_dtype(l, node, start, a, b, out_dtype, *, beta=1, alpha=1):
+    return _scaled_sum(l, start, beta, _product(l, a, b, out_dtype), alpha)
+
+
+@rule("addmv")
+def _addmv(l, node, start, a, b, *, beta=1, alpha=1):
+    return _scaled_sum(l, start, beta, _mv(l, node, a, b), alpha)
 
 
 # Convolutions

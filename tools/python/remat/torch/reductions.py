@@ -223,7 +223,8 @@ def _cumprod(l, node, a, dim, dtype=None, **_):
 def _logcumsumexp(l, node, a, dim):
     def combine(s, x, y):
         high, low = s.maximum(x, y), s.minimum(x, y)
-        both = s.compare("eq", high, s.const(-math.inf))
+        # Differences of infinities are no numbers.
+        both = s.compare("eq", s.op("math.absf", high), s.const(math.inf))
         total = s.add(high, s.op("math.log1p", s.op("math.exp", s.sub(low, high))))
         return s.select(both, high, total)
 

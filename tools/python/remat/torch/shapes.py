@@ -5,7 +5,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import torch
 
-from ..mlir import broadcast_map
+from ..mlir import broadcast_map, identity
 from .lower import rule
 from .pointwise import lower_power
 from .types import convert, element_of, is_float
@@ -36,9 +36,16 @@ def _view(l, node, a, *_, **__):
     return l.function.reshape(l.value(a), l.result()[0])
 
 
-@rule("view_dtype", "view.dtype")
+@rule("view.dtype", "view_dtype")
 def _view_dtype(l, node, a, dtype):
-    l.refuse("reading bits as another type is not supported")
+    source, target = element_of(l.dtype(a)), element_of(dtype)
+    if source == target:
+        return l.value(a)
+    if l.dtype(a).itemsize != dtype.itemsize or "i1" in (source, target):
+        l.refuse("reading bits of %s as %s is not supported" % (l.dtype(a), dtype))
+    value = l.value(a)
+    return l.function.generic([(value, identity(value.rank))], value.shape, target,
+                              lambda b, x: b.cast("arith.bitcast", x, source, target))
 
 
 @rule("permute")
@@ -236,11 +243,16 @@ def _select_scatter(l, node, a, source, dim, index):
     return l.function.insert(source, value, offsets, [1] * value.rank)
 
 
+def check_addressed(l, fake):
+    """Strides and offsets count elements of the memory, which must be those of the tensor."""
+    if not fake.is_contiguous() or fake.untyped_storage().nbytes() != fake.numel() * fake.element_size():
+        l.refuse("elements of a tensor that is not dense, or is a part of another one, cannot be addressed")
+
+
 @rule("as_strided")
 def _as_strided(l, node, a, size, stride, offset=None):
     fake, value, shape = l.fake(a), l.value(a), l.result()[0]
-    if not fake.is_contiguous() or fake.untyped_storage().nbytes() != fake.numel() * fake.element_size():
-        l.refuse("elements of a tensor that is not dense cannot be addressed")
+    check_addressed(l, fake)
     flat = l.function.reshape(value, (fake.numel(),))
 
     def body(b):
@@ -262,8 +274,7 @@ def _as_strided(l, node, a, size, stride, offset=None):
 def _as_strided_scatter(l, node, a, source, size, stride, offset=None):
     from .indexing import _put
     fake, value = l.fake(a), l.value(a)
-    if not fake.is_contiguous():
-        l.refuse("elements of a tensor that is not dense cannot be addressed")
+    check_addressed(l, fake)
     part = l.converted(source, l.dtype(a))
     expected, dense = 1, not offset
     for extent, step in zip(reversed(size), reversed(stride)):

@@ -31,6 +31,24 @@ class Window:
             self.outputs, self.stride, self.dilation, self.kernel, self.extents, self.low)]
 
 
+def _first_places(f, w, shape):
+    """For each window the number in its plane of the first element that is not padding."""
+    tables, scale, lead = [], 1, len(shape) - w.spatial
+    for i in reversed(range(w.spatial)):
+        starts = [o * w.stride[i] - w.low[i] for o in range(w.outputs[i])]
+        places = [s if s >= 0 else s + -(s // w.dilation[i]) * w.dilation[i] for s in starts]
+        tables.append((f.dense([p * scale for p in places], "i64"), ["d%d" % (lead + i)]))
+        scale *= w.extents[i]
+
+    def body(b, *numbers):
+        total = numbers[0]
+        for number in numbers[1:]:
+            total = b.binary("arith.addi", total, number, "i64")
+        return total
+
+    return f.generic(tables, shape, "i64", body)
+
+
 def _max_pool(l, node, a, spatial, kernel, stride, padding, dilation):
     """Greatest elements and where they are: the number of the element in its plane, the first one of equal ones."""
     f, value, dtype = l.function, l.value(a), l.dtype(a)
@@ -42,7 +60,8 @@ def _max_pool(l, node, a, spatial, kernel, stride, padding, dilation):
     reads = identity(lead) + ["d%d * %d + d%d * %d" % (lead + i, w.stride[i], value.rank + i, w.dilation[i])
                               for i in range(spatial)]
     window = f.empty(w.kernel, element)
-    best, where = f.constant(lowest(dtype), shape, element), f.constant(0, shape, "i64")
+    # What no element is greater than: the first element of the window.
+    best, where = f.constant(lowest(dtype), shape, element), _first_places(f, w, shape)
     x, unused, old, old_index, name = (f.fresh() for _ in range(5))
     b = Body(f)
     s = Scalars(b, dtype)
@@ -152,6 +171,8 @@ def _avg_pool(l, node, a, kernel, stride=(), padding=0, ceil_mode=False, count_i
     spatial = int(node.target.overloadpacket.__name__[8])
     shape, dtype = l.result()
     inner = working(dtype)
+    if not is_float(dtype):
+        l.refuse("averages of %s are not supported" % dtype)
     x = l.converted(a, inner)
     w = Window(x.shape, shape, spatial, kernel, list(stride), padding, 1)
     y = _depthwise(l, l.function.reshape(x, _batched(x.shape, spatial)), w, "forward", inner, _batched(shape, spatial))
