@@ -257,9 +257,8 @@ def report(session, seed, program, failure, options):
     trial = Trial(program, removed, options, session.work + "/kept")
     files = {"model.mlir": program.render(removed), "whole.mlir": program.render(),
              "donated.mlir": program.render(removed, trial.donations())}
-    if os.path.exists(session.work + "/shrunk/target.mlir"):
-        with open(session.work + "/shrunk/target.mlir", "rb") as file:
-            files["target.mlir"] = file.read()
+    numbers = random.Random(program.seed + 2)
+    files["target.mlir"] = add_target(program.render(removed), make_facts(numbers, numbers.choice(["cpu", "cuda"])))
     for name in sorted(os.listdir(trial.folder + "/in")):
         with open(f"{trial.folder}/in/{name}", "rb") as file:
             files["in-" + name] = file.read()

@@ -179,8 +179,12 @@ static void chooseTiles(const LoopNest &nest, NestPlan &plan) {
           (tiled.tileLoop < 0 || tiled.tileLoop == static_cast<int>(loop))) {
         tiled.tileLoop = loop;
         tiled.staged.push_back(number);
-        width = std::min(width, vectorBytes / getElementBytes(getStorageType(
-                                                  input.elementType)));
+        // There are no vectors of complex numbers.
+        width =
+            isa<ComplexType>(input.elementType)
+                ? 1
+                : std::min(width, vectorBytes / getElementBytes(getStorageType(
+                                                    input.elementType)));
         while (width > 1 && (nest.loops[loop].size % width != 0 ||
                              !isVectorAccess(input, loop, width)))
           width /= 2;

@@ -64,8 +64,12 @@ static void chooseVector(ScatterPlan &plan, unsigned loop) {
     if (coordinates.contains(element) &&
         (input.coefficients[loop] != 0 || input.nonlinear))
       return;
+  // There are no vectors of complex numbers.
   Type type = cast<MemRefType>(op.getInit().getType()).getElementType();
-  if (isa<ComplexType>(type))
+  if (isa<ComplexType>(type) ||
+      llvm::any_of(plan.inputs, [](const Access &input) {
+        return isa<ComplexType>(input.elementType);
+      }))
     return;
   int64_t width = vectorBytes / getElementBytes(getStorageType(type));
   auto isMultiple = [&] {
