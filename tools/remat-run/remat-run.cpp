@@ -179,8 +179,9 @@ static Expected<std::string> findArgumentFile(const Products &products,
   const std::string &file = products.argumentFiles[index];
   std::string path = getPath(options().inputDirectory, file);
   std::string ownFile = (name + ".npy").str();
-  // What has no name is called by its number.
-  if (is_contained(products.argumentFiles, ownFile))
+  // What has no name is called by its number in the step.
+  if (name == "arg" + std::to_string(index) ||
+      is_contained(products.argumentFiles, ownFile))
     return path;
   std::string named = getPath(options().inputDirectory, ownFile);
   if (!sys::fs::exists(named))
