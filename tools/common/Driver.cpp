@@ -20,7 +20,6 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
-#include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/WithColor.h"
@@ -119,7 +118,7 @@ static LogicalResult importSignatures(mlir::ModuleOp module) {
     return success();
   mlir::PassManager pm(module.getContext());
   pm.addPass(createAttachRulesPass());
-  pm.addPass(mlir::createInlinerPass({}, [](mlir::OpPassManager &) {}));
+  pm.addPass(createImportCallsPass());
   pm.addPass(createImportRandomStatePass());
   pm.addNestedPass<mlir::func::FuncOp>(createImportBuffersPass());
   return pm.run(module);

@@ -21,6 +21,7 @@
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/Saturating.h"
 
 namespace remat {
 #define GEN_PASS_DEF_IMPORTCALLSPASS
@@ -31,7 +32,33 @@ namespace remat {
 using namespace mlir;
 using namespace remat;
 
+/// Operations that a function may have when its calls are inlined.
+static constexpr int64_t maxInlined = 1 << 22;
+
 namespace {
+/// Counts the operations of functions with all that they call.
+class InlinedSize {
+public:
+  int64_t count(Operation *function) {
+    // None for a function that calls itself, which is not inlined.
+    auto [it, isNew] = counts.try_emplace(function, 0);
+    if (!isNew)
+      return it->second;
+    int64_t size = 0;
+    function->walk([&](Operation *op) {
+      size = addCounts(size, 1);
+      if (auto call = dyn_cast<CallOpInterface>(op))
+        if (Operation *callee = call.resolveCallableInTable(&symbols))
+          size = addCounts(size, count(callee));
+    });
+    return counts[function] = size;
+  }
+
+private:
+  SymbolTableCollection symbols;
+  llvm::DenseMap<Operation *, int64_t> counts;
+};
+
 struct ImportCalls : public remat::impl::ImportCallsPassBase<ImportCalls> {
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -42,6 +69,16 @@ struct ImportCalls : public remat::impl::ImportCallsPassBase<ImportCalls> {
     if (!hasCalls &&
         llvm::hasSingleElement(module.getOps<CallableOpInterface>()))
       return;
+    InlinedSize size;
+    for (auto function : module.getOps<FunctionOpInterface>())
+      if (size.count(function) > maxInlined) {
+        function->emitError("'")
+            << function.getName()
+            << "' has too many operations when its calls are inlined, expected "
+               "at most "
+            << maxInlined;
+        return signalPassFailure();
+      }
     // Inlining does not simplify: that would drop attributes that are tags.
     OpPassManager inliner(ModuleOp::getOperationName());
     inliner.addPass(createInlinerPass({}, [](OpPassManager &) {}));
