@@ -14,6 +14,8 @@
 #include "remat/Utils/BackwardMarks.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Dialect/Utils/ReshapeOpsUtils.h"
 #include "mlir/IR/Dominance.h"
 #include "mlir/Transforms/CSE.h"
 
@@ -42,6 +44,60 @@ void import::canonicalize(Operation *root,
   config.setListener(&marks);
   // Not to converge is no error: the form is then as far as it got.
   (void)applyPatternsGreedily(root, patterns, config);
+}
+
+/// Gives slices without some of their dimensions of size one all of them, and a
+/// reshape, where upstream would drop others once offsets are constants: of
+/// 1x6x1, the first or the last for 1x6.
+static void spellOutSlices(Operation *root) {
+  IRRewriter rewriter(root->getContext());
+  auto isOther = [](RankedTensorType full, RankedTensorType reduced) {
+    SmallVector<int64_t> kept;
+    int64_t dropped = full.getRank() - reduced.getRank();
+    for (int64_t size : full.getShape())
+      if (size != 1 || dropped-- <= 0)
+        kept.push_back(size);
+    return ArrayRef(kept) != reduced.getShape();
+  };
+  auto replace = [&](Operation *op, Value first, Value second) {
+    for (Value made : {first, second})
+      setBackwardLevel(made.getDefiningOp(), getBackwardLevel(op));
+    rewriter.replaceOp(op, second);
+  };
+  root->walk([&](Operation *op) {
+    rewriter.setInsertionPoint(op);
+    Location loc = op->getLoc();
+    if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
+      RankedTensorType full = tensor::ExtractSliceOp::inferResultType(
+          slice.getSourceType(), slice.getMixedSizes());
+      auto groups = getReassociationIndicesForReshape(full, slice.getType());
+      if (!full.hasStaticShape() ||
+          full.getRank() == slice.getType().getRank() || !groups ||
+          !isOther(full, slice.getType()))
+        return;
+      Value whole = tensor::ExtractSliceOp::create(
+          rewriter, loc, full, slice.getSource(), slice.getMixedOffsets(),
+          slice.getMixedSizes(), slice.getMixedStrides());
+      replace(op, whole,
+              tensor::CollapseShapeOp::create(rewriter, loc, slice.getType(),
+                                              whole, *groups));
+    } else if (auto slice = dyn_cast<tensor::InsertSliceOp>(op)) {
+      RankedTensorType full = tensor::ExtractSliceOp::inferResultType(
+          slice.getDestType(), slice.getMixedSizes());
+      RankedTensorType source = slice.getSourceType();
+      auto groups = getReassociationIndicesForReshape(full, source);
+      if (!full.hasStaticShape() || full.getRank() == source.getRank() ||
+          !groups || !isOther(full, source))
+        return;
+      Value whole = tensor::ExpandShapeOp::create(rewriter, loc, full,
+                                                  slice.getSource(), *groups);
+      replace(op, whole,
+              tensor::InsertSliceOp::create(
+                  rewriter, loc, whole, slice.getDest(),
+                  slice.getMixedOffsets(), slice.getMixedSizes(),
+                  slice.getMixedStrides()));
+    }
+  });
 }
 
 namespace {
@@ -78,6 +134,7 @@ struct ImportCleanUp
   void runOnOperation() override {
     // Scalar operations that have gone into bodies are of no phase any more.
     normalizeBackward(getOperation());
+    spellOutSlices(getOperation());
     // There is one block: nothing to simplify about it but operations. What
     // changes is visited again at once, so a second look at all finds nothing.
     import::canonicalize(
