@@ -146,3 +146,44 @@ remat.graph @sums(%x: tensor<32x32xf32>) -> tensor<32x32xf32> {
   %3 = remat.task 3 @add(%x, %2) : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
   remat.return %3 : tensor<32x32xf32>
 }
+
+// -----
+
+// The first result is zero, whatever its element is made of by its text: code
+// may write all of it before the second one has read the operand.
+func.func private @conj(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) attributes {remat.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64xf32>
+  %r:2 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<64xf32>) outs(%e, %e : tensor<64xf32>, tensor<64xf32>) {
+  ^bb0(%a: f32, %o: f32, %p: f32):
+    %c = complex.create %zero, %a : complex<f32>
+    %d = complex.conj %c : complex<f32>
+    %re = complex.re %d : complex<f32>
+    %im = complex.im %d : complex<f32>
+    linalg.yield %re, %im : f32, f32
+  } -> (tensor<64xf32>, tensor<64xf32>)
+  return %r#0, %r#1 : tensor<64xf32>, tensor<64xf32>
+}
+func.func private @start(%x: tensor<64xf32>) -> tensor<64xf32> attributes {remat.kernel} {
+  %e = tensor.empty() : tensor<64xf32>
+  %r = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<64xf32>) outs(%e : tensor<64xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %y = math.exp %a : f32
+    linalg.yield %y : f32
+  } -> tensor<64xf32>
+  return %r : tensor<64xf32>
+}
+func.func private @end(%x: tensor<64xf32>, %y: tensor<64xf32>) -> tensor<1xf32> attributes {remat.kernel} {
+  %0 = tensor.empty() : tensor<1xf32>
+  return %0 : tensor<1xf32>
+}
+// CHECK-LABEL: remat.graph @parts
+remat.graph @parts(%x: tensor<64xf32>) -> tensor<1xf32> {
+  %0 = remat.task 0 @start(%x) : (tensor<64xf32>) -> tensor<64xf32>
+  // CHECK: remat.task 1 @conj(%{{.*}}) at [arena {{[0-9]+}}, {{arena|operand}}
+  %1:2 = remat.task 1 @conj(%0) : (tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>)
+  %2 = remat.task 2 @end(%1#0, %1#1) : (tensor<64xf32>, tensor<64xf32>) -> tensor<1xf32>
+  remat.return %2 : tensor<1xf32>
+}

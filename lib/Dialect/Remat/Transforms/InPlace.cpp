@@ -22,6 +22,7 @@
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -41,8 +42,21 @@ static bool readsOnlyRow(linalg::GenericOp op, OpOperand &operand) {
   return true;
 }
 
+/// Whether no simplification makes the result of `op` independent of what it is
+/// made of, as that of a complex number does whose parts are taken, or of an
+/// integer that is multiplied by 0. Those of floating point keep nan.
+static bool keepsOperands(Operation *op) {
+  return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
+             arith::NegFOp, arith::MaximumFOp, arith::MinimumFOp, arith::CmpFOp,
+             arith::ExtFOp, arith::TruncFOp, arith::SIToFPOp, arith::UIToFPOp>(
+             op) ||
+         (isa<math::MathDialect>(op->getDialect()) &&
+          isa<FloatType>(op->getResult(0).getType()) &&
+          !isa<math::PowFOp, math::FPowIOp>(op));
+}
+
 /// Whether `op` makes an element of result `number` out of `operand`'s; with
-/// `always`, whatever a select chooses.
+/// `always`, whatever a select chooses and a compiler simplifies.
 static bool isMadeOf(linalg::GenericOp op, unsigned number, OpOperand &operand,
                      bool always) {
   Block *body = op.getBody();
@@ -59,19 +73,20 @@ static bool isMadeOf(linalg::GenericOp op, unsigned number, OpOperand &operand,
     auto select = dyn_cast<arith::SelectOp>(maker);
     if (select && always)
       stack.push_back(select.getCondition());
-    else
+    else if (!always || keepsOperands(maker))
       llvm::append_range(stack, maker->getOperands());
   }
   return false;
 }
 
 /// Whether the element of result `number` is written when that of `operand` has
-/// been read for all results. Code for one that is not made of it, where a
-/// condition is the same for all elements, may write all of it first. A result
-/// that is the operand itself may become a copy of it behind all others.
+/// been read for all results, and by all of the kernel. Code for one that is
+/// not made of it, where a condition is the same for all elements, may write
+/// all of it first. A result that is the operand itself may become a copy of it
+/// behind all others.
 static bool isWrittenLast(linalg::GenericOp op, unsigned number,
                           OpOperand &operand) {
-  bool isShared = false;
+  bool isShared = !operand.get().hasOneUse();
   Value element = op.getMatchingBlockArgument(&operand);
   for (unsigned other = 0; other < op.getNumResults(); ++other) {
     if (other == number)
