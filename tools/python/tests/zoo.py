@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """Models that nobody here wrote, small and with random weights: remat's gradients against the framework's.
 
-usage: zoo.py [NAME ...] [--list] [--budget=80%] [-v]
-
 For each model, the gradients of remat are compared with those of the framework in f64. They may be as wrong as twice
 those of the framework in f32. Where they are worse, since rounding can put an element on the other side of a kink, the
 same model in f64 decides, which must agree to 1e-8. A line says the errors and the peak that was planned. The exit
@@ -14,19 +12,13 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import copy
 import sys
 import time
-import traceback
 
 import torch
 from common import gradients, rt, widened, worst_error
+from zoo_common import Zoo
 
-MODELS = {}
-
-
-def model(name):
-    def register(function):
-        MODELS[name] = function
-        return function
-    return register
+ZOO = Zoo(__doc__)
+model = ZOO.register  # A function that gives a network and its arguments by name.
 
 
 def ids(batch, length, vocabulary=64):
@@ -284,9 +276,9 @@ def wide_error(network, inputs, exact, budget):
     return worst_error(found, exact)[0]
 
 
-def run(name, budget):
+def run(name, make, budget):
     torch.manual_seed(0)
-    network, inputs = MODELS[name]()
+    network, inputs = make()
     for parameter in network.parameters():
         if parameter.dim() > 1 and not parameter.any():  # Its gradients would be zeros, too.
             torch.nn.init.normal_(parameter, std=0.02)
@@ -309,41 +301,11 @@ def run(name, budget):
         error, allowed, note = wide_error(copy.deepcopy(wide), inputs, exact, budget), 1e-8, " in f64"
     peaks = [step.memory for step in steps]
     good = error <= allowed and abs(loss - exact_loss) <= 1e-4 * max(1.0, abs(exact_loss))
-    print("%s %-20s error %.1e of %.1e allowed%s (%s), loss %.6g, %d graphs, planned %s of %s, %.0f s" % (
+    print("%s %-22s error %.1e of %.1e allowed%s (%s), loss %.6g, %d graphs, planned %s of %s, %.0f s" % (
         "ok  " if good else "BAD ", name, error, allowed, note, where, loss, len(peaks),
         sum(p["planned"] for p in peaks), sum(p["save_all"] for p in peaks), seconds), flush=True)
     return good
 
 
-def main(arguments):
-    budget = None
-    names = []
-    for argument in arguments:
-        if argument == "--list":
-            print("\n".join(MODELS))
-            return 0
-        if argument.startswith("--budget="):
-            budget = argument.partition("=")[2]
-        elif argument not in MODELS:
-            sys.exit("unknown model '%s', expected one of %s" % (argument, ", ".join(MODELS)))
-        else:
-            names.append(argument)
-    bad = []
-    for name in names or MODELS:
-        try:
-            if not run(name, budget):
-                bad.append(name)
-        except ModuleNotFoundError as error:
-            print("skip %-20s %s" % (name, error), flush=True)
-        except Exception as error:
-            bad.append(name)
-            text = " ".join(str(error).split())
-            print("FAIL %-20s %s: %s" % (name, type(error).__name__, text[:600]), flush=True)
-            if "-v" in sys.argv:
-                traceback.print_exc()
-    print("%d of %d failed: %s" % (len(bad), len(names or MODELS), ", ".join(bad) or "none"))
-    return bool(bad)
-
-
 if __name__ == "__main__":
-    sys.exit(main([a for a in sys.argv[1:] if a != "-v"]))
+    sys.exit(ZOO.run(run))

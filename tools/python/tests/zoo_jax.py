@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """Programs of JAX as people write them, small and in plain JAX: remat's gradients against JAX's own.
 
-usage: zoo_jax.py [NAME ...] [--list] [--budget=80%] [-v]
-
 Gradients are compared with those of JAX in f64. They may be as wrong as twice those of JAX in f32. A line says the
 errors and the peak that was planned. The exit status is 1 if any program fails; -v prints where.
 
@@ -12,23 +10,16 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import functools
 import sys
 import time
-import traceback
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import remat.jax as rj
 from jax.ad_checkpoint import checkpoint_name
+from zoo_common import Zoo
 
-PROGRAMS = {}
-
-
-def program(name):
-    """Registers a function that gives a loss and its arguments, of which the first are the parameters."""
-    def register(function):
-        PROGRAMS[name] = function
-        return function
-    return register
+ZOO = Zoo(__doc__)
+program = ZOO.register  # A function that gives a loss and its arguments, of which the first are the parameters.
 
 
 class Maker:
@@ -240,8 +231,8 @@ def worst_error(found, exact):
     return max(np.abs(f - e).max() / max(np.abs(e).max(), 1e-4 * scale) for f, e in pairs)
 
 
-def run(name, budget):
-    loss, args = PROGRAMS[name]()
+def run(name, make, budget):
+    loss, args = make()
     with jax.enable_x64(True):
         exact_loss, exact = jax.jit(jax.value_and_grad(loss))(*widened(args))
     _, own = jax.jit(jax.value_and_grad(loss))(*args)
@@ -258,30 +249,5 @@ def run(name, budget):
     return good
 
 
-def main(arguments):
-    budget, names, bad = None, [], []
-    for argument in arguments:
-        if argument == "--list":
-            print("\n".join(PROGRAMS))
-            return 0
-        if argument.startswith("--budget="):
-            budget = argument.partition("=")[2]
-        elif argument not in PROGRAMS:
-            sys.exit("unknown program '%s', expected one of %s" % (argument, ", ".join(PROGRAMS)))
-        else:
-            names.append(argument)
-    for name in names or PROGRAMS:
-        try:
-            if not run(name, budget):
-                bad.append(name)
-        except Exception as error:
-            bad.append(name)
-            print("FAIL %-22s %s: %s" % (name, type(error).__name__, " ".join(str(error).split())[:600]), flush=True)
-            if "-v" in sys.argv:
-                traceback.print_exc()
-    print("%d of %d failed: %s" % (len(bad), len(names or PROGRAMS), ", ".join(bad) or "none"))
-    return bool(bad)
-
-
 if __name__ == "__main__":
-    sys.exit(main([a for a in sys.argv[1:] if a != "-v"]))
+    sys.exit(ZOO.run(run))

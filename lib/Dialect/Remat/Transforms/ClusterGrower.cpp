@@ -13,7 +13,6 @@
 #include "ClusterGrower.h"
 #include "Tuning.h"
 
-#include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Utils/Rows.h"
 #include "remat/Utils/Structured.h"
@@ -262,22 +261,23 @@ bool ClusterGrower::mayWalk(ArrayRef<int64_t> sizes, int64_t summed) {
   return true;
 }
 
-/// Whether `op` makes a result of the function where one of its operands lies,
-/// a donated argument: kernels of blocks write nothing in place.
-static bool updatesDonated(Operation *op) {
-  auto function = dyn_cast<FunctionOpInterface>(op->getParentOp());
-  if (!function)
-    return false;
-  Operation *end = op->getBlock()->getTerminator();
-  return llvm::any_of(op->getOperands(), [&](Value operand) {
-    auto argument = dyn_cast<BlockArgument>(getRoot(operand));
-    if (!argument || argument.getOwner() != op->getBlock())
-      return false;
-    std::optional<int64_t> result =
-        getDonatedResult(function, argument.getArgNumber());
-    return result && *result >= 0 && *result < end->getNumOperands() &&
-           getRoot(end->getOperand(*result)).getDefiningOp() == op;
-  });
+/// Whether `op` does nothing but add an argument of the function to something
+/// and return the sum, as it is done to accumulate gradients. Kernels of blocks
+/// leave it out: what it adds is made in the same kernel, and so has the same
+/// bits, with and without it.
+static bool isAccumulation(linalg::LinalgOp op) {
+  Block *body = op.getBlock();
+  return op.getNumDpsInputs() == 2 && op->getNumResults() == 1 &&
+         body->getOperations().size() == 2 &&
+         isa<arith::AddFOp>(body->front()) &&
+         llvm::any_of(op.getDpsInputs(),
+                      [&](Value input) {
+                        auto root = dyn_cast<BlockArgument>(getRoot(input));
+                        return root && root.getOwner() == op->getBlock();
+                      }) &&
+         llvm::all_of(op->getUsers(), [](Operation *user) {
+           return user->hasTrait<OpTrait::IsTerminator>();
+         });
 }
 
 bool ClusterGrower::tryAdd(Operation *op, bool asProducer) {
@@ -286,9 +286,9 @@ bool ClusterGrower::tryAdd(Operation *op, bool asProducer) {
       op->getAttr(RematDialect::backwardAttrName) != mark ||
       !info.isEligible(op))
     return false;
-  if (isBlocked && updatesDonated(op))
-    return false;
   auto linalgOp = cast<linalg::LinalgOp>(op);
+  if (isBlocked && isAccumulation(linalgOp))
+    return false;
   std::optional<LoopList> loops = getRows(linalgOp, asProducer);
   if (!loops)
     return false;

@@ -98,6 +98,14 @@ static bool isWrittenLast(linalg::GenericOp op, unsigned number,
   return isMadeOf(op, number, operand, /*always=*/isShared);
 }
 
+/// Whether a kernel of blocks reads `operand` in `writer` alone, and for
+/// nothing but the one result: what has more of them may be done once for each,
+/// in any order.
+static bool isReadOnceInBlocks(linalg::GenericOp writer, OpOperand &operand) {
+  return operand.getOwner() == writer && writer->getNumResults() == 1 &&
+         operand.get().hasOneUse();
+}
+
 /// Whether result `result` of `kernel` may be written over `argument`.
 static bool mayOverwrite(func::FuncOp kernel, unsigned result,
                          BlockArgument argument) {
@@ -128,7 +136,8 @@ static bool mayOverwrite(func::FuncOp kernel, unsigned result,
   bool readByWriter = false;
   for (OpOperand &use : argument.getUses()) {
     auto reader = dyn_cast<linalg::GenericOp>(use.getOwner());
-    if (!reader || !reader.isDpsInput(&use) || reader->hasAttr(blockAttrName))
+    if (!reader || !reader.isDpsInput(&use) ||
+        (reader->hasAttr(blockAttrName) && !isReadOnceInBlocks(writer, use)))
       return false;
     if (reader == writer) {
       if (reader.getMatchingIndexingMap(&use) != written ||
