@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
 """Compares remat with torch.compile's activation_memory_budget on models that neither was made for.
 
-usage: activation_budget.py [MODEL...] [--rounds=N] [--json=FILE]
-
-MODEL is one of gpt2_8l, llama and resnet18 (default: all), with random weights. torch.compile compiles each for seven
+The models are gpt2_8l, llama and resnet18, with random weights. torch.compile compiles each for seven
 values of `torch._functorch.config.activation_memory_budget`, and with `backend="remat"` for seven budgets from what
 keeping everything takes down to the smallest. The variants run in turn; the time is the median of their steps (loss and
 gradients). The peak is counted from the events of PyTorch's allocator during a step, gradients included, and of remat
@@ -12,7 +10,7 @@ also what its arena has beside the state that is kept between the calls, since i
 Exit status 1 if a peak of remat is above what was asked, or larger under a smaller budget, or if its lowest is not
 below PyTorch's. Needs torch, torchvision, transformers, and a C++ compiler for Inductor.
 """
-import json, statistics, sys, time
+import argparse, json, multiprocessing, statistics, sys, time
 
 import torch
 from torch.profiler import ProfilerActivity, profile
@@ -58,90 +56,120 @@ MODELS = {"gpt2_8l": gpt2_8l, "llama": llama, "resnet18": resnet18}
 
 
 class Variant:
-    def __init__(self, model, loss, budget, options):
-        """With `options` it is remat's, else `budget` is the fraction that PyTorch takes."""
-        torch._dynamo.reset()
-        torch._functorch.config.activation_memory_budget = 1.0 if options else budget
-        before = len(remat.torch.compiled_steps)
-        self.name = ("remat " if options else "torch ") + str(budget)
-        self.model, self.loss, self.times = model, loss, []
-        self.compiled = torch.compile(model, dynamic=False, **options)
-        self.run()
-        self.run()
-        steps = remat.torch.compiled_steps[before:]
-        self.asked = sum(step.memory["budget"] or step.memory["save_all"] for step in steps)
-        self.planned = sum(step.memory["planned"] for step in steps)
-        self.save_all = sum(step.memory["save_all"] for step in steps)
-        self.peak = self.count_peak(steps)
+    """One way to compile a model, in a process of its own: Dynamo keeps what it compiled by the code of the model."""
+
+    def __init__(self, name, budget, ours):
+        """If `ours`, it is remat's budget, else the fraction that PyTorch takes."""
+        self.name = f"{'remat' if ours else 'torch'} {budget}"
+        self.pipe, other = multiprocessing.Pipe()
+        self.process = multiprocessing.Process(target=serve, args=(other, name, budget, ours), daemon=True)
+        self.process.start()
+        other.close()
+        self.times = []
+        self.__dict__.update(self.pipe.recv())
 
     def run(self):
-        self.model.zero_grad(set_to_none=True)
-        begin = time.perf_counter()
-        self.loss(self.compiled).backward()
-        self.times.append(time.perf_counter() - begin)
+        self.pipe.send(True)
+        self.times.append(self.pipe.recv())
 
-    def count_peak(self, steps):
-        self.model.zero_grad(set_to_none=True)
-        with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
-            self.loss(self.compiled).backward()
-        events = [event for event in profiler.profiler.kineto_results.events() if event.name() == "[memory]"]
-        live = peak = 0
-        for event in sorted(events, key=lambda event: event.start_ns()):
-            live += event.nbytes()
-            peak = max(peak, live)
-        return peak + sum(step.memory["arena"] - step.state_bytes for step in steps)
+    def close(self):
+        self.pipe.send(False)
+        self.process.join()
+
+
+def serve(pipe, name, budget, ours):
+    """The process of a variant: sends what it takes, then the time of a step whenever it is asked for one."""
+    torch.set_num_threads(THREADS)
+    torch.manual_seed(0)
+    model, loss = MODELS[name]()
+    if ours:
+        compiled = torch.compile(model, dynamic=False, backend="remat",
+                                 options={"threads": THREADS, "budget": None if budget == "100%" else budget})
+    else:
+        torch._functorch.config.activation_memory_budget = budget
+        compiled = torch.compile(model, dynamic=False)
+
+    def step():
+        model.zero_grad(set_to_none=True)
+        begin = time.perf_counter()
+        loss(compiled).backward()
+        return time.perf_counter() - begin
+
+    step()
+    step()
+    steps = remat.torch.compiled_steps
+    total = lambda key: sum(step.memory[key] for step in steps)
+    pipe.send({"planned": total("planned"), "arena": total("arena"),
+               "asked": sum(step.memory["budget"] or step.memory["arena"] for step in steps),
+               "state": sum(step.state_bytes for step in steps), "allocated": count_allocated(model, step)})
+    while pipe.recv():
+        pipe.send(step())
+
+
+def count_allocated(model, step):
+    """The peak of what PyTorch's allocator gave during a step, in bytes."""
+    model.zero_grad(set_to_none=True)
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+        step()
+    events = [event for event in profiler.profiler.kineto_results.events() if event.name() == "[memory]"]
+    live = peak = 0
+    for event in sorted(events, key=lambda event: event.start_ns()):
+        live += event.nbytes()
+        peak = max(peak, live)
+    return peak
 
 
 def compare(name, rounds):
-    torch.manual_seed(0)
-    model, loss = MODELS[name]()
-    variants = []
-    for budget in (1.0, 0.8, 0.6, 0.4, 0.2, 0.1, 0.0):
-        variants.append(Variant(model, loss, budget, {}))
-    first = Variant(model, loss, "100%", {"backend": "remat"})
-    least = Variant(model, loss, "min", {"backend": "remat", "options": {"budget": "min"}})
-    span = first.planned - least.asked
-    between = [Variant(model, loss, f"{least.asked + span * part // 6}",
-                       {"backend": "remat", "options": {"budget": least.asked + span * part // 6}})
-               for part in (5, 4, 3, 2, 1)]
+    variants = [Variant(name, budget, False) for budget in (1.0, 0.8, 0.6, 0.4, 0.2, 0.1, 0.0)]
+    first, least = Variant(name, "100%", True), Variant(name, "min", True)
+    span = first.arena - least.arena
+    between = [Variant(name, least.arena + span * part // 6, True) for part in (5, 4, 3, 2, 1)]
     ours = [first] + between + [least]
     for _ in range(rounds):
         for variant in variants + ours:
             variant.run()
     rows, problems = [], []
     for variant in variants + ours:
-        seconds = statistics.median(variant.times[2:])
-        rows.append({"model": name, "variant": variant.name, "peak_bytes": variant.peak, "planned_bytes": variant.planned,
+        # The arena is not PyTorch's, but for the state that is kept between the calls.
+        variant.peak = variant.allocated + variant.arena - variant.state
+        variant.close()
+    for variant in variants + ours:
+        seconds = statistics.median(variant.times)
+        rows.append({"model": name, "variant": variant.name, "peak_bytes": variant.peak, "allocated_bytes": variant.allocated,
+                     "arena_bytes": variant.arena, "state_bytes": variant.state, "planned_bytes": variant.planned,
                      "asked_bytes": variant.asked, "seconds": seconds})
-        print(f"{name:10} {variant.name:18} peak {variant.peak / 2**20:8.1f} MiB, planned {variant.planned / 2**20:8.1f} "
+        print(f"{name:10} {variant.name:18} peak {variant.peak / 2**20:8.1f} MiB, arena {variant.arena / 2**20:8.1f} "
               f"of {variant.asked / 2**20:8.1f}, {seconds * 1000:8.1f} ms", flush=True)
     for one, next_one in zip(ours, ours[1:]):
         if next_one.peak > one.peak:
             problems.append(f"{name}: {next_one.name} takes {next_one.peak} bytes, {one.name} {one.peak}")
-    problems += [f"{name}: {variant.name} plans {variant.planned} bytes of {variant.asked}"
-                 for variant in ours if variant.planned > variant.asked]
+    problems += [f"{name}: {variant.name} takes {variant.arena} bytes of {variant.asked}"
+                 for variant in ours if variant.arena > variant.asked]
     if ours[-1].peak >= min(variant.peak for variant in variants):
         problems.append(f"{name}: the lowest peak of remat, {ours[-1].peak}, is not below PyTorch's")
     return rows, problems
 
 
 def main():
-    options = dict(argument[2:].split("=") for argument in sys.argv[1:] if argument.startswith("--"))
-    names = [argument for argument in sys.argv[1:] if not argument.startswith("--")] or list(MODELS)
-    unknown = set(names) - set(MODELS) | set(options) - {"rounds", "json"}
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", metavar="MODEL", help=f"{', '.join(MODELS)}; all, if none is named")
+    parser.add_argument("--rounds", type=int, default=5, help="steps of each variant, one after the other (default: 5)")
+    parser.add_argument("--json", metavar="FILE", help="where to write the figures")
+    options = parser.parse_args()
+    unknown = set(options.models) - set(MODELS)
     if unknown:
-        sys.exit(f"unknown {', '.join(unknown)}\n{__doc__}")
-    torch.set_num_threads(THREADS)
+        parser.error(f"unknown model {', '.join(sorted(unknown))}; expected some of {', '.join(MODELS)}")
     rows, problems = [], []
-    for name in names:
-        more, wrong = compare(name, int(options.get("rounds", 5)))
+    for name in options.models or MODELS:
+        more, wrong = compare(name, options.rounds)
         rows, problems = rows + more, problems + wrong
-    if "json" in options:
-        with open(options["json"], "w") as file:
+    if options.json:
+        with open(options.json, "w") as file:
             json.dump(rows, file, indent=2)
     print("\n".join(problems))
     sys.exit(1 if problems else 0)
 
 
 if __name__ == "__main__":
+    multiprocessing.set_start_method("spawn")
     main()

@@ -89,6 +89,7 @@ class Function:
         self.policies = {}  # by the name of a result
         self.computed = []  # names of results that take time, in order
         self.donated = {}
+        self.calls = {}  # of arguments that no earlier call of a step is given, by names
         self.views = {}  # the value that a result is a view of, by names
 
     def policy_of(self, name, form):
@@ -112,18 +113,23 @@ class Function:
         self.counter += 1
         return "%%v%d" % self.counter
 
-    def argument(self, shape, element, name=None, donated=None):
-        """`donated` is the number of the result that has the argument's buffer."""
+    def argument(self, shape, element, name=None, donated=None, call=0):
+        """`donated` is the number of the result that has the argument's buffer, `call` that of the first call of a step
+        that is given the argument."""
         value = Value("%%a%d" % len(self.arguments), shape, element)
         self.arguments.append((value, name))
         if donated is not None:
             self.donated[value.name] = donated
+        if call:
+            self.calls[value.name] = call
         return value
 
     def _attributes(self, value, name):
         attributes = ["remat.name = %s" % quote(name)] if name else []
         if value.name in self.donated:
             attributes.append("remat.donated = %d" % self.donated[value.name])
+        if value.name in self.calls:
+            attributes.append("remat.phase = %d" % self.calls[value.name])
         return " {%s}" % ", ".join(attributes) if attributes else ""
 
     def emit(self, text, location=True):

@@ -158,9 +158,42 @@ static void materializeCallOperands(func::FuncOp func) {
   }
 }
 
+/// Gives operations that do nothing but assert a result, which nobody reads:
+/// the conditions. Clean-up takes unused results away.
+static void materializeAssertions(func::FuncOp func) {
+  for (auto op : llvm::make_early_inc_range(func.getOps<linalg::GenericOp>())) {
+    auto assertions = op.getBody()->getOps<cf::AssertOp>();
+    if (op.getNumResults() != 0 || assertions.empty())
+      continue;
+    OpBuilder builder(op);
+    SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+    Value conditions = tensor::EmptyOp::create(builder, op.getLoc(), sizes,
+                                               builder.getI1Type());
+    SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    maps.push_back(builder.getMultiDimIdentityMap(sizes.size()));
+    SmallVector<utils::IteratorType> iterators(sizes.size(),
+                                               utils::IteratorType::parallel);
+    auto stating = linalg::GenericOp::create(
+        builder, op.getLoc(), conditions.getType(), op.getDpsInputs(),
+        conditions, maps, iterators);
+    copyBackward(op, stating);
+    Region &body = stating.getRegion();
+    body.takeBody(op.getRegion());
+    body.front().addArgument(builder.getI1Type(), op.getLoc());
+    Operation *yield = body.front().getTerminator();
+    builder.setInsertionPoint(yield);
+    linalg::YieldOp::create(
+        builder, yield->getLoc(),
+        (*stating.getBody()->getOps<cf::AssertOp>().begin()).getArg());
+    yield->erase();
+    op.erase();
+  }
+}
+
 FailureOr<GraphOp> GraphBuilder::build() {
   if (failed(checkFunction(func)))
     return failure();
+  materializeAssertions(func);
   builder.setInsertionPoint(func);
   graph = GraphOp::create(builder, func.getLoc(), func.getName(),
                           func.getFunctionType());

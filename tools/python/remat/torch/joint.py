@@ -229,12 +229,13 @@ class Program:
                 if node.name in numbers:
                     self.arguments.append(node.name)
                     continue
-                if unit_tangents and node.name.startswith("tangents"):
+                is_tangent = node.name.startswith("tangents")
+                if unit_tangents and is_tangent:
                     val = node.meta["val"]
                     from .types import element_of
                     lowering.values[node] = lowering.function.constant(1, val.shape, element_of(val.dtype))
                     continue
-                lowering.argument(node, names.get(node.name, node.name))
+                lowering.argument(node, names.get(node.name, node.name), call=int(is_tangent))
                 self.arguments.append(node.name)
             elif node.op == "output":
                 flat = torch.utils._pytree.tree_leaves(node.args[0], is_leaf=lambda x: x is None)
@@ -256,5 +257,6 @@ class Program:
         # Arguments were numbered as they came: constants and the seed behind the placeholders, in the order of use.
         order = [name for _, name in lowering.function.arguments]
         self.argument_names = order
-        self.has_backward = bool(backward)
+        # A gradient may be a tangent as it is.
+        self.has_backward = bool(backward or lowering.function.calls)
         self.text = lowering.finish(results, given_names)

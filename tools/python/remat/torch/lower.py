@@ -141,11 +141,11 @@ class Lowering:
             text = "%s(%s)" % (quote("remat:phase=backward"), text if text != "unknown" else '"backward"')
         self.function.location = text
 
-    def argument(self, node, name):
+    def argument(self, node, name, call=0):
         val = node.meta["val"]
         if not isinstance(val, torch.Tensor):
             raise ExportError("argument '%s' is no tensor but %s; shapes must be static" % (name, type(val).__name__))
-        self.values[node] = self.function.argument(val.shape, element_of(val.dtype), name)
+        self.values[node] = self.function.argument(val.shape, element_of(val.dtype), name, call=call)
 
     def tensor(self, tensor, name):
         """A tensor that the graph holds: a constant, or an argument if it is large."""
@@ -180,7 +180,8 @@ class Lowering:
         result = self.lower_call(node)
         self.set_policies(node, result, self.function.computed[first:])
         self.values[node] = result
-        self.check(node, result)
+        if result is not None:
+            self.check(node, result)
         if isinstance(result, Value):
             self.tag(node)
 
@@ -245,4 +246,4 @@ class Lowering:
 
 
 def load_rules():
-    from . import indexing, products, random, reductions, shapes, windows  # noqa: F401
+    from . import checks, indexing, products, random, reductions, shapes, windows  # noqa: F401

@@ -1,0 +1,207 @@
+//===- Overwritable.cpp - operands that a kernel may write over -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A kernel may write an element where an operand's element lies once it has
+// read that for the last time: elementwise kernels that read an operand at the
+// very element they write, and kernels that work row by row, where that holds
+// for the last of their operations, and what the others read of the row goes
+// into what is written. A scatter updates its init where it lies, and a
+// contraction is added to it there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "GraphPlanning.h"
+
+#include "remat/Dialect/Remat/IR/Rows.h"
+#include "remat/Utils/Structured.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace remat;
+
+/// Whether `op` reads `operand`'s rows by the loops that walk its own.
+static bool readsOnlyRow(linalg::GenericOp op, OpOperand &operand) {
+  auto rows = op->getAttrOfType<DenseI64ArrayAttr>(rowsAttrName);
+  ArrayRef<AffineExpr> results =
+      op.getMatchingIndexingMap(&operand).getResults();
+  if (!rows || results.size() < rows.asArrayRef().size())
+    return false;
+  for (auto [loop, expr] : llvm::zip(rows.asArrayRef(), results))
+    if (expr != getAffineDimExpr(loop, op.getContext()))
+      return false;
+  return true;
+}
+
+/// Whether no simplification makes the result of `op` independent of what it is
+/// made of, as that of a complex number does whose parts are taken, or of an
+/// integer that is multiplied by 0. Those of floating point keep nan.
+static bool keepsOperands(Operation *op) {
+  return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp, arith::DivFOp,
+             arith::NegFOp, arith::MaximumFOp, arith::MinimumFOp, arith::CmpFOp,
+             arith::ExtFOp, arith::TruncFOp, arith::SIToFPOp, arith::UIToFPOp>(
+             op) ||
+         (isa<math::MathDialect>(op->getDialect()) &&
+          isa<FloatType>(op->getResult(0).getType()) &&
+          !isa<math::PowFOp, math::FPowIOp>(op));
+}
+
+/// Whether `op` makes an element of result `number` out of `operand`'s; with
+/// `always`, whatever a select chooses and a compiler simplifies.
+static bool isMadeOf(linalg::GenericOp op, unsigned number, OpOperand &operand,
+                     bool always) {
+  Block *body = op.getBody();
+  Value element = op.getMatchingBlockArgument(&operand);
+  llvm::SmallDenseSet<Value> seen;
+  SmallVector<Value> stack = {body->getTerminator()->getOperand(number)};
+  while (!stack.empty()) {
+    Value value = stack.pop_back_val();
+    if (value == element)
+      return true;
+    Operation *maker = value.getDefiningOp();
+    if (!maker || maker->getBlock() != body || !seen.insert(value).second)
+      continue;
+    auto select = dyn_cast<arith::SelectOp>(maker);
+    if (select && always)
+      stack.push_back(select.getCondition());
+    else if (!always || keepsOperands(maker))
+      llvm::append_range(stack, maker->getOperands());
+  }
+  return false;
+}
+
+/// Whether the element of result `number` is written when that of `operand` has
+/// been read for all results, and by all of the kernel. Code for one that is
+/// not made of it, where a condition is the same for all elements, may write
+/// all of it first. A result that is the operand itself may become a copy of it
+/// behind all others.
+static bool isWrittenLast(linalg::GenericOp op, unsigned number,
+                          OpOperand &operand) {
+  bool isShared = !operand.get().hasOneUse();
+  Value element = op.getMatchingBlockArgument(&operand);
+  for (unsigned other = 0; other < op.getNumResults(); ++other) {
+    if (other == number)
+      continue;
+    if (op.getBody()->getTerminator()->getOperand(other) == element)
+      return false;
+    isShared |= isMadeOf(op, other, operand, /*always=*/false);
+  }
+  return isMadeOf(op, number, operand, /*always=*/isShared);
+}
+
+/// Whether `op` makes one element of each row, out of all that it reads of it.
+static bool makesOnePerRow(linalg::GenericOp op) {
+  auto rows = op->getAttrOfType<DenseI64ArrayAttr>(rowsAttrName);
+  return rows && op.getNumParallelLoops() == rows.size();
+}
+
+/// Whether `op` cannot make an element of result `number` before `reader` has
+/// read `use`: the element of `use` at the same place or, without a map of the
+/// `place`, all of its row for all of the result's row. Kernels say that their
+/// buffers do not overlap, so only what the writer computes from holds it back.
+static bool isNeeded(linalg::GenericOp reader, OpOperand &use,
+                     linalg::GenericOp op, unsigned number, AffineMap place) {
+  if (makesOnePerRow(op))
+    place = AffineMap();
+  else if (op.getNumReductionLoops() != 0)
+    return false;
+  auto isRead = [&](OpOperand &operand) {
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    return (place ? map == place : map.isProjectedPermutation()) &&
+           isMadeOf(op, number, operand, /*always=*/true);
+  };
+  if (op == reader)
+    return isRead(use);
+  return llvm::any_of(op->getOpOperands(), [&](OpOperand &operand) {
+    auto source = operand.get().getDefiningOp<linalg::GenericOp>();
+    if (!source || !op.isDpsInput(&operand))
+      return false;
+    unsigned result = cast<OpResult>(operand.get()).getResultNumber();
+    if (makesOnePerRow(source))
+      return isMadeOf(op, number, operand, /*always=*/true) &&
+             isNeeded(reader, use, source, result, AffineMap());
+    AffineMap made =
+        source.getMatchingIndexingMap(source.getDpsInitOperand(result));
+    return isRead(operand) && (!place || made == place) &&
+           isNeeded(reader, use, source, result, place);
+  });
+}
+
+/// Whether a kernel of blocks reads `operand` in `writer` alone, and for
+/// nothing but the one result: what has more of them may be done once for each,
+/// in any order.
+static bool isReadOnceInBlocks(linalg::GenericOp writer, OpOperand &operand) {
+  return operand.getOwner() == writer && writer->getNumResults() == 1 &&
+         operand.get().hasOneUse();
+}
+
+/// Whether result `result` of `kernel` may be written over `argument`.
+static bool mayOverwrite(func::FuncOp kernel, unsigned result,
+                         BlockArgument argument) {
+  Block &body = kernel.getBody().front();
+  if (auto copy = body.getTerminator()
+                      ->getOperand(result)
+                      .getDefiningOp<linalg::CopyOp>())
+    return copy.getDpsInputOperand(0)->get() == argument &&
+           argument.hasOneUse();
+  if (auto scatter =
+          body.getTerminator()->getOperand(result).getDefiningOp<ScatterOp>())
+    return scatter.getInit() == argument && argument.hasOneUse();
+  if (auto contraction = body.getTerminator()
+                             ->getOperand(result)
+                             .getDefiningOp<linalg::ContractOp>())
+    return contraction.getDpsInits()[0] == argument && argument.hasOneUse();
+  auto writer = body.getTerminator()
+                    ->getOperand(result)
+                    .getDefiningOp<linalg::GenericOp>();
+  if (!writer || writer.getNumReductionLoops() != 0 ||
+      argument.getType() != body.getTerminator()->getOperand(result).getType())
+    return false;
+  unsigned number = 0;
+  while (writer->getResult(number) != body.getTerminator()->getOperand(result))
+    ++number;
+  AffineMap written =
+      writer.getMatchingIndexingMap(writer.getDpsInitOperand(number));
+  bool readByWriter = false;
+  for (OpOperand &use : argument.getUses()) {
+    auto reader = dyn_cast<linalg::GenericOp>(use.getOwner());
+    if (!reader || !reader.isDpsInput(&use) ||
+        (reader->hasAttr(blockAttrName) && !isReadOnceInBlocks(writer, use)))
+      return false;
+    if (reader == writer) {
+      if (reader.getMatchingIndexingMap(&use) != written ||
+          !isWrittenLast(writer, number, use))
+        return false;
+      readByWriter = true;
+      continue;
+    }
+    if (!reader->isBeforeInBlock(writer) || !readsOnlyRow(reader, use) ||
+        !isNeeded(reader, use, writer, number, written))
+      return false;
+  }
+  std::optional<AddedContraction> added = matchAddedContraction(writer);
+  // An operation on its own may be tiled over all of its elements; only one
+  // that stands with others goes row by row. What is added to a contraction is
+  // read behind that.
+  for (Operation &op : body)
+    if (&op != writer && isa<linalg::LinalgOp>(op) &&
+        !isa<linalg::FillOp>(op) && !op.hasAttr(rowsAttrName) &&
+        !(added && added->contraction == &op && added->before == argument))
+      return false;
+  return readByWriter && written.isPermutation();
+}
+
+SmallVector<SmallVector<unsigned>>
+remat::findOverwritable(func::FuncOp kernel) {
+  SmallVector<SmallVector<unsigned>> operands(kernel.getNumResults());
+  for (unsigned result = 0; result < kernel.getNumResults(); ++result)
+    for (BlockArgument argument : kernel.getArguments())
+      if (mayOverwrite(kernel, result, argument))
+        operands[result].push_back(argument.getArgNumber());
+  return operands;
+}

@@ -1,0 +1,26 @@
+"""Rules of operations that state what must hold.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import torch
+
+from .lower import rule
+from .types import convert
+
+
+@rule("_assert_async")
+def _assert_async(l, node, condition, message="the condition of torch._assert_async does not hold"):
+    dtype = l.dtype(condition)
+
+    def body(b, a):
+        holds = convert(b, a, dtype, torch.bool)
+        b.check(holds, message)
+        return holds
+
+    l.function.generic([(l.function.reshape(l.value(condition), ()), [])], (), "i1", body)
+
+
+@rule("_assert_tensor_metadata")
+def _assert_tensor_metadata(l, node, *args, **kwargs):
+    """PyTorch has checked it: shapes and types are known before the program runs."""
