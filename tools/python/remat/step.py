@@ -98,7 +98,8 @@ class Step:
     def _status(self, status, step):
         if status == 0:
             return
-        message = self._lib.remat_step_error(step) if step else self._lib.remat_last_error()
+        # Calls that never came to the step leave their message with the thread.
+        message = (step and self._lib.remat_step_error(step)) or self._lib.remat_last_error()
         if status == 1:
             raise ArgumentError(message.decode(errors="replace"))
         raise RunError(message.decode(errors="replace"), self._lib.remat_status_name(status).decode())

@@ -7,6 +7,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import functools
 import unittest
 
+import remat
 from common import compare, needs_torch, rt, torch
 
 if torch is not None:
@@ -213,6 +214,42 @@ class ConstructTest(unittest.TestCase):
             return m.b(h)
 
         self.assertEqual(len(self.check(run)), 2)
+
+    def test_gradients_that_need_no_backward_computation(self):
+        class Cut(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 2
+
+            @staticmethod
+            def backward(ctx, gradient):
+                return torch.zeros_like(gradient)
+
+        def check(function, *inputs):
+            torch._dynamo.reset()
+            compiled = torch.compile(function, backend="remat", dynamic=False)
+            copies = [x.detach().clone().requires_grad_() for x in inputs]
+            for run, given in ((function, inputs), (compiled, copies)):
+                sum(y.square().sum() for y in run(*given)).backward()
+            for x, copy in zip(inputs, copies):
+                self.assertTrue(torch.equal(x.grad, copy.grad))
+
+        x, y = (torch.arange(4.0).requires_grad_() for _ in range(2))
+        check(lambda x: (x + 1,), x)  # The tangent as it is.
+        check(lambda x: (Cut.apply(x),), torch.ones(4).requires_grad_())
+        check(lambda x, y: (x + y, Cut.apply(x).exp()), x.detach().requires_grad_(), y)
+
+    def test_assertions(self):
+        def checked(x):
+            torch._assert_async((x > 0).all(), "not positive")
+            return x.log().sum()
+
+        compiled = torch.compile(checked, backend="remat", dynamic=False)
+        x = torch.tensor([1.0, 4.0], requires_grad=True)
+        compiled(x).backward()
+        self.assertEqual(x.grad.tolist(), [1.0, 0.25])
+        with self.assertRaisesRegex(remat.RunError, "not positive"):
+            compiled(torch.tensor([1.0, -4.0], requires_grad=True))
 
     def test_gradient_of_an_input(self):
         model = Net(lambda m, x: m.b(m.a(x).tanh()))

@@ -118,6 +118,9 @@ class Training:
         for result in program.outputs[:forward_count]:
             if result is not None:
                 self.result_is_forward[result] = True
+        # Gradients that need no tangent: the forward call may have them already.
+        self.early_results = [i for i, (forward, info) in enumerate(zip(self.result_is_forward, step.results))
+                              if not forward and info.first_call == 0]
         # What the last call reads again.
         self.argument_is_read = [info.last_call == 1 for info in step.arguments]
         self.result_is_read = [forward and info.last_call == 1
@@ -152,14 +155,15 @@ class Training:
         seed = draw_seed(program)
         tensors = list(primals) + [None] * (len(program.arguments) - len(primals))
         arguments = t.raw(t.arguments(tensors, seed), keep)
-        results = [t.new_result(i) if forward else None for i, forward in enumerate(self.result_is_forward)]
+        results = [t.new_result(i) if forward or i in self.early_results else None
+                   for i, forward in enumerate(self.result_is_forward)]
         memory = torch.empty(step.state_bytes + step.host_bytes + 2 * lib.ALIGNMENT, dtype=torch.uint8)
         state = self._state(memory, 0)
         t.step.call(step._lib.remat_step_forward, arguments, len(step.arguments), t.raw(results, keep), len(results),
                     lib.ctypes.byref(state))
         outputs = [program.numbers.get(n) if i is None else _restore(results[i], d)
                    for n, (i, d) in enumerate(zip(program.outputs[:self.forward_count], self.dtypes))]
-        return outputs, memory, seed
+        return outputs, memory, seed, [results[i] for i in self.early_results]
 
     def _state(self, memory, calls):
         step = self.torch_step.step
@@ -169,8 +173,8 @@ class Training:
         host += -host % lib.ALIGNMENT
         return lib.State(data, step.state_bytes, host if step.host_bytes else None, step.host_bytes, calls, None, 0)
 
-    def backward(self, memory, seed, primals, outputs, tangents):
-        """`primals` and `outputs` are what saved_primals and saved_outputs name."""
+    def backward(self, memory, seed, primals, outputs, early, tangents):
+        """`primals`, `outputs` and `early` are what saved_primals, saved_outputs and early_results name."""
         t, keep = self.torch_step, []
         step, program = t.step, t.program
         tensors = [None] * len(program.arguments)
@@ -178,11 +182,15 @@ class Training:
             tensors[number] = tensor
         tensors[self.primal_count:] = tangents
         arguments = t.raw(t.arguments(tensors, seed), keep)
-        results = [None if forward else t.new_result(i) for i, forward in enumerate(self.result_is_forward)]
+        results = [None if forward or i in self.early_results else t.new_result(i)
+                   for i, forward in enumerate(self.result_is_forward)]
+        for number, tensor in zip(self.early_results, early):
+            results[number] = tensor
         for number, tensor in zip(self.saved_outputs(), outputs):
             results[program.outputs[number]] = tensor
-        t.step.call(step._lib.remat_step_backward, 0, arguments, len(step.arguments), t.raw(results, keep),
-                    len(results), lib.ctypes.byref(self._state(memory, 1)))
+        if step.backward_count:
+            t.step.call(step._lib.remat_step_backward, 0, arguments, len(step.arguments), t.raw(results, keep),
+                        len(results), lib.ctypes.byref(self._state(memory, 1)))
         gradients = []
         for result, dtype in zip(program.outputs[self.forward_count:], self.dtypes[self.forward_count:]):
             gradients.append(None if result is None else _restore(results[result], dtype))
@@ -204,6 +212,7 @@ def split(joint, forward_count, training):
     with mode or _nothing():
         memory_val = torch.empty(step.state_bytes + step.host_bytes + 2 * lib.ALIGNMENT, dtype=torch.uint8)
         seed_val = torch.empty((), dtype=torch.int64)
+        early_vals = [training.torch_step.new_result(i) for i in training.early_results]
 
     forward = torch.fx.Graph()
     given = [_copy_placeholder(forward, p) for p in primals]
@@ -232,6 +241,10 @@ def split(joint, forward_count, training):
             kept.meta["val"] = primals[i].meta["val"]
         saved.append(kept)
     saved += [outputs[i] for i in saved_outputs]
+    for number in range(len(training.early_results)):
+        item = forward.call_function(_pick, (call, 3, number))
+        item.meta["val"] = early_vals[number]
+        saved.append(item)
     node = forward.output(tuple(outputs) + tuple(saved))
     node.meta["desc"] = list(descriptions[:forward_count]) + [None] * len(saved)
 
@@ -248,9 +261,10 @@ def split(joint, forward_count, training):
     tangent_inputs = [_copy_placeholder(backward, t) for t in tangents]
     first = 2 if has_seed else 1
     middle = first + len(saved_primals)
+    last = middle + len(saved_outputs)
     call = backward.call_module("remat_step", (
-        inputs[0], inputs[1] if has_seed else None, tuple(inputs[first:middle]), tuple(inputs[middle:]),
-        tuple(tangent_inputs)))
+        inputs[0], inputs[1] if has_seed else None, tuple(inputs[first:middle]), tuple(inputs[middle:last]),
+        tuple(inputs[last:]), tuple(tangent_inputs)))
     gradients = []
     for number, node in enumerate(flat[forward_count:]):
         if node is None:
@@ -303,8 +317,8 @@ class BackwardCall(torch.nn.Module):
         super().__init__()
         self.training_step = training
 
-    def forward(self, memory, seed, primals, outputs, tangents):
-        return self.training_step.backward(memory, seed, primals, outputs, tangents)
+    def forward(self, memory, seed, primals, outputs, early, tangents):
+        return self.training_step.backward(memory, seed, primals, outputs, early, tangents)
 
 
 def compile_graph(graph_module, inputs, options=None):
