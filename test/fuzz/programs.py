@@ -103,23 +103,25 @@ class Trial:
         return [[(a - b) / (2 * step) for a, b in zip(*pair)] for pair in zip(move(1), move(-1))]
 
     def check_numbers(self):
+        """Whether the program may be compiled at all."""
         flags = ["--emit=forward,vjp,jvp", "--threads=1"] + ["--widen"] * (self.program.element == "f32")
-        self.run("against the interpreter", flags, "wide")
+        if self.run("against the interpreter", flags, "wide") is None:
+            return False
         command = "remat-run model.mlir --inputs=in --outputs=wide " + " ".join(flags)
         # What inner derivatives read may be rounded.
         if self.program.lossy and "derivative" in self.program.features:
-            return
+            return True
         load = lambda stem, count: [read_npy(f"{self.folder}/wide/{stem}{i}.npy") for i in range(count)]
         for number, (found, known) in enumerate(zip(load("result", len(self.results)), self.results)):
             self.compare(f"result {number}", found, known, 1e-9, command)
         if self.program.lossy:
-            return
+            return True
         coarse, fine = self.differentiate(2e-5), self.differentiate(1e-5)
         scale = max([abs(value) for values in fine for value in values] + [1.0])
         if any(not abs(a - b) <= 1e-6 * scale for pair in zip(coarse, fine) for a, b in zip(*pair)):
             if self.session:
                 self.session.count("unreliable")
-            return
+            return True
         for number, (found, known) in enumerate(zip(load("jvp", len(fine)), fine)):
             self.compare(f"tangent {number}", found, known, 1e-5, command, scale)
         inner = lambda left, right: sum(a * b for x, y in zip(left, right) for a, b in zip(x, y))
@@ -129,6 +131,7 @@ class Trial:
         self.compare("directional derivative", [found], [known], 1e-5, command, sizes + scale)
         if self.session:
             self.session.count("derivatives")
+        return True
 
     def compare(self, what, found, known, tolerance, command, scale=None):
         if len(found) != len(known):
@@ -208,7 +211,10 @@ class Trial:
 
     def check(self):
         """Raises a Failure if anything is wrong."""
-        self.check_numbers()
+        if not self.check_numbers():
+            if self.session:
+                self.session.count("refused")
+            return
         emit = "--emit=forward,vjp,jvp"
         known = self.check_bits("budgets", [emit, "--threads=1", "--budget=100%,80%,min"], None)
         self.check_target(random.Random(self.program.seed + 2))
