@@ -6,6 +6,7 @@
 
 #include "remat/Codegen/MathLowering.h"
 
+#include "MathExpansions.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Conversion/ComplexToStandard/ComplexToStandard.h"
@@ -19,16 +20,15 @@
 using namespace mlir;
 using namespace remat;
 
-/// Functions that have a polynomial of sufficient accuracy. Not rsqrt, whose
-/// approximation is an estimate, nor atan (error 2e-6), nor pow, which would go
-/// through log.
+/// Functions that have a polynomial of sufficient accuracy upstream. Not rsqrt,
+/// whose approximation is an estimate, nor atan (error 2e-6), nor pow, which
+/// would go through log, nor sin and cos, whose arguments are reduced in f32.
 static bool hasPolynomial(StringRef name) {
   static const StringRef names[] = {
       math::TanhOp::getOperationName(),  math::ExpOp::getOperationName(),
       math::ErfOp::getOperationName(),   math::ErfcOp::getOperationName(),
       math::LogOp::getOperationName(),   math::Log2Op::getOperationName(),
-      math::Log1pOp::getOperationName(), math::ExpM1Op::getOperationName(),
-      math::SinOp::getOperationName(),   math::CosOp::getOperationName()};
+      math::Log1pOp::getOperationName(), math::ExpM1Op::getOperationName()};
   return llvm::is_contained(names, name);
 }
 
@@ -76,6 +76,8 @@ static LogicalResult expandFunctions(Operation *module) {
   patterns.add(expandClamp);
   patterns.add(expandPower);
   patterns.add(lowerCopyNumber);
+  codegen::populateTrigonometricExpansionPatterns(patterns);
+  codegen::populateSmallArgumentExpansionPatterns(patterns);
   populateMathF32ExpansionPatterns(patterns, hasPolynomial);
   populateMathPolynomialApproximationPatterns(patterns, hasPolynomial);
   return applyPatternsGreedily(module, std::move(patterns));
@@ -102,5 +104,6 @@ LogicalResult remat::codegen::lowerMath(Operation *module) {
   if (failed(manager.run(module)))
     return failure();
   keepRounding(module);
+  scaleSubnormalLogarithms(module);
   return expandFunctions(module);
 }

@@ -1,0 +1,28 @@
+//===- MathExpansions.h - functions that upstream has too coarse ----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_CODEGEN_MATHEXPANSIONS_H
+#define REMAT_LIB_CODEGEN_MATHEXPANSIONS_H
+
+#include "mlir/IR/PatternMatch.h"
+
+namespace remat::codegen {
+
+/// sin and cos of f32 scalars by arithmetic, right to the last bit but one for
+/// all arguments.
+void populateTrigonometricExpansionPatterns(mlir::RewritePatternSet &patterns);
+
+/// log1p and expm1 of f64 scalars by log and exp, with all digits for small
+/// arguments.
+void populateSmallArgumentExpansionPatterns(mlir::RewritePatternSet &patterns);
+
+/// Lets logarithms of f32 scalars in `root`, whose polynomials know normal
+/// numbers only, take subnormal ones.
+void scaleSubnormalLogarithms(mlir::Operation *root);
+
+} // namespace remat::codegen
+
+#endif // REMAT_LIB_CODEGEN_MATHEXPANSIONS_H
