@@ -15,6 +15,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace remat;
@@ -129,6 +130,47 @@ void KernelContext::emitFailure(OpBuilder &builder, Location loc, Value failed,
   LLVM::CallOp::create(inner, loc, TypeRange(), failFunctionName, operands);
 }
 
+static bool isDivision(Operation *op) {
+  return isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp,
+             arith::FloorDivSIOp, arith::CeilDivSIOp, arith::CeilDivUIOp>(op);
+}
+
+/// Lets a division by zero, which ends the process on many processors, end the
+/// step. The least number divided by -1, which does so too, is itself.
+void KernelContext::guardDivision(OpBuilder &builder, Operation *op) const {
+  Location loc = op->getLoc();
+  Value dividend = op->getOperand(0), divisor = op->getOperand(1);
+  Type type = divisor.getType();
+  bool isSigned = !isa<arith::DivUIOp, arith::RemUIOp, arith::CeilDivUIOp>(op);
+  APInt known;
+  bool isKnown = matchPattern(divisor, m_ConstantInt(&known));
+  if (isKnown && !known.isZero() && !(isSigned && known.isAllOnes()))
+    return;
+  unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
+  auto constant = [&](const APInt &value) -> Value {
+    return arith::ConstantOp::create(builder, loc,
+                                     builder.getIntegerAttr(type, value));
+  };
+  auto isEqual = [&](Value value, const APInt &other) -> Value {
+    return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq, value,
+                                 constant(other));
+  };
+  Value unsafe = isEqual(divisor, APInt::getZero(width));
+  emitFailure(
+      builder, loc, unsafe,
+      ("division by zero in '" + op->getName().getStringRef() + "'").str(),
+      Value(), Value());
+  if (isSigned) {
+    Value overflows = arith::AndIOp::create(
+        builder, loc, isEqual(divisor, APInt::getAllOnes(width)),
+        isEqual(dividend, APInt::getSignedMinValue(width)));
+    unsafe = arith::OrIOp::create(builder, loc, unsafe, overflows);
+  }
+  op->setOperand(1,
+                 arith::SelectOp::create(builder, loc, unsafe,
+                                         constant(APInt(width, 1)), divisor));
+}
+
 FailureOr<Value> KernelContext::lowerOp(Operation *op) const {
   OpBuilder builder(op);
   Location loc = op->getLoc();
@@ -161,6 +203,8 @@ FailureOr<Value> KernelContext::lowerOp(Operation *op) const {
     Value failed = arith::XOrIOp::create(builder, loc, assertion.getArg(), yes);
     emitFailure(builder, loc, failed, assertion.getMsg(), Value(), Value());
     op->erase();
+  } else if (isDivision(op)) {
+    guardDivision(builder, op);
   }
   return Value();
 }

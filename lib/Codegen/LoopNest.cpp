@@ -269,6 +269,17 @@ static bool isInjective(linalg::GenericOp op, AffineMap map) {
   return true;
 }
 
+/// Whether `map` is of some reduction loops but not of all: elements are then
+/// added to again and again, but in memory, as there are several.
+static bool addsInMemory(linalg::GenericOp op, AffineMap map) {
+  SmallVector<int64_t> sizes = op.getStaticLoopRanges();
+  bool depends = false, repeats = false;
+  for (auto [dim, type] : llvm::enumerate(op.getIteratorTypesArray()))
+    if (type == utils::IteratorType::reduction && sizes[dim] != 1)
+      (map.isFunctionOfDim(dim) ? depends : repeats) = true;
+  return depends && repeats;
+}
+
 Loop *LoopNest::findLoop(unsigned dim) {
   for (Loop &loop : loops)
     if (loop.dims.size() == 1 && loop.dims[0] == dim)
@@ -305,7 +316,7 @@ FailureOr<LoopNest> remat::codegen::makeLoopNest(linalg::GenericOp op,
   for (unsigned i = 0, e = op.getNumDpsInits(); i < e; ++i) {
     nest.inits.push_back(inits ? dyn_cast<TypedAttr>(inits[i]) : TypedAttr());
     AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(i));
-    if (!isInjective(op, map))
+    if (!isInjective(op, map) || (nest.inits[i] && addsInMemory(op, map)))
       nest.sequential = true;
   }
   for (int64_t dim : kept)

@@ -258,6 +258,9 @@ bool Finder::isColumns(const BlockStep &step, int loop) const {
 /// The loops whose index is compared with the row's.
 bool Finder::findSeeds() {
   std::optional<int64_t> shift;
+  // Where a mask hides all of the first rows, their maxima are infinite, and
+  // what is masked is no zero.
+  bool hidesRows = false;
   for (auto [number, step] : llvm::enumerate(steps)) {
     for (auto [loop, info] : llvm::enumerate(step.nest->loops)) {
       if (info.dims.size() != 1 || info.dims.front() == step.row)
@@ -272,10 +275,11 @@ bool Finder::findSeeds() {
       result.loops[number] = loop;
       result.size = info.size;
       shift = std::max(shift.value_or(1), *body.needed);
+      hidesRows |= *body.needed < 1;
     }
   }
   result.shift = shift.value_or(1);
-  return shift.has_value();
+  return shift && !hidesRows;
 }
 
 /// The same columns in all steps that share buffers with those that have them.

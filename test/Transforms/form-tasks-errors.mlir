@@ -67,6 +67,16 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// LLVM has such elements 4 bytes apart.
+func.func @main(%x: tensor<4xi32>) -> tensor<4xi32> {
+  %0 = arith.trunci %x : tensor<4xi32> to tensor<4xi24>
+  // expected-error @-1 {{has a value of type 'tensor<4xi24>', expected integers, floats, complex numbers or indices without encoding, with elements of at most 8 bits or of 16, 32, 64 or 128}}
+  %1 = arith.extsi %0 : tensor<4xi24> to tensor<4xi32>
+  return %1 : tensor<4xi32>
+}
+
+// -----
+
 // A view of a tagged constant is as cheap as the constant.
 func.func @main() -> tensor<4xf32> {
   %0 = arith.constant dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>

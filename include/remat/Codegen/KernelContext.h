@@ -57,15 +57,16 @@ struct KernelContext {
              mlir::Value root, mlir::Value index) const;
 
   /// Rewrites ops that only make sense before lowering, in place: loads of
-  /// buffers, checks of indices, assertions. Returns what replaces the op's
-  /// result, null for ops that stay. Fails with a diagnostic at loads of
-  /// buffers without a static layout.
+  /// buffers, checks of indices, assertions, divisions. Returns what replaces
+  /// the op's result, null for ops that stay. Fails with a diagnostic at loads
+  /// of buffers without a static layout.
   mlir::FailureOr<mlir::Value> lowerOp(mlir::Operation *op) const;
 
 private:
   void emitFailure(mlir::OpBuilder &builder, mlir::Location loc,
                    mlir::Value failed, llvm::StringRef message,
                    mlir::Value index, mlir::Value bound) const;
+  void guardDivision(mlir::OpBuilder &builder, mlir::Operation *op) const;
 };
 
 /// Sum of `offset` and coefficient * index; all without overflow.

@@ -28,6 +28,13 @@ bool remat::isBufferType(Type type) {
     element = complex.getElementType();
   if (!element.isIntOrIndexOrFloat())
     return false;
+  // LLVM pads others, so that elements would be further apart.
+  if (!element.isIndex()) {
+    unsigned width = element.getIntOrFloatBitWidth();
+    if (isa<FloatTF32Type>(element) ||
+        (width > 8 && (!llvm::isPowerOf2_32(width) || width > 128)))
+      return false;
+  }
   int64_t bytes = getElementBytes(tensor.getElementType());
   if (llvm::is_contained(tensor.getShape(), 0))
     return true;

@@ -45,6 +45,12 @@ static bool checkEligible(Operation *op, ArrayRef<Value> captured) {
   for (AffineMap map : linalgOp.getIndexingMapsArray())
     if (!map.isProjectedPermutation(/*allowZeroInResults=*/true))
       return false;
+  // Sums that are formed element by element in memory are in no row.
+  for (OpOperand &init : linalgOp.getDpsInitsMutable())
+    for (auto [dim, type] : llvm::enumerate(linalgOp.getIteratorTypesArray()))
+      if (type == utils::IteratorType::reduction &&
+          linalgOp.getMatchingIndexingMap(&init).isFunctionOfDim(dim))
+        return false;
   return llvm::all_of(op->getResults(), [](Value result) {
     return isBufferType(result.getType()) && !isTagged(result);
   });

@@ -111,7 +111,8 @@ static LogicalResult checkFunction(func::FuncOp func) {
     return op->emitOpError("has a value of type ")
            << type
            << ", expected integers, floats, complex numbers or indices "
-              "without encoding, of at most "
+              "without encoding, with elements of at most 8 bits or of 16, 32, "
+              "64 or 128, and of at most "
            << maxBufferBytes << " bytes";
   };
   for (Type type : llvm::concat<const Type>(func.getArgumentTypes(),
