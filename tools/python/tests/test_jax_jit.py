@@ -101,6 +101,20 @@ class JitTest(unittest.TestCase):
         self.same(jax.grad(both.loss, (0, 1))(self.params, self.x),
                   jax.grad(self.function, (0, 1))(self.params, self.x))
 
+    def test_what_comes_with_a_loss(self):
+        def function(params, x):
+            h = x @ params["w"] + params["b"]
+            return jnp.sum(h ** 2), {"mean": h.mean(), "rows": jnp.argmax(h, 1)}
+
+        step = rj.compile(function, has_aux=True)
+        expected = jax.value_and_grad(function, has_aux=True)(self.params, self.x)
+        self.same(step(self.params, self.x), expected)
+        self.same(jax.jit(jax.value_and_grad(step.loss, has_aux=True))(self.params, self.x), expected)
+        names = [(r.role, r.name) for r in step.step_for(self.params, self.x).exported.results]
+        self.assertEqual(names[:3], [("loss", "loss"), ("output", "aux['mean']"), ("output", "aux['rows']")])
+        with self.assertRaisesRegex(remat.ArgumentError, "what comes with the loss .* has no gradients"):
+            jax.grad(lambda p: step.loss(p, self.x)[1]["mean"])(self.params)
+
     def test_derivatives_that_a_step_has_not(self):
         step = rj.compile(self.function)
         with self.assertRaisesRegex(remat.ArgumentError, "argnums=0, but is differentiated with respect to argument 1"):

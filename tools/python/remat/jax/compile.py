@@ -7,6 +7,7 @@ import threading
 
 import jax
 import numpy as np
+from jax.custom_derivatives import SymbolicZero
 
 from ..errors import ArgumentError, RunError
 from ..exported import ExportedStep
@@ -61,11 +62,11 @@ class CompiledFunction:
             raise RunError(str(error), "error of XLA") from error
 
     def loss(self, *args):
-        """The loss alone, which JAX may differentiate with respect to `argnums`, such as in a larger function. The step
-        computes the gradients with it, for whatever cotangent it will have."""
+        """What the function gives, the loss alone, as JAX may differentiate it with respect to `argnums`, such as in a
+        larger function. The step computes the gradients with it, for whatever cotangent the loss will have."""
         if not self.export_options["differentiate"]:
             raise ArgumentError("the function was compiled with differentiate=False, so its loss is not known")
-        numbers = self.export_options["argnums"]
+        numbers, has_aux = self.export_options["argnums"], self.export_options["has_aux"]
         alone = isinstance(numbers, int)
 
         def values(*args):
@@ -80,6 +81,13 @@ class CompiledFunction:
             return self(*jax.tree_util.tree_map(lambda leaf: leaf.value, args))
 
         def backward(gradients, cotangent):
+            if has_aux:
+                cotangent, others = cotangent
+                if not all(map(_is_zero, jax.tree_util.tree_leaves(others))):
+                    raise ArgumentError("what comes with the loss (has_aux=True) has no gradients, but is "
+                                        "differentiated")
+            if _is_zero(cotangent):
+                return (None,) * len(args)
             scaled = jax.tree_util.tree_map(lambda g: (g * cotangent).astype(g.dtype), gradients)
             found = dict([(numbers, scaled)] if alone else zip(numbers, scaled))
             return tuple(found.get(n) for n in range(len(args)))
@@ -92,6 +100,11 @@ class CompiledFunction:
     def memory(self):
         """Of the step that was compiled last."""
         return list(self.steps.values())[-1].memory
+
+
+def _is_zero(cotangent):
+    """Integers have only such cotangents."""
+    return isinstance(cotangent, SymbolicZero) or cotangent.dtype == jax.dtypes.float0
 
 
 def _bind(step, leaves):
@@ -112,9 +125,10 @@ def _stored(dtype):
     return np.dtype("uint32") if is_key(dtype) else np.dtype(dtype)
 
 
-def compile(function, budget=None, policy=None, argnums=0, differentiate=True, donate_argnums=(), **options):
-    """`jax.value_and_grad(function, argnums)` as one step of remat under a budget; see remat.compile for the options.
-    With `differentiate=False`, the function itself. As with `jax.jit`, results may have the buffers of the arguments
+def compile(function, budget=None, policy=None, argnums=0, differentiate=True, has_aux=False, donate_argnums=(),
+            **options):
+    """`jax.value_and_grad(function, argnums, has_aux)` as one step of remat under a budget; see remat.compile for the
+    options. With `differentiate=False`, the function itself. As with `jax.jit`, results may have the buffers of the arguments
     `donate_argnums`; inside of a `jax.jit` that does not donate them, they are copied."""
-    return CompiledFunction(function, {"argnums": argnums, "differentiate": differentiate,
+    return CompiledFunction(function, {"argnums": argnums, "differentiate": differentiate, "has_aux": has_aux,
                                        "donate_argnums": donate_argnums}, dict(options, budget=budget, policy=policy))

@@ -51,11 +51,12 @@ def _donations(jaxpr, donated):
     return pairs
 
 
-def export(function, *args, argnums=0, differentiate=True, donate_argnums=()):
+def export(function, *args, argnums=0, differentiate=True, has_aux=False, donate_argnums=()):
     """Exports a call of `function`, which gives a loss, with the gradients with respect to `argnums`.
 
-    With `differentiate=False` the function is taken as it is; it may have computed gradients itself. `donate_argnums`
-    are arguments whose buffers results may have. What cannot be exported whole is an ExportError with the line of the
+    With `has_aux`, the loss is the first of the two results of `function`, as in `jax.value_and_grad`. With
+    `differentiate=False` the function is taken as it is; it may have computed gradients itself. `donate_argnums` are
+    arguments whose buffers results may have. What cannot be exported whole is an ExportError with the line of the
     program.
     """
     load_rules()
@@ -63,7 +64,7 @@ def export(function, *args, argnums=0, differentiate=True, donate_argnums=()):
     donated_numbers = (donate_argnums,) if isinstance(donate_argnums, int) else tuple(donate_argnums)
     if differentiate and any(not 0 <= n < len(args) for n in numbers):
         raise ExportError("argnums %s are not those of %d arguments" % (numbers, len(args)))
-    whole = jax.value_and_grad(function, argnums=argnums) if differentiate else function
+    whole = jax.value_and_grad(function, argnums=argnums, has_aux=has_aux) if differentiate else function
     closed, shapes = jax.make_jaxpr(whole, return_shape=True)(*args)
     jaxpr, consts = _without_dead_code(closed)
 
@@ -88,7 +89,7 @@ def export(function, *args, argnums=0, differentiate=True, donate_argnums=()):
     for name, array in lowering.constants:
         weights[name] = array
         arguments.append(Argument(name, "constant", element_of(array.dtype), array.shape))
-    infos = _results(shapes, names, owner, numbers, differentiate)
+    infos = _results(shapes, names, owner, numbers, differentiate, has_aux)
     for info, var in zip(infos, jaxpr.outvars):
         info.unsigned = physical(var.aval)[1].kind == "u"
     text = lowering.function.text(results, [r.name for r in infos])
@@ -114,11 +115,14 @@ def leaf_map(structure, names):
     return leaves_of
 
 
-def _results(shapes, names, owner, numbers, differentiate):
+def _results(shapes, names, owner, numbers, differentiate, has_aux):
     if not differentiate:
         paths = jax.tree_util.tree_flatten_with_path(shapes)[0]
         return [Result("result" + "".join(map(str, path)), "output") for path, _ in paths]
     infos = [Result("loss", "loss")]
+    if has_aux:
+        infos += [Result("aux" + "".join(map(str, path)), "output")
+                  for path, _ in jax.tree_util.tree_flatten_with_path(shapes[0][1])[0]]
     for number in numbers:
         infos += [Result(name + ".grad", "gradient", name) for name, n in zip(names, owner) if n == number]
     return infos
