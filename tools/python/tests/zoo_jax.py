@@ -239,7 +239,7 @@ def worst_error(found, exact, share):
     return max(np.abs(f - e).max() / max(np.abs(e).max(), share * scale) for f, e in pairs)
 
 
-def run(name, make, budget):
+def run(name, make, options):
     loss, args, *rest = make()
     has_aux = bool(rest and rest[0])
     whole = jax.value_and_grad(loss, has_aux=has_aux)
@@ -247,7 +247,7 @@ def run(name, make, budget):
         exact_value, *exact = jax.jit(whole)(*widened(args))
     own_value, *own = jax.jit(whole)(*args)
     start = time.time()
-    compiled = rj.compile(loss, budget=budget, effort=0.2, has_aux=has_aux)
+    compiled = rj.compile(loss, budget=options.budget, effort=0.2, has_aux=has_aux)
     value, *found = compiled(*args)
     seconds = time.time() - start
     values = [jax.tree_util.tree_leaves(v) for v in (value, own_value, exact_value)]
