@@ -73,8 +73,8 @@ def describe_difference(name, got, wanted, factor):
     return f"{name} differs at {place}: {got[place]}, expected {wanted[place]}, scale {scale:.3g}"
 
 
-def export(function, args, debug=True):
-    lowered = jax.jit(function, keep_unused=True).lower(*args)
+def export(function, args, platform, debug=True):
+    lowered = jax.jit(function, keep_unused=True).trace(*args).lower(lowering_platforms=(platform,))
     return lowered.compiler_ir("stablehlo").operation.get_asm(print_generic_op_form=True, enable_debug_info=debug)
 
 
@@ -94,7 +94,7 @@ def describe_array(kind, number, array):
             + " ".join(map(digits, flat)) + "\n")
 
 
-def write_test(path, function, args, results, cotangents, gradients, tolerance):
+def write_test(path, function, platform, args, results, cotangents, gradients, tolerance):
     with open(path, "w") as file:
         file.write("// RUN: %python %S/../Inputs/foreign_values.py remat-run %s %t\n\n")
         file.write(f"// From test/fuzz/stablehlo_cases.py, as JAX {jax.__version__} lowers and computes it.\n\n")
@@ -103,7 +103,7 @@ def write_test(path, function, args, results, cotangents, gradients, tolerance):
             for number, array in enumerate(arrays):
                 if array is not None:
                     file.write(describe_array(kind, number, array))
-        file.write("\n" + export(function, args, debug=False))
+        file.write("\n" + export(function, args, platform, debug=False))
 
 
 def run_case(tools, case, seed, folder, test=None):
@@ -113,8 +113,10 @@ def run_case(tools, case, seed, folder, test=None):
     function, args = made[0], [jax.numpy.asarray(arg) for arg in made[1]]
     options = made[2] if len(made) > 2 else {}
     flat = lambda *a: tuple(jax.numpy.asarray(leaf) for leaf in jax.tree.leaves(function(*a)))
+    # What XLA has calls of LAPACK for on the CPU are operations elsewhere.
+    platform = options.get("platform", "cpu")
     with open(folder + "/model.mlir", "w") as file:
-        file.write(export(flat, args))
+        file.write(export(flat, args, platform))
     results = flat(*args)
     for number, arg in enumerate(args):
         save(f"{folder}/in/arg{number}.npy", arg)
@@ -157,7 +159,7 @@ def run_case(tools, case, seed, folder, test=None):
             return error
     if test:
         tolerance = max(TOLERANCES[str(np.asarray(r).dtype)] for r in [*results, *gradients, 1.0] if is_inexact(r))
-        write_test(test, flat, args, results, cotangents, gradients, tolerance * factor)
+        write_test(test, flat, platform, args, results, cotangents, gradients, tolerance * factor)
     return None
 
 

@@ -696,3 +696,22 @@ def checkpointed(draw, rng):
     x, w = normal(rng, (4, 3)), normal(rng, (3, 3))
     loss = lambda w, x: jnp.sum(jax.checkpoint(lambda x: jnp.sin(jnp.tanh(x @ w) @ w))(x))
     return lambda w, x: jax.grad(loss)(w, x), [w, x]
+
+
+@case
+def triangular(draw, rng):
+    """Factors of Cholesky, and systems with triangular matrices in all forms."""
+    n, batch = draw.choice([9, 1, 3, 12]), draw.choice([(), (2,)])
+    left_side, lower = draw.random() < 0.5, draw.random() < 0.5
+    options = {"left_side": left_side, "lower": lower, "transpose_a": draw.random() < 0.5,
+               "unit_diagonal": draw.random() < 0.3}
+    a, b = normal(rng, batch + (n, n)), normal(rng, batch + ((n, 2) if left_side else (2, n)))
+
+    def f(a, b):
+        factor = lax.linalg.cholesky(a @ a.swapaxes(-1, -2) / n + jnp.eye(n))
+        # Its other triangle is not read.
+        system = (factor if lower else factor.swapaxes(-1, -2)) + lax.stop_gradient(100 * jnp.tril(
+            jnp.ones((n, n)), -1).T * lower)
+        return lax.linalg.triangular_solve(system, b, **options), factor
+
+    return f, [a, b], {"platform": "tpu"}

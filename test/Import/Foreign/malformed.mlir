@@ -315,3 +315,35 @@ func.func @main(%x: tensor<1x4x2xcomplex<f32>>, %y: tensor<2x2x3xcomplex<f32>>) 
   %0 = "stablehlo.convolution"(%x, %y) <{batch_group_count = 1 : i64, feature_group_count = 1 : i64, dimension_numbers = #stablehlo.conv<[b, 0, f]x[0, i, o]->[b, 0, f]>, padding = dense<0> : tensor<1x2xi64>}> : (tensor<1x4x2xcomplex<f32>>, tensor<2x2x3xcomplex<f32>>) -> tensor<1x3x3xcomplex<f32>>
   return %0 : tensor<1x3x3xcomplex<f32>>
 }
+
+// -----
+
+func.func @main(%a: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  // expected-error@+1 {{'stablehlo.cholesky' op of 'tensor<2x3xf32>' is not supported, expected square matrices of floating-point numbers}}
+  %0 = "stablehlo.cholesky"(%a) {lower = true} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+
+// -----
+
+func.func @main(%a: tensor<600x600xf32>) -> tensor<600x600xf32> {
+  // expected-error@+1 {{'stablehlo.cholesky' op of matrices with 600 rows is not supported, expected at most 512}}
+  %0 = "stablehlo.cholesky"(%a) {lower = true} : (tensor<600x600xf32>) -> tensor<600x600xf32>
+  return %0 : tensor<600x600xf32>
+}
+
+// -----
+
+func.func @main(%a: tensor<2x2xf32>, %b: tensor<3x2xf32>) -> tensor<3x2xf32> {
+  // expected-error@+1 {{'stablehlo.triangular_solve' op has the matrices 'tensor<2x2xf32>' and 'tensor<3x2xf32>', which do not fit}}
+  %0 = "stablehlo.triangular_solve"(%a, %b) {left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose NO_TRANSPOSE>} : (tensor<2x2xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+  return %0 : tensor<3x2xf32>
+}
+
+// -----
+
+func.func @main(%a: tensor<2x2xf32>, %b: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  // expected-error@+1 {{'stablehlo.triangular_solve' op has 'transpose_a' SIDEWAYS, expected NO_TRANSPOSE, TRANSPOSE or ADJOINT}}
+  %0 = "stablehlo.triangular_solve"(%a, %b) {left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose SIDEWAYS>} : (tensor<2x2xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}

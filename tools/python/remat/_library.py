@@ -1,6 +1,6 @@
 """libRemat.so: where it is found, and its functions by ctypes.
 
-The structures are those of include/remat-c/Remat.h and include/remat/Runtime/Runtime.h.
+The structures are those of include/remat-c/Remat.h, include/remat-c/Xla.h and include/remat/Runtime/Runtime.h.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
@@ -89,6 +89,13 @@ FUNCTIONS = {
     "rematModuleLoad": (c_int, [H, H, POINTER(H)]),
     "rematCodeGetModule": (c_void_p, [H]),
     "rematCodeDestroy": (None, [H]),
+    "rematXlaStepCreate": (H, [H, P, c_int64]),
+    "rematXlaStepDestroy": (None, [H]),
+    "rematXlaStepGetStats": (None, [H, P]),
+    "rematXlaGetTypeId": (c_void_p, []),
+    "rematXlaGetTypeInfo": (c_void_p, []),
+    "rematXlaInstantiate": (c_void_p, [P]),
+    "rematXlaExecute": (c_void_p, [P]),
     "remat_step_load": (c_int, [P, POINTER(StepOptions), POINTER(c_void_p)]),
     "remat_step_run": (c_int, [P, POINTER(Tensor), c_size_t, POINTER(Tensor), c_size_t]),
     "remat_step_forward": (c_int, [P, POINTER(Tensor), c_size_t, POINTER(Tensor), c_size_t, POINTER(State)]),

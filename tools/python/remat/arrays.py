@@ -52,7 +52,8 @@ BY_NUMPY.update({"|u1": "i8", "<u2": "i16", "<u4": "i32", "<u8": "i64", "<V2": "
 # Of the structured kind that ml_dtypes gives its types.
 BY_NAME = {"bfloat16": "bf16"}
 
-_capsule = ctypes.pythonapi
+# Not ctypes.pythonapi, whose functions have the types that JAX and others give them.
+_capsule = ctypes.PyDLL(None)
 _capsule.PyCapsule_IsValid.argtypes = [ctypes.py_object, ctypes.c_char_p]
 _capsule.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 _capsule.PyCapsule_GetPointer.restype = c_void_p

@@ -144,7 +144,7 @@ class Code:
 
     def __init__(self, context, handle):
         self.context, self.handle = context, handle
-        weakref.finalize(self, context.lib.rematCodeDestroy, handle)
+        self.destroy = weakref.finalize(self, context.lib.rematCodeDestroy, handle)
 
     @property
     def module(self):

@@ -4,6 +4,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 import ctypes
+import hashlib
 import weakref
 
 from . import _library as lib
@@ -88,7 +89,9 @@ class Step:
         self._status(self._lib.remat_step_load(self._code.module, ctypes.byref(load), ctypes.byref(step)), None)
         self._step, self._peak = step, None
         # The code must live until the step is freed, whatever order the collector chooses.
-        weakref.finalize(self, lambda library, step, code: library.remat_step_free(step), self._lib, step, self._code)
+        self._free = weakref.finalize(self, lambda library, step, code: library.remat_step_free(step), self._lib, step,
+                                      self._code)
+        self._shared = None  # The hold on a step that belongs to executables of XLA as well.
         self.arguments = _infos(step, self._lib, self._lib.remat_step_argument_count, self._lib.remat_step_argument)
         self.results = _infos(step, self._lib, self._lib.remat_step_result_count, self._lib.remat_step_result)
         self.backward_count = self._lib.remat_step_backward_count(step)
@@ -103,6 +106,18 @@ class Step:
         if status == 1:
             raise ArgumentError(message.decode(errors="replace"))
         raise RunError(message.decode(errors="replace"), self._lib.remat_status_name(status).decode())
+
+    def share(self):
+        """Lets executables of XLA hold the step, and returns the key by which they find it. From now on only they run
+        it. Steps of one key compute the same, in whatever process they were compiled."""
+        if self._shared is None:
+            program = "%s %r" % (self._placed.text(), sorted(self._values.items()))
+            self._key = int.from_bytes(hashlib.sha256(program.encode()).digest()[:8], "little", signed=True)
+            self._free.detach()
+            self._code.destroy.detach()
+            self._shared = self._lib.rematXlaStepCreate(self._code.handle, self._step, self._key)
+            weakref.finalize(self, self._lib.rematXlaStepDestroy, self._shared)
+        return self._key
 
     def signature(self):
         return "(%s) -> (%s)" % (", ".join(map(repr, self.arguments)), ", ".join(map(repr, self.results)))
@@ -155,6 +170,8 @@ class Step:
 
     def call(self, function, *arguments):
         """Calls a function of the library that runs the step or a part of it, and takes down its peak."""
+        if self._shared:
+            raise RunError("the step runs as a part of programs of JAX", "invalid argument")
         self._status(function(self._step, *arguments), self._step)
         stats = lib.Stats()
         self._lib.remat_step_get_stats(self._step, ctypes.byref(stats))
@@ -195,6 +212,10 @@ class Step:
         recomputation, and the `arena` that holds everything but arguments and results. Of a step in several calls,
         `measured` is the most of the last forward call and of those after it."""
         summary = self._summary
+        if self._shared:
+            stats = lib.Stats()
+            self._lib.rematXlaStepGetStats(self._shared, ctypes.byref(stats))
+            self._peak = stats.measured_peak_bytes if stats.runs else None
         return {"budget": summary["budget_bytes"], "planned": summary["planned_peak_bytes"],
                 "simulated": summary["simulated_peak_bytes"],
                 "measured": self._peak,

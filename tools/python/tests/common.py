@@ -35,15 +35,15 @@ def gradients(model, run, args, kwargs):
     return loss.item(), {name: p.grad for name, p in model.named_parameters()}
 
 
-def worst_error(found, exact):
-    """The largest error of a gradient, relative to its largest element and not less than a small part of all."""
+def worst_error(found, exact, share=1e-4):
+    """The largest error of a gradient, relative to its largest element and not less than a share of that of all."""
     scale = max([float(g.abs().max()) for g in exact.values() if g is not None and g.numel()] + [1e-30])
     worst = (0.0, None)
     for name, reference in exact.items():
         if reference is None or not reference.numel():
             continue
         difference = (found[name].double() - reference.double()).abs().max().item()
-        worst = max(worst, (difference / max(reference.abs().max().item(), 1e-4 * scale), name), key=lambda w: w[0])
+        worst = max(worst, (difference / max(reference.abs().max().item(), share * scale), name), key=lambda w: w[0])
     return worst
 
 

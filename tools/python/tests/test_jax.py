@@ -3,6 +3,7 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import itertools
 import json
 import os
 import tempfile
@@ -222,6 +223,36 @@ class GradientTest(unittest.TestCase):
             x @ w)), self.w, self.x)
         self.check(lambda w, x: -jnp.mean(jax.nn.log_softmax(x @ w)[jnp.arange(3), jnp.array([0, 1, 3])]), self.w,
                    self.x)
+
+
+    def test_factors_and_triangular_systems(self):
+        from jax.scipy.linalg import cho_factor, cho_solve, solve_triangular
+        n = 11
+        a, b = random(n, n), random(n, 2)
+
+        def process(a, b):
+            """What a Gaussian process minimizes."""
+            factor = cho_factor(a @ a.T / n + jnp.eye(n), lower=True)
+            return jnp.sum(b * cho_solve(factor, b)) + 2 * jnp.sum(jnp.log(jnp.diagonal(factor[0])))
+
+        self.check(process, a, b, argnums=(0, 1))
+        triangle = jnp.tril(random(2, 5, 5)) + 3 * jnp.eye(5)
+        for trans, lower in itertools.product((0, 1), (True, False)):
+            self.check(lambda a, b: jnp.sum(solve_triangular(
+                a if lower else a.swapaxes(1, 2), b, trans=trans, lower=lower, unit_diagonal=lower) ** 2), triangle,
+                random(2, 5, 3), argnums=(0, 1))
+
+    def test_matrices_without_a_factor(self):
+        a = jnp.eye(4).at[1, 1].set(-1.0)
+        found = rj.compile(jax.lax.linalg.cholesky, differentiate=False)(a)
+        np.testing.assert_array_equal(found, jax.lax.linalg.cholesky(a))
+        self.assertTrue(np.isnan(found[0, 0]))
+
+    def test_platforms(self):
+        def loss(x):
+            return jnp.sum(jax.lax.platform_dependent(x, cpu=lambda x: x ** 2, default=lambda x: x))
+
+        self.check(loss, self.x)
 
 
 @unittest.skipIf(jax is None, "JAX is not installed")

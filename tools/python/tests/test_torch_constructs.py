@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 import functools
+import itertools
 import unittest
 
 import remat
@@ -368,21 +369,25 @@ class CheckpointTest(unittest.TestCase):
         run_with(False)
 
     def test_dropout_in_a_region_draws_the_same_mask(self):
+        """Also where the program leaves open which one is drawn again."""
         class Model(nn.Module):
-            def __init__(self):
+            def __init__(self, **options):
                 super().__init__()
-                self.a = nn.Linear(32, 32)
+                self.a, self.options = nn.Linear(32, 32), options
 
             def forward(self, x):
-                return checkpoint(lambda y: F.dropout(y, 0.5) * self.a(y), x, use_reentrant=False)
+                return checkpoint(lambda y: F.dropout(y, 0.5) * self.a(y), x, **self.options)
 
-        model = Model()
-        torch._dynamo.reset()
-        rt.compiled_steps.clear()
-        out = torch.compile(model, backend=rt.backend)(self.x)
-        out.sum().backward()
-        mask = (out != 0).float() * 2 * self.x
-        torch.testing.assert_close(model.a.weight.grad, mask.t() @ self.x)
+        for options in itertools.product((True, False), (True, False)):
+            with self.subTest(options=options):
+                model = Model(use_reentrant=options[0], preserve_rng_state=options[1])
+                torch._dynamo.reset()
+                rt.compiled_steps.clear()
+                out = torch.compile(model, backend=rt.backend)(self.x)
+                out.sum().backward()
+                self.assertGreater(rt.compiled_steps[-1].plan.recomputed_tasks, 0)
+                mask = (out != 0).float() * 2 * self.x
+                torch.testing.assert_close(model.a.weight.grad, mask.t() @ self.x)
 
 
 @needs_torch

@@ -73,6 +73,7 @@ void addRandom(LoweringTable &table);
 void addControlFlow(LoweringTable &table);
 void addCalls(LoweringTable &table);
 void addTmTensor(LoweringTable &table);
+void addTriangular(LoweringTable &table);
 
 class Lowering {
 public:

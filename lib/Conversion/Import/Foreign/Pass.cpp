@@ -24,10 +24,11 @@ using namespace remat::foreign;
 
 static LoweringTable makeTable() {
   LoweringTable table;
-  for (auto add : {addArithmetic, addConversions, addSpecialFunctions,
-                   addShapes, addSlices, addDots, addConvolutions,
-                   addReductions, addWindows, addGathers, addScatters, addSorts,
-                   addRandom, addControlFlow, addCalls, addTmTensor})
+  for (auto add :
+       {addArithmetic, addConversions, addSpecialFunctions, addShapes,
+        addSlices, addDots, addConvolutions, addReductions, addWindows,
+        addGathers, addScatters, addSorts, addRandom, addControlFlow, addCalls,
+        addTmTensor, addTriangular})
     add(table);
   return table;
 }

@@ -1,8 +1,10 @@
-"""remat for JAX: `remat.jax.export` and `remat.jax.compile`.
+"""remat for JAX: `remat.jax.export`, `remat.jax.compile` and `remat.jax.call`.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
-from .export import compile, export
+from .call import call
+from .compile import compile
+from .export import export
 
-__all__ = ["compile", "export"]
+__all__ = ["call", "compile", "export"]

@@ -110,3 +110,15 @@ def _cond(l, index, *arguments, branches, **_):
         inputs = [(index, [])] + [(v, identity(v.rank)) for v in cases]
         chosen.append(l.function.generic(inputs, cases[0].shape, cases[0].element, body))
     return chosen
+
+
+@rule("platform_index")
+def _platform_index(l, *, platforms):
+    """Which branch of jax.lax.platform_dependent is for the CPU; None is for all platforms that no other names."""
+    named = [i for i, names in enumerate(platforms) if names and "cpu" in names]
+    found = named or [i for i, names in enumerate(platforms) if names is None]
+    if not found:
+        l.refuse("none of its branches is for the CPU, got %s" % (platforms,))
+    value = l.function.constant(found[0], (), "i32")
+    l.known[value.name] = found[0]
+    return value

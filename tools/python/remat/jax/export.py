@@ -1,4 +1,4 @@
-"""From a function of JAX to IR, weights and a manifest, and to a function that runs it.
+"""From a function of JAX to IR, weights and a manifest.
 
 What is exported is the jaxpr of the function with its gradient, which JAX itself has made: stop_gradient, custom_vjp,
 custom_jvp and the policies of checkpoint have had their effect on it.
@@ -51,11 +51,12 @@ def _donations(jaxpr, donated):
     return pairs
 
 
-def export(function, *args, argnums=0, differentiate=True, donate_argnums=()):
+def export(function, *args, argnums=0, differentiate=True, has_aux=False, donate_argnums=()):
     """Exports a call of `function`, which gives a loss, with the gradients with respect to `argnums`.
 
-    With `differentiate=False` the function is taken as it is; it may have computed gradients itself. `donate_argnums`
-    are arguments whose buffers results may have. What cannot be exported whole is an ExportError with the line of the
+    With `has_aux`, the loss is the first of the two results of `function`, as in `jax.value_and_grad`. With
+    `differentiate=False` the function is taken as it is; it may have computed gradients itself. `donate_argnums` are
+    arguments whose buffers results may have. What cannot be exported whole is an ExportError with the line of the
     program.
     """
     load_rules()
@@ -63,7 +64,7 @@ def export(function, *args, argnums=0, differentiate=True, donate_argnums=()):
     donated_numbers = (donate_argnums,) if isinstance(donate_argnums, int) else tuple(donate_argnums)
     if differentiate and any(not 0 <= n < len(args) for n in numbers):
         raise ExportError("argnums %s are not those of %d arguments" % (numbers, len(args)))
-    whole = jax.value_and_grad(function, argnums=argnums) if differentiate else function
+    whole = jax.value_and_grad(function, argnums=argnums, has_aux=has_aux) if differentiate else function
     closed, shapes = jax.make_jaxpr(whole, return_shape=True)(*args)
     jaxpr, consts = _without_dead_code(closed)
 
@@ -80,7 +81,7 @@ def export(function, *args, argnums=0, differentiate=True, donate_argnums=()):
         is_parameter = differentiate and owner[number] in numbers
         arguments.append(Argument(name, "param" if is_parameter else "data", element_of(dtype), shape, number))
         if is_parameter:
-            weights[name] = _plain(leaves[number])
+            weights[name] = plain(leaves[number])
     constants = [lowering.constant(c, "constant%d" % i) for i, c in enumerate(consts)]
     results = lowering.run(jaxpr, constants, values)
     results = [lowering.whole(v) for v in results]
@@ -88,13 +89,13 @@ def export(function, *args, argnums=0, differentiate=True, donate_argnums=()):
     for name, array in lowering.constants:
         weights[name] = array
         arguments.append(Argument(name, "constant", element_of(array.dtype), array.shape))
-    infos = _results(shapes, names, owner, numbers, differentiate)
+    infos = _results(shapes, names, owner, numbers, differentiate, has_aux)
     for info, var in zip(infos, jaxpr.outvars):
         info.unsigned = physical(var.aval)[1].kind == "u"
     text = lowering.function.text(results, [r.name for r in infos])
     exported = Exported(text, arguments, infos, weights, _layers(jaxpr), getattr(function, "__name__", "function"),
                         leaf_map(jax.tree_util.tree_structure(args), names))
-    exported.examples = {a.name: _plain(leaves[a.leaf]) for a in arguments if a.role == "data"}
+    exported.examples = {a.name: plain(leaves[a.leaf]) for a in arguments if a.role == "data"}
     exported.tree = jax.tree_util.tree_structure(shapes)
     exported.result_dtypes = [leaf.dtype for leaf in jax.tree_util.tree_leaves(shapes)]
     return exported
@@ -109,16 +110,19 @@ def leaf_map(structure, names):
         if given != structure:
             raise ArgumentError("the arguments are %s, expected %s with the leaves %s" % (
                 given, structure, ", ".join(names)))
-        return [_plain(leaf) for leaf in found]
+        return [plain(leaf) for leaf in found]
 
     return leaves_of
 
 
-def _results(shapes, names, owner, numbers, differentiate):
+def _results(shapes, names, owner, numbers, differentiate, has_aux):
     if not differentiate:
         paths = jax.tree_util.tree_flatten_with_path(shapes)[0]
         return [Result("result" + "".join(map(str, path)), "output") for path, _ in paths]
     infos = [Result("loss", "loss")]
+    if has_aux:
+        infos += [Result("aux" + "".join(map(str, path)), "output")
+                  for path, _ in jax.tree_util.tree_flatten_with_path(shapes[0][1])[0]]
     for number in numbers:
         infos += [Result(name + ".grad", "gradient", name) for name, n in zip(names, owner) if n == number]
     return infos
@@ -136,96 +140,13 @@ def _layers(jaxpr):
     return list(layers.values())
 
 
-def _plain(leaf):
+def plain(leaf):
     """A leaf as what the step takes: keys are their words, and what is no array of JAX becomes one, by JAX's own rules
     for its type."""
     leaf = _typed(leaf)
     return jax.random.key_data(leaf) if is_key(leaf.dtype) else leaf
 
 
-class CompiledFunction:
-    """A function of JAX that remat runs: `jax.value_and_grad` of what was given, or with `differentiate=False` that
-    itself. It is compiled for the shapes of each call once. Inside of `jax.jit` it is a callback."""
-
-    def __init__(self, function, export_options, options):
-        self.function, self.export_options, self.options = function, export_options, options
-        self.steps = {}
-
-    def step_for(self, *args):
-        """The step for arguments like these."""
-        leaves, tree = jax.tree_util.tree_flatten(args)
-        # A number of Python has a weak type, which gives way to others: the program may be another one.
-        key = (tree, jax.config.jax_enable_x64, tuple(_kind(leaf) for leaf in leaves))
-        if key not in self.steps:
-            exported = export(self.function, *args, **self.export_options)
-            self.steps[key] = ExportedStep(exported, self.options)
-        return self.steps[key]
-
-    def _run(self, step, leaves):
-        exported = step.exported
-        arrays = []
-        for argument in exported.arguments:
-            given = exported.weights[argument.name] if argument.leaf is None else leaves[argument.leaf]
-            array = np.asarray(given)
-            wanted = step.step.arguments[len(arrays)]
-            # What is donated is not overwritten here.
-            if wanted.donation is not None or not array.flags.c_contiguous or not array.flags.aligned:
-                array = array.copy()
-            arrays.append(array)
-        return step.step.run(arrays)
-
-    def __call__(self, *args):
-        leaves = [_plain(leaf) for leaf in jax.tree_util.tree_leaves(args)]
-        step = self.step_for(*args)
-        tree, dtypes = step.exported.tree, step.exported.result_dtypes
-        if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
-            shapes = [jax.ShapeDtypeStruct(i.shape, _stored(dtype)) for i, dtype in zip(step.step.results, dtypes)]
-            flat = jax.pure_callback(lambda *xs: tuple(_as_numpy(a, t) for a, t in zip(self._run(step, xs), dtypes)),
-                                     tuple(shapes), *leaves)
-        else:
-            flat = [_as_jax(a, t) for a, t in zip(self._run(step, leaves), dtypes)]
-        flat = [jax.random.wrap_key_data(a, impl=t._impl) if is_key(t) else a
-                for a, t in zip(flat, dtypes)]
-        return jax.tree_util.tree_unflatten(tree, flat)
-
-    @property
-    def memory(self):
-        """Of the step that was compiled last."""
-        return list(self.steps.values())[-1].memory
-
-
 def _typed(leaf):
     """JAX makes f32 of f64, and i32 of i64, unless it was told to have these."""
     return leaf if isinstance(leaf, jax.Array) else jax.numpy.asarray(leaf)
-
-
-def _kind(leaf):
-    """All that a program depends on of an argument."""
-    aval = jax.api_util.shaped_abstractify(leaf)
-    return aval.shape, str(aval.dtype), aval.weak_type
-
-
-def _stored(dtype):
-    """The type of NumPy that elements of a result are stored as."""
-    return np.dtype("uint32") if is_key(dtype) else np.dtype(dtype)
-
-
-def _as_numpy(array, dtype):
-    """A result of a step. Types of the step know no signs, and NumPy knows no bfloat16."""
-    if not isinstance(array, np.ndarray):
-        array = np.asarray(_as_jax(array, dtype)) if array.dtype == "bf16" else array.numpy()
-    return array.view(_stored(dtype))
-
-
-def _as_jax(array, dtype):
-    if isinstance(array, np.ndarray):  # That of a donated argument.
-        return jax.numpy.asarray(array)
-    array.unsigned = _stored(dtype).kind == "u"
-    return give(array, "jax")
-
-
-def compile(function, budget=None, policy=None, argnums=0, differentiate=True, **options):
-    """`jax.value_and_grad(function, argnums)` as one step of remat under a budget; see remat.compile for the options.
-    With `differentiate=False`, the function itself."""
-    return CompiledFunction(function, {"argnums": argnums, "differentiate": differentiate},
-                            dict(options, budget=budget, policy=policy))

@@ -222,4 +222,4 @@ def flatten(values):
 
 
 def load_rules():
-    from . import control, elementwise, places, random, reductions, shapes  # noqa: F401
+    from . import control, elementwise, linalg, places, random, reductions, shapes  # noqa: F401

@@ -1,0 +1,384 @@
+//===- Triangular.cpp - triangular systems and Cholesky's factor ----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Matrices are halved: a system is two of half the size and a product, and a
+// factor is two of half the size, a system and a product. Of what is small,
+// each row or column is one elementwise operation. So everything has a
+// derivative.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Lowering.h"
+
+#include "remat/Utils/Builders.h"
+
+#include "mlir/Dialect/Math/IR/Math.h"
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::foreign;
+
+/// Matrices up to this size are not halved. An operation has twice as many
+/// operands at most.
+static constexpr int64_t smallSize = 8;
+/// A larger matrix would become too many operations.
+static constexpr int64_t largestSize = 512;
+
+namespace {
+/// On matrices in the last two dimensions of tensors.
+class Blocks {
+public:
+  Blocks(OpBuilder &builder, Location loc, bool hasUnitDiagonal = false)
+      : builder(builder), loc(loc), hasUnitDiagonal(hasUnitDiagonal) {}
+
+  /// The x with a x = b, where one triangle of `a` counts as zeros.
+  Value solve(Value a, Value b, bool isLower);
+  /// The lower triangular l with l l^T = a, whose upper triangle is not read.
+  Value factor(Value a);
+  Value transpose(Value matrix);
+  /// `factor` if its last element is a number, else that in all places: so a
+  /// matrix that has no factor is seen at once.
+  Value spoil(Value factor);
+
+private:
+  static int64_t getSize(Value matrix) {
+    return cast<RankedTensorType>(matrix.getType()).getShape().back();
+  }
+  static int64_t getRank(Value matrix) {
+    return cast<RankedTensorType>(matrix.getType()).getRank();
+  }
+  Value solveSmall(Value a, Value b, bool isLower);
+  Value factorSmall(Value a);
+  /// The map of loops over batches and `loops - batches` others to the batches
+  /// and `exprs`.
+  AffineMap makeMap(int64_t batches, int64_t loops, ArrayRef<AffineExpr> exprs);
+  Value slice(Value matrix, int64_t row, int64_t rows, int64_t column,
+              int64_t columns);
+  Value concat(int64_t dimFromEnd, ValueRange parts);
+  /// c - a b, or c - a b^T.
+  Value subtractProduct(Value c, Value a, Value b, bool isTransposed);
+
+  OpBuilder &builder;
+  Location loc;
+  bool hasUnitDiagonal;
+};
+} // namespace
+
+Value Blocks::slice(Value matrix, int64_t row, int64_t rows, int64_t column,
+                    int64_t columns) {
+  auto type = cast<RankedTensorType>(matrix.getType());
+  SmallVector<int64_t> begin(type.getRank(), 0), strides(type.getRank(), 1),
+      sizes(type.getShape());
+  begin[type.getRank() - 2] = row;
+  begin[type.getRank() - 1] = column;
+  sizes[type.getRank() - 2] = rows;
+  sizes[type.getRank() - 1] = columns;
+  return createSlice(builder, loc, matrix, begin, sizes, strides);
+}
+
+Value Blocks::concat(int64_t dimFromEnd, ValueRange parts) {
+  if (parts.size() == 1)
+    return parts[0];
+  return tensor::ConcatOp::create(builder, loc, getRank(parts[0]) - dimFromEnd,
+                                  parts);
+}
+
+AffineMap Blocks::makeMap(int64_t batches, int64_t loops,
+                          ArrayRef<AffineExpr> exprs) {
+  SmallVector<AffineExpr> all;
+  for (int64_t dim = 0; dim < batches; ++dim)
+    all.push_back(builder.getAffineDimExpr(dim));
+  llvm::append_range(all, exprs);
+  return AffineMap::get(loops, 0, all, builder.getContext());
+}
+
+Value Blocks::transpose(Value matrix) {
+  int64_t rank = cast<RankedTensorType>(matrix.getType()).getRank();
+  auto permutation = llvm::to_vector(llvm::seq<int64_t>(0, rank));
+  std::swap(permutation[rank - 2], permutation[rank - 1]);
+  return createTranspose(builder, loc, matrix, permutation);
+}
+
+Value Blocks::subtractProduct(Value c, Value a, Value b, bool isTransposed) {
+  auto type = cast<RankedTensorType>(c.getType());
+  int64_t rank = type.getRank(), batches = rank - 2;
+  AffineExpr row = builder.getAffineDimExpr(batches),
+             column = builder.getAffineDimExpr(batches + 1),
+             inner = builder.getAffineDimExpr(rank);
+  AffineMap left = makeMap(batches, rank + 1, {row, inner}),
+            right = isTransposed ? makeMap(batches, rank + 1, {column, inner})
+                                 : makeMap(batches, rank + 1, {inner, column});
+  Value product =
+      createGeneric(
+          builder, loc, {a, b}, createZeros(builder, loc, type),
+          {left, right, createLoopsMap(builder, rank + 1, 0, rank)}, rank, 1,
+          [](OpBuilder &nested, Location loc, ValueRange args) {
+            Value product =
+                arith::MulFOp::create(nested, loc, args[0], args[1]);
+            linalg::YieldOp::create(nested, loc,
+                                    createSum(nested, loc, args[2], product));
+          })
+          .getResult(0);
+  return createElementwise(
+      builder, loc, {c, product}, type,
+      [](OpBuilder &nested, Location loc, ValueRange args) -> Value {
+        return arith::SubFOp::create(nested, loc, args[0], args[1]);
+      });
+}
+
+/// `first` without the products of the pairs in `factors`.
+static Value subtractProducts(OpBuilder &nested, Location loc, Value first,
+                              ValueRange factors) {
+  for (size_t i = 0; i < factors.size(); i += 2) {
+    Value product =
+        arith::MulFOp::create(nested, loc, factors[i], factors[i + 1]);
+    first = arith::SubFOp::create(nested, loc, first, product);
+  }
+  return first;
+}
+
+Value Blocks::solveSmall(Value a, Value b, bool isLower) {
+  auto type = cast<RankedTensorType>(b.getType());
+  int64_t size = getSize(a), rank = type.getRank(), batches = rank - 2;
+  SmallVector<int64_t> shape(type.getShape()), rowShape(shape);
+  shape.erase(shape.end() - 2);
+  rowShape[batches] = 1;
+  AffineExpr column = builder.getAffineDimExpr(batches);
+  AffineMap all = makeMap(batches, rank - 1, column);
+  auto at = [&](int64_t row, int64_t column) {
+    return makeMap(batches, rank - 1,
+                   {builder.getAffineConstantExpr(row),
+                    builder.getAffineConstantExpr(column)});
+  };
+  SmallVector<Value> rows(size), parts;
+  SmallVector<int64_t> solved;
+  for (int64_t step = 0; step < size; ++step) {
+    int64_t row = isLower ? step : size - 1 - step;
+    SmallVector<Value> inputs = {b, a};
+    SmallVector<AffineMap> maps = {
+        makeMap(batches, rank - 1,
+                {builder.getAffineConstantExpr(row), column}),
+        at(row, row)};
+    for (int64_t other : solved) {
+      inputs.append({a, rows[other]});
+      maps.append({at(row, other), all});
+    }
+    maps.push_back(all);
+    Value empty =
+        tensor::EmptyOp::create(builder, loc, shape, type.getElementType());
+    rows[row] =
+        createGeneric(builder, loc, inputs, empty, maps, rank - 1, 0,
+                      [&](OpBuilder &nested, Location loc, ValueRange args) {
+                        Value x =
+                            subtractProducts(nested, loc, args[0],
+                                             args.drop_front(2).drop_back());
+                        if (!hasUnitDiagonal)
+                          x = arith::DivFOp::create(nested, loc, x, args[1]);
+                        linalg::YieldOp::create(nested, loc, x);
+                      })
+            .getResult(0);
+    solved.push_back(row);
+  }
+  for (Value row : rows)
+    parts.push_back(createReshape(builder, loc, row, rowShape));
+  return concat(2, parts);
+}
+
+Value Blocks::solve(Value a, Value b, bool isLower) {
+  int64_t size = getSize(a), columns = getSize(b);
+  if (size <= smallSize)
+    return solveSmall(a, b, isLower);
+  int64_t half = size / 2, rest = size - half;
+  // The block that is solved first, and the other one.
+  int64_t first = isLower ? 0 : rest, second = isLower ? half : 0;
+  Value x = solve(slice(a, first, half, first, half),
+                  slice(b, first, half, 0, columns), isLower);
+  Value other = subtractProduct(slice(b, second, rest, 0, columns),
+                                slice(a, second, rest, first, half), x, false);
+  Value y = solve(slice(a, second, rest, second, rest), other, isLower);
+  return isLower ? concat(2, {x, y}) : concat(2, {y, x});
+}
+
+Value Blocks::factorSmall(Value a) {
+  auto type = cast<RankedTensorType>(a.getType());
+  int64_t size = getSize(a), rank = type.getRank(), batches = rank - 2;
+  Type element = type.getElementType();
+  SmallVector<int64_t> batchShape(type.getShape().drop_back(2)),
+      shape(type.getShape().drop_back()), columnShape(type.getShape());
+  columnShape.back() = 1;
+  AffineExpr row = builder.getAffineDimExpr(batches);
+  SmallVector<Value> columns, parts;
+  for (int64_t column = 0; column < size; ++column) {
+    AffineExpr own = builder.getAffineConstantExpr(column);
+    // The element of the diagonal, of which those below are divided.
+    SmallVector<Value> inputs = {a};
+    SmallVector<AffineMap> maps = {makeMap(batches, batches, {own, own})};
+    for (Value other : columns) {
+      inputs.append({other, other});
+      maps.append(2, makeMap(batches, batches, own));
+    }
+    maps.push_back(makeMap(batches, batches, {}));
+    Value empty = tensor::EmptyOp::create(builder, loc, batchShape, element);
+    Value pivot =
+        createGeneric(
+            builder, loc, inputs, empty, maps, batches, 0,
+            [](OpBuilder &nested, Location loc, ValueRange args) {
+              Value rest = subtractProducts(nested, loc, args[0],
+                                            args.drop_front().drop_back());
+              linalg::YieldOp::create(
+                  nested, loc,
+                  math::SqrtOp::create(nested, loc, rest).getResult());
+            })
+            .getResult(0);
+    inputs = {a, pivot};
+    maps = {makeMap(batches, rank - 1, {row, own}),
+            makeMap(batches, rank - 1, {})};
+    for (Value other : columns) {
+      inputs.append({other, other});
+      maps.append(
+          {makeMap(batches, rank - 1, row), makeMap(batches, rank - 1, own)});
+    }
+    maps.push_back(makeMap(batches, rank - 1, row));
+    empty = tensor::EmptyOp::create(builder, loc, shape, element);
+    auto body = [&](OpBuilder &nested, Location loc, ValueRange args) {
+      Value below = subtractProducts(nested, loc, args[0],
+                                     args.drop_front(2).drop_back());
+      below = arith::DivFOp::create(nested, loc, below, args[1]);
+      Value index = linalg::IndexOp::create(nested, loc, batches),
+            diagonal = createIndex(nested, loc, column);
+      auto compare = [&](arith::CmpIPredicate predicate) {
+        return arith::CmpIOp::create(nested, loc, predicate, index, diagonal);
+      };
+      Value above = createConstant(nested, loc, element, 0.0);
+      above = arith::SelectOp::create(
+          nested, loc, compare(arith::CmpIPredicate::eq), args[1], above);
+      Value chosen = arith::SelectOp::create(
+          nested, loc, compare(arith::CmpIPredicate::ugt), below, above);
+      linalg::YieldOp::create(nested, loc, chosen);
+    };
+    columns.push_back(
+        createGeneric(builder, loc, inputs, empty, maps, rank - 1, 0, body)
+            .getResult(0));
+  }
+  for (Value column : columns)
+    parts.push_back(createReshape(builder, loc, column, columnShape));
+  return concat(1, parts);
+}
+
+Value Blocks::factor(Value a) {
+  int64_t size = getSize(a);
+  auto type = cast<RankedTensorType>(a.getType());
+  if (size <= smallSize)
+    return factorSmall(a);
+  int64_t half = size / 2, rest = size - half;
+  Value first = factor(slice(a, 0, half, 0, half));
+  Value below =
+      transpose(solve(first, transpose(slice(a, half, rest, 0, half)), true));
+  Value second = factor(
+      subtractProduct(slice(a, half, rest, half, rest), below, below, true));
+  SmallVector<int64_t> shape(type.getShape());
+  shape[type.getRank() - 2] = half;
+  shape[type.getRank() - 1] = rest;
+  Value zeros = createZeroConstant(
+      builder, loc, RankedTensorType::get(shape, type.getElementType()));
+  return concat(2, {concat(1, {first, zeros}), concat(1, {below, second})});
+}
+
+Value Blocks::spoil(Value factor) {
+  auto type = cast<RankedTensorType>(factor.getType());
+  AffineMap all = builder.getMultiDimIdentityMap(type.getRank());
+  SmallVector<AffineExpr> exprs(all.getResults());
+  exprs[type.getRank() - 2] = exprs[type.getRank() - 1] =
+      builder.getAffineConstantExpr(getSize(factor) - 1);
+  AffineMap last =
+      AffineMap::get(type.getRank(), 0, exprs, builder.getContext());
+  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                        type.getElementType());
+  return createGeneric(builder, loc, {factor, factor}, empty, {all, last, all},
+                       type.getRank(), 0,
+                       [](OpBuilder &nested, Location loc, ValueRange args) {
+                         Value isNumber = arith::CmpFOp::create(
+                             nested, loc, arith::CmpFPredicate::ORD, args[1],
+                             args[1]);
+                         Value chosen = arith::SelectOp::create(
+                             nested, loc, isNumber, args[0], args[1]);
+                         linalg::YieldOp::create(nested, loc, chosen);
+                       })
+      .getResult(0);
+}
+
+/// The type of a foreign square matrix of numbers that can be divided.
+static FailureOr<RankedTensorType> getMatrix(Operation *op, Lowering &lowering,
+                                             Value value) {
+  RankedTensorType type = lowering.getTensorType(value);
+  int64_t rank = type.getRank();
+  if (rank < 2 || type.getDimSize(rank - 2) != type.getDimSize(rank - 1) ||
+      !isa<FloatType>(type.getElementType()))
+    return op->emitOpError("of ")
+           << type << " is not supported, expected square matrices of "
+           << "floating-point numbers";
+  if (type.getDimSize(rank - 1) > largestSize)
+    return op->emitOpError("of matrices with ")
+           << type.getDimSize(rank - 1)
+           << " rows is not supported, expected at most " << largestSize;
+  return type;
+}
+
+static LogicalResult lowerCholesky(Operation *op, Lowering &lowering) {
+  FailureOr<RankedTensorType> type = getMatrix(op, lowering, op->getOperand(0));
+  if (failed(type) || failed(checkShape(op, type->getShape())) ||
+      failed(checkElements(op)))
+    return failure();
+  Value a = lowering.get(op->getOperand(0));
+  if (type->getNumElements() == 0)
+    return lowering.set(op, a);
+  Blocks blocks(lowering.builder, op->getLoc());
+  bool isLower = getFlag(op, "lower");
+  Value factor = blocks.factor(isLower ? a : blocks.transpose(a));
+  factor = blocks.spoil(factor);
+  return lowering.set(op, isLower ? factor : blocks.transpose(factor));
+}
+
+static LogicalResult lowerTriangularSolve(Operation *op, Lowering &lowering) {
+  FailureOr<RankedTensorType> type = getMatrix(op, lowering, op->getOperand(0));
+  if (failed(type))
+    return failure();
+  RankedTensorType other = lowering.getTensorType(op->getOperand(1));
+  bool isLeft = getFlag(op, "left_side");
+  int64_t rank = type->getRank();
+  if (other.getRank() != rank ||
+      other.getShape().drop_back(2) != type->getShape().drop_back(2) ||
+      other.getDimSize(isLeft ? rank - 2 : rank - 1) !=
+          type->getDimSize(rank - 1) ||
+      other.getElementType() != type->getElementType())
+    return op->emitOpError("has the matrices ")
+           << *type << " and " << other << ", which do not fit";
+  if (failed(checkShape(op, other.getShape())) || failed(checkElements(op)))
+    return failure();
+  StringRef form = getEnum(op, "transpose_a");
+  if (form != "TRANSPOSE" && form != "ADJOINT" && form != "NO_TRANSPOSE")
+    return op->emitOpError("has 'transpose_a' ")
+           << form << ", expected NO_TRANSPOSE, TRANSPOSE or ADJOINT";
+  Value a = lowering.get(op->getOperand(0)),
+        b = lowering.get(op->getOperand(1));
+  if (other.getNumElements() == 0)
+    return lowering.set(op, b);
+  Blocks blocks(lowering.builder, op->getLoc(), getFlag(op, "unit_diagonal"));
+  // From the right, the transposed system is solved.
+  bool isTransposed = (form != "NO_TRANSPOSE") == isLeft;
+  bool isLower = getFlag(op, "lower") != isTransposed;
+  if (isTransposed)
+    a = blocks.transpose(a);
+  if (isLeft)
+    return lowering.set(op, blocks.solve(a, b, isLower));
+  return lowering.set(
+      op, blocks.transpose(blocks.solve(a, blocks.transpose(b), isLower)));
+}
+
+void foreign::addTriangular(LoweringTable &table) {
+  table["stablehlo.cholesky"] = {lowerCholesky, 1};
+  table["stablehlo.triangular_solve"] = {lowerTriangularSolve, 2};
+}

@@ -1,0 +1,112 @@
+"""A step as an operation of JAX: one custom call of XLA, by jax.ffi.
+
+Its handlers are in libRemat, so nothing of Python runs while an executable does. An executable holds the step itself;
+what JAX keeps before that, its own form of the program, holds the step's object.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import ctypes
+import functools
+import threading
+
+import jax
+import numpy as np
+from jax.extend import core
+from jax.interpreters import ad, batching, mlir
+
+from .. import _library as lib
+from ..arrays import BY_NUMPY, NUMPY
+from ..errors import ArgumentError, Error
+
+NAME = "remat_step"
+_lock = threading.Lock()
+
+
+@functools.lru_cache(maxsize=None)
+def _register():
+    """Makes the handlers known to XLA."""
+    library = lib.library()
+
+    def capsule(function):
+        return jax.ffi.pycapsule(ctypes.cast(function, ctypes.c_void_p).value)
+
+    try:
+        jax.ffi.register_ffi_type(NAME, {"type_id": jax.ffi.pycapsule(library.rematXlaGetTypeId()),
+                                         "type_info": jax.ffi.pycapsule(library.rematXlaGetTypeInfo())}, platform="cpu")
+        jax.ffi.register_ffi_target(NAME, {"instantiate": capsule(library.rematXlaInstantiate),
+                                           "execute": capsule(library.rematXlaExecute)}, platform="cpu")
+    except Exception as error:
+        raise Error("JAX %s does not take remat's custom call, which needs version 0.3 of XLA's FFI: %s" % (
+            jax.__version__, error)) from error
+
+
+def _name_of(dtype):
+    dtype = np.dtype(dtype)
+    return "bf16" if dtype == jax.numpy.bfloat16 else BY_NUMPY.get(dtype.str)
+
+
+def _check(step, avals):
+    """Refuses what XLA would refuse when the program runs."""
+    if len(avals) != len(step.arguments):
+        raise ArgumentError("the step takes %d arguments, got %d; its signature is %s" % (
+            len(step.arguments), len(avals), step.signature()))
+    for number, (info, aval) in enumerate(zip(step.arguments, avals)):
+        if _name_of(aval.dtype) != info.dtype or tuple(aval.shape) != info.shape:
+            raise ArgumentError("argument %d is %s, got %s[%s]" % (
+                number, info, aval.dtype, "x".join(map(str, aval.shape))))
+
+
+def _abstract(*avals, step, dtypes):
+    _check(step, avals)
+    return [jax.core.ShapedArray(info.shape, dtype) for info, dtype in zip(step.results, dtypes)]
+
+
+def _lower(context, *operands, step, dtypes):
+    with _lock:
+        _register()
+        key = step.share()
+    # JAX may make the executable when its form of the program, which has the step, is gone.
+    context.module_context.add_keepalive(step)
+    aliases = {n: info.donation for n, info in enumerate(step.arguments) if info.donation is not None}
+    return jax.ffi.ffi_lowering(NAME, operand_output_aliases=aliases)(context, *operands, key=np.int64(key))
+
+
+def _run(*args, **params):
+    """Outside of jit, such as under jax.disable_jit."""
+    with jax.disable_jit(False):
+        return jax.jit(functools.partial(primitive.bind, **params))(*args)
+
+
+def _batch(args, dims, **params):
+    """A step has one shape, so elements of a batch are computed one after the other."""
+    batched = [dim is not None for dim in dims]
+    moved = [jax.numpy.moveaxis(a, dim, 0) for a, dim, b in zip(args, dims, batched) if b]
+
+    def one(elements):
+        elements = iter(elements)
+        return primitive.bind(*[next(elements) if b else a for a, b in zip(args, batched)], **params)
+
+    results = jax.lax.map(one, moved)
+    return results, [0] * len(results)
+
+
+def _refuse(primals, tangents, **params):
+    raise ArgumentError("a step of remat has no derivative; compile the function that takes it, or differentiate the "
+                        "`loss` of what remat.jax.compile returns")
+
+
+primitive = core.Primitive(NAME)
+primitive.multiple_results = True
+primitive.def_impl(_run)
+primitive.def_abstract_eval(_abstract)
+mlir.register_lowering(primitive, _lower, platform="cpu")
+batching.primitive_batchers[primitive] = _batch
+ad.primitive_jvps[primitive] = _refuse
+
+
+def call(step, *arrays):
+    """Runs a step that `remat.compile` made, also inside of `jax.jit`: its arguments in order, its results in order."""
+    arrays = [jax.numpy.asarray(a) for a in arrays]
+    dtypes = [jax.numpy.bfloat16 if info.dtype == "bf16" else np.dtype(NUMPY[info.dtype]) for info in step.results]
+    return tuple(primitive.bind(*arrays, step=step, dtypes=tuple(map(np.dtype, dtypes))))

@@ -1,0 +1,134 @@
+"""Functions of JAX that remat runs, at once and as parts of programs of JAX.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import threading
+
+import jax
+import numpy as np
+from jax.custom_derivatives import SymbolicZero
+
+from ..errors import ArgumentError, RunError
+from ..exported import ExportedStep
+from .call import primitive
+from .export import export, plain
+from .lower import is_key
+
+
+class CompiledFunction:
+    """A function of JAX that remat runs: `jax.value_and_grad` of what was given, or with `differentiate=False` that
+    itself. It is compiled for the shapes of each call once. Inside of `jax.jit` it is one custom call."""
+
+    def __init__(self, function, export_options, options):
+        self.function, self.export_options, self.options = function, export_options, options
+        self.steps, self._calls = {}, {}
+        self._lock = threading.RLock()
+
+    def _key(self, args):
+        leaves, tree = jax.tree_util.tree_flatten(args)
+        # A number of Python has a weak type, which gives way to others: the program may be another one.
+        return tree, jax.config.jax_enable_x64, tuple(_kind(leaf) for leaf in leaves)
+
+    def step_for(self, *args):
+        """The step for arguments like these."""
+        key = self._key(args)
+        with self._lock:
+            if key not in self.steps:
+                exported = export(self.function, *args, **self.export_options)
+                self.steps[key] = ExportedStep(exported, self.options)
+            return self.steps[key]
+
+    def __call__(self, *args):
+        step = self.step_for(*args)
+        leaves = [plain(leaf) for leaf in jax.tree_util.tree_leaves(args)]
+        if any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
+            flat = _bind(step, leaves)
+        else:
+            flat = self._run(self._key(args), step, leaves)
+        dtypes = step.exported.result_dtypes
+        flat = [jax.random.wrap_key_data(a, impl=t._impl) if is_key(t) else a for a, t in zip(flat, dtypes)]
+        return jax.tree_util.tree_unflatten(step.exported.tree, flat)
+
+    def _run(self, key, step, leaves):
+        """A call outside of jit, which has its errors at once."""
+        if key not in self._calls:
+            donated = [a.leaf for a, info in zip(step.exported.arguments, step.step.arguments)
+                       if info.donation is not None]
+            self._calls[key] = jax.jit(lambda *leaves: _bind(step, leaves), donate_argnums=donated)
+        try:
+            return jax.block_until_ready(self._calls[key](*leaves))
+        except jax.errors.JaxRuntimeError as error:
+            raise RunError(str(error), "error of XLA") from error
+
+    def loss(self, *args):
+        """What the function gives, the loss alone, as JAX may differentiate it with respect to `argnums`, such as in a
+        larger function. The step computes the gradients with it, for whatever cotangent the loss will have."""
+        if not self.export_options["differentiate"]:
+            raise ArgumentError("the function was compiled with differentiate=False, so its loss is not known")
+        numbers, has_aux = self.export_options["argnums"], self.export_options["has_aux"]
+        alone = isinstance(numbers, int)
+
+        def values(*args):
+            return self(*args)[0]
+
+        def forward(*args):
+            for number, arg in enumerate(args):
+                if number not in ((numbers,) if alone else numbers) and any(
+                        leaf.perturbed for leaf in jax.tree_util.tree_leaves(arg)):
+                    raise ArgumentError("the loss has gradients with respect to argnums=%s, but is differentiated with "
+                                        "respect to argument %d" % (numbers, number))
+            return self(*jax.tree_util.tree_map(lambda leaf: leaf.value, args))
+
+        def backward(gradients, cotangent):
+            if has_aux:
+                cotangent, others = cotangent
+                if not all(map(_is_zero, jax.tree_util.tree_leaves(others))):
+                    raise ArgumentError("what comes with the loss (has_aux=True) has no gradients, but is "
+                                        "differentiated")
+            if _is_zero(cotangent):
+                return (None,) * len(args)
+            scaled = jax.tree_util.tree_map(lambda g: (g * cotangent).astype(g.dtype), gradients)
+            found = dict([(numbers, scaled)] if alone else zip(numbers, scaled))
+            return tuple(found.get(n) for n in range(len(args)))
+
+        loss = jax.custom_vjp(values)
+        loss.defvjp(forward, backward, symbolic_zeros=True)
+        return loss(*args)
+
+    @property
+    def memory(self):
+        """Of the step that was compiled last."""
+        return list(self.steps.values())[-1].memory
+
+
+def _is_zero(cotangent):
+    """Integers have only such cotangents."""
+    return isinstance(cotangent, SymbolicZero) or cotangent.dtype == jax.dtypes.float0
+
+
+def _bind(step, leaves):
+    exported = step.exported
+    arrays = [leaves[a.leaf] if a.leaf is not None else jax.numpy.asarray(exported.weights[a.name])
+              for a in exported.arguments]
+    return primitive.bind(*arrays, step=step.step, dtypes=tuple(map(_stored, exported.result_dtypes)))
+
+
+def _kind(leaf):
+    """All that a program depends on of an argument."""
+    aval = jax.api_util.shaped_abstractify(leaf)
+    return aval.shape, str(aval.dtype), aval.weak_type
+
+
+def _stored(dtype):
+    """The type of NumPy that elements of a result are stored as."""
+    return np.dtype("uint32") if is_key(dtype) else np.dtype(dtype)
+
+
+def compile(function, budget=None, policy=None, argnums=0, differentiate=True, has_aux=False, donate_argnums=(),
+            **options):
+    """`jax.value_and_grad(function, argnums, has_aux)` as one step of remat under a budget; see remat.compile for the
+    options. With `differentiate=False`, the function itself. As with `jax.jit`, results may have the buffers of the arguments
+    `donate_argnums`; inside of a `jax.jit` that does not donate them, they are copied."""
+    return CompiledFunction(function, {"argnums": argnums, "differentiate": differentiate, "has_aux": has_aux,
+                                       "donate_argnums": donate_argnums}, dict(options, budget=budget, policy=policy))
