@@ -47,9 +47,11 @@ struct AnnotateCosts : remat::impl::AnnotateCostsPassBase<AnnotateCosts> {
   }
 
   LogicalResult loadCosts() {
-    if (costs.empty())
-      return success();
-    llvm::Expected<CostFile> file = CostFile::load(costs);
+    EmitOptions options;
+    options.chip = chip;
+    options.device = device;
+    llvm::Expected<CostFile> file =
+        remat::loadCosts(costs, getOperation(), options, threads);
     if (!file)
       return getOperation().emitError(llvm::toString(file.takeError()));
     measured = std::move(*file);

@@ -8,14 +8,20 @@
 // they compute, in whatever model. Contractions may have been measured in
 // two implementations, as calls of the library and as generated code:
 //
-//   {"schema": "remat.costs/2", "threads": 2,
+//   {"schema": "remat.costs/3",
+//    "target": {"name": "cpu", "cpu": ..., "threads": "2", ...},
 //    "kernels": {"<key>": {"library": <ns>, "generated": <ns>}, ...}}
+//
+// Times say nothing of other machines, so a file is good for its own only.
 //
 //===----------------------------------------------------------------------===//
 
 #ifndef REMAT_COST_COSTFILE_H
 #define REMAT_COST_COSTFILE_H
 
+#include "remat/Target/Target.h"
+
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/Support/Error.h"
 
@@ -36,15 +42,34 @@ struct KernelCosts {
 };
 
 struct CostFile {
-  /// Threads that the costs were measured with.
-  int64_t threads = 0;
+  /// What the costs were measured on, see Target::describeMachine.
+  MachineFacts target;
   /// By key.
   std::map<std::string, KernelCosts> kernels;
 
   /// Fails if the file cannot be read or is no cost file.
   static llvm::Expected<CostFile> load(llvm::StringRef path);
   llvm::Error save(llvm::StringRef path) const;
+
+  /// Threads of the host that the costs were measured with; 0 if they do not
+  /// depend on that.
+  int getThreads() const;
+
+  /// Fails if the costs, which were read from `path`, are not those of
+  /// `machine`: if a fact that is known of it is another one in the file.
+  llvm::Error checkMachine(llvm::StringRef path,
+                           const MachineFacts &machine) const;
 };
+
+/// The machine that a module is compiled for with these options.
+llvm::Expected<MachineFacts>
+describeMachine(mlir::ModuleOp module, const EmitOptions &options, int threads);
+
+/// The costs in the file at `path` for a module that is compiled with these
+/// options; none if `path` is empty. Fails if they are those of another
+/// machine.
+llvm::Expected<CostFile> loadCosts(llvm::StringRef path, mlir::ModuleOp module,
+                                   const EmitOptions &options, int threads);
 
 } // namespace remat
 

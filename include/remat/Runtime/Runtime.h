@@ -315,6 +315,9 @@ void remat_set_debug(int mode);
 /// steps to: that of its current context, else the first one. REMAT_NO_DEVICE
 /// if there is none.
 remat_status remat_cuda_capability(uint32_t *capability);
+/// The driver's name of this device, as much of it as fits into `bytes` bytes
+/// with a NUL.
+remat_status remat_cuda_device_name(char *name, size_t bytes);
 
 /// Message of the step's last failed run; "" when there was none.
 const char *remat_step_error(const remat_step *step);

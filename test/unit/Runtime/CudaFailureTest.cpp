@@ -36,6 +36,13 @@ TEST_F(CudaFailureTest, NoDevice) {
   fakecuda::setDevices(1, 8, 6);
   EXPECT_EQ(remat_cuda_capability(&capability), REMAT_OK);
   EXPECT_EQ(capability, 86u);
+  char name[6];
+  EXPECT_EQ(remat_cuda_device_name(name, sizeof(name)), REMAT_OK);
+  EXPECT_EQ(std::string(name), "stand");
+  EXPECT_EQ(remat_cuda_device_name(name, 0), REMAT_INVALID_ARGUMENT);
+  EXPECT_EQ(remat_cuda_device_name(nullptr, 6), REMAT_INVALID_ARGUMENT);
+  fakecuda::setDevices(0, 9, 0);
+  EXPECT_EQ(remat_cuda_device_name(name, sizeof(name)), REMAT_NO_DEVICE);
 }
 
 TEST_F(CudaFailureTest, CodeForTheDevice) {
