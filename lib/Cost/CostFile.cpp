@@ -73,6 +73,25 @@ static Expected<KernelCosts> readKernel(const json::Value &value) {
   return costs;
 }
 
+static Error readLink(const json::Value &value,
+                      std::optional<LinkCosts> &link) {
+  const json::Object *object = value.getAsObject();
+  LinkCosts costs;
+  std::pair<StringLiteral, int64_t *> members[] = {
+      {"to_host", &costs.toHost}, {"to_device", &costs.toDevice}};
+  for (auto [name, member] : members) {
+    std::optional<int64_t> speed;
+    if (object)
+      speed = object->getInteger(name);
+    if (!speed || *speed <= 0)
+      return createStringError("has a 'link' without bytes per second as '" +
+                               name + "'");
+    *member = *speed;
+  }
+  link = costs;
+  return Error::success();
+}
+
 /// Fails if the file has another schema, with what to do about an older one.
 static Error checkSchema(const json::Object *object) {
   std::optional<StringRef> given;
@@ -123,6 +142,9 @@ Expected<CostFile> CostFile::load(StringRef path) {
   const json::Object *kernels = object->getObject("kernels");
   if (!kernels)
     return makeError(path, "has no 'kernels'");
+  if (const json::Value *link = object->get("link"))
+    if (Error error = readLink(*link, file.link))
+      return makeError(path, toString(std::move(error)));
   for (const auto &[key, cost] : *kernels) {
     Expected<KernelCosts> costs = readKernel(cost);
     if (!costs)
@@ -147,9 +169,13 @@ Error CostFile::save(StringRef path) const {
   json::Object machine;
   for (const auto &[name, text] : target)
     machine[name] = text;
-  json::Value value = json::Object{{"schema", schema},
-                                   {"target", std::move(machine)},
-                                   {"kernels", std::move(costs)}};
+  json::Object object{{"schema", schema},
+                      {"target", std::move(machine)},
+                      {"kernels", std::move(costs)}};
+  if (link)
+    object["link"] = json::Object{{"to_host", link->toHost},
+                                  {"to_device", link->toDevice}};
+  json::Value value = std::move(object);
   return writeOutputFile(
       path, [&](raw_ostream &os) { os << formatv("{0:2}", value) << '\n'; });
 }

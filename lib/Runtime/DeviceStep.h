@@ -70,6 +70,11 @@ public:
   /// The first failed check of the run that is finished, if there is one.
   virtual bool findFailure(CheckFailure &failure) const = 0;
 
+  /// The least nanoseconds, of several, that a copy of so many bytes takes to
+  /// the host and to the device, between runs.
+  virtual remat_status timeCopies(uint64_t bytes, int64_t &toHost,
+                                  int64_t &toDevice, std::string &error) = 0;
+
   /// Within a serial run; false with a message on failure.
   virtual bool copy(void *to, const void *from, uint64_t bytes,
                     std::string &error) = 0;

@@ -214,6 +214,19 @@ void remat_step_get_stats(const remat_step *step, remat_step_stats *stats) {
     *stats = step ? step->getStats() : remat_step_stats();
 }
 
+remat_status remat_step_measure_link(remat_step *step,
+                                     remat_link_speed *speed) {
+  if (!step || !speed)
+    return fail(REMAT_INVALID_ARGUMENT,
+                step ? "speed is NULL" : "step is NULL");
+  if (step->busy.test_and_set(std::memory_order_acquire))
+    return fail(REMAT_INVALID_ARGUMENT, "step is running in another thread");
+  remat_status status =
+      guard([&] { return step->measureLink(*speed, lastError()); });
+  step->busy.clear(std::memory_order_release);
+  return status;
+}
+
 const int64_t *remat_step_entry_times(const remat_step *step) {
   return step && !step->times.empty() ? step->times.data() : nullptr;
 }

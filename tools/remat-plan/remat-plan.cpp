@@ -156,6 +156,10 @@ static Error runTool() {
     return handleErrors(outcome.takeError(), [](const ErrorInfoBase &error) {
       return createFileError(options().inputFile, makeError(error.message()));
     });
+  tools::PlanDetails &details = outcome->details;
+  details.describeLink(outcome->instance.problem, step);
+  if (!outcome->isModel && details.linkSource == "target")
+    details.linkSource = "instance";
   if (options().step.isGiven("budget"))
     outcome->requestedBudget = options().step.getText("budget");
   if (Error error = writeOutputs(*outcome))

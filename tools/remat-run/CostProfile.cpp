@@ -94,12 +94,24 @@ static Error addOtherCosts(mlir::ModuleOp others, StringRef budget,
   return Error::success();
 }
 
-Error run::profileCosts(const remat_step *step, mlir::ModuleOp tasks,
+/// Measures the link between the arenas of `step`.
+static Error addLink(remat_step *step, CostFile &file) {
+  remat_link_speed speed;
+  if (remat_status status = remat_step_measure_link(step, &speed))
+    return makeError(Twine(remat_status_name(status)) + ": " +
+                     remat_last_error());
+  file.link = {int64_t(speed.to_host), int64_t(speed.to_device)};
+  return Error::success();
+}
+
+Error run::profileCosts(remat_step *step, mlir::ModuleOp tasks,
                         StringRef budget, ArrayRef<Tensor> arguments) {
   Expected<CostFile> file = loadKnown(tasks);
   if (!file)
     return file.takeError();
   addCosts(step, tasks, *file);
+  if (Error error = addLink(step, *file))
+    return error;
 
   mlir::OwningOpRef<mlir::ModuleOp> others(tasks.clone());
   ChooseImplementationsPassOptions implementations;

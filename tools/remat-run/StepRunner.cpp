@@ -74,6 +74,7 @@ static Error plan(mlir::ModuleOp module, StringRef budget, RunReport &report) {
     if (Error error = planModule(module, plan, &found).moveInto(report.summary))
       return error;
   }
+  report.details.describeLink(found.problem, options().step);
   return options().plan.explainPlan(found.problem, found.solution.plan,
                                     report.details);
 }

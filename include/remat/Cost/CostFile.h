@@ -10,6 +10,7 @@
 //
 //   {"schema": "remat.costs/3",
 //    "target": {"name": "cpu", "cpu": ..., "threads": "2", ...},
+//    "link": {"to_device": <bytes/s>, "to_host": <bytes/s>},
 //    "kernels": {"<key>": {"library": <ns>, "generated": <ns>}, ...}}
 //
 // Times say nothing of other machines, so a file is good for its own only.
@@ -25,6 +26,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/Support/Error.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -41,9 +43,19 @@ struct KernelCosts {
   std::optional<int64_t> library, generated;
 };
 
+/// Bytes per second of copies of offloaded values.
+struct LinkCosts {
+  int64_t toHost = 0, toDevice = 0;
+
+  /// What both directions reach.
+  int64_t getBandwidth() const { return std::min(toHost, toDevice); }
+};
+
 struct CostFile {
   /// What the costs were measured on, see Target::describeMachine.
   MachineFacts target;
+  /// If it was measured.
+  std::optional<LinkCosts> link;
   /// By key.
   std::map<std::string, KernelCosts> kernels;
 

@@ -54,7 +54,9 @@ def AnnotateCostsPass : Pass<"remat-annotate-costs", "::mlir::ModuleOp"> {
 
     Costs that were measured, in a file of `remat-run --profile-costs`, take the
     place of estimates. The file says what machine it is of, and another one
-    than code is made for is an error. An operation of another dialect may say itself what
+    than code is made for is an error. If it says how fast copies to and from
+    the host are, the slower of both becomes the `link_bandwidth` of
+    `#remat.target`. An operation of another dialect may say itself what
     arithmetic, traffic and workspace to count (`KernelOpInterface`).
 
     S. Williams, A. Waterman, D. Patterson: Roofline: an insightful visual

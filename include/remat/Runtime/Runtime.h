@@ -209,6 +209,12 @@ typedef struct remat_step_stats {
   uint64_t device_bytes;
 } remat_step_stats;
 
+/// Bytes per second that copies between the arena and the host arena reach.
+typedef struct remat_link_speed {
+  uint64_t to_host;
+  uint64_t to_device;
+} remat_link_speed;
+
 /// An entry of the schedule, for profilers; lives as long as the step.
 typedef struct remat_entry_info {
   remat_entry_kind kind;
@@ -299,6 +305,12 @@ void remat_step_get_stats(const remat_step *step, remat_step_stats *stats);
 /// thread's CPU time, which other processes do not disturb; on several, time of
 /// the clock on the wall.
 const int64_t *remat_step_entry_times(const remat_step *step);
+
+/// Measures how fast a run of the step copies what is offloaded, one direction
+/// after the other, in memory of the same kind as its arenas: of a step for a
+/// device between this and pinned memory, else on one thread. It takes a
+/// fraction of a second and, meanwhile, 64 MiB of either memory.
+remat_status remat_step_measure_link(remat_step *step, remat_link_speed *speed);
 
 /// With REMAT_STEP_DEBUG: a line for each recomputation of the last run with
 /// the operation that ran forward on one side and its repetition on the other,

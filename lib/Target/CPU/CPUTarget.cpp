@@ -70,8 +70,7 @@ CPUTarget::describeMachine(const EmitOptions &options, int threads) const {
   if (threads == 0)
     threads =
         static_cast<int>(std::max(std::thread::hardware_concurrency(), 1u));
-  return MachineFacts{{"name", getName().str()},
-                      {"triple", (*machine)->getTargetTriple().str()},
+  return MachineFacts{{"triple", (*machine)->getTargetTriple().str()},
                       {"cpu", (*machine)->getTargetCPU().str()},
                       {"features", llvm::join(getFeatures(**machine), ",")},
                       {"threads", std::to_string(threads)}};

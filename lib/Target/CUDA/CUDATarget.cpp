@@ -139,7 +139,7 @@ static std::string printCapability(unsigned capability) {
 /// generation; then only the chip is known.
 llvm::Expected<MachineFacts>
 CUDATarget::describeMachine(const EmitOptions &options, int threads) const {
-  MachineFacts facts{{"name", getName().str()}};
+  MachineFacts facts;
   if (isSimulator(options.device)) {
     facts["device"] = "simulator";
     return facts;

@@ -47,6 +47,9 @@ void fakecuda::setMemory(size_t bytes) { state->memory = bytes; }
 void fakecuda::fail(const std::string &function, int result, int call) {
   state->failures[function] = {result, call};
 }
+void fakecuda::setElapsedTimes(std::vector<float> milliseconds) {
+  state->elapsed.assign(milliseconds.begin(), milliseconds.end());
+}
 void fakecuda::ignoreWaits(bool ignores) { state->ignoresWaits = ignores; }
 size_t fakecuda::countCalls(const std::string &function) {
   return state->calls[function];

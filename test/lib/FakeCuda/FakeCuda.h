@@ -41,6 +41,10 @@ void setMemory(size_t bytes);
 /// gives `result`.
 void fail(const std::string &function, int result, int call = 0);
 
+/// The milliseconds between two events: the next one each time, the last one
+/// from then on.
+void setElapsedTimes(std::vector<float> milliseconds);
+
 /// Streams do not wait for events, so that a test can show that they must.
 void ignoreWaits(bool ignores);
 

@@ -337,7 +337,9 @@ int cuEventSynchronize(EventState *) {
 }
 int cuEventElapsedTime(float *milliseconds, EventState *, EventState *) {
   ENTER
-  *milliseconds = 1;
+  *milliseconds = get().elapsed.front();
+  if (get().elapsed.size() > 1)
+    get().elapsed.pop_front();
   return 0;
 }
 
