@@ -75,8 +75,8 @@ struct AnnotateCosts : remat::impl::AnnotateCostsPassBase<AnnotateCosts> {
   /// Says in the IR how fast the link is: planning looks there.
   void setLinkBandwidth(int64_t bytesPerSecond) {
     ModuleOp module = getOperation();
-    module->setAttr(targetAttrName, withLinkBandwidth(getTargetFacts(module),
-                                                      bytesPerSecond));
+    module->setAttr(targetAttrName,
+                    withLinkBandwidth(getTargetFacts(module), bytesPerSecond));
     module->walk([&](Operation *op) {
       if (auto facts = op->getAttrOfType<TargetAttr>(targetAttrName))
         op->setAttr(targetAttrName, withLinkBandwidth(facts, bytesPerSecond));

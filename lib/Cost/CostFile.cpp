@@ -12,6 +12,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Base64.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MD5.h"
@@ -92,6 +93,20 @@ static Error readLink(const json::Value &value,
   return Error::success();
 }
 
+static Error readAlgorithms(const json::Value &value, std::string &algorithms) {
+  std::optional<StringRef> text = value.getAsString();
+  std::vector<char> bytes;
+  if (text)
+    if (Error error = decodeBase64(*text, bytes)) {
+      consumeError(std::move(error));
+      text = std::nullopt;
+    }
+  if (!text)
+    return createStringError("has 'algorithms' that are not in base64");
+  algorithms.assign(bytes.begin(), bytes.end());
+  return Error::success();
+}
+
 /// Fails if the file has another schema, with what to do about an older one.
 static Error checkSchema(const json::Object *object) {
   std::optional<StringRef> given;
@@ -145,6 +160,9 @@ Expected<CostFile> CostFile::load(StringRef path) {
   if (const json::Value *link = object->get("link"))
     if (Error error = readLink(*link, file.link))
       return makeError(path, toString(std::move(error)));
+  if (const json::Value *algorithms = object->get("algorithms"))
+    if (Error error = readAlgorithms(*algorithms, file.algorithms))
+      return makeError(path, toString(std::move(error)));
   for (const auto &[key, cost] : *kernels) {
     Expected<KernelCosts> costs = readKernel(cost);
     if (!costs)
@@ -173,8 +191,10 @@ Error CostFile::save(StringRef path) const {
                       {"target", std::move(machine)},
                       {"kernels", std::move(costs)}};
   if (link)
-    object["link"] = json::Object{{"to_host", link->toHost},
-                                  {"to_device", link->toDevice}};
+    object["link"] =
+        json::Object{{"to_host", link->toHost}, {"to_device", link->toDevice}};
+  if (!algorithms.empty())
+    object["algorithms"] = encodeBase64(algorithms);
   json::Value value = std::move(object);
   return writeOutputFile(
       path, [&](raw_ostream &os) { os << formatv("{0:2}", value) << '\n'; });

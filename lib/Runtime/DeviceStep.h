@@ -36,6 +36,8 @@ public:
   /// Memory of the host that the device copies to and from.
   char *host = nullptr;
   char *constants = nullptr;
+  /// The choices of the library for matmuls, see remat_step_algorithms.
+  std::string algorithms;
 
   /// Whether `data` is memory of the device.
   virtual bool isOnDevice(const void *data) = 0;

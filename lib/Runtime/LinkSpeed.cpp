@@ -69,9 +69,9 @@ remat_status remat_step::measureLink(remat_link_speed &speed,
   if (status != REMAT_OK)
     return status;
   auto perSecond = [](int64_t nanoseconds) {
-    return static_cast<uint64_t>(static_cast<double>(measuredBytes) * 1e9 /
-                                 static_cast<double>(std::max<int64_t>(
-                                     nanoseconds, 1)));
+    return static_cast<uint64_t>(
+        static_cast<double>(measuredBytes) * 1e9 /
+        static_cast<double>(std::max<int64_t>(nanoseconds, 1)));
   };
   speed = {perSecond(toHost), perSecond(toDevice)};
   return REMAT_OK;

@@ -214,6 +214,14 @@ void remat_step_get_stats(const remat_step *step, remat_step_stats *stats) {
     *stats = step ? step->getStats() : remat_step_stats();
 }
 
+const void *remat_step_algorithms(const remat_step *step, uint64_t *bytes) {
+  const std::string *algorithms = step ? step->getAlgorithms() : nullptr;
+  bool isEmpty = !algorithms || algorithms->empty();
+  if (bytes)
+    *bytes = isEmpty ? 0 : algorithms->size();
+  return isEmpty ? nullptr : algorithms->data();
+}
+
 remat_status remat_step_measure_link(remat_step *step,
                                      remat_link_speed *speed) {
   if (!step || !speed)
@@ -267,6 +275,8 @@ const char *remat_status_name(remat_status status) {
     return "codec error";
   case REMAT_NO_DEVICE:
     return "no device";
+  case REMAT_STALE_ALGORITHMS:
+    return "stale algorithms";
   case REMAT_DEVICE_ERROR:
     return "device error";
   }

@@ -97,9 +97,8 @@ void PlanDetails::describeLink(const planning::Problem &problem,
 void PlanDetails::addTo(json::Object &object,
                         ArrayRef<int64_t> valueNodes) const {
   if (linkBytesPerSecond != 0)
-    object["link"] =
-        json::Object{{"bytes_per_second", linkBytesPerSecond},
-                     {"source", linkSource}};
+    object["link"] = json::Object{{"bytes_per_second", linkBytesPerSecond},
+                                  {"source", linkSource}};
   if (frontier)
     object["frontier"] = planning::toJson(*frontier);
   if (explanation)

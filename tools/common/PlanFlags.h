@@ -35,8 +35,8 @@ struct PlanDetails {
   /// from.
   void describeLink(const planning::Problem &problem,
                     const StepOptions &options);
-  /// Adds the key `link` if there is one, and the keys `frontier` and `explanation`. Values have these node ids, or
-  /// their own.
+  /// Adds the key `link` if there is one, and the keys `frontier` and
+  /// `explanation`. Values have these node ids, or their own.
   void addTo(llvm::json::Object &object,
              llvm::ArrayRef<int64_t> valueNodes = {}) const;
   /// The same as tables.

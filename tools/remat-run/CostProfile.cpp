@@ -133,5 +133,6 @@ Error run::profileCosts(remat_step *step, mlir::ModuleOp tasks,
   if (differsInImplementation(*others, tasks))
     if (Error error = addOtherCosts(*others, budget, arguments, *file))
       return error;
+  file->algorithms = getAlgorithms();
   return file->save(options().profileCosts);
 }

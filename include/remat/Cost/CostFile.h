@@ -10,6 +10,7 @@
 //
 //   {"schema": "remat.costs/3",
 //    "target": {"name": "cpu", "cpu": ..., "threads": "2", ...},
+//    "algorithms": <base64>,
 //    "link": {"to_device": <bytes/s>, "to_host": <bytes/s>},
 //    "kernels": {"<key>": {"library": <ns>, "generated": <ns>}, ...}}
 //
@@ -52,10 +53,13 @@ struct LinkCosts {
 };
 
 struct CostFile {
-  /// What the costs were measured on, see Target::describeMachine.
+  /// What the costs were measured on; `name` is that of the target.
   MachineFacts target;
   /// If it was measured.
   std::optional<LinkCosts> link;
+  /// The algorithms of matmuls on a device that the costs are of, see
+  /// remat_step_algorithms; empty if there are none.
+  std::string algorithms;
   /// By key.
   std::map<std::string, KernelCosts> kernels;
 
@@ -73,7 +77,8 @@ struct CostFile {
                            const MachineFacts &machine) const;
 };
 
-/// The machine that a module is compiled for with these options.
+/// The machine that a module is compiled for with these options: what its
+/// target says (Target::describeMachine), with the target's `name`.
 llvm::Expected<MachineFacts>
 describeMachine(mlir::ModuleOp module, const EmitOptions &options, int threads);
 

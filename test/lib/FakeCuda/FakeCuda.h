@@ -68,6 +68,20 @@ void release(void *memory);
 void enqueue(void *stream, const std::vector<const void *> &memory,
              std::function<void()> work);
 
+void setDeviceName(const std::string &name);
+
+/// What cuBLASLt is, and chooses from now on: `algorithm`, which needs so many
+/// bytes of workspace. It takes those up to `most` if it is given one.
+struct LibraryState {
+  size_t version = 130100;
+  uint64_t algorithm = 0;
+  size_t workspaceBytes = 0;
+  uint64_t most = UINT64_MAX;
+  /// Those of the matmuls that were run.
+  std::vector<uint64_t> used;
+};
+LibraryState &getLibrary();
+
 /// How the matmul that was described last multiplies, by cuBLASLt's number.
 int getComputeType();
 

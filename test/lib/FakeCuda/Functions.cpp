@@ -79,7 +79,7 @@ int cuDeviceGet(int *device, int ordinal) {
 }
 int cuDeviceGetName(char *name, int bytes, int) {
   ENTER_WITHOUT_CONTEXT
-  std::strncpy(name, "stand-in", static_cast<size_t>(bytes));
+  std::strncpy(name, get().deviceName.c_str(), static_cast<size_t>(bytes));
   return 0;
 }
 int cuDeviceGetAttribute(int *value, int attribute, int) {

@@ -34,9 +34,8 @@ llvm::Error remat::setLimits(GraphProblem &graphProblem,
                              const PlanOptions &options) {
   planning::Problem &problem = graphProblem.problem;
   problem.hostBudget = options.hostBudget;
-  bool isTargets =
-      options.linkBandwidth == targetBandwidth ||
-      (options.linkBandwidth == 0 && asksForOffload(problem));
+  bool isTargets = options.linkBandwidth == targetBandwidth ||
+                   (options.linkBandwidth == 0 && asksForOffload(problem));
   problem.linkBytesPerSecond = !options.offload ? 0
                                : isTargets
                                    ? graphProblem.target.getLinkBandwidth()
