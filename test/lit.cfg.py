@@ -51,6 +51,8 @@ if tested_cpu:
     compilers = ("remat-run", "remat-compile")
     wrap_tools(config.test_exec_root, lambda tool, path: path + (" --mcpu=" + tested_cpu if tool in compilers else ""))
 
+config.substitutions.append(("%tested_cpu", tested_cpu or "native"))
+
 # With REMAT_ROUNDTRIP=1 every remat-opt test also checks that the IR that it
 # reads, and the IR that it prints, survives printing, parsing and bytecode.
 if os.environ.get("REMAT_ROUNDTRIP"):

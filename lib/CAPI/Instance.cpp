@@ -30,6 +30,9 @@ static Error setLimits(const PlanOptions &plan, int64_t saveAllPeak,
   problem.freeOrder |= plan.reorder;
   if (plan.hostBudget)
     problem.hostBudget = plan.hostBudget;
+  if (plan.linkBandwidth == targetBandwidth)
+    return createStringError("link-bandwidth is 'target', and an instance has "
+                             "none; say how fast the link is");
   if (plan.linkBandwidth)
     problem.linkBytesPerSecond = plan.linkBandwidth;
   if (!plan.offload)

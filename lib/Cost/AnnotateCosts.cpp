@@ -29,6 +29,18 @@ namespace remat {
 using namespace mlir;
 using namespace remat;
 
+/// `facts` with another speed of the link to host memory.
+static TargetAttr withLinkBandwidth(TargetAttr facts, int64_t bytesPerSecond) {
+  return TargetAttr::get(
+      facts.getContext(), facts.getName(), facts.getAlignment(),
+      facts.getRowBytes(), facts.getBlockBytes(), facts.getBlockRows(),
+      facts.getMinBlockRows(), facts.getSumLength(), facts.getChannelBytes(),
+      facts.getSliceBytes(), facts.getSliceRows(), facts.getMinSliceRows(),
+      facts.getInPlace(), facts.getThreads(), facts.getContractionFlops(),
+      facts.getLoopFlops(), facts.getBandwidth(), facts.getLaunchNs(),
+      bytesPerSecond, facts.getDuplexLink());
+}
+
 namespace {
 
 struct AnnotateCosts : remat::impl::AnnotateCostsPassBase<AnnotateCosts> {
@@ -47,13 +59,28 @@ struct AnnotateCosts : remat::impl::AnnotateCostsPassBase<AnnotateCosts> {
   }
 
   LogicalResult loadCosts() {
-    if (costs.empty())
-      return success();
-    llvm::Expected<CostFile> file = CostFile::load(costs);
+    EmitOptions options;
+    options.chip = chip;
+    options.device = device;
+    llvm::Expected<CostFile> file =
+        remat::loadCosts(costs, getOperation(), options, threads);
     if (!file)
       return getOperation().emitError(llvm::toString(file.takeError()));
     measured = std::move(*file);
+    if (measured.link)
+      setLinkBandwidth(measured.link->getBandwidth());
     return success();
+  }
+
+  /// Says in the IR how fast the link is: planning looks there.
+  void setLinkBandwidth(int64_t bytesPerSecond) {
+    ModuleOp module = getOperation();
+    module->setAttr(targetAttrName,
+                    withLinkBandwidth(getTargetFacts(module), bytesPerSecond));
+    module->walk([&](Operation *op) {
+      if (auto facts = op->getAttrOfType<TargetAttr>(targetAttrName))
+        op->setAttr(targetAttrName, withLinkBandwidth(facts, bytesPerSecond));
+    });
   }
 
   FailureOr<Kernel> analyze(FunctionOpInterface kernel, const Target &target,

@@ -47,14 +47,14 @@ struct ChooseImplementations
   using ChooseImplementationsPassBase::ChooseImplementationsPassBase;
 
   void runOnOperation() override {
-    CostFile measured;
-    if (!costs.empty()) {
-      llvm::Expected<CostFile> file = CostFile::load(costs);
-      if (!file) {
-        getOperation().emitError(llvm::toString(file.takeError()));
-        return signalPassFailure();
-      }
-      measured = std::move(*file);
+    EmitOptions options;
+    options.chip = chip;
+    options.device = device;
+    llvm::Expected<CostFile> measured =
+        loadCosts(costs, getOperation(), options, threads);
+    if (!measured) {
+      getOperation().emitError(llvm::toString(measured.takeError()));
+      return signalPassFailure();
     }
     for (auto kernel : getOperation().getOps<FunctionOpInterface>()) {
       if (!kernel->hasAttr(RematDialect::kernelAttrName))
@@ -62,7 +62,7 @@ struct ChooseImplementations
       codegen::LibraryCallRef call = codegen::describeLibraryCall(kernel);
       if (!call || !call->mayBeGenerated())
         continue;
-      bool generated = isGenerated(kernel, *call, measured);
+      bool generated = isGenerated(kernel, *call, *measured);
       if (others && (generated || call->countFlops() <=
                                       ImplementationTuning::maxComparedFlops))
         generated = !generated;

@@ -12,6 +12,7 @@
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Base64.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MD5.h"
@@ -21,7 +22,7 @@
 using namespace llvm;
 using namespace remat;
 
-static constexpr StringLiteral schema = "remat.costs/2";
+static constexpr StringLiteral schema = "remat.costs/3";
 
 std::string remat::getKernelKey(mlir::FunctionOpInterface kernel) {
   mlir::OwningOpRef<mlir::FunctionOpInterface> copy(
@@ -73,6 +74,73 @@ static Expected<KernelCosts> readKernel(const json::Value &value) {
   return costs;
 }
 
+static Error readLink(const json::Value &value,
+                      std::optional<LinkCosts> &link) {
+  const json::Object *object = value.getAsObject();
+  LinkCosts costs;
+  std::pair<StringLiteral, int64_t *> members[] = {
+      {"to_host", &costs.toHost}, {"to_device", &costs.toDevice}};
+  for (auto [name, member] : members) {
+    std::optional<int64_t> speed;
+    if (object)
+      speed = object->getInteger(name);
+    if (!speed || *speed <= 0)
+      return createStringError("has a 'link' without bytes per second as '" +
+                               name + "'");
+    *member = *speed;
+  }
+  link = costs;
+  return Error::success();
+}
+
+static Error readAlgorithms(const json::Value &value, std::string &algorithms) {
+  std::optional<StringRef> text = value.getAsString();
+  std::vector<char> bytes;
+  if (text)
+    if (Error error = decodeBase64(*text, bytes)) {
+      consumeError(std::move(error));
+      text = std::nullopt;
+    }
+  if (!text)
+    return createStringError("has 'algorithms' that are not in base64");
+  algorithms.assign(bytes.begin(), bytes.end());
+  return Error::success();
+}
+
+/// Fails if the file has another schema, with what to do about an older one.
+static Error checkSchema(const json::Object *object) {
+  std::optional<StringRef> given;
+  if (object)
+    given = object->getString("schema");
+  if (given == schema)
+    return Error::success();
+  if (given == "remat.costs/1" || given == "remat.costs/2")
+    return createStringError(
+        "has the schema '" + *given +
+        "', which does not say what the costs were measured on, expected '" +
+        schema +
+        "'; measure them again with 'remat-run --profile-costs' and a new "
+        "file");
+  return createStringError("is no cost file, expected schema '" + schema + "'");
+}
+
+static Expected<MachineFacts> readMachine(const json::Object &object) {
+  const json::Object *target = object.getObject("target");
+  if (!target)
+    return createStringError("has no 'target' that the costs were measured on");
+  MachineFacts facts;
+  for (const auto &[name, value] : *target) {
+    std::optional<StringRef> text = value.getAsString();
+    if (!text)
+      return createStringError("has a 'target' whose '" + StringRef(name) +
+                               "' is no string");
+    facts[name.str()] = text->str();
+  }
+  if (!facts.count("name"))
+    return createStringError("has a 'target' without a 'name'");
+  return facts;
+}
+
 Expected<CostFile> CostFile::load(StringRef path) {
   auto buffer = MemoryBuffer::getFile(path);
   if (!buffer)
@@ -81,14 +149,20 @@ Expected<CostFile> CostFile::load(StringRef path) {
   if (!value)
     return makeError(path, toString(value.takeError()));
   const json::Object *object = value->getAsObject();
-  if (!object || object->getString("schema") != schema)
-    return makeError(path, "is no cost file, expected schema '" + schema + "'");
-  const json::Object *kernels = object->getObject("kernels");
-  std::optional<int64_t> threads = object->getInteger("threads");
-  if (!kernels || !threads || *threads < 0)
-    return makeError(path, "has no 'kernels' or no number of 'threads'");
+  if (Error error = checkSchema(object))
+    return makeError(path, toString(std::move(error)));
   CostFile file;
-  file.threads = *threads;
+  if (Error error = readMachine(*object).moveInto(file.target))
+    return makeError(path, toString(std::move(error)));
+  const json::Object *kernels = object->getObject("kernels");
+  if (!kernels)
+    return makeError(path, "has no 'kernels'");
+  if (const json::Value *link = object->get("link"))
+    if (Error error = readLink(*link, file.link))
+      return makeError(path, toString(std::move(error)));
+  if (const json::Value *algorithms = object->get("algorithms"))
+    if (Error error = readAlgorithms(*algorithms, file.algorithms))
+      return makeError(path, toString(std::move(error)));
   for (const auto &[key, cost] : *kernels) {
     Expected<KernelCosts> costs = readKernel(cost);
     if (!costs)
@@ -110,8 +184,104 @@ Error CostFile::save(StringRef path) const {
           *known.generated;
     costs[key] = std::move(entry);
   }
-  json::Value value = json::Object{
-      {"schema", schema}, {"threads", threads}, {"kernels", std::move(costs)}};
+  json::Object machine;
+  for (const auto &[name, text] : target)
+    machine[name] = text;
+  json::Object object{{"schema", schema},
+                      {"target", std::move(machine)},
+                      {"kernels", std::move(costs)}};
+  if (link)
+    object["link"] =
+        json::Object{{"to_host", link->toHost}, {"to_device", link->toDevice}};
+  if (!algorithms.empty())
+    object["algorithms"] = encodeBase64(algorithms);
+  json::Value value = std::move(object);
   return writeOutputFile(
       path, [&](raw_ostream &os) { os << formatv("{0:2}", value) << '\n'; });
+}
+
+//===----------------------------------------------------------------------===//
+// The machine
+//===----------------------------------------------------------------------===//
+
+/// How a fact of the file differs from what is expected; of a list, the names
+/// that do.
+static std::string describeDifference(StringRef name, StringRef actual,
+                                      StringRef expected) {
+  if (!actual.contains(',') || !expected.contains(','))
+    return ("'" + name + "' is '" + actual + "', expected '" + expected + "'")
+        .str();
+  SmallVector<StringRef> given, wanted, missing, extra;
+  actual.split(given, ',');
+  expected.split(wanted, ',');
+  copy_if(wanted, std::back_inserter(missing),
+          [&](StringRef word) { return !is_contained(given, word); });
+  copy_if(given, std::back_inserter(extra),
+          [&](StringRef word) { return !is_contained(wanted, word); });
+  std::string text = ("'" + name + "'").str();
+  if (!missing.empty())
+    text += " lacks the expected " + join(missing, ", ");
+  if (!extra.empty())
+    text += (missing.empty() ? " has also " : " and has ") + join(extra, ", ");
+  return text;
+}
+
+int CostFile::getThreads() const {
+  auto known = target.find("threads");
+  int threads = 0;
+  if (known != target.end() && to_integer(known->second, threads, 10) &&
+      threads > 0)
+    return threads;
+  return 0;
+}
+
+Error CostFile::checkMachine(StringRef path,
+                             const MachineFacts &machine) const {
+  SmallVector<std::string> differences;
+  // The facts of another target have other names.
+  bool isOther = machine.at("name") != target.at("name");
+  for (const auto &[name, expected] : machine) {
+    if (isOther && name != "name")
+      continue;
+    auto known = target.find(name);
+    if (known == target.end())
+      differences.push_back("'" + name + "' is not known, expected '" +
+                            expected + "'");
+    else if (known->second != expected)
+      differences.push_back(describeDifference(name, known->second, expected));
+  }
+  if (differences.empty())
+    return Error::success();
+  return makeError(
+      path, "has the costs of another target: " + join(differences, "; ") +
+                "; compile for that target, or measure this one "
+                "with 'remat-run --profile-costs' and a new file");
+}
+
+Expected<MachineFacts> remat::describeMachine(mlir::ModuleOp module,
+                                              const EmitOptions &options,
+                                              int threads) {
+  Expected<const Target *> target =
+      lookupTarget(getTargetFacts(module).getName());
+  if (!target)
+    return target.takeError();
+  Expected<MachineFacts> facts = (*target)->describeMachine(options, threads);
+  if (facts)
+    (*facts)["name"] = (*target)->getName().str();
+  return facts;
+}
+
+Expected<CostFile> remat::loadCosts(StringRef path, mlir::ModuleOp module,
+                                    const EmitOptions &options, int threads) {
+  if (path.empty())
+    return CostFile();
+  Expected<CostFile> file = CostFile::load(path);
+  if (!file)
+    return file.takeError();
+  Expected<MachineFacts> machine = describeMachine(module, options, threads);
+  if (!machine)
+    return machine.takeError();
+  if (Error error = file->checkMachine(path, *machine))
+    return std::move(error);
+  return file;
 }

@@ -102,11 +102,16 @@ void remat::buildTasksPipeline(OpPassManager &pm, const StepOptions &options) {
   pm.addPass(createFormTasksPass(formTasks));
   pm.addPass(createOrderTasksPass());
   ChooseImplementationsPassOptions implementations;
+  implementations.threads = options.threads;
   implementations.costs = options.costs;
+  implementations.chip = options.chip;
+  implementations.device = options.device;
   pm.addPass(createChooseImplementationsPass(implementations));
   AnnotateCostsPassOptions costs;
   costs.threads = options.threads;
   costs.costs = options.costs;
+  costs.chip = options.chip;
+  costs.device = options.device;
   pm.addPass(createAnnotateCostsPass(costs));
   if (!options.separateBackward)
     return;

@@ -223,8 +223,9 @@ static std::vector<StepOptionInfo> makeTable() {
             "Threads that the step will run on; 0 for all cores");
   table.add(
       "costs", TasksStage, MEMBER(costs), TextSyntax{"file"},
-      "Plan with the measured costs in this file, and carry contractions out "
-      "by the faster implementation");
+      "Plan with the costs in this file, which were measured on the machine "
+      "that the step will run on, and carry contractions out by the faster "
+      "implementation");
   for (const OptionInfo<PlanOptions> &option : getPlanOptionTable())
     table.add(liftOption<StepOptions>(
                   option,
@@ -243,12 +244,12 @@ static std::vector<StepOptionInfo> makeTable() {
     return std::vector<OptionChoice>{{"ieee", "as f32"},
                                      {"tf32", "with 10 bits of mantissa"}};
   };
-  table.add("mcpu", ObjectStage, MEMBER(chip), TextSyntax{"name"},
+  table.add("mcpu", TasksStage | ObjectStage, MEMBER(chip), TextSyntax{"name"},
             "CPU to make code for, all of whose instructions the machine that "
             "runs it must have, the host's if empty; of the target 'cuda' the "
             "only device to make code for, all if empty");
   table.add(
-      "device", ObjectStage, MEMBER(device), TextSyntax{"name"},
+      "device", TasksStage | ObjectStage, MEMBER(device), TextSyntax{"name"},
       "What runs a step that is loaded here: of the target 'cuda', 'cuda' "
       "is the GPU that the driver has, and 'sim' and 'sim-reverse' run "
       "the code on this machine, threads of a block in either order; "

@@ -36,6 +36,8 @@ public:
   /// Memory of the host that the device copies to and from.
   char *host = nullptr;
   char *constants = nullptr;
+  /// The choices of the library for matmuls, see remat_step_algorithms.
+  std::string algorithms;
 
   /// Whether `data` is memory of the device.
   virtual bool isOnDevice(const void *data) = 0;
@@ -69,6 +71,11 @@ public:
   virtual bool cancel() = 0;
   /// The first failed check of the run that is finished, if there is one.
   virtual bool findFailure(CheckFailure &failure) const = 0;
+
+  /// The least nanoseconds, of several, that a copy of so many bytes takes to
+  /// the host and to the device, between runs.
+  virtual remat_status timeCopies(uint64_t bytes, int64_t &toHost,
+                                  int64_t &toDevice, std::string &error) = 0;
 
   /// Within a serial run; false with a message on failure.
   virtual bool copy(void *to, const void *from, uint64_t bytes,

@@ -214,6 +214,27 @@ void remat_step_get_stats(const remat_step *step, remat_step_stats *stats) {
     *stats = step ? step->getStats() : remat_step_stats();
 }
 
+const void *remat_step_algorithms(const remat_step *step, uint64_t *bytes) {
+  const std::string *algorithms = step ? step->getAlgorithms() : nullptr;
+  bool isEmpty = !algorithms || algorithms->empty();
+  if (bytes)
+    *bytes = isEmpty ? 0 : algorithms->size();
+  return isEmpty ? nullptr : algorithms->data();
+}
+
+remat_status remat_step_measure_link(remat_step *step,
+                                     remat_link_speed *speed) {
+  if (!step || !speed)
+    return fail(REMAT_INVALID_ARGUMENT,
+                step ? "speed is NULL" : "step is NULL");
+  if (step->busy.test_and_set(std::memory_order_acquire))
+    return fail(REMAT_INVALID_ARGUMENT, "step is running in another thread");
+  remat_status status =
+      guard([&] { return step->measureLink(*speed, lastError()); });
+  step->busy.clear(std::memory_order_release);
+  return status;
+}
+
 const int64_t *remat_step_entry_times(const remat_step *step) {
   return step && !step->times.empty() ? step->times.data() : nullptr;
 }
@@ -254,6 +275,8 @@ const char *remat_status_name(remat_status status) {
     return "codec error";
   case REMAT_NO_DEVICE:
     return "no device";
+  case REMAT_STALE_ALGORITHMS:
+    return "stale algorithms";
   case REMAT_DEVICE_ERROR:
     return "device error";
   }

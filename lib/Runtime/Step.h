@@ -63,6 +63,12 @@ struct remat_step {
   remat_status run(size_t first, size_t end, const remat_tensor *arguments,
                    size_t argumentCount, const remat_tensor *results,
                    size_t resultCount, remat_state *state);
+  /// See remat_step_algorithms; null on a CPU.
+  const std::string *getAlgorithms() const {
+    return device ? &device->algorithms : nullptr;
+  }
+  /// See remat_step_measure_link.
+  remat_status measureLink(remat_link_speed &speed, std::string &message);
   /// Bytes that a state needs for the check of recomputations.
   uint64_t checkBytes() const {
     return isBitwise || (flags & REMAT_STEP_DEBUG)

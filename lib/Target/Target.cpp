@@ -19,6 +19,11 @@ TargetAttr Target::getFacts(MLIRContext *context) const {
   return TargetAttr::get(context, name);
 }
 
+llvm::Expected<MachineFacts> Target::describeMachine(const EmitOptions &options,
+                                                     int threads) const {
+  return MachineFacts();
+}
+
 namespace {
 struct Registry {
   std::mutex mutex;

@@ -45,7 +45,7 @@
 
 // Measured costs.
 // RUN: remat-run %models/mlp_tiny.mlir --manifest=%models/mlp_tiny.json --threads=1 --profile-costs=%t/costs.json
-// RUN: remat-opt %models/mlp_tiny.mlir --remat-pipeline="wrt=0,1,2,3,4,5 threads=1 costs=%t/costs.json" -o %t/pipeline.mlir
+// RUN: remat-opt %models/mlp_tiny.mlir --remat-pipeline="wrt=0,1,2,3,4,5 threads=1 mcpu=%tested_cpu costs=%t/costs.json" -o %t/pipeline.mlir
 // RUN: remat-compile %models/mlp_tiny.mlir --wrt=0,1,2,3,4,5 --threads=1 --costs=%t/costs.json --emit=placed -o %t/compiled.mlir
 // RUN: remat-opt %t/compiled.mlir | diff - %t/pipeline.mlir
 // RUN: remat-opt %models/mlp_tiny.mlir --remat-pipeline="wrt=0,1,2,3,4,5 threads=1" -o %t/estimated.mlir

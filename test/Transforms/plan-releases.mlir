@@ -6,6 +6,16 @@
 // RUN: remat-opt %s --remat-plan="reuse-result-buffers=false budget=384 link-bandwidth=1GB/s" | FileCheck %s --check-prefix=ROOM
 // Where transfers take no time, there is nothing to gain.
 // RUN: remat-opt %s --remat-plan="reuse-result-buffers=false budget=384 link-bandwidth=inf" | FileCheck %s --check-prefix=TIGHT
+// The link of the target, which a policy asks for by itself.
+// RUN: sed 's/^\(remat.graph .*\) {/\1 attributes {remat.target = #remat.target<"cpu", link_bandwidth = 1000000000>} {/' %s > %t.mlir
+// RUN: remat-opt %t.mlir --remat-plan="reuse-result-buffers=false budget=384 link-bandwidth=target" | FileCheck %s --check-prefix=ROOM
+// RUN: remat-opt %t.mlir --remat-plan="reuse-result-buffers=false budget=384" | FileCheck %s --check-prefix=ROOM
+// RUN: remat-opt %t.mlir --remat-plan="reuse-result-buffers=false budget=384 link-bandwidth=inf" | FileCheck %s --check-prefix=TIGHT
+// What needs no transfer may have one.
+// RUN: sed -e 's/ {policies = .*_offload>\]}//' -e 's/cost 100 :/cost 10000 :/' %t.mlir | remat-opt --remat-plan="reuse-result-buffers=false budget=256 link-bandwidth=target" | FileCheck %s --check-prefix=MAY
+// RUN: sed -e 's/ {policies = .*_offload>\]}//' -e 's/cost 100 :/cost 10000 :/' %t.mlir | remat-opt --remat-plan="reuse-result-buffers=false budget=256" | FileCheck %s --check-prefix=MAY-NOT
+// MAY: remat.offload
+// MAY-NOT-NOT: remat.offload
 // The placed graph has the bytes of the plan.
 // RUN: remat-opt %s --remat-plan="reuse-result-buffers=false budget=384 link-bandwidth=1GB/s" --remat-place | FileCheck %s --check-prefix=PLACED
 

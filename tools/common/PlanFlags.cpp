@@ -8,6 +8,7 @@
 
 #include "common/Driver.h"
 
+#include "remat/Cost/CostFile.h"
 #include "remat/Dialect/Remat/Transforms/PlanOptionTable.h"
 #include "remat/Dialect/Remat/Transforms/StoredPlan.h"
 
@@ -77,8 +78,27 @@ Error PlanFlags::explainPlan(const planning::Problem &problem,
   return Error::success();
 }
 
+void PlanDetails::describeLink(const planning::Problem &problem,
+                               const StepOptions &options) {
+  linkBytesPerSecond = problem.linkBytesPerSecond;
+  linkSource = "target";
+  int64_t given = options.plan.linkBandwidth;
+  if (given != 0 && given != targetBandwidth) {
+    linkSource = "option";
+  } else if (!options.costs.empty()) {
+    Expected<CostFile> file = CostFile::load(options.costs);
+    if (!file)
+      consumeError(file.takeError());
+    else if (file->link)
+      linkSource = "costs";
+  }
+}
+
 void PlanDetails::addTo(json::Object &object,
                         ArrayRef<int64_t> valueNodes) const {
+  if (linkBytesPerSecond != 0)
+    object["link"] = json::Object{{"bytes_per_second", linkBytesPerSecond},
+                                  {"source", linkSource}};
   if (frontier)
     object["frontier"] = planning::toJson(*frontier);
   if (explanation)

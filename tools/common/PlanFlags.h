@@ -26,9 +26,17 @@ struct PlanDetails {
   std::optional<planning::Explanation> explanation;
   /// What the explanation is of.
   planning::Problem problem;
+  /// Bytes per second of the link to host memory, 0 without one, and who said
+  /// so: "option", "costs", "target" or "instance".
+  int64_t linkBytesPerSecond = 0;
+  llvm::StringRef linkSource;
 
-  /// Adds the keys `frontier` and `explanation`. Values have these node ids, or
-  /// their own.
+  /// Says where the link of `problem`, a model planned with `options`, comes
+  /// from.
+  void describeLink(const planning::Problem &problem,
+                    const StepOptions &options);
+  /// Adds the key `link` if there is one, and the keys `frontier` and
+  /// `explanation`. Values have these node ids, or their own.
   void addTo(llvm::json::Object &object,
              llvm::ArrayRef<int64_t> valueNodes = {}) const;
   /// The same as tables.

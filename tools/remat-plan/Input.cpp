@@ -52,6 +52,9 @@ static Error setLimits(planning::Problem &problem, const StepFlags &flags,
     problem.freeOrder = plan.reorder;
   if (flags.isGiven("host-budget"))
     problem.hostBudget = plan.hostBudget;
+  if (plan.linkBandwidth == targetBandwidth)
+    return makeError("'--link-bandwidth' is 'target', and an instance has "
+                     "none; say how fast the link is");
   if (flags.isGiven("link-bandwidth"))
     problem.linkBytesPerSecond = plan.linkBandwidth;
   if (!plan.offload)

@@ -15,6 +15,7 @@
 
 #include "Planning.h"
 
+#include "remat/Cost/CostFile.h"
 #include "remat/Support/OutputFiles.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -124,11 +125,25 @@ static Expected<Outcome> makeOutcome(Input input, const PlanOptions &plan) {
                       options().plan);
 }
 
+/// The step runs on as many threads as its costs were measured with:
+/// `--threads` are those of the search.
+static Error applyCostThreads(StepOptions &step) {
+  if (step.costs.empty())
+    return Error::success();
+  Expected<CostFile> file = CostFile::load(step.costs);
+  if (!file)
+    return file.takeError();
+  step.threads = file->getThreads();
+  return Error::success();
+}
+
 static Error runTool() {
   if (Error error = checkFileNames())
     return error;
   StepOptions step;
   if (Error error = options().step.apply(step))
+    return error;
+  if (Error error = applyCostThreads(step))
     return error;
   if (Error error = options().plan.check())
     return error;
@@ -141,6 +156,10 @@ static Error runTool() {
     return handleErrors(outcome.takeError(), [](const ErrorInfoBase &error) {
       return createFileError(options().inputFile, makeError(error.message()));
     });
+  tools::PlanDetails &details = outcome->details;
+  details.describeLink(outcome->instance.problem, step);
+  if (!outcome->isModel && details.linkSource == "target")
+    details.linkSource = "instance";
   if (options().step.isGiven("budget"))
     outcome->requestedBudget = options().step.getText("budget");
   if (Error error = writeOutputs(*outcome))

@@ -23,17 +23,18 @@ using namespace remat;
 using namespace remat::run;
 using namespace remat::tools;
 
-/// The costs known so far, with the same number of threads.
-static Expected<CostFile> loadKnown() {
+/// The costs known so far of the machine that `module` is compiled for.
+static Expected<CostFile> loadKnown(mlir::ModuleOp module) {
+  EmitOptions machine;
+  machine.chip = options().step.chip;
+  machine.device = options().step.device;
+  if (sys::fs::exists(options().profileCosts))
+    return loadCosts(options().profileCosts, module, machine,
+                     options().step.threads);
   CostFile file;
-  if (sys::fs::exists(options().profileCosts)) {
-    Expected<CostFile> old = CostFile::load(options().profileCosts);
-    if (!old)
-      return old.takeError();
-    if (old->threads == options().step.threads)
-      file = std::move(*old);
-  }
-  file.threads = options().step.threads;
+  if (Error error = describeMachine(module, machine, options().step.threads)
+                        .moveInto(file.target))
+    return std::move(error);
   return std::move(file);
 }
 
@@ -93,19 +94,36 @@ static Error addOtherCosts(mlir::ModuleOp others, StringRef budget,
   return Error::success();
 }
 
-Error run::profileCosts(const remat_step *step, mlir::ModuleOp tasks,
+/// Measures the link between the arenas of `step`.
+static Error addLink(remat_step *step, CostFile &file) {
+  remat_link_speed speed;
+  if (remat_status status = remat_step_measure_link(step, &speed))
+    return makeError(Twine(remat_status_name(status)) + ": " +
+                     remat_last_error());
+  file.link = {int64_t(speed.to_host), int64_t(speed.to_device)};
+  return Error::success();
+}
+
+Error run::profileCosts(remat_step *step, mlir::ModuleOp tasks,
                         StringRef budget, ArrayRef<Tensor> arguments) {
-  Expected<CostFile> file = loadKnown();
+  Expected<CostFile> file = loadKnown(tasks);
   if (!file)
     return file.takeError();
   addCosts(step, tasks, *file);
+  if (Error error = addLink(step, *file))
+    return error;
 
   mlir::OwningOpRef<mlir::ModuleOp> others(tasks.clone());
   ChooseImplementationsPassOptions implementations;
+  implementations.threads = options().step.threads;
+  implementations.chip = options().step.chip;
+  implementations.device = options().step.device;
   implementations.others = true;
   AnnotateCostsPassOptions costs;
   costs.threads = options().step.threads;
   costs.costs = options().step.costs;
+  costs.chip = options().step.chip;
+  costs.device = options().step.device;
   mlir::PassManager pm(tasks.getContext());
   pm.addPass(createChooseImplementationsPass(implementations));
   pm.addPass(createAnnotateCostsPass(costs));
@@ -115,5 +133,6 @@ Error run::profileCosts(const remat_step *step, mlir::ModuleOp tasks,
   if (differsInImplementation(*others, tasks))
     if (Error error = addOtherCosts(*others, budget, arguments, *file))
       return error;
+  file->algorithms = getAlgorithms();
   return file->save(options().profileCosts);
 }

@@ -13,8 +13,9 @@ namespace remat::run {
 
 /// Adds what the tasks of `step`, compiled from `tasks`, took to the file of
 /// costs. Then runs the step with the other implementation of every
-/// contraction, library call or generated code, and adds what these took.
-llvm::Error profileCosts(const remat_step *step, mlir::ModuleOp tasks,
+/// contraction, library call or generated code, and adds what these took, and
+/// measures copies to and from the host.
+llvm::Error profileCosts(remat_step *step, mlir::ModuleOp tasks,
                          llvm::StringRef budget,
                          llvm::ArrayRef<tools::Tensor> arguments);
 

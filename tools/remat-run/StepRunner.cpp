@@ -11,6 +11,10 @@
 #include "MemoryProbe.h"
 #include "Options.h"
 
+#include "remat/Cost/CostFile.h"
+
+#include "llvm/Support/FileSystem.h"
+
 #include <chrono>
 #include <cstring>
 #include <ctime>
@@ -58,6 +62,33 @@ static Expected<codegen::KernelCache *> getKernelCache() {
   return cache.get();
 }
 
+/// What is known of the algorithms of matmuls: those of the file of costs, and
+/// what the steps of this process have chosen.
+static std::optional<std::string> algorithms;
+
+const std::string &run::getAlgorithms() {
+  if (!algorithms)
+    algorithms.emplace();
+  return *algorithms;
+}
+
+/// Reads them for the first step.
+static Error loadAlgorithms() {
+  if (algorithms)
+    return Error::success();
+  algorithms.emplace();
+  for (StringRef path :
+       {StringRef(options().step.costs), StringRef(options().profileCosts)}) {
+    if (path.empty() || !sys::fs::exists(path) || !algorithms->empty())
+      continue;
+    Expected<CostFile> file = CostFile::load(path);
+    if (!file)
+      return file.takeError();
+    algorithms = std::move(file->algorithms);
+  }
+  return Error::success();
+}
+
 /// Plans and places the module.
 static Error plan(mlir::ModuleOp module, StringRef budget, RunReport &report) {
   PlanOptions plan = options().step.plan;
@@ -74,6 +105,7 @@ static Error plan(mlir::ModuleOp module, StringRef budget, RunReport &report) {
     if (Error error = planModule(module, plan, &found).moveInto(report.summary))
       return error;
   }
+  report.details.describeLink(found.problem, options().step);
   return options().plan.explainPlan(found.problem, found.solution.plan,
                                     report.details);
 }
@@ -122,11 +154,20 @@ Expected<LoadedStep> run::compile(mlir::ModuleOp tasks, StringRef budget,
     return codecs.takeError();
   loading.codecs = codecs->data();
   loading.codec_count = codecs->size();
+  if (Error error = loadAlgorithms())
+    return std::move(error);
+  if (!algorithms->empty()) {
+    loading.algorithms = algorithms->data();
+    loading.algorithm_bytes = algorithms->size();
+  }
   remat_step *step = nullptr;
   if (Error error = checkStatus(
           remat_step_load(loaded.code->getModule(), &loading, &step)))
     return std::move(error);
   loaded.step.reset(step);
+  uint64_t bytes = 0;
+  if (const void *chosen = remat_step_algorithms(step, &bytes))
+    algorithms = std::string(static_cast<const char *>(chosen), bytes);
   report.compileSeconds += now() - planned;
   return std::move(loaded);
 }

@@ -29,6 +29,10 @@ struct LoadedStep {
 /// Seconds since some moment.
 double now();
 
+/// The algorithms of matmuls that the file of costs has and steps of this
+/// process have chosen, see remat_step_algorithms.
+const std::string &getAlgorithms();
+
 /// Plans and compiles a copy of `tasks` and records sizes and times.
 llvm::Expected<LoadedStep> compile(mlir::ModuleOp tasks, llvm::StringRef budget,
                                    RunReport &report);

@@ -19,13 +19,19 @@ def ChooseImplementationsPass
     tasks that call the kernel, clones included, then give the same bits.
 
     Measured costs, in a file of `remat-run --profile-costs`, decide where they
-    know both. Elsewhere contractions with a vector and tiny ones are generated:
+    know both; a file of another machine is refused. Elsewhere contractions with a vector and tiny ones are generated:
     a library takes microseconds before it begins, and packs factors that are
     read once only. Kernels that have the attribute keep it.
   }];
   let options = [
+    Option<"threads", "threads", "int", "0",
+           "Threads that the step runs on; 0: all cores">,
     Option<"costs", "costs", "std::string", "\"\"",
            "File of measured costs">,
+    Option<"chip", "mcpu", "std::string", "\"\"",
+           "Processor that the costs must be of; empty for the host's">,
+    Option<"device", "device", "std::string", "\"\"",
+           "Device that the costs must be of; empty for the target's">,
     Option<"others", "others", "bool", "false",
            "Give each kernel the implementation that it would not have, to "
            "measure it">,
@@ -47,7 +53,10 @@ def AnnotateCostsPass : Pass<"remat-annotate-costs", "::mlir::ModuleOp"> {
     Peaks, bandwidth and overhead are facts of the target, `#remat.target`.
 
     Costs that were measured, in a file of `remat-run --profile-costs`, take the
-    place of estimates. An operation of another dialect may say itself what
+    place of estimates. The file says what machine it is of, and another one
+    than code is made for is an error. If it says how fast copies to and from
+    the host are, the slower of both becomes the `link_bandwidth` of
+    `#remat.target`. An operation of another dialect may say itself what
     arithmetic, traffic and workspace to count (`KernelOpInterface`).
 
     S. Williams, A. Waterman, D. Patterson: Roofline: an insightful visual
@@ -58,12 +67,16 @@ def AnnotateCostsPass : Pass<"remat-annotate-costs", "::mlir::ModuleOp"> {
            "Threads that the step runs on; 0: all cores">,
     Option<"costs", "costs", "std::string", "\"\"",
            "File of measured costs">,
+    Option<"chip", "mcpu", "std::string", "\"\"",
+           "Processor that the costs must be of; empty for the host's">,
+    Option<"device", "device", "std::string", "\"\"",
+           "Device that the costs must be of; empty for the target's">,
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect",
     "::mlir::bufferization::BufferizationDialect",
     "::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect",
-    "::mlir::tensor::TensorDialect"
+    "::mlir::tensor::TensorDialect", "::remat::RematDialect"
   ];
 }
 

@@ -41,7 +41,10 @@ typedef enum remat_status {
   /// There is no device that the step could run on, or no driver for it.
   REMAT_NO_DEVICE = 9,
   /// The device failed. Later runs may fail as well.
-  REMAT_DEVICE_ERROR = 10
+  REMAT_DEVICE_ERROR = 10,
+  /// The algorithms of matmuls that were given are those of another device or
+  /// version of the library.
+  REMAT_STALE_ALGORITHMS = 11
 } remat_status;
 
 /// A loaded step: its table, its arena and its library primitives. A step runs
@@ -123,6 +126,11 @@ typedef struct remat_step_options {
   /// The codecs that the step may need. They must live as long as the step.
   const remat_codec *codecs;
   size_t codec_count;
+  /// Algorithms of matmuls on a device that another step, in this process or
+  /// another, has chosen (remat_step_algorithms): what they are for is computed
+  /// with the same bits as there. They are copied. NULL: choose all.
+  const void *algorithms;
+  uint64_t algorithm_bytes;
 } remat_step_options;
 
 /// A dense row-major tensor. `data` may have any alignment; it may be NULL only
@@ -208,6 +216,12 @@ typedef struct remat_step_stats {
   /// caller's tensors take beside it. 0 of a step for the CPU.
   uint64_t device_bytes;
 } remat_step_stats;
+
+/// Bytes per second that copies between the arena and the host arena reach.
+typedef struct remat_link_speed {
+  uint64_t to_host;
+  uint64_t to_device;
+} remat_link_speed;
 
 /// An entry of the schedule, for profilers; lives as long as the step.
 typedef struct remat_entry_info {
@@ -300,6 +314,20 @@ void remat_step_get_stats(const remat_step *step, remat_step_stats *stats);
 /// the clock on the wall.
 const int64_t *remat_step_entry_times(const remat_step *step);
 
+/// The algorithms by which the library carries out matmuls on a device, one for
+/// each description: those of the options and those that were chosen beside
+/// them when the step was loaded. Bytes to keep with the compiled step, which
+/// say what device and version of the library they are of; others refuse them
+/// with REMAT_STALE_ALGORITHMS. They live as long as the step. NULL and 0 bytes
+/// of a step without any.
+const void *remat_step_algorithms(const remat_step *step, uint64_t *bytes);
+
+/// Measures how fast a run of the step copies what is offloaded, one direction
+/// after the other, in memory of the same kind as its arenas: of a step for a
+/// device between this and pinned memory, else on one thread. It takes a
+/// fraction of a second and, meanwhile, 64 MiB of either memory.
+remat_status remat_step_measure_link(remat_step *step, remat_link_speed *speed);
+
 /// With REMAT_STEP_DEBUG: a line for each recomputation of the last run with
 /// the operation that ran forward on one side and its repetition on the other,
 /// with hashes of what they gave; those that differ are marked by !=. A failed
@@ -315,6 +343,9 @@ void remat_set_debug(int mode);
 /// steps to: that of its current context, else the first one. REMAT_NO_DEVICE
 /// if there is none.
 remat_status remat_cuda_capability(uint32_t *capability);
+/// The driver's name of this device, as much of it as fits into `bytes` bytes
+/// with a NUL.
+remat_status remat_cuda_device_name(char *name, size_t bytes);
 
 /// Message of the step's last failed run; "" when there was none.
 const char *remat_step_error(const remat_step *step);

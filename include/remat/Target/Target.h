@@ -25,6 +25,7 @@
 #include "llvm/Support/Error.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -65,6 +66,9 @@ public:
   virtual const remat_module *getModule() const = 0;
 };
 
+/// What measured times depend on, by name. What is not known is not there.
+using MachineFacts = std::map<std::string, std::string>;
+
 class Target {
 public:
   explicit Target(llvm::StringRef name) : name(name) {}
@@ -74,6 +78,12 @@ public:
 
   /// The facts that passes go by where the IR says no others.
   virtual TargetAttr getFacts(mlir::MLIRContext *context) const;
+
+  /// What is known, beside the target's name, of the machine that code with
+  /// these options runs on, on `threads` threads of the host (0: all cores).
+  /// Fails if there is no such machine.
+  virtual llvm::Expected<MachineFacts>
+  describeMachine(const EmitOptions &options, int threads) const;
 
   /// How `kernel` will be carried out, and what it needs. Fails with a
   /// diagnostic at an op that the target does not support.

@@ -56,6 +56,8 @@ enum : int { preferWorkspace = 1, preferAlignmentA = 5 };
   F(MatmulPreferenceSetAttribute, (Handle, int, const void *, size_t))         \
   F(MatmulAlgoGetHeuristic, (Handle, Handle, Handle, Handle, Handle, Handle,   \
                              Handle, int, Choice *, int *))                    \
+  F(MatmulAlgoCheck, (Handle, Handle, Handle, Handle, Handle, Handle,          \
+                      const Algorithm *, Choice *))                            \
   F(Matmul, (Handle, Handle, const void *, const void *, Handle, const void *, \
              Handle, const void *, const void *, Handle, void *, Handle,       \
              const Algorithm *, void *, size_t, Stream))
@@ -64,6 +66,7 @@ struct Functions {
 #define REMAT_CUBLASLT_MEMBER(name, parameters) Status(*name) parameters;
   REMAT_CUBLASLT_FUNCTIONS(REMAT_CUBLASLT_MEMBER)
 #undef REMAT_CUBLASLT_MEMBER
+  size_t (*GetVersion)();
 };
 
 /// An object of the library that is destroyed with this one.
@@ -94,6 +97,7 @@ public:
   Matmul(const Functions &lib, Handle handle, const remat_matmul &matmul)
       : lib(lib), handle(handle), matmul(matmul) {}
   bool prepare(const MatmulLimits &limits, std::string &error);
+  MatmulAlgorithm getAlgorithm() const override;
   bool run(const void *a, const void *b, void *c, void *workspace,
            Stream stream, std::string &error) const override;
 
@@ -102,6 +106,8 @@ private:
                     int64_t columns, const MatmulForm::Matrix &matrix,
                     int64_t batchStride);
   bool choose(const MatmulLimits &limits, std::string &error);
+  bool take(const MatmulAlgorithm &stored, uint64_t workspaceBytes,
+            std::string &error);
 
   const Functions &lib;
   Handle handle;
@@ -118,6 +124,7 @@ public:
       lib.Destroy(handle);
   }
   bool load(std::string &error);
+  uint64_t getVersion() const override { return lib.GetVersion(); }
   std::unique_ptr<PreparedMatmul> prepare(const remat_matmul &matmul,
                                           const MatmulLimits &limits,
                                           std::string &error) override {
@@ -172,6 +179,8 @@ bool Library::load(std::string &error) {
     return false;
   REMAT_CUBLASLT_FUNCTIONS(REMAT_CUBLASLT_FIND)
 #undef REMAT_CUBLASLT_FIND
+  if (!find(lib.GetVersion, "cublasLtGetVersion"))
+    return false;
   if (Status status = lib.Create(&handle)) {
     handle = nullptr;
     error = "cuBLASLt cannot be initialized: status " + std::to_string(status);
@@ -201,6 +210,38 @@ bool Matmul::createLayout(Object &layout, int32_t dtype, int64_t rows,
                                       sizeof(count)) == 0 &&
          lib.MatrixLayoutSetAttribute(layout.get(), layoutBatchStride,
                                       &batchStride, sizeof(batchStride)) == 0;
+}
+
+MatmulAlgorithm Matmul::getAlgorithm() const {
+  MatmulAlgorithm algorithm = {};
+  std::copy(std::begin(choice.algorithm.data), std::end(choice.algorithm.data),
+            algorithm.data);
+  algorithm.workspaceBytes = choice.workspaceBytes;
+  return algorithm;
+}
+
+/// What was chosen before, if the library takes it for this description.
+bool Matmul::take(const MatmulAlgorithm &stored, uint64_t workspaceBytes,
+                  std::string &error) {
+  Algorithm algorithm;
+  std::copy(std::begin(stored.data), std::end(stored.data), algorithm.data);
+  Status status =
+      lib.MatmulAlgoCheck(handle, description.get(), lhs.get(), rhs.get(),
+                          result.get(), result.get(), &algorithm, &choice);
+  uint64_t needed =
+      std::max<uint64_t>(stored.workspaceBytes, choice.workspaceBytes);
+  bool isTaken = status == 0 && choice.status == 0 && needed <= workspaceBytes;
+  choice.algorithm = algorithm;
+  choice.workspaceBytes = needed;
+  if (!isTaken)
+    error = "cuBLASLt does not take the stored algorithm of a matmul of " +
+            std::to_string(matmul.m) + " x " + std::to_string(matmul.k) +
+            " by " + std::to_string(matmul.k) + " x " +
+            std::to_string(matmul.n) + " elements with " +
+            std::to_string(workspaceBytes) +
+            " bytes of workspace, of which it needs " + std::to_string(needed) +
+            " (status " + std::to_string(status) + ")";
+  return isTaken;
 }
 
 /// The library's first choice under the limits.
@@ -266,7 +307,8 @@ bool Matmul::prepare(const MatmulLimits &limits, std::string &error) {
     error = "cuBLASLt refuses the description of a matmul";
     return false;
   }
-  return choose(limits, error);
+  return limits.stored ? take(*limits.stored, limits.workspaceBytes, error)
+                       : choose(limits, error);
 }
 
 bool Matmul::run(const void *a, const void *b, void *c, void *workspace,

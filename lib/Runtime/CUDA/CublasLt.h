@@ -7,6 +7,7 @@
 #ifndef REMAT_LIB_RUNTIME_CUDA_CUBLASLT_H
 #define REMAT_LIB_RUNTIME_CUDA_CUBLASLT_H
 
+#include "Algorithms.h"
 #include "Driver.h"
 #include "MatmulForm.h"
 
@@ -20,6 +21,7 @@ namespace remat::cuda {
 class PreparedMatmul {
 public:
   virtual ~PreparedMatmul() = default;
+  virtual MatmulAlgorithm getAlgorithm() const = 0;
   /// Computes C from A and B on `stream`. False with a message on failure.
   virtual bool run(const void *a, const void *b, void *c, void *workspace,
                    Stream stream, std::string &error) const = 0;
@@ -31,12 +33,16 @@ struct MatmulLimits {
   /// That addresses of A, B and C are multiples of.
   uint32_t alignments[3] = {256, 256, 256};
   bool allowsTf32 = false;
+  /// The algorithm to take, if the library still has it; null to choose one.
+  const MatmulAlgorithm *stored = nullptr;
 };
 
 /// The library, in the current context.
 class MatmulLibrary {
 public:
   virtual ~MatmulLibrary() = default;
+  /// The library's number of its version.
+  virtual uint64_t getVersion() const = 0;
   /// Null with a message on failure.
   virtual std::unique_ptr<PreparedMatmul> prepare(const remat_matmul &matmul,
                                                   const MatmulLimits &limits,

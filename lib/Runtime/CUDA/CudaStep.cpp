@@ -128,7 +128,8 @@ static uint32_t alignmentOf(uint64_t bytes) {
 
 /// One choice for all entries with one description, under the least workspace
 /// and the worst alignment that they have.
-bool CudaStep::prepareMatmuls(std::string &error) {
+remat_status CudaStep::prepareMatmuls(const remat_step_options &options,
+                                      std::string &error) {
   std::vector<MatmulLimits> limits(table.matmuls.size());
   std::vector<uint32_t> users(table.matmuls.size(), REMAT_NONE);
   for (uint32_t i = 0; i < table.entries.size(); ++i) {
@@ -158,21 +159,24 @@ bool CudaStep::prepareMatmuls(std::string &error) {
     }
   }
   matmuls.resize(table.matmuls.size());
+  Algorithms known;
   for (size_t i = 0; i < matmuls.size(); ++i) {
     if (users[i] == REMAT_NONE)
       continue;
     if (!matmulLibrary)
-      matmulLibrary = MatmulLibrary::load(error);
-    if (!matmulLibrary)
-      return false;
-    limits[i].allowsTf32 = (table.header.flags & REMAT_TABLE_TF32) != 0;
-    matmuls[i] = matmulLibrary->prepare(table.matmuls[i], limits[i], error);
-    if (!matmuls[i]) {
+      if (remat_status status = loadMatmulLibrary(options, known, error))
+        return status;
+    if (remat_status status = prepareMatmul(i, limits[i], known, error)) {
       error.insert(0, table.describe(users[i]) + ": ");
-      return false;
+      return status;
     }
   }
-  return true;
+  if (matmulLibrary)
+    algorithms = known.write();
+  else if (options.algorithms)
+    algorithms.assign(static_cast<const char *>(options.algorithms),
+                      options.algorithm_bytes);
+  return REMAT_OK;
 }
 
 remat_status CudaStep::load(const remat_module &module,
@@ -204,8 +208,8 @@ remat_status CudaStep::load(const remat_module &module,
     return REMAT_DEVICE_ERROR;
   if (remat_status status = allocateAll(options, error))
     return status;
-  if (!prepareMatmuls(error))
-    return REMAT_LIBRARY_ERROR;
+  if (remat_status status = prepareMatmuls(options, error))
+    return status;
   copies.resize(table.arguments.size() + table.results.size());
   return REMAT_OK;
 }

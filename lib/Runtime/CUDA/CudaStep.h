@@ -36,6 +36,8 @@ public:
   remat_status finish(std::string &error) override;
   bool cancel() override;
   bool findFailure(CheckFailure &failure) const override;
+  remat_status timeCopies(uint64_t bytes, int64_t &toHost, int64_t &toDevice,
+                          std::string &error) override;
   bool copy(void *to, const void *from, uint64_t bytes,
             std::string &error) override;
   bool poison(void *data, uint64_t bytes, std::string &error) override;
@@ -75,8 +77,16 @@ private:
   bool allocate(void **memory, uint64_t bytes, std::string &error);
   remat_status allocateAll(const remat_step_options &options,
                            std::string &error);
+  bool timeCopy(Stream stream, const void *from, void *to, uint64_t bytes,
+                int64_t &nanoseconds, std::string &error);
   bool createStreams(std::string &error);
-  bool prepareMatmuls(std::string &error);
+  remat_status prepareMatmuls(const remat_step_options &options,
+                              std::string &error);
+  remat_status loadMatmulLibrary(const remat_step_options &options,
+                                 Algorithms &algorithms, std::string &error);
+  bool describeMachine(AlgorithmMachine &machine, std::string &error) const;
+  remat_status prepareMatmul(size_t number, MatmulLimits limits,
+                             Algorithms &known, std::string &error);
   bool runEntry(uint32_t entry, void *const *buffers, std::string &error);
   bool runKernel(uint32_t entry, void *const *buffers, std::string &error);
   bool runMatmul(uint32_t entry, void *const *buffers, std::string &error);

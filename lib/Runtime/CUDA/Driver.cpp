@@ -9,6 +9,7 @@
 
 #include "remat/Runtime/Runtime.h"
 
+#include <algorithm>
 #include <dlfcn.h>
 
 using namespace remat::cuda;
@@ -112,6 +113,14 @@ bool Driver::findDevice(DeviceNumber &device, uint32_t &capability,
   return true;
 }
 
+/// The device of this thread, for functions that return a status.
+static const Driver *findDevice(DeviceNumber &device, uint32_t &capability,
+                                std::string &error) {
+  const Driver *driver = Driver::get(error);
+  return driver && driver->findDevice(device, capability, error) ? driver
+                                                                 : nullptr;
+}
+
 remat_status remat_cuda_capability(uint32_t *capability) {
   std::string &error = remat::lastError();
   if (!capability) {
@@ -119,8 +128,25 @@ remat_status remat_cuda_capability(uint32_t *capability) {
     return REMAT_INVALID_ARGUMENT;
   }
   DeviceNumber device = 0;
-  const Driver *driver = Driver::get(error);
-  return driver && driver->findDevice(device, *capability, error)
-             ? REMAT_OK
-             : REMAT_NO_DEVICE;
+  return findDevice(device, *capability, error) ? REMAT_OK : REMAT_NO_DEVICE;
+}
+
+remat_status remat_cuda_device_name(char *name, size_t bytes) {
+  std::string &error = remat::lastError();
+  if (!name || bytes == 0) {
+    error = name ? "there is no room for a name" : "name is NULL";
+    return REMAT_INVALID_ARGUMENT;
+  }
+  DeviceNumber device = 0;
+  uint32_t capability = 0;
+  const Driver *driver = findDevice(device, capability, error);
+  if (!driver)
+    return REMAT_NO_DEVICE;
+  // The driver's own names are shorter.
+  int room = static_cast<int>(std::min<size_t>(bytes, 256));
+  if (!driver->check(driver->DeviceGetName(name, room, device),
+                     "asking for the device's name", error))
+    return REMAT_DEVICE_ERROR;
+  name[room - 1] = '\0';
+  return REMAT_OK;
 }

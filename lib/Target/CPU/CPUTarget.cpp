@@ -11,6 +11,13 @@
 #include "remat/Target/CPU/LowerToLLVM.h"
 #include "remat/Target/CPU/ObjectEmitter.h"
 #include "remat/Target/CPU/Passes.h"
+#include "remat/Target/CPU/TargetMachine.h"
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Target/TargetMachine.h"
+
+#include <algorithm>
+#include <thread>
 
 using namespace mlir;
 using namespace remat;
@@ -21,6 +28,8 @@ class CPUTarget : public Target {
 public:
   CPUTarget() : Target("cpu") {}
 
+  llvm::Expected<MachineFacts> describeMachine(const EmitOptions &options,
+                                               int threads) const override;
   FailureOr<codegen::KernelInfo> analyzeKernel(FunctionOpInterface kernel,
                                                int threads) const override {
     return codegen::analyzeKernel(kernel, threads);
@@ -52,6 +61,20 @@ public:
   }
 };
 } // namespace
+
+llvm::Expected<MachineFacts>
+CPUTarget::describeMachine(const EmitOptions &options, int threads) const {
+  auto machine = createTargetMachine(options.chip);
+  if (!machine)
+    return machine.takeError();
+  if (threads == 0)
+    threads =
+        static_cast<int>(std::max(std::thread::hardware_concurrency(), 1u));
+  return MachineFacts{{"triple", (*machine)->getTargetTriple().str()},
+                      {"cpu", (*machine)->getTargetCPU().str()},
+                      {"features", llvm::join(getFeatures(**machine), ",")},
+                      {"threads", std::to_string(threads)}};
+}
 
 std::unique_ptr<Target> remat::cpu::createTarget() {
   return std::make_unique<CPUTarget>();

@@ -83,6 +83,15 @@ remat::cpu::createTargetMachine(llvm::StringRef chip) {
   return machine;
 }
 
+std::vector<std::string>
+remat::cpu::getFeatures(const llvm::TargetMachine &machine) {
+  std::vector<std::string> features;
+  for (auto &[name, isOn] : getHostFeatures())
+    if (machine.getMCSubtargetInfo()->checkFeatures("+" + name))
+      features.push_back(name);
+  return features;
+}
+
 bool remat::cpu::hasX86Feature(const llvm::TargetMachine &machine,
                                llvm::StringRef feature) {
   return machine.getTargetTriple().isX86() &&

@@ -48,12 +48,19 @@ static void loadDialects(MLIRContext *context) {
   loadWarpDialects(context);
 }
 
+/// Whether kernels run in the simulator.
+static bool isSimulator(StringRef device) {
+  return device == "sim" || device == "sim-reverse";
+}
+
 namespace {
 class CUDATarget : public Target {
 public:
   CUDATarget() : Target("cuda") {}
 
   TargetAttr getFacts(MLIRContext *context) const override;
+  llvm::Expected<MachineFacts> describeMachine(const EmitOptions &options,
+                                               int threads) const override;
 
   FailureOr<codegen::KernelInfo> analyzeKernel(FunctionOpInterface kernel,
                                                int threads) const override {
@@ -122,6 +129,35 @@ TargetAttr CUDATarget::getFacts(MLIRContext *context) const {
       /*link_bandwidth=*/int64_t(50'000'000'000), /*duplex_link=*/true);
 }
 
+/// A device's compute capability, such as "9.0", from ten times the number.
+static std::string printCapability(unsigned capability) {
+  return std::to_string(capability / 10) + "." +
+         std::to_string(capability % 10);
+}
+
+/// The device that is there, unless code is made for a chip of another
+/// generation; then only the chip is known.
+llvm::Expected<MachineFacts>
+CUDATarget::describeMachine(const EmitOptions &options, int threads) const {
+  MachineFacts facts;
+  if (isSimulator(options.device)) {
+    facts["device"] = "simulator";
+    return facts;
+  }
+  unsigned chip = 0, capability = 0;
+  StringRef(options.chip).ltrim("sm_").getAsInteger(10, chip);
+  char name[256];
+  bool isHere = remat_cuda_capability(&capability) == REMAT_OK &&
+                remat_cuda_device_name(name, sizeof(name)) == REMAT_OK;
+  if (isHere && (chip == 0 || chip / 10 == capability / 10)) {
+    facts["device"] = name;
+    facts["capability"] = printCapability(capability);
+  } else if (chip != 0) {
+    facts["capability"] = printCapability(chip);
+  }
+  return facts;
+}
+
 /// Gives the variable for the code of the device its value, and drops what it
 /// was made from.
 static void defineDeviceCode(ModuleOp module, StringRef code) {
@@ -183,7 +219,7 @@ CUDATarget::load(ModuleOp module, const LoweringOptions &lowering,
                  const EmitOptions &emission) const {
   if (emission.device.empty() || emission.device == "cuda")
     return loadOnDevice(module, lowering, emission);
-  if (emission.device != "sim" && emission.device != "sim-reverse")
+  if (!isSimulator(emission.device))
     return llvm::createStringError(
         "unknown device '" + emission.device +
         "' of target 'cuda', expected one of: cuda, sim, sim-reverse");

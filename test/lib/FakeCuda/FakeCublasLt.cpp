@@ -74,6 +74,11 @@ void multiply(const Description &d, const void *alpha, const T *a,
 
 int fakecuda::getComputeType() { return lastComputeType; }
 
+fakecuda::LibraryState &fakecuda::getLibrary() {
+  static LibraryState state;
+  return state;
+}
+
 extern "C" {
 
 int cublasLtCreate(void **handle) {
@@ -155,13 +160,24 @@ int cublasLtMatmulAlgoGetHeuristic(void *, void *, void *a, void *, void *,
   if (type != 0 && type != 1)
     return notSupported;
   *choice = {};
+  choice->algorithm[0] = fakecuda::getLibrary().algorithm;
+  choice->workspaceBytes = fakecuda::getLibrary().workspaceBytes;
   *count = 1;
   return 0;
+}
+size_t cublasLtGetVersion() { return fakecuda::getLibrary().version; }
+int cublasLtMatmulAlgoCheck(void *, void *, void *, void *, void *, void *,
+                            const uint64_t *algorithm, Choice *result) {
+  *result = {};
+  result->workspaceBytes = fakecuda::getLibrary().workspaceBytes;
+  return algorithm[0] <= fakecuda::getLibrary().most ? 0 : notSupported;
 }
 int cublasLtMatmul(void *, void *description, const void *alpha, const void *a,
                    void *layoutA, const void *b, void *layoutB,
                    const void *beta, const void *, void *, void *c,
-                   void *layoutC, const void *, void *, size_t, void *stream) {
+                   void *layoutC, const uint64_t *algorithm, void *, size_t,
+                   void *stream) {
+  fakecuda::getLibrary().used.push_back(algorithm[0]);
   Description d = *static_cast<Description *>(description);
   Layout la = *static_cast<Layout *>(layoutA);
   Layout lb = *static_cast<Layout *>(layoutB);

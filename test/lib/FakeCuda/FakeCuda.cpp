@@ -43,9 +43,15 @@ void fakecuda::setDevices(int count, int major, int minor) {
   state->major = major;
   state->minor = minor;
 }
+void fakecuda::setDeviceName(const std::string &name) {
+  state->deviceName = name;
+}
 void fakecuda::setMemory(size_t bytes) { state->memory = bytes; }
 void fakecuda::fail(const std::string &function, int result, int call) {
   state->failures[function] = {result, call};
+}
+void fakecuda::setElapsedTimes(std::vector<float> milliseconds) {
+  state->elapsed.assign(milliseconds.begin(), milliseconds.end());
 }
 void fakecuda::ignoreWaits(bool ignores) { state->ignoresWaits = ignores; }
 size_t fakecuda::countCalls(const std::string &function) {

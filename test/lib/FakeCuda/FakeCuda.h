@@ -41,6 +41,10 @@ void setMemory(size_t bytes);
 /// gives `result`.
 void fail(const std::string &function, int result, int call = 0);
 
+/// The milliseconds between two events: the next one each time, the last one
+/// from then on.
+void setElapsedTimes(std::vector<float> milliseconds);
+
 /// Streams do not wait for events, so that a test can show that they must.
 void ignoreWaits(bool ignores);
 
@@ -63,6 +67,20 @@ void release(void *memory);
 /// For libraries: adds work to a stream, which reads or writes `memory`.
 void enqueue(void *stream, const std::vector<const void *> &memory,
              std::function<void()> work);
+
+void setDeviceName(const std::string &name);
+
+/// What cuBLASLt is, and chooses from now on: `algorithm`, which needs so many
+/// bytes of workspace. It takes those up to `most` if it is given one.
+struct LibraryState {
+  size_t version = 130100;
+  uint64_t algorithm = 0;
+  size_t workspaceBytes = 0;
+  uint64_t most = UINT64_MAX;
+  /// Those of the matmuls that were run.
+  std::vector<uint64_t> used;
+};
+LibraryState &getLibrary();
 
 /// How the matmul that was described last multiplies, by cuBLASLt's number.
 int getComputeType();

@@ -79,7 +79,7 @@ int cuDeviceGet(int *device, int ordinal) {
 }
 int cuDeviceGetName(char *name, int bytes, int) {
   ENTER_WITHOUT_CONTEXT
-  std::strncpy(name, "stand-in", static_cast<size_t>(bytes));
+  std::strncpy(name, get().deviceName.c_str(), static_cast<size_t>(bytes));
   return 0;
 }
 int cuDeviceGetAttribute(int *value, int attribute, int) {
@@ -337,7 +337,9 @@ int cuEventSynchronize(EventState *) {
 }
 int cuEventElapsedTime(float *milliseconds, EventState *, EventState *) {
   ENTER
-  *milliseconds = 1;
+  *milliseconds = get().elapsed.front();
+  if (get().elapsed.size() > 1)
+    get().elapsed.pop_front();
   return 0;
 }
 

@@ -81,6 +81,8 @@ struct State {
   size_t memory = size_t(1) << 30, used = 0, objects = 0;
   bool ignoresWaits = false, isInitialized = false;
   std::mt19937_64 random;
+  std::deque<float> elapsed = {1};
+  std::string deviceName = "stand-in";
   std::map<uintptr_t, Block> blocks;
   std::map<std::string, std::unique_ptr<FunctionState>> functions;
   std::map<std::string, std::pair<int, int>> failures;

@@ -319,6 +319,21 @@ TEST(CopyStreams, SeveralSteps) {
     thread.join();
 }
 
+// What it is depends on the machine; less than a page in a millisecond would be
+// none.
+TEST(CopyStreams, MeasuresTheLink) {
+  Step step(makeStep(), kernels, on(1));
+  remat_link_speed speed = {};
+  ASSERT_EQ(remat_step_measure_link(step.step, &speed), REMAT_OK)
+      << remat_last_error();
+  EXPECT_GT(speed.to_host, 4'000'000u);
+  EXPECT_GT(speed.to_device, 4'000'000u);
+  expectResults(step, 1);
+  EXPECT_EQ(remat_step_measure_link(step.step, nullptr),
+            REMAT_INVALID_ARGUMENT);
+  EXPECT_EQ(remat_step_measure_link(nullptr, &speed), REMAT_INVALID_ARGUMENT);
+}
+
 // Threads do not survive a fork: the child copies by itself, and ends.
 TEST(CopyStreams, Fork) {
   Step step(makeStep(), kernels, on(1));

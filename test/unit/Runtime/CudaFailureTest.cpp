@@ -36,6 +36,30 @@ TEST_F(CudaFailureTest, NoDevice) {
   fakecuda::setDevices(1, 8, 6);
   EXPECT_EQ(remat_cuda_capability(&capability), REMAT_OK);
   EXPECT_EQ(capability, 86u);
+  char name[6];
+  EXPECT_EQ(remat_cuda_device_name(name, sizeof(name)), REMAT_OK);
+  EXPECT_EQ(std::string(name), "stand");
+  EXPECT_EQ(remat_cuda_device_name(name, 0), REMAT_INVALID_ARGUMENT);
+  EXPECT_EQ(remat_cuda_device_name(nullptr, 6), REMAT_INVALID_ARGUMENT);
+  fakecuda::setDevices(0, 9, 0);
+  EXPECT_EQ(remat_cuda_device_name(name, sizeof(name)), REMAT_NO_DEVICE);
+}
+
+TEST_F(CudaFailureTest, MeasuringTheLink) {
+  std::pair<const char *, remat_status> cases[] = {
+      {"cuMemAlloc_v2", REMAT_OUT_OF_MEMORY},
+      {"cuMemHostAlloc", REMAT_OUT_OF_MEMORY},
+      {"cuMemcpyAsync", REMAT_DEVICE_ERROR},
+      {"cuEventElapsedTime", REMAT_DEVICE_ERROR}};
+  CudaStep step(makeOffloadingStep());
+  size_t objects = fakecuda::countObjects();
+  for (auto [function, status] : cases) {
+    fakecuda::fail(function, 2);
+    remat_link_speed speed = {};
+    EXPECT_EQ(remat_step_measure_link(step.step, &speed), status) << function;
+    EXPECT_TRUE(contains(remat_last_error(), "CUDA_ERROR_OUT_OF_MEMORY"));
+    EXPECT_EQ(fakecuda::countObjects(), objects);
+  }
 }
 
 TEST_F(CudaFailureTest, CodeForTheDevice) {

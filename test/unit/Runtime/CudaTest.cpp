@@ -55,6 +55,25 @@ TEST_F(CudaTest, RunsKernelsAndCopies) {
   EXPECT_GE(stats.device_bytes, 512u);
 }
 
+// In either direction, the fastest of several copies.
+TEST_F(CudaTest, MeasuresTheLink) {
+  CudaStep step(makeOffloadingStep());
+  ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+  size_t objects = fakecuda::countObjects();
+  fakecuda::setElapsedTimes({9, 4, 2, 4, 4, 8, 1, 2, 4, 8});
+  remat_link_speed speed = {};
+  ASSERT_EQ(remat_step_measure_link(step.step, &speed), REMAT_OK)
+      << remat_last_error();
+  EXPECT_EQ(speed.to_host, (uint64_t(64) << 20) * 1000 / 2);
+  EXPECT_EQ(speed.to_device, (uint64_t(64) << 20) * 1000);
+  EXPECT_EQ(fakecuda::countObjects(), objects);
+  EXPECT_EQ(fakecuda::countCalls("cuMemcpyAsync"), 10u);
+  // The step runs as before.
+  Tensor x = makeInput(), y({cudaElements});
+  ASSERT_EQ(step.run({x}, {y}), REMAT_OK) << step.message;
+  EXPECT_EQ(countWrong(x, y), 0u);
+}
+
 // Whatever the order in which streams get on, and whether the run is given
 // entry by entry, recorded or repeated.
 TEST_F(CudaTest, WaitsOrderStreams) {

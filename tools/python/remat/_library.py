@@ -35,7 +35,8 @@ class Bytes(ctypes.Structure):
 
 class StepOptions(ctypes.Structure):
     _fields_ = [("threads", c_int), ("flags", c_uint32), ("arena", c_void_p), ("arena_bytes", c_uint64),
-                ("determinism_check", c_int), ("codecs", c_void_p), ("codec_count", c_size_t)]
+                ("determinism_check", c_int), ("codecs", c_void_p), ("codec_count", c_size_t),
+                ("algorithms", c_void_p), ("algorithm_bytes", c_uint64)]
 
 
 class Tensor(ctypes.Structure):

@@ -10,6 +10,8 @@
 #include "llvm/Support/Error.h"
 
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace llvm {
 class TargetMachine;
@@ -22,6 +24,10 @@ namespace remat::cpu {
 /// that it has. Fails if there is no such CPU.
 llvm::Expected<std::unique_ptr<llvm::TargetMachine>>
 createTargetMachine(llvm::StringRef chip);
+
+/// What `machine` has of all that machines like this one may have, by LLVM's
+/// names, sorted.
+std::vector<std::string> getFeatures(const llvm::TargetMachine &machine);
 
 /// Whether `machine` has what LLVM calls `feature` on x86.
 bool hasX86Feature(const llvm::TargetMachine &machine, llvm::StringRef feature);

@@ -34,10 +34,12 @@ llvm::Error remat::setLimits(GraphProblem &graphProblem,
                              const PlanOptions &options) {
   planning::Problem &problem = graphProblem.problem;
   problem.hostBudget = options.hostBudget;
-  problem.linkBytesPerSecond = options.offload ? options.linkBandwidth : 0;
-  if (options.offload && problem.linkBytesPerSecond == 0 &&
-      asksForOffload(problem))
-    problem.linkBytesPerSecond = graphProblem.target.getLinkBandwidth();
+  bool isTargets = options.linkBandwidth == targetBandwidth ||
+                   (options.linkBandwidth == 0 && asksForOffload(problem));
+  problem.linkBytesPerSecond = !options.offload ? 0
+                               : isTargets
+                                   ? graphProblem.target.getLinkBandwidth()
+                                   : options.linkBandwidth;
   problem.duplexLink =
       problem.linkBytesPerSecond > 0 && graphProblem.target.getDuplexLink();
   for (const auto &[name, bytes] : options.regionBudgets) {
@@ -53,7 +55,11 @@ llvm::Error remat::setLimits(GraphProblem &graphProblem,
 
 GraphPlanner::GraphPlanner(GraphOp graph, const PlanOptions &options)
     : graph(graph), options(options), graphProblem(graph, options.reorder),
-      problem(graphProblem.problem) {}
+      problem(graphProblem.problem) {
+  // A stored plan says how fast the link was that it is for.
+  if (options.linkBandwidth == targetBandwidth)
+    this->options.linkBandwidth = graphProblem.target.getLinkBandwidth();
+}
 
 //===----------------------------------------------------------------------===//
 // The clock

@@ -63,11 +63,17 @@ struct HostBudgetSyntax {
 
 struct BandwidthSyntax {
   static constexpr OptionKind kind = OptionKind::Value;
-  StringRef describe() const { return "bytes/s"; }
+  StringRef describe() const { return "bytes/s|target"; }
   Error parse(StringRef text, int64_t &value) const {
+    if (text.trim() == "target") {
+      value = targetBandwidth;
+      return Error::success();
+    }
     return planning::parseBandwidth(text).moveInto(value);
   }
   std::string print(int64_t value) const {
+    if (value == targetBandwidth)
+      return "target";
     return value == planning::infiniteBandwidth ? "inf" : std::to_string(value);
   }
 };
@@ -225,8 +231,9 @@ static std::vector<OptionInfo<PlanOptions>> makeTable() {
           "Bound on what is offloaded to host memory; empty for no bound"),
       makeOption<PlanOptions>(
           "link-bandwidth", MEMBER(linkBandwidth), BandwidthSyntax(),
-          "Speed of the link to host memory, such as 25GB/s, or 'inf'; 0 "
-          "offloads only what policies ask for"),
+          "Speed of the link to host memory, such as 25GB/s, or 'inf', or "
+          "'target' for what remat.target or measured costs say; 0 offloads "
+          "only what policies ask for, at the speed of the target"),
       makeOption<PlanOptions>(
           "region-budget", MEMBER(regionBudgets), RegionBudgetsSyntax(),
           "Bounds such as 'block1:64MiB,block2:0': of the values that a "

@@ -23,6 +23,9 @@ namespace remat {
 
 struct StoredPlan;
 
+/// The bandwidth of the link to the host that #remat.target says.
+inline constexpr int64_t targetBandwidth = -1;
+
 struct PlanOptions {
   /// Bound on the bytes of the arena.
   planning::BudgetRequest budget;
@@ -34,8 +37,9 @@ struct PlanOptions {
   /// Whether anything may go to host memory. Without, a policy that asks for it
   /// is an error.
   bool offload = true;
-  /// Bytes per second of the link to the host. 0 forbids offloading unless a
-  /// policy asks for it; then 16 lanes of PCI Express 4.0 are assumed.
+  /// Bytes per second of the link to the host, or `targetBandwidth`. 0 forbids
+  /// offloading unless a policy asks for it; then the link is that of the
+  /// target.
   int64_t linkBandwidth = 0;
   /// Whether tasks may run for the first time in another order than the
   /// graph's.

@@ -1,0 +1,175 @@
+//===- CudaAlgorithmsTest.cpp - stored algorithms of matmuls --------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A step that is given the choices of another makes the same ones, whatever the
+// library would choose now, or says that it cannot.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaTest.h"
+
+using namespace remat;
+
+namespace {
+
+/// A step with a matmul of n x n for each of `sizes`, twice: as if the second
+/// one were a clone.
+StepTableBuilder makeMatmuls(const std::vector<int64_t> &sizes) {
+  StepTableBuilder builder;
+  for (int64_t n : sizes) {
+    remat_matmul m = {};
+    m.batch[0] = m.batch[1] = m.batch[2] = 1;
+    m.m = m.n = m.k = n;
+    m.a_m_stride = m.b_k_stride = m.c_m_stride = n;
+    m.a_k_stride = m.b_n_stride = m.c_n_stride = 1;
+    auto add = [&](const char *name) {
+      return builder.addArgumentBuffer(
+          builder.addArgument(name, REMAT_F32, {n, n}));
+    };
+    uint32_t a = add("a"), b = add("b");
+    for (int i = 0; i < 2; ++i) {
+      uint32_t c =
+          builder.addResultBuffer(builder.addResult("c", REMAT_F32, {n, n}));
+      StepEntry entry = makeEntry(builder.addMatmul(m), {a, b}, {c});
+      entry.kind = REMAT_ENTRY_MATMUL;
+      builder.addEntry(entry);
+    }
+  }
+  return builder;
+}
+
+std::string getAlgorithms(const CudaStep &step) {
+  uint64_t bytes = 0;
+  const void *data = remat_step_algorithms(step.step, &bytes);
+  return std::string(static_cast<const char *>(data), bytes);
+}
+
+remat_step_options with(const std::string &algorithms) {
+  remat_step_options options = {};
+  options.algorithms = algorithms.data();
+  options.algorithm_bytes = algorithms.size();
+  return options;
+}
+
+/// The algorithms that a run of a step of matmuls of these sizes uses.
+std::vector<uint64_t> runMatmuls(CudaStep &step,
+                                 const std::vector<int64_t> &sizes) {
+  std::vector<Tensor> tensors;
+  std::vector<remat_tensor> arguments, results;
+  tensors.reserve(4 * sizes.size());
+  for (int64_t n : sizes)
+    for (int i = 0; i < 4; ++i) {
+      tensors.emplace_back(std::vector<int64_t>{n, n});
+      (i < 2 ? arguments : results).push_back(tensors.back());
+    }
+  fakecuda::getLibrary().used.clear();
+  EXPECT_EQ(step.run(arguments, results), REMAT_OK) << step.message;
+  return fakecuda::getLibrary().used;
+}
+
+class CudaAlgorithmsTest : public ::testing::Test {
+protected:
+  void SetUp() override {
+    fakecuda::reset(1);
+    fakecuda::getLibrary() = {};
+  }
+  void TearDown() override {
+    fakecuda::getLibrary() = {};
+    EXPECT_EQ(fakecuda::getComplaints(), std::vector<std::string>());
+    EXPECT_EQ(fakecuda::countObjects(), 0u);
+  }
+
+  /// The choices of a step with one matmul, which is the algorithm 7.
+  std::string choose() {
+    fakecuda::getLibrary().algorithm = 7;
+    CudaStep step(makeMatmuls({4}));
+    EXPECT_EQ(step.loaded, REMAT_OK) << step.message;
+    EXPECT_EQ(runMatmuls(step, {4}), (std::vector<uint64_t>{7, 7}));
+    fakecuda::getLibrary().algorithm = 8;
+    return getAlgorithms(step);
+  }
+
+  void expectStale(const std::string &algorithms, const std::string &message) {
+    CudaStep step(makeMatmuls({4}), with(algorithms));
+    EXPECT_EQ(step.loaded, REMAT_STALE_ALGORITHMS);
+    EXPECT_NE(step.message.find(message), std::string::npos) << step.message;
+  }
+};
+
+TEST_F(CudaAlgorithmsTest, AnotherStepMakesTheSameChoices) {
+  std::string algorithms = choose();
+  CudaStep own(makeMatmuls({4}));
+  EXPECT_EQ(runMatmuls(own, {4}), (std::vector<uint64_t>{8, 8}));
+  CudaStep same(makeMatmuls({4}), with(algorithms));
+  ASSERT_EQ(same.loaded, REMAT_OK) << same.message;
+  EXPECT_EQ(runMatmuls(same, {4}), (std::vector<uint64_t>{7, 7}));
+  EXPECT_EQ(getAlgorithms(same), algorithms);
+}
+
+// What is not known is chosen, and known from then on.
+TEST_F(CudaAlgorithmsTest, ChoicesAreAdded) {
+  std::string algorithms = choose();
+  CudaStep more(makeMatmuls({6, 4}), with(algorithms));
+  ASSERT_EQ(more.loaded, REMAT_OK) << more.message;
+  EXPECT_EQ(runMatmuls(more, {6, 4}), (std::vector<uint64_t>{8, 8, 7, 7}));
+  std::string all = getAlgorithms(more);
+  fakecuda::getLibrary().algorithm = 9;
+  CudaStep again(makeMatmuls({6, 4, 8}), with(all));
+  ASSERT_EQ(again.loaded, REMAT_OK) << again.message;
+  EXPECT_EQ(runMatmuls(again, {6, 4, 8}),
+            (std::vector<uint64_t>{8, 8, 7, 7, 9, 9}));
+  // A step without matmuls keeps what it is given.
+  CudaStep none(makeOffloadingStep(), with(all));
+  EXPECT_EQ(getAlgorithms(none), all);
+  CudaStep nothing(makeOffloadingStep());
+  EXPECT_EQ(remat_step_algorithms(nothing.step, nullptr), nullptr);
+}
+
+TEST_F(CudaAlgorithmsTest, OtherMachinesRefuseThem) {
+  std::string algorithms = choose();
+  EXPECT_EQ(std::string(remat_status_name(REMAT_STALE_ALGORITHMS)),
+            "stale algorithms");
+  fakecuda::getLibrary().version = 130200;
+  expectStale(algorithms,
+              "the stored algorithms of matmuls are of 'stand-in' of compute "
+              "capability 9.0 with cuBLASLt 130100, expected 'stand-in' of "
+              "compute capability 9.0 with cuBLASLt 130200; load the step "
+              "without them to choose others");
+  fakecuda::getLibrary().version = 130100;
+  fakecuda::setDeviceName("other");
+  expectStale(algorithms, "expected 'other' of compute");
+  fakecuda::setDeviceName("stand-in");
+  fakecuda::setDevices(1, 8, 0);
+  expectStale(algorithms, "expected 'stand-in' of compute capability 8.0");
+  fakecuda::setDevices(1, 9, 0);
+  fakecuda::getLibrary().most = 6;
+  expectStale(algorithms, "cuBLASLt does not take the stored algorithm of a "
+                          "matmul of 4 x 4 by 4 x 4 elements with 0 bytes");
+  fakecuda::getLibrary().most = 7;
+  fakecuda::getLibrary().workspaceBytes = 64;
+  expectStale(algorithms, "with 0 bytes of workspace, of which it needs 64");
+}
+
+TEST_F(CudaAlgorithmsTest, DamageIsRefused) {
+  std::string algorithms = choose();
+  auto expectRefused = [](const std::string &given) {
+    CudaStep step(makeMatmuls({4}), with(given));
+    EXPECT_EQ(step.loaded, REMAT_INVALID_ARGUMENT);
+    EXPECT_NE(step.message.find("stored algorithms of matmuls"),
+              std::string::npos)
+        << step.message;
+  };
+  for (size_t length = 0; length < algorithms.size(); length += 13)
+    expectRefused(algorithms.substr(0, length));
+  expectRefused(algorithms + '\0');
+  for (size_t i = 0; i < algorithms.size(); ++i) {
+    std::string damaged = algorithms;
+    damaged[i] = static_cast<char>(damaged[i] ^ 16);
+    expectRefused(damaged);
+  }
+}
+
+} // namespace
