@@ -20,6 +20,7 @@
 #include "Rules.h"
 #include "Sweep.h"
 #include "remat/AutoDiff/Expr.h"
+#include "remat/Dialect/Remat/IR/Gradients.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/BackwardMarks.h"
 
@@ -186,8 +187,8 @@ public:
   /// Leaves nothing behind of a derivative that could not be emitted.
   void rollBack();
   /// Gives the function the type of its arguments and results, and names to
-  /// the new results.
-  void finish();
+  /// the new results; with `markGradients` these are those of the inputs.
+  void finish(bool markGradients);
 
 private:
   Location getLoc(StringRef name) {
@@ -373,7 +374,7 @@ void Differentiator::rollBack() {
   body.eraseArguments(numArguments, body.getNumArguments() - numArguments);
 }
 
-void Differentiator::finish() {
+void Differentiator::finish(bool markGradients) {
   SmallVector<DictionaryAttr> argAttrs, resAttrs;
   function.getAllArgAttrs(argAttrs);
   function.getAllResultAttrs(resAttrs);
@@ -400,6 +401,12 @@ void Differentiator::finish() {
       function.setResultAttr(numResults + number, RematDialect::absentAttrName,
                              builder.getUnitAttr());
   }
+  if (markGradients)
+    for (auto [number, input] : llvm::enumerate(inputs))
+      if (auto argument = dyn_cast<BlockArgument>(input))
+        function.setResultAttr(
+            numResults + number, gradientAttrName,
+            builder.getI64IntegerAttr(argument.getArgNumber()));
   for (auto [argument, result] : donations)
     function.setArgAttr(argument.getArgNumber(), RematDialect::donatedAttrName,
                         builder.getI64IntegerAttr(result));
@@ -436,7 +443,7 @@ LogicalResult remat::differentiate(func::FuncOp function,
     differentiator.rollBack();
     return failure();
   }
-  differentiator.finish();
+  differentiator.finish(options.markGradients && !isForward);
   idioms.emitRemarks(function.getName());
   if (statistics)
     statistics->numIdioms += idioms.size();

@@ -44,6 +44,7 @@ struct RematDifferentiatePass
     options.tags = llvm::to_vector(llvm::iterator_range(tags));
     options.accumulate = accumulate;
     options.idioms = idioms;
+    options.markGradients = markGradients;
     DifferentiateStatistics statistics;
     if (failed(differentiate(target, options, &statistics)))
       signalPassFailure();

@@ -74,8 +74,15 @@ void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
     pass.results.assign(derivative.results.begin(), derivative.results.end());
     pass.tags.assign(derivative.tags.begin(), derivative.tags.end());
     pass.accumulate = derivative.accumulate;
+    pass.markGradients = derivative.markGradients;
     pm.addPass(createDifferentiatePass(pass));
     addStaticCleanup(pm);
+  }
+  if (!options.optimizer.empty()) {
+    ApplyOptimizerPassOptions optimizer;
+    optimizer.function = options.function;
+    optimizer.optimizer = options.optimizer;
+    pm.addPass(createApplyOptimizerPass(optimizer));
   }
   if (derivatives.empty())
     addStaticCleanup(pm);

@@ -9,6 +9,7 @@
 #include "remat/Dialect/Remat/Transforms/PlanOptionTable.h"
 #include "remat/Target/AllTargets.h"
 #include "remat/Target/Target.h"
+#include "remat/Transforms/Optimizer.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -27,9 +28,10 @@ SmallVector<DifferentiateOptions, 2> StepOptions::getDerivatives() const {
   derivative.mode = cotangents ? DifferentiateOptions::Reverse
                                : DifferentiateOptions::Gradient;
   derivative.accumulate = accumulate;
+  derivative.markGradients = !optimizer.empty();
   if (differentiate)
     made.push_back(derivative);
-  derivative.accumulate = false;
+  derivative.accumulate = derivative.markGradients = false;
   derivative.mode = DifferentiateOptions::Forward;
   if (tangents)
     made.push_back(derivative);
@@ -74,6 +76,19 @@ struct OverrideSyntax {
   std::string print(std::optional<bool> value) const {
     return value ? FlagSyntax().print(*value) : "";
   }
+};
+
+struct OptimizerSyntax {
+  static constexpr OptionKind kind = OptionKind::Value;
+  StringRef describe() const { return "name[:key=value,...]"; }
+  Error parse(StringRef text, std::string &value) const {
+    if (!text.empty())
+      if (Expected<OptimizerOptions> parsed = parseOptimizer(text); !parsed)
+        return parsed.takeError();
+    value = text.str();
+    return Error::success();
+  }
+  std::string print(const std::string &value) const { return value; }
 };
 
 /// The name of a variable in C99 and C++17 that is not one of the runtime's.
@@ -207,6 +222,17 @@ static std::vector<StepOptionInfo> makeTable() {
   table.add("accumulate", JointStage, MEMBER(accumulate), FlagSyntax(),
             "Add each gradient to what one more argument holds, and return the "
             "sum in this argument's place");
+  table
+      .add(
+          "optimizer", JointStage, MEMBER(optimizer), OptimizerSyntax(),
+          "Update what is differentiated by its gradient, in place, and return "
+          "it instead: 'adamw:lr=1e-3,weight_decay=0.1'")
+      .choices = [] {
+    std::vector<OptionChoice> choices;
+    for (StringRef name : getOptimizerNames())
+      choices.push_back({name.str(), ""});
+    return choices;
+  };
   table.add("tangents", JointStage, MEMBER(tangents), FlagSyntax(),
             "Then append tangents of all results, gradients included, with a "
             "tangent argument for each argument to differentiate with respect "
@@ -403,6 +429,13 @@ Error remat::checkStepOptions(const StepOptions &options) {
   if (options.accumulate && !options.differentiate)
     return createStringError(
         "'accumulate' has no effect: nothing is differentiated");
+  if (!options.optimizer.empty() && (options.accumulate || options.tangents))
+    return createStringError(
+        "'optimizer' excludes 'accumulate' and 'tangents': it leaves no "
+        "gradients");
+  if (!options.optimizer.empty() && !options.differentiate)
+    return createStringError(
+        "'optimizer' has no effect: nothing is differentiated");
   return checkPolicyOptions(options.policies);
 }
 

@@ -126,7 +126,7 @@ Error StepFlags::apply(StepOptions &options) const {
   }
   if (options.differentiate || options.tangents)
     return Error::success();
-  return refuse({"wrt", "cotangents", "accumulate"},
+  return refuse({"wrt", "cotangents", "accumulate", "optimizer"},
                 "nothing is differentiated");
 }
 

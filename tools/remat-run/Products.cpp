@@ -106,12 +106,14 @@ Products run::planProducts(mlir::FunctionOpInterface entry,
   addState(products, entry);
   addFiles(products.argumentFiles, "arg", entry.getNumArguments());
   addFiles(products.resultFiles, "result", entry.getNumResults());
+  products.ownResults = entry.getNumResults();
   products.derivatives = step.getDerivatives();
   for (const DifferentiateOptions &derivative : products.derivatives) {
     if (derivative.mode != DifferentiateOptions::Forward) {
       if (derivative.mode == DifferentiateOptions::Reverse)
         addFiles(products.argumentFiles, "cotangent", results);
-      addFiles(products.resultFiles, "vjp", wrt.size());
+      if (step.optimizer.empty())
+        addFiles(products.resultFiles, "vjp", wrt.size());
       if (derivative.accumulate) {
         products.firstSum = products.argumentFiles.size();
         addFiles(products.argumentFiles, "grad", wrt.size());
@@ -125,4 +127,13 @@ Products run::planProducts(mlir::FunctionOpInterface entry,
       addFiles(products.resultFiles, "hvp", wrt.size());
   }
   return products;
+}
+
+void run::addOptimizerFiles(size_t arguments, size_t results,
+                            Products &products) {
+  products.firstSum = products.argumentFiles.size();
+  addFiles(products.argumentFiles, "state",
+           arguments - products.argumentFiles.size());
+  addFiles(products.resultFiles, "update",
+           results - products.resultFiles.size());
 }

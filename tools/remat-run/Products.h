@@ -36,6 +36,9 @@ struct Products {
   /// file.
   size_t firstSum = SIZE_MAX;
 
+  /// Results of the function itself, which come first.
+  size_t ownResults = SIZE_MAX;
+
   const tools::Tensor *findInitialState(size_t argument) const {
     return argument - firstState < initialState.size()
                ? &initialState[argument - firstState]
@@ -56,6 +59,11 @@ llvm::Expected<Products> planProducts(mlir::FunctionOpInterface entry,
 /// gradients or vector-Jacobian products ('vjp'), the tangents of the results
 /// ('jvp') and those of the gradients ('hvp').
 Products planProducts(mlir::FunctionOpInterface entry, const StepOptions &step);
+
+/// Names the files of the state and of the updates that an optimizer has added,
+/// so that there are as many `arguments` and `results`: state0.npy, ... and
+/// update0.npy, ... in the step's order.
+void addOptimizerFiles(size_t arguments, size_t results, Products &products);
 
 } // namespace remat::run
 

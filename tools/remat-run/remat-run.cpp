@@ -39,8 +39,12 @@ Options &run::options() {
 // With a manifest: loss and gradients of the parameters
 //===----------------------------------------------------------------------===//
 
-/// Zeros to which gradients are added.
+/// Zeros to which gradients are added, or an optimizer's state before the first
+/// step. Both are replaced in every step.
 static Expected<Tensor> makeSum(const remat_tensor_info &info) {
+  if (info.donation == REMAT_NONE)
+    return makeError("argument '" + Twine(info.name) +
+                     "' has no value, give it by --inputs");
   Tensor sum(info);
   if (!sum.isAllocated())
     return makeError("no memory for argument '" + Twine(info.name) + "'");
@@ -113,12 +117,18 @@ static Error evaluateByRoles(const Manifest &manifest, ArrayRef<Tensor> results,
   return Error::success();
 }
 
-/// Takes loss and gradients out of the results; the gradients are the last.
+/// Takes loss and gradients out of the results; the gradients are the last, or
+/// were used up by an optimizer.
 static Error evaluate(const remat_step *step, const Manifest &manifest,
-                      ArrayRef<Tensor> results, RunReport &report) {
+                      const Products &products, ArrayRef<Tensor> results,
+                      RunReport &report) {
   if (manifest.isDifferentiated)
     return evaluateByRoles(manifest, results, report);
   ArrayRef<int64_t> wrt = options().step.wrt;
+  if (!options().step.optimizer.empty()) {
+    wrt = {};
+    results = results.take_front(products.ownResults);
+  }
   size_t numGradients = options().step.differentiate ? wrt.size() : 0;
   if (results.size() <= numGradients)
     return makeError("the model returns no loss");
@@ -290,7 +300,8 @@ static Error applyFlags() {
 /// Refuses what says what to differentiate beside `chosen`, which does so too.
 static Error checkDerivatives(StringRef chosen) {
   return options().flags.refuse(
-      {"differentiate", "result", "cotangents", "tangents", "accumulate"},
+      {"differentiate", "result", "cotangents", "tangents", "accumulate",
+       "optimizer"},
       ("'" + chosen + "' says what to differentiate").str());
 }
 
@@ -364,6 +375,11 @@ static Expected<Model> loadModel(ModelReader &reader,
   }
   if (failed(compileToTasks(*model.module, step)))
     return makeError("could not compile " + options().inputFile);
+  if (!step.optimizer.empty()) {
+    GraphOp graph = getOnlyGraph(*model.module);
+    addOptimizerFiles(graph.getNumArguments(), graph.getNumResults(),
+                      model.products);
+  }
   model.compileSeconds = now() - start;
   return std::move(model);
 }
@@ -398,7 +414,8 @@ static Expected<RunReport> runOnce(const Model &model, const Manifest *manifest,
   for (const Tensor &result : *results)
     report.resultHash = report.resultHash * 0x100000001b3 ^ result.hash();
   if (manifest)
-    if (Error error = evaluate(step, *manifest, *results, report))
+    if (Error error =
+            evaluate(step, *manifest, model.products, *results, report))
       return std::move(error);
   if (!options().outputDirectory.empty())
     if (Error error = writeResults(*results, model.products))

@@ -47,6 +47,9 @@ struct DifferentiateOptions {
   /// Add the gradients to what is in additional arguments, one for each
   /// (Gradient, Reverse).
   bool accumulate = false;
+  /// Say of each result that is a gradient which argument it is of
+  /// (`remat.gradient`).
+  bool markGradients = false;
   /// Differentiate functions that exporters write out (a sigmoid, an elu) as a
   /// whole and not part by part, which gives other values at singular points.
   bool idioms = true;

@@ -80,6 +80,9 @@ def DifferentiatePass
     Option<"accumulate", "accumulate", "bool", "false",
            "add each gradient to what is in one more argument, whose buffer "
            "the result has (gradient, reverse)">,
+    Option<"markGradients", "mark-gradients", "bool", "false",
+           "say of each result that is a gradient which argument it is of, by "
+           "'remat.gradient' (gradient, reverse)">,
     Option<"idioms", "idioms", "bool", "true",
            "differentiate functions that exporters write out as a whole">,
   ];

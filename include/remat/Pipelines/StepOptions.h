@@ -56,6 +56,9 @@ struct StepOptions {
   /// Add each gradient to what is in one more argument, whose buffer the result
   /// has.
   bool accumulate = false;
+  /// The optimizer that updates what is differentiated, as parseOptimizer reads
+  /// it, or empty: gradients are returned.
+  std::string optimizer;
   /// Whether to append, as the last of all, tangents of all results.
   bool tangents = false;
   /// If set, these are the derivatives to append, in place of what the five

@@ -39,6 +39,47 @@ def StopSoftmaxMaxGradientPass : Pass<"remat-stop-softmax-max-gradient", "::mlir
   ];
 }
 
+def ApplyOptimizerPass : Pass<"remat-apply-optimizer", "::mlir::ModuleOp"> {
+  let summary = "Update weights by their gradients, in place";
+  let description = [{
+    A result of the function that carries `remat.gradient = N` is the gradient
+    of argument N (`remat-differentiate=mark-gradients`). It is taken from the
+    results, and the function returns the updated argument instead, which gives
+    its buffer to it (`remat.donated`). The state of the optimizer is in more
+    arguments, named after the weights, each of which gives its buffer to a
+    result; their `remat.initial_value` is zero. An update stands right behind
+    what makes the gradient.
+
+    | optimizer | hyperparameters and defaults | state |
+    |---|---|---|
+    | `sgd` | `lr=1e-3`, `momentum=0`, `dampening=0`, `nesterov=false`, `weight_decay=0` | `momentum_buffer` if there is a momentum |
+    | `adam` | `lr=1e-3`, `beta1=0.9`, `beta2=0.999`, `eps=1e-8`, `weight_decay=0` | `exp_avg`, `exp_avg_sq` |
+    | `adamw` | the same, `weight_decay=0.01` | the same |
+    | `lion` | `lr=1e-4`, `beta1=0.9`, `beta2=0.99`, `weight_decay=0` | `exp_avg` |
+
+    Names, meanings and arithmetic are those of `torch.optim`, and for Lion
+    those of its paper (Chen et al., 2023). `lr=argument` makes the learning
+    rate an argument of the step, `optimizer.lr`, so that a schedule can set it.
+    Adam, and SGD with dampening, count their steps in `optimizer.step`. All
+    optimizers take `clip_value=C`, which cuts gradients off at C and -C, and
+    `clip_norm=C`, which scales all of them so that their common norm is at most
+    C; the norm is taken first. State and arithmetic are f32 for narrower
+    weights. A weight without a gradient (`remat.absent`) stays as it is.
+  }];
+  let options = [
+    Option<"function", "function", "std::string", [{"main"}],
+           "name of the function; with 'main', a module's only function will "
+           "do">,
+    Option<"optimizer", "optimizer", "std::string", [{"sgd"}],
+           "name of the optimizer, then ':' and hyperparameters: "
+           "'adamw:lr=1e-3,eps=1e-6'">,
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::math::MathDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
 def CheckMutationPass : Pass<"remat-check-mutation", "::mlir::func::FuncOp"> {
   let summary = "Refuse or obey writes to what the backward computation reads";
   let description = [{

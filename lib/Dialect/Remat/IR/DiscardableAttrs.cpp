@@ -12,6 +12,7 @@
 #include "llvm/ADT/StringExtras.h"
 
 #include "remat/Dialect/Remat/IR/Extrema.h"
+#include "remat/Dialect/Remat/IR/Gradients.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Rows.h"
 
@@ -112,6 +113,7 @@ static constexpr AttrRule attrRules[] = {
     {RematDialect::donatedAttrName, OnArgument, isCount,
      "the number of a result"},
     {RematDialect::absentAttrName, OnResult, is<UnitAttr>, "a unit attribute"},
+    {gradientAttrName, OnResult, isCount, "the number of an argument"},
     {RematDialect::initialValueAttrName, OnArgument, is<ElementsAttr>,
      "the elements of a tensor"},
 };
