@@ -10,6 +10,8 @@
 
 #include "mlir/IR/Matchers.h"
 
+#include "StructuredRule.h"
+
 using namespace mlir;
 using namespace remat;
 
@@ -126,7 +128,8 @@ IdiomTerms idiom::matchLogAddExp(Operation *op) {
   auto abs = neg ? neg.getOperand().getDefiningOp<math::AbsFOp>() : nullptr;
   auto sub = abs ? abs.getOperand().getDefiningOp<arith::SubFOp>() : nullptr;
   Operation *choice = maximum.getDefiningOp();
-  if (!sub || !isa_and_nonnull<arith::SelectOp, arith::MaximumFOp>(choice))
+  if (!sub || !isa_and_nonnull<arith::SelectOp, arith::MaximumFOp>(choice) ||
+      getCombinerKind(choice) != ReductionKind::Maximum)
     return {};
   Value a = sub.getLhs(), b = sub.getRhs();
   OperandRange chosen = choice->getOperands().take_back(2);

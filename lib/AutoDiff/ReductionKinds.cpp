@@ -90,7 +90,7 @@ static std::optional<ReductionKind> getSelectKind(arith::SelectOp select) {
   }
 }
 
-static std::optional<ReductionKind> getCombinerKind(Operation *op) {
+std::optional<ReductionKind> remat::getCombinerKind(Operation *op) {
   if (isa<arith::MaximumFOp, arith::MaxNumFOp>(op))
     return ReductionKind::Maximum;
   if (isa<arith::MinimumFOp, arith::MinNumFOp>(op))

@@ -22,6 +22,10 @@ namespace remat {
 /// How the body makes an element of a result out of the values at points.
 enum class ReductionKind { Pointwise, Sum, Maximum, Minimum, Product };
 
+/// What a reduction by `op` is, if `op` is a product, or takes the larger or
+/// smaller of its last two operands.
+std::optional<ReductionKind> getCombinerKind(mlir::Operation *op);
+
 /// A result of a structured operation that a derivative is computed for.
 struct ReductionResult {
   ReductionKind kind;
