@@ -84,9 +84,15 @@ Value remat::findFirst(const StructuredBody &forward,
   index = arith::IndexCastOp::create(inner, loc, type, index);
   Value last = arith::ConstantOp::create(
       inner, loc, builder.getIntegerAttr(type, windows.size - 1));
-  // Unordered: a nan is the extremum of its window.
-  Value isBest =
-      arith::CmpFOp::create(inner, loc, arith::CmpFPredicate::UEQ, value, best);
+  // A nan may be the extremum of its window.
+  auto compare = [&](arith::CmpFPredicate predicate, Value a, Value b) {
+    return arith::CmpFOp::create(inner, loc, predicate, a, b);
+  };
+  Value isNan = arith::AndIOp::create(
+      inner, loc, compare(arith::CmpFPredicate::UNO, value, value),
+      compare(arith::CmpFPredicate::UNO, best, best));
+  Value isBest = arith::OrIOp::create(
+      inner, loc, compare(arith::CmpFPredicate::OEQ, value, best), isNan);
   Value candidate = arith::SelectOp::create(inner, loc, isBest, index, last);
 
   auto shape = cast<RankedTensorType>(result.result.getType()).getShape();
