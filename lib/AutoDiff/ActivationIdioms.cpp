@@ -18,7 +18,7 @@ using namespace remat;
 /// The terms of `select`, which takes a line above a threshold and else
 /// `factor` times a function of `exponent`, of which `slope` is the derivative.
 /// At the threshold the derivative is that of the function, and its own
-/// derivative is 0.
+/// derivative is 0. Above it the function is not evaluated: it may be infinite.
 static IdiomTerms getPieces(arith::SelectOp select, Value exponent,
                             double factor, double threshold,
                             Expr (*slope)(const Expr &v)) {
@@ -28,8 +28,10 @@ static IdiomTerms getPieces(arith::SelectOp select, Value exponent,
   };
   auto derivativePiece = [=](const Expr &g) {
     Expr v = g.primal(exponent), limit = v.constant(threshold);
-    Expr flat = ::remat::select(v == limit, limit, v), slopes = slope(flat);
-    return ::remat::select(g.primal(condition), 0.0, (factor * g) * slopes);
+    Expr isLine = g.primal(condition);
+    Expr flat = ::remat::select(v == limit, limit, v);
+    Expr slopes = slope(::remat::select(isLine, limit, flat));
+    return ::remat::select(isLine, 0.0, (factor * g) * slopes);
   };
   return {{select.getTrueValue(), derivativeLine}, {exponent, derivativePiece}};
 }

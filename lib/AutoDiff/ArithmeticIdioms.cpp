@@ -71,8 +71,9 @@ IdiomTerms idiom::matchSinc(Operation *op) {
     return {};
   return {{x, [=](const Expr &g) {
              Expr v = g.primal(x);
-             Expr slope = (v * cos(v) - sin(v)) / (v * v);
-             return select(v == 0.0, 0.0, g * slope);
+             Expr square = v * v, slope = (v * cos(v) - sin(v)) / square;
+             // The square of a tiny number is 0.
+             return select(square == 0.0, 0.0, g * slope);
            }}};
 }
 
