@@ -14,11 +14,14 @@
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/Builders.h"
 
+#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace remat {
 #define GEN_PASS_DEF_IMPORTCONCATSPASS
@@ -130,14 +133,39 @@ static bool convertConcatenation(RewriterBase &rewriter,
 // Other conditionals
 //===----------------------------------------------------------------------===//
 
+/// Whether the derivative of `op` may be infinite, or that of what uses it.
+static bool mayBeSingular(Operation &op) {
+  return llvm::any_of(op.getResultTypes(),
+                      llvm::IsaPred<FloatType, ComplexType>) &&
+         !isa<arith::AddFOp, arith::SubFOp, arith::NegFOp, arith::ExtFOp,
+              arith::TruncFOp, arith::SelectOp, complex::AddOp, complex::SubOp,
+              complex::NegOp, tensor::ExtractOp>(op) &&
+         !op.hasTrait<OpTrait::ConstantLike>();
+}
+
 /// Clones the operations of `branch` before `choice`. They run whether or not
-/// `condition` holds, so indices that may be out of bounds are replaced by 0
-/// where it does not.
+/// `condition` holds, so where it does not, indices that may be out of bounds
+/// are replaced by 0. Numbers are, too: a derivative that is infinite where
+/// the branch is not taken does not pass through the selection.
 static SmallVector<Value> flattenBranch(RewriterBase &rewriter,
                                         scf::IfOp choice, Block *branch,
                                         Value condition) {
   Location loc = choice.getLoc();
   IRMapping mapping;
+  bool isGated = llvm::any_of(branch->without_terminator(), mayBeSingular);
+  auto gate = [&](Value value, Value current) {
+    if (!isGated || !isa<FloatType, ComplexType>(value.getType()) ||
+        matchPattern(value, m_Constant()))
+      return;
+    Value zero = createZeroConstant(rewriter, loc, value.getType());
+    mapping.map(value, arith::SelectOp::create(rewriter, loc, condition,
+                                               current, zero));
+  };
+  llvm::SetVector<Value> used;
+  for (Operation &op : branch->without_terminator())
+    for (Value operand : op.getOperands())
+      if (operand.getParentBlock() != branch && used.insert(operand))
+        gate(operand, operand);
   for (Operation &op : branch->without_terminator()) {
     auto extract = dyn_cast<tensor::ExtractOp>(op);
     if (extract && extract.getTensor().getType().getNumElements() == 0) {
@@ -161,6 +189,7 @@ static SmallVector<Value> flattenBranch(RewriterBase &rewriter,
                                           operand.get(), zero));
     }
     rewriter.setInsertionPointAfter(copy);
+    gate(extract.getResult(), copy->getResult(0));
   }
   return llvm::map_to_vector(
       branch->getTerminator()->getOperands(),

@@ -6,22 +6,29 @@
 //
 // A step is a straight line: what a loop carries from one iteration to the
 // next are values like any other, which the planner keeps or computes again.
-// So loops are unrolled, and both branches of a choice are computed.
+// So loops are unrolled, and both branches of a choice are computed. What a
+// branch uses of values from outside has a derivative of 0 where the branch is
+// not taken: there its own derivative may be infinite.
 //
 //===----------------------------------------------------------------------===//
 
 #include "CleanUp.h"
 
+#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
+#include "Foreign/Lowering.h"
+
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/Builders.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/MathExtras.h"
@@ -48,6 +55,9 @@ private:
   LogicalResult expand(Operation *op, IRMapping &mapping);
   LogicalResult expandFor(scf::ForOp op, IRMapping &mapping);
   LogicalResult expandIf(scf::IfOp op, IRMapping &mapping);
+  LogicalResult expandBranch(Region &branch, Value condition,
+                             IRMapping &mapping);
+  Value gate(Location loc, Value condition, bool isThen, Value value);
   LogicalResult expandBlock(Block &block, IRMapping &mapping);
   LogicalResult copy(Operation *op, IRMapping &mapping);
   Value choose(Location loc, Value condition, Value a, Value b);
@@ -173,6 +183,61 @@ Value Expander::choose(Location loc, Value condition, Value a, Value b) {
       .getResult(0);
 }
 
+/// Whether a derivative may pass through `value`.
+static bool mayBeActive(Value value) {
+  auto tensor = dyn_cast<RankedTensorType>(value.getType());
+  if (!isa<FloatType, ComplexType>(getElementTypeOrSelf(value.getType())) ||
+      (!tensor && isa<ShapedType>(value.getType())) ||
+      (tensor && !tensor.hasStaticShape()) || matchPattern(value, m_Constant()))
+    return false;
+  return !value.getDefiningOp<tensor::EmptyOp>() &&
+         !value.getDefiningOp<linalg::FillOp>();
+}
+
+/// `value` where it is used by the branch that is taken if `condition` is
+/// `isThen`: else its derivative is 0.
+Value Expander::gate(Location loc, Value condition, bool isThen, Value value) {
+  auto select = [&](OpBuilder &nested, Value taken) -> Value {
+    Value zero = createZeroConstant(nested, loc, taken.getType());
+    return arith::SelectOp::create(
+        nested, loc, condition, isThen ? taken : zero, isThen ? zero : taken);
+  };
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  // What a branch that is not taken makes of a number is not used.
+  if (!type)
+    return select(builder, value);
+  return foreign::createWithRule(builder, loc, value, value, [&](Value change) {
+    return createElementwise(builder, loc, change, type,
+                             [&](OpBuilder &nested, Location, ValueRange args) {
+                               return select(nested, args[0]);
+                             });
+  });
+}
+
+/// Expands a branch of a choice that is not known.
+LogicalResult Expander::expandBranch(Region &branch, Value condition,
+                                     IRMapping &mapping) {
+  Operation *yield = branch.front().getTerminator();
+  llvm::SetVector<Value> used;
+  visitUsedValuesDefinedAbove(branch, [&](OpOperand *use) {
+    if (use->getOwner() != yield)
+      used.insert(use->get());
+  });
+  bool isThen = branch.getRegionNumber() == 0;
+  SmallVector<std::pair<Value, Value>> outside;
+  for (Value value : used) {
+    Value current = mapping.lookupOrDefault(value);
+    if (!mayBeActive(current))
+      continue;
+    outside.push_back({value, current});
+    mapping.map(value, gate(branch.getLoc(), condition, isThen, current));
+  }
+  LogicalResult result = expandBlock(branch.front(), mapping);
+  for (auto [value, current] : outside)
+    mapping.map(value, current);
+  return result;
+}
+
 /// Whether nothing that `op` does can be seen but its results. Calls are not
 /// inlined yet where loops are links of a chain; `calls` are those on the way.
 static bool isPure(Operation *op, llvm::SmallPtrSetImpl<Operation *> &calls) {
@@ -204,10 +269,12 @@ LogicalResult Expander::expandIf(scf::IfOp op, IRMapping &mapping) {
   if (!known && !isPure(op, calls))
     return op.emitOpError("is not supported: expected branches without side "
                           "effects, as both are computed");
-  if (hasThen && failed(expandBlock(*op.thenBlock(), mapping)))
-    return failure();
-  if (hasElse && failed(expandBlock(*op.elseBlock(), mapping)))
-    return failure();
+  Value condition = mapping.lookupOrDefault(op.getCondition());
+  for (auto [isComputed, region] : {std::pair(hasThen, &op.getThenRegion()),
+                                    std::pair(hasElse, &op.getElseRegion())})
+    if (isComputed && failed(known ? expandBlock(region->front(), mapping)
+                                   : expandBranch(*region, condition, mapping)))
+      return failure();
   for (auto [number, result] : llvm::enumerate(op.getResults())) {
     Value a = hasThen
                   ? mapping.lookupOrDefault(op.thenYield().getOperand(number))
@@ -216,7 +283,7 @@ LogicalResult Expander::expandIf(scf::IfOp op, IRMapping &mapping) {
                   ? mapping.lookupOrDefault(op.elseYield().getOperand(number))
                   : Value();
     if (a && b)
-      a = choose(op.getLoc(), mapping.lookupOrDefault(op.getCondition()), a, b);
+      a = choose(op.getLoc(), condition, a, b);
     mapping.map(result, a ? a : b);
   }
   return success();

@@ -212,14 +212,18 @@ def ImportLoopsPass : Pass<"remat-import-loops", "::mlir::func::FuncOp"> {
     carries are then values like any other: the planner decides which of them
     the backward computation keeps. Of an `scf.if` both branches are computed,
     and each result is chosen by `arith.select`, unless the condition is known.
+    A `remat.custom_rule` around what a branch uses from outside makes the
+    derivative 0 where the branch is not taken: its own may be infinite there.
     Shapes that are computed from constants become static; others are errors.
   }];
   let options = [
     Option<"limit", "limit", "int64_t", "4096",
            "Operations that one loop may unroll to">];
   let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::complex::ComplexDialect",
                            "::mlir::linalg::LinalgDialect",
-                           "::mlir::tensor::TensorDialect"];
+                           "::mlir::tensor::TensorDialect",
+                           "::remat::RematDialect"];
 }
 
 def ImportSlicesPass : Pass<"remat-import-slices", "::mlir::func::FuncOp"> {
@@ -321,7 +325,9 @@ def ImportConcatsPass : Pass<"remat-import-concats", "::mlir::func::FuncOp"> {
     A body that chooses by nested `scf.if` between tensors along one dimension
     is a `tensor.concat`. Any other pure `scf.if` in a body becomes
     `arith.select`; an extract in a branch then reads element 0 in place of an
-    index that is out of bounds, because both branches are evaluated.
+    index that is out of bounds, because both branches are evaluated. So that a
+    derivative which is infinite there does not get out, a branch that is not
+    taken computes with zeros.
   }];
   let dependentDialects = ["::mlir::tensor::TensorDialect"];
 }
