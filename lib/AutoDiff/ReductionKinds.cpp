@@ -15,6 +15,8 @@
 #include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 
+#include "remat/Utils/WrittenElements.h"
+
 using namespace mlir;
 using namespace remat;
 
@@ -141,6 +143,11 @@ LogicalResult remat::classifyResults(linalg::LinalgOp op,
     AffineMap map = op.getMatchingIndexingMap(init);
     Value yielded =
         forward.body->getTerminator()->getOperand(result.getResultNumber());
+    if (!writesAllElements(op, init))
+      return op->emitOpError("result #")
+             << result.getResultNumber()
+             << " has no derivative rule: elements that its map "
+             << "does not select are those of the init";
     ReductionResult info{
         ReductionKind::Pointwise, result, init->get(), map, yielded, Value()};
     if (forward.coversAllLoops(map)) {

@@ -70,3 +70,21 @@ func.func @main(%x: tensor<f32>) -> tensor<f32> {
   } -> tensor<f32>
   return %y : tensor<f32>
 }
+
+// -----
+
+// What is off the diagonal is the init's: import separates the two.
+func.func @main(%x: tensor<2xf32>, %i: tensor<2x2xf32>) -> tensor<f32> {
+  // expected-error@below {{'linalg.generic' op result #0 has no derivative rule: elements that its map does not select are those of the init}}
+  %d = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0, d0)>], iterator_types = ["parallel"]} ins(%x : tensor<2xf32>) outs(%i : tensor<2x2xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    linalg.yield %a : f32
+  } -> tensor<2x2xf32>
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  %y = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> ()>], iterator_types = ["reduction", "reduction"]} ins(%d : tensor<2x2xf32>) outs(%zero : tensor<f32>) {
+  ^bb0(%a: f32, %b: f32):
+    %s = arith.addf %a, %b : f32
+    linalg.yield %s : f32
+  } -> tensor<f32>
+  return %y : tensor<f32>
+}

@@ -31,3 +31,33 @@ func.func @reads_init(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
   } -> tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// What the map of a result does not select is inserted into the init: a
+// column. On a diagonal a selection does it.
+// CHECK-LABEL: @column
+// CHECK-SAME: %[[X:.*]]: tensor<4xf32>, %[[Y:.*]]: tensor<4x4xf32>
+// CHECK: %[[COLUMN:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<4x1xf32>)
+// CHECK: tensor.insert_slice %[[COLUMN]] into %[[Y]][0, 1] [4, 1] [1, 1]
+func.func @column(%x: tensor<4xf32>, %y: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0, 1)>],
+      iterator_types = ["parallel"]} ins(%x : tensor<4xf32>) outs(%y : tensor<4x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
+}
+
+// CHECK-LABEL: @diagonal
+// CHECK-SAME: %[[X:.*]]: tensor<4xf32>, %[[Y:.*]]: tensor<4x4xf32>
+// CHECK: %[[DIAGONAL:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<4xf32>)
+// CHECK: linalg.generic {{.*}} ins(%[[DIAGONAL]], %[[Y]] :
+// CHECK: arith.cmpi eq
+// CHECK: arith.select
+func.func @diagonal(%x: tensor<4xf32>, %y: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0, d0)>],
+      iterator_types = ["parallel"]} ins(%x : tensor<4xf32>) outs(%y : tensor<4x4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
+}

@@ -8,6 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PartialResults.h"
+
 #include "mlir/Interfaces/TilingInterface.h"
 
 #include "remat/Conversion/Import/Passes.h"
@@ -65,8 +67,14 @@ struct ImportGeneralize
     SmallVector<linalg::GenericOp> generics;
     getOperation().walk(
         [&](linalg::GenericOp generic) { generics.push_back(generic); });
-    for (linalg::GenericOp generic : generics)
-      normalizeInits(rewriter, generic);
+    for (linalg::GenericOp generic : generics) {
+      marks.beginRewrite(generic);
+      FailureOr<linalg::GenericOp> whole =
+          import::writeWholeResults(rewriter, generic);
+      if (failed(whole))
+        return signalPassFailure();
+      normalizeInits(rewriter, *whole);
+    }
   }
 };
 } // namespace

@@ -368,8 +368,11 @@ def ImportGeneralizePass
     `linalg.generic`. `linalg.softmax`, and what else implements upstream's
     `linalg::AggregatedOpInterface`, is decomposed, unless it stays whole by
     `KernelOpInterface`. Inits that an elementwise body reads become inputs.
+    Where a map selects a slice or a diagonal of a result, it is computed as a
+    tensor of its own and put into the init.
   }];
-  let dependentDialects = ["::mlir::linalg::LinalgDialect",
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
                            "::mlir::tensor::TensorDialect"];
 }
 
