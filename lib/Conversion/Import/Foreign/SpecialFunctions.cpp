@@ -63,6 +63,12 @@ public:
     return sum;
   }
 
+  /// `value`, of which the derivative by `x` is `slope`.
+  Value withSlope(Value x, Value value, Value slope) {
+    return createWithRule(builder, loc, x, value,
+                          [&](Value change) { return mul(change, slope); });
+  }
+
   Value inverseErf(Value x);
   Value inverseErfSlope(Value y);
   Value logGamma(Value x);
@@ -221,8 +227,10 @@ Value Formula::digamma(Value x) {
   // The cotangent has period 1.
   Value nearest = of<math::FloorOp>(add(x, number(0.5)));
   Value angle = mul(number(llvm::numbers::pi), sub(x, nearest));
-  Value cotangent = div(mul(number(llvm::numbers::pi), of<math::CosOp>(angle)),
-                        of<math::SinOp>(angle));
+  // Where it is not used it is finite, and so are its derivatives.
+  Value sine = select(isLow, of<math::SinOp>(angle), number(1));
+  Value cotangent =
+      div(mul(number(llvm::numbers::pi), of<math::CosOp>(angle)), sine);
   Value result = select(isLow, sub(y, cotangent), y);
   Value isPole = arith::AndIOp::create(
       builder, loc, compare(arith::CmpFPredicate::OLE, x, number(0)),
@@ -248,6 +256,7 @@ Value Formula::trigamma(Value x) {
   sum = add(sum, add(add(inverse, mul(number(0.5), square)), tail));
   Value nearest = of<math::FloorOp>(add(x, number(0.5)));
   Value sine = of<math::SinOp>(mul(number(llvm::numbers::pi), sub(x, nearest)));
+  sine = select(isLow, sine, number(1));
   Value reflected = sub(
       div(number(llvm::numbers::pi * llvm::numbers::pi), mul(sine, sine)), sum);
   return select(isLow, reflected, sum);
@@ -298,12 +307,16 @@ lowerWithSlope(Operation *op, Lowering &lowering,
 static LogicalResult lowerInverseErf(Operation *op, Lowering &lowering) {
   return lowerWithSlope(
       op, lowering, [](Formula &f, Value x) { return f.inverseErf(x); },
-      [](Formula &f, Value, Value y) { return f.inverseErfSlope(y); });
+      [](Formula &f, Value x, Value y) {
+        return f.inverseErfSlope(f.withSlope(x, y, f.inverseErfSlope(y)));
+      });
 }
 static LogicalResult lowerLogGamma(Operation *op, Lowering &lowering) {
   return lowerWithSlope(
       op, lowering, [](Formula &f, Value x) { return f.logGamma(x); },
-      [](Formula &f, Value x, Value) { return f.digamma(x); });
+      [](Formula &f, Value x, Value) {
+        return f.withSlope(x, f.digamma(x), f.trigamma(x));
+      });
 }
 static LogicalResult lowerDigamma(Operation *op, Lowering &lowering) {
   return lowerWithSlope(
