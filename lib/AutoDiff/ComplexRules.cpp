@@ -97,6 +97,19 @@ Complex operand(Operation *op, unsigned number, DerivativeContext &context) {
   return {context, op->getOperand(number), /*pending=*/true};
 }
 
+Expr isZero(const Complex &a) {
+  return both(a.part(0) == 0.0, a.part(1) == 0.0);
+}
+
+/// `a`, or 0 where `condition`.
+Complex zeroWhere(const Expr &condition, const Complex &a) {
+  DerivativeContext &context = condition.getContext();
+  Value zero = a.constant(0).get(), value = a.get();
+  return {context,
+          arith::SelectOp::create(context.getBuilder(), context.getLoc(),
+                                  condition, zero, value)};
+}
+
 /// `a` over its magnitude, 0 at 0.
 Complex direction(const Complex &a) { return a.apply<complex::SignOp>(); }
 
@@ -158,8 +171,8 @@ HOLOMORPHIC(Cos, complex::CosOp, -sin(a), one)
 HOLOMORPHIC(Tan, complex::TanOp, one + y * y, one)
 HOLOMORPHIC(Tanh, complex::TanhOp, one - y * y, one)
 HOLOMORPHIC(Pow, complex::PowOp,
-            b * a.apply<complex::PowOp>(b - one),
-            y * log(a))
+            zeroWhere(isZero(b), b * a.apply<complex::PowOp>(b - one)),
+            zeroWhere(both(isZero(a), b.part(0) >= 0.0), y * log(a)))
 HOLOMORPHIC(Atan2, complex::Atan2Op,
             b / (a * a + b * b),
             -(a / (a * a + b * b)))
@@ -206,14 +219,18 @@ struct Abs : RealLinear<Abs, complex::AbsOp> {
   }
 };
 
+/// At the origin the derivative is 0.
 struct Angle : RealLinear<Angle, complex::AngleOp> {
   static Value pull(const Complex &a, Value g, DerivativeContext &context) {
-    Expr size = a.abs(), scaled = Expr(context, g) / (size * size);
+    Expr scaled = scale(a, Expr(context, g));
     return a.fromParts(-(a.part(1) * scaled), a.part(0) * scaled).get();
   }
   static Value push(const Complex &a, const Complex &t, DerivativeContext &) {
+    return scale(a, (conj(a) * t).part(1));
+  }
+  static Expr scale(const Complex &a, const Expr &g) {
     Expr size = a.abs();
-    return (conj(a) * t).part(1) / (size * size);
+    return select(size == 0.0, 0.0, g / (size * size));
   }
 };
 

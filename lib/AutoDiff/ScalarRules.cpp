@@ -131,10 +131,11 @@ BINARY(PowF, math::PowFOp,
        select(b == 0.0, 0.0, g * (b * pow(a, b - 1.0))),
        g * select(both(a == 0.0, b >= 0.0), 0.0, y * log(a)))
 TERNARY(Fma, math::FmaOp, g * b, g * a, g)
+// If the lower bound is above the upper one, the result is the upper one.
 TERNARY(ClampF, math::ClampFOp,
         select(both(a >= b, c >= a), g, 0.0),
-        select(b > a, g, 0.0),
-        select(a > c, g, 0.0))
+        select(both(b > a, c >= b), g, 0.0),
+        select(a > c, g, select(b > c, g, 0.0)))
 // clang-format on
 
 #undef REMAT_FORMULA
