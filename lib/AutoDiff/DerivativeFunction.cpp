@@ -176,8 +176,13 @@ FailureOr<func::FuncOp> Writer::writeJacobian(StringRef name, func::FuncOp of) {
         !isa<FloatType>(type.getElementType()))
       return of.emitOpError("has a result of type ")
              << result << ", expected a floating-point tensor of static shape";
-    for (Type argument : wrtTypes)
-      types.push_back(getJacobianType(type, cast<RankedTensorType>(argument)));
+    for (Type argument : wrtTypes) {
+      auto tensor = dyn_cast<RankedTensorType>(argument);
+      if (!tensor || !tensor.hasStaticShape())
+        return of.emitOpError("has an argument of type ")
+               << argument << ", expected a tensor of static shape";
+      types.push_back(getJacobianType(type, tensor));
+    }
   }
   func::FuncOp made = create(name, {}, types);
   SmallVector<Value> jacobians;
