@@ -24,7 +24,6 @@
 #include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace remat;
@@ -79,12 +78,6 @@ private:
 };
 
 } // namespace
-
-static bool isZeroFill(Value init) {
-  auto fill = init.getDefiningOp<linalg::FillOp>();
-  return fill && (matchPattern(fill.value(), m_AnyZeroFloat()) ||
-                  matchPattern(fill.value(), m_Zero()));
-}
 
 namespace {
 
@@ -231,7 +224,7 @@ LibraryCallRef remat::codegen::matchMatmul(FunctionOpInterface kernel) {
   BlockArgument init = getKernelArgument(before ? before : op->getOperand(2));
   if (before && !init)
     return {};
-  if (!lhs || !rhs || (!init && !isZeroFill(op->getOperand(2))))
+  if (!lhs || !rhs || (!init && !startsFromZeros(op)))
     return {};
   std::optional<remat_matmul> matmul = describeContraction(op);
   if (matmul)
