@@ -104,6 +104,7 @@ void remat::buildTasksPipeline(OpPassManager &pm, const StepOptions &options) {
   if (!options.separateBackward)
     pm.addNestedPass<func::FuncOp>(createSliceRowsPass());
   pm.addNestedPass<func::FuncOp>(createSeparateTagsPass());
+  pm.addNestedPass<func::FuncOp>(createFormEpiloguesPass());
   FormTasksPassOptions formTasks;
   formTasks.function = options.function;
   pm.addPass(createFormTasksPass(formTasks));

@@ -154,6 +154,33 @@ bool checkSpatial(const remat_convolution &c, int dim, std::string &error) {
 
 } // namespace
 
+/// A bias, alone or with an activation, in floats.
+static bool checkEpilogue(const remat_matmul &d, Footprint &footprint,
+                          std::string &error) {
+  switch (d.epilogue) {
+  case 0:
+    return true;
+  case REMAT_EPILOGUE_BIAS:
+  case REMAT_EPILOGUE_BIAS | REMAT_EPILOGUE_RELU:
+  case REMAT_EPILOGUE_BIAS | REMAT_EPILOGUE_GELU:
+  case REMAT_EPILOGUE_BIAS | REMAT_EPILOGUE_GELU | REMAT_EPILOGUE_INPUT:
+    break;
+  default:
+    return fail(error,
+                "matmul has unknown epilogue " + std::to_string(d.epilogue));
+  }
+  if (d.accumulate != 0 || !isFloat(d.c_dtype))
+    return fail(error, "matmul has an epilogue, expected one of floats that is "
+                       "added to nothing, got '" +
+                           std::string(remat_dtype_name(d.c_dtype)) +
+                           "' and accumulate " + std::to_string(d.accumulate));
+  if (d.n < 0 ||
+      __builtin_mul_overflow(static_cast<uint64_t>(d.n),
+                             remat_dtype_bytes(d.c_dtype), &footprint.bias))
+    return fail(error, "matmul has a bias that is too large");
+  return true;
+}
+
 bool remat::checkMatmul(const remat_matmul &d, Footprint &footprint,
                         std::string &error) {
   if (!checkTypes("matmul", {d.a_dtype, d.b_dtype, d.c_dtype}, error))
@@ -161,6 +188,8 @@ bool remat::checkMatmul(const remat_matmul &d, Footprint &footprint,
   if (d.accumulate != 0 && d.accumulate != 1)
     return fail(error, "matmul has accumulate " + std::to_string(d.accumulate) +
                            ", expected 0 or 1");
+  if (!checkEpilogue(d, footprint, error))
+    return false;
   Access a, b, c;
   for (int i = 0; i < 3; ++i) {
     a.add(d.batch[i], d.a_batch_stride[i]);

@@ -22,6 +22,8 @@ namespace remat {
 struct Footprint {
   uint64_t operands[2];
   uint64_t result;
+  /// Of the bias of an epilogue.
+  uint64_t bias = 0;
 };
 
 /// True when the description is sound; otherwise `error` says what is wrong.

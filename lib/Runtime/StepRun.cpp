@@ -437,7 +437,9 @@ remat_status remat_step::runCall(uint32_t index) {
   void *workspace =
       entry.workspace == REMAT_NONE ? arena.get() : buffers[count];
   // What a matmul is added to, if it is not where the result is.
-  if (entry.operand_count == 3 && buffers[2] != buffers[3])
+  bool isAdded = entry.kind == REMAT_ENTRY_MATMUL &&
+                 table.matmuls[entry.callee].accumulate;
+  if (isAdded && buffers[2] != buffers[3])
     copy(buffers[2], buffers[3],
          std::min(table.operand(entry, 2).bytes, table.result(entry, 0).bytes));
   ThreadScope scope(call.threads);

@@ -84,36 +84,53 @@ bool checkStream(const Table &t, uint32_t index, std::string &error) {
   return true;
 }
 
-/// Operand and result counts, sizes, and overlaps of a library call. With
-/// `accumulates` there is a third operand, in the result's place or apart.
+/// What a library call has beside two operands and a result.
+struct Extras {
+  /// A third operand, in the result's place or apart.
+  bool accumulates = false;
+  /// A third operand, which is a bias.
+  bool hasBias = false;
+  /// A second result like the first.
+  bool keepsSum = false;
+};
+
+/// Operand and result counts, sizes, and overlaps of a library call.
 bool checkLibraryEntry(const Table &t, uint32_t index,
-                       const Footprint &footprint, bool accumulates,
+                       const Footprint &footprint, const Extras &extras,
                        std::string &error) {
   const remat_entry &e = t.entries[index];
-  uint32_t operands = accumulates ? 3 : 2;
-  if (e.operand_count != operands || e.result_count != 1)
+  uint32_t operands = extras.accumulates || extras.hasBias ? 3 : 2;
+  uint32_t results = extras.keepsSum ? 2 : 1;
+  if (e.operand_count != operands || e.result_count != results)
     return fail(error, t.describe(index) + " has " + number(e.operand_count) +
                            " operands and " + number(e.result_count) +
-                           " results, expected " + number(operands) + " and 1");
-  const remat_buffer &result = t.result(e, 0);
-  for (uint32_t i = 0; i < 2; ++i) {
-    const remat_buffer &operand = t.operand(e, i);
-    if (operand.bytes < footprint.operands[i])
-      return fail(error, t.describe(index) + " reads " +
-                             number(footprint.operands[i]) +
-                             " bytes of operand " + number(i) + ", which has " +
-                             number(operand.bytes));
-    if (overlap(operand, result))
-      return fail(error, t.describe(index) +
-                             " has a result that overlaps "
-                             "operand " +
-                             number(i));
+                           " results, expected " + number(operands) + " and " +
+                           number(results));
+  const uint64_t reads[] = {footprint.operands[0], footprint.operands[1],
+                            footprint.bias};
+  for (uint32_t j = 0; j < results; ++j) {
+    const remat_buffer &result = t.result(e, j);
+    for (uint32_t i = 0; i < (extras.hasBias ? 3 : 2); ++i) {
+      const remat_buffer &operand = t.operand(e, i);
+      if (operand.bytes < reads[i])
+        return fail(error, t.describe(index) + " reads " + number(reads[i]) +
+                               " bytes of operand " + number(i) +
+                               ", which has " + number(operand.bytes));
+      if (overlap(operand, result))
+        return fail(error, t.describe(index) +
+                               " has a result that overlaps "
+                               "operand " +
+                               number(i));
+    }
+    if (result.bytes < footprint.result)
+      return fail(
+          error, t.describe(index) + " writes " + number(footprint.result) +
+                     " bytes of its result, which has " + number(result.bytes));
   }
-  if (result.bytes < footprint.result)
-    return fail(error,
-                t.describe(index) + " writes " + number(footprint.result) +
-                    " bytes of its result, which has " + number(result.bytes));
-  if (accumulates) {
+  const remat_buffer &result = t.result(e, 0);
+  if (extras.keepsSum && overlap(result, t.result(e, 1)))
+    return fail(error, t.describe(index) + " has results that overlap");
+  if (extras.accumulates) {
     const remat_buffer &held = t.operand(e, 2);
     if (held.bytes < footprint.result)
       return fail(error,
@@ -124,6 +141,16 @@ bool checkLibraryEntry(const Table &t, uint32_t index,
                              " has a result that overlaps a part of operand 2");
   }
   return true;
+}
+
+bool checkMatmulEntry(const Table &t, uint32_t index,
+                      const Footprint &footprint, std::string &error) {
+  const remat_matmul &matmul = t.matmuls[t.entries[index].callee];
+  Extras extras;
+  extras.accumulates = matmul.accumulate != 0;
+  extras.hasBias = (matmul.epilogue & REMAT_EPILOGUE_BIAS) != 0;
+  extras.keepsSum = (matmul.epilogue & REMAT_EPILOGUE_INPUT) != 0;
+  return checkLibraryEntry(t, index, footprint, extras, error);
 }
 
 /// Sizes of what a codec of the caller reads and writes.
@@ -193,14 +220,13 @@ bool checkCallee(const remat_module *module, const Table &t, uint32_t index,
       return missing("matmul");
     if (!checkMatmul(t.matmuls[e.callee], footprint, reason))
       return fail(error, t.describe(index) + ": " + reason);
-    return checkLibraryEntry(t, index, footprint,
-                             t.matmuls[e.callee].accumulate, error);
+    return checkMatmulEntry(t, index, footprint, error);
   case REMAT_ENTRY_CONVOLUTION:
     if (e.callee >= t.convolutions.size())
       return missing("convolution");
     if (!checkConvolution(t.convolutions[e.callee], footprint, reason))
       return fail(error, t.describe(index) + ": " + reason);
-    return checkLibraryEntry(t, index, footprint, false, error);
+    return checkLibraryEntry(t, index, footprint, {}, error);
   case REMAT_ENTRY_COPY:
     if (e.operand_count != 1 || e.result_count != 1)
       return fail(error, t.describe(index) +

@@ -233,11 +233,12 @@ remat::matchContractionBody(linalg::LinalgOp op) {
 // Contractions that are added to something
 //===----------------------------------------------------------------------===//
 
-/// Whether the contraction starts from zeros.
-static bool startsFromZeros(linalg::LinalgOp contraction) {
-  auto fill = contraction.getDpsInits().front().getDefiningOp<linalg::FillOp>();
-  return fill && (matchPattern(fill.value(), m_AnyZeroFloat()) ||
-                  matchPattern(fill.value(), m_Zero()));
+bool remat::startsFromZeros(linalg::LinalgOp contraction) {
+  TypedAttr value = getSplatConstant(contraction.getDpsInits().front());
+  if (auto real = dyn_cast_or_null<FloatAttr>(value))
+    return real.getValue().isZero();
+  auto integer = dyn_cast_or_null<IntegerAttr>(value);
+  return integer && integer.getValue().isZero();
 }
 
 std::optional<AddedContraction>

@@ -41,8 +41,8 @@ const char *
 remat_convolution_implementation(const remat_convolution *convolution,
                                  int threads);
 
-/// Whether the library for CUDA devices takes a sound matmul: its strides and
-/// types.
+/// Whether the library for CUDA devices takes a sound matmul: its strides,
+/// types and epilogue.
 int remat_matmul_suits_cuda(const remat_matmul *matmul);
 
 /// Bytes of an element; 0 for a number that is no dtype.

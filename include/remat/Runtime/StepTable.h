@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 /// Version of everything in this file. A runtime accepts its own version only.
-#define REMAT_STEP_TABLE_VERSION 7u
+#define REMAT_STEP_TABLE_VERSION 8u
 /// First eight bytes of a blob ("rematstp", little endian).
 #define REMAT_STEP_TABLE_MAGIC UINT64_C(0x70747374616d6572)
 /// "No buffer", "no entry", "no check".
@@ -186,7 +186,8 @@ typedef enum remat_entry_kind {
   REMAT_ENTRY_KERNEL = 0,
   /// matmuls[callee]: operands A, B; result C. With `accumulate` there is a
   /// third operand, to which the matmul is added: C as it was before, in the
-  /// place of the result or elsewhere.
+  /// place of the result or elsewhere. With an epilogue the third operand is
+  /// the bias, and there may be a second result: see remat_epilogue.
   REMAT_ENTRY_MATMUL = 1,
   /// convolutions[callee]: see remat_convolution for operands and result.
   REMAT_ENTRY_CONVOLUTION = 2,
@@ -282,6 +283,21 @@ typedef struct remat_packed_value {
 // Library calls
 //===----------------------------------------------------------------------===//
 
+/// What becomes of a matmul before it is written, in f32 where that is kept in
+/// fewer digits; each result is rounded once. A sum of some of these; without
+/// REMAT_EPILOGUE_BIAS there are no others, and at most one of ReLU and GELU.
+enum remat_epilogue {
+  /// A vector of n elements of C's type, one after the other, is added to each
+  /// row: operand 2.
+  REMAT_EPILOGUE_BIAS = 1,
+  /// The maximum of the sum and 0.
+  REMAT_EPILOGUE_RELU = 2,
+  /// x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2 of the sum x.
+  REMAT_EPILOGUE_GELU = 4,
+  /// With GELU: the sum is result 1, with the type and the strides of C.
+  REMAT_EPILOGUE_INPUT = 8
+};
+
 /// C[b, m, n] (+)= sum over k of A[b, m, k] * B[b, k, n]. `b` has three dims;
 /// unused ones have extent 1. All strides are in elements, so a transposed
 /// operand has its strides exchanged and a broadcast one has stride 0. C must
@@ -289,6 +305,8 @@ typedef struct remat_packed_value {
 typedef struct remat_matmul {
   int32_t a_dtype, b_dtype, c_dtype;
   int32_t accumulate; // 1: adds to what C holds
+  int32_t epilogue;   // remat_epilogue or 0; not with `accumulate`
+  int32_t reserved;
   int64_t batch[3];
   int64_t m, n, k;
   int64_t a_batch_stride[3], a_m_stride, a_k_stride;

@@ -69,6 +69,9 @@ struct ContractionBody {
 /// Matches the body of a structured operation with two inputs and one init.
 std::optional<ContractionBody> matchContractionBody(mlir::linalg::LinalgOp op);
 
+/// Whether the contraction starts from zeros, of either sign.
+bool startsFromZeros(mlir::linalg::LinalgOp contraction);
+
 /// A contraction, starting from zeros, and what it is added to.
 struct AddedContraction {
   mlir::linalg::LinalgOp contraction;

@@ -13,7 +13,8 @@ namespace remat::codegen {
 
 /// A contraction of two arguments with one batch of at most three dimensions
 /// and one dimension each for rows, columns and sum (dimensions that are
-/// contiguous in all operands count as one), which may be added to a third.
+/// contiguous in all operands count as one), which may be added to a third, or
+/// have an epilogue.
 LibraryCallRef matchMatmul(mlir::FunctionOpInterface kernel);
 
 /// A remat.conv of two arguments.

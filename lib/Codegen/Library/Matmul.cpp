@@ -4,8 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Recognizes kernels that are one contraction and describes them by dimensions
-// and strides, as the runtime's library interface wants it.
+// Recognizes kernels that are one contraction, alone or with an epilogue, and
+// describes them by dimensions and strides, as the runtime's library interface
+// wants it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,6 +17,7 @@
 #include "remat/Codegen/Dtypes.h"
 #include "remat/Runtime/LibraryCalls.h"
 #include "remat/Runtime/StepTableBuilder.h"
+#include "remat/Utils/Epilogues.h"
 #include "remat/Utils/Saturating.h"
 #include "remat/Utils/Structured.h"
 
@@ -24,7 +26,6 @@
 #include "mlir/Dialect/Linalg/IR/LinalgInterfaces.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
-#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace remat;
@@ -68,6 +69,8 @@ public:
   /// that is added to something, generated code would need room for it, and
   /// both round each product once.
   bool isBetterGenerated() const override {
+    if (matmul.epilogue != 0)
+      return false;
     if (countFlops() <= LibraryTuning::maxTinyFlops)
       return true;
     return matmul.m == 1 || matmul.n == 1 || (matmul.k == 1 && !isAdded);
@@ -79,12 +82,6 @@ private:
 };
 
 } // namespace
-
-static bool isZeroFill(Value init) {
-  auto fill = init.getDefiningOp<linalg::FillOp>();
-  return fill && (matchPattern(fill.value(), m_AnyZeroFloat()) ||
-                  matchPattern(fill.value(), m_Zero()));
-}
 
 namespace {
 
@@ -214,7 +211,62 @@ static bool hasLibraryTypes(linalg::LinalgOp op) {
   return types[0] == types[1] && (types[2] == types[0] || types[2].isF32());
 }
 
+/// The epilogue whose results the kernel returns, in their order.
+static std::optional<Epilogue> matchKernelEpilogue(FunctionOpInterface kernel) {
+  Region &body = kernel.getFunctionBody();
+  if (!body.hasOneBlock())
+    return std::nullopt;
+  Operation *terminator = body.front().getTerminator();
+  linalg::GenericOp maker;
+  for (auto [number, value] : llvm::enumerate(terminator->getOperands())) {
+    auto result = dyn_cast<OpResult>(getViewRoot(value));
+    auto generic = result ? dyn_cast<linalg::GenericOp>(result.getOwner())
+                          : linalg::GenericOp();
+    if (!generic || (maker && maker != generic) ||
+        result.getResultNumber() != number)
+      return std::nullopt;
+    maker = generic;
+  }
+  if (!maker || terminator->getNumOperands() != maker->getNumResults())
+    return std::nullopt;
+  return matchEpilogue(maker);
+}
+
+/// The library's number of an epilogue.
+static int32_t getNumber(const Epilogue &epilogue) {
+  int32_t number = REMAT_EPILOGUE_BIAS;
+  if (epilogue.activation == Activation::Relu)
+    number |= REMAT_EPILOGUE_RELU;
+  if (epilogue.activation == Activation::Gelu)
+    number |= REMAT_EPILOGUE_GELU;
+  return epilogue.keepsSum ? number | REMAT_EPILOGUE_INPUT : number;
+}
+
+/// A product with an epilogue, both of arguments.
+static LibraryCallRef makeEpilogueCall(FunctionOpInterface kernel,
+                                       Epilogue epilogue) {
+  linalg::LinalgOp op = epilogue.contraction;
+  SmallVector<unsigned> arguments;
+  for (Value value : {op->getOperand(0), op->getOperand(1), epilogue.bias}) {
+    BlockArgument argument = getKernelArgument(value);
+    if (!argument)
+      return {};
+    arguments.push_back(argument.getArgNumber());
+  }
+  std::optional<remat_matmul> matmul = describeContraction(op);
+  if (!matmul)
+    return {};
+  matmul->c_dtype = *getDtype(
+      cast<RankedTensorType>(epilogue.bias.getType()).getElementType());
+  matmul->epilogue = getNumber(epilogue);
+  if (remat_matmul_workspace_bytes(&*matmul, 1) < 0)
+    return {};
+  return std::make_shared<MatmulCall>(*matmul, arguments, /*isAdded=*/false);
+}
+
 LibraryCallRef remat::codegen::matchMatmul(FunctionOpInterface kernel) {
+  if (std::optional<Epilogue> epilogue = matchKernelEpilogue(kernel))
+    return makeEpilogueCall(kernel, *epilogue);
   auto op = dyn_cast_or_null<linalg::LinalgOp>(getResultMaker(kernel));
   Value before;
   if (auto sum = dyn_cast_or_null<linalg::GenericOp>(op.getOperation()))
@@ -231,7 +283,7 @@ LibraryCallRef remat::codegen::matchMatmul(FunctionOpInterface kernel) {
   BlockArgument init = getKernelArgument(before ? before : op->getOperand(2));
   if (before && !init)
     return {};
-  if (!lhs || !rhs || (!init && !isZeroFill(op->getOperand(2))))
+  if (!lhs || !rhs || (!init && !startsFromZeros(op)))
     return {};
   std::optional<remat_matmul> matmul = describeContraction(op);
   if (matmul)

@@ -178,7 +178,7 @@ remat::prepareMatmul(const remat_matmul &descriptor, int threads) {
   for (int64_t extent : descriptor.batch)
     work *= double(extent);
   threads = usefulThreads(threads, work);
-  if (work != 0)
+  if (work != 0 && descriptor.epilogue == 0)
     if (std::unique_ptr<LibraryCall> call = prepareDnnl(descriptor, threads))
       return call;
   return prepareTiledMatmul(descriptor, threads);

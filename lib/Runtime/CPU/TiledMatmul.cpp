@@ -26,6 +26,7 @@
 #include "VectorIsa.h"
 
 #include <algorithm>
+#include <cmath>
 
 using namespace remat;
 
@@ -47,6 +48,10 @@ struct Block {
   const void *a, *b;
   void *c;
   int64_t aAt, bAt, cAt, rows, columns;
+  /// Of an epilogue, with the column that the block starts with.
+  const void *bias;
+  void *sum;
+  int64_t biasAt;
 };
 
 using ComputeBlock = void (*)(const Block &);
@@ -117,6 +122,21 @@ void packColumns(const Block &block, int64_t lanes, int64_t k, int64_t count,
   }
 }
 
+/// What an epilogue makes of a sum with its bias.
+template <typename T>
+T activate(int32_t epilogue, T x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    if (epilogue & REMAT_EPILOGUE_RELU)
+      return x <= 0 ? T(0) : x; // nan stays nan
+    if (epilogue & REMAT_EPILOGUE_GELU) {
+      auto scale = static_cast<T>(0.7978845608028654); // sqrt(2 / pi)
+      auto cubic = static_cast<T>(0.044715);
+      return x / 2 * (1 + std::tanh(scale * (x + cubic * x * x * x)));
+    }
+  }
+  return x;
+}
+
 template <typename T>
 void storeSums(const Block &block, T *sums) {
   const remat_matmul &d = block.d;
@@ -127,6 +147,15 @@ void storeSums(const Block &block, T *sums) {
       loadRow(before, block.c, d.c_dtype, at, d.c_n_stride, block.columns);
       for (int64_t column = 0; column < block.columns; ++column)
         sums[column] = before[column] + sums[column];
+    }
+    if (d.epilogue) {
+      loadRow(before, block.bias, d.c_dtype, block.biasAt, 1, block.columns);
+      for (int64_t column = 0; column < block.columns; ++column)
+        sums[column] += before[column];
+      if (d.epilogue & REMAT_EPILOGUE_INPUT)
+        storeRow(sums, block.sum, d.c_dtype, at, d.c_n_stride, block.columns);
+      for (int64_t column = 0; column < block.columns; ++column)
+        sums[column] = activate(d.epilogue, sums[column]);
     }
     storeRow(sums, block.c, d.c_dtype, at, d.c_n_stride, block.columns);
   }
@@ -205,7 +234,7 @@ public:
 
 private:
   template <typename T>
-  void runBlocks(const void *a, const void *b, void *c) const;
+  void runBlocks(const void *const *operands, void *result) const;
 
   remat_matmul d;
 };
@@ -213,7 +242,7 @@ private:
 } // namespace
 
 template <typename T>
-void TiledMatmul::runBlocks(const void *a, const void *b, void *c) const {
+void TiledMatmul::runBlocks(const void *const *operands, void *result) const {
   ComputeBlock compute = pickComputeBlock<T>();
   int64_t batches = d.batch[0] * d.batch[1] * d.batch[2];
   int64_t across = (d.n + blockColumns<T> - 1) / blockColumns<T>;
@@ -225,20 +254,27 @@ void TiledMatmul::runBlocks(const void *a, const void *b, void *c) const {
   while (rows > blockRows / 8 && countBlocks(rows) < 4 * int64_t(threads))
     rows /= 2;
   int64_t down = (d.m + rows - 1) / rows;
+  const void *bias = d.epilogue ? operands[2] : nullptr;
+  void *sum = d.epilogue & REMAT_EPILOGUE_INPUT
+                  ? const_cast<void *>(operands[4])
+                  : nullptr;
   parallelFor(threads, countBlocks(rows), 1,
               [&](int64_t begin, int64_t end, int) {
                 for (int64_t number = begin; number < end; ++number) {
                   int64_t row = number % down * rows;
                   int64_t column = number / down % across * blockColumns<T>;
                   Block block{d,
-                              a,
-                              b,
-                              c,
+                              operands[0],
+                              operands[1],
+                              result,
                               row * d.a_m_stride,
                               column * d.b_n_stride,
                               row * d.c_m_stride + column * d.c_n_stride,
                               std::min(rows, d.m - row),
-                              std::min(blockColumns<T>, d.n - column)};
+                              std::min(blockColumns<T>, d.n - column),
+                              bias,
+                              sum,
+                              column};
                   int64_t rest = number / down / across;
                   for (int i = 2; i >= 0; --i) {
                     int64_t index = rest % d.batch[i];
@@ -258,9 +294,8 @@ bool TiledMatmul::run(const void *const *operands, void *result, void *,
   for (int64_t extent : {d.batch[0], d.batch[1], d.batch[2], d.m, d.n})
     if (extent == 0)
       return true;
-  dispatch({d.a_dtype, d.b_dtype, d.c_dtype}, [&](auto zero) {
-    runBlocks<decltype(zero)>(operands[0], operands[1], result);
-  });
+  dispatch({d.a_dtype, d.b_dtype, d.c_dtype},
+           [&](auto zero) { runBlocks<decltype(zero)>(operands, result); });
   return true;
 }
 

@@ -38,7 +38,17 @@ struct Choice {
 
 enum : int { typeF32 = 0, typeF64 = 1, typeF16 = 2, typeBF16 = 14 };
 enum : int { computeF32 = 68, computeF64 = 70, computeTf32 = 77 };
-enum : int { descTransA = 3, descTransB = 4 };
+enum : int {
+  descTransA = 3,
+  descTransB = 4,
+  descEpilogue = 7,
+  descBias = 8,
+  descAux = 11,
+  descAuxLeading = 12
+};
+enum : uint32_t { epilogueRelu = 2, epilogueBias = 4, epilogueGelu = 32 };
+/// The input of a GELU is written as well.
+enum : uint32_t { epilogueAux = 128 };
 enum : int { layoutBatchCount = 5, layoutBatchStride = 6 };
 enum : int { preferWorkspace = 1, preferAlignmentA = 5 };
 
@@ -98,10 +108,14 @@ public:
       : lib(lib), handle(handle), matmul(matmul) {}
   bool prepare(const MatmulLimits &limits, std::string &error);
   MatmulAlgorithm getAlgorithm() const override;
-  bool run(const void *a, const void *b, void *c, void *workspace,
-           Stream stream, std::string &error) const override;
+  bool run(const MatmulBuffers &buffers, Stream stream,
+           std::string &error) const override;
 
 private:
+  bool describeEpilogue();
+  /// Says where bias and sum are, or, before that is known, an address of the
+  /// same alignment.
+  bool setPointers(const void *bias, const void *sum) const;
   bool createLayout(Object &layout, int32_t dtype, int64_t rows,
                     int64_t columns, const MatmulForm::Matrix &matrix,
                     int64_t batchStride);
@@ -150,6 +164,17 @@ int getType(int32_t dtype) {
   default:
     return typeF32;
   }
+}
+
+/// What is said of an epilogue in messages.
+const char *describe(int32_t epilogue) {
+  if (epilogue & REMAT_EPILOGUE_INPUT)
+    return " with a bias and a GELU whose input is kept";
+  if (epilogue & REMAT_EPILOGUE_GELU)
+    return " with a bias and a GELU";
+  if (epilogue & REMAT_EPILOGUE_RELU)
+    return " with a bias and a ReLU";
+  return epilogue & REMAT_EPILOGUE_BIAS ? " with a bias" : "";
 }
 
 } // namespace
@@ -244,6 +269,34 @@ bool Matmul::take(const MatmulAlgorithm &stored, uint64_t workspaceBytes,
   return isTaken;
 }
 
+bool Matmul::describeEpilogue() {
+  if (matmul.epilogue == 0)
+    return true;
+  uint32_t epilogue = epilogueBias;
+  if (matmul.epilogue & REMAT_EPILOGUE_RELU)
+    epilogue |= epilogueRelu;
+  if (matmul.epilogue & REMAT_EPILOGUE_GELU)
+    epilogue |= epilogueGelu;
+  bool keepsSum = (matmul.epilogue & REMAT_EPILOGUE_INPUT) != 0;
+  if (keepsSum)
+    epilogue |= epilogueAux;
+  // The sum has the type of C, as nothing else is said.
+  return lib.MatmulDescSetAttribute(description.get(), descEpilogue, &epilogue,
+                                    sizeof(epilogue)) == 0 &&
+         (!keepsSum || lib.MatmulDescSetAttribute(
+                           description.get(), descAuxLeading,
+                           &form.result.leading, sizeof(int64_t)) == 0);
+}
+
+bool Matmul::setPointers(const void *bias, const void *sum) const {
+  return (!(matmul.epilogue & REMAT_EPILOGUE_BIAS) ||
+          lib.MatmulDescSetAttribute(description.get(), descBias, &bias,
+                                     sizeof(bias)) == 0) &&
+         (!(matmul.epilogue & REMAT_EPILOGUE_INPUT) ||
+          lib.MatmulDescSetAttribute(description.get(), descAux, &sum,
+                                     sizeof(sum)) == 0);
+}
+
 /// The library's first choice under the limits.
 bool Matmul::choose(const MatmulLimits &limits, std::string &error) {
   Object preference;
@@ -269,10 +322,11 @@ bool Matmul::choose(const MatmulLimits &limits, std::string &error) {
             : 1;
   if (status == 0 && count == 1 && choice.status == 0)
     return true;
-  error = "cuBLASLt has no algorithm for a matmul of " +
-          std::to_string(matmul.m) + " x " + std::to_string(matmul.k) + " by " +
-          std::to_string(matmul.k) + " x " + std::to_string(matmul.n) +
-          " elements of type '" + remat_dtype_name(matmul.a_dtype) + "' with " +
+  error = std::string("cuBLASLt has no algorithm for a matmul") +
+          describe(matmul.epilogue) + " of " + std::to_string(matmul.m) +
+          " x " + std::to_string(matmul.k) + " by " + std::to_string(matmul.k) +
+          " x " + std::to_string(matmul.n) + " elements of type '" +
+          remat_dtype_name(matmul.a_dtype) + "' with " +
           std::to_string(limits.workspaceBytes) +
           " bytes of workspace (status " + std::to_string(status) + ")";
   return false;
@@ -303,16 +357,32 @@ bool Matmul::prepare(const MatmulLimits &limits, std::string &error) {
       !createLayout(rhs, matmul.b_dtype, matmul.k, form.columns, form.rhs,
                     strides[1]) ||
       !createLayout(result, matmul.c_dtype, form.rows, form.columns,
-                    form.result, matmul.c_batch_stride[dim])) {
+                    form.result, matmul.c_batch_stride[dim]) ||
+      !describeEpilogue()) {
     error = "cuBLASLt refuses the description of a matmul";
+    return false;
+  }
+  // Of these the library takes the alignment from their value.
+  // NOLINTBEGIN(performance-no-int-to-ptr)
+  const auto *bias = reinterpret_cast<const void *>(
+      static_cast<uintptr_t>(limits.alignments[3]));
+  const auto *sum = reinterpret_cast<const void *>(
+      static_cast<uintptr_t>(limits.alignments[4]));
+  // NOLINTEND(performance-no-int-to-ptr)
+  if (!setPointers(bias, sum)) {
+    error = "cuBLASLt refuses the addresses of an epilogue";
     return false;
   }
   return limits.stored ? take(*limits.stored, limits.workspaceBytes, error)
                        : choose(limits, error);
 }
 
-bool Matmul::run(const void *a, const void *b, void *c, void *workspace,
-                 Stream stream, std::string &error) const {
+bool Matmul::run(const MatmulBuffers &buffers, Stream stream,
+                 std::string &error) const {
+  if (!setPointers(buffers.bias, buffers.sum)) {
+    error = "cuBLASLt refuses the addresses of an epilogue";
+    return false;
+  }
   const float one32 = 1, beta32 = matmul.accumulate ? 1 : 0;
   const double one64 = 1, beta64 = matmul.accumulate ? 1 : 0;
   bool isF64 = matmul.a_dtype == REMAT_F64;
@@ -326,18 +396,18 @@ bool Matmul::run(const void *a, const void *b, void *c, void *workspace,
   };
   for (int64_t i = 0; i < matmul.batch[first]; ++i)
     for (int64_t j = 0; j < matmul.batch[second]; ++j) {
-      const void *x = static_cast<const char *>(a) +
+      const void *x = static_cast<const char *>(buffers.a) +
                       offset(matmul.a_batch_stride, i, j, matmul.a_dtype);
-      const void *y = static_cast<const char *>(b) +
+      const void *y = static_cast<const char *>(buffers.b) +
                       offset(matmul.b_batch_stride, i, j, matmul.b_dtype);
-      void *z = static_cast<char *>(c) +
+      void *z = static_cast<char *>(buffers.c) +
                 offset(matmul.c_batch_stride, i, j, matmul.c_dtype);
       if (form.isSwapped)
         std::swap(x, y);
-      Status status = lib.Matmul(handle, description.get(), alpha, x, lhs.get(),
-                                 y, rhs.get(), beta, z, result.get(), z,
-                                 result.get(), &choice.algorithm, workspace,
-                                 choice.workspaceBytes, stream);
+      Status status = lib.Matmul(
+          handle, description.get(), alpha, x, lhs.get(), y, rhs.get(), beta, z,
+          result.get(), z, result.get(), &choice.algorithm, buffers.workspace,
+          choice.workspaceBytes, stream);
       if (status == 0)
         continue;
       error = "cuBLASLt failed with status " + std::to_string(status);

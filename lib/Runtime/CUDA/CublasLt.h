@@ -16,22 +16,33 @@
 
 namespace remat::cuda {
 
+/// The buffers of a matmul; those of an epilogue may be null.
+struct MatmulBuffers {
+  const void *a, *b;
+  void *c;
+  const void *bias = nullptr;
+  /// Where the sum goes that an activation is applied to.
+  void *sum = nullptr;
+  void *workspace = nullptr;
+};
+
 /// A matmul with its algorithm, which is chosen once, so that all entries with
 /// the same description compute the same bits.
 class PreparedMatmul {
 public:
   virtual ~PreparedMatmul() = default;
   virtual MatmulAlgorithm getAlgorithm() const = 0;
-  /// Computes C from A and B on `stream`. False with a message on failure.
-  virtual bool run(const void *a, const void *b, void *c, void *workspace,
-                   Stream stream, std::string &error) const = 0;
+  /// Computes C from A and B on `stream`. False with a message on failure. One
+  /// thread at a time may call it.
+  virtual bool run(const MatmulBuffers &buffers, Stream stream,
+                   std::string &error) const = 0;
 };
 
 /// What is known of all entries with one description.
 struct MatmulLimits {
   uint64_t workspaceBytes = 0;
-  /// That addresses of A, B and C are multiples of.
-  uint32_t alignments[3] = {256, 256, 256};
+  /// That addresses are multiples of: of A, B and C, of a bias and a sum.
+  uint32_t alignments[5] = {256, 256, 256, 256, 256};
   bool allowsTf32 = false;
   /// The algorithm to take, if the library still has it; null to choose one.
   const MatmulAlgorithm *stored = nullptr;

@@ -215,8 +215,9 @@ bool CudaStep::runMatmul(uint32_t index, void *const *buffers,
   uint32_t count = entry.operand_count + entry.result_count;
   void *result = buffers[entry.operand_count];
   Stream stream = streamOf(index);
+  const remat_matmul &matmul = table.matmuls[entry.callee];
   // What it is added to, if it is not where the result is.
-  if (entry.operand_count == 3 && buffers[2] != result) {
+  if (matmul.accumulate && buffers[2] != result) {
     uint64_t bytes =
         std::min(table.operand(entry, 2).bytes, table.result(entry, 0).bytes);
     if (!check(driver.MemcpyAsync(toDevice(result), toDevice(buffers[2]), bytes,
@@ -224,9 +225,14 @@ bool CudaStep::runMatmul(uint32_t index, void *const *buffers,
                "copying operand 2", error))
       return false;
   }
-  void *workspace = entry.workspace == REMAT_NONE ? nullptr : buffers[count];
-  return matmuls[entry.callee]->run(buffers[0], buffers[1], result, workspace,
-                                    stream, error);
+  MatmulBuffers given = {buffers[0], buffers[1], result};
+  if (matmul.epilogue & REMAT_EPILOGUE_BIAS)
+    given.bias = buffers[2];
+  if (matmul.epilogue & REMAT_EPILOGUE_INPUT)
+    given.sum = buffers[entry.operand_count + 1];
+  if (entry.workspace != REMAT_NONE)
+    given.workspace = buffers[count];
+  return matmuls[entry.callee]->run(given, stream, error);
 }
 
 bool CudaStep::runCopy(uint32_t index, void *const *buffers,

@@ -148,6 +148,12 @@ remat_status CudaStep::prepareMatmuls(const remat_step_options &options,
     const int64_t *strides[] = {matmul.a_batch_stride, matmul.b_batch_stride,
                                 matmul.c_batch_stride};
     const int32_t dtypes[] = {matmul.a_dtype, matmul.b_dtype, matmul.c_dtype};
+    if (matmul.epilogue & REMAT_EPILOGUE_BIAS)
+      limit.alignments[3] = std::min(
+          limit.alignments[3], alignmentOf(table.operand(entry, 2).offset));
+    if (matmul.epilogue & REMAT_EPILOGUE_INPUT)
+      limit.alignments[4] = std::min(
+          limit.alignments[4], alignmentOf(table.result(entry, 1).offset));
     for (int j = 0; j < 3; ++j) {
       uint64_t bits = j == 2 ? table.result(entry, 0).offset
                              : table.operand(entry, j).offset;

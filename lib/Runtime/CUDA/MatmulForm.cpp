@@ -45,6 +45,14 @@ bool hasTypes(const remat_matmul &m) {
          (m.c_dtype == m.a_dtype || m.c_dtype == REMAT_F32);
 }
 
+/// Whether the library has the epilogue: in f32, of one product whose bias is
+/// along neighbouring elements. Rows of a sum begin at multiples of 8 elements.
+bool hasEpilogue(const remat_matmul &m, const MatmulForm &form) {
+  return m.c_dtype != REMAT_F64 && form.isSwapped && m.batch[0] == 1 &&
+         m.batch[1] == 1 && m.batch[2] == 1 &&
+         (!(m.epilogue & REMAT_EPILOGUE_INPUT) || form.result.leading % 8 == 0);
+}
+
 } // namespace
 
 bool remat::cuda::findMatmulForm(const remat_matmul &m, MatmulForm &form) {
@@ -58,6 +66,8 @@ bool remat::cuda::findMatmulForm(const remat_matmul &m, MatmulForm &form) {
   // Of a result with one row or column, either may be swapped.
   form.isSwapped = hasColumns(columns, rows, form.result.leading);
   if (!form.isSwapped && !hasColumns(rows, columns, form.result.leading))
+    return false;
+  if (m.epilogue != 0 && !hasEpilogue(m, form))
     return false;
   form.rows = form.isSwapped ? m.n : m.m;
   form.columns = form.isSwapped ? m.m : m.n;

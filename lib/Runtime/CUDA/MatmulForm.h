@@ -29,8 +29,8 @@ struct MatmulForm {
   int batchDim = 0;
 };
 
-/// The form of a sound description; false if it has strides or types that the
-/// library does not take.
+/// The form of a sound description; false if it has strides, types or an
+/// epilogue that the library does not take.
 bool findMatmulForm(const remat_matmul &matmul, MatmulForm &form);
 
 } // namespace remat::cuda

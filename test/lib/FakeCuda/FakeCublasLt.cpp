@@ -11,6 +11,7 @@
 
 #include "FakeCuda.h"
 
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -19,6 +20,7 @@ namespace {
 struct Description {
   int compute = 0;
   int transposes[2] = {};
+  fakecuda::Epilogue epilogue;
 };
 struct Layout {
   int type;
@@ -40,8 +42,66 @@ struct Choice {
 };
 
 int lastComputeType = 0;
+fakecuda::Epilogue lastPrepared, lastRun;
 
 enum : int { notSupported = 15, invalid = 7 };
+enum : uint32_t { plain = 1, relu = 2, bias = 4, gelu = 32, auxiliary = 128 };
+
+/// Where `value` goes of what is described, or null.
+void *findAttribute(Description &d, int attribute, size_t bytes) {
+  struct {
+    int number;
+    void *place;
+    size_t bytes;
+  } known[] = {{3, &d.transposes[0], sizeof(int)},
+               {4, &d.transposes[1], sizeof(int)},
+               {7, &d.epilogue.kind, sizeof(uint32_t)},
+               {8, &d.epilogue.bias, sizeof(void *)},
+               {11, &d.epilogue.aux, sizeof(void *)},
+               {12, &d.epilogue.auxLeading, sizeof(int64_t)}};
+  for (auto &one : known)
+    if (one.number == attribute && one.bytes == bytes)
+      return one.place;
+  return nullptr;
+}
+
+/// Whether the library has this epilogue of such a result. It looks at the
+/// addresses for their alignment.
+bool takes(const fakecuda::Epilogue &epilogue, const Layout &result) {
+  if (epilogue.kind == plain)
+    return true;
+  uint32_t activation = epilogue.kind & ~(bias | uint32_t(auxiliary));
+  bool hasAux = (epilogue.kind & auxiliary) != 0;
+  auto isAligned = [](const void *address) {
+    return address && reinterpret_cast<uintptr_t>(address) % 16 == 0;
+  };
+  return (epilogue.kind & bias) != 0 && result.type == 0 &&
+         result.batchCount == 1 && isAligned(epilogue.bias) &&
+         (activation == 0 || activation == relu || activation == gelu) &&
+         (!hasAux ||
+          (activation == gelu && isAligned(epilogue.aux) &&
+           epilogue.auxLeading % 8 == 0 &&
+           epilogue.auxLeading >= static_cast<int64_t>(result.rows)));
+}
+
+/// The element of the result that the library writes for `sum`.
+template <typename T>
+T finish(const fakecuda::Epilogue &epilogue, uint64_t row, uint64_t column,
+         T sum) {
+  if (epilogue.kind & bias)
+    sum += static_cast<const T *>(epilogue.bias)[row];
+  if (epilogue.kind & auxiliary)
+    static_cast<T *>(
+        epilogue.aux)[static_cast<int64_t>(row) +
+                      static_cast<int64_t>(column) * epilogue.auxLeading] = sum;
+  if (epilogue.kind & relu)
+    return sum > 0 ? sum : T(0);
+  if (epilogue.kind & gelu)
+    return static_cast<T>(
+        sum * (0.5 + 0.5 * std::tanh(0.7978845608028654 *
+                                     (sum + 0.044715 * sum * sum * sum))));
+  return sum;
+}
 
 template <typename T>
 void multiply(const Description &d, const void *alpha, const T *a,
@@ -66,13 +126,16 @@ void multiply(const Description &d, const void *alpha, const T *a,
           sum += a[batch * la.batchStride + at(la, d.transposes[0], row, k)] *
                  b[batch * lb.batchStride + at(lb, d.transposes[1], k, column)];
         T &result = c[batch * lc.batchStride + at(lc, false, row, column)];
-        result = scale * sum + (keep == 0 ? T(0) : keep * result);
+        result = finish(d.epilogue, row, column,
+                        scale * sum + (keep == 0 ? T(0) : keep * result));
       }
 }
 
 } // namespace
 
 int fakecuda::getComputeType() { return lastComputeType; }
+fakecuda::Epilogue fakecuda::getPreparedEpilogue() { return lastPrepared; }
+fakecuda::Epilogue fakecuda::getRunEpilogue() { return lastRun; }
 
 fakecuda::LibraryState &fakecuda::getLibrary() {
   static LibraryState state;
@@ -90,7 +153,7 @@ int cublasLtDestroy(void *handle) {
   return 0;
 }
 int cublasLtMatmulDescCreate(void **description, int compute, int) {
-  *description = new Description{compute, {}};
+  *description = new Description{compute, {}, {}};
   lastComputeType = compute;
   return 0;
 }
@@ -100,11 +163,11 @@ int cublasLtMatmulDescDestroy(void *description) {
 }
 int cublasLtMatmulDescSetAttribute(void *description, int attribute,
                                    const void *value, size_t bytes) {
-  if (attribute < 3 || attribute > 4 || bytes != sizeof(int))
+  void *place =
+      findAttribute(*static_cast<Description *>(description), attribute, bytes);
+  if (!place)
     return invalid;
-  std::memcpy(
-      &static_cast<Description *>(description)->transposes[attribute - 3],
-      value, bytes);
+  std::memcpy(place, value, bytes);
   return 0;
 }
 int cublasLtMatrixLayoutCreate(void **layout, int type, uint64_t rows,
@@ -148,8 +211,8 @@ int cublasLtMatmulPreferenceSetAttribute(void *preference, int attribute,
     return invalid;
   return 0;
 }
-int cublasLtMatmulAlgoGetHeuristic(void *, void *, void *a, void *, void *,
-                                   void *, void *preference, int,
+int cublasLtMatmulAlgoGetHeuristic(void *, void *description, void *a, void *,
+                                   void *, void *result, void *preference, int,
                                    Choice *choice, int *count) {
   const auto &given = *static_cast<Preference *>(preference);
   int type = static_cast<Layout *>(a)->type;
@@ -157,7 +220,9 @@ int cublasLtMatmulAlgoGetHeuristic(void *, void *, void *a, void *, void *,
   for (uint32_t alignment : given.alignments)
     if (alignment < 4)
       return notSupported;
-  if (type != 0 && type != 1)
+  lastPrepared = static_cast<Description *>(description)->epilogue;
+  if ((type != 0 && type != 1) ||
+      !takes(lastPrepared, *static_cast<Layout *>(result)))
     return notSupported;
   *choice = {};
   choice->algorithm[0] = fakecuda::getLibrary().algorithm;
@@ -186,7 +251,15 @@ int cublasLtMatmul(void *, void *description, const void *alpha, const void *a,
   size_t bytes = la.type == 0 ? sizeof(float) : sizeof(double);
   std::memcpy(&alpha64, alpha, bytes);
   std::memcpy(&beta64, beta, bytes);
-  fakecuda::enqueue(stream, {a, b, c}, [=] {
+  lastRun = d.epilogue;
+  std::vector<const void *> memory = {a, b, c};
+  if (d.epilogue.kind & bias)
+    memory.push_back(d.epilogue.bias);
+  if (d.epilogue.kind & auxiliary)
+    memory.push_back(d.epilogue.aux);
+  if (!takes(d.epilogue, lc))
+    return invalid;
+  fakecuda::enqueue(stream, memory, [=] {
     if (la.type == 0)
       multiply(d, &alpha64, static_cast<const float *>(a), la,
                static_cast<const float *>(b), lb, &beta64,

@@ -85,6 +85,19 @@ LibraryState &getLibrary();
 /// How the matmul that was described last multiplies, by cuBLASLt's number.
 int getComputeType();
 
+/// What a matmul does before it writes its result, by cuBLASLt's numbers.
+struct Epilogue {
+  uint32_t kind = 1;
+  const void *bias = nullptr;
+  void *aux = nullptr;
+  int64_t auxLeading = 0;
+};
+
+/// The epilogue of the matmul whose algorithm was asked for last, and that of
+/// the one that ran last.
+Epilogue getPreparedEpilogue();
+Epilogue getRunEpilogue();
+
 } // namespace fakecuda
 
 #endif // REMAT_TEST_FAKECUDA_H

@@ -367,6 +367,15 @@ TEST(LoadErrors, LibraryCalls) {
   bad = good;
   bad.accumulate = 1;
   check(bad, "has 2 operands and 1 results, expected 3 and 1");
+  bad.epilogue = REMAT_EPILOGUE_BIAS;
+  check(bad, "added to nothing, got 'f32' and accumulate 1");
+  bad = good;
+  bad.epilogue = REMAT_EPILOGUE_GELU;
+  check(bad, "matmul has unknown epilogue 4");
+  bad.epilogue |= REMAT_EPILOGUE_BIAS | REMAT_EPILOGUE_INPUT;
+  check(bad, "has 2 operands and 1 results, expected 3 and 2");
+  bad.a_dtype = bad.b_dtype = bad.c_dtype = REMAT_I32;
+  check(bad, "got 'i32' and accumulate 0");
   remat_convolution convolution = {};
   EXPECT_EQ(remat_convolution_workspace_bytes(&convolution, 1), -1);
   convolution.kind = 7;
@@ -386,7 +395,7 @@ TEST(LoadErrors, Blob) {
   std::string other = blob;
   other[8] = 1; // the version
   EXPECT_EQ(Step(other, {touch}).message,
-            "step table has version 1, this runtime runs version 7");
+            "step table has version 1, this runtime runs version 8");
   other = blob;
   other[0] = 'x';
   EXPECT_EQ(Step(other, {touch}).message, "module's blob is not a step table");

@@ -30,8 +30,8 @@ TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name,
                    int64_t alignment, int64_t rowBytes, int64_t blockBytes,
                    int64_t blockRows, int64_t minBlockRows, int64_t sumLength,
                    int64_t channelBytes, int64_t sliceBytes, int64_t sliceRows,
-                   int64_t minSliceRows, bool inPlace, int64_t threads,
-                   int64_t contractionFlops, int64_t loopFlops,
+                   int64_t minSliceRows, bool inPlace, bool epilogues,
+                   int64_t threads, int64_t contractionFlops, int64_t loopFlops,
                    int64_t bandwidth, int64_t launchNs, int64_t linkBandwidth,
                    bool duplexLink) {
   if (name.empty())

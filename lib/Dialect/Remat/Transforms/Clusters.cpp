@@ -8,7 +8,8 @@
 // whose results are larger than their factors, such as attention's scores. It
 // grows by what reads its results row by row, and by what makes operands of its
 // members in the same way, as long as no path leads out of it and back. What
-// only a pad reads is a cluster with the pad.
+// only a pad reads is a cluster with the pad. A contraction is one with what a
+// library can make of it in the same call.
 //
 // Reductions of the planes of each channel are a cluster, with what they
 // exchange of each channel, if they read the same: the second, a variance about
@@ -19,6 +20,7 @@
 #include "ClusterGrower.h"
 
 #include "remat/Dialect/Remat/IR/Donations.h"
+#include "remat/Utils/Epilogues.h"
 #include "remat/Utils/Structured.h"
 
 using namespace mlir;
@@ -76,22 +78,44 @@ sumOfContraction(linalg::GenericOp sum, BlockInfo &info,
   return {contraction, sum};
 }
 
+/// A library makes more of a contraction than that before it writes it, where
+/// nothing else reads it. Their cluster, or an empty one.
+static Cluster epilogueOfContraction(linalg::GenericOp op, BlockInfo &info) {
+  std::optional<Epilogue> epilogue = matchEpilogue(op);
+  if (!epilogue || !info.isEligible(op))
+    return {};
+  linalg::LinalgOp contraction = epilogue->contraction;
+  bool isReadElsewhere = false;
+  forEachReader(contraction->getResult(0),
+                [&](Operation *reader) { isReadElsewhere |= reader != op; });
+  if (isReadElsewhere || contraction->getBlock() != op->getBlock() ||
+      !info.isEligible(contraction) ||
+      contraction->getAttr(RematDialect::backwardAttrName) !=
+          op->getAttr(RematDialect::backwardAttrName))
+    return {};
+  return {contraction, op};
+}
+
 SmallVector<Cluster> remat::formClusters(Block &body) {
   SmallVector<Cluster> clusters;
   DenseMap<Operation *, unsigned> clusterOf;
   BlockInfo info(body);
+  auto add = [&](Cluster cluster) {
+    for (Operation *op : cluster)
+      clusterOf[op] = clusters.size();
+    if (!cluster.empty())
+      clusters.push_back(std::move(cluster));
+  };
+  if (info.getTarget().getEpilogues())
+    for (auto op : body.getOps<linalg::GenericOp>())
+      add(epilogueOfContraction(op, info));
   // Attention's contractions first: its softmax alone would be a cluster too.
   for (bool contractions : {true, false}) {
     SmallVector<linalg::LinalgOp> seeds(body.getOps<linalg::LinalgOp>());
     for (linalg::LinalgOp seed : seeds) {
       if (isFloatContraction(seed) != contractions)
         continue;
-      Cluster cluster = ClusterGrower(info, clusterOf).grow(seed);
-      if (cluster.empty())
-        continue;
-      for (Operation *op : cluster)
-        clusterOf[op] = clusters.size();
-      clusters.push_back(std::move(cluster));
+      add(ClusterGrower(info, clusterOf).grow(seed));
     }
   }
   for (auto sum : llvm::to_vector(body.getOps<linalg::GenericOp>()))

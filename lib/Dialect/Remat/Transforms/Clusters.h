@@ -18,7 +18,8 @@ using Cluster = llvm::SmallVector<mlir::Operation *>;
 
 /// Finds structured operations of `body` that are best done row by row:
 /// normalizations, softmax, cross entropy, and attention with its contractions,
-/// forward and backward; and pads with what makes their source. Moves the
+/// forward and backward; contractions with what a library makes of them in the
+/// same call; and pads with what makes their source. Moves the
 /// operations of a cluster together.
 llvm::SmallVector<Cluster> formClusters(mlir::Block &body);
 

@@ -167,6 +167,7 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
     | `slice_rows` | rows | rows of such a slice, if the shapes have such slices |
     | `min_slice_rows` | rows | the fewest rows of a slice where they have not |
     | `in_place` | bool | kernels may write a result where an operand lies that they have read |
+    | `epilogues` | bool | the library adds a bias to a product and applies ReLU or GELU to it before it writes it |
     | `threads` | | the threads of the host that the speeds below are for; 0 where they do not depend on them |
     | `contraction_flops` | 1/s | contractions and convolutions, on those threads |
     | `loop_flops` | 1/s | generated loops, on those threads |
@@ -188,6 +189,7 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
     DefaultValuedParameter<"int64_t", "TargetDefaults::sliceRows">:$slice_rows,
     DefaultValuedParameter<"int64_t", "TargetDefaults::minSliceRows">:$min_slice_rows,
     DefaultValuedParameter<"bool", "TargetDefaults::inPlace">:$in_place,
+    DefaultValuedParameter<"bool", "TargetDefaults::epilogues">:$epilogues,
     DefaultValuedParameter<"int64_t", "TargetDefaults::threads">:$threads,
     DefaultValuedParameter<"int64_t", "TargetDefaults::contractionFlops">:$contraction_flops,
     DefaultValuedParameter<"int64_t", "TargetDefaults::loopFlops">:$loop_flops,
@@ -202,7 +204,7 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
                  TargetDefaults::minBlockRows, TargetDefaults::sumLength,
                  TargetDefaults::channelBytes, TargetDefaults::sliceBytes,
                  TargetDefaults::sliceRows, TargetDefaults::minSliceRows, TargetDefaults::inPlace,
-                 TargetDefaults::threads, TargetDefaults::contractionFlops,
+                 TargetDefaults::epilogues, TargetDefaults::threads, TargetDefaults::contractionFlops,
                  TargetDefaults::loopFlops, TargetDefaults::bandwidth,
                  TargetDefaults::launchNs, TargetDefaults::linkBandwidth,
                  TargetDefaults::duplexLink);
@@ -210,7 +212,7 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
   let assemblyFormat = [{
     `<` $name (`,` struct($alignment, $row_bytes, $block_bytes, $block_rows,
       $min_block_rows, $sum_length, $channel_bytes, $slice_bytes, $slice_rows,
-      $min_slice_rows, $in_place, $threads, $contraction_flops, $loop_flops, $bandwidth,
+      $min_slice_rows, $in_place, $epilogues, $threads, $contraction_flops, $loop_flops, $bandwidth,
       $launch_ns, $link_bandwidth, $duplex_link)^)? `>`
   }];
   let genVerifyDecl = 1;

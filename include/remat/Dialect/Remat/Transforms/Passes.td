@@ -159,6 +159,37 @@ def SeparateTagsPass : Pass<"remat-separate-tags", "::mlir::func::FuncOp"> {
   ];
 }
 
+def FormEpiloguesPass
+    : Pass<"remat-form-epilogues", "::mlir::func::FuncOp"> {
+  let summary = "Let what reads a product read what the library makes of it";
+  let description = [{
+    A library can add a bias to a product and apply an activation to the sum
+    before it writes it, where the target's fact `epilogues` says so. Task
+    formation makes one kernel of a product and the operation that does this if
+    nothing else reads the product. The derivative often does: it adds the bias
+    again and goes on from there. This pass lets it read something else:
+
+    * the sum, where that is the result of the operation;
+    * for a ReLU, its result, if all that is asked of the sum is whether it is
+      positive, or its ReLU;
+    * for a GELU, the sum, which becomes a second result of the operation.
+
+    No bit changes, as readers go on from the very sum that they would have
+    made. A product whose readers ask for anything else stays as it is, and so
+    does one with a policy. The form of a product and of the operation is that
+    of `matchEpilogue` (include/remat/Utils/Epilogues.h): a product in f32
+    without batches, a bias along the last dimension, and nothing else, then
+    ReLU, GELU in its form with tanh, or nothing; then a rounding to f16 or bf16
+    if factors and bias have that type. A sum that is to be read elsewhere must
+    not be rounded.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+  let statistics = [
+    Statistic<"numEpilogues", "num-epilogues",
+              "Products whose readers read something else now">
+  ];
+}
+
 def FormTasksPass : Pass<"remat-form-tasks", "::mlir::ModuleOp"> {
   let summary = "Cut a joint function into tasks that call kernels";
   let description = [{

@@ -1,0 +1,56 @@
+//===- Epilogues.h - what a library makes of a product ----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A library may add a bias to a product and apply an activation to the sum
+// before it writes it. Task formation, which makes one kernel of a product and
+// the operation behind it, and code generation, which describes that kernel to
+// the library, ask here whether the operation is of this kind.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_UTILS_EPILOGUES_H
+#define REMAT_UTILS_EPILOGUES_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+#include <optional>
+
+namespace remat {
+
+enum class Activation { None, Relu, Gelu };
+
+/// A product, what is added to each of its rows, and what is made of the sum.
+struct Epilogue {
+  mlir::linalg::LinalgOp contraction;
+  mlir::Value bias;
+  Activation activation;
+  /// Whether result 1 is the sum.
+  bool keepsSum;
+};
+
+/// Elements of a row of a sum that is kept beside its GELU must be a multiple
+/// of this many, so that each row begins at a multiple of 16 bytes.
+constexpr int64_t keptRowElements = 8;
+
+/// What `op` makes of a product, if it is nothing but that:
+///
+/// * It reads a contraction, seen through reshapes, and a vector along the last
+///   dimension of both. The contraction has a result in f32, starts from zeros,
+///   and has no batch: its last dimension is of one factor, and all others are
+///   of the other, next to each other.
+/// * It adds both in f32. Result 0 is the sum, the maximum of that and 0, or
+///   its GELU in the form with tanh; result 1 is the sum, beside a GELU.
+/// * Results and bias have one type: f32, or that of factors of 16 bits, to
+///   which results are rounded once.
+std::optional<Epilogue> matchEpilogue(mlir::linalg::GenericOp op);
+
+/// Whether `op`, in the body of a linalg.generic, is the maximum of `value` and
+/// 0, which keeps nan.
+bool isRelu(mlir::Operation *op, mlir::Value value);
+
+} // namespace remat
+
+#endif // REMAT_UTILS_EPILOGUES_H

@@ -1,0 +1,296 @@
+//===- FormEpilogues.cpp - readers of products read what is made of them --===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// See the description of `remat-form-epilogues`. All that other readers do with
+// a product is found first; then either all of them are rewritten, or none.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/Transforms/Passes.h"
+#include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/Epilogues.h"
+#include "remat/Utils/Structured.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace remat {
+#define GEN_PASS_DEF_FORMEPILOGUESPASS
+#include "remat/Dialect/Remat/Transforms/Passes.h.inc"
+} // namespace remat
+
+using namespace mlir;
+using namespace remat;
+
+namespace {
+
+/// The readers of one product, and what they read instead.
+class ReaderRewriter {
+public:
+  explicit ReaderRewriter(linalg::LinalgOp product) : product(product) {}
+
+  /// Whether anything has been rewritten.
+  bool run();
+
+private:
+  bool collectReads(Value value);
+  bool findMaker();
+  bool collectSums();
+  bool collectSums(OpOperand &read);
+  bool mayReadResult(arith::AddFOp sum) const;
+  bool moveMaker();
+  Value getReplacement();
+  void replace(OpOperand &read, Value replacement);
+
+  linalg::LinalgOp product;
+  /// Operands of linalg.generic that are the product or views of it.
+  SmallVector<OpOperand *> reads;
+  /// What becomes a part of the product's kernel, and how it is that.
+  linalg::GenericOp maker;
+  Epilogue epilogue;
+  /// In the other readers, the sums of product and bias.
+  SmallVector<arith::AddFOp> sums;
+};
+
+} // namespace
+
+/// Finds all that reads the product. False if that is not only elementwise.
+bool ReaderRewriter::collectReads(Value value) {
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    if (isViewOp(user)) {
+      if (!collectReads(user->getResult(0)))
+        return false;
+      continue;
+    }
+    auto generic = dyn_cast<linalg::GenericOp>(user);
+    if (!generic || !generic.isDpsInput(&use) ||
+        generic->getBlock() != product->getBlock())
+      return false;
+    reads.push_back(&use);
+  }
+  return true;
+}
+
+static bool hasPolicy(Operation *op) {
+  return op->hasAttr(RematDialect::policyAttrName) ||
+         llvm::any_of(op->getResults(), isTagged);
+}
+
+/// The first reader of the product's own phase that makes an epilogue's result
+/// of it, with an activation if there is one.
+bool ReaderRewriter::findMaker() {
+  for (OpOperand *read : reads) {
+    auto generic = cast<linalg::GenericOp>(read->getOwner());
+    std::optional<Epilogue> found = matchEpilogue(generic);
+    if (!found || found->contraction != product || found->keepsSum ||
+        hasPolicy(generic) ||
+        generic->getAttr(RematDialect::backwardAttrName) !=
+            product->getAttr(RematDialect::backwardAttrName))
+      continue;
+    bool isPlain = found->activation == Activation::None;
+    if (maker && (isPlain != (epilogue.activation == Activation::None)
+                      ? isPlain
+                      : maker->isBeforeInBlock(generic)))
+      continue;
+    maker = generic;
+    epilogue = *found;
+  }
+  return static_cast<bool>(maker);
+}
+
+/// Whether all that is made of `sum` is the same if it is its ReLU: what the
+/// sum is where it is not positive does not matter.
+bool ReaderRewriter::mayReadResult(arith::AddFOp sum) const {
+  return llvm::all_of(sum->getUsers(), [&](Operation *user) {
+    if (isRelu(user, sum))
+      return true;
+    // A condition of a ReLU in another form is one of these, too; its select is
+    // a user of its own.
+    auto compare = dyn_cast<arith::CmpFOp>(user);
+    if (!compare || compare.getLhs() != sum ||
+        !matchPattern(compare.getRhs(), m_AnyZeroFloat()))
+      return false;
+    switch (compare.getPredicate()) {
+    case arith::CmpFPredicate::OGT:
+    case arith::CmpFPredicate::OLE:
+    case arith::CmpFPredicate::UGT:
+    case arith::CmpFPredicate::ULE:
+      return true;
+    default:
+      return false;
+    }
+  });
+}
+
+/// Finds the sums of product and bias in a reader, which are to be all that it
+/// makes of the product.
+bool ReaderRewriter::collectSums(OpOperand &read) {
+  auto generic = cast<linalg::GenericOp>(read.getOwner());
+  if (read.get().getType() != maker->getResult(0).getType())
+    return false;
+  AffineMap map = generic.getMatchingIndexingMap(&read);
+  for (Operation *user : generic.getMatchingBlockArgument(&read).getUsers()) {
+    auto sum = dyn_cast<arith::AddFOp>(user);
+    if (!sum || sum->getBlock() != generic.getBody())
+      return false;
+    Value other = sum.getLhs() == generic.getMatchingBlockArgument(&read)
+                      ? sum.getRhs()
+                      : sum.getLhs();
+    auto argument = dyn_cast<BlockArgument>(other);
+    if (!argument || argument.getOwner() != generic.getBody())
+      return false;
+    OpOperand &bias = generic->getOpOperand(argument.getArgNumber());
+    if (!generic.isDpsInput(&bias) || bias.get() != epilogue.bias ||
+        generic.getMatchingIndexingMap(&bias).getResults() !=
+            map.getResults().take_back() ||
+        (epilogue.activation == Activation::Relu && !mayReadResult(sum)))
+      return false;
+    sums.push_back(sum);
+  }
+  return true;
+}
+
+bool ReaderRewriter::collectSums() {
+  Type type = maker->getResult(0).getType();
+  // What is read elsewhere must be neither rounded, nor in rows that do not
+  // begin where the library wants them.
+  if (!getElementTypeOrSelf(type).isF32() ||
+      (epilogue.activation == Activation::Gelu &&
+       cast<ShapedType>(type).getShape().back() % keptRowElements != 0))
+    return false;
+  return llvm::all_of(reads, [&](OpOperand *read) {
+    return read->getOwner() == maker || collectSums(*read);
+  });
+}
+
+/// Puts the maker in front of all other readers; false if they stand before
+/// what it reads.
+bool ReaderRewriter::moveMaker() {
+  Operation *first = maker;
+  for (OpOperand *read : reads)
+    if (read->getOwner()->isBeforeInBlock(first))
+      first = read->getOwner();
+  if (first == maker)
+    return true;
+  SetVector<Value> values = getReadValues(maker);
+  for (Value value : values)
+    if (Operation *op = value.getDefiningOp();
+        op && !op->isBeforeInBlock(first))
+      return false;
+  maker->moveBefore(first);
+  return true;
+}
+
+/// What the other readers read in the place of the product. The maker of a GELU
+/// gets the sum as a second result.
+Value ReaderRewriter::getReplacement() {
+  if (epilogue.activation != Activation::Gelu)
+    return maker->getResult(0);
+  OpBuilder builder(maker);
+  Type type = maker->getResult(0).getType();
+  SmallVector<Value> inits(2, maker.getDpsInits().front());
+  SmallVector<AffineMap> maps = maker.getIndexingMapsArray();
+  maps.push_back(maps.back());
+  auto both = linalg::GenericOp::create(
+      builder, maker.getLoc(), TypeRange{type, type}, maker.getDpsInputs(),
+      inits, maps, maker.getIteratorTypesArray());
+  both.getRegion().takeBody(maker.getRegion());
+  Block *body = both.getBody();
+  body->addArgument(getElementTypeOrSelf(type), maker.getLoc());
+  unsigned number = maker.getDpsInputs()[0] == epilogue.bias ? 1 : 0;
+  Value sum = (*body->getArgument(number).user_begin())->getResult(0);
+  body->getTerminator()->insertOperands(1, sum);
+  copyBackward(maker, both);
+  maker->getResult(0).replaceAllUsesWith(both->getResult(0));
+  maker.erase();
+  maker = both;
+  return both->getResult(1);
+}
+
+/// Makes a reader go on from `replacement` where it has the sum.
+void ReaderRewriter::replace(OpOperand &read, Value replacement) {
+  auto generic = cast<linalg::GenericOp>(read.getOwner());
+  BlockArgument element = generic.getMatchingBlockArgument(&read);
+  for (Operation *sum : llvm::make_early_inc_range(element.getUsers())) {
+    if (epilogue.activation == Activation::Relu)
+      for (Operation *user : llvm::make_early_inc_range(sum->getUsers()))
+        if (isRelu(user, sum->getResult(0)))
+          user->getResult(0).replaceAllUsesWith(element);
+    sum->getResult(0).replaceAllUsesWith(element);
+    sum->erase();
+  }
+  read.set(replacement);
+}
+
+/// Drops what `reader` does not need any more: scalars and inputs, or all of it
+/// if its result is what it reads.
+static void simplify(linalg::GenericOp reader) {
+  Block *body = reader.getBody();
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*body)))
+    if (isOpTriviallyDead(&op))
+      op.erase();
+  SmallVector<AffineMap> maps = reader.getIndexingMapsArray();
+  for (unsigned number = reader.getNumDpsInputs(); number-- > 0;) {
+    if (!body->getArgument(number).use_empty())
+      continue;
+    body->eraseArgument(number);
+    reader.getInputsMutable().erase(number);
+    maps.erase(maps.begin() + number);
+  }
+  reader.setIndexingMapsAttr(
+      Builder(reader.getContext()).getAffineMapArrayAttr(maps));
+  if (reader->getNumResults() != 1 || !isMemoryEffectFree(reader) ||
+      hasPolicy(reader))
+    return;
+  auto yielded = dyn_cast<BlockArgument>(body->getTerminator()->getOperand(0));
+  if (!yielded || yielded.getOwner() != body ||
+      yielded.getArgNumber() >= reader.getNumDpsInputs())
+    return;
+  unsigned number = yielded.getArgNumber();
+  Value input = reader.getDpsInputs()[number];
+  if (maps[number] != maps.back() || !maps.back().isPermutation() ||
+      input.getType() != reader->getResult(0).getType())
+    return;
+  reader->getResult(0).replaceAllUsesWith(input);
+  reader.erase();
+}
+
+bool ReaderRewriter::run() {
+  if (hasPolicy(product) || !collectReads(product->getResult(0)) ||
+      reads.size() < 2 || !findMaker() || !collectSums() || !moveMaker())
+    return false;
+  llvm::erase_if(reads,
+                 [&](OpOperand *read) { return read->getOwner() == maker; });
+  Value replacement = getReplacement();
+  SetVector<Operation *> readers;
+  for (OpOperand *read : reads) {
+    replace(*read, replacement);
+    readers.insert(read->getOwner());
+  }
+  for (Operation *reader : readers)
+    simplify(cast<linalg::GenericOp>(reader));
+  return true;
+}
+
+namespace {
+struct FormEpilogues : remat::impl::FormEpiloguesPassBase<FormEpilogues> {
+  using FormEpiloguesPassBase::FormEpiloguesPassBase;
+
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (func.isExternal() || !getTargetFacts(func).getEpilogues())
+      return;
+    for (Block &block : func.getBody())
+      for (auto op : llvm::to_vector(block.getOps<linalg::LinalgOp>()))
+        if (op->getNumResults() == 1 && linalg::isaContractionOpInterface(op) &&
+            ReaderRewriter(op).run())
+          ++numEpilogues;
+  }
+};
+} // namespace

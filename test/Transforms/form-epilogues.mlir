@@ -1,0 +1,307 @@
+// Readers of a product read what the library makes of it, and task formation makes one kernel of both. What a library
+// does not make stays apart.
+
+// RUN: remat-opt %s -split-input-file --remat-form-epilogues | FileCheck %s
+// RUN: remat-opt %s -split-input-file --remat-form-epilogues --remat-form-tasks | grep -v remat.kernel | FileCheck %s --check-prefix=TASKS
+// RUN: sed 's/epilogues = true/alignment = 64/' %s | remat-opt -split-input-file --remat-form-epilogues | FileCheck %s --check-prefix=OFF
+
+// OFF-NOT: :2 = linalg.generic
+// OFF: func.func @relu
+// OFF: arith.maximumf
+// OFF: arith.maximumf
+// OFF: func.func @apart
+
+#ij = affine_map<(i, j) -> (i, j)>
+#i = affine_map<(i, j) -> (i)>
+#j = affine_map<(i, j) -> (j)>
+#a = affine_map<(i, j, k) -> (i, k)>
+#b = affine_map<(i, j, k) -> (k, j)>
+#c = affine_map<(i, j, k) -> (i, j)>
+
+// The sum of product and bias is a second result of a GELU. Reshapes stand between. A cube is a power, and the halves are
+// multiplied in another order than usual.
+// CHECK-LABEL: @main
+// CHECK: %[[P:.*]] = linalg.contract
+// CHECK: %[[V:.*]] = tensor.expand_shape %[[P]]
+// CHECK: %[[G:.*]]:2 = linalg.generic {{.*}} ins(%[[V]], %{{.*}} : tensor<2x3x8xf32>, tensor<8xf32>) outs(%{{.*}}, %{{.*}} : tensor<2x3x8xf32>, tensor<2x3x8xf32>)
+// CHECK: %[[S:.*]] = arith.addf
+// CHECK: linalg.yield %{{.*}}, %[[S]]
+// CHECK: %[[D:.*]] = linalg.generic {{.*}} ins(%[[G]]#1, %{{.*}} : tensor<2x3x8xf32>, tensor<2x3x8xf32>) {{.*}} {remat.backward}
+// CHECK-NEXT: ^bb0(%[[X:.*]]: f32, %[[C:.*]]: f32, %{{.*}}: f32):
+// CHECK-NEXT: math.tanh %[[X]]
+// CHECK-NOT: arith.addf
+// CHECK: return %[[G]]#0, %[[D]]
+// TASKS-LABEL: remat.graph @main
+// TASKS: %[[G:.*]]:2 = remat.task 0 @matmul_add_pow_mul_add_mul_tanh(
+// TASKS: remat.task 1 @{{.*}}(%[[G]]#1, %
+#bij = affine_map<(b, i, j) -> (b, i, j)>
+#bj = affine_map<(b, i, j) -> (j)>
+module attributes {remat.target = #remat.target<"cuda", epilogues = true>} {
+func.func @main(%x: tensor<6x4xf32>, %w: tensor<4x8xf32>, %b: tensor<8xf32>, %d: tensor<2x3x8xf32>) -> (tensor<2x3x8xf32>, tensor<2x3x8xf32>) {
+  %zero = arith.constant dense<0.0> : tensor<6x8xf32>
+  %e = tensor.empty() : tensor<2x3x8xf32>
+  %p = linalg.contract indexing_maps = [#a, #b, #c] ins(%x, %w : tensor<6x4xf32>, tensor<4x8xf32>) outs(%zero : tensor<6x8xf32>) -> tensor<6x8xf32>
+  %v = tensor.expand_shape %p [[0, 1], [2]] output_shape [2, 3, 8] : tensor<6x8xf32> into tensor<2x3x8xf32>
+  %three = arith.constant 3.0 : f32
+  %cubic = arith.constant 0.044715 : f32
+  %half = arith.constant 0.5 : f32
+  %scale = arith.constant 0.797884583 : f32
+  %g = linalg.generic {indexing_maps = [#bij, #bj, #bij], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%v, %b : tensor<2x3x8xf32>, tensor<8xf32>) outs(%e : tensor<2x3x8xf32>) {
+  ^bb0(%q: f32, %r: f32, %o: f32):
+    %s = arith.addf %q, %r : f32
+    %s3 = math.powf %s, %three : f32
+    %c = arith.mulf %cubic, %s3 : f32
+    %n = arith.addf %c, %s : f32
+    %u = arith.mulf %scale, %n : f32
+    %t = math.tanh %u : f32
+    %h = arith.mulf %s, %half : f32
+    %ht = arith.mulf %h, %t : f32
+    %y = arith.addf %ht, %h : f32
+    linalg.yield %y : f32
+  } -> tensor<2x3x8xf32>
+  %dp = linalg.generic {indexing_maps = [#bij, #bj, #bij, #bij], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%v, %b, %d : tensor<2x3x8xf32>, tensor<8xf32>, tensor<2x3x8xf32>) outs(%e : tensor<2x3x8xf32>) attrs = {remat.backward} {
+  ^bb0(%q: f32, %r: f32, %f: f32, %o: f32):
+    %s = arith.addf %r, %q : f32
+    %t = math.tanh %s : f32
+    %y = arith.mulf %t, %f : f32
+    linalg.yield %y : f32
+  } -> tensor<2x3x8xf32>
+  return %g, %dp : tensor<2x3x8xf32>, tensor<2x3x8xf32>
+}
+}
+
+// -----
+
+#ij = affine_map<(i, j) -> (i, j)>
+#j = affine_map<(i, j) -> (j)>
+#a = affine_map<(i, j, k) -> (i, k)>
+#b = affine_map<(i, j, k) -> (j, k)>
+#c = affine_map<(i, j, k) -> (i, j)>
+
+// Whether a sum is positive is seen of its ReLU, and another ReLU of it is the same.
+// CHECK-LABEL: @relu
+// CHECK: %[[G:.*]] = linalg.generic
+// CHECK: arith.maximumf
+// CHECK: %[[D:.*]] = linalg.generic {{.*}} ins(%[[G]], %{{.*}} : tensor<6x8xf32>, tensor<6x8xf32>)
+// CHECK-NEXT: ^bb0(%[[X:.*]]: f32, %[[C:.*]]: f32, %{{.*}}: f32):
+// CHECK-NEXT: arith.cmpf ogt, %[[X]]
+// CHECK-NOT: linalg.generic
+// CHECK: linalg.contract {{.*}} ins(%[[G]], %[[D]]
+// TASKS-LABEL: remat.graph @relu
+// TASKS: remat.task 0 @matmul_add_max(
+// TASKS: remat.task 1 @select(
+// TASKS: remat.task 2 @matmul
+module attributes {remat.target = #remat.target<"cuda", epilogues = true>} {
+func.func @relu(%x: tensor<6x4xf32>, %w: tensor<8x4xf32>, %b: tensor<8xf32>, %d: tensor<6x8xf32>) -> (tensor<6x8xf32>, tensor<6x6xf32>) {
+  %none = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : tensor<6x8xf32>
+  %square = arith.constant dense<0.0> : tensor<6x6xf32>
+  %e = tensor.empty() : tensor<6x8xf32>
+  %p = linalg.contract indexing_maps = [#a, #b, #c] ins(%x, %w : tensor<6x4xf32>, tensor<8x4xf32>) outs(%zero : tensor<6x8xf32>) -> tensor<6x8xf32>
+  %g = linalg.generic {indexing_maps = [#j, #ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%b, %p : tensor<8xf32>, tensor<6x8xf32>) outs(%e : tensor<6x8xf32>) {
+  ^bb0(%r: f32, %q: f32, %o: f32):
+    %s = arith.addf %q, %r : f32
+    %y = arith.maximumf %s, %none : f32
+    linalg.yield %y : f32
+  } -> tensor<6x8xf32>
+  %dp = linalg.generic {indexing_maps = [#ij, #j, #ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%p, %b, %d : tensor<6x8xf32>, tensor<8xf32>, tensor<6x8xf32>) outs(%e : tensor<6x8xf32>) attrs = {remat.backward} {
+  ^bb0(%q: f32, %r: f32, %f: f32, %o: f32):
+    %s = arith.addf %q, %r : f32
+    %is = arith.cmpf ogt, %s, %none : f32
+    %y = arith.select %is, %f, %none : f32
+    linalg.yield %y : f32
+  } -> tensor<6x8xf32>
+  %again = linalg.generic {indexing_maps = [#ij, #j, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%p, %b : tensor<6x8xf32>, tensor<8xf32>) outs(%e : tensor<6x8xf32>) attrs = {remat.backward} {
+  ^bb0(%q: f32, %r: f32, %o: f32):
+    %s = arith.addf %q, %r : f32
+    %y = arith.maximumf %s, %none : f32
+    linalg.yield %y : f32
+  } -> tensor<6x8xf32>
+  %dw = linalg.contract indexing_maps = [#a, #b, #c] {remat.backward} ins(%again, %dp : tensor<6x8xf32>, tensor<6x8xf32>) outs(%square : tensor<6x6xf32>) -> tensor<6x6xf32>
+  return %g, %dw : tensor<6x8xf32>, tensor<6x6xf32>
+}
+}
+
+// -----
+
+#ij = affine_map<(i, j) -> (i, j)>
+#i = affine_map<(i, j) -> (i)>
+#j = affine_map<(i, j) -> (j)>
+#a = affine_map<(i, j, k) -> (i, k)>
+#b = affine_map<(i, j, k) -> (j, k)>
+#c = affine_map<(i, j, k) -> (i, j)>
+
+// A bias along the rows; a product that is read as it is; a ReLU whose derivative asks whether the sum is 0, where both
+// arguments of the maximum share it; the GELU with erf; and f64.
+// TASKS-LABEL: remat.graph @apart
+// TASKS-NOT: @matmul_add
+// TASKS: remat.task 11
+module attributes {remat.target = #remat.target<"cuda", epilogues = true>} {
+func.func @apart(%x: tensor<8x4xf32>, %w: tensor<8x4xf32>, %b: tensor<8xf32>, %xd: tensor<8x4xf64>, %bd: tensor<8xf64>)
+    -> (tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf64>) {
+  %none = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : tensor<8x8xf32>
+  %wide = arith.constant dense<0.0> : tensor<8x8xf64>
+  %e = tensor.empty() : tensor<8x8xf32>
+  %ed = tensor.empty() : tensor<8x8xf64>
+  %p0 = linalg.contract indexing_maps = [#a, #b, #c] ins(%x, %w : tensor<8x4xf32>, tensor<8x4xf32>) outs(%zero : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %0 = linalg.generic {indexing_maps = [#ij, #i, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%p0, %b : tensor<8x8xf32>, tensor<8xf32>) outs(%e : tensor<8x8xf32>) {
+  ^bb0(%q: f32, %r: f32, %o: f32):
+    %s = arith.addf %q, %r : f32
+    linalg.yield %s : f32
+  } -> tensor<8x8xf32>
+  %p1 = linalg.contract indexing_maps = [#a, #b, #c] ins(%w, %w : tensor<8x4xf32>, tensor<8x4xf32>) outs(%zero : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = linalg.generic {indexing_maps = [#ij, #j, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%p1, %b : tensor<8x8xf32>, tensor<8xf32>) outs(%e : tensor<8x8xf32>) {
+  ^bb0(%q: f32, %r: f32, %o: f32):
+    %s = arith.addf %q, %r : f32
+    linalg.yield %s : f32
+  } -> tensor<8x8xf32>
+  %2 = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%p1 : tensor<8x8xf32>) outs(%e : tensor<8x8xf32>) {
+  ^bb0(%q: f32, %o: f32):
+    %s = math.exp %q : f32
+    linalg.yield %s : f32
+  } -> tensor<8x8xf32>
+  %p3 = linalg.contract indexing_maps = [#a, #b, #c] ins(%w, %x : tensor<8x4xf32>, tensor<8x4xf32>) outs(%zero : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %3 = linalg.generic {indexing_maps = [#ij, #j, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%p3, %b : tensor<8x8xf32>, tensor<8xf32>) outs(%e : tensor<8x8xf32>) {
+  ^bb0(%q: f32, %r: f32, %o: f32):
+    %s = arith.addf %q, %r : f32
+    %y = arith.maximumf %s, %none : f32
+    linalg.yield %y : f32
+  } -> tensor<8x8xf32>
+  %4 = linalg.generic {indexing_maps = [#ij, #j, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%p3, %b : tensor<8x8xf32>, tensor<8xf32>) outs(%e : tensor<8x8xf32>) attrs = {remat.backward} {
+  ^bb0(%q: f32, %r: f32, %o: f32):
+    %s = arith.addf %q, %r : f32
+    %is = arith.cmpf oeq, %s, %none : f32
+    %y = arith.uitofp %is : i1 to f32
+    linalg.yield %y : f32
+  } -> tensor<8x8xf32>
+  %p5 = linalg.contract indexing_maps = [#a, #b, #c] ins(%x, %x : tensor<8x4xf32>, tensor<8x4xf32>) outs(%zero : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %half = arith.constant 0.5 : f32
+  %one = arith.constant 1.0 : f32
+  %root = arith.constant 0.707106769 : f32
+  %5 = linalg.generic {indexing_maps = [#ij, #j, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%p5, %b : tensor<8x8xf32>, tensor<8xf32>) outs(%e : tensor<8x8xf32>) {
+  ^bb0(%q: f32, %r: f32, %o: f32):
+    %s = arith.addf %q, %r : f32
+    %u = arith.mulf %s, %root : f32
+    %t = math.erf %u : f32
+    %t1 = arith.addf %t, %one : f32
+    %h = arith.mulf %s, %half : f32
+    %y = arith.mulf %h, %t1 : f32
+    linalg.yield %y : f32
+  } -> tensor<8x8xf32>
+  %p6 = linalg.contract indexing_maps = [#a, #b, #c] ins(%xd, %xd : tensor<8x4xf64>, tensor<8x4xf64>) outs(%wide : tensor<8x8xf64>) -> tensor<8x8xf64>
+  %6 = linalg.generic {indexing_maps = [#ij, #j, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%p6, %bd : tensor<8x8xf64>, tensor<8xf64>) outs(%ed : tensor<8x8xf64>) {
+  ^bb0(%q: f64, %r: f64, %o: f64):
+    %s = arith.addf %q, %r : f64
+    linalg.yield %s : f64
+  } -> tensor<8x8xf64>
+  return %0, %1, %2, %3, %4, %5, %6 : tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf64>
+}
+}
+
+// -----
+
+#ij = affine_map<(i, j) -> (i, j)>
+#j = affine_map<(i, j) -> (j)>
+#a = affine_map<(i, j, k) -> (i, k)>
+#b = affine_map<(i, j, k) -> (j, k)>
+#c = affine_map<(i, j, k) -> (i, j)>
+
+// A reader may have no result, and one that asserts something stays if it has nothing else to do.
+// CHECK-LABEL: @assertions
+// CHECK: %[[G:.*]] = linalg.generic
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: arith.addf
+// CHECK-NEXT: linalg.yield
+// CHECK: linalg.generic {{.*}} ins(%[[G]] : tensor<8x8xf32>) {
+// CHECK: cf.assert
+// CHECK: linalg.generic {{.*}} ins(%[[G]] : tensor<8x8xf32>)
+// CHECK: cf.assert
+module attributes {remat.target = #remat.target<"cuda", epilogues = true>} {
+func.func @assertions(%x: tensor<8x4xf32>, %b: tensor<8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %none = arith.constant 0.0 : f32
+  %zero = arith.constant dense<0.0> : tensor<8x8xf32>
+  %e = tensor.empty() : tensor<8x8xf32>
+  %p = linalg.contract indexing_maps = [#a, #b, #c] ins(%x, %x : tensor<8x4xf32>, tensor<8x4xf32>) outs(%zero : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %0 = linalg.generic {indexing_maps = [#ij, #j, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%p, %b : tensor<8x8xf32>, tensor<8xf32>) outs(%e : tensor<8x8xf32>) {
+  ^bb0(%q: f32, %r: f32, %o: f32):
+    %s = arith.addf %q, %r : f32
+    linalg.yield %s : f32
+  } -> tensor<8x8xf32>
+  linalg.generic {indexing_maps = [#ij, #j], iterator_types = ["parallel", "parallel"]}
+      ins(%p, %b : tensor<8x8xf32>, tensor<8xf32>) {
+  ^bb0(%q: f32, %r: f32):
+    %s = arith.addf %q, %r : f32
+    %is = arith.cmpf ogt, %s, %none : f32
+    cf.assert %is, "no"
+    linalg.yield
+  }
+  %1 = linalg.generic {indexing_maps = [#ij, #j, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%p, %b : tensor<8x8xf32>, tensor<8xf32>) outs(%e : tensor<8x8xf32>) {
+  ^bb0(%q: f32, %r: f32, %o: f32):
+    %s = arith.addf %q, %r : f32
+    %is = arith.cmpf olt, %s, %none : f32
+    cf.assert %is, "no"
+    linalg.yield %s : f32
+  } -> tensor<8x8xf32>
+  return %0, %1 : tensor<8x8xf32>, tensor<8x8xf32>
+}
+}
+
+// -----
+
+#ij = affine_map<(i, j) -> (i, j)>
+#j = affine_map<(i, j) -> (j)>
+#a = affine_map<(i, j, k) -> (i, k)>
+#b = affine_map<(i, j, k) -> (j, k)>
+#c = affine_map<(i, j, k) -> (i, j)>
+
+// A sum that is rounded is not what others would have added up. A value that has a policy keeps it.
+// TASKS-LABEL: remat.graph @asked
+// TASKS-NOT: @matmul_add
+// TASKS: remat.task 4
+module attributes {remat.target = #remat.target<"cuda", epilogues = true>} {
+func.func @asked(%x: tensor<8x4xbf16>, %b: tensor<8xbf16>, %y: tensor<8x4xf32>, %c: tensor<8xf32>) -> (tensor<8x8xbf16>, tensor<8x8xf32>, tensor<8x8xf32>) {
+  %zero = arith.constant dense<0.0> : tensor<8x8xf32>
+  %e = tensor.empty() : tensor<8x8xf32>
+  %n = tensor.empty() : tensor<8x8xbf16>
+  %p0 = linalg.contract indexing_maps = [#a, #b, #c] ins(%x, %x : tensor<8x4xbf16>, tensor<8x4xbf16>) outs(%zero : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %0 = linalg.generic {indexing_maps = [#ij, #j, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%p0, %b : tensor<8x8xf32>, tensor<8xbf16>) outs(%n : tensor<8x8xbf16>) {
+  ^bb0(%q: f32, %r: bf16, %o: bf16):
+    %w = arith.extf %r : bf16 to f32
+    %s = arith.addf %q, %w : f32
+    %t = arith.truncf %s : f32 to bf16
+    linalg.yield %t : bf16
+  } -> tensor<8x8xbf16>
+  %1 = linalg.generic {indexing_maps = [#ij, #j, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%p0, %b : tensor<8x8xf32>, tensor<8xbf16>) outs(%e : tensor<8x8xf32>) {
+  ^bb0(%q: f32, %r: bf16, %o: f32):
+    %w = arith.extf %r : bf16 to f32
+    %s = arith.addf %q, %w : f32
+    %t = math.exp %s : f32
+    linalg.yield %t : f32
+  } -> tensor<8x8xf32>
+  %p2 = linalg.contract indexing_maps = [#a, #b, #c] ins(%y, %y : tensor<8x4xf32>, tensor<8x4xf32>) outs(%zero : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %2 = linalg.generic {indexing_maps = [#ij, #j, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%p2, %c : tensor<8x8xf32>, tensor<8xf32>) outs(%e : tensor<8x8xf32>) attrs = {remat.policy = #remat.policy<must_save>} {
+  ^bb0(%q: f32, %r: f32, %o: f32):
+    %s = arith.addf %q, %r : f32
+    linalg.yield %s : f32
+  } -> tensor<8x8xf32>
+  return %0, %1, %2 : tensor<8x8xbf16>, tensor<8x8xf32>, tensor<8x8xf32>
+}
+}

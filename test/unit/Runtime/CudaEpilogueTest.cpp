@@ -1,0 +1,178 @@
+//===- CudaEpilogueTest.cpp - epilogues on a stand-in for a GPU -----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// What cuBLASLt is told of a bias, an activation, and a sum that is kept.
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaTest.h"
+
+#include "remat/Runtime/LibraryCalls.h"
+
+#include <cmath>
+
+using namespace remat;
+
+namespace {
+
+constexpr int32_t bias = REMAT_EPILOGUE_BIAS, relu = bias | REMAT_EPILOGUE_RELU,
+                  gelu = bias | REMAT_EPILOGUE_GELU,
+                  geluAndSum = gelu | REMAT_EPILOGUE_INPUT;
+
+/// A product of [m, k] and [k, n], or of transposed factors.
+remat_matmul makeMatmul(int64_t m, int64_t n, int64_t k, int32_t epilogue,
+                        unsigned transposed = 0) {
+  remat_matmul d = {};
+  d.epilogue = epilogue;
+  d.batch[0] = d.batch[1] = d.batch[2] = 1;
+  d.m = m, d.n = n, d.k = k;
+  d.a_m_stride = transposed & 1 ? 1 : k, d.a_k_stride = transposed & 1 ? m : 1;
+  d.b_k_stride = transposed & 2 ? 1 : n, d.b_n_stride = transposed & 2 ? k : 1;
+  d.c_m_stride = n, d.c_n_stride = 1;
+  return d;
+}
+
+class CudaEpilogueTest : public ::testing::Test {
+protected:
+  void SetUp() override { fakecuda::reset(1); }
+  void TearDown() override {
+    EXPECT_EQ(fakecuda::getComplaints(), std::vector<std::string>());
+    EXPECT_EQ(fakecuda::countObjects(), 0u);
+  }
+};
+
+// Two entries share a description, and have a bias each: in the arena behind
+// one of 64 bytes, and an argument.
+TEST_F(CudaEpilogueTest, AllKinds) {
+  constexpr int64_t m = 3, n = 16, k = 5;
+  const struct {
+    int32_t epilogue;
+    uint32_t kind;
+  } cases[] = {{bias, 4}, {relu, 6}, {gelu, 36}, {geluAndSum, 164}};
+  for (auto [epilogue, kind] : cases)
+    for (unsigned transposed = 0; transposed < 4; ++transposed) {
+      SCOPED_TRACE(std::to_string(kind) + " " + std::to_string(transposed));
+      remat_matmul d = makeMatmul(m, n, k, epilogue, transposed);
+      ASSERT_TRUE(remat_matmul_suits_cuda(&d));
+      StepTableBuilder builder;
+      auto argument = [&](int64_t count) {
+        return builder.addArgumentBuffer(
+            builder.addArgument("x", REMAT_F32, {count}));
+      };
+      uint32_t a = argument(m * k), b = argument(k * n);
+      uint32_t biases[] = {argument(n), argument(n)};
+      uint32_t moved = builder.addArenaBuffer(64, n * sizeof(float));
+      StepEntry copy = makeCopy(biases[1], moved);
+      builder.addEntry(copy);
+      biases[1] = moved;
+      uint32_t number = builder.addMatmul(d);
+      size_t results = epilogue == geluAndSum ? 2 : 1;
+      for (uint32_t added : biases) {
+        std::vector<uint32_t> places;
+        for (size_t i = 0; i < results; ++i)
+          places.push_back(builder.addResultBuffer(
+              builder.addResult("y", REMAT_F32, {m * n})));
+        StepEntry entry = makeEntry(number, {a, b, added}, places);
+        entry.kind = REMAT_ENTRY_MATMUL;
+        builder.addEntry(entry);
+      }
+      CudaStep step(builder);
+      ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+      fakecuda::Epilogue prepared = fakecuda::getPreparedEpilogue();
+      EXPECT_EQ(prepared.kind, kind);
+      // The worst alignment of both.
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(prepared.bias), 64u);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(prepared.aux),
+                results == 2 ? 256u : 0u);
+      EXPECT_EQ(prepared.auxLeading, results == 2 ? n : 0);
+
+      Tensor x({m * k}), y({k * n}), first({n}), second({n});
+      std::vector<Tensor> made(2 * results, Tensor({m * n}));
+      for (Tensor *one : {&x, &y, &first, &second})
+        for (size_t i = 0; i < one->values.size(); ++i)
+          one->values[i] =
+              static_cast<float>(i * 7 % 5) / 4 - (one == &second ? 1 : 0.5f);
+      std::vector<remat_tensor> tensors;
+      for (Tensor &one : made)
+        tensors.push_back(one);
+      ASSERT_EQ(step.run({x, y, first, second}, tensors), REMAT_OK)
+          << step.message;
+      for (size_t call = 0; call < 2; ++call)
+        for (int64_t row = 0; row < m; ++row)
+          for (int64_t column = 0; column < n; ++column) {
+            const Tensor &added = call == 0 ? first : second;
+            double sum = added.values[static_cast<size_t>(column)];
+            for (int64_t j = 0; j < k; ++j)
+              sum += double(x.values[static_cast<size_t>(row * d.a_m_stride +
+                                                         j * d.a_k_stride)]) *
+                     y.values[static_cast<size_t>(j * d.b_k_stride +
+                                                  column * d.b_n_stride)];
+            auto at = static_cast<size_t>(row * n + column);
+            double wanted = sum;
+            if (epilogue == relu)
+              wanted = std::max(sum, 0.0);
+            if (epilogue & REMAT_EPILOGUE_GELU)
+              wanted = sum / 2 *
+                       (1 + std::tanh(std::sqrt(2 / M_PI) *
+                                      (sum + 0.044715 * sum * sum * sum)));
+            ASSERT_NEAR(made[call * results].values[at], wanted, 1e-5);
+            if (results == 2) {
+              ASSERT_NEAR(made[call * results + 1].values[at], sum, 1e-5);
+            }
+          }
+    }
+}
+
+// What the library does not take is refused before it is asked.
+TEST_F(CudaEpilogueTest, WhatTheLibraryDoesNotTake) {
+  auto suits = [](const remat_matmul &d) {
+    return remat_matmul_suits_cuda(&d) != 0;
+  };
+  remat_matmul d = makeMatmul(3, 12, 5, gelu);
+  EXPECT_TRUE(suits(d));
+  d.epilogue = geluAndSum; // Rows of 12 elements.
+  EXPECT_FALSE(suits(d));
+  d = makeMatmul(3, 16, 5, bias);
+  d.c_m_stride = 1, d.c_n_stride = 3; // A bias across memory.
+  EXPECT_FALSE(suits(d));
+  d.epilogue = 0;
+  EXPECT_TRUE(suits(d));
+  d = makeMatmul(3, 16, 5, bias);
+  d.batch[1] = 2, d.c_batch_stride[1] = 48;
+  EXPECT_FALSE(suits(d));
+  d = makeMatmul(3, 16, 5, bias);
+  d.a_dtype = d.b_dtype = d.c_dtype = REMAT_F64;
+  EXPECT_FALSE(suits(d));
+  d.a_dtype = d.b_dtype = REMAT_BF16, d.c_dtype = REMAT_F32;
+  EXPECT_TRUE(suits(d));
+  d.c_dtype = REMAT_BF16;
+  EXPECT_TRUE(suits(d));
+}
+
+// A bias that begins where the library does not take it.
+TEST_F(CudaEpilogueTest, NoAlgorithm) {
+  remat_matmul d = makeMatmul(3, 16, 5, geluAndSum);
+  StepTableBuilder builder;
+  auto argument = [&](int64_t count) {
+    return builder.addArgumentBuffer(
+        builder.addArgument("x", REMAT_F32, {count}));
+  };
+  uint32_t a = argument(15), b = argument(80), added = argument(17);
+  uint32_t part = builder.addView(added, 4, 64);
+  uint32_t c = builder.addResultBuffer(builder.addResult("y", REMAT_F32, {48}));
+  uint32_t s = builder.addResultBuffer(builder.addResult("z", REMAT_F32, {48}));
+  StepEntry entry = makeEntry(builder.addMatmul(d), {a, b, part}, {c, s});
+  entry.kind = REMAT_ENTRY_MATMUL;
+  builder.addEntry(entry);
+  CudaStep step(builder);
+  EXPECT_EQ(step.loaded, REMAT_LIBRARY_ERROR);
+  EXPECT_NE(step.message.find("cuBLASLt has no algorithm for a matmul with a "
+                              "bias and a GELU whose input is kept of 3 x 5"),
+            std::string::npos)
+      << step.message;
+}
+
+} // namespace
