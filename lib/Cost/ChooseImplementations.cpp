@@ -59,8 +59,8 @@ struct ChooseImplementations
     }
     if (cudnn) {
       const Target *target = lookupTarget(getOperation());
-      if (!target || failed(target->makeLibraryPlans(getOperation(),
-                                                     {cudnn, tf32, chip})))
+      if (!target ||
+          failed(target->makeLibraryPlans(getOperation(), {cudnn, tf32, chip})))
         return signalPassFailure();
     }
     for (auto kernel : getOperation().getOps<FunctionOpInterface>()) {

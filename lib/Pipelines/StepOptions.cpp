@@ -269,8 +269,7 @@ static std::vector<StepOptionInfo> makeTable() {
       "that the step will run on, and carry contractions out by the faster "
       "implementation");
   table
-      .add("convolutions", TasksStage, MEMBER(usesCudnn),
-           ConvolutionsSyntax(),
+      .add("convolutions", TasksStage, MEMBER(usesCudnn), ConvolutionsSyntax(),
            "How convolutions are carried out on a CUDA device: 'generated' by "
            "code of remat, 'cudnn' by cuDNN, which must be there when the step "
            "is compiled, where it has a deterministic algorithm")

@@ -163,11 +163,12 @@ StepTableBuilder::addConvolution(const remat_convolution &convolution) {
 void StepTableBuilder::addPlan(uint32_t convolution, uint32_t capability,
                                uint32_t version, const std::string &text,
                                uint64_t workspaceBytes) {
+  uint32_t string = addString(text);
   for (const remat_plan &plan : plans)
-    if (plan.convolution == convolution && plan.capability == capability)
+    if (plan.convolution == convolution && plan.capability == capability &&
+        plan.text == string)
       return;
-  plans.push_back(
-      {convolution, capability, version, addString(text), workspaceBytes});
+  plans.push_back({convolution, capability, version, string, workspaceBytes});
 }
 
 uint32_t StepTableBuilder::addPackedValue(const std::string &codec, uint64_t id,

@@ -16,6 +16,7 @@
 #include "remat/Runtime/StepTable.h"
 
 #include <string>
+#include <vector>
 
 namespace remat {
 
@@ -28,7 +29,7 @@ struct ConvolutionPlan {
 
 /// What a plan may be.
 struct ConvolutionPlanLimits {
-  /// The compute capability of the device: 90 is 9.0.
+  /// The compute capability of the devices: 90 is 9.0.
   uint32_t capability = 0;
   /// Whether f32 may be multiplied with 10 bits of mantissa.
   bool allowsTf32 = false;
@@ -39,13 +40,15 @@ struct ConvolutionPlanLimits {
 /// else a message.
 bool canPlanConvolutions(std::string &error);
 
-/// Makes the plan that the library thinks the fastest of those under the limits
-/// which give the same bits in every run. Operands and result begin at
-/// multiples of 16 bytes. False with a message if there is none. Safe to call
-/// from several threads.
+/// Makes plans for the devices of a compute capability that are known, as some
+/// versions of the library take no plan for another device: those that it
+/// thinks the fastest under the limits which give the same bits in every run.
+/// The workspace is what a plan needs on any of the devices that take it.
+/// Operands and result begin at multiples of 16 bytes. False with a message if
+/// there is no plan for one of the devices. Safe to call from several threads.
 bool planConvolution(const remat_convolution &convolution,
-                     const ConvolutionPlanLimits &limits, ConvolutionPlan &plan,
-                     std::string &error);
+                     const ConvolutionPlanLimits &limits,
+                     std::vector<ConvolutionPlan> &plans, std::string &error);
 
 } // namespace remat
 

@@ -328,9 +328,10 @@ typedef struct remat_convolution {
 } remat_convolution;
 
 /// How cuDNN carries a convolution out on devices of one compute capability. It
-/// was chosen when the step was compiled, so that all entries, and all processes
-/// that run the step, compute the same bits. A device takes the plan of its
-/// capability; entries have a workspace for any of them.
+/// was chosen when the step was compiled, so that all entries, and all
+/// processes that run the step, compute the same bits. A device takes the first
+/// plan of its capability that the library takes for it; entries have a
+/// workspace for any of them.
 typedef struct remat_plan {
   uint32_t convolution; // its number
   uint32_t capability;  // 90 is 9.0

@@ -92,7 +92,7 @@ public:
   uint32_t addConvolution(const remat_convolution &convolution);
 
   /// How a library carries the convolution of this number out on devices of a
-  /// compute capability; once for each of them.
+  /// compute capability; see remat_plan. Equal ones are there once.
   void addPlan(uint32_t convolution, uint32_t capability, uint32_t version,
                const std::string &text, uint64_t workspaceBytes);
 

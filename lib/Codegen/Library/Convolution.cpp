@@ -147,9 +147,8 @@ LibraryCallRef remat::codegen::matchConvolution(FunctionOpInterface kernel) {
   std::optional<remat_convolution> conv = describeConvolution(op);
   if (!conv || remat_convolution_workspace_bytes(&*conv, 1) < 0)
     return {};
-  return std::make_shared<ConvolutionCall>(*conv, lhs.getArgNumber(),
-                                           rhs.getArgNumber(),
-                                           getDevicePlans(kernel));
+  return std::make_shared<ConvolutionCall>(
+      *conv, lhs.getArgNumber(), rhs.getArgNumber(), getDevicePlans(kernel));
 }
 
 /// Before the number of a capability in the name of a device.

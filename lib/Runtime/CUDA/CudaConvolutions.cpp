@@ -14,22 +14,25 @@ static std::string printCapability(uint32_t capability) {
          std::to_string(capability % 10);
 }
 
-/// The plan of a convolution for this device.
-const remat_plan *CudaStep::findPlan(uint32_t convolution,
-                                     std::string &error) const {
+/// The plans of a convolution for devices like this one; none with a message.
+std::vector<const remat_plan *> CudaStep::findPlans(uint32_t convolution,
+                                                    std::string &error) const {
+  std::vector<const remat_plan *> plans;
   std::string others;
   for (const remat_plan &plan : table.plans) {
     if (plan.convolution != convolution)
       continue;
     if (plan.capability == capability)
-      return &plan;
-    others += (others.empty() ? "" : ", ") + printCapability(plan.capability);
+      plans.push_back(&plan);
+    else
+      others += (others.empty() ? "" : ", ") + printCapability(plan.capability);
   }
-  error = "the step has no plan of the convolution for a device of compute "
-          "capability " +
-          printCapability(capability) +
-          (others.empty() ? "" : ", only for " + others);
-  return nullptr;
+  if (plans.empty())
+    error = "the step has no plan of the convolution for a device of compute "
+            "capability " +
+            printCapability(capability) +
+            (others.empty() ? "" : ", only for " + others);
+  return plans;
 }
 
 /// Whether the tensors of an entry begin where the plan expects it.
@@ -50,26 +53,27 @@ static bool checkAlignment(const Table &table, const remat_entry &entry,
 /// One plan for all entries with one description.
 bool CudaStep::prepareConvolution(uint32_t index, std::string &error) {
   const remat_entry &entry = table.entries[index];
-  const remat_plan *plan = findPlan(entry.callee, error);
-  if (!plan || !checkAlignment(table, entry, error))
+  std::vector<const remat_plan *> plans = findPlans(entry.callee, error);
+  if (plans.empty() || !checkAlignment(table, entry, error))
     return false;
-  uint64_t room = entry.workspace == REMAT_NONE
-                      ? 0
-                      : table.buffers[entry.workspace].bytes;
-  if (room < plan->workspace_bytes) {
-    error = "the plan of the convolution needs " +
-            std::to_string(plan->workspace_bytes) +
-            " bytes of workspace, the entry has " + std::to_string(room);
-    return false;
-  }
+  uint64_t room =
+      entry.workspace == REMAT_NONE ? 0 : table.buffers[entry.workspace].bytes;
+  for (const remat_plan *plan : plans)
+    if (room < plan->workspace_bytes) {
+      error = "the plan of the convolution needs " +
+              std::to_string(plan->workspace_bytes) +
+              " bytes of workspace, the entry has " + std::to_string(room);
+      return false;
+    }
   std::unique_ptr<PreparedConvolution> &prepared = convolutions[entry.callee];
-  if (prepared)
-    return true;
-  if (!convolutionLibrary)
-    convolutionLibrary = ConvolutionLibrary::load(plan->version, error);
-  if (convolutionLibrary)
-    prepared = convolutionLibrary->prepare(table.string(plan->text),
-                                           plan->workspace_bytes, error);
+  for (size_t i = 0; !prepared && i < plans.size(); ++i) {
+    if (!convolutionLibrary)
+      convolutionLibrary = ConvolutionLibrary::load(plans[i]->version, error);
+    if (!convolutionLibrary)
+      return false;
+    prepared = convolutionLibrary->prepare(table.string(plans[i]->text),
+                                           plans[i]->workspace_bytes, error);
+  }
   return prepared != nullptr;
 }
 

@@ -88,7 +88,8 @@ private:
   bool describeMachine(AlgorithmMachine &machine, std::string &error) const;
   remat_status prepareMatmul(size_t number, MatmulLimits limits,
                              Algorithms &known, std::string &error);
-  const remat_plan *findPlan(uint32_t convolution, std::string &error) const;
+  std::vector<const remat_plan *> findPlans(uint32_t convolution,
+                                            std::string &error) const;
   bool prepareConvolution(uint32_t entry, std::string &error);
   bool prepareConvolutions(std::string &error);
   bool runEntry(uint32_t entry, void *const *buffers, std::string &error);

@@ -45,8 +45,7 @@ ConvolutionLibrary::prepare(const std::string &text, uint64_t workspaceBytes,
 }
 
 bool PreparedConvolution::prepare(const std::string &text,
-                                  uint64_t workspaceBytes,
-                                  std::string &error) {
+                                  uint64_t workspaceBytes, std::string &error) {
   plan.set(Attribute::PlanHandle, Type::Handle, handle);
   plan.setText(Attribute::PlanText, text);
   int64_t bytes = 0;

@@ -65,8 +65,7 @@ bool remat::cudnn::findConvolutionForm(const remat_convolution &c,
                  (c.input_dtype == REMAT_F32 || c.input_dtype == REMAT_F64 ||
                   c.input_dtype == REMAT_F16 || c.input_dtype == REMAT_BF16);
   int64_t groupOutputs = c.output_channels / c.groups;
-  if (c.groups > 1 &&
-      c.filter_strides[0] != c.filter_strides[1] * groupOutputs)
+  if (c.groups > 1 && c.filter_strides[0] != c.filter_strides[1] * groupOutputs)
     return false;
   form = {};
   form.input = {{c.batch, c.input_channels},

@@ -11,44 +11,49 @@
 #include "Descriptors.h"
 
 #include <algorithm>
-#include <optional>
 
 using namespace remat;
 using namespace remat::cudnn;
 
 namespace {
 
-/// A device, in the words of the library.
-struct DeviceText {
+/// What the library has to know of a device.
+struct Device {
   uint32_t capability;
-  const char *text;
+  const char *name;
+  int multiprocessors, sharedBytes, clockKhz, memoryClockKhz, busBits,
+      cacheBytes;
+  uint64_t memoryBytes;
 };
 
-/// Makes the plan of one convolution for one device.
+/// Makes the plans of one convolution for the devices of one capability.
 class Planner {
 public:
   Planner(const Library &library, const remat_convolution &convolution,
           const ConvolutionPlanLimits &limits)
       : lib(library), convolution(convolution), limits(limits),
-        device(library, Kind::Device), graph(library, Kind::Graph) {}
-  bool run(ConvolutionPlan &plan, std::string &error);
+        graph(library, Kind::Graph) {}
+  bool run(std::vector<ConvolutionPlan> &plans, std::string &error);
 
 private:
-  bool describeDevice(std::string &error);
+  bool describeDevices(std::string &error);
   Descriptor describeTensor(const ConvolutionForm::Tensor &tensor,
                             int64_t number) const;
   bool describeOperation(std::string &error);
-  std::vector<Descriptor> findConfigs(int mode);
+  std::vector<Descriptor> findConfigs(const Descriptor &device, int mode);
   bool isAllowed(Descriptor &config) const;
-  bool makePlan(const Descriptor &config, ConvolutionPlan &plan);
+  bool makePlan(const Descriptor &device, const Descriptor &config,
+                ConvolutionPlan &plan) const;
+  void countWorkspace(ConvolutionPlan &plan) const;
+  bool choosePlan(const Descriptor &device, ConvolutionPlan &plan);
 
   const Library &lib;
   const remat_convolution &convolution;
   const ConvolutionPlanLimits &limits;
-  Descriptor device, graph;
+  Descriptor graph;
+  std::vector<Descriptor> targets;
   /// What the graph refers to.
   std::vector<Descriptor> parts;
-  uint64_t leastWorkspaceBytes = UINT64_MAX;
 };
 
 } // namespace
@@ -56,48 +61,57 @@ private:
 /// The first version that answers for devices which are not there.
 static constexpr uint32_t leastVersion = 90800;
 
-/// The smallest number of multiprocessors and of bytes that devices of the
-/// capability in common use have: A100, H100 and H200.
-static constexpr DeviceText devices[] = {
-    {80,
-     R"({"cudaDeviceId":0,"deviceId":0,"deviceVer":800,"driverVer":13000,)"
-     R"("maxGridSize":[2147483647,65535,65535],"maxBlockSize":[1024,1024,64],)"
-     R"("regsPerBlock":65536,"multiProcessorCount":108,"warpSize":32,)"
-     R"("maxSharedMemoryPerBlock":49152,"maxSharedMemoryPerBlockOptin":166912,)"
-     R"("reservedSharedMemoryPerBlock":1024,"maxRegistersPerSM":65536,)"
-     R"("maxCtasPerSM":32,"maxThreadsPerBlock":1024,"maxThreadsPerSM":2048,)"
-     R"("pciDeviceId":0,"isTccDriver":0,"supportCoopLaunch":1,)"
-     R"("smClockRateKHz":1410000,"memClockRateKHz":1215000,)"
-     R"("memoryBusWidth":5120,"l2CacheSize":41943040,"deviceName":"NVIDIA A100",)"
-     R"("totalGlobalMem":42949672960,"cudnnVersion":)"},
-    {90,
-     R"({"cudaDeviceId":0,"deviceId":0,"deviceVer":900,"driverVer":13000,)"
-     R"("maxGridSize":[2147483647,65535,65535],"maxBlockSize":[1024,1024,64],)"
-     R"("regsPerBlock":65536,"multiProcessorCount":132,"warpSize":32,)"
-     R"("maxSharedMemoryPerBlock":49152,"maxSharedMemoryPerBlockOptin":232448,)"
-     R"("reservedSharedMemoryPerBlock":1024,"maxRegistersPerSM":65536,)"
-     R"("maxCtasPerSM":32,"maxThreadsPerBlock":1024,"maxThreadsPerSM":2048,)"
-     R"("pciDeviceId":0,"isTccDriver":0,"supportCoopLaunch":1,)"
-     R"("smClockRateKHz":1980000,"memClockRateKHz":2619000,)"
-     R"("memoryBusWidth":5120,"l2CacheSize":52428800,"deviceName":"NVIDIA H100",)"
-     R"("totalGlobalMem":85899345920,"cudnnVersion":)"}};
+/// Those in common use. The library tells them apart by multiprocessors and
+/// cache, not by the size and the clock of the memory.
+static constexpr Device devices[] = {{80, "NVIDIA A100", 108, 166912, 1410000,
+                                      1215000, 5120, 41943040, 42949672960},
+                                     {90, "NVIDIA H100", 132, 232448, 1980000,
+                                      2619000, 5120, 52428800, 85899345920},
+                                     {90, "NVIDIA H200", 132, 232448, 1980000,
+                                      3201000, 6144, 62914560, 150754820096}};
+
+/// The device in the words of the library. What is the same for all of them is
+/// what CUDA documents for these capabilities.
+static std::string printDevice(const Device &device, uint32_t version) {
+  auto number = [](const char *name, uint64_t value) {
+    return std::string(",\"") + name + "\":" + std::to_string(value);
+  };
+  return R"({"cudaDeviceId":0,"deviceId":0,"pciDeviceId":0,"isTccDriver":0,)"
+         R"("supportCoopLaunch":1,"driverVer":13000,"warpSize":32,)"
+         R"("maxGridSize":[2147483647,65535,65535],)"
+         R"("maxBlockSize":[1024,1024,64],"maxThreadsPerBlock":1024,)"
+         R"("maxThreadsPerSM":2048,"maxCtasPerSM":32,"regsPerBlock":65536,)"
+         R"("maxRegistersPerSM":65536,"maxSharedMemoryPerBlock":49152,)"
+         R"("reservedSharedMemoryPerBlock":1024,"schemaVersion":1)" +
+         number("deviceVer", device.capability * 10) +
+         number("multiProcessorCount", device.multiprocessors) +
+         number("maxSharedMemoryPerBlockOptin", device.sharedBytes) +
+         number("smClockRateKHz", device.clockKhz) +
+         number("memClockRateKHz", device.memoryClockKhz) +
+         number("memoryBusWidth", device.busBits) +
+         number("l2CacheSize", device.cacheBytes) +
+         number("totalGlobalMem", device.memoryBytes) +
+         number("cudnnVersion", version) + ",\"deviceName\":\"" + device.name +
+         "\"}";
+}
 
 static bool fail(std::string &error, std::string message) {
   error = std::move(message);
   return false;
 }
 
-bool Planner::describeDevice(std::string &error) {
-  for (const DeviceText &known : devices)
-    if (known.capability == limits.capability) {
-      device.setText(Attribute::DeviceText,
-                     known.text + std::to_string(lib.getVersion()) +
-                         R"(,"schemaVersion":1})");
-      return device.finalize() ||
-             fail(error, "cuDNN refuses the description of a device: " +
+bool Planner::describeDevices(std::string &error) {
+  for (const Device &known : devices) {
+    if (known.capability != limits.capability)
+      continue;
+    Descriptor &device = targets.emplace_back(lib, Kind::Device);
+    device.setText(Attribute::DeviceText, printDevice(known, lib.getVersion()));
+    if (!device.finalize())
+      return fail(error, "cuDNN refuses the description of a device: " +
                              lib.describe(device.getStatus()));
-    }
-  return fail(error, "there is no description of a device of compute "
+  }
+  return !targets.empty() ||
+         fail(error, "there is no description of a device of compute "
                      "capability " +
                          std::to_string(limits.capability / 10) + "." +
                          std::to_string(limits.capability % 10));
@@ -130,8 +144,8 @@ Descriptor Planner::describeTensor(const ConvolutionForm::Tensor &tensor,
 }
 
 static const OperationAttributes &getAttributes(int32_t kind) {
-  static constexpr OperationAttributes forward = {
-      Kind::Forward, 700, 701, 702, 704, 703, 705};
+  static constexpr OperationAttributes forward = {Kind::Forward, 700, 701, 702,
+                                                  704,           703, 705};
   static constexpr OperationAttributes inputGradient = {
       Kind::InputGradient, 706, 707, 708, 710, 709, 711};
   static constexpr OperationAttributes filterGradient = {
@@ -191,7 +205,8 @@ bool Planner::describeOperation(std::string &error) {
 }
 
 /// Algorithms with their parameters, those first that the library thinks fast.
-std::vector<Descriptor> Planner::findConfigs(int mode) {
+std::vector<Descriptor> Planner::findConfigs(const Descriptor &device,
+                                             int mode) {
   Descriptor heuristics(lib, Kind::Heuristics);
   heuristics.set(Attribute::HeuristicsGraph, graph);
   heuristics.set(Attribute::HeuristicsMode, Type::HeuristicsMode, mode);
@@ -238,17 +253,12 @@ bool Planner::isAllowed(Descriptor &config) const {
          });
 }
 
-bool Planner::makePlan(const Descriptor &config, ConvolutionPlan &plan) {
+bool Planner::makePlan(const Descriptor &device, const Descriptor &config,
+                       ConvolutionPlan &plan) const {
   Descriptor made(lib, Kind::Plan);
   made.set(Attribute::PlanConfig, config);
   made.set(Attribute::PlanDevice, device);
-  int64_t bytes = 0;
-  if (!made.finalize() ||
-      made.read(Attribute::PlanWorkspace, Type::Int64, 1, &bytes) != 1)
-    return false;
-  leastWorkspaceBytes =
-      std::min(leastWorkspaceBytes, static_cast<uint64_t>(bytes));
-  if (static_cast<uint64_t>(bytes) > limits.workspaceBytes)
+  if (!made.finalize())
     return false;
   int64_t count = made.read(Attribute::PlanText, Type::Char, 0, nullptr);
   if (count <= 0)
@@ -256,26 +266,59 @@ bool Planner::makePlan(const Descriptor &config, ConvolutionPlan &plan) {
   std::string text(static_cast<size_t>(count), '\0');
   if (made.read(Attribute::PlanText, Type::Char, count, &text[0]) <= 0)
     return false;
+  // Without the NUL.
   plan.text = text.c_str();
   plan.version = lib.getVersion();
-  plan.workspaceBytes = static_cast<uint64_t>(bytes);
-  return !plan.text.empty();
+  plan.workspaceBytes = UINT64_MAX;
+  countWorkspace(plan);
+  return plan.workspaceBytes <= limits.workspaceBytes;
 }
 
-bool Planner::run(ConvolutionPlan &plan, std::string &error) {
-  if (!describeDevice(error) || !describeOperation(error))
-    return false;
+/// Finds the workspace of a plan on the devices that take it, if any does.
+void Planner::countWorkspace(ConvolutionPlan &plan) const {
+  uint64_t most = 0;
+  bool isTaken = false;
+  for (const Descriptor &device : targets) {
+    Descriptor loaded(lib, Kind::Plan);
+    loaded.set(Attribute::PlanDevice, device);
+    loaded.setText(Attribute::PlanText, plan.text);
+    int64_t bytes = 0;
+    if (!loaded.finalize() ||
+        loaded.read(Attribute::PlanWorkspace, Type::Int64, 1, &bytes) != 1)
+      continue;
+    most = std::max(most, static_cast<uint64_t>(bytes));
+    isTaken = true;
+  }
+  if (isTaken)
+    plan.workspaceBytes = most;
+}
+
+bool Planner::choosePlan(const Descriptor &device, ConvolutionPlan &plan) {
   enum : int { fallback = 2, best = 3 };
   for (int mode : {best, fallback})
-    for (Descriptor &config : findConfigs(mode))
-      if (isAllowed(config) && makePlan(config, plan))
+    for (Descriptor &config : findConfigs(device, mode))
+      if (isAllowed(config) && makePlan(device, config, plan))
         return true;
-  error = "cuDNN has no deterministic algorithm for the convolution";
-  if (leastWorkspaceBytes != UINT64_MAX)
-    error += " with at most " + std::to_string(limits.workspaceBytes) +
-             " bytes of workspace, the least is " +
-             std::to_string(leastWorkspaceBytes);
   return false;
+}
+
+bool Planner::run(std::vector<ConvolutionPlan> &plans, std::string &error) {
+  if (!describeDevices(error) || !describeOperation(error))
+    return false;
+  plans.clear();
+  for (const Descriptor &device : targets) {
+    ConvolutionPlan plan;
+    if (!choosePlan(device, plan))
+      return fail(error, "cuDNN has no deterministic algorithm for the "
+                         "convolution with at most " +
+                             std::to_string(limits.workspaceBytes) +
+                             " bytes of workspace");
+    if (std::none_of(plans.begin(), plans.end(), [&](const ConvolutionPlan &p) {
+          return p.text == plan.text;
+        }))
+      plans.push_back(std::move(plan));
+  }
+  return true;
 }
 
 static const Library *getPlanningLibrary(std::string &error) {
@@ -294,7 +337,8 @@ bool remat::canPlanConvolutions(std::string &error) {
 
 bool remat::planConvolution(const remat_convolution &convolution,
                             const ConvolutionPlanLimits &limits,
-                            ConvolutionPlan &plan, std::string &error) {
+                            std::vector<ConvolutionPlan> &plans,
+                            std::string &error) {
   const Library *library = getPlanningLibrary(error);
-  return library && Planner(*library, convolution, limits).run(plan, error);
+  return library && Planner(*library, convolution, limits).run(plans, error);
 }

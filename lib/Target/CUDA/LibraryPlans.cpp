@@ -67,22 +67,22 @@ ConvolutionPlanner::get(const remat_convolution &conv) {
   auto [found, isNew] = known.try_emplace(std::move(key));
   Plans &result = found->second;
   for (const Chip *chip : isNew ? chips : ArrayRef<const Chip *>()) {
-    DevicePlan &device = result.plans.emplace_back();
-    device.capability = chip->capability;
-    if (planConvolution(conv,
-                        {chip->capability, allowsTf32, uint64_t(mostBytes)},
-                        device.plan, result.error))
-      continue;
-    result.error += (" on " + chip->name).str();
-    result.plans.clear();
-    break;
+    std::vector<ConvolutionPlan> plans;
+    if (!planConvolution(conv,
+                         {chip->capability, allowsTf32, uint64_t(mostBytes)},
+                         plans, result.error)) {
+      result.error += (" on " + chip->name).str();
+      result.plans.clear();
+      break;
+    }
+    for (ConvolutionPlan &plan : plans)
+      result.plans.push_back({chip->capability, std::move(plan)});
   }
   return result;
 }
 
-LogicalResult
-remat::cuda::makeConvolutionPlans(ModuleOp module,
-                                  const LibraryOptions &options) {
+LogicalResult remat::cuda::makeConvolutionPlans(ModuleOp module,
+                                                const LibraryOptions &options) {
   std::string error;
   if (!canPlanConvolutions(error))
     return module.emitError("convolutions cannot be carried out by cuDNN: ")

@@ -7,8 +7,8 @@
 // A stand-in for libcudnn with the few functions of its graph interface that
 // remat uses, for one convolution of f32 or f64 with two or three spatial dims.
 // It has four algorithms, in this order: one that gives other bits in each run,
-// one that multiplies f32 on tensor cores, one with a workspace, all of which it
-// overwrites, and one without. A plan's text is the description.
+// one that multiplies f32 on tensor cores, one with a workspace, all of which
+// it overwrites, and one without. A plan's text is the description.
 //
 //===----------------------------------------------------------------------===//
 
@@ -96,7 +96,8 @@ int64_t numberOf(const Descriptor &d, int attribute) {
   auto found = d.attributes.find(attribute);
   int64_t number = 0;
   if (found != d.attributes.end())
-    std::memcpy(&number, found->second.data(), found->second.size() < 8 ? 4 : 8);
+    std::memcpy(&number, found->second.data(),
+                found->second.size() < 8 ? 4 : 8);
   return number;
 }
 
@@ -217,10 +218,21 @@ int finalizePlan(Descriptor &d) {
     d.attributes[405] = print(d.problem) + '\0';
     return 0;
   }
+  const Descriptor *device = partOf(d, 407, deviceKind);
   int major = 0, minor = 0;
-  if (!d.attributes.count(400) || !parse(text->second.c_str(), d.problem))
+  if (!parse(text->second.c_str(), d.problem))
     return badParameter;
-  if (cuDeviceGetAttribute(&major, 75, 0) || cuDeviceGetAttribute(&minor, 76, 0))
+  if (device) {
+    // One of them needs more than the one that the plan was made for.
+    if (device->attributes.at(2702).find("H200") != std::string::npos &&
+        d.problem.workspaceBytes > 0)
+      d.problem.workspaceBytes += 8;
+    return device->problem.device == d.problem.device ? 0 : archMismatch;
+  }
+  if (!d.attributes.count(400))
+    return badParameter;
+  if (cuDeviceGetAttribute(&major, 75, 0) ||
+      cuDeviceGetAttribute(&minor, 76, 0))
     return failed;
   return d.problem.device == major * 100 + minor * 10 ? 0 : archMismatch;
 }
@@ -497,8 +509,7 @@ int cudnnBackendExecute(void *handle, void *plan, void *pack) {
   void *input = tensors[0], *filter = tensors[1], *output = tensors[2];
   fakecuda::enqueue(static_cast<Handle *>(handle)->stream, memory, [=] {
     if (problem.workspaceBytes > 0)
-      std::memset(workspace, 0xff,
-                  static_cast<size_t>(problem.workspaceBytes));
+      std::memset(workspace, 0xff, static_cast<size_t>(problem.workspaceBytes));
     if (problem.type == 0)
       compute(problem, static_cast<float *>(input),
               static_cast<float *>(filter), static_cast<float *>(output));

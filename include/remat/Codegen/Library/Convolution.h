@@ -28,8 +28,7 @@ struct DevicePlan {
 };
 
 /// What the attribute `remat.plans` of a kernel says.
-llvm::SmallVector<DevicePlan>
-getDevicePlans(mlir::FunctionOpInterface kernel);
+llvm::SmallVector<DevicePlan> getDevicePlans(mlir::FunctionOpInterface kernel);
 
 /// Sets the attribute.
 void setDevicePlans(mlir::FunctionOpInterface kernel,
