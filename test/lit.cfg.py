@@ -113,10 +113,14 @@ if ptxas:
     config.available_features.add("ptxas")
     config.substitutions.append(("%ptxas", ptxas))
 # The driver of a GPU, whether or not there is a GPU.
-try:
-    ctypes.CDLL("libcuda.so.1")
-    config.available_features.add("cuda-driver")
-except OSError:
-    pass
+# A cuDNN that can make plans; some versions only can where there is a driver.
+for feature, libraries in (("cuda-driver", ["libcuda.so.1"]),
+                           ("cudnn", ["libcudnn.so.9", "libcudnn_engines_runtime_compiled.so.9"])):
+    try:
+        for library in libraries:
+            ctypes.CDLL(library)
+        config.available_features.add(feature)
+    except OSError:
+        pass
 if config.remat_has_highs:
     config.available_features.add("highs")

@@ -15,6 +15,7 @@
 #include "remat/Cost/CostFile.h"
 #include "remat/Cost/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Target/Target.h"
 
 #include "mlir/IR/BuiltinOps.h"
 
@@ -55,6 +56,12 @@ struct ChooseImplementations
     if (!measured) {
       getOperation().emitError(llvm::toString(measured.takeError()));
       return signalPassFailure();
+    }
+    if (cudnn) {
+      const Target *target = lookupTarget(getOperation());
+      if (!target ||
+          failed(target->makeLibraryPlans(getOperation(), {cudnn, tf32, chip})))
+        return signalPassFailure();
     }
     for (auto kernel : getOperation().getOps<FunctionOpInterface>()) {
       if (!kernel->hasAttr(RematDialect::kernelAttrName))

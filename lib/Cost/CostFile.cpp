@@ -29,6 +29,7 @@ std::string remat::getKernelKey(mlir::FunctionOpInterface kernel) {
       cast<mlir::FunctionOpInterface>(kernel->clone()));
   mlir::SymbolTable::setSymbolName(copy.get(), "kernel");
   (*copy)->removeAttr(RematDialect::implementationAttrName);
+  (*copy)->removeAttr(RematDialect::plansAttrName);
   std::string text;
   raw_string_ostream stream(text);
   (*copy)->print(stream,

@@ -133,6 +133,22 @@ Error IdentifierSyntax::parse(StringRef text, std::string &value) const {
 }
 
 namespace {
+/// generated or cudnn.
+struct ConvolutionsSyntax {
+  static constexpr OptionKind kind = OptionKind::Value;
+  StringRef describe() const { return "generated|cudnn"; }
+  Error parse(StringRef text, bool &usesCudnn) const {
+    if (text != "generated" && text != "cudnn")
+      return makeUnknownNameError("implementation of convolutions", text,
+                                  {"generated", "cudnn"});
+    usesCudnn = text == "cudnn";
+    return Error::success();
+  }
+  std::string print(bool usesCudnn) const {
+    return usesCudnn ? "cudnn" : "generated";
+  }
+};
+
 /// ieee or tf32.
 struct MatmulPrecisionSyntax {
   static constexpr OptionKind kind = OptionKind::Value;
@@ -252,6 +268,15 @@ static std::vector<StepOptionInfo> makeTable() {
       "Plan with the costs in this file, which were measured on the machine "
       "that the step will run on, and carry contractions out by the faster "
       "implementation");
+  table
+      .add("convolutions", TasksStage, MEMBER(usesCudnn), ConvolutionsSyntax(),
+           "How convolutions are carried out on a CUDA device: 'generated' by "
+           "code of remat, 'cudnn' by cuDNN, which must be there when the step "
+           "is compiled, where it has a deterministic algorithm")
+      .choices = [] {
+    return std::vector<OptionChoice>{{"generated", "by code of remat"},
+                                     {"cudnn", "by cuDNN where it can"}};
+  };
   for (const OptionInfo<PlanOptions> &option : getPlanOptionTable())
     table.add(liftOption<StepOptions>(
                   option,
@@ -262,7 +287,7 @@ static std::vector<StepOptionInfo> makeTable() {
             "Symbol of the remat_module, a C identifier");
   table
       .add(
-          "matmul-precision", CodeStage, MEMBER(allowsTf32),
+          "matmul-precision", TasksStage | CodeStage, MEMBER(allowsTf32),
           MatmulPrecisionSyntax(),
           "How products of f32 are multiplied on a CUDA device: 'ieee' as f32, "
           "'tf32' with 10 bits of mantissa where tensor cores can")

@@ -160,6 +160,17 @@ StepTableBuilder::addConvolution(const remat_convolution &convolution) {
   return addOnce(convolutions, convolutionNumbers, convolution);
 }
 
+void StepTableBuilder::addPlan(uint32_t convolution, uint32_t capability,
+                               uint32_t version, const std::string &text,
+                               uint64_t workspaceBytes) {
+  uint32_t string = addString(text);
+  for (const remat_plan &plan : plans)
+    if (plan.convolution == convolution && plan.capability == capability &&
+        plan.text == string)
+      return;
+  plans.push_back({convolution, capability, version, string, workspaceBytes});
+}
+
 uint32_t StepTableBuilder::addPackedValue(const std::string &codec, uint64_t id,
                                           remat_dtype dtype,
                                           const std::vector<int64_t> &shape,
@@ -269,6 +280,7 @@ std::string StepTableBuilder::finalize() const {
   header.kernels = section(kernels);
   header.launches = section(launches);
   header.scratch = section(scratchOffsets);
+  header.plans = section(plans);
   blob.resize(aligned(blob.size()), '\0');
   header.blob_bytes = blob.size();
   std::memcpy(&blob[0], &header, sizeof(header));

@@ -167,7 +167,8 @@ private:
            copy("waits", h.waits, table.waits) &&
            copy("kernels", h.kernels, table.kernels) &&
            copy("launches", h.launches, table.launches) &&
-           copy("scratch", h.scratch, table.scratch);
+           copy("scratch", h.scratch, table.scratch) &&
+           copy("plans", h.plans, table.plans);
   }
 
   bool checkCalls() {
@@ -202,6 +203,10 @@ private:
       if (!isString(table.entries[i].name) ||
           !isString(table.entries[i].location))
         return fail(counted("entry", i) + " has no name or location");
+    for (size_t i = 0; i < table.plans.size(); ++i)
+      if (!isString(table.plans[i].text) ||
+          table.plans[i].convolution >= table.convolutions.size())
+        return fail(counted("plan", i) + " has no text or no convolution");
     return true;
   }
 

@@ -36,6 +36,7 @@ struct Table {
   std::vector<remat_device_kernel> kernels;
   std::vector<remat_launch> launches;
   std::vector<uint64_t> scratch;
+  std::vector<remat_plan> plans;
   std::vector<uint32_t> checks;
   /// Where each call begins, the first at 0, and the number of all entries.
   std::vector<uint32_t> callBegins;

@@ -19,6 +19,10 @@ TargetAttr Target::getFacts(MLIRContext *context) const {
   return TargetAttr::get(context, name);
 }
 
+LogicalResult Target::makeLibraryPlans(ModuleOp, const LibraryOptions &) const {
+  return success();
+}
+
 llvm::Expected<MachineFacts> Target::describeMachine(const EmitOptions &options,
                                                      int threads) const {
   return MachineFacts();

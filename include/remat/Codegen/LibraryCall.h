@@ -21,6 +21,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace remat {
@@ -56,6 +57,15 @@ public:
 
   /// The matmul that it is, or null.
   virtual const remat_matmul *getMatmul() const { return nullptr; }
+
+  /// The convolution that it is, or null.
+  virtual const remat_convolution *getConvolution() const { return nullptr; }
+
+  /// Whether the kernel has execution plans for devices (`remat.plans`), and
+  /// what workspace the largest of them needs.
+  virtual std::optional<int64_t> getPlanWorkspaceBytes() const {
+    return std::nullopt;
+  }
 
   /// Whether code can be generated for the kernel as well.
   virtual bool mayBeGenerated() const { return false; }

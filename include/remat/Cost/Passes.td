@@ -22,6 +22,12 @@ def ChooseImplementationsPass
     know both; a file of another machine is refused. Elsewhere contractions with a vector and tiny ones are generated:
     a library takes microseconds before it begins, and packs factors that are
     read once only. Kernels that have the attribute keep it.
+
+    With `cudnn`, cuDNN makes execution plans of the kernels that are
+    convolutions, for the devices that the target `cuda` knows, or the one that
+    is called `mcpu`. A kernel gets them as `remat.plans`: which algorithm there
+    is, and its workspace, which is planned with. Convolutions that it has no
+    plan for stay generated code.
   }];
   let options = [
     Option<"threads", "threads", "int", "0",
@@ -35,6 +41,10 @@ def ChooseImplementationsPass
     Option<"others", "others", "bool", "false",
            "Give each kernel the implementation that it would not have, to "
            "measure it">,
+    Option<"cudnn", "cudnn", "bool", "false",
+           "Let cuDNN carry out convolutions on CUDA devices">,
+    Option<"tf32", "tf32", "bool", "false",
+           "Let its plans multiply f32 with 10 bits of mantissa">,
   ];
   let dependentDialects = ["::remat::RematDialect"];
 }

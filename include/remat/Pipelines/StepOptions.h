@@ -82,6 +82,8 @@ struct StepOptions {
   /// The processor that code is made for, by the name that the target's
   /// compiler knows; empty for the host's.
   std::string chip;
+  /// Whether cuDNN carries out convolutions on a CUDA device.
+  bool usesCudnn = false;
   /// Whether products of f32 may be multiplied as TF32 where a device can.
   bool allowsTf32 = false;
   /// What runs code that is loaded into this process, by a name that the target

@@ -117,6 +117,7 @@ typedef struct remat_step_header {
   remat_section kernels;       // remat_device_kernel
   remat_section launches;      // remat_launch
   remat_section scratch;       // uint64_t, offsets in workspaces
+  remat_section plans;         // remat_plan
   uint64_t flags;              // REMAT_TABLE_TF32 or 0
 } remat_step_header;
 
@@ -343,6 +344,19 @@ typedef struct remat_convolution {
   int64_t filter_strides[6]; // g, o, i, spatial
   int64_t output_strides[5]; // n, c, spatial
 } remat_convolution;
+
+/// How cuDNN carries a convolution out on devices of one compute capability. It
+/// was chosen when the step was compiled, so that all entries, and all
+/// processes that run the step, compute the same bits. A device takes the first
+/// plan of its capability that the library takes for it; entries have a
+/// workspace for any of them.
+typedef struct remat_plan {
+  uint32_t convolution; // its number
+  uint32_t capability;  // 90 is 9.0
+  uint32_t version;     // of the library that made it: 91900 is 9.19.0
+  uint32_t text;        // string: what it is, in the words of the library
+  uint64_t workspace_bytes;
+} remat_plan;
 
 #ifdef __cplusplus
 }

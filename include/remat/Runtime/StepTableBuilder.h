@@ -91,6 +91,11 @@ public:
   uint32_t addMatmul(const remat_matmul &matmul);
   uint32_t addConvolution(const remat_convolution &convolution);
 
+  /// How a library carries the convolution of this number out on devices of a
+  /// compute capability; see remat_plan. Equal ones are there once.
+  void addPlan(uint32_t convolution, uint32_t capability, uint32_t version,
+               const std::string &text, uint64_t workspaceBytes);
+
   /// A value that the codec of this name packs into `packedBytes` bytes; equal
   /// ones share a number.
   uint32_t addPackedValue(const std::string &codec, uint64_t id,
@@ -155,6 +160,7 @@ private:
   std::vector<remat_device_kernel> kernels;
   std::vector<remat_launch> launches;
   std::vector<uint64_t> scratchOffsets;
+  std::vector<remat_plan> plans;
   std::vector<uint32_t> checks;
   std::map<std::string, uint32_t> checkNumbers;
   std::string constants;

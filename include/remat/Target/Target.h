@@ -42,6 +42,16 @@ struct LoweringOptions {
   bool allowsTf32 = false;
 };
 
+/// What libraries of a target carry out beside what they always do.
+struct LibraryOptions {
+  /// Convolutions, by execution plans that a library makes (`remat.plans`).
+  bool plansConvolutions = false;
+  /// As in LoweringOptions.
+  bool allowsTf32 = false;
+  /// The device that there are plans for, as in EmitOptions; empty for all.
+  std::string chip;
+};
+
 /// How machine code is made. The code does not depend on `cache`.
 struct EmitOptions {
   /// The processor, by the name that the target's compiler knows, as in
@@ -89,6 +99,12 @@ public:
   /// diagnostic at an op that the target does not support.
   virtual mlir::FailureOr<codegen::KernelInfo>
   analyzeKernel(mlir::FunctionOpInterface kernel, int threads) const = 0;
+
+  /// Gives kernels that have none the execution plans that the target's
+  /// libraries make of them, before it is chosen how they are carried out.
+  /// Fails with a diagnostic if a library is missing that was asked for.
+  virtual llvm::LogicalResult
+  makeLibraryPlans(mlir::ModuleOp module, const LibraryOptions &options) const;
 
   /// Bytes of its input and output that a convolution copies on its way, as
   /// they are in a layout that its library does not take.

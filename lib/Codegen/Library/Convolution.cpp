@@ -25,8 +25,9 @@ class ConvolutionCall : public LibraryCall {
 public:
   /// A filter gradient's operands are the input and the output's gradient; the
   /// second of the other kinds is the filter.
-  ConvolutionCall(const remat_convolution &conv, unsigned lhs, unsigned rhs)
-      : conv(conv) {
+  ConvolutionCall(const remat_convolution &conv, unsigned lhs, unsigned rhs,
+                  ArrayRef<DevicePlan> plans)
+      : conv(conv), plans(plans) {
     operands = {lhs, rhs};
   }
 
@@ -47,10 +48,25 @@ public:
   void addTo(StepTableBuilder &table, StepEntry &entry) const override {
     entry.kind = REMAT_ENTRY_CONVOLUTION;
     entry.callee = table.addConvolution(conv);
+    for (const auto &[capability, plan] : plans)
+      table.addPlan(entry.callee, capability, plan.version, plan.text,
+                    plan.workspaceBytes);
   }
+  const remat_convolution *getConvolution() const override { return &conv; }
+  std::optional<int64_t> getPlanWorkspaceBytes() const override {
+    if (plans.empty())
+      return std::nullopt;
+    uint64_t bytes = 0;
+    for (const DevicePlan &plan : plans)
+      bytes = std::max(bytes, plan.plan.workspaceBytes);
+    return bytes;
+  }
+  /// Where there are devices that have plans.
+  bool mayBeGenerated() const override { return !plans.empty(); }
 
 private:
   remat_convolution conv;
+  SmallVector<DevicePlan> plans;
 };
 
 } // namespace
@@ -131,6 +147,43 @@ LibraryCallRef remat::codegen::matchConvolution(FunctionOpInterface kernel) {
   std::optional<remat_convolution> conv = describeConvolution(op);
   if (!conv || remat_convolution_workspace_bytes(&*conv, 1) < 0)
     return {};
-  return std::make_shared<ConvolutionCall>(*conv, lhs.getArgNumber(),
-                                           rhs.getArgNumber());
+  return std::make_shared<ConvolutionCall>(
+      *conv, lhs.getArgNumber(), rhs.getArgNumber(), getDevicePlans(kernel));
+}
+
+/// Before the number of a capability in the name of a device.
+static constexpr StringLiteral devicePrefix = "sm_";
+
+SmallVector<DevicePlan>
+remat::codegen::getDevicePlans(FunctionOpInterface kernel) {
+  SmallVector<DevicePlan> plans;
+  auto attr = kernel->getAttrOfType<ArrayAttr>(RematDialect::plansAttrName);
+  if (!attr)
+    return plans;
+  for (auto members : attr.getAsRange<DictionaryAttr>()) {
+    DevicePlan &plan = plans.emplace_back();
+    StringRef device = members.getAs<StringAttr>("device").getValue();
+    device.consume_front(devicePrefix);
+    device.getAsInteger(10, plan.capability);
+    plan.plan.text = members.getAs<StringAttr>("plan").str();
+    plan.plan.version = members.getAs<IntegerAttr>("version").getInt();
+    plan.plan.workspaceBytes = members.getAs<IntegerAttr>("workspace").getInt();
+  }
+  return plans;
+}
+
+void remat::codegen::setDevicePlans(FunctionOpInterface kernel,
+                                    ArrayRef<DevicePlan> plans) {
+  Builder builder(kernel.getContext());
+  SmallVector<Attribute> attrs;
+  for (const auto &[capability, plan] : plans)
+    attrs.push_back(builder.getDictionaryAttr(
+        {builder.getNamedAttr(
+             "device", builder.getStringAttr(devicePrefix + Twine(capability))),
+         builder.getNamedAttr("plan", builder.getStringAttr(plan.text)),
+         builder.getNamedAttr("version",
+                              builder.getI64IntegerAttr(plan.version)),
+         builder.getNamedAttr(
+             "workspace", builder.getI64IntegerAttr(plan.workspaceBytes))}));
+  kernel->setAttr(RematDialect::plansAttrName, builder.getArrayAttr(attrs));
 }

@@ -175,6 +175,8 @@ bool CudaStep::runEntry(uint32_t entry, void *const *buffers,
     return runKernel(entry, buffers, error);
   case REMAT_ENTRY_MATMUL:
     return runMatmul(entry, buffers, error);
+  case REMAT_ENTRY_CONVOLUTION:
+    return runConvolution(entry, buffers, error);
   case REMAT_ENTRY_COPY:
     return runCopy(entry, buffers, error);
   default:

@@ -20,6 +20,8 @@ CudaStep::~CudaStep() {
       driver.GraphExecDestroy(replay.graph);
   matmuls.clear();
   matmulLibrary.reset();
+  convolutions.clear();
+  convolutionLibrary.reset();
   code.unload();
   for (Stream stream : streams)
     if (stream)
@@ -188,13 +190,6 @@ remat_status CudaStep::prepareMatmuls(const remat_step_options &options,
 remat_status CudaStep::load(const remat_module &module,
                             const remat_step_options &options,
                             std::string &error) {
-  for (uint32_t i = 0; i < table.entries.size(); ++i)
-    if (table.entries[i].kind == REMAT_ENTRY_CONVOLUTION) {
-      error = table.describe(i) +
-              " is a convolution by a library, which steps for CUDA devices "
-              "cannot have";
-      return REMAT_INVALID_MODULE;
-    }
   if (!driver.findDevice(device, capability, error))
     return REMAT_NO_DEVICE;
   if (!check(driver.DevicePrimaryCtxRetain(&context, device),
@@ -216,6 +211,8 @@ remat_status CudaStep::load(const remat_module &module,
     return status;
   if (remat_status status = prepareMatmuls(options, error))
     return status;
+  if (!prepareConvolutions(error))
+    return REMAT_LIBRARY_ERROR;
   copies.resize(table.arguments.size() + table.results.size());
   return REMAT_OK;
 }

@@ -9,6 +9,7 @@
 
 #include "Code.h"
 #include "CublasLt.h"
+#include "CudnnConvolution.h"
 #include "DeviceStep.h"
 #include "Ranges.h"
 
@@ -87,9 +88,14 @@ private:
   bool describeMachine(AlgorithmMachine &machine, std::string &error) const;
   remat_status prepareMatmul(size_t number, MatmulLimits limits,
                              Algorithms &known, std::string &error);
+  std::vector<const remat_plan *> findPlans(uint32_t convolution,
+                                            std::string &error) const;
+  bool prepareConvolution(uint32_t entry, std::string &error);
+  bool prepareConvolutions(std::string &error);
   bool runEntry(uint32_t entry, void *const *buffers, std::string &error);
   bool runKernel(uint32_t entry, void *const *buffers, std::string &error);
   bool runMatmul(uint32_t entry, void *const *buffers, std::string &error);
+  bool runConvolution(uint32_t entry, void *const *buffers, std::string &error);
   bool runCopy(uint32_t entry, void *const *buffers, std::string &error);
   /// Lets streams begin after the first one, or the first end after all.
   bool fork(std::string &error);
@@ -110,6 +116,8 @@ private:
   Code code;
   std::unique_ptr<MatmulLibrary> matmulLibrary;
   std::vector<std::unique_ptr<PreparedMatmul>> matmuls;
+  std::unique_ptr<ConvolutionLibrary> convolutionLibrary;
+  std::vector<std::unique_ptr<PreparedConvolution>> convolutions;
   Stream streams[REMAT_STREAM_COUNT] = {};
   /// Of each entry that another stream waits for, and at the borders of runs.
   std::vector<Event> events;

@@ -8,6 +8,7 @@
 
 #include "CodeEmitter.h"
 #include "KernelEmitter.h"
+#include "LibraryPlans.h"
 #include "LowerToGPU.h"
 #include "Simulator.h"
 #include "SimulatorLowering.h"
@@ -93,6 +94,11 @@ public:
       return failure();
     info->workspaceBytes = std::max(info->workspaceBytes, *workspace);
     return info;
+  }
+  LogicalResult makeLibraryPlans(ModuleOp module,
+                                 const LibraryOptions &options) const override {
+    return options.plansConvolutions ? makeConvolutionPlans(module, options)
+                                     : success();
   }
   int64_t countCopiedBytes(const remat_convolution &conv) const override {
     return 0;

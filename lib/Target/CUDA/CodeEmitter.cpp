@@ -33,11 +33,6 @@ using namespace remat::cuda;
 
 namespace {
 
-struct Chip {
-  llvm::StringLiteral name;
-  unsigned capability;
-};
-
 /// What a unit is compiled to.
 struct Image {
   remat_image_kind kind;
@@ -92,32 +87,40 @@ static llvm::Expected<const Chip *> findChip(StringRef name) {
                                  "', expected one of: " + known);
 }
 
+llvm::Expected<SmallVector<const Chip *>>
+remat::cuda::findChips(StringRef name) {
+  SmallVector<const Chip *> found;
+  if (name.empty()) {
+    for (const Chip &chip : chips)
+      found.push_back(&chip);
+    return found;
+  }
+  auto chip = findChip(name);
+  if (!chip)
+    return chip.takeError();
+  found.push_back(*chip);
+  return found;
+}
+
 /// A cubin for each device and PTX for those to come; without ptxas, PTX.
 llvm::Error CodeEmitter::chooseImages() {
   auto found = Toolkit::find(options.toolkit);
   if (!found)
     return found.takeError();
   toolkit = std::move(*found);
-  SmallVector<const Chip *> wanted;
-  if (options.chip.empty()) {
-    for (const Chip &chip : chips)
-      wanted.push_back(&chip);
-  } else {
-    auto chip = findChip(options.chip);
-    if (!chip)
-      return chip.takeError();
-    wanted.push_back(*chip);
-  }
+  auto wanted = findChips(options.chip);
+  if (!wanted)
+    return wanted.takeError();
   bool assembles = !toolkit.ptxas.empty();
   if (!assembles && !units.empty())
     emitRemark(module.getLoc())
         << "there is no ptxas, so that the step has PTX, which the driver "
            "compiles when it is loaded; name a CUDA toolkit by --cuda-toolkit "
            "or by the environment variable CUDA_HOME";
-  for (const Chip *chip : wanted)
+  for (const Chip *chip : *wanted)
     images.push_back({assembles ? REMAT_IMAGE_CUBIN : REMAT_IMAGE_PTX, chip});
   if (assembles && options.chip.empty())
-    images.push_back({REMAT_IMAGE_PTX, wanted.back()});
+    images.push_back({REMAT_IMAGE_PTX, wanted->back()});
   return llvm::Error::success();
 }
 

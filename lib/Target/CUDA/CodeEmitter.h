@@ -11,6 +11,17 @@
 
 namespace remat::cuda {
 
+/// A device that code is made for.
+struct Chip {
+  llvm::StringLiteral name;
+  /// 90 is 9.0.
+  unsigned capability;
+};
+
+/// The devices that `name` stands for: one, or, if it is empty, all. An error
+/// names those there are.
+llvm::Expected<llvm::SmallVector<const Chip *>> findChips(llvm::StringRef name);
+
 /// The contents of remat_module::device_code (DeviceCode.h): each `gpu.module`
 /// of `module`, which is lowered in place, is a unit with a cubin for each
 /// known device and PTX for newer ones, or, without a toolkit, with PTX alone.

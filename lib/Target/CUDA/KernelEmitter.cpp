@@ -305,7 +305,7 @@ LogicalResult KernelEmitter::emit(StringRef name, gpu::GPUModuleOp module,
 
 LibraryCallRef remat::cuda::matchDeviceCall(func::FuncOp kernel) {
   LibraryCallRef call = matchLibraryCall(kernel);
-  if (!call || !call->getSymbol().empty())
+  if (!call || !call->getSymbol().empty() || call->getPlanWorkspaceBytes())
     return call;
   const remat_matmul *matmul = call->getMatmul();
   return matmul && remat_matmul_suits_cuda(matmul) ? call : LibraryCallRef();
@@ -317,6 +317,8 @@ int64_t remat::cuda::getDeviceWorkspaceBytes(const LibraryCall &call) {
   // With less to gain, the library takes smaller tiles instead of splits.
   constexpr int64_t leastSplits = 4;
   constexpr int64_t leastTerms = 1024, mostBytes = int64_t(32) << 20;
+  if (std::optional<int64_t> bytes = call.getPlanWorkspaceBytes())
+    return llvm::alignTo(*bytes, uint64_t(256));
   const remat_matmul *matmul = call.getMatmul();
   if (!matmul || matmul->k < leastTerms)
     return 0;

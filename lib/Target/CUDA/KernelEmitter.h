@@ -22,10 +22,11 @@ struct EmittedKernel {
 };
 
 /// The library call that carries `kernel` out on a device, or null if code is
-/// generated for it: convolutions, and matmuls that cuBLASLt does not take.
+/// generated for it: convolutions without plans, and matmuls that cuBLASLt does
+/// not take.
 LibraryCallRef matchDeviceCall(mlir::func::FuncOp kernel);
 
-/// Scratch bytes of such a call: room for partial sums where the results alone
+/// Scratch bytes of such a call: what its plans need, or room for partial sums where the results alone
 /// do not keep a device busy.
 int64_t getDeviceWorkspaceBytes(const LibraryCall &call);
 

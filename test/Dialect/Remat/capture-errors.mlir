@@ -65,6 +65,21 @@ func.func @implementation_of_wrong_kind(%x: tensor<4xf32>) -> tensor<4xf32>
 
 // -----
 
+// expected-error @+1 {{attribute 'remat.plans' must be an array of plans with 'device', 'plan', 'version' and 'workspace', got}}
+func.func @plan_without_workspace(%x: tensor<4xf32>) -> tensor<4xf32>
+    attributes {remat.kernel, remat.plans = [{device = "sm_90", plan = "", version = 1 : i64}]} {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
+// expected-error @+1 {{attribute 'remat.plans' belongs on a kernel}}
+func.func @plans_of_a_function(%x: tensor<4xf32>) -> tensor<4xf32> attributes {remat.plans = []} {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
 func.func @unknown_implementation(%x: tensor<4xf32>) -> tensor<4xf32>
     // expected-error @+2 {{expected ::remat::Implementation to be one of: library, generated}}
     // expected-error @+1 {{failed to parse Remat_ImplementationAttr}}

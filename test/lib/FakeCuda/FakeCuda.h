@@ -98,6 +98,15 @@ struct Epilogue {
 Epilogue getPreparedEpilogue();
 Epilogue getRunEpilogue();
 
+/// The version that the stand-in for libcudnn has.
+void setCudnnVersion(size_t version);
+
+/// Its next execution gives `status`.
+void failCudnn(int status);
+
+/// The text of the plan that it carried out last.
+std::string getCudnnPlan();
+
 } // namespace fakecuda
 
 #endif // REMAT_TEST_FAKECUDA_H

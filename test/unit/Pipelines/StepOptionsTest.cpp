@@ -73,6 +73,7 @@ static StringMap<std::string> getValues() {
           {"separate-backward", "true"},
           {"threads", "2"},
           {"costs", "costs.json"},
+          {"convolutions", "cudnn"},
           {"budget", "62.5%"},
           {"planner", "search"},
           {"effort", "0.1"},

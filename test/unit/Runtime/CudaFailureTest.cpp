@@ -126,24 +126,6 @@ TEST_F(CudaFailureTest, Launches) {
             "entry 0 has a workspace of 0 bytes, its kernel uses byte 64");
 }
 
-TEST_F(CudaFailureTest, Convolutions) {
-  StepTableBuilder builder;
-  remat_convolution c = {};
-  c.spatial_rank = 1;
-  c.groups = c.batch = c.input_channels = c.output_channels = 1;
-  c.input[0] = c.filter[0] = c.output[0] = c.stride[0] = c.dilation[0] = 1;
-  uint32_t x =
-      builder.addArgumentBuffer(builder.addArgument("x", REMAT_F32, {1}));
-  uint32_t y = builder.addResultBuffer(builder.addResult("y", REMAT_F32, {1}));
-  StepEntry entry = makeEntry(builder.addConvolution(c), {x, x}, {y});
-  entry.kind = REMAT_ENTRY_CONVOLUTION;
-  builder.addEntry(entry);
-  CudaStep step(builder);
-  EXPECT_EQ(step.loaded, REMAT_INVALID_MODULE);
-  EXPECT_EQ(step.message, "entry 0 is a convolution by a library, which steps "
-                          "for CUDA devices cannot have");
-}
-
 TEST_F(CudaFailureTest, OutOfMemory) {
   fakecuda::setMemory(600);
   CudaStep step(makeOffloadingStep());

@@ -8,7 +8,10 @@
 #define REMAT_CODEGEN_LIBRARY_CONVOLUTION_H
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Runtime/CudnnPlanner.h"
 #include "remat/Runtime/StepTable.h"
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 #include <optional>
 
@@ -17,6 +20,19 @@ namespace remat::codegen {
 /// A convolution as the runtime's library describes it; nothing if the library
 /// has none of that element type or rank.
 std::optional<remat_convolution> describeConvolution(ConvOp op);
+
+/// How a library carries a kernel out on devices of one compute capability.
+struct DevicePlan {
+  uint32_t capability;
+  ConvolutionPlan plan;
+};
+
+/// What the attribute `remat.plans` of a kernel says.
+llvm::SmallVector<DevicePlan> getDevicePlans(mlir::FunctionOpInterface kernel);
+
+/// Sets the attribute.
+void setDevicePlans(mlir::FunctionOpInterface kernel,
+                    llvm::ArrayRef<DevicePlan> plans);
 
 } // namespace remat::codegen
 

@@ -79,6 +79,20 @@ static bool isInitList(Attribute attr) {
          llvm::all_of(inits, llvm::IsaPred<UnitAttr, IntegerAttr, FloatAttr>);
 }
 
+/// What `remat.plans` has for each device.
+static bool isPlanList(Attribute attr) {
+  auto plans = dyn_cast<ArrayAttr>(attr);
+  return plans && llvm::all_of(plans, [](Attribute plan) {
+           auto members = dyn_cast<DictionaryAttr>(plan);
+           return members && members.getAs<StringAttr>("device") &&
+                  members.getAs<StringAttr>("plan") &&
+                  members.getAs<IntegerAttr>("version") &&
+                  isCount(members.get("version")) &&
+                  members.getAs<IntegerAttr>("workspace") &&
+                  isByteCount(members.get("workspace"));
+         });
+}
+
 /// Those of users first.
 static constexpr AttrRule attrRules[] = {
     {RematDialect::policyAttrName, AnyOperation | OnArgument, is<PolicyAttr>,
@@ -103,6 +117,8 @@ static constexpr AttrRule attrRules[] = {
     {targetAttrName, AnyOperation, is<TargetAttr>, "a '#remat.target'"},
     {RematDialect::implementationAttrName, OnKernel, is<ImplementationAttr>,
      "'#remat.implementation<library>' or '#remat.implementation<generated>'"},
+    {RematDialect::plansAttrName, OnKernel, isPlanList,
+     "an array of plans with 'device', 'plan', 'version' and 'workspace'"},
     {rowsAttrName, AnyOperation, is<DenseI64ArrayAttr>, "an array of loops"},
     {blockAttrName, AnyOperation, isPositive, "a positive number of rows"},
     {RematDialect::initsAttrName, AnyOperation, isInitList,

@@ -45,6 +45,7 @@ def Remat_Dialect : Dialect {
     | `remat.backward` | | unit, or i64 from 2 to 255 | the operation is part of the backward computation. The number is the level of its derivative, where that contains others: it is one above the highest level in what is differentiated | user, `remat-import-tags`, `remat-differentiate`; passes that rewrite such operations keep it | fusion, `remat-recompute-cheap`, `remat-check-mutation`, `remat-form-tasks` |
     | `remat.kernel` | functions | unit | the function is the body of tasks | `remat-form-tasks` | the verifier of `remat.task`, costs, code generation |
     | `remat.implementation` | kernels | `#remat.implementation` | how a kernel that may be a library call as well as generated code is carried out | user, `remat-choose-implementations` | costs, code generation |
+    | `remat.plans` | kernels | array of dictionaries | execution plans that a library has made of the kernel, each for one device: `device` and `plan`, strings, `version`, that of the library, and `workspace`, bytes, integers | `remat-choose-implementations` | costs, code generation |
     | `remat.rows` | | `array<i64>` | on each structured operation of a row-fused kernel: the loops, in order, that walk the rows | `remat-form-tasks` | `remat-assign-buffers`, costs, code generation |
     | `remat.block` | | positive integer | beside `remat.rows` where the kernel holds a contraction: rows of a tile | `remat-form-tasks` | the same |
     | `remat.inits` | | array of numbers and units | on a structured operation on buffers: for every init the constant that it is filled with, or unit if the contents of the buffer count | preparation of kernels, on copies | code generation |
@@ -86,6 +87,7 @@ def Remat_Dialect : Dialect {
     static constexpr llvm::StringLiteral fwdAttrName = "remat.fwd";
     static constexpr llvm::StringLiteral implementationAttrName =
         "remat.implementation";
+    static constexpr llvm::StringLiteral plansAttrName = "remat.plans";
     static constexpr llvm::StringLiteral initsAttrName = "remat.inits";
     static constexpr llvm::StringLiteral initialValueAttrName =
         "remat.initial_value";

@@ -1,0 +1,108 @@
+//===- CudaConvolutions.cpp - the convolutions of a step on a device ------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CudaStep.h"
+
+using namespace remat;
+using namespace remat::cuda;
+
+static std::string printCapability(uint32_t capability) {
+  return std::to_string(capability / 10) + "." +
+         std::to_string(capability % 10);
+}
+
+/// The plans of a convolution for devices like this one; none with a message.
+std::vector<const remat_plan *> CudaStep::findPlans(uint32_t convolution,
+                                                    std::string &error) const {
+  std::vector<const remat_plan *> plans;
+  std::string others;
+  for (const remat_plan &plan : table.plans) {
+    if (plan.convolution != convolution)
+      continue;
+    if (plan.capability == capability)
+      plans.push_back(&plan);
+    else
+      others += (others.empty() ? "" : ", ") + printCapability(plan.capability);
+  }
+  if (plans.empty())
+    error = "the step has no plan of the convolution for a device of compute "
+            "capability " +
+            printCapability(capability) +
+            (others.empty() ? "" : ", only for " + others);
+  return plans;
+}
+
+/// Whether the tensors of an entry begin where the plan expects it.
+static bool checkAlignment(const Table &table, const remat_entry &entry,
+                           std::string &error) {
+  for (uint32_t i = 0; i < entry.operand_count + entry.result_count; ++i) {
+    uint64_t offset = table.operand(entry, i).offset;
+    if (offset % cudnn::tensorAlignment == 0)
+      continue;
+    error = "a tensor begins at byte " + std::to_string(offset) +
+            " of its memory, expected a multiple of " +
+            std::to_string(cudnn::tensorAlignment);
+    return false;
+  }
+  return true;
+}
+
+/// One plan for all entries with one description.
+bool CudaStep::prepareConvolution(uint32_t index, std::string &error) {
+  const remat_entry &entry = table.entries[index];
+  std::vector<const remat_plan *> plans = findPlans(entry.callee, error);
+  if (plans.empty() || !checkAlignment(table, entry, error))
+    return false;
+  uint64_t room =
+      entry.workspace == REMAT_NONE ? 0 : table.buffers[entry.workspace].bytes;
+  for (const remat_plan *plan : plans)
+    if (room < plan->workspace_bytes) {
+      error = "the plan of the convolution needs " +
+              std::to_string(plan->workspace_bytes) +
+              " bytes of workspace, the entry has " + std::to_string(room);
+      return false;
+    }
+  std::unique_ptr<PreparedConvolution> &prepared = convolutions[entry.callee];
+  for (size_t i = 0; !prepared && i < plans.size(); ++i) {
+    if (!convolutionLibrary)
+      convolutionLibrary = ConvolutionLibrary::load(plans[i]->version, error);
+    if (!convolutionLibrary)
+      return false;
+    prepared = convolutionLibrary->prepare(table.string(plans[i]->text),
+                                           plans[i]->workspace_bytes, error);
+  }
+  return prepared != nullptr;
+}
+
+bool CudaStep::prepareConvolutions(std::string &error) {
+  convolutions.resize(table.convolutions.size());
+  for (uint32_t i = 0; i < table.entries.size(); ++i)
+    if (table.entries[i].kind == REMAT_ENTRY_CONVOLUTION &&
+        !prepareConvolution(i, error)) {
+      error.insert(0, table.describe(i) + ": ");
+      return false;
+    }
+  return true;
+}
+
+bool CudaStep::runConvolution(uint32_t index, void *const *buffers,
+                              std::string &error) {
+  const remat_entry &entry = table.entries[index];
+  ConvolutionTensors tensors = {buffers[0], buffers[1], buffers[2]};
+  switch (table.convolutions[entry.callee].kind) {
+  case REMAT_CONV_INPUT_GRADIENT:
+    tensors = {buffers[2], buffers[1], buffers[0]};
+    break;
+  case REMAT_CONV_FILTER_GRADIENT:
+    tensors = {buffers[0], buffers[2], buffers[1]};
+    break;
+  default:
+    break;
+  }
+  void *workspace = entry.workspace == REMAT_NONE ? nullptr : buffers[3];
+  return convolutions[entry.callee]->run(tensors, workspace, streamOf(index),
+                                         error);
+}

@@ -1,0 +1,114 @@
+//===- LibraryPlans.cpp - execution plans of cuDNN ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LibraryPlans.h"
+#include "CodeEmitter.h"
+
+#include "remat/Codegen/Library/Convolution.h"
+#include "remat/Codegen/LibraryCall.h"
+#include "remat/Runtime/LibraryCalls.h"
+#include "remat/Utils/Saturating.h"
+
+#include <map>
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::cuda;
+
+using codegen::DevicePlan;
+
+namespace {
+
+/// Asks for the plans of each convolution once.
+class ConvolutionPlanner {
+public:
+  ConvolutionPlanner(ArrayRef<const Chip *> chips, bool allowsTf32)
+      : chips(chips), allowsTf32(allowsTf32) {}
+
+  /// Plans for all devices, or none and why.
+  struct Plans {
+    SmallVector<DevicePlan> plans;
+    std::string error;
+  };
+  const Plans &get(const remat_convolution &conv);
+
+private:
+  ArrayRef<const Chip *> chips;
+  bool allowsTf32;
+  std::map<std::string, Plans> known;
+};
+
+} // namespace
+
+static int64_t countTensorBytes(const remat_convolution &conv) {
+  int64_t input = multiplyCounts(conv.batch, conv.input_channels);
+  int64_t output = multiplyCounts(conv.batch, conv.output_channels);
+  int64_t filter =
+      multiplyCounts(conv.input_channels / conv.groups, conv.output_channels);
+  for (int i = 0; i < conv.spatial_rank; ++i) {
+    input = multiplyCounts(input, conv.input[i]);
+    output = multiplyCounts(output, conv.output[i]);
+    filter = multiplyCounts(filter, conv.filter[i]);
+  }
+  return multiplyCounts(addCounts(addCounts(input, output), filter),
+                        remat_dtype_bytes(conv.input_dtype));
+}
+
+const ConvolutionPlanner::Plans &
+ConvolutionPlanner::get(const remat_convolution &conv) {
+  // The library may copy tensors to another layout, but not keep more than
+  // they have.
+  constexpr int64_t leastBytes = int64_t(32) << 20;
+  int64_t mostBytes = std::max(leastBytes, countTensorBytes(conv));
+  std::string key(reinterpret_cast<const char *>(&conv), sizeof(conv));
+  auto [found, isNew] = known.try_emplace(std::move(key));
+  Plans &result = found->second;
+  for (const Chip *chip : isNew ? chips : ArrayRef<const Chip *>()) {
+    std::vector<ConvolutionPlan> plans;
+    if (!planConvolution(conv,
+                         {chip->capability, allowsTf32, uint64_t(mostBytes)},
+                         plans, result.error)) {
+      result.error += (" on " + chip->name).str();
+      result.plans.clear();
+      break;
+    }
+    for (ConvolutionPlan &plan : plans)
+      result.plans.push_back({chip->capability, std::move(plan)});
+  }
+  return result;
+}
+
+LogicalResult remat::cuda::makeConvolutionPlans(ModuleOp module,
+                                                const LibraryOptions &options) {
+  std::string error;
+  if (!canPlanConvolutions(error))
+    return module.emitError("convolutions cannot be carried out by cuDNN: ")
+           << error;
+  auto chips = findChips(options.chip);
+  if (!chips)
+    return module.emitError(llvm::toString(chips.takeError()));
+  ConvolutionPlanner planner(*chips, options.allowsTf32);
+  for (auto kernel : module.getOps<FunctionOpInterface>()) {
+    if (!kernel->hasAttr(RematDialect::kernelAttrName) ||
+        kernel->hasAttr(RematDialect::plansAttrName))
+      continue;
+    auto chosen = kernel->getAttrOfType<ImplementationAttr>(
+        RematDialect::implementationAttrName);
+    if (chosen && chosen.getValue() == Implementation::Generated)
+      continue;
+    codegen::LibraryCallRef call = codegen::describeLibraryCall(kernel);
+    if (!call || !call->getConvolution())
+      continue;
+    const ConvolutionPlanner::Plans &plans =
+        planner.get(*call->getConvolution());
+    if (!plans.plans.empty())
+      codegen::setDevicePlans(kernel, plans.plans);
+    else
+      emitRemark(kernel.getLoc())
+          << "the convolution is generated code: " << plans.error;
+  }
+  return success();
+}

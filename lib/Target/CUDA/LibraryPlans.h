@@ -1,0 +1,23 @@
+//===- LibraryPlans.h - execution plans of cuDNN ----------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_TARGET_CUDA_LIBRARYPLANS_H
+#define REMAT_LIB_TARGET_CUDA_LIBRARYPLANS_H
+
+#include "remat/Target/Target.h"
+
+namespace remat::cuda {
+
+/// Gives each kernel that is a convolution the plans that cuDNN makes of it,
+/// one for each device that the options name. Equal convolutions have equal
+/// plans. Kernels that have some keep them; those that cuDNN has none for on
+/// one of the devices get none. Fails with a diagnostic if there is no cuDNN.
+llvm::LogicalResult makeConvolutionPlans(mlir::ModuleOp module,
+                                         const LibraryOptions &options);
+
+} // namespace remat::cuda
+
+#endif // REMAT_LIB_TARGET_CUDA_LIBRARYPLANS_H
