@@ -26,8 +26,8 @@ struct EmittedKernel {
 /// not take.
 LibraryCallRef matchDeviceCall(mlir::func::FuncOp kernel);
 
-/// Scratch bytes of such a call: what its plans need, or room for partial sums where the results alone
-/// do not keep a device busy.
+/// Scratch bytes of such a call: what its plans need, or room for partial sums
+/// where the results alone do not keep a device busy.
 int64_t getDeviceWorkspaceBytes(const LibraryCall &call);
 
 /// Bytes of workspace that the launches of `kernel` need. Fails with a
