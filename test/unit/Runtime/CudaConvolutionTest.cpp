@@ -391,7 +391,16 @@ TEST_F(CudaConvolutionTest, Failures) {
                     "machine has cuDNN 9.28.1");
   fakecuda::setCudnnVersion(91900);
 
-  CudaStep step(makeStep(c, problem, plan, plan.workspaceBytes));
+  StepTableBuilder malformed = makeStep(c, problem, plan, plan.workspaceBytes);
+  malformed.addPlan(1, 90, plan.version, plan.text, 0);
+  CudaStep refused(malformed);
+  EXPECT_EQ(refused.loaded, REMAT_INVALID_MODULE);
+  EXPECT_EQ(refused.message, "plan 1 has no text or no convolution");
+
+  // The library takes the second plan only.
+  StepTableBuilder several = makeStep(c, problem, other, plan.workspaceBytes);
+  several.addPlan(0, 90, plan.version, plan.text, plan.workspaceBytes);
+  CudaStep step(several);
   ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
   fakecuda::failCudnn(5000);
   EXPECT_EQ(step.run({*problem.lhs, *problem.rhs}, {*problem.written}),

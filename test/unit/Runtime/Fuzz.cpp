@@ -95,6 +95,7 @@ std::string makeTable(bool isSplit) {
   builder.addCheck("in bounds");
   builder.setContents(a, REMAT_F32, 64);
   uint32_t matmul = addMatmul(builder), conv = addConvolution(builder);
+  builder.addPlan(conv, 90, 91900, "plan", 64);
   StepEntry entry = makeEntry(REMAT_ENTRY_KERNEL, 0, {x, mask}, {a});
   entry.task = 0;
   entry.extent = 16;
