@@ -27,12 +27,12 @@ def main(program, model, *options):
     bodies = module.count("remat.conv ")
     plans = [PLAN.findall(line) for line in kernels if "remat.plans" in line]
     assert bodies > 0 and len(plans) == bodies, "%d of %d convolutions have plans" % (len(plans), bodies)
-    assert all(tuple(plan[0] for plan in found) == DEVICES for found in plans)
+    assert all({plan[0] for plan in found} == set(DEVICES) for found in plans)
     assert compile_tasks(program, model, "cudnn", options)[0] == module, "a second process makes other plans"
     print("%d convolutions by cuDNN %s: %.1f s to compile to tasks, without plans %.1f s" % (
         bodies, plans[0][0][1], planned, generated))
-    for number, device in enumerate(DEVICES):
-        bytes = [int(found[number][2]) for found in plans]
+    for device in DEVICES:
+        bytes = [max(int(plan[2]) for plan in found if plan[0] == device) for found in plans]
         print("%s: workspace of at most %.1f MiB, none in %d" % (device, max(bytes) / MIB, bytes.count(0)))
 
 
