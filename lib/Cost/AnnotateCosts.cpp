@@ -37,9 +37,8 @@ static TargetAttr withLinkBandwidth(TargetAttr facts, int64_t bytesPerSecond) {
       facts.getMinBlockRows(), facts.getSumLength(), facts.getChannelBytes(),
       facts.getSliceBytes(), facts.getSliceRows(), facts.getMinSliceRows(),
       facts.getInPlace(), facts.getEpilogues(), facts.getThreads(),
-      facts.getContractionFlops(),
-      facts.getLoopFlops(), facts.getBandwidth(), facts.getLaunchNs(),
-      bytesPerSecond, facts.getDuplexLink());
+      facts.getContractionFlops(), facts.getLoopFlops(), facts.getBandwidth(),
+      facts.getLaunchNs(), bytesPerSecond, facts.getDuplexLink());
 }
 
 namespace {

@@ -64,6 +64,7 @@ static StringMap<std::string> getValues() {
           {"offload-ops", "math.tanh"},
           {"early-stop", "false"},
           {"accumulate", "true"},
+          {"optimizer", "adamw:lr=1e-3"},
           {"differentiate", "false"},
           {"wrt", "0,2"},
           {"result", "3"},
