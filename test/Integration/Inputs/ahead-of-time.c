@@ -207,7 +207,7 @@ static void passBadIndex(remat_step *step, float loss) {
 
 static void useOwnArena(void) {
   char *memory = allocate(MLP_ARENA_BYTES + REMAT_ALIGNMENT);
-  remat_step_options options = {0, 0, NULL, 0, REMAT_CHECK_METADATA, NULL, 0};
+  remat_step_options options = {0};
   remat_step *step = NULL;
   options.arena =
       memory + (REMAT_ALIGNMENT - (uintptr_t)memory % REMAT_ALIGNMENT);
@@ -266,7 +266,7 @@ static void loadBadModules(void) {
 
 int main(void) {
   remat_step_options options = {
-      1, REMAT_STEP_POISON, NULL, 0, REMAT_CHECK_METADATA, NULL, 0};
+      1, REMAT_STEP_POISON, NULL, 0, REMAT_CHECK_METADATA, NULL, 0, NULL, 0};
   remat_step *step;
   unsigned i;
   float loss;
