@@ -48,6 +48,7 @@ if tested_cpu:
     config.environment["ONEDNN_MAX_CPU_ISA"] = isa
     config.unsupported = not needed <= host_features
     config.test_exec_root = os.path.join(config.test_exec_root, tested_cpu)
+    config.available_features.add("other-cpu")  # Tools that are not among these compile for this machine's.
     compilers = ("remat-run", "remat-compile")
     wrap_tools(config.test_exec_root, lambda tool, path: path + (" --mcpu=" + tested_cpu if tool in compilers else ""))
 
