@@ -13,9 +13,9 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "OptimizerUpdates.h"
 #include "remat/Dialect/Remat/IR/Gradients.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
-#include "remat/Transforms/Optimizer.h"
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/Builders.h"
@@ -34,177 +34,6 @@ namespace remat {
 
 using namespace mlir;
 using namespace remat;
-
-//===----------------------------------------------------------------------===//
-// Arithmetic
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// A scalar in the body of an update.
-struct Scalar {
-  OpBuilder *builder;
-  Value value;
-
-  Scalar constant(double number) const {
-    return {builder, arith::ConstantOp::create(
-                         *builder, value.getLoc(),
-                         builder->getFloatAttr(value.getType(), number))};
-  }
-  template <typename Op>
-  Scalar apply(Scalar other) const {
-    return {builder, Op::create(*builder, value.getLoc(), value, other.value)};
-  }
-};
-} // namespace
-
-static Scalar operator+(Scalar a, Scalar b) {
-  return a.apply<arith::AddFOp>(b);
-}
-static Scalar operator-(Scalar a, Scalar b) {
-  return a.apply<arith::SubFOp>(b);
-}
-static Scalar operator*(Scalar a, Scalar b) {
-  return a.apply<arith::MulFOp>(b);
-}
-static Scalar operator/(Scalar a, Scalar b) {
-  return a.apply<arith::DivFOp>(b);
-}
-static Scalar operator*(double a, Scalar b) { return b.constant(a) * b; }
-static Scalar operator+(Scalar a, double b) { return a + a.constant(b); }
-
-static Scalar sqrt(Scalar a) {
-  return {a.builder,
-          math::SqrtOp::create(*a.builder, a.value.getLoc(), a.value)};
-}
-
-/// 1, -1 or, for what is neither above nor below it, 0.
-static Scalar sign(Scalar a) {
-  OpBuilder &builder = *a.builder;
-  Location loc = a.value.getLoc();
-  Scalar zero = a.constant(0);
-  Value result = zero.value;
-  for (auto [predicate, number] :
-       {std::pair(arith::CmpFPredicate::OGT, 1.0),
-        std::pair(arith::CmpFPredicate::OLT, -1.0)}) {
-    Value holds =
-        arith::CmpFOp::create(builder, loc, predicate, a.value, zero.value);
-    result = arith::SelectOp::create(builder, loc, holds,
-                                     a.constant(number).value, result);
-  }
-  return {a.builder, result};
-}
-
-static Scalar clamp(Scalar a, double bound) {
-  return a.apply<arith::MaximumFOp>(a.constant(-bound))
-      .apply<arith::MinimumFOp>(a.constant(bound));
-}
-
-namespace {
-/// What is known of an element and what becomes of it.
-struct Element {
-  Scalar weight, gradient;
-  SmallVector<Scalar, 2> state;
-};
-/// Numbers that are the same for all elements; null where not used.
-struct StepNumbers {
-  /// The learning rate; of Adam corrected for a mean that began with zeros.
-  Scalar rate;
-  /// What AdamW and Lion multiply weights by.
-  Scalar decay;
-  /// Of Adam: what the root of the mean square is divided by, as that began
-  /// with zeros, too.
-  Scalar rootCorrection;
-  /// Of SGD with dampening, i1: whether there is no momentum yet.
-  Scalar isFirst;
-  /// What gradients are multiplied by.
-  Scalar clip;
-};
-} // namespace
-
-/// Whether weights get smaller by themselves, not by way of their gradients.
-static bool decaysWeights(const OptimizerOptions &options) {
-  return options.weightDecay != 0 && (options.kind == OptimizerKind::AdamW ||
-                                      options.kind == OptimizerKind::Lion);
-}
-
-static void updateBySGD(const OptimizerOptions &options, Element &element,
-                        const StepNumbers &numbers) {
-  auto &[weight, gradient, state] = element;
-  if (options.weightDecay != 0)
-    gradient = gradient + options.weightDecay * weight;
-  if (options.momentum != 0) {
-    Scalar &momentum = state[0];
-    Scalar next = options.momentum * momentum +
-                  (options.dampening == 0 ? gradient
-                                          : (1 - options.dampening) * gradient);
-    if (options.dampening != 0)
-      next.value = arith::SelectOp::create(*next.builder, next.value.getLoc(),
-                                           numbers.isFirst.value,
-                                           gradient.value, next.value);
-    momentum = next;
-    gradient =
-        options.nesterov ? gradient + options.momentum * momentum : momentum;
-  }
-  weight = weight - numbers.rate * gradient;
-}
-
-static void updateByAdam(const OptimizerOptions &options, Element &element,
-                         const StepNumbers &numbers) {
-  auto &[weight, gradient, state] = element;
-  if (decaysWeights(options))
-    weight = weight * numbers.decay;
-  else if (options.weightDecay != 0)
-    gradient = gradient + options.weightDecay * weight;
-  Scalar &mean = state[0], &square = state[1];
-  mean = mean + (1 - options.beta1) * (gradient - mean);
-  square = options.beta2 * square + (1 - options.beta2) * (gradient * gradient);
-  Scalar root = sqrt(square) / numbers.rootCorrection + options.epsilon;
-  weight = weight - numbers.rate * (mean / root);
-}
-
-static void updateByLion(const OptimizerOptions &options, Element &element,
-                         const StepNumbers &numbers) {
-  auto &[weight, gradient, state] = element;
-  Scalar &mean = state[0];
-  if (decaysWeights(options))
-    weight = weight * numbers.decay;
-  weight = weight - numbers.rate * sign(options.beta1 * mean +
-                                        (1 - options.beta1) * gradient);
-  mean = options.beta2 * mean + (1 - options.beta2) * gradient;
-}
-
-/// The names of what is kept of each weight.
-static SmallVector<StringRef> getStateNames(const OptimizerOptions &options) {
-  switch (options.kind) {
-  case OptimizerKind::SGD:
-    if (options.momentum == 0)
-      return {};
-    return {"momentum_buffer"};
-  case OptimizerKind::Adam:
-  case OptimizerKind::AdamW:
-    return {"exp_avg", "exp_avg_sq"};
-  case OptimizerKind::Lion:
-    return {"exp_avg"};
-  }
-  llvm_unreachable("unknown optimizer");
-}
-
-static void update(const OptimizerOptions &options, Element &element,
-                   const StepNumbers &numbers) {
-  if (options.clipNorm != 0)
-    element.gradient = element.gradient * numbers.clip;
-  if (options.clipValue != 0)
-    element.gradient = clamp(element.gradient, options.clipValue);
-  switch (options.kind) {
-  case OptimizerKind::SGD:
-    return updateBySGD(options, element, numbers);
-  case OptimizerKind::Adam:
-  case OptimizerKind::AdamW:
-    return updateByAdam(options, element, numbers);
-  case OptimizerKind::Lion:
-    return updateByLion(options, element, numbers);
-  }
-}
 
 //===----------------------------------------------------------------------===//
 // The function
@@ -472,27 +301,27 @@ void OptimizedFunction::updateWeight(Gradient gradient) {
   auto generic = linalg::GenericOp::create(
       builder, loc, types, inputs, outputs, maps, iterators,
       [&](OpBuilder &builder, Location loc, ValueRange elements) {
-        auto widen = [&](Value value) -> Scalar {
+        auto widen = [&](Value value) -> OptimizerScalar {
           if (value.getType() != computed)
             value = arith::ExtFOp::create(builder, loc, computed, value);
           return {&builder, value};
         };
-        auto number = [&](Value *value) -> Scalar {
+        auto number = [&](Value *value) -> OptimizerScalar {
           auto place = places.find(value);
           return {&builder,
                   place == places.end() ? Value() : elements[place->second]};
         };
-        Element current = {widen(elements[0]), widen(elements[1]), {}};
+        OptimizedElement current = {widen(elements[0]), widen(elements[1]), {}};
         for (unsigned i = 0; i < state.size(); ++i)
           current.state.push_back({&builder, elements[2 + i]});
-        update(options, current,
-               {number(&rate), number(&decay), number(&rootCorrection),
-                number(&isFirst), number(&clip)});
+        updateElement(options, current,
+                      {number(&rate), number(&decay), number(&rootCorrection),
+                       number(&isFirst), number(&clip)});
         SmallVector<Value> results = {current.weight.value};
         if (element != computed)
           results[0] =
               arith::TruncFOp::create(builder, loc, element, results[0]);
-        for (Scalar value : current.state)
+        for (OptimizerScalar value : current.state)
           results.push_back(value.value);
         linalg::YieldOp::create(builder, loc, results);
       });

@@ -100,15 +100,35 @@ static bool makesOnePerRow(linalg::GenericOp op) {
   return rows && op.getNumParallelLoops() == rows.size();
 }
 
-/// Whether `op` cannot make an element of result `number` before `reader` has
-/// read `use`: the element of `use` at the same place or, without a map of the
-/// `place`, all of its row for all of the result's row. Kernels say that their
-/// buffers do not overlap, so only what the writer computes from holds it back.
-static bool isNeeded(linalg::GenericOp reader, OpOperand &use,
-                     linalg::GenericOp op, unsigned number, AffineMap place) {
+namespace {
+/// Whether a result of a kernel of rows cannot be made before `reader` has read
+/// `use`. Kernels say that their buffers do not overlap, so only what the
+/// writer computes from holds it back.
+class NeedFinder {
+public:
+  NeedFinder(linalg::GenericOp reader, OpOperand &use)
+      : reader(reader), use(use) {}
+
+  /// Whether an element of result `number` of `op` needs the element of `use`
+  /// at the same place or, without a map of the `place`, all of the result's
+  /// row needs all of the row.
+  bool isNeeded(linalg::GenericOp op, unsigned number, AffineMap place);
+
+private:
+  linalg::GenericOp reader;
+  OpOperand &use;
+  /// Results that are known not to need the read.
+  DenseSet<std::pair<Value, AffineMap>> seen;
+};
+} // namespace
+
+bool NeedFinder::isNeeded(linalg::GenericOp op, unsigned number,
+                          AffineMap place) {
   if (makesOnePerRow(op))
     place = AffineMap();
   else if (op.getNumReductionLoops() != 0)
+    return false;
+  if (!seen.insert({op->getResult(number), place}).second)
     return false;
   auto isRead = [&](OpOperand &operand) {
     AffineMap map = op.getMatchingIndexingMap(&operand);
@@ -124,11 +144,11 @@ static bool isNeeded(linalg::GenericOp reader, OpOperand &use,
     unsigned result = cast<OpResult>(operand.get()).getResultNumber();
     if (makesOnePerRow(source))
       return isMadeOf(op, number, operand, /*always=*/true) &&
-             isNeeded(reader, use, source, result, AffineMap());
+             isNeeded(source, result, AffineMap());
     AffineMap made =
         source.getMatchingIndexingMap(source.getDpsInitOperand(result));
     return isRead(operand) && (!place || made == place) &&
-           isNeeded(reader, use, source, result, place);
+           isNeeded(source, result, place);
   });
 }
 
@@ -181,7 +201,7 @@ static bool mayOverwrite(func::FuncOp kernel, unsigned result,
       continue;
     }
     if (!reader->isBeforeInBlock(writer) || !readsOnlyRow(reader, use) ||
-        !isNeeded(reader, use, writer, number, written))
+        !NeedFinder(reader, use).isNeeded(writer, number, written))
       return false;
   }
   std::optional<AddedContraction> added = matchAddedContraction(writer);
