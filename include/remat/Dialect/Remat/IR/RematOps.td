@@ -10,6 +10,7 @@
 include "remat/Dialect/Remat/IR/CaptureOps.td"
 include "remat/Dialect/Remat/IR/ComputeOps.td"
 include "remat/Dialect/Remat/IR/GraphOps.td"
+include "remat/Dialect/Remat/IR/LoopOps.td"
 include "remat/Dialect/Remat/IR/RuleOps.td"
 
 #endif // REMAT_DIALECT_REMAT_IR_REMATOPS_TD

@@ -1,0 +1,64 @@
+//===- LoopOps.td - loops that stay loops ------------------*- tablegen -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_DIALECT_REMAT_IR_LOOPOPS_TD
+#define REMAT_DIALECT_REMAT_IR_LOOPOPS_TD
+
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "remat/Dialect/Remat/IR/RematDialect.td"
+
+def Remat_LoopOp : Remat_Op<"loop", [
+    Pure, AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let summary = "run a function a number of times, one after the other";
+  let description = [{
+    Runs `body` in `count` iterations, which is `lax.scan` of JAX. The body is a
+    function, and from where tasks are formed a `remat.graph`, of
+
+    * what is carried from one iteration to the next: `inits` at first, then the
+      body's leading results;
+    * `invariants`, the same in all iterations;
+    * an element of each of `slices`, tensors with one more dimension in front,
+      of `count` elements: iteration i gets element i.
+
+    The results of the operation are what is carried at the end, and then, for
+    each further result of the body, those of all iterations, that of iteration
+    i as element i. With `reverse`, the last iteration runs first.
+
+    ```mlir
+    // A recurrent network: h is carried, the weights are invariant, x is sliced,
+    // and the sums of all iterations are stacked.
+    %h, %sums = remat.loop @cell count 20 carried(%h0) invariant(%w) sliced(%x)
+        : (tensor<8xf32>, tensor<8x8xf32>, tensor<20x8xf32>)
+        -> (tensor<8xf32>, tensor<20xf32>)
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$body,
+                       ConfinedAttr<I64Attr, [IntPositive]>:$count,
+                       UnitAttr:$reverse,
+                       Variadic<AnyRankedTensor>:$inits,
+                       Variadic<AnyRankedTensor>:$invariants,
+                       Variadic<AnyRankedTensor>:$slices);
+  let results = (outs Variadic<AnyRankedTensor>:$results);
+  let assemblyFormat = [{
+    $body `count` $count (`reverse` $reverse^)? `carried` `(` $inits `)`
+    `invariant` `(` $invariants `)` `sliced` `(` $slices `)` attr-dict `:`
+    functional-type(operands, results)
+  }];
+  let extraClassDeclaration = [{
+    /// What is carried, at the end.
+    ::mlir::ResultRange getFinals() {
+      return getResults().take_front(getInits().size());
+    }
+    /// What iterations make beside that, of all of them.
+    ::mlir::ResultRange getStacks() {
+      return getResults().drop_front(getInits().size());
+    }
+  }];
+}
+
+#endif // REMAT_DIALECT_REMAT_IR_LOOPOPS_TD
