@@ -221,7 +221,7 @@ class Operations:
         parts = [sorted(part) for part in groups(self.env) if len(part) > 1]
         if (kind == "maximum" and any(part[-1] - part[-2] < MARGIN for part in parts) or
                 kind == "minimum" and any(part[1] - part[0] < MARGIN for part in parts) or
-                kind == "product" and any(max(map(abs, part)) ** len(part) > 1e4 for part in parts)):
+                kind == "product" and any(max(map(abs, part)) > 1e4 ** (1 / len(part)) for part in parts)):
             return False
         text, combine, start = REDUCTIONS[kind]
         body = [f"%r = arith.{text} %0, %out : E"]
