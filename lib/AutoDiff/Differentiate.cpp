@@ -17,6 +17,7 @@
 #include "ConstantWeights.h"
 #include "Emit.h"
 #include "Idioms.h"
+#include "LoopRule.h"
 #include "Rules.h"
 #include "Sweep.h"
 #include "remat/AutoDiff/Expr.h"
@@ -421,6 +422,8 @@ LogicalResult remat::differentiate(func::FuncOp function,
   if (failed(inputs))
     return failure();
   bool isForward = options.mode == DifferentiateOptions::Forward;
+  if (!isForward && failed(stackStates(function)))
+    return failure();
   if (!isForward && failed(addTagged(function, options, *inputs)))
     return failure();
   FailureOr<SmallVector<Value>> outputs = getOutputs(function, options);

@@ -28,6 +28,7 @@
 #include "remat/AutoDiff/DifferentiableOpInterface.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/NamedFunctions.h"
+#include "llvm/ADT/ScopeExit.h"
 
 namespace remat {
 #define GEN_PASS_DEF_EXPANDDERIVATIVESPASS
@@ -134,18 +135,21 @@ LogicalResult Expander::replace(Op op, DifferentiateOptions::Mode mode) {
   FailureOr<func::FuncOp> callee = enter(op, op.getCallee());
   if (failed(callee) || failed(expand(*callee)))
     return failure();
-  OwningOpRef<func::FuncOp> copy = callee->clone();
+  // In the module, as rules may look for functions and write some.
+  func::FuncOp copy = callee->clone();
+  SymbolTable(callee->getOperation()->getParentOp()).insert(copy);
+  llvm::scope_exit eraseCopy([&] { copy.erase(); });
   DifferentiateOptions options;
   options.mode = mode;
   options.wrt = op.getWrtNumbers(*callee);
   options.results = op.getOfNumbers(*callee);
   stack.push_back(*callee);
-  LogicalResult inlined = inlineCalls(copy->getOperation());
+  LogicalResult inlined = inlineCalls(copy);
   stack.pop_back();
   if (failed(inlined))
     return failure();
   if (!options.wrt.empty() && !options.results.empty() &&
-      failed(differentiate(*copy, options))) {
+      failed(differentiate(copy, options))) {
     emitRemark(op.getLoc(), "in a derivative asked for here");
     return failure();
   }
@@ -153,7 +157,7 @@ LogicalResult Expander::replace(Op op, DifferentiateOptions::Mode mode) {
   if (std::optional<uint64_t> batch = op.getBatch()) {
     FailureOr<SmallVector<Value>> together = failure();
     if (batches)
-      together = inlineBatched(builder, *copy, op->getOperands(),
+      together = inlineBatched(builder, copy, op->getOperands(),
                                callee->getNumArguments(),
                                callee->getNumResults(), *batch);
     if (failed(together))
@@ -164,7 +168,7 @@ LogicalResult Expander::replace(Op op, DifferentiateOptions::Mode mode) {
   }
   SmallVector<Operation *> made;
   SmallVector<Value> results =
-      inlineBody(builder, *copy, op->getOperands(), made);
+      inlineBody(builder, copy, op->getOperands(), made);
   op->replaceAllUsesWith(results);
   op->erase();
   return success();

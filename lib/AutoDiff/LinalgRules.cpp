@@ -120,4 +120,5 @@ void remat::registerAutoDiffModels(DialectRegistry &registry) {
   registerLinalgRules(registry);
   registerTensorRules(registry);
   registerRematRules(registry);
+  registerLoopRule(registry);
 }

@@ -19,6 +19,7 @@ void registerComplexRules(mlir::DialectRegistry &registry);
 void registerLinalgRules(mlir::DialectRegistry &registry);
 void registerTensorRules(mlir::DialectRegistry &registry);
 void registerRematRules(mlir::DialectRegistry &registry);
+void registerLoopRule(mlir::DialectRegistry &registry);
 
 /// The rule for any structured operation: see StructuredRule.cpp.
 llvm::LogicalResult emitStructuredVJP(mlir::linalg::LinalgOp op,

@@ -7,6 +7,7 @@
 #include "State.h"
 
 #include "remat/Conversion/Import/ForeignDialects.h"
+#include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Pipelines/Pipelines.h"
 
 #include "mlir/Bytecode/BytecodeWriter.h"
@@ -32,7 +33,7 @@ StringRef capi::getLevelName(RematLevel level) {
 }
 
 static RematLevel findLevel(ModuleOp module) {
-  auto graphs = module.getOps<GraphOp>();
+  auto graphs = getStepGraphs(module);
   if (graphs.empty())
     return REMAT_LEVEL_CAPTURED;
   GraphOp graph = *graphs.begin();

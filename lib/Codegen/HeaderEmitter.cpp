@@ -13,6 +13,7 @@
 #include "remat/Codegen/Dtypes.h"
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
+#include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Runtime/LibraryCalls.h"
 
 #include "llvm/ADT/SetVector.h"
@@ -160,7 +161,7 @@ static void describeUse(GraphOp graph, StringRef name,
 
 LogicalResult remat::codegen::emitHeader(ModuleOp module, StringRef name,
                                          llvm::raw_ostream &output) {
-  auto graphs = module.getOps<GraphOp>();
+  auto graphs = getStepGraphs(module);
   if (graphs.empty())
     return module.emitError("expected a 'remat.graph' in the module");
   GraphOp graph = *graphs.begin();

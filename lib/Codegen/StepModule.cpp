@@ -7,6 +7,7 @@
 #include "remat/Codegen/StepModule.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Runtime/StepTable.h"
 
 using namespace mlir;
@@ -48,6 +49,7 @@ public:
 
 private:
   LogicalResult compileKernels();
+  LogicalResult compileKernels(GraphOp of);
   LogicalResult compileKernel(TaskOp task);
   uint32_t addExternal(StringRef symbol);
   void createFailFunction();
@@ -75,7 +77,7 @@ private:
 
 FailureOr<GraphOp> remat::codegen::findPlacedGraph(ModuleOp module) {
   GraphOp graph;
-  for (GraphOp op : module.getOps<GraphOp>()) {
+  for (GraphOp op : getStepGraphs(module)) {
     if (graph)
       return op.emitOpError("is a second graph, expected one in a module");
     graph = op;
@@ -128,9 +130,20 @@ LogicalResult StepModule::compileKernels() {
   code = ModuleOp::create(module.getLoc());
   (*code)->setAttr(targetAttrName, getTargetFacts(module));
   createFailFunction();
-  for (TaskOp task : graph.getOps<TaskOp>())
-    if (!kernels.contains(task.getKernel()) && failed(compileKernel(task)))
+  return compileKernels(graph);
+}
+
+/// Compiles the kernels of tasks of the graph and of the bodies that it runs.
+LogicalResult StepModule::compileKernels(GraphOp of) {
+  for (TaskOp task : of.getOps<TaskOp>()) {
+    if (kernels.contains(task.getKernel()))
+      continue;
+    if (failed(compileKernel(task)))
       return failure();
+    if (LoopOp loop = findLoop(task))
+      if (GraphOp body = findBody(loop); body && failed(compileKernels(body)))
+        return failure();
+  }
   return success();
 }
 

@@ -9,6 +9,7 @@
 #include "remat/Codegen/Dtypes.h"
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
+#include "remat/Dialect/Remat/IR/StepGraphs.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 
@@ -23,17 +24,19 @@ namespace {
 class TableEmitter {
 public:
   TableEmitter(GraphOp graph, const llvm::StringMap<CompiledKernel> &kernels,
-               uint64_t flags)
-      : graph(graph), kernels(kernels) {
+               const CheckList &checks, int threads, uint64_t flags)
+      : graph(graph), kernels(kernels), checks(checks), threads(threads),
+        flags(flags) {
     table.setFlags(flags);
   }
-  LogicalResult run(const CheckList &checks, int threads);
+  LogicalResult run();
   std::string finalize() const { return table.finalize(); }
 
 private:
   LogicalResult addSignature();
   LogicalResult addOp(Operation &op);
   LogicalResult addTask(TaskOp task);
+  FailureOr<uint32_t> addLoop(LoopOp loop);
   LogicalResult addBuffer(Value value, SlotAttr slot);
   void setContents(Value value);
   uint32_t addDeviceKernel(const CompiledKernel &kernel);
@@ -43,6 +46,9 @@ private:
 
   GraphOp graph;
   const llvm::StringMap<CompiledKernel> &kernels;
+  const CheckList &checks;
+  int threads;
+  uint64_t flags;
   StepTableBuilder table;
   DenseMap<Value, uint32_t> buffers;
   /// For values in buffers of the caller, the number of the result.
@@ -144,6 +150,27 @@ uint32_t TableEmitter::addDeviceKernel(const CompiledKernel &kernel) {
   return found->second;
 }
 
+/// The number of the loop, with the table of its body.
+FailureOr<uint32_t> TableEmitter::addLoop(LoopOp loop) {
+  GraphOp body = findBody(loop);
+  if (!body || !body.isPlaced())
+    return loop.emitOpError("runs '")
+           << loop.getBody() << "', expected a placed 'remat.graph'";
+  FailureOr<std::string> blob =
+      buildStepTable(body, kernels, checks, threads, flags);
+  if (failed(blob))
+    return failure();
+  remat_loop record = {};
+  record.body = table.addBody(*blob);
+  record.carried = loop.getInits().size();
+  record.invariants = loop.getInvariants().size();
+  record.slices = loop.getSlices().size();
+  record.stacks = loop.getStacks().size();
+  record.flags = loop.getReverse() ? unsigned(REMAT_LOOP_REVERSE) : 0u;
+  record.count = loop.getCount();
+  return table.addLoop(record);
+}
+
 LogicalResult TableEmitter::addTask(TaskOp task) {
   const CompiledKernel &kernel = kernels.at(task.getKernel());
   for (OpResult result : task.getResults()) {
@@ -181,7 +208,13 @@ LogicalResult TableEmitter::addTask(TaskOp task) {
     for (unsigned number : kernel.call->getOperands())
       entry.operands.push_back(buffers.lookup(task.getOperand(number)));
   }
-  if (kernel.call && kernel.call->getSymbol().empty()) {
+  if (LoopOp loop = findLoop(task)) {
+    FailureOr<uint32_t> number = addLoop(loop);
+    if (failed(number))
+      return failure();
+    entry.kind = REMAT_ENTRY_LOOP;
+    entry.callee = *number;
+  } else if (kernel.call && kernel.call->getSymbol().empty()) {
     kernel.call->addTo(table, entry);
   } else {
     entry.callee = kernel.isOnDevice ? addDeviceKernel(kernel) : kernel.number;
@@ -248,7 +281,7 @@ LogicalResult TableEmitter::addOp(Operation &op) {
   return op.emitOpError("is not supported in a graph on CPU");
 }
 
-LogicalResult TableEmitter::run(const CheckList &checks, int threads) {
+LogicalResult TableEmitter::run() {
   if (failed(addSignature()))
     return failure();
   SmallVector<unsigned> callBegins = GraphLiveness(graph).callBegins;
@@ -273,8 +306,8 @@ LogicalResult TableEmitter::run(const CheckList &checks, int threads) {
 FailureOr<std::string> remat::codegen::buildStepTable(
     GraphOp graph, const llvm::StringMap<CompiledKernel> &kernels,
     const CheckList &checks, int threads, uint64_t flags) {
-  TableEmitter emitter(graph, kernels, flags);
-  if (failed(emitter.run(checks, threads)))
+  TableEmitter emitter(graph, kernels, checks, threads, flags);
+  if (failed(emitter.run()))
     return failure();
   std::string table = emitter.finalize(), error;
   if (!checkStepTable(table, error))

@@ -52,6 +52,9 @@ void remat::buildFunctionImport(OpPassManager &func) {
 
 void remat::buildImportPipeline(OpPassManager &pm, const StepOptions &options) {
   pm.addPass(createImportForeignPass());
+  // Before constants are folded.
+  if (options.widen)
+    pm.addNestedPass<func::FuncOp>(createWidenFloatsPass());
   // Calls are links of the chain, so it is cut before they are inlined.
   if (options.sequential.segments > 0) {
     SequentialOptions sequential = options.sequential;

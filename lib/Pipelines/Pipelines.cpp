@@ -86,6 +86,7 @@ void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
   }
   if (derivatives.empty())
     addStaticCleanup(pm);
+  pm.addPass(createSimplifyLoopsPass());
   pm.addPass(createLowerDerivativeOpsPass());
   pm.addNestedPass<func::FuncOp>(createGeneralizeElementwisePass());
   pm.addNestedPass<func::FuncOp>(createNarrowContractionOperandsPass());
@@ -123,6 +124,7 @@ void remat::buildTasksPipeline(OpPassManager &pm, const StepOptions &options) {
   costs.chip = options.chip;
   costs.device = options.device;
   pm.addPass(createAnnotateCostsPass(costs));
+  pm.addPass(createPlaceBodiesPass());
   if (!options.separateBackward)
     return;
   SeparateBackwardPassOptions separate;

@@ -9,6 +9,7 @@
 #include "TransformScript.h"
 
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
+#include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 #include "remat/Pipelines/Pipelines.h"
 
@@ -50,7 +51,7 @@ LogicalResult remat::compileToTasks(ModuleOp module,
 }
 
 GraphOp remat::getOnlyGraph(ModuleOp module) {
-  auto graphs = module.getOps<GraphOp>();
+  auto graphs = getStepGraphs(module);
   if (!llvm::hasSingleElement(graphs)) {
     module.emitError("expected one 'remat.graph', found ")
         << std::distance(graphs.begin(), graphs.end());

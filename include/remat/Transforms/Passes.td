@@ -39,6 +39,19 @@ def StopSoftmaxMaxGradientPass : Pass<"remat-stop-softmax-max-gradient", "::mlir
   ];
 }
 
+def SimplifyLoopsPass : Pass<"remat-simplify-loops", "::mlir::ModuleOp"> {
+  let summary = "Drop what loops carry, read and stack for nobody";
+  let description = [{
+    A `remat.loop` loses the results that nothing uses, what it carries for these
+    alone, and the operands that its body does not read; its body loses what is
+    only for them. What is carried unchanged is what it was at first. A body
+    that several loops run stays as it is.
+  }];
+  let statistics = [
+    Statistic<"numSimplified", "num-simplified", "Number of loops simplified">
+  ];
+}
+
 def ApplyOptimizerPass : Pass<"remat-apply-optimizer", "::mlir::ModuleOp"> {
   let summary = "Update weights by their gradients, in place";
   let description = [{

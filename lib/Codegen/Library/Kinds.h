@@ -23,6 +23,9 @@ LibraryCallRef matchConvolution(mlir::FunctionOpInterface kernel);
 /// A remat.pack or remat.unpack of an argument.
 LibraryCallRef matchCodec(mlir::FunctionOpInterface kernel);
 
+/// A remat.loop of arguments.
+LibraryCallRef matchLoop(mlir::FunctionOpInterface kernel);
+
 } // namespace remat::codegen
 
 #endif // REMAT_LIB_CODEGEN_LIBRARY_KINDS_H

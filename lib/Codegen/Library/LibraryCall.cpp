@@ -26,7 +26,8 @@ struct Registry {
   std::vector<std::pair<std::string, LibraryCallMatcher>> kinds = {
       {"matmul", matchMatmul},
       {"convolution", matchConvolution},
-      {"codec", matchCodec}};
+      {"codec", matchCodec},
+      {"loop", matchLoop}};
 };
 
 } // namespace

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GraphPlanning.h"
+#include "remat/Dialect/Remat/IR/StepGraphs.h"
 
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 #include "remat/Planning/Algorithms.h"
@@ -34,29 +35,28 @@ llvm::Expected<int64_t> remat::simulatePeak(GraphOp graph) {
   return solution->peakBytes;
 }
 
+LogicalResult remat::reassignBuffers(GraphOp graph, ModuleOp module) {
+  if (!graph.isPlanned() || graph.isPlaced())
+    return graph.emitOpError("is ")
+           << (graph.isPlaced() ? "placed" : "not planned")
+           << ", expected it planned and not yet placed to assign buffers";
+  for (auto task : graph.getOps<TaskOp>())
+    task.removePlacementAttr();
+  assignBuffers(graph, module);
+  llvm::Expected<int64_t> peak = simulatePeak(graph);
+  if (!peak)
+    return graph.emitOpError(llvm::toString(peak.takeError()));
+  graph.setPlannedPeak(*peak);
+  return success();
+}
+
 namespace {
 struct AssignBuffersPass
     : remat::impl::AssignBuffersPassBase<AssignBuffersPass> {
   void runOnOperation() override {
-    for (auto graph : getOperation().getOps<GraphOp>())
-      if (failed(assign(graph)))
+    for (GraphOp graph : getStepGraphs(getOperation()))
+      if (failed(reassignBuffers(graph, getOperation())))
         return signalPassFailure();
-  }
-
-private:
-  LogicalResult assign(GraphOp graph) {
-    if (!graph.isPlanned() || graph.isPlaced())
-      return graph.emitOpError("is ")
-             << (graph.isPlaced() ? "placed" : "not planned")
-             << ", expected it planned and not yet placed to assign buffers";
-    for (auto task : graph.getOps<TaskOp>())
-      task.removePlacementAttr();
-    assignBuffers(graph, getOperation());
-    llvm::Expected<int64_t> peak = simulatePeak(graph);
-    if (!peak)
-      return graph.emitOpError(llvm::toString(peak.takeError()));
-    graph.setPlannedPeak(*peak);
-    return success();
   }
 };
 } // namespace

@@ -137,11 +137,11 @@ static LogicalResult checkFunction(func::FuncOp func) {
   return success();
 }
 
-/// Puts constants that convolutions and codecs of the caller read into buffers:
-/// these are calls in any case, and cannot make them for themselves.
+/// Puts constants that convolutions, loops and codecs of the caller read into
+/// buffers: these are calls in any case, and cannot make them for themselves.
 static void materializeCallOperands(func::FuncOp func) {
   for (Operation &op : func.getOps()) {
-    if (!isa<ConvOp, PackOp, UnpackOp>(op))
+    if (!isa<ConvOp, LoopOp, PackOp, UnpackOp>(op))
       continue;
     for (OpOperand &operand : op.getOpOperands()) {
       Operation *source = skipTransparent(operand.get()).getDefiningOp();
@@ -453,15 +453,42 @@ struct FormTasks : remat::impl::FormTasksPassBase<FormTasks> {
       return signalPassFailure();
     }
     KernelPool kernels(module);
-    GraphBuilder graphBuilder(func, kernels);
-    FailureOr<GraphOp> graph = graphBuilder.build();
-    if (failed(graph)) {
+    if (failed(form(func, kernels)) || failed(formBodies(module, kernels))) {
       kernels.erase();
       return signalPassFailure();
     }
-    func.erase();
-    numTasks += graphBuilder.getNumTasks();
     numKernels += kernels.size();
+  }
+
+private:
+  FailureOr<GraphOp> form(func::FuncOp func, KernelPool &kernels) {
+    GraphBuilder builder(func, kernels);
+    FailureOr<GraphOp> graph = builder.build();
+    if (failed(graph))
+      return failure();
+    numTasks += builder.getNumTasks();
+    func.erase();
+    return graph;
+  }
+
+  /// Makes graphs of the functions that loops in kernels run.
+  LogicalResult formBodies(ModuleOp module, KernelPool &kernels) {
+    auto findBody = [&]() -> func::FuncOp {
+      for (auto kernel : module.getOps<func::FuncOp>())
+        if (kernel->hasAttr(RematDialect::kernelAttrName))
+          for (auto loop : kernel.getOps<LoopOp>())
+            if (auto body = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+                    loop, loop.getBodyAttr()))
+              return body;
+      return nullptr;
+    };
+    while (func::FuncOp body = findBody()) {
+      FailureOr<GraphOp> graph = form(body, kernels);
+      if (failed(graph))
+        return failure();
+      graph->setPrivate();
+    }
+    return success();
   }
 };
 } // namespace

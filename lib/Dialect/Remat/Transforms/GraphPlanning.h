@@ -132,6 +132,13 @@ llvm::Error explain(const GraphProblem &graphProblem,
 /// (attribute `placement`). The kernels are in `module`.
 void assignBuffers(GraphOp graph, mlir::ModuleOp module);
 
+/// The same for a graph that is planned and not placed, whatever was decided
+/// before; `planned_peak` becomes the peak of what is left in the arena.
+llvm::LogicalResult reassignBuffers(GraphOp graph, mlir::ModuleOp module);
+
+/// Gives every value of a planned graph an address; the size of the arena.
+llvm::FailureOr<int64_t> placeGraph(GraphOp graph);
+
 /// The operand in whose place `task` may write its result `number`, which
 /// `donor` gives its buffer to: one of `overwritable`, the operands that the
 /// kernel may overwrite there, that is the donor or a view of it.

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "GraphPlanning.h"
+#include "remat/Dialect/Remat/IR/StepGraphs.h"
 
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 
@@ -60,8 +61,7 @@ static void annotate(GraphOp graph, const Slots &slots) {
   }
 }
 
-/// Returns the size of the arena.
-static FailureOr<int64_t> placeGraph(GraphOp graph) {
+FailureOr<int64_t> remat::placeGraph(GraphOp graph) {
   if (!graph.isPlanned())
     return graph.emitOpError("must be planned before it is placed");
   GraphLiveness liveness(graph);
@@ -101,7 +101,7 @@ static FailureOr<int64_t> placeGraph(GraphOp graph) {
 namespace {
 struct Place : remat::impl::PlacePassBase<Place> {
   void runOnOperation() override {
-    for (auto graph : getOperation().getOps<GraphOp>()) {
+    for (GraphOp graph : getStepGraphs(getOperation())) {
       FailureOr<int64_t> arena = placeGraph(graph);
       if (failed(arena))
         return signalPassFailure();

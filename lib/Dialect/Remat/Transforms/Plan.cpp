@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 #include "remat/Dialect/Remat/Transforms/PlanOptionTable.h"
 #include "remat/Utils/TextOptions.h"
@@ -65,7 +66,7 @@ struct PlanPass : remat::impl::PlanPassBase<PlanPass> {
       getOperation().emitError(llvm::toString(std::move(error)));
       return signalPassFailure();
     }
-    for (auto graph : llvm::to_vector(getOperation().getOps<GraphOp>())) {
+    for (GraphOp graph : llvm::to_vector(getStepGraphs(getOperation()))) {
       if (graph.isPlanned()) {
         graph.emitOpError("is already planned");
         return signalPassFailure();

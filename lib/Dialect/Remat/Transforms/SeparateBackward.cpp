@@ -15,6 +15,7 @@
 #include "GraphPlanning.h"
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/StepGraphs.h"
 
 namespace remat {
 #define GEN_PASS_DEF_SEPARATEBACKWARDPASS
@@ -92,7 +93,7 @@ struct SeparateBackward
   using SeparateBackwardPassBase::SeparateBackwardPassBase;
 
   void runOnOperation() override {
-    for (auto graph : getOperation().getOps<GraphOp>()) {
+    for (GraphOp graph : getStepGraphs(getOperation())) {
       if (graph.isPlanned()) {
         graph.emitOpError("is already planned, expected one without a plan");
         return signalPassFailure();

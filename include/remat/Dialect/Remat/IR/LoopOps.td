@@ -29,12 +29,25 @@ def Remat_LoopOp : Remat_Op<"loop", [
     each further result of the body, those of all iterations, that of iteration
     i as element i. With `reverse`, the last iteration runs first.
 
+    With `again`, a reverse loop makes for itself what another loop carried at
+    the start of each iteration, its states, instead of getting them as slices:
+    the function `advance` makes the states of the next iteration from those of
+    one, and `slots` checkpoints of all states are kept at a time, by binomial
+    checkpointing [Griewank, Walther: Algorithm 799: revolve, ACM TOMS 2000].
+    The operands behind `again` are those of a loop of `advance` that stacks
+    nothing. The body gets the states between its invariants and the elements of
+    its slices. Made by `remat-plan`.
+
     ```mlir
     // A recurrent network: h is carried, the weights are invariant, x is sliced,
     // and the sums of all iterations are stacked.
     %h, %sums = remat.loop @cell count 20 carried(%h0) invariant(%w) sliced(%x)
         : (tensor<8xf32>, tensor<8x8xf32>, tensor<20x8xf32>)
         -> (tensor<8xf32>, tensor<20xf32>)
+    // Its derivative with 5 checkpoints of h.
+    %dh0, %dw, %dx = remat.loop @cell_reverse count 20 reverse
+        carried(%dh, %zero) invariant(%w) sliced(%x, %dsums)
+        again @cell_next slots 5 carried(%h0) invariant(%w) sliced(%x) : ...
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$body,
@@ -42,13 +55,28 @@ def Remat_LoopOp : Remat_Op<"loop", [
                        UnitAttr:$reverse,
                        Variadic<AnyRankedTensor>:$inits,
                        Variadic<AnyRankedTensor>:$invariants,
-                       Variadic<AnyRankedTensor>:$slices);
+                       Variadic<AnyRankedTensor>:$slices,
+                       OptionalAttr<FlatSymbolRefAttr>:$advance,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>
+                           :$slots,
+                       Variadic<AnyRankedTensor>:$stateInits,
+                       Variadic<AnyRankedTensor>:$stateInvariants,
+                       Variadic<AnyRankedTensor>:$stateSlices);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
     $body `count` $count (`reverse` $reverse^)? `carried` `(` $inits `)`
-    `invariant` `(` $invariants `)` `sliced` `(` $slices `)` attr-dict `:`
+    `invariant` `(` $invariants `)` `sliced` `(` $slices `)`
+    (`again` $advance^ `slots` $slots `carried` `(` $stateInits `)`
+     `invariant` `(` $stateInvariants `)` `sliced` `(` $stateSlices `)`)?
+    attr-dict `:`
     functional-type(operands, results)
   }];
+  let hasVerifier = 1;
+  let builders = [OpBuilder<(ins "::mlir::TypeRange":$results,
+                                 "::llvm::StringRef":$body, "int64_t":$count,
+                                 "bool":$reverse, "::mlir::ValueRange":$inits,
+                                 "::mlir::ValueRange":$invariants,
+                                 "::mlir::ValueRange":$slices)>];
   let extraClassDeclaration = [{
     /// What is carried, at the end.
     ::mlir::ResultRange getFinals() {

@@ -347,6 +347,18 @@ def AssignBuffersPass : Pass<"remat-assign-buffers", "::mlir::ModuleOp"> {
   let dependentDialects = ["::remat::RematDialect"];
 }
 
+def PlaceBodiesPass : Pass<"remat-place-bodies", "::mlir::ModuleOp"> {
+  let summary = "Plan and place the bodies of loops";
+  let description = [{
+    Plans the graphs that loops run, without a budget, gives their values
+    addresses, and says of each task that runs a loop what it costs and which
+    scratch bytes it needs: the body's arena, and a buffer for each value that
+    the loop carries and the body does not update in place. Costs of the other
+    tasks are known already.
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+}
+
 def PlacePass : Pass<"remat-place", "::mlir::ModuleOp"> {
   let summary = "Give every value of a planned graph an address";
   let description = [{

@@ -1,0 +1,40 @@
+//===- StepGraphs.h - graphs of steps and of loops' bodies ------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A module holds the graph of a step and, private to it, the graphs of the
+// bodies of its loops.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_DIALECT_REMAT_IR_STEPGRAPHS_H
+#define REMAT_DIALECT_REMAT_IR_STEPGRAPHS_H
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+namespace remat {
+
+/// The graphs of `module` that are no bodies of loops.
+inline auto getStepGraphs(mlir::ModuleOp module) {
+  return llvm::make_filter_range(module.getOps<GraphOp>(), [](GraphOp graph) {
+    return !graph.isPrivate();
+  });
+}
+
+/// The loop that `task` runs, or null.
+LoopOp findLoop(TaskOp task);
+
+/// The graph that `loop` runs, or null as long as that is a function.
+GraphOp findBody(LoopOp loop);
+
+/// Scratch bytes of `loop` with the placed graph `body`: its arena, and a
+/// buffer for each carried value that the body does not update in place.
+int64_t getWorkspaceBytes(LoopOp loop, GraphOp body);
+
+} // namespace remat
+
+#endif // REMAT_DIALECT_REMAT_IR_STEPGRAPHS_H

@@ -1,0 +1,456 @@
+//===- LoopRule.cpp - derivatives of loops that stay loops ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The derivative of a loop is a loop. In reverse it runs from the last
+// iteration to the first and carries the cotangents of what the loop carries
+// and the sums of those of its invariants. What an iteration carried at its
+// start is stacked by the loop itself (stackStates); all else that the
+// derivative reads is computed again in the iteration. Forwards the loop
+// carries tangents beside what it carries.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LoopRule.h"
+
+#include "Emit.h"
+#include "remat/AutoDiff/AutoDiff.h"
+#include "remat/AutoDiff/DifferentiableOpInterface.h"
+#include "remat/Utils/BackwardMarks.h"
+
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace remat;
+
+//===----------------------------------------------------------------------===//
+// Functions made of bodies
+//===----------------------------------------------------------------------===//
+
+static FailureOr<func::FuncOp> getBody(LoopOp loop) {
+  auto body = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+      loop, loop.getBodyAttr());
+  if (!body || body.isExternal() || !body.getBody().hasOneBlock())
+    return loop.emitOpError("runs '")
+           << loop.getBody()
+           << "', expected a 'func.func' with a body of one "
+              "block to differentiate";
+  return body;
+}
+
+/// Puts `function` behind `body`, with a name that begins with that of `body`.
+static void insertBehind(func::FuncOp body, func::FuncOp function,
+                         StringRef suffix) {
+  auto module = body->getParentOfType<ModuleOp>();
+  function.setName((body.getName() + suffix).str());
+  function.setPrivate();
+  function.removeArgAttrsAttr();
+  function.removeResAttrsAttr();
+  SymbolTable(module).insert(function, std::next(Block::iterator(body)));
+}
+
+/// A copy of `body` behind it.
+static func::FuncOp copyBehind(func::FuncOp body, StringRef suffix) {
+  func::FuncOp copy = body.clone();
+  insertBehind(body, copy, suffix);
+  return copy;
+}
+
+/// Whether one loop runs `body`, and nobody else uses it.
+static bool isRunOnce(func::FuncOp body) {
+  auto uses =
+      SymbolTable::getSymbolUses(body, body->getParentOfType<ModuleOp>());
+  return uses && llvm::hasSingleElement(*uses);
+}
+
+/// The numbers from `begin` on for which `isWanted` of the type holds.
+static SmallVector<int64_t>
+findTypes(TypeRange types, int64_t begin,
+          llvm::function_ref<bool(unsigned)> isWanted) {
+  SmallVector<int64_t> found;
+  for (auto [number, type] : llvm::enumerate(types))
+    if (isDifferentiableType(type) && isWanted(number))
+      found.push_back(begin + number);
+  return found;
+}
+
+//===----------------------------------------------------------------------===//
+// States
+//===----------------------------------------------------------------------===//
+
+/// The stacked result that is what `loop` carries as `number` at the start of
+/// each iteration; null if there is none.
+static Value findStates(LoopOp loop, func::FuncOp body, unsigned number) {
+  ValueRange returned = body.front().getTerminator()->getOperands();
+  for (unsigned i = loop.getInits().size(); i < returned.size(); ++i)
+    if (returned[i] == body.getArgument(number))
+      return loop.getResult(i);
+  return nullptr;
+}
+
+LogicalResult remat::stackStates(func::FuncOp function) {
+  for (LoopOp loop : llvm::to_vector(function.front().getOps<LoopOp>())) {
+    FailureOr<func::FuncOp> body = getBody(loop);
+    if (failed(body))
+      return failure();
+    SmallVector<unsigned> missing;
+    for (unsigned number = 0; number < loop.getInits().size(); ++number)
+      if (!findStates(loop, *body, number))
+        missing.push_back(number);
+    if (missing.empty())
+      continue;
+    func::FuncOp stacking =
+        isRunOnce(*body) ? *body : copyBehind(*body, "_states");
+    Operation *terminator = stacking.front().getTerminator();
+    SmallVector<Type> types = llvm::to_vector(loop.getResultTypes());
+    for (unsigned number : missing) {
+      Value state = stacking.getArgument(number);
+      terminator->insertOperands(terminator->getNumOperands(), state);
+      auto type = cast<RankedTensorType>(state.getType());
+      SmallVector<int64_t> shape = {int64_t(loop.getCount())};
+      llvm::append_range(shape, type.getShape());
+      types.push_back(type.clone(shape));
+    }
+    stacking.removeResAttrsAttr();
+    stacking.setFunctionType(FunctionType::get(function.getContext(),
+                                               stacking.getArgumentTypes(),
+                                               terminator->getOperandTypes()));
+    OpBuilder builder(loop);
+    auto more =
+        LoopOp::create(builder, loop.getLoc(), types, stacking.getName(),
+                       loop.getCount(), loop.getReverse(), loop.getInits(),
+                       loop.getInvariants(), loop.getSlices());
+    more->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+    loop->replaceAllUsesWith(
+        more->getResults().take_front(loop.getNumResults()));
+    loop.erase();
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// In reverse
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The derivative of one loop in reverse.
+class ReverseLoop {
+public:
+  ReverseLoop(LoopOp loop, func::FuncOp body, ReverseContext &context)
+      : loop(loop), body(body), context(context),
+        numCarried(loop.getInits().size()) {}
+
+  LogicalResult emit();
+
+private:
+  void findActive();
+  func::FuncOp writeBody(func::FuncOp joint);
+  Type getSumType(int64_t argument) {
+    auto type = cast<RankedTensorType>(body.getArgumentTypes()[argument]);
+    return type.clone(getAccumulatorType(type.getElementType()));
+  }
+  Value getCotangentOrZeros(Value value) {
+    if (Value cotangent = context.cotangent(value))
+      return cotangent;
+    return createZeros(context.getBuilder(), context.getLoc(),
+                       cast<RankedTensorType>(value.getType()));
+  }
+
+  LoopOp loop;
+  func::FuncOp body;
+  ReverseContext &context;
+  int64_t numCarried;
+  /// Numbers of the body's arguments that have derivatives: of what is carried,
+  /// of invariants and of slices.
+  SmallVector<int64_t> carried, invariants, slices;
+  /// Numbers of the body's results that are stacked and have cotangents.
+  SmallVector<int64_t> stacks;
+};
+} // namespace
+
+void ReverseLoop::findActive() {
+  carried =
+      findTypes(loop.getInits().getTypes(), 0, [](unsigned) { return true; });
+  invariants = findTypes(
+      loop.getInvariants().getTypes(), numCarried, [&](unsigned number) {
+        return context.isActive(loop.getInvariants()[number]);
+      });
+  slices =
+      findTypes(loop.getSlices().getTypes(),
+                numCarried + loop.getInvariants().size(), [&](unsigned number) {
+                  return context.isActive(loop.getSlices()[number]);
+                });
+  stacks =
+      findTypes(loop.getStacks().getTypes(), numCarried, [&](unsigned number) {
+        return context.cotangent(loop.getStacks()[number]) != nullptr;
+      });
+}
+
+/// The body in reverse: of the cotangents of what is carried and the sums of
+/// those of invariants; of the invariants; and of the states, the slices and
+/// the cotangents of stacked results. `joint` is the body with its derivative.
+func::FuncOp ReverseLoop::writeBody(func::FuncOp joint) {
+  SmallVector<Type> types, results;
+  auto addTypes = [&](ArrayRef<int64_t> numbers, SmallVectorImpl<Type> &list) {
+    for (int64_t number : numbers)
+      list.push_back(body.getArgumentTypes()[number]);
+  };
+  addTypes(carried, types);
+  for (int64_t number : invariants)
+    types.push_back(getSumType(number));
+  results = types;
+  addTypes(slices, results);
+  unsigned numSums = types.size();
+  llvm::append_range(types, loop.getInvariants().getTypes());
+  llvm::append_range(types, loop.getInits().getTypes());
+  llvm::append_range(
+      types, body.getArgumentTypes().take_back(loop.getSlices().size()));
+  for (int64_t number : stacks)
+    types.push_back(body.getResultTypes()[number]);
+
+  OpBuilder builder(body.getContext());
+  auto written = func::FuncOp::create(builder, body.getLoc(), body.getName(),
+                                      builder.getFunctionType(types, results));
+  Block *entry = written.addEntryBlock();
+  builder.setInsertionPointToStart(entry);
+  IRMapping mapping;
+  ArrayRef<BlockArgument> from = joint.getArguments(),
+                          rest = entry->getArguments().drop_front(numSums);
+  ArrayRef<BlockArgument> states = from.take_front(numCarried),
+                          others = from.slice(
+                              numCarried, body.getNumArguments() - numCarried);
+  auto map = [&](ArrayRef<BlockArgument> arguments) {
+    for (BlockArgument argument : arguments) {
+      mapping.map(argument, rest.front());
+      rest = rest.drop_front();
+    }
+  };
+  map(others.take_front(loop.getInvariants().size()));
+  map(states);
+  map(others.drop_front(loop.getInvariants().size()));
+  ArrayRef<BlockArgument> cotangents = from.drop_front(body.getNumArguments());
+  for (auto [cotangent, argument] :
+       llvm::zip(cotangents.take_front(carried.size()), entry->getArguments()))
+    mapping.map(cotangent, argument);
+  map(cotangents.drop_front(carried.size()));
+  for (Operation &op : joint.front().without_terminator())
+    builder.clone(op, mapping);
+  SmallVector<Value> returned;
+  for (Value value : joint.front().getTerminator()->getOperands().drop_front(
+           body.getNumResults()))
+    returned.push_back(mapping.lookupOrDefault(value));
+  for (unsigned i = carried.size(); i < numSums; ++i) {
+    BlockArgument sum = entry->getArgument(i);
+    Value term = createConversion(
+        builder, body.getLoc(), returned[i],
+        cast<RankedTensorType>(sum.getType()).getElementType());
+    Operation *last = term.getDefiningOp();
+    returned[i] = createSum(builder, body.getLoc(), sum, term);
+    if (last)
+      copyBackward(last, returned[i].getDefiningOp());
+  }
+  func::ReturnOp::create(builder, body.getLoc(), returned);
+  insertBehind(body, written, "_reverse");
+  // Sums are made where they lie.
+  for (unsigned i = carried.size(); i < numSums; ++i)
+    written.setArgAttr(i, RematDialect::donatedAttrName,
+                       builder.getI64IntegerAttr(i));
+  return written;
+}
+
+LogicalResult ReverseLoop::emit() {
+  findActive();
+  bool isReached = !stacks.empty();
+  for (int64_t number : carried)
+    isReached |= context.cotangent(loop.getResult(number)) != nullptr;
+  DifferentiateOptions options;
+  options.mode = DifferentiateOptions::Reverse;
+  for (ArrayRef<int64_t> numbers :
+       {ArrayRef(carried), ArrayRef(invariants), ArrayRef(slices)})
+    llvm::append_range(options.wrt, numbers);
+  options.results = carried;
+  llvm::append_range(options.results, stacks);
+  if (!isReached || options.wrt.empty())
+    return success();
+  func::FuncOp joint = copyBehind(body, "_joint");
+  LogicalResult differentiated = differentiate(joint, options);
+  func::FuncOp reverse;
+  if (succeeded(differentiated))
+    reverse = writeBody(joint);
+  joint.erase();
+  if (!reverse)
+    return failure();
+
+  OpBuilder &builder = context.getBuilder();
+  Location loc = context.getLoc();
+  SmallVector<Value> inits, sliced;
+  for (int64_t number : carried)
+    inits.push_back(getCotangentOrZeros(loop.getResult(number)));
+  for (int64_t number : invariants)
+    inits.push_back(
+        createZeros(builder, loc, cast<RankedTensorType>(getSumType(number))));
+  for (unsigned number = 0; number < loop.getInits().size(); ++number)
+    sliced.push_back(context.primal(findStates(loop, body, number)));
+  for (Value slice : loop.getSlices())
+    sliced.push_back(context.primal(slice));
+  for (int64_t number : stacks)
+    sliced.push_back(context.cotangent(loop.getResult(number)));
+  SmallVector<Value> primals;
+  for (Value value : loop.getInvariants())
+    primals.push_back(context.primal(value));
+  SmallVector<Type> types = llvm::to_vector(ValueRange(inits).getTypes());
+  for (int64_t number : slices)
+    types.push_back(loop->getOperand(number).getType());
+  auto made =
+      LoopOp::create(builder, loc, types, reverse.getName(), loop.getCount(),
+                     !loop.getReverse(), inits, primals, sliced);
+  auto gradients = made.getResults().begin();
+  for (const SmallVector<int64_t> &numbers : {carried, invariants, slices})
+    for (int64_t number : numbers)
+      context.accumulate(loop->getOperand(number), *gradients++);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Forwards
+//===----------------------------------------------------------------------===//
+
+/// Emits a loop of `body`, of which `forward` is the derivative, that carries
+/// tangents. `wrt` are the operands that have them and `of` the results.
+static LoopOp emitForwardLoop(LoopOp loop, func::FuncOp body,
+                              func::FuncOp forward, ArrayRef<int64_t> wrt,
+                              ArrayRef<int64_t> of, ForwardContext &context) {
+  OpBuilder &builder = context.getBuilder();
+  unsigned numCarried = loop.getInits().size(),
+           numBefore = body.getNumArguments(),
+           numSliced = numBefore - loop.getSlices().size();
+  // Old numbers of arguments and results in their new order.
+  SmallVector<unsigned> arguments, results;
+  SmallVector<Value> groups[3];
+  unsigned begins[] = {0, numCarried, numSliced, numBefore};
+  for (unsigned group = 0; group < 3; ++group) {
+    auto isIn = [&](int64_t number) {
+      return number >= begins[group] && number < begins[group + 1];
+    };
+    for (unsigned number = begins[group]; number < begins[group + 1];
+         ++number) {
+      arguments.push_back(number);
+      groups[group].push_back(context.primal(loop->getOperand(number)));
+    }
+    for (auto [place, number] : llvm::enumerate(wrt))
+      if (isIn(number)) {
+        arguments.push_back(numBefore + place);
+        groups[group].push_back(
+            context.tangentOrZero(loop->getOperand(number)));
+      }
+  }
+  unsigned numResults = body.getNumResults();
+  SmallVector<Type> types;
+  auto addResults = [&](unsigned begin, unsigned end) {
+    for (unsigned number = begin; number < end; ++number) {
+      results.push_back(number);
+      types.push_back(loop.getResultTypes()[number]);
+    }
+    for (auto [place, number] : llvm::enumerate(of))
+      if (number >= begin && number < end) {
+        results.push_back(numResults + place);
+        types.push_back(loop.getResultTypes()[number]);
+      }
+  };
+  addResults(0, numCarried);
+  addResults(numCarried, numResults);
+
+  Block &block = forward.front();
+  Operation *terminator = block.getTerminator();
+  unsigned numArguments = block.getNumArguments();
+  for (unsigned number : arguments) {
+    BlockArgument old = block.getArgument(number);
+    old.replaceAllUsesWith(block.addArgument(old.getType(), old.getLoc()));
+  }
+  block.eraseArguments(0, numArguments);
+  SmallVector<Value> returned = llvm::map_to_vector(
+      results, [&](unsigned number) { return terminator->getOperand(number); });
+  terminator->setOperands(returned);
+  forward.setFunctionType(builder.getFunctionType(
+      block.getArgumentTypes(), terminator->getOperandTypes()));
+  return LoopOp::create(builder, context.getLoc(), types, forward.getName(),
+                        loop.getCount(), loop.getReverse(), groups[0],
+                        groups[1], groups[2]);
+}
+
+static LogicalResult emitForward(LoopOp loop, func::FuncOp body,
+                                 ForwardContext &context) {
+  unsigned numCarried = loop.getInits().size();
+  SmallVector<int64_t> wrt =
+      findTypes(loop->getOperandTypes(), 0, [&](unsigned number) {
+        return number < numCarried || context.tangent(loop->getOperand(number));
+      });
+  SmallVector<int64_t> of =
+      findTypes(loop->getResultTypes(), 0, [](unsigned) { return true; });
+  if (of.empty() || llvm::none_of(wrt, [&](int64_t number) {
+        return context.tangent(loop->getOperand(number)) != nullptr;
+      }))
+    return success();
+  DifferentiateOptions options;
+  options.mode = DifferentiateOptions::Forward;
+  options.wrt = wrt;
+  options.results = of;
+  func::FuncOp forward = copyBehind(body, "_tangent");
+  if (failed(differentiate(forward, options))) {
+    forward.erase();
+    return failure();
+  }
+  forward.removeArgAttrsAttr();
+  forward.removeResAttrsAttr();
+  LoopOp made = emitForwardLoop(loop, body, forward, wrt, of, context);
+  // A tangent stands behind what it is the tangent of, group by group.
+  auto results = made.getResults().begin();
+  for (auto [begin, end] : {std::pair(0u, numCarried),
+                            std::pair(numCarried, loop.getNumResults())}) {
+    results += end - begin;
+    for (int64_t number : of)
+      if (number >= begin && number < end)
+        context.addTangent(loop.getResult(number), *results++);
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The rule
+//===----------------------------------------------------------------------===//
+
+namespace {
+struct LoopModel : DerivativeRule<LoopModel, LoopOp> {
+  LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
+    auto loop = cast<LoopOp>(op);
+    FailureOr<func::FuncOp> body = getBody(loop);
+    if (failed(body))
+      return failure();
+    return ReverseLoop(loop, *body, context).emit();
+  }
+  LogicalResult emitJVP(Operation *op, ForwardContext &context) const {
+    auto loop = cast<LoopOp>(op);
+    FailureOr<func::FuncOp> body = getBody(loop);
+    if (failed(body))
+      return failure();
+    return emitForward(loop, *body, context);
+  }
+  /// Rules write functions, so that asking would leave some behind.
+  SmallVector<Value> getNeededPrimals(Operation *op, const Activity &) const {
+    auto loop = cast<LoopOp>(op);
+    SetVector<Value> needed;
+    needed.insert_range(loop.getInvariants());
+    needed.insert_range(loop.getSlices());
+    needed.insert_range(loop.getStacks());
+    return needed.takeVector();
+  }
+};
+} // namespace
+
+void remat::registerLoopRule(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, RematDialect *) {
+    attachRules<LoopModel>(context);
+  });
+}

@@ -1,0 +1,75 @@
+//===- PlaceBodies.cpp - plans and addresses for bodies of loops ----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// To the graph around it a loop is a task whose workspace is what an iteration
+// needs. So bodies are planned and placed first, the innermost ones before all
+// others, and tell the tasks that run them what they take.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Dialect/Remat/Transforms/Passes.h"
+
+#include "GraphPlanning.h"
+#include "remat/Dialect/Remat/IR/StepGraphs.h"
+#include "remat/Dialect/Remat/Transforms/PlanGraph.h"
+#include "remat/Utils/Saturating.h"
+
+namespace remat {
+#define GEN_PASS_DEF_PLACEBODIESPASS
+#include "remat/Dialect/Remat/Transforms/Passes.h.inc"
+} // namespace remat
+
+using namespace mlir;
+using namespace remat;
+
+/// The time of one iteration.
+static int64_t getCost(GraphOp body) {
+  int64_t cost = 0;
+  for (auto task : body.getOps<TaskOp>())
+    cost = addCounts(cost, task.getCost());
+  return cost;
+}
+
+namespace {
+struct PlaceBodies : remat::impl::PlaceBodiesPassBase<PlaceBodies> {
+  using PlaceBodiesPassBase::PlaceBodiesPassBase;
+
+  void runOnOperation() override {
+    for (GraphOp graph : llvm::to_vector(getStepGraphs(getOperation())))
+      if (failed(describeLoops(graph)))
+        return signalPassFailure();
+  }
+
+private:
+  /// Says of each task of `graph` that runs a loop what it takes.
+  LogicalResult describeLoops(GraphOp graph) {
+    for (auto task : graph.getOps<TaskOp>()) {
+      LoopOp loop = findLoop(task);
+      if (!loop)
+        continue;
+      GraphOp body = findBody(loop);
+      if (!body)
+        return task.emitOpError("runs the loop body '")
+               << loop.getBody() << "', expected a 'remat.graph'";
+      if (!body.isPlaced() && failed(place(body)))
+        return failure();
+      task.setCost(multiplyCounts(getCost(body), loop.getCount()));
+      task.setWorkspace(getWorkspaceBytes(loop, body));
+    }
+    return success();
+  }
+
+  LogicalResult place(GraphOp &body) {
+    if (failed(describeLoops(body)))
+      return failure();
+    if (llvm::Error error = planGraph(body, PlanOptions()))
+      return body.emitOpError(llvm::toString(std::move(error)));
+    if (failed(reassignBuffers(body, getOperation())))
+      return failure();
+    return placeGraph(body);
+  }
+};
+} // namespace

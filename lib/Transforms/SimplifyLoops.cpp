@@ -1,0 +1,215 @@
+//===- SimplifyLoops.cpp - loops without what nobody needs ----------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A loop is an operation and a function, so that no pass which looks at one of
+// them sees that the other does not need something.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Transforms/Passes.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace remat {
+#define GEN_PASS_DEF_SIMPLIFYLOOPSPASS
+#include "remat/Transforms/Passes.h.inc"
+} // namespace remat
+
+using namespace mlir;
+using namespace remat;
+
+namespace {
+/// One loop and the function that it runs, which nobody else does.
+class Simplifier {
+public:
+  Simplifier(LoopOp loop, func::FuncOp body)
+      : loop(loop), body(body), block(body.front()),
+        terminator(block.getTerminator()), numCarried(loop.getInits().size()) {}
+
+  /// Whether there was something to drop. Then `loop` is replaced.
+  bool run();
+
+private:
+  void forwardUnchanged();
+  void findNeeded();
+  void need(Value value);
+  void rewrite();
+
+  LoopOp loop;
+  func::FuncOp body;
+  Block &block;
+  Operation *terminator;
+  unsigned numCarried;
+  /// Which arguments and results of the body are needed, and which operations.
+  BitVector arguments, results;
+  DenseSet<Operation *> ops;
+};
+} // namespace
+
+/// Lets readers of what the loop carries unchanged read what it was at first.
+void Simplifier::forwardUnchanged() {
+  for (unsigned number = 0; number < numCarried; ++number)
+    if (terminator->getOperand(number) == block.getArgument(number))
+      loop.getResult(number).replaceAllUsesWith(loop.getInits()[number]);
+}
+
+/// Takes down that an iteration needs `value`, and what that is made of.
+void Simplifier::need(Value value) {
+  SmallVector<Value> stack = {value};
+  while (!stack.empty()) {
+    Value next = stack.pop_back_val();
+    if (auto argument = dyn_cast<BlockArgument>(next)) {
+      if (argument.getOwner() == &block)
+        arguments.set(argument.getArgNumber());
+      continue;
+    }
+    Operation *op = next.getDefiningOp();
+    while (op->getBlock() != &block)
+      op = op->getParentOp();
+    if (!ops.insert(op).second)
+      continue;
+    op->walk([&](Operation *inner) {
+      llvm::append_range(stack, inner->getOperands());
+    });
+  }
+}
+
+void Simplifier::findNeeded() {
+  arguments.resize(block.getNumArguments());
+  results.resize(loop.getNumResults());
+  for (OpResult result : loop.getResults())
+    if (!result.use_empty())
+      results.set(result.getResultNumber());
+  for (Operation &op : block.without_terminator())
+    if (!isMemoryEffectFree(&op)) {
+      ops.insert(&op);
+      op.walk([&](Operation *inner) {
+        for (Value operand : inner->getOperands())
+          need(operand);
+      });
+    }
+  // What is carried and needed in an iteration has to be made by the one
+  // before.
+  BitVector done(loop.getNumResults());
+  while (true) {
+    for (unsigned number = 0; number < numCarried; ++number)
+      if (arguments[number])
+        results.set(number);
+    if (done == results)
+      return;
+    for (unsigned number : results.set_bits())
+      if (!done[number])
+        need(terminator->getOperand(number));
+    done = results;
+    // A loop that hands on what nobody reads carries it all the same.
+    for (unsigned number : done.set_bits())
+      if (number < numCarried)
+        arguments.set(number);
+  }
+}
+
+void Simplifier::rewrite() {
+  SmallVector<Type> types;
+  SmallVector<Value> operands[3], returned;
+  for (unsigned number : results.set_bits()) {
+    types.push_back(loop.getResultTypes()[number]);
+    returned.push_back(terminator->getOperand(number));
+  }
+  for (auto [number, operand] : llvm::enumerate(loop->getOperands()))
+    if (arguments[number]) {
+      unsigned group = number < numCarried                                 ? 0
+                       : number < numCarried + loop.getInvariants().size() ? 1
+                                                                           : 2;
+      operands[group].push_back(operand);
+    }
+  // Places of results move, and with them those of the arguments whose buffers
+  // they have.
+  for (unsigned number : arguments.set_bits())
+    if (auto donated = body.getArgAttrOfType<IntegerAttr>(
+            number, RematDialect::donatedAttrName)) {
+      unsigned result = donated.getInt(), place = 0;
+      for (unsigned before : results.set_bits())
+        place += before < result;
+      body.setArgAttr(number, RematDialect::donatedAttrName,
+                      IntegerAttr::get(donated.getType(), place));
+    }
+  terminator->setOperands(returned);
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(block.without_terminator())))
+    if (!ops.contains(&op))
+      op.erase();
+  BitVector dropped = arguments;
+  dropped.flip();
+  [[maybe_unused]] bool isErased = succeeded(body.eraseArguments(dropped));
+  assert(isErased && "nothing uses what is not needed");
+  body.setFunctionType(FunctionType::get(body.getContext(),
+                                         block.getArgumentTypes(),
+                                         terminator->getOperandTypes()));
+  OpBuilder builder(loop);
+  auto made = LoopOp::create(builder, loop.getLoc(), types, loop.getBody(),
+                             loop.getCount(), loop.getReverse(), operands[0],
+                             operands[1], operands[2]);
+  made->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
+  auto next = made.getResults().begin();
+  for (unsigned number : results.set_bits())
+    loop.getResult(number).replaceAllUsesWith(*next++);
+  loop.erase();
+}
+
+bool Simplifier::run() {
+  forwardUnchanged();
+  findNeeded();
+  if (arguments.all() && results.all())
+    return false;
+  rewrite();
+  return true;
+}
+
+namespace {
+struct SimplifyLoops : remat::impl::SimplifyLoopsPassBase<SimplifyLoops> {
+  using SimplifyLoopsPassBase::SimplifyLoopsPassBase;
+
+  void runOnOperation() override {
+    // What an outer loop does not need is found first.
+    SmallVector<func::FuncOp> functions;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isPrivate())
+        functions.push_back(function);
+    DenseSet<Operation *> seen;
+    for (size_t i = 0; i < functions.size(); ++i) {
+      if (functions[i].isExternal())
+        continue;
+      for (LoopOp loop : llvm::to_vector(functions[i].front().getOps<LoopOp>()))
+        if (func::FuncOp body = simplify(loop);
+            body && seen.insert(body).second)
+          functions.push_back(body);
+    }
+  }
+
+private:
+  /// Simplifies `loop` if it is the only one that runs its body, and returns
+  /// that.
+  func::FuncOp simplify(LoopOp loop) {
+    auto body = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+        loop, loop.getBodyAttr());
+    if (!body || body.isExternal() || !body.getBody().hasOneBlock())
+      return nullptr;
+    auto uses = SymbolTable::getSymbolUses(body, getOperation());
+    if (loop.use_empty()) {
+      loop.erase();
+      if (uses && llvm::hasSingleElement(*uses))
+        body.erase();
+      return nullptr;
+    }
+    if (uses && llvm::hasSingleElement(*uses))
+      numSimplified += Simplifier(loop, body).run();
+    return body;
+  }
+};
+} // namespace
