@@ -28,6 +28,9 @@ namespace remat {
 /// The global switch of traces, see remat_set_debug.
 extern std::atomic<int> debugMode;
 
+/// Runs loops: LoopRun.cpp.
+class LoopRunner;
+
 /// Zeroed memory from the system, given back at the end. Pages are touched when
 /// they are first used and then stay.
 class Memory {
@@ -93,6 +96,8 @@ struct remat_step {
   std::atomic_flag busy = ATOMIC_FLAG_INIT;
 
 private:
+  friend class remat::LoopRunner;
+
   /// A pointer that the caller's tensors supply.
   struct Supplied {
     size_t pointer;
@@ -117,6 +122,14 @@ private:
   void layOutPointers();
   bool prepareCalls(std::string &message);
   bool findCodecs(const remat_step_options &options, std::string &message);
+  bool findRecomputations(const remat_step_options &options,
+                          std::string &message);
+  remat_status prepare(const remat_step_options &options, std::string &message);
+  remat_status loadBodies(const remat_step_options &options,
+                          std::string &message);
+  remat_status loadBody(remat::Table checked, const remat_step &outer,
+                        const remat_step_options &options,
+                        std::string &message);
   remat::LibraryCall *callFor(const remat_entry &entry, int callThreads,
                               bool reference);
 
@@ -151,6 +164,7 @@ private:
   remat_status runEntry(uint32_t index);
   remat_status runKernel(uint32_t index);
   remat_status runCall(uint32_t index);
+  remat_status runLoop(uint32_t index);
   void copy(const void *from, void *to, uint64_t bytes);
   uint64_t copiedBytes(uint32_t index) const;
   void runBeside(uint32_t index);
@@ -160,6 +174,7 @@ private:
   remat_status runCodec(uint32_t index, void *const *buffers);
   void poison(uint32_t root);
   char *address(const remat_buffer &buffer);
+  void placeArena(void *memory);
 
   // On a device: StepDevice.cpp.
   remat_status loadOnDevice(const remat_module &module,
@@ -176,7 +191,8 @@ private:
 
   /// Null if entries run on this CPU.
   std::unique_ptr<remat::DeviceStep> device;
-  /// The caller's tensors with their addresses on the device.
+  /// The caller's tensors with their addresses on the device; of the body of a
+  /// loop, the tensors of the current iteration.
   std::vector<remat_tensor> boundArguments, boundResults;
 
   const remat_kernel_fn *kernels = nullptr;
@@ -195,6 +211,14 @@ private:
   std::vector<remat_codec> codecs;
   std::vector<void *> pointers;
   std::vector<Supplied> supplied;
+  /// Of the table's bodies of loops.
+  std::vector<std::unique_ptr<remat_step>> bodies;
+  /// Whether this is the body of a loop, and what it needs then: pointers into
+  /// its arena, which is in the workspace of one entry or another, and the
+  /// bytes of its arguments and results.
+  bool isBody = false;
+  std::vector<Supplied> placed;
+  std::vector<uint64_t> argumentBytes, resultBytes;
   std::vector<Range> ranges;
   std::vector<remat_kernel_status> statuses;
   std::vector<Usage> argumentUsage, resultUsage;

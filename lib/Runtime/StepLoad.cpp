@@ -67,20 +67,15 @@ remat_status remat_step::load(const remat_module &module,
       !checkEntries(&module, table, message) ||
       !findLifetimes(table, lifetimes, message) || !checkOrder(table, message))
     return REMAT_INVALID_MODULE;
-  recomputeCheck = std::make_unique<RecomputeCheck>(table);
-  isBitwise = options.determinism_check == REMAT_CHECK_BITWISE;
-  if (options.determinism_check != REMAT_CHECK_NONE &&
-      !recomputeCheck->checkSizes(message))
+  if (!findRecomputations(options, message))
     return REMAT_INVALID_MODULE;
   if (!findCodecs(options, message))
     return REMAT_INVALID_ARGUMENT;
   if (remat_status status = allocate(module, options, message))
     return status;
-  layOutPointers();
   findUsage();
-  if (!device && !prepareCalls(message))
-    return REMAT_LIBRARY_ERROR;
-  statuses.resize(static_cast<size_t>(threads));
+  if (remat_status status = prepare(options, message))
+    return status;
   ranges.reserve(table.arguments.size() + table.results.size());
   if (flags & REMAT_STEP_PROFILE)
     times.assign(table.entries.size(), 0);
@@ -90,6 +85,24 @@ remat_status remat_step::load(const remat_module &module,
           table, [this](uint32_t index) { runBeside(index); }, message))
     return REMAT_OUT_OF_MEMORY;
   return REMAT_OK;
+}
+
+bool remat_step::findRecomputations(const remat_step_options &options,
+                                    std::string &message) {
+  recomputeCheck = std::make_unique<RecomputeCheck>(table);
+  isBitwise = options.determinism_check == REMAT_CHECK_BITWISE;
+  return options.determinism_check == REMAT_CHECK_NONE ||
+         recomputeCheck->checkSizes(message);
+}
+
+/// What running entries takes, when the memory is there.
+remat_status remat_step::prepare(const remat_step_options &options,
+                                 std::string &message) {
+  layOutPointers();
+  if (!device && !prepareCalls(message))
+    return REMAT_LIBRARY_ERROR;
+  statuses.resize(static_cast<size_t>(threads));
+  return loadBodies(options, message);
 }
 
 remat_status remat_step::allocate(const remat_module &module,
@@ -140,9 +153,12 @@ void remat_step::layOutPointers() {
       bool caller = buffer.space == REMAT_SPACE_ARGUMENT ||
                     buffer.space == REMAT_SPACE_RESULT ||
                     (lasts && callCount() > 1);
+      bool isPlaced = isBody && buffer.space == REMAT_SPACE_ARENA;
+      if (isPlaced)
+        placed.push_back({pointers.size(), number});
       if (caller)
         supplied.push_back({pointers.size(), number});
-      pointers.push_back(caller ? nullptr : address(buffer));
+      pointers.push_back(caller || isPlaced ? nullptr : address(buffer));
     };
     for (uint32_t i = 0; i < entry.operand_count + entry.result_count; ++i)
       add(table.uses[entry.first_use + i]);

@@ -396,6 +396,8 @@ remat_status remat_step::runEntry(uint32_t index) {
   case REMAT_ENTRY_PACK:
   case REMAT_ENTRY_UNPACK:
     return runCodec(index, pointers.data() + prepared[index].firstPointer);
+  case REMAT_ENTRY_LOOP:
+    return runLoop(index);
   default:
     return runCall(index);
   }

@@ -186,6 +186,21 @@ uint32_t StepTableBuilder::addPackedValue(const std::string &codec, uint64_t id,
   return found->second;
 }
 
+uint32_t StepTableBuilder::addBody(const std::string &table) {
+  auto [found, inserted] =
+      bodyNumbers.insert({table, static_cast<uint32_t>(bodies.size())});
+  if (inserted) {
+    bodies.push_back({aligned(bodyBytes.size()), table.size()});
+    bodyBytes.resize(bodies.back().offset, '\0');
+    bodyBytes += table;
+  }
+  return found->second;
+}
+
+uint32_t StepTableBuilder::addLoop(const remat_loop &loop) {
+  return addOnce(loops, loopNumbers, loop);
+}
+
 uint32_t StepTableBuilder::addKernel(uint32_t unit,
                                      const std::vector<DeviceLaunch> &added,
                                      const std::vector<uint64_t> &scratch) {
@@ -281,12 +296,28 @@ std::string StepTableBuilder::finalize() const {
   header.launches = section(launches);
   header.scratch = section(scratchOffsets);
   header.plans = section(plans);
+  header.loops = section(loops);
+  header.bodies = section(bodies);
+  header.body_bytes = section(bodyBytes);
   blob.resize(aligned(blob.size()), '\0');
   header.blob_bytes = blob.size();
   std::memcpy(&blob[0], &header, sizeof(header));
   header.checksum = remat_table_checksum(blob.data(), blob.size());
   std::memcpy(&blob[0], &header, sizeof(header));
   return blob;
+}
+
+uint64_t remat::loopWorkspaceBytes(const remat_loop &loop,
+                                   const std::string &body) {
+  remat_module module = {
+      REMAT_STEP_TABLE_VERSION, body.data(), body.size(), nullptr, 0, nullptr};
+  Table table;
+  std::string error;
+  uint64_t bytes = 0;
+  return readTable(module, table, error) &&
+                 findLoopWorkspace(loop, table, bytes)
+             ? bytes
+             : UINT64_MAX;
 }
 
 bool remat::checkStepTable(const std::string &blob, std::string &error) {

@@ -29,6 +29,13 @@ std::string Table::describe(uint32_t entry) const {
   return text;
 }
 
+uint64_t Table::bytesOf(const remat_signature &signature) const {
+  uint64_t bytes = 0;
+  tensorBytes(signature.dtype, dims.data() + signature.dims, signature.rank,
+              bytes);
+  return bytes;
+}
+
 uint64_t remat_table_checksum(const void *blob, uint64_t blob_bytes) {
   constexpr uint64_t own = offsetof(remat_step_header, checksum);
   static_assert(own % sizeof(uint64_t) == 0, "the checksum is one word");
@@ -67,15 +74,16 @@ namespace {
 /// Reads one blob; every member function returns false after setting `error`.
 class Reader {
 public:
-  Reader(const remat_module &module, Table &table, std::string &error)
-      : module(module), table(table), error(error) {}
+  Reader(const remat_module &module, Table &table, std::string &error,
+         unsigned depth)
+      : module(module), table(table), error(error), depth(depth) {}
 
   bool read() {
     return readHeader() && readSections() && checkStrings() &&
            checkSignatures("argument", table.arguments) &&
            checkSignatures("result", table.results) && checkDonations() &&
            checkPackedValues() && checkKernels() && checkBuffers() &&
-           checkCalls();
+           checkCalls() && readBodies(module, table, depth, error);
   }
 
 private:
@@ -143,16 +151,24 @@ private:
     return true;
   }
 
+  /// Finds bytes that stay where they are, of which there may be more than
+  /// 2^32.
+  bool find(const char *name, const remat_section &section,
+            const char *&bytes) {
+    uint64_t end;
+    if (__builtin_add_overflow(section.offset, section.count, &end) ||
+        end > module.blob_bytes)
+      return fail(std::string("section '") + name +
+                  "' lies outside of the step table");
+    bytes = static_cast<const char *>(module.blob) + section.offset;
+    return true;
+  }
+
   bool readSections() {
     const remat_step_header &h = table.header;
-    // Constants are bytes, of which there may be more than 2^32.
-    uint64_t end;
-    if (__builtin_add_overflow(h.constants.offset, h.constants.count, &end) ||
-        end > module.blob_bytes)
-      return fail("section 'constants' lies outside of the step table");
-    table.constants =
-        static_cast<const char *>(module.blob) + h.constants.offset;
-    return copy("strings", h.strings, table.strings) &&
+    return find("constants", h.constants, table.constants) &&
+           find("body_bytes", h.body_bytes, table.bodyBytes) &&
+           copy("strings", h.strings, table.strings) &&
            copy("dims", h.dims, table.dims) &&
            copy("arguments", h.arguments, table.arguments) &&
            copy("results", h.results, table.results) &&
@@ -168,7 +184,9 @@ private:
            copy("kernels", h.kernels, table.kernels) &&
            copy("launches", h.launches, table.launches) &&
            copy("scratch", h.scratch, table.scratch) &&
-           copy("plans", h.plans, table.plans);
+           copy("plans", h.plans, table.plans) &&
+           copy("loops", h.loops, table.loops) &&
+           copy("bodies", h.bodies, table.bodies);
   }
 
   bool checkCalls() {
@@ -368,11 +386,12 @@ private:
   const remat_module &module;
   Table &table;
   std::string &error;
+  unsigned depth;
 };
 
 } // namespace
 
 bool remat::readTable(const remat_module &module, Table &table,
-                      std::string &error) {
-  return Reader(module, table, error).read();
+                      std::string &error, unsigned depth) {
+  return Reader(module, table, error, depth).read();
 }

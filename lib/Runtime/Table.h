@@ -37,11 +37,16 @@ struct Table {
   std::vector<remat_launch> launches;
   std::vector<uint64_t> scratch;
   std::vector<remat_plan> plans;
+  std::vector<remat_loop> loops;
+  std::vector<remat_section> bodies;
   std::vector<uint32_t> checks;
   /// Where each call begins, the first at 0, and the number of all entries.
   std::vector<uint32_t> callBegins;
   /// In the blob; read only.
   const char *constants;
+  const char *bodyBytes;
+  /// What is in `bodies`.
+  std::vector<Table> bodyTables;
 
   const char *string(uint32_t offset) const { return strings.data() + offset; }
   const remat_buffer &operand(const remat_entry &entry, uint32_t i) const {
@@ -50,6 +55,8 @@ struct Table {
   const remat_buffer &result(const remat_entry &entry, uint32_t i) const {
     return buffers[uses[entry.first_use + entry.operand_count + i]];
   }
+  /// Bytes of an argument or a result.
+  uint64_t bytesOf(const remat_signature &signature) const;
   /// "'name' at location (entry 7)", as far as they are known.
   std::string describe(uint32_t entry) const;
 };
@@ -65,12 +72,36 @@ struct Lifetimes {
 };
 
 /// Reads and checks the module's table; false with a message when it is
-/// malformed.
-bool readTable(const remat_module &module, Table &table, std::string &error);
+/// malformed. `depth` is the number of loops that the table is the body of.
+bool readTable(const remat_module &module, Table &table, std::string &error,
+               unsigned depth = 0);
 
-/// Checks entries against descriptors, buffers and, of a module, kernels.
+/// Reads and checks the bodies of loops in a table that has been read for the
+/// rest, and the loops against them. The table itself is in `depth` loops.
+bool readBodies(const remat_module &module, Table &table, unsigned depth,
+                std::string &error);
+
+/// Checks entries against descriptors, buffers and, of a module, kernels; those
+/// of the bodies of loops, too.
 bool checkEntries(const remat_module *module, const Table &table,
                   std::string &error);
+
+/// Checks everything about bodies of loops that is not about single records.
+bool checkBodies(const remat_module *module, const Table &table,
+                 std::string &error);
+
+/// Checks an entry, of a sound loop, against its buffers.
+bool checkLoopEntry(const Table &table, uint32_t index, std::string &error);
+
+/// The bytes of workspace of a loop with this body; false if they do not fit 64
+/// bits, or the body has not what the loop carries.
+bool findLoopWorkspace(const remat_loop &loop, const Table &body,
+                       uint64_t &bytes);
+
+/// Whether value `i` that a loop carries is updated in place by its body.
+inline bool isInPlace(const Table &body, uint32_t i) {
+  return body.arguments[i].donation == i;
+}
 
 /// Finds the lifetimes; checks that nothing is read before it is written, that
 /// live buffers do not overlap, that all results are written, and that what a

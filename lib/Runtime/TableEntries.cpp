@@ -247,6 +247,10 @@ bool checkCallee(const remat_module *module, const Table &t, uint32_t index,
     if (e.callee >= t.packedValues.size())
       return missing("packed value");
     return checkPackedValue(t, index, error);
+  case REMAT_ENTRY_LOOP:
+    if (e.callee >= t.loops.size())
+      return missing("loop");
+    return checkLoopEntry(t, index, error);
   default:
     return fail(error, t.describe(index) + " has unknown kind " +
                            std::to_string(e.kind));
@@ -401,6 +405,8 @@ bool findInherited(const Table &t, Lifetimes &lifetimes, std::string &error) {
 
 bool remat::checkEntries(const remat_module *module, const Table &table,
                          std::string &error) {
+  if (!checkBodies(module, table, error))
+    return false;
   for (uint32_t i = 0; i < table.entries.size(); ++i)
     if (!checkUses(table, i, error) || !checkStream(table, i, error) ||
         !checkCallee(module, table, i, error))

@@ -57,7 +57,8 @@ enum {
   /// Overwrite a buffer with 0xff bytes (NaN) when it dies, and the arena
   /// before each run, so that a wrong placement shows up in the results.
   REMAT_STEP_POISON = 2u,
-  /// Trace what is recomputed (remat_step_trace), see remat_set_debug too.
+  /// Trace what is recomputed (remat_step_trace), see remat_set_debug too; not
+  /// within bodies of loops.
   REMAT_STEP_DEBUG = 4u
 };
 
@@ -203,6 +204,7 @@ typedef struct remat_step_stats {
   uint64_t state_bytes;
   /// Bytes copied from the arena to the host arena.
   uint64_t offloaded_bytes;
+  /// With those that the bodies of loops ran, in all iterations.
   uint64_t executed_entries;
   uint64_t recomputed_entries;
   /// Library calls that had to run on fewer threads, or on our own loops,

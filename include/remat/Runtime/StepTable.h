@@ -21,10 +21,10 @@ extern "C" {
 #endif
 
 /// Version of everything in this file. A runtime accepts its own version only.
-#define REMAT_STEP_TABLE_VERSION 8u
+#define REMAT_STEP_TABLE_VERSION 9u
 /// First eight bytes of a blob ("rematstp", little endian).
 #define REMAT_STEP_TABLE_MAGIC UINT64_C(0x70747374616d6572)
-/// "No buffer", "no entry", "no check".
+/// "No buffer", "no entry", "no check", "no body".
 #define REMAT_NONE UINT32_C(0xffffffff)
 /// Values are placed at, and rounded up to, multiples of this many bytes.
 #define REMAT_ALIGNMENT 64
@@ -118,6 +118,9 @@ typedef struct remat_step_header {
   remat_section launches;      // remat_launch
   remat_section scratch;       // uint64_t, offsets in workspaces
   remat_section plans;         // remat_plan
+  remat_section loops;         // remat_loop
+  remat_section bodies;        // remat_section, in body_bytes
+  remat_section body_bytes;    // bytes
   uint64_t flags;              // REMAT_TABLE_TF32 or 0
 } remat_step_header;
 
@@ -203,7 +206,9 @@ typedef enum remat_entry_kind {
   /// behind
   /// it waits for the copies of the operand.
   REMAT_ENTRY_RELEASE = 6,
-  REMAT_ENTRY_KIND_COUNT = 7
+  /// loops[callee]: see remat_loop for operands, results and workspace.
+  REMAT_ENTRY_LOOP = 7,
+  REMAT_ENTRY_KIND_COUNT = 8
 } remat_entry_kind;
 
 enum {
@@ -279,6 +284,47 @@ typedef struct remat_packed_value {
   uint32_t rank;
   uint32_t dims; // first of `rank` extents in the section `dims`
 } remat_packed_value;
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
+/// The most loops around each other. It bounds the depth of what reads them.
+#define REMAT_LOOP_NESTING 16
+
+enum {
+  /// The last iteration runs first.
+  REMAT_LOOP_REVERSE = 1u
+};
+
+/// Runs a body `count` times, one iteration after the other. The body is a step
+/// table of its own within this one, `bodies[body]` of the section `body_bytes`
+/// at a multiple of REMAT_ALIGNMENT; the ranges of bodies do not overlap and
+/// are in their order. Its kernels are those of the module. It is one call, and
+/// has no memory of the host, no packed values and no streams.
+///
+/// Arguments of the body: what is carried from one iteration to the next,
+/// `carried` of them; invariants, which are the same in all iterations; then an
+/// element of each slice. Results: what is carried on, with the types of the
+/// arguments; then an element of each stack. Operands of the entry: what is
+/// carried at first, the invariants, the slices, which have `count` elements
+/// one behind the other, so that iteration i gets element i. Results: what is
+/// carried at the end, then the stacks, to which iteration i gives element i.
+/// An element is at a multiple of its element type, not of REMAT_ALIGNMENT.
+///
+/// Where argument i of the body gives its buffer to its result i, value i is
+/// updated in place, and the entry may have operand i and result i in one
+/// place. Nothing else that the entry writes overlaps anything that it uses.
+///
+/// The workspace has the body's arena, and behind it, in their order, a copy of
+/// each carried value that is not updated in place, all rounded up to
+/// REMAT_ALIGNMENT: what is carried is there and in the result by turns.
+typedef struct remat_loop {
+  uint32_t body;
+  uint32_t carried, invariants, slices, stacks;
+  uint32_t flags; // REMAT_LOOP_REVERSE or 0
+  int64_t count;  // at least 1
+} remat_loop;
 
 //===----------------------------------------------------------------------===//
 // Library calls

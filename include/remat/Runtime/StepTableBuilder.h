@@ -24,8 +24,8 @@ namespace remat {
 /// What an entry is, with names in place of numbers of strings and uses.
 struct StepEntry {
   remat_entry_kind kind = REMAT_ENTRY_KERNEL;
-  /// Kernel number, or what addMatmul, addConvolution or addPackedValue
-  /// returned.
+  /// Kernel number, or what addMatmul, addConvolution, addPackedValue or
+  /// addLoop returned.
   uint32_t callee = 0;
   std::vector<uint32_t> operands;
   std::vector<uint32_t> results;
@@ -102,6 +102,10 @@ public:
                           remat_dtype dtype, const std::vector<int64_t> &dims,
                           uint64_t packedBytes);
 
+  /// The table of a loop's body, and a loop; equal ones share a number.
+  uint32_t addBody(const std::string &table);
+  uint32_t addLoop(const remat_loop &loop);
+
   /// A kernel on a device, with its launches and where in the workspace its
   /// parameters lie; the number that entries call.
   uint32_t addKernel(uint32_t unit, const std::vector<DeviceLaunch> &launches,
@@ -157,6 +161,11 @@ private:
   std::map<std::string, uint32_t> convolutionNumbers;
   std::vector<remat_packed_value> packedValues;
   std::map<uint64_t, uint32_t> packedValueNumbers;
+  std::vector<remat_section> bodies;
+  std::string bodyBytes;
+  std::map<std::string, uint32_t> bodyNumbers;
+  std::vector<remat_loop> loops;
+  std::map<std::string, uint32_t> loopNumbers;
   std::vector<remat_device_kernel> kernels;
   std::vector<remat_launch> launches;
   std::vector<uint64_t> scratchOffsets;
@@ -172,6 +181,10 @@ private:
   std::vector<uint32_t> calls;
   uint32_t threads = 0;
 };
+
+/// Bytes of the workspace of an entry for `loop`, the table of whose body is
+/// `body`; UINT64_MAX if that is no step table, or not one for the loop.
+uint64_t loopWorkspaceBytes(const remat_loop &loop, const std::string &body);
 
 /// Whether a runtime would load the table, if it had the kernels: reads and
 /// checks it as that does. False with a message if not.

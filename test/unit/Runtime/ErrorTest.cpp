@@ -281,7 +281,7 @@ TEST(LoadErrors, Entries) {
     entry.kind = REMAT_ENTRY_KIND_COUNT;
     Parts r;
     r.builder.addEntry(entry);
-    refused(r, "entry 0 has unknown kind 7");
+    refused(r, "entry 0 has unknown kind 8");
   }
 }
 
@@ -395,7 +395,7 @@ TEST(LoadErrors, Blob) {
   std::string other = blob;
   other[8] = 1; // the version
   EXPECT_EQ(Step(other, {touch}).message,
-            "step table has version 1, this runtime runs version 8");
+            "step table has version 1, this runtime runs version 9");
   other = blob;
   other[0] = 'x';
   EXPECT_EQ(Step(other, {touch}).message, "module's blob is not a step table");

@@ -12,17 +12,20 @@
 // does not run: what a kernel does with wrong buffers, only the kernel knows. A
 // crash ends the process; under --keep, the seeds before it are printed.
 //
+// Tables within tables are damaged likewise, and run: see FuzzLoops.h.
+//
 // The streams and waits of a random step are compared with their definitions:
 // see FuzzOrder.h.
 //
 //===----------------------------------------------------------------------===//
 
 #include "../FuzzMain.h"
+#include "FuzzDamage.h"
+#include "FuzzLoops.h"
 #include "FuzzOrder.h"
 #include "remat/Runtime/Runtime.h"
 #include "remat/Runtime/StepTableBuilder.h"
 
-#include <cstddef>
 #include <cstdio>
 #include <cstring>
 #include <random>
@@ -123,42 +126,6 @@ std::string makeTable(bool isSplit) {
   return builder.finalize();
 }
 
-/// Fits the checksum to a damaged table, as long as it has a header.
-void seal(std::string &blob) {
-  if (blob.size() < sizeof(remat_step_header))
-    return;
-  uint64_t sum = remat_table_checksum(blob.data(), blob.size());
-  std::memcpy(blob.data() + offsetof(remat_step_header, checksum), &sum,
-              sizeof(sum));
-}
-
-std::string damage(std::string blob, std::mt19937_64 &random) {
-  static const uint64_t words[] = {0,          1,          2,
-                                   0x7fffffff, 0x80000000, 0xffffffff,
-                                   INT64_MAX,  1ull << 63, UINT64_MAX};
-  for (unsigned changes = 1 + random() % 3; changes-- > 0 && !blob.empty();) {
-    size_t at = random() % blob.size();
-    // Tables are mostly numbers of 32 bits.
-    size_t word = at / 4 * 4, bytes = random() % 3 ? 4 : 8;
-    uint64_t value = random() % 2 ? words[random() % 9] : random() % 300;
-    switch (random() % 8) {
-    case 0:
-      blob[at] = char(blob[at] ^ (1 << random() % 8));
-      break;
-    case 1:
-      blob.resize(at);
-      break;
-    case 2:
-      blob.append(random() % 100, char(random()));
-      break;
-    default:
-      if (word + bytes <= blob.size())
-        std::memcpy(blob.data() + word, &value, bytes);
-    }
-  }
-  return blob;
-}
-
 /// Asks a loaded step for all that does not run anything.
 void inspect(const remat_step *step) {
   remat_tensor_info tensor;
@@ -249,23 +216,30 @@ int main(int argc, char **argv) {
   if (!parseFuzzOptions(argc, argv, options))
     return 2;
   OrderCounts orders;
+  LoopCounts loops;
   uint64_t runs = tryInputs(options, [&](uint64_t seed) {
     // So that a crash leaves its seed behind.
     if (!options.keep.empty() && (seed - options.seed) % 256 == 0)
       std::fprintf(stderr, "from seed %llu\n", (unsigned long long)seed);
     tryTable(options, seed);
-    std::string symptom = tryOrder(seed, orders);
-    if (!symptom.empty()) {
+    auto note = [&](const char *what, const std::string &symptom) {
+      if (symptom.empty())
+        return;
       ++findings;
-      std::printf("orders: seed %llu: %s\n", (unsigned long long)seed,
+      std::printf("%s: seed %llu: %s\n", what, (unsigned long long)seed,
                   symptom.c_str());
-    }
+    };
+    note("orders", tryOrder(seed, orders));
+    note("loops", tryLoops(seed, loops));
   });
   std::printf(
       "orders: %llu tables, %llu mutated, of which %llu refused and "
       "%llu proven equal\n",
       (unsigned long long)orders.tables, (unsigned long long)orders.mutated,
       (unsigned long long)orders.refused, (unsigned long long)orders.accepted);
+  std::printf("loops: %llu tables, of which %llu refused and %llu run\n",
+              (unsigned long long)loops.tables,
+              (unsigned long long)loops.refused, (unsigned long long)loops.run);
   std::printf("tables: %llu runs, %llu refused by checksum, %llu others "
               "refused, %llu accepted, %llu findings\n",
               (unsigned long long)runs, (unsigned long long)refusedBySum,

@@ -1,0 +1,272 @@
+//===- TableLoops.cpp - checks the loops of a table -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The bodies of loops are tables within the table, which are read and checked
+// by the same functions. What follows from that is checked here: that a body
+// fits its loop, and the loop its entry.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Descriptors.h"
+#include "Table.h"
+
+#include <algorithm>
+
+using namespace remat;
+
+namespace {
+
+bool fail(std::string &error, std::string text) {
+  error = std::move(text);
+  return false;
+}
+
+std::string number(uint64_t value) { return std::to_string(value); }
+
+/// The module that a body would be.
+bool findBody(const remat_module &module, const Table &t, uint32_t index,
+              remat_module &body, std::string &error) {
+  const remat_section &range = t.bodies[index];
+  std::string name = "body " + number(index);
+  uint64_t end;
+  if (__builtin_add_overflow(range.offset, range.count, &end) ||
+      end > t.header.body_bytes.count)
+    return fail(error, name + " lies outside of section 'body_bytes'");
+  if (range.offset % REMAT_ALIGNMENT != 0)
+    return fail(error, name + " is at byte " + number(range.offset) +
+                           ", expected a multiple of " +
+                           number(REMAT_ALIGNMENT));
+  // Else a few bytes could stand for any number of tables.
+  if (index > 0 &&
+      range.offset < t.bodies[index - 1].offset + t.bodies[index - 1].count)
+    return fail(error, name + " begins before the end of the one before it");
+  body = module;
+  body.blob = t.bodyBytes + range.offset;
+  body.blob_bytes = range.count;
+  return true;
+}
+
+/// What a step may be that is not run by a caller.
+bool checkBody(const Table &body, std::string &error) {
+  if (body.callBegins.size() != 2)
+    return fail(error, "has " + number(body.callBegins.size() - 1) +
+                           " calls, expected 1");
+  if (body.header.host_bytes != 0)
+    return fail(error, "has " + number(body.header.host_bytes) +
+                           " bytes on the host, expected 0");
+  if (body.header.state_bytes != 0)
+    return fail(error, "has a state of " + number(body.header.state_bytes) +
+                           " bytes, expected 0");
+  if (!body.packedValues.empty())
+    return fail(error, "has " + number(body.packedValues.size()) +
+                           " packed values, expected 0");
+  for (uint32_t i = 0; i < body.entries.size(); ++i)
+    if (body.entries[i].stream != REMAT_STREAM_COMPUTE)
+      return fail(error, "has " + body.describe(i) + " in stream " +
+                             number(body.entries[i].stream) +
+                             ", expected all in stream " +
+                             number(REMAT_STREAM_COMPUTE));
+  return true;
+}
+
+bool isSameType(const Table &t, const remat_signature &a,
+                const remat_signature &b) {
+  auto dims = t.dims.begin();
+  return a.dtype == b.dtype && a.rank == b.rank &&
+         std::equal(dims + a.dims, dims + a.dims + a.rank, dims + b.dims);
+}
+
+/// A loop against the body that it names.
+bool checkLoop(const Table &t, const remat_loop &loop, std::string &error) {
+  if (loop.flags & ~unsigned(REMAT_LOOP_REVERSE))
+    return fail(error, "has unknown flags: " + number(loop.flags));
+  if (loop.count < 1)
+    return fail(error, "has " + std::to_string(loop.count) +
+                           " iterations, expected at least 1");
+  if (loop.body >= t.bodyTables.size())
+    return fail(error, "runs body " + number(loop.body) + " of " +
+                           number(t.bodyTables.size()));
+  const Table &body = t.bodyTables[loop.body];
+  std::string name = "has body " + number(loop.body) + " with ";
+  uint64_t arguments = uint64_t(loop.carried) + loop.invariants + loop.slices;
+  uint64_t results = uint64_t(loop.carried) + loop.stacks;
+  if (body.arguments.size() != arguments || body.results.size() != results)
+    return fail(error, name + number(body.arguments.size()) +
+                           " arguments and " + number(body.results.size()) +
+                           " results, expected " + number(arguments) + " and " +
+                           number(results));
+  for (uint32_t i = 0; i < arguments; ++i) {
+    const remat_signature &argument = body.arguments[i];
+    if (argument.donation != REMAT_NONE &&
+        (i >= loop.carried || argument.donation != i))
+      return fail(error, name + "argument " + number(i) +
+                             " in the buffer of result " +
+                             number(argument.donation) +
+                             ", expected that of a carried value alone");
+    if (i < loop.carried && !isSameType(body, argument, body.results[i]))
+      return fail(error, name + "argument and result " + number(i) +
+                             " of different types, expected what is carried");
+  }
+  return true;
+}
+
+/// As Overlap of other entries, for all that may be in one place: a result that
+/// an argument gives its buffer to is in that argument's memory.
+bool shareBytes(const Table &t, const remat_buffer &a, const remat_buffer &b) {
+  auto memory = [&](const remat_buffer &buffer) {
+    uint32_t donor = buffer.space == REMAT_SPACE_RESULT
+                         ? t.results[buffer.index].donation
+                         : REMAT_NONE;
+    return donor == REMAT_NONE
+               ? std::pair<int32_t, uint32_t>(buffer.space, buffer.index)
+               : std::pair<int32_t, uint32_t>(REMAT_SPACE_ARGUMENT, donor);
+  };
+  return memory(a) == memory(b) && a.bytes > 0 && b.bytes > 0 &&
+         a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
+}
+
+/// Checks that a buffer holds `bytes` bytes, and no more but padding.
+bool checkBytes(const Table &t, uint32_t index, const std::string &what,
+                const remat_buffer &buffer, uint64_t bytes,
+                std::string &error) {
+  uint64_t padded = 0;
+  if (alignBytes(bytes, padded) &&
+      (buffer.used == bytes || buffer.used == padded))
+    return true;
+  return fail(error, t.describe(index) + " has " + what + " of " +
+                         number(buffer.used) + " bytes, expected " +
+                         number(bytes));
+}
+
+/// Sizes of operands or results: `single` values, then one element of a body's
+/// signature for each iteration.
+bool checkValues(const Table &t, uint32_t index, const char *what,
+                 uint32_t firstUse, uint64_t single,
+                 const std::vector<remat_signature> &signatures,
+                 std::string &error) {
+  const remat_loop &loop = t.loops[t.entries[index].callee];
+  const Table &body = t.bodyTables[loop.body];
+  for (uint32_t i = 0; i < signatures.size(); ++i) {
+    uint64_t bytes = body.bytesOf(signatures[i]);
+    std::string name = what + (" " + number(i));
+    if (i >= single && __builtin_mul_overflow(
+                           bytes, static_cast<uint64_t>(loop.count), &bytes))
+      return fail(error, t.describe(index) + " has " + name +
+                             " of more bytes than fit 64 bits");
+    if (!checkBytes(t, index, name, t.operand(t.entries[index], firstUse + i),
+                    bytes, error))
+      return false;
+  }
+  return true;
+}
+
+/// Whether iterations can read what they read, whatever they write.
+bool checkOverlaps(const Table &t, uint32_t index, std::string &error) {
+  const remat_entry &e = t.entries[index];
+  const remat_loop &loop = t.loops[e.callee];
+  const Table &body = t.bodyTables[loop.body];
+  for (uint32_t i = 0; i < e.result_count; ++i) {
+    const remat_buffer &result = t.result(e, i);
+    for (uint32_t j = 0; j < e.operand_count; ++j) {
+      const remat_buffer &operand = t.operand(e, j);
+      bool isOne = i == j && i < loop.carried && isInPlace(body, i) &&
+                   operand.offset == result.offset;
+      if (!isOne && shareBytes(t, operand, result))
+        return fail(error, t.describe(index) + " has result " + number(i) +
+                               " that overlaps operand " + number(j));
+    }
+    for (uint32_t j = 0; j < i; ++j)
+      if (shareBytes(t, t.result(e, j), result))
+        return fail(error, t.describe(index) + " has results " + number(j) +
+                               " and " + number(i) + " that overlap");
+  }
+  return true;
+}
+
+} // namespace
+
+bool remat::readBodies(const remat_module &module, Table &table, unsigned depth,
+                       std::string &error) {
+  table.bodyTables.clear();
+  if (!table.bodies.empty() && depth >= REMAT_LOOP_NESTING)
+    return fail(error, "has loops that are in " + number(depth) +
+                           " others, expected less");
+  for (uint32_t i = 0; i < table.bodies.size(); ++i) {
+    remat_module body;
+    if (!findBody(module, table, i, body, error))
+      return false;
+    table.bodyTables.emplace_back();
+    if (!readTable(body, table.bodyTables.back(), error, depth + 1))
+      return fail(error, "body " + number(i) + ": " + error);
+    if (!checkBody(table.bodyTables.back(), error))
+      return fail(error, "body " + number(i) + " " + error);
+  }
+  for (size_t i = 0; i < table.loops.size(); ++i)
+    if (!checkLoop(table, table.loops[i], error))
+      return fail(error, "loop " + number(i) + " " + error);
+  return true;
+}
+
+bool remat::checkBodies(const remat_module *module, const Table &table,
+                        std::string &error) {
+  if (module && module->device_code && !table.bodyTables.empty())
+    return fail(error, "step table has " + number(table.bodyTables.size()) +
+                           " bodies of loops, which a step for a device "
+                           "cannot run, expected 0");
+  for (size_t i = 0; i < table.bodyTables.size(); ++i) {
+    Lifetimes lifetimes;
+    const Table &body = table.bodyTables[i];
+    if (!checkEntries(module, body, error) ||
+        !findLifetimes(body, lifetimes, error) || !checkOrder(body, error))
+      return fail(error, "body " + number(i) + ": " + error);
+  }
+  return true;
+}
+
+bool remat::findLoopWorkspace(const remat_loop &loop, const Table &body,
+                              uint64_t &bytes) {
+  if (loop.carried > body.arguments.size() ||
+      !alignBytes(body.header.arena_bytes, bytes))
+    return false;
+  for (uint32_t i = 0; i < loop.carried; ++i) {
+    uint64_t copy = 0;
+    if (!isInPlace(body, i) &&
+        (!alignBytes(body.bytesOf(body.arguments[i]), copy) ||
+         __builtin_add_overflow(bytes, copy, &bytes)))
+      return false;
+  }
+  return true;
+}
+
+bool remat::checkLoopEntry(const Table &t, uint32_t index, std::string &error) {
+  const remat_entry &e = t.entries[index];
+  const remat_loop &loop = t.loops[e.callee];
+  const Table &body = t.bodyTables[loop.body];
+  if (e.operand_count != body.arguments.size() ||
+      e.result_count != body.results.size())
+    return fail(error, t.describe(index) + " has " + number(e.operand_count) +
+                           " operands and " + number(e.result_count) +
+                           " results, expected " +
+                           number(body.arguments.size()) + " and " +
+                           number(body.results.size()));
+  if (!checkValues(t, index, "operand", 0,
+                   uint64_t(loop.carried) + loop.invariants, body.arguments,
+                   error) ||
+      !checkValues(t, index, "result", e.operand_count, loop.carried,
+                   body.results, error) ||
+      !checkOverlaps(t, index, error))
+    return false;
+  uint64_t room = e.workspace == REMAT_NONE ? 0 : t.buffers[e.workspace].bytes;
+  uint64_t needed = 0;
+  if (!findLoopWorkspace(loop, body, needed))
+    return fail(error, t.describe(index) +
+                           " needs a workspace of more bytes than fit 64 bits");
+  if (room < needed)
+    return fail(error, t.describe(index) + " has a workspace of " +
+                           number(room) + " bytes, expected at least " +
+                           number(needed));
+  return true;
+}

@@ -1,0 +1,176 @@
+//===- FuzzLoops.cpp - damaged loops --------------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Kernels do nothing. What the runtime itself reads and writes is carried
+// values and copies.
+//
+//===----------------------------------------------------------------------===//
+
+#include "FuzzLoops.h"
+#include "FuzzDamage.h"
+#include "Table.h"
+#include "remat/Runtime/Runtime.h"
+#include "remat/Runtime/StepTableBuilder.h"
+
+using namespace remat;
+
+namespace {
+
+void touch(void *const *, int64_t, int64_t, remat_kernel_status *) {}
+
+StepEntry makeEntry(remat_entry_kind kind, uint32_t callee,
+                    std::vector<uint32_t> operands,
+                    std::vector<uint32_t> results,
+                    uint32_t workspace = REMAT_NONE) {
+  StepEntry entry;
+  entry.kind = kind;
+  entry.callee = callee;
+  entry.operands = std::move(operands);
+  entry.results = std::move(results);
+  entry.workspace = workspace;
+  return entry;
+}
+
+/// Two carried values, the first in place if it is so, an invariant, a slice
+/// and a stack, with `outer` in front of the dims of the last two. Buffers 0 to
+/// 6 are the arguments and results.
+StepTableBuilder makeSignature(const std::vector<int64_t> &outer,
+                               bool isInPlace) {
+  StepTableBuilder builder;
+  std::vector<int64_t> element = outer;
+  element.push_back(3);
+  for (const char *name : {"a", "b", "w"})
+    builder.addArgument(name, REMAT_F32, {3});
+  builder.addArgument("x", REMAT_F32, element);
+  for (const char *name : {"a", "b"})
+    builder.addResult(name, REMAT_F32, {3});
+  builder.addResult("s", REMAT_F32, element);
+  for (uint32_t i = 0; i < 4; ++i)
+    builder.addArgumentBuffer(i);
+  if (isInPlace) {
+    builder.addDonation(0, 0);
+    builder.addView(0);
+  } else {
+    builder.addResultBuffer(0);
+  }
+  builder.addResultBuffer(1);
+  builder.addResultBuffer(2);
+  return builder;
+}
+
+/// The innermost body.
+std::string makeCell(bool isInPlace) {
+  StepTableBuilder builder = makeSignature({}, isInPlace);
+  uint32_t t = builder.addArenaBuffer(0, 12);
+  builder.addEntry(makeEntry(REMAT_ENTRY_COPY, 0, {3}, {t}));
+  builder.addEntry(makeEntry(REMAT_ENTRY_COPY, 0, {1}, {6}));
+  builder.addEntry(makeEntry(REMAT_ENTRY_COPY, 0, {t}, {5}));
+  builder.addEntry(makeEntry(REMAT_ENTRY_KERNEL, 0, {0, 2}, {4}));
+  return builder.finalize();
+}
+
+/// A loop of `body` beside another entry.
+std::string makeLoop(const std::string &body, const remat_loop &loop,
+                     const std::vector<int64_t> &outer, bool isInPlace,
+                     uint64_t workspaceBytes) {
+  StepTableBuilder builder = makeSignature(outer, isInPlace);
+  remat_loop added = loop;
+  added.body = builder.addBody(body);
+  uint32_t w = builder.addArenaBuffer(workspaceBytes, 12);
+  builder.addEntry(makeEntry(REMAT_ENTRY_COPY, 0, {2}, {w}));
+  builder.addEntry(makeEntry(REMAT_ENTRY_LOOP, builder.addLoop(added),
+                             {0, 1, w, 3}, {4, 5, 6},
+                             builder.addArenaBuffer(0, workspaceBytes)));
+  return builder.finalize();
+}
+
+/// Whether the loops of a table run at most `most` iterations in all.
+bool isShort(const Table &table, int64_t most) {
+  for (const remat_entry &entry : table.entries) {
+    if (entry.kind != REMAT_ENTRY_LOOP)
+      continue;
+    const remat_loop &loop = table.loops[entry.callee];
+    if (loop.count > most ||
+        !isShort(table.bodyTables[loop.body], most / loop.count))
+      return false;
+  }
+  return true;
+}
+
+/// Runs a step on tensors of its own; false if these would be too large.
+bool run(remat_step *step) {
+  const uint64_t most = 1 << 20;
+  std::vector<std::vector<char>> memory;
+  std::vector<remat_tensor> arguments, results;
+  remat_tensor_info info;
+  for (size_t i = 0; i < remat_step_argument_count(step); ++i) {
+    if (remat_step_argument(step, i, &info) != REMAT_OK || info.bytes > most)
+      return false;
+    memory.emplace_back(info.bytes);
+    arguments.push_back(
+        {memory.back().data(), info.dtype, info.rank, info.dims});
+  }
+  for (size_t i = 0; i < remat_step_result_count(step); ++i) {
+    if (remat_step_result(step, i, &info) != REMAT_OK || info.bytes > most)
+      return false;
+    memory.emplace_back(info.bytes);
+    void *data = info.donation == REMAT_NONE ? memory.back().data()
+                                             : arguments[info.donation].data;
+    results.push_back({data, info.dtype, info.rank, info.dims});
+  }
+  remat_step_run(step, arguments.data(), arguments.size(), results.data(),
+                 results.size());
+  return true;
+}
+
+} // namespace
+
+std::string remat::tryLoops(uint64_t seed, LoopCounts &counts) {
+  std::mt19937_64 random(seed);
+  ++counts.tables;
+  auto maybeDamage = [&](std::string table) {
+    if (random() % 3 == 0) {
+      table = damage(table, random);
+      seal(table);
+    }
+    return table;
+  };
+  bool isInPlace = random() % 2;
+  uint32_t flags = random() % 2;
+  std::string cell = makeCell(isInPlace);
+  remat_loop loop = {0, 2, 1, 1, 1, flags, 1 + int64_t(random() % 3)};
+  uint64_t bytes = loopWorkspaceBytes(loop, cell);
+  std::string row =
+      makeLoop(maybeDamage(cell), loop, {loop.count}, isInPlace, bytes);
+  remat_loop rows = {0, 2, 1, 1, 1, flags, 1 + int64_t(random() % 3)};
+  // As if the bodies were whole: their arena may be damaged.
+  uint64_t rowBytes = bytes + 64 + (isInPlace ? 64 : 128);
+  std::string blob = maybeDamage(makeLoop(
+      maybeDamage(row), rows, {rows.count, loop.count}, isInPlace, rowBytes));
+
+  const remat_kernel_fn kernels[] = {touch};
+  remat_module module = {
+      REMAT_STEP_TABLE_VERSION, blob.data(), blob.size(), kernels, 1, nullptr};
+  Table table;
+  std::string error;
+  if (readTable(module, table, error) &&
+      (table.header.arena_bytes >> 30 || table.header.host_bytes >> 30))
+    return ""; // only slow
+  bool isRefused = !checkStepTable(blob, error);
+  remat_step_options options = {};
+  options.threads = 1;
+  options.flags = unsigned(random() % 8);
+  options.determinism_check = remat_determinism_check(random() % 3);
+  remat_step *step = nullptr;
+  if (remat_step_load(&module, &options, &step) != REMAT_OK) {
+    ++counts.refused;
+    return *remat_last_error() ? "" : "a wrong loop is refused without a word";
+  }
+  if (!isRefused && isShort(table, 1 << 10) && run(step))
+    ++counts.run;
+  remat_step_free(step);
+  return isRefused ? "a step runs that its check refuses: " + error : "";
+}
