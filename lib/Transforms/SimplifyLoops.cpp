@@ -140,10 +140,12 @@ void Simplifier::rewrite() {
                       IntegerAttr::get(donated.getType(), place));
     }
   terminator->setOperands(returned);
-  for (Operation &op :
-       llvm::make_early_inc_range(llvm::reverse(block.without_terminator())))
+  SmallVector<Operation *> unneeded;
+  for (Operation &op : block.without_terminator())
     if (!ops.contains(&op))
-      op.erase();
+      unneeded.push_back(&op);
+  for (Operation *op : llvm::reverse(unneeded))
+    op->erase();
   BitVector dropped = arguments;
   dropped.flip();
   [[maybe_unused]] bool isErased = succeeded(body.eraseArguments(dropped));
