@@ -45,6 +45,7 @@ Graph::Graph(const Problem &problem) : problem(problem) {
   policies.resize(numValues(), Policy::None);
   output.resize(numValues(), false);
   leavesForward.resize(numValues(), false);
+  borders.resize(numValues(), noOp);
   once.resize(numOps(), false);
   for (auto [id, value] : enumerate(problem.values)) {
     ValueId root = problem.rootOf(id);
@@ -60,13 +61,20 @@ Graph::Graph(const Problem &problem) : problem(problem) {
       Policy policy = policies[result];
       once[id] = once[id] || !problem.values[result].recomputable ||
                  policy == Policy::MustSave || policy == Policy::MustCpuOffload;
-      bool isForward =
-          !op.backward && id < backwardStart && backwardStart < numOps();
       leavesForward[result] =
-          isForward &&
-          (policy == Policy::MustRecompute ||
+          !op.backward &&
+          ((policy == Policy::MustRecompute && id < backwardStart &&
+            backwardStart < numOps()) ||
            (policy == Policy::MustCpuOffload && isReadByBackward(result)));
     }
+  }
+  OpId next = noOp;
+  for (OpId op = numOps(); op-- > 0;) {
+    for (ValueId result : results(op))
+      if (leavesForward[result])
+        borders[result] = next;
+    if (problem.ops[op].backward)
+      next = op;
   }
 }
 

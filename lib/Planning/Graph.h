@@ -63,10 +63,15 @@ public:
   bool recomputesOnly() const;
   /// The first op of the backward phase; numOps() if there is none.
   OpId firstBackward() const { return backwardStart; }
-  /// Whether a copy of `root` must not be carried from the forward into the
-  /// backward phase: a forward value that a MUST_RECOMPUTE keeps from ops that
-  /// run there, or a MUST_CPU_OFFLOAD from backward ops.
+  /// Whether a copy of `root` must not be carried over its border: a value of
+  /// the forward phase that a MUST_RECOMPUTE keeps from ops that run in the
+  /// backward phase, or a value of any forward op that a MUST_CPU_OFFLOAD keeps
+  /// from backward ops.
   bool mustLeaveForward(ValueId root) const { return leavesForward[root]; }
+  /// The first backward op behind the one that makes `root`, where that must
+  /// leave: forward ops may stand behind the first backward op, and what they
+  /// make leaves before the next one.
+  OpId border(ValueId root) const { return borders[root]; }
   /// Whether a backward op reads the root.
   bool isReadByBackward(ValueId root) const;
 
@@ -81,6 +86,7 @@ private:
   std::vector<uint32_t> readerList, readerBegin;
   std::vector<Policy> policies;
   std::vector<bool> output, once, leavesForward;
+  std::vector<OpId> borders;
   OpId backwardStart = 0;
 };
 

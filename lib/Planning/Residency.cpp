@@ -60,7 +60,7 @@ void Residency::carry(ValueId value, uint32_t from, uint32_t to) {
   set.insert(first, {from, to});
   // A MUST is not negotiable, whoever asks.
   if (graph->mustLeaveForward(value))
-    drop(value, graph->firstBackward() - 1, graph->firstBackward());
+    drop(value, graph->border(value) - 1, graph->border(value));
 }
 
 void Residency::drop(ValueId value, uint32_t from, uint32_t to) {
@@ -120,8 +120,8 @@ private:
     if (!bringable || residency.carried(value, madeAt[value], stage))
       return true;
     // What a MUST keeps from crossing may be kept once it was made behind that.
-    if (!carryMissing || (graph.mustLeaveForward(value) &&
-                          madeAt[value] < graph.firstBackward()))
+    if (!carryMissing ||
+        (graph.mustLeaveForward(value) && madeAt[value] < graph.border(value)))
       return false;
     carryMissing->carry(value, madeAt[value], stage);
     return true;

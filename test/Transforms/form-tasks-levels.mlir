@@ -1,6 +1,6 @@
 // Values that are offloaded for different ones of nested derivatives: planners
-// know when one of these begins. What is made before the innermost one is on the
-// host from then on, for all of them.
+// know what is backward for one of these, the innermost. What that does not make
+// comes back from the host for all of them.
 
 // RUN: remat-opt %s --split-input-file --verify-diagnostics --remat-form-tasks | FileCheck %s
 
@@ -26,9 +26,28 @@ func.func @main(%x: tensor<64xf32>) -> tensor<64xf32> {
   // expected-note @+1 {{the other value}}
   %a = math.sin %x : tensor<64xf32>
   %t = remat.tag %a {policy = #remat.policy<must_cpu_offload>} : tensor<64xf32>
-  // expected-error @+1 {{has a result with policy 'must_cpu_offload' for the derivative of level 2, and another value has it for that of level 1; of several nested derivatives, values can be offloaded for the outer ones only if they are made before the innermost one begins}}
+  // expected-error @+1 {{has a result with policy 'must_cpu_offload' for the derivative of level 2, and another value has it for that of level 1; of several nested derivatives, values can be offloaded for the outer ones only if the innermost one does not make them}}
   %c = math.cos %t {remat.backward} : tensor<64xf32>
   %u = remat.tag %c {policy = #remat.policy<must_cpu_offload>} : tensor<64xf32>
   %d = math.exp %u {remat.backward = 2 : i64} : tensor<64xf32>
+  return %d : tensor<64xf32>
+}
+
+// -----
+
+// Forward tasks may stand behind the innermost derivative, as where the function
+// that holds it is called or differentiated once more.
+// CHECK-LABEL: remat.graph @behind
+// CHECK-NOT: level = 2
+// CHECK: backward
+// CHECK: remat.task 2 @exp({{.*}}policies = [#remat.policy<must_cpu_offload>], policy_level = 2
+// CHECK: backward 2
+func.func @behind(%x: tensor<64xf32>) -> tensor<64xf32> {
+  %a = math.sin %x : tensor<64xf32>
+  %t = remat.tag %a {policy = #remat.policy<must_cpu_offload>} : tensor<64xf32>
+  %b = math.cos %t {remat.backward} : tensor<64xf32>
+  %c = math.exp %b : tensor<64xf32>
+  %u = remat.tag %c {policy = #remat.policy<must_cpu_offload>} : tensor<64xf32>
+  %d = math.tanh %u {remat.backward = 2 : i64} : tensor<64xf32>
   return %d : tensor<64xf32>
 }

@@ -2,7 +2,8 @@
 
 Programs take several products of a function with one or two regions: vjps and jvps of different results and arguments,
 of the same values or one of what the other returned. Each compiles under every budget and gives the bits that it gives
-without regions. Without a budget, no task is recomputed twice, also where backward calls are separate."""
+without regions. Without a budget, no task is recomputed twice, also where backward calls are separate. With scopes
+that offload in the place of regions, programs give these bits, too, and offload."""
 
 import itertools
 import json
@@ -13,6 +14,7 @@ import sys
 
 TOOLS, DIR = sys.argv[1:]
 T = "tensor<32x32xf32>"
+REGION, SCOPE = "remat.checkpoint", "remat.scope attributes {offload}"
 
 
 def product(name, a, b="w"):
@@ -23,31 +25,31 @@ def sine(name, a):
     return f"%{name} = math.sin %{a} : {T}\n"
 
 
-def region(names, values, body, on):
-    """`body` in a region that yields `values`; without a region if not `on`."""
-    if not on:
+def region(names, values, body, kind):
+    """`body` in a region of this kind that yields `values`; without a region if that is None."""
+    if not kind:
         for name, value in zip(names, values):
             body = body.replace(f"%{value} ", f"%{name} ").replace(f"%{value},", f"%{name},")
         return body
     types = ", ".join([T] * len(values))
     yielded = ", ".join(f"%{value}" for value in values)
     results = ", ".join(f"%{name}" for name in names)
-    return f"{results} = remat.checkpoint {{\n{body}remat.yield {yielded} : {types}\n}} : {types}\n"
+    return f"{results} = {kind} {{\n{body}remat.yield {yielded} : {types}\n}} : {types}\n"
 
 
-def write_bodies(on):
-    """Functions of %x and %w with two results %y and %v."""
+def write_bodies(kind):
+    """Functions of %x and %w with two results %y and %v, with regions of this kind."""
     second = product("c", "y") + sine("d", "c") + product("a", "d") + sine("b", "a")
     outer = product("n", "w") + sine("m", "n") + product("p", "x", "m") + sine("t", "p")
-    inner = region(["q", "k"], ["r", "s"], product("o", "t", "m") + sine("r", "o") + product("s", "r"), on)
+    inner = region(["q", "k"], ["r", "s"], product("o", "t", "m") + sine("r", "o") + product("s", "r"), kind)
     chain = product("p", "x") + sine("t", "p") + product("q", "t") + sine("u", "q")
     return {
         # Both results of one region, one on the way to the other.
-        "one": region(["y", "v"], ["t", "u"], chain, on),
+        "one": region(["y", "v"], ["t", "u"], chain, kind),
         # Two regions, the second of which reads what the first yields.
-        "two": region(["y"], ["u"], chain, on) + region(["v"], ["b"], second, on),
+        "two": region(["y"], ["u"], chain, kind) + region(["v"], ["b"], second, kind),
         # A region in a region, and what depends on %w alone.
-        "nested": region(["y", "v"], ["u", "k"], outer + inner + sine("u", "q"), on),
+        "nested": region(["y", "v"], ["u", "k"], outer + inner + sine("u", "q"), kind),
     }
 
 
@@ -98,7 +100,7 @@ PROGRAMS = {
     "steps": [("vjp", 0, 0, "x"), ("vjp", 1, 1, "d0#2")],
     "three": [("vjp", 1, 1, "x"), ("vjp", 0, 0, "d0#2"), ("vjp", 1, 0, "d1#2")],
 }
-for (shape, body), (name, derivatives) in itertools.product(write_bodies(True).items(), PROGRAMS.items()):
+for (shape, body), (name, derivatives) in itertools.product(write_bodies(REGION).items(), PROGRAMS.items()):
     dependent = any(x.startswith("d") for _, _, _, x in derivatives)
     orders = [derivatives] if dependent else list(itertools.permutations(derivatives))
     if shape != "one":
@@ -106,7 +108,7 @@ for (shape, body), (name, derivatives) in itertools.product(write_bodies(True).i
     for number, order in enumerate(orders):
         program = f"{shape}-{name}-{number}"
         text = write(body, order)
-        _, plain = run(program + "-plain", write(write_bodies(False)[shape], order))
+        _, plain = run(program + "-plain", write(write_bodies(None)[shape], order))
         several = [["--budget=80%", "--poison", "--effort=0.1"], ["--separate-backward"], ["--reorder"]]
         several.append(["--planner=recompute-all", "--determinism-check=bitwise"])
         for options in [[], ["--budget=min", "--effort=0.1"]] + (several if number == 0 else []):
@@ -124,3 +126,14 @@ for (shape, body), (name, derivatives) in itertools.product(write_bodies(True).i
             repeats = count_repeats(program, *options)
             if repeats > 1:
                 sys.exit(f"{program} {options}: a task is recomputed {repeats} times")
+
+for (shape, body), (name, derivatives) in itertools.product(write_bodies(SCOPE).items(), PROGRAMS.items()):
+    program = f"{shape}-{name}-offload"
+    _, plain = run(program + "-plain", write(write_bodies(None)[shape], derivatives))
+    several = [["--budget=min", "--effort=0.1"], ["--separate-backward"]]
+    for options in [[]] + (several if shape == "one" else []):
+        report, results = run(program, write(body, derivatives), *options)
+        if results != plain:
+            sys.exit(f"{program} {options}: other results than without scopes")
+        if report["offloaded_bytes"] == 0:
+            sys.exit(f"{program} {options}: nothing is offloaded")

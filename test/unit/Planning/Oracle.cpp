@@ -149,8 +149,9 @@ Search::Search(const Problem &problem) : problem(problem) {
       if (!problem.values[v].recomputable || policy == Policy::MustSave ||
           policy == Policy::MustCpuOffload)
         once.back() = true;
-      if (backward && id < firstBackward &&
-          (policy == Policy::MustRecompute || policy == Policy::MustCpuOffload))
+      if (backward &&
+          ((policy == Policy::MustRecompute && id < firstBackward) ||
+           (policy == Policy::MustCpuOffload && !op.backward)))
         guarded |= 1u << indexOf[v];
       choosesBorder |= problem.freeOrder && backward && id < firstBackward &&
                        policy == Policy::MustRecompute;

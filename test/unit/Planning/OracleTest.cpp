@@ -216,6 +216,72 @@ TEST(Oracle, SearchFindsMostPlans) {
   EXPECT_EQ(tally.wrongBound, "");
 }
 
+/// A tiny problem with a forward op behind the first backward one, as between
+/// two derivatives, whose result backward ops read and must be offloaded.
+/// Nothing where the problem of this seed has no place for one.
+std::optional<Problem> offloadsBetweenDerivatives(uint64_t seed) {
+  Problem problem = tinyProblem(seed);
+  bool isBackward = false;
+  for (Op &op : problem.ops) {
+    if (!op.backward || !isBackward) {
+      isBackward |= op.backward;
+      continue;
+    }
+    for (ValueId result : op.results) {
+      bool isRead = llvm::any_of(problem.ops, [&](const Op &reader) {
+        return reader.backward && llvm::is_contained(reader.operands, result);
+      });
+      Value &value = problem.values[result];
+      if (!isRead || !value.offloadable || !problem.linkBytesPerSecond)
+        continue;
+      op.backward = false;
+      value.policy = Policy::MustCpuOffload;
+      if (message(check(problem)).empty())
+        return problem;
+      return std::nullopt;
+    }
+  }
+  return std::nullopt;
+}
+
+TEST(Oracle, OffloadsBetweenDerivatives) {
+  unsigned compared = 0, numSearches = 0, numBest = 0;
+  for (uint64_t seed = 0; compared < 60; ++seed) {
+    SCOPED_TRACE(seed);
+    std::optional<Problem> problem = offloadsBetweenDerivatives(seed);
+    if (!problem)
+      continue;
+    std::optional<BestPlan> smallest = smallestPlan(*problem);
+    if (!smallest)
+      continue;
+    for (int64_t slack : {0, 4}) {
+      problem->deviceBudget = smallest->value + slack;
+      BestPlan best = *cheapestPlan(*problem, *problem->deviceBudget);
+      EXPECT_EQ(message(verify(*problem, best.plan)), "");
+      Solution found =
+          llvm::cantFail(runAlgorithm(*problem, "auto", SolverOptions()));
+      EXPECT_EQ(message(verify(*problem, found.plan)), "");
+      EXPECT_EQ(found.time, best.value);
+      // A search may miss the only plan.
+      llvm::Expected<Solution> searched =
+          runAlgorithm(*problem, "search", SolverOptions());
+      ++numSearches;
+      if (!searched) {
+        llvm::consumeError(searched.takeError());
+        continue;
+      }
+      EXPECT_EQ(message(verify(*problem, searched->plan)), "");
+      numBest += searched->time == best.value;
+    }
+    problem->deviceBudget.reset();
+    Solution kept =
+        llvm::cantFail(runAlgorithm(*problem, "save-all", SolverOptions()));
+    EXPECT_EQ(message(verify(*problem, kept.plan)), "");
+    ++compared;
+  }
+  EXPECT_GE(numBest * 100, numSearches * 90);
+}
+
 TEST(Oracle, SmallestBudgetsAreProven) {
   for (auto [seed, known] : llvm::enumerate(allKnown())) {
     SCOPED_TRACE(seed);

@@ -129,6 +129,27 @@ TEST(Verify, MustCpuOffloadReadsAReload) {
                        "value 'f0' is MUST_CPU_OFFLOAD, but op 'f0' runs 2"));
 }
 
+// Between two derivatives, too: forward ops may follow a backward one.
+TEST(Verify, MustCpuOffloadBehindABackwardOp) {
+  Problem problem;
+  problem.linkBytesPerSecond = 1;
+  ValueId b0 = problem.addResult(problem.addOp("b0", 1, {}, true), "b0", 1);
+  ValueId f = problem.addResult(problem.addOp("f", 1, {b0}), "f", 1);
+  ValueId b1 = problem.addResult(problem.addOp("b1", 1, {f}, true), "b1", 1);
+  problem.values[b1].isOutput = true;
+  problem.values[f].policy = Policy::MustCpuOffload;
+  EXPECT_TRUE(mentions(failure(problem, runs({0, 1, 2})),
+                       "op 'b1' reads value 'f', which is MUST_CPU_OFFLOAD "
+                       "and was not reloaded"));
+  Plan plan = runs({0, 1});
+  plan.offload(f);
+  plan.reload(f);
+  plan.run(2);
+  EXPECT_EQ(failure(problem, plan), "");
+  // What every algorithm starts from.
+  EXPECT_EQ(cantFail(solve(problem, "save-all")).plan, plan);
+}
+
 TEST(Verify, Budgets) {
   Problem problem = chain(2, 10);
   // b1 runs with f0, f1 and its result.

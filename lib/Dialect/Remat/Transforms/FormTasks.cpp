@@ -323,8 +323,8 @@ void GraphBuilder::setPolicies(TaskOp task, Operation *op, ArrayAttr policies) {
 
 /// Chooses the derivative that is planned as such. What comes back from the
 /// host is known of one only; what others make again is repeated before. Where
-/// offloaded values are for several, that is the innermost, and all of them
-/// have to be made before its backward computation.
+/// offloaded values are for several, that is the innermost, and no backward
+/// computation that is planned may make them.
 LogicalResult GraphBuilder::setLevel() {
   unsigned level = highestPolicy;
   const Offloaded *first = nullptr;
@@ -333,14 +333,8 @@ LogicalResult GraphBuilder::setLevel() {
       first = &value;
   if (first)
     level = first->level;
-  TaskOp border;
-  for (auto task : graph.getOps<TaskOp>())
-    if (task.getBackwardLevel() >= level) {
-      border = task;
-      break;
-    }
-  for (const Offloaded &value : offloaded) {
-    if (value.level == level || !border || value.task->isBeforeInBlock(border))
+  for (Offloaded &value : offloaded) {
+    if (value.level == level || value.task.getBackwardLevel() < level)
       continue;
     InFlightDiagnostic diag =
         value.op->emitOpError("has a result with policy 'must_cpu_offload' for "
@@ -348,7 +342,7 @@ LogicalResult GraphBuilder::setLevel() {
         << value.level << ", and another value has it for that of level "
         << level
         << "; of several nested derivatives, values can be offloaded for the "
-           "outer ones only if they are made before the innermost one begins";
+           "outer ones only if the innermost one does not make them";
     diag.attachNote(first->op->getLoc()) << "the other value";
     return failure();
   }
