@@ -141,8 +141,9 @@ LogicalResult StepModule::compileKernels(GraphOp of) {
     if (failed(compileKernel(task)))
       return failure();
     if (LoopOp loop = findLoop(task))
-      if (GraphOp body = findBody(loop); body && failed(compileKernels(body)))
-        return failure();
+      for (GraphOp body : findBodies(loop))
+        if (failed(compileKernels(body)))
+          return failure();
   }
   return success();
 }

@@ -168,6 +168,19 @@ FailureOr<uint32_t> TableEmitter::addLoop(LoopOp loop) {
   record.stacks = loop.getStacks().size();
   record.flags = loop.getReverse() ? unsigned(REMAT_LOOP_REVERSE) : 0u;
   record.count = loop.getCount();
+  record.advance = REMAT_NONE;
+  if (loop.getAdvance()) {
+    GraphOp advance = SymbolTable::lookupNearestSymbolFrom<GraphOp>(
+        loop, loop.getAdvanceAttr());
+    FailureOr<std::string> again =
+        buildStepTable(advance, kernels, checks, threads, flags);
+    if (failed(again))
+      return failure();
+    record.advance = table.addBody(*again);
+    record.advance_invariants = loop.getStateInvariants().size();
+    record.advance_slices = loop.getStateSlices().size();
+    record.slots = *loop.getSlots();
+  }
   return table.addLoop(record);
 }
 

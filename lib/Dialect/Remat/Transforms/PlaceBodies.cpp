@@ -25,14 +25,6 @@ namespace remat {
 using namespace mlir;
 using namespace remat;
 
-/// The time of one iteration.
-static int64_t getCost(GraphOp body) {
-  int64_t cost = 0;
-  for (auto task : body.getOps<TaskOp>())
-    cost = addCounts(cost, task.getCost());
-  return cost;
-}
-
 namespace {
 struct PlaceBodies : remat::impl::PlaceBodiesPassBase<PlaceBodies> {
   using PlaceBodiesPassBase::PlaceBodiesPassBase;
@@ -56,8 +48,8 @@ private:
                << loop.getBody() << "', expected a 'remat.graph'";
       if (!body.isPlaced() && failed(place(body)))
         return failure();
-      task.setCost(multiplyCounts(getCost(body), loop.getCount()));
-      task.setWorkspace(getWorkspaceBytes(loop, body));
+      task.setCost(multiplyCounts(getIterationCost(body), loop.getCount()));
+      task.setWorkspace(getWorkspaceBytes(loop));
     }
     return success();
   }

@@ -13,6 +13,7 @@
 #include "remat/Dialect/Remat/Transforms/PlanGraph.h"
 
 #include "GraphPlanner.h"
+#include "LoopSlots.h"
 #include "remat/Dialect/Remat/Transforms/StoredPlan.h"
 #include "remat/Planning/Releases.h"
 
@@ -301,10 +302,11 @@ remat::computeFrontier(GraphOp graph, const PlanOptions &options,
 // One budget
 //===----------------------------------------------------------------------===//
 
-/// Finds the plan, and applies it to a copy of the graph if `planned` is there.
-static llvm::Expected<GraphPlan> findPlan(GraphOp graph,
-                                          const PlanOptions &options,
-                                          OwningOpRef<GraphOp> *planned) {
+/// Finds the plan with all loops as they are, and applies it to a copy of the
+/// graph if `planned` is there.
+static llvm::Expected<GraphPlan> findPlanOf(GraphOp graph,
+                                            const PlanOptions &options,
+                                            OwningOpRef<GraphOp> *planned) {
   if (llvm::Error error = checkUnplanned(graph))
     return std::move(error);
   Variants variants(graph, options);
@@ -323,6 +325,51 @@ static llvm::Expected<GraphPlan> findPlan(GraphOp graph,
       return std::move(error);
   }
   return std::move(best->plan);
+}
+
+/// The same with as many checkpoints of loops as are best. What is slower than
+/// with more of them is not looked at any further.
+static llvm::Expected<GraphPlan> findPlan(GraphOp graph, PlanOptions options,
+                                          OwningOpRef<GraphOp> *planned) {
+  BudgetRequest &budget = options.budget;
+  if (options.stored || budget.kind == BudgetRequest::Kind::Unlimited)
+    return findPlanOf(graph, options, planned);
+  LoopSlots slots(graph);
+  if (slots.getNumLevels() == 0)
+    return findPlanOf(graph, options, planned);
+  // Percentages mean the same for all.
+  PlanOptions unlimited = options;
+  unlimited.budget = BudgetRequest();
+  llvm::Expected<GraphPlan> whole = findPlanOf(graph, unlimited, nullptr);
+  if (!whole)
+    return whole.takeError();
+  if (budget.kind == BudgetRequest::Kind::Percent)
+    budget = {BudgetRequest::Kind::Bytes, budget.resolve(whole->saveAllPeak)};
+  bool isSmallest = budget.kind == BudgetRequest::Kind::Smallest;
+  llvm::Expected<GraphPlan> best = findPlanOf(graph, options, planned);
+  for (unsigned level = 1; level <= slots.getNumLevels(); ++level) {
+    llvm::Expected<GraphOp> copy = slots.make(level);
+    if (!copy) {
+      llvm::consumeError(best.takeError());
+      return copy.takeError();
+    }
+    OwningOpRef<GraphOp> applied;
+    llvm::Expected<GraphPlan> plan =
+        findPlanOf(*copy, options, planned ? &applied : nullptr);
+    bool isLast = best && plan && !isSmallest && !isBetter(*plan, *best, false);
+    if (plan && (!best || isBetter(*plan, *best, isSmallest))) {
+      plan->saveAllPeak = whole->saveAllPeak;
+      llvm::consumeError(best.takeError());
+      best = std::move(plan);
+      if (planned)
+        *planned = std::move(applied);
+    } else {
+      llvm::consumeError(plan.takeError());
+    }
+    if (isLast)
+      break;
+  }
+  return best;
 }
 
 llvm::Expected<GraphPlan> remat::findPlan(GraphOp graph,
