@@ -180,42 +180,6 @@ Expected<LoopSchedule> simulateLoop(const Loop &loop,
 // Revolve
 //===----------------------------------------------------------------------===//
 
-int64_t binomialReach(int64_t slots, int64_t repetitions) {
-  if (slots < 0 || repetitions < 0)
-    return 0;
-  // The coefficient is symmetric: count up to the smaller one.
-  int64_t large = std::max(slots, repetitions);
-  __int128 reach = 1;
-  for (int64_t i = 1; i <= std::min(slots, repetitions); ++i) {
-    reach = reach * (__int128(large) + i) / i;
-    if (reach > INT64_MAX)
-      return INT64_MAX;
-  }
-  return reach;
-}
-
-/// The fewest repetitions that reach `iterations`.
-static int64_t repetitionsFor(int64_t iterations, int64_t slots) {
-  if (slots == 1)
-    return std::max<int64_t>(iterations - 1, 0);
-  int64_t enough = iterations, tooFew = -1;
-  while (enough - tooFew > 1) {
-    int64_t middle = tooFew + (enough - tooFew) / 2;
-    (binomialReach(slots, middle) < iterations ? tooFew : enough) = middle;
-  }
-  return enough;
-}
-
-int64_t fewestAdvances(int64_t iterations, int64_t slots) {
-  if (iterations < 2)
-    return 0;
-  if (slots < 1)
-    return INT64_MAX;
-  slots = std::min(slots, iterations);
-  int64_t repetitions = repetitionsFor(iterations, slots);
-  return repetitions * iterations - binomialReach(slots + 1, repetitions - 1);
-}
-
 namespace {
 /// Where to cut the iterations [from, to) when state `from` is current and
 /// `slots` may be taken, its own included: the next state to store.
@@ -223,47 +187,13 @@ using ChooseCut =
     function_ref<int64_t(int64_t from, int64_t to, int64_t slots)>;
 } // namespace
 
-/// Reverses all iterations: advances to the cut, reverses what is behind it
-/// with a slot less, and comes back.
 static std::vector<LoopAction> reverseByCuts(int64_t iterations, int64_t slots,
                                              ChooseCut chooseCut) {
-  struct Range {
-    int64_t from, to, slots;
-    /// Whether its first state is the current one, or has to be restored.
-    bool isCurrent;
-  };
   std::vector<LoopAction> actions;
-  // The next one is the last in the list.
-  std::vector<Range> ranges;
-  if (iterations > 0)
-    ranges.push_back({0, iterations, slots, true});
-  while (!ranges.empty()) {
-    Range range = ranges.back();
-    ranges.pop_back();
-    if (!range.isCurrent)
-      actions.push_back({LoopActionKind::Restore, range.from, 0});
-    if (range.to - range.from == 1) {
-      actions.push_back({LoopActionKind::Backward, range.from, 0});
-      continue;
-    }
-    if (range.isCurrent)
-      actions.push_back({LoopActionKind::Store, range.from, 0});
-    int64_t cut = chooseCut(range.from, range.to, range.slots);
-    actions.push_back({LoopActionKind::Advance, range.from, cut});
-    ranges.push_back({range.from, cut, range.slots, false});
-    ranges.push_back({cut, range.to, range.slots - 1, true});
-  }
+  LoopReversal reversal(iterations, slots);
+  for (LoopAction action; reversal.next(action, chooseCut);)
+    actions.push_back(action);
   return actions;
-}
-
-/// The cuts that keep the repetitions on both sides as few as possible: what
-/// is in front of the cut is advanced once more than what is behind it, so it
-/// has to be reached with one repetition less.
-static int64_t cutOfRevolve(int64_t from, int64_t to, int64_t slots) {
-  int64_t n = to - from;
-  int64_t repetitions = repetitionsFor(n, slots);
-  return from + std::min(binomialReach(slots, repetitions - 1),
-                         n - binomialReach(slots - 1, repetitions - 1));
 }
 
 Expected<LoopSchedule> planLoopRevolve(const Loop &loop, int64_t slots) {

@@ -13,6 +13,9 @@
 
 #include "Descriptors.h"
 #include "Step.h"
+#include "remat/Schedules/Revolve.h"
+
+#include <algorithm>
 
 using namespace remat;
 
@@ -67,7 +70,8 @@ void remat_step::placeArena(void *memory) {
     pointers[place.pointer] = address(table.buffers[place.buffer]);
 }
 
-/// One run of an entry that is a loop.
+/// One run of an entry that is a loop. Positions of iterations count down to
+/// 0; an advance runs from position 0 on.
 class remat::LoopRunner {
 public:
   LoopRunner(remat_step &step, uint32_t index);
@@ -75,35 +79,67 @@ public:
 
 private:
   void placeFixed();
-  void placeCarried(int64_t left, bool isFirst);
-  void placeElements(int64_t iteration);
-  remat_status runIteration(int64_t iteration);
+  void placeCarried(int64_t position);
+  remat_status runPosition(int64_t position);
+  remat_status runReversal();
+  remat_status advance(int64_t from, int64_t to, char *target);
+  void placeStates(char *target, int64_t left, bool isFirst);
+  void haveStates(char *states);
+  remat_status runBody(remat_step &ran, int64_t iteration, const char *what);
+
+  uint64_t stateCount() const {
+    return advancing ? advancing->resultBytes.size() : 0;
+  }
+  int64_t iterationAt(int64_t position) const {
+    return loop.flags & REMAT_LOOP_REVERSE ? position
+                                           : loop.count - 1 - position;
+  }
 
   remat_step &step;
   const uint32_t index;
   const remat_loop &loop;
   remat_step &body;
+  /// Null without an advance.
+  remat_step *advancing;
   void *const *operands;
+  void *const *advanceOperands;
   void *const *results;
-  /// The copies of what is carried.
-  char *copies = nullptr;
+  LoopWorkspace parts;
+  char *workspace = nullptr;
 };
+
+/// Bytes that something has in a workspace. That these do not overflow was
+/// checked when the table was loaded.
+static uint64_t padded(uint64_t bytes) {
+  uint64_t result = 0;
+  alignBytes(bytes, result);
+  return result;
+}
+
+/// The addresses of element `iteration` of slices and stacks.
+static char *elementOf(void *first, uint64_t bytes, int64_t iteration) {
+  return static_cast<char *>(first) + static_cast<uint64_t>(iteration) * bytes;
+}
 
 LoopRunner::LoopRunner(remat_step &step, uint32_t index)
     : step(step), index(index),
       loop(step.table.loops[step.table.entries[index].callee]),
       body(*step.bodies[loop.body]),
+      advancing(loop.advance == REMAT_NONE ? nullptr
+                                           : step.bodies[loop.advance].get()),
       operands(step.pointers.data() + step.prepared[index].firstPointer),
+      advanceOperands(operands + firstState(loop) + loop.slices),
       results(operands + step.table.entries[index].operand_count) {
   const remat_entry &entry = step.table.entries[index];
+  findLoopWorkspace(loop, body.table, advancing ? &advancing->table : nullptr,
+                    parts);
   // Without a workspace nothing is in the arena, wherever that is.
   if (entry.workspace == REMAT_NONE)
     return;
-  auto *workspace = static_cast<char *>(results[entry.result_count]);
+  workspace = static_cast<char *>(results[entry.result_count]);
   body.placeArena(workspace);
-  uint64_t arenaBytes = 0;
-  alignBytes(body.table.header.arena_bytes, arenaBytes);
-  copies = workspace + arenaBytes;
+  if (advancing)
+    advancing->placeArena(workspace);
 }
 
 /// Places what is in the same place in all iterations, and brings what is
@@ -116,68 +152,151 @@ void LoopRunner::placeFixed() {
       step.copy(operands[i], results[i], body.argumentBytes[i]);
     body.boundArguments[i].data = body.boundResults[i].data = results[i];
   }
-  for (uint32_t i = 0; i < loop.invariants; ++i)
-    body.boundArguments[loop.carried + i].data = operands[loop.carried + i];
+  for (uint64_t i = loop.carried; i < firstState(loop); ++i)
+    body.boundArguments[i].data = operands[i];
+  for (uint64_t i = 0; i < loop.advance_invariants; ++i)
+    advancing->boundArguments[stateCount() + i].data =
+        advanceOperands[stateCount() + i];
 }
 
-/// Places what is carried into and out of an iteration with `left` behind it,
-/// so that the last one writes the results.
-void LoopRunner::placeCarried(int64_t left, bool isFirst) {
-  char *copy = copies;
+/// Places what is carried so that the last iteration writes the results.
+void LoopRunner::placeCarried(int64_t position) {
+  bool isFirst = position == loop.count - 1;
+  char *copy = workspace + parts.copies;
   for (uint32_t i = 0; i < loop.carried; ++i) {
     if (isInPlace(body.table, i))
       continue;
-    void *before = left % 2 ? results[i] : copy;
+    void *before = position % 2 ? results[i] : copy;
     body.boundArguments[i].data = isFirst ? operands[i] : before;
-    body.boundResults[i].data = left % 2 ? copy : results[i];
-    uint64_t bytes = 0;
-    alignBytes(body.argumentBytes[i], bytes);
-    copy += bytes;
+    body.boundResults[i].data = position % 2 ? copy : results[i];
+    copy += padded(body.argumentBytes[i]);
   }
 }
 
-/// Places the elements of slices and stacks.
-void LoopRunner::placeElements(int64_t iteration) {
-  auto element = [&](void *first, uint64_t bytes) {
-    return static_cast<char *>(first) +
-           static_cast<uint64_t>(iteration) * bytes;
-  };
-  for (size_t i = loop.carried + loop.invariants; i < body.argumentBytes.size();
-       ++i)
-    body.boundArguments[i].data = element(operands[i], body.argumentBytes[i]);
+/// Runs an iteration of the body, which has the states already.
+remat_status LoopRunner::runPosition(int64_t position) {
+  int64_t iteration = iterationAt(position);
+  placeCarried(position);
+  for (uint64_t i = firstState(loop); i < firstState(loop) + loop.slices; ++i) {
+    uint64_t argument = stateCount() + i;
+    body.boundArguments[argument].data =
+        elementOf(operands[i], body.argumentBytes[argument], iteration);
+  }
   for (size_t i = loop.carried; i < body.resultBytes.size(); ++i)
-    body.boundResults[i].data = element(results[i], body.resultBytes[i]);
+    body.boundResults[i].data =
+        elementOf(results[i], body.resultBytes[i], iteration);
+  return runBody(body, iteration, ": ");
 }
 
-remat_status LoopRunner::runIteration(int64_t iteration) {
-  for (const remat_step::Supplied &place : body.supplied)
-    body.pointers[place.pointer] =
-        body.address(body.table.buffers[place.buffer]);
-  if (body.flags & REMAT_STEP_POISON)
-    body.poisonMemory();
-  if (body.isBitwise)
-    body.recomputeCheck->begin(nullptr, /*comparesBits=*/true,
-                               /*tracesRun=*/false, /*isFirst=*/true);
+/// Lets the body have the states that begin at `states`, or, if it is null,
+/// those at first.
+void LoopRunner::haveStates(char *states) {
+  for (uint64_t i = 0; i < stateCount(); ++i) {
+    body.boundArguments[firstState(loop) + i].data =
+        states ? states : advanceOperands[i];
+    if (states)
+      states += padded(advancing->resultBytes[i]);
+  }
+}
+
+/// Places the states for an iteration of the advance with `left` behind it, the
+/// last of which writes to `target`. The first reads what the body has, which
+/// is not overwritten: it may be a checkpoint.
+void LoopRunner::placeStates(char *target, int64_t left, bool isFirst) {
+  char *even = workspace + parts.states, *odd = workspace + parts.otherStates;
+  for (uint32_t i = 0; i < stateCount(); ++i) {
+    void *current = body.boundArguments[firstState(loop) + i].data;
+    void *&from = advancing->boundArguments[i].data;
+    void *&to = advancing->boundResults[i].data;
+    uint64_t bytes = padded(advancing->resultBytes[i]);
+    if (isInPlace(advancing->table, i)) {
+      if (isFirst)
+        step.copy(current, target, advancing->resultBytes[i]);
+      from = to = target;
+    } else {
+      from = isFirst ? current : left % 2 ? even : odd;
+      to = left == 0 ? target : left % 2 ? odd : even;
+      odd += bytes;
+    }
+    target += bytes;
+    even += bytes;
+  }
+}
+
+/// Makes the states before position `to` from those before `from`, at `target`.
+remat_status LoopRunner::advance(int64_t from, int64_t to, char *target) {
+  for (int64_t position = from; position < to; ++position) {
+    int64_t iteration = iterationAt(position);
+    placeStates(target, to - 1 - position, position == from);
+    for (uint64_t i = stateCount() + loop.advance_invariants;
+         i < advancing->argumentBytes.size(); ++i)
+      advancing->boundArguments[i].data =
+          elementOf(advanceOperands[i], advancing->argumentBytes[i], iteration);
+    if (remat_status status =
+            runBody(*advancing, iteration, " of its advance: "))
+      return status;
+  }
+  haveStates(target);
+  return REMAT_OK;
+}
+
+/// Runs the actions of Revolve. States are made where they are to be kept, so
+/// that storing them is no action of its own.
+remat_status LoopRunner::runReversal() {
+  auto placeOf = [&](int64_t slot) {
+    return slot == 0 ? nullptr
+                     : workspace + parts.slots +
+                           static_cast<uint64_t>(slot - 1) * parts.slotBytes;
+  };
+  haveStates(nullptr);
+  LoopReversal reversal(loop.count, std::min(loop.slots, loop.count));
+  LoopAction action, ahead;
+  for (bool hasMore = reversal.next(action, cutOfRevolve); hasMore;
+       action = ahead) {
+    int64_t slot = reversal.getSlot();
+    hasMore = reversal.next(ahead, cutOfRevolve);
+    remat_status status = REMAT_OK;
+    if (action.kind == LoopActionKind::Restore)
+      haveStates(placeOf(slot));
+    else if (action.kind == LoopActionKind::Advance)
+      status = advance(action.from, action.to,
+                       ahead.kind == LoopActionKind::Store
+                           ? placeOf(reversal.getSlot())
+                           : workspace + parts.states);
+    else if (action.kind == LoopActionKind::Backward)
+      status = runPosition(action.from);
+    if (status != REMAT_OK)
+      return status;
+  }
+  return REMAT_OK;
+}
+
+remat_status LoopRunner::runBody(remat_step &ran, int64_t iteration,
+                                 const char *what) {
+  for (const remat_step::Supplied &place : ran.supplied)
+    ran.pointers[place.pointer] = ran.address(ran.table.buffers[place.buffer]);
+  if (ran.flags & REMAT_STEP_POISON)
+    ran.poisonMemory();
+  if (ran.isBitwise)
+    ran.recomputeCheck->begin(nullptr, /*comparesBits=*/true,
+                              /*tracesRun=*/false, /*isFirst=*/true);
   remat_status status =
-      body.runEntries(0, static_cast<uint32_t>(body.table.entries.size()));
-  step.stats.executed_entries += body.stats.executed_entries;
-  step.stats.recomputed_entries += body.stats.recomputed_entries;
+      ran.runEntries(0, static_cast<uint32_t>(ran.table.entries.size()));
+  step.stats.executed_entries += ran.stats.executed_entries;
+  step.stats.recomputed_entries += ran.stats.recomputed_entries;
   if (status != REMAT_OK)
     step.error = step.table.describe(index) + ": iteration " +
-                 std::to_string(iteration) + ": " + body.error;
+                 std::to_string(iteration) + what + ran.error;
   return status;
 }
 
 remat_status LoopRunner::run() {
   placeFixed();
-  bool isReverse = (loop.flags & REMAT_LOOP_REVERSE) != 0;
-  for (int64_t left = loop.count; left-- > 0;) {
-    int64_t iteration = isReverse ? left : loop.count - 1 - left;
-    placeCarried(left, /*isFirst=*/left == loop.count - 1);
-    placeElements(iteration);
-    if (remat_status status = runIteration(iteration))
+  if (advancing)
+    return runReversal();
+  for (int64_t position = loop.count; position-- > 0;)
+    if (remat_status status = runPosition(position))
       return status;
-  }
   return REMAT_OK;
 }
 

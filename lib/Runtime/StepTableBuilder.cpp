@@ -308,15 +308,27 @@ std::string StepTableBuilder::finalize() const {
 }
 
 uint64_t remat::loopWorkspaceBytes(const remat_loop &loop,
-                                   const std::string &body) {
-  remat_module module = {
-      REMAT_STEP_TABLE_VERSION, body.data(), body.size(), nullptr, 0, nullptr};
-  Table table;
-  std::string error;
-  uint64_t bytes = 0;
-  return readTable(module, table, error) &&
-                 findLoopWorkspace(loop, table, bytes)
-             ? bytes
+                                   const std::string &body,
+                                   const std::string &advance) {
+  auto read = [](const std::string &blob, Table &table) {
+    std::string error;
+    remat_module module = {REMAT_STEP_TABLE_VERSION,
+                           blob.data(),
+                           blob.size(),
+                           nullptr,
+                           0,
+                           nullptr};
+    return readTable(module, table, error);
+  };
+  bool hasAdvance = loop.advance != REMAT_NONE;
+  Table bodyTable, advanceTable;
+  LoopWorkspace workspace;
+  return read(body, bodyTable) &&
+                 (!hasAdvance || read(advance, advanceTable)) &&
+                 findLoopWorkspace(loop, bodyTable,
+                                   hasAdvance ? &advanceTable : nullptr,
+                                   workspace)
+             ? workspace.bytes
              : UINT64_MAX;
 }
 

@@ -93,10 +93,27 @@ bool checkBodies(const remat_module *module, const Table &table,
 /// Checks an entry, of a sound loop, against its buffers.
 bool checkLoopEntry(const Table &table, uint32_t index, std::string &error);
 
-/// The bytes of workspace of a loop with this body; false if they do not fit 64
-/// bits, or the body has not what the loop carries.
+/// Where things are in the workspace of a loop, and its bytes. The arenas are
+/// at its start.
+struct LoopWorkspace {
+  uint64_t copies, states, otherStates, slots, bytes;
+  /// Of one slot.
+  uint64_t slotBytes;
+};
+/// False if the bytes do not fit 64 bits, or the bodies have not what the loop
+/// carries. `advance` is null if the loop has none.
 bool findLoopWorkspace(const remat_loop &loop, const Table &body,
-                       uint64_t &bytes);
+                       const Table *advance, LoopWorkspace &workspace);
+
+/// Which argument of a loop's body is the first behind what is carried and the
+/// invariants: of a loop with an advance a state, else an element of a slice.
+inline uint64_t firstState(const remat_loop &loop) {
+  return uint64_t(loop.carried) + loop.invariants;
+}
+/// The advance of a loop in this table, or null.
+inline const Table *advanceOf(const Table &table, const remat_loop &loop) {
+  return loop.advance == REMAT_NONE ? nullptr : &table.bodyTables[loop.advance];
+}
 
 /// Whether value `i` that a loop carries is updated in place by its body.
 inline bool isInPlace(const Table &body, uint32_t i) {

@@ -72,14 +72,64 @@ bool checkBody(const Table &body, std::string &error) {
   return true;
 }
 
-bool isSameType(const Table &t, const remat_signature &a,
+bool isSameType(const Table &t, const remat_signature &a, const Table &u,
                 const remat_signature &b) {
-  auto dims = t.dims.begin();
+  auto dims = t.dims.begin() + a.dims;
   return a.dtype == b.dtype && a.rank == b.rank &&
-         std::equal(dims + a.dims, dims + a.dims + a.rank, dims + b.dims);
+         std::equal(dims, dims + a.rank, u.dims.begin() + b.dims);
 }
 
-/// A loop against the body that it names.
+/// Arguments and results of a body, of which the first `carried` are carried;
+/// these alone may be updated in place.
+bool checkCarried(const Table &body, const std::string &name, uint64_t carried,
+                  uint64_t arguments, uint64_t results, std::string &error) {
+  if (body.arguments.size() != arguments || body.results.size() != results)
+    return fail(error, name + number(body.arguments.size()) +
+                           " arguments and " + number(body.results.size()) +
+                           " results, expected " + number(arguments) + " and " +
+                           number(results));
+  for (uint32_t i = 0; i < arguments; ++i) {
+    const remat_signature &argument = body.arguments[i];
+    if (argument.donation != REMAT_NONE &&
+        (i >= carried || argument.donation != i))
+      return fail(error, name + "argument " + number(i) +
+                             " in the buffer of result " +
+                             number(argument.donation) +
+                             ", expected that of a carried value alone");
+    if (i < carried && !isSameType(body, argument, body, body.results[i]))
+      return fail(error, name + "argument and result " + number(i) +
+                             " of different types, expected what is carried");
+  }
+  return true;
+}
+
+/// The part of a loop that makes states.
+bool checkAdvance(const Table &t, const remat_loop &loop, std::string &error) {
+  if (loop.advance >= t.bodyTables.size() || loop.advance == loop.body)
+    return fail(error, "advances with body " + number(loop.advance) + " of " +
+                           number(t.bodyTables.size()) +
+                           ", expected another than its own");
+  if (loop.slots < 1)
+    return fail(error, "has " + std::to_string(loop.slots) +
+                           " slots for states, expected at least 1");
+  const Table &advance = t.bodyTables[loop.advance];
+  const Table &body = t.bodyTables[loop.body];
+  uint64_t states = advance.results.size();
+  std::string name = "advances with body " + number(loop.advance) + " with ";
+  if (!checkCarried(advance, name, states,
+                    states + loop.advance_invariants + loop.advance_slices,
+                    states, error))
+    return false;
+  for (uint64_t i = 0; i < states; ++i)
+    if (!isSameType(advance, advance.results[i], body,
+                    body.arguments[firstState(loop) + i]))
+      return fail(error, "has argument " + number(firstState(loop) + i) +
+                             " of its body of another type than state " +
+                             number(i));
+  return true;
+}
+
+/// A loop against the bodies that it names.
 bool checkLoop(const Table &t, const remat_loop &loop, std::string &error) {
   if (loop.flags & ~unsigned(REMAT_LOOP_REVERSE))
     return fail(error, "has unknown flags: " + number(loop.flags));
@@ -89,32 +139,23 @@ bool checkLoop(const Table &t, const remat_loop &loop, std::string &error) {
   if (loop.body >= t.bodyTables.size())
     return fail(error, "runs body " + number(loop.body) + " of " +
                            number(t.bodyTables.size()));
-  const Table &body = t.bodyTables[loop.body];
-  std::string name = "has body " + number(loop.body) + " with ";
-  uint64_t arguments = uint64_t(loop.carried) + loop.invariants + loop.slices;
-  uint64_t results = uint64_t(loop.carried) + loop.stacks;
-  if (body.arguments.size() != arguments || body.results.size() != results)
-    return fail(error, name + number(body.arguments.size()) +
-                           " arguments and " + number(body.results.size()) +
-                           " results, expected " + number(arguments) + " and " +
-                           number(results));
-  for (uint32_t i = 0; i < arguments; ++i) {
-    const remat_signature &argument = body.arguments[i];
-    if (argument.donation != REMAT_NONE &&
-        (i >= loop.carried || argument.donation != i))
-      return fail(error, name + "argument " + number(i) +
-                             " in the buffer of result " +
-                             number(argument.donation) +
-                             ", expected that of a carried value alone");
-    if (i < loop.carried && !isSameType(body, argument, body.results[i]))
-      return fail(error, name + "argument and result " + number(i) +
-                             " of different types, expected what is carried");
-  }
+  bool hasAdvance = loop.advance < t.bodyTables.size();
+  uint64_t states = hasAdvance ? t.bodyTables[loop.advance].results.size() : 0;
+  if (!checkCarried(t.bodyTables[loop.body],
+                    "has body " + number(loop.body) + " with ", loop.carried,
+                    firstState(loop) + states + loop.slices,
+                    uint64_t(loop.carried) + loop.stacks, error))
+    return false;
+  if (loop.advance != REMAT_NONE)
+    return checkAdvance(t, loop, error);
+  if (loop.advance_invariants != 0 || loop.advance_slices != 0 ||
+      loop.slots != 0)
+    return fail(error, "has slots or operands of an advance, but none");
   return true;
 }
 
-/// As Overlap of other entries, for all that may be in one place: a result that
-/// an argument gives its buffer to is in that argument's memory.
+/// Whether two buffers of an entry overlap. A result that an argument gives its
+/// buffer to is in that argument's memory.
 bool shareBytes(const Table &t, const remat_buffer &a, const remat_buffer &b) {
   auto memory = [&](const remat_buffer &buffer) {
     uint32_t donor = buffer.space == REMAT_SPACE_RESULT
@@ -141,26 +182,57 @@ bool checkBytes(const Table &t, uint32_t index, const std::string &what,
                          number(bytes));
 }
 
-/// Sizes of operands or results: `single` values, then one element of a body's
-/// signature for each iteration.
-bool checkValues(const Table &t, uint32_t index, const char *what,
-                 uint32_t firstUse, uint64_t single,
-                 const std::vector<remat_signature> &signatures,
-                 std::string &error) {
+/// Values that an entry has, one after the other.
+class ValueChecker {
+public:
+  ValueChecker(const Table &t, uint32_t index, std::string &error)
+      : t(t), index(index), error(error) {}
+
+  /// The next values are those of `count` signatures, from number `first` on;
+  /// of slices and stacks, there is one for each iteration.
+  bool check(const Table &body, const std::vector<remat_signature> &signatures,
+             uint64_t first, uint64_t count, bool isStacked) {
+    const remat_entry &e = t.entries[index];
+    auto iterations = static_cast<uint64_t>(t.loops[e.callee].count);
+    for (uint64_t i = 0; i < count; ++i, ++use) {
+      uint64_t bytes = body.bytesOf(signatures[first + i]);
+      bool isOperand = use < e.operand_count;
+      std::string name = (isOperand ? "operand " : "result ") +
+                         number(isOperand ? use : use - e.operand_count);
+      if (isStacked && __builtin_mul_overflow(bytes, iterations, &bytes))
+        return fail(error, t.describe(index) + " has " + name +
+                               " of more bytes than fit 64 bits");
+      if (!checkBytes(t, index, name, t.operand(e, use), bytes, error))
+        return false;
+    }
+    return true;
+  }
+
+private:
+  const Table &t;
+  const uint32_t index;
+  std::string &error;
+  uint32_t use = 0;
+};
+
+bool checkValues(const Table &t, uint32_t index, std::string &error) {
   const remat_loop &loop = t.loops[t.entries[index].callee];
   const Table &body = t.bodyTables[loop.body];
-  for (uint32_t i = 0; i < signatures.size(); ++i) {
-    uint64_t bytes = body.bytesOf(signatures[i]);
-    std::string name = what + (" " + number(i));
-    if (i >= single && __builtin_mul_overflow(
-                           bytes, static_cast<uint64_t>(loop.count), &bytes))
-      return fail(error, t.describe(index) + " has " + name +
-                             " of more bytes than fit 64 bits");
-    if (!checkBytes(t, index, name, t.operand(t.entries[index], firstUse + i),
-                    bytes, error))
-      return false;
-  }
-  return true;
+  const Table *advance = advanceOf(t, loop);
+  uint64_t states = advance ? advance->results.size() : 0;
+  ValueChecker values(t, index, error);
+  if (!values.check(body, body.arguments, 0, firstState(loop), false) ||
+      !values.check(body, body.arguments, firstState(loop) + states,
+                    loop.slices, true))
+    return false;
+  if (advance && (!values.check(*advance, advance->arguments, 0,
+                                states + loop.advance_invariants, false) ||
+                  !values.check(*advance, advance->arguments,
+                                states + loop.advance_invariants,
+                                loop.advance_slices, true)))
+    return false;
+  return values.check(body, body.results, 0, loop.carried, false) &&
+         values.check(body, body.results, loop.carried, loop.stacks, true);
 }
 
 /// Whether iterations can read what they read, whatever they write.
@@ -226,47 +298,78 @@ bool remat::checkBodies(const remat_module *module, const Table &table,
   return true;
 }
 
-bool remat::findLoopWorkspace(const remat_loop &loop, const Table &body,
-                              uint64_t &bytes) {
-  if (loop.carried > body.arguments.size() ||
-      !alignBytes(body.header.arena_bytes, bytes))
+/// Adds the bytes of the first `count` results of a body, each rounded up.
+static bool addResults(const Table &body, uint64_t count, bool withInPlace,
+                       uint64_t &bytes) {
+  if (count > body.results.size() || count > body.arguments.size())
     return false;
-  for (uint32_t i = 0; i < loop.carried; ++i) {
-    uint64_t copy = 0;
-    if (!isInPlace(body, i) &&
-        (!alignBytes(body.bytesOf(body.arguments[i]), copy) ||
-         __builtin_add_overflow(bytes, copy, &bytes)))
+  for (uint32_t i = 0; i < count; ++i) {
+    uint64_t padded = 0;
+    if ((withInPlace || !isInPlace(body, i)) &&
+        (!alignBytes(body.bytesOf(body.results[i]), padded) ||
+         __builtin_add_overflow(bytes, padded, &bytes)))
       return false;
   }
   return true;
+}
+
+bool remat::findLoopWorkspace(const remat_loop &loop, const Table &body,
+                              const Table *advance, LoopWorkspace &workspace) {
+  workspace = {};
+  uint64_t arena = body.header.arena_bytes;
+  if (advance)
+    arena = std::max(arena, advance->header.arena_bytes);
+  if (!alignBytes(arena, workspace.copies))
+    return false;
+  uint64_t end = workspace.copies;
+  if (!addResults(body, loop.carried, /*withInPlace=*/false, end))
+    return false;
+  workspace.states = workspace.otherStates = workspace.slots = end;
+  workspace.bytes = end;
+  if (!advance)
+    return true;
+  uint64_t states = advance->results.size();
+  if (!addResults(*advance, states, /*withInPlace=*/true, end))
+    return false;
+  workspace.otherStates = end;
+  if (!addResults(*advance, states, /*withInPlace=*/false, end))
+    return false;
+  workspace.slots = end;
+  int64_t slots = std::min(loop.slots, loop.count) - 1;
+  uint64_t bytes = 0;
+  if (!addResults(*advance, states, /*withInPlace=*/true,
+                  workspace.slotBytes) ||
+      slots < 0 ||
+      __builtin_mul_overflow(workspace.slotBytes, static_cast<uint64_t>(slots),
+                             &bytes))
+    return false;
+  return !__builtin_add_overflow(end, bytes, &workspace.bytes);
 }
 
 bool remat::checkLoopEntry(const Table &t, uint32_t index, std::string &error) {
   const remat_entry &e = t.entries[index];
   const remat_loop &loop = t.loops[e.callee];
   const Table &body = t.bodyTables[loop.body];
-  if (e.operand_count != body.arguments.size() ||
-      e.result_count != body.results.size())
+  const Table *advance = advanceOf(t, loop);
+  // The states are no operands of their own, but those of the advance.
+  uint64_t operands = body.arguments.size();
+  if (advance)
+    operands += advance->arguments.size() - advance->results.size();
+  if (e.operand_count != operands || e.result_count != body.results.size())
     return fail(error, t.describe(index) + " has " + number(e.operand_count) +
                            " operands and " + number(e.result_count) +
-                           " results, expected " +
-                           number(body.arguments.size()) + " and " +
+                           " results, expected " + number(operands) + " and " +
                            number(body.results.size()));
-  if (!checkValues(t, index, "operand", 0,
-                   uint64_t(loop.carried) + loop.invariants, body.arguments,
-                   error) ||
-      !checkValues(t, index, "result", e.operand_count, loop.carried,
-                   body.results, error) ||
-      !checkOverlaps(t, index, error))
+  if (!checkValues(t, index, error) || !checkOverlaps(t, index, error))
     return false;
   uint64_t room = e.workspace == REMAT_NONE ? 0 : t.buffers[e.workspace].bytes;
-  uint64_t needed = 0;
-  if (!findLoopWorkspace(loop, body, needed))
+  LoopWorkspace needed;
+  if (!findLoopWorkspace(loop, body, advance, needed))
     return fail(error, t.describe(index) +
                            " needs a workspace of more bytes than fit 64 bits");
-  if (room < needed)
+  if (room < needed.bytes)
     return fail(error, t.describe(index) + " has a workspace of " +
                            number(room) + " bytes, expected at least " +
-                           number(needed));
+                           number(needed.bytes));
   return true;
 }

@@ -14,9 +14,11 @@ import sys
 
 # A folder may also include what the folders that it names may include.
 LAYERS = {
-    # Data and plain C++: no IR.
-    "Planning": [],
-    "Runtime": [],
+    # Data and plain C++: no IR. Schedules are what the planner plans and the
+    # run time does.
+    "Schedules": [],
+    "Planning": ["Schedules"],
+    "Runtime": ["Schedules"],
     "Runtime/CPU": ["Runtime"],
     "Runtime/CUDA": ["Runtime"],
     "Support": [],
@@ -53,6 +55,7 @@ EXCEPTIONS = {
 
 # What folders may not include of other projects.
 FOREIGN = {
+    "Schedules": r"(mlir|llvm)/",
     "Planning": r"mlir/",
     "Runtime": r"(mlir|llvm)/|dnnl|oneapi/",
     "Runtime/CPU": r"(mlir|llvm)/",

@@ -14,6 +14,8 @@
 #ifndef REMAT_PLANNING_LOOPS_H
 #define REMAT_PLANNING_LOOPS_H
 
+#include "remat/Schedules/Revolve.h"
+
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/Support/Error.h"
 
@@ -21,6 +23,12 @@
 #include <vector>
 
 namespace remat::planning {
+
+// The run time knows these, too.
+using remat::binomialReach;
+using remat::fewestAdvances;
+using remat::LoopAction;
+using remat::LoopActionKind;
 
 /// A loop whose iteration i makes state i + 1 from state i. Costs are in any
 /// integer unit, the same for all.
@@ -45,28 +53,6 @@ inline constexpr int64_t loopIterationLimit = int64_t(1) << 20;
 /// The most iterations of different costs.
 inline constexpr int64_t unevenLoopLimit = 128;
 
-enum class LoopActionKind : uint8_t {
-  /// Keep a checkpoint of the current state `from`.
-  Store,
-  /// Make checkpoint `from` the current state. The last one frees its slot.
-  Restore,
-  /// Run the iterations `from` to `to`, which is not included.
-  Advance,
-  /// Run iteration `from` from the current state once more, now with all that
-  /// its backward needs, and then its backward. There is no current state
-  /// afterwards.
-  Backward,
-};
-
-struct LoopAction {
-  LoopActionKind kind = LoopActionKind::Advance;
-  int64_t from = 0, to = 0;
-
-  bool operator==(const LoopAction &other) const {
-    return kind == other.kind && from == other.from && to == other.to;
-  }
-};
-
 /// Actions, and what they add up to. State 0 is the current one at the start.
 /// Like any other state, it takes a slot if it has to be restored.
 struct LoopSchedule {
@@ -89,18 +75,6 @@ int64_t loopSlots(const Loop &loop, int64_t budgetBytes);
 /// numbers or a wrong number of costs.
 llvm::Expected<LoopSchedule> simulateLoop(const Loop &loop,
                                           std::vector<LoopAction> actions);
-
-/// The most iterations that `slots` checkpoints can reverse with no iteration
-/// advanced more than `repetitions` times: the binomial coefficient (slots +
-/// repetitions) over slots. INT64_MAX if it does not fit.
-int64_t binomialReach(int64_t slots, int64_t repetitions);
-
-/// The fewest advances that reverse `iterations` with `slots` checkpoints
-/// [Griewank, Walther: Algorithm 799: revolve, ACM TOMS 2000, section 2]:
-/// r n - binomialReach(s + 1, r - 1), where r is the least number of
-/// repetitions that reaches n. INT64_MAX for two iterations or more without a
-/// slot.
-int64_t fewestAdvances(int64_t iterations, int64_t slots);
 
 /// The schedule of Revolve: optimal for every number of iterations and slots
 /// among all schedules with equal forward costs. Takes O(n log n) time and O(n)

@@ -319,11 +319,33 @@ enum {
 /// The workspace has the body's arena, and behind it, in their order, a copy of
 /// each carried value that is not updated in place, all rounded up to
 /// REMAT_ALIGNMENT: what is carried is there and in the result by turns.
+///
+/// With an `advance`, another body, the loop makes the first of its body's
+/// slices itself. They are states: what `advance` carries. Its iterations are
+/// those of the loop in the other order, and the body is given what each of
+/// them begins with. They run again and again, from at most `slots` states that
+/// are kept at a time, the first one included, which is an operand: see
+/// remat/Schedules/Revolve.h.
+///
+/// Arguments of the body are then what is carried, invariants, states, and
+/// elements of slices. Arguments of `advance`: the states, `advance_invariants`
+/// invariants, and an element of each of `advance_slices` slices. Results: the
+/// states. Operands of the entry: what is carried, invariants, slices, then the
+/// states at first, and the invariants and slices of `advance`.
+///
+/// The workspace has the larger of both arenas, the copies of what is carried,
+/// then the states, the states once more that `advance` does not update in
+/// place, and all states for each slot but the first. No more slots are taken
+/// than there are iterations.
 typedef struct remat_loop {
   uint32_t body;
   uint32_t carried, invariants, slices, stacks;
-  uint32_t flags; // REMAT_LOOP_REVERSE or 0
-  int64_t count;  // at least 1
+  uint32_t flags;   // REMAT_LOOP_REVERSE or 0
+  int64_t count;    // at least 1
+  uint32_t advance; // body, or REMAT_NONE
+  uint32_t advance_invariants, advance_slices;
+  uint32_t reserved;
+  int64_t slots; // at least 1; 0 without `advance`
 } remat_loop;
 
 //===----------------------------------------------------------------------===//

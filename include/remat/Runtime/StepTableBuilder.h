@@ -182,9 +182,11 @@ private:
   uint32_t threads = 0;
 };
 
-/// Bytes of the workspace of an entry for `loop`, the table of whose body is
-/// `body`; UINT64_MAX if that is no step table, or not one for the loop.
-uint64_t loopWorkspaceBytes(const remat_loop &loop, const std::string &body);
+/// Bytes of the workspace of an entry for `loop`, the tables of whose bodies
+/// are `body` and, if it has one, `advance`; UINT64_MAX if these are no step
+/// tables, or not those of the loop.
+uint64_t loopWorkspaceBytes(const remat_loop &loop, const std::string &body,
+                            const std::string &advance = {});
 
 /// Whether a runtime would load the table, if it had the kernels: reads and
 /// checks it as that does. False with a message if not.

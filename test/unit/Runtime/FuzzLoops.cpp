@@ -87,17 +87,104 @@ std::string makeLoop(const std::string &body, const remat_loop &loop,
   return builder.finalize();
 }
 
-/// Whether the loops of a table run at most `most` iterations in all.
+/// A body that makes the states of a loop: it adds nothing to them.
+std::string makeAdvance(bool isInPlace) {
+  StepTableBuilder builder;
+  for (const char *name : {"state", "y"})
+    builder.addArgument(name, REMAT_F32, {3});
+  builder.addResult("state", REMAT_F32, {3});
+  uint32_t state = builder.addArgumentBuffer(0);
+  uint32_t y = builder.addArgumentBuffer(1), t = builder.addArenaBuffer(0, 12);
+  if (isInPlace)
+    builder.addDonation(0, 0);
+  builder.addEntry(makeEntry(REMAT_ENTRY_COPY, 0, {y}, {t}));
+  builder.addEntry(makeEntry(
+      REMAT_ENTRY_COPY, 0, {t},
+      {isInPlace ? builder.addView(state) : builder.addResultBuffer(0)}));
+  return builder.finalize();
+}
+
+/// A loop of `body`, whose slice is a state that `advance` makes.
+std::string makeReversal(const std::string &body, const std::string &advance,
+                         remat_loop loop, bool isInPlace,
+                         uint64_t workspaceBytes) {
+  StepTableBuilder builder = makeSignature({loop.count}, isInPlace);
+  builder.addArgument("state", REMAT_F32, {3});
+  uint32_t state = builder.addArgumentBuffer(4);
+  loop.body = builder.addBody(body);
+  loop.advance = builder.addBody(advance);
+  builder.addEntry(makeEntry(REMAT_ENTRY_LOOP, builder.addLoop(loop),
+                             {0, 1, 2, state, 3}, {4, 5, 6},
+                             builder.addArenaBuffer(0, workspaceBytes)));
+  return builder.finalize();
+}
+
+/// Whether the loops of a table run at most `most` iterations in all. The
+/// square of a loop's is more than those of its advance.
 bool isShort(const Table &table, int64_t most) {
   for (const remat_entry &entry : table.entries) {
     if (entry.kind != REMAT_ENTRY_LOOP)
       continue;
     const remat_loop &loop = table.loops[entry.callee];
-    if (loop.count > most ||
-        !isShort(table.bodyTables[loop.body], most / loop.count))
+    if (loop.count > most || loop.count * loop.count > most)
       return false;
+    for (uint32_t body : {loop.body, loop.advance})
+      if (body != REMAT_NONE &&
+          !isShort(table.bodyTables[body], most / (loop.count * loop.count)))
+        return false;
   }
   return true;
+}
+
+/// The table, in one of three cases damaged.
+std::string maybeDamage(std::string table, std::mt19937_64 &random) {
+  if (random() % 3 == 0) {
+    table = damage(table, random);
+    seal(table);
+  }
+  return table;
+}
+
+/// A loop in a loop. Workspaces are those of bodies that are whole.
+std::string makeNested(std::mt19937_64 &random) {
+  bool isInPlace = random() % 2;
+  uint32_t flags = random() % 2;
+  std::string cell = makeCell(isInPlace);
+  remat_loop loop = {0,          2, 1, 1, 1, flags, 1 + int64_t(random() % 3),
+                     REMAT_NONE, 0, 0, 0, 0};
+  uint64_t bytes = loopWorkspaceBytes(loop, cell);
+  std::string row =
+      makeLoop(maybeDamage(cell, random), loop, {loop.count}, isInPlace, bytes);
+  remat_loop rows = loop;
+  rows.count = 1 + int64_t(random() % 3);
+  uint64_t rowBytes = loopWorkspaceBytes(rows, row);
+  row = maybeDamage(row, random);
+  return maybeDamage(
+      makeLoop(row, rows, {rows.count, loop.count}, isInPlace, rowBytes),
+      random);
+}
+
+/// A loop that makes its states.
+std::string makeReversed(std::mt19937_64 &random) {
+  bool isInPlace = random() % 2;
+  std::string cell = makeCell(isInPlace), advance = makeAdvance(random() % 2);
+  remat_loop loop = {0,
+                     2,
+                     1,
+                     0,
+                     1,
+                     uint32_t(random() % 2),
+                     1 + int64_t(random() % 6),
+                     1,
+                     0,
+                     1,
+                     0,
+                     1 + int64_t(random() % 4)};
+  uint64_t bytes = loopWorkspaceBytes(loop, cell, advance);
+  cell = maybeDamage(cell, random);
+  advance = maybeDamage(advance, random);
+  return maybeDamage(makeReversal(cell, advance, loop, isInPlace, bytes),
+                     random);
 }
 
 /// Runs a step on tensors of its own; false if these would be too large.
@@ -131,25 +218,7 @@ bool run(remat_step *step) {
 std::string remat::tryLoops(uint64_t seed, LoopCounts &counts) {
   std::mt19937_64 random(seed);
   ++counts.tables;
-  auto maybeDamage = [&](std::string table) {
-    if (random() % 3 == 0) {
-      table = damage(table, random);
-      seal(table);
-    }
-    return table;
-  };
-  bool isInPlace = random() % 2;
-  uint32_t flags = random() % 2;
-  std::string cell = makeCell(isInPlace);
-  remat_loop loop = {0, 2, 1, 1, 1, flags, 1 + int64_t(random() % 3)};
-  uint64_t bytes = loopWorkspaceBytes(loop, cell);
-  std::string row =
-      makeLoop(maybeDamage(cell), loop, {loop.count}, isInPlace, bytes);
-  remat_loop rows = {0, 2, 1, 1, 1, flags, 1 + int64_t(random() % 3)};
-  // As if the bodies were whole: their arena may be damaged.
-  uint64_t rowBytes = bytes + 64 + (isInPlace ? 64 : 128);
-  std::string blob = maybeDamage(makeLoop(
-      maybeDamage(row), rows, {rows.count, loop.count}, isInPlace, rowBytes));
+  std::string blob = random() % 2 ? makeNested(random) : makeReversed(random);
 
   const remat_kernel_fn kernels[] = {touch};
   remat_module module = {
@@ -169,7 +238,7 @@ std::string remat::tryLoops(uint64_t seed, LoopCounts &counts) {
     ++counts.refused;
     return *remat_last_error() ? "" : "a wrong loop is refused without a word";
   }
-  if (!isRefused && isShort(table, 1 << 10) && run(step))
+  if (!isRefused && isShort(table, 1 << 12) && run(step))
     ++counts.run;
   remat_step_free(step);
   return isRefused ? "a step runs that its check refuses: " + error : "";

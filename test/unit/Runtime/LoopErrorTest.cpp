@@ -36,7 +36,7 @@ void refused(const std::string &blob, const std::string &expected) {
 /// All operands are arguments, and all results are results.
 struct Parts {
   explicit Parts(const StepTableBuilder &body)
-      : loop{builder.addBody(body.finalize()), 1, 1, 1, 1, 0, 4} {}
+      : loop(makeRecord(builder.addBody(body.finalize()), 1, 1, 1, 1, 0, 4)) {}
   Parts() : Parts(cellBuilder(/*isInPlace=*/false)) {}
 
   std::string finish() {
@@ -91,7 +91,7 @@ TEST(LoopErrors, Carried) {
   type.addResult("h", REMAT_I32, {3});
   type.addEntry(makeCopy(type.addArgumentBuffer(0), type.addResultBuffer(0)));
   Parts types(type);
-  types.loop = {0, 1, 0, 0, 0, 0, 4};
+  types.loop = makeRecord(0, 1, 0, 0, 0, 0, 4);
   types.expect("loop 0 has body 0 with argument and result 0 of different "
                "types, expected what is carried");
   StepTableBuilder shape;
@@ -100,7 +100,7 @@ TEST(LoopErrors, Carried) {
   shape.addEntry(
       makeCopy(shape.addArgumentBuffer(0), shape.addResultBuffer(0)));
   Parts shapes(shape);
-  shapes.loop = {0, 1, 0, 0, 0, 0, 4};
+  shapes.loop = makeRecord(0, 1, 0, 0, 0, 0, 4);
   shapes.expect("loop 0 has body 0 with argument and result 0 of different "
                 "types, expected what is carried");
   StepTableBuilder slice;
@@ -110,7 +110,7 @@ TEST(LoopErrors, Carried) {
   uint32_t x = slice.addArgumentBuffer(0);
   slice.addEntry(makeEntry(0, {x}, {slice.addView(x)}));
   Parts slices(slice);
-  slices.loop = {0, 0, 0, 1, 1, 0, 4};
+  slices.loop = makeRecord(0, 0, 0, 1, 1, 0, 4);
   slices.expect("loop 0 has body 0 with argument 0 in the buffer of result 0, "
                 "expected that of a carried value alone");
 }
@@ -333,7 +333,8 @@ std::string nest(unsigned depth) {
     builder.addEntry(makeCopy(x, y));
     return builder.finalize();
   }
-  remat_loop loop = {builder.addBody(nest(depth - 1)), 0, 0, 1, 1, 0, 1};
+  remat_loop loop =
+      makeRecord(builder.addBody(nest(depth - 1)), 0, 0, 1, 1, 0, 1);
   builder.addEntry(makeLoop(builder.addLoop(loop), {x}, {y}));
   return builder.finalize();
 }

@@ -176,8 +176,8 @@ TEST(LoopRun, Nested) {
     builder.addResult("h", REMAT_F32, {3});
     builder.addResult("s", REMAT_F32, {3, 5, 3});
     CellLoop row(5, /*isReverse=*/true, /*isInPlace=*/false);
-    remat_loop loop = {
-        builder.addBody(row.builder.finalize()), 1, 1, 1, 1, 0, 3};
+    remat_loop loop =
+        makeRecord(builder.addBody(row.builder.finalize()), 1, 1, 1, 1, 0, 3);
     uint64_t bytes = loopWorkspaceBytes(loop, row.builder.finalize());
     EXPECT_EQ(bytes, 128u + 64);
     builder.addEntry(
@@ -223,8 +223,8 @@ TEST(LoopRun, WithoutWorkspace) {
   builder.addArgument("nothing", REMAT_F32, {4, 0});
   builder.addResult("y", REMAT_F32, {4, 3});
   builder.addResult("nothing", REMAT_F32, {4, 0});
-  uint32_t loop =
-      builder.addLoop({builder.addBody(body.finalize()), 0, 0, 2, 2, 0, 4});
+  uint32_t loop = builder.addLoop(
+      makeRecord(builder.addBody(body.finalize()), 0, 0, 2, 2, 0, 4));
   builder.addEntry(makeLoop(
       loop, {builder.addArgumentBuffer(0), builder.addArgumentBuffer(1)},
       {builder.addResultBuffer(0), builder.addResultBuffer(1)}));
@@ -284,8 +284,8 @@ TEST(LoopRun, FailureSaysInWhichIteration) {
     StepTableBuilder builder;
     builder.addArgument("x", REMAT_F32, {9, 1});
     builder.addResult("y", REMAT_F32, {9, 1});
-    uint32_t loop = builder.addLoop(
-        {builder.addBody(body.finalize()), 0, 0, 1, 1, isReverse ? 1u : 0u, 9});
+    uint32_t loop = builder.addLoop(makeRecord(
+        builder.addBody(body.finalize()), 0, 0, 1, 1, isReverse ? 1u : 0u, 9));
     entry = makeLoop(loop, {builder.addArgumentBuffer(0)},
                      {builder.addResultBuffer(0)});
     entry.name = "scan";
@@ -329,8 +329,8 @@ TEST(LoopRun, PoisonIsInEachIteration) {
                           body.addArenaBuffer(0, 64)));
   StepTableBuilder builder;
   builder.addResult("found", REMAT_F32, {3, 1});
-  uint32_t loop =
-      builder.addLoop({builder.addBody(body.finalize()), 0, 0, 0, 1, 0, 3});
+  uint32_t loop = builder.addLoop(
+      makeRecord(builder.addBody(body.finalize()), 0, 0, 0, 1, 0, 3));
   builder.addEntry(makeLoop(loop, {}, {builder.addResultBuffer(0)},
                             builder.addArenaBuffer(0, 128)));
   Tensor found({3, 1});
@@ -365,8 +365,8 @@ TEST(LoopRun, RecomputationsAreChecked) {
   StepTableBuilder builder;
   builder.addResult("a", REMAT_F32, {3, 1});
   builder.addResult("b", REMAT_F32, {3, 1});
-  uint32_t loop =
-      builder.addLoop({builder.addBody(body.finalize()), 0, 0, 0, 2, 0, 3});
+  uint32_t loop = builder.addLoop(
+      makeRecord(builder.addBody(body.finalize()), 0, 0, 0, 2, 0, 3));
   builder.addEntry(makeLoop(
       loop, {}, {builder.addResultBuffer(0), builder.addResultBuffer(1)}));
   Tensor a({3, 1}), b({3, 1});
@@ -423,7 +423,8 @@ TEST(LoopRun, LibraryCallsOnUnalignedElements) {
     builder.addArgument("a", type, {m * k});
     builder.addArgument("b", type, {count * k * n});
     builder.addResult("c", type, {count * m * n});
-    remat_loop loop = {builder.addBody(body.finalize()), 0, 1, 1, 1, 0, count};
+    remat_loop loop =
+        makeRecord(builder.addBody(body.finalize()), 0, 1, 1, 1, 0, count);
     builder.addEntry(makeLoop(
         builder.addLoop(loop),
         {builder.addArgumentBuffer(0), builder.addArgumentBuffer(1)},

@@ -42,11 +42,19 @@ inline std::string makeCell(bool isInPlace) {
   return cellBuilder(isInPlace).finalize();
 }
 
+/// A loop without an advance.
+inline remat_loop makeRecord(uint32_t body, uint32_t carried,
+                             uint32_t invariants, uint32_t slices,
+                             uint32_t stacks, uint32_t flags, int64_t count) {
+  return {body,  carried,    invariants, slices, stacks, flags,
+          count, REMAT_NONE, 0,          0,      0,      0};
+}
+
 /// A loop of this body, which is added.
 inline remat_loop cellLoop(StepTableBuilder &builder, int64_t count,
                            bool isReverse, bool isInPlace) {
-  return {builder.addBody(makeCell(isInPlace)),          1,    1, 1, 1,
-          isReverse ? unsigned(REMAT_LOOP_REVERSE) : 0u, count};
+  return makeRecord(builder.addBody(makeCell(isInPlace)), 1, 1, 1, 1,
+                    isReverse ? unsigned(REMAT_LOOP_REVERSE) : 0u, count);
 }
 
 inline StepEntry makeLoop(uint32_t loop, std::vector<uint32_t> operands,

@@ -1,0 +1,312 @@
+//===- LoopReversalTest.cpp - loops that make their states again ----------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A loop with few checkpoints gives the bits of the loop that is given all
+// states, and makes as few of them as possible.
+//
+//===----------------------------------------------------------------------===//
+
+#include "LoopTest.h"
+
+#include "remat/Schedules/Revolve.h"
+
+using namespace remat;
+
+namespace {
+
+float *at(void *const *buffers, int i) {
+  return static_cast<float *>(buffers[i]);
+}
+void multiply(void *const *buffers, int64_t begin, int64_t end,
+              remat_kernel_status *) {
+  for (int64_t i = begin; i < end; ++i)
+    at(buffers, 2)[i] = at(buffers, 0)[i] * at(buffers, 1)[i];
+}
+void add(void *const *buffers, int64_t begin, int64_t end,
+         remat_kernel_status *) {
+  for (int64_t i = begin; i < end; ++i)
+    at(buffers, 2)[i] = at(buffers, 0)[i] + at(buffers, 1)[i];
+}
+/// Copies what is less than 100, and fails otherwise.
+void check(void *const *buffers, int64_t, int64_t,
+           remat_kernel_status *status) {
+  float value = at(buffers, 0)[0];
+  if (value >= 100)
+    *status = {1, -1, static_cast<int64_t>(value), 100};
+  for (int i = 0; i < 3; ++i)
+    at(buffers, 1)[i] = at(buffers, 0)[i];
+}
+const std::vector<remat_kernel_fn> kernels = {multiply, add, check};
+
+uint32_t addArgument(StepTableBuilder &builder, std::vector<int64_t> dims) {
+  return builder.addArgumentBuffer(
+      builder.addArgument("argument", REMAT_F32, dims));
+}
+uint32_t addResult(StepTableBuilder &builder, std::vector<int64_t> dims) {
+  return builder.addResultBuffer(builder.addResult("result", REMAT_F32, dims));
+}
+
+/// (h, g, w, v, x) -> (h * w + x, g + v): the states are h, of 3 elements, and
+/// g, of 20, either of which may be updated in place.
+StepTableBuilder makeAdvance(bool hIsInPlace, bool gIsInPlace) {
+  StepTableBuilder builder;
+  uint32_t h = addArgument(builder, {3}), g = addArgument(builder, {20});
+  uint32_t w = addArgument(builder, {3}), v = addArgument(builder, {20});
+  uint32_t x = addArgument(builder, {3});
+  uint32_t nextH = addResult(builder, {3}), nextG = addResult(builder, {20});
+  if (hIsInPlace)
+    builder.addDonation(0, 0);
+  if (gIsInPlace)
+    builder.addDonation(1, 1);
+  uint32_t product = builder.addArenaBuffer(0, 12);
+  builder.addEntry(makeEntry(2, {x}, {product}));
+  builder.addEntry(makeEntry(0, {h, w}, {product}, 3));
+  builder.addEntry(
+      makeEntry(1, {product, x}, {hIsInPlace ? builder.addView(h) : nextH}, 3));
+  builder.addEntry(
+      makeEntry(1, {g, v}, {gIsInPlace ? builder.addView(g) : nextG}, 20));
+  return builder;
+}
+
+/// (a, v, h, g, y) -> (a * h + y, g * v): a is carried, v is invariant, h and g
+/// are states, y is an element of a slice, and the last result one of a stack.
+StepTableBuilder makeBody() {
+  StepTableBuilder builder;
+  uint32_t a = addArgument(builder, {3}), v = addArgument(builder, {20});
+  uint32_t h = addArgument(builder, {3}), g = addArgument(builder, {20});
+  uint32_t y = addArgument(builder, {3});
+  uint32_t next = addResult(builder, {3}), s = addResult(builder, {20});
+  uint32_t product = builder.addArenaBuffer(64, 12);
+  builder.addEntry(makeEntry(0, {a, h}, {product}, 3));
+  builder.addEntry(makeEntry(1, {product, y}, {next}, 3));
+  builder.addEntry(makeEntry(0, {g, v}, {s}, 20));
+  return builder;
+}
+
+/// What the loops work on. Numbers are all different and stay small.
+struct Values {
+  Values(int64_t count, bool isReverse)
+      : a({3}, 0.5), v({20}, 0.125), y({count, 3}), h({3}, 1), g({20}), w({3}),
+        x({count, 3}), states({count, 3}), others({count, 20}), end({3}),
+        s({count, 20}) {
+    for (size_t i = 0; i < x.values.size(); ++i) {
+      x.values[i] = float(i % 13) / 16;
+      y.values[i] = float(i % 7) / 8;
+    }
+    for (size_t i = 0; i < 3; ++i)
+      w.values[i] = 0.25f + 0.125f * float(i);
+    for (size_t i = 0; i < 20; ++i)
+      g.values[i] = float(i);
+    // All states: the loop is reverse to that of its advance.
+    std::vector<float> nextH = h.values, nextG = g.values;
+    for (int64_t step = 0; step < count; ++step) {
+      int64_t i = isReverse ? step : count - 1 - step;
+      std::copy_n(nextH.begin(), 3, states.values.begin() + 3 * i);
+      std::copy_n(nextG.begin(), 20, others.values.begin() + 20 * i);
+      void *product[] = {nextH.data(), w.values.data(), nextH.data()};
+      multiply(product, 0, 3, nullptr);
+      void *sum[] = {nextH.data(), x.values.data() + 3 * i, nextH.data()};
+      add(sum, 0, 3, nullptr);
+      void *other[] = {nextG.data(), v.values.data(), nextG.data()};
+      add(other, 0, 20, nullptr);
+    }
+  }
+  Tensor a, v, y, h, g, w, x, states, others, end, s;
+};
+
+/// A step of one loop. With `slots`, it makes its states itself.
+struct Reversal {
+  Reversal(int64_t count, int64_t slots, bool isReverse, bool hIsInPlace,
+           bool gIsInPlace)
+      : body(makeBody()), advance(makeAdvance(hIsInPlace, gIsInPlace)),
+        loop(makeRecord(builder.addBody(body.finalize()), 1, 1,
+                        slots > 0 ? 1 : 3, 1, isReverse ? 1u : 0u, count)) {
+    if (slots > 0) {
+      loop.advance = builder.addBody(advance.finalize());
+      loop.advance_invariants = 2;
+      loop.advance_slices = 1;
+      loop.slots = slots;
+    }
+    std::vector<std::vector<int64_t>> dims = {{3}, {20}};
+    if (slots > 0)
+      dims.insert(dims.end(), {{count, 3}, {3}, {20}, {3}, {20}, {count, 3}});
+    else
+      dims.insert(dims.end(), {{count, 3}, {count, 20}, {count, 3}});
+    std::vector<uint32_t> operands;
+    for (const std::vector<int64_t> &operand : dims)
+      operands.push_back(addArgument(builder, operand));
+    uint32_t end = addResult(builder, {3});
+    entry = makeEntry(0, operands, {end, addResult(builder, {count, 20})});
+    entry.kind = REMAT_ENTRY_LOOP;
+    entry.name = "scan";
+  }
+  void finish(uint64_t removed = 0) {
+    workspaceBytes =
+        loopWorkspaceBytes(loop, body.finalize(), advance.finalize());
+    entry.callee = builder.addLoop(loop);
+    // Of a wrong loop nothing is known; it is refused whatever is here.
+    entry.workspace = builder.addArenaBuffer(
+        0, workspaceBytes == UINT64_MAX ? 64 : workspaceBytes - removed);
+    builder.addEntry(entry);
+  }
+  void expect(const std::string &message) {
+    finish();
+    std::string error;
+    EXPECT_FALSE(checkStepTable(builder.finalize(), error));
+    EXPECT_EQ(error, message);
+  }
+
+  StepTableBuilder builder, body, advance;
+  remat_loop loop;
+  StepEntry entry;
+  uint64_t workspaceBytes = 0;
+};
+
+class LoopReversal
+    : public ::testing::TestWithParam<std::tuple<bool, bool, bool>> {};
+
+TEST_P(LoopReversal, GivesWhatAllStatesGive) {
+  auto [isReverse, hIsInPlace, gIsInPlace] = GetParam();
+  for (int64_t count = 1; count <= 60; ++count) {
+    Values v(count, isReverse);
+    Reversal all(count, 0, isReverse, false, false);
+    all.finish();
+    Step whole(all.builder, kernels, {1, 0, nullptr, 0});
+    ASSERT_EQ(whole.loaded, REMAT_OK) << whole.message;
+    ASSERT_EQ(whole.run({v.a, v.v, v.states, v.others, v.y}, {v.end, v.s}),
+              REMAT_OK)
+        << whole.message;
+    std::vector<float> end = v.end.values, s = v.s.values;
+    for (int64_t slots = 1; slots <= 10; ++slots) {
+      Reversal few(count, slots, isReverse, hIsInPlace, gIsInPlace);
+      few.finish();
+      // NaNs in the arena must not touch states that are kept.
+      unsigned flags = (count + slots) % 2 ? unsigned(REMAT_STEP_POISON) : 0u;
+      Step step(few.builder, kernels,
+                {count % 4 == 0 ? 4 : 1, flags, nullptr, 0});
+      ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+      Tensor other({3}), stack({count, 20});
+      ASSERT_EQ(
+          step.run({v.a, v.v, v.y, v.h, v.g, v.w, v.v, v.x}, {other, stack}),
+          REMAT_OK)
+          << step.message;
+      ASSERT_EQ(other.values, end) << count << " by " << slots;
+      ASSERT_EQ(stack.values, s) << count << " by " << slots;
+      // Beside the loop, 3 entries of the body and 4 of the advance.
+      uint64_t advanced = step.stats().executed_entries - 1 - 3 * count;
+      ASSERT_EQ(advanced, 4 * uint64_t(fewestAdvances(count, slots)))
+          << count << " by " << slots;
+      // The larger arena, what is carried, and the states.
+      uint64_t expected = 128 + 64 + 64 + 128;
+      expected += (hIsInPlace ? 0 : 64) + (gIsInPlace ? 0 : 128);
+      expected += (64 + 128) * uint64_t(std::min(slots, count) - 1);
+      ASSERT_EQ(few.workspaceBytes, expected);
+      ASSERT_EQ(step.stats().measured_peak_bytes, expected);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, LoopReversal,
+                         ::testing::Combine(::testing::Bool(),
+                                            ::testing::Bool(),
+                                            ::testing::Bool()));
+
+/// Slots that are never used take no memory, however many there may be.
+TEST(LoopReversalRun, MoreSlotsThanIterations) {
+  Reversal some(5, 5, true, false, false),
+      many(5, INT64_MAX, true, false, false);
+  some.finish();
+  many.finish();
+  EXPECT_EQ(some.workspaceBytes, many.workspaceBytes);
+  Values v(5, true);
+  Step step(many.builder, kernels);
+  ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+  ASSERT_EQ(step.run({v.a, v.v, v.y, v.h, v.g, v.w, v.v, v.x}, {v.end, v.s}),
+            REMAT_OK);
+  EXPECT_EQ(step.stats().executed_entries, 1u + 5 * 3 + 4 * 4);
+}
+
+TEST(LoopReversalRun, FailureOfTheAdvance) {
+  Reversal loop(9, 3, true, false, false);
+  loop.finish();
+  Step step(loop.builder, kernels);
+  ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+  Values v(9, true);
+  v.x.values[3 * 4] = 100;
+  EXPECT_EQ(step.run({v.a, v.v, v.y, v.h, v.g, v.w, v.v, v.x}, {v.end, v.s}),
+            REMAT_INDEX_OUT_OF_BOUNDS);
+  EXPECT_EQ(step.message,
+            "entry 0 'scan': iteration 4 of its advance: entry 0: index 100 is "
+            "out of bounds, expected 0 to 99");
+}
+
+TEST(LoopReversalErrors, Loops) {
+  auto make = [] { return Reversal(4, 2, true, false, false); };
+  Reversal own = make(), missing = make(), slots = make(), none = make();
+  own.loop.advance = own.loop.body;
+  own.expect("loop 0 advances with body 0 of 2, expected another than its "
+             "own");
+  missing.loop.advance = 2;
+  missing.loop.slices = 3;
+  missing.expect("loop 0 advances with body 2 of 2, expected another than its "
+                 "own");
+  slots.loop.slots = 0;
+  slots.expect("loop 0 has 0 slots for states, expected at least 1");
+  none.loop.advance = REMAT_NONE;
+  none.loop.slices = 3;
+  none.expect("loop 0 has slots or operands of an advance, but none");
+  Reversal invariants = make(), states = make();
+  invariants.loop.advance_invariants = 1;
+  invariants.expect("loop 0 advances with body 1 with 5 arguments and 2 "
+                    "results, expected 4 and 2");
+  // The body has the states behind its invariants.
+  states.loop.invariants = 0;
+  states.loop.slices = 2;
+  states.expect("loop 0 has argument 1 of its body of another type than state "
+                "0");
+  StepTableBuilder other;
+  uint32_t x = addArgument(other, {3});
+  addArgument(other, {3});
+  other.addResult("result", REMAT_F32, {3});
+  other.addDonation(1, 0);
+  other.addEntry(makeCopy(x, other.addResultBuffer(0)));
+  Reversal donation = make();
+  donation.loop = makeRecord(0, 1, 1, 2, 1, 1, 4);
+  donation.loop.slots = 1;
+  donation.loop.advance = donation.builder.addBody(other.finalize());
+  donation.loop.advance_slices = 1;
+  donation.expect("loop 0 advances with body 2 with argument 1 in the buffer "
+                  "of result 0, expected that of a carried value alone");
+}
+
+TEST(LoopReversalErrors, Entries) {
+  auto make = [] { return Reversal(4, 2, true, false, false); };
+  auto refused = [](Reversal &loop, const char *expected) {
+    std::string error;
+    EXPECT_FALSE(checkStepTable(loop.builder.finalize(), error));
+    EXPECT_EQ(error, expected);
+  };
+  Reversal operands = make(), init = make(), slice = make(), room = make();
+  operands.entry.operands.pop_back();
+  operands.expect("entry 0 'scan' has 7 operands and 2 results, expected 8 and "
+                  "2");
+  init.entry.operands[4] = init.entry.operands[3];
+  init.expect("entry 0 'scan' has operand 4 of 12 bytes, expected 80");
+  slice.entry.operands[7] = slice.entry.operands[5];
+  slice.expect("entry 0 'scan' has operand 7 of 12 bytes, expected 48");
+  room.finish(64);
+  refused(room, "entry 0 'scan' has a workspace of 704 bytes, expected at "
+                "least 768");
+  Reversal large(4, 2, true, false, false);
+  large.loop.count = INT64_MAX;
+  large.loop.slots = INT64_MAX;
+  EXPECT_EQ(loopWorkspaceBytes(large.loop, large.body.finalize(),
+                               large.advance.finalize()),
+            UINT64_MAX);
+  EXPECT_EQ(loopWorkspaceBytes(large.loop, large.body.finalize()), UINT64_MAX);
+}
+
+} // namespace
