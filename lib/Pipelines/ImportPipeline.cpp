@@ -18,17 +18,17 @@
 using namespace mlir;
 using namespace remat;
 
-/// Operations that one loop may unroll to: a scan of a JAX program over a few
-/// hundred steps.
+/// Operations that a loop may unroll to if it cannot stay one: a scan of a JAX
+/// program over a few hundred steps.
 static constexpr int64_t maxUnrolled = 32768;
 
-void remat::buildFunctionImport(OpPassManager &func) {
+void remat::buildFunctionImport(OpPassManager &func, int64_t unrollLimit) {
   func.addPass(createImportPadsPass());
   func.addPass(createImportExtremaPass());
   func.addPass(createImportTosaPass());
   func.addPass(createImportScattersPass());
   ImportLoopsPassOptions loops;
-  loops.limit = maxUnrolled;
+  loops.limit = std::max(maxUnrolled, unrollLimit);
   func.addPass(createImportLoopsPass(loops));
   func.addPass(createImportConstantsPass());
   func.addPass(createGeneralizeElementwisePass());
@@ -48,6 +48,17 @@ void remat::buildFunctionImport(OpPassManager &func) {
   func.addPass(createFuseElementwisePass(fusion));
   addCleanup(func);
   func.addPass(createImportVerifyPass());
+}
+
+void remat::addKeepLoops(OpPassManager &pm, const StepOptions &options) {
+  // Links of a chain may be iterations. The pass itself sees the target that a
+  // module names.
+  if (options.sequential.segments > 0 ||
+      (!options.target.empty() && options.target != "cpu"))
+    return;
+  KeepLoopsPassOptions loops;
+  loops.limit = options.unrollLimit;
+  pm.addPass(createKeepLoopsPass(loops));
 }
 
 void remat::buildImportPipeline(OpPassManager &pm, const StepOptions &options) {
@@ -82,5 +93,8 @@ void remat::buildImportPipeline(OpPassManager &pm, const StepOptions &options) {
     llvm::append_range(policies.offloadOps, given.offloadOps);
     pm.addPass(createApplyPoliciesPass(policies));
   }
-  buildFunctionImport(pm.nest<func::FuncOp>());
+  // A loop that is a scatter is no loop.
+  pm.addNestedPass<func::FuncOp>(createImportScattersPass());
+  addKeepLoops(pm, options);
+  buildFunctionImport(pm.nest<func::FuncOp>(), options.unrollLimit);
 }

@@ -7,6 +7,7 @@
 #include "remat/Pipelines/Pipelines.h"
 
 #include "Cleanup.h"
+#include "FunctionImport.h"
 #include "TransformScript.h"
 
 #include "remat/AutoDiff/Passes.h"
@@ -153,7 +154,12 @@ void remat::buildRematPipeline(OpPassManager &pm, const StepOptions &options,
   // Random state may be read in loops, and links of a chain may be iterations.
   pm.addNestedPass<func::FuncOp>(createImportBuffersPass());
   pm.addNestedPass<func::FuncOp>(createImportScattersPass());
-  pm.addNestedPass<func::FuncOp>(createImportLoopsPass());
+  // Which names mean a policy, only the import pipeline finds out.
+  if (options.policies.empty())
+    addKeepLoops(pm, options);
+  ImportLoopsPassOptions loops;
+  loops.limit = std::max(loops.limit, options.unrollLimit);
+  pm.addNestedPass<func::FuncOp>(createImportLoopsPass(loops));
   buildImportPipeline(pm, options);
   buildJointPipeline(pm, options);
   if (level >= StepLevel::Tasks)

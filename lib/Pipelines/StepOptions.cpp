@@ -193,7 +193,8 @@ static std::vector<StepOptionInfo> makeTable() {
   TableBuilder table;
   table
       .add(
-          "target", JointStage | TasksStage, MEMBER(target), TargetSyntax(),
+          "target", ImportStage | JointStage | TasksStage, MEMBER(target),
+          TargetSyntax(),
           "What to compile for; empty for what the model says by remat.target, "
           "else cpu")
       .choices = [] {
@@ -209,6 +210,9 @@ static std::vector<StepOptionInfo> makeTable() {
   table.add("transform-script", ImportStage, MEMBER(script), TextSyntax{"file"},
             "Run '__transform_main' of this file on the model as it is read, "
             "to annotate operations with policies, say");
+  table.add("unroll-limit", ImportStage, MEMBER(unrollLimit),
+            IntegerSyntax<int64_t>{0},
+            "Unroll loops to at most N operations; longer ones stay loops");
   for (const auto &option : getSequentialStepOptionTable())
     table.add(
         liftOption<StepOptions>(option,

@@ -18,7 +18,15 @@ FunctionOpInterface remat::findEntry(ModuleOp module, StringRef name) {
     return entry;
   auto functions =
       llvm::make_filter_range(module.getOps<FunctionOpInterface>(), isFunction);
-  if (name == "main" && llvm::hasSingleElement(functions))
+  if (name != "main")
+    return {};
+  if (llvm::hasSingleElement(functions))
     return *functions.begin();
-  return {};
+  // Bodies of loops and what else only others name are private.
+  auto visible =
+      llvm::make_filter_range(functions, [](FunctionOpInterface function) {
+        return function.isPublic();
+      });
+  return llvm::hasSingleElement(visible) ? *visible.begin()
+                                         : FunctionOpInterface();
 }

@@ -35,6 +35,9 @@ struct StepOptions {
   /// read, or empty. A script in the model's own file is run in any case.
   std::string script;
 
+  /// Operations that one loop may unroll to; a longer one stays a loop.
+  int64_t unrollLimit = 4096;
+
   /// Segments to cut the function into. Its own `function` is not used.
   SequentialOptions sequential;
   /// What is saved, by name and operation.

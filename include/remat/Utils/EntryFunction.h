@@ -13,8 +13,8 @@
 namespace remat {
 
 /// The function of `module` called `name`. If there is none and `name` is
-/// `main`, as it is by default, the only function that there is. Null if
-/// neither exists.
+/// `main`, as it is by default, the only function that there is, or the only
+/// one that is not private. Null if neither exists.
 mlir::FunctionOpInterface findEntry(mlir::ModuleOp module,
                                     llvm::StringRef name);
 

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CleanUp.h"
+#include "LoopBounds.h"
 
 #include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -31,7 +32,6 @@
 #include "remat/Utils/Builders.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
-#include "llvm/Support/MathExtras.h"
 
 namespace remat {
 #define GEN_PASS_DEF_IMPORTLOOPSPASS
@@ -101,35 +101,9 @@ LogicalResult Expander::expandBlock(Block &block, IRMapping &mapping) {
   return success();
 }
 
-static unsigned getWidth(Type type) {
-  return type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
-}
-
-/// What a loop counts with in iteration `number`. Counters wrap around.
-static IntegerAttr getCounter(Type type, int64_t low, int64_t step,
-                              int64_t number) {
-  uint64_t counter =
-      static_cast<uint64_t>(low) +
-      static_cast<uint64_t>(number) * static_cast<uint64_t>(step);
-  return IntegerAttr::get(type, llvm::SignExtend64(counter, getWidth(type)));
-}
-
-/// The iterations of a loop with these bounds; nothing if they are more than an
-/// integer holds.
-static std::optional<int64_t> countIterations(scf::ForOp op, int64_t low,
-                                              int64_t high, int64_t step) {
-  uint64_t mask = llvm::maxUIntN(getWidth(op.getInductionVar().getType()));
-  if (op.getUnsignedCmp() ? (low & mask) >= (high & mask) : low >= high)
-    return 0;
-  uint64_t distance =
-      (static_cast<uint64_t>(high) - static_cast<uint64_t>(low)) & mask;
-  uint64_t trips = llvm::divideCeil(distance, static_cast<uint64_t>(step));
-  return trips <= INT64_MAX ? std::optional<int64_t>(trips) : std::nullopt;
-}
-
 LogicalResult Expander::expandFor(scf::ForOp op, IRMapping &mapping) {
   Type type = op.getInductionVar().getType();
-  if (getWidth(type) > 64)
+  if (import::getCounterWidth(type) > 64)
     return op.emitOpError("counts with ") << type << ", expected at most i64";
   std::optional<int64_t> low = getConstant(op.getLowerBound(), mapping);
   std::optional<int64_t> high = getConstant(op.getUpperBound(), mapping);
@@ -138,7 +112,8 @@ LogicalResult Expander::expandFor(scf::ForOp op, IRMapping &mapping) {
     return op.emitOpError("is not supported: expected constant bounds");
   if (*step <= 0)
     return op.emitOpError("has step ") << *step << ", expected 1 or more";
-  std::optional<int64_t> trips = countIterations(op, *low, *high, *step);
+  std::optional<int64_t> trips =
+      import::countIterations(op, *low, *high, *step);
   if (!trips || *trips > limit)
     return op.emitOpError("unrolls to too many iterations: expected at most ")
            << limit;
@@ -146,10 +121,10 @@ LogicalResult Expander::expandFor(scf::ForOp op, IRMapping &mapping) {
   for (Value init : op.getInitArgs())
     carried.push_back(mapping.lookupOrDefault(init));
   for (int64_t number = 0; number < *trips; ++number) {
-    mapping.map(
-        op.getInductionVar(),
-        arith::ConstantOp::create(builder, op.getLoc(),
-                                  getCounter(type, *low, *step, number)));
+    mapping.map(op.getInductionVar(),
+                arith::ConstantOp::create(
+                    builder, op.getLoc(),
+                    import::getCounter(type, *low, *step, number)));
     for (auto [argument, value] : llvm::zip(op.getRegionIterArgs(), carried))
       mapping.map(argument, value);
     if (failed(expandBlock(*op.getBody(), mapping)))

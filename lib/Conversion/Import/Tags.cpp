@@ -8,6 +8,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Tags.h"
+
 #include "llvm/ADT/StringExtras.h"
 
 #include "remat/Conversion/Import/Passes.h"
@@ -51,6 +53,14 @@ static std::optional<StringRef> findTagText(Location loc) {
     return WalkResult::interrupt();
   });
   return text;
+}
+
+bool import::mayHavePolicy(Operation *op) {
+  if (auto tag = dyn_cast<TagOp>(op); tag && tag.getPolicyAttr())
+    return true;
+  std::optional<StringRef> text = findTagText(op->getLoc());
+  return op->hasAttr(RematDialect::policyAttrName) ||
+         (text && text->contains_insensitive("policy"));
 }
 
 static FailureOr<PolicyAttr> parsePolicy(Operation *op, StringRef text) {

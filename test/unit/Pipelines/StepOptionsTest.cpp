@@ -50,6 +50,7 @@ static StringMap<std::string> getValues() {
   return {{"target", "cpu"},
           {"function", "f"},
           {"transform-script", "script.mlir"},
+          {"unroll-limit", "0"},
           {"checkpoint-segments", "3"},
           {"checkpoint-links", "tag:block"},
           {"checkpoint-early-stop", "false"},

@@ -204,6 +204,63 @@ def ImportScattersPass : Pass<"remat-import-scatters", "::mlir::func::FuncOp"> {
                            "::remat::RematDialect"];
 }
 
+def KeepLoopsPass : Pass<"remat-keep-loops", "::mlir::ModuleOp"> {
+  let summary = "Keep long loops as loops";
+  let description = [{
+    An `scf.for` that would unroll to more operations than `limit` becomes a
+    `remat.loop`, and its body a private function. Other loops are left to
+    `remat-import-loops`, and so are those that cannot be kept: whose bounds are
+    not constants, that run once, that have effects, values of dynamic shape or
+    random numbers, or of whose values something is asked
+    (`remat.checkpoint`, a policy). For targets other than `cpu` no loop stays.
+
+    Of tensors from outside the body gets
+
+    * one element, if all that it reads of a tensor with an element for each
+      iteration is the element of the iteration's number,
+    * else all.
+
+    What the body makes is carried to the next iteration, unless each iteration
+    does no more with a result than to overwrite the element of its number: then
+    it is a stack. Where the first iteration is about the last element, the loop
+    is `reverse`. Which element an iteration selects is found out by computing
+    the index of each, for loops of up to a million iterations. What
+    does not change is not carried, and what no result needs is dropped. A
+    counter that is still needed is carried as `tensor<i64>`, other numbers as
+    tensors of one element.
+
+    ```mlir
+    %r:2 = scf.for %i = %c0 to %c20 step %c1
+        iter_args(%h = %h0, %all = %empty) -> (tensor<8xf32>, tensor<20x8xf32>) {
+      %x = tensor.extract_slice %xs[%i, 0] [1, 8] [1, 1]
+          : tensor<20x8xf32> to tensor<8xf32>
+      %n = arith.addf %h, %x : tensor<8xf32>
+      %next = tensor.insert_slice %n into %all[%i, 0] [1, 8] [1, 1]
+          : tensor<8xf32> into tensor<20x8xf32>
+      scf.yield %n, %next : tensor<8xf32>, tensor<20x8xf32>
+    }
+    // becomes
+    %r:2 = remat.loop @main_loop count 20 carried(%h0) invariant() sliced(%xs)
+        : (tensor<8xf32>, tensor<20x8xf32>) -> (tensor<8xf32>, tensor<20x8xf32>)
+
+    func.func private @main_loop(%h: tensor<8xf32>, %x: tensor<8xf32>)
+        -> (tensor<8xf32>, tensor<8xf32>) {
+      %n = arith.addf %h, %x : tensor<8xf32>
+      return %n, %n : tensor<8xf32>, tensor<8xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"limit", "limit", "int64_t", "4096",
+           "Operations that one loop may unroll to">];
+  let statistics = [
+    Statistic<"numKept", "loops-kept", "Loops that stay loops">];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::tensor::TensorDialect",
+                           "::remat::RematDialect"];
+}
+
 def ImportLoopsPass : Pass<"remat-import-loops", "::mlir::func::FuncOp"> {
   let summary = "Unroll loops and compute both branches of choices";
   let description = [{

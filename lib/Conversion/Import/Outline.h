@@ -1,0 +1,27 @@
+//===- Outline.h - from an scf.for to a remat.loop --------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_CONVERSION_IMPORT_OUTLINE_H
+#define REMAT_LIB_CONVERSION_IMPORT_OUTLINE_H
+
+#include "LoopBounds.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace remat::import {
+
+/// Whether a value of `type` can go in or out of the body of a remat.loop: it
+/// is a tensor of static shape, or a number, which becomes such a tensor.
+bool canCross(mlir::Type type);
+
+/// Replaces `loop`, whose body has no effects, by a remat.loop. The result is
+/// the new function that has its body; null if nothing of the loop was needed.
+mlir::func::FuncOp outlineLoop(mlir::scf::ForOp loop, LoopBounds bounds,
+                               mlir::SymbolTable &symbols);
+
+} // namespace remat::import
+
+#endif // REMAT_LIB_CONVERSION_IMPORT_OUTLINE_H
