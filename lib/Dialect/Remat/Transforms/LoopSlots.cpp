@@ -50,6 +50,13 @@ static Value findCopied(Value value) {
                                                          : nullptr;
 }
 
+/// Whether the slice of this number is one of the states.
+static bool isState(const LoopPair &pair, unsigned slice) {
+  return llvm::any_of(pair.states, [&](const LoopPair::State &state) {
+    return state.slice == slice;
+  });
+}
+
 /// The loop whose states `reverse` reads, if there is one that can make them
 /// again.
 static std::optional<LoopPair> findPair(TaskOp reverse) {
@@ -350,9 +357,7 @@ GraphOp PairRewriter::makeReverseBody() {
         block.getArgument(firstSlice + read.slice).replaceAllUsesWith(state);
   }
   for (unsigned slice = 0; slice < reverse.getSlices().size(); ++slice)
-    if (llvm::none_of(pair.states, [&](const LoopPair::State &state) {
-          return state.slice == slice;
-        }))
+    if (!isState(pair, slice))
       move(firstSlice + slice);
   block.eraseArguments(0, numBefore);
   // Buffers are given away by what is carried, which is where it was.
@@ -383,9 +388,7 @@ llvm::Error PairRewriter::run(int64_t slots) {
     add(task, operand);
   unsigned numSlices = 0;
   for (auto [slice, operand] : llvm::enumerate(reverse.getSlices()))
-    if (llvm::none_of(pair.states, [&](const LoopPair::State &state) {
-          return state.slice == slice;
-        })) {
+    if (!isState(pair, slice)) {
       add(task, operand);
       ++numSlices;
     }

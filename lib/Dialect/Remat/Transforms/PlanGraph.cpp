@@ -330,12 +330,11 @@ static llvm::Expected<GraphPlan> findPlanOf(GraphOp graph,
 /// The same with as many checkpoints of loops as are best. What is slower than
 /// with more of them is not looked at any further.
 static llvm::Expected<GraphPlan> findPlan(GraphOp graph, PlanOptions options,
+                                          LoopSlots &slots,
                                           OwningOpRef<GraphOp> *planned) {
   BudgetRequest &budget = options.budget;
-  if (options.stored || budget.kind == BudgetRequest::Kind::Unlimited)
-    return findPlanOf(graph, options, planned);
-  LoopSlots slots(graph);
-  if (slots.getNumLevels() == 0)
+  if (options.stored || budget.kind == BudgetRequest::Kind::Unlimited ||
+      slots.getNumLevels() == 0)
     return findPlanOf(graph, options, planned);
   // Percentages mean the same for all.
   PlanOptions unlimited = options;
@@ -374,13 +373,16 @@ static llvm::Expected<GraphPlan> findPlan(GraphOp graph, PlanOptions options,
 
 llvm::Expected<GraphPlan> remat::findPlan(GraphOp graph,
                                           const PlanOptions &options) {
-  return ::findPlan(graph, options, nullptr);
+  LoopSlots slots(graph);
+  return ::findPlan(graph, options, slots, nullptr);
 }
 
 llvm::Error remat::planGraph(GraphOp &graph, const PlanOptions &options,
                              GraphPlan *found) {
+  // Ends when the planned graph is in its place.
+  LoopSlots slots(graph);
   OwningOpRef<GraphOp> planned;
-  llvm::Expected<GraphPlan> plan = ::findPlan(graph, options, &planned);
+  llvm::Expected<GraphPlan> plan = ::findPlan(graph, options, slots, &planned);
   if (!plan)
     return plan.takeError();
   if (found)
