@@ -360,6 +360,29 @@ func.func @unneeded(%h: tensor<4xf32>, %w: tensor<4xf32>, %k: tensor<4xf32>) -> 
 
 // -----
 
+// What nothing reads counts for nothing: %x is read otherwise, and the stack of
+// its elements is used, by dead operations only.
+
+// CHECK-LABEL: func.func @dead(
+// CHECK-SAME:    %[[H:.*]]: tensor<4xf32>, %[[X:.*]]: tensor<5x4xf32>)
+// CHECK:         remat.loop @dead_loop count 5 carried(%[[H]]) invariant() sliced(%[[X]]) : (tensor<4xf32>, tensor<5x4xf32>) -> tensor<4xf32>
+func.func @dead(%h: tensor<4xf32>, %x: tensor<5x4xf32>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %r:2 = scf.for %i = %c0 to %c5 step %c1 iter_args(%a = %h, %s = %x) -> (tensor<4xf32>, tensor<5x4xf32>) {
+    %e = tensor.extract_slice %x[%i, 0] [1, 4] [1, 1] : tensor<5x4xf32> to tensor<4xf32>
+    %first = tensor.extract %x[%c0, %c0] : tensor<5x4xf32>
+    %0 = arith.addf %a, %e : tensor<4xf32>
+    %t = tensor.insert_slice %e into %s[%i, 0] [1, 4] [1, 1] : tensor<4xf32> into tensor<5x4xf32>
+    scf.yield %0, %t : tensor<4xf32>, tensor<5x4xf32>
+  }
+  %1 = math.exp %r#1 : tensor<5x4xf32>
+  return %r#0 : tensor<4xf32>
+}
+
+// -----
+
 // A loop of which nothing is needed.
 
 // CHECK-LABEL: func.func @nothing

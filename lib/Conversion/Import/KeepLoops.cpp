@@ -183,12 +183,18 @@ struct KeepLoops : public remat::impl::KeepLoopsPassBase<KeepLoops> {
         llvm::to_vector(module.getOps<func::FuncOp>());
     LoopChoice choice(limit);
     // What becomes a function may have loops, too.
-    for (size_t i = 0; i < functions.size(); ++i)
+    for (size_t i = 0; i < functions.size(); ++i) {
+      if (findLoops(functions[i], choice).empty())
+        continue;
+      // What nothing reads must not decide what the parts of a loop are.
+      IRRewriter rewriter(&getContext());
+      (void)runRegionDCE(rewriter, functions[i]->getRegions());
       for (auto [loop, bounds] : findLoops(functions[i], choice)) {
         if (func::FuncOp body = import::outlineLoop(loop, bounds, symbols))
           functions.push_back(body);
         ++numKept;
       }
+    }
   }
 
 private:
