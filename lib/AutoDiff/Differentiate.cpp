@@ -17,7 +17,7 @@
 #include "ConstantWeights.h"
 #include "Emit.h"
 #include "Idioms.h"
-#include "LoopRule.h"
+#include "LoopBodies.h"
 #include "Rules.h"
 #include "Sweep.h"
 #include "remat/AutoDiff/Expr.h"
@@ -422,7 +422,7 @@ LogicalResult remat::differentiate(func::FuncOp function,
   if (failed(inputs))
     return failure();
   bool isForward = options.mode == DifferentiateOptions::Forward;
-  if (!isForward && failed(stackStates(function)))
+  if (!isForward && failed(stackSaved(function)))
     return failure();
   if (!isForward && failed(addTagged(function, options, *inputs)))
     return failure();

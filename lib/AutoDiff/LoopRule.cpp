@@ -6,14 +6,14 @@
 //
 // The derivative of a loop is a loop. In reverse it runs from the last
 // iteration to the first and carries the cotangents of what the loop carries
-// and the sums of those of its invariants. What an iteration carried at its
-// start is stacked by the loop itself (stackStates); all else that the
-// derivative reads is computed again in the iteration. Forwards the loop
-// carries tangents beside what it carries.
+// and the sums of those of its invariants. What the derivative of an iteration
+// reads is stacked by the loop itself (stackSaved), and computed again where it
+// is not. Forwards the loop carries tangents beside what it carries.
 //
 //===----------------------------------------------------------------------===//
 
-#include "LoopRule.h"
+#include "LoopBodies.h"
+#include "Rules.h"
 
 #include "Emit.h"
 #include "remat/AutoDiff/AutoDiff.h"
@@ -25,46 +25,6 @@
 using namespace mlir;
 using namespace remat;
 
-//===----------------------------------------------------------------------===//
-// Functions made of bodies
-//===----------------------------------------------------------------------===//
-
-static FailureOr<func::FuncOp> getBody(LoopOp loop) {
-  auto body = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-      loop, loop.getBodyAttr());
-  if (!body || body.isExternal() || !body.getBody().hasOneBlock())
-    return loop.emitOpError("runs '")
-           << loop.getBody()
-           << "', expected a 'func.func' with a body of one "
-              "block to differentiate";
-  return body;
-}
-
-/// Puts `function` behind `body`, with a name that begins with that of `body`.
-static void insertBehind(func::FuncOp body, func::FuncOp function,
-                         StringRef suffix) {
-  auto module = body->getParentOfType<ModuleOp>();
-  function.setName((body.getName() + suffix).str());
-  function.setPrivate();
-  function.removeArgAttrsAttr();
-  function.removeResAttrsAttr();
-  SymbolTable(module).insert(function, std::next(Block::iterator(body)));
-}
-
-/// A copy of `body` behind it.
-static func::FuncOp copyBehind(func::FuncOp body, StringRef suffix) {
-  func::FuncOp copy = body.clone();
-  insertBehind(body, copy, suffix);
-  return copy;
-}
-
-/// Whether one loop runs `body`, and nobody else uses it.
-static bool isRunOnce(func::FuncOp body) {
-  auto uses =
-      SymbolTable::getSymbolUses(body, body->getParentOfType<ModuleOp>());
-  return uses && llvm::hasSingleElement(*uses);
-}
-
 /// The numbers from `begin` on for which `isWanted` of the type holds.
 static SmallVector<int64_t>
 findTypes(TypeRange types, int64_t begin,
@@ -74,60 +34,6 @@ findTypes(TypeRange types, int64_t begin,
     if (isDifferentiableType(type) && isWanted(number))
       found.push_back(begin + number);
   return found;
-}
-
-//===----------------------------------------------------------------------===//
-// States
-//===----------------------------------------------------------------------===//
-
-/// The stacked result that is what `loop` carries as `number` at the start of
-/// each iteration; null if there is none.
-static Value findStates(LoopOp loop, func::FuncOp body, unsigned number) {
-  ValueRange returned = body.front().getTerminator()->getOperands();
-  for (unsigned i = loop.getInits().size(); i < returned.size(); ++i)
-    if (returned[i] == body.getArgument(number))
-      return loop.getResult(i);
-  return nullptr;
-}
-
-LogicalResult remat::stackStates(func::FuncOp function) {
-  for (LoopOp loop : llvm::to_vector(function.front().getOps<LoopOp>())) {
-    FailureOr<func::FuncOp> body = getBody(loop);
-    if (failed(body))
-      return failure();
-    SmallVector<unsigned> missing;
-    for (unsigned number = 0; number < loop.getInits().size(); ++number)
-      if (!findStates(loop, *body, number))
-        missing.push_back(number);
-    if (missing.empty())
-      continue;
-    func::FuncOp stacking =
-        isRunOnce(*body) ? *body : copyBehind(*body, "_states");
-    Operation *terminator = stacking.front().getTerminator();
-    SmallVector<Type> types = llvm::to_vector(loop.getResultTypes());
-    for (unsigned number : missing) {
-      Value state = stacking.getArgument(number);
-      terminator->insertOperands(terminator->getNumOperands(), state);
-      auto type = cast<RankedTensorType>(state.getType());
-      SmallVector<int64_t> shape = {int64_t(loop.getCount())};
-      llvm::append_range(shape, type.getShape());
-      types.push_back(type.clone(shape));
-    }
-    stacking.removeResAttrsAttr();
-    stacking.setFunctionType(FunctionType::get(function.getContext(),
-                                               stacking.getArgumentTypes(),
-                                               terminator->getOperandTypes()));
-    OpBuilder builder(loop);
-    auto more =
-        LoopOp::create(builder, loop.getLoc(), types, stacking.getName(),
-                       loop.getCount(), loop.getReverse(), loop.getInits(),
-                       loop.getInvariants(), loop.getSlices());
-    more->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
-    loop->replaceAllUsesWith(
-        more->getResults().take_front(loop.getNumResults()));
-    loop.erase();
-  }
-  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -188,8 +94,27 @@ void ReverseLoop::findActive() {
       });
 }
 
+/// The operations of a block that make `values`, in their order, up to what is
+/// in `known`.
+static SmallVector<Operation *> findMakers(ValueRange values,
+                                           const IRMapping &known) {
+  DenseSet<Operation *> makers;
+  SmallVector<Value> stack(values);
+  while (!stack.empty()) {
+    Value value = stack.pop_back_val();
+    Operation *op = value.getDefiningOp();
+    if (!op || known.contains(value) || !makers.insert(op).second)
+      continue;
+    llvm::append_range(stack, getDependencies(op));
+  }
+  SmallVector<Operation *> sorted(makers.begin(), makers.end());
+  llvm::sort(sorted,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  return sorted;
+}
+
 /// The body in reverse: of the cotangents of what is carried and the sums of
-/// those of invariants; of the invariants; and of the states, the slices and
+/// those of invariants; of the invariants; and of all stacks, the slices and
 /// the cotangents of stacked results. `joint` is the body with its derivative.
 func::FuncOp ReverseLoop::writeBody(func::FuncOp joint) {
   SmallVector<Type> types, results;
@@ -204,7 +129,7 @@ func::FuncOp ReverseLoop::writeBody(func::FuncOp joint) {
   addTypes(slices, results);
   unsigned numSums = types.size();
   llvm::append_range(types, loop.getInvariants().getTypes());
-  llvm::append_range(types, loop.getInits().getTypes());
+  llvm::append_range(types, body.getResultTypes().drop_front(numCarried));
   llvm::append_range(
       types, body.getArgumentTypes().take_back(loop.getSlices().size()));
   for (int64_t number : stacks)
@@ -218,40 +143,40 @@ func::FuncOp ReverseLoop::writeBody(func::FuncOp joint) {
   IRMapping mapping;
   ArrayRef<BlockArgument> from = joint.getArguments(),
                           rest = entry->getArguments().drop_front(numSums);
-  ArrayRef<BlockArgument> states = from.take_front(numCarried),
-                          others = from.slice(
-                              numCarried, body.getNumArguments() - numCarried);
-  auto map = [&](ArrayRef<BlockArgument> arguments) {
-    for (BlockArgument argument : arguments) {
-      mapping.map(argument, rest.front());
+  auto map = [&](ValueRange values) {
+    for (Value value : values) {
+      // Of what is stacked twice, any will do.
+      if (!mapping.contains(value))
+        mapping.map(value, rest.front());
       rest = rest.drop_front();
     }
   };
-  map(others.take_front(loop.getInvariants().size()));
-  map(states);
-  map(others.drop_front(loop.getInvariants().size()));
+  ValueRange returned = joint.front().getTerminator()->getOperands();
   ArrayRef<BlockArgument> cotangents = from.drop_front(body.getNumArguments());
+  map(from.slice(numCarried, loop.getInvariants().size()));
+  map(returned.slice(numCarried, body.getNumResults() - numCarried));
+  map(from.slice(body.getNumArguments() - loop.getSlices().size(),
+                 loop.getSlices().size()));
   for (auto [cotangent, argument] :
        llvm::zip(cotangents.take_front(carried.size()), entry->getArguments()))
     mapping.map(cotangent, argument);
   map(cotangents.drop_front(carried.size()));
-  for (Operation &op : joint.front().without_terminator())
-    builder.clone(op, mapping);
-  SmallVector<Value> returned;
-  for (Value value : joint.front().getTerminator()->getOperands().drop_front(
-           body.getNumResults()))
-    returned.push_back(mapping.lookupOrDefault(value));
+  ValueRange terms = returned.drop_front(body.getNumResults());
+  for (Operation *op : findMakers(terms, mapping))
+    builder.clone(*op, mapping);
+  SmallVector<Value> gradients = llvm::map_to_vector(
+      terms, [&](Value value) { return mapping.lookupOrDefault(value); });
   for (unsigned i = carried.size(); i < numSums; ++i) {
     BlockArgument sum = entry->getArgument(i);
     Value term = createConversion(
-        builder, body.getLoc(), returned[i],
+        builder, body.getLoc(), gradients[i],
         cast<RankedTensorType>(sum.getType()).getElementType());
     Operation *last = term.getDefiningOp();
-    returned[i] = createSum(builder, body.getLoc(), sum, term);
+    gradients[i] = createSum(builder, body.getLoc(), sum, term);
     if (last)
-      copyBackward(last, returned[i].getDefiningOp());
+      copyBackward(last, gradients[i].getDefiningOp());
   }
-  func::ReturnOp::create(builder, body.getLoc(), returned);
+  func::ReturnOp::create(builder, body.getLoc(), gradients);
   insertBehind(body, written, "_reverse");
   // Sums are made where they lie.
   for (unsigned i = carried.size(); i < numSums; ++i)
@@ -291,8 +216,8 @@ LogicalResult ReverseLoop::emit() {
   for (int64_t number : invariants)
     inits.push_back(
         createZeros(builder, loc, cast<RankedTensorType>(getSumType(number))));
-  for (unsigned number = 0; number < loop.getInits().size(); ++number)
-    sliced.push_back(context.primal(findStates(loop, body, number)));
+  for (Value stack : loop.getStacks())
+    sliced.push_back(context.primal(stack));
   for (Value slice : loop.getSlices())
     sliced.push_back(context.primal(slice));
   for (int64_t number : stacks)

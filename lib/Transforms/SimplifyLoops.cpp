@@ -178,7 +178,7 @@ struct SimplifyLoops : remat::impl::SimplifyLoopsPassBase<SimplifyLoops> {
   using SimplifyLoopsPassBase::SimplifyLoopsPassBase;
 
   void runOnOperation() override {
-    // What an outer loop does not need is found first.
+    // What an outer loop or a later one does not need is found first.
     SmallVector<func::FuncOp> functions;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isPrivate())
@@ -187,7 +187,8 @@ struct SimplifyLoops : remat::impl::SimplifyLoopsPassBase<SimplifyLoops> {
     for (size_t i = 0; i < functions.size(); ++i) {
       if (functions[i].isExternal())
         continue;
-      for (LoopOp loop : llvm::to_vector(functions[i].front().getOps<LoopOp>()))
+      auto loops = llvm::to_vector(functions[i].front().getOps<LoopOp>());
+      for (LoopOp loop : llvm::reverse(loops))
         if (func::FuncOp body = simplify(loop);
             body && seen.insert(body).second)
           functions.push_back(body);
