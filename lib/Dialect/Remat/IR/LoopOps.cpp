@@ -31,8 +31,6 @@ LogicalResult LoopOp::verify() {
                  !getStateSlices().empty();
   if (isGiven && (!getAdvance() || !getSlots()))
     return emitOpError("makes states again, expected 'advance' and 'slots'");
-  if (isGiven && !getReverse())
-    return emitOpError("makes states again, expected it to be 'reverse'");
   return success();
 }
 

@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// The derivative of a loop reads what the loop carried at the start of each
-// iteration. All of it in a stack is one extreme; a reverse loop that makes it
-// again from a few checkpoints needs no stack (`again` of remat.loop).
+// The derivative of a loop reads what iterations of the loop made. All of it in
+// stacks is one extreme; a reverse loop that makes it again, from a few
+// checkpoints of what the loop carries, needs none (`again` of remat.loop).
 //
 //===----------------------------------------------------------------------===//
 
@@ -50,18 +50,17 @@ static Value findCopied(Value value) {
                                                          : nullptr;
 }
 
-/// Whether the slice of this number is one of the states.
-static bool isState(const LoopPair &pair, unsigned slice) {
-  return llvm::any_of(pair.states, [&](const LoopPair::State &state) {
-    return state.slice == slice;
+/// Whether the slice of this number is one of the stacks.
+static bool isStack(const LoopPair &pair, unsigned slice) {
+  return llvm::any_of(pair.stacks, [&](const LoopPair::Stack &stack) {
+    return stack.slice == slice;
   });
 }
 
-/// The loop whose states `reverse` reads, if there is one that can make them
-/// again.
+/// The loop whose stacks `reverse` alone reads, if there is one.
 static std::optional<LoopPair> findPair(TaskOp reverse) {
   LoopOp loop = findLoop(reverse);
-  if (!loop || !loop.getReverse() || loop.getAdvance())
+  if (!loop || loop.getAdvance())
     return std::nullopt;
   LoopPair pair;
   pair.reverse = reverse;
@@ -69,19 +68,15 @@ static std::optional<LoopPair> findPair(TaskOp reverse) {
     auto stack = dyn_cast<OpResult>(getPassed(reverse, operand));
     auto forward = stack ? dyn_cast<TaskOp>(stack.getOwner()) : TaskOp();
     LoopOp other = forward ? findLoop(forward) : LoopOp();
-    if (!other || other.getReverse() || other.getCount() != loop.getCount() ||
+    if (!other || other.getReverse() == loop.getReverse() ||
+        other.getCount() != loop.getCount() ||
         stack.getResultNumber() < other.getInits().size() ||
         (pair.forward && pair.forward != forward) ||
         llvm::any_of(stack.getUsers(),
                      [&](Operation *user) { return user != reverse; }))
       continue;
-    Block &body = findBody(other).getBody().front();
-    auto state = dyn_cast_or_null<BlockArgument>(
-        findCopied(body.getTerminator()->getOperand(stack.getResultNumber())));
-    if (!state || state.getArgNumber() >= other.getInits().size())
-      continue;
     pair.forward = forward;
-    pair.states.push_back({unsigned(slice), state.getArgNumber()});
+    pair.stacks.push_back({unsigned(slice), stack.getResultNumber()});
   }
   return pair.forward ? std::optional(pair) : std::nullopt;
 }
@@ -156,55 +151,78 @@ private:
                SmallVectorImpl<Value> &passed);
   TaskOp replace(TaskOp task, func::FuncOp kernel, ValueRange operands,
                  ArrayRef<unsigned> kept);
-  void closeStates();
+  void findNeeded();
   llvm::Expected<GraphOp> makeAdvance();
   llvm::Error shortenForward();
-  GraphOp makeReverseBody();
+  llvm::Expected<GraphOp> makeReverseBody();
 
   LoopPair pair;
   ModuleOp module;
   SetVector<Operation *> &symbols;
   SymbolTable table;
   LoopOp forward, reverse;
-  /// Numbers of what the advance body carries, of its invariants and slices
-  /// among those of the forward loop.
-  SmallVector<unsigned> states, invariants, slices;
+  /// What the forward loop's body makes for each stack: what is copied, if it
+  /// is a copy.
+  SmallVector<Value> stacked;
+  /// Tasks and views of that body that make these.
+  DenseSet<Operation *> makers;
+  /// Numbers of what has to be carried to make them.
+  SmallVector<unsigned> states;
+  /// Numbers of the forward loop's invariants and slices: those that the states
+  /// are made of, and those that the stacks are made of.
+  struct Parts {
+    SmallVector<unsigned> invariants, slices;
+  } ofStates, ofStacks;
 };
 } // namespace
 
-/// Finds all that has to be carried to make the states.
-void PairRewriter::closeStates() {
+/// Finds the operations of a block that make `value`, and sets the arguments
+/// that they read.
+static void findMakers(Value value, DenseSet<Operation *> &makers,
+                       BitVector &arguments) {
+  SmallVector<Value> stack = {value};
+  while (!stack.empty()) {
+    Value next = stack.pop_back_val();
+    if (auto argument = dyn_cast<BlockArgument>(next))
+      arguments.set(argument.getArgNumber());
+    else if (makers.insert(next.getDefiningOp()).second)
+      llvm::append_range(stack, next.getDefiningOp()->getOperands());
+  }
+}
+
+void PairRewriter::findNeeded() {
   Block &body = findBody(forward).getBody().front();
-  unsigned numCarried = forward.getInits().size();
-  BitVector needed(body.getNumArguments());
-  for (const LoopPair::State &state : pair.states)
-    needed.set(state.carried);
+  unsigned numCarried = forward.getInits().size(),
+           numInvariants = forward.getInvariants().size();
+  BitVector read(body.getNumArguments()), carried(body.getNumArguments());
+  for (const LoopPair::Stack &stack : pair.stacks) {
+    Value value = body.getTerminator()->getOperand(stack.result);
+    Value copied = findCopied(value);
+    stacked.push_back(copied ? copied : value);
+    findMakers(stacked.back(), makers, read);
+  }
+  // What is carried is made of more that is carried.
   BitVector done(numCarried);
   DenseSet<Operation *> seen;
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (unsigned number = 0; number < numCarried; ++number) {
-      if (!needed[number] || done[number])
-        continue;
-      done.set(number);
-      changed = true;
-      SmallVector<Value> stack = {body.getTerminator()->getOperand(number)};
-      while (!stack.empty()) {
-        Value value = stack.pop_back_val();
-        if (auto argument = dyn_cast<BlockArgument>(value))
-          needed.set(argument.getArgNumber());
-        else if (seen.insert(value.getDefiningOp()).second)
-          llvm::append_range(stack, value.getDefiningOp()->getOperands());
-      }
+  for (unsigned number = 0; number < numCarried;) {
+    bool isNeeded = read[number] || carried[number];
+    if (!isNeeded || done[number]) {
+      ++number;
+      continue;
     }
+    done.set(number);
+    findMakers(body.getTerminator()->getOperand(number), seen, carried);
+    number = 0;
   }
-  for (unsigned number : needed.set_bits())
-    if (number < numCarried)
-      states.push_back(number);
-    else if (number < numCarried + forward.getInvariants().size())
-      invariants.push_back(number - numCarried);
-    else
-      slices.push_back(number - numCarried - forward.getInvariants().size());
+  for (unsigned number : done.set_bits())
+    states.push_back(number);
+  for (auto [arguments, parts] :
+       {std::pair(&carried, &ofStates), std::pair(&read, &ofStacks)})
+    for (unsigned number : arguments->set_bits())
+      if (number >= numCarried + numInvariants)
+        parts->slices.push_back(number - numCarried - numInvariants);
+      else if (number >= numCarried)
+        parts->invariants.push_back(number - numCarried);
 }
 
 /// The body of the forward loop that makes the states and nothing else.
@@ -225,9 +243,9 @@ llvm::Expected<GraphOp> PairRewriter::makeAdvance() {
   unsigned numCarried = forward.getInits().size();
   for (unsigned number : states)
     dropped.reset(number);
-  for (unsigned number : invariants)
+  for (unsigned number : ofStates.invariants)
     dropped.reset(numCarried + number);
-  for (unsigned number : slices)
+  for (unsigned number : ofStates.slices)
     dropped.reset(numCarried + forward.getInvariants().size() + number);
   block.eraseArguments(dropped);
   updateType(advance);
@@ -286,7 +304,7 @@ TaskOp PairRewriter::replace(TaskOp task, func::FuncOp kernel,
   return made;
 }
 
-/// Takes the stacks of states from the forward loop.
+/// Takes the stacks from the forward loop.
 llvm::Error PairRewriter::shortenForward() {
   TaskOp task = pair.forward;
   SmallVector<unsigned> kept;
@@ -333,32 +351,57 @@ llvm::Error PairRewriter::shortenForward() {
   return llvm::Error::success();
 }
 
-/// The body of the reverse loop with its arguments in the order that `again`
-/// gives them.
-GraphOp PairRewriter::makeReverseBody() {
+/// The body of the reverse loop, which makes for itself what was stacked.
+/// Arguments: what is carried; its invariants and those of the forward loop
+/// that it needs; the states; its slices but the stacks, and the forward
+/// loop's.
+llvm::Expected<GraphOp> PairRewriter::makeReverseBody() {
   std::string name = (reverse.getBody() + "_again").str();
   if (auto known = module.lookupSymbol<GraphOp>(name))
     return known;
   GraphOp body = insert(findBody(reverse).clone(), name);
   Block &block = body.getBody().front();
+  Block &other = findBody(forward).getBody().front();
   unsigned numBefore = block.getNumArguments(),
-           firstSlice = numBefore - reverse.getSlices().size();
+           firstSlice = numBefore - reverse.getSlices().size(),
+           numCarried = forward.getInits().size(),
+           numInvariants = forward.getInvariants().size();
+  IRMapping mapping;
   auto move = [&](unsigned number) {
     BlockArgument old = block.getArgument(number);
     old.replaceAllUsesWith(block.addArgument(old.getType(), old.getLoc()));
   };
+  auto add = [&](unsigned number) {
+    BlockArgument theirs = other.getArgument(number);
+    mapping.map(theirs, block.addArgument(theirs.getType(), theirs.getLoc()));
+  };
   for (unsigned number = 0; number < firstSlice; ++number)
     move(number);
-  for (unsigned carried : states) {
-    BlockArgument state =
-        block.addArgument(forward.getInits()[carried].getType(), body.getLoc());
-    for (const LoopPair::State &read : pair.states)
-      if (read.carried == carried)
-        block.getArgument(firstSlice + read.slice).replaceAllUsesWith(state);
-  }
+  for (unsigned number : ofStacks.invariants)
+    add(numCarried + number);
+  for (unsigned number : states)
+    add(number);
   for (unsigned slice = 0; slice < reverse.getSlices().size(); ++slice)
-    if (!isState(pair, slice))
+    if (!isStack(pair, slice))
       move(firstSlice + slice);
+  for (unsigned number : ofStacks.slices)
+    add(numCarried + numInvariants + number);
+  // Tasks of both bodies have numbers of their own.
+  int64_t numTasks = 0;
+  OpBuilder builder(&block, block.begin());
+  for (Operation &op : other.without_terminator()) {
+    if (auto task = dyn_cast<TaskOp>(op))
+      numTasks = std::max<int64_t>(numTasks, task.getId() + 1);
+    if (makers.contains(&op))
+      builder.clone(op, mapping);
+  }
+  for (Operation *op = &*builder.getInsertionPoint(); op;
+       op = op->getNextNode())
+    if (auto task = dyn_cast<TaskOp>(op))
+      task.setId(task.getId() + numTasks);
+  for (auto [stack, value] : llvm::zip(pair.stacks, stacked))
+    block.getArgument(firstSlice + stack.slice)
+        .replaceAllUsesWith(mapping.lookup(value));
   block.eraseArguments(0, numBefore);
   // Buffers are given away by what is carried, which is where it was.
   if (auto attrs = body.getArgAttrsAttr()) {
@@ -368,58 +411,60 @@ GraphOp PairRewriter::makeReverseBody() {
     body.setArgAttrsAttr(ArrayAttr::get(body.getContext(), list));
   }
   updateType(body);
+  if (llvm::Error error = placeAgain(body, module))
+    return std::move(error);
   return body;
 }
 
 llvm::Error PairRewriter::run(int64_t slots) {
-  closeStates();
+  findNeeded();
   llvm::Expected<GraphOp> advance = makeAdvance();
   if (!advance)
     return advance.takeError();
-  GraphOp body = makeReverseBody();
+  llvm::Expected<GraphOp> body = makeReverseBody();
+  if (!body)
+    return body.takeError();
   TaskOp task = pair.reverse;
   SmallVector<Value> operands, passed;
+  SmallVector<unsigned> sizes;
   auto add = [&](TaskOp from, Value operand) {
     operands.push_back(getPassed(from, operand));
+    ++sizes.back();
   };
-  for (Value operand :
-       llvm::concat<Value>(llvm::to_vector(reverse.getInits()),
-                           llvm::to_vector(reverse.getInvariants())))
+  auto addForward = [&](OperandRange group, ArrayRef<unsigned> numbers) {
+    for (unsigned number : numbers)
+      add(pair.forward, group[number]);
+  };
+  sizes.push_back(0);
+  for (Value operand : reverse.getInits())
     add(task, operand);
-  unsigned numSlices = 0;
+  sizes.push_back(0);
+  for (Value operand : reverse.getInvariants())
+    add(task, operand);
+  addForward(forward.getInvariants(), ofStacks.invariants);
+  sizes.push_back(0);
   for (auto [slice, operand] : llvm::enumerate(reverse.getSlices()))
-    if (!isState(pair, slice)) {
+    if (!isStack(pair, slice))
       add(task, operand);
-      ++numSlices;
-    }
-  for (unsigned number : states)
-    add(pair.forward, forward.getInits()[number]);
-  for (unsigned number : invariants)
-    add(pair.forward, forward.getInvariants()[number]);
-  for (unsigned number : slices)
-    add(pair.forward, forward.getSlices()[number]);
-  Builder attributes(module.getContext());
+  addForward(forward.getSlices(), ofStacks.slices);
+  sizes.push_back(0);
+  addForward(forward.getInits(), states);
+  sizes.push_back(0);
+  addForward(forward.getInvariants(), ofStates.invariants);
+  sizes.push_back(0);
+  addForward(forward.getSlices(), ofStates.slices);
   func::FuncOp kernel = createKernel(
       task.getLoc(), (task.getKernel() + "_slots" + Twine(slots)).str(),
       operands, task.getResultTypes(),
       [&](OpBuilder &builder, ValueRange arguments) {
-        auto take = [&](unsigned count) {
-          ValueRange taken = arguments.take_front(count);
-          arguments = arguments.drop_front(count);
-          return taken;
-        };
         ValueRange groups[6];
-        unsigned sizes[] = {unsigned(reverse.getInits().size()),
-                            unsigned(reverse.getInvariants().size()),
-                            numSlices,
-                            unsigned(states.size()),
-                            unsigned(invariants.size()),
-                            unsigned(slices.size())};
-        for (unsigned group = 0; group < 6; ++group)
-          groups[group] = take(sizes[group]);
+        for (auto [group, size] : llvm::zip(groups, sizes)) {
+          group = arguments.take_front(size);
+          arguments = arguments.drop_front(size);
+        }
         return LoopOp::create(
             builder, reverse.getLoc(), task.getResultTypes(),
-            FlatSymbolRefAttr::get(builder.getContext(), body.getName()),
+            FlatSymbolRefAttr::get(builder.getContext(), body->getName()),
             reverse.getCountAttr(), reverse.getReverseAttr(), groups[0],
             groups[1], groups[2],
             FlatSymbolRefAttr::get(builder.getContext(), advance->getName()),
@@ -432,7 +477,7 @@ llvm::Error PairRewriter::run(int64_t slots) {
   LoopOp loop = findLoop(pair.reverse);
   int64_t count = loop.getCount();
   pair.reverse.setCost(
-      addCounts(multiplyCounts(getIterationCost(body), count),
+      addCounts(multiplyCounts(getIterationCost(*body), count),
                 multiplyCounts(getIterationCost(*advance),
                                planning::fewestAdvances(count, slots))));
   pair.reverse.setWorkspace(getWorkspaceBytes(loop));

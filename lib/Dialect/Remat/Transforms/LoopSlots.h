@@ -14,21 +14,20 @@
 
 namespace remat {
 
-/// A loop that stacks what it carries, and the reverse loop that alone reads
-/// the stacks.
+/// A loop that stacks what its iterations make, and a loop in the other
+/// direction that alone reads the stacks.
 struct LoopPair {
   TaskOp forward, reverse;
-  /// A slice of the reverse loop, and the number of what the other carries that
-  /// it is.
-  struct State {
-    unsigned slice, carried;
+  /// A slice of the second loop, and the result of the first that it is.
+  struct Stack {
+    unsigned slice, result;
   };
-  llvm::SmallVector<State> states;
+  llvm::SmallVector<Stack> stacks;
 };
 
-/// Copies of a graph whose reverse loops keep fewer checkpoints and run the
-/// other loops' iterations again. Bodies and kernels that they need are put
-/// into the module.
+/// Copies of a graph whose reverse loops keep checkpoints in place of stacks
+/// and run the other loops' iterations again. Bodies and kernels that they need
+/// are put into the module.
 class LoopSlots {
 public:
   explicit LoopSlots(GraphOp graph);
