@@ -151,6 +151,11 @@ void remat::buildPlacePipeline(OpPassManager &pm, bool reuseResultBuffers) {
 void remat::buildRematPipeline(OpPassManager &pm, const StepOptions &options,
                                StepLevel level) {
   addTransformScript(pm, options);
+  // What a loop calls shows what it slices. Links of a chain stay calls.
+  if (options.sequential.segments == 0) {
+    pm.addPass(createAttachRulesPass());
+    pm.addPass(createImportCallsPass());
+  }
   // Random state may be read in loops, and links of a chain may be iterations.
   pm.addNestedPass<func::FuncOp>(createImportBuffersPass());
   pm.addNestedPass<func::FuncOp>(createImportScattersPass());

@@ -25,21 +25,22 @@ using namespace mlir;
 using namespace remat;
 
 namespace {
-/// One loop and the function that it runs, which nobody else does.
+/// One loop and the function that it runs.
 class Simplifier {
 public:
   Simplifier(LoopOp loop, func::FuncOp body)
       : loop(loop), body(body), block(body.front()),
         terminator(block.getTerminator()), numCarried(loop.getInits().size()) {}
 
-  /// Whether there was something to drop. Then `loop` is replaced.
-  bool run();
+  /// Whether there is something to drop.
+  bool hasUnneeded();
+  /// Drops it. `loop` is replaced.
+  void rewrite();
 
 private:
   void forwardUnchanged();
   void findNeeded();
   void need(Value value);
-  void rewrite();
 
   LoopOp loop;
   func::FuncOp body;
@@ -164,13 +165,10 @@ void Simplifier::rewrite() {
   loop.erase();
 }
 
-bool Simplifier::run() {
+bool Simplifier::hasUnneeded() {
   forwardUnchanged();
   findNeeded();
-  if (arguments.all() && results.all())
-    return false;
-  rewrite();
-  return true;
+  return !arguments.all() || !results.all();
 }
 
 namespace {
@@ -196,22 +194,33 @@ struct SimplifyLoops : remat::impl::SimplifyLoopsPassBase<SimplifyLoops> {
   }
 
 private:
-  /// Simplifies `loop` if it is the only one that runs its body, and returns
-  /// that.
+  /// Simplifies `loop` and returns its body, of which it has a copy if others
+  /// run it, too. What nothing uses disappears.
   func::FuncOp simplify(LoopOp loop) {
     auto body = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
         loop, loop.getBodyAttr());
     if (!body || body.isExternal() || !body.getBody().hasOneBlock())
       return nullptr;
     auto uses = SymbolTable::getSymbolUses(body, getOperation());
+    bool isShared = !uses || !llvm::hasSingleElement(*uses);
     if (loop.use_empty()) {
       loop.erase();
-      if (uses && llvm::hasSingleElement(*uses))
+      if (!isShared)
         body.erase();
       return nullptr;
     }
-    if (uses && llvm::hasSingleElement(*uses))
-      numSimplified += Simplifier(loop, body).run();
+    if (!Simplifier(loop, body).hasUnneeded())
+      return body;
+    if (isShared) {
+      Block::iterator behind = std::next(Block::iterator(body));
+      body = body.clone();
+      SymbolTable(getOperation()).insert(body, behind);
+      loop.setBody(body.getName());
+    }
+    Simplifier simplifier(loop, body);
+    if (simplifier.hasUnneeded())
+      simplifier.rewrite();
+    ++numSimplified;
     return body;
   }
 };
