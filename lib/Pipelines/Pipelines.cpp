@@ -79,6 +79,14 @@ void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
     pm.addPass(createDifferentiatePass(pass));
     addStaticCleanup(pm);
   }
+  if (options.microbatches > 1) {
+    MicrobatchesPassOptions parts;
+    parts.function = options.function;
+    parts.parts = options.microbatches;
+    parts.arguments.assign(options.batchArguments.begin(),
+                           options.batchArguments.end());
+    pm.addPass(createMicrobatchesPass(parts));
+  }
   if (!options.optimizer.empty()) {
     ApplyOptimizerPassOptions optimizer;
     optimizer.function = options.function;

@@ -28,7 +28,7 @@ SmallVector<DifferentiateOptions, 2> StepOptions::getDerivatives() const {
   derivative.mode = cotangents ? DifferentiateOptions::Reverse
                                : DifferentiateOptions::Gradient;
   derivative.accumulate = accumulate;
-  derivative.markGradients = !optimizer.empty();
+  derivative.markGradients = !optimizer.empty() || microbatches > 1;
   if (differentiate)
     made.push_back(derivative);
   derivative.accumulate = derivative.markGradients = false;
@@ -253,6 +253,15 @@ static std::vector<StepOptionInfo> makeTable() {
       choices.push_back({name.str(), ""});
     return choices;
   };
+  table.add("microbatches", JointStage, MEMBER(microbatches),
+            IntegerSyntax<int64_t>{1},
+            "Run the function for N parts of a batch, one after the other, and "
+            "return the mean of the losses and of the gradients");
+  table.add("batch-arguments", JointStage, MEMBER(batchArguments),
+            IndexListSyntax(),
+            "Arguments of which each part of a batch has its own; if empty, "
+            "those by which nothing is differentiated and that have the first "
+            "dimension of the first of them");
   table.add("tangents", JointStage, MEMBER(tangents), FlagSyntax(),
             "Then append tangents of all results, gradients included, with a "
             "tangent argument for each argument to differentiate with respect "
@@ -465,6 +474,13 @@ Error remat::checkStepOptions(const StepOptions &options) {
   if (!options.optimizer.empty() && !options.differentiate)
     return createStringError(
         "'optimizer' has no effect: nothing is differentiated");
+  if (options.microbatches > 1 &&
+      (options.accumulate || options.tangents || options.cotangents))
+    return createStringError("'microbatches' excludes 'accumulate', "
+                             "'tangents' and 'cotangents'");
+  if (options.microbatches == 1 && !options.batchArguments.empty())
+    return createStringError(
+        "'batch-arguments' has no effect without 'microbatches'");
   return checkPolicyOptions(options.policies);
 }
 

@@ -94,7 +94,11 @@ static Expected<Tensor> read(StringRef path, const remat_dtype *expectedDtype,
   content = content.drop_front(length);
 
   StringRef descr = findEntry(header, "descr").trim("'\"");
-  std::optional<remat_dtype> dtype = parseDescr(descr);
+  // Integers have no sign here: it is operations that read one.
+  std::string known = descr.str();
+  if (known.size() > 1 && known[1] == 'u')
+    known[1] = 'i';
+  std::optional<remat_dtype> dtype = parseDescr(known);
   if (!dtype)
     return fail("has elements of unknown type '" + descr + "'");
   if (expectedDtype && getDescr(*dtype) != getDescr(*expectedDtype))

@@ -62,6 +62,11 @@ struct StepOptions {
   /// The optimizer that updates what is differentiated, as parseOptimizer reads
   /// it, or empty: gradients are returned.
   std::string optimizer;
+  /// Parts of a batch that the step runs the function for, and the numbers of
+  /// the arguments of which each part has its own; if empty, those that
+  /// remat-microbatches finds.
+  int64_t microbatches = 1;
+  llvm::SmallVector<int64_t> batchArguments;
   /// Whether to append, as the last of all, tangents of all results.
   bool tangents = false;
   /// If set, these are the derivatives to append, in place of what the five

@@ -39,6 +39,35 @@ def StopSoftmaxMaxGradientPass : Pass<"remat-stop-softmax-max-gradient", "::mlir
   ];
 }
 
+def MicrobatchesPass : Pass<"remat-microbatches", "::mlir::ModuleOp"> {
+  let summary = "Run a step for several parts of a batch";
+  let description = [{
+    The function, which computes a loss and its gradients for one part of a
+    batch, becomes the body of a `remat.loop` over `parts` parts. Arguments that
+    belong to the batch are `parts` times as long in their first dimension, with
+    the parts one behind the other. Gradients and results of rank 0 are means
+    over the parts, added up in f32 or wider. Results that have the buffer of an
+    argument are carried from part to part, as running statistics are. All other
+    results are those of all parts: one behind the other in the first dimension
+    if that is the part of a batch, else in one dimension more.
+
+    The batch is in `arguments`, or by default in all arguments by which nothing
+    is differentiated, that give their buffer to no result, and that have the
+    same first dimension as the first of them.
+  }];
+  let dependentDialects = ["::remat::RematDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"function", "function", "std::string", /*default=*/"\"main\"",
+           "The function; with 'main', a module's only function will do">,
+    Option<"parts", "parts", "int64_t", /*default=*/"1", "Number of parts">,
+    ListOption<"arguments", "arguments", "int64_t",
+               "Numbers of the arguments of which each part has its own">
+  ];
+}
+
 def SimplifyLoopsPass : Pass<"remat-simplify-loops", "::mlir::ModuleOp"> {
   let summary = "Drop what loops carry, read and stack for nobody";
   let description = [{
