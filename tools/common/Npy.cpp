@@ -94,14 +94,16 @@ static Expected<Tensor> read(StringRef path, const remat_dtype *expectedDtype,
   content = content.drop_front(length);
 
   StringRef descr = findEntry(header, "descr").trim("'\"");
+  std::optional<remat_dtype> dtype = parseDescr(descr);
   // Integers have no sign here: it is operations that read one.
-  std::string known = descr.str();
-  if (known.size() > 1 && known[1] == 'u')
-    known[1] = 'i';
-  std::optional<remat_dtype> dtype = parseDescr(known);
+  if (!dtype && descr.size() > 1 && descr[1] == 'u')
+    dtype = parseDescr((descr.take_front() + "i" + descr.drop_front(2)).str());
   if (!dtype)
     return fail("has elements of unknown type '" + descr + "'");
-  if (expectedDtype && getDescr(*dtype) != getDescr(*expectedDtype))
+  bool isExpected = !expectedDtype ||
+                    getDescr(*dtype) == getDescr(*expectedDtype) ||
+                    (descr == "<u2" && *expectedDtype == REMAT_I16);
+  if (!isExpected)
     return fail("has elements of type '" + descr + "', expected '" +
                 getDescr(*expectedDtype) + "'");
   if (findEntry(header, "fortran_order") != "False")

@@ -52,12 +52,37 @@ static Expected<Tensor> makeSum(const remat_tensor_info &info) {
   return std::move(sum);
 }
 
+/// The argument of a step over several parts of a batch, for all of which there
+/// is the same `part`.
+static Expected<Tensor> repeat(const Tensor &part,
+                               const remat_tensor_info &info) {
+  Tensor whole(info);
+  if (!whole.isAllocated())
+    return makeError("no memory for argument '" + Twine(info.name) + "'");
+  auto *data = static_cast<char *>(whole.getData());
+  for (size_t at = 0;
+       at + part.getBytes() <= whole.getBytes() && part.getBytes();
+       at += part.getBytes())
+    std::memcpy(data + at, part.getData(), part.getBytes());
+  return std::move(whole);
+}
+
 static Expected<std::vector<Tensor>> makeArguments(const remat_step *step,
                                                    const Manifest &manifest,
                                                    const Products &products) {
   std::vector<Tensor> arguments;
   for (const ManifestArgument &argument : manifest.arguments) {
     Expected<Tensor> tensor = makeArgument(argument);
+    if (!tensor)
+      return tensor.takeError();
+    remat_tensor_info info;
+    remat_step_argument(step, arguments.size(), &info);
+    ArrayRef<int64_t> shape = tensor->getShape();
+    bool isPart = options().step.microbatches > 1 && !shape.empty() &&
+                  size_t(info.rank) == shape.size() &&
+                  info.dims[0] == shape[0] * options().step.microbatches;
+    if (isPart)
+      tensor = repeat(*tensor, info);
     if (!tensor)
       return tensor.takeError();
     arguments.push_back(std::move(*tensor));

@@ -15,7 +15,9 @@
 
 #include "GraphPlanning.h"
 
+#include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/Rows.h"
+#include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Utils/Structured.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -172,6 +174,16 @@ static bool mayOverwrite(func::FuncOp kernel, unsigned result,
   if (auto scatter =
           body.getTerminator()->getOperand(result).getDefiningOp<ScatterOp>())
     return scatter.getInit() == argument && argument.hasOneUse();
+  if (auto loop =
+          body.getTerminator()->getOperand(result).getDefiningOp<LoopOp>()) {
+    // What the body updates in place, the loop does.
+    unsigned number = cast<OpResult>(body.getTerminator()->getOperand(result))
+                          .getResultNumber();
+    GraphOp run = findBody(loop);
+    return run && number < loop.getInits().size() &&
+           loop.getInits()[number] == argument && argument.hasOneUse() &&
+           getDonors(run)[number] == run.getArgument(number);
+  }
   if (auto contraction = body.getTerminator()
                              ->getOperand(result)
                              .getDefiningOp<linalg::ContractOp>())
