@@ -493,21 +493,87 @@ static int64_t getSlots(int64_t count, unsigned level) {
   return std::max<int64_t>(count >> level, 1);
 }
 
-LoopSlots::LoopSlots(GraphOp graph)
+LoopSlots::LoopSlots(GraphOp graph, const PlanOptions &given)
     : graph(graph), module(graph->getParentOfType<ModuleOp>()) {
   if (!module)
     return;
+  // What is said of the step's arena is not said of a body's.
+  options.solver = given.solver;
+  isLooping = llvm::any_of(graph.getOps<TaskOp>(),
+                           [](TaskOp task) { return bool(findLoop(task)); });
   for (const LoopPair &pair : findPairs(graph)) {
     int64_t count = findLoop(pair.reverse).getCount();
     numLevels = std::max<unsigned>(numLevels, llvm::Log2_64(count));
   }
 }
 
-llvm::Expected<GraphOp> LoopSlots::make(unsigned level) {
+/// A body as it was before it was planned.
+static GraphOp takePlan(GraphOp body) {
+  for (StringAttr name :
+       {body.getBudgetAttrName(), body.getHostBudgetAttrName(),
+        body.getSaveAllPeakAttrName(), body.getPlannedPeakAttrName(),
+        body.getArenaBytesAttrName(), body.getHostArenaBytesAttrName()})
+    body->removeAttr(name);
+  for (auto task : body.getOps<TaskOp>()) {
+    task.removePlacementAttr();
+    task.removeWorkspaceOffsetAttr();
+  }
+  return body;
+}
+
+/// Lets `task`, which runs a loop, run one whose body has a smaller arena.
+llvm::Error LoopSlots::replan(TaskOp task, int64_t fewer) {
+  LoopOp loop = findLoop(task);
+  GraphOp body = findBody(loop);
+  int64_t arena = body.getArenaBytes().value_or(0);
+  bool isPlannedOnce = llvm::none_of(
+      body.getOps<TaskOp>(), [](TaskOp inner) { return inner.isClone(); });
+  if (arena == 0 || !isPlannedOnce)
+    return llvm::Error::success();
+  func::FuncOp kernel = getKernel(task);
+  symbols.insert(kernel);
+  symbols.insert(body);
+  GraphOp smaller = takePlan(body.clone());
+  SymbolTable(module).insert(smaller, Block::iterator(body));
+  PlanOptions within = options;
+  within.budget = {planning::BudgetRequest::Kind::Smallest};
+  llvm::Error error = llvm::Error::success();
+  if (fewer < arena) {
+    PlanOptions exact = options;
+    exact.budget = {planning::BudgetRequest::Kind::Bytes, arena - fewer};
+    error = planGraph(smaller, exact);
+  }
+  if (!smaller.isPlanned()) {
+    llvm::consumeError(std::move(error));
+    error = planGraph(smaller, within);
+  }
+  symbols.insert(smaller);
+  if (error)
+    return error;
+  if (failed(reassignBuffers(smaller, module)) || failed(placeGraph(smaller)))
+    return llvm::createStringError("a loop's body cannot be placed");
+  func::FuncOp changed = kernel.clone();
+  SymbolTable(module).insert(changed);
+  symbols.insert(changed);
+  (*changed.getOps<LoopOp>().begin()).setBody(smaller.getName());
+  task.setKernel(changed.getName());
+  loop = findLoop(task);
+  int64_t slower = getIterationCost(smaller) - getIterationCost(body);
+  task.setCost(
+      addCounts(task.getCost(),
+                multiplyCounts(std::max<int64_t>(slower, 0), loop.getCount())));
+  task.setWorkspace(getWorkspaceBytes(loop));
+  return llvm::Error::success();
+}
+
+llvm::Expected<GraphOp> LoopSlots::make(unsigned level, int64_t fewer) {
   GraphOp copy = graph.clone();
   graph->getBlock()->getOperations().insert(graph->getIterator(), copy);
   copies.push_back(copy);
-  for (LoopPair &pair : findPairs(copy)) {
+  SmallVector<LoopPair> pairs;
+  if (level > 0)
+    pairs = findPairs(copy);
+  for (LoopPair &pair : pairs) {
     for (TaskOp task : {pair.forward, pair.reverse}) {
       symbols.insert(getKernel(task));
       symbols.insert(findBody(findLoop(task)));
@@ -517,6 +583,11 @@ llvm::Expected<GraphOp> LoopSlots::make(unsigned level) {
                                 .run(getSlots(count, level)))
       return std::move(error);
   }
+  if (fewer > 0)
+    for (auto task : llvm::to_vector(copy.getOps<TaskOp>()))
+      if (findLoop(task))
+        if (llvm::Error error = replan(task, fewer))
+          return std::move(error);
   return copy;
 }
 

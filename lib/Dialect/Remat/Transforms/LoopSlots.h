@@ -9,6 +9,7 @@
 #define REMAT_LIB_DIALECT_REMAT_TRANSFORMS_LOOPSLOTS_H
 
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
+#include "remat/Dialect/Remat/Transforms/PlanGraph.h"
 
 #include "llvm/Support/Error.h"
 
@@ -30,7 +31,7 @@ struct LoopPair {
 /// are put into the module.
 class LoopSlots {
 public:
-  explicit LoopSlots(GraphOp graph);
+  LoopSlots(GraphOp graph, const PlanOptions &options);
   /// Erases the copies, and what none but them used.
   ~LoopSlots();
   LoopSlots(const LoopSlots &) = delete;
@@ -39,12 +40,21 @@ public:
   /// Copies that keep ever less: the last has one checkpoint for each loop.
   unsigned getNumLevels() const { return numLevels; }
 
-  /// The copy for `level`, from 1 on: each level has half of the checkpoints of
-  /// the one before. It stands beside the graph and has its name.
-  llvm::Expected<GraphOp> make(unsigned level);
+  /// Whether the graph has loops at all.
+  bool hasLoops() const { return isLooping; }
+
+  /// The copy for `level`: each level has half of the checkpoints of the one
+  /// before, level 0 has stacks. Bodies are planned with arenas that are
+  /// smaller by `fewer` bytes, or as small as they can be. The copy stands
+  /// beside the graph and has its name.
+  llvm::Expected<GraphOp> make(unsigned level, int64_t fewer);
 
 private:
+  llvm::Error replan(TaskOp task, int64_t fewer);
+
   GraphOp graph;
+  PlanOptions options;
+  bool isLooping = false;
   mlir::ModuleOp module;
   unsigned numLevels = 0;
   llvm::SmallVector<GraphOp> copies;

@@ -327,60 +327,112 @@ static llvm::Expected<GraphPlan> findPlanOf(GraphOp graph,
   return std::move(best->plan);
 }
 
-/// The same with as many checkpoints of loops as are best. What is slower than
-/// with more of them is not looked at any further.
-static llvm::Expected<GraphPlan> findPlan(GraphOp graph, PlanOptions options,
-                                          LoopSlots &slots,
+namespace {
+/// The best plan of a graph with loops: with stacks or with checkpoints, and
+/// with what their bodies need at a time.
+class LoopSearch {
+public:
+  LoopSearch(const PlanOptions &options, LoopSlots &slots, bool applies)
+      : options(options), slots(slots), applies(applies) {}
+
+  llvm::Expected<GraphPlan> run(GraphOp graph, OwningOpRef<GraphOp> *planned);
+
+private:
+  bool isSmallest() const {
+    return options.budget.kind == BudgetRequest::Kind::Smallest;
+  }
+  llvm::Error add(GraphOp graph);
+  llvm::Error addCopy(unsigned level, int64_t fewer);
+
+  PlanOptions options;
+  LoopSlots &slots;
+  bool applies;
+  std::optional<GraphPlan> best;
+  OwningOpRef<GraphOp> bestGraph;
+  std::unique_ptr<planning::InfeasibleBudgetError> failure;
+  /// Of what was added last: whether it is the best, and by how much it does
+  /// not fit.
+  bool isBest = false;
+  int64_t excess = 0;
+};
+} // namespace
+
+/// Plans `graph`, in which it is decided what loops keep.
+llvm::Error LoopSearch::add(GraphOp graph) {
+  OwningOpRef<GraphOp> applied;
+  llvm::Expected<GraphPlan> plan =
+      findPlanOf(graph, options, applies ? &applied : nullptr);
+  isBest = plan && (!best || isBetter(*plan, *best, isSmallest()));
+  excess = 0;
+  if (isBest) {
+    best = std::move(*plan);
+    bestGraph = std::move(applied);
+    return llvm::Error::success();
+  }
+  return llvm::handleErrors(
+      plan.takeError(),
+      [&](std::unique_ptr<planning::InfeasibleBudgetError> infeasible) {
+        excess = infeasible->getSmallestFeasible() - infeasible->getBudget();
+        if (!failure ||
+            infeasible->getSmallestFeasible() < failure->getSmallestFeasible())
+          failure = std::move(infeasible);
+      });
+}
+
+llvm::Error LoopSearch::addCopy(unsigned level, int64_t fewer) {
+  llvm::Expected<GraphOp> copy = slots.make(level, fewer);
+  return copy ? add(*copy) : copy.takeError();
+}
+
+llvm::Expected<GraphPlan> LoopSearch::run(GraphOp graph,
                                           OwningOpRef<GraphOp> *planned) {
-  BudgetRequest &budget = options.budget;
-  if (options.stored || budget.kind == BudgetRequest::Kind::Unlimited ||
-      slots.getNumLevels() == 0)
-    return findPlanOf(graph, options, planned);
   // Percentages mean the same for all.
   PlanOptions unlimited = options;
   unlimited.budget = BudgetRequest();
   llvm::Expected<GraphPlan> whole = findPlanOf(graph, unlimited, nullptr);
   if (!whole)
     return whole.takeError();
-  if (budget.kind == BudgetRequest::Kind::Percent)
-    budget = {BudgetRequest::Kind::Bytes, budget.resolve(whole->saveAllPeak)};
-  bool isSmallest = budget.kind == BudgetRequest::Kind::Smallest;
-  llvm::Expected<GraphPlan> best = findPlanOf(graph, options, planned);
-  for (unsigned level = 1; level <= slots.getNumLevels(); ++level) {
-    llvm::Expected<GraphOp> copy = slots.make(level);
-    if (!copy) {
-      llvm::consumeError(best.takeError());
-      return copy.takeError();
-    }
-    OwningOpRef<GraphOp> applied;
-    llvm::Expected<GraphPlan> plan =
-        findPlanOf(*copy, options, planned ? &applied : nullptr);
-    bool isLast = best && plan && !isSmallest && !isBetter(*plan, *best, false);
-    if (plan && (!best || isBetter(*plan, *best, isSmallest))) {
-      plan->saveAllPeak = whole->saveAllPeak;
-      llvm::consumeError(best.takeError());
-      best = std::move(plan);
-      if (planned)
-        *planned = std::move(applied);
-    } else {
-      llvm::consumeError(plan.takeError());
-    }
-    if (isLast)
+  if (options.budget.kind == BudgetRequest::Kind::Percent)
+    options.budget = {BudgetRequest::Kind::Bytes,
+                      options.budget.resolve(whole->saveAllPeak)};
+  for (unsigned level = 0; level <= slots.getNumLevels(); ++level) {
+    if (llvm::Error error = level == 0 ? add(graph) : addCopy(level, 0))
+      return std::move(error);
+    // Fewer checkpoints than are needed cost more.
+    if (best && !isBest && !isSmallest())
       break;
+    if (excess > 0 || isSmallest())
+      if (llvm::Error error = addCopy(level, isSmallest() ? INT64_MAX : excess))
+        return std::move(error);
   }
-  return best;
+  if (!best)
+    return llvm::Error(std::move(failure));
+  best->saveAllPeak = whole->saveAllPeak;
+  if (planned)
+    *planned = std::move(bestGraph);
+  return std::move(*best);
+}
+
+static llvm::Expected<GraphPlan> findPlan(GraphOp graph,
+                                          const PlanOptions &options,
+                                          LoopSlots &slots,
+                                          OwningOpRef<GraphOp> *planned) {
+  if (options.stored || !slots.hasLoops() ||
+      options.budget.kind == BudgetRequest::Kind::Unlimited)
+    return findPlanOf(graph, options, planned);
+  return LoopSearch(options, slots, planned != nullptr).run(graph, planned);
 }
 
 llvm::Expected<GraphPlan> remat::findPlan(GraphOp graph,
                                           const PlanOptions &options) {
-  LoopSlots slots(graph);
+  LoopSlots slots(graph, options);
   return ::findPlan(graph, options, slots, nullptr);
 }
 
 llvm::Error remat::planGraph(GraphOp &graph, const PlanOptions &options,
                              GraphPlan *found) {
   // Ends when the planned graph is in its place.
-  LoopSlots slots(graph);
+  LoopSlots slots(graph, options);
   OwningOpRef<GraphOp> planned;
   llvm::Expected<GraphPlan> plan = ::findPlan(graph, options, slots, &planned);
   if (!plan)
