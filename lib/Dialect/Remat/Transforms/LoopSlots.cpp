@@ -488,9 +488,15 @@ llvm::Error PairRewriter::run(int64_t slots) {
 // Copies of the graph
 //===----------------------------------------------------------------------===//
 
-/// The checkpoints of a loop at a level.
+/// The fewest checkpoints of a loop. With still fewer, bytes hardly shrink
+/// while time grows with the square of the iterations.
+static int64_t getFewestSlots(int64_t count) {
+  return std::max<int64_t>(llvm::Log2_64(count), 1);
+}
+
+/// The checkpoints of a loop at a level, from 1 on.
 static int64_t getSlots(int64_t count, unsigned level) {
-  return std::max<int64_t>(count >> level, 1);
+  return std::max(count >> (level - 1), getFewestSlots(count));
 }
 
 LoopSlots::LoopSlots(GraphOp graph, const PlanOptions &given)
@@ -503,7 +509,10 @@ LoopSlots::LoopSlots(GraphOp graph, const PlanOptions &given)
                            [](TaskOp task) { return bool(findLoop(task)); });
   for (const LoopPair &pair : findPairs(graph)) {
     int64_t count = findLoop(pair.reverse).getCount();
-    numLevels = std::max<unsigned>(numLevels, llvm::Log2_64(count));
+    unsigned levels = 1;
+    while (getSlots(count, levels) > getFewestSlots(count))
+      ++levels;
+    numLevels = std::max(numLevels, levels);
   }
 }
 

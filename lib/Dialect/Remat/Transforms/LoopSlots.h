@@ -37,14 +37,15 @@ public:
   LoopSlots(const LoopSlots &) = delete;
   LoopSlots &operator=(const LoopSlots &) = delete;
 
-  /// Copies that keep ever less: the last has one checkpoint for each loop.
+  /// Copies that keep ever less. The last has log2(n) checkpoints for a loop of
+  /// n iterations.
   unsigned getNumLevels() const { return numLevels; }
 
   /// Whether the graph has loops at all.
   bool hasLoops() const { return isLooping; }
 
-  /// The copy for `level`: each level has half of the checkpoints of the one
-  /// before, level 0 has stacks. Bodies are planned with arenas that are
+  /// The copy for `level`: level 0 has stacks, level 1 a checkpoint for each
+  /// iteration, and each further level half of those of the one before. Bodies are planned with arenas that are
   /// smaller by `fewer` bytes, or as small as they can be. The copy stands
   /// beside the graph and has its name.
   llvm::Expected<GraphOp> make(unsigned level, int64_t fewer);
