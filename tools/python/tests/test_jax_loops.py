@@ -13,6 +13,7 @@ try:
     import jax
     import jax.numpy as jnp
     import remat.jax as rj
+    from jax.ad_checkpoint import checkpoint_name
 except ImportError:
     jax = None
 
@@ -223,6 +224,27 @@ class ScanTest(LoopTestCase):
             return jax.lax.scan(step, w, batches)
 
         self.run_as(1, train, random(8, 8), random(30, 5, 8))
+
+    def test_elements_that_are_chosen(self):
+        def fill(x, update):
+            return jax.lax.fori_loop(0, 20, lambda i, c: update(c, i, x[i] * c[i - 1] + 1), jnp.ones((20, 4)))
+
+        for update in (lambda c, i, y: jax.lax.dynamic_update_slice(c, y[None], (i, 0)),
+                       lambda c, i, y: c.at[i].set(y), lambda c, i, y: c.at[i % 7].add(y)):
+            self.run_as(1, lambda x: fill(x, update), random(20, 4))
+            self.run_as(2, lambda x: jnp.mean(fill(x, update) ** 2), random(20, 4), differentiate=True)
+
+    def test_transformations(self):
+        def loss(w, x):
+            return jnp.sum(jax.lax.scan(lambda h, x: (jnp.tanh(h @ w + x), jax.nn.relu(h)), x[0], x)[1])
+
+        w, x = random(4, 4), random(20, 4)
+        self.run_as(2, lambda w, x: jnp.sum(jax.vmap(loss, (None, 0))(w, x)), w, random(3, 20, 4), differentiate=True)
+        self.run_as(2, lambda w, x: jax.jvp(jax.grad(loss), (w, x), (w, x)), w, x)
+        named = jax.checkpoint_policies.save_only_these_names("middle")
+        self.run_as(2, lambda w, x: jnp.sum(jax.lax.scan(jax.checkpoint(lambda h, x: (
+            checkpoint_name(jnp.sin(h @ w), "middle") @ w + x, None), policy=named), x[0], x)[0]), w * 0.4, x,
+            differentiate=True, tolerance=1e-4)
 
     def test_errors_have_the_line(self):
         def loss(xs):
