@@ -172,6 +172,9 @@ class ScanTest(LoopTestCase):
 
         self.run_as(1, loop, random(4), random(20, 4))
         self.run_as(1, lambda x: jax.lax.scan(lambda h, x: (x, 3), x[0], x), random(20, 0))
+        # Equal results of all iterations are one stack.
+        text = rj.export(loop, random(4), random(20, 4), differentiate=False, unroll_limit=0).text
+        self.assertRegex(text, r"%\w+:5 = remat.loop")
 
     def test_without_slices_and_with_unused_results(self):
         def powers(w, x):

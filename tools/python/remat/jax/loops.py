@@ -147,11 +147,15 @@ def _keep(l, closed, constants, carry, stacks, length, reverse):
     invariants = body.arrange(changing(inner_carry), elements)
     if not l.in_region:
         l.save(list(outside) + carry + stacks)
-    results = changing(results) + results[count:]
-    if not results:
+    # What is stacked twice, such as for the caller and for the derivative, is one stack.
+    stacked = {v.name: v for v in results[count:]}
+    made = changing(results) + list(stacked.values())
+    if not made:
         return carry
-    found = iter(l.function.loop(body.function, length, reverse, changing(carry), invariants, stacks, results))
-    return [next(found) if changed else v for v, changed in zip(carry, changes)] + list(found)
+    found = iter(l.function.loop(body.function, length, reverse, changing(carry), invariants, stacks, made))
+    carry = [next(found) if changed else v for v, changed in zip(carry, changes)]
+    found = dict(zip(stacked, found))
+    return carry + [found[v.name] for v in results[count:]]
 
 
 def _iterate(l, closed, constants, carry, stacks, length, reverse=False):
