@@ -86,6 +86,8 @@ class Function:
         self.counter = 0
         self.location = "unknown"
         self._constants = {}
+        self.splats = {}  # the number that all elements of a result are, by names
+        self.private = []  # texts of the functions that this one runs
         self.policies = {}  # by the name of a result
         self.computed = []  # names of results that take time, in order
         self.donated = {}
@@ -150,6 +152,7 @@ class Function:
             self._constants[key] = self.op("arith.constant dense<%s> : %s" % (
                 key[0], tensor_type(shape, element)), shape, element)
             self.location = location
+            self.splats[self._constants[key].name] = number
         return self._constants[key]
 
     def dense(self, array, element):
@@ -232,6 +235,18 @@ class Function:
             value.type))
         return value
 
+    def loop(self, body, count, reverse, carried, invariants, slices, results):
+        """A remat.loop of the function `body`, whose `results` are what is carried and then what is stacked."""
+        self.private.append(body.text(results, visibility="private "))
+        shapes = [v.shape if i < len(carried) else (count,) + v.shape for i, v in enumerate(results)]
+        name, operands = self.fresh(), list(carried) + list(invariants) + list(slices)
+        names = lambda values: "(%s)" % ", ".join(v.name for v in values)
+        self.emit("%s:%d = remat.loop @%s count %d %scarried%s invariant%s sliced%s : (%s) -> (%s)" % (
+            name, len(results), body.name, count, "reverse " if reverse else "", names(carried), names(invariants),
+            names(slices), ", ".join(v.type for v in operands),
+            ", ".join(tensor_type(s, v.element) for s, v in zip(shapes, results))))
+        return [Value("%s#%d" % (name, i), s, v.element) for i, (s, v) in enumerate(zip(shapes, results))]
+
     def _view(self, text, value, shape):
         view = self.op(text, shape, value.element)
         self.views[view.name] = value.name
@@ -307,8 +322,8 @@ class Function:
         self.emit("} : %s to %s" % (value.type, result.type))
         return result
 
-    def text(self, results, names=None):
-        """The module. `results` are values, `names` theirs, if they have any."""
+    def text(self, results, names=None, visibility=""):
+        """The function and those that it runs. `results` are values, `names` theirs, if they have any."""
         arguments = ", ".join("%s: %s%s" % (value.name, value.type, self._attributes(value, name))
                               for value, name in self.arguments)
         names = names or [None] * len(results)
@@ -316,8 +331,9 @@ class Function:
                           for value, name in zip(results, names))
         end = "  return %s : %s" % (", ".join(v.name for v in results), ", ".join(v.type for v in results)) \
             if results else "  return"
-        return "func.func @%s(%s) -> (%s) {\n%s\n%s\n}\n" % (
-            self.name, arguments, types, re.sub("\0(\\S+) (\\S+)\0", self._policy_text, "\n".join(self.lines)), end)
+        return "func.func %s@%s(%s) -> (%s) {\n%s\n%s\n}\n%s" % (
+            visibility, self.name, arguments, types, re.sub("\0(\\S+) (\\S+)\0", self._policy_text, "\n".join(self.lines)), end,
+            "".join(self.private))
 
 
 def _common_groups(old, new):

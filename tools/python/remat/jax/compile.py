@@ -130,5 +130,9 @@ def compile(function, budget=None, policy=None, argnums=0, differentiate=True, h
     """`jax.value_and_grad(function, argnums, has_aux)` as one step of remat under a budget; see remat.compile for the
     options. With `differentiate=False`, the function itself. As with `jax.jit`, results may have the buffers of the arguments
     `donate_argnums`; inside of a `jax.jit` that does not donate them, they are copied."""
-    return CompiledFunction(function, {"argnums": argnums, "differentiate": differentiate, "has_aux": has_aux,
-                                       "donate_argnums": donate_argnums}, dict(options, budget=budget, policy=policy))
+    export_options = {"argnums": argnums, "differentiate": differentiate, "has_aux": has_aux,
+                      "donate_argnums": donate_argnums}
+    limit = str(options.get("unroll_limit"))
+    if limit.isdigit():  # The compiler refuses other values.
+        export_options["unroll_limit"] = int(limit)
+    return CompiledFunction(function, export_options, dict(options, budget=budget, policy=policy))

@@ -14,7 +14,8 @@ import numpy as np
 from ..arrays import give
 from ..errors import ArgumentError, ExportError
 from ..exported import Argument, Exported, ExportedStep, Result, unique_name
-from .lower import Lowering, element_of, is_key, load_rules, physical
+from .loops import scan_sizes
+from .lower import UNROLL_LIMIT, Lowering, element_of, is_key, load_rules, physical
 
 
 def _names_of(function, args):
@@ -51,13 +52,14 @@ def _donations(jaxpr, donated):
     return pairs
 
 
-def export(function, *args, argnums=0, differentiate=True, has_aux=False, donate_argnums=()):
+def export(function, *args, argnums=0, differentiate=True, has_aux=False, donate_argnums=(),
+           unroll_limit=UNROLL_LIMIT):
     """Exports a call of `function`, which gives a loss, with the gradients with respect to `argnums`.
 
     With `has_aux`, the loss is the first of the two results of `function`, as in `jax.value_and_grad`. With
     `differentiate=False` the function is taken as it is; it may have computed gradients itself. `donate_argnums` are
-    arguments whose buffers results may have. What cannot be exported whole is an ExportError with the line of the
-    program.
+    arguments whose buffers results may have. Loops that unroll to more than `unroll_limit` operations of JAX stay
+    loops. What cannot be exported whole is an ExportError with the line of the program.
     """
     load_rules()
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
@@ -70,7 +72,8 @@ def export(function, *args, argnums=0, differentiate=True, has_aux=False, donate
 
     names = _names_of(function, args)
     owner = [n for n, arg in enumerate(args) for _ in jax.tree_util.tree_leaves(arg)]
-    lowering = Lowering()
+    lowering = Lowering(unroll_limit=unroll_limit)
+    lowering.scan_sizes = scan_sizes(jaxpr)
     lowering.constants, lowering.taken = [], set(names)
     donations = _donations(jaxpr, [n in donated_numbers for n in owner])
     values, arguments, weights = [], [], {}

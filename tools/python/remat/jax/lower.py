@@ -1,7 +1,7 @@
 """A jaxpr as a function of remat.
 
-Calls are inlined and scans unrolled. Each primitive has a rule in one of the modules beside this one; one without a
-rule is an error that names it and the line of the program.
+Calls are inlined, and loops unrolled as far as they are short. Each primitive has a rule in one of the modules beside
+this one; one without a rule is an error that names it and the line of the program.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
@@ -17,6 +17,7 @@ from ..mlir import Function, Value, quote
 
 RULES = {}
 LARGEST_CONSTANT = 256
+UNROLL_LIMIT = 4096  # as the option of the compiler
 ELEMENTS = {"float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "bool": "i1", "int8": "i8",
             "uint8": "i8", "int16": "i16", "uint16": "i16", "int32": "i32", "uint32": "i32", "int64": "i64",
             "uint64": "i64"}
@@ -28,6 +29,12 @@ def rule(*names):
             RULES[name] = function
         return function
     return register
+
+
+def takes_stacks(function):
+    """Marks a rule that takes stacked values as they are."""
+    function.takes_stacks = True
+    return function
 
 
 def is_key(dtype):
@@ -66,11 +73,13 @@ class Stack:
 class Lowering:
     """Builds the function."""
 
-    def __init__(self):
-        self.function = Function()
+    def __init__(self, function=None, unroll_limit=UNROLL_LIMIT):
+        self.function = function or Function()
+        self.unroll_limit = unroll_limit
+        self.scan_sizes = {}  # to how many operations scans of a length unroll together
         self.known = {}  # numbers of rank 0 that are known, by the names of their values
         self.backward = False
-        self.eqn = None
+        self.eqn = self.frame = None  # what is lowered, and the innermost line of the program that is known of it
         self.recomputes = self.in_region = False
         self.first_runs = {}  # results of forward operations by operation, operands and parameters
         self.run_again, self.saved = set(), set()
@@ -109,15 +118,23 @@ class Lowering:
             return value
         if array.size <= LARGEST_CONSTANT:
             return self.function.dense(array.astype(np.float64 if element == "bf16" else array.dtype).tolist(), element)
+        return self.large_constant(array, name)
+
+    def large_constant(self, array, name):
         name = unique_name(name, self.taken)
         self.constants.append((name, array))
-        return self.function.argument(array.shape, element, name)
+        return self.function.argument(array.shape, element_of(array.dtype), name)
 
     constants = ()
 
+    def number(self, value):
+        """The number that a value of rank 0 is known to be, or None."""
+        if not isinstance(value, Value) or value.rank:
+            return None
+        return self.known.get(value.name, self.function.splats.get(value.name))
+
     def refuse(self, why):
-        frame = source_info_util.user_frame(self.eqn.source_info.traceback)
-        where = "%s:%d: " % (frame.file_name, frame.start_line) if frame else ""
+        where = "%s:%d: " % (self.frame.file_name, self.frame.start_line) if self.frame else ""
         raise ExportError("%s%s: %s" % (where, self.eqn.primitive.name, why))
 
     def aval(self, number=0):
@@ -146,8 +163,9 @@ class Lowering:
         env = dict(zip(jaxpr.constvars, consts))
         env.update(zip(jaxpr.invars, arguments))
         for eqn in jaxpr.eqns:
-            outer, backward = self.eqn, self.backward
+            outer, frame, backward = self.eqn, self.frame, self.backward
             self.eqn = eqn
+            self.frame = source_info_util.user_frame(eqn.source_info.traceback) or frame
             self.locate(eqn)
             location = self.function.location
             self.backward = backward or "transpose(" in str(eqn.source_info.name_stack)
@@ -159,7 +177,7 @@ class Lowering:
             results = self.apply(eqn, operands)
             self.check(results)
             env.update(zip(eqn.outvars, results))
-            self.eqn, self.backward, self.function.location = outer, backward, location
+            self.eqn, self.frame, self.backward, self.function.location = outer, frame, backward, location
         return [self.literal(v.val, v.aval) if isinstance(v, jax_core.Literal) else env[v] for v in jaxpr.outvars]
 
     def check(self, results):
@@ -177,8 +195,8 @@ class Lowering:
         outer = self.recomputes
         self.recomputes = outer or "rematted_computation" in str(eqn.source_info.name_stack)
         is_leaf = leaf_primitive(eqn)
-        if self.backward and not self.recomputes and (is_leaf and not self.in_region or eqn.primitive.name in REGIONS):
-            self.saved.update(self.function.root(v) for v in flatten(operands))
+        if is_leaf and not self.in_region or eqn.primitive.name in REGIONS:
+            self.save(operands)
         key = None
         if is_leaf:
             names = tuple(v.name if isinstance(v, Value) else None for v in operands)
@@ -198,6 +216,11 @@ class Lowering:
                 self.first_runs[key] = results
         self.recomputes = outer
         return results
+
+    def save(self, operands):
+        """Takes down what the backward computation reads that is not computed a second time."""
+        if self.backward and not self.recomputes:
+            self.saved.update(self.function.root(v) for v in flatten(operands))
 
     def apply_regions(self):
         """Marks what JAX computes a second time and does not save."""
@@ -222,4 +245,4 @@ def flatten(values):
 
 
 def load_rules():
-    from . import control, elementwise, linalg, places, random, reductions, shapes  # noqa: F401
+    from . import control, elementwise, linalg, loops, places, random, reductions, shapes  # noqa: F401
