@@ -284,20 +284,6 @@ llvm::Expected<planning::Frontier> Variants::computeFrontier(unsigned points) {
   return frontier;
 }
 
-llvm::Expected<planning::Frontier>
-remat::computeFrontier(GraphOp graph, const PlanOptions &options,
-                       unsigned points) {
-  if (points < 2)
-    return llvm::createStringError("a frontier needs at least 2 points, got " +
-                                   Twine(points));
-  if (llvm::Error error = checkUnplanned(graph))
-    return std::move(error);
-  Variants variants(graph, options);
-  if (llvm::Error error = variants.prepare())
-    return std::move(error);
-  return variants.computeFrontier(points);
-}
-
 //===----------------------------------------------------------------------===//
 // One budget
 //===----------------------------------------------------------------------===//
@@ -381,7 +367,13 @@ llvm::Error LoopSearch::add(GraphOp graph) {
 
 llvm::Error LoopSearch::addCopy(unsigned level, int64_t fewer) {
   llvm::Expected<GraphOp> copy = slots.make(level, fewer);
-  return copy ? add(*copy) : copy.takeError();
+  if (!copy)
+    return copy.takeError();
+  llvm::Error error = add(*copy);
+  // Checkpoints are a plan, too, that of Revolve.
+  if (isBest && level > 0 && best->solution.solver == "save-all")
+    best->solution.solver = "revolve";
+  return error;
 }
 
 llvm::Expected<GraphPlan> LoopSearch::run(GraphOp graph,
@@ -408,6 +400,10 @@ llvm::Expected<GraphPlan> LoopSearch::run(GraphOp graph,
   if (!best)
     return llvm::Error(std::move(failure));
   best->saveAllPeak = whole->saveAllPeak;
+  // What is proven of one copy is not of the others.
+  planning::Solution &solution = best->solution;
+  solution.baseCost = solution.lowerBound = whole->solution.baseCost;
+  solution.proof = planning::Solution().proof;
   if (planned)
     *planned = std::move(bestGraph);
   return std::move(*best);
@@ -421,6 +417,66 @@ static llvm::Expected<GraphPlan> findPlan(GraphOp graph,
       options.budget.kind == BudgetRequest::Kind::Unlimited)
     return findPlanOf(graph, options, planned);
   return LoopSearch(options, slots, planned != nullptr).run(graph, planned);
+}
+
+//===----------------------------------------------------------------------===//
+// The frontier of a graph with loops
+//===----------------------------------------------------------------------===//
+
+/// Plans each budget for itself: each takes copies of its own.
+static llvm::Expected<planning::Frontier>
+computeLoopFrontier(GraphOp graph, const PlanOptions &options, LoopSlots &slots,
+                    unsigned points) {
+  PlanOptions each = options;
+  if (each.solver.timeLimitSeconds)
+    *each.solver.timeLimitSeconds /= points + 1;
+  std::vector<GraphPlan> pool;
+  auto add = [&](BudgetRequest budget) {
+    each.budget = budget;
+    llvm::Expected<GraphPlan> plan =
+        ::findPlan(graph, each, slots, /*planned=*/nullptr);
+    if (plan)
+      pool.push_back(std::move(*plan));
+    return plan.takeError();
+  };
+  if (llvm::Error error = add({}))
+    return std::move(error);
+  if (llvm::Error error = add({BudgetRequest::Kind::Smallest}))
+    return std::move(error);
+  std::vector<int64_t> budgets = planning::spaceBudgets(
+      pool.back().arenaBytes, pool.front().arenaBytes, points);
+  for (int64_t budget : budgets)
+    if (llvm::Error error =
+            llvm::handleErrors(add({BudgetRequest::Kind::Bytes, budget}),
+                               [](const planning::InfeasibleBudgetError &) {}))
+      return std::move(error);
+  planning::Frontier frontier;
+  for (int64_t budget : budgets) {
+    const GraphPlan *best = findBest(pool, budget);
+    planning::FrontierPoint &point = frontier.points.emplace_back();
+    point.budgetBytes = budget;
+    point.solution = best->solution;
+    point.arenaBytes = best->arenaBytes;
+    frontier.cutShort |= best->solution.cutShort;
+  }
+  return frontier;
+}
+
+llvm::Expected<planning::Frontier>
+remat::computeFrontier(GraphOp graph, const PlanOptions &options,
+                       unsigned points) {
+  if (points < 2)
+    return llvm::createStringError("a frontier needs at least 2 points, got " +
+                                   Twine(points));
+  if (llvm::Error error = checkUnplanned(graph))
+    return std::move(error);
+  LoopSlots slots(graph, options);
+  if (slots.hasLoops())
+    return computeLoopFrontier(graph, options, slots, points);
+  Variants variants(graph, options);
+  if (llvm::Error error = variants.prepare())
+    return std::move(error);
+  return variants.computeFrontier(points);
 }
 
 llvm::Expected<GraphPlan> remat::findPlan(GraphOp graph,

@@ -1,0 +1,35 @@
+// RUN: remat-opt %s --remat-microbatches=parts=4 -split-input-file -verify-diagnostics | FileCheck %s
+
+// The batch is in what nothing is differentiated by. Losses and gradients are
+// means, added up where they lie; running statistics are carried from part to
+// part, and what each part makes of its rows is joined.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME:  %[[W:.*]]: tensor<3xf32>, %[[X:.*]]: tensor<8x3xf32>, %[[STATE:.*]]: tensor<3xf32> {remat.donated = 2 : i64}, %[[TABLE:.*]]: tensor<5xf32>)
+// CHECK-SAME:  -> (tensor<bf16>, tensor<3xf32> {remat.gradient = 0 : i64}, tensor<3xf32>, tensor<8x3xf32>, tensor<4x5xi32>)
+// CHECK-DAG:   %[[LOSS:.*]] = {{.*}} : tensor<f32>
+// CHECK-DAG:   %[[PARTS:.*]] = tensor.expand_shape %[[X]] {{\[}}[0, 1], [2]] output_shape [4, 2, 3]
+// CHECK:       %[[ALL:.*]]:5 = remat.loop @main_part count 4 carried(%{{.*}}, %{{.*}}, %[[STATE]]) invariant(%[[W]], %[[TABLE]]) sliced(%[[PARTS]])
+// CHECK-SAME:  -> (tensor<f32>, tensor<3xf32>, tensor<3xf32>, tensor<4x2x3xf32>, tensor<4x5xi32>)
+// CHECK:       arith.truncf
+// CHECK:       %[[ROWS:.*]] = tensor.collapse_shape %[[ALL]]#3 {{\[}}[0, 1], [2]]
+// CHECK:       return %{{.*}}, %[[ALL]]#1, %[[ALL]]#2, %[[ROWS]], %[[ALL]]#4
+// CHECK-LABEL: func.func private @main_part
+// CHECK-SAME:  tensor<f32> {remat.donated = 0 : i64}, %{{.*}}: tensor<3xf32> {remat.donated = 1 : i64}, %{{.*}}: tensor<3xf32>, %{{.*}}: tensor<3xf32>, %{{.*}}: tensor<5xf32>, %{{.*}}: tensor<2x3xf32>)
+// CHECK:       arith.constant 2.500000e-01 : f32
+func.func @main(%w: tensor<3xf32>, %x: tensor<2x3xf32>, %state: tensor<3xf32> {remat.donated = 2 : i64}, %table: tensor<5xf32>)
+    -> (tensor<bf16>, tensor<3xf32> {remat.gradient = 0 : i64}, tensor<3xf32>, tensor<2x3xf32>, tensor<5xi32>) {
+  %loss = arith.constant dense<1.0> : tensor<bf16>
+  %g = math.sin %w : tensor<3xf32>
+  %next = arith.addf %state, %w : tensor<3xf32>
+  %y = math.exp %x : tensor<2x3xf32>
+  %t = arith.fptosi %table : tensor<5xf32> to tensor<5xi32>
+  return %loss, %g, %next, %y, %t : tensor<bf16>, tensor<3xf32>, tensor<3xf32>, tensor<2x3xf32>, tensor<5xi32>
+}
+
+// -----
+
+// expected-error @+1 {{has no argument to split into parts: expected one with a first dimension by which nothing is differentiated}}
+func.func @main(%w: tensor<3xf32>, %n: tensor<f32>) -> (tensor<f32>, tensor<3xf32> {remat.gradient = 0 : i64}) {
+  %g = math.sin %w : tensor<3xf32>
+  return %n, %g : tensor<f32>, tensor<3xf32>
+}
