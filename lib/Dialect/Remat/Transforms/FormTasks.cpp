@@ -438,6 +438,35 @@ void GraphBuilder::copyIntoDonors() {
   }
 }
 
+/// Whether an iteration reads `carried` only where it makes what comes in its
+/// place, element by element.
+static bool isUpdated(BlockArgument carried, Value next) {
+  auto generic = next.getDefiningOp<linalg::GenericOp>();
+  if (!generic || !carried.hasOneUse() || !next.hasOneUse() ||
+      generic.getNumReductionLoops() != 0)
+    return false;
+  OpOperand &use = *carried.use_begin();
+  if (use.getOwner() != generic || !generic.isDpsInput(&use))
+    return false;
+  AffineMap map = generic.getMatchingIndexingMap(&use);
+  return map.isPermutation() &&
+         map == generic.getMatchingIndexingMap(generic.getDpsInitOperand(
+                    cast<OpResult>(next).getResultNumber()));
+}
+
+/// Lets the first `count` arguments of a loop's body, which are carried, give
+/// their buffers to what comes in their place, where that updates them.
+static void donateCarried(func::FuncOp body, unsigned count) {
+  Operation *terminator = body.front().getTerminator();
+  SmallVector<BlockArgument> donors = getDonors(body);
+  for (unsigned number = 0; number < count; ++number)
+    if (!donors[number] && !getDonatedResult(body, number) &&
+        isUpdated(body.getArgument(number), terminator->getOperand(number)))
+      body.setArgAttr(
+          number, RematDialect::donatedAttrName,
+          IntegerAttr::get(IntegerType::get(body.getContext(), 64), number));
+}
+
 namespace {
 struct FormTasks : remat::impl::FormTasksPassBase<FormTasks> {
   using FormTasksPassBase::FormTasksPassBase;
@@ -476,8 +505,10 @@ private:
         if (kernel->hasAttr(RematDialect::kernelAttrName))
           for (auto loop : kernel.getOps<LoopOp>())
             if (auto body = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-                    loop, loop.getBodyAttr()))
+                    loop, loop.getBodyAttr())) {
+              donateCarried(body, loop.getInits().size());
               return body;
+            }
       return nullptr;
     };
     while (func::FuncOp body = findBody()) {
