@@ -1,5 +1,4 @@
-//===- LoopSlots.h - loops with fewer checkpoints than iterations *- C++
-//-*-===//
+//===- LoopSlots.h - loops with fewer checkpoints ---------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -11,6 +10,8 @@
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
 
 #include "llvm/Support/Error.h"
+
+#include <map>
 
 namespace remat {
 
@@ -25,6 +26,12 @@ struct LoopPair {
   };
   llvm::SmallVector<State> states;
 };
+
+/// Bodies made of others, by what they were made of: the body, that of the
+/// forward loop, and the numbers that say which parts of them are in it.
+using MadeBodies = std::map<std::tuple<mlir::Operation *, mlir::Operation *,
+                                       llvm::SmallVector<unsigned>>,
+                            GraphOp>;
 
 /// Copies of a graph whose reverse loops keep fewer checkpoints and run the
 /// other loops' iterations again. Bodies and kernels that they need are put
@@ -49,6 +56,7 @@ private:
   mlir::ModuleOp module;
   unsigned numLevels = 0;
   llvm::SmallVector<GraphOp> copies;
+  MadeBodies bodies;
   /// What may be unused at the end.
   llvm::SetVector<mlir::Operation *> symbols;
 };
