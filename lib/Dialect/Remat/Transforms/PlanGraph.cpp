@@ -83,6 +83,10 @@ public:
 
   /// To be called before all that follows.
   llvm::Error prepare();
+  /// Whether options.stored is a plan of this graph.
+  bool isStoredPlan() const {
+    return options.stored->isPlanOf(planners.front()->getProblem().problem);
+  }
   /// The best plan of all variants. Of several errors that nothing fits, the
   /// one that comes closest.
   llvm::Expected<Chosen> plan(BudgetRequest budget,
@@ -284,6 +288,61 @@ llvm::Expected<planning::Frontier> Variants::computeFrontier(unsigned points) {
   return frontier;
 }
 
+/// The frontier of plans with all loops as they are.
+static llvm::Expected<planning::Frontier>
+computeFrontierOf(GraphOp graph, const PlanOptions &options, unsigned points) {
+  Variants variants(graph, options);
+  if (llvm::Error error = variants.prepare())
+    return std::move(error);
+  return variants.computeFrontier(points);
+}
+
+/// What is proven for the plans of `frontier` within `budget`; none if it says
+/// nothing about so much memory.
+static std::optional<int64_t> findBound(const planning::Frontier &frontier,
+                                        int64_t budget) {
+  for (const planning::FrontierPoint &point : frontier.points)
+    if (point.budgetBytes >= budget)
+      return point.solution.lowerBound;
+  return std::nullopt;
+}
+
+/// The best plans of several frontiers, the first of which is that of the graph
+/// with all loops as they are.
+static planning::Frontier mergeFrontiers(ArrayRef<planning::Frontier> frontiers,
+                                         unsigned points) {
+  planning::Frontier merged;
+  const planning::Solution &whole = frontiers.front().points.back().solution;
+  std::vector<const planning::FrontierPoint *> pool;
+  int64_t smallest = INT64_MAX;
+  for (const planning::Frontier &frontier : frontiers) {
+    merged.cutShort |= frontier.cutShort;
+    for (const planning::FrontierPoint &point : frontier.points) {
+      pool.push_back(&point);
+      smallest = std::min(smallest, *point.arenaBytes);
+    }
+  }
+  llvm::stable_sort(pool, [](auto *a, auto *b) {
+    return std::tie(a->solution.time, *a->arenaBytes) <
+           std::tie(b->solution.time, *b->arenaBytes);
+  });
+  for (int64_t budget : planning::spaceBudgets(
+           smallest, frontiers.front().points.back().budgetBytes, points)) {
+    planning::FrontierPoint &point = merged.points.emplace_back(
+        **llvm::find_if(pool, [&](const planning::FrontierPoint *other) {
+          return *other->arenaBytes <= budget;
+        }));
+    point.budgetBytes = budget;
+    point.solution.baseCost = whole.baseCost;
+    int64_t bound = point.solution.time;
+    for (const planning::Frontier &frontier : frontiers)
+      bound =
+          std::min(bound, findBound(frontier, budget).value_or(whole.baseCost));
+    point.solution.lowerBound = std::max(bound, whole.baseCost);
+  }
+  return merged;
+}
+
 llvm::Expected<planning::Frontier>
 remat::computeFrontier(GraphOp graph, const PlanOptions &options,
                        unsigned points) {
@@ -292,10 +351,23 @@ remat::computeFrontier(GraphOp graph, const PlanOptions &options,
                                    Twine(points));
   if (llvm::Error error = checkUnplanned(graph))
     return std::move(error);
-  Variants variants(graph, options);
-  if (llvm::Error error = variants.prepare())
-    return std::move(error);
-  return variants.computeFrontier(points);
+  LoopSlots slots(graph);
+  PlanOptions part = options;
+  if (part.solver.timeLimitSeconds)
+    *part.solver.timeLimitSeconds /= slots.getNumLevels() + 1;
+  SmallVector<planning::Frontier> frontiers;
+  for (unsigned level = 0; level <= slots.getNumLevels(); ++level) {
+    GraphOp copy = graph;
+    if (level > 0)
+      if (llvm::Error error = slots.make(level).moveInto(copy))
+        return std::move(error);
+    if (llvm::Error error = computeFrontierOf(copy, part, points)
+                                .moveInto(frontiers.emplace_back()))
+      return std::move(error);
+  }
+  if (frontiers.size() == 1)
+    return std::move(frontiers.front());
+  return mergeFrontiers(frontiers, points);
 }
 
 //===----------------------------------------------------------------------===//
@@ -327,21 +399,70 @@ static llvm::Expected<GraphPlan> findPlanOf(GraphOp graph,
   return std::move(best->plan);
 }
 
+/// Of the graph with all loops as they are and its copies, the one that
+/// options.stored is a plan of; `graph` itself if it is a plan of none.
+static llvm::Expected<GraphOp>
+findStoredGraph(GraphOp graph, const PlanOptions &options, LoopSlots &slots) {
+  for (unsigned level = 0; level <= slots.getNumLevels(); ++level) {
+    GraphOp copy = graph;
+    if (level > 0)
+      if (llvm::Error error = slots.make(level).moveInto(copy))
+        return std::move(error);
+    if (llvm::Error error = checkUnplanned(copy))
+      return std::move(error);
+    Variants variants(copy, options);
+    if (llvm::Error error = variants.prepare())
+      return std::move(error);
+    if (variants.isStoredPlan())
+      return copy;
+  }
+  return graph;
+}
+
+/// Of two errors that nothing fits the budget, the one that comes closest; else
+/// one that is about something else.
+static llvm::Error chooseError(llvm::Error a, llvm::Error b) {
+  using planning::InfeasibleBudgetError;
+  std::unique_ptr<InfeasibleBudgetError> best;
+  auto keep = [&](std::unique_ptr<InfeasibleBudgetError> error) {
+    if (!best || error->getSmallestFeasible() < best->getSmallestFeasible())
+      best = std::move(error);
+  };
+  llvm::Error others = llvm::joinErrors(llvm::handleErrors(std::move(a), keep),
+                                        llvm::handleErrors(std::move(b), keep));
+  return others ? std::move(others) : llvm::Error(std::move(best));
+}
+
 /// The same with as many checkpoints of loops as are best. What is slower than
 /// with more of them is not looked at any further.
 static llvm::Expected<GraphPlan> findPlan(GraphOp graph, PlanOptions options,
                                           LoopSlots &slots,
                                           OwningOpRef<GraphOp> *planned) {
   BudgetRequest &budget = options.budget;
-  if (options.stored || budget.kind == BudgetRequest::Kind::Unlimited ||
-      slots.getNumLevels() == 0)
+  if (slots.getNumLevels() == 0 ||
+      (!options.stored && budget.kind == BudgetRequest::Kind::Unlimited))
     return findPlanOf(graph, options, planned);
-  // Percentages mean the same for all.
   PlanOptions unlimited = options;
   unlimited.budget = BudgetRequest();
+  unlimited.stored = nullptr;
   llvm::Expected<GraphPlan> whole = findPlanOf(graph, unlimited, nullptr);
   if (!whole)
     return whole.takeError();
+  // What plans of copies are compared with is the graph itself.
+  auto compareWithWhole = [&](GraphPlan &plan) {
+    plan.saveAllPeak = whole->saveAllPeak;
+    plan.solution.baseCost = whole->solution.baseCost;
+  };
+  if (options.stored) {
+    llvm::Expected<GraphOp> copy = findStoredGraph(graph, options, slots);
+    if (!copy)
+      return copy.takeError();
+    llvm::Expected<GraphPlan> plan = findPlanOf(*copy, options, planned);
+    if (plan)
+      compareWithWhole(*plan);
+    return plan;
+  }
+  // Percentages mean the same for all.
   if (budget.kind == BudgetRequest::Kind::Percent)
     budget = {BudgetRequest::Kind::Bytes, budget.resolve(whole->saveAllPeak)};
   bool isSmallest = budget.kind == BudgetRequest::Kind::Smallest;
@@ -356,8 +477,10 @@ static llvm::Expected<GraphPlan> findPlan(GraphOp graph, PlanOptions options,
     llvm::Expected<GraphPlan> plan =
         findPlanOf(*copy, options, planned ? &applied : nullptr);
     bool isLast = best && plan && !isSmallest && !isBetter(*plan, *best, false);
-    if (plan && (!best || isBetter(*plan, *best, isSmallest))) {
-      plan->saveAllPeak = whole->saveAllPeak;
+    if (!best && !plan) {
+      best = chooseError(best.takeError(), plan.takeError());
+    } else if (plan && (!best || isBetter(*plan, *best, isSmallest))) {
+      compareWithWhole(*plan);
       llvm::consumeError(best.takeError());
       best = std::move(plan);
       if (planned)
