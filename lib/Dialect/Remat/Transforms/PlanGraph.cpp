@@ -508,9 +508,11 @@ llvm::Error remat::planGraph(GraphOp &graph, const PlanOptions &options,
   llvm::Expected<GraphPlan> plan = ::findPlan(graph, options, slots, &planned);
   if (!plan)
     return plan.takeError();
+  GraphOp replacement = planned.release();
+  // That of the graph with all loops as they are.
+  replacement.setSaveAllPeak(plan->saveAllPeak);
   if (found)
     *found = std::move(*plan);
-  GraphOp replacement = planned.release();
   if (graph->getBlock()) {
     graph->getBlock()->getOperations().insert(graph->getIterator(),
                                               replacement);
