@@ -44,8 +44,8 @@ def SimplifyLoopsPass : Pass<"remat-simplify-loops", "::mlir::ModuleOp"> {
   let description = [{
     A `remat.loop` loses the results that nothing uses, what it carries for these
     alone, and the operands that its body does not read; its body loses what is
-    only for them. What is carried unchanged is what it was at first. A body
-    that several loops run stays as it is.
+    only for them. What is carried unchanged becomes an invariant. A body that
+    several loops run stays as it is.
   }];
   let statistics = [
     Statistic<"numSimplified", "num-simplified", "Number of loops simplified">
