@@ -17,11 +17,11 @@
 // CHECK:         remat.task 0 @{{.*}} workspace 320
 // CHECK-LABEL: remat.graph private @sum(
 // CHECK-SAME:      arena_bytes = 0 : i64
-// CHECK:         remat.task 0 @{{.*}} cost 2008 at [operand 0]
+// CHECK:         remat.task 0 @{{.*}} cost 2015 at [operand 0]
 // CHECK-LABEL: remat.graph @main(
 // CHECK-NOT:       arena_bytes
 // CHECK:         remat.task 0 @{{.*}} workspace 384
-// CHECK:         remat.task 1 @{{[a-z_0-9]*}}(%{{[^)]*}}) cost 18072 :
+// CHECK:         remat.task 1 @{{[a-z_0-9]*}}(%{{[^)]*}}) cost 18135 :
 func.func private @inner(%h: tensor<16xf32>, %w: tensor<16x4xf32>) -> tensor<16xf32> {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<16xf32>
