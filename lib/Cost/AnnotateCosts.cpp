@@ -112,6 +112,9 @@ struct AnnotateCosts : remat::impl::AnnotateCostsPassBase<AnnotateCosts> {
     // Tasks share kernels; one analysis is enough for each.
     llvm::StringMap<Kernel> kernels;
     WalkResult walk = getOperation().walk([&](TaskOp task) {
+      // A placed graph, the body of a loop, has the workspaces that it has.
+      if (task->getParentOfType<GraphOp>().isPlaced())
+        return WalkResult::advance();
       auto it = kernels.find(task.getKernel());
       if (it == kernels.end()) {
         auto kernel = symbols.lookup<FunctionOpInterface>(task.getKernel());

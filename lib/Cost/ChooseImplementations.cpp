@@ -18,6 +18,7 @@
 #include "remat/Target/Target.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace remat {
 #define GEN_PASS_DEF_CHOOSEIMPLEMENTATIONSPASS
@@ -63,8 +64,16 @@ struct ChooseImplementations
           failed(target->makeLibraryPlans(getOperation(), {cudnn, tf32, chip})))
         return signalPassFailure();
     }
+    // Another implementation needs another workspace, which a placed graph, the
+    // body of a loop, has no room for.
+    llvm::StringSet<> placed;
+    for (auto graph : getOperation().getOps<GraphOp>())
+      if (graph.isPlaced())
+        for (auto task : graph.getOps<TaskOp>())
+          placed.insert(task.getKernel());
     for (auto kernel : getOperation().getOps<FunctionOpInterface>()) {
-      if (!kernel->hasAttr(RematDialect::kernelAttrName))
+      if (!kernel->hasAttr(RematDialect::kernelAttrName) ||
+          placed.contains(kernel.getName()))
         continue;
       codegen::LibraryCallRef call = codegen::describeLibraryCall(kernel);
       if (!call || !call->mayBeGenerated())

@@ -41,12 +41,15 @@ private:
   void forwardUnchanged();
   void findNeeded();
   void need(Value value);
+  BlockArgument addInvariant(BlockArgument old, BitVector &dropped);
 
   LoopOp loop;
   func::FuncOp body;
   Block &block;
   Operation *terminator;
-  unsigned numCarried;
+  unsigned numCarried, numAdded = 0;
+  /// What is carried and the same in all iterations: it becomes invariant.
+  BitVector unchanged;
   /// Which arguments and results of the body are needed, and which operations.
   BitVector arguments, results;
   DenseSet<Operation *> ops;
@@ -55,9 +58,12 @@ private:
 
 /// Lets readers of what the loop carries unchanged read what it was at first.
 void Simplifier::forwardUnchanged() {
+  unchanged.resize(numCarried);
   for (unsigned number = 0; number < numCarried; ++number)
-    if (terminator->getOperand(number) == block.getArgument(number))
+    if (terminator->getOperand(number) == block.getArgument(number)) {
+      unchanged.set(number);
       loop.getResult(number).replaceAllUsesWith(loop.getInits()[number]);
+    }
 }
 
 /// Takes down that an iteration needs `value`, and what that is made of.
@@ -100,7 +106,7 @@ void Simplifier::findNeeded() {
   BitVector done(loop.getNumResults());
   while (true) {
     for (unsigned number = 0; number < numCarried; ++number)
-      if (arguments[number])
+      if (arguments[number] && !unchanged[number])
         results.set(number);
     if (done == results)
       return;
@@ -115,6 +121,21 @@ void Simplifier::findNeeded() {
   }
 }
 
+/// An argument like `old` behind what is carried and the invariants that were
+/// added before, and none that is `dropped`.
+BlockArgument Simplifier::addInvariant(BlockArgument old, BitVector &dropped) {
+  unsigned place = numCarried + numAdded++;
+  [[maybe_unused]] bool isInserted = succeeded(body.insertArgument(
+      place, old.getType(), DictionaryAttr::get(body.getContext()),
+      old.getLoc()));
+  assert(isInserted && "the function has a body of its own");
+  dropped.push_back(false);
+  for (unsigned number = dropped.size(); --number > place;)
+    dropped[number] = dropped[number - 1];
+  dropped.reset(place);
+  return block.getArgument(place);
+}
+
 void Simplifier::rewrite() {
   SmallVector<Type> types;
   SmallVector<Value> operands[3], returned;
@@ -122,11 +143,12 @@ void Simplifier::rewrite() {
     types.push_back(loop.getResultTypes()[number]);
     returned.push_back(terminator->getOperand(number));
   }
+  unsigned numFixed = numCarried + loop.getInvariants().size();
   for (auto [number, operand] : llvm::enumerate(loop->getOperands()))
     if (arguments[number]) {
-      unsigned group = number < numCarried                                 ? 0
-                       : number < numCarried + loop.getInvariants().size() ? 1
-                                                                           : 2;
+      unsigned group = number < numCarried && !unchanged[number] ? 0
+                       : number < numFixed                       ? 1
+                                                                 : 2;
       operands[group].push_back(operand);
     }
   // Places of results move, and with them those of the arguments whose buffers
@@ -149,6 +171,12 @@ void Simplifier::rewrite() {
     op->erase();
   BitVector dropped = arguments;
   dropped.flip();
+  for (unsigned number : unchanged.set_bits())
+    if (!dropped[number]) {
+      BlockArgument old = block.getArgument(number);
+      old.replaceAllUsesWith(addInvariant(old, dropped));
+      dropped.set(number);
+    }
   [[maybe_unused]] bool isErased = succeeded(body.eraseArguments(dropped));
   assert(isErased && "nothing uses what is not needed");
   body.setFunctionType(FunctionType::get(body.getContext(),
@@ -176,7 +204,7 @@ struct SimplifyLoops : remat::impl::SimplifyLoopsPassBase<SimplifyLoops> {
   using SimplifyLoopsPassBase::SimplifyLoopsPassBase;
 
   void runOnOperation() override {
-    // What an outer loop or a later one does not need is found first.
+    // What an outer loop does not need is found first.
     SmallVector<func::FuncOp> functions;
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isPrivate())
@@ -185,7 +213,9 @@ struct SimplifyLoops : remat::impl::SimplifyLoopsPassBase<SimplifyLoops> {
     for (size_t i = 0; i < functions.size(); ++i) {
       if (functions[i].isExternal())
         continue;
-      auto loops = llvm::to_vector(functions[i].front().getOps<LoopOp>());
+      SmallVector<LoopOp> loops =
+          llvm::to_vector(functions[i].front().getOps<LoopOp>());
+      // What reads of a loop is simplified before it.
       for (LoopOp loop : llvm::reverse(loops))
         if (func::FuncOp body = simplify(loop);
             body && seen.insert(body).second)

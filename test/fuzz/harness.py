@@ -157,21 +157,21 @@ def shrink(parts, fails, budget=300):
 
 
 def npy(dtype, shape, values):
-    """A NumPy file: `dtype` is 'f4', 'f8' or 'i8'."""
+    """A NumPy file: `dtype` is 'f4', 'f8', 'i4' or 'i8'."""
     dims = "".join(f"{extent}, " for extent in shape)
     header = f"{{'descr': '<{dtype}', 'fortran_order': False, 'shape': ({dims}), }}"
     header += " " * (-(len(header) + 11) % 64) + "\n"
-    code = {"f4": "f", "f8": "d", "i8": "q"}[dtype]
+    code = {"f4": "f", "f8": "d", "i4": "i", "i8": "q"}[dtype]
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + \
         struct.pack(f"<{len(values)}{code}", *values)
 
 
 def read_npy(path):
-    """The numbers in a file of f4, f8 or i8."""
+    """The numbers in a file of f4, f8, i4 or i8."""
     with open(path, "rb") as file:
         data = file.read()
     size = struct.unpack("<H", data[8:10])[0]
     header = data[10:10 + size].decode()
-    code, width = {"f4": ("f", 4), "f8": ("d", 8), "i8": ("q", 8)}[header.split("'descr': '<")[1][:2]]
+    code, width = {"f4": ("f", 4), "f8": ("d", 8), "i4": ("i", 4), "i8": ("q", 8)}[header.split("'descr': '<")[1][:2]]
     payload = data[10 + size:]
     return list(struct.unpack(f"<{len(payload) // width}{code}", payload))

@@ -9,7 +9,7 @@ keep=$build/fuzz
 seed=${SEED:-$(($(date +%s) / 86400 * 1000000))}
 mkdir -p "$keep"
 
-# Two at a time: programs in half of the time of a core each, the others in turn. A tenth is left for what is under way.
+# Two at a time, in turn. A tenth is left for what is under way.
 share=$((seconds * 9 / 10))
 run() { # NAME SECONDS COMMAND...
   local name=$1 time=$2
@@ -18,7 +18,8 @@ run() { # NAME SECONDS COMMAND...
 }
 rm -f "$keep/failed"
 {
-  run programs $((share * 3 / 4)) python3 "$fuzz/programs.py" "$build/bin"
+  run programs $((share / 2)) python3 "$fuzz/programs.py" "$build/bin"
+  run loops $((share / 4)) python3 "$fuzz/loops.py" "$build/bin"
   run derivatives $((share / 4)) python3 "$fuzz/Inputs/second_order.py" "$build/bin"
 } &
 {
@@ -33,7 +34,7 @@ rm -f "$keep/failed"
 } &
 wait
 
-for name in programs derivatives mutate planning damage tables stablehlo; do
+for name in programs loops derivatives mutate planning damage tables stablehlo; do
   if [ -e "$keep/$name.log" ]; then tail -n 1 "$keep/$name.log"; fi
 done
 if [ -e "$keep/failed" ]; then

@@ -12,6 +12,7 @@
 #include "remat/Cost/CostFile.h"
 #include "remat/Cost/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/Transforms/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "llvm/Support/FileSystem.h"
@@ -127,6 +128,8 @@ Error run::profileCosts(remat_step *step, mlir::ModuleOp tasks,
   mlir::PassManager pm(tasks.getContext());
   pm.addPass(createChooseImplementationsPass(implementations));
   pm.addPass(createAnnotateCostsPass(costs));
+  // Costs of loops are those of their bodies.
+  pm.addPass(createPlaceBodiesPass());
   if (mlir::failed(pm.run(*others)))
     return makeError(
         "could not give the contractions their other implementations");

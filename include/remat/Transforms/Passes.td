@@ -73,8 +73,8 @@ def SimplifyLoopsPass : Pass<"remat-simplify-loops", "::mlir::ModuleOp"> {
   let description = [{
     A `remat.loop` loses the results that nothing uses, what it carries for these
     alone, and the operands that its body does not read; its body loses what is
-    only for them. What is carried unchanged is what it was at first. Of a body
-    that several loops run, each that is simplified has a copy.
+    only for them. What is carried unchanged becomes an invariant. Of a body that
+    several loops run, each that is simplified has a copy.
   }];
   let statistics = [
     Statistic<"numSimplified", "num-simplified", "Number of loops simplified">

@@ -252,6 +252,12 @@ LoopParts Finder::find() {
   for (auto &[tensor, slice] : slices)
     for (Operation *read : slice.reads)
       reads[read] = tensor;
+  // Assertions hold whatever is read.
+  for (Operation &op : loop.getBody()->without_terminator())
+    if (!isMemoryEffectFree(&op))
+      need(&op);
+  while (!worklist.empty())
+    need(worklist.pop_back_val());
   for (OpResult result : loop.getResults()) {
     unsigned number = result.getResultNumber();
     if (result.use_empty())

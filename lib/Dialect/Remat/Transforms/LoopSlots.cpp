@@ -81,25 +81,46 @@ static std::optional<LoopPair> findPair(TaskOp reverse) {
   return pair.forward ? std::optional(pair) : std::nullopt;
 }
 
-static SmallVector<LoopPair> findPairs(GraphOp graph) {
-  SmallVector<LoopPair> pairs;
+/// The first pair of `graph`.
+static std::optional<LoopPair> findFirstPair(GraphOp graph) {
   for (auto task : graph.getOps<TaskOp>())
     if (std::optional<LoopPair> pair = findPair(task))
-      pairs.push_back(std::move(*pair));
-  return pairs;
+      return pair;
+  return std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
 // Bodies
 //===----------------------------------------------------------------------===//
 
-/// Erases tasks and views whose results nobody reads.
+/// Erases tasks and views whose results nobody reads, and assertions.
 static void eraseUnused(Block &block) {
   for (Operation *op = block.getTerminator()->getPrevNode(); op;) {
     Operation *before = op->getPrevNode();
     if (op->use_empty())
       op->erase();
     op = before;
+  }
+}
+
+/// Lets `block` return the results of these numbers and no others, and erases
+/// what was for the others alone. Tasks that nobody read before stay: they
+/// assert something.
+static void keepResults(Block &block, ArrayRef<unsigned> kept) {
+  Operation *terminator = block.getTerminator();
+  SmallVector<Value> stack = llvm::to_vector(terminator->getOperands());
+  terminator->setOperands(llvm::map_to_vector(
+      kept, [&](unsigned number) { return terminator->getOperand(number); }));
+  while (!stack.empty()) {
+    Operation *op = stack.pop_back_val().getDefiningOp();
+    if (!op || !op->use_empty())
+      continue;
+    // Others may have what it reads on the stack, but not its results: these
+    // are read no more.
+    llvm::erase_if(stack,
+                   [&](Value value) { return value.getDefiningOp() == op; });
+    llvm::append_range(stack, op->getOperands());
+    op->erase();
   }
 }
 
@@ -128,9 +149,10 @@ namespace {
 /// Makes one pair of a copied graph a pair with few checkpoints.
 class PairRewriter {
 public:
-  PairRewriter(LoopPair pair, ModuleOp module, SetVector<Operation *> &symbols)
-      : pair(std::move(pair)), module(module), symbols(symbols), table(module),
-        forward(findLoop(this->pair.forward)),
+  PairRewriter(LoopPair pair, ModuleOp module, MadeBodies &bodies,
+               SetVector<Operation *> &symbols)
+      : pair(std::move(pair)), module(module), bodies(bodies), symbols(symbols),
+        table(module), forward(findLoop(this->pair.forward)),
         reverse(findLoop(this->pair.reverse)) {}
 
   llvm::Error run(int64_t slots);
@@ -158,6 +180,7 @@ private:
 
   LoopPair pair;
   ModuleOp module;
+  MadeBodies &bodies;
   SetVector<Operation *> &symbols;
   SymbolTable table;
   LoopOp forward, reverse;
@@ -225,13 +248,14 @@ void PairRewriter::findNeeded() {
         parts->invariants.push_back(number - numCarried);
 }
 
-/// The body of the forward loop that makes the states and nothing else.
+/// The body of the forward loop that makes the states and nothing else. What
+/// that asserts, the forward loop has found to hold.
 llvm::Expected<GraphOp> PairRewriter::makeAdvance() {
-  std::string name = (forward.getBody() + "_next").str();
   GraphOp body = findBody(forward);
-  if (auto known = module.lookupSymbol<GraphOp>(name))
-    return known;
-  GraphOp advance = insert(body.clone(), name);
+  GraphOp &advance = bodies[{body, nullptr, states}];
+  if (advance)
+    return advance;
+  advance = insert(body.clone(), body.getName() + "_next");
   advance.removeArgAttrsAttr();
   advance.removeResAttrsAttr();
   Block &block = advance.getBody().front();
@@ -313,16 +337,11 @@ llvm::Error PairRewriter::shortenForward() {
         result.getResultNumber() < forward.getInits().size())
       kept.push_back(result.getResultNumber());
   GraphOp body = findBody(forward);
-  std::string name = (forward.getBody() + "_short").str();
-  auto shorter = module.lookupSymbol<GraphOp>(name);
+  GraphOp &shorter = bodies[{body, body, kept}];
   if (!shorter) {
-    shorter = insert(body.clone(), name);
+    shorter = insert(body.clone(), body.getName() + "_short");
     shorter.removeResAttrsAttr();
-    Block &block = shorter.getBody().front();
-    Operation *terminator = block.getTerminator();
-    terminator->setOperands(llvm::map_to_vector(
-        kept, [&](unsigned number) { return terminator->getOperand(number); }));
-    eraseUnused(block);
+    keepResults(shorter.getBody().front(), kept);
     updateType(shorter);
     if (llvm::Error error = placeAgain(shorter, module))
       return error;
@@ -337,8 +356,9 @@ llvm::Error PairRewriter::shortenForward() {
   func::FuncOp kernel = createKernel(
       task.getLoc(), (task.getKernel() + "_short").str(), operands, types,
       [&](OpBuilder &builder, ValueRange arguments) {
-        return LoopOp::create(builder, forward.getLoc(), types, name,
-                              forward.getCount(), forward.getReverse(),
+        return LoopOp::create(builder, forward.getLoc(), types,
+                              shorter.getName(), forward.getCount(),
+                              forward.getReverse(),
                               arguments.take_front(numCarried),
                               arguments.slice(numCarried, numInvariants),
                               arguments.drop_front(numCarried + numInvariants));
@@ -356,10 +376,13 @@ llvm::Error PairRewriter::shortenForward() {
 /// that it needs; the states; its slices but the stacks, and the forward
 /// loop's.
 llvm::Expected<GraphOp> PairRewriter::makeReverseBody() {
-  std::string name = (reverse.getBody() + "_again").str();
-  if (auto known = module.lookupSymbol<GraphOp>(name))
-    return known;
-  GraphOp body = insert(findBody(reverse).clone(), name);
+  SmallVector<unsigned> parts;
+  for (const LoopPair::Stack &stack : pair.stacks)
+    llvm::append_values(parts, stack.slice, stack.result);
+  GraphOp &body = bodies[{findBody(reverse), findBody(forward), parts}];
+  if (body)
+    return body;
+  body = insert(findBody(reverse).clone(), reverse.getBody() + "_again");
   Block &block = body.getBody().front();
   Block &other = findBody(forward).getBody().front();
   unsigned numBefore = block.getNumArguments(),
@@ -489,9 +512,14 @@ llvm::Error PairRewriter::run(int64_t slots) {
 //===----------------------------------------------------------------------===//
 
 /// The fewest checkpoints of a loop. With still fewer, bytes hardly shrink
-/// while time grows with the square of the iterations.
+/// while time grows, at last with the square of the iterations.
 static int64_t getFewestSlots(int64_t count) {
-  return std::max<int64_t>(llvm::Log2_64(count), 1);
+  constexpr int64_t mostRuns = 8;
+  int64_t slots = 1;
+  while (planning::fewestAdvances(count, slots) >
+         multiplyCounts(count, mostRuns))
+    ++slots;
+  return slots;
 }
 
 /// The checkpoints of a loop at a level, from 1 on.
@@ -507,8 +535,10 @@ LoopSlots::LoopSlots(GraphOp graph, const PlanOptions &given)
   options.solver = given.solver;
   isLooping = llvm::any_of(graph.getOps<TaskOp>(),
                            [](TaskOp task) { return bool(findLoop(task)); });
-  for (const LoopPair &pair : findPairs(graph)) {
-    int64_t count = findLoop(pair.reverse).getCount();
+  for (auto task : graph.getOps<TaskOp>()) {
+    if (!findPair(task))
+      continue;
+    int64_t count = findLoop(task).getCount();
     unsigned levels = 1;
     while (getSlots(count, levels) > getFewestSlots(count))
       ++levels;
@@ -579,17 +609,19 @@ llvm::Expected<GraphOp> LoopSlots::make(unsigned level, int64_t fewer) {
   GraphOp copy = graph.clone();
   graph->getBlock()->getOperations().insert(graph->getIterator(), copy);
   copies.push_back(copy);
-  SmallVector<LoopPair> pairs;
-  if (level > 0)
-    pairs = findPairs(copy);
-  for (LoopPair &pair : pairs) {
-    for (TaskOp task : {pair.forward, pair.reverse}) {
+  // A loop may be in several pairs; what a pair becomes is none.
+  while (level > 0) {
+    std::optional<LoopPair> pair = findFirstPair(copy);
+    if (!pair)
+      break;
+    for (TaskOp task : {pair->forward, pair->reverse}) {
       symbols.insert(getKernel(task));
       symbols.insert(findBody(findLoop(task)));
     }
-    int64_t count = findLoop(pair.reverse).getCount();
-    if (llvm::Error error = PairRewriter(std::move(pair), module, symbols)
-                                .run(getSlots(count, level)))
+    int64_t count = findLoop(pair->reverse).getCount();
+    if (llvm::Error error =
+            PairRewriter(std::move(*pair), module, bodies, symbols)
+                .run(getSlots(count, level)))
       return std::move(error);
   }
   if (fewer > 0)

@@ -1,5 +1,4 @@
-//===- LoopSlots.h - loops with fewer checkpoints than iterations *- C++
-//-*-===//
+//===- LoopSlots.h - loops with fewer checkpoints ---------------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -12,6 +11,8 @@
 #include "remat/Dialect/Remat/Transforms/PlanGraph.h"
 
 #include "llvm/Support/Error.h"
+
+#include <map>
 
 namespace remat {
 
@@ -26,6 +27,12 @@ struct LoopPair {
   llvm::SmallVector<Stack> stacks;
 };
 
+/// Bodies made of others, by what they were made of: the body, that of the
+/// forward loop, and the numbers that say which parts of them are in it.
+using MadeBodies = std::map<std::tuple<mlir::Operation *, mlir::Operation *,
+                                       llvm::SmallVector<unsigned>>,
+                            GraphOp>;
+
 /// Copies of a graph whose reverse loops keep checkpoints in place of stacks
 /// and run the other loops' iterations again. Bodies and kernels that they need
 /// are put into the module.
@@ -37,17 +44,17 @@ public:
   LoopSlots(const LoopSlots &) = delete;
   LoopSlots &operator=(const LoopSlots &) = delete;
 
-  /// Copies that keep ever less. The last has log2(n) checkpoints for a loop of
-  /// n iterations.
+  /// Copies that keep ever less. In the last, each iteration runs again eight
+  /// times at most, on the average.
   unsigned getNumLevels() const { return numLevels; }
 
   /// Whether the graph has loops at all.
   bool hasLoops() const { return isLooping; }
 
   /// The copy for `level`: level 0 has stacks, level 1 a checkpoint for each
-  /// iteration, and each further level half of those of the one before. Bodies are planned with arenas that are
-  /// smaller by `fewer` bytes, or as small as they can be. The copy stands
-  /// beside the graph and has its name.
+  /// iteration, and each further level half of those of the one before. Bodies
+  /// are planned with arenas that are smaller by `fewer` bytes, or as small as
+  /// they can be. The copy stands beside the graph and has its name.
   llvm::Expected<GraphOp> make(unsigned level, int64_t fewer);
 
 private:
@@ -59,6 +66,7 @@ private:
   mlir::ModuleOp module;
   unsigned numLevels = 0;
   llvm::SmallVector<GraphOp> copies;
+  MadeBodies bodies;
   /// What may be unused at the end.
   llvm::SetVector<mlir::Operation *> symbols;
 };

@@ -83,6 +83,10 @@ public:
 
   /// To be called before all that follows.
   llvm::Error prepare();
+  /// Whether options.stored is a plan of this graph.
+  bool isStoredPlan() const {
+    return options.stored->isPlanOf(planners.front()->getProblem().problem);
+  }
   /// The best plan of all variants. Of several errors that nothing fits, the
   /// one that comes closest.
   llvm::Expected<Chosen> plan(BudgetRequest budget,
@@ -319,7 +323,10 @@ namespace {
 class LoopSearch {
 public:
   LoopSearch(const PlanOptions &options, LoopSlots &slots, bool applies)
-      : options(options), slots(slots), applies(applies) {}
+      : options(options), slots(slots), applies(applies),
+        stored(options.stored) {
+    this->options.stored = nullptr;
+  }
 
   llvm::Expected<GraphPlan> run(GraphOp graph, OwningOpRef<GraphOp> *planned);
 
@@ -329,10 +336,14 @@ private:
   }
   llvm::Error add(GraphOp graph);
   llvm::Error addCopy(unsigned level, int64_t fewer);
+  llvm::Expected<bool> addStored(GraphOp graph);
 
   PlanOptions options;
   LoopSlots &slots;
   bool applies;
+  /// If set, the plan of one of the copies: no other is looked for.
+  std::shared_ptr<const StoredPlan> stored;
+  bool hasStored = false;
   std::optional<GraphPlan> best;
   OwningOpRef<GraphOp> bestGraph;
   std::unique_ptr<planning::InfeasibleBudgetError> failure;
@@ -343,8 +354,31 @@ private:
 };
 } // namespace
 
+/// Takes the stored plan if it is one of `graph`.
+llvm::Expected<bool> LoopSearch::addStored(GraphOp graph) {
+  PlanOptions given = options;
+  given.stored = stored;
+  Variants variants(graph, given);
+  if (llvm::Error error = variants.prepare())
+    return std::move(error);
+  if (!variants.isStoredPlan())
+    return false;
+  llvm::Expected<GraphPlan> plan =
+      findPlanOf(graph, given, applies ? &bestGraph : nullptr);
+  if (!plan)
+    return plan.takeError();
+  best = std::move(*plan);
+  return true;
+}
+
 /// Plans `graph`, in which it is decided what loops keep.
 llvm::Error LoopSearch::add(GraphOp graph) {
+  if (stored) {
+    if (llvm::Error error = addStored(graph).moveInto(hasStored))
+      return error;
+    if (hasStored)
+      return llvm::Error::success();
+  }
   OwningOpRef<GraphOp> applied;
   llvm::Expected<GraphPlan> plan =
       findPlanOf(graph, options, applies ? &applied : nullptr);
@@ -390,12 +424,21 @@ llvm::Expected<GraphPlan> LoopSearch::run(GraphOp graph,
   for (unsigned level = 0; level <= slots.getNumLevels(); ++level) {
     if (llvm::Error error = level == 0 ? add(graph) : addCopy(level, 0))
       return std::move(error);
+    if (hasStored)
+      break;
     // Fewer checkpoints than are needed cost more.
     if (best && !isBest && !isSmallest())
       break;
     if (excess > 0 || isSmallest())
       if (llvm::Error error = addCopy(level, isSmallest() ? INT64_MAX : excess))
         return std::move(error);
+    if (hasStored)
+      break;
+  }
+  // Says that the stored plan is of another graph.
+  if (stored && !hasStored) {
+    options.stored = stored;
+    return findPlanOf(graph, options, planned);
   }
   if (!best)
     return llvm::Error(std::move(failure));
@@ -413,8 +456,8 @@ static llvm::Expected<GraphPlan> findPlan(GraphOp graph,
                                           const PlanOptions &options,
                                           LoopSlots &slots,
                                           OwningOpRef<GraphOp> *planned) {
-  if (options.stored || !slots.hasLoops() ||
-      options.budget.kind == BudgetRequest::Kind::Unlimited)
+  bool isFree = options.budget.kind == BudgetRequest::Kind::Unlimited;
+  if (!slots.hasLoops() || (isFree && !options.stored))
     return findPlanOf(graph, options, planned);
   return LoopSearch(options, slots, planned != nullptr).run(graph, planned);
 }
@@ -493,9 +536,11 @@ llvm::Error remat::planGraph(GraphOp &graph, const PlanOptions &options,
   llvm::Expected<GraphPlan> plan = ::findPlan(graph, options, slots, &planned);
   if (!plan)
     return plan.takeError();
+  GraphOp replacement = planned.release();
+  // That of the graph with all loops as they are.
+  replacement.setSaveAllPeak(plan->saveAllPeak);
   if (found)
     *found = std::move(*plan);
-  GraphOp replacement = planned.release();
   if (graph->getBlock()) {
     graph->getBlock()->getOperations().insert(graph->getIterator(),
                                               replacement);

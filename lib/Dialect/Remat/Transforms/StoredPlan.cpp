@@ -147,14 +147,17 @@ Error remat::readStoredPlan(StringRef text, PlanOptions &options) {
   return Error::success();
 }
 
+bool StoredPlan::isPlanOf(const planning::Problem &problem) const {
+  return fingerprint == getFingerprint(problem);
+}
+
 Expected<planning::Plan>
 StoredPlan::get(const planning::Problem &problem) const {
-  std::string actual = getFingerprint(problem);
-  if (fingerprint != actual)
+  if (!isPlanOf(problem))
     return createStringError(
         "the stored schedule is of another graph: of '" + graph +
         "' with fingerprint " + fingerprint + ", and this one, '" +
-        problem.name + "', has " + actual +
+        problem.name + "', has " + getFingerprint(problem) +
         "; plan it with the model and options that it is compiled with");
   return planning::parsePlan(planning::makeInstance(problem), text);
 }

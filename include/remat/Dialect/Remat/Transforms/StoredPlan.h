@@ -33,6 +33,7 @@ struct StoredPlan {
   /// The object of the file, as text.
   std::string text;
 
+  bool isPlanOf(const planning::Problem &problem) const;
   /// The plan, if `problem` is what it is a plan of.
   llvm::Expected<planning::Plan> get(const planning::Problem &problem) const;
   /// Checks that the step needs what was promised, and has it.

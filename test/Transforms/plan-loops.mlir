@@ -1,0 +1,125 @@
+// Under a budget a loop's states are made again from few checkpoints.
+
+// RUN: rm -rf %t && split-file %s %t
+// DEFINE: %{to-plan} = --remat-form-tasks --remat-order-tasks --remat-annotate-costs=threads=1 --remat-place-bodies --remat-plan
+// DEFINE: %{derivative} = --remat-differentiate=mode=reverse --canonicalize --cse --remat-simplify-loops
+
+// 20 states of 64 bytes. With the least memory the loop keeps one checkpoint,
+// what is carried at first, and with a little less than all of them ten. What
+// the loop stacked for its derivative alone is gone.
+
+// RUN: remat-opt %t/cell.mlir %{derivative} %{to-plan}=budget=100%% | FileCheck %t/cell.mlir --check-prefix=ALL
+// RUN: remat-opt %t/cell.mlir %{derivative} %{to-plan}=budget=80%% | FileCheck %t/cell.mlir --check-prefixes=SOME,FEW
+// RUN: remat-opt %t/cell.mlir %{derivative} %{to-plan}=budget=min | FileCheck %t/cell.mlir --check-prefixes=ONE,FEW
+// RUN: not remat-opt %t/cell.mlir %{derivative} %{to-plan}=budget=64 2>&1 | FileCheck %t/cell.mlir --check-prefix=NONE
+
+// The plan can be read again, and its addresses.
+
+// RUN: remat-opt %t/cell.mlir %{derivative} %{to-plan}=budget=min --remat-assign-buffers --remat-place -o %t/placed.mlir
+// RUN: remat-opt %t/placed.mlir | diff %t/placed.mlir -
+
+// Two loops read states of one loop; two loops of one body are needed for
+// different results. A body that asserts something does it in the forward loop.
+
+// RUN: remat-opt %t/two.mlir %{to-plan}=budget=min | FileCheck %t/two.mlir
+// RUN: remat-opt %t/same.mlir %{to-plan}=budget=min | FileCheck %t/same.mlir
+// RUN: remat-opt %t/asserting.mlir %{to-plan}=budget=min | FileCheck %t/asserting.mlir
+
+//--- cell.mlir
+// ALL-NOT:  again
+// ALL:      remat.loop @cell count 20 carried({{.*}} -> (tensor<16xf32>, tensor<20x16xf32>)
+// ALL:      remat.loop @cell_reverse count 20 reverse
+
+// FEW-DAG:  remat.graph private @cell_short(%{{.*}}: tensor<16xf32>, %{{.*}}: tensor<16xf32>) -> tensor<16xf32>
+// FEW-DAG:  remat.graph private @cell_next(%{{.*}}: tensor<16xf32>, %{{.*}}: tensor<16xf32>) -> tensor<16xf32>
+// FEW-DAG:  remat.graph private @cell_reverse_again
+// SOME-DAG: remat.loop @cell_reverse_again count 20 reverse carried(%{{.*}}, %{{.*}}) invariant(%{{.*}}) sliced() again @cell_next slots 10 carried(
+// ONE-DAG:  remat.loop @cell_reverse_again count 20 reverse carried(%{{.*}}, %{{.*}}) invariant(%{{.*}}) sliced() again @cell_next slots 1 carried(
+// FEW-DAG:  remat.loop @cell_short count 20 carried(%{{.*}}) invariant(%{{.*}}) sliced() : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+
+// NONE: budget 64 bytes is infeasible, the smallest feasible is 320
+func.func private @cell(%h: tensor<16xf32>, %w: tensor<16xf32>) -> tensor<16xf32> {
+  %e = tensor.empty() : tensor<16xf32>
+  %a = linalg.mul ins(%h, %w : tensor<16xf32>, tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+  %c = linalg.tanh ins(%a : tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+  return %c : tensor<16xf32>
+}
+func.func @main(%h: tensor<16xf32>, %w: tensor<16xf32>) -> tensor<16xf32> {
+  %r = remat.loop @cell count 20 carried(%h) invariant(%w) sliced() : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+  return %r : tensor<16xf32>
+}
+//--- two.mlir
+// CHECK-DAG: remat.loop @step_short_short count 20 carried({{.*}} : (tensor<16xf32>, tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
+// CHECK-DAG: remat.loop @back_again count 20 reverse {{.*}} again @step_next slots 1 carried(%{{[a-z0-9]*}}) invariant() sliced()
+// CHECK-DAG: remat.loop @other_again count 20 reverse {{.*}} again @step_short_next slots 1 carried(%{{[a-z0-9]*}}) invariant() sliced()
+func.func private @step(%a: tensor<16xf32>, %b: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) {
+  %e = tensor.empty() : tensor<16xf32>
+  %t = linalg.tanh ins(%a : tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+  %u = linalg.exp ins(%b : tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+  return %t, %u, %a, %b : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>
+}
+func.func private @back(%d: tensor<16xf32>, %s: tensor<16xf32>) -> tensor<16xf32> {
+  %e = tensor.empty() : tensor<16xf32>
+  %r = linalg.mul ins(%d, %s : tensor<16xf32>, tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+  return %r : tensor<16xf32>
+}
+func.func private @other(%d: tensor<16xf32>, %s: tensor<16xf32>) -> tensor<16xf32> {
+  %e = tensor.empty() : tensor<16xf32>
+  %r = linalg.add ins(%d, %s : tensor<16xf32>, tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+  return %r : tensor<16xf32>
+}
+func.func @main(%a: tensor<16xf32>, %b: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
+  %r:4 = remat.loop @step count 20 carried(%a, %b) invariant() sliced() : (tensor<16xf32>, tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor<20x16xf32>, tensor<20x16xf32>)
+  %x = remat.loop @back count 20 reverse carried(%r#1) invariant() sliced(%r#2) : (tensor<16xf32>, tensor<20x16xf32>) -> tensor<16xf32>
+  %y = remat.loop @other count 20 reverse carried(%x) invariant() sliced(%r#3) : (tensor<16xf32>, tensor<20x16xf32>) -> tensor<16xf32>
+  return %x, %y : tensor<16xf32>, tensor<16xf32>
+}
+//--- same.mlir
+// CHECK-DAG: remat.loop @step_short count 20 carried({{.*}} -> (tensor<16xf32>, tensor<16xf32>)
+// CHECK-DAG: remat.loop @step_short_{{[0-9]}} count 20 carried({{.*}} -> (tensor<16xf32>, tensor<16xf32>, tensor<20x16xf32>)
+// CHECK-DAG: again @step_next slots 1
+// CHECK-DAG: again @step_next_{{[0-9]}} slots 1
+func.func private @step(%a: tensor<16xf32>, %b: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) {
+  %e = tensor.empty() : tensor<16xf32>
+  %t = linalg.tanh ins(%a : tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+  %u = linalg.exp ins(%b : tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+  return %t, %u, %a, %b : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>
+}
+func.func private @back(%d: tensor<16xf32>, %s: tensor<16xf32>) -> tensor<16xf32> {
+  %e = tensor.empty() : tensor<16xf32>
+  %r = linalg.mul ins(%d, %s : tensor<16xf32>, tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+  return %r : tensor<16xf32>
+}
+func.func @main(%a: tensor<16xf32>, %b: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor<20x16xf32>) {
+  %r:4 = remat.loop @step count 20 carried(%a, %b) invariant() sliced() : (tensor<16xf32>, tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor<20x16xf32>, tensor<20x16xf32>)
+  %q:4 = remat.loop @step count 20 carried(%b, %r#0) invariant() sliced() : (tensor<16xf32>, tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor<20x16xf32>, tensor<20x16xf32>)
+  %x = remat.loop @back count 20 reverse carried(%r#1) invariant() sliced(%r#2) : (tensor<16xf32>, tensor<20x16xf32>) -> tensor<16xf32>
+  %y = remat.loop @back count 20 reverse carried(%x) invariant() sliced(%q#3) : (tensor<16xf32>, tensor<20x16xf32>) -> tensor<16xf32>
+  return %x, %y, %q#2 : tensor<16xf32>, tensor<16xf32>, tensor<20x16xf32>
+}
+//--- asserting.mlir
+// CHECK-LABEL: remat.graph private @step_next(%{{[a-z0-9]*}}: tensor<16xf32>) -> tensor<16xf32>
+// CHECK-LABEL: remat.graph private @step_short(
+// CHECK:         %[[OK:.*]] = remat.task {{[0-9]}} @{{.*}} -> tensor<1xi1>
+func.func private @step(%a: tensor<16xf32>, %i: tensor<1xi64>) -> (tensor<16xf32>, tensor<16xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%i : tensor<1xi64>) {
+  ^bb0(%p: i64):
+    %c10 = arith.constant 10 : i64
+    %ok = arith.cmpi slt, %p, %c10 : i64
+    cf.assert %ok, "out of bounds"
+    linalg.yield
+  }
+  %e = tensor.empty() : tensor<16xf32>
+  %t = linalg.tanh ins(%a : tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+  return %t, %a : tensor<16xf32>, tensor<16xf32>
+}
+func.func private @back(%d: tensor<16xf32>, %s: tensor<16xf32>) -> tensor<16xf32> {
+  %e = tensor.empty() : tensor<16xf32>
+  %r = linalg.mul ins(%d, %s : tensor<16xf32>, tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+  return %r : tensor<16xf32>
+}
+func.func @main(%a: tensor<16xf32>, %i: tensor<20x1xi64>) -> tensor<16xf32> {
+  %r:2 = remat.loop @step count 20 carried(%a) invariant() sliced(%i) : (tensor<16xf32>, tensor<20x1xi64>) -> (tensor<16xf32>, tensor<20x16xf32>)
+  %x = remat.loop @back count 20 reverse carried(%r#0) invariant() sliced(%r#1) : (tensor<16xf32>, tensor<20x16xf32>) -> tensor<16xf32>
+  return %x : tensor<16xf32>
+}

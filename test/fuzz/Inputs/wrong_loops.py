@@ -1,0 +1,20 @@
+"""loops.py with another program for what is unrolled, in which tanh is sin: to see that this is found."""
+
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+import loops
+from harness import write
+
+
+class WrongTrial(loops.Trial):
+    def run(self, what, flags, outputs, model="model.mlir", emit="forward,vjp,jvp"):
+        if what == "unrolled":
+            model = "other.mlir"
+            write(f"{self.folder}/{model}", self.text.replace("math.tanh", "math.sin"))
+        return super().run(what, flags, outputs, model, emit)
+
+
+loops.Trial = WrongTrial
+loops.main()

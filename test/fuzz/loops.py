@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""loops.py TOOLS: random programs of loops, which stay loops or are unrolled.
+
+What a loop computes is what its iterations compute: results have the same bits, and gradients have them up to the order
+of sums. A loop that stays one has the same bits under every budget and number of threads, and peaks are what was
+planned."""
+
+import json
+import os
+import random
+import shutil
+
+from harness import Session, npy, parse_options, read_npy, run, shrink, write
+from loop_generator import COUNTERS, FLOATS, LoopGenerator
+
+# Gradients of what iterations share are summed in another order, and what is rounded on the way may be rounded
+# elsewhere. Relative to the largest element.
+TOLERANCE = {"f32": 1e-5, "f64": 1e-12}
+# What bf16 is in a program is rounded to 8 bits, wherever a sum ends.
+BF16_TOLERANCE = 0.05
+
+
+class Failure(Exception):
+    def __init__(self, kind, text, command):
+        super().__init__(text)
+        self.kind, self.text, self.command = kind, text, command
+
+
+class Trial:
+    """One program with its arguments, cotangents and tangents."""
+
+    def __init__(self, program, removed, options, folder, session=None):
+        self.program, self.removed, self.options, self.folder = program, removed, options, folder
+        self.session = session
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder + "/in")
+        self.text = program.render(removed)
+        write(folder + "/model.mlir", self.text)
+        numbers = random.Random(program.seed)
+        draw = lambda dims: [round(numbers.uniform(-1, 1) * 1024) / 1024 for _ in range(product(dims))]
+        tangents = 0
+        for number, (_, (dims, element), dtype, values) in enumerate(program.args):
+            write(f"{folder}/in/arg{number}.npy", npy(dtype, dims, values))
+            if element in FLOATS:
+                write(f"{folder}/in/tangent{tangents}.npy", npy(dtype, dims, draw(dims)))
+                tangents += 1
+        for number, (_, (dims, element)) in enumerate(program.results):
+            if element in FLOATS:
+                write(f"{folder}/in/cotangent{number}.npy", npy(FLOATS[element], dims, draw(dims)))
+
+    def run(self, what, flags, outputs, model="model.mlir", emit="forward,vjp,jvp"):
+        """The rows of the report of a run, and the command."""
+        flags = ["--inputs=in", "--outputs=" + outputs, "--json=report.json", "--effort=0.02", "--steps=1",
+                 "--kernel-cache=cache", "--emit=" + emit] + flags
+        command = f"remat-run {model} " + " ".join(flags)
+        outcome = run([self.options.tools + "/remat-run", model] + flags, self.options.timeout, self.folder)
+        if self.session:
+            self.session.count("runs")
+        if outcome.problem:
+            raise Failure("crash", f"{what}: {outcome.problem}", command)
+        if outcome.status:
+            errors = [line for line in outcome.err.splitlines() if "error" in line] or [outcome.err]
+            raise Failure("refused", f"{what}: {errors[0]}", command)
+        with open(self.folder + "/report.json") as file:
+            report = json.load(file)
+        rows = report if isinstance(report, list) else [report]
+        for row in rows:
+            peaks = [row[kind + "_peak_bytes"] for kind in ("planned", "simulated", "measured")]
+            if len(set(peaks)) > 1:
+                raise Failure("peak", f"{what}: planned, simulated and measured peak are {peaks}", command)
+        return rows, command
+
+    def check(self):
+        """Raises a Failure if anything is wrong."""
+        kept = ["--unroll-limit=0", "--poison"]
+        self.run("unrolled", ["--unroll-limit=1000000", "--threads=1"], "unrolled")
+        (all_saved, *rows), command = self.run("kept", kept + ["--threads=1", "--budget=100%,80%,60%,40%,min"], "kept")
+        self.compare(command)
+        self.check_bits(rows, all_saved["result_hash"], command)
+        if self.session and any(row["arena_bytes"] < all_saved["arena_bytes"] for row in rows):
+            self.session.count("smaller")
+        if self.session and "remat.checkpoint" in self.text:
+            self.session.count("regions")
+        ways = [["--threads=4", "--determinism-check=bitwise"], ["--link-bandwidth=1GB/s"], ["--reorder"],
+                ["--reuse-result-buffers=false"]]
+        way = random.Random(self.program.seed).choice(ways)
+        rows, command = self.run(way[0][2:], kept + ["--budget=100%,min"] + way, "kept")
+        self.check_bits(rows, all_saved["result_hash"], command)
+        donations = self.donations()
+        if donations:
+            write(self.folder + "/donated.mlir", self.program.render(self.removed, donations))
+            rows, command = self.run("donated arguments", kept + ["--threads=1", "--budget=100%,min"], "kept",
+                                     "donated.mlir")
+            self.check_bits(rows, all_saved["result_hash"], command)
+        # Two calls are two graphs: what was fused is fused no longer.
+        rows, command = self.run("separate calls", kept + ["--threads=1", "--budget=100%,60%,min",
+                                                           "--separate-backward"], "separate", emit="forward,vjp")
+        self.check_bits(rows, rows[0]["result_hash"], command)
+
+    def check_bits(self, rows, known, command):
+        if any(row["result_hash"] != known for row in rows):
+            raise Failure("bits", f"results are {[row['result_hash'] for row in rows]}, expected {known}", command)
+
+    def donations(self):
+        """Arguments that can give their buffers to results, and the numbers of these."""
+        donations, results = {}, self.program.results
+        for result, (name, shape) in enumerate(results):
+            for number, (argument, other, _, _) in enumerate(self.program.args):
+                if other == shape and number not in donations and (name, shape) not in results[:result]:
+                    donations[number] = result
+                    break
+        return donations
+
+    def compare(self, command):
+        """Compares what loops and their iterations computed."""
+        names = sorted(os.listdir(self.folder + "/unrolled"))
+        if names != sorted(os.listdir(self.folder + "/kept")):
+            raise Failure("number", f"files are {sorted(os.listdir(self.folder + '/kept'))}, expected {names}", command)
+        for name in names:
+            contents = []
+            for folder in ("unrolled", "kept"):
+                with open(f"{self.folder}/{folder}/{name}", "rb") as file:
+                    contents.append(file.read())
+            if self.session:
+                self.session.count("files")
+            if contents[0] == contents[1]:
+                continue
+            if self.session:
+                self.session.count("rounded " + name.rstrip("0123456789.npy"))
+            self.compare_numbers(name, command)
+
+    def compare_numbers(self, name, command):
+        known, found = (read_npy(f"{self.folder}/{folder}/{name}") for folder in ("unrolled", "kept"))
+        tolerance = BF16_TOLERANCE if "bf16" in self.text else TOLERANCE["f32" if "f32" in self.text else "f64"]
+        scale = max([abs(value) for value in known] + [1.0])
+        for index, (a, b) in enumerate(zip(found, known)):
+            if not abs(a - b) <= tolerance * scale:
+                raise Failure("number", f"{name}, element {index}: {a!r}, unrolled {b!r}", command)
+
+
+def product(dims):
+    count = 1
+    for extent in dims:
+        count *= extent
+    return count
+
+
+def main():
+    options = parse_options(__doc__)
+    session = Session("loops", options)
+    for seed in session.seeds():
+        program = LoopGenerator(seed).generate()
+        session.count("programs")
+        try:
+            Trial(program, (), options, session.work + "/trial", session).check()
+        except Failure as failure:
+            report(session, seed, program, failure, options)
+    session.finish()
+
+
+def report(session, seed, program, failure, options):
+    first, removed = failure, ()
+    if options.keep and not options.no_shrink:
+        removed, failure = reduce(session, program, failure, options)
+    trial = Trial(program, removed, options, session.work + "/kept")
+    files = {"model.mlir": program.render(removed), "whole.mlir": program.render(),
+             "donated.mlir": program.render(removed, trial.donations())}
+    for name in sorted(os.listdir(trial.folder + "/in")):
+        with open(f"{trial.folder}/in/{name}", "rb") as file:
+            files["in-" + name] = file.read()
+    session.report(seed, first.text, files, "mkdir in; for f in in-*; do cp $f in/${f#in-}; done; " + failure.command)
+
+
+def reduce(session, program, failure, options):
+    """The numbers of statements that can be constants while the program fails in the same way."""
+    everything = [statement.number for statement in program.statements() if statement.removable]
+    last = [failure]
+
+    def fails(kept):
+        removed = set(everything) - set(kept)
+        try:
+            Trial(program, removed, options, session.work + "/shrunk").check()
+        except Failure as other:
+            if other.kind == failure.kind:
+                last[0] = other
+                return True
+        return False
+
+    kept = shrink(everything, fails, 60)
+    return set(everything) - set(kept), last[0]
+
+
+if __name__ == "__main__":
+    main()
