@@ -57,6 +57,16 @@ static bool isStack(const LoopPair &pair, unsigned slice) {
   });
 }
 
+/// Whether `task` reads an argument whose buffer a result of the graph has: a
+/// task that comes later may find that there.
+static bool readsDonated(TaskOp task) {
+  auto graph = cast<GraphOp>(task->getParentOp());
+  return llvm::any_of(task.getOperands(), [&](Value operand) {
+    auto argument = dyn_cast<BlockArgument>(getViewRoot(operand));
+    return argument && getDonatedResult(graph, argument.getArgNumber());
+  });
+}
+
 /// The loop whose stacks `reverse` alone reads, if there is one.
 static std::optional<LoopPair> findPair(TaskOp reverse) {
   LoopOp loop = findLoop(reverse);
@@ -78,7 +88,9 @@ static std::optional<LoopPair> findPair(TaskOp reverse) {
     pair.forward = forward;
     pair.stacks.push_back({unsigned(slice), stack.getResultNumber()});
   }
-  return pair.forward ? std::optional(pair) : std::nullopt;
+  if (!pair.forward || readsDonated(pair.forward))
+    return std::nullopt;
+  return pair;
 }
 
 /// The first pair of `graph`.
