@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """loops.py TOOLS: random programs of loops, which stay loops or are unrolled.
 
-What a loop computes is what its iterations compute, up to rounding: of 2,500 results one has other bits, of 1,000
-gradients about 20, most of what iterations share, which are summed in another order. A loop that stays one has the same bits under every budget and number of threads, and peaks are what was
+What a loop computes is what its iterations compute, up to rounding: of 2,855 results and derivatives of 317 programs,
+51 gradients, 3 tangents and 1 result have other bits. What iterations share has a gradient that is summed in another
+order. A loop that stays one has the same bits under every budget and number of threads, and peaks are what was
 planned."""
 
 import json
