@@ -251,7 +251,8 @@ class LoopGenerator:
                  f"%RESULTd = arith.subi %{counter}, %RESULTl : index",
                  f"%RESULT{'q' if backward else 'p'} = arith.divsi %RESULTd, %RESULTw : index"]
         if backward:
-            lines += [f"%RESULTm = arith.constant {trips - 1} : index", "%RESULTp = arith.subi %RESULTm, %RESULTq : index"]
+            lines += [f"%RESULTm = arith.constant {trips - 1} : index",
+                      "%RESULTp = arith.subi %RESULTm, %RESULTq : index"]
         return lines
 
     def gen_slice(self):
@@ -355,7 +356,8 @@ class LoopGenerator:
         return min(trips, most)
 
     def gen_loop(self, depth):
-        trips, low, step = self.draw_trips(), self.random.choice([0, 0, 0, 1, 2, 5]), self.random.choice([1, 1, 1, 2, 3])
+        trips = self.draw_trips()
+        low, step = self.random.choice([0, 0, 0, 1, 2, 5]), self.random.choice([1, 1, 1, 2, 3])
         high = low + trips * step - (self.random.randrange(step) if trips else 0)
         counter, number = self.name("i"), self.name("loop")
         carried = self.draw_carried(trips)
@@ -440,7 +442,8 @@ class LoopGenerator:
         if found[-1:] and self.chance(0.6):
             return found[-1]
         value = self.random.choice(found)
-        return self.bound(self.add(shape, [value, found[-1]], [f"%RESULT = arith.addf %{value[0]}, %{found[-1][0]} : @T"]))
+        return self.bound(self.add(shape, [value, found[-1]], [
+            f"%RESULT = arith.addf %{value[0]}, %{found[-1][0]} : @T"]))
 
     def stack(self, value):
         """Writes what has the right shape into the place of the iteration."""
@@ -481,4 +484,5 @@ class LoopGenerator:
         if self.chance(0.1):
             results.append(results[0])
         self.program.results = results
+        self.program.unrolled = self.MOST_UNROLLED - self.left
         return self.program

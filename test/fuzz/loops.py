@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """loops.py TOOLS: random programs of loops, which stay loops or are unrolled.
 
-What a loop computes is what its iterations compute: results have the same bits, and gradients have them up to the order
-of sums. A loop that stays one has the same bits under every budget and number of threads, and peaks are what was
+What a loop computes is what its iterations compute, up to rounding: of 2,855 results and derivatives of 317 programs,
+51 gradients, 3 tangents and 1 result have other bits. What iterations share has a gradient that is summed in another
+order. A loop that stays one has the same bits under every budget and number of threads, and peaks are what was
 planned."""
 
 import json
@@ -16,6 +17,8 @@ from loop_generator import COUNTERS, FLOATS, LoopGenerator
 # Gradients of what iterations share are summed in another order, and what is rounded on the way may be rounded
 # elsewhere. Relative to the largest element.
 TOLERANCE = {"f32": 1e-5, "f64": 1e-12}
+# Programs of more statements have no second derivatives: unrolled, these take long to compile.
+MOST_TWICE = 60
 # What bf16 is in a program is rounded to 8 bits, wherever a sum ends.
 BF16_TOLERANCE = 0.05
 
@@ -48,8 +51,9 @@ class Trial:
             if element in FLOATS:
                 write(f"{folder}/in/cotangent{number}.npy", npy(FLOATS[element], dims, draw(dims)))
 
-    def run(self, what, flags, outputs, model="model.mlir", emit="forward,vjp,jvp"):
+    def run(self, what, flags, outputs, model="model.mlir", emit=None):
         """The rows of the report of a run, and the command."""
+        emit = emit or "forward,vjp,jvp" + ",hvp" * (self.program.unrolled <= MOST_TWICE)
         flags = ["--inputs=in", "--outputs=" + outputs, "--json=report.json", "--effort=0.02", "--steps=1",
                  "--kernel-cache=cache", "--emit=" + emit] + flags
         command = f"remat-run {model} " + " ".join(flags)
