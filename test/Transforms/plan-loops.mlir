@@ -4,9 +4,10 @@
 // DEFINE: %{to-plan} = --remat-form-tasks --remat-order-tasks --remat-annotate-costs=threads=1 --remat-place-bodies --remat-plan
 // DEFINE: %{derivative} = --remat-differentiate=mode=reverse --canonicalize --cse --remat-simplify-loops
 
-// 20 states of 64 bytes. With the least memory the loop keeps one checkpoint,
-// what is carried at first, and with a little less than all of them ten. What
-// the loop stacked for its derivative alone is gone.
+// 20 iterations, of each of which two values of 64 bytes are stacked. With a
+// little less memory the states are kept, and with the least so few checkpoints
+// that each iteration runs again eight times at most. What the loop stacked for
+// its derivative alone is gone; the reverse loop makes it from the states.
 
 // RUN: remat-opt %t/cell.mlir %{derivative} %{to-plan}=budget=100%% | FileCheck %t/cell.mlir --check-prefix=ALL
 // RUN: remat-opt %t/cell.mlir %{derivative} %{to-plan}=budget=80%% | FileCheck %t/cell.mlir --check-prefixes=SOME,FEW
@@ -27,14 +28,14 @@
 
 //--- cell.mlir
 // ALL-NOT:  again
-// ALL:      remat.loop @cell count 20 carried({{.*}} -> (tensor<16xf32>, tensor<20x16xf32>)
+// ALL:      remat.loop @cell count 20 carried({{.*}} -> (tensor<16xf32>, tensor<20x16xf32>, tensor<20x16xf32>)
 // ALL:      remat.loop @cell_reverse count 20 reverse
 
 // FEW-DAG:  remat.graph private @cell_short(%{{.*}}: tensor<16xf32>, %{{.*}}: tensor<16xf32>) -> tensor<16xf32>
 // FEW-DAG:  remat.graph private @cell_next(%{{.*}}: tensor<16xf32>, %{{.*}}: tensor<16xf32>) -> tensor<16xf32>
 // FEW-DAG:  remat.graph private @cell_reverse_again
-// SOME-DAG: remat.loop @cell_reverse_again count 20 reverse carried(%{{.*}}, %{{.*}}) invariant(%{{.*}}) sliced() again @cell_next slots 10 carried(
-// ONE-DAG:  remat.loop @cell_reverse_again count 20 reverse carried(%{{.*}}, %{{.*}}) invariant(%{{.*}}) sliced() again @cell_next slots 1 carried(
+// SOME-DAG: remat.loop @cell_reverse_again count 20 reverse carried(%{{.*}}, %{{.*}}) invariant(%{{.*}}) sliced() again @cell_next slots 20 carried(
+// ONE-DAG:  remat.loop @cell_reverse_again count 20 reverse carried(%{{.*}}, %{{.*}}) invariant(%{{.*}}) sliced() again @cell_next slots 2 carried(
 // FEW-DAG:  remat.loop @cell_short count 20 carried(%{{.*}}) invariant(%{{.*}}) sliced() : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
 
 // NONE: budget 64 bytes is infeasible, the smallest feasible is 320
@@ -50,8 +51,8 @@ func.func @main(%h: tensor<16xf32>, %w: tensor<16xf32>) -> tensor<16xf32> {
 }
 //--- two.mlir
 // CHECK-DAG: remat.loop @step_short_short count 20 carried({{.*}} : (tensor<16xf32>, tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
-// CHECK-DAG: remat.loop @back_again count 20 reverse {{.*}} again @step_next slots 1 carried(%{{[a-z0-9]*}}) invariant() sliced()
-// CHECK-DAG: remat.loop @other_again count 20 reverse {{.*}} again @step_short_next slots 1 carried(%{{[a-z0-9]*}}) invariant() sliced()
+// CHECK-DAG: remat.loop @back_again count 20 reverse {{.*}} again @step_next slots 2 carried(%{{[a-z0-9]*}}) invariant() sliced()
+// CHECK-DAG: remat.loop @other_again count 20 reverse {{.*}} again @step_short_next slots 2 carried(%{{[a-z0-9]*}}) invariant() sliced()
 func.func private @step(%a: tensor<16xf32>, %b: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) {
   %e = tensor.empty() : tensor<16xf32>
   %t = linalg.tanh ins(%a : tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
@@ -77,8 +78,8 @@ func.func @main(%a: tensor<16xf32>, %b: tensor<16xf32>) -> (tensor<16xf32>, tens
 //--- same.mlir
 // CHECK-DAG: remat.loop @step_short count 20 carried({{.*}} -> (tensor<16xf32>, tensor<16xf32>)
 // CHECK-DAG: remat.loop @step_short_{{[0-9]}} count 20 carried({{.*}} -> (tensor<16xf32>, tensor<16xf32>, tensor<20x16xf32>)
-// CHECK-DAG: again @step_next slots 1
-// CHECK-DAG: again @step_next_{{[0-9]}} slots 1
+// CHECK-DAG: again @step_next slots 2
+// CHECK-DAG: again @step_next_{{[0-9]}} slots 2
 func.func private @step(%a: tensor<16xf32>, %b: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) {
   %e = tensor.empty() : tensor<16xf32>
   %t = linalg.tanh ins(%a : tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>

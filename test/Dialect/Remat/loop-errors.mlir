@@ -82,18 +82,6 @@ func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// States are made again by a reverse loop.
-
-func.func private @back(%d: tensor<4xf32>, %h: tensor<4xf32>) -> tensor<4xf32>
-func.func private @next(%h: tensor<4xf32>) -> tensor<4xf32>
-func.func @main(%d: tensor<4xf32>, %h: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error@+1 {{makes states again, expected it to be 'reverse'}}
-  %r = remat.loop @back count 5 carried(%d) invariant() sliced() again @next slots 2 carried(%h) invariant() sliced() : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
-  return %r : tensor<4xf32>
-}
-
-// -----
-
 func.func private @back(%d: tensor<4xf32>, %h: tensor<4xf32>) -> tensor<4xf32>
 func.func private @next(%h: tensor<4xf32>) -> tensor<4xf32>
 func.func @main(%d: tensor<4xf32>, %h: tensor<4xf32>) -> tensor<4xf32> {
