@@ -18,6 +18,17 @@
 using namespace llvm;
 using namespace remat;
 
+/// What is no optimizer is refused where it is set.
+static bool scalesLoss(StringRef optimizer) {
+  if (optimizer.empty())
+    return false;
+  Expected<OptimizerOptions> parsed = parseOptimizer(optimizer);
+  if (parsed)
+    return parsed->scalesLoss();
+  consumeError(parsed.takeError());
+  return false;
+}
+
 SmallVector<DifferentiateOptions, 2> StepOptions::getDerivatives() const {
   if (derivatives)
     return *derivatives;
@@ -29,9 +40,15 @@ SmallVector<DifferentiateOptions, 2> StepOptions::getDerivatives() const {
                                : DifferentiateOptions::Gradient;
   derivative.accumulate = accumulate;
   derivative.markGradients = !optimizer.empty() || microbatches > 1;
+  // The pass that applies the optimizer makes the scale of the cotangent.
+  if (scalesLoss(optimizer)) {
+    derivative.mode = DifferentiateOptions::Reverse;
+    derivative.results = {result};
+  }
   if (differentiate)
     made.push_back(derivative);
   derivative.accumulate = derivative.markGradients = false;
+  derivative.results.clear();
   derivative.mode = DifferentiateOptions::Forward;
   if (tangents)
     made.push_back(derivative);
@@ -471,6 +488,9 @@ Error remat::checkStepOptions(const StepOptions &options) {
     return createStringError(
         "'optimizer' excludes 'accumulate' and 'tangents': it leaves no "
         "gradients");
+  if (options.cotangents && scalesLoss(options.optimizer))
+    return createStringError("'cotangents' excludes an optimizer with "
+                             "'loss_scale': the scale is the cotangent");
   if (!options.optimizer.empty() && !options.differentiate)
     return createStringError(
         "'optimizer' has no effect: nothing is differentiated");

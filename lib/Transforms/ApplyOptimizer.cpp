@@ -18,14 +18,11 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
-#include "remat/Utils/Builders.h"
 #include "remat/Utils/EntryFunction.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include "llvm/ADT/MapVector.h"
 
 namespace remat {
 #define GEN_PASS_DEF_APPLYOPTIMIZERPASS
@@ -55,7 +52,7 @@ public:
                          function.getLoc())) {}
 
   LogicalResult findGradients();
-  void apply();
+  LogicalResult apply();
 
 private:
   Value addArgument(RankedTensorType type, const Twine &name,
@@ -66,10 +63,12 @@ private:
                                                  RematDialect::nameAttrName);
   }
 
+  LogicalResult takeLossScale();
   void computeNumbers();
-  Value computeClip();
+  void computeNumbersOfGradients();
+  OptimizerScalar
+  sumOverGradients(llvm::function_ref<OptimizerScalar(OptimizerScalar)> term);
   void updateWeight(Gradient gradient);
-  Value narrow(Value number, Type element);
   void finish();
 
   func::FuncOp function;
@@ -80,8 +79,10 @@ private:
   Location loc;
   SmallVector<Gradient> gradients;
   SmallVector<DictionaryAttr> argAttrs, resAttrs;
-  /// Tensors of rank 0 and of type f64, but for `isFirst`.
-  Value rate, decay, rootCorrection, isFirst, clip;
+  /// Tensors of rank 0, numbers as f64.
+  StepNumbers numbers;
+  /// The number of steps before and behind this one, if it is counted.
+  Value before, after;
 };
 } // namespace
 
@@ -159,179 +160,173 @@ void OptimizedFunction::returnInPlace(Value argument, Value value) {
   terminator->insertOperands(terminator->getNumOperands(), value);
 }
 
-/// What is the same for all weights, at the place of the builder.
+/// Makes the cotangent of the loss what it is multiplied by. It is the last
+/// argument: the loss was differentiated with one.
+LogicalResult OptimizedFunction::takeLossScale() {
+  unsigned last = body.getNumArguments() - 1;
+  BlockArgument cotangent = body.getArgument(last);
+  auto type = dyn_cast<RankedTensorType>(cotangent.getType());
+  if (!type || !isa<FloatType>(type.getElementType()) ||
+      type.getNumElements() != 1)
+    return function.emitOpError("has a last argument of type ")
+           << cotangent.getType()
+           << ", expected the cotangent of a loss, of one element of floating "
+              "point, to scale gradients by";
+  auto f64 = RankedTensorType::get({}, builder.getF64Type());
+  if (options.lossScale) {
+    Type element = type.getElementType();
+    cotangent.replaceAllUsesWith(arith::ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(type, Attribute(builder.getFloatAttr(
+                                         element, *options.lossScale)))));
+    numbers.unscale = {
+        &builder,
+        arith::ConstantOp::create(
+            builder, loc, DenseElementsAttr::get(f64, 1 / *options.lossScale))};
+    return function.eraseArgument(last);
+  }
+  function.setArgAttr(last, RematDialect::nameAttrName,
+                      builder.getStringAttr("optimizer.loss_scale"));
+  Value scale = cotangent;
+  if (type.getRank() != 0)
+    scale = tensor::CollapseShapeOp::create(builder, loc, scale,
+                                            ArrayRef<ReassociationIndices>());
+  OptimizerScalar wide = convertNumber({&builder, scale}, builder.getF64Type());
+  numbers.unscale = 1 / wide;
+  return success();
+}
+
+/// What is the same for all weights and needs no gradient, at the place of the
+/// builder.
 void OptimizedFunction::computeNumbers() {
   auto type = RankedTensorType::get({}, builder.getF64Type());
-  auto constant = [&](double number) -> Value {
-    return arith::ConstantOp::create(builder, loc,
-                                     DenseElementsAttr::get(type, number));
+  auto constant = [&](double number) -> OptimizerScalar {
+    return {&builder, arith::ConstantOp::create(
+                          builder, loc, DenseElementsAttr::get(type, number))};
   };
-  auto subtract = [&](double number, Value value) -> Value {
-    return arith::SubFOp::create(builder, loc, constant(number), value);
-  };
-  bool isAdam = options.kind == OptimizerKind::Adam ||
-                options.kind == OptimizerKind::AdamW;
-  Value steps;
-  if (isAdam || options.dampening != 0) {
+  OptimizerScalar steps;
+  if (countsSteps(options)) {
     auto count = RankedTensorType::get({}, builder.getI64Type());
-    Value before = addArgument(count, "optimizer.step", 0);
+    before = addArgument(count, "optimizer.step", 0);
     auto makeCount = [&](int64_t number) -> Value {
       return arith::ConstantOp::create(builder, loc,
                                        DenseElementsAttr::get(count, number));
     };
-    Value after = arith::AddIOp::create(builder, loc, before, makeCount(1));
-    if (options.dampening != 0)
-      isFirst = arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
-                                      before, makeCount(0));
-    steps = arith::SIToFPOp::create(builder, loc, type, after);
-    returnInPlace(before, after);
+    after = arith::AddIOp::create(builder, loc, before, makeCount(1));
+    if (options.dampening != 0 || options.masters)
+      numbers.isFirst = {&builder, arith::CmpIOp::create(
+                                       builder, loc, arith::CmpIPredicate::eq,
+                                       before, makeCount(0))};
+    steps = {&builder, arith::SIToFPOp::create(builder, loc, type, after)};
   }
+  OptimizerScalar rate;
   if (options.learningRate) {
     rate = constant(*options.learningRate);
   } else {
     Value given = addArgument(RankedTensorType::get({}, builder.getF32Type()),
                               "optimizer.lr", std::nullopt);
-    rate = arith::ExtFOp::create(builder, loc, type, given);
+    rate = convertNumber({&builder, given}, builder.getF64Type());
   }
   if (decaysWeights(options))
-    decay = subtract(1, arith::MulFOp::create(
-                            builder, loc, constant(options.weightDecay), rate));
-  if (!isAdam)
-    return;
-  auto correct = [&](double beta) {
-    return subtract(1,
-                    math::PowFOp::create(builder, loc, constant(beta), steps));
+    numbers.decay = 1 - options.weightDecay * rate;
+  auto power = [](OptimizerScalar base, OptimizerScalar exponent) {
+    return base.apply<math::PowFOp>(exponent);
   };
-  rate = arith::DivFOp::create(builder, loc, rate, correct(options.beta1));
-  rootCorrection = math::SqrtOp::create(builder, loc, correct(options.beta2));
+  if (options.kind == OptimizerKind::Adam ||
+      options.kind == OptimizerKind::AdamW) {
+    auto correct = [&](double beta) {
+      return 1 - power(constant(beta), steps);
+    };
+    rate = rate / correct(options.beta1);
+    numbers.rootCorrection = sqrt(correct(options.beta2));
+  }
+  if (options.kind == OptimizerKind::Adafactor) {
+    numbers.share = power(steps, constant(options.beta2Decay));
+    rate = rate.apply<arith::MinimumFOp>(1 / sqrt(steps));
+  }
+  numbers.rate = rate;
 }
 
-/// At most 1: what brings the norm of all gradients down to the bound, as
-/// torch.nn.utils.clip_grad_norm_ computes it.
-Value OptimizedFunction::computeClip() {
-  auto type = RankedTensorType::get({}, builder.getF64Type());
-  Value total;
+/// The sum of what `term` makes of the elements of all gradients, as f64.
+OptimizerScalar OptimizedFunction::sumOverGradients(
+    llvm::function_ref<OptimizerScalar(OptimizerScalar)> term) {
+  OptimizerScalar total;
+  StepNumbers used;
+  used.unscale = numbers.unscale;
   for (Gradient gradient : gradients) {
     Value value = terminator->getOperand(gradient.result);
-    int64_t rank = cast<RankedTensorType>(value.getType()).getRank();
-    AffineMap maps[] = {builder.getMultiDimIdentityMap(rank),
-                        AffineMap::get(rank, 0, builder.getContext())};
-    SmallVector<utils::IteratorType> iterators(rank,
-                                               utils::IteratorType::reduction);
-    Type element = getElementTypeOrSelf(value);
-    auto sum = RankedTensorType::get({}, element.getIntOrFloatBitWidth() < 32
-                                             ? builder.getF32Type()
-                                             : element);
-    Value squares =
-        linalg::GenericOp::create(
-            builder, loc, sum, value, createZeros(builder, loc, sum), maps,
-            iterators,
-            [&](OpBuilder &builder, Location loc, ValueRange elements) {
-              Value x = elements[0];
-              if (x.getType() != sum.getElementType())
-                x = arith::ExtFOp::create(builder, loc, sum.getElementType(),
-                                          x);
-              Value square = arith::MulFOp::create(builder, loc, x, x);
-              Value next =
-                  arith::AddFOp::create(builder, loc, elements[1], square);
-              linalg::YieldOp::create(builder, loc, next);
-            })
-            .getResult(0);
-    if (sum != type)
-      squares = arith::ExtFOp::create(builder, loc, type, squares);
-    total = total ? Value(arith::AddFOp::create(builder, loc, total, squares))
-                  : squares;
+    auto type = cast<RankedTensorType>(value.getType());
+    Type computed = getComputedType(type.getElementType());
+    OptimizerLoops loops(builder, loc, type.getShape());
+    SmallVector<OptimizerOperand> inputs = {loops.whole(value)};
+    addNumbers(used, computed, loops, inputs);
+    Value sum = loops.sum(inputs, loops.number(value).map, computed,
+                          [&](ArrayRef<OptimizerScalar> elements) {
+                            OptimizerScalar element =
+                                convertNumber(elements[0], computed);
+                            if (used.unscale)
+                              element = element * elements[1];
+                            return term(element);
+                          });
+    OptimizerScalar wide = convertNumber({&builder, sum}, builder.getF64Type());
+    total = total ? total + wide : wide;
   }
-  auto constant = [&](double number) -> Value {
-    return arith::ConstantOp::create(builder, loc,
-                                     DenseElementsAttr::get(type, number));
-  };
-  Value norm = math::SqrtOp::create(builder, loc, total);
-  Value ratio = arith::DivFOp::create(
-      builder, loc, constant(options.clipNorm),
-      arith::AddFOp::create(builder, loc, norm, constant(1e-6)));
-  return arith::MinimumFOp::create(builder, loc, ratio, constant(1));
+  return total;
 }
 
-/// A tensor of rank 0 as one of `element`.
-Value OptimizedFunction::narrow(Value number, Type element) {
-  Type from = getElementTypeOrSelf(number);
-  if (from == element || !isa<FloatType>(from))
-    return number;
-  return arith::TruncFOp::create(builder, loc,
-                                 RankedTensorType::get({}, element), number);
+/// What all gradients are needed for.
+void OptimizedFunction::computeNumbersOfGradients() {
+  if (options.skipNonfinite) {
+    // A number less itself is 0, or NaN if it is not finite.
+    OptimizerScalar zero = sumOverGradients(
+        [](OptimizerScalar element) { return element - element; });
+    numbers.isFinite =
+        zero.compare(arith::CmpFPredicate::OEQ, zero.constant(0));
+  }
+  if (options.clipNorm != 0) {
+    // As torch.nn.utils.clip_grad_norm_ computes it: at most 1.
+    OptimizerScalar norm = sqrt(sumOverGradients(
+        [](OptimizerScalar element) { return element * element; }));
+    numbers.clip = atMost(options.clipNorm / (norm + 1e-6), 1);
+  }
 }
 
 void OptimizedFunction::updateWeight(Gradient gradient) {
   Value weight = body.getArgument(gradient.argument);
   auto type = cast<RankedTensorType>(weight.getType());
-  Type element = type.getElementType();
-  Type computed =
-      element.getIntOrFloatBitWidth() < 32 ? builder.getF32Type() : element;
-  auto stateType = RankedTensorType::get(type.getShape(), computed);
-  SmallVector<Value> state;
+  Type computed = getComputedType(type.getElementType());
   StringAttr weightName = getArgumentName(gradient.argument);
-  for (StringRef name : getStateNames(options))
-    state.push_back(addArgument(
-        stateType, weightName ? weightName.getValue() + "." + name : Twine(),
-        0));
-
-  // Numbers that the body asks for are read as operands of rank 0.
-  SmallVector<Value> inputs = {weight, terminator->getOperand(gradient.result)};
-  llvm::append_range(inputs, state);
-  unsigned firstNumber = inputs.size();
-  llvm::SmallMapVector<Value *, unsigned, 4> places;
-  for (Value *number : {&rate, &decay, &rootCorrection, &isFirst, &clip})
-    if (*number) {
-      places[number] = inputs.size();
-      inputs.push_back(narrow(*number, computed));
-    }
-  SmallVector<Type> types = {type};
-  types.append(state.size(), stateType);
-  SmallVector<Value> outputs;
-  for (Type result : types)
-    outputs.push_back(tensor::EmptyOp::create(builder, loc, type.getShape(),
-                                              getElementTypeOrSelf(result)));
-  AffineMap identity = builder.getMultiDimIdentityMap(type.getRank());
-  SmallVector<AffineMap> maps(inputs.size() + outputs.size(), identity);
-  for (unsigned i = firstNumber; i < inputs.size(); ++i)
-    maps[i] = AffineMap::get(type.getRank(), 0, builder.getContext());
-  SmallVector<utils::IteratorType> iterators(type.getRank(),
-                                             utils::IteratorType::parallel);
-  auto generic = linalg::GenericOp::create(
-      builder, loc, types, inputs, outputs, maps, iterators,
-      [&](OpBuilder &builder, Location loc, ValueRange elements) {
-        auto widen = [&](Value value) -> OptimizerScalar {
-          if (value.getType() != computed)
-            value = arith::ExtFOp::create(builder, loc, computed, value);
-          return {&builder, value};
-        };
-        auto number = [&](Value *value) -> OptimizerScalar {
-          auto place = places.find(value);
-          return {&builder,
-                  place == places.end() ? Value() : elements[place->second]};
-        };
-        OptimizedElement current = {widen(elements[0]), widen(elements[1]), {}};
-        for (unsigned i = 0; i < state.size(); ++i)
-          current.state.push_back({&builder, elements[2 + i]});
-        updateElement(options, current,
-                      {number(&rate), number(&decay), number(&rootCorrection),
-                       number(&isFirst), number(&clip)});
-        SmallVector<Value> results = {current.weight.value};
-        if (element != computed)
-          results[0] =
-              arith::TruncFOp::create(builder, loc, element, results[0]);
-        for (OptimizerScalar value : current.state)
-          results.push_back(value.value);
-        linalg::YieldOp::create(builder, loc, results);
-      });
-  returnInPlace(weight, generic.getResult(0));
-  for (auto [argument, value] :
-       llvm::zip(state, generic.getResults().drop_front()))
+  auto addState = [&](StringRef name, ArrayRef<int64_t> shape) {
+    return addArgument(
+        RankedTensorType::get(shape, computed),
+        weightName ? weightName.getValue() + "." + name : Twine(), 0);
+  };
+  WeightUpdate update = {
+      weight, terminator->getOperand(gradient.result), {}, {}};
+  for (const StateTensor &state : getState(options, type.getShape()))
+    update.state.push_back(addState(state.name, state.shape));
+  if (options.masters && computed != type.getElementType())
+    update.master = addState("master", type.getShape());
+  WeightUpdate given = update;
+  emitUpdate(builder, loc, options, update, numbers);
+  returnInPlace(given.weight, update.weight);
+  for (auto [argument, value] : llvm::zip_equal(given.state, update.state))
     returnInPlace(argument, value);
+  if (given.master)
+    returnInPlace(given.master, update.master);
 }
 
-void OptimizedFunction::apply() {
+LogicalResult OptimizedFunction::apply() {
+  unsigned level = 1;
+  Operation *first = terminator;
+  for (Operation &op : llvm::reverse(body))
+    if (isBackward(&op)) {
+      level = std::max(level, getBackwardLevel(&op));
+      first = &op;
+    }
+  builder.setInsertionPoint(first);
+  if (options.scalesLoss() && failed(takeLossScale()))
+    return failure();
   auto addMissing = [&](SmallVector<DictionaryAttr> &attrs, unsigned count) {
     attrs.resize(count, builder.getDictionaryAttr({}));
   };
@@ -340,34 +335,41 @@ void OptimizedFunction::apply() {
   addMissing(argAttrs, function.getNumArguments());
   addMissing(resAttrs, function.getNumResults());
 
-  unsigned level = 1;
-  Operation *first = terminator;
-  for (Operation &op : llvm::reverse(body))
-    if (isBackward(&op)) {
-      level = std::max(level, getBackwardLevel(&op));
-      first = &op;
-    }
-  DenseSet<Operation *> known;
-  for (Operation &op : body)
-    known.insert(&op);
-
-  builder.setInsertionPoint(first);
+  // These numbers are forward: what the backward computation begins with is
+  // the plan's border between both, and the tasks of numbers come early.
   computeNumbers();
+  DenseSet<Operation *> forward;
+  for (Operation &op : body)
+    forward.insert(&op);
   builder.setInsertionPoint(terminator);
-  if (options.clipNorm != 0)
-    clip = computeClip();
+  computeNumbersOfGradients();
+  if (Value count = after) {
+    if (numbers.isFinite)
+      count = arith::SelectOp::create(builder, loc, numbers.isFinite.value,
+                                      after, before);
+    returnInPlace(before, count);
+  }
+  bool needsAll = numbers.isFinite || numbers.clip;
   for (Gradient gradient : gradients) {
     // Not behind what comes before the numbers that it needs.
     Operation *maker = terminator->getOperand(gradient.result).getDefiningOp();
     builder.setInsertionPoint(terminator);
-    if (maker && !clip && isBackward(maker))
+    if (maker && !needsAll && isBackward(maker))
       builder.setInsertionPointAfter(maker);
     updateWeight(gradient);
   }
   for (Operation &op : body.without_terminator())
-    if (!known.contains(&op))
+    if (!forward.contains(&op))
       setBackwardLevel(&op, level);
+  if (numbers.isFinite) {
+    resAttrs.push_back(builder.getDictionaryAttr(
+        builder.getNamedAttr(RematDialect::nameAttrName,
+                             builder.getStringAttr("optimizer.is_finite"))));
+    terminator->insertOperands(terminator->getNumOperands(),
+                               numbers.isFinite.value);
+  }
   finish();
+  return success();
 }
 
 /// Takes the gradients from the results and gives the function its type.
@@ -421,9 +423,8 @@ struct ApplyOptimizerPass
       return signalPassFailure();
     }
     OptimizedFunction optimized(target, options);
-    if (failed(optimized.findGradients()))
+    if (failed(optimized.findGradients()) || failed(optimized.apply()))
       return signalPassFailure();
-    optimized.apply();
   }
 
 private:

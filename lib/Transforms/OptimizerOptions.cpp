@@ -19,7 +19,14 @@ using namespace remat;
 namespace {
 
 /// What a hyperparameter may be.
-enum class Range { NotNegative, Fraction, Flag };
+enum class Range {
+  NotNegative,
+  NotPositive,
+  Positive,
+  AtLeastOne,
+  Fraction,
+  Flag
+};
 
 struct Hyperparameter {
   StringLiteral name;
@@ -27,6 +34,8 @@ struct Hyperparameter {
   void (*set)(OptimizerOptions &, double);
   /// The optimizers that have it, bits by OptimizerKind.
   unsigned kinds;
+  /// What 'argument' makes an argument of the step, if it can.
+  std::optional<double> OptimizerOptions::*argument = nullptr;
 };
 
 struct Optimizer {
@@ -43,13 +52,15 @@ static constexpr unsigned sgd = bit(OptimizerKind::SGD);
 static constexpr unsigned adams =
     bit(OptimizerKind::Adam) | bit(OptimizerKind::AdamW);
 static constexpr unsigned lion = bit(OptimizerKind::Lion);
-static constexpr unsigned all = sgd | adams | lion;
+static constexpr unsigned adafactor = bit(OptimizerKind::Adafactor);
+static constexpr unsigned all = sgd | adams | lion | adafactor;
 
 #define MEMBER(NAME)                                                           \
   [](OptimizerOptions &options, double value) { options.NAME = value; }
 
 static constexpr Hyperparameter hyperparameters[] = {
-    {"lr", Range::NotNegative, MEMBER(learningRate), all},
+    {"lr", Range::NotNegative, MEMBER(learningRate), all,
+     &OptimizerOptions::learningRate},
     {"weight_decay", Range::NotNegative, MEMBER(weightDecay), all},
     {"momentum", Range::NotNegative, MEMBER(momentum), sgd},
     {"dampening", Range::Fraction, MEMBER(dampening), sgd},
@@ -57,8 +68,16 @@ static constexpr Hyperparameter hyperparameters[] = {
     {"beta1", Range::Fraction, MEMBER(beta1), adams | lion},
     {"beta2", Range::Fraction, MEMBER(beta2), adams | lion},
     {"eps", Range::NotNegative, MEMBER(epsilon), adams},
+    {"beta2_decay", Range::NotPositive, MEMBER(beta2Decay), adafactor},
+    {"eps1", Range::NotNegative, MEMBER(epsilon1), adafactor},
+    {"eps2", Range::NotNegative, MEMBER(epsilon2), adafactor},
+    {"d", Range::AtLeastOne, MEMBER(updateBound), adafactor},
     {"clip_value", Range::NotNegative, MEMBER(clipValue), all},
     {"clip_norm", Range::NotNegative, MEMBER(clipNorm), all},
+    {"loss_scale", Range::Positive, MEMBER(lossScale), all,
+     &OptimizerOptions::lossScale},
+    {"skip_nonfinite", Range::Flag, MEMBER(skipNonfinite), all},
+    {"masters", Range::Flag, MEMBER(masters), all},
 };
 #undef MEMBER
 
@@ -77,6 +96,7 @@ static const std::vector<Optimizer> &getOptimizers() {
     OptimizerOptions &lion = add("lion", OptimizerKind::Lion);
     lion.learningRate = 1e-4;
     lion.beta2 = 0.99;
+    add("adafactor", OptimizerKind::Adafactor).learningRate = 1e-2;
     return known;
   }();
   return optimizers;
@@ -99,7 +119,13 @@ static Expected<double> parseNumber(StringRef text, Range range) {
   bool isNumber = !text.getAsDouble(value) && std::isfinite(value);
   if (range == Range::Fraction && !(isNumber && value >= 0 && value < 1))
     return makeExpectedError("a number from 0 to less than 1", text);
-  if (!isNumber || value < 0)
+  if (range == Range::NotPositive && !(isNumber && value <= 0))
+    return makeExpectedError("a number that is not positive", text);
+  if (range == Range::Positive && !(isNumber && value > 0))
+    return makeExpectedError("a positive number", text);
+  if (range == Range::AtLeastOne && !(isNumber && value >= 1))
+    return makeExpectedError("a number that is at least 1", text);
+  if (range == Range::NotNegative && !(isNumber && value >= 0))
     return makeExpectedError("a number that is not negative", text);
   return value;
 }
@@ -128,12 +154,12 @@ Expected<OptimizerOptions> remat::parseOptimizer(StringRef text) {
     if (is_contained(seen, key))
       return createStringError("'" + key + "' is given twice");
     seen.push_back(key);
-    if (key == "lr" && value == "argument") {
-      options.learningRate = std::nullopt;
-      continue;
-    }
     const Hyperparameter *hyperparameter = find_if(
         hyperparameters, [&](const auto &row) { return row.name == key; });
+    if (hyperparameter->argument && value == "argument") {
+      options.*hyperparameter->argument = std::nullopt;
+      continue;
+    }
     Expected<double> number = parseNumber(value, hyperparameter->range);
     if (!number)
       return prefixError(key, number.takeError());

@@ -7,32 +7,16 @@
 #ifndef REMAT_LIB_TRANSFORMS_OPTIMIZERUPDATES_H
 #define REMAT_LIB_TRANSFORMS_OPTIMIZERUPDATES_H
 
+#include "OptimizerTensors.h"
 #include "remat/Transforms/Optimizer.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace remat {
 
-/// A scalar in the body of an update.
-struct OptimizerScalar {
-  mlir::OpBuilder *builder;
-  mlir::Value value;
-
-  OptimizerScalar constant(double number) const {
-    return {builder, mlir::arith::ConstantOp::create(
-                         *builder, value.getLoc(),
-                         builder->getFloatAttr(value.getType(), number))};
-  }
-  template <typename Op>
-  OptimizerScalar apply(OptimizerScalar other) const {
-    return {builder, Op::create(*builder, value.getLoc(), value, other.value)};
-  }
-};
-
-/// What is known of an element and what becomes of it.
-struct OptimizedElement {
-  OptimizerScalar weight, gradient;
-  llvm::SmallVector<OptimizerScalar, 2> state;
+/// A weight, its gradient and its state as they are and, later, as they become.
+/// The state is at least f32, and so is a master, if there is one.
+struct WeightUpdate {
+  mlir::Value weight, gradient, master;
+  llvm::SmallVector<mlir::Value, 2> state;
 };
 
 /// Numbers that are the same for all elements; null where not used.
@@ -44,22 +28,61 @@ struct StepNumbers {
   /// Of Adam: what the root of the mean square is divided by, as that began
   /// with zeros, too.
   OptimizerScalar rootCorrection;
-  /// Of SGD with dampening, i1: whether there is no momentum yet.
+  /// Of SGD with dampening and of masters, i1: whether there is no state yet.
   OptimizerScalar isFirst;
-  /// What gradients are multiplied by.
+  /// Of Adafactor: the share of a new mean square that is this step's.
+  OptimizerScalar share;
+  /// What gradients are multiplied by, as the loss was multiplied.
+  OptimizerScalar unscale;
+  /// What all gradients are multiplied by, then, to bound their norm.
   OptimizerScalar clip;
+  /// i1: whether no gradient has an infinite element or a NaN; else the step
+  /// leaves everything as it was.
+  OptimizerScalar isFinite;
 };
+
+/// Adds those that there are to `inputs`, converted to `element`.
+void addNumbers(const StepNumbers &numbers, mlir::Type element,
+                const OptimizerLoops &loops,
+                llvm::SmallVectorImpl<OptimizerOperand> &inputs);
+
+/// Takes them out of the elements that a body has for these inputs.
+StepNumbers readNumbers(const StepNumbers &added,
+                        llvm::ArrayRef<OptimizerScalar> elements);
+
+/// The type of state and arithmetic.
+mlir::Type getComputedType(mlir::Type element);
 
 /// Whether weights get smaller by themselves, not by way of their gradients.
 bool decaysWeights(const OptimizerOptions &options);
 
-/// The names of what is kept of each weight.
-llvm::SmallVector<llvm::StringRef>
-getStateNames(const OptimizerOptions &options);
+/// Whether updates depend on the number of the step.
+bool countsSteps(const OptimizerOptions &options);
 
-/// Emits the update of `element` and makes weight and state the new ones.
-void updateElement(const OptimizerOptions &options, OptimizedElement &element,
-                   const StepNumbers &numbers);
+/// A part of the state of a weight.
+struct StateTensor {
+  llvm::StringRef name;
+  llvm::SmallVector<int64_t> shape;
+};
+
+/// What is kept of a weight of this shape, masters apart.
+llvm::SmallVector<StateTensor> getState(const OptimizerOptions &options,
+                                        llvm::ArrayRef<int64_t> shape);
+
+/// A gradient's element as the update reads it.
+OptimizerScalar prepareGradient(const OptimizerOptions &options,
+                                OptimizerScalar gradient,
+                                const StepNumbers &numbers);
+
+/// Emits an update and makes weight, state and master the new ones.
+void emitUpdate(mlir::OpBuilder &builder, mlir::Location loc,
+                const OptimizerOptions &options, WeightUpdate &update,
+                const StepNumbers &numbers);
+
+/// The same for Adafactor, whose update takes more than one pass.
+void updateByAdafactor(mlir::OpBuilder &builder, mlir::Location loc,
+                       const OptimizerOptions &options, WeightUpdate &update,
+                       const StepNumbers &numbers);
 
 } // namespace remat
 

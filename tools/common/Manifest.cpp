@@ -125,7 +125,8 @@ static bool fromJSON(const json::Value &value, Manifest &manifest,
       !mapper.map("function", manifest.function) ||
       !mapper.map("args", manifest.arguments) ||
       !mapper.mapOptional("differentiated", manifest.isDifferentiated) ||
-      !mapper.mapOptional("results", manifest.results))
+      !mapper.mapOptional("results", manifest.results) ||
+      !mapper.mapOptional("optimizer", manifest.optimizer))
     return false;
   const json::Object *golden = value.getAsObject()->getObject("golden");
   if (!golden)

@@ -66,6 +66,8 @@ struct Manifest {
   /// Whether the model has computed its gradients itself.
   bool isDifferentiated = false;
   std::vector<ManifestResult> results;
+  /// What updates the parameters, as `--optimizer` says it; empty if nothing.
+  std::string optimizer;
   /// Golden values, where the manifest has them.
   std::optional<double> loss;
   std::vector<std::pair<std::string, GradientSummary>> gradients;

@@ -213,11 +213,27 @@ static Error nameArguments(const Manifest &manifest, mlir::ModuleOp module,
   return Error::success();
 }
 
+/// Takes over the manifest's optimizer, unless flags ask for gradients.
+static Error applyOptimizer(const Manifest &manifest, const StepFlags &flags,
+                            StepOptions &options) {
+  if (manifest.optimizer.empty() || flags.isGiven("optimizer") ||
+      options.accumulate || options.tangents || !options.differentiate)
+    return Error::success();
+  if (manifest.isDifferentiated)
+    return makeError("the manifest's 'optimizer' has no effect: it says that "
+                     "the model is differentiated already");
+  if (Error error = setOption(options, "optimizer", manifest.optimizer))
+    return prefixError("the manifest", std::move(error));
+  return checkStepOptions(options);
+}
+
 Error tools::applyManifest(const Manifest &manifest, const StepFlags &flags,
                            mlir::ModuleOp module, StepOptions &options) {
   if (!flags.isGiven("function"))
     options.function = manifest.function;
   if (Error error = nameArguments(manifest, module, options.function))
+    return error;
+  if (Error error = applyOptimizer(manifest, flags, options))
     return error;
   if (manifest.isDifferentiated) {
     if (!options.wrt.empty())

@@ -110,7 +110,9 @@ Products run::planProducts(mlir::FunctionOpInterface entry,
   products.derivatives = step.getDerivatives();
   for (const DifferentiateOptions &derivative : products.derivatives) {
     if (derivative.mode != DifferentiateOptions::Forward) {
-      if (derivative.mode == DifferentiateOptions::Reverse)
+      // What an optimizer makes of a cotangent is an argument of its own.
+      if (derivative.mode == DifferentiateOptions::Reverse &&
+          (step.optimizer.empty() || step.cotangents))
         addFiles(products.argumentFiles, "cotangent", results);
       if (step.optimizer.empty())
         addFiles(products.resultFiles, "vjp", wrt.size());

@@ -223,7 +223,6 @@ run::execute(remat_step *step, ArrayRef<Tensor> arguments, RunReport &report) {
     argumentViews.push_back(tensor.getView());
     report.argumentBytes += tensor.getBytes();
   }
-  MemoryProbe probe;
   std::vector<Tensor> results;
   for (size_t i = 0, e = remat_step_result_count(step); i < e; ++i) {
     remat_tensor_info info;
@@ -232,6 +231,7 @@ run::execute(remat_step *step, ArrayRef<Tensor> arguments, RunReport &report) {
     if (!results.back().isAllocated())
       return makeError("no memory for result '" + Twine(info.name) + "'");
   }
+  // Views refer to the shapes in the tensors, which are in place by now.
   for (const Tensor &tensor : results) {
     resultViews.push_back(tensor.getView());
     report.resultBytes += tensor.getBytes();
@@ -248,6 +248,9 @@ run::execute(remat_step *step, ArrayRef<Tensor> arguments, RunReport &report) {
     view.data = result.getData();
     report.donatedBytes += result.getBytes();
   }
+  // The caller has these buffers already.
+  report.resultBytes -= report.donatedBytes;
+  MemoryProbe probe;
   int steps = options().steps;
   if (!options().profileCosts.empty())
     steps = std::max(steps, 5);

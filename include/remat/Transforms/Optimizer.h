@@ -16,7 +16,7 @@
 
 namespace remat {
 
-enum class OptimizerKind { SGD, Adam, AdamW, Lion };
+enum class OptimizerKind { SGD, Adam, AdamW, Lion, Adafactor };
 
 /// An optimizer with its hyperparameters, which have the names and meanings
 /// that they have in torch.optim.
@@ -28,13 +28,26 @@ struct OptimizerOptions {
   /// Of SGD.
   double momentum = 0, dampening = 0;
   bool nesterov = false;
-  /// Of the others.
+  /// Of Adam, AdamW and Lion.
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  /// Of Adafactor; `epsilon1` is the epsilon of the weight's type if not set.
+  double beta2Decay = -0.8, epsilon2 = 1e-3, updateBound = 1;
+  std::optional<double> epsilon1;
   /// Gradients are cut off at this absolute value; 0 for no bound.
   double clipValue = 0;
   /// All gradients are scaled so that their common Euclidean norm is at most
   /// this; 0 for no bound.
   double clipNorm = 0;
+  /// What the loss is multiplied by before it is differentiated, and gradients
+  /// are divided by before anything else. Not set: one more argument of the
+  /// step, of the loss's type.
+  std::optional<double> lossScale = 1;
+  /// Leave weights and state as they are where a gradient is not finite.
+  bool skipNonfinite = false;
+  /// Keep weights that are narrower than f32 in f32, too, as state.
+  bool masters = false;
+
+  bool scalesLoss() const { return lossScale != 1.0; }
 };
 
 /// The names of the optimizers.

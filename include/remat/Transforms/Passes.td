@@ -98,15 +98,32 @@ def ApplyOptimizerPass : Pass<"remat-apply-optimizer", "::mlir::ModuleOp"> {
     | `adam` | `lr=1e-3`, `beta1=0.9`, `beta2=0.999`, `eps=1e-8`, `weight_decay=0` | `exp_avg`, `exp_avg_sq` |
     | `adamw` | the same, `weight_decay=0.01` | the same |
     | `lion` | `lr=1e-4`, `beta1=0.9`, `beta2=0.99`, `weight_decay=0` | `exp_avg` |
+    | `adafactor` | `lr=1e-2`, `beta2_decay=-0.8`, `eps1` (that of the weight's type), `eps2=1e-3`, `d=1`, `weight_decay=0` | `row_var` and `col_var`, without the dimension that was averaged; `variance` of vectors and scalars |
 
     Names, meanings and arithmetic are those of `torch.optim`, and for Lion
     those of its paper (Chen et al., 2023). `lr=argument` makes the learning
     rate an argument of the step, `optimizer.lr`, so that a schedule can set it.
-    Adam, and SGD with dampening, count their steps in `optimizer.step`. All
-    optimizers take `clip_value=C`, which cuts gradients off at C and -C, and
-    `clip_norm=C`, which scales all of them so that their common norm is at most
-    C; the norm is taken first. State and arithmetic are f32 for narrower
-    weights. A weight without a gradient (`remat.absent`) stays as it is.
+    What depends on the number of the step counts it in `optimizer.step`. State
+    and arithmetic are f32 for narrower weights. A weight without a gradient
+    (`remat.absent`) stays as it is.
+
+    All optimizers take these as well, in the order in which they are applied:
+
+    * `loss_scale=S`: the loss is multiplied by S before it is differentiated,
+      and gradients by 1/S before anything else. The last argument must be the
+      cotangent of the loss; it is replaced by S. With `loss_scale=argument` it
+      stays and is called `optimizer.loss_scale`.
+    * `skip_nonfinite=true`: where an element of a gradient is infinite or NaN,
+      the step leaves weights, state and `optimizer.step` as they are. The last
+      result, `optimizer.is_finite`, says whether none is.
+    * `clip_norm=C`: gradients are scaled so that their common norm is at most
+      C.
+    * `clip_value=C`: gradients are cut off at C and -C.
+    * `masters=true`: weights that are narrower than f32 are kept in f32, too,
+      as state `master`, which begins with the weight at the first step. That is
+      what is updated, and the weight is what it is rounded to.
+
+    `clip_norm` and `skip_nonfinite` need all gradients before the first update.
   }];
   let options = [
     Option<"function", "function", "std::string", [{"main"}],

@@ -51,6 +51,8 @@ static StringMap<std::string> getValues() {
           {"function", "f"},
           {"transform-script", "script.mlir"},
           {"unroll-limit", "0"},
+          {"microbatches", "4"},
+          {"batch-arguments", "1,2"},
           {"checkpoint-segments", "3"},
           {"checkpoint-links", "tag:block"},
           {"checkpoint-early-stop", "false"},

@@ -13,6 +13,7 @@
 #include "LoopSlots.h"
 
 #include "GraphPlanning.h"
+#include "LoopCosts.h"
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Planning/Loops.h"
 #include "remat/Utils/Saturating.h"

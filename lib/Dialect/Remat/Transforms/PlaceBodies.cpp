@@ -13,6 +13,7 @@
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 
 #include "GraphPlanning.h"
+#include "LoopCosts.h"
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Dialect/Remat/Transforms/PlanGraph.h"
 #include "remat/Utils/Saturating.h"

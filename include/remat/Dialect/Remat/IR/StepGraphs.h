@@ -34,15 +34,6 @@ GraphOp findBody(LoopOp loop);
 /// The graphs that `loop` runs, those of `again` included.
 llvm::SmallVector<GraphOp> findBodies(LoopOp loop);
 
-/// The time of one iteration of a body, in nanoseconds.
-int64_t getIterationCost(GraphOp body);
-
-/// Scratch bytes of `loop`, whose bodies are placed graphs: the larger arena of
-/// both; a buffer for each carried value that the body does not update in
-/// place; and if it makes states again, two buffers for the current ones and
-/// one for each slot but the first, which is an operand.
-int64_t getWorkspaceBytes(LoopOp loop);
-
 } // namespace remat
 
 #endif // REMAT_DIALECT_REMAT_IR_STEPGRAPHS_H

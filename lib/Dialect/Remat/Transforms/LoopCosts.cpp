@@ -1,0 +1,50 @@
+//===- LoopCosts.cpp - what tasks that run loops take ---------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LoopCosts.h"
+
+#include "remat/Dialect/Remat/IR/Donations.h"
+#include "remat/Utils/Saturating.h"
+
+using namespace mlir;
+using namespace remat;
+
+int64_t remat::getIterationCost(GraphOp body) {
+  int64_t cost = 0;
+  for (auto task : body.getOps<TaskOp>())
+    cost = addCounts(cost, task.getCost());
+  return cost;
+}
+
+/// Bytes of the buffers of `values`, and of those that `body` does not update
+/// in place.
+static std::pair<int64_t, int64_t> countBytes(GraphOp body, ValueRange values) {
+  int64_t alignment = getTargetFacts(body).getAlignment();
+  int64_t all = 0, copied = 0;
+  SmallVector<BlockArgument> donors = getDonors(body);
+  for (auto [number, value] : llvm::enumerate(values)) {
+    int64_t bytes = llvm::alignTo(getBufferBytes(value), alignment);
+    all += bytes;
+    if (donors[number] != body.getArguments()[number])
+      copied += bytes;
+  }
+  return {all, copied};
+}
+
+int64_t remat::getWorkspaceBytes(LoopOp loop) {
+  GraphOp body = findBody(loop);
+  int64_t arena = body.getArenaBytes().value_or(0);
+  int64_t copies = countBytes(body, loop.getInits()).second;
+  if (!loop.getAdvance())
+    return addCounts(arena, copies);
+  auto advance = SymbolTable::lookupNearestSymbolFrom<GraphOp>(
+      loop, loop.getAdvanceAttr());
+  arena = std::max<int64_t>(arena, advance.getArenaBytes().value_or(0));
+  auto [states, copiedStates] = countBytes(advance, loop.getStateInits());
+  int64_t slots = std::min(*loop.getSlots(), loop.getCount());
+  return addCounts(addCounts(arena, copies),
+                   addCounts(multiplyCounts(states, slots), copiedStates));
+}
