@@ -79,7 +79,8 @@ static std::optional<LoopPair> findPair(TaskOp reverse) {
     auto stack = dyn_cast<OpResult>(getPassed(reverse, operand));
     auto forward = stack ? dyn_cast<TaskOp>(stack.getOwner()) : TaskOp();
     LoopOp other = forward ? findLoop(forward) : LoopOp();
-    if (!other || other.getReverse() == loop.getReverse() ||
+    if (!other || other.getAdvance() ||
+        other.getReverse() == loop.getReverse() ||
         other.getCount() != loop.getCount() ||
         stack.getResultNumber() < other.getInits().size() ||
         (pair.forward && pair.forward != forward) ||
