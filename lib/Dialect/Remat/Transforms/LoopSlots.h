@@ -7,31 +7,10 @@
 #ifndef REMAT_LIB_DIALECT_REMAT_TRANSFORMS_LOOPSLOTS_H
 #define REMAT_LIB_DIALECT_REMAT_TRANSFORMS_LOOPSLOTS_H
 
-#include "remat/Dialect/Remat/IR/StepGraphs.h"
+#include "LoopPairs.h"
 #include "remat/Dialect/Remat/Transforms/PlanGraph.h"
 
-#include "llvm/Support/Error.h"
-
-#include <map>
-
 namespace remat {
-
-/// A loop that stacks what its iterations make, and a loop in the other
-/// direction that alone reads the stacks.
-struct LoopPair {
-  TaskOp forward, reverse;
-  /// A slice of the second loop, and the result of the first that it is.
-  struct Stack {
-    unsigned slice, result;
-  };
-  llvm::SmallVector<Stack> stacks;
-};
-
-/// Bodies made of others, by what they were made of: the body, that of the
-/// forward loop, and the numbers that say which parts of them are in it.
-using MadeBodies = std::map<std::tuple<mlir::Operation *, mlir::Operation *,
-                                       llvm::SmallVector<unsigned>>,
-                            GraphOp>;
 
 /// Copies of a graph whose reverse loops keep checkpoints in place of stacks
 /// and run the other loops' iterations again. Bodies and kernels that they need

@@ -1,0 +1,526 @@
+//===- LoopPairs.cpp - loops and those that read their stacks -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The derivative of a loop reads what iterations of the loop made. All of it in
+// stacks is one extreme; a reverse loop that makes it again, from a few
+// checkpoints of what the loop carries, needs none (`again` of remat.loop).
+//
+//===----------------------------------------------------------------------===//
+
+#include "LoopPairs.h"
+
+#include "GraphPlanning.h"
+#include "LoopCosts.h"
+#include "remat/Dialect/Remat/IR/Donations.h"
+#include "remat/Planning/Loops.h"
+#include "remat/Utils/Saturating.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace remat;
+
+//===----------------------------------------------------------------------===//
+// Pairs
+//===----------------------------------------------------------------------===//
+
+func::FuncOp remat::getKernel(TaskOp task) {
+  return SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+      task, task.getKernelAttr());
+}
+
+/// What `task` passes for `operand` of the loop in its kernel.
+static Value getPassed(TaskOp task, Value operand) {
+  return task.getOperand(cast<BlockArgument>(operand).getArgNumber());
+}
+
+/// What `value`, a result of a body, is a copy of; null if it is none.
+static Value findCopied(Value value) {
+  auto task = value.getDefiningOp<TaskOp>();
+  if (!task || task.getNumOperands() != 1 || task.getNumResults() != 1)
+    return nullptr;
+  func::FuncOp kernel = getKernel(task);
+  auto copy = kernel.front()
+                  .getTerminator()
+                  ->getOperand(0)
+                  .getDefiningOp<linalg::CopyOp>();
+  return copy && isa<BlockArgument>(copy.getInputs()[0]) ? task.getOperand(0)
+                                                         : nullptr;
+}
+
+/// Whether the slice of this number is one of the stacks.
+static bool isStack(const LoopPair &pair, unsigned slice) {
+  return llvm::any_of(pair.stacks, [&](const LoopPair::Stack &stack) {
+    return stack.slice == slice;
+  });
+}
+
+/// Whether `task` reads an argument whose buffer a result of the graph has: a
+/// task that comes later may find that there.
+static bool readsDonated(TaskOp task) {
+  auto graph = cast<GraphOp>(task->getParentOp());
+  return llvm::any_of(task.getOperands(), [&](Value operand) {
+    auto argument = dyn_cast<BlockArgument>(getViewRoot(operand));
+    return argument && getDonatedResult(graph, argument.getArgNumber());
+  });
+}
+
+std::optional<LoopPair> remat::findPair(TaskOp reverse) {
+  LoopOp loop = findLoop(reverse);
+  if (!loop || loop.getAdvance())
+    return std::nullopt;
+  LoopPair pair;
+  pair.reverse = reverse;
+  for (auto [slice, operand] : llvm::enumerate(loop.getSlices())) {
+    auto stack = dyn_cast<OpResult>(getPassed(reverse, operand));
+    auto forward = stack ? dyn_cast<TaskOp>(stack.getOwner()) : TaskOp();
+    LoopOp other = forward ? findLoop(forward) : LoopOp();
+    if (!other || other.getAdvance() ||
+        other.getReverse() == loop.getReverse() ||
+        other.getCount() != loop.getCount() ||
+        stack.getResultNumber() < other.getInits().size() ||
+        (pair.forward && pair.forward != forward) ||
+        llvm::any_of(stack.getUsers(),
+                     [&](Operation *user) { return user != reverse; }))
+      continue;
+    pair.forward = forward;
+    pair.stacks.push_back({unsigned(slice), stack.getResultNumber()});
+  }
+  if (!pair.forward || readsDonated(pair.forward))
+    return std::nullopt;
+  return pair;
+}
+
+std::optional<LoopPair> remat::findFirstPair(GraphOp graph) {
+  for (auto task : graph.getOps<TaskOp>())
+    if (std::optional<LoopPair> pair = findPair(task))
+      return pair;
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Bodies
+//===----------------------------------------------------------------------===//
+
+/// Erases tasks and views whose results nobody reads, and assertions.
+static void eraseUnused(Block &block) {
+  for (Operation *op = block.getTerminator()->getPrevNode(); op;) {
+    Operation *before = op->getPrevNode();
+    if (op->use_empty())
+      op->erase();
+    op = before;
+  }
+}
+
+/// Lets `block` return the results of these numbers and no others, and erases
+/// what was for the others alone. Tasks that nobody read before stay: they
+/// assert something.
+static void keepResults(Block &block, ArrayRef<unsigned> kept) {
+  Operation *terminator = block.getTerminator();
+  SmallVector<Value> stack = llvm::to_vector(terminator->getOperands());
+  terminator->setOperands(llvm::map_to_vector(
+      kept, [&](unsigned number) { return terminator->getOperand(number); }));
+  while (!stack.empty()) {
+    Operation *op = stack.pop_back_val().getDefiningOp();
+    if (!op || !op->use_empty())
+      continue;
+    // Others may have what it reads on the stack, but not its results: these
+    // are read no more.
+    llvm::erase_if(stack,
+                   [&](Value value) { return value.getDefiningOp() == op; });
+    llvm::append_range(stack, op->getOperands());
+    op->erase();
+  }
+}
+
+/// Lets `body` have the arguments and results that its block has now.
+static void updateType(GraphOp body) {
+  Block &block = body.getBody().front();
+  body.setFunctionType(
+      FunctionType::get(body.getContext(), block.getArgumentTypes(),
+                        block.getTerminator()->getOperandTypes()));
+}
+
+/// Places a body of which something was dropped.
+static llvm::Error placeAgain(GraphOp body, ModuleOp module) {
+  body.removeArenaBytesAttr();
+  body.removeHostArenaBytesAttr();
+  for (auto task : body.getOps<TaskOp>()) {
+    task.removePlacementAttr();
+    task.removeWorkspaceOffsetAttr();
+  }
+  if (failed(reassignBuffers(body, module)) || failed(placeGraph(body)))
+    return llvm::createStringError("a loop's body cannot be placed");
+  return llvm::Error::success();
+}
+
+namespace {
+/// Makes one pair of a copied graph a pair with few checkpoints.
+class PairRewriter {
+public:
+  PairRewriter(LoopPair pair, ModuleOp module, MadeBodies &bodies,
+               SetVector<Operation *> &symbols)
+      : pair(std::move(pair)), module(module), bodies(bodies), symbols(symbols),
+        table(module), forward(findLoop(this->pair.forward)),
+        reverse(findLoop(this->pair.reverse)) {}
+
+  llvm::Error run(int64_t slots);
+
+private:
+  template <typename OpT>
+  OpT insert(OpT op, const Twine &name) {
+    op.setName(name.str());
+    op.setPrivate();
+    table.insert(op);
+    symbols.insert(op);
+    return op;
+  }
+  func::FuncOp
+  createKernel(Location loc, StringRef name, ArrayRef<Value> operands,
+               TypeRange results,
+               llvm::function_ref<LoopOp(OpBuilder &, ValueRange)> createLoop,
+               SmallVectorImpl<Value> &passed);
+  TaskOp replace(TaskOp task, func::FuncOp kernel, ValueRange operands,
+                 ArrayRef<unsigned> kept);
+  void findNeeded();
+  llvm::Expected<GraphOp> makeAdvance();
+  llvm::Error shortenForward();
+  llvm::Expected<GraphOp> makeReverseBody();
+
+  LoopPair pair;
+  ModuleOp module;
+  MadeBodies &bodies;
+  SetVector<Operation *> &symbols;
+  SymbolTable table;
+  LoopOp forward, reverse;
+  /// What the forward loop's body makes for each stack: what is copied, if it
+  /// is a copy.
+  SmallVector<Value> stacked;
+  /// Tasks and views of that body that make these.
+  DenseSet<Operation *> makers;
+  /// Numbers of what has to be carried to make them.
+  SmallVector<unsigned> states;
+  /// Numbers of the forward loop's invariants and slices: those that the states
+  /// are made of, and those that the stacks are made of.
+  struct Parts {
+    SmallVector<unsigned> invariants, slices;
+  } ofStates, ofStacks;
+};
+} // namespace
+
+/// Finds the operations of a block that make `value`, and sets the arguments
+/// that they read.
+static void findMakers(Value value, DenseSet<Operation *> &makers,
+                       BitVector &arguments) {
+  SmallVector<Value> stack = {value};
+  while (!stack.empty()) {
+    Value next = stack.pop_back_val();
+    if (auto argument = dyn_cast<BlockArgument>(next))
+      arguments.set(argument.getArgNumber());
+    else if (makers.insert(next.getDefiningOp()).second)
+      llvm::append_range(stack, next.getDefiningOp()->getOperands());
+  }
+}
+
+void PairRewriter::findNeeded() {
+  Block &body = findBody(forward).getBody().front();
+  unsigned numCarried = forward.getInits().size(),
+           numInvariants = forward.getInvariants().size();
+  BitVector read(body.getNumArguments()), carried(body.getNumArguments());
+  for (const LoopPair::Stack &stack : pair.stacks) {
+    Value value = body.getTerminator()->getOperand(stack.result);
+    Value copied = findCopied(value);
+    stacked.push_back(copied ? copied : value);
+    findMakers(stacked.back(), makers, read);
+  }
+  // What is carried is made of more that is carried.
+  BitVector done(numCarried);
+  DenseSet<Operation *> seen;
+  for (unsigned number = 0; number < numCarried;) {
+    bool isNeeded = read[number] || carried[number];
+    if (!isNeeded || done[number]) {
+      ++number;
+      continue;
+    }
+    done.set(number);
+    findMakers(body.getTerminator()->getOperand(number), seen, carried);
+    number = 0;
+  }
+  for (unsigned number : done.set_bits())
+    states.push_back(number);
+  for (auto [arguments, parts] :
+       {std::pair(&carried, &ofStates), std::pair(&read, &ofStacks)})
+    for (unsigned number : arguments->set_bits())
+      if (number >= numCarried + numInvariants)
+        parts->slices.push_back(number - numCarried - numInvariants);
+      else if (number >= numCarried)
+        parts->invariants.push_back(number - numCarried);
+}
+
+/// The body of the forward loop that makes the states and nothing else. What
+/// that asserts, the forward loop has found to hold.
+llvm::Expected<GraphOp> PairRewriter::makeAdvance() {
+  GraphOp body = findBody(forward);
+  GraphOp &advance = bodies[{body, nullptr, states}];
+  if (advance)
+    return advance;
+  advance = insert(body.clone(), body.getName() + "_next");
+  advance.removeArgAttrsAttr();
+  advance.removeResAttrsAttr();
+  Block &block = advance.getBody().front();
+  Operation *terminator = block.getTerminator();
+  terminator->setOperands(llvm::map_to_vector(
+      states, [&](unsigned number) { return terminator->getOperand(number); }));
+  eraseUnused(block);
+  BitVector dropped(block.getNumArguments(), true);
+  unsigned numCarried = forward.getInits().size();
+  for (unsigned number : states)
+    dropped.reset(number);
+  for (unsigned number : ofStates.invariants)
+    dropped.reset(numCarried + number);
+  for (unsigned number : ofStates.slices)
+    dropped.reset(numCarried + forward.getInvariants().size() + number);
+  block.eraseArguments(dropped);
+  updateType(advance);
+  if (llvm::Error error = placeAgain(advance, module))
+    return std::move(error);
+  return advance;
+}
+
+/// A kernel of one loop on `operands`; `passed` receives what tasks pass to it.
+func::FuncOp PairRewriter::createKernel(
+    Location loc, StringRef name, ArrayRef<Value> operands, TypeRange results,
+    llvm::function_ref<LoopOp(OpBuilder &, ValueRange)> createLoop,
+    SmallVectorImpl<Value> &passed) {
+  SetVector<Value> distinct(operands.begin(), operands.end());
+  passed = llvm::to_vector(distinct.getArrayRef());
+  OpBuilder builder(module.getContext());
+  auto kernel = func::FuncOp::create(
+      builder, loc, name,
+      builder.getFunctionType(ValueRange(passed).getTypes(), results));
+  kernel->setAttr(RematDialect::kernelAttrName, builder.getUnitAttr());
+  Block *block = kernel.addEntryBlock();
+  builder.setInsertionPointToStart(block);
+  SmallVector<Value> arguments =
+      llvm::map_to_vector(operands, [&](Value operand) -> Value {
+        return block->getArgument(llvm::find(distinct, operand) -
+                                  distinct.begin());
+      });
+  LoopOp loop = createLoop(builder, arguments);
+  func::ReturnOp::create(builder, loc, loop.getResults());
+  return insert(kernel, name);
+}
+
+/// A task of another kernel in the place of `task`, with those of its results
+/// that are `kept`.
+TaskOp PairRewriter::replace(TaskOp task, func::FuncOp kernel,
+                             ValueRange operands, ArrayRef<unsigned> kept) {
+  OpBuilder builder(task);
+  auto keep = [&](std::optional<ArrayAttr> all) {
+    SmallVector<Attribute> some;
+    if (!all)
+      return ArrayAttr();
+    for (unsigned number : kept)
+      some.push_back((*all)[number]);
+    return builder.getArrayAttr(some);
+  };
+  auto made = TaskOp::create(
+      builder, task.getLoc(), kernel.getResultTypes(), kernel.getName(),
+      operands, task.getId(), task.getCopy(), task.getBackward(),
+      task.getPhase(), task.getPinned(), keep(task.getPolicies()),
+      keep(task.getNames()), task.getLayersAttr(), task.getCost(),
+      task.getWorkspace(), /*placement=*/{}, /*workspace_offset=*/{},
+      task.getLevelAttr(), task.getPolicyLevelAttr());
+  for (auto [place, number] : llvm::enumerate(kept))
+    task.getResult(number).replaceAllUsesWith(made.getResult(place));
+  task.erase();
+  return made;
+}
+
+/// Takes the stacks from the forward loop.
+llvm::Error PairRewriter::shortenForward() {
+  TaskOp task = pair.forward;
+  SmallVector<unsigned> kept;
+  for (OpResult result : task.getResults())
+    if (!result.use_empty() ||
+        result.getResultNumber() < forward.getInits().size())
+      kept.push_back(result.getResultNumber());
+  GraphOp body = findBody(forward);
+  GraphOp &shorter = bodies[{body, body, kept}];
+  if (!shorter) {
+    shorter = insert(body.clone(), body.getName() + "_short");
+    shorter.removeResAttrsAttr();
+    keepResults(shorter.getBody().front(), kept);
+    updateType(shorter);
+    if (llvm::Error error = placeAgain(shorter, module))
+      return error;
+  }
+  SmallVector<Value> operands, passed;
+  for (Value operand : forward->getOperands())
+    operands.push_back(getPassed(task, operand));
+  SmallVector<Type> types = llvm::map_to_vector(
+      kept, [&](unsigned number) { return task.getResult(number).getType(); });
+  unsigned numCarried = forward.getInits().size(),
+           numInvariants = forward.getInvariants().size();
+  func::FuncOp kernel = createKernel(
+      task.getLoc(), (task.getKernel() + "_short").str(), operands, types,
+      [&](OpBuilder &builder, ValueRange arguments) {
+        return LoopOp::create(builder, forward.getLoc(), types,
+                              shorter.getName(), forward.getCount(),
+                              forward.getReverse(),
+                              arguments.take_front(numCarried),
+                              arguments.slice(numCarried, numInvariants),
+                              arguments.drop_front(numCarried + numInvariants));
+      },
+      passed);
+  task = replace(task, kernel, passed, kept);
+  LoopOp loop = findLoop(task);
+  task.setCost(multiplyCounts(getIterationCost(shorter), loop.getCount()));
+  task.setWorkspace(getWorkspaceBytes(loop));
+  return llvm::Error::success();
+}
+
+/// The body of the reverse loop, which makes for itself what was stacked.
+/// Arguments: what is carried; its invariants and those of the forward loop
+/// that it needs; the states; its slices but the stacks, and the forward
+/// loop's.
+llvm::Expected<GraphOp> PairRewriter::makeReverseBody() {
+  SmallVector<unsigned> parts;
+  for (const LoopPair::Stack &stack : pair.stacks)
+    llvm::append_values(parts, stack.slice, stack.result);
+  GraphOp &body = bodies[{findBody(reverse), findBody(forward), parts}];
+  if (body)
+    return body;
+  body = insert(findBody(reverse).clone(), reverse.getBody() + "_again");
+  Block &block = body.getBody().front();
+  Block &other = findBody(forward).getBody().front();
+  unsigned numBefore = block.getNumArguments(),
+           firstSlice = numBefore - reverse.getSlices().size(),
+           numCarried = forward.getInits().size(),
+           numInvariants = forward.getInvariants().size();
+  IRMapping mapping;
+  auto move = [&](unsigned number) {
+    BlockArgument old = block.getArgument(number);
+    old.replaceAllUsesWith(block.addArgument(old.getType(), old.getLoc()));
+  };
+  auto add = [&](unsigned number) {
+    BlockArgument theirs = other.getArgument(number);
+    mapping.map(theirs, block.addArgument(theirs.getType(), theirs.getLoc()));
+  };
+  for (unsigned number = 0; number < firstSlice; ++number)
+    move(number);
+  for (unsigned number : ofStacks.invariants)
+    add(numCarried + number);
+  for (unsigned number : states)
+    add(number);
+  for (unsigned slice = 0; slice < reverse.getSlices().size(); ++slice)
+    if (!isStack(pair, slice))
+      move(firstSlice + slice);
+  for (unsigned number : ofStacks.slices)
+    add(numCarried + numInvariants + number);
+  // Tasks of both bodies have numbers of their own.
+  int64_t numTasks = 0;
+  OpBuilder builder(&block, block.begin());
+  for (Operation &op : other.without_terminator()) {
+    if (auto task = dyn_cast<TaskOp>(op))
+      numTasks = std::max<int64_t>(numTasks, task.getId() + 1);
+    if (makers.contains(&op))
+      builder.clone(op, mapping);
+  }
+  for (Operation *op = &*builder.getInsertionPoint(); op;
+       op = op->getNextNode())
+    if (auto task = dyn_cast<TaskOp>(op))
+      task.setId(task.getId() + numTasks);
+  for (auto [stack, value] : llvm::zip(pair.stacks, stacked))
+    block.getArgument(firstSlice + stack.slice)
+        .replaceAllUsesWith(mapping.lookup(value));
+  block.eraseArguments(0, numBefore);
+  // Buffers are given away by what is carried, which is where it was.
+  if (auto attrs = body.getArgAttrsAttr()) {
+    SmallVector<Attribute> list(attrs.begin(), attrs.begin() + firstSlice);
+    list.resize(block.getNumArguments(),
+                DictionaryAttr::get(body.getContext()));
+    body.setArgAttrsAttr(ArrayAttr::get(body.getContext(), list));
+  }
+  updateType(body);
+  if (llvm::Error error = placeAgain(body, module))
+    return std::move(error);
+  return body;
+}
+
+llvm::Error PairRewriter::run(int64_t slots) {
+  findNeeded();
+  llvm::Expected<GraphOp> advance = makeAdvance();
+  if (!advance)
+    return advance.takeError();
+  llvm::Expected<GraphOp> body = makeReverseBody();
+  if (!body)
+    return body.takeError();
+  TaskOp task = pair.reverse;
+  SmallVector<Value> operands, passed;
+  SmallVector<unsigned> sizes;
+  auto add = [&](TaskOp from, Value operand) {
+    operands.push_back(getPassed(from, operand));
+    ++sizes.back();
+  };
+  auto addForward = [&](OperandRange group, ArrayRef<unsigned> numbers) {
+    for (unsigned number : numbers)
+      add(pair.forward, group[number]);
+  };
+  sizes.push_back(0);
+  for (Value operand : reverse.getInits())
+    add(task, operand);
+  sizes.push_back(0);
+  for (Value operand : reverse.getInvariants())
+    add(task, operand);
+  addForward(forward.getInvariants(), ofStacks.invariants);
+  sizes.push_back(0);
+  for (auto [slice, operand] : llvm::enumerate(reverse.getSlices()))
+    if (!isStack(pair, slice))
+      add(task, operand);
+  addForward(forward.getSlices(), ofStacks.slices);
+  sizes.push_back(0);
+  addForward(forward.getInits(), states);
+  sizes.push_back(0);
+  addForward(forward.getInvariants(), ofStates.invariants);
+  sizes.push_back(0);
+  addForward(forward.getSlices(), ofStates.slices);
+  func::FuncOp kernel = createKernel(
+      task.getLoc(), (task.getKernel() + "_slots" + Twine(slots)).str(),
+      operands, task.getResultTypes(),
+      [&](OpBuilder &builder, ValueRange arguments) {
+        ValueRange groups[6];
+        for (auto [group, size] : llvm::zip(groups, sizes)) {
+          group = arguments.take_front(size);
+          arguments = arguments.drop_front(size);
+        }
+        return LoopOp::create(
+            builder, reverse.getLoc(), task.getResultTypes(),
+            FlatSymbolRefAttr::get(builder.getContext(), body->getName()),
+            reverse.getCountAttr(), reverse.getReverseAttr(), groups[0],
+            groups[1], groups[2],
+            FlatSymbolRefAttr::get(builder.getContext(), advance->getName()),
+            builder.getI64IntegerAttr(slots), groups[3], groups[4], groups[5]);
+      },
+      passed);
+  SmallVector<unsigned> all =
+      llvm::to_vector(llvm::seq<unsigned>(0, task.getNumResults()));
+  pair.reverse = replace(task, kernel, passed, all);
+  LoopOp loop = findLoop(pair.reverse);
+  int64_t count = loop.getCount();
+  pair.reverse.setCost(
+      addCounts(multiplyCounts(getIterationCost(*body), count),
+                multiplyCounts(getIterationCost(*advance),
+                               planning::fewestAdvances(count, slots))));
+  pair.reverse.setWorkspace(getWorkspaceBytes(loop));
+  return shortenForward();
+}
+
+llvm::Error remat::keepCheckpoints(LoopPair pair, int64_t slots,
+                                   ModuleOp module, MadeBodies &bodies,
+                                   SetVector<Operation *> &symbols) {
+  return PairRewriter(std::move(pair), module, bodies, symbols).run(slots);
+}

@@ -1,0 +1,56 @@
+//===- LoopPairs.h - loops and those that read their stacks -----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_DIALECT_REMAT_TRANSFORMS_LOOPPAIRS_H
+#define REMAT_LIB_DIALECT_REMAT_TRANSFORMS_LOOPPAIRS_H
+
+#include "remat/Dialect/Remat/IR/StepGraphs.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/Support/Error.h"
+
+#include <map>
+#include <optional>
+
+namespace remat {
+
+/// A loop that stacks what its iterations make, and a loop in the other
+/// direction that alone reads the stacks.
+struct LoopPair {
+  TaskOp forward, reverse;
+  /// A slice of the second loop, and the result of the first that it is.
+  struct Stack {
+    unsigned slice, result;
+  };
+  llvm::SmallVector<Stack> stacks;
+};
+
+/// Bodies made of others, by what they were made of: the body, that of the
+/// forward loop, and the numbers that say which parts of them are in it.
+using MadeBodies = std::map<std::tuple<mlir::Operation *, mlir::Operation *,
+                                       llvm::SmallVector<unsigned>>,
+                            GraphOp>;
+
+/// The kernel of `task`.
+mlir::func::FuncOp getKernel(TaskOp task);
+
+/// The loop whose stacks `reverse` alone reads, if there is one.
+std::optional<LoopPair> findPair(TaskOp reverse);
+
+/// The first pair of `graph`.
+std::optional<LoopPair> findFirstPair(GraphOp graph);
+
+/// Lets the reverse loop of `pair` make what is stacked again, from `slots`
+/// checkpoints of what the forward loop carries, and takes the stacks from
+/// that. What is made for it, of `bodies` or anew, is put into `module` and
+/// `symbols`.
+llvm::Error keepCheckpoints(LoopPair pair, int64_t slots, mlir::ModuleOp module,
+                            MadeBodies &bodies,
+                            llvm::SetVector<mlir::Operation *> &symbols);
+
+} // namespace remat
+
+#endif // REMAT_LIB_DIALECT_REMAT_TRANSFORMS_LOOPPAIRS_H
