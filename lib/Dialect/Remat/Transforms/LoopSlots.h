@@ -27,6 +27,11 @@ public:
   /// times at most, on the average.
   unsigned getNumLevels() const { return numLevels; }
 
+  /// Lets the plan of each body take so many seconds.
+  void setTimeLimit(double seconds) {
+    options.solver.timeLimitSeconds = seconds;
+  }
+
   /// Whether the graph has loops at all.
   bool hasLoops() const { return isLooping; }
 

@@ -17,6 +17,8 @@
 #include "remat/Dialect/Remat/Transforms/StoredPlan.h"
 #include "remat/Planning/Releases.h"
 
+#include <chrono>
+
 using namespace mlir;
 using namespace remat;
 using planning::BudgetRequest;
@@ -326,6 +328,7 @@ public:
       : options(options), slots(slots), applies(applies),
         stored(options.stored) {
     this->options.stored = nullptr;
+    limit = options.solver.timeLimitSeconds;
   }
 
   llvm::Expected<GraphPlan> run(GraphOp graph, OwningOpRef<GraphOp> *planned);
@@ -334,6 +337,8 @@ private:
   bool isSmallest() const {
     return options.budget.kind == BudgetRequest::Kind::Smallest;
   }
+  bool isOver() const;
+  void shareTime(unsigned plans);
   llvm::Error add(GraphOp graph);
   llvm::Error addCopy(unsigned level, int64_t fewer);
   llvm::Expected<bool> addStored(GraphOp graph);
@@ -341,6 +346,9 @@ private:
   PlanOptions options;
   LoopSlots &slots;
   bool applies;
+  std::optional<double> limit;
+  std::chrono::steady_clock::time_point start =
+      std::chrono::steady_clock::now();
   /// If set, the plan of one of the copies: no other is looked for.
   std::shared_ptr<const StoredPlan> stored;
   bool hasStored = false;
@@ -353,6 +361,25 @@ private:
   int64_t excess = 0;
 };
 } // namespace
+
+/// Whether there is no time for another plan, and there need not be.
+bool LoopSearch::isOver() const {
+  bool isInterrupted = options.solver.interrupt && *options.solver.interrupt;
+  return best &&
+         (isInterrupted || (limit && *options.solver.timeLimitSeconds <= 0));
+}
+
+/// Gives the next plan, and each plan of a body for it, a share of what is left
+/// of the time for `plans` more.
+void LoopSearch::shareTime(unsigned plans) {
+  if (!limit)
+    return;
+  std::chrono::duration<double> passed =
+      std::chrono::steady_clock::now() - start;
+  double share = std::max(*limit - passed.count(), 0.0) / std::max(plans, 1u);
+  options.solver.timeLimitSeconds = share;
+  slots.setTimeLimit(share);
+}
 
 /// Takes the stored plan if it is one of `graph`.
 llvm::Expected<bool> LoopSearch::addStored(GraphOp graph) {
@@ -422,12 +449,19 @@ llvm::Expected<GraphPlan> LoopSearch::run(GraphOp graph,
     options.budget = {BudgetRequest::Kind::Bytes,
                       options.budget.resolve(whole->saveAllPeak)};
   for (unsigned level = 0; level <= slots.getNumLevels(); ++level) {
+    unsigned plansLeft = 3 * (slots.getNumLevels() - level) + 3;
+    shareTime(plansLeft);
+    if (isOver())
+      break;
     if (llvm::Error error = level == 0 ? add(graph) : addCopy(level, 0))
       return std::move(error);
     if (hasStored)
       break;
     // Fewer checkpoints than are needed cost more.
     if (best && !isBest && !isSmallest())
+      break;
+    shareTime(plansLeft - 1);
+    if (isOver())
       break;
     if (excess > 0 || isSmallest())
       if (llvm::Error error = addCopy(level, isSmallest() ? INT64_MAX : excess))
