@@ -107,6 +107,9 @@ LogicalResult StepModule::compileKernel(TaskOp task) {
            << task.getKernel() << "', expected a 'func.func'";
   CompiledKernel &kernel = kernels[task.getKernel()];
   kernel.call = compiler.match(function);
+  auto loops = function.getOps<LoopOp>();
+  if (kernel.call && !loops.empty())
+    kernel.loop = *loops.begin();
   if (kernel.call) {
     kernel.workspaceBytes = compiler.getWorkspaceBytes(*kernel.call, threads);
     StringRef symbol = kernel.call->getSymbol();
@@ -140,7 +143,7 @@ LogicalResult StepModule::compileKernels(GraphOp of) {
       continue;
     if (failed(compileKernel(task)))
       return failure();
-    if (LoopOp loop = findLoop(task))
+    if (LoopOp loop = kernels[task.getKernel()].loop)
       for (GraphOp body : findBodies(loop))
         if (failed(compileKernels(body)))
           return failure();

@@ -221,8 +221,8 @@ LogicalResult TableEmitter::addTask(TaskOp task) {
     for (unsigned number : kernel.call->getOperands())
       entry.operands.push_back(buffers.lookup(task.getOperand(number)));
   }
-  if (LoopOp loop = findLoop(task)) {
-    FailureOr<uint32_t> number = addLoop(loop);
+  if (kernel.loop) {
+    FailureOr<uint32_t> number = addLoop(kernel.loop);
     if (failed(number))
       return failure();
     entry.kind = REMAT_ENTRY_LOOP;

@@ -21,6 +21,8 @@ namespace remat::codegen {
 struct CompiledKernel {
   /// A call of a library, or null for generated code.
   LibraryCallRef call;
+  /// The loop that the call is, or null.
+  LoopOp loop;
   /// Place in the table of kernels, unless the runtime makes the call.
   uint32_t number = 0;
   int64_t workspaceBytes = 0;

@@ -11,6 +11,15 @@
 using namespace mlir;
 using namespace remat;
 
+llvm::DenseSet<StringAttr> remat::findLoopKernels(ModuleOp module) {
+  llvm::DenseSet<StringAttr> names;
+  for (auto kernel : module.getOps<func::FuncOp>())
+    if (kernel->hasAttr(RematDialect::kernelAttrName) && !kernel.isExternal() &&
+        !kernel.getOps<LoopOp>().empty())
+      names.insert(kernel.getSymNameAttr());
+  return names;
+}
+
 LoopOp remat::findLoop(TaskOp task) {
   auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
       task, task.getKernelAttr());

@@ -95,9 +95,11 @@ std::optional<LoopPair> remat::findPair(TaskOp reverse) {
 }
 
 std::optional<LoopPair> remat::findFirstPair(GraphOp graph) {
+  auto kernels = findLoopKernels(graph->getParentOfType<ModuleOp>());
   for (auto task : graph.getOps<TaskOp>())
-    if (std::optional<LoopPair> pair = findPair(task))
-      return pair;
+    if (kernels.contains(task.getKernelAttr().getAttr()))
+      if (std::optional<LoopPair> pair = findPair(task))
+        return pair;
   return std::nullopt;
 }
 

@@ -43,9 +43,11 @@ LoopSlots::LoopSlots(GraphOp graph, const PlanOptions &given)
     return;
   // What is said of the step's arena is not said of a body's.
   options.solver = given.solver;
-  isLooping = llvm::any_of(graph.getOps<TaskOp>(),
-                           [](TaskOp task) { return bool(findLoop(task)); });
+  auto kernels = findLoopKernels(module);
   for (auto task : graph.getOps<TaskOp>()) {
+    if (!kernels.contains(task.getKernelAttr().getAttr()))
+      continue;
+    isLooping = true;
     if (!findPair(task))
       continue;
     int64_t count = findLoop(task).getCount();
@@ -86,19 +88,17 @@ llvm::Error LoopSlots::replan(TaskOp task, int64_t fewer) {
   SymbolTable(module).insert(smaller, Block::iterator(body));
   PlanOptions within = options;
   within.budget = {planning::BudgetRequest::Kind::Smallest};
-  llvm::Error error = llvm::Error::success();
   if (fewer < arena) {
     PlanOptions exact = options;
     exact.budget = {planning::BudgetRequest::Kind::Bytes, arena - fewer};
-    error = planGraph(smaller, exact);
+    llvm::consumeError(planGraph(smaller, exact));
   }
-  if (!smaller.isPlanned()) {
-    llvm::consumeError(std::move(error));
-    error = planGraph(smaller, within);
-  }
+  if (!smaller.isPlanned())
+    if (llvm::Error error = planGraph(smaller, within)) {
+      smaller.erase();
+      return error;
+    }
   symbols.insert(smaller);
-  if (error)
-    return error;
   if (failed(reassignBuffers(smaller, module)) || failed(placeGraph(smaller)))
     return llvm::createStringError("a loop's body cannot be placed");
   func::FuncOp changed = kernel.clone();
@@ -133,11 +133,13 @@ llvm::Expected<GraphOp> LoopSlots::make(unsigned level, int64_t fewer) {
             std::move(*pair), getSlots(count, level), module, bodies, symbols))
       return std::move(error);
   }
-  if (fewer > 0)
-    for (auto task : llvm::to_vector(copy.getOps<TaskOp>()))
-      if (findLoop(task))
-        if (llvm::Error error = replan(task, fewer))
-          return std::move(error);
+  if (fewer == 0)
+    return copy;
+  auto kernels = findLoopKernels(module);
+  for (auto task : llvm::to_vector(copy.getOps<TaskOp>()))
+    if (kernels.contains(task.getKernelAttr().getAttr()))
+      if (llvm::Error error = replan(task, fewer))
+        return std::move(error);
   return copy;
 }
 

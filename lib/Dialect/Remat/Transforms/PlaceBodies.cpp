@@ -31,6 +31,7 @@ struct PlaceBodies : remat::impl::PlaceBodiesPassBase<PlaceBodies> {
   using PlaceBodiesPassBase::PlaceBodiesPassBase;
 
   void runOnOperation() override {
+    kernels = findLoopKernels(getOperation());
     for (GraphOp graph : llvm::to_vector(getStepGraphs(getOperation())))
       if (failed(describeLoops(graph)))
         return signalPassFailure();
@@ -40,9 +41,9 @@ private:
   /// Says of each task of `graph` that runs a loop what it takes.
   LogicalResult describeLoops(GraphOp graph) {
     for (auto task : graph.getOps<TaskOp>()) {
-      LoopOp loop = findLoop(task);
-      if (!loop)
+      if (!kernels.contains(task.getKernelAttr().getAttr()))
         continue;
+      LoopOp loop = findLoop(task);
       GraphOp body = findBody(loop);
       if (!body)
         return task.emitOpError("runs the loop body '")
@@ -64,5 +65,7 @@ private:
       return failure();
     return placeGraph(body);
   }
+
+  DenseSet<StringAttr> kernels;
 };
 } // namespace

@@ -25,6 +25,10 @@ inline auto getStepGraphs(mlir::ModuleOp module) {
   });
 }
 
+/// The names of the kernels that run loops. Looking for the kernel of each task
+/// would take time for each function of the module.
+llvm::DenseSet<mlir::StringAttr> findLoopKernels(mlir::ModuleOp module);
+
 /// The loop that `task` runs, or null.
 LoopOp findLoop(TaskOp task);
 
