@@ -23,7 +23,7 @@ set(remat_libraries
   RematTargetCUDA
   RematTransforms
   RematUtils)
-set(remat_tools remat-compile remat-lsp-server remat-opt remat-plan remat-run)
+set(remat_tools remat-compile remat-lsp-server remat-opt remat-pack remat-plan remat-run)
 
 # The runtime is a package of its own, for programs without LLVM.
 set_target_properties(remat_runtime PROPERTIES EXPORT_NAME runtime)

@@ -99,7 +99,7 @@ if "-fsanitize=" in config.link_flags:
 llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
 # Threads that wait for work must not take the cores from other tests.
 llvm_config.with_environment("OMP_WAIT_POLICY", "passive")
-tools = ["remat-opt", "remat-run", "remat-compile", "remat-plan", "remat-lsp-server", "remat-reference",
+tools = ["remat-opt", "remat-run", "remat-compile", "remat-pack", "remat-plan", "remat-lsp-server", "remat-reference",
          "remat-test-opt", "remat-grad-cases"]
 llvm_config.add_tool_substitutions(tools, [config.remat_tools_dir])
 llvm_config.add_tool_substitutions(["FileCheck", "not", "split-file", "count", "mlir-opt"], [config.llvm_tools_dir])

@@ -194,7 +194,7 @@ print(*[file for file in sys.stdin.read().split() if file in known], sep="\n")' 
 
 sanitizers() {
   tools/setup.sh --preset=asan CudaTests RematCodegenTests RematPlanningTests \
-    RuntimeTests RematExamplePlugin remat-compile remat-opt remat-plan \
+    RuntimeTests RematExamplePlugin remat-compile remat-opt remat-pack remat-plan \
     remat-reference remat-run remat-run-step remat-test-opt
   # What users poison does not count, all else does; test/lit.cfg.py says why.
   export ASAN_OPTIONS=allow_user_poisoning=0:detect_stack_use_after_return=1

@@ -6,30 +6,33 @@
 
 #include "remat/Planning/Packing.h"
 
+#include "AddressSearch.h"
 #include "SearchTuning.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <algorithm>
 #include <functional>
-#include <limits>
+#include <map>
 #include <numeric>
-#include <optional>
 #include <tuple>
 
 using namespace llvm;
 using namespace remat::planning;
 
-/// The total of bytes live at each position.
-static std::vector<int64_t> computeLoad(ArrayRef<LiveRange> ranges) {
+/// The total of what the live ranges at each position weigh.
+static std::vector<int64_t>
+computeLoad(ArrayRef<LiveRange> ranges,
+            function_ref<int64_t(const LiveRange &)> weigh) {
   uint32_t last = 0;
   for (const LiveRange &range : ranges)
     last = std::max(last, range.end);
   std::vector<int64_t> load(static_cast<size_t>(last) + 2, 0);
   for (const LiveRange &range : ranges) {
-    load[range.begin] += range.bytes;
-    load[range.end + 1] -= range.bytes;
+    load[range.begin] += weigh(range);
+    load[range.end + 1] -= weigh(range);
   }
   for (size_t i = 1; i < load.size(); ++i)
     load[i] += load[i - 1];
@@ -98,20 +101,20 @@ static Packing placeLowest(ArrayRef<LiveRange> ranges,
   std::vector<Rectangle> placed;
   Packing packing;
   packing.offsets.assign(ranges.size(), 0);
-  for (uint32_t index : order) {
+  auto place = [&](uint32_t index) {
     const LiveRange &range = ranges[index];
     if (range.bytes == 0)
-      continue;
-    int64_t offset = 0;
+      return;
+    int64_t offset = std::max<int64_t>(range.fixedOffset, 0);
     bool isShort = range.end - range.begin <= PackingTuning::maxShortLife;
     if (isShort)
       byTime.find(range.begin, range.end, found);
     for (const Rectangle &other : isShort ? found : placed) {
       if (other.end < range.begin || other.begin > range.end)
         continue;
-      if (offset + range.bytes <= other.low)
+      if (range.fixedOffset >= 0 || offset + range.bytes <= other.low)
         break;
-      offset = std::max(offset, other.high);
+      offset = std::max<int64_t>(offset, alignTo(other.high, range.alignment));
     }
     Rectangle rectangle{offset, offset + range.bytes, range.begin, range.end};
     packing.offsets[index] = offset;
@@ -122,20 +125,26 @@ static Packing placeLowest(ArrayRef<LiveRange> ranges,
                                       return a.low < b.low;
                                     }),
                   rectangle);
-  }
+  };
+  for (uint32_t index : order)
+    if (ranges[index].fixedOffset >= 0)
+      place(index);
+  for (uint32_t index : order)
+    if (ranges[index].fixedOffset < 0)
+      place(index);
   return packing;
 }
 
 /// The orders to place ranges in. What lives long or where memory is crowded
 /// comes first, or what is large.
 static SmallVector<std::vector<uint32_t>> makeOrders(ArrayRef<LiveRange> ranges,
+                                                     ArrayRef<int64_t> lives,
                                                      ArrayRef<int64_t> load) {
-  std::vector<int64_t> crowd, life, area;
-  for (const LiveRange &range : ranges) {
+  std::vector<int64_t> crowd, life(lives), area;
+  for (auto [index, range] : enumerate(ranges)) {
     crowd.push_back(*std::max_element(load.begin() + range.begin,
                                       load.begin() + range.end + 1));
-    life.push_back(int64_t(range.end) - range.begin + 1);
-    area.push_back(life.back() * range.bytes);
+    area.push_back(life[index] * range.bytes);
   }
   using Key = std::function<std::tuple<int64_t, int64_t>(uint32_t)>;
   const Key keys[] = {
@@ -159,243 +168,192 @@ static SmallVector<std::vector<uint32_t>> makeOrders(ArrayRef<LiveRange> ranges,
   return orders;
 }
 
+/// The largest number that divides all arenas: offsets are sums of these.
+static int64_t computeGranule(ArrayRef<LiveRange> ranges) {
+  int64_t granule = 0;
+  for (const LiveRange &range : ranges) {
+    granule = std::gcd(granule, range.bytes);
+    if (range.alignment > 1)
+      granule = std::gcd(granule, range.alignment);
+    if (range.fixedOffset > 0)
+      granule = std::gcd(granule, range.fixedOffset);
+  }
+  return std::max<int64_t>(granule, 1);
+}
+
 namespace {
-/// Fills an arena of a given size from the bottom up: ranges are placed in the
-/// order of their addresses, each on top of what lies highest in its life. So
-/// what is still to place must fit above the skyline at every position, and
-/// above the last address; where it does not, the search takes back. What was
-/// left over at such positions has precedence from then on, and after some
-/// steps the search begins again.
-class SkylineSearch {
+/// Searches for arenas that are smaller than the best one known: in rounds,
+/// each with twice the work of the one before. What a round does depends on
+/// those before it alone, so that more work never leads to a larger arena.
+class ArenaSearch {
 public:
-  SkylineSearch(ArrayRef<LiveRange> given, ArrayRef<int64_t> givenLoad);
+  ArenaSearch(ArrayRef<LiveRange> ranges, const PackingOptions &options,
+              Packing &best)
+      : ranges(ranges), options(options), best(best), search(ranges),
+        granule(computeGranule(ranges)), work(options.maxWork) {}
 
-  /// Whether all ranges are seen to fit into `arena` bytes. Among ranges at one
-  /// address, the first in `order` is tried first. Takes its work off `work`.
-  bool fit(int64_t arena, ArrayRef<uint32_t> order, int64_t &work);
-
-  ArrayRef<int64_t> getOffsets() const { return offsets; }
+  void run();
 
 private:
-  /// An address and a precedence: the order in which candidates are tried.
-  using Key = std::pair<int64_t, uint32_t>;
-  enum class Outcome { Fits, Fails, Stopped };
+  AddressSearch::Outcome tryArena(int64_t bytes, int64_t share);
 
-  void restart(ArrayRef<uint32_t> order);
-  Outcome search(int64_t maxSteps);
-  std::optional<uint32_t> findNext(int64_t lowest, Key after) const;
-  void place(uint32_t index);
-  void takeBack();
-  bool leavesRoom(int64_t lowest);
-
-  /// With positions renumbered: only those where a range begins count.
-  std::vector<LiveRange> ranges;
-  std::vector<int64_t> load;
-  int64_t arena = 0, steps = 0;
-  /// How high each position is filled, and what is still to place there.
-  std::vector<int64_t> skyline, rest;
-  /// The address of each range if it were next; none once it is placed.
-  std::vector<int64_t> floors;
-  std::vector<int64_t> offsets;
-  std::vector<uint32_t> precedence;
-  /// Ranges with bytes.
-  size_t numToPlace = 0;
-  /// What placing overwrote, to be restored.
-  std::vector<std::pair<int64_t *, int64_t>> trail;
-  /// How often each range was left over where the search failed, of late.
-  std::vector<double> blamed;
+  ArrayRef<LiveRange> ranges;
+  const PackingOptions &options;
+  Packing &best;
+  AddressSearch search;
+  int64_t granule, work;
 };
 } // namespace
 
-static constexpr int64_t isPlaced = std::numeric_limits<int64_t>::max();
-
-SkylineSearch::SkylineSearch(ArrayRef<LiveRange> given,
-                             ArrayRef<int64_t> givenLoad)
-    : ranges(given), blamed(given.size()) {
-  std::vector<uint32_t> starts;
-  for (const LiveRange &range : given)
-    if (range.bytes != 0) {
-      starts.push_back(range.begin);
-      ++numToPlace;
-    }
-  llvm::sort(starts);
-  starts.erase(llvm::unique(starts), starts.end());
-  for (LiveRange &range : ranges) {
-    range.begin = llvm::lower_bound(starts, range.begin) - starts.begin();
-    range.end = llvm::upper_bound(starts, range.end) - starts.begin() - 1;
-  }
-  for (uint32_t start : starts)
-    load.push_back(givenLoad[start]);
-}
-
-bool SkylineSearch::fit(int64_t bytes, ArrayRef<uint32_t> order,
-                        int64_t &work) {
-  const auto leastSteps = static_cast<int64_t>(numToPlace);
-  const auto workPerStep = static_cast<int64_t>(ranges.size() + load.size());
-  arena = bytes;
-  Outcome outcome = Outcome::Stopped;
-  while (outcome == Outcome::Stopped && work >= leastSteps * workPerStep) {
-    restart(order);
-    outcome = search(std::min(leastSteps + PackingTuning::stepsBetweenRestarts,
-                              work / workPerStep));
-    work -= steps * workPerStep;
-  }
-  return outcome == Outcome::Fits;
-}
-
-void SkylineSearch::restart(ArrayRef<uint32_t> order) {
-  steps = 0;
-  skyline.assign(load.size(), 0);
-  rest = load;
-  floors.assign(ranges.size(), 0);
-  offsets.assign(ranges.size(), 0);
-  trail.clear();
-  for (auto [floor, range] : llvm::zip(floors, ranges))
-    if (range.bytes == 0)
-      floor = isPlaced;
-
-  std::vector<uint32_t> sorted(order);
-  llvm::stable_sort(
-      sorted, [&](uint32_t a, uint32_t b) { return blamed[a] > blamed[b]; });
-  precedence.resize(ranges.size());
-  for (auto [place, index] : llvm::enumerate(sorted))
-    precedence[index] = place + 1;
-  for (double &count : blamed)
-    count *= 0.8;
-}
-
-SkylineSearch::Outcome SkylineSearch::search(int64_t maxSteps) {
-  SmallVector<uint32_t> placed;
-  int64_t lowest = 0;
-  Key after(0, 0);
-  while (placed.size() < numToPlace) {
-    if (++steps > maxSteps)
-      return Outcome::Stopped;
-    // What does not fit above the next address does not fit above later ones.
-    std::optional<uint32_t> next = findNext(lowest, after);
-    if (next && leavesRoom(floors[*next])) {
-      after = {floors[*next], precedence[*next]};
-      place(*next);
-      if (leavesRoom(offsets[*next])) {
-        placed.push_back(*next);
-        lowest = offsets[*next];
-        after = {lowest, 0};
-      } else {
-        takeBack();
-      }
-      continue;
-    }
-    if (placed.empty())
-      return Outcome::Fails;
-    uint32_t last = placed.pop_back_val();
-    after = {offsets[last], precedence[last]};
-    takeBack();
-    lowest = placed.empty() ? 0 : offsets[placed.back()];
-  }
-  return Outcome::Fits;
-}
-
-/// The candidate that comes after `after`. A range that does not reach up to
-/// the last address cannot be next: it had to be placed before.
-std::optional<uint32_t> SkylineSearch::findNext(int64_t lowest,
-                                                Key after) const {
-  std::optional<uint32_t> found;
-  Key best(isPlaced, 0);
-  for (size_t i = 0, e = ranges.size(); i != e; ++i) {
-    if (floors[i] < lowest || floors[i] > best.first)
-      continue;
-    Key key(floors[i], precedence[i]);
-    if (key > after && key < best) {
-      best = key;
-      found = i;
-    }
-  }
-  return found;
-}
-
-void SkylineSearch::place(uint32_t index) {
-  const LiveRange &range = ranges[index];
-  int64_t offset = floors[index], top = offset + range.bytes;
-  auto set = [&](int64_t &variable, int64_t value) {
-    trail.push_back({&variable, variable});
-    variable = value;
-  };
-  trail.push_back({nullptr, 0});
-  set(offsets[index], offset);
-  set(floors[index], isPlaced);
-  for (uint32_t position = range.begin; position <= range.end; ++position) {
-    set(skyline[position], top);
-    set(rest[position], rest[position] - range.bytes);
-  }
-  for (size_t other = 0, e = ranges.size(); other != e; ++other)
-    if (floors[other] < top && ranges[other].begin <= range.end &&
-        ranges[other].end >= range.begin)
-      set(floors[other], top);
-}
-
-void SkylineSearch::takeBack() {
-  for (; trail.back().first; trail.pop_back())
-    *trail.back().first = trail.back().second;
-  trail.pop_back();
-}
-
-/// Whether what is still to place fits above the skyline and above `lowest`.
-/// What is left over at a position where it does not, is to blame.
-bool SkylineSearch::leavesRoom(int64_t lowest) {
-  for (size_t position = 0, e = skyline.size(); position != e; ++position) {
-    if (std::max(skyline[position], lowest) + rest[position] <= arena)
-      continue;
-    for (auto [index, range] : llvm::enumerate(ranges))
-      if (floors[index] != isPlaced && range.begin <= position &&
-          position <= range.end)
-        ++blamed[index];
-    return false;
-  }
-  return true;
-}
-
-/// Looks for a packing smaller than `best`: first one as small as the peak,
-/// then by bisection.
-static void improve(ArrayRef<LiveRange> ranges, ArrayRef<int64_t> load,
-                    ArrayRef<std::vector<uint32_t>> orders, int64_t maxWork,
-                    Packing &best) {
-  SkylineSearch search(ranges, load);
-  auto fit = [&](int64_t arena, int64_t work) {
-    for (const std::vector<uint32_t> &order : orders) {
-      int64_t share = work / static_cast<int64_t>(orders.size());
-      if (!search.fit(arena, order, share))
-        continue;
+/// Keeps what is found and proven.
+AddressSearch::Outcome ArenaSearch::tryArena(int64_t bytes, int64_t share) {
+  using Order = AddressSearch::Order;
+  for (Order order : AddressSearch::allOrders) {
+    bool isSide = order == Order::LifeAreaCrowd || order == Order::Blame;
+    int64_t part =
+        std::min(isSide ? share / PackingTuning::sideOrders : share, work);
+    work -= part;
+    AddressSearch::Outcome outcome = search.run(bytes, order, part);
+    work += std::max<int64_t>(part, 0);
+    if (outcome == AddressSearch::Outcome::DoesNotFit)
+      best.lowerBytes = std::max(best.lowerBytes, bytes + granule);
+    if (outcome == AddressSearch::Outcome::Fits) {
       best.offsets = search.getOffsets();
       best.totalBytes = 0;
       for (auto [offset, range] : llvm::zip(best.offsets, ranges))
-        best.totalBytes = std::max(best.totalBytes, offset + range.bytes);
-      return true;
+        if (range.bytes != 0)
+          best.totalBytes = std::max(best.totalBytes, offset + range.bytes);
     }
-    return false;
-  };
-  if (fit(best.peakBytes, maxWork / 2))
-    return;
-  int64_t below = best.peakBytes;
-  for (unsigned round = 0; round < 8; ++round) {
-    int64_t middle = below + (best.totalBytes - below) / 2;
-    if (middle == below || !fit(middle, maxWork / 16))
-      below = middle;
+    if (outcome != AddressSearch::Outcome::Stopped)
+      return outcome;
+  }
+  return AddressSearch::Outcome::Stopped;
+}
+
+void ArenaSearch::run() {
+  for (int64_t share = PackingTuning::firstShare; work > 0; share *= 2) {
+    int64_t below = std::max(best.lowerBytes, options.enoughBytes);
+    below -= below % granule;
+    if (best.totalBytes <= below)
+      return;
+    AddressSearch::Outcome outcome = tryArena(below, share);
+    if (outcome != AddressSearch::Outcome::Stopped || options.enoughBytes > 0)
+      continue;
+    for (unsigned step = 0; step < PackingTuning::bisections; ++step) {
+      int64_t middle = below + (best.totalBytes - below) / 2;
+      middle -= middle % granule;
+      if (middle <= below)
+        break;
+      if (tryArena(middle, share / PackingTuning::bisections) !=
+          AddressSearch::Outcome::Fits)
+        below = middle;
+    }
   }
 }
 
-Packing remat::planning::packLiveRanges(ArrayRef<LiveRange> ranges,
-                                        int64_t maxWork) {
-  std::vector<int64_t> load = computeLoad(ranges);
-  SmallVector<std::vector<uint32_t>> orders = makeOrders(ranges, load);
+/// Whether the search is able to place all ranges several times.
+static bool isSmallEnough(ArrayRef<LiveRange> ranges, int64_t maxWork) {
+  std::vector<int64_t> numLive =
+      computeLoad(ranges, [](const LiveRange &) { return 1; });
+  // Each range lives together with those that live where it begins.
+  int64_t visits = int64_t(ranges.size()) * int64_t(ranges.size());
+  for (const LiveRange &range : ranges)
+    visits += numLive[range.begin];
+  return visits <= maxWork / PackingTuning::leastPlacements;
+}
+
+/// The same ranges, with positions renumbered: only those where one begins
+/// count.
+static std::vector<LiveRange> renumber(ArrayRef<LiveRange> given) {
+  std::vector<uint32_t> begins;
+  for (const LiveRange &range : given)
+    begins.push_back(range.begin);
+  llvm::sort(begins);
+  begins.erase(llvm::unique(begins), begins.end());
+  std::vector<LiveRange> ranges(given);
+  for (LiveRange &range : ranges) {
+    range.begin = lower_bound(begins, range.begin) - begins.begin();
+    range.end = upper_bound(begins, range.end) - begins.begin() - 1;
+  }
+  return ranges;
+}
+
+Packing remat::planning::packLiveRanges(ArrayRef<LiveRange> given,
+                                        const PackingOptions &options) {
+  std::vector<LiveRange> ranges = renumber(given);
+  std::vector<int64_t> lives;
+  for (const LiveRange &range : given)
+    lives.push_back(int64_t(range.end) - range.begin + 1);
+  std::vector<int64_t> load =
+      computeLoad(ranges, [](const LiveRange &range) { return range.bytes; });
+  SmallVector<std::vector<uint32_t>> orders = makeOrders(ranges, lives, load);
   Packing best;
   for (const std::vector<uint32_t> &order : orders) {
     Packing packing = placeLowest(ranges, order);
-    packing.peakBytes = *llvm::max_element(load);
     if (best.offsets.empty() || packing.totalBytes < best.totalBytes)
       best = std::move(packing);
-    if (best.optimal())
+    best.peakBytes = best.lowerBytes = *llvm::max_element(load);
+    for (const LiveRange &range : ranges)
+      if (range.fixedOffset >= 0 && range.bytes != 0)
+        best.lowerBytes =
+            std::max(best.lowerBytes, range.fixedOffset + range.bytes);
+    if (best.totalBytes <= std::max(best.lowerBytes, options.enoughBytes))
       return best;
   }
-  improve(ranges, load, orders, maxWork, best);
+  if (isSmallEnough(ranges, options.maxWork))
+    ArenaSearch(given, options, best).run();
   return best;
+}
+
+std::optional<std::string>
+remat::planning::findPackingFault(ArrayRef<LiveRange> ranges,
+                                  const Packing &packing) {
+  auto name = [](size_t index) { return "range " + std::to_string(index); };
+  if (packing.offsets.size() != ranges.size())
+    return "expected " + std::to_string(ranges.size()) + " offsets, actual " +
+           std::to_string(packing.offsets.size());
+  int64_t total = 0;
+  std::vector<uint32_t> byBegin;
+  for (auto [index, range] : enumerate(ranges)) {
+    if (range.bytes == 0)
+      continue;
+    int64_t offset = packing.offsets[index];
+    if (offset < 0 || offset % range.alignment != 0)
+      return name(index) + " is at " + std::to_string(offset) +
+             ", expected a multiple of " + std::to_string(range.alignment);
+    if (range.fixedOffset >= 0 && offset != range.fixedOffset)
+      return name(index) + " is at " + std::to_string(offset) + ", expected " +
+             std::to_string(range.fixedOffset);
+    total = std::max(total, offset + range.bytes);
+    byBegin.push_back(index);
+  }
+  if (total != packing.totalBytes || total < packing.lowerBytes)
+    return "the arena ends at " + std::to_string(total) + ", expected " +
+           std::to_string(packing.totalBytes) + ", at least " +
+           std::to_string(packing.lowerBytes);
+  llvm::sort(byBegin, [&](uint32_t a, uint32_t b) {
+    return ranges[a].begin < ranges[b].begin;
+  });
+  // What lives at the position where a range begins, by its offset.
+  std::map<int64_t, uint32_t> live;
+  std::multimap<uint32_t, int64_t> byEnd;
+  for (uint32_t index : byBegin) {
+    const LiveRange &range = ranges[index];
+    while (!byEnd.empty() && byEnd.begin()->first < range.begin) {
+      live.erase(byEnd.begin()->second);
+      byEnd.erase(byEnd.begin());
+    }
+    int64_t offset = packing.offsets[index];
+    auto above = live.lower_bound(offset);
+    if (above != live.end() && above->first < offset + range.bytes)
+      return name(index) + " overlaps " + name(above->second);
+    if (above != live.begin()) {
+      auto [below, other] = *std::prev(above);
+      if (below + ranges[other].bytes > offset)
+        return name(index) + " overlaps " + name(other);
+    }
+    live.emplace(offset, index);
+    byEnd.emplace(range.end, offset);
+  }
+  return std::nullopt;
 }

@@ -334,9 +334,18 @@ struct PackingTuning {
   /// A range that lives at more positions looks at all others, instead of at
   /// those that live at each position.
   static constexpr uint32_t maxShortLife = 64;
-  /// Steps of the backtracking search between two restarts, beyond one for each
-  /// range. Each restart places first what the last attempt failed on.
-  static constexpr int64_t stepsBetweenRestarts = 1000;
+  /// The work of the first round of the search, in visits, for each order.
+  static constexpr int64_t firstShare = 4'000'000;
+  /// Of a round's work, what the orders get that are seldom the best.
+  static constexpr int64_t sideOrders = 4;
+  /// How often a round halves the span between the lower bound and the arena.
+  static constexpr unsigned bisections = 4;
+  /// A search that cannot place all ranges so often is not begun.
+  static constexpr int64_t leastPlacements = 64;
+  /// With the order by blame, the search begins again after the work of placing
+  /// all ranges so often, and keeps so much of the blame.
+  static constexpr int64_t placementsBetweenRestarts = 16;
+  static constexpr double blameKept = 0.8;
 };
 
 } // namespace remat::planning

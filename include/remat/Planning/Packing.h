@@ -15,6 +15,8 @@
 #include "llvm/ADT/ArrayRef.h"
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace remat::planning {
@@ -24,6 +26,11 @@ namespace remat::planning {
 struct LiveRange {
   int64_t bytes = 0;
   uint32_t begin = 0, end = 0;
+  /// Its offset is a multiple of this.
+  int64_t alignment = 1;
+  /// The offset that it must have, or -1. What must overlap cannot be packed:
+  /// ranges with fixed offsets are to be checked by the caller.
+  int64_t fixedOffset = -1;
 };
 
 struct Packing {
@@ -31,10 +38,22 @@ struct Packing {
   std::vector<int64_t> offsets;
   /// The size of the arena.
   int64_t totalBytes = 0;
-  /// The largest total of bytes live at one position: no arena is smaller.
+  /// The largest total of bytes live at one position.
   int64_t peakBytes = 0;
+  /// No arena is smaller than this: the peak, or more where the search has
+  /// proven that the ranges do not fit into it.
+  int64_t lowerBytes = 0;
 
-  bool optimal() const { return totalBytes == peakBytes; }
+  bool optimal() const { return totalBytes == lowerBytes; }
+};
+
+struct PackingOptions {
+  /// Bounds the search, in visits of a range or position: about a second. More
+  /// work never leads to a larger arena.
+  int64_t maxWork = 1'000'000'000;
+  /// An arena of so many bytes is small enough: no smaller one is looked for,
+  /// and if none is so small, this is proven if the work suffices.
+  int64_t enoughBytes = 0;
 };
 
 /// Packs the ranges into a small arena. Places them one by one at the lowest
@@ -42,16 +61,19 @@ struct Packing {
 /// life first, which is optimal for the nested lives of a forward and backward
 /// pass; largest area first [Sekiyama et al., Profile-guided memory
 /// optimization for deep neural networks, 2018]; and those that live where
-/// memory is most crowded. If none is as small as the peak, searches for
-/// smaller arenas with backtracking, in the order of addresses [Moffitt,
-/// MiniMalloc: a lightweight memory allocator for hardware-accelerated machine
-/// learning, 2023], with precedence to what the search failed on before
-/// [Boussemart et al., Boosting systematic search by weighting constraints,
-/// 2004]. `maxWork` bounds the search, in visits of a range or position.
-/// Heuristic: never fails, deterministic, and stops as soon as the arena is as
-/// small as the peak. Offsets are sums of sizes.
+/// memory is most crowded. If none is as small as the peak, looks for smaller
+/// arenas by branch and bound, in the order of addresses [Moffitt, MiniMalloc:
+/// a lightweight memory allocator for hardware-accelerated machine learning,
+/// 2023]. Never fails, deterministic, and stops as soon as the arena is known
+/// to be the smallest.
 Packing packLiveRanges(llvm::ArrayRef<LiveRange> ranges,
-                       int64_t maxWork = 1'000'000'000);
+                       const PackingOptions &options = {});
+
+/// What is wrong with a packing: ranges that live together and overlap, an
+/// offset that is not aligned or not the fixed one, an arena of another size,
+/// or one below the lower bound. None if nothing is.
+std::optional<std::string> findPackingFault(llvm::ArrayRef<LiveRange> ranges,
+                                            const Packing &packing);
 
 } // namespace remat::planning
 

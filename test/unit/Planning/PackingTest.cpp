@@ -9,6 +9,8 @@
 #include "gtest/gtest.h"
 
 #include <algorithm>
+#include <limits>
+#include <numeric>
 #include <random>
 
 using namespace remat::planning;
@@ -49,31 +51,70 @@ private:
 };
 } // namespace
 
-static void expectNoOverlap(const std::vector<LiveRange> &ranges,
-                            const Packing &packing) {
-  ASSERT_EQ(packing.offsets.size(), ranges.size());
-  int64_t total = 0;
-  for (size_t i = 0; i < ranges.size(); ++i) {
-    const LiveRange &a = ranges[i];
-    total = std::max(total, packing.offsets[i] + a.bytes);
-    EXPECT_GE(packing.offsets[i], 0);
-    for (size_t j = 0; j < i; ++j) {
-      const LiveRange &b = ranges[j];
-      bool together = a.begin <= b.end && b.begin <= a.end;
-      bool apart = packing.offsets[i] + a.bytes <= packing.offsets[j] ||
-                   packing.offsets[j] + b.bytes <= packing.offsets[i];
-      EXPECT_TRUE(!together || apart || a.bytes == 0 || b.bytes == 0)
-          << "ranges " << j << " and " << i;
-    }
+static Packing pack(const std::vector<LiveRange> &ranges,
+                    const PackingOptions &options = {}) {
+  Packing packing = packLiveRanges(ranges, options);
+  EXPECT_EQ(findPackingFault(ranges, packing).value_or(""), "");
+  return packing;
+}
+
+static PackingOptions withWork(int64_t maxWork) {
+  PackingOptions options;
+  options.maxWork = maxWork;
+  return options;
+}
+
+/// Random lives and sizes.
+static std::vector<LiveRange> makeRandom(unsigned seed, unsigned count,
+                                         unsigned numPositions,
+                                         unsigned maxBytes) {
+  std::mt19937 random(seed);
+  std::vector<LiveRange> ranges;
+  for (unsigned i = 0; i < count; ++i) {
+    uint32_t begin = random() % numPositions;
+    uint32_t life = 1 + random() % 6;
+    ranges.push_back({1 + int64_t(random() % maxBytes), begin,
+                      std::min(begin + life, numPositions) - 1});
   }
-  EXPECT_EQ(packing.totalBytes, total);
+  return ranges;
+}
+
+/// The smallest arena, by trying all orders in which the ranges are put at the
+/// lowest address that is free: one of them is optimal.
+static int64_t findSmallest(const std::vector<LiveRange> &ranges) {
+  std::vector<size_t> order(ranges.size());
+  std::iota(order.begin(), order.end(), 0);
+  int64_t smallest = std::numeric_limits<int64_t>::max();
+  do {
+    std::vector<int64_t> offsets(ranges.size(), -1);
+    int64_t total = 0;
+    for (size_t index : order) {
+      const LiveRange &range = ranges[index];
+      int64_t offset = range.fixedOffset;
+      for (int64_t at = 0; offset < 0; at += range.alignment) {
+        bool isFree = true;
+        for (size_t other = 0; other < ranges.size(); ++other) {
+          const LiveRange &b = ranges[other];
+          int64_t low = b.fixedOffset >= 0 ? b.fixedOffset : offsets[other];
+          isFree &= low < 0 || other == index || b.begin > range.end ||
+                    b.end < range.begin || low >= at + range.bytes ||
+                    low + b.bytes <= at;
+        }
+        if (isFree)
+          offset = at;
+      }
+      offsets[index] = offset;
+      total = std::max(total, offset + range.bytes);
+    }
+    smallest = std::min(smallest, total);
+  } while (std::next_permutation(order.begin(), order.end()));
+  return smallest;
 }
 
 TEST(PackingTest, Degenerate) {
   EXPECT_EQ(packLiveRanges({}).totalBytes, 0);
   std::vector<LiveRange> ranges = {{0, 3, 7}, {64, 5, 5}, {0, 5, 5}};
-  Packing packing = packLiveRanges(ranges);
-  expectNoOverlap(ranges, packing);
+  Packing packing = pack(ranges);
   EXPECT_EQ(packing.totalBytes, 64);
   EXPECT_EQ(packing.peakBytes, 64);
 }
@@ -83,22 +124,84 @@ TEST(PackingTest, FillsTheArenaWithoutGaps) {
   unsigned unsolvedByOrders = 0;
   for (unsigned seed = 0; seed < 100; ++seed) {
     std::vector<LiveRange> ranges = Partition(seed, 6).ranges;
-    Packing packing = packLiveRanges(ranges);
-    expectNoOverlap(ranges, packing);
+    Packing packing = pack(ranges);
     EXPECT_EQ(packing.peakBytes, 10'000);
     EXPECT_TRUE(packing.optimal())
         << "seed " << seed << ": " << packing.totalBytes;
-    unsolvedByOrders += !packLiveRanges(ranges, /*maxWork=*/0).optimal();
+    unsolvedByOrders += !pack(ranges, withWork(0)).optimal();
   }
   EXPECT_GT(unsolvedByOrders, 10u);
 }
 
-// A search that cannot place all ranges once is not begun.
+// A search that cannot place all ranges some times is not begun.
 TEST(PackingTest, WorkIsBounded) {
   std::vector<LiveRange> ranges = Partition(1, 9).ranges;
-  Packing packing = packLiveRanges(ranges, /*maxWork=*/100'000);
-  expectNoOverlap(ranges, packing);
-  EXPECT_EQ(packing.offsets, packLiveRanges(ranges, /*maxWork=*/0).offsets);
-  EXPECT_LT(packLiveRanges(ranges, /*maxWork=*/100'000'000).totalBytes,
-            packing.totalBytes);
+  Packing packing = pack(ranges, withWork(100'000));
+  EXPECT_EQ(packing.offsets, pack(ranges, withWork(0)).offsets);
+  EXPECT_LT(pack(ranges, withWork(100'000'000)).totalBytes, packing.totalBytes);
+}
+
+// D11: more work never leads to a larger arena, nor to a smaller bound.
+TEST(PackingTest, MoreWorkIsNeverWorse) {
+  for (unsigned seed = 0; seed < 4; ++seed) {
+    std::vector<LiveRange> ranges = Partition(seed, 8).ranges;
+    Packing last = pack(ranges, withWork(0));
+    for (int64_t work = 1'000'000; work <= 64'000'000; work *= 2) {
+      Packing next = pack(ranges, withWork(work));
+      EXPECT_LE(next.totalBytes, last.totalBytes) << seed << ' ' << work;
+      EXPECT_GE(next.lowerBytes, last.lowerBytes) << seed << ' ' << work;
+      last = next;
+    }
+  }
+}
+
+// The search is exact: a proof that the peak cannot be reached is right, with
+// alignments and fixed offsets, too.
+TEST(PackingTest, ProvesTheSmallestArena) {
+  unsigned abovePeak = 0;
+  for (unsigned seed = 0; seed < 300; ++seed) {
+    std::vector<LiveRange> ranges = makeRandom(seed, 6, 6, 9);
+    std::mt19937 random(seed);
+    if (seed % 3 == 1)
+      for (LiveRange &range : ranges)
+        range.alignment = 1 << random() % 3;
+    if (seed % 3 == 2)
+      ranges[0].fixedOffset = random() % 12;
+    Packing packing = pack(ranges);
+    EXPECT_EQ(packing.totalBytes, findSmallest(ranges)) << "seed " << seed;
+    EXPECT_TRUE(packing.optimal()) << "seed " << seed;
+    abovePeak += packing.totalBytes > packing.peakBytes;
+  }
+  EXPECT_GT(abovePeak, 30u);
+}
+
+TEST(PackingTest, EnoughIsEnough) {
+  std::vector<LiveRange> ranges = Partition(2, 6).ranges;
+  Packing greedy = pack(ranges, withWork(0));
+  ASSERT_GT(greedy.totalBytes, 10'000);
+  PackingOptions options;
+  options.enoughBytes = greedy.totalBytes;
+  EXPECT_EQ(pack(ranges, options).offsets, greedy.offsets);
+  options.enoughBytes = greedy.totalBytes - 1;
+  Packing smaller = pack(ranges, options);
+  EXPECT_LE(smaller.totalBytes, options.enoughBytes);
+}
+
+TEST(PackingTest, FaultsAreFound) {
+  std::vector<LiveRange> ranges = {{4, 0, 1}, {4, 1, 2}, {4, 2, 3, 8}};
+  Packing packing = pack(ranges);
+  auto fault = [&](std::vector<int64_t> offsets, int64_t total) {
+    packing.offsets = offsets;
+    packing.totalBytes = total;
+    return findPackingFault(ranges, packing).value_or("none");
+  };
+  EXPECT_EQ(fault({0, 4, 8}, 12), "none");
+  EXPECT_EQ(fault({0, 3, 8}, 12), "range 1 overlaps range 0");
+  EXPECT_EQ(fault({4, 1, 8}, 12), "range 1 overlaps range 0");
+  EXPECT_EQ(fault({0, 4, 4}, 8), "range 2 is at 4, expected a multiple of 8");
+  EXPECT_EQ(fault({0, 4, 8}, 11),
+            "the arena ends at 12, expected 11, at least 8");
+  EXPECT_EQ(fault({0, 4}, 8), "expected 3 offsets, actual 2");
+  ranges[0].fixedOffset = 4;
+  EXPECT_EQ(fault({0, 4, 8}, 12), "range 0 is at 0, expected 4");
 }

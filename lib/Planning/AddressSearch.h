@@ -1,0 +1,170 @@
+//===- AddressSearch.h - exact search for addresses -------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Whether live ranges fit into an arena of a given size, by branch and bound.
+// Ranges are placed in the order of their addresses, each on top of what is
+// below it [Moffitt, MiniMalloc: a lightweight memory allocator for
+// hardware-accelerated machine learning, 2023].
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_PLANNING_ADDRESSSEARCH_H
+#define REMAT_LIB_PLANNING_ADDRESSSEARCH_H
+
+#include "remat/Planning/Packing.h"
+
+#include "llvm/ADT/SmallVector.h"
+
+namespace remat::planning {
+
+class AddressSearch {
+public:
+  /// What is tried first among ranges that could be at one address: a measure
+  /// comes before those behind it, and the larger value first. The crowd of a
+  /// range is the most bytes that live together with it; its area is that of
+  /// bytes and life.
+  enum class Order {
+    CrowdLifeArea,
+    CrowdAreaLife,
+    /// With the number of positions where a range begins as the length of life.
+    CrowdBeginsArea,
+    CrowdAreaBegins,
+    LifeAreaCrowd,
+    /// How often a range was left over where the search failed, of late [cf.
+    /// Boussemart et al., Boosting systematic search by weighting constraints,
+    /// 2004]; then the crowd.
+    Blame
+  };
+  static constexpr Order allOrders[] = {
+      Order::CrowdLifeArea,   Order::CrowdAreaLife, Order::CrowdBeginsArea,
+      Order::CrowdAreaBegins, Order::LifeAreaCrowd, Order::Blame};
+
+  enum class Outcome {
+    Fits,
+    /// Proven: there is no way to place them.
+    DoesNotFit,
+    Stopped
+  };
+
+  explicit AddressSearch(llvm::ArrayRef<LiveRange> ranges);
+
+  /// Looks for addresses in an arena of `arenaBytes`, and takes its work, in
+  /// visits of a range or of a position, off `work`. Stops when none is left.
+  Outcome run(int64_t arenaBytes, Order order, int64_t &work);
+
+  /// Of what fits.
+  llvm::ArrayRef<int64_t> getOffsets() const { return offsets; }
+
+private:
+  /// A live range, with positions renumbered: only those where one begins
+  /// count. `end` is included.
+  struct Range {
+    int64_t bytes, alignment, fixedOffset, life;
+    uint32_t begin, end;
+    /// Where it is in what was given.
+    uint32_t index;
+  };
+  /// A span of positions, without `end`, such that nothing that is left to
+  /// place lives both in it and beyond.
+  struct Part {
+    uint32_t begin, end;
+    /// The choice to change if the part has no solution.
+    uint32_t failTo;
+    /// The part to solve after it.
+    uint32_t next;
+    /// What is placed comes at no lower address, and at this one it has no
+    /// lower precedence.
+    int64_t leastOffset = 0;
+    int64_t leastPrecedence = 0;
+    bool needsRanks = false;
+  };
+  /// What may be placed next in a part, and what of it has been tried.
+  struct Choice {
+    uint32_t part, numParts, numPlaced;
+    uint32_t nextCandidate, endCandidate;
+  };
+  /// A floor or precedence that was overwritten.
+  struct Overwritten {
+    int64_t *variable;
+    int64_t value;
+  };
+  struct Placement {
+    uint32_t range;
+    size_t trailSize;
+  };
+  static constexpr uint32_t none = ~uint32_t(0);
+
+  void reset();
+  uint32_t makeRootParts();
+  Outcome search(int64_t maxSpent);
+  void openPart(uint32_t part);
+  void rank(const Part &part);
+  void listLeft(const Part &part);
+  bool place(uint32_t range, const Part &part);
+  bool raiseNeighbours(uint32_t range);
+  void sortLeft(uint32_t placed);
+  bool leavesRoom(const Part &part, int64_t lowest,
+                  llvm::ArrayRef<uint32_t> toPlace);
+  uint32_t split(uint32_t range, uint32_t choice);
+  void retract();
+  void blameLeft(uint32_t position);
+  void overwrite(int64_t &variable, int64_t value);
+
+  llvm::ArrayRef<uint32_t> getNeighbours(uint32_t range) const {
+    return llvm::ArrayRef(neighbours)
+        .slice(firstNeighbours[range],
+               firstNeighbours[range + 1] - firstNeighbours[range]);
+  }
+  /// By floor, then by precedence.
+  bool isBefore(uint32_t a, uint32_t b) const {
+    return floors[a] != floors[b] ? floors[a] < floors[b]
+                                  : precedence[a] < precedence[b];
+  }
+
+  /// Those with bytes, by the position where they begin.
+  std::vector<Range> ranges;
+  uint32_t numPositions = 0;
+  /// The first range that begins at a position or behind it.
+  std::vector<uint32_t> firstRanges;
+  /// What lives together with each range: one list behind the other.
+  std::vector<uint32_t> neighbours;
+  std::vector<size_t> firstNeighbours;
+
+  int64_t arena = 0;
+  Order order = Order::CrowdLifeArea;
+  /// The lowest address of each range above what is placed.
+  std::vector<int64_t> floors;
+  std::vector<int64_t> precedence;
+  std::vector<char> isPlaced;
+  /// By the index of what was given.
+  std::vector<int64_t> offsets;
+  /// At each position, the bytes that are left to place, and how many of the
+  /// ranges that are left live at the next position, too.
+  std::vector<int64_t> rest;
+  std::vector<uint32_t> crossings;
+  /// How high each position gets at least. Exact: all integers up to 2^53 are.
+  std::vector<double> heights;
+  /// How often each range was left over where the search failed, of late.
+  std::vector<double> blamed;
+
+  std::vector<Part> parts;
+  std::vector<Choice> choices;
+  /// Of all choices, one after the other.
+  std::vector<uint32_t> candidates;
+  llvm::SmallVector<Placement> placements;
+  std::vector<Overwritten> trail;
+  /// What is left in the part of the last choice, by floor and precedence, and
+  /// what is left of it after a placement.
+  std::vector<uint32_t> left, leftAfter;
+  /// Of what is left, what the placement raised.
+  std::vector<uint32_t> raised;
+  std::vector<char> isRaised;
+  int64_t spent = 0;
+};
+
+} // namespace remat::planning
+
+#endif // REMAT_LIB_PLANNING_ADDRESSSEARCH_H
