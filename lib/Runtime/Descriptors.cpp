@@ -154,30 +154,65 @@ bool checkSpatial(const remat_convolution &c, int dim, std::string &error) {
 
 } // namespace
 
-/// A bias, alone or with an activation, in floats.
+remat::MatmulExtras::MatmulExtras(const remat_matmul &matmul)
+    : accumulates(matmul.accumulate != 0),
+      readsBias(matmul.epilogue & REMAT_EPILOGUE_BIAS),
+      readsInput(matmul.epilogue & REMAT_EPILOGUE_GELU_GRADIENT),
+      writesInput(matmul.epilogue & REMAT_EPILOGUE_INPUT),
+      writesSums(matmul.epilogue &
+                 (REMAT_EPILOGUE_COLUMN_SUMS | REMAT_EPILOGUE_A_SUMS |
+                  REMAT_EPILOGUE_B_SUMS)) {}
+
+/// Bytes of `count` elements of C's type, one after the other.
+static bool countBytes(const remat_matmul &d, int64_t count, uint64_t &bytes) {
+  return count >= 0 &&
+         !__builtin_mul_overflow(static_cast<uint64_t>(count),
+                                 remat_dtype_bytes(d.c_dtype), &bytes);
+}
+
+static bool isKnownEpilogue(int32_t epilogue) {
+  switch (epilogue & ~REMAT_EPILOGUE_BIAS) {
+  case 0:
+  case REMAT_EPILOGUE_RELU:
+  case REMAT_EPILOGUE_GELU:
+  case REMAT_EPILOGUE_GELU | REMAT_EPILOGUE_INPUT:
+    return true;
+  case REMAT_EPILOGUE_GELU_GRADIENT:
+  case REMAT_EPILOGUE_GELU_GRADIENT | REMAT_EPILOGUE_COLUMN_SUMS:
+  case REMAT_EPILOGUE_A_SUMS:
+  case REMAT_EPILOGUE_B_SUMS:
+    return !(epilogue & REMAT_EPILOGUE_BIAS);
+  default:
+    return false;
+  }
+}
+
+/// Epilogues of floats, and of one product where there are vectors.
 static bool checkEpilogue(const remat_matmul &d, Footprint &footprint,
                           std::string &error) {
-  switch (d.epilogue) {
-  case 0:
+  if (d.epilogue == 0)
     return true;
-  case REMAT_EPILOGUE_BIAS:
-  case REMAT_EPILOGUE_BIAS | REMAT_EPILOGUE_RELU:
-  case REMAT_EPILOGUE_BIAS | REMAT_EPILOGUE_GELU:
-  case REMAT_EPILOGUE_BIAS | REMAT_EPILOGUE_GELU | REMAT_EPILOGUE_INPUT:
-    break;
-  default:
+  if (!isKnownEpilogue(d.epilogue))
     return fail(error,
                 "matmul has unknown epilogue " + std::to_string(d.epilogue));
-  }
-  if (d.accumulate != 0 || !isFloat(d.c_dtype))
-    return fail(error, "matmul has an epilogue, expected one of floats that is "
-                       "added to nothing, got '" +
-                           std::string(remat_dtype_name(d.c_dtype)) +
-                           "' and accumulate " + std::to_string(d.accumulate));
-  if (d.n < 0 ||
-      __builtin_mul_overflow(static_cast<uint64_t>(d.n),
-                             remat_dtype_bytes(d.c_dtype), &footprint.bias))
+  MatmulExtras extras(d);
+  if (!isFloat(d.c_dtype))
+    return fail(error, "matmul has an epilogue, expected one of floats, got '" +
+                           std::string(remat_dtype_name(d.c_dtype)) + "'");
+  bool isGradient = extras.readsInput || extras.writesSums;
+  if (isGradient && extras.accumulates)
+    return fail(error, "matmul has a gradient as epilogue, expected one that "
+                       "is added to nothing, got accumulate 1");
+  if (extras.writesSums &&
+      (d.batch[0] != 1 || d.batch[1] != 1 || d.batch[2] != 1))
+    return fail(error,
+                "matmul has an epilogue with sums, expected one product, "
+                "got a batch");
+  if (extras.readsBias && !countBytes(d, d.n, footprint.epilogueOperand))
     return fail(error, "matmul has a bias that is too large");
+  int64_t sums = d.epilogue & REMAT_EPILOGUE_A_SUMS ? d.m : d.n;
+  if (extras.writesSums && !countBytes(d, sums, footprint.epilogueResult))
+    return fail(error, "matmul has sums that are too large");
   return true;
 }
 
@@ -202,12 +237,19 @@ bool remat::checkMatmul(const remat_matmul &d, Footprint &footprint,
   b.add(d.n, d.b_n_stride);
   c.add(d.m, d.c_m_stride);
   c.add(d.n, d.c_n_stride);
-  return checkAccess("matmul operand A", a, d.a_dtype, false,
-                     footprint.operands[0], error) &&
-         checkAccess("matmul operand B", b, d.b_dtype, false,
-                     footprint.operands[1], error) &&
-         checkAccess("matmul result", c, d.c_dtype, true, footprint.result,
-                     error);
+  if (!checkAccess("matmul operand A", a, d.a_dtype, false,
+                   footprint.operands[0], error) ||
+      !checkAccess("matmul operand B", b, d.b_dtype, false,
+                   footprint.operands[1], error) ||
+      !checkAccess("matmul result", c, d.c_dtype, true, footprint.result,
+                   error))
+    return false;
+  MatmulExtras extras(d);
+  if (extras.readsInput)
+    footprint.epilogueOperand = footprint.result;
+  if (extras.writesInput)
+    footprint.epilogueResult = footprint.result;
+  return true;
 }
 
 bool remat::checkConvolution(const remat_convolution &d, Footprint &footprint,

@@ -22,8 +22,28 @@ namespace remat {
 struct Footprint {
   uint64_t operands[2];
   uint64_t result;
-  /// Of the bias of an epilogue.
-  uint64_t bias = 0;
+  /// Of what an epilogue reads, and of its second result.
+  uint64_t epilogueOperand = 0, epilogueResult = 0;
+};
+
+/// What a matmul has beside two operands and a result: C as it was before,
+/// which is operand 2, an operand of its epilogue, behind that, and result 1.
+struct MatmulExtras {
+  explicit MatmulExtras(const remat_matmul &matmul);
+
+  bool accumulates;
+  /// Of the epilogue, at most one of the two operands and of the two results.
+  bool readsBias, readsInput;
+  bool writesInput, writesSums;
+
+  bool hasOperand() const { return readsBias || readsInput; }
+  bool hasResult() const { return writesInput || writesSums; }
+  uint32_t countOperands() const { return getOperand() + hasOperand(); }
+  uint32_t countResults() const { return 1 + hasResult(); }
+  /// The number of the epilogue's operand, if it has one.
+  uint32_t getOperand() const { return 2 + accumulates; }
+  /// That of result 1 among operands and results.
+  uint32_t getResult() const { return countOperands() + 1; }
 };
 
 /// True when the description is sound; otherwise `error` says what is wrong.

@@ -441,12 +441,13 @@ remat_status remat_step::runCall(uint32_t index) {
   // What a matmul is added to, if it is not where the result is.
   bool isAdded = entry.kind == REMAT_ENTRY_MATMUL &&
                  table.matmuls[entry.callee].accumulate;
-  if (isAdded && buffers[2] != buffers[3])
-    copy(buffers[2], buffers[3],
+  void *result = buffers[entry.operand_count];
+  if (isAdded && buffers[2] != result)
+    copy(buffers[2], result,
          std::min(table.operand(entry, 2).bytes, table.result(entry, 0).bytes));
   ThreadScope scope(call.threads);
   std::string reason;
-  if (call.run(buffers, buffers[entry.operand_count], workspace, reason))
+  if (call.run(buffers, result, workspace, reason))
     return REMAT_OK;
   error = table.describe(index) + ": " + reason;
   return REMAT_LIBRARY_ERROR;

@@ -84,73 +84,52 @@ bool checkStream(const Table &t, uint32_t index, std::string &error) {
   return true;
 }
 
-/// What a library call has beside two operands and a result.
-struct Extras {
-  /// A third operand, in the result's place or apart.
-  bool accumulates = false;
-  /// A third operand, which is a bias.
-  bool hasBias = false;
-  /// A second result like the first.
-  bool keepsSum = false;
-};
-
 /// Operand and result counts, sizes, and overlaps of a library call.
 bool checkLibraryEntry(const Table &t, uint32_t index,
-                       const Footprint &footprint, const Extras &extras,
+                       const Footprint &footprint, const MatmulExtras &extras,
                        std::string &error) {
   const remat_entry &e = t.entries[index];
-  uint32_t operands = extras.accumulates || extras.hasBias ? 3 : 2;
-  uint32_t results = extras.keepsSum ? 2 : 1;
+  uint32_t operands = extras.countOperands(), results = extras.countResults();
   if (e.operand_count != operands || e.result_count != results)
     return fail(error, t.describe(index) + " has " + number(e.operand_count) +
                            " operands and " + number(e.result_count) +
                            " results, expected " + number(operands) + " and " +
                            number(results));
-  const uint64_t reads[] = {footprint.operands[0], footprint.operands[1],
-                            footprint.bias};
-  for (uint32_t j = 0; j < results; ++j) {
-    const remat_buffer &result = t.result(e, j);
-    for (uint32_t i = 0; i < (extras.hasBias ? 3 : 2); ++i) {
-      const remat_buffer &operand = t.operand(e, i);
-      if (operand.bytes < reads[i])
-        return fail(error, t.describe(index) + " reads " + number(reads[i]) +
-                               " bytes of operand " + number(i) +
-                               ", which has " + number(operand.bytes));
-      if (overlap(operand, result))
-        return fail(error, t.describe(index) +
-                               " has a result that overlaps "
-                               "operand " +
-                               number(i));
-    }
-    if (result.bytes < footprint.result)
-      return fail(
-          error, t.describe(index) + " writes " + number(footprint.result) +
-                     " bytes of its result, which has " + number(result.bytes));
-  }
-  const remat_buffer &result = t.result(e, 0);
-  if (extras.keepsSum && overlap(result, t.result(e, 1)))
-    return fail(error, t.describe(index) + " has results that overlap");
-  if (extras.accumulates) {
-    const remat_buffer &held = t.operand(e, 2);
-    if (held.bytes < footprint.result)
-      return fail(error,
-                  t.describe(index) + " adds to " + number(footprint.result) +
-                      " bytes of operand 2, which has " + number(held.bytes));
-    if (held.offset != result.offset && overlap(held, result))
+  for (uint32_t i = 0; i < operands; ++i) {
+    bool isHeld = extras.accumulates && i == 2;
+    const remat_buffer &operand = t.operand(e, i);
+    uint64_t read = i < 2    ? footprint.operands[i]
+                    : isHeld ? footprint.result
+                             : footprint.epilogueOperand;
+    if (operand.bytes < read)
       return fail(error, t.describe(index) +
-                             " has a result that overlaps a part of operand 2");
+                             (isHeld ? " adds to " : " reads ") + number(read) +
+                             " bytes of operand " + number(i) + ", which has " +
+                             number(operand.bytes));
+    for (uint32_t j = 0; j < results; ++j) {
+      const remat_buffer &result = t.result(e, j);
+      if (isHeld && j == 0) {
+        if (operand.offset != result.offset && overlap(operand, result))
+          return fail(error,
+                      t.describe(index) +
+                          " has a result that overlaps a part of operand 2");
+      } else if (overlap(operand, result)) {
+        return fail(error, t.describe(index) +
+                               " has a result that overlaps operand " +
+                               number(i));
+      }
+    }
   }
+  for (uint32_t j = 0; j < results; ++j) {
+    uint64_t written = j == 0 ? footprint.result : footprint.epilogueResult;
+    if (t.result(e, j).bytes < written)
+      return fail(error, t.describe(index) + " writes " + number(written) +
+                             " bytes of its result, which has " +
+                             number(t.result(e, j).bytes));
+  }
+  if (results == 2 && overlap(t.result(e, 0), t.result(e, 1)))
+    return fail(error, t.describe(index) + " has results that overlap");
   return true;
-}
-
-bool checkMatmulEntry(const Table &t, uint32_t index,
-                      const Footprint &footprint, std::string &error) {
-  const remat_matmul &matmul = t.matmuls[t.entries[index].callee];
-  Extras extras;
-  extras.accumulates = matmul.accumulate != 0;
-  extras.hasBias = (matmul.epilogue & REMAT_EPILOGUE_BIAS) != 0;
-  extras.keepsSum = (matmul.epilogue & REMAT_EPILOGUE_INPUT) != 0;
-  return checkLibraryEntry(t, index, footprint, extras, error);
 }
 
 /// Sizes of what a codec of the caller reads and writes.
@@ -220,13 +199,15 @@ bool checkCallee(const remat_module *module, const Table &t, uint32_t index,
       return missing("matmul");
     if (!checkMatmul(t.matmuls[e.callee], footprint, reason))
       return fail(error, t.describe(index) + ": " + reason);
-    return checkMatmulEntry(t, index, footprint, error);
+    return checkLibraryEntry(t, index, footprint,
+                             MatmulExtras(t.matmuls[e.callee]), error);
   case REMAT_ENTRY_CONVOLUTION:
     if (e.callee >= t.convolutions.size())
       return missing("convolution");
     if (!checkConvolution(t.convolutions[e.callee], footprint, reason))
       return fail(error, t.describe(index) + ": " + reason);
-    return checkLibraryEntry(t, index, footprint, {}, error);
+    return checkLibraryEntry(t, index, footprint, MatmulExtras(remat_matmul{}),
+                             error);
   case REMAT_ENTRY_COPY:
     if (e.operand_count != 1 || e.result_count != 1)
       return fail(error, t.describe(index) +

@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 /// Version of everything in this file. A runtime accepts its own version only.
-#define REMAT_STEP_TABLE_VERSION 9u
+#define REMAT_STEP_TABLE_VERSION 10u
 /// First eight bytes of a blob ("rematstp", little endian).
 #define REMAT_STEP_TABLE_MAGIC UINT64_C(0x70747374616d6572)
 /// "No buffer", "no entry", "no check", "no body".
@@ -190,8 +190,8 @@ typedef enum remat_entry_kind {
   REMAT_ENTRY_KERNEL = 0,
   /// matmuls[callee]: operands A, B; result C. With `accumulate` there is a
   /// third operand, to which the matmul is added: C as it was before, in the
-  /// place of the result or elsewhere. With an epilogue the third operand is
-  /// the bias, and there may be a second result: see remat_epilogue.
+  /// place of the result or elsewhere. An epilogue may have one more operand,
+  /// the last, and a second result: see remat_epilogue.
   REMAT_ENTRY_MATMUL = 1,
   /// convolutions[callee]: see remat_convolution for operands and result.
   REMAT_ENTRY_CONVOLUTION = 2,
@@ -352,19 +352,34 @@ typedef struct remat_loop {
 // Library calls
 //===----------------------------------------------------------------------===//
 
-/// What becomes of a matmul before it is written, in f32 where that is kept in
-/// fewer digits; each result is rounded once. A sum of some of these; without
-/// REMAT_EPILOGUE_BIAS there are no others, and at most one of ReLU and GELU.
+/// What becomes of a matmul, with what it is added to, before it is written, in
+/// f32 where that is kept in fewer digits; each result is rounded once. A sum
+/// of some of these. What makes a forward result is a bias, at most one of ReLU
+/// and GELU, or both. What makes gradients adds to nothing: a gradient of GELU,
+/// alone or with the sums of columns, or the sums of a factor alone.
 enum remat_epilogue {
   /// A vector of n elements of C's type, one after the other, is added to each
-  /// row: operand 2.
+  /// row: the last operand.
   REMAT_EPILOGUE_BIAS = 1,
   /// The maximum of the sum and 0.
   REMAT_EPILOGUE_RELU = 2,
   /// x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) / 2 of the sum x.
   REMAT_EPILOGUE_GELU = 4,
   /// With GELU: the sum is result 1, with the type and the strides of C.
-  REMAT_EPILOGUE_INPUT = 8
+  REMAT_EPILOGUE_INPUT = 8,
+  /// The product times the derivative of that GELU at x, which is the last
+  /// operand, with the type and the strides of C.
+  REMAT_EPILOGUE_GELU_GRADIENT = 16,
+  /// With GELU_GRADIENT: the n sums of the columns of C, the gradient of a
+  /// bias,
+  /// are result 1. It has the type of C, and its elements follow each other, as
+  /// those of the sums below.
+  REMAT_EPILOGUE_COLUMN_SUMS = 32,
+  /// The sums of A along k, m of them, are result 1, as the gradient of a bias
+  /// beside that of a weight.
+  REMAT_EPILOGUE_A_SUMS = 64,
+  /// The sums of B along k, n of them.
+  REMAT_EPILOGUE_B_SUMS = 128
 };
 
 /// C[b, m, n] (+)= sum over k of A[b, m, k] * B[b, k, n]. `b` has three dims;
@@ -374,7 +389,7 @@ enum remat_epilogue {
 typedef struct remat_matmul {
   int32_t a_dtype, b_dtype, c_dtype;
   int32_t accumulate; // 1: adds to what C holds
-  int32_t epilogue;   // remat_epilogue or 0; not with `accumulate`
+  int32_t epilogue;   // remat_epilogue or 0
   int32_t reserved;
   int64_t batch[3];
   int64_t m, n, k;

@@ -20,6 +20,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Descriptors.h"
 #include "Elements.h"
 #include "LibraryCall.h"
 #include "Threads.h"
@@ -48,9 +49,10 @@ struct Block {
   const void *a, *b;
   void *c;
   int64_t aAt, bAt, cAt, rows, columns;
-  /// Of an epilogue, with the column that the block starts with.
+  /// Of an epilogue, with the column that the block starts with: a bias, and
+  /// the input of a GELU, which is written or, for its gradient, read.
   const void *bias;
-  void *sum;
+  void *input;
   int64_t biasAt;
 };
 
@@ -122,17 +124,30 @@ void packColumns(const Block &block, int64_t lanes, int64_t k, int64_t count,
   }
 }
 
+template <typename T>
+constexpr auto geluScale = static_cast<T>(0.7978845608028654); // sqrt(2 / pi)
+template <typename T>
+constexpr auto cubic = static_cast<T>(0.044715);
+
 /// What an epilogue makes of a sum with its bias.
 template <typename T>
 T activate(int32_t epilogue, T x) {
   if constexpr (std::is_floating_point_v<T>) {
     if (epilogue & REMAT_EPILOGUE_RELU)
       return x <= 0 ? T(0) : x; // nan stays nan
-    if (epilogue & REMAT_EPILOGUE_GELU) {
-      auto scale = static_cast<T>(0.7978845608028654); // sqrt(2 / pi)
-      auto cubic = static_cast<T>(0.044715);
-      return x / 2 * (1 + std::tanh(scale * (x + cubic * x * x * x)));
-    }
+    if (epilogue & REMAT_EPILOGUE_GELU)
+      return x / 2 * (1 + std::tanh(geluScale<T> * (x + cubic<T> * x * x * x)));
+  }
+  return x;
+}
+
+/// The derivative of the GELU at x.
+template <typename T>
+T differentiateGelu(T x) {
+  if constexpr (std::is_floating_point_v<T>) {
+    T tanh = std::tanh(geluScale<T> * (x + cubic<T> * x * x * x));
+    T slope = geluScale<T> * (1 + 3 * cubic<T> * x * x);
+    return (1 + tanh) / 2 + x / 2 * (1 - tanh * tanh) * slope;
   }
   return x;
 }
@@ -148,14 +163,20 @@ void storeSums(const Block &block, T *sums) {
       for (int64_t column = 0; column < block.columns; ++column)
         sums[column] = before[column] + sums[column];
     }
-    if (d.epilogue) {
+    if (d.epilogue & REMAT_EPILOGUE_BIAS) {
       loadRow(before, block.bias, d.c_dtype, block.biasAt, 1, block.columns);
       for (int64_t column = 0; column < block.columns; ++column)
         sums[column] += before[column];
-      if (d.epilogue & REMAT_EPILOGUE_INPUT)
-        storeRow(sums, block.sum, d.c_dtype, at, d.c_n_stride, block.columns);
+    }
+    if (d.epilogue & REMAT_EPILOGUE_INPUT)
+      storeRow(sums, block.input, d.c_dtype, at, d.c_n_stride, block.columns);
+    if (d.epilogue & (REMAT_EPILOGUE_RELU | REMAT_EPILOGUE_GELU))
       for (int64_t column = 0; column < block.columns; ++column)
         sums[column] = activate(d.epilogue, sums[column]);
+    if (d.epilogue & REMAT_EPILOGUE_GELU_GRADIENT) {
+      loadRow(before, block.input, d.c_dtype, at, d.c_n_stride, block.columns);
+      for (int64_t column = 0; column < block.columns; ++column)
+        sums[column] *= differentiateGelu(before[column]);
     }
     storeRow(sums, block.c, d.c_dtype, at, d.c_n_stride, block.columns);
   }
@@ -225,6 +246,14 @@ ComputeBlock pickComputeBlock() {
   return computePortable<T>;
 }
 
+/// The columns of a matrix: how many, and how long they are.
+struct Columns {
+  const void *data;
+  int32_t dtype;
+  int64_t count, stride;
+  int64_t length, termStride;
+};
+
 class TiledMatmul : public LibraryCall {
 public:
   explicit TiledMatmul(const remat_matmul &matmul) : d(matmul) {}
@@ -235,6 +264,10 @@ public:
 private:
   template <typename T>
   void runBlocks(const void *const *operands, void *result) const;
+  template <typename T>
+  void addColumns(const Columns &columns, void *sums) const;
+  template <typename T>
+  void runSums(const void *const *operands, void *result) const;
 
   remat_matmul d;
 };
@@ -254,10 +287,11 @@ void TiledMatmul::runBlocks(const void *const *operands, void *result) const {
   while (rows > blockRows / 8 && countBlocks(rows) < 4 * int64_t(threads))
     rows /= 2;
   int64_t down = (d.m + rows - 1) / rows;
-  const void *bias = d.epilogue ? operands[2] : nullptr;
-  void *sum = d.epilogue & REMAT_EPILOGUE_INPUT
-                  ? const_cast<void *>(operands[4])
-                  : nullptr;
+  MatmulExtras extras(d);
+  const void *bias = extras.readsBias ? operands[extras.getOperand()] : nullptr;
+  const void *input = extras.readsInput    ? operands[extras.getOperand()]
+                      : extras.writesInput ? operands[extras.getResult()]
+                                           : nullptr;
   parallelFor(threads, countBlocks(rows), 1,
               [&](int64_t begin, int64_t end, int) {
                 for (int64_t number = begin; number < end; ++number) {
@@ -273,7 +307,7 @@ void TiledMatmul::runBlocks(const void *const *operands, void *result) const {
                               std::min(rows, d.m - row),
                               std::min(blockColumns<T>, d.n - column),
                               bias,
-                              sum,
+                              const_cast<void *>(input),
                               column};
                   int64_t rest = number / down / across;
                   for (int i = 2; i >= 0; --i) {
@@ -288,14 +322,52 @@ void TiledMatmul::runBlocks(const void *const *operands, void *result) const {
               });
 }
 
+/// Adds up each column, term by term in their order.
+template <typename T>
+void TiledMatmul::addColumns(const Columns &columns, void *sums) const {
+  constexpr int64_t width = 64;
+  parallelFor(threads, (columns.count + width - 1) / width, 1,
+              [&](int64_t begin, int64_t end, int) {
+                for (int64_t block = begin; block < end; ++block) {
+                  int64_t first = block * width;
+                  int64_t count = std::min(width, columns.count - first);
+                  T total[width] = {}, row[width];
+                  for (int64_t i = 0; i < columns.length; ++i) {
+                    loadRow(row, columns.data, columns.dtype,
+                            i * columns.termStride + first * columns.stride,
+                            columns.stride, count);
+                    for (int64_t column = 0; column < count; ++column)
+                      total[column] += row[column];
+                  }
+                  storeRow(total, sums, d.c_dtype, first, 1, count);
+                }
+              });
+}
+
+/// What an epilogue adds up.
+template <typename T>
+void TiledMatmul::runSums(const void *const *operands, void *result) const {
+  MatmulExtras extras(d);
+  if (!extras.writesSums)
+    return;
+  Columns columns = {result, d.c_dtype, d.n, d.c_n_stride, d.m, d.c_m_stride};
+  if (d.epilogue & REMAT_EPILOGUE_A_SUMS)
+    columns = {operands[0], d.a_dtype, d.m, d.a_m_stride, d.k, d.a_k_stride};
+  if (d.epilogue & REMAT_EPILOGUE_B_SUMS)
+    columns = {operands[1], d.b_dtype, d.n, d.b_n_stride, d.k, d.b_k_stride};
+  addColumns<T>(columns, const_cast<void *>(operands[extras.getResult()]));
+}
+
 bool TiledMatmul::run(const void *const *operands, void *result, void *,
                       std::string &) {
   // With an extent of 0, the product of the others may overflow.
   for (int64_t extent : {d.batch[0], d.batch[1], d.batch[2], d.m, d.n})
     if (extent == 0)
       return true;
-  dispatch({d.a_dtype, d.b_dtype, d.c_dtype},
-           [&](auto zero) { runBlocks<decltype(zero)>(operands, result); });
+  dispatch({d.a_dtype, d.b_dtype, d.c_dtype}, [&](auto zero) {
+    runBlocks<decltype(zero)>(operands, result);
+    runSums<decltype(zero)>(operands, result);
+  });
   return true;
 }
 

@@ -11,11 +11,14 @@
 
 #include "CublasLt.h"
 
+#include "../Descriptors.h"
+
 #include "remat/Runtime/LibraryCalls.h"
 
 #include <algorithm>
 #include <dlfcn.h>
 #include <type_traits>
+#include <utility>
 
 using namespace remat::cuda;
 
@@ -47,8 +50,12 @@ enum : int {
   descAuxLeading = 12
 };
 enum : uint32_t { epilogueRelu = 2, epilogueBias = 4, epilogueGelu = 32 };
-/// The input of a GELU is written as well.
+/// The gradient of a GELU, and that of a bias beside it.
+enum : uint32_t { epilogueGeluGradient = 64, epilogueBiasGradient = 16 };
+/// The input of a GELU is written as well or, for its gradient, read.
 enum : uint32_t { epilogueAux = 128 };
+/// The gradient of a bias, of the library's first or second factor.
+enum : uint32_t { epilogueLhsSums = 256, epilogueRhsSums = 512 };
 enum : int { layoutBatchCount = 5, layoutBatchStride = 6 };
 enum : int { preferWorkspace = 1, preferAlignmentA = 5 };
 
@@ -113,9 +120,9 @@ public:
 
 private:
   bool describeEpilogue();
-  /// Says where bias and sum are, or, before that is known, an address of the
-  /// same alignment.
-  bool setPointers(const void *bias, const void *sum) const;
+  /// Says where a bias and the input of an activation are, or, before that is
+  /// known, an address of the same alignment.
+  bool setPointers(const void *bias, const void *input) const;
   bool createLayout(Object &layout, int32_t dtype, int64_t rows,
                     int64_t columns, const MatmulForm::Matrix &matrix,
                     int64_t batchStride);
@@ -167,14 +174,20 @@ int getType(int32_t dtype) {
 }
 
 /// What is said of an epilogue in messages.
-const char *describe(int32_t epilogue) {
-  if (epilogue & REMAT_EPILOGUE_INPUT)
-    return " with a bias and a GELU whose input is kept";
-  if (epilogue & REMAT_EPILOGUE_GELU)
-    return " with a bias and a GELU";
-  if (epilogue & REMAT_EPILOGUE_RELU)
-    return " with a bias and a ReLU";
-  return epilogue & REMAT_EPILOGUE_BIAS ? " with a bias" : "";
+std::string describe(int32_t epilogue) {
+  const std::pair<int32_t, const char *> parts[] = {
+      {REMAT_EPILOGUE_BIAS, "a bias"},
+      {REMAT_EPILOGUE_RELU, "a ReLU"},
+      {REMAT_EPILOGUE_GELU, "a GELU"},
+      {REMAT_EPILOGUE_GELU_GRADIENT, "the gradient of a GELU"},
+      {REMAT_EPILOGUE_COLUMN_SUMS, "the sums of its columns"},
+      {REMAT_EPILOGUE_A_SUMS, "the sums of its first factor"},
+      {REMAT_EPILOGUE_B_SUMS, "the sums of its second factor"}};
+  std::string text;
+  for (auto [bit, part] : parts)
+    if (epilogue & bit)
+      text += (text.empty() ? " with " : " and ") + std::string(part);
+  return epilogue & REMAT_EPILOGUE_INPUT ? text + " whose input is kept" : text;
 }
 
 } // namespace
@@ -272,29 +285,38 @@ bool Matmul::take(const MatmulAlgorithm &stored, uint64_t workspaceBytes,
 bool Matmul::describeEpilogue() {
   if (matmul.epilogue == 0)
     return true;
-  uint32_t epilogue = epilogueBias;
-  if (matmul.epilogue & REMAT_EPILOGUE_RELU)
-    epilogue |= epilogueRelu;
-  if (matmul.epilogue & REMAT_EPILOGUE_GELU)
-    epilogue |= epilogueGelu;
-  bool keepsSum = (matmul.epilogue & REMAT_EPILOGUE_INPUT) != 0;
-  if (keepsSum)
-    epilogue |= epilogueAux;
-  // The sum has the type of C, as nothing else is said.
+  uint32_t sumsOfA = form.isSwapped ? epilogueRhsSums : epilogueLhsSums;
+  uint32_t sumsOfB = form.isSwapped ? epilogueLhsSums : epilogueRhsSums;
+  const std::pair<int32_t, uint32_t> parts[] = {
+      {REMAT_EPILOGUE_BIAS, epilogueBias},
+      {REMAT_EPILOGUE_RELU, epilogueRelu},
+      {REMAT_EPILOGUE_GELU, epilogueGelu},
+      {REMAT_EPILOGUE_INPUT, epilogueAux},
+      {REMAT_EPILOGUE_GELU_GRADIENT, epilogueGeluGradient | epilogueAux},
+      {REMAT_EPILOGUE_COLUMN_SUMS, epilogueBiasGradient},
+      {REMAT_EPILOGUE_A_SUMS, sumsOfA},
+      {REMAT_EPILOGUE_B_SUMS, sumsOfB}};
+  uint32_t epilogue = 0;
+  for (auto [bit, number] : parts)
+    if (matmul.epilogue & bit)
+      epilogue |= number;
+  // Sums and inputs have the type of C, as nothing else is said.
   return lib.MatmulDescSetAttribute(description.get(), descEpilogue, &epilogue,
                                     sizeof(epilogue)) == 0 &&
-         (!keepsSum || lib.MatmulDescSetAttribute(
-                           description.get(), descAuxLeading,
-                           &form.result.leading, sizeof(int64_t)) == 0);
+         (!(epilogue & epilogueAux) ||
+          lib.MatmulDescSetAttribute(description.get(), descAuxLeading,
+                                     &form.result.leading,
+                                     sizeof(int64_t)) == 0);
 }
 
-bool Matmul::setPointers(const void *bias, const void *sum) const {
-  return (!(matmul.epilogue & REMAT_EPILOGUE_BIAS) ||
+bool Matmul::setPointers(const void *bias, const void *input) const {
+  remat::MatmulExtras extras(matmul);
+  return (!(extras.readsBias || extras.writesSums) ||
           lib.MatmulDescSetAttribute(description.get(), descBias, &bias,
                                      sizeof(bias)) == 0) &&
-         (!(matmul.epilogue & REMAT_EPILOGUE_INPUT) ||
-          lib.MatmulDescSetAttribute(description.get(), descAux, &sum,
-                                     sizeof(sum)) == 0);
+         (!(extras.readsInput || extras.writesInput) ||
+          lib.MatmulDescSetAttribute(description.get(), descAux, &input,
+                                     sizeof(input)) == 0);
 }
 
 /// The library's first choice under the limits.
@@ -308,8 +330,8 @@ bool Matmul::choose(const MatmulLimits &limits, std::string &error) {
                                        sizeof(limits.workspaceBytes)) == 0;
   const uint32_t *given = limits.alignments;
   const uint32_t alignments[4] = {given[form.isSwapped ? 1 : 0],
-                                  given[form.isSwapped ? 0 : 1], given[2],
-                                  given[2]};
+                                  given[form.isSwapped ? 0 : 1],
+                                  std::min(given[2], given[5]), given[2]};
   for (int i = 0; i < 4; ++i)
     isSet = isSet && lib.MatmulPreferenceSetAttribute(
                          preference.get(), preferAlignmentA + i, &alignments[i],
@@ -366,10 +388,10 @@ bool Matmul::prepare(const MatmulLimits &limits, std::string &error) {
   // NOLINTBEGIN(performance-no-int-to-ptr)
   const auto *bias = reinterpret_cast<const void *>(
       static_cast<uintptr_t>(limits.alignments[3]));
-  const auto *sum = reinterpret_cast<const void *>(
+  const auto *input = reinterpret_cast<const void *>(
       static_cast<uintptr_t>(limits.alignments[4]));
   // NOLINTEND(performance-no-int-to-ptr)
-  if (!setPointers(bias, sum)) {
+  if (!setPointers(bias, input)) {
     error = "cuBLASLt refuses the addresses of an epilogue";
     return false;
   }
@@ -379,7 +401,7 @@ bool Matmul::prepare(const MatmulLimits &limits, std::string &error) {
 
 bool Matmul::run(const MatmulBuffers &buffers, Stream stream,
                  std::string &error) const {
-  if (!setPointers(buffers.bias, buffers.sum)) {
+  if (!setPointers(buffers.bias, buffers.input)) {
     error = "cuBLASLt refuses the addresses of an epilogue";
     return false;
   }
@@ -400,12 +422,15 @@ bool Matmul::run(const MatmulBuffers &buffers, Stream stream,
                       offset(matmul.a_batch_stride, i, j, matmul.a_dtype);
       const void *y = static_cast<const char *>(buffers.b) +
                       offset(matmul.b_batch_stride, i, j, matmul.b_dtype);
-      void *z = static_cast<char *>(buffers.c) +
-                offset(matmul.c_batch_stride, i, j, matmul.c_dtype);
+      int64_t at = offset(matmul.c_batch_stride, i, j, matmul.c_dtype);
+      void *z = static_cast<char *>(buffers.c) + at;
+      const void *w = matmul.accumulate
+                          ? static_cast<const char *>(buffers.before) + at
+                          : z;
       if (form.isSwapped)
         std::swap(x, y);
       Status status = lib.Matmul(
-          handle, description.get(), alpha, x, lhs.get(), y, rhs.get(), beta, z,
+          handle, description.get(), alpha, x, lhs.get(), y, rhs.get(), beta, w,
           result.get(), z, result.get(), &choice.algorithm, buffers.workspace,
           choice.workspaceBytes, stream);
       if (status == 0)

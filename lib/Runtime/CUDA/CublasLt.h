@@ -20,9 +20,12 @@ namespace remat::cuda {
 struct MatmulBuffers {
   const void *a, *b;
   void *c;
+  /// What the matmul is added to; it may be where the result is.
+  const void *before = nullptr;
+  /// A bias, or where the gradient of one goes.
   const void *bias = nullptr;
-  /// Where the sum goes that an activation is applied to.
-  void *sum = nullptr;
+  /// The input of an activation, which is written or, for a gradient, read.
+  const void *input = nullptr;
   void *workspace = nullptr;
 };
 
@@ -41,8 +44,9 @@ public:
 /// What is known of all entries with one description.
 struct MatmulLimits {
   uint64_t workspaceBytes = 0;
-  /// That addresses are multiples of: of A, B and C, of a bias and a sum.
-  uint32_t alignments[5] = {256, 256, 256, 256, 256};
+  /// That addresses are multiples of: of A, B and the result, of a bias and the
+  /// input of an activation, and of what the matmul is added to.
+  uint32_t alignments[6] = {256, 256, 256, 256, 256, 256};
   bool allowsTf32 = false;
   /// The algorithm to take, if the library still has it; null to choose one.
   const MatmulAlgorithm *stored = nullptr;

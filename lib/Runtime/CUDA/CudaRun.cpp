@@ -12,6 +12,8 @@
 
 #include "CudaStep.h"
 
+#include "../Descriptors.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -218,20 +220,18 @@ bool CudaStep::runMatmul(uint32_t index, void *const *buffers,
   void *result = buffers[entry.operand_count];
   Stream stream = streamOf(index);
   const remat_matmul &matmul = table.matmuls[entry.callee];
-  // What it is added to, if it is not where the result is.
-  if (matmul.accumulate && buffers[2] != result) {
-    uint64_t bytes =
-        std::min(table.operand(entry, 2).bytes, table.result(entry, 0).bytes);
-    if (!check(driver.MemcpyAsync(toDevice(result), toDevice(buffers[2]), bytes,
-                                  stream),
-               "copying operand 2", error))
-      return false;
-  }
+  MatmulExtras extras(matmul);
   MatmulBuffers given = {buffers[0], buffers[1], result};
-  if (matmul.epilogue & REMAT_EPILOGUE_BIAS)
-    given.bias = buffers[2];
-  if (matmul.epilogue & REMAT_EPILOGUE_INPUT)
-    given.sum = buffers[entry.operand_count + 1];
+  if (extras.accumulates)
+    given.before = buffers[2];
+  if (extras.readsBias)
+    given.bias = buffers[extras.getOperand()];
+  if (extras.writesSums)
+    given.bias = buffers[extras.getResult()];
+  if (extras.readsInput)
+    given.input = buffers[extras.getOperand()];
+  if (extras.writesInput)
+    given.input = buffers[extras.getResult()];
   if (entry.workspace != REMAT_NONE)
     given.workspace = buffers[count];
   return matmuls[entry.callee]->run(given, stream, error);

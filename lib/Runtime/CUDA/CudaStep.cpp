@@ -6,6 +6,8 @@
 
 #include "CudaStep.h"
 
+#include "../Descriptors.h"
+
 #include <algorithm>
 
 using namespace remat;
@@ -134,6 +136,9 @@ remat_status CudaStep::prepareMatmuls(const remat_step_options &options,
                                       std::string &error) {
   std::vector<MatmulLimits> limits(table.matmuls.size());
   std::vector<uint32_t> users(table.matmuls.size(), REMAT_NONE);
+  auto lower = [](uint32_t &alignment, uint64_t offset) {
+    alignment = std::min(alignment, alignmentOf(offset));
+  };
   for (uint32_t i = 0; i < table.entries.size(); ++i) {
     const remat_entry &entry = table.entries[i];
     if (entry.kind != REMAT_ENTRY_MATMUL)
@@ -150,20 +155,23 @@ remat_status CudaStep::prepareMatmuls(const remat_step_options &options,
     const int64_t *strides[] = {matmul.a_batch_stride, matmul.b_batch_stride,
                                 matmul.c_batch_stride};
     const int32_t dtypes[] = {matmul.a_dtype, matmul.b_dtype, matmul.c_dtype};
-    if (matmul.epilogue & REMAT_EPILOGUE_BIAS)
-      limit.alignments[3] = std::min(
-          limit.alignments[3], alignmentOf(table.operand(entry, 2).offset));
-    if (matmul.epilogue & REMAT_EPILOGUE_INPUT)
-      limit.alignments[4] = std::min(
-          limit.alignments[4], alignmentOf(table.result(entry, 1).offset));
-    for (int j = 0; j < 3; ++j) {
+    MatmulExtras extras(matmul);
+    if (extras.hasOperand())
+      lower(limit.alignments[extras.readsBias ? 3 : 4],
+            table.operand(entry, extras.getOperand()).offset);
+    if (extras.hasResult())
+      lower(limit.alignments[extras.writesSums ? 3 : 4],
+            table.result(entry, 1).offset);
+    if (extras.accumulates)
+      lower(limit.alignments[5], table.operand(entry, 2).offset);
+    for (uint32_t j = 0; j < 3; ++j) {
       uint64_t bits = j == 2 ? table.result(entry, 0).offset
                              : table.operand(entry, j).offset;
       for (int dim = 0; dim < 3; ++dim)
         if (matmul.batch[dim] > 1)
           bits |= static_cast<uint64_t>(strides[j][dim]) *
                   remat_dtype_bytes(dtypes[j]);
-      limit.alignments[j] = std::min(limit.alignments[j], alignmentOf(bits));
+      lower(limit.alignments[j], bits);
     }
   }
   matmuls.resize(table.matmuls.size());

@@ -46,11 +46,18 @@ bool hasTypes(const remat_matmul &m) {
 }
 
 /// Whether the library has the epilogue: in f32, of one product whose bias is
-/// along neighbouring elements. Rows of a sum begin at multiples of 8 elements.
+/// along neighbouring elements. Rows of the input of an activation begin at
+/// multiples of 8 elements. A factor is added up across neighbouring elements.
 bool hasEpilogue(const remat_matmul &m, const MatmulForm &form) {
+  bool hasInput =
+      (m.epilogue & (REMAT_EPILOGUE_INPUT | REMAT_EPILOGUE_GELU_GRADIENT)) != 0;
+  bool isAcross =
+      (!(m.epilogue & REMAT_EPILOGUE_A_SUMS) || m.a_m_stride == 1 ||
+       m.m == 1) &&
+      (!(m.epilogue & REMAT_EPILOGUE_B_SUMS) || m.b_n_stride == 1 || m.n == 1);
   return m.c_dtype != REMAT_F64 && form.isSwapped && m.batch[0] == 1 &&
-         m.batch[1] == 1 && m.batch[2] == 1 &&
-         (!(m.epilogue & REMAT_EPILOGUE_INPUT) || form.result.leading % 8 == 0);
+         m.batch[1] == 1 && m.batch[2] == 1 && isAcross &&
+         (!hasInput || form.result.leading % 8 == 0);
 }
 
 } // namespace

@@ -11,6 +11,7 @@
 
 #include "FakeCuda.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -46,6 +47,12 @@ fakecuda::Epilogue lastPrepared, lastRun;
 
 enum : int { notSupported = 15, invalid = 7 };
 enum : uint32_t { plain = 1, relu = 2, bias = 4, gelu = 32, auxiliary = 128 };
+enum : uint32_t {
+  geluGradient = 64 | auxiliary,
+  biasGradient = 16,
+  sumsOfA = 256,
+  sumsOfB = 512
+};
 
 /// Where `value` goes of what is described, or null.
 void *findAttribute(Description &d, int attribute, size_t bytes) {
@@ -65,22 +72,37 @@ void *findAttribute(Description &d, int attribute, size_t bytes) {
   return nullptr;
 }
 
+/// Whether an epilogue has a bias, or writes the gradient of one.
+bool usesBias(uint32_t kind) {
+  return (kind & (bias | biasGradient | sumsOfA | sumsOfB)) != 0;
+}
+
 /// Whether the library has this epilogue of such a result. It looks at the
 /// addresses for their alignment.
 bool takes(const fakecuda::Epilogue &epilogue, const Layout &result) {
-  if (epilogue.kind == plain)
+  uint32_t kind = epilogue.kind;
+  if (kind == plain)
     return true;
-  uint32_t activation = epilogue.kind & ~(bias | uint32_t(auxiliary));
-  bool hasAux = (epilogue.kind & auxiliary) != 0;
+  uint32_t known[] = {bias,
+                      relu,
+                      relu | bias,
+                      gelu,
+                      gelu | bias,
+                      gelu | auxiliary,
+                      gelu | auxiliary | bias,
+                      geluGradient,
+                      geluGradient | biasGradient,
+                      sumsOfA,
+                      sumsOfB};
   auto isAligned = [](const void *address) {
     return address && reinterpret_cast<uintptr_t>(address) % 16 == 0;
   };
-  return (epilogue.kind & bias) != 0 && result.type == 0 &&
-         result.batchCount == 1 && isAligned(epilogue.bias) &&
-         (activation == 0 || activation == relu || activation == gelu) &&
-         (!hasAux ||
-          (activation == gelu && isAligned(epilogue.aux) &&
-           epilogue.auxLeading % 8 == 0 &&
+  bool isKnown =
+      std::find(std::begin(known), std::end(known), kind) != std::end(known);
+  return isKnown && result.type == 0 && result.batchCount == 1 &&
+         (!usesBias(kind) || isAligned(epilogue.bias)) &&
+         (!(kind & auxiliary) ||
+          (isAligned(epilogue.aux) && epilogue.auxLeading % 8 == 0 &&
            epilogue.auxLeading >= static_cast<int64_t>(result.rows)));
 }
 
@@ -90,23 +112,31 @@ T finish(const fakecuda::Epilogue &epilogue, uint64_t row, uint64_t column,
          T sum) {
   if (epilogue.kind & bias)
     sum += static_cast<const T *>(epilogue.bias)[row];
-  if (epilogue.kind & auxiliary)
-    static_cast<T *>(
-        epilogue.aux)[static_cast<int64_t>(row) +
-                      static_cast<int64_t>(column) * epilogue.auxLeading] = sum;
+  T *input = epilogue.kind & auxiliary
+                 ? static_cast<T *>(epilogue.aux) + row +
+                       column * static_cast<uint64_t>(epilogue.auxLeading)
+                 : nullptr;
+  double scale = 0.7978845608028654, cubic = 0.044715;
+  if ((epilogue.kind & geluGradient) == geluGradient) {
+    double x = *input, tanh = std::tanh(scale * (x + cubic * x * x * x));
+    return static_cast<T>(
+        sum * (0.5 + 0.5 * tanh +
+               0.5 * x * (1 - tanh * tanh) * scale * (1 + 3 * cubic * x * x)));
+  }
+  if (input)
+    *input = sum;
   if (epilogue.kind & relu)
     return sum > 0 ? sum : T(0);
   if (epilogue.kind & gelu)
     return static_cast<T>(
-        sum * (0.5 + 0.5 * std::tanh(0.7978845608028654 *
-                                     (sum + 0.044715 * sum * sum * sum))));
+        sum * (0.5 + 0.5 * std::tanh(scale * (sum + cubic * sum * sum * sum))));
   return sum;
 }
 
 template <typename T>
 void multiply(const Description &d, const void *alpha, const T *a,
               const Layout &la, const T *b, const Layout &lb, const void *beta,
-              T *c, const Layout &lc) {
+              const T *before, T *c, const Layout &lc) {
   T scale, keep;
   std::memcpy(&scale, alpha, sizeof(T));
   std::memcpy(&keep, beta, sizeof(T));
@@ -125,10 +155,32 @@ void multiply(const Description &d, const void *alpha, const T *a,
         for (uint64_t k = 0; k < terms; ++k)
           sum += a[batch * la.batchStride + at(la, d.transposes[0], row, k)] *
                  b[batch * lb.batchStride + at(lb, d.transposes[1], k, column)];
-        T &result = c[batch * lc.batchStride + at(lc, false, row, column)];
-        result = finish(d.epilogue, row, column,
-                        scale * sum + (keep == 0 ? T(0) : keep * result));
+        int64_t place = batch * lc.batchStride + at(lc, false, row, column);
+        c[place] =
+            finish(d.epilogue, row, column,
+                   scale * sum + (keep == 0 ? T(0) : keep * before[place]));
       }
+  // The gradient of a bias.
+  auto *sums = static_cast<T *>(const_cast<void *>(d.epilogue.bias));
+  auto add = [&](uint64_t count, uint64_t length, auto element) {
+    for (uint64_t i = 0; i < count; ++i) {
+      sums[i] = 0;
+      for (uint64_t j = 0; j < length; ++j)
+        sums[i] += element(i, j);
+    }
+  };
+  if (d.epilogue.kind & biasGradient)
+    add(lc.rows, lc.columns, [&](uint64_t row, uint64_t column) {
+      return c[at(lc, false, row, column)];
+    });
+  if (d.epilogue.kind & sumsOfA)
+    add(lc.rows, terms, [&](uint64_t row, uint64_t k) {
+      return a[at(la, d.transposes[0], row, k)];
+    });
+  if (d.epilogue.kind & sumsOfB)
+    add(lc.columns, terms, [&](uint64_t column, uint64_t k) {
+      return b[at(lb, d.transposes[1], k, column)];
+    });
 }
 
 } // namespace
@@ -239,7 +291,7 @@ int cublasLtMatmulAlgoCheck(void *, void *, void *, void *, void *, void *,
 }
 int cublasLtMatmul(void *, void *description, const void *alpha, const void *a,
                    void *layoutA, const void *b, void *layoutB,
-                   const void *beta, const void *, void *, void *c,
+                   const void *beta, const void *before, void *, void *c,
                    void *layoutC, const uint64_t *algorithm, void *, size_t,
                    void *stream) {
   fakecuda::getLibrary().used.push_back(algorithm[0]);
@@ -253,7 +305,9 @@ int cublasLtMatmul(void *, void *description, const void *alpha, const void *a,
   std::memcpy(&beta64, beta, bytes);
   lastRun = d.epilogue;
   std::vector<const void *> memory = {a, b, c};
-  if (d.epilogue.kind & bias)
+  if (beta64 != 0)
+    memory.push_back(before);
+  if (usesBias(d.epilogue.kind))
     memory.push_back(d.epilogue.bias);
   if (d.epilogue.kind & auxiliary)
     memory.push_back(d.epilogue.aux);
@@ -263,11 +317,12 @@ int cublasLtMatmul(void *, void *description, const void *alpha, const void *a,
     if (la.type == 0)
       multiply(d, &alpha64, static_cast<const float *>(a), la,
                static_cast<const float *>(b), lb, &beta64,
-               static_cast<float *>(c), lc);
+               static_cast<const float *>(before), static_cast<float *>(c), lc);
     else
       multiply(d, &alpha64, static_cast<const double *>(a), la,
                static_cast<const double *>(b), lb, &beta64,
-               static_cast<double *>(c), lc);
+               static_cast<const double *>(before), static_cast<double *>(c),
+               lc);
   });
   return 0;
 }

@@ -20,7 +20,10 @@ namespace {
 
 constexpr int32_t bias = REMAT_EPILOGUE_BIAS, relu = bias | REMAT_EPILOGUE_RELU,
                   gelu = bias | REMAT_EPILOGUE_GELU,
-                  geluAndSum = gelu | REMAT_EPILOGUE_INPUT;
+                  geluAndSum = gelu | REMAT_EPILOGUE_INPUT,
+                  gradient = REMAT_EPILOGUE_GELU_GRADIENT,
+                  gradientAndSums = gradient | REMAT_EPILOGUE_COLUMN_SUMS,
+                  aSums = REMAT_EPILOGUE_A_SUMS, bSums = REMAT_EPILOGUE_B_SUMS;
 
 /// A product of [m, k] and [k, n], or of transposed factors.
 remat_matmul makeMatmul(int64_t m, int64_t n, int64_t k, int32_t epilogue,
@@ -126,6 +129,136 @@ TEST_F(CudaEpilogueTest, AllKinds) {
     }
 }
 
+/// One entry on arguments of so many elements, with results of so many.
+struct OneMatmul {
+  OneMatmul(const remat_matmul &d, std::vector<int64_t> operands,
+            std::vector<int64_t> results) {
+    std::vector<uint32_t> read, written;
+    for (int64_t count : operands)
+      read.push_back(builder.addArgumentBuffer(
+          builder.addArgument("x", REMAT_F32, {count})));
+    for (int64_t count : results)
+      written.push_back(
+          builder.addResultBuffer(builder.addResult("y", REMAT_F32, {count})));
+    StepEntry entry = makeEntry(builder.addMatmul(d), read, written);
+    entry.kind = REMAT_ENTRY_MATMUL;
+    builder.addEntry(entry);
+    for (int64_t count : operands) {
+      arguments.emplace_back(std::vector<int64_t>{count});
+      for (size_t i = 0; i < arguments.back().values.size(); ++i)
+        arguments.back().values[i] =
+            static_cast<float>((i + arguments.size()) * 7 % 5) / 4 - 0.5f;
+    }
+    for (int64_t count : results)
+      made.emplace_back(std::vector<int64_t>{count});
+  }
+
+  void run() {
+    CudaStep step(builder);
+    ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+    prepared = fakecuda::getPreparedEpilogue();
+    std::vector<remat_tensor> given, tensors;
+    for (Tensor &one : arguments)
+      given.push_back(one);
+    for (Tensor &one : made)
+      tensors.push_back(one);
+    ASSERT_EQ(step.run(given, tensors), REMAT_OK) << step.message;
+  }
+
+  StepTableBuilder builder;
+  std::vector<Tensor> arguments, made;
+  fakecuda::Epilogue prepared;
+};
+
+/// The product of the first two arguments.
+double multiply(const remat_matmul &d, const std::vector<Tensor> &arguments,
+                int64_t row, int64_t column) {
+  double sum = 0;
+  for (int64_t j = 0; j < d.k; ++j)
+    sum += double(arguments[0].values[static_cast<size_t>(row * d.a_m_stride +
+                                                          j * d.a_k_stride)]) *
+           arguments[1].values[static_cast<size_t>(j * d.b_k_stride +
+                                                   column * d.b_n_stride)];
+  return sum;
+}
+
+// The derivative of a GELU, and the gradient of a bias beside it.
+TEST_F(CudaEpilogueTest, GeluGradient) {
+  constexpr int64_t m = 3, n = 16, k = 5;
+  for (int32_t epilogue : {gradient, gradientAndSums})
+    for (unsigned transposed = 0; transposed < 4; ++transposed) {
+      remat_matmul d = makeMatmul(m, n, k, epilogue, transposed);
+      ASSERT_TRUE(remat_matmul_suits_cuda(&d));
+      std::vector<int64_t> results = {m * n};
+      if (epilogue == gradientAndSums)
+        results.push_back(n);
+      OneMatmul call(d, {m * k, k * n, m * n}, results);
+      call.run();
+      EXPECT_EQ(call.prepared.kind, epilogue == gradient ? 192u : 208u);
+      EXPECT_EQ(call.prepared.auxLeading, n);
+      std::vector<double> sums(n);
+      for (int64_t i = 0; i < m * n; ++i) {
+        auto at = static_cast<size_t>(i);
+        double x = call.arguments[2].values[at], scale = std::sqrt(2 / M_PI);
+        double tanh = std::tanh(scale * (x + 0.044715 * x * x * x));
+        double slope = scale * (1 + 3 * 0.044715 * x * x);
+        double wanted = multiply(d, call.arguments, i / n, i % n) *
+                        ((1 + tanh) / 2 + x / 2 * (1 - tanh * tanh) * slope);
+        ASSERT_NEAR(call.made[0].values[at], wanted, 1e-5);
+        sums[at % n] += wanted;
+      }
+      for (size_t i = 0; i < n && results.size() == 2; ++i)
+        ASSERT_NEAR(call.made[1].values[i], sums[i], 1e-5);
+    }
+}
+
+// The gradient of a bias beside that of a weight, which the library sees
+// transposed.
+TEST_F(CudaEpilogueTest, SumsOfFactors) {
+  constexpr int64_t m = 8, n = 16, k = 5;
+  for (int32_t epilogue : {aSums, bSums}) {
+    remat_matmul d = makeMatmul(m, n, k, epilogue, /*transposed=*/1);
+    ASSERT_TRUE(remat_matmul_suits_cuda(&d));
+    OneMatmul call(d, {m * k, k * n}, {m * n, epilogue == aSums ? m : n});
+    call.run();
+    EXPECT_EQ(call.prepared.kind, epilogue == aSums ? 512u : 256u);
+    for (int64_t i = 0; i < m * n; ++i)
+      ASSERT_NEAR(call.made[0].values[static_cast<size_t>(i)],
+                  multiply(d, call.arguments, i / n, i % n), 1e-5);
+    const Tensor &summed = call.arguments[epilogue == aSums ? 0 : 1];
+    size_t count = call.made[1].values.size();
+    for (size_t i = 0; i < count; ++i) {
+      double sum = 0;
+      for (size_t j = 0; j < k; ++j)
+        sum += summed.values[j * count + i];
+      ASSERT_NEAR(call.made[1].values[i], sum, 1e-5);
+    }
+  }
+}
+
+// What a product is added to stays where it is, and the result is elsewhere.
+TEST_F(CudaEpilogueTest, AddedToAnotherTensor) {
+  constexpr int64_t m = 3, n = 16, k = 5;
+  for (int32_t epilogue : {0, bias}) {
+    remat_matmul d = makeMatmul(m, n, k, epilogue);
+    d.accumulate = 1;
+    std::vector<int64_t> operands = {m * k, k * n, m * n};
+    if (epilogue == bias)
+      operands.push_back(n);
+    OneMatmul call(d, operands, {m * n});
+    std::vector<float> before = call.arguments[2].values;
+    call.run();
+    EXPECT_EQ(call.arguments[2].values, before);
+    for (int64_t i = 0; i < m * n; ++i) {
+      auto at = static_cast<size_t>(i);
+      double wanted = before[at] + multiply(d, call.arguments, i / n, i % n);
+      if (epilogue == bias)
+        wanted += call.arguments[3].values[at % n];
+      ASSERT_NEAR(call.made[0].values[at], wanted, 1e-5);
+    }
+  }
+}
+
 // What the library does not take is refused before it is asked.
 TEST_F(CudaEpilogueTest, WhatTheLibraryDoesNotTake) {
   auto suits = [](const remat_matmul &d) {
@@ -134,6 +267,14 @@ TEST_F(CudaEpilogueTest, WhatTheLibraryDoesNotTake) {
   remat_matmul d = makeMatmul(3, 12, 5, gelu);
   EXPECT_TRUE(suits(d));
   d.epilogue = geluAndSum; // Rows of 12 elements.
+  EXPECT_FALSE(suits(d));
+  d.epilogue = gradient;
+  EXPECT_FALSE(suits(d));
+  d = makeMatmul(8, 16, 5, aSums); // Along memory.
+  EXPECT_FALSE(suits(d));
+  d = makeMatmul(8, 16, 5, aSums, /*transposed=*/1);
+  EXPECT_TRUE(suits(d));
+  d = makeMatmul(8, 16, 5, bSums, /*transposed=*/3);
   EXPECT_FALSE(suits(d));
   d = makeMatmul(3, 16, 5, bias);
   d.c_m_stride = 1, d.c_n_stride = 3; // A bias across memory.

@@ -1,4 +1,4 @@
-//===- EpilogueTest.cpp - matmuls with a bias and an activation -----------===//
+//===- EpilogueTest.cpp - matmuls with biases and activations -------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
@@ -14,19 +14,37 @@ using namespace remat;
 
 namespace {
 
-constexpr int32_t bias = REMAT_EPILOGUE_BIAS, relu = bias | REMAT_EPILOGUE_RELU,
-                  gelu = bias | REMAT_EPILOGUE_GELU,
-                  geluAndSum = gelu | REMAT_EPILOGUE_INPUT;
+constexpr int32_t bias = REMAT_EPILOGUE_BIAS, relu = REMAT_EPILOGUE_RELU,
+                  gelu = REMAT_EPILOGUE_GELU,
+                  geluAndInput = gelu | REMAT_EPILOGUE_INPUT,
+                  gradient = REMAT_EPILOGUE_GELU_GRADIENT,
+                  columnSums = REMAT_EPILOGUE_COLUMN_SUMS,
+                  aSums = REMAT_EPILOGUE_A_SUMS, bSums = REMAT_EPILOGUE_B_SUMS;
 
-/// A product of [m, k] and [k, n], with both results of its epilogue.
+double computeTanh(double x) {
+  return std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x));
+}
+
+double differentiateGelu(double x) {
+  double tanh = computeTanh(x);
+  return (1 + tanh) / 2 + x / 2 * (1 - tanh * tanh) * std::sqrt(2 / M_PI) *
+                              (1 + 3 * 0.044715 * x * x);
+}
+
+/// A product of [m, k] and [k, n], with all operands and results of its
+/// epilogue.
 struct Product {
   Product(int64_t m, int64_t n, int64_t k, int32_t factors, int32_t results,
-          int32_t epilogue)
-      : a(factors, m * k), b(factors, k * n), added(results, n),
-        c(results, m * n), sum(results, m * n) {
+          int32_t epilogue, bool accumulates = false)
+      : a(factors, m * k), b(factors, k * n), before(results, m * n),
+        operand(results, epilogue & gradient ? m * n : n), c(results, m * n),
+        second(results, epilogue & REMAT_EPILOGUE_INPUT ? m * n
+                        : epilogue & aSums              ? m
+                                                        : n) {
     d.a_dtype = d.b_dtype = factors;
     d.c_dtype = results;
     d.epilogue = epilogue;
+    d.accumulate = accumulates;
     d.batch[0] = d.batch[1] = d.batch[2] = 1;
     d.m = m, d.n = n, d.k = k;
     d.a_m_stride = k, d.a_k_stride = 1;
@@ -34,18 +52,25 @@ struct Product {
     d.c_m_stride = n, d.c_n_stride = 1;
   }
 
+  bool readsOperand() const { return d.epilogue & (bias | gradient); }
+  bool writesSecond() const {
+    return d.epilogue & (REMAT_EPILOGUE_INPUT | columnSums | aSums | bSums);
+  }
+
   void run() {
     StepTableBuilder builder;
     std::vector<remat_tensor> arguments, results;
     std::vector<uint32_t> operands, places;
-    for (Elements *one : {&a, &b, &added}) {
+    for (Elements *one : {&a, &b, &before, &operand}) {
+      if ((one == &before && !d.accumulate) ||
+          (one == &operand && !readsOperand()))
+        continue;
       operands.push_back(builder.addArgumentBuffer(builder.addArgument(
           "x", static_cast<remat_dtype>(one->dtype), {one->count})));
       arguments.push_back(one->tensor());
     }
-    bool keepsSum = (d.epilogue & REMAT_EPILOGUE_INPUT) != 0;
-    for (Elements *one : {&c, &sum}) {
-      if (one == &sum && !keepsSum)
+    for (Elements *one : {&c, &second}) {
+      if (one == &second && !writesSecond())
         continue;
       places.push_back(builder.addResultBuffer(builder.addResult(
           "y", static_cast<remat_dtype>(one->dtype), {one->count})));
@@ -59,40 +84,98 @@ struct Product {
     ASSERT_EQ(step.run(arguments, results), REMAT_OK) << step.message;
   }
 
+  /// The element of the product, with what it is added to.
+  double multiply(int64_t row, int64_t column) const {
+    double sum = d.accumulate ? before.get(row * d.n + column) : 0;
+    for (int64_t j = 0; j < d.k; ++j)
+      sum += a.get(row * d.k + j) * b.get(j * d.n + column);
+    return sum;
+  }
+
   remat_matmul d = {};
-  Elements a, b, added, c, sum;
+  Elements a, b, before, operand, c, second;
 };
 
+constexpr int32_t types[][2] = {{REMAT_F32, REMAT_F32},
+                                {REMAT_F64, REMAT_F64},
+                                {REMAT_BF16, REMAT_F32},
+                                {REMAT_BF16, REMAT_BF16},
+                                {REMAT_F16, REMAT_F16}};
+
 // More than one block of columns, and a rest.
-TEST(Epilogue, AllKinds) {
-  constexpr int64_t m = 7, n = 136, k = 9;
+constexpr int64_t m = 7, n = 136, k = 9;
+
+TEST(Epilogue, Forward) {
   std::mt19937 random(1);
-  const int32_t types[][2] = {{REMAT_F32, REMAT_F32},
-                              {REMAT_F64, REMAT_F64},
-                              {REMAT_BF16, REMAT_F32},
-                              {REMAT_BF16, REMAT_BF16},
-                              {REMAT_F16, REMAT_F16}};
   for (auto [factors, results] : types)
-    for (int32_t epilogue : {bias, relu, gelu, geluAndSum}) {
+    for (int32_t epilogue : {bias, bias | relu, bias | gelu,
+                             bias | geluAndInput, relu, gelu, geluAndInput})
+      for (bool accumulates : {false, true}) {
+        Product product(m, n, k, factors, results, epilogue, accumulates);
+        for (Elements *one :
+             {&product.a, &product.b, &product.before, &product.operand})
+          one->fill(random);
+        product.run();
+        for (int64_t i = 0; i < m * n; ++i) {
+          double sum = product.multiply(i / n, i % n);
+          if (epilogue & bias)
+            sum += product.operand.get(i % n);
+          double made = sum;
+          if (epilogue & relu)
+            made = std::max(sum, 0.0);
+          if (epilogue & gelu)
+            made = sum / 2 * (1 + computeTanh(sum));
+          ASSERT_NEAR(product.c.get(i), made, product.c.tolerance(made));
+          if (epilogue & REMAT_EPILOGUE_INPUT) {
+            ASSERT_NEAR(product.second.get(i), sum,
+                        product.second.tolerance(sum));
+          }
+        }
+      }
+}
+
+// The derivative of a GELU, and the sums of what the call makes.
+TEST(Epilogue, GeluGradient) {
+  std::mt19937 random(2);
+  for (auto [factors, results] : types)
+    for (int32_t epilogue : {gradient, gradient | columnSums}) {
       Product product(m, n, k, factors, results, epilogue);
-      for (Elements *one : {&product.a, &product.b, &product.added})
+      for (Elements *one : {&product.a, &product.b, &product.operand})
         one->fill(random);
       product.run();
+      std::vector<double> sums(n);
       for (int64_t i = 0; i < m * n; ++i) {
-        double sum = product.added.get(i % n);
-        for (int64_t j = 0; j < k; ++j)
-          sum += product.a.get(i / n * k + j) * product.b.get(j * n + i % n);
-        double made = sum;
-        if (epilogue == relu)
-          made = std::max(sum, 0.0);
-        if (epilogue & REMAT_EPILOGUE_GELU)
-          made = sum / 2 *
-                 (1 + std::tanh(std::sqrt(2 / M_PI) *
-                                (sum + 0.044715 * sum * sum * sum)));
+        double made = product.multiply(i / n, i % n) *
+                      differentiateGelu(product.operand.get(i));
         ASSERT_NEAR(product.c.get(i), made, product.c.tolerance(made));
-        if (epilogue == geluAndSum) {
-          ASSERT_NEAR(product.sum.get(i), sum, product.sum.tolerance(sum));
-        }
+        sums[static_cast<size_t>(i % n)] += product.c.get(i);
+      }
+      for (int64_t i = 0; i < n && epilogue != gradient; ++i) {
+        double sum = sums[static_cast<size_t>(i)];
+        ASSERT_NEAR(product.second.get(i), sum, product.second.tolerance(sum));
+      }
+    }
+}
+
+// The sums of either factor along k, which are exact here.
+TEST(Epilogue, SumsOfFactors) {
+  std::mt19937 random(3);
+  for (auto [factors, results] : types)
+    for (int32_t epilogue : {aSums, bSums}) {
+      Product product(m, n, k, factors, results, epilogue);
+      product.a.fill(random);
+      product.b.fill(random);
+      product.run();
+      for (int64_t i = 0; i < m * n; ++i) {
+        double made = product.multiply(i / n, i % n);
+        ASSERT_NEAR(product.c.get(i), made, product.c.tolerance(made));
+      }
+      for (int64_t i = 0; i < product.second.count; ++i) {
+        double sum = 0;
+        for (int64_t j = 0; j < k; ++j)
+          sum += epilogue == aSums ? product.a.get(i * k + j)
+                                   : product.b.get(j * n + i);
+        ASSERT_EQ(product.second.get(i), sum);
       }
     }
 }
@@ -105,18 +188,18 @@ TEST(Epilogue, OnlyTheResultIsRounded) {
     one->set(0, 1);
     one->set(1, 0.0625);
   }
-  product.added.set(0, 0x1p-8);
+  product.operand.set(0, 0x1p-8);
   product.run();
   EXPECT_EQ(product.c.get(0), 1 + 0x1p-7);
 }
 
 TEST(Epilogue, ReluKeepsNan) {
-  Product product(1, 2, 1, REMAT_F32, REMAT_F32, relu);
+  Product product(1, 2, 1, REMAT_F32, REMAT_F32, bias | relu);
   product.a.set(0, 1);
   product.b.set(0, NAN);
   product.b.set(1, -1);
-  product.added.set(0, 0);
-  product.added.set(1, 0);
+  product.operand.set(0, 0);
+  product.operand.set(1, 0);
   product.run();
   EXPECT_TRUE(std::isnan(product.c.get(0)));
   EXPECT_EQ(product.c.get(1), 0);

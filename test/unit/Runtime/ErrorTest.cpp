@@ -368,14 +368,30 @@ TEST(LoadErrors, LibraryCalls) {
   bad.accumulate = 1;
   check(bad, "has 2 operands and 1 results, expected 3 and 1");
   bad.epilogue = REMAT_EPILOGUE_BIAS;
-  check(bad, "added to nothing, got 'f32' and accumulate 1");
+  check(bad, "has 2 operands and 1 results, expected 4 and 1");
+  bad.epilogue = REMAT_EPILOGUE_A_SUMS;
+  check(bad, "expected one that is added to nothing, got accumulate 1");
   bad = good;
-  bad.epilogue = REMAT_EPILOGUE_GELU;
-  check(bad, "matmul has unknown epilogue 4");
-  bad.epilogue |= REMAT_EPILOGUE_BIAS | REMAT_EPILOGUE_INPUT;
+  bad.epilogue = REMAT_EPILOGUE_INPUT;
+  check(bad, "matmul has unknown epilogue 8");
+  bad.epilogue = REMAT_EPILOGUE_BIAS | REMAT_EPILOGUE_GELU_GRADIENT;
+  check(bad, "matmul has unknown epilogue 17");
+  bad.epilogue = REMAT_EPILOGUE_COLUMN_SUMS;
+  check(bad, "matmul has unknown epilogue 32");
+  bad.epilogue = REMAT_EPILOGUE_GELU | REMAT_EPILOGUE_BIAS;
+  check(bad, "has 2 operands and 1 results, expected 3 and 1");
+  bad.epilogue |= REMAT_EPILOGUE_INPUT;
   check(bad, "has 2 operands and 1 results, expected 3 and 2");
+  bad.epilogue = REMAT_EPILOGUE_GELU_GRADIENT | REMAT_EPILOGUE_COLUMN_SUMS;
+  check(bad, "has 2 operands and 1 results, expected 3 and 2");
+  bad.epilogue = REMAT_EPILOGUE_B_SUMS;
+  check(bad, "has 2 operands and 1 results, expected 2 and 2");
+  bad.batch[0] = 2;
+  check(bad, "expected one product, got a batch");
+  bad = good;
+  bad.epilogue = REMAT_EPILOGUE_BIAS;
   bad.a_dtype = bad.b_dtype = bad.c_dtype = REMAT_I32;
-  check(bad, "got 'i32' and accumulate 0");
+  check(bad, "expected one of floats, got 'i32'");
   remat_convolution convolution = {};
   EXPECT_EQ(remat_convolution_workspace_bytes(&convolution, 1), -1);
   convolution.kind = 7;
@@ -395,7 +411,7 @@ TEST(LoadErrors, Blob) {
   std::string other = blob;
   other[8] = 1; // the version
   EXPECT_EQ(Step(other, {touch}).message,
-            "step table has version 1, this runtime runs version 9");
+            "step table has version 1, this runtime runs version 10");
   other = blob;
   other[0] = 'x';
   EXPECT_EQ(Step(other, {touch}).message, "module's blob is not a step table");
