@@ -4,173 +4,25 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A GELU is written in many ways. So it is recognized by what it computes: both
-// the argument of its tanh and the whole are polynomials, of the input and of
-// the input and the tanh, whose coefficients are compared.
+// All in f32: operations of the body are matched by what the library computes,
+// whatever their order.
 //
 //===----------------------------------------------------------------------===//
 
 #include "remat/Utils/Epilogues.h"
+
+#include "GeluForms.h"
 
 #include "remat/Dialect/Remat/IR/Rows.h"
 #include "remat/Dialect/Remat/IR/Views.h"
 #include "remat/Utils/Structured.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
-#include <array>
-#include <cmath>
-
 using namespace mlir;
 using namespace remat;
-
-//===----------------------------------------------------------------------===//
-// GELU
-//===----------------------------------------------------------------------===//
-
-namespace {
-
-/// A polynomial in x, of at most the third degree, and in t, of the first.
-struct Polynomial {
-  static constexpr unsigned numPowers = 4;
-  /// Of x^i and of x^i t.
-  std::array<std::array<double, 2>, numPowers> terms = {};
-
-  /// Whether each coefficient is the wanted one but for the rounding of
-  /// constants to f32.
-  bool isNear(const Polynomial &wanted) const {
-    constexpr double tolerance = 1e-6;
-    for (unsigned i = 0; i < numPowers; ++i)
-      for (unsigned j = 0; j < 2; ++j)
-        if (std::abs(terms[i][j] - wanted.terms[i][j]) >
-            tolerance * std::abs(wanted.terms[i][j]))
-          return false;
-    return true;
-  }
-};
-
-/// Reads a scalar expression as a polynomial in `input` and in the tanh of a
-/// GELU of it.
-class GeluReader {
-public:
-  explicit GeluReader(Value input) : input(input) {}
-
-  bool isGelu(Value value) {
-    std::optional<Polynomial> read = evaluate(value, /*depth=*/0);
-    Polynomial wanted;
-    wanted.terms[1] = {0.5, 0.5};
-    return read && read->isNear(wanted);
-  }
-
-private:
-  std::optional<Polynomial> evaluate(Value value, unsigned depth);
-  static std::optional<Polynomial> multiply(const Polynomial &a,
-                                            const Polynomial &b);
-
-  Value input;
-};
-
-} // namespace
-
-std::optional<Polynomial> GeluReader::multiply(const Polynomial &a,
-                                               const Polynomial &b) {
-  Polynomial product;
-  for (unsigned i = 0; i < 2 * Polynomial::numPowers; ++i)
-    for (unsigned j = 0; j < 4; ++j) {
-      double factor = a.terms[i / 2][i % 2] * b.terms[j][0];
-      double other = a.terms[i / 2][i % 2] * b.terms[j][1];
-      bool isTooHigh = i / 2 + j >= Polynomial::numPowers;
-      if ((isTooHigh && (factor != 0 || other != 0)) ||
-          (i % 2 == 1 && other != 0))
-        return std::nullopt;
-      if (isTooHigh)
-        continue;
-      product.terms[i / 2 + j][i % 2] += factor;
-      if (i % 2 == 0)
-        product.terms[i / 2 + j][1] += other;
-    }
-  return product;
-}
-
-/// The number that `value` is, rounded as its casts say.
-static std::optional<double> getConstant(Value value) {
-  SmallVector<FloatType> types;
-  while (auto cast = value.getDefiningOp()) {
-    if (!isa<arith::ExtFOp, arith::TruncFOp>(cast))
-      break;
-    auto type = dyn_cast<FloatType>(value.getType());
-    if (!type)
-      return std::nullopt;
-    types.push_back(type);
-    value = cast->getOperand(0);
-  }
-  FloatAttr attribute;
-  if (!matchPattern(value, m_Constant(&attribute)))
-    return std::nullopt;
-  APFloat number = attribute.getValue();
-  bool losesInfo = false;
-  for (FloatType type : llvm::reverse(types))
-    number.convert(type.getFloatSemantics(), APFloat::rmNearestTiesToEven,
-                   &losesInfo);
-  number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven,
-                 &losesInfo);
-  return number.convertToDouble();
-}
-
-std::optional<Polynomial> GeluReader::evaluate(Value value, unsigned depth) {
-  // More than any way to write it takes.
-  constexpr unsigned maxDepth = 16;
-  Polynomial result;
-  if (value == input) {
-    result.terms[1][0] = 1;
-    return result;
-  }
-  if (std::optional<double> number = getConstant(value)) {
-    result.terms[0][0] = *number;
-    return result;
-  }
-  Operation *op = value.getDefiningOp();
-  if (!op || depth == maxDepth || op->getNumOperands() > 2 ||
-      op->getNumRegions() != 0)
-    return std::nullopt;
-  SmallVector<Polynomial, 2> operands;
-  for (Value operand : op->getOperands()) {
-    std::optional<Polynomial> read = evaluate(operand, depth + 1);
-    if (!read)
-      return std::nullopt;
-    operands.push_back(*read);
-  }
-  if (isa<arith::MulFOp>(op))
-    return multiply(operands[0], operands[1]);
-  if (isa<arith::AddFOp>(op)) {
-    result = operands[0];
-    for (unsigned i = 0; i < Polynomial::numPowers; ++i)
-      for (unsigned j = 0; j < 2; ++j)
-        result.terms[i][j] += operands[1].terms[i][j];
-    return result;
-  }
-  if (isa<math::TanhOp>(op)) {
-    Polynomial wanted;
-    double scale = std::sqrt(2 / M_PI);
-    wanted.terms[1][0] = scale;
-    wanted.terms[3][0] = scale * 0.044715;
-    if (!operands[0].isNear(wanted))
-      return std::nullopt;
-    result.terms[0][1] = 1;
-    return result;
-  }
-  // A cube as a power.
-  std::optional<double> exponent;
-  if (isa<math::PowFOp>(op))
-    exponent = getConstant(op->getOperand(1));
-  if (!exponent || *exponent != 3)
-    return std::nullopt;
-  std::optional<Polynomial> square = multiply(operands[0], operands[0]);
-  return square ? multiply(*square, operands[0]) : std::nullopt;
-}
 
 //===----------------------------------------------------------------------===//
 // Bodies
@@ -194,8 +46,10 @@ bool remat::isRelu(Operation *op, Value value) {
 }
 
 /// The sum in f32 of an element of the product and one of the bias, which is
-/// all that the body makes of both.
+/// all that the body makes of both. Without a bias, that is the product.
 static Value matchSum(BlockArgument product, BlockArgument bias) {
+  if (!bias)
+    return product.getType().isF32() ? product : Value();
   if (!product.hasOneUse() || !bias.hasOneUse())
     return {};
   auto sum = dyn_cast<arith::AddFOp>(*product.user_begin());
@@ -215,7 +69,7 @@ static std::optional<Activation> matchActivation(Value value, Value sum) {
   Operation *op = value.getDefiningOp();
   if (op && isRelu(op, sum))
     return Activation::Relu;
-  if (GeluReader(sum).isGelu(value))
+  if (isGelu(value, sum))
     return Activation::Gelu;
   return std::nullopt;
 }
@@ -272,61 +126,177 @@ static bool isProduct(linalg::LinalgOp op) {
   return false;
 }
 
-/// Whether results of this type and a bias of it fit the factors.
-static bool hasTypes(linalg::LinalgOp product, Type result, Type bias) {
+/// Whether results of this type fit the factors.
+static bool hasTypes(linalg::LinalgOp product, Type result) {
   Type lhs = getElementTypeOrSelf(product->getOperand(0).getType());
   Type rhs = getElementTypeOrSelf(product->getOperand(1).getType());
-  if (lhs != rhs || bias != result)
-    return false;
   bool isNarrow = lhs.isF16() || lhs.isBF16();
-  return (isNarrow || lhs.isF32()) &&
+  return lhs == rhs && (isNarrow || lhs.isF32()) &&
          (result.isF32() || (isNarrow && result == lhs));
 }
 
-std::optional<Epilogue> remat::matchEpilogue(linalg::GenericOp op) {
-  if (op.getNumDpsInputs() != 2 || op.getNumReductionLoops() != 0 ||
-      op->getNumResults() < 1 || op->getNumResults() > 2 ||
+//===----------------------------------------------------------------------===//
+// What is made of products
+//===----------------------------------------------------------------------===//
+
+/// Whether `op` is elementwise, and nothing but its inputs is read. All of its
+/// results have one type.
+static bool isElementwise(linalg::GenericOp op) {
+  if (op.getNumReductionLoops() != 0 || op->getNumResults() == 0 ||
       op->hasAttr(rowsAttrName) || !op.hasPureTensorSemantics() ||
       !isMemoryEffectFree(op))
-    return std::nullopt;
-  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+    return false;
+  auto type = dyn_cast<RankedTensorType>(op->getResult(0).getType());
+  for (OpOperand &init : op.getDpsInitsMutable())
+    if (init.get().getType() != type ||
+        !op.getMatchingIndexingMap(&init).isIdentity() ||
+        !op.getMatchingBlockArgument(&init).use_empty())
+      return false;
+  return type.getRank() >= 2;
+}
+
+/// The product that input `number` is, element for element and in the same
+/// rows, if it is one of those that have epilogues.
+static linalg::LinalgOp findProduct(linalg::GenericOp op, unsigned number) {
+  auto product =
+      getViewRoot(op.getDpsInputs()[number]).getDefiningOp<linalg::LinalgOp>();
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
-  for (auto [result, map] :
-       llvm::zip(op->getResultTypes(), ArrayRef(maps).drop_front(2)))
-    if (result != type || !map.isIdentity())
-      return std::nullopt;
-  for (BlockArgument init : op.getRegionOutputArgs())
-    if (!init.use_empty())
-      return std::nullopt;
+  if (!product || !op.getIndexingMapsArray()[number].isIdentity() ||
+      !isProduct(product) || !hasTypes(product, type.getElementType()))
+    return {};
+  int64_t columns =
+      cast<ShapedType>(product->getResult(0).getType()).getShape().back();
+  return type.getShape().back() == columns ? product : linalg::LinalgOp();
+}
+
+/// Whether input `number` is a vector along the last dimension, of the type of
+/// the results.
+static bool isBias(linalg::GenericOp op, unsigned number) {
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  auto type = dyn_cast<RankedTensorType>(op.getDpsInputs()[number].getType());
+  auto result = cast<RankedTensorType>(op->getResult(0).getType());
+  return type && type.getRank() == 1 &&
+         type.getElementType() == result.getElementType() &&
+         type.getDimSize(0) == result.getShape().back() &&
+         maps[number].getResults() == maps.back().getResults().take_back();
+}
+
+/// What `op` makes of its input `number` and the bias that the other is.
+static std::optional<Epilogue> matchEpilogue(linalg::GenericOp op,
+                                             unsigned number) {
+  linalg::LinalgOp product = findProduct(op, number);
+  bool hasBias = op.getNumDpsInputs() == 2;
+  if (!product || (hasBias && !isBias(op, 1 - number)))
+    return std::nullopt;
+  Block *body = op.getBody();
+  Value sum =
+      matchSum(body->getArgument(number),
+               hasBias ? body->getArgument(1 - number) : BlockArgument());
+  Value made = sum ? getUnrounded(op, 0) : Value();
+  std::optional<Activation> activation;
+  if (made)
+    activation = matchActivation(made, sum);
+  if (!activation || (!hasBias && *activation == Activation::None))
+    return std::nullopt;
+  bool keepsSum = op->getNumResults() == 2;
+  int64_t columns =
+      cast<ShapedType>(op->getResult(0).getType()).getShape().back();
+  if (keepsSum &&
+      (*activation != Activation::Gelu || columns % keptRowElements != 0 ||
+       getUnrounded(op, 1) != sum))
+    return std::nullopt;
+  return Epilogue{product, hasBias ? op.getDpsInputs()[1 - number] : Value(),
+                  *activation, keepsSum};
+}
+
+std::optional<Epilogue> remat::matchEpilogue(linalg::GenericOp op) {
+  if (op.getNumDpsInputs() < 1 || op.getNumDpsInputs() > 2 ||
+      op->getNumResults() > 2 || !isElementwise(op))
+    return std::nullopt;
+  for (int64_t number = 0; number < op.getNumDpsInputs(); ++number)
+    if (std::optional<Epilogue> epilogue = ::matchEpilogue(op, number))
+      return epilogue;
+  return std::nullopt;
+}
+
+std::optional<GeluGradient> remat::matchGeluGradient(linalg::GenericOp op) {
+  if (op.getNumDpsInputs() != 2 || op->getNumResults() != 1 ||
+      !isElementwise(op))
+    return std::nullopt;
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  if (!type.getElementType().isF32() ||
+      type.getShape().back() % keptRowElements != 0)
+    return std::nullopt;
+  Block *body = op.getBody();
   for (unsigned number : {0, 1}) {
-    Value read = op.getDpsInputs()[number],
-          bias = op.getDpsInputs()[1 - number];
-    auto product = getViewRoot(read).getDefiningOp<linalg::LinalgOp>();
-    if (!product || !maps[number].isIdentity() || !isProduct(product))
+    linalg::LinalgOp product = findProduct(op, number);
+    Value input = op.getDpsInputs()[1 - number];
+    if (product && input.getType() == type &&
+        op.getIndexingMapsArray()[1 - number].isIdentity() &&
+        getViewRoot(input) != product->getResult(0) &&
+        isGeluGradient(body->getTerminator()->getOperand(0),
+                       body->getArgument(1 - number),
+                       body->getArgument(number)))
+      return GeluGradient{product, input};
+  }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+Value remat::matchColumnSums(Operation *op) {
+  auto sum = dyn_cast_or_null<linalg::LinalgOp>(op);
+  if (!sum || sum.getNumDpsInputs() != 1 || sum->getNumResults() != 1 ||
+      sum->hasAttr(rowsAttrName) || !sum.hasPureTensorSemantics() ||
+      !startsFromZeros(sum))
+    return {};
+  auto type = dyn_cast<RankedTensorType>(sum->getResult(0).getType());
+  SmallVector<AffineMap> maps = sum.getIndexingMapsArray();
+  if (!type || type.getRank() != 1 || !type.getElementType().isF32() ||
+      !maps[0].isPermutation() || maps[0].getNumResults() < 2 ||
+      maps[1].getResults() != maps[0].getResults().take_back())
+    return {};
+  Block *body = sum.getBlock();
+  auto add = dyn_cast<arith::AddFOp>(body->front());
+  if (!add || body->getOperations().size() != 2 ||
+      body->getTerminator()->getOperand(0) != add.getResult() ||
+      !llvm::is_contained(add->getOperands(), Value(body->getArgument(0))) ||
+      !llvm::is_contained(add->getOperands(), Value(body->getArgument(1))))
+    return {};
+  return sum->getOperand(0);
+}
+
+std::optional<unsigned> remat::findSummedFactor(linalg::LinalgOp contraction,
+                                                Value summed) {
+  if (!linalg::isaContractionOpInterface(contraction) ||
+      contraction->getNumOperands() != 3 || contraction->getNumResults() != 1 ||
+      !isContractionBody(*contraction.getBlock()) ||
+      !startsFromZeros(contraction) || !contraction.hasPureTensorSemantics())
+    return std::nullopt;
+  auto type = dyn_cast<RankedTensorType>(contraction->getResult(0).getType());
+  auto summedType = cast<RankedTensorType>(summed.getType());
+  if (!type || !type.getElementType().isF32() ||
+      !hasTypes(contraction, type.getElementType()))
+    return std::nullopt;
+  SmallVector<AffineMap> maps = contraction.getIndexingMapsArray();
+  for (unsigned number : {0, 1}) {
+    Value factor = contraction->getOperand(number);
+    auto factorType = dyn_cast<RankedTensorType>(factor.getType());
+    if (!factorType || getViewRoot(factor) != getViewRoot(summed) ||
+        factorType.getShape().back() != summedType.getShape().back())
       continue;
-    auto biasType = dyn_cast<RankedTensorType>(bias.getType());
-    int64_t columns =
-        cast<ShapedType>(product->getResult(0).getType()).getShape().back();
-    if (!biasType || biasType.getRank() != 1 || type.getRank() < 2 ||
-        maps[1 - number].getResults() != maps[2].getResults().take_back() ||
-        biasType.getDimSize(0) != columns ||
-        type.getShape().back() != columns ||
-        !hasTypes(product, type.getElementType(), biasType.getElementType()))
-      return std::nullopt;
-    Value sum = matchSum(op.getBody()->getArgument(number),
-                         op.getBody()->getArgument(1 - number));
-    if (!sum)
-      return std::nullopt;
-    Value made = getUnrounded(op, 0);
-    std::optional<Activation> activation;
-    if (made)
-      activation = matchActivation(made, sum);
-    bool keepsSum = op->getNumResults() == 2;
-    if (!activation || (keepsSum && (*activation != Activation::Gelu ||
-                                     columns % keptRowElements != 0 ||
-                                     getUnrounded(op, 1) != sum)))
-      return std::nullopt;
-    return Epilogue{product, bias, *activation, keepsSum};
+    // All other dimensions are added up, and what the other factor keeps comes
+    // first in the result or last.
+    ArrayRef<AffineExpr> dims = maps[number].getResults();
+    ArrayRef<AffineExpr> made = maps[2].getResults();
+    if (dims.size() == contraction.getNumReductionLoops() + 1 &&
+        made.size() >= 2 && llvm::is_contained(made, dims.back()) &&
+        llvm::none_of(dims.drop_back(), [&](AffineExpr dim) {
+          return llvm::is_contained(made, dim);
+        }))
+      return number;
   }
   return std::nullopt;
 }

@@ -305,3 +305,252 @@ func.func @asked(%x: tensor<8x4xbf16>, %b: tensor<8xbf16>, %y: tensor<8x4xf32>, 
   return %0, %1, %2 : tensor<8x8xbf16>, tensor<8x8xf32>, tensor<8x8xf32>
 }
 }
+
+// -----
+
+#bij = affine_map<(b, i, j) -> (b, i, j)>
+#bj = affine_map<(b, i, j) -> (j)>
+#ij = affine_map<(i, j) -> (i, j)>
+#j = affine_map<(i, j) -> (j)>
+#a = affine_map<(i, j, k) -> (i, k)>
+#b = affine_map<(i, j, k) -> (k, j)>
+#c = affine_map<(i, j, k) -> (i, j)>
+#t = affine_map<(i, j, k) -> (k, i)>
+
+// The gradient of a GELU and the sum of its rows are made of the product in one call, and the sums of another factor beside
+// the gradient of a weight, although something else stands between. The first sum moves up, and the second one down.
+// CHECK-LABEL: @gradients
+// CHECK: %[[S:.*]] = linalg.generic {{.*}}"reduction", "parallel"]} ins(%[[Y:.*]] : tensor<6x8xf32>)
+// CHECK-NEXT: ^bb0
+// CHECK-NEXT: arith.addf
+// CHECK-NEXT: linalg.yield
+// CHECK-NEXT: } -> tensor<8xf32>
+// CHECK: %[[P:.*]] = linalg.contract
+// CHECK: %[[V:.*]] = tensor.expand_shape %[[P]]
+// CHECK: %[[G:.*]] = linalg.generic {{.*}} ins(%[[V]], %{{.*}} : tensor<2x3x8xf32>, tensor<2x3x8xf32>)
+// CHECK: %[[B:.*]] = linalg.generic {{.*}} ins(%[[G]] : tensor<2x3x8xf32>) outs(%{{.*}} : tensor<8xf32>)
+// CHECK: linalg.contract
+// CHECK: return %{{.*}}, %[[B]], %{{.*}}, %[[S]]
+// OFF-LABEL: @gradients
+// TASKS-LABEL: remat.graph @gradients
+// TASKS-SAME: (%[[D:.*]]: tensor<6x4xf32>, %[[W:.*]]: tensor<4x8xf32>, %[[H:.*]]: tensor<2x3x8xf32>, %[[X:.*]]: tensor<6x5xf32>, %[[E:.*]]: tensor<6x8xf32>)
+// TASKS: %[[A:.*]]:2 = remat.task 0 @matmul{{.*}}(%[[X]], %[[E]])
+// TASKS-SAME: -> (tensor<5x8xf32>, tensor<8xf32>)
+// TASKS: %[[G:.*]]:2 = remat.task 1 @matmul{{.*}}(%[[D]], %[[W]], %[[H]])
+// TASKS-SAME: -> (tensor<2x3x8xf32>, tensor<8xf32>)
+// TASKS: remat.task 2 @matmul(
+// TASKS-NOT: remat.task
+module attributes {remat.target = #remat.target<"cuda", epilogues = true>} {
+func.func @gradients(%d: tensor<6x4xf32>, %w: tensor<4x8xf32>, %h: tensor<2x3x8xf32>, %x: tensor<6x5xf32>, %y: tensor<6x8xf32>)
+    -> (tensor<5x8xf32>, tensor<8xf32>, tensor<5x8xf32>, tensor<8xf32>) {
+  %none = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %half = arith.constant 0.5 : f32
+  %cubic = arith.constant 0.044715 : f32
+  %scale = arith.constant 0.797884583 : f32
+  %two = arith.constant 2.0 : f32
+  %three = arith.constant 3.0 : f32
+  %zero = arith.constant dense<0.0> : tensor<6x8xf32>
+  %weight = arith.constant dense<0.0> : tensor<5x8xf32>
+  %bias = arith.constant dense<0.0> : tensor<8xf32>
+  %e = tensor.empty() : tensor<2x3x8xf32>
+  %s = linalg.generic {indexing_maps = [#ij, #j], iterator_types = ["reduction", "parallel"]}
+      ins(%y : tensor<6x8xf32>) outs(%bias : tensor<8xf32>) {
+  ^bb0(%q: f32, %o: f32):
+    %n = arith.addf %q, %o : f32
+    linalg.yield %n : f32
+  } -> tensor<8xf32>
+  %dv = linalg.contract indexing_maps = [#t, #b, #c] ins(%x, %y : tensor<6x5xf32>, tensor<6x8xf32>) outs(%weight : tensor<5x8xf32>) -> tensor<5x8xf32>
+  %p = linalg.contract indexing_maps = [#a, #b, #c] ins(%d, %w : tensor<6x4xf32>, tensor<4x8xf32>) outs(%zero : tensor<6x8xf32>) -> tensor<6x8xf32>
+  %v = tensor.expand_shape %p [[0, 1], [2]] output_shape [2, 3, 8] : tensor<6x8xf32> into tensor<2x3x8xf32>
+  %g = linalg.generic {indexing_maps = [#bij, #bij, #bij], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%v, %h : tensor<2x3x8xf32>, tensor<2x3x8xf32>) outs(%e : tensor<2x3x8xf32>) {
+  ^bb0(%q: f32, %r: f32, %o: f32):
+    %r2 = math.powf %r, %two : f32
+    %r3 = math.powf %r, %three : f32
+    %c = arith.mulf %cubic, %r3 : f32
+    %n = arith.addf %c, %r : f32
+    %u = arith.mulf %scale, %n : f32
+    %t = math.tanh %u : f32
+    %t2 = arith.mulf %t, %t : f32
+    %f = arith.subf %one, %t2 : f32
+    %c2 = arith.mulf %cubic, %r2 : f32
+    %c3 = arith.mulf %three, %c2 : f32
+    %n2 = arith.addf %c3, %one : f32
+    %slope = arith.mulf %scale, %n2 : f32
+    %in = arith.mulf %f, %slope : f32
+    %rin = arith.mulf %in, %r : f32
+    %t1 = arith.addf %t, %one : f32
+    %sum = arith.addf %t1, %rin : f32
+    %qs = arith.mulf %q, %sum : f32
+    %m = arith.divf %qs, %two : f32
+    linalg.yield %m : f32
+  } -> tensor<2x3x8xf32>
+  %gc = tensor.collapse_shape %g [[0, 1], [2]] : tensor<2x3x8xf32> into tensor<6x8xf32>
+  %dw = linalg.contract indexing_maps = [#t, #b, #c] ins(%x, %gc : tensor<6x5xf32>, tensor<6x8xf32>) outs(%weight : tensor<5x8xf32>) -> tensor<5x8xf32>
+  %db = linalg.generic {indexing_maps = [#bij, #bj], iterator_types = ["reduction", "reduction", "parallel"]}
+      ins(%g : tensor<2x3x8xf32>) outs(%bias : tensor<8xf32>) {
+  ^bb0(%q: f32, %o: f32):
+    %n = arith.addf %o, %q : f32
+    linalg.yield %n : f32
+  } -> tensor<8xf32>
+  return %dw, %db, %dv, %s : tensor<5x8xf32>, tensor<8xf32>, tensor<5x8xf32>, tensor<8xf32>
+}
+}
+
+// -----
+
+#ij = affine_map<(i, j) -> (i, j)>
+#i = affine_map<(i, j) -> (i)>
+#j = affine_map<(i, j) -> (j)>
+#a = affine_map<(i, j, k) -> (i, k)>
+#b = affine_map<(i, j, k) -> (k, j)>
+#c = affine_map<(i, j, k) -> (i, j)>
+#t = affine_map<(i, j, k) -> (k, i)>
+
+// Sums along the other dimension, of squares, of a factor of another phase, and one that is read before the product is
+// there; a derivative with another constant, whose product is a task of its own.
+// TASKS-LABEL: remat.graph @other_gradients
+// TASKS-NOT: :2 = remat.task
+// TASKS: remat.task 6
+module attributes {remat.target = #remat.target<"cuda", epilogues = true>} {
+func.func @other_gradients(%d: tensor<6x4xf32>, %w: tensor<4x8xf32>, %h: tensor<6x8xf32>, %x: tensor<6x8xf32>, %y: tensor<6x8xf32>)
+    -> (tensor<6x8xf32>, tensor<6xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x8xf32>) {
+  %one = arith.constant 1.0 : f32
+  %half = arith.constant 0.5 : f32
+  %zero = arith.constant dense<0.0> : tensor<6x8xf32>
+  %weight = arith.constant dense<0.0> : tensor<8x8xf32>
+  %bias = arith.constant dense<0.0> : tensor<8xf32>
+  %rows = arith.constant dense<0.0> : tensor<6xf32>
+  %e = tensor.empty() : tensor<6x8xf32>
+  %p = linalg.contract indexing_maps = [#a, #b, #c] ins(%d, %w : tensor<6x4xf32>, tensor<4x8xf32>) outs(%zero : tensor<6x8xf32>) -> tensor<6x8xf32>
+  %g = linalg.generic {indexing_maps = [#ij, #ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%p, %h : tensor<6x8xf32>, tensor<6x8xf32>) outs(%e : tensor<6x8xf32>) {
+  ^bb0(%q: f32, %r: f32, %o: f32):
+    %t = math.tanh %r : f32
+    %t2 = arith.mulf %t, %t : f32
+    %f = arith.subf %one, %t2 : f32
+    %m = arith.mulf %q, %f : f32
+    linalg.yield %m : f32
+  } -> tensor<6x8xf32>
+  %s0 = linalg.generic {indexing_maps = [#ij, #i], iterator_types = ["parallel", "reduction"]}
+      ins(%y : tensor<6x8xf32>) outs(%rows : tensor<6xf32>) {
+  ^bb0(%q: f32, %o: f32):
+    %n = arith.addf %o, %q : f32
+    linalg.yield %n : f32
+  } -> tensor<6xf32>
+  %s1 = linalg.generic {indexing_maps = [#ij, #j], iterator_types = ["reduction", "parallel"]}
+      ins(%y : tensor<6x8xf32>) outs(%bias : tensor<8xf32>) {
+  ^bb0(%q: f32, %o: f32):
+    %q2 = arith.mulf %q, %q : f32
+    %n = arith.addf %o, %q2 : f32
+    linalg.yield %n : f32
+  } -> tensor<8xf32>
+  %s2 = linalg.generic {indexing_maps = [#ij, #j], iterator_types = ["reduction", "parallel"]}
+      ins(%y : tensor<6x8xf32>) outs(%bias : tensor<8xf32>) attrs = {remat.backward} {
+  ^bb0(%q: f32, %o: f32):
+    %n = arith.addf %o, %q : f32
+    linalg.yield %n : f32
+  } -> tensor<8xf32>
+  %s3 = linalg.generic {indexing_maps = [#ij, #j], iterator_types = ["reduction", "parallel"]}
+      ins(%x : tensor<6x8xf32>) outs(%bias : tensor<8xf32>) {
+  ^bb0(%q: f32, %o: f32):
+    %n = arith.addf %o, %q : f32
+    linalg.yield %n : f32
+  } -> tensor<8xf32>
+  %z = linalg.generic {indexing_maps = [#ij, #j, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%x, %s3 : tensor<6x8xf32>, tensor<8xf32>) outs(%e : tensor<6x8xf32>) {
+  ^bb0(%q: f32, %r: f32, %o: f32):
+    %n = arith.subf %q, %r : f32
+    linalg.yield %n : f32
+  } -> tensor<6x8xf32>
+  %dw = linalg.contract indexing_maps = [#t, #b, #c] ins(%x, %y : tensor<6x8xf32>, tensor<6x8xf32>) outs(%weight : tensor<8x8xf32>) -> tensor<8x8xf32>
+  %2 = linalg.generic {indexing_maps = [#ij, #ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%g, %z : tensor<6x8xf32>, tensor<6x8xf32>) outs(%e : tensor<6x8xf32>) {
+  ^bb0(%q: f32, %r: f32, %o: f32):
+    %n = arith.addf %q, %r : f32
+    linalg.yield %n : f32
+  } -> tensor<6x8xf32>
+  return %2, %s0, %s1, %s2, %dw : tensor<6x8xf32>, tensor<6xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8x8xf32>
+}
+}
+
+// -----
+
+#ij = affine_map<(i, j) -> (i, j)>
+#a = affine_map<(i, j, k) -> (i, k)>
+#b = affine_map<(i, j, k) -> (k, j)>
+#c = affine_map<(i, j, k) -> (i, j)>
+
+// A ReLU and a GELU without a bias, of which the derivative reads the product, and another tensor that a product is
+// added to.
+// CHECK-LABEL: @plain
+// CHECK: %[[R:.*]] = linalg.generic
+// CHECK: linalg.generic {{.*}} ins(%[[R]], %{{.*}} : tensor<6x8xf32>, tensor<6x8xf32>)
+// CHECK: arith.cmpf
+// CHECK: %[[G:.*]]:2 = linalg.generic {{.*}} ins(%[[Q:.*]] : tensor<6x8xf32>)
+// CHECK-NEXT: ^bb0(%[[X:.*]]: f32, %{{.*}}: f32, %{{.*}}: f32):
+// CHECK: linalg.yield %{{.*}}, %[[X]]
+// CHECK: linalg.generic {{.*}} ins(%[[G]]#1 : tensor<6x8xf32>)
+// TASKS-LABEL: remat.graph @plain
+// TASKS: remat.task 0 @matmul_max(
+// TASKS: remat.task 1 @select
+// TASKS: %{{.*}}:2 = remat.task 2 @matmul_
+// TASKS: remat.task 3 @exp(
+// TASKS: remat.task 4 @matmul_add(
+// TASKS-NOT: remat.task
+module attributes {remat.target = #remat.target<"cuda", epilogues = true>} {
+func.func @plain(%x: tensor<6x4xf32>, %w: tensor<4x8xf32>, %u: tensor<4x8xf32>, %d: tensor<6x8xf32>)
+    -> (tensor<6x8xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<6x8xf32>) {
+  %none = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %half = arith.constant 0.5 : f32
+  %cubic = arith.constant 0.044715 : f32
+  %scale = arith.constant 0.797884583 : f32
+  %three = arith.constant 3.0 : f32
+  %zero = arith.constant dense<0.0> : tensor<6x8xf32>
+  %e = tensor.empty() : tensor<6x8xf32>
+  %p = linalg.contract indexing_maps = [#a, #b, #c] ins(%x, %w : tensor<6x4xf32>, tensor<4x8xf32>) outs(%zero : tensor<6x8xf32>) -> tensor<6x8xf32>
+  %0 = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%p : tensor<6x8xf32>) outs(%e : tensor<6x8xf32>) {
+  ^bb0(%q: f32, %o: f32):
+    %y = arith.maximumf %q, %none : f32
+    linalg.yield %y : f32
+  } -> tensor<6x8xf32>
+  %1 = linalg.generic {indexing_maps = [#ij, #ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%p, %d : tensor<6x8xf32>, tensor<6x8xf32>) outs(%e : tensor<6x8xf32>) attrs = {remat.backward} {
+  ^bb0(%q: f32, %r: f32, %o: f32):
+    %is = arith.cmpf ogt, %q, %none : f32
+    %y = arith.select %is, %r, %none : f32
+    linalg.yield %y : f32
+  } -> tensor<6x8xf32>
+  %p2 = linalg.contract indexing_maps = [#a, #b, #c] ins(%x, %u : tensor<6x4xf32>, tensor<4x8xf32>) outs(%zero : tensor<6x8xf32>) -> tensor<6x8xf32>
+  %2 = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%p2 : tensor<6x8xf32>) outs(%e : tensor<6x8xf32>) {
+  ^bb0(%q: f32, %o: f32):
+    %q3 = math.powf %q, %three : f32
+    %c = arith.mulf %cubic, %q3 : f32
+    %n = arith.addf %c, %q : f32
+    %v = arith.mulf %scale, %n : f32
+    %t = math.tanh %v : f32
+    %t1 = arith.addf %t, %one : f32
+    %h = arith.mulf %q, %half : f32
+    %y = arith.mulf %h, %t1 : f32
+    linalg.yield %y : f32
+  } -> tensor<6x8xf32>
+  %3 = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%p2 : tensor<6x8xf32>) outs(%e : tensor<6x8xf32>) attrs = {remat.backward} {
+  ^bb0(%q: f32, %o: f32):
+    %y = math.exp %q : f32
+    linalg.yield %y : f32
+  } -> tensor<6x8xf32>
+  %p4 = linalg.contract indexing_maps = [#a, #b, #c] ins(%x, %u : tensor<6x4xf32>, tensor<4x8xf32>) outs(%zero : tensor<6x8xf32>) -> tensor<6x8xf32>
+  %4 = linalg.generic {indexing_maps = [#ij, #ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%d, %p4 : tensor<6x8xf32>, tensor<6x8xf32>) outs(%e : tensor<6x8xf32>) {
+  ^bb0(%q: f32, %r: f32, %o: f32):
+    %y = arith.addf %q, %r : f32
+    linalg.yield %y : f32
+  } -> tensor<6x8xf32>
+  return %0, %1, %2, %3, %4 : tensor<6x8xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<6x8xf32>, tensor<6x8xf32>
+}
+}

@@ -5,9 +5,10 @@
 //===----------------------------------------------------------------------===//
 //
 // A library may add a bias to a product and apply an activation to the sum
-// before it writes it. Task formation, which makes one kernel of a product and
-// the operation behind it, and code generation, which describes that kernel to
-// the library, ask here whether the operation is of this kind.
+// before it writes it, and do the same for their gradients. Task formation,
+// which makes one kernel of a product and what is behind it, and code
+// generation, which describes that kernel to the library, ask here what is of
+// this kind.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,27 +26,51 @@ enum class Activation { None, Relu, Gelu };
 /// A product, what is added to each of its rows, and what is made of the sum.
 struct Epilogue {
   mlir::linalg::LinalgOp contraction;
+  /// Null for nothing.
   mlir::Value bias;
   Activation activation;
   /// Whether result 1 is the sum.
   bool keepsSum;
 };
 
-/// Elements of a row of a sum that is kept beside its GELU must be a multiple
-/// of this many, so that each row begins at a multiple of 16 bytes.
+/// Elements of a row of the input of an activation, which is kept beside its
+/// GELU, must be a multiple of this many, so that each row begins at a multiple
+/// of 16 bytes.
 constexpr int64_t keptRowElements = 8;
 
 /// What `op` makes of a product, if it is nothing but that:
 ///
-/// * It reads a contraction, seen through reshapes, and a vector along the last
-///   dimension of both. The contraction has a result in f32, starts from zeros,
-///   and has no batch: its last dimension is of one factor, and all others are
-///   of the other, next to each other.
+/// * It reads a contraction, seen through reshapes, and may read a vector along
+///   the last dimension of both. The contraction has a result in f32, starts
+///   from zeros, and has no batch: its last dimension is of one factor, and all
+///   others are of the other, next to each other.
 /// * It adds both in f32. Result 0 is the sum, the maximum of that and 0, or
 ///   its GELU in the form with tanh; result 1 is the sum, beside a GELU.
+///   Without a vector, the sum is the product, and result 0 is something else.
 /// * Results and bias have one type: f32, or that of factors of 16 bits, to
 ///   which results are rounded once.
 std::optional<Epilogue> matchEpilogue(mlir::linalg::GenericOp op);
+
+/// A product and the input of the GELU whose gradient it is the last factor of.
+struct GeluGradient {
+  mlir::linalg::LinalgOp contraction;
+  mlir::Value input;
+};
+
+/// The product that `op` multiplies, in f32, with the derivative of a GELU in
+/// the form with tanh, and the input of that, if it does nothing else. Both are
+/// f32 and as above.
+std::optional<GeluGradient> matchGeluGradient(mlir::linalg::GenericOp op);
+
+/// What `op` adds up in f32, from zeros, along all dimensions but the last, as
+/// the gradient of a bias; null if it does anything else.
+mlir::Value matchColumnSums(mlir::Operation *op);
+
+/// The factor of `contraction` that `summed` is, of which a library can also
+/// write the sums that `matchColumnSums` is about: that of which the last
+/// dimension is kept and all others are added up.
+std::optional<unsigned> findSummedFactor(mlir::linalg::LinalgOp contraction,
+                                         mlir::Value summed);
 
 /// Whether `op`, in the body of a linalg.generic, is the maximum of `value` and
 /// 0, which keeps nan.

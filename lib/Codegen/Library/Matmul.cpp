@@ -137,11 +137,16 @@ static MatmulDim takeDim(MatmulDims &dims) {
   return dims.pop_back_val();
 }
 
-static std::optional<remat_matmul> describeContraction(linalg::LinalgOp op) {
-  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+/// The contraction, with operand `first` of it as A.
+static std::optional<remat_matmul> describeContraction(linalg::LinalgOp op,
+                                                       unsigned first = 0) {
+  SmallVector<AffineMap> maps;
   SmallVector<RankedTensorType> types;
-  for (Value operand : op->getOperands())
-    types.push_back(dyn_cast<RankedTensorType>(operand.getType()));
+  for (unsigned number : {first, 1 - first, 2u}) {
+    maps.push_back(op.getIndexingMapsArray()[number]);
+    types.push_back(
+        dyn_cast<RankedTensorType>(op->getOperand(number).getType()));
+  }
   SmallVector<int64_t> sizes = op.getStaticLoopRanges();
   MatmulDims batch, rows, columns, sums;
   for (auto [dim, size] : llvm::enumerate(sizes)) {
@@ -211,30 +216,13 @@ static bool hasLibraryTypes(linalg::LinalgOp op) {
   return types[0] == types[1] && (types[2] == types[0] || types[2].isF32());
 }
 
-/// The epilogue whose results the kernel returns, in their order.
-static std::optional<Epilogue> matchKernelEpilogue(FunctionOpInterface kernel) {
-  Region &body = kernel.getFunctionBody();
-  if (!body.hasOneBlock())
-    return std::nullopt;
-  Operation *terminator = body.front().getTerminator();
-  linalg::GenericOp maker;
-  for (auto [number, value] : llvm::enumerate(terminator->getOperands())) {
-    auto result = dyn_cast<OpResult>(getViewRoot(value));
-    auto generic = result ? dyn_cast<linalg::GenericOp>(result.getOwner())
-                          : linalg::GenericOp();
-    if (!generic || (maker && maker != generic) ||
-        result.getResultNumber() != number)
-      return std::nullopt;
-    maker = generic;
-  }
-  if (!maker || terminator->getNumOperands() != maker->getNumResults())
-    return std::nullopt;
-  return matchEpilogue(maker);
-}
+//===----------------------------------------------------------------------===//
+// Epilogues
+//===----------------------------------------------------------------------===//
 
 /// The library's number of an epilogue.
 static int32_t getNumber(const Epilogue &epilogue) {
-  int32_t number = REMAT_EPILOGUE_BIAS;
+  int32_t number = epilogue.bias ? REMAT_EPILOGUE_BIAS : 0;
   if (epilogue.activation == Activation::Relu)
     number |= REMAT_EPILOGUE_RELU;
   if (epilogue.activation == Activation::Gelu)
@@ -242,31 +230,125 @@ static int32_t getNumber(const Epilogue &epilogue) {
   return epilogue.keepsSum ? number | REMAT_EPILOGUE_INPUT : number;
 }
 
-/// A product with an epilogue, both of arguments.
-static LibraryCallRef makeEpilogueCall(FunctionOpInterface kernel,
-                                       Epilogue epilogue) {
-  linalg::LinalgOp op = epilogue.contraction;
+/// The operand of a product of which the last dimension of its result is.
+static unsigned findColumnFactor(linalg::LinalgOp product) {
+  SmallVector<AffineMap> maps = product.getIndexingMapsArray();
+  return llvm::is_contained(maps[0].getResults(), maps[2].getResults().back())
+             ? 0
+             : 1;
+}
+
+namespace {
+/// A product with an epilogue, as the library wants it.
+struct EpilogueParts {
+  linalg::LinalgOp product;
+  /// A bias or the input of an activation; null for none.
+  Value operand;
+  int32_t number = 0;
+  /// The sums of what the epilogue makes, or of this factor; null for none.
+  Value summed;
+  std::optional<unsigned> summedFactor;
+};
+} // namespace
+
+/// The epilogue that `maker` makes of a product, with `numResults` results.
+static std::optional<EpilogueParts> matchParts(linalg::GenericOp maker,
+                                               unsigned numResults) {
+  EpilogueParts parts;
+  if (std::optional<Epilogue> epilogue = matchEpilogue(maker)) {
+    if (numResults != maker->getNumResults())
+      return std::nullopt;
+    parts.product = epilogue->contraction;
+    parts.operand = epilogue->bias;
+    parts.number = getNumber(*epilogue);
+    return parts;
+  }
+  std::optional<GeluGradient> gradient = matchGeluGradient(maker);
+  if (!gradient)
+    return std::nullopt;
+  parts.product = gradient->contraction;
+  parts.operand = gradient->input;
+  parts.number = REMAT_EPILOGUE_GELU_GRADIENT;
+  if (numResults == 2) {
+    parts.number |= REMAT_EPILOGUE_COLUMN_SUMS;
+    parts.summed = maker->getResult(0);
+  }
+  return parts;
+}
+
+/// The product and the epilogue whose results the kernel returns, in their
+/// order.
+static std::optional<EpilogueParts>
+matchKernelEpilogue(FunctionOpInterface kernel) {
+  Region &body = kernel.getFunctionBody();
+  if (!body.hasOneBlock())
+    return std::nullopt;
+  SmallVector<OpResult, 2> results;
+  for (Value value : body.front().getTerminator()->getOperands()) {
+    results.push_back(dyn_cast<OpResult>(getViewRoot(value)));
+    if (!results.back())
+      return std::nullopt;
+  }
+  if (results.empty() || results.size() > 2 ||
+      results[0].getResultNumber() != 0)
+    return std::nullopt;
+  Operation *maker = results[0].getOwner();
+  std::optional<EpilogueParts> parts;
+  if (auto generic = dyn_cast<linalg::GenericOp>(maker))
+    parts = matchParts(generic, results.size());
+  bool hasSums = results.size() == 2 && results[1].getOwner() != maker;
+  if (!hasSums)
+    return results.size() == 1 || (parts && results[1].getResultNumber() == 1)
+               ? parts
+               : std::nullopt;
+  Value summed = matchColumnSums(results[1].getOwner());
+  if (!summed)
+    return std::nullopt;
+  if (parts)
+    return parts->summed && getViewRoot(summed) == parts->summed ? parts
+                                                                 : std::nullopt;
+  auto contraction = dyn_cast<linalg::LinalgOp>(maker);
+  std::optional<unsigned> factor;
+  if (contraction)
+    factor = findSummedFactor(contraction, summed);
+  if (!factor)
+    return std::nullopt;
+  return EpilogueParts{contraction, /*operand=*/{}, /*number=*/0,
+                       /*summed=*/{}, factor};
+}
+
+/// A product with an epilogue, both of arguments, with results of type `made`.
+static LibraryCallRef makeEpilogueCall(const EpilogueParts &parts, Type made) {
+  linalg::LinalgOp op = parts.product;
+  // Columns are the last dimension of the result.
+  unsigned first = 1 - findColumnFactor(op);
   SmallVector<unsigned> arguments;
-  for (Value value : {op->getOperand(0), op->getOperand(1), epilogue.bias}) {
+  SmallVector<Value> operands = {op->getOperand(first),
+                                 op->getOperand(1 - first)};
+  if (parts.operand)
+    operands.push_back(parts.operand);
+  for (Value value : operands) {
     BlockArgument argument = getKernelArgument(value);
     if (!argument)
       return {};
     arguments.push_back(argument.getArgNumber());
   }
-  std::optional<remat_matmul> matmul = describeContraction(op);
+  std::optional<remat_matmul> matmul = describeContraction(op, first);
   if (!matmul)
     return {};
-  matmul->c_dtype = *getDtype(
-      cast<RankedTensorType>(epilogue.bias.getType()).getElementType());
-  matmul->epilogue = getNumber(epilogue);
+  matmul->epilogue = parts.number;
+  if (parts.summedFactor)
+    matmul->epilogue = *parts.summedFactor == first ? REMAT_EPILOGUE_A_SUMS
+                                                    : REMAT_EPILOGUE_B_SUMS;
+  matmul->c_dtype = *getDtype(getElementTypeOrSelf(made));
   if (remat_matmul_workspace_bytes(&*matmul, 1) < 0)
     return {};
   return std::make_shared<MatmulCall>(*matmul, arguments, /*isAdded=*/false);
 }
 
 LibraryCallRef remat::codegen::matchMatmul(FunctionOpInterface kernel) {
-  if (std::optional<Epilogue> epilogue = matchKernelEpilogue(kernel))
-    return makeEpilogueCall(kernel, *epilogue);
+  if (std::optional<EpilogueParts> parts = matchKernelEpilogue(kernel))
+    return makeEpilogueCall(*parts, kernel.getResultTypes().front());
   auto op = dyn_cast_or_null<linalg::LinalgOp>(getResultMaker(kernel));
   Value before;
   if (auto sum = dyn_cast_or_null<linalg::GenericOp>(op.getOperation()))

@@ -52,8 +52,9 @@ static bool isDonatedTo(BlockArgument argument, Value value) {
          terminator->getOperand(*result) == value;
 }
 
-/// A contraction is added to what is in the buffer of a result: a library does
-/// that without a buffer for the contraction. Their cluster, or an empty one.
+/// A contraction is added to what is in the buffer of a result, or a library
+/// also adds one to what is elsewhere: neither needs a buffer for the
+/// contraction. Their cluster, or an empty one.
 static Cluster
 sumOfContraction(linalg::GenericOp sum, BlockInfo &info,
                  const DenseMap<Operation *, unsigned> &clusterOf) {
@@ -61,13 +62,18 @@ sumOfContraction(linalg::GenericOp sum, BlockInfo &info,
   if (!added || clusterOf.contains(sum) || !info.isEligible(sum))
     return {};
   linalg::LinalgOp contraction = added->contraction;
-  auto before = dyn_cast<BlockArgument>(added->before);
-  if (!before || !isDonatedTo(before, sum.getResult(0)) ||
-      clusterOf.contains(contraction) || !contraction->hasOneUse() ||
+  if (clusterOf.contains(contraction) || !contraction->hasOneUse() ||
       contraction->hasAttr(RematDialect::policyAttrName) ||
       contraction->getAttr(RematDialect::backwardAttrName) !=
           sum->getAttr(RematDialect::backwardAttrName))
     return {};
+  auto before = dyn_cast<BlockArgument>(added->before);
+  if (!before || !isDonatedTo(before, sum.getResult(0))) {
+    bool isEpilogue = info.getTarget().getEpilogues() &&
+                      contraction->getBlock() == sum->getBlock() &&
+                      info.isEligible(contraction);
+    return isEpilogue ? Cluster{contraction, sum} : Cluster();
+  }
   // What it needs beside the contraction is an argument, and an empty tensor.
   auto place = sum.getDpsInits().front().getDefiningOp<tensor::EmptyOp>();
   if (!place)
@@ -78,22 +84,83 @@ sumOfContraction(linalg::GenericOp sum, BlockInfo &info,
   return {contraction, sum};
 }
 
+/// Whether `op` may be a part of the kernel of `contraction`, as far as phases
+/// and policies go.
+static bool mayJoin(linalg::LinalgOp contraction, Operation *op,
+                    BlockInfo &info) {
+  return contraction->getBlock() == op->getBlock() && info.isEligible(op) &&
+         contraction->getAttr(RematDialect::backwardAttrName) ==
+             op->getAttr(RematDialect::backwardAttrName);
+}
+
+/// Of what reads `value`, an operation that adds up what `isSummed` says, may
+/// be a part of the kernel of `contraction`, and stands behind `maker`, of
+/// which it is, before all others that read what that makes; null if there is
+/// none.
+static Operation *findSums(linalg::LinalgOp contraction, Operation *maker,
+                           Value value, BlockInfo &info,
+                           function_ref<bool(Value)> isSummed) {
+  Operation *sums = nullptr;
+  forEachReader(value, [&](Operation *reader) {
+    Value summed = matchColumnSums(reader);
+    if (!sums && summed && isSummed(summed) &&
+        mayJoin(contraction, reader, info) && info.isBefore(maker, reader))
+      sums = reader;
+  });
+  if (!sums)
+    return nullptr;
+  bool isFirst = true;
+  forEachReader(maker->getResult(0), [&](Operation *reader) {
+    Operation *other = contraction->getBlock()->findAncestorOpInBlock(*reader);
+    isFirst &= other == sums || (other && info.isBefore(sums, other));
+  });
+  return isFirst ? sums : nullptr;
+}
+
 /// A library makes more of a contraction than that before it writes it, where
-/// nothing else reads it. Their cluster, or an empty one.
+/// nothing else reads it, and can add up what it has made. Their cluster, or an
+/// empty one.
 static Cluster epilogueOfContraction(linalg::GenericOp op, BlockInfo &info) {
   std::optional<Epilogue> epilogue = matchEpilogue(op);
-  if (!epilogue || !info.isEligible(op))
+  std::optional<GeluGradient> gradient;
+  if (!epilogue)
+    gradient = matchGeluGradient(op);
+  if (!epilogue && !gradient)
     return {};
-  linalg::LinalgOp contraction = epilogue->contraction;
+  linalg::LinalgOp contraction =
+      epilogue ? epilogue->contraction : gradient->contraction;
   bool isReadElsewhere = false;
   forEachReader(contraction->getResult(0),
                 [&](Operation *reader) { isReadElsewhere |= reader != op; });
-  if (isReadElsewhere || contraction->getBlock() != op->getBlock() ||
-      !info.isEligible(contraction) ||
-      contraction->getAttr(RematDialect::backwardAttrName) !=
-          op->getAttr(RematDialect::backwardAttrName))
+  if (isReadElsewhere || !mayJoin(contraction, op, info) ||
+      !info.isEligible(contraction))
     return {};
-  return {contraction, op};
+  Operation *sums = nullptr;
+  if (gradient)
+    sums = findSums(contraction, op, op->getResult(0), info,
+                    [](Value) { return true; });
+  return sums ? Cluster{contraction, op, sums} : Cluster{contraction, op};
+}
+
+/// A library can add up a factor of a contraction beside it: the gradients of a
+/// weight and of a bias. Their cluster, or an empty one.
+static Cluster sumsOfFactor(linalg::LinalgOp contraction, BlockInfo &info,
+                            const DenseMap<Operation *, unsigned> &clusterOf) {
+  if (clusterOf.contains(contraction) ||
+      !linalg::isaContractionOpInterface(contraction) ||
+      !info.isEligible(contraction))
+    return {};
+  for (unsigned number : {0, 1}) {
+    auto isFactor = [&](Value summed) {
+      return findSummedFactor(contraction, summed) == number;
+    };
+    Operation *sums =
+        findSums(contraction, contraction,
+                 getViewRoot(contraction->getOperand(number)), info, isFactor);
+    if (sums && !clusterOf.contains(sums))
+      return {contraction, sums};
+  }
+  return {};
 }
 
 SmallVector<Cluster> remat::formClusters(Block &body) {
@@ -106,7 +173,8 @@ SmallVector<Cluster> remat::formClusters(Block &body) {
     if (!cluster.empty())
       clusters.push_back(std::move(cluster));
   };
-  if (info.getTarget().getEpilogues())
+  bool hasEpilogues = info.getTarget().getEpilogues();
+  if (hasEpilogues)
     for (auto op : body.getOps<linalg::GenericOp>())
       add(epilogueOfContraction(op, info));
   // Attention's contractions first: its softmax alone would be a cluster too.
@@ -119,9 +187,10 @@ SmallVector<Cluster> remat::formClusters(Block &body) {
     }
   }
   for (auto sum : llvm::to_vector(body.getOps<linalg::GenericOp>()))
-    if (Cluster cluster = sumOfContraction(sum, info, clusterOf);
-        !cluster.empty())
-      clusters.push_back(std::move(cluster));
+    add(sumOfContraction(sum, info, clusterOf));
+  if (hasEpilogues)
+    for (auto op : body.getOps<linalg::LinalgOp>())
+      add(sumsOfFactor(op, info, clusterOf));
   for (auto pad : body.getOps<tensor::PadOp>())
     if (Cluster cluster = padProducer(pad, info, clusterOf); !cluster.empty())
       clusters.push_back(std::move(cluster));

@@ -6,8 +6,11 @@
 //
 // See the description of `remat-form-epilogues`. All that other readers do with
 // a product is found first; then either all of them are rewritten, or none.
+// Sums of what a library makes or reads are put behind it afterwards.
 //
 //===----------------------------------------------------------------------===//
+
+#include "KernelPool.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
@@ -40,9 +43,9 @@ public:
 private:
   bool collectReads(Value value);
   bool findMaker();
-  bool collectSums();
-  bool collectSums(OpOperand &read);
-  bool mayReadResult(arith::AddFOp sum) const;
+  bool mayRewrite();
+  bool mayRewrite(OpOperand &read);
+  bool mayReadResult(Value sum) const;
   bool moveMaker();
   Value getReplacement();
   void replace(OpOperand &read, Value replacement);
@@ -53,8 +56,6 @@ private:
   /// What becomes a part of the product's kernel, and how it is that.
   linalg::GenericOp maker;
   Epilogue epilogue;
-  /// In the other readers, the sums of product and bias.
-  SmallVector<arith::AddFOp> sums;
 };
 
 } // namespace
@@ -106,8 +107,8 @@ bool ReaderRewriter::findMaker() {
 
 /// Whether all that is made of `sum` is the same if it is its ReLU: what the
 /// sum is where it is not positive does not matter.
-bool ReaderRewriter::mayReadResult(arith::AddFOp sum) const {
-  return llvm::all_of(sum->getUsers(), [&](Operation *user) {
+bool ReaderRewriter::mayReadResult(Value sum) const {
+  return llvm::all_of(sum.getUsers(), [&](Operation *user) {
     if (isRelu(user, sum))
       return true;
     // A condition of a ReLU in another form is one of these, too; its select is
@@ -128,13 +129,17 @@ bool ReaderRewriter::mayReadResult(arith::AddFOp sum) const {
   });
 }
 
-/// Finds the sums of product and bias in a reader, which are to be all that it
-/// makes of the product.
-bool ReaderRewriter::collectSums(OpOperand &read) {
+/// Whether all that a reader makes of the product is its sum with the bias, if
+/// there is one, and of that something for which it may read what the maker
+/// has.
+bool ReaderRewriter::mayRewrite(OpOperand &read) {
   auto generic = cast<linalg::GenericOp>(read.getOwner());
   if (read.get().getType() != maker->getResult(0).getType())
     return false;
   AffineMap map = generic.getMatchingIndexingMap(&read);
+  bool isRelu = epilogue.activation == Activation::Relu;
+  if (!epilogue.bias)
+    return !isRelu || mayReadResult(generic.getMatchingBlockArgument(&read));
   for (Operation *user : generic.getMatchingBlockArgument(&read).getUsers()) {
     auto sum = dyn_cast<arith::AddFOp>(user);
     if (!sum || sum->getBlock() != generic.getBody())
@@ -149,14 +154,13 @@ bool ReaderRewriter::collectSums(OpOperand &read) {
     if (!generic.isDpsInput(&bias) || bias.get() != epilogue.bias ||
         generic.getMatchingIndexingMap(&bias).getResults() !=
             map.getResults().take_back() ||
-        (epilogue.activation == Activation::Relu && !mayReadResult(sum)))
+        (isRelu && !mayReadResult(sum)))
       return false;
-    sums.push_back(sum);
   }
   return true;
 }
 
-bool ReaderRewriter::collectSums() {
+bool ReaderRewriter::mayRewrite() {
   Type type = maker->getResult(0).getType();
   // What is read elsewhere must be neither rounded, nor in rows that do not
   // begin where the library wants them.
@@ -165,7 +169,7 @@ bool ReaderRewriter::collectSums() {
        cast<ShapedType>(type).getShape().back() % keptRowElements != 0))
     return false;
   return llvm::all_of(reads, [&](OpOperand *read) {
-    return read->getOwner() == maker || collectSums(*read);
+    return read->getOwner() == maker || mayRewrite(*read);
   });
 }
 
@@ -204,7 +208,9 @@ Value ReaderRewriter::getReplacement() {
   Block *body = both.getBody();
   body->addArgument(getElementTypeOrSelf(type), maker.getLoc());
   unsigned number = maker.getDpsInputs()[0] == epilogue.bias ? 1 : 0;
-  Value sum = (*body->getArgument(number).user_begin())->getResult(0);
+  Value sum = body->getArgument(number);
+  if (epilogue.bias)
+    sum = (*sum.user_begin())->getResult(0);
   body->getTerminator()->insertOperands(1, sum);
   copyBackward(maker, both);
   maker->getResult(0).replaceAllUsesWith(both->getResult(0));
@@ -217,14 +223,21 @@ Value ReaderRewriter::getReplacement() {
 void ReaderRewriter::replace(OpOperand &read, Value replacement) {
   auto generic = cast<linalg::GenericOp>(read.getOwner());
   BlockArgument element = generic.getMatchingBlockArgument(&read);
-  for (Operation *sum : llvm::make_early_inc_range(element.getUsers())) {
-    if (epilogue.activation == Activation::Relu)
-      for (Operation *user : llvm::make_early_inc_range(sum->getUsers()))
-        if (isRelu(user, sum->getResult(0)))
-          user->getResult(0).replaceAllUsesWith(element);
-    sum->getResult(0).replaceAllUsesWith(element);
-    sum->erase();
-  }
+  auto dropRelus = [&](Value sum) {
+    if (epilogue.activation != Activation::Relu)
+      return;
+    for (Operation *user : llvm::make_early_inc_range(sum.getUsers()))
+      if (isRelu(user, sum))
+        user->getResult(0).replaceAllUsesWith(element);
+  };
+  if (!epilogue.bias)
+    dropRelus(element);
+  else
+    for (Operation *sum : llvm::make_early_inc_range(element.getUsers())) {
+      dropRelus(sum->getResult(0));
+      sum->getResult(0).replaceAllUsesWith(element);
+      sum->erase();
+    }
   read.set(replacement);
 }
 
@@ -263,7 +276,7 @@ static void simplify(linalg::GenericOp reader) {
 
 bool ReaderRewriter::run() {
   if (hasPolicy(product) || !collectReads(product->getResult(0)) ||
-      reads.size() < 2 || !findMaker() || !collectSums() || !moveMaker())
+      reads.size() < 2 || !findMaker() || !mayRewrite() || !moveMaker())
     return false;
   llvm::erase_if(reads,
                  [&](OpOperand *read) { return read->getOwner() == maker; });
@@ -276,6 +289,77 @@ bool ReaderRewriter::run() {
   for (Operation *reader : readers)
     simplify(cast<linalg::GenericOp>(reader));
   return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+/// Puts `op` behind `place`, with all that it needs and that costs nothing;
+/// false, and nothing is moved, if it needs something else from there.
+static bool moveBehind(Operation *op, Operation *place) {
+  SetVector<Operation *> needed;
+  needed.insert(op);
+  for (unsigned i = 0; i < needed.size(); ++i)
+    for (Value value : getReadValues(needed[i])) {
+      Operation *source = value.getDefiningOp();
+      if (!source || source == place || source->getBlock() != op->getBlock() ||
+          source->isBeforeInBlock(place))
+        continue;
+      if (!isViewOp(source) && !isClonedIntoKernels(source))
+        return false;
+      needed.insert(source);
+    }
+  SmallVector<Operation *> inOrder = llvm::to_vector(needed);
+  llvm::sort(inOrder,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  for (Operation *one : llvm::reverse(inOrder))
+    one->moveAfter(place);
+  return true;
+}
+
+/// Puts `sum` behind `place`, with which it shares a call then. What reads it
+/// stays behind it.
+static bool joinSums(Operation *sum, Operation *place) {
+  if (place->isBeforeInBlock(sum))
+    return moveBehind(sum, place);
+  bool isReadBefore = llvm::any_of(sum->getUsers(), [&](Operation *user) {
+    Operation *reader = sum->getBlock()->findAncestorOpInBlock(*user);
+    return !reader || !place->isBeforeInBlock(reader);
+  });
+  if (!isReadBefore)
+    sum->moveAfter(place);
+  return !isReadBefore;
+}
+
+/// Whether both are computed in the same phase, and nobody has asked for
+/// anything about them.
+static bool mayShareCall(Operation *a, Operation *b) {
+  return !hasPolicy(a) && !hasPolicy(b) && a->getBlock() == b->getBlock() &&
+         a->getAttr(RematDialect::backwardAttrName) ==
+             b->getAttr(RematDialect::backwardAttrName);
+}
+
+/// Puts the gradient of a bias behind the gradient of an activation that it is
+/// a sum of, or else behind a product of which that is a factor.
+static bool joinSums(Operation *sum, DenseSet<Operation *> &taken) {
+  Value summed = matchColumnSums(sum);
+  if (!summed)
+    return false;
+  auto join = [&](Operation *place) {
+    return !taken.contains(place) && mayShareCall(sum, place) &&
+           joinSums(sum, place) && taken.insert(place).second;
+  };
+  auto maker = getViewRoot(summed).getDefiningOp<linalg::GenericOp>();
+  if (maker && matchGeluGradient(maker) && join(maker))
+    return true;
+  SetVector<Operation *> readers;
+  forEachReader(getViewRoot(summed),
+                [&](Operation *reader) { readers.insert(reader); });
+  return llvm::any_of(readers, [&](Operation *reader) {
+    auto product = dyn_cast<linalg::LinalgOp>(reader);
+    return product && findSummedFactor(product, summed) && join(product);
+  });
 }
 
 namespace {
@@ -291,6 +375,12 @@ struct FormEpilogues : remat::impl::FormEpiloguesPassBase<FormEpilogues> {
         if (op->getNumResults() == 1 && linalg::isaContractionOpInterface(op) &&
             ReaderRewriter(op).run())
           ++numEpilogues;
+    for (Block &block : func.getBody()) {
+      DenseSet<Operation *> taken;
+      for (auto op : llvm::to_vector(block.getOps<linalg::LinalgOp>()))
+        if (joinSums(op, taken))
+          ++numSums;
+    }
   }
 };
 } // namespace

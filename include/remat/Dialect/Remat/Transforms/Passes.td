@@ -178,15 +178,24 @@ def FormEpiloguesPass
     made. A product whose readers ask for anything else stays as it is, and so
     does one with a policy. The form of a product and of the operation is that
     of `matchEpilogue` (include/remat/Utils/Epilogues.h): a product in f32
-    without batches, a bias along the last dimension, and nothing else, then
-    ReLU, GELU in its form with tanh, or nothing; then a rounding to f16 or bf16
-    if factors and bias have that type. A sum that is to be read elsewhere must
-    not be rounded.
+    without batches, perhaps a bias along the last dimension, then ReLU, GELU in
+    its form with tanh, or nothing; then a rounding to f16 or bf16 if factors
+    and bias have that type. A sum that is to be read elsewhere must not be
+    rounded.
+
+    The gradient of a bias is the sum of what the gradient of the weight has as
+    a factor, and a library makes both in one call, as it does with the product
+    that the gradient of a GELU is made of, that gradient, and its sum. Such a
+    sum is put behind the other operation, where task formation makes one kernel
+    of them. No sum changes but for the order of its terms, which is the
+    library's.
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
   let statistics = [
     Statistic<"numEpilogues", "num-epilogues",
-              "Products whose readers read something else now">
+              "Products whose readers read something else now">,
+    Statistic<"numSums", "num-sums",
+              "Gradients of biases that are made beside something else">
   ];
 }
 
