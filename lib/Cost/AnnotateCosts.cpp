@@ -36,9 +36,10 @@ static TargetAttr withLinkBandwidth(TargetAttr facts, int64_t bytesPerSecond) {
       facts.getRowBytes(), facts.getBlockBytes(), facts.getBlockRows(),
       facts.getMinBlockRows(), facts.getSumLength(), facts.getChannelBytes(),
       facts.getSliceBytes(), facts.getSliceRows(), facts.getMinSliceRows(),
-      facts.getInPlace(), facts.getEpilogues(), facts.getThreads(),
-      facts.getContractionFlops(), facts.getLoopFlops(), facts.getBandwidth(),
-      facts.getLaunchNs(), bytesPerSecond, facts.getDuplexLink());
+      facts.getInPlace(), facts.getEpilogues(), facts.getStrides(),
+      facts.getThreads(), facts.getContractionFlops(), facts.getLoopFlops(),
+      facts.getBandwidth(), facts.getLaunchNs(), bytesPerSecond,
+      facts.getDuplexLink());
 }
 
 namespace {

@@ -20,6 +20,7 @@ def make_facts(numbers, name):
         "min_slice_rows": pick([1, 2]),
         "in_place": pick(["true", "true", "false"]),
         "epilogues": pick(["true", "false"]),
+        "strides": pick(["true", "false"]),
     }
     return f'#remat.target<"{name}", ' + ", ".join(f"{fact} = {value}" for fact, value in facts.items()) + ">"
 

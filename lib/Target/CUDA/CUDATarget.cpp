@@ -129,6 +129,7 @@ TargetAttr CUDATarget::getFacts(MLIRContext *context) const {
       /*sum_length=*/16 << 10, /*channel_bytes=*/8 << 20,
       /*slice_bytes=*/128 << 20, /*slice_rows=*/4096,
       /*min_slice_rows=*/512, /*in_place=*/true, /*epilogues=*/true,
+      /*strides=*/true,
       /*threads=*/0,
       /*contraction_flops=*/int64_t(50'000'000'000'000),
       /*loop_flops=*/int64_t(30'000'000'000'000),

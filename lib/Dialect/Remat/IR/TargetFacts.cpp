@@ -31,9 +31,9 @@ TargetAttr::verify(function_ref<InFlightDiagnostic()> emitError, StringRef name,
                    int64_t blockRows, int64_t minBlockRows, int64_t sumLength,
                    int64_t channelBytes, int64_t sliceBytes, int64_t sliceRows,
                    int64_t minSliceRows, bool inPlace, bool epilogues,
-                   int64_t threads, int64_t contractionFlops, int64_t loopFlops,
-                   int64_t bandwidth, int64_t launchNs, int64_t linkBandwidth,
-                   bool duplexLink) {
+                   bool strides, int64_t threads, int64_t contractionFlops,
+                   int64_t loopFlops, int64_t bandwidth, int64_t launchNs,
+                   int64_t linkBandwidth, bool duplexLink) {
   if (name.empty())
     return emitError() << "target must have a name";
   if (alignment <= 0 || alignment % bufferAlignment != 0 ||

@@ -11,6 +11,9 @@
 // only a pad reads is a cluster with the pad. A contraction is one with what a
 // library can make of it in the same call.
 //
+// Slices are one with what reads them, and concatenations with what makes their
+// parts: see StrideClusters.cpp.
+//
 // Reductions of the planes of each channel are a cluster, with what they
 // exchange of each channel, if they read the same: the second, a variance about
 // the first, finds the planes in the cache.
@@ -18,6 +21,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ClusterGrower.h"
+#include "StrideClusters.h"
 
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Utils/Epilogues.h"
@@ -191,6 +195,12 @@ SmallVector<Cluster> remat::formClusters(Block &body) {
   if (hasEpilogues)
     for (auto op : body.getOps<linalg::LinalgOp>())
       add(sumsOfFactor(op, info, clusterOf));
+  if (info.getTarget().getStrides()) {
+    for (auto concat : body.getOps<tensor::ConcatOp>())
+      add(makersOfParts(concat, info, clusterOf));
+    for (auto op : body.getOps<linalg::GenericOp>())
+      add(readerOfSlices(op, info, clusterOf));
+  }
   for (auto pad : body.getOps<tensor::PadOp>())
     if (Cluster cluster = padProducer(pad, info, clusterOf); !cluster.empty())
       clusters.push_back(std::move(cluster));

@@ -15,6 +15,7 @@
 #include "GraphPlanning.h"
 #include "KernelNames.h"
 #include "KernelPool.h"
+#include "StrideClusters.h"
 #include "TaskPolicies.h"
 
 #include "remat/Dialect/Remat/IR/Donations.h"
@@ -199,6 +200,8 @@ FailureOr<GraphOp> GraphBuilder::build() {
   if (failed(checkFunction(func)))
     return failure();
   materializeAssertions(func);
+  if (getTargetFacts(func).getStrides())
+    collapseConcatenations(func);
   builder.setInsertionPoint(func);
   graph = GraphOp::create(builder, func.getLoc(), func.getName(),
                           func.getFunctionType());

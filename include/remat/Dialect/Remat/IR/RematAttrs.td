@@ -167,7 +167,8 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
     | `slice_rows` | rows | rows of such a slice, if the shapes have such slices |
     | `min_slice_rows` | rows | the fewest rows of a slice where they have not |
     | `in_place` | bool | kernels may write a result where an operand lies that they have read |
-    | `epilogues` | bool | the library adds a bias to a product and applies ReLU or GELU to it before it writes it |
+    | `epilogues` | bool | the library adds a bias to a product and applies ReLU or GELU to it before it writes it, and makes their gradients so |
+    | `strides` | bool | a slice is read where it lies by what is elementwise, and a part of a concatenation made there |
     | `threads` | | the threads of the host that the speeds below are for; 0 where they do not depend on them |
     | `contraction_flops` | 1/s | contractions and convolutions, on those threads |
     | `loop_flops` | 1/s | generated loops, on those threads |
@@ -190,6 +191,7 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
     DefaultValuedParameter<"int64_t", "TargetDefaults::minSliceRows">:$min_slice_rows,
     DefaultValuedParameter<"bool", "TargetDefaults::inPlace">:$in_place,
     DefaultValuedParameter<"bool", "TargetDefaults::epilogues">:$epilogues,
+    DefaultValuedParameter<"bool", "TargetDefaults::strides">:$strides,
     DefaultValuedParameter<"int64_t", "TargetDefaults::threads">:$threads,
     DefaultValuedParameter<"int64_t", "TargetDefaults::contractionFlops">:$contraction_flops,
     DefaultValuedParameter<"int64_t", "TargetDefaults::loopFlops">:$loop_flops,
@@ -204,16 +206,16 @@ def Remat_TargetAttr : AttrDef<Remat_Dialect, "Target"> {
                  TargetDefaults::minBlockRows, TargetDefaults::sumLength,
                  TargetDefaults::channelBytes, TargetDefaults::sliceBytes,
                  TargetDefaults::sliceRows, TargetDefaults::minSliceRows, TargetDefaults::inPlace,
-                 TargetDefaults::epilogues, TargetDefaults::threads, TargetDefaults::contractionFlops,
-                 TargetDefaults::loopFlops, TargetDefaults::bandwidth,
+                 TargetDefaults::epilogues, TargetDefaults::strides, TargetDefaults::threads,
+                 TargetDefaults::contractionFlops, TargetDefaults::loopFlops, TargetDefaults::bandwidth,
                  TargetDefaults::launchNs, TargetDefaults::linkBandwidth,
                  TargetDefaults::duplexLink);
   }]>];
   let assemblyFormat = [{
     `<` $name (`,` struct($alignment, $row_bytes, $block_bytes, $block_rows,
       $min_block_rows, $sum_length, $channel_bytes, $slice_bytes, $slice_rows,
-      $min_slice_rows, $in_place, $epilogues, $threads, $contraction_flops, $loop_flops, $bandwidth,
-      $launch_ns, $link_bandwidth, $duplex_link)^)? `>`
+      $min_slice_rows, $in_place, $epilogues, $strides, $threads, $contraction_flops, $loop_flops,
+      $bandwidth, $launch_ns, $link_bandwidth, $duplex_link)^)? `>`
   }];
   let genVerifyDecl = 1;
 }

@@ -1,0 +1,163 @@
+//===- StrideClusters.cpp - slices and concatenations without copies ------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A slice that one elementwise operation reads, such as the part of a fused
+// projection that is transposed for attention, is read where it lies, and what
+// makes a part of a concatenation writes it there. Either is the same kernel
+// then, without a copy of the tensor in between.
+//
+//===----------------------------------------------------------------------===//
+
+#include "StrideClusters.h"
+
+using namespace mlir;
+using namespace remat;
+
+//===----------------------------------------------------------------------===//
+// Reshapes of parts
+//===----------------------------------------------------------------------===//
+
+/// How the operands of `concat` are collapsed, if all that are have the same
+/// shapes but for the first of the dimensions that the concatenated one is.
+/// `dim` is that dimension.
+static tensor::CollapseShapeOp findCollapse(tensor::ConcatOp concat,
+                                            int64_t &dim) {
+  tensor::CollapseShapeOp first;
+  for (Value operand : concat.getInputs()) {
+    auto collapse = operand.getDefiningOp<tensor::CollapseShapeOp>();
+    if (!collapse)
+      return {};
+    if (!first) {
+      first = collapse;
+      dim = collapse.getReassociationIndices()[concat.getDim()].front();
+    }
+    if (collapse.getReassociation() != first.getReassociation())
+      return {};
+    ArrayRef<int64_t> shape = collapse.getSrcType().getShape();
+    for (auto [number, size] : llvm::enumerate(first.getSrcType().getShape()))
+      if (int64_t(number) != dim && shape[number] != size)
+        return {};
+  }
+  return first;
+}
+
+void remat::collapseConcatenations(func::FuncOp function) {
+  for (auto concat :
+       llvm::make_early_inc_range(function.getOps<tensor::ConcatOp>())) {
+    int64_t dim = 0;
+    tensor::CollapseShapeOp collapse = findCollapse(concat, dim);
+    if (!collapse || !concat.getResultType().hasStaticShape())
+      continue;
+    SmallVector<Value> parts;
+    for (Value operand : concat.getInputs())
+      parts.push_back(operand.getDefiningOp()->getOperand(0));
+    OpBuilder builder(concat);
+    auto whole = tensor::ConcatOp::create(builder, concat.getLoc(), dim, parts);
+    whole->setDiscardableAttrs(concat->getDiscardableAttrDictionary());
+    auto result = tensor::CollapseShapeOp::create(
+        builder, concat.getLoc(), concat.getResultType(), whole.getResult(),
+        collapse.getReassociation());
+    SetVector<Operation *> views;
+    for (Value operand : concat.getInputs())
+      views.insert(operand.getDefiningOp());
+    concat.replaceAllUsesWith(result.getResult());
+    concat.erase();
+    for (Operation *view : views)
+      if (view->use_empty())
+        view->erase();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Clusters
+//===----------------------------------------------------------------------===//
+
+/// Whether `op` is one of a block's that may share a kernel with `other`.
+static bool mayJoin(Operation *op, Operation *other,
+                    const DenseMap<Operation *, unsigned> &clusterOf) {
+  return op->getBlock() == other->getBlock() && !clusterOf.contains(op) &&
+         !op->hasAttr(RematDialect::policyAttrName) &&
+         op->getAttr(RematDialect::backwardAttrName) ==
+             other->getAttr(RematDialect::backwardAttrName) &&
+         llvm::none_of(op->getResults(), isTagged);
+}
+
+/// Whether `reader` is all that reads `value` and views of it.
+static bool isReadBy(Value value, Operation *reader) {
+  bool isOnly = true;
+  forEachReader(value, [&](Operation *other) { isOnly &= other == reader; });
+  return isOnly;
+}
+
+static bool isElementwise(linalg::GenericOp op, BlockInfo &info) {
+  return op.getNumReductionLoops() == 0 && op->getNumResults() == 1 &&
+         info.isEligible(op);
+}
+
+/// Adds the slices that `reader` reads and nothing else does.
+static void addSlices(Operation *reader,
+                      const DenseMap<Operation *, unsigned> &clusterOf,
+                      SetVector<Operation *> &members) {
+  for (Value operand : reader->getOperands()) {
+    auto slice = getViewRoot(operand).getDefiningOp<tensor::ExtractSliceOp>();
+    if (slice && slice.hasUnitStride() && slice.getType().hasStaticShape() &&
+        mayJoin(slice, reader, clusterOf) &&
+        isReadBy(slice.getResult(), reader))
+      members.insert(slice);
+  }
+}
+
+/// The cluster of `members` and of the last of them, `reader`; an empty one if
+/// that is alone.
+static Cluster makeCluster(const SetVector<Operation *> &members,
+                           Operation *reader, BlockInfo &info) {
+  if (members.empty())
+    return {};
+  Cluster cluster(members.begin(), members.end());
+  llvm::sort(cluster,
+             [&](Operation *a, Operation *b) { return info.isBefore(a, b); });
+  cluster.push_back(reader);
+  return cluster;
+}
+
+Cluster
+remat::readerOfSlices(linalg::GenericOp reader, BlockInfo &info,
+                      const DenseMap<Operation *, unsigned> &clusterOf) {
+  SetVector<Operation *> slices;
+  if (!clusterOf.contains(reader) && isElementwise(reader, info))
+    addSlices(reader, clusterOf, slices);
+  return makeCluster(slices, reader, info);
+}
+
+/// Whether an operation that is put off to where its result is read leaves
+/// memory as it was: what it reads is no larger than what it makes.
+static bool mayWait(linalg::GenericOp op) {
+  int64_t read = 0;
+  for (Value input : op.getDpsInputs())
+    if (auto type = dyn_cast<RankedTensorType>(input.getType());
+        type && !isSmall(input, getNumPoints(op)))
+      read += type.getNumElements();
+  return read <=
+         cast<RankedTensorType>(op->getResult(0).getType()).getNumElements();
+}
+
+Cluster remat::makersOfParts(tensor::ConcatOp concat, BlockInfo &info,
+                             const DenseMap<Operation *, unsigned> &clusterOf) {
+  SetVector<Operation *> members;
+  if (clusterOf.contains(concat) ||
+      concat->hasAttr(RematDialect::policyAttrName))
+    return {};
+  for (Value part : concat.getInputs()) {
+    auto maker = part.getDefiningOp<linalg::GenericOp>();
+    if (!maker || !isElementwise(maker, info) || !mayWait(maker) ||
+        !maker->getResult(0).hasOneUse() || !mayJoin(maker, concat, clusterOf))
+      continue;
+    addSlices(maker, clusterOf, members);
+    members.insert(maker);
+  }
+  addSlices(concat, clusterOf, members);
+  return makeCluster(members, concat, info);
+}

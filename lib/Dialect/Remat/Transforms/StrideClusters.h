@@ -1,0 +1,36 @@
+//===- StrideClusters.h - slices and concatenations in kernels --*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_DIALECT_REMAT_TRANSFORMS_STRIDECLUSTERS_H
+#define REMAT_LIB_DIALECT_REMAT_TRANSFORMS_STRIDECLUSTERS_H
+
+#include "ClusterGrower.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+namespace remat {
+
+/// Concatenates what the operands of a concatenation are collapsed from, and
+/// collapses the whole, so that what makes the parts knows where they go.
+void collapseConcatenations(mlir::func::FuncOp function);
+
+/// An elementwise operation, with the slices that nothing else reads. Their
+/// cluster, or an empty one. No operation is in another of `clusterOf`.
+Cluster
+readerOfSlices(mlir::linalg::GenericOp reader, BlockInfo &info,
+               const llvm::DenseMap<mlir::Operation *, unsigned> &clusterOf);
+
+/// A concatenation, with the elementwise operations that make its parts, and
+/// the slices that are such or that these read, where nothing else reads them.
+/// Their cluster, or an empty one.
+Cluster
+makersOfParts(mlir::tensor::ConcatOp concat, BlockInfo &info,
+              const llvm::DenseMap<mlir::Operation *, unsigned> &clusterOf);
+
+} // namespace remat
+
+#endif // REMAT_LIB_DIALECT_REMAT_TRANSFORMS_STRIDECLUSTERS_H
