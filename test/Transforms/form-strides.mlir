@@ -75,7 +75,8 @@ func.func @attention(%x: tensor<2x3x12xf32>, %g: tensor<2x2x3x2xf32>, %h: tensor
 #ij = affine_map<(i, j) -> (i, j)>
 
 // A slice that is read twice, a part that is read elsewhere, too, one of two large tensors, which would both wait for the
-// concatenation, and values that somebody has asked for stay what they are.
+// concatenation, values that somebody has asked for, and a slice behind which other things are made, while the whole would
+// be kept, stay what they are.
 // CHECK-LABEL: remat.graph @apart
 // CHECK: remat.task 0 @slice(
 // CHECK: remat.task 1 @neg(
@@ -84,9 +85,12 @@ func.func @attention(%x: tensor<2x3x12xf32>, %g: tensor<2x2x3x2xf32>, %h: tensor
 // CHECK: remat.task 4 @concat(
 // CHECK: remat.task 5 @slice_1(
 // CHECK: remat.task 6 @neg(
+// CHECK: remat.task 7 @slice
+// CHECK: remat.task 8 @neg
+// CHECK: remat.task 9 @exp
 module attributes {remat.target = #remat.target<"cuda", strides = true>} {
 func.func @apart(%x: tensor<4x16xf32>, %y: tensor<4x8xf32>)
-    -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x16xf32>, tensor<4x8xf32>) {
+    -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x16xf32>, tensor<4x8xf32>, tensor<2x8xf32>, tensor<4x8xf32>) {
   %e = tensor.empty() : tensor<4x8xf32>
   %s = tensor.extract_slice %x[0, 0] [4, 8] [1, 1] : tensor<4x16xf32> to tensor<4x8xf32>
   %n = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
@@ -115,7 +119,21 @@ func.func @apart(%x: tensor<4x16xf32>, %y: tensor<4x8xf32>)
     %m = arith.negf %a : f32
     linalg.yield %m : f32
   } -> tensor<4x8xf32>
-  return %n, %p, %d, %u : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x16xf32>, tensor<4x8xf32>
+  %v = tensor.extract_slice %u[0, 0] [2, 8] [1, 1] : tensor<4x8xf32> to tensor<2x8xf32>
+  %l = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%y : tensor<4x8xf32>) outs(%e : tensor<4x8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %m = arith.negf %a : f32
+    linalg.yield %m : f32
+  } -> tensor<4x8xf32>
+  %f = tensor.empty() : tensor<2x8xf32>
+  %w = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%v : tensor<2x8xf32>) outs(%f : tensor<2x8xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    %m = math.exp %a : f32
+    linalg.yield %m : f32
+  } -> tensor<2x8xf32>
+  return %n, %p, %d, %u, %w, %l : tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x16xf32>, tensor<4x8xf32>, tensor<2x8xf32>, tensor<4x8xf32>
 }
 }
 

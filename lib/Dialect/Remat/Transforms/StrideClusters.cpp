@@ -13,6 +13,8 @@
 
 #include "StrideClusters.h"
 
+#include "KernelPool.h"
+
 using namespace mlir;
 using namespace remat;
 
@@ -97,6 +99,28 @@ static bool isElementwise(linalg::GenericOp op, BlockInfo &info) {
          info.isEligible(op);
 }
 
+/// Whether `value` is `source` or a slice of it, in any shape.
+static bool isPartOf(Value value, Value source) {
+  Value root = getViewRoot(value);
+  auto slice = root.getDefiningOp<tensor::ExtractSliceOp>();
+  return root == source || (slice && getViewRoot(slice.getSource()) == source);
+}
+
+/// Whether what `slice` is a part of is in use from there to `reader`, so that
+/// it is kept no longer if that reads it.
+static bool isInUse(tensor::ExtractSliceOp slice, Operation *reader) {
+  Value source = getViewRoot(slice.getSource());
+  for (Operation *op = slice->getNextNode(); op != reader;
+       op = op->getNextNode())
+    if (!op ||
+        (!isViewOp(op) && !isTransparentOp(op) && !isClonedIntoKernels(op) &&
+         llvm::none_of(op->getOperands(), [&](Value operand) {
+           return isPartOf(operand, source);
+         })))
+      return false;
+  return true;
+}
+
 /// Adds the slices that `reader` reads and nothing else does.
 static void addSlices(Operation *reader,
                       const DenseMap<Operation *, unsigned> &clusterOf,
@@ -105,7 +129,7 @@ static void addSlices(Operation *reader,
     auto slice = getViewRoot(operand).getDefiningOp<tensor::ExtractSliceOp>();
     if (slice && slice.hasUnitStride() && slice.getType().hasStaticShape() &&
         mayJoin(slice, reader, clusterOf) &&
-        isReadBy(slice.getResult(), reader))
+        isReadBy(slice.getResult(), reader) && isInUse(slice, reader))
       members.insert(slice);
   }
 }
