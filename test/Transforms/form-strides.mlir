@@ -161,3 +161,29 @@ func.func @rotate(%x: tensor<4x16xf32>) -> tensor<4x16xf32> {
   return %d : tensor<4x16xf32>
 }
 }
+
+// -----
+
+#nhd = affine_map<(n, h, d) -> (n, h, d)>
+#hnd = affine_map<(n, h, d) -> (h, n, d)>
+
+// With one element in a batch, parts are made without that dimension.
+// CHECK-LABEL: remat.graph @one_batch
+// CHECK: %[[C:.*]] = remat.task 0 @transpose_concat(%{{.*}}, %{{.*}}) : (tensor<2x3x2xf32>, tensor<3x2x2xf32>) -> tensor<3x4x2xf32>
+// CHECK: tensor.expand_shape %[[C]] {{\[}}[0, 1], [2], [3]] output_shape [1, 3, 4, 2]
+// CHECK-NOT: remat.task
+module attributes {remat.target = #remat.target<"cuda", strides = true>} {
+func.func @one_batch(%g: tensor<2x3x2xf32>, %h: tensor<1x3x2x2xf32>) -> tensor<1x3x8xf32> {
+  %rows = tensor.empty() : tensor<3x2x2xf32>
+  %dk = linalg.generic {indexing_maps = [#hnd, #nhd], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%g : tensor<2x3x2xf32>) outs(%rows : tensor<3x2x2xf32>) {
+  ^bb0(%a: f32, %o: f32):
+    linalg.yield %a : f32
+  } -> tensor<3x2x2xf32>
+  %e = tensor.expand_shape %dk [[0, 1], [2], [3]] output_shape [1, 3, 2, 2] : tensor<3x2x2xf32> into tensor<1x3x2x2xf32>
+  %c0 = tensor.collapse_shape %e [[0], [1], [2, 3]] : tensor<1x3x2x2xf32> into tensor<1x3x4xf32>
+  %c1 = tensor.collapse_shape %h [[0], [1], [2, 3]] : tensor<1x3x2x2xf32> into tensor<1x3x4xf32>
+  %d = tensor.concat dim(2) %c0, %c1 : (tensor<1x3x4xf32>, tensor<1x3x4xf32>) -> tensor<1x3x8xf32>
+  return %d : tensor<1x3x8xf32>
+}
+}

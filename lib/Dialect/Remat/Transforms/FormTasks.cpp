@@ -201,7 +201,7 @@ FailureOr<GraphOp> GraphBuilder::build() {
     return failure();
   materializeAssertions(func);
   if (getTargetFacts(func).getStrides())
-    collapseConcatenations(func);
+    reshapeConcatenations(func);
   builder.setInsertionPoint(func);
   graph = GraphOp::create(builder, func.getLoc(), func.getName(),
                           func.getFunctionType());

@@ -22,9 +22,9 @@ using namespace remat;
 // Reshapes of parts
 //===----------------------------------------------------------------------===//
 
-/// How the operands of `concat` are collapsed, if all that are have the same
-/// shapes but for the first of the dimensions that the concatenated one is.
-/// `dim` is that dimension.
+/// How the operands of `concat` are collapsed, if all of them are, from shapes
+/// that differ in the first of the dimensions that the concatenated one is, and
+/// nowhere else. `dim` is that dimension.
 static tensor::CollapseShapeOp findCollapse(tensor::ConcatOp concat,
                                             int64_t &dim) {
   tensor::CollapseShapeOp first;
@@ -46,31 +46,90 @@ static tensor::CollapseShapeOp findCollapse(tensor::ConcatOp concat,
   return first;
 }
 
-void remat::collapseConcatenations(func::FuncOp function) {
-  for (auto concat :
-       llvm::make_early_inc_range(function.getOps<tensor::ConcatOp>())) {
-    int64_t dim = 0;
-    tensor::CollapseShapeOp collapse = findCollapse(concat, dim);
-    if (!collapse || !concat.getResultType().hasStaticShape())
-      continue;
-    SmallVector<Value> parts;
-    for (Value operand : concat.getInputs())
-      parts.push_back(operand.getDefiningOp()->getOperand(0));
-    OpBuilder builder(concat);
-    auto whole = tensor::ConcatOp::create(builder, concat.getLoc(), dim, parts);
-    whole->setDiscardableAttrs(concat->getDiscardableAttrDictionary());
-    auto result = tensor::CollapseShapeOp::create(
-        builder, concat.getLoc(), concat.getResultType(), whole.getResult(),
-        collapse.getReassociation());
-    SetVector<Operation *> views;
-    for (Value operand : concat.getInputs())
-      views.insert(operand.getDefiningOp());
-    concat.replaceAllUsesWith(result.getResult());
-    concat.erase();
-    for (Operation *view : views)
-      if (view->use_empty())
-        view->erase();
+/// Puts `result`, a view of a new concatenation, in the place of `concat`,
+/// whose operands may have been views that nobody needs any more.
+static void replaceConcat(tensor::ConcatOp concat, Value result) {
+  SetVector<Operation *> views;
+  for (Value operand : concat.getInputs())
+    if (Operation *view = operand.getDefiningOp(); view && isViewOp(view))
+      views.insert(view);
+  concat.replaceAllUsesWith(result);
+  concat.erase();
+  for (Operation *view : views)
+    if (view->use_empty())
+      view->erase();
+}
+
+/// Concatenates what the operands of `concat` are collapsed from, and collapses
+/// the whole. What is left is the new one.
+static tensor::ConcatOp moveCollapseBehind(tensor::ConcatOp concat) {
+  int64_t dim = 0;
+  tensor::CollapseShapeOp collapse = findCollapse(concat, dim);
+  if (!collapse)
+    return concat;
+  SmallVector<Value> parts;
+  for (Value operand : concat.getInputs())
+    parts.push_back(operand.getDefiningOp()->getOperand(0));
+  OpBuilder builder(concat);
+  auto whole = tensor::ConcatOp::create(builder, concat.getLoc(), dim, parts);
+  whole->setDiscardableAttrs(concat->getDiscardableAttrDictionary());
+  replaceConcat(concat, tensor::CollapseShapeOp::create(
+                            builder, concat.getLoc(), concat.getResultType(),
+                            whole.getResult(), collapse.getReassociation()));
+  return whole;
+}
+
+/// Concatenates parts without dimensions of one element, where one of them was
+/// made so, and expands the whole.
+static void dropUnitDims(tensor::ConcatOp concat) {
+  RankedTensorType type = concat.getResultType();
+  SmallVector<ReassociationIndices> groups;
+  SmallVector<int64_t> kept;
+  ReassociationIndices leading;
+  for (auto [number, size] : llvm::enumerate(type.getShape())) {
+    bool isKept = size != 1 || number == concat.getDim();
+    if (isKept) {
+      groups.push_back(leading);
+      leading.clear();
+      kept.push_back(number);
+    }
+    (groups.empty() ? leading : groups.back()).push_back(number);
   }
+  auto isKeptOf = [&](Value operand) {
+    SmallVector<int64_t> shape = llvm::map_to_vector(kept, [&](int64_t number) {
+      return cast<RankedTensorType>(operand.getType()).getDimSize(number);
+    });
+    return RankedTensorType::get(shape, type.getElementType());
+  };
+  auto findMade = [&](Value operand) -> Value {
+    auto expand = operand.getDefiningOp<tensor::ExpandShapeOp>();
+    return expand && expand.getSrcType() == isKeptOf(operand) ? expand.getSrc()
+                                                              : Value();
+  };
+  if (kept.size() == size_t(type.getRank()) ||
+      llvm::none_of(concat.getInputs(), findMade))
+    return;
+  OpBuilder builder(concat);
+  SmallVector<Value> parts;
+  for (Value operand : concat.getInputs()) {
+    Value made = findMade(operand);
+    if (!made)
+      made = tensor::CollapseShapeOp::create(
+          builder, concat.getLoc(), isKeptOf(operand), operand, groups);
+    parts.push_back(made);
+  }
+  int64_t dim = llvm::find(kept, int64_t(concat.getDim())) - kept.begin();
+  auto whole = tensor::ConcatOp::create(builder, concat.getLoc(), dim, parts);
+  whole->setDiscardableAttrs(concat->getDiscardableAttrDictionary());
+  replaceConcat(concat,
+                tensor::ExpandShapeOp::create(builder, concat.getLoc(), type,
+                                              whole.getResult(), groups));
+}
+
+void remat::reshapeConcatenations(func::FuncOp function) {
+  for (auto concat : llvm::to_vector(function.getOps<tensor::ConcatOp>()))
+    if (concat.getResultType().hasStaticShape())
+      dropUnitDims(moveCollapseBehind(concat));
 }
 
 //===----------------------------------------------------------------------===//

@@ -14,9 +14,9 @@
 
 namespace remat {
 
-/// Concatenates what the operands of a concatenation are collapsed from, and
-/// collapses the whole, so that what makes the parts knows where they go.
-void collapseConcatenations(mlir::func::FuncOp function);
+/// Concatenates what the operands of a concatenation are views of, and makes a
+/// view of the whole, so that what makes the parts knows where they go.
+void reshapeConcatenations(mlir::func::FuncOp function);
 
 /// An elementwise operation, with the slices that nothing else reads. Their
 /// cluster, or an empty one. No operation is in another of `clusterOf`.
