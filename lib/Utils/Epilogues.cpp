@@ -246,49 +246,81 @@ std::optional<GeluGradient> remat::matchGeluGradient(linalg::GenericOp op) {
 // Sums
 //===----------------------------------------------------------------------===//
 
-Value remat::matchColumnSums(Operation *op) {
-  auto sum = dyn_cast_or_null<linalg::LinalgOp>(op);
-  if (!sum || sum.getNumDpsInputs() != 1 || sum->getNumResults() != 1 ||
+/// Whether all that `body` does is to add its first argument to its second, as
+/// f32.
+static bool addsUp(Block &body) {
+  auto add = body.getTerminator()->getOperand(0).getDefiningOp<arith::AddFOp>();
+  Value total = body.getArgument(1);
+  if (!add || !llvm::is_contained(add->getOperands(), total))
+    return false;
+  Value term = add.getLhs() == total ? add.getRhs() : add.getLhs();
+  auto wider = term.getDefiningOp<arith::ExtFOp>();
+  size_t numOps = wider ? 3 : 2;
+  return (wider ? wider.getIn() : term) == body.getArgument(0) &&
+         body.getOperations().size() == numOps;
+}
+
+/// What an operation adds up; null if it does anything else.
+static Value findSummed(linalg::LinalgOp sum) {
+  if (sum.getNumDpsInputs() != 1 || sum->getNumResults() != 1 ||
       sum->hasAttr(rowsAttrName) || !sum.hasPureTensorSemantics() ||
-      !startsFromZeros(sum))
+      !startsFromZeros(sum) || !addsUp(*sum.getBlock()))
     return {};
   auto type = dyn_cast<RankedTensorType>(sum->getResult(0).getType());
   SmallVector<AffineMap> maps = sum.getIndexingMapsArray();
-  if (!type || type.getRank() != 1 || !type.getElementType().isF32() ||
-      !maps[0].isPermutation() || maps[0].getNumResults() < 2 ||
-      maps[1].getResults() != maps[0].getResults().take_back())
+  bool isOfColumns = type && type.getRank() == 1 &&
+                     type.getElementType().isF32() && maps[0].isPermutation() &&
+                     maps[0].getNumResults() >= 2 &&
+                     maps[1].getResults() == maps[0].getResults().take_back();
+  return isOfColumns ? sum->getOperand(0) : Value();
+}
+
+/// What an operation rounds to 16 bits and nothing else reads; null if it does
+/// anything else.
+static Value findRounded(linalg::GenericOp op) {
+  if (op.getNumDpsInputs() != 1 || op->getNumResults() != 1 ||
+      op->hasAttr(rowsAttrName) || !op.hasPureTensorSemantics() ||
+      !llvm::all_of(op.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isIdentity(); }))
     return {};
-  Block *body = sum.getBlock();
-  auto add = dyn_cast<arith::AddFOp>(body->front());
-  if (!add || body->getOperations().size() != 2 ||
-      body->getTerminator()->getOperand(0) != add.getResult() ||
-      !llvm::is_contained(add->getOperands(), Value(body->getArgument(0))) ||
-      !llvm::is_contained(add->getOperands(), Value(body->getArgument(1))))
-    return {};
-  return sum->getOperand(0);
+  Block &body = *op.getBody();
+  auto rounded =
+      body.getTerminator()->getOperand(0).getDefiningOp<arith::TruncFOp>();
+  bool isAll = rounded && rounded.getIn() == body.getArgument(0) &&
+               body.getOperations().size() == 2;
+  return isAll && op->getOperand(0).hasOneUse() ? op->getOperand(0) : Value();
+}
+
+std::optional<ColumnSums> remat::matchColumnSums(Operation *op) {
+  auto sum = dyn_cast_or_null<linalg::LinalgOp>(op);
+  if (auto rounding = dyn_cast_or_null<linalg::GenericOp>(op))
+    if (Value rounded = findRounded(rounding))
+      sum = rounded.getDefiningOp<linalg::LinalgOp>();
+  Value summed = sum ? findSummed(sum) : Value();
+  if (!summed)
+    return std::nullopt;
+  return ColumnSums{summed, sum};
 }
 
 std::optional<unsigned> remat::findSummedFactor(linalg::LinalgOp contraction,
-                                                Value summed) {
+                                                const ColumnSums &sums,
+                                                Type type) {
   if (!linalg::isaContractionOpInterface(contraction) ||
       contraction->getNumOperands() != 3 || contraction->getNumResults() != 1 ||
       !isContractionBody(*contraction.getBlock()) ||
-      !startsFromZeros(contraction) || !contraction.hasPureTensorSemantics())
+      !startsFromZeros(contraction) || !contraction.hasPureTensorSemantics() ||
+      getElementTypeOrSelf(contraction->getResult(0).getType()) != type ||
+      !hasTypes(contraction, type))
     return std::nullopt;
-  auto type = dyn_cast<RankedTensorType>(contraction->getResult(0).getType());
-  auto summedType = cast<RankedTensorType>(summed.getType());
-  if (!type || !type.getElementType().isF32() ||
-      !hasTypes(contraction, type.getElementType()))
-    return std::nullopt;
+  auto summedType = cast<RankedTensorType>(sums.summed.getType());
   SmallVector<AffineMap> maps = contraction.getIndexingMapsArray();
   for (unsigned number : {0, 1}) {
     Value factor = contraction->getOperand(number);
     auto factorType = dyn_cast<RankedTensorType>(factor.getType());
-    if (!factorType || getViewRoot(factor) != getViewRoot(summed) ||
+    if (!factorType || getViewRoot(factor) != getViewRoot(sums.summed) ||
         factorType.getShape().back() != summedType.getShape().back())
       continue;
-    // All other dimensions are added up, and what the other factor keeps comes
-    // first in the result or last.
+    // There is no batch.
     ArrayRef<AffineExpr> dims = maps[number].getResults();
     ArrayRef<AffineExpr> made = maps[2].getResults();
     if (dims.size() == contraction.getNumReductionLoops() + 1 &&

@@ -62,15 +62,23 @@ struct GeluGradient {
 /// f32 and as above.
 std::optional<GeluGradient> matchGeluGradient(mlir::linalg::GenericOp op);
 
-/// What `op` adds up in f32, from zeros, along all dimensions but the last, as
-/// the gradient of a bias; null if it does anything else.
-mlir::Value matchColumnSums(mlir::Operation *op);
+/// Sums along all dimensions but the last, as the gradient of a bias is.
+struct ColumnSums {
+  mlir::Value summed;
+  /// What adds up, in f32 and from zeros.
+  mlir::linalg::LinalgOp sum;
+};
 
-/// The factor of `contraction` that `summed` is, of which a library can also
-/// write the sums that `matchColumnSums` is about: that of which the last
-/// dimension is kept and all others are added up.
+/// The sums that `op` makes, if it does nothing else: it adds up, or rounds to
+/// 16 bits what is made for nothing but that.
+std::optional<ColumnSums> matchColumnSums(mlir::Operation *op);
+
+/// The factor of `contraction` of which a library can also write `sums` of this
+/// type: its last dimension is kept and all others are added up, and results
+/// have that type.
 std::optional<unsigned> findSummedFactor(mlir::linalg::LinalgOp contraction,
-                                         mlir::Value summed);
+                                         const ColumnSums &sums,
+                                         mlir::Type type);
 
 /// Whether `op`, in the body of a linalg.generic, is the maximum of `value` and
 /// 0, which keeps nan.

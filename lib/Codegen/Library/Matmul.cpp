@@ -301,16 +301,18 @@ matchKernelEpilogue(FunctionOpInterface kernel) {
     return results.size() == 1 || (parts && results[1].getResultNumber() == 1)
                ? parts
                : std::nullopt;
-  Value summed = matchColumnSums(results[1].getOwner());
-  if (!summed)
+  std::optional<ColumnSums> sums = matchColumnSums(results[1].getOwner());
+  Type type = getElementTypeOrSelf(results[1].getType());
+  if (!sums || getElementTypeOrSelf(results[0].getType()) != type)
     return std::nullopt;
   if (parts)
-    return parts->summed && getViewRoot(summed) == parts->summed ? parts
-                                                                 : std::nullopt;
+    return parts->summed && getViewRoot(sums->summed) == parts->summed
+               ? parts
+               : std::nullopt;
   auto contraction = dyn_cast<linalg::LinalgOp>(maker);
   std::optional<unsigned> factor;
   if (contraction)
-    factor = findSummedFactor(contraction, summed);
+    factor = findSummedFactor(contraction, *sums, type);
   if (!factor)
     return std::nullopt;
   return EpilogueParts{contraction, /*operand=*/{}, /*number=*/0,

@@ -97,28 +97,37 @@ static bool mayJoin(linalg::LinalgOp contraction, Operation *op,
              op->getAttr(RematDialect::backwardAttrName);
 }
 
-/// Of what reads `value`, an operation that adds up what `isSummed` says, may
-/// be a part of the kernel of `contraction`, and stands behind `maker`, of
-/// which it is, before all others that read what that makes; null if there is
-/// none.
-static Operation *findSums(linalg::LinalgOp contraction, Operation *maker,
-                           Value value, BlockInfo &info,
-                           function_ref<bool(Value)> isSummed) {
-  Operation *sums = nullptr;
+/// Of what reads `value`, the operations that make sums which `isSummed` says a
+/// library makes with what `maker` makes. They may be a part of the kernel of
+/// `contraction`, and stand before all others that read the results of `maker`.
+static Cluster findSums(linalg::LinalgOp contraction, Operation *maker,
+                        Value value, BlockInfo &info,
+                        function_ref<bool(const ColumnSums &)> isSummed) {
+  Type type = getElementTypeOrSelf(maker->getResult(0).getType());
+  Cluster sums;
   forEachReader(value, [&](Operation *reader) {
-    Value summed = matchColumnSums(reader);
-    if (!sums && summed && isSummed(summed) &&
-        mayJoin(contraction, reader, info) && info.isBefore(maker, reader))
-      sums = reader;
+    Operation *last = reader;
+    if (!type.isF32() && reader->hasOneUse())
+      last = *reader->user_begin();
+    std::optional<ColumnSums> found = matchColumnSums(last);
+    if (!sums.empty() || !found || found->sum != reader || !isSummed(*found) ||
+        getElementTypeOrSelf(last->getResult(0).getType()) != type ||
+        !mayJoin(contraction, reader, info) ||
+        !mayJoin(contraction, last, info) || !info.isBefore(maker, last))
+      return;
+    sums.push_back(reader);
+    if (last != reader)
+      sums.push_back(last);
   });
-  if (!sums)
-    return nullptr;
+  if (sums.empty())
+    return {};
   bool isFirst = true;
   forEachReader(maker->getResult(0), [&](Operation *reader) {
     Operation *other = contraction->getBlock()->findAncestorOpInBlock(*reader);
-    isFirst &= other == sums || (other && info.isBefore(sums, other));
+    isFirst &= other && (llvm::is_contained(sums, other) ||
+                         info.isBefore(sums.back(), other));
   });
-  return isFirst ? sums : nullptr;
+  return isFirst ? sums : Cluster();
 }
 
 /// A library makes more of a contraction than that before it writes it, where
@@ -139,11 +148,11 @@ static Cluster epilogueOfContraction(linalg::GenericOp op, BlockInfo &info) {
   if (isReadElsewhere || !mayJoin(contraction, op, info) ||
       !info.isEligible(contraction))
     return {};
-  Operation *sums = nullptr;
+  Cluster cluster = {contraction, op};
   if (gradient)
-    sums = findSums(contraction, op, op->getResult(0), info,
-                    [](Value) { return true; });
-  return sums ? Cluster{contraction, op, sums} : Cluster{contraction, op};
+    cluster.append(findSums(contraction, op, op->getResult(0), info,
+                            [](const ColumnSums &) { return true; }));
+  return cluster;
 }
 
 /// A library can add up a factor of a contraction beside it: the gradients of a
@@ -152,17 +161,24 @@ static Cluster sumsOfFactor(linalg::LinalgOp contraction, BlockInfo &info,
                             const DenseMap<Operation *, unsigned> &clusterOf) {
   if (clusterOf.contains(contraction) ||
       !linalg::isaContractionOpInterface(contraction) ||
-      !info.isEligible(contraction))
+      contraction->getNumResults() != 1 ||
+      contraction->hasAttr(RematDialect::policyAttrName) ||
+      isTagged(contraction->getResult(0)))
     return {};
+  Type type = getElementTypeOrSelf(contraction->getResult(0).getType());
   for (unsigned number : {0, 1}) {
-    auto isFactor = [&](Value summed) {
-      return findSummedFactor(contraction, summed) == number;
+    auto isFactor = [&](const ColumnSums &sums) {
+      return findSummedFactor(contraction, sums, type) == number;
     };
-    Operation *sums =
+    Cluster sums =
         findSums(contraction, contraction,
                  getViewRoot(contraction->getOperand(number)), info, isFactor);
-    if (sums && !clusterOf.contains(sums))
-      return {contraction, sums};
+    if (sums.empty() || llvm::any_of(sums, [&](Operation *op) {
+          return clusterOf.contains(op);
+        }))
+      continue;
+    sums.insert(sums.begin(), contraction);
+    return sums;
   }
   return {};
 }

@@ -295,8 +295,9 @@ bool ReaderRewriter::run() {
 // Sums
 //===----------------------------------------------------------------------===//
 
-/// Puts `op` behind `place`, with all that it needs and that costs nothing;
-/// false, and nothing is moved, if it needs something else from there.
+/// Puts `op` behind `place`, with all that it needs and that costs nothing, and
+/// with the sum that it rounds; false, and nothing is moved, if it needs
+/// something else from there.
 static bool moveBehind(Operation *op, Operation *place) {
   SetVector<Operation *> needed;
   needed.insert(op);
@@ -306,7 +307,8 @@ static bool moveBehind(Operation *op, Operation *place) {
       if (!source || source == place || source->getBlock() != op->getBlock() ||
           source->isBeforeInBlock(place))
         continue;
-      if (!isViewOp(source) && !isClonedIntoKernels(source))
+      if (!isViewOp(source) && !isClonedIntoKernels(source) &&
+          !matchColumnSums(source))
         return false;
       needed.insert(source);
     }
@@ -343,22 +345,23 @@ static bool mayShareCall(Operation *a, Operation *b) {
 /// Puts the gradient of a bias behind the gradient of an activation that it is
 /// a sum of, or else behind a product of which that is a factor.
 static bool joinSums(Operation *sum, DenseSet<Operation *> &taken) {
-  Value summed = matchColumnSums(sum);
-  if (!summed)
+  std::optional<ColumnSums> sums = matchColumnSums(sum);
+  if (!sums || !mayShareCall(sum, sums->sum))
     return false;
+  Value summed = getViewRoot(sums->summed);
+  Type type = getElementTypeOrSelf(sum->getResult(0).getType());
   auto join = [&](Operation *place) {
     return !taken.contains(place) && mayShareCall(sum, place) &&
            joinSums(sum, place) && taken.insert(place).second;
   };
-  auto maker = getViewRoot(summed).getDefiningOp<linalg::GenericOp>();
-  if (maker && matchGeluGradient(maker) && join(maker))
+  auto maker = summed.getDefiningOp<linalg::GenericOp>();
+  if (maker && type.isF32() && matchGeluGradient(maker) && join(maker))
     return true;
   SetVector<Operation *> readers;
-  forEachReader(getViewRoot(summed),
-                [&](Operation *reader) { readers.insert(reader); });
+  forEachReader(summed, [&](Operation *reader) { readers.insert(reader); });
   return llvm::any_of(readers, [&](Operation *reader) {
     auto product = dyn_cast<linalg::LinalgOp>(reader);
-    return product && findSummedFactor(product, summed) && join(product);
+    return product && findSummedFactor(product, *sums, type) && join(product);
   });
 }
 
