@@ -77,10 +77,15 @@ bool usesBias(uint32_t kind) {
   return (kind & (bias | biasGradient | sumsOfA | sumsOfB)) != 0;
 }
 
-/// Whether the library has this epilogue of such a result. It looks at the
-/// addresses for their alignment.
-bool takes(const fakecuda::Epilogue &epilogue, const Layout &result) {
+/// Whether the library has the epilogue of such a result. It looks at the
+/// addresses for their alignment, and adds up factors that it need not
+/// transpose for that.
+bool takes(const Description &description, const Layout &result) {
+  const fakecuda::Epilogue &epilogue = description.epilogue;
   uint32_t kind = epilogue.kind;
+  if ((kind == sumsOfA && description.transposes[0]) ||
+      (kind == sumsOfB && !description.transposes[1]))
+    return false;
   if (kind == plain)
     return true;
   uint32_t known[] = {bias,
@@ -272,9 +277,10 @@ int cublasLtMatmulAlgoGetHeuristic(void *, void *description, void *a, void *,
   for (uint32_t alignment : given.alignments)
     if (alignment < 4)
       return notSupported;
-  lastPrepared = static_cast<Description *>(description)->epilogue;
+  const auto &described = *static_cast<Description *>(description);
+  lastPrepared = described.epilogue;
   if ((type != 0 && type != 1) ||
-      !takes(lastPrepared, *static_cast<Layout *>(result)))
+      !takes(described, *static_cast<Layout *>(result)))
     return notSupported;
   *choice = {};
   choice->algorithm[0] = fakecuda::getLibrary().algorithm;
@@ -311,7 +317,7 @@ int cublasLtMatmul(void *, void *description, const void *alpha, const void *a,
     memory.push_back(d.epilogue.bias);
   if (d.epilogue.kind & auxiliary)
     memory.push_back(d.epilogue.aux);
-  if (!takes(d.epilogue, lc))
+  if (!takes(d, lc))
     return invalid;
   fakecuda::enqueue(stream, memory, [=] {
     if (la.type == 0)
