@@ -322,7 +322,7 @@ static bool moveBehind(Operation *op, Operation *place) {
 
 /// Puts `sum` behind `place`, with which it shares a call then. What reads it
 /// stays behind it.
-static bool joinSums(Operation *sum, Operation *place) {
+static bool moveSums(Operation *sum, Operation *place) {
   if (place->isBeforeInBlock(sum))
     return moveBehind(sum, place);
   bool isReadBefore = llvm::any_of(sum->getUsers(), [&](Operation *user) {
@@ -352,7 +352,7 @@ static bool joinSums(Operation *sum, DenseSet<Operation *> &taken) {
   Type type = getElementTypeOrSelf(sum->getResult(0).getType());
   auto join = [&](Operation *place) {
     return !taken.contains(place) && mayShareCall(sum, place) &&
-           joinSums(sum, place) && taken.insert(place).second;
+           moveSums(sum, place) && taken.insert(place).second;
   };
   auto maker = summed.getDefiningOp<linalg::GenericOp>();
   if (maker && type.isF32() && matchGeluGradient(maker) && join(maker))
