@@ -68,6 +68,9 @@ static RematStatus parse(Call &call, const ContextRef &context,
   if (!parsed)
     return call.fail(REMAT_STATUS_PARSE_ERROR, "could not read '" + name + "'");
   RematLevel level = findLevel(*parsed);
+  if (level == REMAT_LEVEL_CAPTURED && failed(importSignatures(*parsed)))
+    return call.fail(REMAT_STATUS_COMPILE_ERROR,
+                     "could not compile '" + name + "'");
   module->ptr = new ModuleState{context, std::move(parsed), level};
   return REMAT_STATUS_OK;
 }

@@ -8,11 +8,13 @@
 #include "FunctionImport.h"
 
 #include "remat/AutoDiff/Passes.h"
+#include "remat/Conversion/Import/ForeignDialects.h"
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 #include "remat/Pipelines/Pipelines.h"
 #include "remat/Transforms/Passes.h"
 
+#include "mlir/Dialect/MLProgram/IR/MLProgram.h"
 #include "mlir/Pass/PassManager.h"
 
 using namespace mlir;
@@ -97,4 +99,22 @@ void remat::buildImportPipeline(OpPassManager &pm, const StepOptions &options) {
   pm.addNestedPass<func::FuncOp>(createImportScattersPass());
   addKeepLoops(pm, options);
   buildFunctionImport(pm.nest<func::FuncOp>(), options.unrollLimit);
+}
+
+LogicalResult remat::importSignatures(ModuleOp module) {
+  auto hasMemRef = [](FunctionOpInterface function) {
+    return llvm::any_of(function.getArgumentTypes(),
+                        llvm::IsaPred<BaseMemRefType>);
+  };
+  PassManager pm(module.getContext());
+  if (hasForeign(module))
+    pm.addPass(createImportForeignPass());
+  if (!module.getOps<ml_program::GlobalOp>().empty() ||
+      llvm::any_of(module.getOps<FunctionOpInterface>(), hasMemRef)) {
+    pm.addPass(createAttachRulesPass());
+    pm.addPass(createImportCallsPass());
+    pm.addPass(createImportRandomStatePass());
+    pm.addNestedPass<func::FuncOp>(createImportBuffersPass());
+  }
+  return pm.empty() ? success() : pm.run(module);
 }

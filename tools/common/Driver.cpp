@@ -7,18 +7,14 @@
 #include "common/Driver.h"
 #include "common/Interrupts.h"
 
-#include "remat/AutoDiff/Passes.h"
 #include "remat/Codegen/Dtypes.h"
 #include "remat/Conversion/Import/ForeignDialects.h"
-#include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Pipelines/Pipelines.h"
 #include "remat/Support/StandardStreams.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/MLProgram/IR/MLProgram.h"
 #include "mlir/Parser/Parser.h"
-#include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/InitLLVM.h"
@@ -98,30 +94,6 @@ Expected<mlir::OwningOpRef<mlir::ModuleOp>> ModelReader::read(StringRef path) {
   if (!buffer)
     return makeError(message);
   return read(std::move(buffer));
-}
-
-/// Random state in globals, memrefs among the arguments and unsigned integers
-/// change the functions' signatures, which manifests and files of arguments are
-/// about.
-static LogicalResult importSignatures(mlir::ModuleOp module) {
-  auto hasMemRef = [](mlir::FunctionOpInterface function) {
-    return any_of(function.getArgumentTypes(), IsaPred<mlir::BaseMemRefType>);
-  };
-  if (hasForeign(module)) {
-    mlir::PassManager foreign(module.getContext());
-    foreign.addPass(createImportForeignPass());
-    if (failed(foreign.run(module)))
-      return failure();
-  }
-  if (module.getOps<mlir::ml_program::GlobalOp>().empty() &&
-      none_of(module.getOps<mlir::FunctionOpInterface>(), hasMemRef))
-    return success();
-  mlir::PassManager pm(module.getContext());
-  pm.addPass(createAttachRulesPass());
-  pm.addPass(createImportCallsPass());
-  pm.addPass(createImportRandomStatePass());
-  pm.addNestedPass<mlir::func::FuncOp>(createImportBuffersPass());
-  return pm.run(module);
 }
 
 Expected<mlir::OwningOpRef<mlir::ModuleOp>>

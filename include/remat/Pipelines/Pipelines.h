@@ -22,6 +22,7 @@
 
 #include "remat/Pipelines/StepOptions.h"
 
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 
 namespace remat {
@@ -30,6 +31,12 @@ namespace remat {
 /// `remat-import-verify` checks, with elementwise operations fused, and those
 /// of which it takes derivatives (remat.vjp, remat.jvp).
 void buildImportPipeline(mlir::OpPassManager &pm, const StepOptions &options);
+
+/// The part of the import that changes the signatures of functions, which
+/// manifests, files of arguments and names are about: unsigned integers, tuples
+/// and tokens of foreign dialects, random state in globals, and memrefs among
+/// the arguments. A module without them stays as it is.
+llvm::LogicalResult importSignatures(mlir::ModuleOp module);
 
 /// Takes the derivatives that the program is written with and those that
 /// options ask for, and fuses across forward and backward.
