@@ -370,7 +370,8 @@ LogicalResult Lowering::lowerOp(Operation *op) {
                                    "shape; compute it by other operations")
                 .Case("chlo", "the operations of CHLO that JAX writes; "
                               "compute it by other operations")
-                .Case("tm_tensor", "scan, scatter, sort and topk of tm_tensor")
+                .Case("tm_tensor", "attention, scan, scatter, sort and topk of "
+                                   "tm_tensor")
                 .Default("no such operation");
 }
 

@@ -58,6 +58,7 @@ using LoweringTable = llvm::StringMap<KnownOp>;
 
 // One file for each of these, which says what its operations are.
 void addArithmetic(LoweringTable &table);
+void addAttention(LoweringTable &table);
 void addConversions(LoweringTable &table);
 void addSpecialFunctions(LoweringTable &table);
 void addShapes(LoweringTable &table);

@@ -24,11 +24,12 @@ using namespace remat::foreign;
 
 static LoweringTable makeTable() {
   LoweringTable table;
-  for (auto add :
-       {addArithmetic, addConversions, addSpecialFunctions, addShapes,
-        addSlices, addDots, addConvolutions, addReductions, addWindows,
-        addGathers, addScatters, addSorts, addRandom, addControlFlow, addCalls,
-        addTmTensor, addTriangular})
+  for (auto add : {addArithmetic,   addConversions, addSpecialFunctions,
+                   addShapes,       addSlices,      addDots,
+                   addConvolutions, addReductions,  addWindows,
+                   addGathers,      addScatters,    addSorts,
+                   addRandom,       addControlFlow, addCalls,
+                   addTmTensor,     addTriangular,  addAttention})
     add(table);
   return table;
 }
