@@ -9,8 +9,8 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
 // -----
 
 func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
-  // expected-error@+1 {{'stablehlo.fft' op is not supported: remat knows most of StableHLO}}
-  %0 = "stablehlo.fft"(%x) : (tensor<2xf32>) -> tensor<2xf32>
+  // expected-error@+1 {{'stablehlo.all_reduce' op is not supported: remat knows most of StableHLO}}
+  %0 = "stablehlo.all_reduce"(%x) : (tensor<2xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
 

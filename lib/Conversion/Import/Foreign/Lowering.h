@@ -67,6 +67,7 @@ void addDots(LoweringTable &table);
 void addConvolutions(LoweringTable &table);
 void addReductions(LoweringTable &table);
 void addWindows(LoweringTable &table);
+void addFourier(LoweringTable &table);
 void addGathers(LoweringTable &table);
 void addScatters(LoweringTable &table);
 void addSorts(LoweringTable &table);

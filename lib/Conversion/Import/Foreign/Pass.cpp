@@ -29,7 +29,8 @@ static LoweringTable makeTable() {
                    addConvolutions, addReductions,  addWindows,
                    addGathers,      addScatters,    addSorts,
                    addRandom,       addControlFlow, addCalls,
-                   addTmTensor,     addTriangular,  addAttention})
+                   addTmTensor,     addTriangular,  addAttention,
+                   addFourier})
     add(table);
   return table;
 }
