@@ -43,9 +43,25 @@ func.func @main(%x: tensor<f32>) -> tensor<f32> {
 // -----
 
 func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
-  // expected-error@+1 {{'stablehlo.custom_call' op calls 'lapack_spotrf_ffi', which is code outside of the program: compute it by operations of jax.numpy or jax.lax that are not custom calls}}
-  %0 = "stablehlo.custom_call"(%x) <{call_target_name = "lapack_spotrf_ffi"}> : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  // expected-error@+1 {{'stablehlo.custom_call' op calls 'lapack_sgeev_ffi', which is code outside of the program: factorizations of matrices that are not symmetric are not supported but LU, QR and SVD; use jnp.linalg.eigh where matrices are symmetric}}
+  %0 = "stablehlo.custom_call"(%x) <{call_target_name = "lapack_sgeev_ffi"}> : (tensor<2x2xf32>) -> tensor<2x2xf32>
   return %0 : tensor<2x2xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+  // expected-error@+1 {{'stablehlo.custom_call' op calls 'my_function', which is code outside of the program: compute it by operations of jax.numpy or jax.lax that are not custom calls}}
+  %0 = "stablehlo.custom_call"(%x) <{call_target_name = "my_function"}> : (tensor<2x2xf32>) -> tensor<2x2xf32>
+  return %0 : tensor<2x2xf32>
+}
+
+// -----
+
+func.func @main(%x: tensor<2x2xcomplex<f32>>) -> tensor<2x2xcomplex<f32>> {
+  // expected-error@+1 {{'stablehlo.custom_call' op calls 'lapack_cgetrf_ffi', which is code outside of the program: factorizations of complex matrices are not supported, so write the problem in real and imaginary parts}}
+  %0 = "stablehlo.custom_call"(%x) <{call_target_name = "lapack_cgetrf_ffi"}> : (tensor<2x2xcomplex<f32>>) -> tensor<2x2xcomplex<f32>>
+  return %0 : tensor<2x2xcomplex<f32>>
 }
 
 // -----

@@ -347,3 +347,67 @@ func.func @main(%a: tensor<2x2xf32>, %b: tensor<2x3xf32>) -> tensor<2x3xf32> {
   %0 = "stablehlo.triangular_solve"(%a, %b) {left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose SIDEWAYS>} : (tensor<2x2xf32>, tensor<2x3xf32>) -> tensor<2x3xf32>
   return %0 : tensor<2x3xf32>
 }
+
+// -----
+
+func.func @main(%a: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+  // expected-error@+1 {{'stablehlo.fft' op has 'fft_type' SIDEWAYS, expected FFT, IFFT, RFFT or IRFFT}}
+  %0 = "stablehlo.fft"(%a) <{fft_length = array<i64: 4>, fft_type = #stablehlo<fft_type SIDEWAYS>}> : (tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>>
+  return %0 : tensor<4xcomplex<f32>>
+}
+
+// -----
+
+func.func @main(%a: tensor<4xf32>) -> tensor<4xcomplex<f32>> {
+  // expected-error@+1 {{'stablehlo.fft' op of 'tensor<4xf32>' is not supported, expected complex numbers of f32 or f64}}
+  %0 = "stablehlo.fft"(%a) <{fft_length = array<i64: 4>, fft_type = #stablehlo<fft_type FFT>}> : (tensor<4xf32>) -> tensor<4xcomplex<f32>>
+  return %0 : tensor<4xcomplex<f32>>
+}
+
+// -----
+
+func.func @main(%a: tensor<4xcomplex<f32>>) -> tensor<7xf32> {
+  // expected-error@+1 {{'stablehlo.fft' op has an operand of type 'tensor<4xcomplex<f32>>', expected one of shape [5] for the lengths [8]}}
+  %0 = "stablehlo.fft"(%a) <{fft_length = array<i64: 8>, fft_type = #stablehlo<fft_type IRFFT>}> : (tensor<4xcomplex<f32>>) -> tensor<7xf32>
+  return %0 : tensor<7xf32>
+}
+
+// -----
+
+func.func @main(%a: tensor<600x2xf32>) -> (tensor<600x2xf32>, tensor<2xf32>) {
+  // expected-error@+1 {{'stablehlo.custom_call' op of matrices of 600 by 2 elements is not supported, expected at most 512 rows and columns}}
+  %0:2 = "stablehlo.custom_call"(%a) <{call_target_name = "lapack_sgeqrf_ffi"}> : (tensor<600x2xf32>) -> (tensor<600x2xf32>, tensor<2xf32>)
+  return %0#0, %0#1 : tensor<600x2xf32>, tensor<2xf32>
+}
+
+// -----
+
+func.func @main(%a: tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<2xf32>) {
+  // expected-error@+1 {{'stablehlo.custom_call' op of 'tensor<3x2xf32>' is not supported, expected square matrices of f32 or f64}}
+  %0:2 = "stablehlo.custom_call"(%a) <{call_target_name = "lapack_ssyevd_ffi"}> : (tensor<3x2xf32>) -> (tensor<3x2xf32>, tensor<2xf32>)
+  return %0#0, %0#1 : tensor<3x2xf32>, tensor<2xf32>
+}
+
+// -----
+
+func.func @main(%a: tensor<3x2xf32>, %t: tensor<3xf32>) -> tensor<3x2xf32> {
+  // expected-error@+1 {{'stablehlo.custom_call' op has reflectors of type 'tensor<3x2xf32>' and factors of type 'tensor<3xf32>', which do not fit}}
+  %0 = "stablehlo.custom_call"(%a, %t) <{call_target_name = "lapack_sorgqr_ffi"}> : (tensor<3x2xf32>, tensor<3xf32>) -> tensor<3x2xf32>
+  return %0 : tensor<3x2xf32>
+}
+
+// -----
+
+func.func @main(%q: tensor<2x3x5xf32>, %k: tensor<2x4x6xf32>, %v: tensor<2x4x2xf32>, %o: tensor<2x3x2xf32>) -> tensor<2x3x2xf32> {
+  // expected-error@+1 {{'tm_tensor.attention' op has a query of type 'tensor<2x3x5xf32>', a key of type 'tensor<2x4x6xf32>' and a value of type 'tensor<2x4x2xf32>', expected floating-point numbers of shapes}}
+  %0 = "tm_tensor.attention"(%q, %k, %v, %o) : (tensor<2x3x5xf32>, tensor<2x4x6xf32>, tensor<2x4x2xf32>, tensor<2x3x2xf32>) -> tensor<2x3x2xf32>
+  return %0 : tensor<2x3x2xf32>
+}
+
+// -----
+
+func.func @main(%q: tensor<2x3x5xf32>, %v: tensor<2x3x2xf32>, %m: tensor<2x3xf32>) -> tensor<2x3x2xf32> {
+  // expected-error@+1 {{'tm_tensor.attention' op has a mask of type 'tensor<2x3xf32>', expected truth values, or numbers as those of the query, of shape [2, 3, 3] or of its last dimensions}}
+  %0 = "tm_tensor.attention"(%q, %q, %v, %m, %v) : (tensor<2x3x5xf32>, tensor<2x3x5xf32>, tensor<2x3x2xf32>, tensor<2x3xf32>, tensor<2x3x2xf32>) -> tensor<2x3x2xf32>
+  return %0 : tensor<2x3x2xf32>
+}

@@ -221,6 +221,37 @@ static LogicalResult lowerCheckpoint(Operation *op, Lowering &lowering) {
   return lowering.set(op, builder.create(state)->getResults());
 }
 
+/// What the routine of LAPACK that a call names is lowered as. On the CPU, JAX
+/// calls them for what StableHLO has no operations for. A layout says how
+/// matrices lie in memory, not which ones they are, so it is of no matter here.
+static std::string findLapackRoutine(StringRef target) {
+  if (target == "remat.row_order")
+    return "lapack.row_order";
+  if (!target.consume_front("lapack_") || !target.consume_back("_ffi") ||
+      target.size() < 2 || !StringRef("sd").contains(target.front()))
+    return "";
+  return ("lapack." + target.drop_front()).str();
+}
+
+/// What to do instead of calling `target`.
+static StringRef getAdvice(StringRef target) {
+  constexpr StringLiteral other =
+      "compute it by operations of jax.numpy or jax.lax that are not custom "
+      "calls";
+  if (!target.consume_front("lapack_") || target.empty())
+    return other;
+  if (StringRef("cz").contains(target.front()))
+    return "factorizations of complex matrices are not supported, so write the "
+           "problem in real and imaginary parts";
+  target.consume_back("_ffi");
+  return llvm::StringSwitch<StringRef>(target.drop_front())
+      .Cases({"geev", "gees", "gehrd"},
+             "factorizations of matrices that are not symmetric are not "
+             "supported but LU, QR and SVD; use jnp.linalg.eigh where matrices "
+             "are symmetric")
+      .Default(other);
+}
+
 static LogicalResult lowerCustomCall(Operation *op, Lowering &lowering) {
   StringRef target = getText(op, "call_target_name");
   auto known =
@@ -244,10 +275,11 @@ static LogicalResult lowerCustomCall(Operation *op, Lowering &lowering) {
   }
   if (target == "TopK")
     return lowering.lowerAs(op, "chlo.top_k");
+  if (std::string name = findLapackRoutine(target); lowering.isKnown(name))
+    return lowering.lowerAs(op, name);
   return op->emitOpError("calls '")
          << getText(op, "call_target_name")
-         << "', which is code outside of the program: compute it by "
-            "operations of jax.numpy or jax.lax that are not custom calls";
+         << "', which is code outside of the program: " << getAdvice(target);
 }
 
 void foreign::addCalls(LoweringTable &table) {

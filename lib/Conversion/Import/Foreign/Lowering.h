@@ -67,13 +67,17 @@ void addDots(LoweringTable &table);
 void addConvolutions(LoweringTable &table);
 void addReductions(LoweringTable &table);
 void addWindows(LoweringTable &table);
+void addEigen(LoweringTable &table);
 void addFourier(LoweringTable &table);
 void addGathers(LoweringTable &table);
 void addScatters(LoweringTable &table);
 void addSorts(LoweringTable &table);
+void addLu(LoweringTable &table);
+void addQr(LoweringTable &table);
 void addRandom(LoweringTable &table);
 void addControlFlow(LoweringTable &table);
 void addCalls(LoweringTable &table);
+void addSvd(LoweringTable &table);
 void addTmTensor(LoweringTable &table);
 void addTriangular(LoweringTable &table);
 

@@ -30,7 +30,8 @@ static LoweringTable makeTable() {
                    addGathers,      addScatters,    addSorts,
                    addRandom,       addControlFlow, addCalls,
                    addTmTensor,     addTriangular,  addAttention,
-                   addFourier})
+                   addFourier,      addLu,          addQr,
+                   addEigen,        addSvd})
     add(table);
   return table;
 }

@@ -11,7 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Lowering.h"
+#include "Factorizations.h"
 
 #include "remat/Utils/Builders.h"
 
@@ -24,8 +24,6 @@ using namespace remat::foreign;
 /// Matrices up to this size are not halved. An operation has twice as many
 /// operands at most.
 static constexpr int64_t smallSize = 8;
-/// A larger matrix would become too many operations.
-static constexpr int64_t largestSize = 512;
 
 namespace {
 /// On matrices in the last two dimensions of tensors.
@@ -310,6 +308,12 @@ Value Blocks::spoil(Value factor) {
       .getResult(0);
 }
 
+Value foreign::createTriangularSolve(OpBuilder &builder, Location loc, Value a,
+                                     Value b, bool isLower,
+                                     bool hasUnitDiagonal) {
+  return Blocks(builder, loc, hasUnitDiagonal).solve(a, b, isLower);
+}
+
 /// The type of a foreign square matrix of numbers that can be divided.
 static FailureOr<RankedTensorType> getMatrix(Operation *op, Lowering &lowering,
                                              Value value) {
@@ -320,65 +324,97 @@ static FailureOr<RankedTensorType> getMatrix(Operation *op, Lowering &lowering,
     return op->emitOpError("of ")
            << type << " is not supported, expected square matrices of "
            << "floating-point numbers";
-  if (type.getDimSize(rank - 1) > largestSize)
+  if (type.getDimSize(rank - 1) > largestFactorized)
     return op->emitOpError("of matrices with ")
            << type.getDimSize(rank - 1)
-           << " rows is not supported, expected at most " << largestSize;
+           << " rows is not supported, expected at most " << largestFactorized;
   return type;
 }
 
-static LogicalResult lowerCholesky(Operation *op, Lowering &lowering) {
+/// Behind the first result, LAPACK says that all went well.
+static LogicalResult lowerFactor(Operation *op, Lowering &lowering,
+                                 bool isLower) {
   FailureOr<RankedTensorType> type = getMatrix(op, lowering, op->getOperand(0));
   if (failed(type) || failed(checkShape(op, type->getShape())) ||
       failed(checkElements(op)))
     return failure();
   Value a = lowering.get(op->getOperand(0));
   if (type->getNumElements() == 0)
-    return lowering.set(op, a);
+    return setResults(op, lowering, a);
   Blocks blocks(lowering.builder, op->getLoc());
-  bool isLower = getFlag(op, "lower");
   Value factor = blocks.factor(isLower ? a : blocks.transpose(a));
   factor = blocks.spoil(factor);
-  return lowering.set(op, isLower ? factor : blocks.transpose(factor));
+  return setResults(op, lowering, isLower ? factor : blocks.transpose(factor));
 }
 
-static LogicalResult lowerTriangularSolve(Operation *op, Lowering &lowering) {
+static LogicalResult lowerCholesky(Operation *op, Lowering &lowering) {
+  return lowerFactor(op, lowering, getFlag(op, "lower"));
+}
+
+static LogicalResult lowerCholeskyCall(Operation *op, Lowering &lowering) {
+  return lowerFactor(op, lowering, getLetter(op, "uplo", 'L') == 'L');
+}
+
+namespace {
+/// What is said of a system with a triangular matrix.
+struct System {
+  bool isLeft, isLower, isTransposed, hasUnitDiagonal;
+};
+} // namespace
+
+static LogicalResult lowerSystem(Operation *op, Lowering &lowering,
+                                 const System &system) {
   FailureOr<RankedTensorType> type = getMatrix(op, lowering, op->getOperand(0));
   if (failed(type))
     return failure();
   RankedTensorType other = lowering.getTensorType(op->getOperand(1));
-  bool isLeft = getFlag(op, "left_side");
   int64_t rank = type->getRank();
   if (other.getRank() != rank ||
       other.getShape().drop_back(2) != type->getShape().drop_back(2) ||
-      other.getDimSize(isLeft ? rank - 2 : rank - 1) !=
+      other.getDimSize(system.isLeft ? rank - 2 : rank - 1) !=
           type->getDimSize(rank - 1) ||
       other.getElementType() != type->getElementType())
     return op->emitOpError("has the matrices ")
            << *type << " and " << other << ", which do not fit";
   if (failed(checkShape(op, other.getShape())) || failed(checkElements(op)))
     return failure();
-  StringRef form = getEnum(op, "transpose_a");
-  if (form != "TRANSPOSE" && form != "ADJOINT" && form != "NO_TRANSPOSE")
-    return op->emitOpError("has 'transpose_a' ")
-           << form << ", expected NO_TRANSPOSE, TRANSPOSE or ADJOINT";
   Value a = lowering.get(op->getOperand(0)),
         b = lowering.get(op->getOperand(1));
   if (other.getNumElements() == 0)
     return lowering.set(op, b);
-  Blocks blocks(lowering.builder, op->getLoc(), getFlag(op, "unit_diagonal"));
+  Blocks blocks(lowering.builder, op->getLoc(), system.hasUnitDiagonal);
   // From the right, the transposed system is solved.
-  bool isTransposed = (form != "NO_TRANSPOSE") == isLeft;
-  bool isLower = getFlag(op, "lower") != isTransposed;
+  bool isTransposed = system.isTransposed == system.isLeft;
+  bool isLower = system.isLower != isTransposed;
   if (isTransposed)
     a = blocks.transpose(a);
-  if (isLeft)
+  if (system.isLeft)
     return lowering.set(op, blocks.solve(a, b, isLower));
   return lowering.set(
       op, blocks.transpose(blocks.solve(a, blocks.transpose(b), isLower)));
 }
 
+static LogicalResult lowerTriangularSolve(Operation *op, Lowering &lowering) {
+  StringRef form = getEnum(op, "transpose_a");
+  if (form != "TRANSPOSE" && form != "ADJOINT" && form != "NO_TRANSPOSE")
+    return op->emitOpError("has 'transpose_a' ")
+           << form << ", expected NO_TRANSPOSE, TRANSPOSE or ADJOINT";
+  return lowerSystem(op, lowering,
+                     {getFlag(op, "left_side"), getFlag(op, "lower"),
+                      form != "NO_TRANSPOSE", getFlag(op, "unit_diagonal")});
+}
+
+static LogicalResult lowerTriangularCall(Operation *op, Lowering &lowering) {
+  return lowerSystem(op, lowering,
+                     {getLetter(op, "side", 'L') == 'L',
+                      getLetter(op, "uplo", 'L') == 'L',
+                      getLetter(op, "trans_x", 'N') != 'N',
+                      getLetter(op, "diag", 'N') == 'U'});
+}
+
 void foreign::addTriangular(LoweringTable &table) {
   table["stablehlo.cholesky"] = {lowerCholesky, 1};
   table["stablehlo.triangular_solve"] = {lowerTriangularSolve, 2};
+  table["lapack.potrf"] = {lowerCholeskyCall, 1, KnownOp::any};
+  table["lapack.trsm"] = {lowerTriangularCall, 2};
 }
