@@ -9,6 +9,7 @@ import os
 from . import safetensors
 from .arrays import Array, framework_of, give, view
 from .errors import ArgumentError
+from .mlir import dtype_of
 from .step import Step, compile_module
 
 # Names of types as manifests have them.
@@ -22,7 +23,8 @@ class Argument:
     and `seed`. `leaf` says which of the leaves of the call it is, counted from 0, for data and cotangents."""
 
     def __init__(self, name, role, dtype, shape, leaf=None):
-        self.name, self.role, self.dtype, self.shape, self.leaf = name, role, dtype, tuple(shape), leaf
+        self.name, self.role, self.shape, self.leaf = name, role, tuple(shape), leaf
+        self.dtype = dtype_of(dtype)
 
     def __repr__(self):
         return "%s %s: %s%s" % (self.role, self.name, self.dtype, list(self.shape))

@@ -17,6 +17,11 @@ def quote(text):
     return '"%s"' % "".join(out)
 
 
+def dtype_of(element):
+    """The name that the run time has for the type of elements."""
+    return {"complex<f32>": "c64", "complex<f64>": "c128"}.get(element, element)
+
+
 def tensor_type(shape, element):
     return "tensor<%s>" % "x".join([str(extent) for extent in shape] + [element])
 
@@ -37,11 +42,23 @@ def float_literal(value, element):
 
 
 def literal(value, element):
+    if element.startswith("complex"):
+        inner = element[len("complex<"):-1]
+        return "(%s, %s)" % (float_literal(complex(value).real, inner), float_literal(complex(value).imag, inner))
     if element == "i1":
         return "true" if value else "false"
     if element.startswith("i"):
         return str(int(value))
     return float_literal(float(value), element)
+
+
+def scalar_constant(number, element):
+    """The operation whose result is a number."""
+    if not element.startswith("complex"):
+        return "arith.constant %s : %s" % (literal(number, element), element)
+    inner = element[len("complex<"):-1]
+    return "complex.constant [%s] : %s" % (", ".join("%s : %s" % (float_literal(part, inner), inner) for part in (
+        complex(number).real, complex(number).imag)), element)
 
 
 class Value:
@@ -142,6 +159,17 @@ class Function:
         self.emit("%s = %s" % (value.name, text))
         return value
 
+    def call(self, name, operands, operand_types, results, result_types):
+        """A call of another function. `results` are pairs of a shape and an element; types are as that function has
+        them."""
+        base = self.fresh()
+        count = len(results)
+        names = [base] if count == 1 else ["%s#%d" % (base, i) for i in range(count)]
+        self.emit("%s = func.call @%s(%s) %s: (%s) -> (%s)" % (
+            base if count == 1 else "%s:%d" % (base, count), quote(name), ", ".join(v.name for v in operands),
+            self.policy_of(base, "alone"), ", ".join(operand_types), ", ".join(result_types)))
+        return [Value(n, shape, element) for n, (shape, element) in zip(names, results)]
+
     # Constants and new tensors
 
     def constant(self, number, shape, element):
@@ -220,6 +248,13 @@ class Function:
 
     def contract(self, lhs, lhs_map, rhs, rhs_map, shape, loops, out_map):
         """Sums of products; `loops` is how many, and the maps say what they index."""
+        if lhs.element.startswith("complex"):
+            product = lambda b, x, y, acc: b.binary("complex.add", acc, b.binary("complex.mul", x, y, lhs.element),
+                                                    lhs.element)
+            kept = {int(d[1:]) for d in out_map}
+            return self.generic([(lhs, lhs_map), (rhs, rhs_map)], shape, lhs.element, product, loops,
+                                [i for i in range(loops) if i not in kept], out_map,
+                                self.constant(0, shape, lhs.element))
         zero = self.constant(0, shape, lhs.element)
         maps = ", ".join(affine_map(loops, m) for m in (lhs_map, rhs_map, out_map))
         value = Value(self.fresh(), shape, lhs.element)
@@ -314,7 +349,7 @@ class Function:
         if math.prod(value.shape) == 0:
             return self.constant(number, shape, value.element)
         result, scalar = Value(self.fresh(), shape, value.element), self.fresh()
-        self.emit("%s = arith.constant %s : %s" % (scalar, literal(number, value.element), value.element))
+        self.emit("%s = %s" % (scalar, scalar_constant(number, value.element)))
         self.emit("%s = tensor.pad %s low[%s] high[%s] {" % (
             result.name, value.name, ", ".join(map(str, low)), ", ".join(map(str, high))), False)
         self.emit("^bb0(%s):" % ", ".join("%s: index" % self.fresh() for _ in shape), False)
@@ -378,7 +413,7 @@ class Body:
             return self.op("arith.constant %d : index" % number)
         if element == "i1":
             return self.op("arith.constant %s" % literal(number, element))
-        return self.op("arith.constant %s : %s" % (literal(number, element), element))
+        return self.op(scalar_constant(number, element))
 
     def unary(self, name, a, element):
         return self.op("%s %s : %s" % (name, a, element))
@@ -387,6 +422,8 @@ class Body:
         return self.op("%s %s, %s : %s" % (name, a, b, element))
 
     def compare(self, predicate, a, b, element):
+        if element.startswith("complex"):
+            return self.op("complex.%s %s, %s : %s" % ("eq" if predicate == "eq" else "neq", a, b, element))
         kind = "arith.cmpf" if element[0] in "fb" else "arith.cmpi"
         return self.op("%s %s, %s, %s : %s" % (kind, predicate, a, b, element))
 

@@ -9,12 +9,12 @@ import os
 import tempfile
 import unittest
 
-import numpy as np
 import remat
 
 try:
     import jax
     import jax.numpy as jnp
+    import numpy as np
     import remat.jax as rj
     from jax.ad_checkpoint import checkpoint_name
 except ImportError:

@@ -8,12 +8,12 @@ import threading
 import unittest
 import weakref
 
-import numpy as np
 import remat
 
 try:
     import jax
     import jax.numpy as jnp
+    import numpy as np
     import remat.jax as rj
 except ImportError:
     jax = None

@@ -6,12 +6,12 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import unittest
 
-import numpy as np
 import remat
 
 try:
     import jax
     import jax.numpy as jnp
+    import numpy as np
     import remat.jax as rj
     from jax.ad_checkpoint import checkpoint_name
 except ImportError:
@@ -251,10 +251,10 @@ class ScanTest(LoopTestCase):
 
     def test_errors_have_the_line(self):
         def loss(xs):
-            return jax.lax.scan(lambda h, x: (h + jnp.sum(jnp.linalg.svd(x)[1]), None), 0.0, xs)[0]
+            return jax.lax.scan(lambda h, x: (h + jnp.sum(jnp.abs(jnp.linalg.eig(x)[0])), None), 0.0, xs)[0]
 
         for length in (5000, 1000):
-            with self.assertRaisesRegex(remat.ExportError, r"test_jax_loops.py:\d+: svd: there is no rule for it"):
+            with self.assertRaisesRegex(remat.ExportError, r"test_jax_loops.py:\d+: eig: matrices that are not symmetric"):
                 rj.export(loss, random(length, 4, 4), differentiate=False)
 
 

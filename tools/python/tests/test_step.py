@@ -7,9 +7,12 @@ import gc
 import os
 import unittest
 
-import numpy as np
-
 import remat
+
+try:
+    import numpy as np
+except ImportError:
+    np = None
 
 MODEL = """
 func.func @main(%w: tensor<4x4xf32>, %x: tensor<4xf32>) -> tensor<f32> {
@@ -23,6 +26,12 @@ func.func @main(%w: tensor<4x4xf32>, %x: tensor<4xf32>) -> tensor<f32> {
 """
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 GPT2 = os.path.join(ROOT, "test/Inputs/models/gpt2_tiny.mlir")
+
+
+
+def setUpModule():
+    if np is None:
+        raise unittest.SkipTest("NumPy is not installed")
 
 
 class StepTest(unittest.TestCase):

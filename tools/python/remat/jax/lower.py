@@ -20,7 +20,8 @@ LARGEST_CONSTANT = 256
 UNROLL_LIMIT = 4096  # as the option of the compiler
 ELEMENTS = {"float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "bool": "i1", "int8": "i8",
             "uint8": "i8", "int16": "i16", "uint16": "i16", "int32": "i32", "uint32": "i32", "int64": "i64",
-            "uint64": "i64"}
+            "uint64": "i64", "complex64": "complex<f32>", "complex128": "complex<f64>"}
+LARGEST_FACTORIZED = 512  # as in the compiler
 
 
 def rule(*names):
@@ -54,6 +55,10 @@ def is_unsigned(dtype):
 
 def is_float(dtype):
     return element_of(dtype)[0] in "fb"
+
+
+def is_integer(dtype):
+    return element_of(dtype)[0] == "i"
 
 
 def physical(aval):
@@ -102,7 +107,7 @@ class Lowering:
         shape, dtype = physical(aval)
         number = np.asarray(number, dtype)
         value = self.function.constant(number.reshape(-1)[0].item(), shape, element_of(dtype))
-        if not shape and not is_float(dtype):
+        if not shape and is_integer(dtype):
             self.known[value.name] = int(number)
         return value
 
@@ -113,7 +118,7 @@ class Lowering:
         element = element_of(array.dtype)
         if array.size and (array == array.reshape(-1)[0]).all():
             value = self.function.constant(array.reshape(-1)[0].item(), array.shape, element)
-            if not array.shape and not is_float(array.dtype):
+            if not array.shape and is_integer(array.dtype):
                 self.known[value.name] = int(array)
             return value
         if array.size <= LARGEST_CONSTANT:
@@ -169,9 +174,6 @@ class Lowering:
             self.locate(eqn)
             location = self.function.location
             self.backward = backward or "transpose(" in str(eqn.source_info.name_stack)
-            name = eqn.primitive.name
-            if name not in RULES:
-                self.refuse("there is no rule for it")
             operands = [env[v] if not isinstance(v, jax_core.Literal) else self.literal(v.val, v.aval)
                         for v in eqn.invars]
             results = self.apply(eqn, operands)
@@ -179,6 +181,18 @@ class Lowering:
             env.update(zip(eqn.outvars, results))
             self.eqn, self.frame, self.backward, self.function.location = outer, frame, backward, location
         return [self.literal(v.val, v.aval) if isinstance(v, jax_core.Literal) else env[v] for v in jaxpr.outvars]
+
+    def find_rule(self, eqn):
+        """The rule of the primitive. Rules compute with real numbers; what does so with complex ones is lowered by JAX,
+        but for what runs a jaxpr, whose primitives are met one by one."""
+        from .stable import REAL_ONLY, through_stablehlo
+        name = eqn.primitive.name
+        if leaf_primitive(eqn) and name not in REAL_ONLY and any(
+                getattr(getattr(v.aval, "dtype", None), "kind", None) == "c" for v in [*eqn.invars, *eqn.outvars]):
+            return through_stablehlo
+        if name not in RULES:
+            self.refuse("there is no rule for it")
+        return RULES[name]
 
     def check(self, results):
         for number, value in enumerate(results):
@@ -191,7 +205,7 @@ class Lowering:
     # second computation of a value is the first one here, which is marked: remat makes the second one.
 
     def apply(self, eqn, operands):
-        rule = RULES[eqn.primitive.name]
+        rule = self.find_rule(eqn)
         outer = self.recomputes
         self.recomputes = outer or "rematted_computation" in str(eqn.source_info.name_stack)
         is_leaf = leaf_primitive(eqn)
@@ -245,4 +259,4 @@ def flatten(values):
 
 
 def load_rules():
-    from . import control, elementwise, linalg, loops, places, random, reductions, shapes  # noqa: F401
+    from . import control, elementwise, linalg, loops, places, random, reductions, shapes, stable  # noqa: F401

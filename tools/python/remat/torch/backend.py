@@ -11,13 +11,14 @@ import torch
 from .. import _library as lib
 from ..arrays import Array
 from ..errors import ArgumentError, Error
+from ..mlir import dtype_of
 from ..step import State, compile_module
 from .joint import Program, decompositions, mutated_inputs, specialize, traceable_kernels
 from .random import SEED
 from .types import ELEMENTS
 
-DTYPES = {dtype: lib.DTYPES.index(element) for dtype, element in ELEMENTS.items()}
-TORCH_DTYPES = {element: dtype for dtype, element in ELEMENTS.items() if dtype != torch.uint8}
+DTYPES = {dtype: lib.DTYPES.index(dtype_of(element)) for dtype, element in ELEMENTS.items()}
+TORCH_DTYPES = {dtype_of(element): dtype for dtype, element in ELEMENTS.items() if dtype != torch.uint8}
 
 # The steps of the graphs that were compiled last, for reports and tests.
 compiled_steps = []

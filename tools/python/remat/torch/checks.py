@@ -5,6 +5,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import torch
 
+from ..mlir import identity
 from .lower import rule
 from .types import convert
 
@@ -24,3 +25,16 @@ def _assert_async(l, node, condition, message="the condition of torch._assert_as
 @rule("_assert_tensor_metadata")
 def _assert_tensor_metadata(l, node, *args, **kwargs):
     """PyTorch has checked it: shapes and types are known before the program runs."""
+
+
+@rule("_linalg_check_errors")
+def _linalg_check_errors(l, node, info, api_name, *, is_matrix):
+    """Of all batches at once."""
+    value = l.value(info)
+
+    def body(b, x, *_):
+        b.check(b.compare("eq", x, b.constant(0, value.element), value.element),
+                "%s: the matrix is singular, or has no such factorization" % api_name)
+        return x
+
+    l.function.generic([(value, identity(value.rank))], value.shape, value.element, body)

@@ -11,6 +11,7 @@ import contextlib
 import torch
 
 from ..errors import ExportError
+from .linear_systems import linear_algebra
 from .lower import RULES, Lowering, load_rules
 from .random import SEED
 
@@ -30,6 +31,7 @@ def decompositions():
                 name = getattr(getattr(op, "overloadpacket", op), "__name__", "")
                 if name not in RULES and name not in FORMULAS:
                     _table[op] = function
+        _table.update(linear_algebra())
         _table.update(own_decompositions())
     return _table
 
@@ -80,10 +82,29 @@ def traceable_kernels():
     enabled = torch.backends.mkldnn.enabled
     torch._C._set_mkldnn_enabled(False)
     try:
-        with sdpa_kernel(SDPBackend.MATH):
+        with sdpa_kernel(SDPBackend.MATH), checks_without_tokens():
             yield
     finally:
         torch._C._set_mkldnn_enabled(enabled)
+
+
+@contextlib.contextmanager
+def checks_without_tokens():
+    """What checks that a matrix has a factorization stays in the graph as an operation like others. PyTorch would put
+    it in order with other effects by tokens, which are arguments of the graph then."""
+    from torch._library.simple_registry import singleton
+    check = torch.ops.aten._linalg_check_errors.default
+    holder = singleton.find("aten::_linalg_check_errors").effect
+    effect, impure = getattr(holder, "_effect", None), torch.fx.node._side_effectful_functions
+    was_there = check in impure
+    holder._effect = None
+    impure.add(check)
+    try:
+        yield
+    finally:
+        holder._effect = effect
+        if not was_there:
+            impure.discard(check)
 
 
 def backward_nodes(graph):

@@ -202,6 +202,9 @@ class Lowering:
         from .pointwise import FORMULAS, lower_pointwise
         name = node.target.overloadpacket.__name__
         overload = "%s.%s" % (name, node.target._overloadname)
+        from .complex import COMPLEX_RULES
+        if name in COMPLEX_RULES and any(self.is_tensor(a) and self.dtype(a).is_complex for a in node.args):
+            return COMPLEX_RULES[name](self, node, *node.args, **node.kwargs)
         if overload in RULES or name in RULES:
             return RULES.get(overload, RULES.get(name))(self, node, *node.args, **node.kwargs)
         if name in FORMULAS:
@@ -246,4 +249,4 @@ class Lowering:
 
 
 def load_rules():
-    from . import checks, indexing, products, random, reductions, shapes, windows  # noqa: F401
+    from . import checks, complex, indexing, linalg, products, random, reductions, shapes, windows  # noqa: F401

@@ -29,13 +29,21 @@ def formula(*names, kind=DEFAULT):
     return register
 
 
+# What operations of floating-point numbers are called for complex ones.
+COMPLEX_NAMES = {"arith.addf": "complex.add", "arith.subf": "complex.sub", "arith.mulf": "complex.mul",
+                 "arith.divf": "complex.div", "arith.negf": "complex.neg", "math.powf": "complex.pow",
+                 **{"math." + name: "complex." + name for name in (
+                     "exp", "expm1", "log", "log1p", "sqrt", "rsqrt", "sin", "cos", "tan", "tanh")}}
+
+
 class Scalars:
     """Scalar arithmetic in one type."""
 
     def __init__(self, body, dtype):
         self.body, self.dtype = body, dtype
         self.element = element_of(dtype)
-        self.floats = is_float(dtype)
+        self.floats = is_float(dtype) or dtype.is_complex
+        self.complex = dtype.is_complex
         self.unsigned = dtype in (torch.uint8, torch.bool)
         self.numbers = {}  # of constants, by their names
 
@@ -45,6 +53,10 @@ class Scalars:
         return name
 
     def op(self, name, *operands):
+        if self.complex:
+            if name not in COMPLEX_NAMES:
+                raise ExportError("%s of complex numbers is not supported" % name)
+            name = COMPLEX_NAMES[name]
         return self.body.op("%s %s : %s" % (name, ", ".join(operands), self.element))
 
     def add(self, a, b):
@@ -82,7 +94,9 @@ class Scalars:
 
     def compare(self, relation, a, b):
         """Comparisons with nan are false, but for `ne`."""
-        if self.floats:
+        if self.complex and relation not in ("eq", "ne"):
+            raise ExportError("complex numbers have no order")
+        if self.floats and not self.complex:
             predicate = "une" if relation == "ne" else "o" + relation
         elif relation in ("eq", "ne"):
             predicate = relation

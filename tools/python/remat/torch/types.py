@@ -9,7 +9,7 @@ from ..errors import ExportError
 
 ELEMENTS = {
     torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16", torch.bool: "i1",
-    torch.int8: "i8", torch.uint8: "i8", torch.int16: "i16", torch.int32: "i32", torch.int64: "i64",
+    torch.complex64: "complex<f32>", torch.complex128: "complex<f64>", torch.int8: "i8", torch.uint8: "i8", torch.int16: "i16", torch.int32: "i32", torch.int64: "i64",
 }
 WIDTH = {"f64": 64, "f32": 32, "f16": 16, "bf16": 16}
 
@@ -35,6 +35,8 @@ def convert(body, a, source, target):
     if source == target:
         return a
     old, new = element_of(source), element_of(target)
+    if source.is_complex or target.is_complex:
+        return _convert_complex(body, a, source, target)
     if target == torch.bool:
         return body.compare("une" if is_float(source) else "ne", a, body.constant(0, old), old)
     if is_float(source) and is_float(target):
@@ -53,6 +55,21 @@ def convert(body, a, source, target):
     if int(new[1:]) > int(old[1:]):
         return body.cast("arith.extui" if unsigned else "arith.extsi", a, old, new)
     return body.cast("arith.trunci", a, old, new)
+
+
+def _convert_complex(body, a, source, target):
+    """A complex number that becomes a real one loses its imaginary part, but as a truth value."""
+    old, new = element_of(source), element_of(target)
+    if target == torch.bool:
+        return body.compare("ne", a, body.constant(0, old), old)
+    part = source.to_real() if source.is_complex else source
+    inner = target.to_real() if target.is_complex else target
+    take = lambda name: convert(body, body.op("%s %s : %s" % (name, a, old)), part, inner)
+    re = take("complex.re") if source.is_complex else convert(body, a, part, inner)
+    if not target.is_complex:
+        return re
+    im = take("complex.im") if source.is_complex else body.constant(0, element_of(inner))
+    return body.op("complex.create %s, %s : %s" % (re, im, new))
 
 
 def lowest(dtype):
