@@ -24,6 +24,7 @@ jax.config.update("jax_enable_x64", True)
 jax.config.update("jax_platforms", "cpu")
 
 from frameworks import make_parser, run_cases  # noqa: E402
+import stablehlo_linear  # noqa: E402,F401  (more cases)
 from stablehlo_cases import CASES  # noqa: E402  (types depend on the configuration)
 
 # Unsigned and boolean arrays travel as integers of their size.

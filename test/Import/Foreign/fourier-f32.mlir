@@ -1,7 +1,7 @@
 // RUN: %python %S/../Inputs/foreign_values.py remat-run %s %t
 
 // Transforms in f32, as one product with a matrix and as two.
-// From test/fuzz/stablehlo_cases.py, as JAX 0.10.2 lowers and computes it.
+// From test/fuzz/stablehlo_linear.py, as JAX 0.10.2 lowers and computes it.
 
 // tolerance 2e-05
 // arg 0 f4 3x12: 2.040919 -2.555665 0.41809884 -0.5677696 -0.4526493 -0.21559717 -2.0199862 -0.23193237 -0.8652131 3.3229995 0.22578661 -0.3526308 -0.28128743 -0.66804636 -1.0551505 -0.39080098 0.4819454 -0.23855361 0.9577587 -0.19980213 0.024259565 1.5458208 0.5451055 -0.50522876 -0.18283898 0.54052514 1.935088 -0.26962033 -0.24355868 1.0023136 -0.88645995 -0.29172024 0.882539 0.58035004 0.0915167 0.6701044

@@ -1,7 +1,7 @@
 // RUN: %python %S/../Inputs/foreign_values.py remat-run %s %t
 
 // A column of zeros is not divided by its pivot.
-// From test/fuzz/stablehlo_cases.py, as JAX 0.10.2 lowers and computes it.
+// From test/fuzz/stablehlo_linear.py, as JAX 0.10.2 lowers and computes it.
 
 // tolerance 1e-09
 // arg 0 f8 3x3: 1 2 3 2 4 6 0 0 5

@@ -1,7 +1,7 @@
 // RUN: %python %S/../Inputs/foreign_values.py remat-run %s %t
 
 // Householder's reflectors and their product; the derivative is that of the loop.
-// From test/fuzz/stablehlo_cases.py, as JAX 0.10.2 lowers and computes it.
+// From test/fuzz/stablehlo_linear.py, as JAX 0.10.2 lowers and computes it.
 
 // tolerance 1e-06
 // arg 0 f8 2x4x2: 2.0409191213851825 -2.5556650313141818 0.41809884672577885 -0.5677696061279298 -0.45264929211044586 -0.2155971630897659 -2.019986129147251 -0.23193237764418947 -0.8652130762749417 3.3229995166448827 0.22578661322792176 -0.3526307943415954 -0.2812874181513504 -0.6680463461089501 -1.0551505512051214 -0.39080097723465473

@@ -34,7 +34,8 @@ class LinearAlgebraTest(unittest.TestCase):
     def test_systems(self):
         self.check(lambda x: jnp.sum(jnp.sin(jnp.linalg.solve(x, x.T @ x))) + jnp.sum(jnp.linalg.inv(x)))
         self.check(lambda x: jnp.linalg.det(x) + jnp.linalg.slogdet(x)[1] + jnp.linalg.det(x[:3, :3]), narrow=False)
-        self.check(lambda x: jnp.sum(jax.vmap(jnp.linalg.solve)(jnp.stack([x, x.T]), jnp.stack([x, x])) ** 2), narrow=False)
+        self.check(lambda x: jnp.sum(jax.vmap(jnp.linalg.solve)(jnp.stack([x, x.T]), jnp.stack([x, x])) ** 2),
+                   narrow=False)
         self.check(lambda x: jnp.sum(jax.scipy.linalg.cho_solve(jax.scipy.linalg.cho_factor(x @ x.T + jnp.eye(6)), x)),
                    narrow=False)
 
@@ -74,7 +75,8 @@ class LinearAlgebraTest(unittest.TestCase):
     def test_refusals(self):
         x = jnp.ones((4, 4))
         for function, message in (
-                (lambda x: jnp.sum(jnp.abs(jnp.linalg.eig(x)[0])), r"linalg.py:\d+: eig: matrices that are not symmetric"),
+                (lambda x: jnp.sum(jnp.abs(jnp.linalg.eig(x)[0])),
+                 r"linalg.py:\d+: eig: matrices that are not symmetric"),
                 (lambda x: jnp.linalg.det(jnp.tile(x, (200, 200))), r"linalg.py:\d+: lu: matrices of 800 by 800"),
                 (lambda x: jnp.sum(jnp.abs(jnp.linalg.inv(x + 1j))), r"linalg.py:\d+: lu: factorizations of complex")):
             with self.assertRaisesRegex(remat.ExportError, message):

@@ -39,8 +39,8 @@ class LinearAlgebraTest(unittest.TestCase):
         self.check(lambda w: linalg.solve(w, w.mT @ w).sin())
         self.check(lambda w: linalg.solve(w, w[0]) + linalg.solve(w, w[:2].exp(), left=False).sum())
         self.check(lambda w: linalg.solve(torch.stack([w, w.mT]), w[:, :2]) + linalg.inv(w)[:, :2])
-        self.check(lambda w: linalg.det(w) + linalg.slogdet(w.mT @ w + 1)[1] + torch.logdet(w @ w.mT) + linalg.det(w.mT),
-                   narrow=False)  # f32 has few digits of determinants this large.
+        self.check(lambda w: linalg.det(w) + linalg.slogdet(w.mT @ w + 1)[1] + torch.logdet(w @ w.mT) + linalg.det(
+            w.mT), narrow=False)  # f32 has few digits of determinants this large.
         self.check(lambda w: torch.cat([x.flatten() for x in linalg.lu(w[:, :4])]))
         self.check(lambda w: torch.cholesky_solve(w, linalg.cholesky(w @ w.mT + torch.eye(6, dtype=w.dtype))))
 
@@ -55,13 +55,15 @@ class LinearAlgebraTest(unittest.TestCase):
         fft = torch.fft
         self.check(lambda w: fft.fft2(w, norm="ortho").abs() ** 3 + fft.ifft(w, norm="forward").real)
         self.check(lambda w: fft.irfft(fft.rfft(w) * torch.arange(4) * 1j, n=6) + fft.irfftn(fft.rfftn(w), s=(6, 6)))
-        self.check(lambda w: fft.fftshift(fft.ifftn(torch.complex(w, w * 2))).abs() + fft.hfft(torch.complex(w, w), n=6))
+        self.check(lambda w: fft.fftshift(fft.ifftn(torch.complex(w, w * 2))).abs() + fft.hfft(
+            torch.complex(w, w), n=6))
         self.check(lambda w: torch.istft(torch.stft(
             w.flatten(), 8, 4, window=torch.hann_window(8, dtype=w.dtype), return_complex=True) * w.sum(), 8, 4,
             window=torch.hann_window(8, dtype=w.dtype)))
 
     def test_complex_numbers(self):
-        self.check(lambda w: torch.view_as_real(torch.polar(w, w) * w + torch.complex(w, w) @ torch.complex(w.sin(), w)))
+        self.check(lambda w: torch.view_as_real(torch.polar(w, w) * w + torch.complex(w, w) @ torch.complex(
+            w.sin(), w)))
         self.check(lambda w: (torch.exp(torch.complex(w, w)) / torch.complex(w, w + 3)).imag + torch.complex(
             w, w + 1).angle() + torch.complex(w, w).mean().abs())
         self.check(lambda w: torch.view_as_real(torch.view_as_complex(w.reshape(6, 3, 2)) * torch.polar(

@@ -49,11 +49,19 @@ def ImportForeignPass : Pass<"remat-import-foreign", "::mlir::ModuleOp"> {
     several updates of one element counts. A maximum, minimum or product of
     updates is computed for each element over all updates.
 
+    A transform of Fourier is made of products with short matrices, which have
+    derivatives. What JAX calls LAPACK for on the CPU is read by the routine's
+    name: potrf, trsm, getrf, geqrf, orgqr, syevd and gesdd. They are loops over
+    matrices of up to 512 rows and columns, with a `remat.custom_rule` for the
+    derivative of all but geqrf and orgqr, whose loops are differentiated. A full
+    basis of singular vectors has the derivative of its loop, too.
+
     Custom calls can say what StableHLO has no words for:
 
     | custom call | becomes |
     |---|---|
     | `remat.stop_gradient` | `remat.stop_gradient` of each operand |
+    | `remat.row_order` | for pivots of LU factors, which count from 1, the row of the matrix that each row of their product is |
     | `remat.tag`, `remat.checkpoint_name` | `remat.tag` with the `name` and the `policy` that the dictionary `backend_config` has, or with its text as name |
     | `remat.checkpoint` | `remat.checkpoint` around a call of the function in `called_computations`; `policy`, `name`, `early_stop` and `preserve_rng_state` are entries of `backend_config` |
   }];

@@ -58,8 +58,8 @@ def through_stablehlo(l, *operands, **params):
     operands = [cast(*g) for g in given]
     infos = [l.result(i) for i in range(len(l.eqn.outvars))]
     types = [_stable_type(*info) for info in infos]
-    results = l.function.call(name, operands, [t for _, _, t in given], [(shape, element) for shape, _, element in infos],
-                              types)
+    results = l.function.call(name, operands, [t for _, _, t in given],
+                              [(shape, element) for shape, _, element in infos], types)
     results = [cast(v, t, v.type) for v, t in zip(results, types)]
     return results if l.eqn.primitive.multiple_results else results[0]
 

@@ -71,8 +71,8 @@ def _transposed(l, value):
 
 def _solve(l, a, b, upper, left, unit):
     flags = {"left_side": left, "lower": not upper, "unit_diagonal": unit}
-    return l.function.op('"stablehlo.triangular_solve"(%s, %s) {%s, transpose_a = #stablehlo<transpose NO_TRANSPOSE>} : '
-                         "(%s, %s) -> %s" % (
+    return l.function.op('"stablehlo.triangular_solve"(%s, %s) {%s, transpose_a = #stablehlo<transpose NO_TRANSPOSE>} '
+                         ": (%s, %s) -> %s" % (
                              a.name, b.name, ", ".join("%s = %s" % (k, str(v).lower()) for k, v in flags.items()),
                              a.type, b.type, b.type), b.shape, b.element)
 

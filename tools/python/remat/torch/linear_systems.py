@@ -110,4 +110,5 @@ def linear_algebra():
     return {aten.linalg_lu_solve.default: _lu_solve, aten._linalg_solve_ex.default: _solve_ex,
             aten.linalg_inv_ex.default: _inverse, aten._linalg_det.default: _determinant,
             aten._linalg_slogdet.default: _log_determinant, aten.linalg_lu.default: _lu,
-            aten.linalg_pinv.atol_rtol_tensor: _pseudo_inverse, aten.cholesky_solve.default: _cholesky_solve, aten.cholesky_inverse.default: _cholesky_inverse}
+            aten.linalg_pinv.atol_rtol_tensor: _pseudo_inverse, aten.cholesky_solve.default: _cholesky_solve,
+            aten.cholesky_inverse.default: _cholesky_inverse}

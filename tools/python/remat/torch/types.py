@@ -9,7 +9,8 @@ from ..errors import ExportError
 
 ELEMENTS = {
     torch.float32: "f32", torch.float64: "f64", torch.float16: "f16", torch.bfloat16: "bf16", torch.bool: "i1",
-    torch.complex64: "complex<f32>", torch.complex128: "complex<f64>", torch.int8: "i8", torch.uint8: "i8", torch.int16: "i16", torch.int32: "i32", torch.int64: "i64",
+    torch.complex64: "complex<f32>", torch.complex128: "complex<f64>",
+    torch.int8: "i8", torch.uint8: "i8", torch.int16: "i16", torch.int32: "i32", torch.int64: "i64",
 }
 WIDTH = {"f64": 64, "f32": 32, "f16": 16, "bf16": 16}
 
