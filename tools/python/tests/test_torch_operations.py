@@ -134,6 +134,41 @@ class OperationTest(unittest.TestCase):
         self.check(lambda m, x: torch.maximum(m.w, x) + torch.clamp(m.w, -0.5, 0.5) + torch.minimum(m.w, x * 2),
                    self.x())
 
+    def test_sampling(self):
+        grid = self.x(1, 4, 4, 2)
+        for mode in ("bilinear", "nearest"):
+            for padding in ("zeros", "border", "reflection"):
+                for align in (False, True):
+                    self.check(lambda m, x, g: F.grid_sample(
+                        m.n(x), g * 1.3 + m.w[None, :4, :4, None], mode, padding, align), self.x(1, 2, 5, 4), grid,
+                        layer=nn.Conv2d(2, 3, 1))
+        self.check(lambda m, x: F.grid_sample(x, F.affine_grid(m.w[None, :2, :3], (1, 2, 4, 4), align_corners=False),
+                                              align_corners=False), self.x(1, 2, 5, 5))
+        self.check(lambda m, x: F.adaptive_max_pool2d(m.n(x), (3, 2)), self.x(1, 2, 6, 6), layer=nn.Conv2d(2, 3, 1))
+
+    def test_bags_of_embeddings(self):
+        indices, offsets = torch.tensor([1, 2, 4, 5, 4, 3, 2, 9]), torch.tensor([0, 3, 3, 5])
+        for mode in ("sum", "mean"):
+            self.check(lambda m, i, o: m.n(i, o) @ m.w, indices, offsets, layer=nn.EmbeddingBag(
+                10, 6, mode=mode, padding_idx=4))
+        self.check(lambda m, i, o, w: m.n(i, o, w * m.w[0, 0]) @ m.w, indices, offsets, self.x(8),
+                   layer=nn.EmbeddingBag(10, 6, mode="sum"))
+
+    def test_order_statistics(self):
+        self.check(lambda m, x: torch.cummax(x * m.w, 1).values + torch.cummin(m.w, 0).values, self.x())
+        self.check(lambda m, x: (x @ m.w).kthvalue(2).values + torch.median(m.w, 1).values + torch.quantile(
+            m.w, 0.3, dim=1), self.x())
+        self.check(lambda m, x, b: m.w[torch.searchsorted(b, x, right=True)], self.x(3, 4), torch.tensor([-1.0, 0, 1]))
+        self.check(lambda m, x: torch.masked_scatter(m.w, x > 0.5, x * m.w), self.x())
+
+    def test_distances(self):
+        for p in (1.0, 1.5, 2.0, 3.0, float("inf")):
+            self.check(lambda m, x: torch.cdist(x, m.w, p) + torch.cdist(m.w, m.w, p)[:5], self.x(5, 6))
+
+    def test_special_functions(self):
+        self.check(lambda m, x: torch.lgamma(m.w.abs() + 1) * torch.digamma(x.abs() + 3) + torch.erfinv(
+            m.w.tanh() * 0.9), self.x())
+
     def test_bfloat16(self):
         # Two roundings of 2^-9 each, of sums of six products.
         self.check(lambda m, x: torch.softmax((x @ m.w).bfloat16(), -1).float(), self.x(), factor=20, floor=1e-2)
@@ -194,6 +229,12 @@ class ExactTest(unittest.TestCase):
                 continue
             with self.assertRaisesRegex(Exception, "ExportError: .*test_torch_operations.py:.*" + message):
                 self.run_compiled(run, argument)
+
+    def test_order_with_nan(self):
+        x = torch.tensor([[1.0, 3, float("nan"), 5], [2, 2, 1, 2], [4, 3, 3, 0]])
+        self.check(lambda x: (*torch.cummax(x, 1), *torch.cummin(x, 0), *torch.median(x, 1), *x.kthvalue(3, 0)), x)
+        self.check(lambda x, v: (torch.searchsorted(x, v), torch.searchsorted(x, v, right=True)),
+                   torch.tensor([-1.0, 0, 0, 2]), torch.tensor([0.0, float("nan"), -5, 9]))
 
     def test_infinite_sums(self):
         inf = float("inf")

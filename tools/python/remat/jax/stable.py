@@ -64,9 +64,8 @@ def through_stablehlo(l, *operands, **params):
     return results if l.eqn.primitive.multiple_results else results[0]
 
 
-@rule("fft", "lu_pivots_to_permutation", "tile", "unstack", "lgamma", "digamma", "polygamma", "zeta", "bessel_i0e",
-      "bessel_i1e", "nextafter", "reduce", "reduce_window", "select_and_gather_add", "scatter-mul", "scatter-sub",
-      "tridiagonal_solve")
+@rule("fft", "lu_pivots_to_permutation", "tile", "unstack", "lgamma", "digamma", "nextafter",
+      "lt_to", "le_to", "eq_to", "reduce", "reduce_window", "select_and_gather_add", "scatter-mul", "scatter-sub")
 def _through_stablehlo(l, *operands, **params):
     return through_stablehlo(l, *operands, **params)
 

@@ -11,6 +11,7 @@ import contextlib
 import torch
 
 from ..errors import ExportError
+from .decompositions import more_decompositions
 from .linear_systems import linear_algebra
 from .lower import RULES, Lowering, load_rules
 from .random import SEED
@@ -32,6 +33,7 @@ def decompositions():
                 if name not in RULES and name not in FORMULAS:
                     _table[op] = function
         _table.update(linear_algebra())
+        _table.update(more_decompositions())
         _table.update(own_decompositions())
     return _table
 

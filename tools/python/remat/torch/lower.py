@@ -249,4 +249,4 @@ class Lowering:
 
 
 def load_rules():
-    from . import checks, complex, indexing, linalg, products, random, reductions, shapes, windows  # noqa: F401
+    from . import checks, complex, indexing, linalg, products, random, reductions, shapes, special, windows  # noqa: F401

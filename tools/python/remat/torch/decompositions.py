@@ -1,0 +1,266 @@
+"""Operations of PyTorch by others, where PyTorch itself has no decomposition. Their derivatives are traced with them,
+or are operations that are here, too.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import torch
+
+# Scans and searches
+
+
+def _scan_extremum(x, dim, comes_before):
+    """The largest, or smallest, elements so far and where they are, the last of equal ones; nan is one from where it
+    is on. Ranges of doubling length are combined, which may overlap at the beginning."""
+    if x.dim() == 0:
+        return x.clone(), torch.zeros((), dtype=torch.int64, device=x.device)
+    extent, is_float = x.shape[dim], x.is_floating_point()
+    shape = [1] * x.dim()
+    shape[dim] = extent
+    places = torch.arange(extent, device=x.device).view(shape).expand(x.shape)
+    step = 1
+    while step < extent:
+        shifted = lambda v: torch.cat([v.narrow(dim, 0, step), v.narrow(dim, 0, extent - step)], dim)
+        before, places_before = shifted(x), shifted(places)
+        taken = ~comes_before(x, before)
+        if is_float:
+            taken = x.isnan() | (taken & ~before.isnan())
+        x, places = torch.where(taken, x, before), torch.where(taken, places, places_before)
+        step *= 2
+    return x, places
+
+
+def _cummax(x, dim):
+    return _scan_extremum(x, dim, lambda a, b: a < b)
+
+
+def _cummin(x, dim):
+    return _scan_extremum(x, dim, lambda a, b: a > b)
+
+
+def _kthvalue(x, k, dim=-1, keepdim=False):
+    if x.dim() == 0:
+        return x.clone(), torch.zeros((), dtype=torch.int64, device=x.device)
+    values, places = torch.sort(x, dim=dim, stable=True)
+    found = [v.narrow(dim, k - 1, 1) for v in (values, places)]
+    return tuple(v if keepdim else v.squeeze(dim) for v in found)
+
+
+def _median(x, dim, keepdim=False):
+    """The lower one of two, or nan if there is one."""
+    if x.dim() == 0:
+        return x.clone(), torch.zeros((), dtype=torch.int64, device=x.device)
+    values, places = _kthvalue(x, (x.shape[dim] + 1) // 2, dim, True)
+    if x.is_floating_point():
+        is_nan = x.isnan()
+        has_nan = is_nan.any(dim, keepdim=True)
+        values = torch.where(has_nan, float("nan"), values)
+        places = torch.where(has_nan, is_nan.long().argmax(dim, keepdim=True), places)
+    return tuple(v if keepdim else v.squeeze(dim) for v in (values, places))
+
+
+def _searchsorted(ordered, x, *, out_int32=False, right=False, side=None, sorter=None):
+    """How many elements are less, or not larger; a number that is nan goes behind all."""
+    if sorter is not None:
+        ordered = ordered.gather(-1, sorter)
+    if side is not None:
+        right = side == "right"
+    left = ordered if ordered.dim() == 1 else ordered.unsqueeze(-2)
+    each = x.unsqueeze(-1)
+    return (~(left > each) if right else ~(left >= each)).sum(-1).to(torch.int32 if out_int32 else torch.int64)
+
+
+def _searchsorted_scalar(ordered, x, **options):
+    return _searchsorted(ordered, torch.tensor(x, device=ordered.device), **options)
+
+
+def _masked_scatter(x, mask, source):
+    mask, x = torch.broadcast_tensors(mask, x)
+    if source.numel() == 0:
+        return x.clone()
+    number = (mask.reshape(-1).cumsum(0) - 1).clamp(0, source.numel() - 1)
+    return torch.where(mask, source.reshape(-1)[number].view(x.shape), x)
+
+
+def _masked_scatter_backward(grad, mask, sizes):
+    mask = mask.expand(grad.shape).reshape(-1)
+    count = 1
+    for extent in sizes:
+        count *= extent
+    if count == 0:
+        return grad.new_zeros(sizes)
+    number = (mask.cumsum(0) - 1).clamp(0, count - 1)
+    return grad.new_zeros(count).index_add(0, number, torch.where(mask, grad.reshape(-1), 0)).view(sizes)
+
+
+# Distances
+
+
+def _differences(a, b):
+    return a.unsqueeze(-2) - b.unsqueeze(-3)
+
+
+def _cdist(a, b, p, mode=None):
+    difference = _differences(a, b).abs()
+    if p == 0:
+        return (difference != 0).to(a.dtype).sum(-1)
+    if p == 1:
+        return difference.sum(-1)
+    if p == float("inf"):
+        return difference.amax(-1) if a.shape[-1] else difference.sum(-1)
+    if p == 2:
+        return (difference * difference).sum(-1).sqrt()
+    return difference.pow(p).sum(-1).pow(1 / p)
+
+
+def _cdist_backward(grad, a, b, p, distance):
+    """With respect to `a`. Where the distance is 0, the gradient is 0."""
+    difference, grad, distance = _differences(a, b), grad.unsqueeze(-1), distance.unsqueeze(-1)
+    if p == 0:
+        return torch.zeros_like(a)
+    if p == 1:
+        slope = difference.sign()
+    elif p == float("inf"):
+        slope = difference.sign() * (difference.abs() == distance)
+    else:
+        divisor = torch.where(distance == 0, 1, distance).pow(p - 1)
+        if p < 2:  # 0 to a negative power is not needed: its factor is 0.
+            size = torch.where(difference == 0, 1, difference.abs()).pow(p - 1)
+            slope = difference.sign() * size / divisor
+        else:
+            slope = difference * (1 if p == 2 else difference.abs().pow(p - 2)) / divisor
+        slope = torch.where(distance == 0, 0, slope)
+    return (grad * slope).sum(-2)
+
+
+# Bags of embeddings
+
+
+def _bags(indices, offsets, include_last_offset):
+    """The bag of each index, and how many bags there are."""
+    count = offsets.shape[0] - int(include_last_offset)
+    place = torch.arange(indices.shape[0], device=indices.device)
+    return (place.unsqueeze(1) >= offsets[:count].unsqueeze(0)).sum(1) - 1, count
+
+
+def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, sparse=False, per_sample_weights=None,
+                   include_last_offset=False, padding_idx=-1):
+    if mode not in (0, 1):
+        raise NotImplementedError("embedding_bag: mode 'max' is not supported, expected 'sum' or 'mean'")
+    indices, offsets = indices.long(), offsets.long()
+    bag, count = _bags(indices, offsets, include_last_offset)
+    counted = (indices != padding_idx).to(weight.dtype)
+    factor = counted if per_sample_weights is None else counted * per_sample_weights
+    rows = weight[indices] * factor.unsqueeze(1)
+    sums = weight.new_zeros(count, weight.shape[1]).index_add(0, bag, rows)
+    size = torch.zeros(count, dtype=torch.int64, device=indices.device).index_add(0, bag, (indices != padding_idx).long())
+    if mode == 1:
+        sums = sums / size.clamp(min=1).to(sums.dtype).unsqueeze(1)
+    return sums, bag, size, torch.zeros_like(size)
+
+
+def _embedding_bag_dense_backward(grad, indices, bag, size, most, num_weights, scale_grad_by_freq, mode,
+                                  per_sample_weights, padding_idx=-1):
+    if scale_grad_by_freq:
+        raise NotImplementedError("embedding_bag: scale_grad_by_freq is not supported")
+    if mode == 1:
+        grad = grad / size.clamp(min=1).to(grad.dtype).unsqueeze(1)
+    factor = (indices != padding_idx).to(grad.dtype)
+    factor = factor if per_sample_weights is None else factor * per_sample_weights
+    return grad.new_zeros(num_weights, grad.shape[1]).index_add(0, indices.long(), grad[bag.long()] * factor.unsqueeze(1))
+
+
+def _embedding_bag_backward(grad, indices, offsets, bag, size, most, num_weights, scale_grad_by_freq, mode, sparse,
+                            per_sample_weights, padding_idx=-1):
+    if sparse:
+        raise NotImplementedError("embedding_bag: sparse gradients are not supported")
+    return _embedding_bag_dense_backward(grad, indices, bag, size, most, num_weights, scale_grad_by_freq, mode,
+                                         per_sample_weights, padding_idx)
+
+
+def _embedding_bag_weights_backward(grad, weight, indices, offsets, bag, mode, padding_idx=-1):
+    products = (grad[bag.long()] * weight[indices.long()]).sum(1)
+    return torch.where(indices != padding_idx, products, 0)
+
+
+# Sampling and pooling
+
+
+def _places(grid, extent, padding_mode, align_corners):
+    """Where in an image of `extent` elements the numbers of a grid lie, and their slopes. `padding_mode` is 0 for zeros,
+    1 for the border, 2 for reflections."""
+    if align_corners:
+        place, slope = (grid + 1) / 2 * (extent - 1), (extent - 1) / 2
+        low, high = 0.0, extent - 1.0
+    else:
+        place, slope = ((grid + 1) * extent - 1) / 2, extent / 2
+        low, high = -0.5, extent - 0.5
+    slope = torch.full_like(place, slope)
+    if padding_mode == 2:
+        span = high - low
+        if span == 0:
+            return torch.zeros_like(place), torch.zeros_like(place)
+        away = place - low
+        slope = torch.where(away < 0, -slope, slope)
+        away = away.abs()
+        extra, is_odd = torch.fmod(away, span), torch.floor(away / span) % 2 != 0
+        place = torch.where(is_odd, span - extra, extra) + low
+        slope = torch.where(is_odd, -slope, slope)
+    if padding_mode != 0:
+        slope = torch.where((place <= 0) | (place >= extent - 1), 0, slope)
+        place = place.clamp(0, extent - 1)
+    return place, slope
+
+
+def _grid_sampler_2d_backward(grad, x, grid, interpolation_mode, padding_mode, align_corners, output_mask):
+    """Of bilinear and nearest sampling. Each place has up to four elements beside it."""
+    if interpolation_mode == 2:
+        raise NotImplementedError("grid_sample: the derivative of mode 'bicubic' is not supported, expected 'bilinear' "
+                                  "or 'nearest'")
+    batch, channels, height, width = x.shape
+    (px, slope_x), (py, slope_y) = (_places(grid[..., i], e, padding_mode, align_corners)
+                                    for i, e in ((0, width), (1, height)))
+    if interpolation_mode == 1:
+        corners = [(px.round(), py.round(), None, None, torch.ones_like(px))]
+    else:
+        left, top = px.floor(), py.floor()
+        fx, fy = px - left, py - top
+        # The weights of a corner, and their slopes along x and y.
+        corners = [(left + i, top + j, (2 * i - 1) * (fy if j else 1 - fy), (2 * j - 1) * (fx if i else 1 - fx),
+                    (fx if i else 1 - fx) * (fy if j else 1 - fy)) for j in range(2) for i in range(2)]
+    flat = x.reshape(batch, channels, height * width)
+    of_x = grad.new_zeros(batch, channels, height * width)
+    sum_x, sum_y = torch.zeros_like(px), torch.zeros_like(py)
+    for cx, cy, weight_x, weight_y, weight in corners:
+        inside = (cx >= 0) & (cx < width) & (cy >= 0) & (cy < height)
+        number = (cy.clamp(0, height - 1) * width + cx.clamp(0, width - 1)).long()
+        number = number.reshape(batch, 1, -1).expand(batch, channels, number[0].numel())
+        kept = torch.where(inside.unsqueeze(1), grad, 0)
+        of_x = of_x.scatter_add(2, number, (kept * weight.unsqueeze(1)).reshape(number.shape))
+        if weight_x is not None:
+            products = (kept * flat.gather(2, number).view(grad.shape)).sum(1)
+            sum_x, sum_y = sum_x + products * weight_x, sum_y + products * weight_y
+    of_grid = torch.stack([sum_x * slope_x, sum_y * slope_y], -1)
+    return of_x.view(x.shape) if output_mask[0] else None, of_grid if output_mask[1] else None
+
+
+def _adaptive_max_pool2d_backward(grad, x, places):
+    """Each element of the result is one of the image, whose number in it is known."""
+    image = x.shape[-2] * x.shape[-1]
+    flat = lambda v: v.reshape(*v.shape[:-2], v.shape[-2] * v.shape[-1])
+    zeros = grad.new_zeros(*x.shape[:-2], image)
+    return zeros.scatter_add(-1, flat(places), flat(grad)).view(x.shape)
+
+
+def more_decompositions():
+    aten = torch.ops.aten
+    return {aten.cummax.default: _cummax, aten.cummin.default: _cummin, aten.kthvalue.default: _kthvalue,
+            aten.searchsorted.Tensor: _searchsorted, aten.searchsorted.Scalar: _searchsorted_scalar,
+            aten.masked_scatter.default: _masked_scatter,
+            aten.masked_scatter_backward.default: _masked_scatter_backward, aten._cdist_forward.default: _cdist,
+            aten._cdist_backward.default: _cdist_backward, aten._embedding_bag.default: _embedding_bag,
+            aten._embedding_bag_backward.default: _embedding_bag_backward, aten.median.dim: _median,
+            aten._embedding_bag_dense_backward.default: _embedding_bag_dense_backward,
+            aten._embedding_bag_per_sample_weights_backward.default: _embedding_bag_weights_backward,
+            aten.adaptive_max_pool2d_backward.default: _adaptive_max_pool2d_backward,
+            aten.grid_sampler_2d_backward.default: _grid_sampler_2d_backward}
