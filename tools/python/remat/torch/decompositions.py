@@ -153,7 +153,8 @@ def _embedding_bag(weight, indices, offsets, scale_grad_by_freq=False, mode=0, s
     factor = counted if per_sample_weights is None else counted * per_sample_weights
     rows = weight[indices] * factor.unsqueeze(1)
     sums = weight.new_zeros(count, weight.shape[1]).index_add(0, bag, rows)
-    size = torch.zeros(count, dtype=torch.int64, device=indices.device).index_add(0, bag, (indices != padding_idx).long())
+    size = torch.zeros(count, dtype=torch.int64, device=indices.device)
+    size = size.index_add(0, bag, (indices != padding_idx).long())
     if mode == 1:
         sums = sums / size.clamp(min=1).to(sums.dtype).unsqueeze(1)
     return sums, bag, size, torch.zeros_like(size)
@@ -167,7 +168,8 @@ def _embedding_bag_dense_backward(grad, indices, bag, size, most, num_weights, s
         grad = grad / size.clamp(min=1).to(grad.dtype).unsqueeze(1)
     factor = (indices != padding_idx).to(grad.dtype)
     factor = factor if per_sample_weights is None else factor * per_sample_weights
-    return grad.new_zeros(num_weights, grad.shape[1]).index_add(0, indices.long(), grad[bag.long()] * factor.unsqueeze(1))
+    rows = grad[bag.long()] * factor.unsqueeze(1)
+    return grad.new_zeros(num_weights, grad.shape[1]).index_add(0, indices.long(), rows)
 
 
 def _embedding_bag_backward(grad, indices, offsets, bag, size, most, num_weights, scale_grad_by_freq, mode, sparse,
@@ -187,7 +189,7 @@ def _embedding_bag_weights_backward(grad, weight, indices, offsets, bag, mode, p
 
 
 def _places(grid, extent, padding_mode, align_corners):
-    """Where in an image of `extent` elements the numbers of a grid lie, and their slopes. `padding_mode` is 0 for zeros,
+    """Where the numbers of a grid lie in an image of `extent` elements, and their slopes. `padding_mode` is 0 for zeros,
     1 for the border, 2 for reflections."""
     if align_corners:
         place, slope = (grid + 1) / 2 * (extent - 1), (extent - 1) / 2

@@ -249,4 +249,5 @@ class Lowering:
 
 
 def load_rules():
-    from . import checks, complex, indexing, linalg, products, random, reductions, shapes, special, windows  # noqa: F401
+    from . import (checks, complex, indexing, linalg, products, random, reductions, shapes, special,  # noqa: F401
+                   windows)
