@@ -124,10 +124,10 @@ static void stack(LoopOp loop, func::FuncOp body, ArrayRef<Value> more) {
                                          body.getArgumentTypes(),
                                          terminator->getOperandTypes()));
   OpBuilder builder(loop);
-  auto stacking =
-      LoopOp::create(builder, loop.getLoc(), types, body.getName(),
-                     loop.getCount(), loop.getReverse(), loop.getInits(),
-                     loop.getInvariants(), loop.getSlices());
+  auto stacking = LoopOp::create(
+      builder, loop.getLoc(), types, body.getName(), loop.getCount(),
+      loop.getReverse(), loop.getInits(), loop.getInvariants(),
+      loop.getSlices(), loop.getTrips(), loop.getConditional());
   stacking->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
   loop->replaceAllUsesWith(
       stacking->getResults().take_front(loop.getNumResults()));
@@ -136,6 +136,9 @@ static void stack(LoopOp loop, func::FuncOp body, ArrayRef<Value> more) {
 
 LogicalResult remat::stackSaved(func::FuncOp function) {
   for (LoopOp loop : llvm::to_vector(function.front().getOps<LoopOp>())) {
+    // Who needs the derivative of a loop without a limit reports it.
+    if (loop.getCount() == 0)
+      continue;
     FailureOr<func::FuncOp> body = getBody(loop);
     if (failed(body) || failed(attachRules(*body)))
       return failure();

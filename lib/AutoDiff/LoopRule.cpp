@@ -185,6 +185,12 @@ func::FuncOp ReverseLoop::writeBody(func::FuncOp joint) {
   return written;
 }
 
+/// How often the derivative of `loop` in reverse runs, if that is not `count`.
+static Value getExecuted(LoopOp loop, ReverseContext &context) {
+  Value executed = loop.getExecuted();
+  return executed ? context.primal(executed) : Value();
+}
+
 LogicalResult ReverseLoop::emit() {
   findActive();
   bool isReached = !stacks.empty();
@@ -199,6 +205,11 @@ LogicalResult ReverseLoop::emit() {
   llvm::append_range(options.results, stacks);
   if (!isReached || options.wrt.empty())
     return success();
+  if (loop.getCount() == 0)
+    return loop.emitOpError(
+        "runs as often as is known at run time only, and its derivative in "
+        "reverse keeps what each iteration made: expected the most that it "
+        "may run, by 'remat.max_trip_count' or the option 'max-trip-count'");
   func::FuncOp joint = copyBehind(body, "_joint");
   LogicalResult differentiated = differentiate(joint, options);
   func::FuncOp reverse;
@@ -228,9 +239,9 @@ LogicalResult ReverseLoop::emit() {
   SmallVector<Type> types = llvm::to_vector(ValueRange(inits).getTypes());
   for (int64_t number : slices)
     types.push_back(loop->getOperand(number).getType());
-  auto made =
-      LoopOp::create(builder, loc, types, reverse.getName(), loop.getCount(),
-                     !loop.getReverse(), inits, primals, sliced);
+  auto made = LoopOp::create(builder, loc, types, reverse.getName(),
+                             loop.getCount(), !loop.getReverse(), inits,
+                             primals, sliced, getExecuted(loop, context));
   auto gradients = made.getResults().begin();
   for (const SmallVector<int64_t> &numbers : {carried, invariants, slices})
     for (int64_t number : numbers)
@@ -300,9 +311,11 @@ static LoopOp emitForwardLoop(LoopOp loop, func::FuncOp body,
   terminator->setOperands(returned);
   forward.setFunctionType(builder.getFunctionType(
       block.getArgumentTypes(), terminator->getOperandTypes()));
-  return LoopOp::create(builder, context.getLoc(), types, forward.getName(),
-                        loop.getCount(), loop.getReverse(), groups[0],
-                        groups[1], groups[2]);
+  return LoopOp::create(
+      builder, context.getLoc(), types, forward.getName(), loop.getCount(),
+      loop.getReverse(), groups[0], groups[1], groups[2],
+      loop.getTrips() ? context.primal(loop.getTrips()) : Value(),
+      loop.getConditional());
 }
 
 static LogicalResult emitForward(LoopOp loop, func::FuncOp body,
@@ -369,6 +382,8 @@ struct LoopModel : DerivativeRule<LoopModel, LoopOp> {
     needed.insert_range(loop.getInvariants());
     needed.insert_range(loop.getSlices());
     needed.insert_range(loop.getStacks());
+    if (Value executed = loop.getExecuted())
+      needed.insert(executed);
     return needed.takeVector();
   }
 };

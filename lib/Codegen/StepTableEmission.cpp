@@ -166,7 +166,9 @@ FailureOr<uint32_t> TableEmitter::addLoop(LoopOp loop) {
   record.invariants = loop.getInvariants().size();
   record.slices = loop.getSlices().size();
   record.stacks = loop.getStacks().size();
-  record.flags = loop.getReverse() ? unsigned(REMAT_LOOP_REVERSE) : 0u;
+  record.flags = (loop.getReverse() ? unsigned(REMAT_LOOP_REVERSE) : 0u) |
+                 (loop.getTrips() ? unsigned(REMAT_LOOP_TRIPS) : 0u) |
+                 (loop.getConditional() ? unsigned(REMAT_LOOP_WHILE) : 0u);
   record.count = loop.getCount();
   record.advance = REMAT_NONE;
   if (loop.getAdvance()) {

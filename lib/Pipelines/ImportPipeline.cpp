@@ -60,6 +60,7 @@ void remat::addKeepLoops(OpPassManager &pm, const StepOptions &options) {
     return;
   KeepLoopsPassOptions loops;
   loops.limit = options.unrollLimit;
+  loops.maxTripCount = options.maxTripCount;
   pm.addPass(createKeepLoopsPass(loops));
 }
 

@@ -230,6 +230,10 @@ static std::vector<StepOptionInfo> makeTable() {
   table.add("unroll-limit", ImportStage, MEMBER(unrollLimit),
             IntegerSyntax<int64_t>{0},
             "Unroll loops to at most N operations; longer ones stay loops");
+  table.add("max-trip-count", ImportStage, MEMBER(maxTripCount),
+            IntegerSyntax<int64_t>{0},
+            "Expect at most N iterations of loops whose number of iterations "
+            "is known at run time only; 0 for any number");
   for (const auto &option : getSequentialStepOptionTable())
     table.add(
         liftOption<StepOptions>(option,

@@ -16,6 +16,7 @@
 #include "remat/Schedules/Revolve.h"
 
 #include <algorithm>
+#include <cstring>
 
 using namespace remat;
 
@@ -71,7 +72,8 @@ void remat_step::placeArena(void *memory) {
 }
 
 /// One run of an entry that is a loop. Positions of iterations count down to
-/// 0; an advance runs from position 0 on.
+/// 0; an advance runs from position 0 on. Where the body says when the loop
+/// ends they are not known.
 class remat::LoopRunner {
 public:
   LoopRunner(remat_step &step, uint32_t index);
@@ -79,8 +81,13 @@ public:
 
 private:
   void placeFixed();
-  void placeCarried(int64_t position);
+  void placeCarried(bool isFirst, bool writesResults);
+  remat_status findTrips();
   remat_status runPosition(int64_t position);
+  remat_status runIteration(int64_t iteration);
+  remat_status runWhile();
+  void finish(bool isInResults);
+  remat_status fail(const std::string &what);
   remat_status runReversal();
   remat_status advance(int64_t from, int64_t to, char *target);
   void placeStates(char *target, int64_t left, bool isFirst);
@@ -91,8 +98,7 @@ private:
     return advancing ? advancing->resultBytes.size() : 0;
   }
   int64_t iterationAt(int64_t position) const {
-    return loop.flags & REMAT_LOOP_REVERSE ? position
-                                           : loop.count - 1 - position;
+    return loop.flags & REMAT_LOOP_REVERSE ? position : trips - 1 - position;
   }
 
   remat_step &step;
@@ -106,6 +112,8 @@ private:
   void *const *results;
   LoopWorkspace parts;
   char *workspace = nullptr;
+  /// How many iterations run, as far as that is known.
+  int64_t trips = 0;
 };
 
 /// Bytes that something has in a workspace. That these do not overflow was
@@ -159,24 +167,29 @@ void LoopRunner::placeFixed() {
         advanceOperands[stateCount() + i];
 }
 
-/// Places what is carried so that the last iteration writes the results.
-void LoopRunner::placeCarried(int64_t position) {
-  bool isFirst = position == loop.count - 1;
+/// Places what is carried, which is in the results and in their copies by
+/// turns.
+void LoopRunner::placeCarried(bool isFirst, bool writesResults) {
   char *copy = workspace + parts.copies;
   for (uint32_t i = 0; i < loop.carried; ++i) {
     if (isInPlace(body.table, i))
       continue;
-    void *before = position % 2 ? results[i] : copy;
+    void *before = writesResults ? copy : results[i];
     body.boundArguments[i].data = isFirst ? operands[i] : before;
-    body.boundResults[i].data = position % 2 ? copy : results[i];
+    body.boundResults[i].data = writesResults ? results[i] : copy;
     copy += padded(body.argumentBytes[i]);
   }
 }
 
 /// Runs an iteration of the body, which has the states already.
 remat_status LoopRunner::runPosition(int64_t position) {
-  int64_t iteration = iterationAt(position);
-  placeCarried(position);
+  // The last iteration writes the results.
+  placeCarried(position == trips - 1, position % 2 == 0);
+  return runIteration(iterationAt(position));
+}
+
+/// Runs an iteration that has what is carried.
+remat_status LoopRunner::runIteration(int64_t iteration) {
   for (uint64_t i = firstState(loop); i < firstState(loop) + loop.slices; ++i) {
     uint64_t argument = stateCount() + i;
     body.boundArguments[argument].data =
@@ -249,7 +262,7 @@ remat_status LoopRunner::runReversal() {
                            static_cast<uint64_t>(slot - 1) * parts.slotBytes;
   };
   haveStates(nullptr);
-  LoopReversal reversal(loop.count, std::min(loop.slots, loop.count));
+  LoopReversal reversal(trips, std::min(loop.slots, trips));
   LoopAction action, ahead;
   for (bool hasMore = reversal.next(action, cutOfRevolve); hasMore;
        action = ahead) {
@@ -290,14 +303,88 @@ remat_status LoopRunner::runBody(remat_step &ran, int64_t iteration,
   return status;
 }
 
+remat_status LoopRunner::fail(const std::string &what) {
+  step.error = step.table.describe(index) + ": " + what;
+  return REMAT_ASSERTION_FAILED;
+}
+
+/// What is said of `trips` iterations that are too many.
+static std::string describeExcess(const std::string &trips, int64_t most) {
+  return "runs " + trips + " iterations, expected at most " +
+         std::to_string(most) +
+         ", the maximum that the step was compiled for: compile it with a "
+         "larger one (remat.max_trip_count, or the option max-trip-count)";
+}
+
+/// Finds out how many iterations run, of a loop whose body does not say that.
+remat_status LoopRunner::findTrips() {
+  trips = loop.count;
+  if (!(loop.flags & REMAT_LOOP_TRIPS))
+    return REMAT_OK;
+  const remat_entry &entry = step.table.entries[index];
+  std::memcpy(&trips, operands[entry.operand_count - 1], sizeof(trips));
+  trips = std::max<int64_t>(trips, 0);
+  if (loop.count != 0 && trips > loop.count)
+    return fail(describeExcess(std::to_string(trips), loop.count));
+  return REMAT_OK;
+}
+
+/// Brings what is carried to the results, if it is not there, and zeros to the
+/// elements of stacks whose iterations did not run.
+void LoopRunner::finish(bool isInResults) {
+  char *copy = workspace + parts.copies;
+  for (uint32_t i = 0; i < loop.carried && !isInResults; ++i) {
+    if (isInPlace(body.table, i))
+      continue;
+    step.copy(trips == 0 ? operands[i] : copy, results[i],
+              body.argumentBytes[i]);
+    copy += padded(body.argumentBytes[i]);
+  }
+  for (size_t i = loop.carried; i < body.resultBytes.size(); ++i)
+    if (trips < loop.count)
+      std::memset(elementOf(results[i], body.resultBytes[i], trips), 0,
+                  static_cast<uint64_t>(loop.count - trips) *
+                      body.resultBytes[i]);
+}
+
+/// Runs iterations until the body says that there is none.
+remat_status LoopRunner::runWhile() {
+  auto read = [](const void *from, auto &value) {
+    std::memcpy(&value, from, sizeof(value));
+  };
+  uint8_t goesOn;
+  read(operands[0], goesOn);
+  for (; goesOn; ++trips) {
+    if (loop.count != 0 && trips == loop.count)
+      return fail(
+          describeExcess("more than " + std::to_string(trips), loop.count));
+    placeCarried(trips == 0, trips % 2 == 0);
+    if (remat_status status = runIteration(trips))
+      return status;
+    read(body.boundResults[0].data, goesOn);
+  }
+  finish(trips % 2 == 1);
+  int64_t counted;
+  read(results[1], counted);
+  if (counted != trips)
+    return fail("counts " + std::to_string(counted) + " iterations, expected " +
+                std::to_string(trips) + ", which have run");
+  return REMAT_OK;
+}
+
 remat_status LoopRunner::run() {
   placeFixed();
-  if (advancing)
-    return runReversal();
-  for (int64_t position = loop.count; position-- > 0;)
-    if (remat_status status = runPosition(position))
-      return status;
-  return REMAT_OK;
+  if (loop.flags & REMAT_LOOP_WHILE)
+    return runWhile();
+  remat_status status = findTrips();
+  if (status == REMAT_OK && advancing)
+    status = runReversal();
+  else
+    for (int64_t position = trips; position-- > 0 && status == REMAT_OK;)
+      status = runPosition(position);
+  if (status == REMAT_OK)
+    finish(/*isInResults=*/trips > 0);
+  return status;
 }
 
 remat_status remat_step::runLoop(uint32_t index) {

@@ -129,13 +129,38 @@ bool checkAdvance(const Table &t, const remat_loop &loop, std::string &error) {
   return true;
 }
 
-/// A loop against the bodies that it names.
-bool checkLoop(const Table &t, const remat_loop &loop, std::string &error) {
-  if (loop.flags & ~unsigned(REMAT_LOOP_REVERSE))
+/// Whether argument `number` of a body is one `dtype`.
+bool isNumber(const Table &body, uint32_t number, remat_dtype dtype) {
+  return number < body.arguments.size() &&
+         body.arguments[number].dtype == dtype &&
+         body.arguments[number].rank == 0;
+}
+
+/// What says how often a loop runs.
+bool checkCount(const remat_loop &loop, std::string &error) {
+  const unsigned whenRun = REMAT_LOOP_TRIPS | REMAT_LOOP_WHILE;
+  if (loop.flags & ~(unsigned(REMAT_LOOP_REVERSE) | whenRun))
     return fail(error, "has unknown flags: " + number(loop.flags));
-  if (loop.count < 1)
+  if (loop.count < 0 || (loop.count == 0 && !(loop.flags & whenRun)))
     return fail(error, "has " + std::to_string(loop.count) +
                            " iterations, expected at least 1");
+  if (loop.count == 0 &&
+      (loop.slices != 0 || loop.stacks != 0 || loop.advance != REMAT_NONE))
+    return fail(error, "has slices, stacks or an advance without a limit of "
+                       "its iterations, expected at least 1");
+  if ((loop.flags & REMAT_LOOP_WHILE) &&
+      (loop.flags != REMAT_LOOP_WHILE || loop.advance != REMAT_NONE))
+    return fail(error, "ends when its body says so, and has flags " +
+                           number(loop.flags) +
+                           " or an advance, expected flags " +
+                           number(REMAT_LOOP_WHILE) + " and none");
+  return true;
+}
+
+/// A loop against the bodies that it names.
+bool checkLoop(const Table &t, const remat_loop &loop, std::string &error) {
+  if (!checkCount(loop, error))
+    return false;
   if (loop.body >= t.bodyTables.size())
     return fail(error, "runs body " + number(loop.body) + " of " +
                            number(t.bodyTables.size()));
@@ -146,6 +171,11 @@ bool checkLoop(const Table &t, const remat_loop &loop, std::string &error) {
                     firstState(loop) + states + loop.slices,
                     uint64_t(loop.carried) + loop.stacks, error))
     return false;
+  if ((loop.flags & REMAT_LOOP_WHILE) &&
+      (loop.carried < 2 || !isNumber(t.bodyTables[loop.body], 0, REMAT_I1) ||
+       !isNumber(t.bodyTables[loop.body], 1, REMAT_I64)))
+    return fail(error, "ends when its body says so, expected an i1 and an i64 "
+                       "in front of what it carries");
   if (loop.advance != REMAT_NONE)
     return checkAdvance(t, loop, error);
   if (loop.advance_invariants != 0 || loop.advance_slices != 0 ||
@@ -187,6 +217,13 @@ class ValueChecker {
 public:
   ValueChecker(const Table &t, uint32_t index, std::string &error)
       : t(t), index(index), error(error) {}
+
+  /// The next value is one i64.
+  bool checkNumber() {
+    const remat_buffer &buffer = t.operand(t.entries[index], use);
+    return checkBytes(t, index, "operand " + number(use++), buffer,
+                      sizeof(int64_t), error);
+  }
 
   /// The next values are those of `count` signatures, from number `first` on;
   /// of slices and stacks, there is one for each iteration.
@@ -230,6 +267,8 @@ bool checkValues(const Table &t, uint32_t index, std::string &error) {
                   !values.check(*advance, advance->arguments,
                                 states + loop.advance_invariants,
                                 loop.advance_slices, true)))
+    return false;
+  if ((loop.flags & REMAT_LOOP_TRIPS) && !values.checkNumber())
     return false;
   return values.check(body, body.results, 0, loop.carried, false) &&
          values.check(body, body.results, loop.carried, loop.stacks, true);
@@ -355,6 +394,8 @@ bool remat::checkLoopEntry(const Table &t, uint32_t index, std::string &error) {
   uint64_t operands = body.arguments.size();
   if (advance)
     operands += advance->arguments.size() - advance->results.size();
+  if (loop.flags & REMAT_LOOP_TRIPS)
+    ++operands;
   if (e.operand_count != operands || e.result_count != body.results.size())
     return fail(error, t.describe(index) + " has " + number(e.operand_count) +
                            " operands and " + number(e.result_count) +

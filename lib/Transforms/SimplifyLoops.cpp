@@ -56,10 +56,16 @@ private:
 };
 } // namespace
 
+/// How many of the values that a loop carries say when it ends, and are needed
+/// whoever reads them.
+static unsigned getNumCounting(LoopOp loop) {
+  return loop.getConditional() ? 2 : 0;
+}
+
 /// Lets readers of what the loop carries unchanged read what it was at first.
 void Simplifier::forwardUnchanged() {
   unchanged.resize(numCarried);
-  for (unsigned number = 0; number < numCarried; ++number)
+  for (unsigned number = getNumCounting(loop); number < numCarried; ++number)
     if (terminator->getOperand(number) == block.getArgument(number)) {
       unchanged.set(number);
       loop.getResult(number).replaceAllUsesWith(loop.getInits()[number]);
@@ -91,7 +97,7 @@ void Simplifier::findNeeded() {
   arguments.resize(block.getNumArguments());
   results.resize(loop.getNumResults());
   for (OpResult result : loop.getResults())
-    if (!result.use_empty())
+    if (!result.use_empty() || result.getResultNumber() < getNumCounting(loop))
       results.set(result.getResultNumber());
   for (Operation &op : block.without_terminator())
     if (!isMemoryEffectFree(&op)) {
@@ -144,7 +150,7 @@ void Simplifier::rewrite() {
     returned.push_back(terminator->getOperand(number));
   }
   unsigned numFixed = numCarried + loop.getInvariants().size();
-  for (auto [number, operand] : llvm::enumerate(loop->getOperands()))
+  for (auto [number, operand] : llvm::enumerate(loop.getBodyOperands()))
     if (arguments[number]) {
       unsigned group = number < numCarried && !unchanged[number] ? 0
                        : number < numFixed                       ? 1
@@ -185,7 +191,8 @@ void Simplifier::rewrite() {
   OpBuilder builder(loop);
   auto made = LoopOp::create(builder, loop.getLoc(), types, loop.getBody(),
                              loop.getCount(), loop.getReverse(), operands[0],
-                             operands[1], operands[2]);
+                             operands[1], operands[2], loop.getTrips(),
+                             loop.getConditional());
   made->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
   auto next = made.getResults().begin();
   for (unsigned number : results.set_bits())

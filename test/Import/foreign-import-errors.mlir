@@ -24,24 +24,6 @@ func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
 
 // -----
 
-func.func @main(%x: tensor<f32>) -> tensor<f32> {
-  // expected-error@+1 {{'stablehlo.while' op runs for a number of times that is not constant: a step is planned before it runs, so its loops have constant bounds}}
-  %0 = "stablehlo.while"(%x) ({
-  ^bb0(%a: tensor<f32>):
-    %one = "stablehlo.constant"() <{value = dense<1.0> : tensor<f32>}> : () -> tensor<f32>
-    %c = "stablehlo.compare"(%a, %one) <{comparison_direction = #stablehlo<comparison_direction LT>}> : (tensor<f32>, tensor<f32>) -> tensor<i1>
-    // expected-note@+1 {{expected a condition that compares a counter with a constant, as jax.lax.scan and jax.lax.fori_loop between constants write it}}
-    "stablehlo.return"(%c) : (tensor<i1>) -> ()
-  }, {
-  ^bb0(%a: tensor<f32>):
-    %b = "stablehlo.add"(%a, %a) : (tensor<f32>, tensor<f32>) -> tensor<f32>
-    "stablehlo.return"(%b) : (tensor<f32>) -> ()
-  }) : (tensor<f32>) -> tensor<f32>
-  return %0 : tensor<f32>
-}
-
-// -----
-
 func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
   // expected-error@+1 {{'stablehlo.custom_call' op calls 'lapack_sgeev_ffi', which is code outside of the program: factorizations of matrices that are not symmetric are not supported but LU, QR and SVD; use jnp.linalg.eigh where matrices are symmetric}}
   %0 = "stablehlo.custom_call"(%x) <{call_target_name = "lapack_sgeev_ffi"}> : (tensor<2x2xf32>) -> tensor<2x2xf32>

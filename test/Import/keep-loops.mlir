@@ -561,8 +561,9 @@ func.func @left(%x: tensor<4xf32>, %n: tensor<index>, %m: memref<4xf32>) -> (ten
     %t = tensor.insert %v into %a[%c0] : tensor<4xf32>
     scf.yield %t : tensor<4xf32>
   }
-  // Lengths that are not known, or are only when the loop is written out.
-  %7 = scf.for %i = %c0 to %high step %c1 iter_args(%a = %x) -> (tensor<4xf32>) {
+  // Steps that are not known, and lengths that are only when the loop is written
+  // out.
+  %7 = scf.for %i = %c0 to %c9 step %high iter_args(%a = %x) -> (tensor<4xf32>) {
     %v = math.exp %a : tensor<4xf32>
     scf.yield %v : tensor<4xf32>
   }

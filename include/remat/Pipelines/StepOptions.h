@@ -37,6 +37,9 @@ struct StepOptions {
 
   /// Operations that one loop may unroll to; a longer one stays a loop.
   int64_t unrollLimit = 4096;
+  /// The most iterations of a loop of which neither an attribute nor the
+  /// program says that; 0 for any number.
+  int64_t maxTripCount = 0;
 
   /// Segments to cut the function into. Its own `function` is not used.
   SequentialOptions sequential;

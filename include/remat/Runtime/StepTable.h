@@ -294,7 +294,13 @@ typedef struct remat_packed_value {
 
 enum {
   /// The last iteration runs first.
-  REMAT_LOOP_REVERSE = 1u
+  REMAT_LOOP_REVERSE = 1u,
+  /// The last operand of the entry, an i64, is how many iterations run: none if
+  /// it is less than 1. More than `count` are an error.
+  REMAT_LOOP_TRIPS = 2u,
+  /// The body says when the loop ends, see below. More than `count` iterations
+  /// are an error.
+  REMAT_LOOP_WHILE = 4u
 };
 
 /// Runs a body `count` times, one iteration after the other. The body is a step
@@ -320,6 +326,17 @@ enum {
 /// each carried value that is not updated in place, all rounded up to
 /// REMAT_ALIGNMENT: what is carried is there and in the result by turns.
 ///
+/// With REMAT_LOOP_TRIPS or REMAT_LOOP_WHILE, `count` is the most iterations
+/// that may run. Slices and stacks have `count` elements; iterations that do
+/// not run leave zeros in stacks. Where `count` is 0 there is no limit, and
+/// neither slices, stacks nor an advance. With REMAT_LOOP_REVERSE, the last
+/// iteration is the last of those that run.
+///
+/// With REMAT_LOOP_WHILE, two numbers are carried in front of all else: an i1,
+/// whether there is another iteration, and an i64, how many have run, 0 at
+/// first. The loop checks the second. It is neither reversed nor has it an
+/// advance, and not REMAT_LOOP_TRIPS.
+///
 /// With an `advance`, another body, the loop makes the first of its body's
 /// slices itself. They are states: what `advance` carries. Its iterations are
 /// those of the loop in the other order, and the body is given what each of
@@ -340,8 +357,8 @@ enum {
 typedef struct remat_loop {
   uint32_t body;
   uint32_t carried, invariants, slices, stacks;
-  uint32_t flags;   // REMAT_LOOP_REVERSE or 0
-  int64_t count;    // at least 1
+  uint32_t flags;   // REMAT_LOOP_REVERSE, REMAT_LOOP_TRIPS, REMAT_LOOP_WHILE
+  int64_t count;    // at least 1, or 0: no limit
   uint32_t advance; // body, or REMAT_NONE
   uint32_t advance_invariants, advance_slices;
   uint32_t reserved;

@@ -78,6 +78,7 @@ static Interval remainder(Interval a, Interval b, bool isUnsigned) {
 
 /// What is left of an interval in a type that may be too narrow for it.
 static Interval castTo(Type type, Interval interval) {
+  type = getElementTypeOrSelf(type);
   if (!type.isIntOrIndex())
     return Interval::getAll();
   unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
@@ -87,9 +88,16 @@ static Interval castTo(Type type, Interval interval) {
   return interval.isWithin(range) ? interval : range;
 }
 
-/// The arguments of some bodies are the coordinates of a point.
-static Interval getCoordinateInterval(BlockArgument argument) {
+/// The arguments of some bodies are the coordinates of a point, or elements of
+/// what the operation reads.
+static Interval getArgumentInterval(BlockArgument argument, unsigned depth) {
   Operation *owner = argument.getOwner()->getParentOp();
+  if (auto structured = dyn_cast_or_null<linalg::LinalgOp>(owner)) {
+    OpOperand *operand = structured.getMatchingOpOperand(argument);
+    return structured.isDpsInput(operand)
+               ? getInterval(operand->get(), depth + 1)
+               : Interval::getAll();
+  }
   unsigned number = argument.getArgNumber();
   int64_t size = ShapedType::kDynamic;
   if (auto scatter = dyn_cast_or_null<ScatterOp>(owner);
@@ -109,11 +117,17 @@ static Interval getInterval(Value value, unsigned depth) {
     int64_t number = constant.getValue().getSExtValue();
     return {number, number};
   }
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    return getCoordinateInterval(argument);
-  Operation *op = value.getDefiningOp();
-  if (!op || depth == maxDepth)
+  DenseIntElementsAttr elements;
+  if (matchPattern(value, m_Constant(&elements)) && elements.isSplat() &&
+      elements.getSplatValue<APInt>().getSignificantBits() <= 64) {
+    int64_t number = elements.getSplatValue<APInt>().getSExtValue();
+    return {number, number};
+  }
+  if (depth == maxDepth)
     return Interval::getAll();
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return getArgumentInterval(argument, depth);
+  Operation *op = value.getDefiningOp();
   auto operand = [&](unsigned number) {
     return getInterval(op->getOperand(number), depth + 1);
   };
@@ -130,8 +144,22 @@ static Interval getInterval(Value value, unsigned depth) {
             return bound.low == INT64_MIN ? Interval::getAll()
                                           : Interval{0, bound.high - 1};
           })
-          .Case<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp>(
-              [&](Operation *) { return operand(0); })
+          .Case<arith::IndexCastOp, arith::ExtSIOp, arith::TruncIOp,
+                tensor::ExtractOp>([&](Operation *) { return operand(0); })
+          .Case([&](tensor::FromElementsOp made) {
+            return made.getElements().size() == 1 ? operand(0)
+                                                  : Interval::getAll();
+          })
+          .Case([&](linalg::GenericOp made) {
+            unsigned number = cast<OpResult>(value).getResultNumber();
+            // What is reduced is made of more than what comes last.
+            return made.getNumReductionLoops() == 0
+                       ? getInterval(
+                             made.getBody()->getTerminator()->getOperand(
+                                 number),
+                             depth + 1)
+                       : Interval::getAll();
+          })
           .Case([&](arith::AddIOp) { return add(operand(0), operand(1)); })
           .Case([&](arith::SubIOp) { return subtract(operand(0), operand(1)); })
           .Case([&](arith::MulIOp) { return multiply(operand(0), operand(1)); })

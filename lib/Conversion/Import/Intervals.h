@@ -27,7 +27,8 @@ struct Interval {
 };
 
 /// An interval that holds all values that `value`, an index or a signed
-/// integer in the body of a structured operation, can have.
+/// integer in the body of a structured operation, can have; or the elements of
+/// a tensor.
 Interval getInterval(mlir::Value value);
 
 } // namespace remat::import

@@ -16,7 +16,9 @@
 
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/SCF/Transforms/Transforms.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -42,10 +44,13 @@ namespace {
 /// pass runs first, so functions are looked into as well.
 class LoopChoice {
 public:
-  explicit LoopChoice(int64_t limit) : limit(limit) {}
+  LoopChoice(int64_t limit, int64_t maxTripCount)
+      : limit(limit), maxTripCount(maxTripCount) {}
 
   /// The bounds of `loop` if it stays a loop.
   std::optional<LoopBounds> choose(scf::ForOp loop);
+  /// Whether `loop`, which cannot be unrolled, can stay one.
+  bool canStay(Operation *loop);
 
 private:
   int64_t count(Block &block);
@@ -54,7 +59,7 @@ private:
   bool isAllowed(Operation *op);
   bool isAllowed(func::FuncOp function);
 
-  int64_t limit;
+  int64_t limit, maxTripCount;
   SymbolTableCollection symbols;
   /// The operations of functions, and whether these may be called in a loop.
   DenseMap<Operation *, int64_t> sizes;
@@ -75,6 +80,8 @@ int64_t LoopChoice::count(Operation *op) {
     std::optional<LoopBounds> bounds = import::getConstantBounds(loop);
     return multiplyCounts(bounds ? bounds->trips : 1, count(*loop.getBody()));
   }
+  if (auto loop = dyn_cast<scf::WhileOp>(op))
+    return addCounts(count(*loop.getBeforeBody()), count(*loop.getAfterBody()));
   if (auto choice = dyn_cast<scf::IfOp>(op)) {
     int64_t size = count(*choice.thenBlock());
     return choice.elseBlock() ? addCounts(size, count(*choice.elseBlock()))
@@ -129,9 +136,9 @@ bool LoopChoice::isAllowed(Operation *op) {
   if (auto assert = dyn_cast<cf::AssertOp>(op))
     return assert->getParentOfType<linalg::LinalgOp>() != nullptr;
   if (auto loop = dyn_cast<scf::ForOp>(op))
-    return import::getConstantBounds(loop).has_value();
+    return import::getConstantBounds(loop) || import::hasRunTimeBounds(loop);
   if (isa_and_present<scf::SCFDialect>(op->getDialect()))
-    return isa<scf::IfOp, scf::YieldOp>(op);
+    return isa<scf::IfOp, scf::WhileOp, scf::ConditionOp, scf::YieldOp>(op);
   if (isa_and_present<RematDialect>(op->getDialect()))
     return isAllowedHere(op);
   return op->hasTrait<OpTrait::IsTerminator>() ||
@@ -148,21 +155,26 @@ bool LoopChoice::isRepeatable(Operation *root) {
               .wasInterrupted();
 }
 
-std::optional<LoopBounds> LoopChoice::choose(scf::ForOp loop) {
-  std::optional<LoopBounds> bounds = import::getConstantBounds(loop);
-  // One iteration is none too many.
-  if (!bounds || bounds->trips < 2 || count(loop) <= limit ||
-      import::mayHavePolicy(loop) || !isRepeatable(loop))
-    return std::nullopt;
-  if (!llvm::all_of(loop.getResultTypes(), import::canCross))
-    return std::nullopt;
+bool LoopChoice::canStay(Operation *loop) {
+  if (import::mayHavePolicy(loop) || !isRepeatable(loop) ||
+      !llvm::all_of(loop->getResultTypes(), import::canCross))
+    return false;
   llvm::SetVector<Value> captured;
-  getUsedValuesDefinedAbove(loop.getRegion(), captured);
-  bool canStay = llvm::all_of(captured, [](Value value) {
+  getUsedValuesDefinedAbove(loop->getRegions(), captured);
+  return llvm::all_of(captured, [](Value value) {
     return import::canCross(value.getType()) ||
            import::isMadeOfConstants(value);
   });
-  return canStay ? bounds : std::nullopt;
+}
+
+std::optional<LoopBounds> LoopChoice::choose(scf::ForOp loop) {
+  std::optional<LoopBounds> bounds = import::getConstantBounds(loop);
+  if (!bounds && import::hasRunTimeBounds(loop))
+    bounds = import::getRunTimeBounds(loop, maxTripCount);
+  // One iteration is none too many.
+  else if (!bounds || bounds->trips < 2 || count(loop) <= limit)
+    return std::nullopt;
+  return canStay(loop) ? bounds : std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -181,16 +193,17 @@ struct KeepLoops : public remat::impl::KeepLoopsPassBase<KeepLoops> {
     SymbolTable symbols(module);
     SmallVector<func::FuncOp> functions =
         llvm::to_vector(module.getOps<func::FuncOp>());
-    LoopChoice choice(limit);
+    LoopChoice choice(limit, maxTripCount);
     // What becomes a function may have loops, too.
     for (size_t i = 0; i < functions.size(); ++i) {
+      simplifyWhileLoops(functions[i]);
       if (findLoops(functions[i], choice).empty())
         continue;
       // What nothing reads must not decide what the parts of a loop are.
       IRRewriter rewriter(&getContext());
       (void)runRegionDCE(rewriter, functions[i]->getRegions());
       for (auto [loop, bounds] : findLoops(functions[i], choice)) {
-        if (func::FuncOp body = import::outlineLoop(loop, bounds, symbols))
+        if (func::FuncOp body = outline(loop, bounds, symbols))
           functions.push_back(body);
         ++numKept;
       }
@@ -198,20 +211,78 @@ struct KeepLoops : public remat::impl::KeepLoopsPassBase<KeepLoops> {
   }
 
 private:
+  func::FuncOp outline(Operation *loop, LoopBounds bounds,
+                       SymbolTable &symbols) {
+    if (auto conditional = dyn_cast<scf::WhileOp>(loop))
+      return import::outlineWhile(conditional, bounds.trips, symbols);
+    auto counted = cast<scf::ForOp>(loop);
+    if (bounds.isRunTime)
+      counted = import::countFromZero(counted);
+    return import::outlineLoop(counted, bounds, symbols);
+  }
+
+  /// Makes loops that count of those of `function` that do so by a condition,
+  /// and takes from the others what does not change.
+  static void simplifyWhileLoops(func::FuncOp function) {
+    SmallVector<Operation *> loops;
+    auto collect = [&] {
+      loops.clear();
+      function.walk([&](scf::WhileOp loop) { loops.push_back(loop); });
+      return !loops.empty();
+    };
+    if (!collect())
+      return;
+    RewritePatternSet patterns(function.getContext());
+    scf::WhileOp::getCanonicalizationPatterns(patterns, function.getContext());
+    (void)applyOpPatternsGreedily(loops, std::move(patterns),
+                                  GreedyRewriteConfig().setStrictness(
+                                      GreedyRewriteStrictness::ExistingOps));
+    collect();
+    IRRewriter rewriter(function.getContext());
+    for (Operation *op : loops) {
+      rewriter.setInsertionPoint(op);
+      Attribute most = op->getAttr(RematDialect::maxTripCountAttrName);
+      FailureOr<scf::ForOp> counted =
+          scf::upliftWhileToForLoop(rewriter, cast<scf::WhileOp>(op));
+      if (succeeded(counted) && most)
+        (*counted)->setAttr(RematDialect::maxTripCountAttrName, most);
+    }
+  }
+
+  /// Whether there are loops in `loop` that run as often as is known at run
+  /// time only. In a branch that is not taken, none of its iterations may run.
+  static bool hasRunTimeLoop(Operation *loop) {
+    return loop
+        ->walk([&](Operation *op) {
+          auto counted = dyn_cast<scf::ForOp>(op);
+          auto kept = dyn_cast<LoopOp>(op);
+          return isa<scf::WhileOp>(op) ||
+                         (counted && import::hasRunTimeBounds(counted)) ||
+                         (kept && kept.isCountedAtRunTime())
+                     ? WalkResult::interrupt()
+                     : WalkResult::advance();
+        })
+        .wasInterrupted();
+  }
+
   /// The outermost loops of `function` that stay.
-  SmallVector<std::pair<scf::ForOp, LoopBounds>>
+  SmallVector<std::pair<Operation *, LoopBounds>>
   findLoops(func::FuncOp function, LoopChoice &choice) {
-    SmallVector<std::pair<scf::ForOp, LoopBounds>> loops;
+    SmallVector<std::pair<Operation *, LoopBounds>> loops;
     function.walk<WalkOrder::PreOrder>([&](Operation *op) {
       if (isa<linalg::LinalgOp, tensor::PadOp, tensor::GenerateOp>(op))
         return WalkResult::skip();
-      auto loop = dyn_cast<scf::ForOp>(op);
-      if (!loop)
-        return WalkResult::advance();
-      std::optional<LoopBounds> bounds = choice.choose(loop);
+      std::optional<LoopBounds> bounds;
+      if (auto loop = dyn_cast<scf::ForOp>(op))
+        bounds = choice.choose(loop);
+      else if (isa<scf::WhileOp>(op) && choice.canStay(op))
+        bounds = {0, 1, import::getMaxTripCount(op, maxTripCount), true};
       if (!bounds)
         return WalkResult::advance();
-      loops.push_back({loop, *bounds});
+      if (!bounds->isRunTime && op->getParentOfType<scf::IfOp>() &&
+          hasRunTimeLoop(op))
+        bounds = {0, 1, bounds->trips, true};
+      loops.push_back({op, *bounds});
       return WalkResult::skip();
     });
     return loops;

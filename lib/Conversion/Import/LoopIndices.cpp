@@ -203,7 +203,8 @@ Order import::LoopIndices::findOrder(OpFoldResult index) {
   if (!isNew)
     return it->second;
   Evaluation evaluation(loop, bounds, value);
-  bool isForward = true, isBackward = true;
+  // Which element is the last is known at run time, then.
+  bool isForward = true, isBackward = !bounds.isRunTime;
   for (int64_t number = 0; number < bounds.trips; ++number) {
     auto selected = dyn_cast_or_null<IntegerAttr>(evaluation.next());
     if (!selected || !selected.getType().isIndex())

@@ -119,7 +119,7 @@ private:
   bool hasElements(Value value) {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     return type && type.hasStaticShape() && type.getRank() > 0 &&
-           type.getDimSize(0) == bounds.trips;
+           bounds.trips > 0 && type.getDimSize(0) == bounds.trips;
   }
   void findStacks();
   void findSlices();

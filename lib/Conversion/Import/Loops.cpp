@@ -30,6 +30,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/Builders.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
@@ -60,17 +61,41 @@ private:
   Value gate(Location loc, Value condition, bool isThen, Value value);
   LogicalResult expandBlock(Block &block, IRMapping &mapping);
   LogicalResult copy(Operation *op, IRMapping &mapping);
+  void gateCount(LoopOp loop);
   Value choose(Location loc, Value condition, Value a, Value b);
 
   OpBuilder &builder;
   /// How many more operations may be made.
   int64_t limit;
+  /// Conditions of the branches around what is copied, and whether these are
+  /// taken if they hold.
+  SmallVector<std::pair<Value, bool>> taken;
 };
 } // namespace
 
 /// A constant that `value` is known to be, after mapping.
 static std::optional<int64_t> getConstant(Value value, IRMapping &mapping) {
   return getConstantIntValue(getAsOpFoldResult(mapping.lookupOrDefault(value)));
+}
+
+/// Lets `loop` run no iteration where a branch that it is in is not taken, if
+/// how many it runs there is anybody's guess.
+void Expander::gateCount(LoopOp loop) {
+  if (!loop.isCountedAtRunTime() || taken.empty())
+    return;
+  OpBuilder before(loop);
+  Location loc = loop.getLoc();
+  OpOperand &use = loop.getConditional() ? loop.getInitsMutable()[0]
+                                         : loop.getTripsMutable()[0];
+  auto type = cast<RankedTensorType>(use.get().getType());
+  Value number =
+      tensor::ExtractOp::create(before, loc, use.get(), ValueRange());
+  Value none = arith::ConstantOp::create(
+      before, loc, before.getIntegerAttr(type.getElementType(), 0));
+  for (auto [condition, isThen] : taken)
+    number = arith::SelectOp::create(
+        before, loc, condition, isThen ? number : none, isThen ? none : number);
+  use.set(tensor::FromElementsOp::create(before, loc, type, number));
 }
 
 /// Copies `op`, or maps its results to constants.
@@ -84,6 +109,8 @@ LogicalResult Expander::copy(Operation *op, IRMapping &mapping) {
   for (Value value : used)
     outside.map(value, mapping.lookupOrDefault(value));
   Operation *clone = builder.clone(*op, outside);
+  if (auto loop = dyn_cast<LoopOp>(clone))
+    gateCount(loop);
   SmallVector<Value> results = llvm::to_vector_of<Value>(clone->getResults());
   SmallVector<Value> folded;
   if (succeeded(builder.tryFold(clone, folded)) && !folded.empty()) {
@@ -101,6 +128,15 @@ LogicalResult Expander::expandBlock(Block &block, IRMapping &mapping) {
   return success();
 }
 
+/// Refuses a loop that cannot be unrolled and is not one that stays.
+static LogicalResult refuse(Operation *loop, StringRef expected) {
+  return loop->emitOpError("is not supported: expected ")
+         << expected
+         << ", or for a CPU a loop that can stay one: without policies, "
+            "regions that recompute, random numbers, other effects and dynamic "
+            "shapes, and counting by a positive constant";
+}
+
 LogicalResult Expander::expandFor(scf::ForOp op, IRMapping &mapping) {
   Type type = op.getInductionVar().getType();
   if (import::getCounterWidth(type) > 64)
@@ -109,7 +145,7 @@ LogicalResult Expander::expandFor(scf::ForOp op, IRMapping &mapping) {
   std::optional<int64_t> high = getConstant(op.getUpperBound(), mapping);
   std::optional<int64_t> step = getConstant(op.getStep(), mapping);
   if (!low || !high || !step)
-    return op.emitOpError("is not supported: expected constant bounds");
+    return refuse(op, "constant bounds");
   if (*step <= 0)
     return op.emitOpError("has step ") << *step << ", expected 1 or more";
   std::optional<int64_t> trips =
@@ -199,6 +235,8 @@ LogicalResult Expander::expandBranch(Region &branch, Value condition,
       used.insert(use->get());
   });
   bool isThen = branch.getRegionNumber() == 0;
+  taken.push_back({condition, isThen});
+  llvm::scope_exit leave([&] { taken.pop_back(); });
   SmallVector<std::pair<Value, Value>> outside;
   for (Value value : used) {
     Value current = mapping.lookupOrDefault(value);
@@ -297,11 +335,21 @@ struct ImportLoops : public remat::impl::ImportLoopsPassBase<ImportLoops> {
         if (failed(Expander(builder, limit).replace(op)))
           return signalPassFailure();
       }
-    if (failed(makeShapesStatic()))
+    if (failed(checkWhileLoops()) || failed(makeShapesStatic()))
       signalPassFailure();
   }
 
 private:
+  /// Loops without a count do not become anything else here.
+  LogicalResult checkWhileLoops() {
+    LogicalResult result = success();
+    getOperation().walk([&](scf::WhileOp loop) {
+      if (!loop->getParentOfType<linalg::LinalgOp>())
+        result = refuse(loop, "a constant number of iterations");
+    });
+    return result;
+  }
+
   SmallVector<Operation *> findOutermost() {
     // Control flow of scalars in bodies is not for this pass.
     SmallVector<Operation *> outermost;

@@ -17,8 +17,10 @@
 
 using namespace mlir;
 using namespace remat;
+using import::fromTensor;
 using import::LoopBounds;
 using import::LoopParts;
+using import::toTensor;
 
 bool import::canCross(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
@@ -31,7 +33,7 @@ static RankedTensorType getCrossingType(Type type) {
   return tensor ? tensor : RankedTensorType::get({}, type);
 }
 
-static Value toTensor(OpBuilder &builder, Location loc, Value value) {
+Value import::toTensor(OpBuilder &builder, Location loc, Value value) {
   RankedTensorType type = getCrossingType(value.getType());
   return type == value.getType()
              ? value
@@ -39,13 +41,21 @@ static Value toTensor(OpBuilder &builder, Location loc, Value value) {
                    .getResult();
 }
 
-/// What `tensor` stands for: itself if that is of `type`, else its element.
-static Value fromTensor(OpBuilder &builder, Location loc, Value tensor,
-                        Type type) {
+Value import::fromTensor(OpBuilder &builder, Location loc, Value tensor,
+                         Type type) {
   return tensor.getType() == type
              ? tensor
              : tensor::ExtractOp::create(builder, loc, tensor, ValueRange())
                    .getResult();
+}
+
+Value import::makeAgain(OpBuilder &builder, Value value, IRMapping &again) {
+  if (Value known = again.lookupOrNull(value))
+    return known;
+  for (Value operand : value.getDefiningOp()->getOperands())
+    makeAgain(builder, operand, again);
+  builder.clone(*value.getDefiningOp(), again);
+  return again.lookup(value);
 }
 
 /// An element of a tensor of `type`, along the first dimension.
@@ -123,6 +133,8 @@ private:
     });
   }
   void createReturn();
+  Value getTrips();
+  Value keepOthers(Value stack, Value init, LoopOp kept);
   void replaceResults(LoopOp kept);
 
   scf::ForOp loop;
@@ -199,17 +211,9 @@ void Outliner::replaceArguments() {
     replaceInLoop(value, fromTensor(builder, loc, take(), value.getType()));
   // What is made again depends on what is.
   IRMapping again;
-  std::function<Value(Value)> make = [&](Value value) {
-    if (Value known = again.lookupOrNull(value))
-      return known;
-    for (Value operand : value.getDefiningOp()->getOperands())
-      make(operand);
-    builder.clone(*value.getDefiningOp(), again);
-    return again.lookup(value);
-  };
   for (Value value : parts.invariants)
     if (import::isMadeOfConstants(value))
-      replaceInLoop(value, make(value));
+      replaceInLoop(value, import::makeAgain(builder, value, again));
   for (auto &[tensor, reads] : parts.slices)
     replaceReads(reads, take());
 }
@@ -299,7 +303,58 @@ void Outliner::replaceResults(LoopOp kept) {
         fromTensor(builder, loc, final, result.getType()));
   }
   for (auto [stack, result] : llvm::zip(parts.stacks, kept.getStacks()))
-    loop->getResult(stack.first).replaceAllUsesWith(result);
+    loop->getResult(stack.first)
+        .replaceAllUsesWith(
+            keepOthers(result, loop.getInitArgs()[stack.first], kept));
+}
+
+/// How often the loop runs, if that is known at run time only.
+Value Outliner::getTrips() {
+  if (!bounds.isRunTime)
+    return nullptr;
+  Value trips = loop.getUpperBound();
+  Type i64 = builder.getI64Type();
+  if (trips.getType().isIndex())
+    trips = arith::IndexCastOp::create(builder, loc, i64, trips);
+  else if (trips.getType() != i64 && loop.getUnsignedCmp())
+    trips = arith::ExtUIOp::create(builder, loc, i64, trips);
+  else if (trips.getType() != i64)
+    trips = arith::ExtSIOp::create(builder, loc, i64, trips);
+  return toTensor(builder, loc, trips);
+}
+
+/// What the loop makes of `init`: `stack`, but what `init` was where no
+/// iteration has written.
+Value Outliner::keepOthers(Value stack, Value init, LoopOp kept) {
+  Value filled = init;
+  if (auto fill = init.getDefiningOp<linalg::FillOp>())
+    filled = fill.getInputs()[0];
+  if (!bounds.isRunTime || init.getDefiningOp<tensor::EmptyOp>() ||
+      matchPattern(filled, m_Zero()) || matchPattern(filled, m_PosZeroFloat()))
+    return stack;
+  auto type = cast<RankedTensorType>(stack.getType());
+  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                        type.getElementType());
+  AffineMap all = builder.getMultiDimIdentityMap(type.getRank());
+  SmallVector<utils::IteratorType> iterators(type.getRank(),
+                                             utils::IteratorType::parallel);
+  return linalg::GenericOp::create(
+             builder, loc, type, ValueRange{stack, init, kept.getTrips()},
+             empty,
+             ArrayRef{all, all,
+                      AffineMap::get(type.getRank(), 0, loc.getContext()), all},
+             iterators,
+             [](OpBuilder &nested, Location loc, ValueRange arguments) {
+               Value index = linalg::IndexOp::create(nested, loc, 0);
+               index = arith::IndexCastOp::create(nested, loc,
+                                                  nested.getI64Type(), index);
+               Value hasRun = arith::CmpIOp::create(
+                   nested, loc, arith::CmpIPredicate::slt, index, arguments[2]);
+               Value value = arith::SelectOp::create(
+                   nested, loc, hasRun, arguments[0], arguments[1]);
+               linalg::YieldOp::create(nested, loc, value);
+             })
+      .getResult(0);
 }
 
 func::FuncOp Outliner::run(SymbolTable &symbols) {
@@ -318,7 +373,7 @@ func::FuncOp Outliner::run(SymbolTable &symbols) {
     types.push_back(loop.getResultTypes()[number]);
   auto kept =
       LoopOp::create(builder, loc, types, function.getName(), bounds.trips,
-                     parts.reverse, inits, invariants, slices);
+                     parts.reverse, inits, invariants, slices, getTrips());
   replaceResults(kept);
   loop.erase();
   return function;

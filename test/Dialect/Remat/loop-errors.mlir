@@ -20,7 +20,7 @@ func.func @main(%a: tensor<4xf32>) {
 
 func.func private @body(%a: tensor<4xf32>) -> tensor<4xf32>
 func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
-  // expected-error@+1 {{attribute 'count' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+  // expected-error@+1 {{has no iterations, expected a 'count' of 1 or more}}
   %r = remat.loop @body count 0 carried(%a) invariant() sliced() : (tensor<4xf32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
@@ -86,7 +86,7 @@ func.func private @back(%d: tensor<4xf32>, %h: tensor<4xf32>) -> tensor<4xf32>
 func.func private @next(%h: tensor<4xf32>) -> tensor<4xf32>
 func.func @main(%d: tensor<4xf32>, %h: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error@+1 {{makes states again, expected 'advance' and 'slots'}}
-  %r = "remat.loop"(%d, %h) {advance = @next, body = @back, count = 5 : i64, reverse, operandSegmentSizes = array<i32: 1, 0, 0, 1, 0, 0>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %r = "remat.loop"(%d, %h) {advance = @next, body = @back, count = 5 : i64, reverse, operandSegmentSizes = array<i32: 1, 0, 0, 1, 0, 0, 0>} : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
 }
 
@@ -130,4 +130,43 @@ func.func @main(%d: tensor<4xf32>, %h: tensor<4xf32>, %x: tensor<4x2xf32>) -> te
   // expected-error@+1 {{has a slice of type 'tensor<4x2xf32>', expected 5 elements in the first dimension}}
   %r = remat.loop @back count 5 reverse carried(%d) invariant() sliced() again @next slots 2 carried(%h) invariant() sliced(%x) : (tensor<4xf32>, tensor<4xf32>, tensor<4x2xf32>) -> tensor<4xf32>
   return %r : tensor<4xf32>
+}
+
+// -----
+
+// How many iterations run is a number, or what the body says in front of all
+// else. Without a limit there is nothing that has an element for each.
+
+func.func private @body(%a: tensor<4xf32>) -> tensor<4xf32>
+func.func @main(%a: tensor<4xf32>, %n: tensor<i32>) -> tensor<4xf32> {
+  // expected-error@+1 {{has trips of type 'tensor<i32>', expected 'tensor<i64>'}}
+  %r = remat.loop @body count 5 trips(%n) carried(%a) invariant() sliced() : (tensor<4xf32>, tensor<i32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// -----
+
+func.func private @body(%a: tensor<4xf32>) -> tensor<4xf32>
+func.func @main(%a: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{with 'while' carries ('tensor<4xf32>'), expected 'tensor<i1>' and 'tensor<i64>' in front}}
+  %r = remat.loop @body count 5 while carried(%a) invariant() sliced() : (tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// -----
+
+func.func private @body(%g: tensor<i1>, %n: tensor<i64>) -> (tensor<i1>, tensor<i64>)
+func.func @main(%g: tensor<i1>, %n: tensor<i64>) -> tensor<i64> {
+  // expected-error@+1 {{with 'while' has 'trips', 'reverse' or 'again', expected none of them}}
+  %r:2 = remat.loop @body count 5 while reverse carried(%g, %n) invariant() sliced() : (tensor<i1>, tensor<i64>) -> (tensor<i1>, tensor<i64>)
+  return %r#1 : tensor<i64>
+}
+
+// -----
+
+func.func private @body(%a: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+func.func @main(%a: tensor<4xf32>, %n: tensor<i64>) -> tensor<0x4xf32> {
+  // expected-error@+1 {{has slices, stacked results or 'again', expected a 'count' of 1 or more}}
+  %r:2 = remat.loop @body trips(%n) carried(%a) invariant() sliced() : (tensor<4xf32>, tensor<i64>) -> (tensor<4xf32>, tensor<0x4xf32>)
+  return %r#1 : tensor<0x4xf32>
 }

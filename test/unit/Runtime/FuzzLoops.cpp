@@ -113,8 +113,12 @@ std::string makeReversal(const std::string &body, const std::string &advance,
   uint32_t state = builder.addArgumentBuffer(4);
   loop.body = builder.addBody(body);
   loop.advance = builder.addBody(advance);
-  builder.addEntry(makeEntry(REMAT_ENTRY_LOOP, builder.addLoop(loop),
-                             {0, 1, 2, state, 3}, {4, 5, 6},
+  std::vector<uint32_t> operands = {0, 1, 2, state, 3};
+  if (loop.flags & REMAT_LOOP_TRIPS)
+    operands.push_back(
+        builder.addArgumentBuffer(builder.addArgument("n", REMAT_I64, {})));
+  builder.addEntry(makeEntry(REMAT_ENTRY_LOOP, builder.addLoop(loop), operands,
+                             {4, 5, 6},
                              builder.addArenaBuffer(0, workspaceBytes)));
   return builder.finalize();
 }
@@ -126,7 +130,8 @@ bool isShort(const Table &table, int64_t most) {
     if (entry.kind != REMAT_ENTRY_LOOP)
       continue;
     const remat_loop &loop = table.loops[entry.callee];
-    if (loop.count > most || loop.count * loop.count > most)
+    // Without a limit there may be any number.
+    if (loop.count < 1 || loop.count > most || loop.count * loop.count > most)
       return false;
     for (uint32_t body : {loop.body, loop.advance})
       if (body != REMAT_NONE &&
@@ -173,7 +178,7 @@ std::string makeReversed(std::mt19937_64 &random) {
                      1,
                      0,
                      1,
-                     uint32_t(random() % 2),
+                     uint32_t(random() % 4),
                      1 + int64_t(random() % 6),
                      1,
                      0,
@@ -197,6 +202,9 @@ bool run(remat_step *step) {
     if (remat_step_argument(step, i, &info) != REMAT_OK || info.bytes > most)
       return false;
     memory.emplace_back(info.bytes);
+    // How often a loop runs.
+    if (info.dtype == REMAT_I64 && info.bytes > 0)
+      memory.back()[0] = 2;
     arguments.push_back(
         {memory.back().data(), info.dtype, info.rank, info.dims});
   }

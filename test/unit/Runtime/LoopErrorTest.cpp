@@ -67,8 +67,8 @@ TEST(LoopErrors, NoneInTheTableThatTheOthersChange) {
 
 TEST(LoopErrors, Loops) {
   Parts flags, count, negative, body, operands, results;
-  flags.loop.flags = 6;
-  flags.expect("loop 0 has unknown flags: 6");
+  flags.loop.flags = 9;
+  flags.expect("loop 0 has unknown flags: 9");
   count.loop.count = 0;
   count.expect("loop 0 has 0 iterations, expected at least 1");
   negative.loop.count = INT64_MIN;

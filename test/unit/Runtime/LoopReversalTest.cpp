@@ -120,7 +120,7 @@ struct Values {
 /// A step of one loop. With `slots`, it makes its states itself.
 struct Reversal {
   Reversal(int64_t count, int64_t slots, bool isReverse, bool hIsInPlace,
-           bool gIsInPlace)
+           bool gIsInPlace, bool hasTrips = false)
       : body(makeBody()), advance(makeAdvance(hIsInPlace, gIsInPlace)),
         loop(makeRecord(builder.addBody(body.finalize()), 1, 1,
                         slots > 0 ? 1 : 3, 1, isReverse ? 1u : 0u, count)) {
@@ -138,6 +138,11 @@ struct Reversal {
     std::vector<uint32_t> operands;
     for (const std::vector<int64_t> &operand : dims)
       operands.push_back(addArgument(builder, operand));
+    if (hasTrips) {
+      loop.flags |= REMAT_LOOP_TRIPS;
+      operands.push_back(builder.addArgumentBuffer(
+          builder.addArgument("trips", REMAT_I64, {})));
+    }
     uint32_t end = addResult(builder, {3});
     entry = makeEntry(0, operands, {end, addResult(builder, {count, 20})});
     entry.kind = REMAT_ENTRY_LOOP;
@@ -205,6 +210,49 @@ TEST_P(LoopReversal, GivesWhatAllStatesGive) {
       expected += (64 + 128) * uint64_t(std::min(slots, count) - 1);
       ASSERT_EQ(few.workspaceBytes, expected);
       ASSERT_EQ(step.stats().measured_peak_bytes, expected);
+    }
+  }
+}
+
+/// With the checkpoints of the most iterations, fewer run in the order of a
+/// loop of as many.
+TEST_P(LoopReversal, GivesThatForEachNumberOfIterations) {
+  auto [isReverse, hIsInPlace, gIsInPlace] = GetParam();
+  constexpr int64_t most = 30;
+  Values v(most, isReverse);
+  for (int64_t slots : {1, 3, 30}) {
+    Reversal few(most, slots, isReverse, hIsInPlace, gIsInPlace,
+                 /*hasTrips=*/true);
+    few.finish();
+    Step step(few.builder, kernels, {1, REMAT_STEP_POISON, nullptr, 0});
+    ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+    for (int64_t trips = 0; trips <= most; ++trips) {
+      std::vector<float> end = v.a.values, s(20 * most);
+      if (trips > 0) {
+        Values fixed(trips, isReverse);
+        Reversal all(trips, 0, isReverse, false, false);
+        all.finish();
+        Step whole(all.builder, kernels, {1, 0, nullptr, 0});
+        ASSERT_EQ(
+            whole.run({fixed.a, fixed.v, fixed.states, fixed.others, fixed.y},
+                      {fixed.end, fixed.s}),
+            REMAT_OK)
+            << whole.message;
+        end = fixed.end.values;
+        std::copy(fixed.s.values.begin(), fixed.s.values.end(), s.begin());
+      }
+      int64_t number = trips;
+      remat_tensor counted = {&number, REMAT_I64, 0, nullptr};
+      Tensor other({3}), stack({most, 20}, 5);
+      ASSERT_EQ(step.run({v.a, v.v, v.y, v.h, v.g, v.w, v.v, v.x, counted},
+                         {other, stack}),
+                REMAT_OK)
+          << step.message;
+      ASSERT_EQ(other.values, end) << trips << " by " << slots;
+      ASSERT_EQ(stack.values, s) << trips << " by " << slots;
+      ASSERT_EQ(step.stats().executed_entries - 1 - 3 * uint64_t(trips),
+                4 * uint64_t(fewestAdvances(trips, slots)));
+      ASSERT_EQ(step.stats().measured_peak_bytes, few.workspaceBytes);
     }
   }
 }

@@ -217,10 +217,17 @@ def KeepLoopsPass : Pass<"remat-keep-loops", "::mlir::ModuleOp"> {
   let description = [{
     An `scf.for` that would unroll to more operations than `limit` becomes a
     `remat.loop`, and its body a private function. Other loops are left to
-    `remat-import-loops`, and so are those that cannot be kept: whose bounds are
-    not constants, that run once, that have effects, values of dynamic shape or
-    random numbers, or of whose values something is asked
-    (`remat.checkpoint`, a policy). For targets other than `cpu` no loop stays.
+    `remat-import-loops`, and so are those that cannot be kept: that run once,
+    that have effects, values of dynamic shape or random numbers, or of whose
+    values something is asked (`remat.checkpoint`, a policy). For targets other
+    than `cpu` no loop stays.
+
+    Loops whose bounds are known at run time only stay loops, however short they
+    are, and so does an `scf.while`; one that counts becomes an `scf.for` first.
+    The most iterations that one may run are what the program shows, such as a
+    minimum with a constant, and what `remat.max_trip_count` on the loop says,
+    or else `max-trip-count`. Where none is known, nothing is sliced or stacked,
+    and there is no derivative in reverse.
 
     Of tensors from outside the body gets
 
@@ -260,7 +267,10 @@ def KeepLoopsPass : Pass<"remat-keep-loops", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"limit", "limit", "int64_t", "4096",
-           "Operations that one loop may unroll to">];
+           "Operations that one loop may unroll to">,
+    Option<"maxTripCount", "max-trip-count", "int64_t", "0",
+           "The most iterations of a loop whose number of iterations is known "
+           "at run time only; 0 for any number">];
   let statistics = [
     Statistic<"numKept", "loops-kept", "Loops that stay loops">];
   let dependentDialects = ["::mlir::arith::ArithDialect",

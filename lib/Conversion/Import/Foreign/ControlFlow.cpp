@@ -13,6 +13,7 @@
 #include "Lowering.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -28,6 +29,9 @@ namespace {
 struct Counter {
   unsigned number;
   int64_t begin, step, trips;
+  /// Where it ends, if that or where it begins is known at run time only: a
+  /// foreign value around the loop. It counts up then.
+  Value end;
 };
 } // namespace
 
@@ -79,6 +83,18 @@ static std::optional<int64_t> findStep(Operation *op, unsigned number,
   return std::nullopt;
 }
 
+/// The value around the loop `op` that `value`, in a region of it, is in all
+/// iterations; null if it is not always the same.
+static Value findInvariant(Value value, Operation *op) {
+  for (Region &region : op->getRegions()) {
+    if (auto number = findArgument(value, region.front()))
+      return isInvariant(op, *number) ? op->getOperand(*number) : Value();
+    if (region.isAncestor(value.getParentRegion()))
+      return nullptr;
+  }
+  return value;
+}
+
 static std::optional<Counter> findCounter(Operation *op, Lowering &lowering) {
   Block &condition = op->getRegion(0).front();
   Operation *test = condition.back().getOperand(0).getDefiningOp();
@@ -108,8 +124,17 @@ static std::optional<Counter> findCounter(Operation *op, Lowering &lowering) {
       lowering.findInteger(op->getOperand(found.number));
   std::optional<int64_t> end = findFixed(bound, op, lowering);
   std::optional<int64_t> step = findStep(op, found.number, lowering);
-  if (!begin || !end || !step || *step == 0)
+  if (!step || *step == 0)
     return std::nullopt;
+  if (!begin || !end) {
+    auto type = dyn_cast<IntegerType>(getElementTypeOrSelf(counter));
+    found.end = findInvariant(bound, op);
+    found.begin = found.trips = 0;
+    found.step = *step;
+    bool isUp = direction == "LT" && *step > 0 && found.end && type &&
+                !type.isUnsigned() && type.getWidth() <= 64;
+    return isUp ? std::optional(found) : std::nullopt;
+  }
   found.begin = *begin;
   found.step = *step;
   // The distance that is left to go, in the direction of the steps.
@@ -148,8 +173,10 @@ static std::optional<Counter> findCounter(Operation *op, Lowering &lowering) {
 //===----------------------------------------------------------------------===//
 
 /// The value of the counter in iteration `iteration`, as a tensor of rank 0.
+/// `begin` is where it begins, if that is known at run time only.
 static Value createCounter(Lowering &lowering, Location loc, Value iteration,
-                           const Counter &counter, RankedTensorType type) {
+                           const Counter &counter, Value begin,
+                           RankedTensorType type) {
   OpBuilder &builder = lowering.builder;
   Type element = type.getElementType();
   Value number = arith::IndexCastOp::create(builder, loc, element, iteration);
@@ -157,11 +184,34 @@ static Value createCounter(Lowering &lowering, Location loc, Value iteration,
     number = arith::MulIOp::create(
         builder, loc, number,
         createInteger(builder, loc, element, counter.step));
-  if (counter.begin != 0)
+  if (begin)
+    number = arith::AddIOp::create(builder, loc, number, begin);
+  else if (counter.begin != 0)
     number = arith::AddIOp::create(
         builder, loc, number,
         createInteger(builder, loc, element, counter.begin));
   return tensor::FromElementsOp::create(builder, loc, type, number);
+}
+
+/// How often a loop runs that counts from `begin`, to where the program knows
+/// only when it runs.
+static Value createTrips(Lowering &lowering, Location loc, Value begin,
+                         const Counter &counter) {
+  OpBuilder &builder = lowering.builder;
+  auto toIndex = [&](Value value) {
+    return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                      value);
+  };
+  Value zero = createIndex(builder, loc, 0);
+  Value distance = arith::SubIOp::create(
+      builder, loc, toIndex(lowering.getScalar(counter.end)), toIndex(begin));
+  Value trips = arith::MaxSIOp::create(builder, loc, distance, zero);
+  if (counter.step == 1)
+    return trips;
+  Value more = createIndex(builder, loc, counter.step - 1),
+        step = createIndex(builder, loc, counter.step);
+  trips = arith::AddIOp::create(builder, loc, trips, more);
+  return arith::DivSIOp::create(builder, loc, trips, step);
 }
 
 namespace {
@@ -187,9 +237,17 @@ static LogicalResult lowerCounted(Operation *op, Lowering &lowering,
     if (number != counter.number && !isInvariant(op, number))
       llvm::append_range(inits, given.back());
   }
-  Value zero = createIndex(builder, loc, 0), one = createIndex(builder, loc, 1),
-        trips = createIndex(builder, loc, counter.trips);
+  Value zero = createIndex(builder, loc, 0), one = createIndex(builder, loc, 1);
+  Value begin, trips;
+  if (counter.end) {
+    begin = lowering.getScalar(op->getOperand(counter.number));
+    trips = createTrips(lowering, loc, begin, counter);
+  } else {
+    trips = createIndex(builder, loc, counter.trips);
+  }
   auto loop = scf::ForOp::create(builder, loc, zero, trips, one, inits);
+  if (Attribute most = op->getAttr(RematDialect::maxTripCountAttrName))
+    loop->setAttr(RematDialect::maxTripCountAttrName, most);
   RankedTensorType counterType =
       lowering.getTensorType(op->getOperand(counter.number));
   // Puts `carried` between what is known otherwise.
@@ -213,7 +271,7 @@ static LogicalResult lowerCounted(Operation *op, Lowering &lowering,
       loop.getBody()->back().erase();
     InBlock inLoop(builder, loop.getBody());
     Value count = createCounter(lowering, loc, loop.getInductionVar(), counter,
-                                counterType);
+                                begin, counterType);
     auto next =
         lowering.lowerBlock(body, complete(loop.getRegionIterArgs(), count));
     if (failed(next))
@@ -227,8 +285,11 @@ static LogicalResult lowerCounted(Operation *op, Lowering &lowering,
     }
     scf::YieldOp::create(builder, loc, yielded);
   }
-  Value last = createInteger(builder, loc, counterType,
-                             counter.begin + counter.trips * counter.step);
+  Value last =
+      counter.end
+          ? createCounter(lowering, loc, trips, counter, begin, counterType)
+          : createInteger(builder, loc, counterType,
+                          counter.begin + counter.trips * counter.step);
   return lowering.set(op, complete(loop.getResults(), last));
 }
 
@@ -255,6 +316,81 @@ static LogicalResult checkLoop(Operation *op) {
   return success();
 }
 
+//===----------------------------------------------------------------------===//
+// Loops whose number of iterations is known at run time only
+//===----------------------------------------------------------------------===//
+
+/// What stands for the operands of `op` when `carried` does for those that
+/// change.
+static SmallVector<Value> addInvariants(Operation *op, ValueRange carried,
+                                        ArrayRef<SmallVector<Value>> given) {
+  SmallVector<Value> all;
+  for (unsigned number = 0; number < op->getNumOperands(); ++number) {
+    if (isInvariant(op, number)) {
+      llvm::append_range(all, given[number]);
+      continue;
+    }
+    llvm::append_range(all, carried.take_front(given[number].size()));
+    carried = carried.drop_front(given[number].size());
+  }
+  return all;
+}
+
+/// Those of `all`, of which there are as many as `given`, that change.
+static SmallVector<Value> dropInvariants(Operation *op, ValueRange all,
+                                         ArrayRef<SmallVector<Value>> given) {
+  SmallVector<Value> carried;
+  for (unsigned number = 0; number < op->getNumOperands(); ++number) {
+    if (!isInvariant(op, number))
+      llvm::append_range(carried, all.take_front(given[number].size()));
+    all = all.drop_front(given[number].size());
+  }
+  return carried;
+}
+
+/// Lowers a loop to an scf.while, which `remat-keep-loops` makes a loop that
+/// counts of, if it does.
+static LogicalResult lowerUncounted(Operation *op, Lowering &lowering) {
+  OpBuilder &builder = lowering.builder;
+  Location loc = op->getLoc();
+  SmallVector<SmallVector<Value>> given;
+  SmallVector<Value> all;
+  for (Value operand : op->getOperands()) {
+    given.push_back(lowering.get(ValueRange(operand)));
+    llvm::append_range(all, given.back());
+  }
+  SmallVector<Value> inits = dropInvariants(op, all, given);
+  SmallVector<Type> types = llvm::to_vector(ValueRange(inits).getTypes());
+  SmallVector<Location> locations(types.size(), loc);
+  auto loop = scf::WhileOp::create(builder, loc, types, inits);
+  if (Attribute most = op->getAttr(RematDialect::maxTripCountAttrName))
+    loop->setAttr(RematDialect::maxTripCountAttrName, most);
+  Block *before = builder.createBlock(&loop.getBefore(), {}, types, locations),
+        *after = builder.createBlock(&loop.getAfter(), {}, types, locations);
+  builder.setInsertionPointAfter(loop);
+  {
+    InBlock inCondition(builder, before);
+    auto test =
+        lowering.lowerBlock(op->getRegion(0).front(),
+                            addInvariants(op, before->getArguments(), given));
+    if (failed(test))
+      return failure();
+    Value goesOn =
+        tensor::ExtractOp::create(builder, loc, test->front(), ValueRange());
+    scf::ConditionOp::create(builder, loc, goesOn, before->getArguments());
+  }
+  {
+    InBlock inBody(builder, after);
+    auto next =
+        lowering.lowerBlock(op->getRegion(1).front(),
+                            addInvariants(op, after->getArguments(), given));
+    if (failed(next))
+      return failure();
+    scf::YieldOp::create(builder, loc, dropInvariants(op, *next, given));
+  }
+  return lowering.set(op, addInvariants(op, loop.getResults(), given));
+}
+
 static LogicalResult lowerWhile(Operation *op, Lowering &lowering) {
   if (failed(checkLoop(op)))
     return failure();
@@ -262,14 +398,7 @@ static LogicalResult lowerWhile(Operation *op, Lowering &lowering) {
     return op->emitOpError("is not supported in the body of a reduction");
   if (std::optional<Counter> counter = findCounter(op, lowering))
     return lowerCounted(op, lowering, *counter);
-  InFlightDiagnostic diag =
-      op->emitOpError("runs for a number of times that is not constant: a step "
-                      "is planned before it runs, so its loops have constant "
-                      "bounds");
-  diag.attachNote(op->getRegion(0).front().back().getLoc())
-      << "expected a condition that compares a counter with a constant, as "
-         "jax.lax.scan and jax.lax.fori_loop between constants write it";
-  return diag;
+  return lowerUncounted(op, lowering);
 }
 
 //===----------------------------------------------------------------------===//

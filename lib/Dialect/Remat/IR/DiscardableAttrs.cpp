@@ -109,6 +109,8 @@ static constexpr AttrRule attrRules[] = {
      "the symbol of a function"},
     {RematDialect::fwdAttrName, OnFunction, is<FlatSymbolRefAttr>,
      "the symbol of a function"},
+    {RematDialect::maxTripCountAttrName, AnyOperation, isPositive,
+     "a positive number of iterations"},
     {firstExtremumAttrName, AnyOperation, is<UnitAttr>, "a unit attribute"},
     {RematDialect::allowMutationAttrName, OnFunction, is<UnitAttr>,
      "a unit attribute"},

@@ -13,9 +13,40 @@ using namespace remat;
 
 void LoopOp::build(OpBuilder &builder, OperationState &state, TypeRange results,
                    StringRef body, int64_t count, bool reverse,
-                   ValueRange inits, ValueRange invariants, ValueRange slices) {
-  build(builder, state, results, body, count, reverse, inits, invariants,
-        slices, /*advance=*/nullptr, /*slots=*/nullptr, {}, {}, {});
+                   ValueRange inits, ValueRange invariants, ValueRange slices,
+                   Value trips, bool conditional) {
+  build(builder, state, results, body, count, conditional, reverse, inits,
+        invariants, slices, /*advance=*/nullptr, /*slots=*/nullptr, {}, {}, {},
+        trips);
+}
+
+/// What the number of iterations asks of a loop.
+static LogicalResult checkCount(LoopOp loop) {
+  auto i64 = RankedTensorType::get({}, IntegerType::get(loop.getContext(), 64));
+  auto i1 = RankedTensorType::get({}, IntegerType::get(loop.getContext(), 1));
+  if (Value trips = loop.getTrips(); trips && trips.getType() != i64)
+    return loop.emitOpError("has trips of type ")
+           << trips.getType() << ", expected " << i64;
+  if (loop.getConditional()) {
+    if (loop.getTrips() || loop.getReverse() || loop.getAdvance())
+      return loop.emitOpError("with 'while' has 'trips', 'reverse' or 'again', "
+                              "expected none of them");
+    TypeRange carried = loop.getInits().getTypes();
+    if (carried.size() < 2 || carried[0] != i1 || carried[1] != i64)
+      return loop.emitOpError("with 'while' carries (")
+             << carried << "), expected " << i1 << " and " << i64
+             << " in front";
+  }
+  if (loop.getCount() != 0)
+    return success();
+  if (!loop.isCountedAtRunTime())
+    return loop.emitOpError(
+        "has no iterations, expected a 'count' of 1 or more");
+  if (!loop.getSlices().empty() || !loop.getStacks().empty() ||
+      loop.getAdvance())
+    return loop.emitOpError("has slices, stacked results or 'again', expected "
+                            "a 'count' of 1 or more");
+  return success();
 }
 
 LogicalResult LoopOp::verify() {
@@ -31,7 +62,7 @@ LogicalResult LoopOp::verify() {
                  !getStateSlices().empty();
   if (isGiven && (!getAdvance() || !getSlots()))
     return emitOpError("makes states again, expected 'advance' and 'slots'");
-  return success();
+  return checkCount(*this);
 }
 
 /// Appends what an iteration sees of tensors with an element for each.

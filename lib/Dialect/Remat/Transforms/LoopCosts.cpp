@@ -6,6 +6,7 @@
 
 #include "LoopCosts.h"
 
+#include "Tuning.h"
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Utils/Saturating.h"
 
@@ -17,6 +18,11 @@ int64_t remat::getIterationCost(GraphOp body) {
   for (auto task : body.getOps<TaskOp>())
     cost = addCounts(cost, task.getCost());
   return cost;
+}
+
+int64_t remat::getIterations(LoopOp loop) {
+  return loop.getCount() != 0 ? loop.getCount()
+                              : LoopTuning::iterationsWithoutLimit;
 }
 
 /// Bytes of the buffers of `values`, and of those that `body` does not update

@@ -14,6 +14,10 @@ namespace remat {
 /// The time of one iteration of a body, in nanoseconds.
 int64_t getIterationCost(GraphOp body);
 
+/// The iterations of `loop` that are counted in its cost: the most that it may
+/// run, or an estimate if there is no limit.
+int64_t getIterations(LoopOp loop);
+
 /// Scratch bytes of `loop`, whose bodies are placed graphs: the larger arena of
 /// both; a buffer for each carried value that the body does not update in
 /// place; and if it makes states again, two buffers for the current ones and

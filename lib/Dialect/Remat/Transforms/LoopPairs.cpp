@@ -68,6 +68,18 @@ static bool readsDonated(TaskOp task) {
   });
 }
 
+/// Whether two loops of one `count` run the same iterations.
+static bool runAsOften(TaskOp forward, TaskOp reverse) {
+  LoopOp loop = findLoop(forward), other = findLoop(reverse);
+  Value executed;
+  if (loop.getConditional())
+    executed = forward.getResult(1);
+  else if (loop.getTrips())
+    executed = getPassed(forward, loop.getTrips());
+  return executed ==
+         (other.getTrips() ? getPassed(reverse, other.getTrips()) : Value());
+}
+
 std::optional<LoopPair> remat::findPair(TaskOp reverse) {
   LoopOp loop = findLoop(reverse);
   if (!loop || loop.getAdvance())
@@ -80,7 +92,7 @@ std::optional<LoopPair> remat::findPair(TaskOp reverse) {
     LoopOp other = forward ? findLoop(forward) : LoopOp();
     if (!other || other.getAdvance() ||
         other.getReverse() == loop.getReverse() ||
-        other.getCount() != loop.getCount() ||
+        other.getCount() != loop.getCount() || !runAsOften(forward, reverse) ||
         stack.getResultNumber() < other.getInits().size() ||
         (pair.forward && pair.forward != forward) ||
         llvm::any_of(stack.getUsers(),
@@ -375,7 +387,10 @@ llvm::Error PairRewriter::shortenForward() {
                               forward.getReverse(),
                               arguments.take_front(numCarried),
                               arguments.slice(numCarried, numInvariants),
-                              arguments.drop_front(numCarried + numInvariants));
+                              arguments.slice(numCarried + numInvariants,
+                                              forward.getSlices().size()),
+                              forward.getTrips() ? arguments.back() : Value(),
+                              forward.getConditional());
       },
       passed);
   task = replace(task, kernel, passed, kept);
@@ -490,11 +505,14 @@ llvm::Error PairRewriter::run(int64_t slots) {
   addForward(forward.getInvariants(), ofStates.invariants);
   sizes.push_back(0);
   addForward(forward.getSlices(), ofStates.slices);
+  sizes.push_back(0);
+  if (Value trips = reverse.getTrips())
+    add(task, trips);
   func::FuncOp kernel = createKernel(
       task.getLoc(), (task.getKernel() + "_slots" + Twine(slots)).str(),
       operands, task.getResultTypes(),
       [&](OpBuilder &builder, ValueRange arguments) {
-        ValueRange groups[6];
+        ValueRange groups[7];
         for (auto [group, size] : llvm::zip(groups, sizes)) {
           group = arguments.take_front(size);
           arguments = arguments.drop_front(size);
@@ -502,10 +520,11 @@ llvm::Error PairRewriter::run(int64_t slots) {
         return LoopOp::create(
             builder, reverse.getLoc(), task.getResultTypes(),
             FlatSymbolRefAttr::get(builder.getContext(), body->getName()),
-            reverse.getCountAttr(), reverse.getReverseAttr(), groups[0],
-            groups[1], groups[2],
+            reverse.getCountAttr(), /*conditional=*/UnitAttr(),
+            reverse.getReverseAttr(), groups[0], groups[1], groups[2],
             FlatSymbolRefAttr::get(builder.getContext(), advance->getName()),
-            builder.getI64IntegerAttr(slots), groups[3], groups[4], groups[5]);
+            builder.getI64IntegerAttr(slots), groups[3], groups[4], groups[5],
+            groups[6].empty() ? Value() : groups[6].front());
       },
       passed);
   SmallVector<unsigned> all =

@@ -109,8 +109,8 @@ llvm::Error LoopSlots::replan(TaskOp task, int64_t fewer) {
   loop = findLoop(task);
   int64_t slower = getIterationCost(smaller) - getIterationCost(body);
   task.setCost(
-      addCounts(task.getCost(),
-                multiplyCounts(std::max<int64_t>(slower, 0), loop.getCount())));
+      addCounts(task.getCost(), multiplyCounts(std::max<int64_t>(slower, 0),
+                                               getIterations(loop))));
   task.setWorkspace(getWorkspaceBytes(loop));
   return llvm::Error::success();
 }

@@ -50,7 +50,7 @@ private:
                << loop.getBody() << "', expected a 'remat.graph'";
       if (!body.isPlaced() && failed(place(body)))
         return failure();
-      task.setCost(multiplyCounts(getIterationCost(body), loop.getCount()));
+      task.setCost(multiplyCounts(getIterationCost(body), getIterations(loop)));
       task.setWorkspace(getWorkspaceBytes(loop));
     }
     return success();

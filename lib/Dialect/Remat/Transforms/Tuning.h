@@ -45,6 +45,13 @@ struct ResultBufferTuning {
   static constexpr unsigned maxTried = 256;
 };
 
+/// Loops that stay loops (LoopCosts.cpp).
+struct LoopTuning {
+  /// The iterations that are counted for a loop without a limit. Nobody knows;
+  /// it has no stacks, so plans hardly depend on its time.
+  static constexpr int64_t iterationsWithoutLimit = 100;
+};
+
 } // namespace remat
 
 #endif // REMAT_LIB_DIALECT_REMAT_TRANSFORMS_TUNING_H

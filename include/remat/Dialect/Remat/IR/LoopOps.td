@@ -29,6 +29,19 @@ def Remat_LoopOp : Remat_Op<"loop", [
     each further result of the body, those of all iterations, that of iteration
     i as element i. With `reverse`, the last iteration runs first.
 
+    How many iterations run may be known at run time only:
+
+    * With `trips`, as many as that says, or none if it says less than 1. `count`
+      is the most; more are an error when the loop runs. With `reverse`, the
+      first to run is iteration `trips` - 1.
+    * With `while`, the loop ends when the body says so. It carries `go on` and
+      `number` in front of all else: whether there is another iteration, and how
+      many have run, from 0 on. `count` is the most that may run.
+
+    Elements of stacked results whose iterations did not run are zeros. Without
+    `count` there is no limit; such a loop has neither slices nor stacked
+    results, and no derivative in reverse.
+
     With `again`, a reverse loop makes for itself what another loop carried at
     the start of each iteration, its states, instead of getting them as slices:
     the function `advance` makes the states of the next iteration from those of
@@ -48,10 +61,18 @@ def Remat_LoopOp : Remat_Op<"loop", [
     %dh0, %dw, %dx = remat.loop @cell_reverse count 20 reverse
         carried(%dh, %zero) invariant(%w) sliced(%x, %dsums)
         again @cell_next slots 5 carried(%h0) invariant(%w) sliced(%x) : ...
+    // A recurrent network over a prefix of up to 20 elements.
+    %h, %sums = remat.loop @cell count 20 trips(%n) carried(%h0) ... :
+        (..., tensor<i64>) -> ...
+    // Newton's method, until the step is small.
+    %go, %n, %x = remat.loop @newton while carried(%first, %zero, %x0) ... :
+        (tensor<i1>, tensor<i64>, tensor<8xf32>) -> ...
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$body,
-                       ConfinedAttr<I64Attr, [IntPositive]>:$count,
+                       DefaultValuedAttr<
+                           ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$count,
+                       UnitAttr:$conditional,
                        UnitAttr:$reverse,
                        Variadic<AnyRankedTensor>:$inits,
                        Variadic<AnyRankedTensor>:$invariants,
@@ -61,10 +82,12 @@ def Remat_LoopOp : Remat_Op<"loop", [
                            :$slots,
                        Variadic<AnyRankedTensor>:$stateInits,
                        Variadic<AnyRankedTensor>:$stateInvariants,
-                       Variadic<AnyRankedTensor>:$stateSlices);
+                       Variadic<AnyRankedTensor>:$stateSlices,
+                       Optional<AnyRankedTensor>:$trips);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
-    $body `count` $count (`reverse` $reverse^)? `carried` `(` $inits `)`
+    $body (`count` $count^)? (`trips` `(` $trips^ `)`)?
+    (`while` $conditional^)? (`reverse` $reverse^)? `carried` `(` $inits `)`
     `invariant` `(` $invariants `)` `sliced` `(` $slices `)`
     (`again` $advance^ `slots` $slots `carried` `(` $stateInits `)`
      `invariant` `(` $stateInvariants `)` `sliced` `(` $stateSlices `)`)?
@@ -76,7 +99,9 @@ def Remat_LoopOp : Remat_Op<"loop", [
                                  "::llvm::StringRef":$body, "int64_t":$count,
                                  "bool":$reverse, "::mlir::ValueRange":$inits,
                                  "::mlir::ValueRange":$invariants,
-                                 "::mlir::ValueRange":$slices)>];
+                                 "::mlir::ValueRange":$slices,
+                                 CArg<"::mlir::Value", "{}">:$trips,
+                                 CArg<"bool", "false">:$conditional)>];
   let extraClassDeclaration = [{
     /// What is carried, at the end.
     ::mlir::ResultRange getFinals() {
@@ -85,6 +110,20 @@ def Remat_LoopOp : Remat_Op<"loop", [
     /// What iterations make beside that, of all of them.
     ::mlir::ResultRange getStacks() {
       return getResults().drop_front(getInits().size());
+    }
+    /// What `body` gets something of: all operands but `trips`, if there is no
+    /// `advance`.
+    ::mlir::OperandRange getBodyOperands() {
+      return getOperands().take_front(getInits().size() +
+                                      getInvariants().size() +
+                                      getSlices().size());
+    }
+    /// Whether how many iterations run is known at run time only.
+    bool isCountedAtRunTime() { return getTrips() || getConditional(); }
+    /// How many have run: behind `while` what it counts, else `trips`. Null if
+    /// it is always `count`.
+    ::mlir::Value getExecuted() {
+      return getConditional() ? ::mlir::Value(getResult(1)) : getTrips();
     }
   }];
 }

@@ -50,6 +50,7 @@ def Remat_Dialect : Dialect {
     | `remat.block` | | positive integer | beside `remat.rows` where the kernel holds a contraction: rows of a tile | `remat-form-tasks` | the same |
     | `remat.inits` | | array of numbers and units | on a structured operation on buffers: for every init the constant that it is filled with, or unit if the contents of the buffer count | preparation of kernels, on copies | code generation |
     | `remat.first_extremum` | | unit | on a structured operation that reduces by a maximum or minimum: the derivative belongs to the first of equal elements | user, `remat-import-extrema` | `remat-differentiate` |
+    | `remat.max_trip_count` | `scf.for`, `scf.while` | positive integer | the most iterations that the loop may run, where their number is known at run time only | user | `remat-keep-loops` |
     | `remat.target` | modules, functions, graphs | `#remat.target` | the machine that is compiled for | user, `remat-set-target` | all that sizes or speeds of the machine matter to |
     | `remat.read_bytes` | functions, graphs | i64, not negative | bytes that the backward computation would read of forward values if nothing were made again | `remat-recompute-cheap`, `remat-form-tasks` | reports |
     | `remat.phase` | function arguments only | integer, not negative | the first call of a step in several calls that is given the argument | user | `remat-separate-backward`, the verifier of `remat.graph` |
@@ -91,6 +92,8 @@ def Remat_Dialect : Dialect {
     static constexpr llvm::StringLiteral initsAttrName = "remat.inits";
     static constexpr llvm::StringLiteral initialValueAttrName =
         "remat.initial_value";
+    static constexpr llvm::StringLiteral maxTripCountAttrName =
+        "remat.max_trip_count";
   }];
 }
 
