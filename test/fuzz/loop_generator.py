@@ -9,7 +9,10 @@ COUNTERS = ("i32", "i64")
 
 
 class LoopProgram(Program):
-    """A program whose values have several element types: the shape of a value is a pair of dimensions and type."""
+    """A program whose values have several element types: the shape of a value is a pair of dimensions and type. Loops
+    that run as often as an argument says run as often in a program where `fixed` is true, which says it itself."""
+
+    fixed = False
 
     def type_of(self, shape, element=None):
         dims, own = shape
@@ -32,6 +35,7 @@ class LoopGenerator:
         self.bodies = [self.program.body]
         self.isolated = False  # Whether this is in a function.
         self.loops = []  # The counters of the loops around, with their trips and how they count.
+        self.counted = 0  # How many of them run as often as an argument says, which have no regions.
         self.left = self.MOST_UNROLLED
         self.program.element = self.random.choice(["f32", "f32", "f32", "f64"])
 
@@ -332,6 +336,8 @@ class LoopGenerator:
 
     def gen_region(self, depth):
         """A checkpoint region, with a loop in it or in a loop."""
+        if self.counted:
+            return
         self.scopes.append([])
         self.bodies.append([])
         if self.chance(0.7):
@@ -360,15 +366,18 @@ class LoopGenerator:
         low, step = self.random.choice([0, 0, 0, 1, 2, 5]), self.random.choice([1, 1, 1, 2, 3])
         high = low + trips * step - (self.random.randrange(step) if trips else 0)
         counter, number = self.name("i"), self.name("loop")
-        carried = self.draw_carried(trips)
+        count = self.draw_count(trips)
+        carried = self.draw_carried(trips, count is not None)
         # What a tensor.empty has is not read before it is written.
         self.scopes.append([(name, shape) for name, shape, init, _ in carried if init in self.visible()])
         self.bodies.append([])
         self.loops.append((counter, trips, low, step))
+        self.counted += count is not None
         for _ in range(self.random.randint(1, 6)):
             self.statement(depth - 1)
         yielded = self.draw_yielded(carried)
         self.loops.pop()
+        self.counted -= count is not None
         body = self.bodies.pop()
         self.scopes.pop()
         results = [(f"{number}_{index}", shape) for index, (_, shape, _, _) in enumerate(carried)]
@@ -377,17 +386,55 @@ class LoopGenerator:
         def close(lines, functions):
             inits = ", ".join(f"%{name} = %{init[0]}" for name, _, init, _ in carried)
             names = ", ".join("%" + value[0] for value in yielded)
-            bounds = zip("lhs", (low, high, step))
+            bounds, end, most = [("l", low), ("h", high), ("s", step)], [], ""
+            if count and self.program.fixed:
+                bounds[1] = "h", low + count[1] * step
+            elif count:
+                bounds.pop(1)
+                end = [f"%{number}n = tensor.extract %{count[0]}[] : tensor<i64>",
+                       f"%{number}t = arith.index_cast %{number}n : i64 to index",
+                       f"%{number}d = arith.muli %{number}t, %{number}s : index",
+                       f"%{number}h = arith.addi %{number}l, %{number}d : index"]
+                most = f" {{remat.max_trip_count = {trips} : i64}}"
             renamed = [f"%{name} = tensor.cast %{number}#{index} : {self.type_of(shape)} to {self.type_of(shape)}"
                        for index, (name, shape) in enumerate(results)]
-            return [*(f"%{number}{letter} = arith.constant {value} : index" for letter, value in bounds),
+            if count and count[2] and not self.program.fixed:
+                return self.close_while(number, counter, bounds, end, carried, names, lines, results, most)
+            return [*(f"%{number}{letter} = arith.constant {value} : index" for letter, value in bounds), *end,
                     f"%{number}:{len(results)} = scf.for %{counter} = %{number}l to %{number}h step %{number}s "
-                    f"iter_args({inits}) -> ({types}) {{", *lines, f"  scf.yield {names} : {types}", "}", *renamed]
+                    f"iter_args({inits}) -> ({types}) {{", *lines, f"  scf.yield {names} : {types}",
+                    "}" + most, *renamed]
 
-        uses = {init[0] for _, _, init, _ in carried} | {value[0] for value in yielded}
+        uses = {init[0] for _, _, init, _ in carried} | {value[0] for value in yielded} | {*(count or ())[:1]}
         self.enclose(results, uses, body, close)
 
-    def draw_carried(self, trips):
+    def close_while(self, number, counter, bounds, end, carried, names, lines, results, most):
+        """The lines of a loop that ends by a condition, which only this loop sees as a count."""
+        types = ", ".join(["index"] + [self.type_of(shape) for _, shape in results])
+        inits = ", ".join([f"%{counter}b = %{number}l"] + [f"%{name}b = %{init[0]}" for name, _, init, _ in carried])
+        before = ", ".join([f"%{counter}b"] + [f"%{name}b" for name, _, _, _ in carried])
+        arguments = ", ".join([f"%{counter}: index"] + [
+            f"%{name}: {self.type_of(shape)}" for name, shape, _, _ in carried])
+        renamed = [f"%{name} = tensor.cast %{number}#{index + 1} : {self.type_of(shape)} to {self.type_of(shape)}"
+                   for index, (name, shape) in enumerate(results)]
+        return [*(f"%{number}{letter} = arith.constant {value} : index" for letter, value in bounds), *end,
+                f"%{number}:{len(results) + 1} = scf.while ({inits}) : ({types}) -> ({types}) {{",
+                f"  %{number}c = arith.cmpi ne, %{counter}b, %{number}h : index",
+                f"  scf.condition(%{number}c) {before} : {types}", "} do {", f"^bb0({arguments}):", *lines,
+                f"  %{number}q = arith.addi %{counter}, %{number}s : index",
+                f"  scf.yield {', '.join(['%' + number + 'q', names])} : {types}", "} attributes" + most, *renamed]
+
+    def draw_count(self, trips):
+        """The argument that says how often a loop runs, up to `trips` times, how often, and whether it ends by a
+        condition; or nothing."""
+        if not trips or self.isolated or not self.chance(0.4):
+            return None
+        name, shape = self.argument((), "i64")
+        count = self.random.choice([0, trips, self.random.randint(0, trips), self.random.randint(0, trips)])
+        self.program.args[-1] = (name, shape, "i8", [count])
+        return name, count, self.chance(0.4)
+
+    def draw_carried(self, trips, is_counted):
         """What a loop carries: names in the body, shapes, what it is at first, and how it goes on."""
         carried = []
         for _ in range(self.random.randint(1, 4)):
@@ -398,8 +445,10 @@ class LoopGenerator:
             elif kind == "stack" and trips:
                 element = self.random.choice([self.program.element] * 3 + ["bf16"])
                 shape = ((trips,) + self.draw_row(), element)
+                # What no iteration writes is what it was.
+                empty = "arith.constant dense<0.0>" if is_counted else "tensor.empty()"
                 init = self.pick_or_make(shape) if self.chance(0.3) else self.add(
-                    shape, [], ["%RESULT = tensor.empty() : @T"], "e", hidden=True)
+                    shape, [], [f"%RESULT = {empty} : @T"], "e", hidden=True)
             else:
                 init = self.pick(lambda shape: shape[1] not in COUNTERS and len(shape[0]) < 4)
             if kind == "swap":
