@@ -270,15 +270,19 @@ class Function:
             value.type))
         return value
 
-    def loop(self, body, count, reverse, carried, invariants, slices, results):
-        """A remat.loop of the function `body`, whose `results` are what is carried and then what is stacked."""
+    def loop(self, body, count, reverse, carried, invariants, slices, results, trips=None, conditional=False):
+        """A remat.loop of the function `body`, whose `results` are what is carried and then what is stacked. With
+        `trips`, or `conditional`, `count` is the most iterations, or 0 for any number."""
         self.private.append(body.text(results, visibility="private "))
         shapes = [v.shape if i < len(carried) else (count,) + v.shape for i, v in enumerate(results)]
-        name, operands = self.fresh(), list(carried) + list(invariants) + list(slices)
+        trips = [] if trips is None else [trips]
+        name, operands = self.fresh(), list(carried) + list(invariants) + list(slices) + trips
         names = lambda values: "(%s)" % ", ".join(v.name for v in values)
-        self.emit("%s:%d = remat.loop @%s count %d %scarried%s invariant%s sliced%s : (%s) -> (%s)" % (
-            name, len(results), body.name, count, "reverse " if reverse else "", names(carried), names(invariants),
-            names(slices), ", ".join(v.type for v in operands),
+        how = (["count %d" % count] * bool(count) + ["trips(%s)" % v.name for v in trips] +
+               ["while"] * conditional + ["reverse"] * reverse)
+        self.emit("%s:%d = remat.loop @%s %s carried%s invariant%s sliced%s : (%s) -> (%s)" % (
+            name, len(results), body.name, " ".join(how), names(carried), names(invariants), names(slices),
+            ", ".join(v.type for v in operands),
             ", ".join(tensor_type(s, v.element) for s, v in zip(shapes, results))))
         return [Value("%s#%d" % (name, i), s, v.element) for i, (s, v) in enumerate(zip(shapes, results))]
 

@@ -108,12 +108,11 @@ class GradientTest(unittest.TestCase):
 
         self.check(loss, self.w, self.x, 2)
 
-    def test_loops_that_depend_on_data_are_refused(self):
+    def test_loops_that_depend_on_data(self):
         def loss(w, x):
-            return jnp.sum(w) * jax.lax.while_loop(lambda c: c < x[0, 0], lambda c: c + 1.0, 0.0)
+            return jnp.sum(w) * jax.lax.while_loop(lambda c: c < jnp.abs(x[0, 0]) * 9, lambda c: c + 1.0, 0.0)
 
-        with self.assertRaisesRegex(remat.ExportError, r"test_jax.py:\d+: while: how often the loop runs"):
-            rj.export(loss, self.w, self.x)
+        self.check(loss, self.w, self.x)
 
     def test_random_numbers_are_those_of_jax(self):
         def loss(w, x, key):

@@ -58,7 +58,10 @@ class CompiledFunction:
             self._calls[key] = jax.jit(lambda *leaves: _bind(step, leaves), donate_argnums=donated)
         try:
             return jax.block_until_ready(self._calls[key](*leaves))
-        except jax.errors.JaxRuntimeError as error:
+        except (jax.errors.JaxRuntimeError, ValueError) as error:
+            # Of JAX 0.10, what fails by a check is a ValueError.
+            if not isinstance(error, jax.errors.JaxRuntimeError) and "remat: " not in str(error):
+                raise
             raise RunError(str(error), "error of XLA") from error
 
     def loss(self, *args):
@@ -132,7 +135,8 @@ def compile(function, budget=None, policy=None, argnums=0, differentiate=True, h
     `donate_argnums`; inside of a `jax.jit` that does not donate them, they are copied."""
     export_options = {"argnums": argnums, "differentiate": differentiate, "has_aux": has_aux,
                       "donate_argnums": donate_argnums}
-    limit = str(options.get("unroll_limit"))
-    if limit.isdigit():  # The compiler refuses other values.
-        export_options["unroll_limit"] = int(limit)
+    for name in ("unroll_limit", "max_trip_count"):
+        limit = str(options.get(name))
+        if limit.isdigit():  # The compiler refuses other values.
+            export_options[name] = int(limit)
     return CompiledFunction(function, export_options, dict(options, budget=budget, policy=policy))

@@ -9,6 +9,20 @@ from ..mlir import identity
 from .lower import rule, takes_stacks
 
 
+def inner_jaxprs(value):
+    """The jaxprs in a parameter of an operation."""
+    for part in value if isinstance(value, (tuple, list)) else (value,):
+        if isinstance(part, jax_core.ClosedJaxpr):
+            yield part.jaxpr
+        elif isinstance(part, jax_core.Jaxpr):
+            yield part
+
+
+def has_while(jaxpr):
+    return any(eqn.primitive.name == "while" or any(has_while(j) for p in eqn.params.values() for j in inner_jaxprs(p))
+               for eqn in jaxpr.eqns)
+
+
 def run_closed(l, closed, arguments):
     """Inlines a jaxpr, closed or with constants as its first arguments."""
     if isinstance(closed, jax_core.ClosedJaxpr):
@@ -35,13 +49,32 @@ def _custom_vjp(l, *arguments, **params):
     return run_closed(l, params.get("call_jaxpr", params.get("fun_jaxpr")), arguments)
 
 
+def _run_branch(l, index, number, branches, arguments):
+    """A branch that may not be taken, which loops in it have to know."""
+    last = len(branches) - 1
+
+    def is_taken(b, *names):
+        limit = b.constant(number, index.element)
+        if number in (0, last):
+            return b.compare("sle" if number == 0 else "sge", names[0], limit, index.element)
+        return b.compare("eq", names[0], limit, index.element)
+
+    if last == 0 or not has_while(branches[number].jaxpr):
+        return run_closed(l, branches[number], arguments)
+    l.conditions.append(l.function.generic([(index, [])], (), "i1", is_taken))
+    results = run_closed(l, branches[number], arguments)
+    l.conditions.pop()
+    return results
+
+
 @rule("cond")
 @takes_stacks
 def _cond(l, index, *arguments, branches, **_):
     known = l.known.get(index.name)
     if known is not None:
         return run_closed(l, branches[min(max(known, 0), len(branches) - 1)], arguments)
-    results = [[l.whole(v) for v in run_closed(l, branch, arguments)] for branch in branches]
+    results = [[l.whole(v) for v in _run_branch(l, index, number, branches, arguments)]
+               for number in range(len(branches))]
     chosen = []
     for cases in zip(*results):
         def body(b, number, *names, element=cases[0].element):

@@ -16,6 +16,7 @@ from ..errors import ArgumentError, ExportError
 from ..exported import Argument, Exported, ExportedStep, Result, unique_name
 from .loops import scan_sizes
 from .lower import UNROLL_LIMIT, Lowering, element_of, is_key, load_rules, physical
+from .whiles import with_gradients
 
 
 def _names_of(function, args):
@@ -53,26 +54,31 @@ def _donations(jaxpr, donated):
 
 
 def export(function, *args, argnums=0, differentiate=True, has_aux=False, donate_argnums=(),
-           unroll_limit=UNROLL_LIMIT):
+           unroll_limit=UNROLL_LIMIT, max_trip_count=0):
     """Exports a call of `function`, which gives a loss, with the gradients with respect to `argnums`.
 
     With `has_aux`, the loss is the first of the two results of `function`, as in `jax.value_and_grad`. With
     `differentiate=False` the function is taken as it is; it may have computed gradients itself. `donate_argnums` are
     arguments whose buffers results may have. Loops that unroll to more than `unroll_limit` operations of JAX stay
-    loops. What cannot be exported whole is an ExportError with the line of the program.
+    loops. Loops that run as often as is known at run time only may run up to `max_trip_count` iterations, or any number
+    if that is 0; only with a maximum they have gradients. What cannot be exported whole is an ExportError with the line
+    of the program.
     """
     load_rules()
     numbers = (argnums,) if isinstance(argnums, int) else tuple(argnums)
     donated_numbers = (donate_argnums,) if isinstance(donate_argnums, int) else tuple(donate_argnums)
     if differentiate and any(not 0 <= n < len(args) for n in numbers):
         raise ExportError("argnums %s are not those of %d arguments" % (numbers, len(args)))
+    names = _names_of(function, args)
+    called = getattr(function, "__name__", "function")
+    if differentiate and max_trip_count:
+        function = with_gradients(function, args, max_trip_count)
     whole = jax.value_and_grad(function, argnums=argnums, has_aux=has_aux) if differentiate else function
     closed, shapes = jax.make_jaxpr(whole, return_shape=True)(*args)
     jaxpr, consts = _without_dead_code(closed)
 
-    names = _names_of(function, args)
     owner = [n for n, arg in enumerate(args) for _ in jax.tree_util.tree_leaves(arg)]
-    lowering = Lowering(unroll_limit=unroll_limit)
+    lowering = Lowering(unroll_limit=unroll_limit, max_trip_count=max_trip_count)
     lowering.scan_sizes = scan_sizes(jaxpr)
     lowering.constants, lowering.taken = [], set(names)
     donations = _donations(jaxpr, [n in donated_numbers for n in owner])
@@ -96,7 +102,7 @@ def export(function, *args, argnums=0, differentiate=True, has_aux=False, donate
     for info, var in zip(infos, jaxpr.outvars):
         info.unsigned = physical(var.aval)[1].kind == "u"
     text = lowering.function.text(results, [r.name for r in infos])
-    exported = Exported(text, arguments, infos, weights, _layers(jaxpr), getattr(function, "__name__", "function"),
+    exported = Exported(text, arguments, infos, weights, _layers(jaxpr), called,
                         leaf_map(jax.tree_util.tree_structure(args), names))
     exported.examples = {a.name: plain(leaves[a.leaf]) for a in arguments if a.role == "data"}
     exported.tree = jax.tree_util.tree_structure(shapes)

@@ -8,11 +8,15 @@ from jax.extend import core as jax_core
 
 from ..errors import ExportError
 from ..mlir import Function
-from .control import run_closed
+from .control import inner_jaxprs, run_closed
 from .counts import MOST_ITERATIONS, TooManyIterations, count_iterations
 from .lower import Lowering, Stack, element_of, is_float, physical, rule, takes_stacks
 
 LONGEST_UNROLLED = 4096
+
+
+class RunTimeCount(ExportError):
+    """How often a loop runs is not known where it is lowered."""
 
 
 # How long loops are
@@ -20,11 +24,7 @@ LONGEST_UNROLLED = 4096
 
 def _jaxprs(eqn):
     for param in eqn.params.values():
-        for part in param if isinstance(param, (tuple, list)) else (param,):
-            if isinstance(part, jax_core.ClosedJaxpr):
-                yield part.jaxpr
-            elif isinstance(part, jax_core.Jaxpr):
-                yield part
+        yield from inner_jaxprs(param)
 
 
 def size_of(jaxpr, scans=None):
@@ -96,12 +96,14 @@ class LoopBody(Lowering):
 
     def __init__(self, outer):
         name = "%s_loop%d" % (outer.function.name, len(outer.function.private))
-        super().__init__(Function(name), outer.unroll_limit)
+        super().__init__(Function(name), outer.unroll_limit, outer.max_trip_count)
         self.outer, self.scan_sizes = outer, outer.scan_sizes
         self.eqn, self.frame, self.backward = outer.eqn, outer.frame, outer.backward
         # Pairs of a value of the body and a function that gives the one outside. Constants are made outside only when
         # the body is whole: its lowering may fail, and then the loop is unrolled.
         self.invariants = []
+        self.conditions = [self.take(value) for value in outer.conditions]
+        self.refuses_run_time = outer.refuses_run_time
 
     def like(self, value, drop=0):
         return self.function.argument(value.shape[drop:], value.element)
@@ -130,8 +132,9 @@ class LoopBody(Lowering):
         return [outside() for _, outside in self.invariants]
 
 
-def _keep(l, closed, constants, carry, stacks, length, reverse):
+def _keep(l, closed, constants, carry, stacks, length, reverse, refuses_run_time):
     body, jaxpr = LoopBody(l), _open(closed)
+    body.refuses_run_time = refuses_run_time
     count = len(carry)
     outside, carry, stacks = constants, [l.whole(v) for v in carry], [l.whole(v) for v in stacks]
     changes = [jaxpr.outvars[i] is not jaxpr.invars[len(constants) + i] for i in range(count)]
@@ -162,12 +165,29 @@ def _iterate(l, closed, constants, carry, stacks, length, reverse=False):
     arguments = closed, list(constants), list(carry), list(stacks), length, reverse
     if _stays(l, closed, length):
         try:
-            return _keep(l, *arguments)
+            return _keep(l, *arguments, refuses_run_time=True)
+        except RunTimeCount:
+            return _iterate_around(l, *arguments)
         except ExportError:
             # What depends on the number of an iteration may be known when the loop is unrolled.
             if length > LONGEST_UNROLLED:
                 raise
     return _unroll(l, *arguments)
+
+
+def _iterate_around(l, *arguments):
+    """A long loop around one of which nothing says how often it runs. It may be known when the outer loop is unrolled;
+    else it is known at run time only."""
+    if arguments[4] <= LONGEST_UNROLLED:
+        refuses, l.refuses_run_time = l.refuses_run_time, True
+        try:
+            return _unroll(l, *arguments)
+        except RunTimeCount:
+            if refuses:
+                raise
+        finally:
+            l.refuses_run_time = refuses
+    return _keep(l, *arguments, refuses_run_time=False)
 
 
 @rule("scan")
@@ -180,7 +200,8 @@ def _scan(l, *arguments, jaxpr, length, num_carry, reverse, num_consts=0, **_):
 @rule("while")
 @takes_stacks
 def _while(l, *arguments, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts):
-    """A loop whose number of iterations follows from numbers of the program."""
+    """A loop whose number of iterations follows from numbers of the program, or is known at run time only."""
+    from .whiles import run_while
     for_cond, for_body = arguments[:cond_nconsts], arguments[cond_nconsts:cond_nconsts + body_nconsts]
     carry = list(arguments[cond_nconsts + body_nconsts:])
     try:
@@ -195,8 +216,10 @@ def _while(l, *arguments, cond_jaxpr, body_jaxpr, cond_nconsts, body_nconsts):
     for _ in range(LONGEST_UNROLLED + 1):
         go_on, = run_closed(l, cond_jaxpr, list(for_cond) + carry)
         known = l.known.get(go_on.name)
+        if known is None and l.refuses_run_time:
+            raise RunTimeCount("how often the loop runs depends on data")
         if known is None:
-            l.refuse("how often the loop runs depends on data; shapes and loops must be static")
+            return run_while(l, cond_jaxpr, body_jaxpr, for_cond, for_body, carry)[1]
         if not known:
             return carry
         carry = run_closed(l, body_jaxpr, list(for_body) + carry)

@@ -78,9 +78,12 @@ class Stack:
 class Lowering:
     """Builds the function."""
 
-    def __init__(self, function=None, unroll_limit=UNROLL_LIMIT):
+    def __init__(self, function=None, unroll_limit=UNROLL_LIMIT, max_trip_count=0):
         self.function = function or Function()
         self.unroll_limit = unroll_limit
+        self.max_trip_count = max_trip_count  # of loops that run as often as is known at run time only; 0 is any number
+        self.refuses_run_time = False  # whether a loop may run as often as is known at run time only
+        self.conditions = []  # whether the branches are taken that what is lowered is in
         self.scan_sizes = {}  # to how many operations scans of a length unroll together
         self.known = {}  # numbers of rank 0 that are known, by the names of their values
         self.backward = False
@@ -168,19 +171,27 @@ class Lowering:
         env = dict(zip(jaxpr.constvars, consts))
         env.update(zip(jaxpr.invars, arguments))
         for eqn in jaxpr.eqns:
-            outer, frame, backward = self.eqn, self.frame, self.backward
-            self.eqn = eqn
-            self.frame = source_info_util.user_frame(eqn.source_info.traceback) or frame
-            self.locate(eqn)
-            location = self.function.location
-            self.backward = backward or "transpose(" in str(eqn.source_info.name_stack)
-            operands = [env[v] if not isinstance(v, jax_core.Literal) else self.literal(v.val, v.aval)
-                        for v in eqn.invars]
-            results = self.apply(eqn, operands)
-            self.check(results)
-            env.update(zip(eqn.outvars, results))
-            self.eqn, self.frame, self.backward, self.function.location = outer, frame, backward, location
+            outer, frame, backward, location = self.eqn, self.frame, self.backward, self.function.location
+            try:
+                env.update(zip(eqn.outvars, self.lower(eqn, frame, env)))
+            finally:
+                # What fails may be lowered in another way.
+                self.eqn, self.frame, self.backward, self.function.location = outer, frame, backward, location
         return [self.literal(v.val, v.aval) if isinstance(v, jax_core.Literal) else env[v] for v in jaxpr.outvars]
+
+    def lower(self, eqn, frame, env):
+        self.eqn = eqn
+        self.frame = source_info_util.user_frame(eqn.source_info.traceback) or frame
+        self.locate(eqn)
+        self.backward = self.backward or "transpose(" in str(eqn.source_info.name_stack)
+        operands = [env[v] if not isinstance(v, jax_core.Literal) else self.literal(v.val, v.aval) for v in eqn.invars]
+        recomputes, in_region = self.recomputes, self.in_region
+        try:
+            results = self.apply(eqn, operands)
+        finally:
+            self.recomputes, self.in_region = recomputes, in_region
+        self.check(results)
+        return results
 
     def find_rule(self, eqn):
         """The rule of the primitive. Rules compute with real numbers; what does so with complex ones is lowered by JAX,
@@ -259,4 +270,4 @@ def flatten(values):
 
 
 def load_rules():
-    from . import control, elementwise, linalg, loops, places, random, reductions, shapes, stable  # noqa: F401
+    from . import control, elementwise, linalg, loops, places, random, reductions, shapes, stable, whiles  # noqa: F401
