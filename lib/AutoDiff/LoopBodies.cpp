@@ -150,8 +150,9 @@ LogicalResult remat::stackSaved(func::FuncOp function) {
     SmallVector<Operation *> ops;
     for (Operation &op : block)
       ops.push_back(&op);
-    for (auto [place, number] : findRead(saving))
-      saved.push_back(ops[place]->getResult(number));
+    if (!loop->hasAttr(RematDialect::stacksNothingAttrName))
+      for (auto [place, number] : findRead(saving))
+        saved.push_back(ops[place]->getResult(number));
     auto stacked =
         block.getTerminator()->getOperands().drop_front(loop.getInits().size());
     llvm::erase_if(

@@ -239,9 +239,14 @@ LogicalResult ReverseLoop::emit() {
   SmallVector<Type> types = llvm::to_vector(ValueRange(inits).getTypes());
   for (int64_t number : slices)
     types.push_back(loop->getOperand(number).getType());
-  auto made = LoopOp::create(builder, loc, types, reverse.getName(),
-                             loop.getCount(), !loop.getReverse(), inits,
-                             primals, sliced, getExecuted(loop, context));
+  // Where iterations are free of each other, sums are those of the order in
+  // which they ran.
+  bool staysInOrder = loop.getInits().empty() &&
+                      loop->hasAttr(RematDialect::stacksNothingAttrName);
+  auto made =
+      LoopOp::create(builder, loc, types, reverse.getName(), loop.getCount(),
+                     loop.getReverse() != !staysInOrder, inits, primals, sliced,
+                     getExecuted(loop, context));
   auto gradients = made.getResults().begin();
   for (const SmallVector<int64_t> &numbers : {carried, invariants, slices})
     for (int64_t number : numbers)

@@ -14,6 +14,7 @@
 
 #include "remat/AutoDiff/AutoDiff.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Utils/EntryFunction.h"
 
 namespace remat {
@@ -47,8 +48,26 @@ struct RematDifferentiatePass
     options.markGradients = markGradients;
     DifferentiateStatistics statistics;
     if (failed(differentiate(target, options, &statistics)))
-      signalPassFailure();
+      return signalPassFailure();
     numIdioms += statistics.numIdioms;
+    differentiateAlternative(target, options);
+  }
+
+private:
+  /// Without a derivative, an alternative is none.
+  void differentiateAlternative(func::FuncOp target,
+                                const DifferentiateOptions &options) {
+    FunctionOpInterface other = findAlternative(target);
+    if (!other)
+      return;
+    // Warnings are those of the function.
+    ScopedDiagnosticHandler quiet(&getContext(),
+                                  [](Diagnostic &) { return success(); });
+    if (succeeded(
+            differentiate(cast<func::FuncOp>(other.getOperation()), options)))
+      return;
+    target->removeAttr(RematDialect::alternativeAttrName);
+    other->erase();
   }
 };
 } // namespace

@@ -60,6 +60,8 @@ static llvm::json::Object summarize(GraphOp graph) {
       {"distinct_tasks", summary.distinctTasks},
       {"recomputed_tasks", summary.recomputedTasks},
       {"backward_calls", int64_t(GraphLiveness(graph).callBegins.size())}};
+  if (!summary.microbatchOrder.empty())
+    object["microbatch_order"] = summary.microbatchOrder;
   if (graph.getBudget())
     object["budget_bytes"] = int64_t(*graph.getBudget());
   object["arguments"] =

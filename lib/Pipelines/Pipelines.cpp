@@ -44,6 +44,23 @@ static void addTarget(OpPassManager &pm, const StepOptions &options) {
     pm.addPass(createSetTargetPass(target));
 }
 
+/// Lets parts of a batch pass layer after layer, or be able to.
+static void addLayerMicrobatches(OpPassManager &pm,
+                                 const StepOptions &options) {
+  // What is differentiated already is in no layers.
+  if (options.microbatches == 1 || !options.differentiate ||
+      options.microbatchOrder == MicrobatchOrder::Parts)
+    return;
+  LayerMicrobatchesPassOptions layers;
+  layers.function = options.function;
+  layers.parts = options.microbatches;
+  layers.arguments.assign(options.batchArguments.begin(),
+                          options.batchArguments.end());
+  layers.wrt.assign(options.wrt.begin(), options.wrt.end());
+  layers.alternative = options.microbatchOrder == MicrobatchOrder::Auto;
+  pm.addPass(createLayerMicrobatchesPass(layers));
+}
+
 void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
   addTarget(pm, options);
   std::string earlyStop =
@@ -66,6 +83,8 @@ void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
   SmallVector<DifferentiateOptions, 2> derivatives = options.getDerivatives();
   if (!derivatives.empty())
     pm.addNestedPass<func::FuncOp>(createStopSoftmaxMaxGradientPass());
+  // A layer may begin in the middle of what passes before know as a whole.
+  addLayerMicrobatches(pm, options);
   for (const DifferentiateOptions &derivative : derivatives) {
     DifferentiatePassOptions pass;
     pass.function = options.function;
@@ -79,7 +98,8 @@ void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
     pm.addPass(createDifferentiatePass(pass));
     addStaticCleanup(pm);
   }
-  if (options.microbatches > 1) {
+  if (options.microbatches > 1 &&
+      options.microbatchOrder != MicrobatchOrder::Layers) {
     MicrobatchesPassOptions parts;
     parts.function = options.function;
     parts.parts = options.microbatches;

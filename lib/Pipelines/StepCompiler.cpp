@@ -93,6 +93,9 @@ StepSummary remat::summarizeStep(GraphOp graph) {
   if (auto bytes =
           graph->getAttrOfType<IntegerAttr>(RematDialect::readBytesAttrName))
     summary.readBytes = bytes.getInt();
+  if (auto order = graph->getAttrOfType<StringAttr>(
+          RematDialect::microbatchOrderAttrName))
+    summary.microbatchOrder = order.str();
   summary.saveAllPeak = graph.getSaveAllPeak().value_or(0);
   summary.plannedPeak = graph.getPlannedPeak().value_or(0);
   summary.simulatedPeak = liveness.peak(MemorySpace::Arena).bytes;

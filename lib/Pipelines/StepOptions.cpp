@@ -108,6 +108,33 @@ struct OptimizerSyntax {
   std::string print(const std::string &value) const { return value; }
 };
 
+/// parts, layers or auto.
+struct MicrobatchOrderSyntax {
+  static constexpr OptionKind kind = OptionKind::Value;
+  static constexpr std::array<std::pair<StringLiteral, MicrobatchOrder>, 3>
+      names = {{{"parts", MicrobatchOrder::Parts},
+                {"layers", MicrobatchOrder::Layers},
+                {"auto", MicrobatchOrder::Auto}}};
+  StringRef describe() const { return "parts|layers|auto"; }
+  Error parse(StringRef text, MicrobatchOrder &order) const {
+    SmallVector<StringRef> known;
+    for (auto [name, value] : names) {
+      if (name == text) {
+        order = value;
+        return Error::success();
+      }
+      known.push_back(name);
+    }
+    return makeUnknownNameError("order", text, known);
+  }
+  std::string print(MicrobatchOrder order) const {
+    for (auto [name, value] : names)
+      if (value == order)
+        return name.str();
+    llvm_unreachable("an order without a name");
+  }
+};
+
 /// The name of a variable in C99 and C++17 that is not one of the runtime's.
 struct IdentifierSyntax {
   static constexpr OptionKind kind = OptionKind::Value;
@@ -283,6 +310,20 @@ static std::vector<StepOptionInfo> makeTable() {
             "Arguments of which each part of a batch has its own; if empty, "
             "those by which nothing is differentiated and that have the first "
             "dimension of the first of them");
+  table
+      .add(
+          "microbatch-order", JointStage, MEMBER(microbatchOrder),
+          MicrobatchOrderSyntax(),
+          "Order of N parts of a batch: 'parts' takes one after the other, "
+          "'layers' takes all of them through a layer before the next one, "
+          "which keeps fewer gradients at a time and runs layers again, 'auto' "
+          "plans both and takes the better one within the budget")
+      .choices = [] {
+    return std::vector<OptionChoice>{
+        {"parts", "one part after the other"},
+        {"layers", "all parts through one layer after the other"},
+        {"auto", "what is faster within the budget; 'parts' without one"}};
+  };
   table.add("tangents", JointStage, MEMBER(tangents), FlagSyntax(),
             "Then append tangents of all results, gradients included, with a "
             "tangent argument for each argument to differentiate with respect "
@@ -505,6 +546,13 @@ Error remat::checkStepOptions(const StepOptions &options) {
   if (options.microbatches == 1 && !options.batchArguments.empty())
     return createStringError(
         "'batch-arguments' has no effect without 'microbatches'");
+  bool isLayered = options.microbatchOrder == MicrobatchOrder::Layers;
+  if (options.microbatches == 1 && isLayered)
+    return createStringError(
+        "'microbatch-order' has no effect without 'microbatches'");
+  if (isLayered && !options.differentiate)
+    return createStringError("'microbatch-order=layers' needs a function to "
+                             "differentiate, and nothing is differentiated");
   return checkPolicyOptions(options.policies);
 }
 

@@ -16,6 +16,7 @@
 #include "OptimizerUpdates.h"
 #include "remat/Dialect/Remat/IR/Gradients.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/EntryFunction.h"
@@ -422,12 +423,20 @@ struct ApplyOptimizerPass
           << function << "' of one block to update weights in";
       return signalPassFailure();
     }
-    OptimizedFunction optimized(target, options);
-    if (failed(optimized.findGradients()) || failed(optimized.apply()))
+    if (failed(apply(target)))
       return signalPassFailure();
+    if (FunctionOpInterface other = findAlternative(target))
+      if (failed(apply(cast<func::FuncOp>(other.getOperation()))))
+        return signalPassFailure();
   }
 
 private:
+  LogicalResult apply(func::FuncOp target) {
+    OptimizedFunction optimized(target, options);
+    return success(succeeded(optimized.findGradients()) &&
+                   succeeded(optimized.apply()));
+  }
+
   OptimizerOptions options;
 };
 } // namespace

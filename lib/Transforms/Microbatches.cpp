@@ -11,9 +11,10 @@
 
 #include "remat/Transforms/Passes.h"
 
+#include "BatchParts.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
-#include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/Gradients.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/Builders.h"
@@ -27,132 +28,22 @@ namespace remat {
 using namespace mlir;
 using namespace remat;
 
-/// What sums of `element` are kept in.
-static Type getSumElement(Type element) {
-  auto type = dyn_cast<FloatType>(element);
-  return type && type.getWidth() < 32 ? Float32Type::get(element.getContext())
-                                      : element;
-}
-
-static RankedTensorType addParts(RankedTensorType type, int64_t parts) {
-  SmallVector<int64_t> shape = {parts};
-  llvm::append_range(shape, type.getShape());
-  return type.clone(shape);
-}
-
-/// `value` of floats with elements of another width.
-static Value convert(OpBuilder &builder, Location loc, Value value,
-                     Type element) {
-  unsigned from = value.getType().getIntOrFloatBitWidth(),
-           to = element.getIntOrFloatBitWidth();
-  if (value.getType() == element)
-    return value;
-  if (from < to)
-    return arith::ExtFOp::create(builder, loc, element, value);
-  return arith::TruncFOp::create(builder, loc, element, value);
-}
-
 namespace {
 /// The function that is run for each part, and the one that it becomes.
-class PartLoop {
+class PartLoop : BatchParts {
 public:
   PartLoop(func::FuncOp function, int64_t parts, ArrayRef<int64_t> batch)
-      : function(function), parts(parts), batch(batch.begin(), batch.end()),
-        loc(function.getLoc()), builder(function.getContext()) {}
+      : BatchParts(function, parts, batch), builder(function.getContext()) {}
 
   LogicalResult run();
 
 private:
-  /// What becomes of a result of the parts.
-  enum class Kind { Mean, Carried, Stacked };
-
-  LogicalResult findBatch();
-  LogicalResult classify();
   func::FuncOp writePart();
   void writeStep(func::FuncOp part);
-  Value split(Value argument);
-  Value join(Value stack, RankedTensorType type);
 
-  func::FuncOp function;
-  int64_t parts;
-  /// Numbers of the arguments of which each part has its own.
-  SmallVector<int64_t> batch;
-  int64_t rows = 0;
-  Location loc;
   OpBuilder builder;
-  SmallVector<Kind> kinds;
-  /// For each result, the argument that gives it its buffer, or null.
-  SmallVector<BlockArgument> donors;
 };
 } // namespace
-
-LogicalResult PartLoop::findBatch() {
-  DenseSet<int64_t> differentiated;
-  for (unsigned number = 0; number < function.getNumResults(); ++number)
-    if (auto of =
-            function.getResultAttrOfType<IntegerAttr>(number, gradientAttrName))
-      differentiated.insert(of.getInt());
-  auto getRows = [&](int64_t number) -> std::optional<int64_t> {
-    auto type = cast<RankedTensorType>(function.getArgumentTypes()[number]);
-    return type.getRank() == 0 ? std::nullopt
-                               : std::optional(type.getDimSize(0));
-  };
-  int64_t count = function.getNumArguments();
-  bool isGiven = !batch.empty();
-  for (int64_t number : batch) {
-    if (number < 0 || number >= count)
-      return function.emitOpError("has ")
-             << count << " arguments, cannot split #" << number
-             << " into parts";
-    if (!getRows(number))
-      return function.emitOpError("argument #")
-             << number << " has type " << function.getArgumentTypes()[number]
-             << ", expected a first dimension to split into parts";
-  }
-  for (int64_t number = 0; number < count && !isGiven; ++number) {
-    std::optional<int64_t> size = getRows(number);
-    if (!size || differentiated.contains(number) ||
-        getDonatedResult(function, number))
-      continue;
-    if (batch.empty())
-      rows = *size;
-    if (*size == rows)
-      batch.push_back(number);
-  }
-  if (batch.empty())
-    return function.emitOpError(
-        "has no argument to split into parts: expected one with a first "
-        "dimension by which nothing is differentiated");
-  rows = *getRows(batch.front());
-  return success();
-}
-
-LogicalResult PartLoop::classify() {
-  donors = getDonors(function);
-  for (auto [number, type] : llvm::enumerate(function.getResultTypes())) {
-    auto tensor = cast<RankedTensorType>(type);
-    bool isFloat = isa<FloatType>(tensor.getElementType());
-    bool isGradient =
-        function.getResultAttr(number, gradientAttrName) != nullptr;
-    if (donors[number])
-      kinds.push_back(Kind::Carried);
-    else if (isFloat && (isGradient || tensor.getRank() == 0))
-      kinds.push_back(Kind::Mean);
-    else
-      kinds.push_back(Kind::Stacked);
-    if (isGradient && !isFloat)
-      return function.emitOpError("result #")
-             << number << " is a gradient of type " << type
-             << ", expected floating-point elements for the mean of parts";
-    if (donors[number] &&
-        llvm::is_contained(batch, int64_t(donors[number].getArgNumber())))
-      return function.emitOpError("argument #")
-             << donors[number].getArgNumber()
-             << " gives its buffer to a result, expected this of no argument "
-                "that is split into parts";
-  }
-  return success();
-}
 
 /// The body of the loop. Arguments: sums of means and what is carried, in the
 /// order of the results; the invariants; the parts.
@@ -162,6 +53,7 @@ func::FuncOp PartLoop::writePart() {
   part.setPrivate();
   part.removeArgAttrsAttr();
   part.removeResAttrsAttr();
+  part->removeAttr(RematDialect::alternativeAttrName);
   SymbolTable(function->getParentOfType<ModuleOp>())
       .insert(part, std::next(Block::iterator(function)));
   Block &block = part.front();
@@ -177,11 +69,11 @@ func::FuncOp PartLoop::writePart() {
   DenseSet<int64_t> moved;
   for (auto [number, kind] : llvm::enumerate(kinds)) {
     Value result = terminator->getOperand(number);
-    if (kind == Kind::Stacked) {
+    if (kind == PartResult::Stacked) {
       stacked.push_back(result);
       continue;
     }
-    if (kind == Kind::Carried) {
+    if (kind == PartResult::Carried) {
       carried.push_back(result);
       moved.insert(donors[number].getArgNumber());
       move(donors[number].getArgNumber());
@@ -197,12 +89,12 @@ func::FuncOp PartLoop::writePart() {
           Value share = arith::ConstantOp::create(
               nested, loc, nested.getFloatAttr(element, 1.0 / double(parts)));
           Value term = arith::MulFOp::create(
-              nested, loc, convert(nested, loc, args[1], element), share);
+              nested, loc, convertFloats(nested, loc, args[1], element), share);
           return arith::AddFOp::create(nested, loc, args[0], term);
         }));
   }
   for (unsigned number = 0; number < numBefore; ++number)
-    if (!moved.contains(number) && !llvm::is_contained(batch, int64_t(number)))
+    if (!moved.contains(number) && !isBatch(number))
       move(number);
   for (int64_t number : batch)
     move(number);
@@ -217,99 +109,63 @@ func::FuncOp PartLoop::writePart() {
   return part;
 }
 
-/// The parts of an argument, one behind the other in its first dimension.
-Value PartLoop::split(Value argument) {
-  auto type = cast<RankedTensorType>(argument.getType());
-  SmallVector<int64_t> shape = {parts, type.getDimSize(0) / parts};
-  llvm::append_range(shape, type.getShape().drop_front());
-  SmallVector<ReassociationIndices> groups = {{0, 1}};
-  for (int64_t dim = 1; dim < type.getRank(); ++dim)
-    groups.push_back({dim + 1});
-  return tensor::ExpandShapeOp::create(builder, loc, type.clone(shape),
-                                       argument, groups);
-}
-
-/// A result of all parts: one behind the other where a part has a row for each
-/// row of its batch, else in a dimension of its own.
-Value PartLoop::join(Value stack, RankedTensorType type) {
-  if (type.getRank() == 0 || type.getDimSize(0) != rows)
-    return stack;
-  SmallVector<int64_t> shape = {parts * rows};
-  llvm::append_range(shape, type.getShape().drop_front());
-  SmallVector<ReassociationIndices> groups = {{0, 1}};
-  for (int64_t dim = 1; dim < type.getRank(); ++dim)
-    groups.push_back({dim + 1});
-  return tensor::CollapseShapeOp::create(builder, loc, type.clone(shape), stack,
-                                         groups);
-}
-
 void PartLoop::writeStep(func::FuncOp part) {
   Block &block = function.front();
   Operation *terminator = block.getTerminator();
   SmallVector<Type> resultTypes = llvm::to_vector(function.getResultTypes());
-  terminator->setOperands({});
-  while (terminator->getPrevNode()) {
-    terminator->getPrevNode()->dropAllUses();
-    terminator->getPrevNode()->erase();
-  }
-  for (int64_t number : batch) {
-    BlockArgument argument = block.getArgument(number);
-    auto type = cast<RankedTensorType>(argument.getType());
-    SmallVector<int64_t> shape = llvm::to_vector(type.getShape());
-    shape[0] *= parts;
-    argument.setType(type.clone(shape));
-  }
+  SmallVector<Operation *> old;
+  for (Operation &op : block.without_terminator())
+    old.push_back(&op);
+  widenBatch();
   builder.setInsertionPoint(terminator);
   SmallVector<Value> inits, invariants, slices;
   SmallVector<Type> types;
   DenseSet<int64_t> carried;
   for (auto [number, kind] : llvm::enumerate(kinds)) {
     auto type = cast<RankedTensorType>(resultTypes[number]);
-    if (kind == Kind::Mean) {
+    if (kind == PartResult::Mean) {
       inits.push_back(createZeros(
           builder, loc, type.clone(getSumElement(type.getElementType()))));
-    } else if (kind == Kind::Carried) {
+    } else if (kind == PartResult::Carried) {
       inits.push_back(donors[number]);
       carried.insert(donors[number].getArgNumber());
     }
   }
   llvm::append_range(types, ValueRange(inits).getTypes());
   for (auto [number, kind] : llvm::enumerate(kinds))
-    if (kind == Kind::Stacked)
-      types.push_back(
-          addParts(cast<RankedTensorType>(resultTypes[number]), parts));
+    if (kind == PartResult::Stacked)
+      types.push_back(addParts(cast<RankedTensorType>(resultTypes[number])));
   for (BlockArgument argument : block.getArguments())
     if (!carried.contains(argument.getArgNumber()) &&
-        !llvm::is_contained(batch, int64_t(argument.getArgNumber())))
+        !isBatch(argument.getArgNumber()))
       invariants.push_back(argument);
   for (int64_t number : batch)
-    slices.push_back(split(block.getArgument(number)));
+    slices.push_back(split(builder, block.getArgument(number)));
   auto loop = LoopOp::create(builder, loc, types, part.getName(), parts,
                              /*reverse=*/false, inits, invariants, slices);
   auto finals = loop.getFinals().begin(), stacks = loop.getStacks().begin();
   SmallVector<Value> returned;
   for (auto [number, kind] : llvm::enumerate(kinds)) {
     auto type = cast<RankedTensorType>(resultTypes[number]);
-    if (kind == Kind::Stacked) {
-      returned.push_back(join(*stacks++, type));
+    if (kind == PartResult::Stacked) {
+      returned.push_back(join(builder, *stacks++, type));
       continue;
     }
-    Value value = *finals++;
-    if (value.getType() != type)
-      value = createElementwise(
-          builder, loc, value, type,
-          [&](OpBuilder &nested, Location loc, ValueRange args) {
-            return convert(nested, loc, args[0], type.getElementType());
-          });
-    returned.push_back(value);
+    returned.push_back(
+        convertFloats(builder, loc, *finals++, type.getElementType()));
   }
-  terminator->setOperands(returned);
-  function.setFunctionType(builder.getFunctionType(
-      block.getArgumentTypes(), ValueRange(returned).getTypes()));
+  finish(old, returned);
+  function->setAttr(RematDialect::microbatchOrderAttrName,
+                    builder.getStringAttr("parts"));
 }
 
 LogicalResult PartLoop::run() {
-  if (failed(findBatch()) || failed(classify()))
+  DenseSet<int64_t> differentiated;
+  for (unsigned number = 0; number < function.getNumResults(); ++number)
+    if (auto of =
+            function.getResultAttrOfType<IntegerAttr>(number, gradientAttrName))
+      differentiated.insert(of.getInt());
+  if (failed(findBatch(differentiated)) || failed(classifyResults()))
     return failure();
   writeStep(writePart());
   return success();

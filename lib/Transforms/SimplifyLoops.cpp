@@ -12,6 +12,7 @@
 #include "remat/Transforms/Passes.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/StepGraphs.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -214,8 +215,11 @@ struct SimplifyLoops : remat::impl::SimplifyLoopsPassBase<SimplifyLoops> {
     // What an outer loop does not need is found first.
     SmallVector<func::FuncOp> functions;
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isPrivate())
+      if (!function.isPrivate()) {
         functions.push_back(function);
+        if (FunctionOpInterface other = findAlternative(function))
+          functions.push_back(cast<func::FuncOp>(other.getOperation()));
+      }
     DenseSet<Operation *> seen;
     for (size_t i = 0; i < functions.size(); ++i) {
       if (functions[i].isExternal())

@@ -284,6 +284,8 @@ static void printSummary(raw_ostream &os, GraphOp graph,
     os << ", state " << summary.stateBytes;
   if (summary.hostArenaBytes)
     os << ", host arena " << summary.hostArenaBytes;
+  if (!summary.microbatchOrder.empty())
+    os << ", microbatches by " << summary.microbatchOrder;
   os << "; " << graph.getArgumentTypes().size() << " arguments ("
      << sumBytes(graph.getArgumentTypes()) << " bytes), "
      << graph.getResultTypes().size() << " results ("

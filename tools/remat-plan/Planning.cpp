@@ -198,6 +198,7 @@ static void record(GraphPlan plan, Outcome &outcome) {
   outcome.instance.problem.deviceBudget = plan.budget;
   outcome.saveAllPeak = plan.saveAllPeak;
   outcome.arenaBytes = plan.arenaBytes;
+  outcome.microbatchOrder = plan.microbatchOrder;
   outcome.cutShort = plan.solution.cutShort;
   if (plan.options.budget.kind == BudgetRequest::Kind::Smallest)
     outcome.smallestFeasible = plan.budget;

@@ -81,6 +81,8 @@ json::Value plan::toJson(const Outcome &outcome) {
   }
   if (outcome.arenaBytes)
     object["arena_bytes"] = *outcome.arenaBytes;
+  if (!outcome.microbatchOrder.empty())
+    object["microbatch_order"] = outcome.microbatchOrder;
   if (outcome.smallestFeasible)
     object["smallest_feasible_bytes"] = *outcome.smallestFeasible;
   if (outcome.certificate)
@@ -97,6 +99,8 @@ void plan::print(const Outcome &outcome, raw_ostream &os) {
       os << " of " << *problem.deviceBudget << " budget";
     if (outcome.arenaBytes)
       os << ", arena " << *outcome.arenaBytes;
+    if (!outcome.microbatchOrder.empty())
+      os << ", microbatches by " << outcome.microbatchOrder;
     os << formatv(", {0} without rematerialization; extra time +{1:f2}% (bound "
                   "+{2:f2}%), extra work +{3:f2}%; {4}{5} in {6:f3} s{7}\n",
                   outcome.saveAllPeak, solution->overheadPercent(),

@@ -30,6 +30,8 @@ struct Outcome {
   std::optional<planning::Solution> solution;
   /// Of a model's step.
   std::optional<int64_t> arenaBytes;
+  /// Of a model's step over parts of a batch: in which order they run.
+  std::string microbatchOrder;
   bool isModel = false;
   /// Why; if there is no solution, and what shows it.
   std::string failure, evidence;

@@ -114,6 +114,8 @@ static json::Object toJson(const RunReport &run) {
       {"plan_seconds", run.planSeconds},
       {"step_seconds", json::Array(run.stepSeconds)},
       {"step_cpu_seconds", json::Array(run.stepCpuSeconds)}};
+  if (!run.summary.microbatchOrder.empty())
+    object["microbatch_order"] = run.summary.microbatchOrder;
   if (run.infeasible) {
     object["requested_budget_bytes"] = run.infeasible->budget;
     object["smallest_feasible_bytes"] = run.infeasible->smallestFeasible;
@@ -255,6 +257,10 @@ void remat::run::printTable(raw_ostream &os, ArrayRef<RunReport> runs) {
          run.maxRelativeError ? print(*run.maxRelativeError, "%.1e") : "-"});
   }
   printAligned(os, rows);
+  for (const RunReport &run : runs)
+    if (!run.summary.microbatchOrder.empty())
+      os << "budget " << run.describeBudget() << ": microbatches by "
+         << run.summary.microbatchOrder << "\n";
   for (const RunReport &run : runs) {
     for (auto [number, call] : enumerate(run.calls))
       os << "budget " << run.describeBudget() << ", " << getCallName(number)

@@ -39,6 +39,9 @@ struct StepSummary {
   /// computation begins; and of those that it would read if nothing were fused
   /// or made again.
   int64_t heldBytes = 0, readBytes = 0;
+  /// In which order parts of a batch run, "parts" or "layers"; empty if there
+  /// are none.
+  std::string microbatchOrder;
 };
 
 /// Brings `module` (L0, as exported) to L1, in place. Fails with diagnostics.

@@ -24,6 +24,11 @@
 
 namespace remat {
 
+/// In which order parts of a batch run: each through the function and its
+/// derivative, all of them through one layer after the other, or whatever plans
+/// better.
+enum class MicrobatchOrder { Parts, Layers, Auto };
+
 struct StepOptions {
   /// What the step is compiled for, one of getKnownTargets(). Empty: what the
   /// module's `remat.target` says, else "cpu".
@@ -70,6 +75,7 @@ struct StepOptions {
   /// remat-microbatches finds.
   int64_t microbatches = 1;
   llvm::SmallVector<int64_t> batchArguments;
+  MicrobatchOrder microbatchOrder = MicrobatchOrder::Auto;
   /// Whether to append, as the last of all, tangents of all results.
   bool tangents = false;
   /// If set, these are the derivatives to append, in place of what the five

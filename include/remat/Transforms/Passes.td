@@ -39,6 +39,45 @@ def StopSoftmaxMaxGradientPass : Pass<"remat-stop-softmax-max-gradient", "::mlir
   ];
 }
 
+def LayerMicrobatchesPass : Pass<"remat-layer-microbatches", "::mlir::ModuleOp"> {
+  let summary = "Run a function for several parts of a batch, layer by layer";
+  let description = [{
+    Cuts a function that is not differentiated yet into layers, and makes each a
+    `remat.loop` over `parts` parts of a batch, so that all parts pass a layer
+    before the next one begins. Arguments and results are those that
+    `remat-microbatches` makes, the means of losses included. The derivative is
+    done with the weights of one layer before it comes to those of the layer
+    before, so a gradient can be used, by an optimizer, say, and dropped while
+    others do not exist yet. For that, what lies between layers is kept for all
+    parts, and layers run again in the derivative (`remat.stacks_nothing`).
+
+    Layers begin where little of a part is live. How many there are is a
+    compromise between the bytes that lie between them and the gradients and
+    intermediate results of a layer. A layer is not cut where it carries
+    something from part to part.
+
+    With `alternative`, the function stays as it is and names a private one of
+    this form as its alternative (`remat.alternative`), if there are layers.
+  }];
+  let dependentDialects = ["::remat::RematDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"function", "function", "std::string", /*default=*/"\"main\"",
+           "The function; with 'main', a module's only function will do">,
+    Option<"parts", "parts", "int64_t", /*default=*/"1", "Number of parts">,
+    ListOption<"arguments", "arguments", "int64_t",
+               "Numbers of the arguments of which each part has its own">,
+    ListOption<"wrt", "wrt", "int64_t",
+               "Numbers of the arguments that will be differentiated with "
+               "respect to; all of floating point and all complex ones if "
+               "empty">,
+    Option<"alternative", "alternative", "bool", /*default=*/"false",
+           "Keep the function, and make an alternative to it">
+  ];
+}
+
 def MicrobatchesPass : Pass<"remat-microbatches", "::mlir::ModuleOp"> {
   let summary = "Run a step for several parts of a batch";
   let description = [{

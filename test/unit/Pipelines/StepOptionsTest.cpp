@@ -53,6 +53,7 @@ static StringMap<std::string> getValues() {
           {"unroll-limit", "0"},
           {"microbatches", "4"},
           {"batch-arguments", "1,2"},
+          {"microbatch-order", "layers"},
           {"checkpoint-segments", "3"},
           {"checkpoint-links", "tag:block"},
           {"checkpoint-early-stop", "false"},

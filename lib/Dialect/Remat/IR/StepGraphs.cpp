@@ -11,6 +11,48 @@
 using namespace mlir;
 using namespace remat;
 
+FunctionOpInterface remat::findAlternative(FunctionOpInterface function) {
+  auto symbol = function->getAttrOfType<FlatSymbolRefAttr>(
+      RematDialect::alternativeAttrName);
+  return symbol ? SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
+                      function, symbol)
+                : FunctionOpInterface();
+}
+
+SmallVector<GraphOp> remat::collectStepGraphs(ModuleOp module) {
+  SmallVector<GraphOp> graphs;
+  for (GraphOp graph : getStepGraphs(module)) {
+    graphs.push_back(graph);
+    if (FunctionOpInterface other = findAlternative(graph))
+      if (auto otherGraph = dyn_cast<GraphOp>(other.getOperation()))
+        graphs.push_back(otherGraph);
+  }
+  return graphs;
+}
+
+void remat::eraseUnneeded(ModuleOp module) {
+  SymbolTable table(module);
+  SmallVector<Operation *> stack;
+  for (GraphOp graph : getStepGraphs(module))
+    stack.push_back(graph);
+  llvm::DenseSet<Operation *> needed(stack.begin(), stack.end());
+  while (!stack.empty())
+    if (auto uses = SymbolTable::getSymbolUses(stack.pop_back_val()))
+      for (SymbolTable::SymbolUse use : *uses) {
+        Operation *symbol =
+            table.lookup(use.getSymbolRef().getRootReference().getValue());
+        if (symbol && needed.insert(symbol).second)
+          stack.push_back(symbol);
+      }
+  for (Operation &op : llvm::make_early_inc_range(module.getOps())) {
+    auto graph = dyn_cast<GraphOp>(op);
+    bool mayErase =
+        graph ? graph.isPrivate() : op.hasAttr(RematDialect::kernelAttrName);
+    if (mayErase && !needed.contains(&op))
+      op.erase();
+  }
+}
+
 llvm::DenseSet<StringAttr> remat::findLoopKernels(ModuleOp module) {
   llvm::DenseSet<StringAttr> names;
   for (auto kernel : module.getOps<func::FuncOp>())

@@ -20,6 +20,7 @@
 
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 #include "remat/Interfaces/RecomputableOpInterface.h"
 #include "remat/Utils/BackwardMarks.h"
@@ -207,8 +208,11 @@ FailureOr<GraphOp> GraphBuilder::build() {
                           func.getFunctionType());
   graph.setArgAttrsAttr(func.getArgAttrsAttr());
   graph.setResAttrsAttr(func.getResAttrsAttr());
-  if (Attribute bytes = func->getAttr(RematDialect::readBytesAttrName))
-    graph->setAttr(RematDialect::readBytesAttrName, bytes);
+  for (StringRef name : {StringRef(RematDialect::readBytesAttrName),
+                         StringRef(RematDialect::alternativeAttrName),
+                         StringRef(RematDialect::microbatchOrderAttrName)})
+    if (Attribute value = func->getAttr(name))
+      graph->setAttr(name, value);
   Block &body = graph.getBody().front();
   mapping.map(func.getArguments(), body.getArguments());
   builder.setInsertionPointToStart(&body);
@@ -483,7 +487,10 @@ struct FormTasks : remat::impl::FormTasksPassBase<FormTasks> {
       return signalPassFailure();
     }
     KernelPool kernels(module);
-    if (failed(form(func, kernels)) || failed(formBodies(module, kernels))) {
+    FunctionOpInterface other = findAlternative(func);
+    if (failed(form(func, kernels)) ||
+        (other && failed(formAlternative(other, kernels))) ||
+        failed(formBodies(module, kernels))) {
       kernels.erase();
       return signalPassFailure();
     }
@@ -491,6 +498,16 @@ struct FormTasks : remat::impl::FormTasksPassBase<FormTasks> {
   }
 
 private:
+  LogicalResult formAlternative(FunctionOpInterface other,
+                                KernelPool &kernels) {
+    FailureOr<GraphOp> graph =
+        form(cast<func::FuncOp>(other.getOperation()), kernels);
+    if (failed(graph))
+      return failure();
+    graph->setPrivate();
+    return success();
+  }
+
   FailureOr<GraphOp> form(func::FuncOp func, KernelPool &kernels) {
     GraphBuilder builder(func, kernels);
     FailureOr<GraphOp> graph = builder.build();

@@ -32,7 +32,7 @@ struct PlaceBodies : remat::impl::PlaceBodiesPassBase<PlaceBodies> {
 
   void runOnOperation() override {
     kernels = findLoopKernels(getOperation());
-    for (GraphOp graph : llvm::to_vector(getStepGraphs(getOperation())))
+    for (GraphOp graph : collectStepGraphs(getOperation()))
       if (failed(describeLoops(graph)))
         return signalPassFailure();
   }

@@ -14,6 +14,7 @@
 
 #include "GraphPlanner.h"
 #include "LoopSlots.h"
+#include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Dialect/Remat/Transforms/StoredPlan.h"
 #include "remat/Planning/Releases.h"
 
@@ -497,12 +498,133 @@ static llvm::Expected<GraphPlan> findPlan(GraphOp graph,
 }
 
 //===----------------------------------------------------------------------===//
+// Alternatives
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Plans a graph and its alternative, if it has one.
+class StepPlanner {
+public:
+  StepPlanner(GraphOp graph, const PlanOptions &options)
+      : graph(graph), slots(graph, options) {
+    if (FunctionOpInterface found = findAlternative(graph))
+      other = dyn_cast<GraphOp>(found.getOperation());
+    if (other)
+      otherSlots.emplace(other, options);
+  }
+
+  bool hasLoops() const { return slots.hasLoops() || other; }
+  /// Copies that are planned have its name.
+  GraphOp getAlternative() const { return other; }
+
+  /// The better plan of both; without a budget, that of the graph.
+  llvm::Expected<GraphPlan> find(const PlanOptions &options,
+                                 OwningOpRef<GraphOp> *planned);
+
+private:
+  llvm::Expected<GraphPlan> findOne(bool isOther, const PlanOptions &options,
+                                    OwningOpRef<GraphOp> *planned);
+  llvm::Expected<GraphPlan> findStored(const PlanOptions &options,
+                                       OwningOpRef<GraphOp> *planned);
+
+  GraphOp graph, other;
+  // These end when the planned graph is in its place.
+  LoopSlots slots;
+  std::optional<LoopSlots> otherSlots;
+};
+} // namespace
+
+llvm::Expected<GraphPlan> StepPlanner::findOne(bool isOther,
+                                               const PlanOptions &options,
+                                               OwningOpRef<GraphOp> *planned) {
+  GraphOp given = isOther ? other : graph;
+  llvm::Expected<GraphPlan> plan =
+      ::findPlan(given, options, isOther ? *otherSlots : slots, planned);
+  auto order =
+      given->getAttrOfType<StringAttr>(RematDialect::microbatchOrderAttrName);
+  if (plan && order)
+    plan->microbatchOrder = order.str();
+  return plan;
+}
+
+/// The stored plan is one of either graph.
+llvm::Expected<GraphPlan>
+StepPlanner::findStored(const PlanOptions &options,
+                        OwningOpRef<GraphOp> *planned) {
+  llvm::Expected<GraphPlan> first = findOne(false, options, planned);
+  if (first)
+    return first;
+  llvm::Expected<GraphPlan> second = findOne(true, options, planned);
+  if (!second) {
+    llvm::consumeError(second.takeError());
+    return first;
+  }
+  llvm::consumeError(first.takeError());
+  return second;
+}
+
+llvm::Expected<GraphPlan> StepPlanner::find(const PlanOptions &options,
+                                            OwningOpRef<GraphOp> *planned) {
+  if (other && options.stored)
+    return findStored(options, planned);
+  if (!other || options.budget.kind == BudgetRequest::Kind::Unlimited)
+    return findOne(false, options, planned);
+  PlanOptions each = options;
+  if (each.solver.timeLimitSeconds)
+    *each.solver.timeLimitSeconds /= 2;
+  PlanOptions unlimited = each;
+  unlimited.budget = BudgetRequest();
+  llvm::Expected<GraphPlan> whole = findPlanOf(graph, unlimited, nullptr);
+  if (!whole)
+    return whole.takeError();
+  // Percentages mean the same for both.
+  if (each.budget.kind == BudgetRequest::Kind::Percent)
+    each.budget = {BudgetRequest::Kind::Bytes,
+                   each.budget.resolve(whole->saveAllPeak)};
+  std::optional<GraphPlan> best;
+  std::unique_ptr<planning::InfeasibleBudgetError> failure;
+  bool isSmallest = each.budget.kind == BudgetRequest::Kind::Smallest;
+  for (bool isOther : {false, true}) {
+    OwningOpRef<GraphOp> applied;
+    llvm::Expected<GraphPlan> plan =
+        findOne(isOther, each, planned ? &applied : nullptr);
+    if (plan) {
+      if (best && !isBetter(*plan, *best, isSmallest))
+        continue;
+      best = std::move(*plan);
+      if (planned)
+        *planned = std::move(applied);
+      continue;
+    }
+    if (llvm::Error error = llvm::handleErrors(
+            plan.takeError(),
+            [&](std::unique_ptr<planning::InfeasibleBudgetError> infeasible) {
+              if (!failure || infeasible->getSmallestFeasible() <
+                                  failure->getSmallestFeasible())
+                failure = std::move(infeasible);
+            }))
+      return std::move(error);
+  }
+  if (!best)
+    return llvm::Error(std::move(failure));
+  if (options.explain && planned)
+    graph.emitRemark() << "parts of the batch run by " << best->microbatchOrder;
+  best->saveAllPeak = whole->saveAllPeak;
+  // What the alternative does twice is extra work.
+  planning::Solution &solution = best->solution;
+  solution.baseCost = solution.lowerBound =
+      std::min(whole->solution.baseCost, solution.time);
+  solution.proof = planning::Solution().proof;
+  return std::move(*best);
+}
+
+//===----------------------------------------------------------------------===//
 // The frontier of a graph with loops
 //===----------------------------------------------------------------------===//
 
 /// Plans each budget for itself: each takes copies of its own.
 static llvm::Expected<planning::Frontier>
-computeLoopFrontier(GraphOp graph, const PlanOptions &options, LoopSlots &slots,
+computeLoopFrontier(StepPlanner &planner, const PlanOptions &options,
                     unsigned points) {
   PlanOptions each = options;
   if (each.solver.timeLimitSeconds)
@@ -510,8 +632,7 @@ computeLoopFrontier(GraphOp graph, const PlanOptions &options, LoopSlots &slots,
   std::vector<GraphPlan> pool;
   auto add = [&](BudgetRequest budget) {
     each.budget = budget;
-    llvm::Expected<GraphPlan> plan =
-        ::findPlan(graph, each, slots, /*planned=*/nullptr);
+    llvm::Expected<GraphPlan> plan = planner.find(each, /*planned=*/nullptr);
     if (plan)
       pool.push_back(std::move(*plan));
     return plan.takeError();
@@ -547,9 +668,9 @@ remat::computeFrontier(GraphOp graph, const PlanOptions &options,
                                    Twine(points));
   if (llvm::Error error = checkUnplanned(graph))
     return std::move(error);
-  LoopSlots slots(graph, options);
-  if (slots.hasLoops())
-    return computeLoopFrontier(graph, options, slots, points);
+  StepPlanner planner(graph, options);
+  if (planner.hasLoops())
+    return computeLoopFrontier(planner, options, points);
   Variants variants(graph, options);
   if (llvm::Error error = variants.prepare())
     return std::move(error);
@@ -558,31 +679,48 @@ remat::computeFrontier(GraphOp graph, const PlanOptions &options,
 
 llvm::Expected<GraphPlan> remat::findPlan(GraphOp graph,
                                           const PlanOptions &options) {
-  LoopSlots slots(graph, options);
-  return ::findPlan(graph, options, slots, nullptr);
+  return StepPlanner(graph, options).find(options, nullptr);
+}
+
+/// Puts `planned` in the place of `graph` and its alternative `other`,
+/// whichever it is a plan of.
+static void replaceGraph(GraphOp graph, GraphOp other, GraphOp planned) {
+  if (graph->getBlock()) {
+    graph->getBlock()->getOperations().insert(graph->getIterator(), planned);
+    // Where it stands says it now.
+    if (!graph->hasAttr(targetAttrName))
+      planned->removeAttr(targetAttrName);
+  }
+  planned.setName(graph.getName());
+  SymbolTable::setSymbolVisibility(planned,
+                                   SymbolTable::getSymbolVisibility(graph));
+  planned->removeAttr(RematDialect::alternativeAttrName);
+  if (other)
+    other.erase();
+  graph.erase();
 }
 
 llvm::Error remat::planGraph(GraphOp &graph, const PlanOptions &options,
                              GraphPlan *found) {
-  // Ends when the planned graph is in its place.
-  LoopSlots slots(graph, options);
-  OwningOpRef<GraphOp> planned;
-  llvm::Expected<GraphPlan> plan = ::findPlan(graph, options, slots, &planned);
-  if (!plan)
-    return plan.takeError();
-  GraphOp replacement = planned.release();
-  // That of the graph with all loops as they are.
-  replacement.setSaveAllPeak(plan->saveAllPeak);
-  if (found)
-    *found = std::move(*plan);
-  if (graph->getBlock()) {
-    graph->getBlock()->getOperations().insert(graph->getIterator(),
-                                              replacement);
-    // Where it stands says it now.
-    if (!graph->hasAttr(targetAttrName))
-      replacement->removeAttr(targetAttrName);
+  bool hasAlternative = false;
+  {
+    // Ends when the planned graph is in its place.
+    StepPlanner planner(graph, options);
+    OwningOpRef<GraphOp> planned;
+    llvm::Expected<GraphPlan> plan = planner.find(options, &planned);
+    if (!plan)
+      return plan.takeError();
+    GraphOp replacement = planned.release();
+    // That of the graph with all loops as they are.
+    replacement.setSaveAllPeak(plan->saveAllPeak);
+    if (found)
+      *found = std::move(*plan);
+    GraphOp other = planner.getAlternative();
+    hasAlternative = other != nullptr;
+    replaceGraph(graph, other, replacement);
+    graph = replacement;
   }
-  graph.erase();
-  graph = replacement;
+  if (hasAlternative)
+    eraseUnneeded(graph->getParentOfType<ModuleOp>());
   return llvm::Error::success();
 }

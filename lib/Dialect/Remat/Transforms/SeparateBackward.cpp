@@ -93,7 +93,7 @@ struct SeparateBackward
   using SeparateBackwardPassBase::SeparateBackwardPassBase;
 
   void runOnOperation() override {
-    for (GraphOp graph : getStepGraphs(getOperation())) {
+    for (GraphOp graph : collectStepGraphs(getOperation())) {
       if (graph.isPlanned()) {
         graph.emitOpError("is already planned, expected one without a plan");
         return signalPassFailure();

@@ -53,6 +53,9 @@ def Remat_Dialect : Dialect {
     | `remat.max_trip_count` | `scf.for`, `scf.while` | positive integer | the most iterations that the loop may run, where their number is known at run time only | user | `remat-keep-loops` |
     | `remat.target` | modules, functions, graphs | `#remat.target` | the machine that is compiled for | user, `remat-set-target` | all that sizes or speeds of the machine matter to |
     | `remat.read_bytes` | functions, graphs | i64, not negative | bytes that the backward computation would read of forward values if nothing were made again | `remat-recompute-cheap`, `remat-form-tasks` | reports |
+    | `remat.alternative` | functions, graphs | symbol | another function or graph that does the same and may be planned instead | `remat-layer-microbatches`, `remat-form-tasks` | passes up to `remat-plan`, which leaves one of them |
+    | `remat.microbatch_order` | functions, graphs | string | in which order parts of a batch run: `parts` or `layers` | `remat-microbatches`, `remat-layer-microbatches`, `remat-form-tasks` | reports |
+    | `remat.stacks_nothing` | | unit | on a `remat.loop`: its derivative makes what it reads of an iteration again, and the loop stacks nothing for it but what it carries | `remat-layer-microbatches` | `remat-differentiate` |
     | `remat.phase` | function arguments only | integer, not negative | the first call of a step in several calls that is given the argument | user | `remat-separate-backward`, the verifier of `remat.graph` |
     | `remat.donated` | function arguments only | integer, not negative | the number of the result that has the argument's buffer: the caller gives both in the same place, and what the argument held is gone when the result is written. JAX's `tf.aliasing_output` is read as this, and its `jax.buffer_donor` as the first result of the argument's type that has no buffer yet | user, `remat-import-entry`, `remat-differentiate`, `remat-apply-optimizer` | `remat-form-tasks`, `remat-plan`, `remat-assign-buffers`, the verifier of `remat.graph`; code generation, headers and reports |
     | `remat.absent` | function results only | unit | the derivative that would be the result does not exist, since no differentiable path leads there; the result is zeros, or what it is added to | `remat-differentiate` | code generation, headers and reports |
@@ -75,6 +78,12 @@ def Remat_Dialect : Dialect {
     static constexpr llvm::StringLiteral nameAttrName = "remat.name";
     static constexpr llvm::StringLiteral backwardAttrName = "remat.backward";
     static constexpr llvm::StringLiteral readBytesAttrName = "remat.read_bytes";
+    static constexpr llvm::StringLiteral alternativeAttrName =
+        "remat.alternative";
+    static constexpr llvm::StringLiteral microbatchOrderAttrName =
+        "remat.microbatch_order";
+    static constexpr llvm::StringLiteral stacksNothingAttrName =
+        "remat.stacks_nothing";
     static constexpr llvm::StringLiteral kernelAttrName = "remat.kernel";
     static constexpr llvm::StringLiteral phaseAttrName = "remat.phase";
     static constexpr llvm::StringLiteral donatedAttrName = "remat.donated";

@@ -15,6 +15,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
 
 namespace remat {
 
@@ -24,6 +25,17 @@ inline auto getStepGraphs(mlir::ModuleOp module) {
     return !graph.isPrivate();
   });
 }
+
+/// The function or graph that may be planned in the place of `function`, or
+/// null.
+mlir::FunctionOpInterface findAlternative(mlir::FunctionOpInterface function);
+
+/// The graphs of `module` that are no bodies of loops, and the alternatives to
+/// them.
+llvm::SmallVector<GraphOp> collectStepGraphs(mlir::ModuleOp module);
+
+/// Erases the graphs and kernels that no step graph of `module` needs.
+void eraseUnneeded(mlir::ModuleOp module);
 
 /// The names of the kernels that run loops. Looking for the kernel of each task
 /// would take time for each function of the module.

@@ -72,6 +72,9 @@ struct GraphPlan {
   int64_t saveAllPeak = 0;
   /// What the buffers are packed into.
   int64_t arenaBytes = 0;
+  /// In which order parts of a batch run, if there are any: "parts" or
+  /// "layers".
+  std::string microbatchOrder;
 };
 
 /// The graph (L2) as a planning problem with the limits of `options`, the
@@ -86,9 +89,11 @@ llvm::Expected<planning::Problem> makeProblem(GraphOp graph,
 llvm::Expected<GraphPlan> findPlan(GraphOp graph, const PlanOptions &options);
 
 /// Replaces `graph` (L2) by its planned form (L3) and updates the reference to
-/// it. Says what it found, if that is asked for. Fails, leaving the graph as it
-/// was, when the budget is infeasible, the planner is unknown, or policies
-/// contradict each other.
+/// it. If it has an alternative, that is planned, too, and the better one is
+/// left: the faster one, or the smaller one if the budget is the smallest
+/// possible; without a budget, it is the graph. Says what it found, if that is
+/// asked for. Fails, leaving the graph as it was, when the budget is
+/// infeasible, the planner is unknown, or policies contradict each other.
 llvm::Error planGraph(GraphOp &graph, const PlanOptions &options,
                       GraphPlan *found = nullptr);
 

@@ -1,0 +1,153 @@
+//===- BatchParts.cpp - what of a function belongs to a batch -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BatchParts.h"
+
+#include "remat/Dialect/Remat/IR/Donations.h"
+#include "remat/Dialect/Remat/IR/Gradients.h"
+#include "remat/Utils/Builders.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace remat;
+
+Type remat::getSumElement(Type element) {
+  auto type = dyn_cast<FloatType>(element);
+  return type && type.getWidth() < 32 ? Float32Type::get(element.getContext())
+                                      : element;
+}
+
+Value remat::convertFloats(OpBuilder &builder, Location loc, Value value,
+                           Type element) {
+  Type type = value.getType();
+  Type old = getElementTypeOrSelf(type);
+  if (old == element)
+    return value;
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return createElementwise(
+        builder, loc, value, tensor.clone(element),
+        [&](OpBuilder &nested, Location loc, ValueRange args) {
+          return convertFloats(nested, loc, args[0], element);
+        });
+  if (old.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth())
+    return arith::ExtFOp::create(builder, loc, element, value);
+  return arith::TruncFOp::create(builder, loc, element, value);
+}
+
+LogicalResult BatchParts::findBatch(const DenseSet<int64_t> &differentiated) {
+  auto getRows = [&](int64_t number) -> std::optional<int64_t> {
+    auto type = cast<RankedTensorType>(function.getArgumentTypes()[number]);
+    return type.getRank() == 0 ? std::nullopt
+                               : std::optional(type.getDimSize(0));
+  };
+  int64_t count = function.getNumArguments();
+  bool isGiven = !batch.empty();
+  for (int64_t number : batch) {
+    if (number < 0 || number >= count)
+      return function.emitOpError("has ")
+             << count << " arguments, cannot split #" << number
+             << " into parts";
+    if (!getRows(number))
+      return function.emitOpError("argument #")
+             << number << " has type " << function.getArgumentTypes()[number]
+             << ", expected a first dimension to split into parts";
+  }
+  for (int64_t number = 0; number < count && !isGiven; ++number) {
+    std::optional<int64_t> size = getRows(number);
+    if (!size || differentiated.contains(number) ||
+        getDonatedResult(function, number))
+      continue;
+    if (batch.empty())
+      rows = *size;
+    if (*size == rows)
+      batch.push_back(number);
+  }
+  if (batch.empty())
+    return function.emitOpError(
+        "has no argument to split into parts: expected one with a first "
+        "dimension by which nothing is differentiated");
+  rows = *getRows(batch.front());
+  return success();
+}
+
+LogicalResult BatchParts::classifyResults() {
+  donors = getDonors(function);
+  for (auto [number, type] : llvm::enumerate(function.getResultTypes())) {
+    auto tensor = cast<RankedTensorType>(type);
+    bool isFloat = isa<FloatType>(tensor.getElementType());
+    bool isGradient =
+        function.getResultAttr(number, gradientAttrName) != nullptr;
+    if (donors[number])
+      kinds.push_back(PartResult::Carried);
+    else if (isFloat && (isGradient || tensor.getRank() == 0))
+      kinds.push_back(PartResult::Mean);
+    else
+      kinds.push_back(PartResult::Stacked);
+    if (isGradient && !isFloat)
+      return function.emitOpError("result #")
+             << number << " is a gradient of type " << type
+             << ", expected floating-point elements for the mean of parts";
+    if (donors[number] && isBatch(donors[number].getArgNumber()))
+      return function.emitOpError("argument #")
+             << donors[number].getArgNumber()
+             << " gives its buffer to a result, expected this of no argument "
+                "that is split into parts";
+  }
+  return success();
+}
+
+RankedTensorType BatchParts::addParts(RankedTensorType type) const {
+  SmallVector<int64_t> shape = {parts};
+  llvm::append_range(shape, type.getShape());
+  return type.clone(shape);
+}
+
+void BatchParts::widenBatch() {
+  for (int64_t number : batch) {
+    BlockArgument argument = function.getArgument(number);
+    auto type = cast<RankedTensorType>(argument.getType());
+    SmallVector<int64_t> shape = llvm::to_vector(type.getShape());
+    shape[0] *= parts;
+    argument.setType(type.clone(shape));
+  }
+}
+
+/// Groups of dimensions of which the first two are one.
+static SmallVector<ReassociationIndices> groupFirst(int64_t rank) {
+  SmallVector<ReassociationIndices> groups = {{0, 1}};
+  for (int64_t dim = 1; dim < rank; ++dim)
+    groups.push_back({dim + 1});
+  return groups;
+}
+
+Value BatchParts::split(OpBuilder &builder, Value argument) const {
+  auto type = cast<RankedTensorType>(argument.getType());
+  SmallVector<int64_t> shape = {parts, type.getDimSize(0) / parts};
+  llvm::append_range(shape, type.getShape().drop_front());
+  return tensor::ExpandShapeOp::create(builder, loc, type.clone(shape),
+                                       argument, groupFirst(type.getRank()));
+}
+
+Value BatchParts::join(OpBuilder &builder, Value stack,
+                       RankedTensorType type) const {
+  if (type.getRank() == 0 || type.getDimSize(0) != rows)
+    return stack;
+  SmallVector<int64_t> shape = {parts * rows};
+  llvm::append_range(shape, type.getShape().drop_front());
+  return tensor::CollapseShapeOp::create(builder, loc, type.clone(shape), stack,
+                                         groupFirst(type.getRank()));
+}
+
+void BatchParts::finish(ArrayRef<Operation *> old, ValueRange values) {
+  Block &block = function.front();
+  block.getTerminator()->setOperands(values);
+  for (Operation *op : llvm::reverse(old))
+    op->erase();
+  function.setFunctionType(FunctionType::get(
+      function.getContext(), block.getArgumentTypes(), values.getTypes()));
+}

@@ -1,0 +1,77 @@
+//===- BatchParts.h - what of a function belongs to a batch -----*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A function that is written for one part of a batch becomes one for several.
+// Whatever the order in which the parts run, its arguments and results are the
+// same.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_TRANSFORMS_BATCHPARTS_H
+#define REMAT_LIB_TRANSFORMS_BATCHPARTS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace remat {
+
+/// What becomes of a result of the parts: their mean, what is carried from part
+/// to part, or all of them.
+enum class PartResult { Mean, Carried, Stacked };
+
+/// What sums of `element` are kept in.
+mlir::Type getSumElement(mlir::Type element);
+
+/// `value`, a float or a tensor of floats, with elements of another width.
+mlir::Value convertFloats(mlir::OpBuilder &builder, mlir::Location loc,
+                          mlir::Value value, mlir::Type element);
+
+/// A function for one part, and the arguments and results of the one for all.
+class BatchParts {
+public:
+  /// `batch` are the numbers of the arguments of which each part has its own.
+  BatchParts(mlir::func::FuncOp function, int64_t parts,
+             llvm::ArrayRef<int64_t> batch)
+      : function(function), parts(parts), batch(batch.begin(), batch.end()),
+        loc(function.getLoc()) {}
+
+  /// Finds out what belongs to the batch, where that is not given: arguments
+  /// whose numbers are not in `differentiated`.
+  llvm::LogicalResult findBatch(const llvm::DenseSet<int64_t> &differentiated);
+  /// Finds out what becomes of each result.
+  llvm::LogicalResult classifyResults();
+
+  bool isBatch(int64_t argument) const {
+    return llvm::is_contained(batch, argument);
+  }
+
+  /// `type` with a dimension in front for the parts.
+  mlir::RankedTensorType addParts(mlir::RankedTensorType type) const;
+  /// Gives the arguments that belong to the batch the types of all parts.
+  void widenBatch();
+  /// The parts of an argument, one behind the other in its first dimension.
+  mlir::Value split(mlir::OpBuilder &builder, mlir::Value argument) const;
+  /// A result of all parts, of which each has `type`: one behind the other
+  /// where a part has a row for each row of its batch, else in a dimension of
+  /// its own.
+  mlir::Value join(mlir::OpBuilder &builder, mlir::Value stack,
+                   mlir::RankedTensorType type) const;
+  /// Lets the function return `values`, which are made of nothing that the
+  /// operations in `old` make, and erases these.
+  void finish(llvm::ArrayRef<mlir::Operation *> old, mlir::ValueRange values);
+
+  mlir::func::FuncOp function;
+  int64_t parts;
+  llvm::SmallVector<int64_t> batch;
+  int64_t rows = 0;
+  mlir::Location loc;
+  llvm::SmallVector<PartResult> kinds;
+  /// For each result, the argument that gives it its buffer, or null.
+  llvm::SmallVector<mlir::BlockArgument> donors;
+};
+
+} // namespace remat
+
+#endif // REMAT_LIB_TRANSFORMS_BATCHPARTS_H
