@@ -118,6 +118,28 @@ static bool fromJSON(const json::Value &value, GradientSummary &gradient,
   return true;
 }
 
+/// One number, or one for each step.
+static bool readLearningRates(const json::Object &object,
+                              std::vector<double> &rates, json::Path path) {
+  const json::Value *value = object.get("learning_rate");
+  if (!value)
+    return true;
+  if (std::optional<double> rate = value->getAsNumber()) {
+    rates = {*rate};
+    return true;
+  }
+  const json::Array *array = value->getAsArray();
+  if (array)
+    for (const json::Value &element : *array)
+      if (std::optional<double> rate = element.getAsNumber())
+        rates.push_back(*rate);
+  bool isRead = array && !rates.empty() && rates.size() == array->size();
+  if (!isRead)
+    path.field("learning_rate")
+        .report("expected a number or an array of numbers");
+  return isRead;
+}
+
 static bool fromJSON(const json::Value &value, Manifest &manifest,
                      json::Path path) {
   json::ObjectMapper mapper(value, path);
@@ -126,7 +148,8 @@ static bool fromJSON(const json::Value &value, Manifest &manifest,
       !mapper.map("args", manifest.arguments) ||
       !mapper.mapOptional("differentiated", manifest.isDifferentiated) ||
       !mapper.mapOptional("results", manifest.results) ||
-      !mapper.mapOptional("optimizer", manifest.optimizer))
+      !mapper.mapOptional("optimizer", manifest.optimizer) ||
+      !readLearningRates(*value.getAsObject(), manifest.learningRates, path))
     return false;
   const json::Object *golden = value.getAsObject()->getObject("golden");
   if (!golden)

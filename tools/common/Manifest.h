@@ -68,6 +68,9 @@ struct Manifest {
   std::vector<ManifestResult> results;
   /// What updates the parameters, as `--optimizer` says it; empty if nothing.
   std::string optimizer;
+  /// What an optimizer with `lr=argument` is given: for each step, or if there
+  /// is one, for all of them.
+  std::vector<double> learningRates;
   /// Golden values, where the manifest has them.
   std::optional<double> loss;
   std::vector<std::pair<std::string, GradientSummary>> gradients;

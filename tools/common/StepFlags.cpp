@@ -9,6 +9,7 @@
 #include "common/Driver.h"
 
 #include "remat/Codegen/Dtypes.h"
+#include "remat/Transforms/Optimizer.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/DynamicLibrary.h"
@@ -224,6 +225,12 @@ static Error applyOptimizer(const Manifest &manifest, const StepFlags &flags,
                      "the model is differentiated already");
   if (Error error = setOption(options, "optimizer", manifest.optimizer))
     return prefixError("the manifest", std::move(error));
+  // What has been set is well-formed.
+  if (!manifest.learningRates.empty() &&
+      cantFail(parseOptimizer(options.optimizer)).learningRate)
+    return makeError("the manifest's 'learning_rate' has no effect: expected "
+                     "an 'optimizer' with 'lr=argument', got '" +
+                     manifest.optimizer + "'");
   return checkStepOptions(options);
 }
 

@@ -216,8 +216,10 @@ static remat_status runCalls(remat_step *step, ArrayRef<remat_tensor> arguments,
   return REMAT_OK;
 }
 
-Expected<std::vector<Tensor>>
-run::execute(remat_step *step, ArrayRef<Tensor> arguments, RunReport &report) {
+Expected<std::vector<Tensor>> run::execute(remat_step *step,
+                                           ArrayRef<Tensor> arguments,
+                                           RunReport &report,
+                                           ArrayRef<double> learningRates) {
   std::vector<remat_tensor> argumentViews, resultViews;
   for (const Tensor &tensor : arguments) {
     argumentViews.push_back(tensor.getView());
@@ -250,11 +252,23 @@ run::execute(remat_step *step, ArrayRef<Tensor> arguments, RunReport &report) {
   }
   // The caller has these buffers already.
   report.resultBytes -= report.donatedBytes;
+  void *rate = nullptr;
+  for (auto [number, view] : enumerate(argumentViews)) {
+    remat_tensor_info info;
+    remat_step_argument(step, number, &info);
+    if (info.name == learningRateName && info.dtype == REMAT_F32)
+      rate = view.data;
+  }
   MemoryProbe probe;
   int steps = options().steps;
   if (!options().profileCosts.empty())
     steps = std::max(steps, 5);
   for (int i = 0; i < steps; ++i) {
+    if (rate && !learningRates.empty()) {
+      size_t last = learningRates.size() - 1;
+      auto given = float(learningRates[std::min<size_t>(i, last)]);
+      std::memcpy(rate, &given, sizeof given);
+    }
     double start = now(), cpuStart = cpuNow();
     remat_status status =
         options().step.separateBackward

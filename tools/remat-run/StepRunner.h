@@ -37,11 +37,15 @@ const std::string &getAlgorithms();
 llvm::Expected<LoadedStep> compile(mlir::ModuleOp tasks, llvm::StringRef budget,
                                    RunReport &report);
 
+/// The argument that `lr=argument` of an optimizer adds.
+inline constexpr llvm::StringLiteral learningRateName = "optimizer.lr";
+
 /// Runs the step and records what it used. Results are allocated here, so that
-/// their pages count as the step's.
+/// their pages count as the step's. If there are `learningRates`, each run is
+/// given its own, those behind the last one that.
 llvm::Expected<std::vector<tools::Tensor>>
 execute(remat_step *step, llvm::ArrayRef<tools::Tensor> arguments,
-        RunReport &report);
+        RunReport &report, llvm::ArrayRef<double> learningRates = {});
 
 } // namespace remat::run
 

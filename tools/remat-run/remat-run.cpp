@@ -40,11 +40,13 @@ Options &run::options() {
 //===----------------------------------------------------------------------===//
 
 /// Zeros to which gradients are added, or an optimizer's state before the first
-/// step. Both are replaced in every step.
-static Expected<Tensor> makeSum(const remat_tensor_info &info) {
+/// step. Both are replaced in every step. What is the caller's to say is an
+/// error, `hint` is where.
+static Expected<Tensor> makeSum(const remat_tensor_info &info,
+                                StringRef hint = "give it by --inputs") {
   if (info.donation == REMAT_NONE)
-    return makeError("argument '" + Twine(info.name) +
-                     "' has no value, give it by --inputs");
+    return makeError("argument '" + Twine(info.name) + "' has no value, " +
+                     hint);
   Tensor sum(info);
   if (!sum.isAllocated())
     return makeError("no memory for argument '" + Twine(info.name) + "'");
@@ -92,7 +94,15 @@ static Expected<std::vector<Tensor>> makeArguments(const remat_step *step,
   while (arguments.size() < remat_step_argument_count(step)) {
     remat_tensor_info info;
     remat_step_argument(step, arguments.size(), &info);
-    Expected<Tensor> sum = makeSum(info);
+    if (info.name == learningRateName && !manifest.learningRates.empty()) {
+      // Each step is given its own.
+      arguments.emplace_back(info);
+      continue;
+    }
+    Expected<Tensor> sum =
+        makeSum(info, info.name == learningRateName
+                          ? "give it by 'learning_rate' of the manifest"
+                          : "give it by --inputs");
     if (!sum)
       return sum.takeError();
     arguments.push_back(std::move(*sum));
@@ -430,7 +440,15 @@ static Expected<RunReport> runOnce(const Model &model, const Manifest *manifest,
   if (options().step.widen)
     if (Error error = widenArguments(step, *arguments))
       return std::move(error);
-  Expected<std::vector<Tensor>> results = execute(step, *arguments, report);
+  ArrayRef<double> rates;
+  if (manifest)
+    rates = manifest->learningRates;
+  if (rates.size() > 1 && rates.size() < size_t(options().steps))
+    return makeError("the manifest has " + Twine(rates.size()) +
+                     " learning rates, expected one for each of " +
+                     Twine(options().steps) + " steps");
+  Expected<std::vector<Tensor>> results =
+      execute(step, *arguments, report, rates);
   if (!results)
     return results.takeError();
   if (!options().profileCosts.empty())
