@@ -116,6 +116,11 @@ void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
   if (derivatives.empty())
     addStaticCleanup(pm);
   pm.addPass(createSimplifyLoopsPass());
+  // A loss that the backward computation makes is not that of another call.
+  if (options.microbatches > 1 && !options.separateBackward) {
+    pm.addPass(createFuseLoopsPass());
+    addStaticCleanup(pm);
+  }
   pm.addPass(createLowerDerivativeOpsPass());
   pm.addNestedPass<func::FuncOp>(createGeneralizeElementwisePass());
   pm.addNestedPass<func::FuncOp>(createNarrowContractionOperandsPass());

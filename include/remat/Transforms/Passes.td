@@ -120,6 +120,22 @@ def SimplifyLoopsPass : Pass<"remat-simplify-loops", "::mlir::ModuleOp"> {
   ];
 }
 
+def FuseLoopsPass : Pass<"remat-fuse-loops", "::mlir::ModuleOp"> {
+  let summary = "Let derivatives that run loops again give what these give";
+  let description = [{
+    A `remat.loop` with `remat.stacks_nothing` that carries nothing disappears
+    where a later loop of the backward computation reads all that it reads, in
+    the same order, and does not depend on it: that one makes what the first one
+    makes in any case, to compute the derivative, and stacks it, too. What reads
+    it moves behind the later loop and is backward. So the last layer of
+    `remat-layer-microbatches` runs once.
+  }];
+  let dependentDialects = ["::remat::RematDialect"];
+  let statistics = [
+    Statistic<"numFused", "num-fused", "Number of loops that disappeared">
+  ];
+}
+
 def ApplyOptimizerPass : Pass<"remat-apply-optimizer", "::mlir::ModuleOp"> {
   let summary = "Update weights by their gradients, in place";
   let description = [{
