@@ -43,6 +43,7 @@ LoopSlots::LoopSlots(GraphOp graph, const PlanOptions &given)
     return;
   // What is said of the step's arena is not said of a body's.
   options.solver = given.solver;
+  timeLimit = given.solver.timeLimitSeconds;
   auto kernels = findLoopKernels(module);
   for (auto task : graph.getOps<TaskOp>()) {
     if (!kernels.contains(task.getKernelAttr().getAttr()))
@@ -136,10 +137,17 @@ llvm::Expected<GraphOp> LoopSlots::make(unsigned level, int64_t fewer) {
   if (fewer == 0)
     return copy;
   auto kernels = findLoopKernels(module);
-  for (auto task : llvm::to_vector(copy.getOps<TaskOp>()))
+  SmallVector<TaskOp> loops;
+  for (auto task : copy.getOps<TaskOp>())
     if (kernels.contains(task.getKernelAttr().getAttr()))
-      if (llvm::Error error = replan(task, fewer))
-        return std::move(error);
+      loops.push_back(task);
+  // A body may be planned twice.
+  if (timeLimit)
+    options.solver.timeLimitSeconds =
+        *timeLimit / std::max<double>(2.0 * double(loops.size()), 1);
+  for (TaskOp task : loops)
+    if (llvm::Error error = replan(task, fewer))
+      return std::move(error);
   return copy;
 }
 

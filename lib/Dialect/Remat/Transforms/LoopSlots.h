@@ -27,10 +27,8 @@ public:
   /// times at most, on the average.
   unsigned getNumLevels() const { return numLevels; }
 
-  /// Lets the plan of each body take so many seconds.
-  void setTimeLimit(double seconds) {
-    options.solver.timeLimitSeconds = seconds;
-  }
+  /// Lets the plans of the bodies of a copy take so many seconds together.
+  void setTimeLimit(double seconds) { timeLimit = seconds; }
 
   /// Whether the graph has loops at all.
   bool hasLoops() const { return isLooping; }
@@ -46,6 +44,7 @@ private:
 
   GraphOp graph;
   PlanOptions options;
+  std::optional<double> timeLimit;
   bool isLooping = false;
   mlir::ModuleOp module;
   unsigned numLevels = 0;

@@ -370,7 +370,7 @@ bool LoopSearch::isOver() const {
          (isInterrupted || (limit && *options.solver.timeLimitSeconds <= 0));
 }
 
-/// Gives the next plan, and each plan of a body for it, a share of what is left
+/// Gives the next plan, and the plans of bodies for it, a share of what is left
 /// of the time for `plans` more.
 void LoopSearch::shareTime(unsigned plans) {
   if (!limit)
