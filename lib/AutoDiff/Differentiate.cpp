@@ -361,6 +361,10 @@ LogicalResult Differentiator::forward() {
   for (Value output : outputs)
     addResult(sweep.tangent(output), output, loc, getName(output, ".tangent"),
               !activity.isActive(output));
+  for (Operation *op : ops)
+    if (auto loop = dyn_cast<LoopOp>(op))
+      replaceByForwardLoop(loop,
+                           [&](Value value) { return sweep.tangent(value); });
   return success();
 }
 

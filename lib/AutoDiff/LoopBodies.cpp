@@ -13,6 +13,10 @@
 
 #include "remat/AutoDiff/AutoDiff.h"
 #include "remat/AutoDiff/DifferentiableOpInterface.h"
+#include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/Tags.h"
+
+#include <functional>
 
 using namespace mlir;
 using namespace remat;
@@ -51,6 +55,74 @@ static bool isRunOnce(func::FuncOp body) {
   return uses && llvm::hasSingleElement(*uses);
 }
 
+TemporaryFunctions::TemporaryFunctions(ModuleOp module) : module(module) {
+  for (Operation &op : *module.getBody())
+    known.insert(&op);
+}
+
+TemporaryFunctions::~TemporaryFunctions() {
+  for (bool erased = true; erased;) {
+    erased = false;
+    for (auto function :
+         llvm::make_early_inc_range(module.getOps<func::FuncOp>()))
+      if (!known.contains(function) &&
+          SymbolTable::symbolKnownUseEmpty(function, module)) {
+        function.erase();
+        erased = true;
+      }
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// What is asked
+//===----------------------------------------------------------------------===//
+
+Value remat::skipTags(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isTransparentOp(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+Value remat::getStored(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    if (!isViewOp(op) && !isTransparentOp(op))
+      break;
+    value = op->getOperand(0);
+  }
+  return value;
+}
+
+static bool isRecompute(Policy policy) {
+  return policy == Policy::MustRecompute || policy == Policy::PreferRecompute;
+}
+
+bool remat::isHidden(Value value) {
+  std::optional<Policy> policy = getAskedPolicy(value);
+  return policy && isRecompute(*policy) && holdsPolicy(value);
+}
+
+bool remat::isKept(Value value) {
+  std::optional<Policy> policy = getAskedPolicy(value);
+  return policy && isMust(*policy) && !isRecompute(*policy) &&
+         holdsPolicy(value);
+}
+
+bool remat::isHidden(LoopOp loop, func::FuncOp body) {
+  if (std::optional<Policy> policy = loop.getInnerPolicy();
+      policy && isRecompute(*policy))
+    return true;
+  return llvm::any_of(body.front().getTerminator()->getOperands().take_front(
+                          loop.getInits().size()),
+                      [](Value carried) {
+                        Value value = getStored(carried);
+                        return getAskedPolicy(value) == Policy::MustRecompute &&
+                               holdsPolicy(value);
+                      });
+}
+
 //===----------------------------------------------------------------------===//
 // What is saved
 //===----------------------------------------------------------------------===//
@@ -71,7 +143,8 @@ static bool isCheap(Operation *op) {
 }
 
 /// What of the body its derivative reads, apart from arguments: places of
-/// operations and numbers of their results. Nothing if there is no derivative.
+/// operations and numbers of their results. What is hidden is made again of
+/// other values, which are read instead. Nothing if there is no derivative.
 static SmallVector<std::pair<unsigned, unsigned>> findRead(func::FuncOp body) {
   DifferentiateOptions options;
   options.mode = DifferentiateOptions::Reverse;
@@ -79,11 +152,11 @@ static SmallVector<std::pair<unsigned, unsigned>> findRead(func::FuncOp body) {
   options.results = findDifferentiable(body.getResultTypes());
   if (options.wrt.empty() || options.results.empty())
     return {};
+  TemporaryFunctions temporary(body->getParentOfType<ModuleOp>());
   DenseMap<Operation *, unsigned> places;
   func::FuncOp trial = copyBehind(body, "_trial");
   for (auto [place, op] : llvm::enumerate(trial.front().without_terminator()))
     places[&op] = place;
-  llvm::SetVector<std::pair<unsigned, unsigned>> read;
   {
     // What has no derivative may not need one: who asks for it reports it.
     ScopedDiagnosticHandler quiet(body.getContext(),
@@ -91,47 +164,171 @@ static SmallVector<std::pair<unsigned, unsigned>> findRead(func::FuncOp body) {
     if (failed(differentiate(trial, options)))
       places.clear();
   }
-  for (Operation &op : trial.front().without_terminator()) {
-    if (places.empty() || places.contains(&op))
-      continue;
-    for (Value value : getDependencies(&op)) {
-      value = getViewRoot(value);
+  llvm::SetVector<std::pair<unsigned, unsigned>> read;
+  DenseSet<Operation *> repeated;
+  // What a number of one element is made of is made again with it.
+  std::function<void(Operation *, bool)> visit = [&](Operation *reader,
+                                                     bool isNumber) {
+    for (Value value : getDependencies(reader)) {
+      value = getStored(value);
       auto result = dyn_cast<OpResult>(value);
-      if (!result || !isa<RankedTensorType>(value.getType()))
+      if (!result)
         continue;
-      auto place = places.find(result.getOwner());
-      if (place != places.end() && !isCheap(result.getOwner()))
+      Operation *op = result.getOwner();
+      auto place = places.find(op);
+      if (place == places.end() || isCheap(op))
+        continue;
+      bool isTensor = isa<RankedTensorType>(value.getType());
+      if (isHidden(value) || !isTensor || (isNumber && !isKept(value))) {
+        if (repeated.insert(op).second)
+          visit(op, isNumber || !isTensor);
+      } else {
         read.insert({place->second, result.getResultNumber()});
+      }
     }
-  }
+  };
+  for (Operation &op : trial.front().without_terminator())
+    if (!places.empty() && !places.contains(&op))
+      visit(&op, /*isNumber=*/false);
   trial.erase();
   return read.takeVector();
 }
 
-/// Lets `loop` stack `more` values of its body, which it alone runs.
-static void stack(LoopOp loop, func::FuncOp body, ArrayRef<Value> more) {
+/// Lets `body` return `more` values.
+static void returnMore(func::FuncOp body, ArrayRef<Value> more) {
   Operation *terminator = body.front().getTerminator();
-  SmallVector<Type> types = llvm::to_vector(loop.getResultTypes());
-  for (Value value : more) {
-    terminator->insertOperands(terminator->getNumOperands(), value);
-    auto type = cast<RankedTensorType>(value.getType());
-    SmallVector<int64_t> shape = {int64_t(loop.getCount())};
-    llvm::append_range(shape, type.getShape());
-    types.push_back(type.clone(shape));
-  }
+  terminator->insertOperands(terminator->getNumOperands(), more);
   body.removeResAttrsAttr();
   body.setFunctionType(FunctionType::get(body.getContext(),
                                          body.getArgumentTypes(),
                                          terminator->getOperandTypes()));
+}
+
+/// Erases of `values` what `body` returns behind what it carries.
+static void eraseReturned(func::FuncOp body, unsigned numCarried,
+                          SmallVectorImpl<Value> &values) {
+  SmallVector<Value> returned;
+  for (Value value :
+       body.front().getTerminator()->getOperands().drop_front(numCarried))
+    returned.push_back(skipTags(value));
+  llvm::erase_if(
+      values, [&](Value value) { return llvm::is_contained(returned, value); });
+}
+
+/// What `body` must not make again.
+static SmallVector<Value> findKept(func::FuncOp body, unsigned numCarried) {
+  SmallVector<Value> kept;
+  for (Operation &op : body.front().without_terminator())
+    for (OpResult result : op.getResults())
+      if (isa<RankedTensorType>(result.getType()) &&
+          getStored(result) == result && isKept(result))
+        kept.push_back(result);
+  eraseReturned(body, numCarried, kept);
+  return kept;
+}
+
+/// What an iteration begins with, and `body` does not return.
+static SmallVector<Value> findCarried(func::FuncOp body, unsigned numCarried) {
+  SmallVector<Value> carried(body.getArguments().take_front(numCarried));
+  eraseReturned(body, numCarried, carried);
+  return carried;
+}
+
+/// What the derivative of `body` reads.
+static SmallVector<Value> findSaved(func::FuncOp body, unsigned numCarried) {
+  Block &block = body.front();
+  SmallVector<Value> saved(block.getArguments().take_front(numCarried));
+  SmallVector<Operation *> ops;
+  for (Operation &op : block)
+    ops.push_back(&op);
+  for (auto [place, number] : findRead(body))
+    saved.push_back(ops[place]->getResult(number));
+  eraseReturned(body, numCarried, saved);
+  return saved;
+}
+
+void remat::returnSaved(func::FuncOp body, unsigned numCarried) {
+  returnMore(body, findSaved(body, numCarried));
+}
+
+SmallVector<Type> remat::getLoopTypes(func::FuncOp body, unsigned numCarried,
+                                      int64_t count) {
+  SmallVector<Type> types(body.getResultTypes().take_front(numCarried));
+  for (Type type : body.getResultTypes().drop_front(numCarried)) {
+    auto element = cast<RankedTensorType>(type);
+    SmallVector<int64_t> shape = {count};
+    llvm::append_range(shape, element.getShape());
+    types.push_back(element.clone(shape));
+  }
+  return types;
+}
+
+/// Lets `loop` stack all that `body` returns, which it alone runs.
+static LoopOp stack(LoopOp loop, func::FuncOp body) {
   OpBuilder builder(loop);
   auto stacking = LoopOp::create(
-      builder, loop.getLoc(), types, body.getName(), loop.getCount(),
-      loop.getReverse(), loop.getInits(), loop.getInvariants(),
-      loop.getSlices(), loop.getTrips(), loop.getConditional());
+      builder, loop.getLoc(),
+      getLoopTypes(body, loop.getInits().size(), loop.getCount()),
+      body.getName(), loop.getCount(), loop.getReverse(), loop.getInits(),
+      loop.getInvariants(), loop.getSlices(), loop.getTrips(),
+      loop.getConditional());
+  stacking.setAsserts(loop.getAsserts());
+  stacking.setInnerPolicyAttr(loop.getInnerPolicyAttr());
   stacking->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
   loop->replaceAllUsesWith(
       stacking->getResults().take_front(loop.getNumResults()));
   loop.erase();
+  return stacking;
+}
+
+Value remat::getTagged(Value result) {
+  for (bool found = true; found;) {
+    found = false;
+    for (Operation *user : result.getUsers())
+      if (auto tag = dyn_cast<TagOp>(user)) {
+        result = tag.getResult();
+        found = true;
+        break;
+      }
+  }
+  return result;
+}
+
+/// Asks of what `loop` stacks what is asked of it in an iteration, and gives it
+/// the names that it has there.
+static void tagStacks(LoopOp loop, func::FuncOp body) {
+  OpBuilder builder(loop->getContext());
+  builder.setInsertionPointAfter(loop);
+  Operation *terminator = body.front().getTerminator();
+  for (OpResult result : loop.getStacks()) {
+    Value value = getStored(terminator->getOperand(result.getResultNumber()));
+    // What an iteration begins with, the one before has made.
+    if (auto argument = dyn_cast<BlockArgument>(value);
+        argument && argument.getArgNumber() < loop.getInits().size())
+      value = getStored(terminator->getOperand(argument.getArgNumber()));
+    PolicyAttr policy = loop.getInnerPolicyAttr();
+    if (std::optional<Policy> asked = getAskedPolicy(value))
+      policy = PolicyAttr::get(loop->getContext(), *asked);
+    if (getAskedPolicy(result) || (policy && isRecompute(policy.getValue())))
+      policy = {};
+    llvm::SetVector<StringAttr> names;
+    for (TagOp tag : findTags(value))
+      if (tag.getNameAttr())
+        names.insert(tag.getNameAttr());
+    // A function may be differentiated several times.
+    for (TagOp tag : findTags(result))
+      names.remove(tag.getNameAttr());
+    if (policy && names.empty())
+      names.insert(StringAttr());
+    Value tagged = result;
+    for (StringAttr name : names) {
+      auto tag = TagOp::create(builder, loop.getLoc(), tagged, name, policy);
+      copyBackward(loop, tag);
+      tagged.replaceAllUsesExcept(tag.getResult(), tag);
+      tagged = tag;
+      policy = {};
+    }
+  }
 }
 
 LogicalResult remat::stackSaved(func::FuncOp function) {
@@ -142,23 +339,21 @@ LogicalResult remat::stackSaved(func::FuncOp function) {
     FailureOr<func::FuncOp> body = getBody(loop);
     if (failed(body) || failed(attachRules(*body)))
       return failure();
+    unsigned numCarried = loop.getInits().size();
+    bool isLoopHidden = isHidden(loop, *body);
+    if (isLoopHidden && findKept(*body, numCarried).empty())
+      continue;
     func::FuncOp saving =
         isRunOnce(*body) ? *body : copyBehind(*body, "_saving");
-    Block &block = saving.front();
-    SmallVector<Value> saved(
-        block.getArguments().take_front(loop.getInits().size()));
-    SmallVector<Operation *> ops;
-    for (Operation &op : block)
-      ops.push_back(&op);
-    if (!loop->hasAttr(RematDialect::stacksNothingAttrName))
-      for (auto [place, number] : findRead(saving))
-        saved.push_back(ops[place]->getResult(number));
-    auto stacked =
-        block.getTerminator()->getOperands().drop_front(loop.getInits().size());
-    llvm::erase_if(
-        saved, [&](Value value) { return llvm::is_contained(stacked, value); });
-    if (!saved.empty() || saving != *body)
-      stack(loop, saving, saved);
+    if (isLoopHidden)
+      returnMore(saving, findKept(saving, numCarried));
+    else if (loop->hasAttr(RematDialect::stacksNothingAttrName))
+      returnMore(saving, findCarried(saving, numCarried));
+    else
+      returnSaved(saving, numCarried);
+    if (saving != *body || saving.getNumResults() != loop.getNumResults())
+      loop = stack(loop, saving);
+    tagStacks(loop, saving);
   }
   return success();
 }

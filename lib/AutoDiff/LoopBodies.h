@@ -24,10 +24,58 @@ void insertBehind(mlir::func::FuncOp body, mlir::func::FuncOp function,
 /// A copy of `body` behind it.
 mlir::func::FuncOp copyBehind(mlir::func::FuncOp body, llvm::StringRef suffix);
 
+/// Functions that are made while this lives, and that nobody uses in the end,
+/// are erased: those of derivatives that were only tried, or copied elsewhere.
+class TemporaryFunctions {
+public:
+  explicit TemporaryFunctions(mlir::ModuleOp module);
+  ~TemporaryFunctions();
+
+private:
+  mlir::ModuleOp module;
+  llvm::DenseSet<mlir::Operation *> known;
+};
+
+/// What `value` is, behind tags.
+mlir::Value skipTags(mlir::Value value);
+
+/// The value whose memory `value` is in: behind views and tags.
+mlir::Value getStored(mlir::Value value);
+
+/// Whether iterations make `value`, which is stored, again where a derivative
+/// reads it.
+bool isHidden(mlir::Value value);
+
+/// Whether iterations that run again must not make `value`, which is stored.
+bool isKept(mlir::Value value);
+
+/// Whether the derivative of `loop`, which runs `body`, makes again all that it
+/// reads of the loop: a region around the loop hides it, or something asks that
+/// for what is carried.
+bool isHidden(LoopOp loop, mlir::func::FuncOp body);
+
+/// Lets `body`, which carries so many values, also return what its derivative
+/// in reverse reads: what is carried at the start of an iteration, and what it
+/// makes of that.
+void returnSaved(mlir::func::FuncOp body, unsigned numCarried);
+
+/// The types of the results of a loop that runs `body` so many times.
+llvm::SmallVector<mlir::Type> getLoopTypes(mlir::func::FuncOp body,
+                                           unsigned numCarried, int64_t count);
+
 /// Lets each `remat.loop` of `function` stack what its derivative in reverse
-/// reads: what it carries at the start of each iteration, and what iterations
-/// make of that.
+/// reads of it, with the names that it has and what is asked of it. One that is
+/// hidden stacks only what it must not make again.
 llvm::LogicalResult stackSaved(mlir::func::FuncOp function);
+
+/// `result` of a loop behind what is asked of it.
+mlir::Value getTagged(mlir::Value result);
+
+/// Lets readers of `loop` read the loop that carries tangents beside the same,
+/// if there is one: then nothing is computed twice, and derivatives of both
+/// read what one loop stacks. `getTangent` gives the tangent of a value.
+void replaceByForwardLoop(
+    LoopOp loop, llvm::function_ref<mlir::Value(mlir::Value)> getTangent);
 
 } // namespace remat
 

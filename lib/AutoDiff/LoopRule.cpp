@@ -41,7 +41,8 @@ findTypes(TypeRange types, int64_t begin,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The derivative of one loop in reverse.
+/// The derivative of one loop in reverse. `body` is that of the loop, or, if it
+/// is hidden, one that returns more, which a loop runs that makes it again.
 class ReverseLoop {
 public:
   ReverseLoop(LoopOp loop, func::FuncOp body, ReverseContext &context)
@@ -53,6 +54,8 @@ public:
 private:
   void findActive();
   func::FuncOp writeBody(func::FuncOp joint);
+  LoopOp createAgain();
+  SmallVector<Value> getStacks();
   Type getSumType(int64_t argument) {
     auto type = cast<RankedTensorType>(body.getArgumentTypes()[argument]);
     return type.clone(getAccumulatorType(type.getElementType()));
@@ -145,8 +148,11 @@ func::FuncOp ReverseLoop::writeBody(func::FuncOp joint) {
                           rest = entry->getArguments().drop_front(numSums);
   auto map = [&](ValueRange values) {
     for (Value value : values) {
-      // Of what is stacked twice, any will do.
-      if (!mapping.contains(value))
+      value = skipTags(value);
+      // Of what is stacked twice, any will do; what is hidden is made again,
+      // whatever the program stacks.
+      bool isRepeated = isa<OpResult>(value) && isHidden(getStored(value));
+      if (!isRepeated && !mapping.contains(value))
         mapping.map(value, rest.front());
       rest = rest.drop_front();
     }
@@ -177,6 +183,12 @@ func::FuncOp ReverseLoop::writeBody(func::FuncOp joint) {
       copyBackward(last, gradients[i].getDefiningOp());
   }
   func::ReturnOp::create(builder, body.getLoc(), gradients);
+  // What is asked of values of an iteration, their stacks or this function
+  // comply with. Only who differentiates it reads it again.
+  unsigned highest = getHighestLevel(written);
+  for (auto tag : written.getOps<TagOp>())
+    if (tag.getPolicy())
+      tag.setLevel(highest + 1);
   insertBehind(body, written, "_reverse");
   // Sums are made where they lie.
   for (unsigned i = carried.size(); i < numSums; ++i)
@@ -189,6 +201,63 @@ func::FuncOp ReverseLoop::writeBody(func::FuncOp joint) {
 static Value getExecuted(LoopOp loop, ReverseContext &context) {
   Value executed = loop.getExecuted();
   return executed ? context.primal(executed) : Value();
+}
+
+/// A loop that makes again what `body` returns behind what `loop` does. What it
+/// must not make, it gets from that.
+LoopOp ReverseLoop::createAgain() {
+  Block &block = body.front();
+  SmallVector<Value> slices;
+  for (Value slice : loop.getSlices())
+    slices.push_back(context.primal(slice));
+  for (OpResult stack : loop.getStacks()) {
+    Value value =
+        getStored(block.getTerminator()->getOperand(stack.getResultNumber()));
+    auto element = cast<RankedTensorType>(stack.getType());
+    // One of another shape is not what is asked for, but a view of it.
+    if (isa<BlockArgument>(value) || !isKept(value) ||
+        value.getType() != element.clone(element.getShape().drop_front()))
+      continue;
+    value.replaceAllUsesWith(
+        block.addArgument(value.getType(), value.getLoc()));
+    slices.push_back(getTagged(context.primal(stack)));
+  }
+  // What iterations assert, the loop has found to hold.
+  for (Operation &op :
+       llvm::make_early_inc_range(llvm::reverse(block.without_terminator())))
+    if (op.use_empty())
+      op.erase();
+  body.setFunctionType(FunctionType::get(
+      body.getContext(), block.getArgumentTypes(), body.getResultTypes()));
+  SmallVector<Value> inits, primals;
+  for (Value value : loop.getInits())
+    inits.push_back(context.primal(value));
+  for (Value value : loop.getInvariants())
+    primals.push_back(context.primal(value));
+  return LoopOp::create(
+      context.getBuilder(), context.getLoc(),
+      getLoopTypes(body, numCarried, loop.getCount()), body.getName(),
+      loop.getCount(), loop.getReverse(), inits, primals, slices,
+      loop.getTrips() ? context.primal(loop.getTrips()) : Value(),
+      loop.getConditional());
+}
+
+/// All stacks of what `body` returns.
+SmallVector<Value> ReverseLoop::getStacks() {
+  SmallVector<Value> stacks;
+  bool isLoopHidden = loop.getBody() != body.getName();
+  SmallVector<bool> kept;
+  for (Value value :
+       body.front().getTerminator()->getOperands().drop_front(numCarried))
+    kept.push_back(isKept(getStored(value)));
+  LoopOp again = isLoopHidden ? createAgain() : loop;
+  for (auto [stack, isKept] : llvm::zip(again.getStacks(), kept)) {
+    unsigned number = stack.getResultNumber();
+    bool isOfLoop = !isLoopHidden || (isKept && number < loop.getNumResults());
+    stacks.push_back(
+        isOfLoop ? getTagged(context.primal(loop.getResult(number))) : stack);
+  }
+  return stacks;
 }
 
 LogicalResult ReverseLoop::emit() {
@@ -210,6 +279,11 @@ LogicalResult ReverseLoop::emit() {
         "runs as often as is known at run time only, and its derivative in "
         "reverse keeps what each iteration made: expected the most that it "
         "may run, by 'remat.max_trip_count' or the option 'max-trip-count'");
+  TemporaryFunctions temporary(body->getParentOfType<ModuleOp>());
+  if (isHidden(loop, body)) {
+    body = copyBehind(body, "_again");
+    returnSaved(body, numCarried);
+  }
   func::FuncOp joint = copyBehind(body, "_joint");
   LogicalResult differentiated = differentiate(joint, options);
   func::FuncOp reverse;
@@ -227,8 +301,7 @@ LogicalResult ReverseLoop::emit() {
   for (int64_t number : invariants)
     inits.push_back(
         createZeros(builder, loc, cast<RankedTensorType>(getSumType(number))));
-  for (Value stack : loop.getStacks())
-    sliced.push_back(context.primal(stack));
+  llvm::append_range(sliced, getStacks());
   for (Value slice : loop.getSlices())
     sliced.push_back(context.primal(slice));
   for (int64_t number : stacks)
@@ -348,6 +421,7 @@ static LogicalResult emitForward(LoopOp loop, func::FuncOp body,
   forward.removeArgAttrsAttr();
   forward.removeResAttrsAttr();
   LoopOp made = emitForwardLoop(loop, body, forward, wrt, of, context);
+  made.setInnerPolicyAttr(loop.getInnerPolicyAttr());
   // A tangent stands behind what it is the tangent of, group by group.
   auto results = made.getResults().begin();
   for (auto [begin, end] : {std::pair(0u, numCarried),
@@ -358,6 +432,41 @@ static LogicalResult emitForward(LoopOp loop, func::FuncOp body,
         context.addTangent(loop.getResult(number), *results++);
   }
   return success();
+}
+
+/// The loop that carries tangents beside what `loop` carries; null if there is
+/// none. `getTangent` gives the tangent of a value.
+static LoopOp findForwardLoop(LoopOp loop,
+                              llvm::function_ref<Value(Value)> getTangent) {
+  unsigned numCarried = loop.getInits().size();
+  for (Value result : loop.getResults()) {
+    Value tangent =
+        isDifferentiableType(result.getType()) ? getTangent(result) : Value();
+    auto made = tangent ? tangent.getDefiningOp<LoopOp>() : LoopOp();
+    if (made && made->getBlock() == loop->getBlock() &&
+        made.getInits().take_front(numCarried) == loop.getInits() &&
+        made.getInits().size() > numCarried)
+      return made;
+  }
+  return nullptr;
+}
+
+void remat::replaceByForwardLoop(LoopOp loop,
+                                 llvm::function_ref<Value(Value)> getTangent) {
+  LoopOp made = findForwardLoop(loop, getTangent);
+  bool isReadBefore =
+      made && llvm::any_of(loop->getUsers(), [&](Operation *user) {
+        Operation *reader = loop->getBlock()->findAncestorOpInBlock(*user);
+        return !made->isBeforeInBlock(reader);
+      });
+  if (!made || isReadBefore)
+    return;
+  loop.getFinals().replaceAllUsesWith(
+      made.getFinals().take_front(loop.getInits().size()));
+  loop.getStacks().replaceAllUsesWith(
+      made.getStacks().take_front(loop.getStacks().size()));
+  made.setAsserts(loop.getAsserts());
+  loop.setAsserts(false);
 }
 
 //===----------------------------------------------------------------------===//
@@ -389,6 +498,9 @@ struct LoopModel : DerivativeRule<LoopModel, LoopOp> {
     needed.insert_range(loop.getStacks());
     if (Value executed = loop.getExecuted())
       needed.insert(executed);
+    if (FailureOr<func::FuncOp> body = getBody(loop);
+        succeeded(body) && isHidden(loop, *body))
+      needed.insert_range(loop.getInits());
     return needed.takeVector();
   }
 };

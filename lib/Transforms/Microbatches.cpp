@@ -143,6 +143,7 @@ void PartLoop::writeStep(func::FuncOp part) {
     slices.push_back(split(builder, block.getArgument(number)));
   auto loop = LoopOp::create(builder, loc, types, part.getName(), parts,
                              /*reverse=*/false, inits, invariants, slices);
+  loop.setAsserts(LoopOp::isAsserting(part.front()));
   auto finals = loop.getFinals().begin(), stacks = loop.getStacks().begin();
   SmallVector<Value> returned;
   for (auto [number, kind] : llvm::enumerate(kinds)) {

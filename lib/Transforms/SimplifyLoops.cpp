@@ -194,6 +194,8 @@ void Simplifier::rewrite() {
                              loop.getCount(), loop.getReverse(), operands[0],
                              operands[1], operands[2], loop.getTrips(),
                              loop.getConditional());
+  made.setAsserts(LoopOp::isAsserting(block));
+  made.setInnerPolicyAttr(loop.getInnerPolicyAttr());
   made->setDiscardableAttrs(loop->getDiscardableAttrDictionary());
   auto next = made.getResults().begin();
   for (unsigned number : results.set_bits())
@@ -212,6 +214,7 @@ struct SimplifyLoops : remat::impl::SimplifyLoopsPassBase<SimplifyLoops> {
   using SimplifyLoopsPassBase::SimplifyLoopsPassBase;
 
   void runOnOperation() override {
+    DenseSet<Operation *> bodies = findBodies();
     // What an outer loop does not need is found first.
     SmallVector<func::FuncOp> functions;
     for (auto function : getOperation().getOps<func::FuncOp>())
@@ -232,9 +235,36 @@ struct SimplifyLoops : remat::impl::SimplifyLoopsPassBase<SimplifyLoops> {
             body && seen.insert(body).second)
           functions.push_back(body);
     }
+    eraseUnused(bodies);
   }
 
 private:
+  DenseSet<Operation *> findBodies() {
+    SymbolTableCollection symbols;
+    DenseSet<Operation *> bodies;
+    getOperation().walk([&](LoopOp loop) {
+      bodies.insert(symbols.lookupNearestSymbolFrom(loop, loop.getBodyAttr()));
+    });
+    return bodies;
+  }
+
+  /// Erases those of `bodies` that no loop runs any more, as those of loops in
+  /// a loop that was erased.
+  void eraseUnused(const DenseSet<Operation *> &bodies) {
+    for (bool erased = true; erased;) {
+      erased = false;
+      SymbolTableCollection symbols;
+      SymbolUserMap users(symbols, getOperation());
+      for (auto function :
+           llvm::make_early_inc_range(getOperation().getOps<func::FuncOp>()))
+        if (function.isPrivate() && bodies.contains(function) &&
+            users.useEmpty(function)) {
+          function.erase();
+          erased = true;
+        }
+    }
+  }
+
   /// Simplifies `loop` and returns its body, of which it has a copy if others
   /// run it, too. What nothing uses disappears.
   func::FuncOp simplify(LoopOp loop) {
@@ -244,7 +274,7 @@ private:
       return nullptr;
     auto uses = SymbolTable::getSymbolUses(body, getOperation());
     bool isShared = !uses || !llvm::hasSingleElement(*uses);
-    if (loop.use_empty()) {
+    if (loop.use_empty() && isMemoryEffectFree(loop)) {
       loop.erase();
       if (!isShared)
         body.erase();

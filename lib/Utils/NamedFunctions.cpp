@@ -23,6 +23,8 @@ Operation *remat::getNamedFunction(Operation *op) {
     symbol = jvp.getCalleeAttr();
   else if (auto call = dyn_cast<CallOpInterface>(op))
     symbol = dyn_cast<SymbolRefAttr>(call.getCallableForCallee());
+  else if (auto loop = dyn_cast<LoopOp>(op))
+    symbol = loop.getBodyAttr();
   return symbol ? SymbolTable::lookupNearestSymbolFrom(op, symbol) : nullptr;
 }
 

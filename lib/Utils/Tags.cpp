@@ -28,6 +28,31 @@ Value remat::getTaggedValue(TagOp tag) {
   return value;
 }
 
+SmallVector<TagOp> remat::findTags(Value value) {
+  SmallVector<TagOp> tags;
+  SmallVector<Value> values = {value};
+  while (!values.empty()) {
+    for (Operation *user : values.pop_back_val().getUsers()) {
+      if (auto tag = dyn_cast<TagOp>(user))
+        tags.push_back(tag);
+      if (isTransparentOp(user) || isViewOp(user))
+        values.push_back(user->getResult(0));
+    }
+  }
+  llvm::sort(tags, [](TagOp a, TagOp b) { return a->isBeforeInBlock(b); });
+  return tags;
+}
+
+std::optional<Policy> remat::getAskedPolicy(Value value) {
+  std::optional<Policy> asked;
+  for (TagOp tag : findTags(value)) {
+    std::optional<Policy> policy = tag.getPolicy();
+    if (policy && (!asked || (isMust(*policy) && !isMust(*asked))))
+      asked = policy;
+  }
+  return asked;
+}
+
 unsigned remat::getTagLevel(TagOp tag) {
   if (std::optional<uint64_t> level = tag.getLevel())
     return *level;

@@ -511,6 +511,71 @@ func.func @phase(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
+// What is asked of an iteration, and what it draws, is in the body.
+
+// CHECK-LABEL: func.func @asked(
+// CHECK:         remat.loop @asked_loop count 9 carried(%{{.*}}, %{{.*}}) invariant(%{{.*}}) sliced()
+// CHECK:       func.func private @asked_loop(
+// CHECK:         remat.random
+// CHECK:         remat.checkpoint
+// CHECK:         remat.scope attributes {offload}
+// CHECK:         remat.tag %{{.*}} {policy = #remat.policy<must_save>}
+// CHECK:         math.sin %{{.*}} {remat.policy = #remat.policy<must_recompute>}
+func.func @asked(%x: tensor<4xf32>, %key: tensor<i64>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c9 = arith.constant 9 : index
+  %first = arith.constant dense<0> : tensor<i64>
+  %one = arith.constant dense<1> : tensor<i64>
+  %r:2 = scf.for %i = %c0 to %c9 step %c1 iter_args(%a = %x, %o = %first) -> (tensor<4xf32>, tensor<i64>) {
+    %u = remat.random %key, %o : (tensor<i64>, tensor<i64>) -> tensor<4xf32>
+    %v = remat.checkpoint {
+      %e = arith.addf %a, %u : tensor<4xf32>
+      remat.yield %e : tensor<4xf32>
+    } : tensor<4xf32>
+    %w = remat.scope attributes {offload} {
+      %e = math.cos %v : tensor<4xf32>
+      remat.yield %e : tensor<4xf32>
+    } : tensor<4xf32>
+    %t = remat.tag %w {policy = #remat.policy<must_save>} : tensor<4xf32>
+    %s = math.sin %t {remat.policy = #remat.policy<must_recompute>} : tensor<4xf32>
+    %n = arith.addi %o, %one : tensor<i64>
+    scf.yield %s, %n : tensor<4xf32>, tensor<i64>
+  }
+  return %r#0 : tensor<4xf32>
+}
+
+// -----
+
+// An index that has a tag is found all the same, and of an array that iterations
+// fill, nothing is asked in one.
+
+// CHECK-LABEL: func.func @tagged_index(
+// CHECK:         remat.loop @tagged_index_loop count 5 carried() invariant() sliced(%{{.*}}) : (tensor<5xf32>) -> tensor<5xf32>
+func.func @tagged_index(%x: tensor<5xf32>) -> tensor<5xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c5 = arith.constant 5 : index
+  %one = arith.constant dense<1> : tensor<i32>
+  %r = scf.for %i = %c0 to %c5 step %c1 iter_args(%s = %x) -> (tensor<5xf32>) {
+    %n = arith.index_cast %i : index to i32
+    %p = tensor.from_elements %n : tensor<i32>
+    %q = arith.addi %p, %one : tensor<i32>
+    %m = remat.tag %q {policy = #remat.policy<must_recompute>} : tensor<i32>
+    %k = arith.subi %m, %one : tensor<i32>
+    %0 = tensor.extract %k[] : tensor<i32>
+    %1 = arith.index_cast %0 : i32 to index
+    %a = tensor.extract %x[%1] : tensor<5xf32>
+    %b = arith.mulf %a, %a : f32
+    %u = tensor.insert %b into %s[%1] : tensor<5xf32>
+    %t = remat.tag %u {policy = #remat.policy<must_recompute>} : tensor<5xf32>
+    scf.yield %t : tensor<5xf32>
+  }
+  return %r : tensor<5xf32>
+}
+
+// -----
+
 // What cannot stay is left alone.
 
 // CHECK-NOT: remat.loop
@@ -534,27 +599,35 @@ func.func @left(%x: tensor<4xf32>, %n: tensor<index>, %m: memref<4xf32>) -> (ten
     %v = func.call @endless(%e) : (tensor<4xf32>) -> tensor<4xf32>
     scf.yield %v : tensor<4xf32>
   }
-  // Regions and policies.
+  // Regions of which more runs again than is needed, or with other numbers.
   %2 = scf.for %i = %c0 to %c9 step %c1 iter_args(%a = %x) -> (tensor<4xf32>) {
-    %v = remat.checkpoint {
+    %v = remat.checkpoint attributes {early_stop = false} {
       %e = math.exp %a : tensor<4xf32>
       remat.yield %e : tensor<4xf32>
     } : tensor<4xf32>
     scf.yield %v : tensor<4xf32>
   }
   %3 = scf.for %i = %c0 to %c9 step %c1 iter_args(%a = %x) -> (tensor<4xf32>) {
+    %v = remat.checkpoint attributes {preserve_rng_state = false} {
+      %e = math.exp %a : tensor<4xf32>
+      remat.yield %e : tensor<4xf32>
+    } : tensor<4xf32>
+    scf.yield %v : tensor<4xf32>
+  }
+  // Another form of what is kept.
+  %4 = scf.for %i = %c0 to %c9 step %c1 iter_args(%a = %x) -> (tensor<4xf32>) {
     %v = math.exp %a : tensor<4xf32>
-    %t = remat.tag %v {policy = #remat.policy<must_save>} : tensor<4xf32>
+    %t = remat.tag %v {codec = "bf16"} : tensor<4xf32>
     scf.yield %t : tensor<4xf32>
   }
-  %4 = scf.for %i = %c0 to %c9 step %c1 iter_args(%a = %x) -> (tensor<4xf32>) {
-    %v = math.exp %a {remat.policy = #remat.policy<must_save>} : tensor<4xf32>
-    scf.yield %v : tensor<4xf32>
-  }
-  %5 = scf.for %i = %c0 to %c9 step %c1 iter_args(%a = %x) -> (tensor<4xf32>) {
-    %v = math.exp %a : tensor<4xf32> loc("remat:Policy=MUST_SAVE")
-    scf.yield %v : tensor<4xf32>
-  }
+  // What is kept of a loop that a region hides.
+  %5 = remat.checkpoint {
+    %r = scf.for %i = %c0 to %c9 step %c1 iter_args(%a = %x) -> (tensor<4xf32>) {
+      %v = math.exp %a : tensor<4xf32> loc("remat:Policy=MUST_SAVE")
+      scf.yield %v : tensor<4xf32>
+    }
+    remat.yield %r : tensor<4xf32>
+  } : tensor<4xf32>
   // Memory.
   %6 = scf.for %i = %c0 to %c9 step %c1 iter_args(%a = %x) -> (tensor<4xf32>) {
     %v = memref.load %m[%c0] : memref<4xf32>
@@ -580,10 +653,10 @@ func.func @left(%x: tensor<4xf32>, %n: tensor<index>, %m: memref<4xf32>) -> (ten
     %v = tensor.insert_slice %s into %a[0] [%high] [1] : tensor<?xf32> into tensor<4xf32>
     scf.yield %v : tensor<4xf32>
   }
-  // Random numbers.
+  // Random numbers that differ where they are drawn again.
   %10 = scf.for %i = %c0 to %c9 step %c1 iter_args(%a = %x) -> (tensor<4xf32>) {
     %key = arith.constant dense<1> : tensor<i64>
-    %v = remat.random %key, %key : (tensor<i64>, tensor<i64>) -> tensor<4xf32>
+    %v = remat.random %key, %key {fresh} : (tensor<i64>, tensor<i64>) -> tensor<4xf32>
     %w = arith.addf %a, %v : tensor<4xf32>
     scf.yield %w : tensor<4xf32>
   }

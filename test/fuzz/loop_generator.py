@@ -6,6 +6,7 @@ from program import Program, Statement
 
 FLOATS = {"f32": "f4", "f64": "f8"}
 COUNTERS = ("i32", "i64")
+POLICIES = [f"{degree}_{what}" for degree in ("must", "prefer") for what in ("save", "recompute", "cpu_offload")]
 
 
 class LoopProgram(Program):
@@ -34,6 +35,7 @@ class LoopGenerator:
         self.scopes = [[]]
         self.bodies = [self.program.body]
         self.isolated = False  # Whether this is in a function.
+        self.in_region = False
         self.loops = []  # The counters of the loops around, with their trips and how they count.
         self.counted = 0  # How many of them run as often as an argument says, which have no regions.
         self.left = self.MOST_UNROLLED
@@ -281,8 +283,35 @@ class LoopGenerator:
             f"%RESULT = tensor.extract_slice %{value[0]}[{offsets}] {sizes} {[1] * len(sizes)} : "
             f"{self.type_of(value[1])} to @T"])
 
+    def gen_draw(self):
+        """Random numbers: the offset is a counter, or made of the induction variable."""
+        shape = (self.draw_dims(0, 2), self.program.element)
+        counter = self.pick(lambda shape: shape == ((), "i64"))
+        lines = [f"%RESULTk = arith.constant dense<{self.random.randrange(1000)}> : tensor<i64>"]
+        if self.loops and self.chance(0.5):
+            lines += [f"%RESULTi = arith.index_cast %{self.random.choice(self.loops)[0]} : index to i64",
+                      "%RESULTo = tensor.from_elements %RESULTi : tensor<i64>"]
+            uses = []
+        elif counter:
+            lines, uses = lines + [f"%RESULTo = tensor.cast %{counter[0]} : tensor<i64> to tensor<i64>"], [counter]
+        else:
+            return None
+        return self.add(shape, uses, lines + [
+            "%RESULT = remat.random %RESULTk, %RESULTo : (tensor<i64>, tensor<i64>) -> @T"])
+
+    def gen_policy(self):
+        """A value of which something is asked. What a region around says of it is the region's."""
+        value = self.pick()
+        if self.in_region:
+            return None
+        policy = self.random.choice(POLICIES)
+        name = f', name = "{self.name("n")}"' if self.chance(0.3) else ""
+        made = self.add(value[1], [value], [f"%RESULT = math.sin %{value[0]} : @T"], hidden=True)
+        return self.add(made[1], [made], [
+            f"%RESULT = remat.tag %{made[0]} {{policy = #remat.policy<{policy}>{name}}} : @T"])
+
     LEAVES = (["unary"] * 4 + ["binary"] * 5 + ["product"] * 3 + ["reduction"] * 2 + ["view"] * 2 + ["generic", "cast",
-              "number", "induction", "choice"] + ["slice"] * 4)
+              "number", "induction", "choice", "draw", "policy"] + ["slice"] * 4)
 
     def statement(self, depth):
         for _ in range(10):
@@ -340,11 +369,13 @@ class LoopGenerator:
             return
         self.scopes.append([])
         self.bodies.append([])
+        outer, self.in_region = self.in_region, True
         if self.chance(0.7):
             self.gen_loop(depth - 1)
         self.gen_unary()
         if self.chance(0.5):
             self.gen_binary()
+        self.in_region = outer
         body, value, result = self.bodies.pop(), self.scopes.pop()[-1], self.name("r")
 
         def close(lines, functions):

@@ -87,10 +87,10 @@ class Trial:
         self.check_bits(rows, all_saved["result_hash"], command)
         if self.session and any(row["arena_bytes"] < all_saved["arena_bytes"] for row in rows):
             self.session.count("smaller")
-        if self.session and "remat.max_trip_count" in self.text:
-            self.session.count("counted at run time")
-        if self.session and "remat.checkpoint" in self.text:
-            self.session.count("regions")
+        for what, text in (("counted at run time", "remat.max_trip_count"), ("regions", "remat.checkpoint"),
+                           ("draws", "remat.random"), ("policies", "remat.policy")):
+            if self.session and text in self.text:
+                self.session.count(what)
         ways = [["--threads=4", "--determinism-check=bitwise"], ["--link-bandwidth=1GB/s"], ["--reorder"],
                 ["--reuse-result-buffers=false"]]
         way = random.Random(self.program.seed).choice(ways)

@@ -113,7 +113,9 @@ def SimplifyLoopsPass : Pass<"remat-simplify-loops", "::mlir::ModuleOp"> {
     A `remat.loop` loses the results that nothing uses, what it carries for these
     alone, and the operands that its body does not read; its body loses what is
     only for them. What is carried unchanged becomes an invariant. Of a body that
-    several loops run, each that is simplified has a copy.
+    several loops run, each that is simplified has a copy. A loop that asserts
+    something stays, whoever reads it; a body that no loop runs any more does
+    not.
   }];
   let statistics = [
     Statistic<"numSimplified", "num-simplified", "Number of loops simplified">

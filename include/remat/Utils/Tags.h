@@ -21,6 +21,13 @@ inline bool isMust(Policy policy) {
 /// and inside of the region that it is a result of.
 mlir::Value getTaggedValue(TagOp tag);
 
+/// The tags on `value` and on its views, in program order.
+llvm::SmallVector<TagOp> findTags(mlir::Value value);
+
+/// What tags ask of `value`, which an operation makes: a MUST overrides a wish;
+/// of two of a kind the first counts.
+std::optional<Policy> getAskedPolicy(mlir::Value value);
+
 /// The level of the derivative that `tag` asks something for: operations of
 /// backward computations of this level and above are not to read what was made
 /// before.

@@ -56,6 +56,7 @@ private:
   int64_t count(Block &block);
   int64_t count(Operation *op);
   bool isRepeatable(Operation *root);
+  bool mayHavePolicy(Operation *root);
   bool isAllowed(Operation *op);
   bool isAllowed(func::FuncOp function);
 
@@ -103,12 +104,20 @@ int64_t LoopChoice::count(Operation *op) {
 }
 
 /// Whether `op` of remat's own may be in the body of a loop. The others ask for
-/// something of values of this step, of which a loop's body makes many.
+/// something of values of this step, of which a loop's body makes many: another
+/// form, a recomputation of what nobody needs, or one that differs.
 static bool isAllowedHere(Operation *op) {
   if (auto tag = dyn_cast<TagOp>(op))
     return llvm::all_of(tag->getAttrs(), [&](NamedAttribute attribute) {
-      return attribute.getName() == tag.getNameAttrName();
+      return attribute.getName() == tag.getNameAttrName() ||
+             attribute.getName() == tag.getPolicyAttrName();
     });
+  if (auto region = dyn_cast<CheckpointOp>(op))
+    return region.getEarlyStop() && region.getPreserveRngState();
+  if (auto scope = dyn_cast<ScopeOp>(op))
+    return !scope.getCodec();
+  if (auto random = dyn_cast<RandomOp>(op))
+    return !random.getFresh();
   return isa<CheckIndexOp, ScatterOp, ConvOp, StopGradientOp, CustomRuleOp,
              LoopOp, YieldOp>(op);
 }
@@ -124,7 +133,7 @@ bool LoopChoice::isAllowed(func::FuncOp function) {
 }
 
 bool LoopChoice::isAllowed(Operation *op) {
-  if (import::mayHavePolicy(op) || runsOnce(op))
+  if (runsOnce(op))
     return false;
   for (Type type : op->getResultTypes())
     if (isa<ShapedType>(type) && !import::canCross(type))
@@ -155,9 +164,32 @@ bool LoopChoice::isRepeatable(Operation *root) {
               .wasInterrupted();
 }
 
+/// Whether something is asked of a value inside of `root`, or of one that a
+/// function makes which is called there.
+bool LoopChoice::mayHavePolicy(Operation *root) {
+  llvm::SetVector<Operation *> roots;
+  roots.insert(root);
+  for (size_t i = 0; i < roots.size(); ++i) {
+    WalkResult found = roots[i]->walk([&](Operation *op) {
+      if (auto call = dyn_cast<func::CallOp>(op))
+        roots.insert(symbols.lookupNearestSymbolFrom<func::FuncOp>(
+            call, call.getCalleeAttr()));
+      return import::mayHavePolicy(op) ? WalkResult::interrupt()
+                                       : WalkResult::advance();
+    });
+    if (found.wasInterrupted())
+      return true;
+  }
+  return false;
+}
+
 bool LoopChoice::canStay(Operation *loop) {
   if (import::mayHavePolicy(loop) || !isRepeatable(loop) ||
       !llvm::all_of(loop->getResultTypes(), import::canCross))
+    return false;
+  // A region hides the loop, of which something else is asked: what is kept of
+  // one iteration is then read where another runs again.
+  if (loop->getParentOfType<CheckpointOp>() && mayHavePolicy(loop))
     return false;
   llvm::SetVector<Value> captured;
   getUsedValuesDefinedAbove(loop->getRegions(), captured);

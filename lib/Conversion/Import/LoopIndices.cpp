@@ -149,6 +149,10 @@ void Evaluation::evaluate(Operation *op) {
     return evaluateBody(structured);
   for (Value result : op->getResults())
     known.erase(result);
+  if (isTransparentOp(op)) {
+    known[op->getResult(0)] = known.lookup(op->getOperand(0));
+    return;
+  }
   Attribute constant;
   if (matchPattern(op, m_Constant(&constant))) {
     known[op->getResult(0)] = constant;

@@ -106,6 +106,20 @@ static void foldReadsOfConstants(scf::ForOp loop) {
   });
 }
 
+/// Of what iterations overwrite a part of, no iteration makes all: nothing can
+/// be asked of it in one.
+static void dropPoliciesOfParts(scf::ForOp loop) {
+  auto isInsertion = [](Operation *op) {
+    return isa_and_present<tensor::InsertOp, tensor::InsertSliceOp>(op);
+  };
+  loop.getRegion().walk([&](TagOp tag) {
+    if (tag.getName() || !isInsertion(tag.getInput().getDefiningOp()))
+      return;
+    tag.replaceAllUsesWith(tag.getInput());
+    tag.erase();
+  });
+}
+
 //===----------------------------------------------------------------------===//
 // Outlining
 //===----------------------------------------------------------------------===//
@@ -374,6 +388,7 @@ func::FuncOp Outliner::run(SymbolTable &symbols) {
   auto kept =
       LoopOp::create(builder, loc, types, function.getName(), bounds.trips,
                      parts.reverse, inits, invariants, slices, getTrips());
+  kept.setAsserts(LoopOp::isAsserting(*body));
   replaceResults(kept);
   loop.erase();
   return function;
@@ -383,11 +398,11 @@ func::FuncOp import::outlineLoop(scf::ForOp loop, LoopBounds bounds,
                                  SymbolTable &symbols) {
   forwardUnchanged(loop);
   foldReadsOfConstants(loop);
+  dropPoliciesOfParts(loop);
   LoopParts parts = findLoopParts(loop, bounds);
-  if (parts.carried.empty() && parts.stacks.empty()) {
-    // What asserts something and makes nothing is no remat.loop.
-    if (parts.operations.empty())
-      loop.erase();
+  if (parts.carried.empty() && parts.stacks.empty() &&
+      parts.operations.empty()) {
+    loop.erase();
     return nullptr;
   }
   return Outliner(loop, bounds, std::move(parts)).run(symbols);

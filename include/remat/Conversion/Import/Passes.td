@@ -218,9 +218,9 @@ def KeepLoopsPass : Pass<"remat-keep-loops", "::mlir::ModuleOp"> {
     An `scf.for` that would unroll to more operations than `limit` becomes a
     `remat.loop`, and its body a private function. Other loops are left to
     `remat-import-loops`, and so are those that cannot be kept: that run once,
-    that have effects, values of dynamic shape or random numbers, or of whose
-    values something is asked (`remat.checkpoint`, a policy). For targets other
-    than `cpu` no loop stays.
+    that have effects or values of dynamic shape, with a codec, a region that
+    runs again as a whole or draws other numbers then, or with policies where a
+    region is around the loop. For targets other than `cpu` no loop stays.
 
     Loops whose bounds are known at run time only stay loops, however short they
     are, and so does an `scf.while`; one that counts becomes an `scf.for` first.

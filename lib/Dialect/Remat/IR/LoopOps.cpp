@@ -17,7 +17,25 @@ void LoopOp::build(OpBuilder &builder, OperationState &state, TypeRange results,
                    Value trips, bool conditional) {
   build(builder, state, results, body, count, conditional, reverse, inits,
         invariants, slices, /*advance=*/nullptr, /*slots=*/nullptr, {}, {}, {},
-        trips);
+        trips, /*asserts=*/false, /*inner_policy=*/nullptr);
+}
+
+bool LoopOp::isAsserting(Block &body) {
+  return !llvm::all_of(body.without_terminator(),
+                       [](Operation &op) { return isMemoryEffectFree(&op); });
+}
+
+/// As of an assertion: it stays where it is, and is not erased. The attribute
+/// says so since passes on functions must not look into others.
+void LoopOp::getEffects(
+    SmallVectorImpl<MemoryEffects::EffectInstance> &effects) {
+  if (getAsserts())
+    effects.emplace_back(MemoryEffects::Write::get());
+}
+
+Speculation::Speculatability LoopOp::getSpeculatability() {
+  return getAsserts() ? Speculation::NotSpeculatable
+                      : Speculation::Speculatable;
 }
 
 /// What the number of iterations asks of a loop.

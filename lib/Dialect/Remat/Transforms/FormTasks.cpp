@@ -40,7 +40,7 @@ using namespace remat;
 /// body fails, which it may do whenever it runs, or ones that a task has which
 /// is not repeated.
 static bool isComputation(Operation *op) {
-  if (isMemoryEffectFree(op) || isa<cf::AssertOp>(op) || runsOnce(op))
+  if (isMemoryEffectFree(op) || isa<cf::AssertOp, LoopOp>(op) || runsOnce(op))
     return true;
   auto effects = dyn_cast<MemoryEffectOpInterface>(op);
   if (!op->hasTrait<OpTrait::HasRecursiveMemoryEffects>() ||
@@ -261,7 +261,7 @@ LogicalResult GraphBuilder::convert(Operation *op) {
     builder.clone(*op, mapping)->removeAttr(RematDialect::backwardAttrName);
     return success();
   }
-  if (!isComputation(op) || op->getNumResults() == 0 ||
+  if (!isComputation(op) || (op->getNumResults() == 0 && !isa<LoopOp>(op)) ||
       !llvm::all_of(op->getResultTypes(), llvm::IsaPred<TensorType>))
     return op->emitOpError("cannot be a task: it has effects or results that "
                            "are not tensors");

@@ -14,6 +14,7 @@
 
 #include "GraphPlanning.h"
 #include "LoopCosts.h"
+#include "PairParts.h"
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Planning/Loops.h"
 #include "remat/Utils/Saturating.h"
@@ -35,20 +36,6 @@ func::FuncOp remat::getKernel(TaskOp task) {
 /// What `task` passes for `operand` of the loop in its kernel.
 static Value getPassed(TaskOp task, Value operand) {
   return task.getOperand(cast<BlockArgument>(operand).getArgNumber());
-}
-
-/// What `value`, a result of a body, is a copy of; null if it is none.
-static Value findCopied(Value value) {
-  auto task = value.getDefiningOp<TaskOp>();
-  if (!task || task.getNumOperands() != 1 || task.getNumResults() != 1)
-    return nullptr;
-  func::FuncOp kernel = getKernel(task);
-  auto copy = kernel.front()
-                  .getTerminator()
-                  ->getOperand(0)
-                  .getDefiningOp<linalg::CopyOp>();
-  return copy && isa<BlockArgument>(copy.getInputs()[0]) ? task.getOperand(0)
-                                                         : nullptr;
 }
 
 /// Whether the slice of this number is one of the stacks.
@@ -80,6 +67,21 @@ static bool runAsOften(TaskOp forward, TaskOp reverse) {
          (other.getTrips() ? getPassed(reverse, other.getTrips()) : Value());
 }
 
+/// Whether `reader` is a loop that gets `stack` element by element, from the
+/// last to the first of `forward`.
+static bool readsBackward(Operation *reader, TaskOp maker, OpResult stack) {
+  auto task = dyn_cast<TaskOp>(reader);
+  LoopOp loop = task ? findLoop(task) : LoopOp(), forward = findLoop(maker);
+  if (!loop || loop.getReverse() == forward.getReverse() ||
+      loop.getCount() != forward.getCount() || !runAsOften(maker, task))
+    return false;
+  auto isSlice = [&](Value operand) {
+    return llvm::is_contained(loop.getSlices(), operand) ||
+           getPassed(task, operand) != stack;
+  };
+  return llvm::all_of(loop->getOperands(), isSlice);
+}
+
 std::optional<LoopPair> remat::findPair(TaskOp reverse) {
   LoopOp loop = findLoop(reverse);
   if (!loop || loop.getAdvance())
@@ -91,17 +93,17 @@ std::optional<LoopPair> remat::findPair(TaskOp reverse) {
     auto forward = stack ? dyn_cast<TaskOp>(stack.getOwner()) : TaskOp();
     LoopOp other = forward ? findLoop(forward) : LoopOp();
     if (!other || other.getAdvance() ||
-        other.getReverse() == loop.getReverse() ||
-        other.getCount() != loop.getCount() || !runAsOften(forward, reverse) ||
         stack.getResultNumber() < other.getInits().size() ||
-        (pair.forward && pair.forward != forward) ||
-        llvm::any_of(stack.getUsers(),
-                     [&](Operation *user) { return user != reverse; }))
+        (pair.forward && pair.forward != forward) || isMadeOnce(stack) ||
+        !llvm::all_of(stack.getUsers(), [&](Operation *user) {
+          return readsBackward(user, forward, stack);
+        }))
       continue;
     pair.forward = forward;
     pair.stacks.push_back({unsigned(slice), stack.getResultNumber()});
   }
-  if (!pair.forward || readsDonated(pair.forward))
+  if (!pair.forward || readsDonated(pair.forward) ||
+      !NeededParts(pair).isEnough())
     return std::nullopt;
   return pair;
 }
@@ -179,7 +181,7 @@ public:
                SetVector<Operation *> &symbols)
       : pair(std::move(pair)), module(module), bodies(bodies), symbols(symbols),
         table(module), forward(findLoop(this->pair.forward)),
-        reverse(findLoop(this->pair.reverse)) {}
+        reverse(findLoop(this->pair.reverse)), needed(this->pair) {}
 
   llvm::Error run(int64_t slots);
 
@@ -199,7 +201,6 @@ private:
                SmallVectorImpl<Value> &passed);
   TaskOp replace(TaskOp task, func::FuncOp kernel, ValueRange operands,
                  ArrayRef<unsigned> kept);
-  void findNeeded();
   llvm::Expected<GraphOp> makeAdvance();
   llvm::Error shortenForward();
   llvm::Expected<GraphOp> makeReverseBody();
@@ -210,92 +211,45 @@ private:
   SetVector<Operation *> &symbols;
   SymbolTable table;
   LoopOp forward, reverse;
-  /// What the forward loop's body makes for each stack: what is copied, if it
-  /// is a copy.
-  SmallVector<Value> stacked;
-  /// Tasks and views of that body that make these.
-  DenseSet<Operation *> makers;
-  /// Numbers of what has to be carried to make them.
-  SmallVector<unsigned> states;
-  /// Numbers of the forward loop's invariants and slices: those that the states
-  /// are made of, and those that the stacks are made of.
-  struct Parts {
-    SmallVector<unsigned> invariants, slices;
-  } ofStates, ofStacks;
+  NeededParts needed;
 };
 } // namespace
-
-/// Finds the operations of a block that make `value`, and sets the arguments
-/// that they read.
-static void findMakers(Value value, DenseSet<Operation *> &makers,
-                       BitVector &arguments) {
-  SmallVector<Value> stack = {value};
-  while (!stack.empty()) {
-    Value next = stack.pop_back_val();
-    if (auto argument = dyn_cast<BlockArgument>(next))
-      arguments.set(argument.getArgNumber());
-    else if (makers.insert(next.getDefiningOp()).second)
-      llvm::append_range(stack, next.getDefiningOp()->getOperands());
-  }
-}
-
-void PairRewriter::findNeeded() {
-  Block &body = findBody(forward).getBody().front();
-  unsigned numCarried = forward.getInits().size(),
-           numInvariants = forward.getInvariants().size();
-  BitVector read(body.getNumArguments()), carried(body.getNumArguments());
-  for (const LoopPair::Stack &stack : pair.stacks) {
-    Value value = body.getTerminator()->getOperand(stack.result);
-    Value copied = findCopied(value);
-    stacked.push_back(copied ? copied : value);
-    findMakers(stacked.back(), makers, read);
-  }
-  // What is carried is made of more that is carried.
-  BitVector done(numCarried);
-  DenseSet<Operation *> seen;
-  for (unsigned number = 0; number < numCarried;) {
-    bool isNeeded = read[number] || carried[number];
-    if (!isNeeded || done[number]) {
-      ++number;
-      continue;
-    }
-    done.set(number);
-    findMakers(body.getTerminator()->getOperand(number), seen, carried);
-    number = 0;
-  }
-  for (unsigned number : done.set_bits())
-    states.push_back(number);
-  for (auto [arguments, parts] :
-       {std::pair(&carried, &ofStates), std::pair(&read, &ofStacks)})
-    for (unsigned number : arguments->set_bits())
-      if (number >= numCarried + numInvariants)
-        parts->slices.push_back(number - numCarried - numInvariants);
-      else if (number >= numCarried)
-        parts->invariants.push_back(number - numCarried);
-}
 
 /// The body of the forward loop that makes the states and nothing else. What
 /// that asserts, the forward loop has found to hold.
 llvm::Expected<GraphOp> PairRewriter::makeAdvance() {
   GraphOp body = findBody(forward);
-  GraphOp &advance = bodies[{body, nullptr, states}];
+  SmallVector<unsigned> parts = needed.states;
+  llvm::append_range(parts, needed.ofStates.kept);
+  GraphOp &advance = bodies[{body, nullptr, parts}];
   if (advance)
     return advance;
-  advance = insert(body.clone(), body.getName() + "_next");
+  IRMapping mapping;
+  advance =
+      insert(cast<GraphOp>(body->clone(mapping)), body.getName() + "_next");
   advance.removeArgAttrsAttr();
   advance.removeResAttrsAttr();
   Block &block = advance.getBody().front();
   Operation *terminator = block.getTerminator();
-  terminator->setOperands(llvm::map_to_vector(
-      states, [&](unsigned number) { return terminator->getOperand(number); }));
+  terminator->setOperands(
+      llvm::map_to_vector(needed.states, [&](unsigned number) {
+        return terminator->getOperand(number);
+      }));
+  for (unsigned number : needed.ofStates.kept) {
+    Value value = mapping.lookup(needed.getKept(number));
+    value.replaceAllUsesWith(
+        block.addArgument(value.getType(), value.getLoc()));
+  }
   eraseUnused(block);
   BitVector dropped(block.getNumArguments(), true);
+  dropped.reset(block.getNumArguments() - needed.ofStates.kept.size(),
+                block.getNumArguments());
   unsigned numCarried = forward.getInits().size();
-  for (unsigned number : states)
+  for (unsigned number : needed.states)
     dropped.reset(number);
-  for (unsigned number : ofStates.invariants)
+  for (unsigned number : needed.ofStates.invariants)
     dropped.reset(numCarried + number);
-  for (unsigned number : ofStates.slices)
+  for (unsigned number : needed.ofStates.slices)
     dropped.reset(numCarried + forward.getInvariants().size() + number);
   block.eraseArguments(dropped);
   updateType(advance);
@@ -354,9 +308,14 @@ TaskOp PairRewriter::replace(TaskOp task, func::FuncOp kernel,
   return made;
 }
 
-/// Takes the stacks from the forward loop.
+/// Takes the stacks from the forward loop. One that made them for the reverse
+/// loop alone is no more.
 llvm::Error PairRewriter::shortenForward() {
   TaskOp task = pair.forward;
+  if (task->use_empty() && !forward.getAsserts()) {
+    task.erase();
+    return llvm::Error::success();
+  }
   SmallVector<unsigned> kept;
   for (OpResult result : task.getResults())
     if (!result.use_empty() ||
@@ -382,15 +341,17 @@ llvm::Error PairRewriter::shortenForward() {
   func::FuncOp kernel = createKernel(
       task.getLoc(), (task.getKernel() + "_short").str(), operands, types,
       [&](OpBuilder &builder, ValueRange arguments) {
-        return LoopOp::create(builder, forward.getLoc(), types,
-                              shorter.getName(), forward.getCount(),
-                              forward.getReverse(),
-                              arguments.take_front(numCarried),
-                              arguments.slice(numCarried, numInvariants),
-                              arguments.slice(numCarried + numInvariants,
-                                              forward.getSlices().size()),
-                              forward.getTrips() ? arguments.back() : Value(),
-                              forward.getConditional());
+        auto loop =
+            LoopOp::create(builder, forward.getLoc(), types, shorter.getName(),
+                           forward.getCount(), forward.getReverse(),
+                           arguments.take_front(numCarried),
+                           arguments.slice(numCarried, numInvariants),
+                           arguments.slice(numCarried + numInvariants,
+                                           forward.getSlices().size()),
+                           forward.getTrips() ? arguments.back() : Value(),
+                           forward.getConditional());
+        loop.setAsserts(forward.getAsserts());
+        return loop;
       },
       passed);
   task = replace(task, kernel, passed, kept);
@@ -402,12 +363,13 @@ llvm::Error PairRewriter::shortenForward() {
 
 /// The body of the reverse loop, which makes for itself what was stacked.
 /// Arguments: what is carried; its invariants and those of the forward loop
-/// that it needs; the states; its slices but the stacks, and the forward
-/// loop's.
+/// that it needs; the states; its slices but the stacks, the forward loop's,
+/// and the stacks of what must not be made again.
 llvm::Expected<GraphOp> PairRewriter::makeReverseBody() {
   SmallVector<unsigned> parts;
   for (const LoopPair::Stack &stack : pair.stacks)
     llvm::append_values(parts, stack.slice, stack.result);
+  llvm::append_range(parts, needed.ofStacks.kept);
   GraphOp &body = bodies[{findBody(reverse), findBody(forward), parts}];
   if (body)
     return body;
@@ -429,29 +391,39 @@ llvm::Expected<GraphOp> PairRewriter::makeReverseBody() {
   };
   for (unsigned number = 0; number < firstSlice; ++number)
     move(number);
-  for (unsigned number : ofStacks.invariants)
+  for (unsigned number : needed.ofStacks.invariants)
     add(numCarried + number);
-  for (unsigned number : states)
+  for (unsigned number : needed.states)
     add(number);
   for (unsigned slice = 0; slice < reverse.getSlices().size(); ++slice)
     if (!isStack(pair, slice))
       move(firstSlice + slice);
-  for (unsigned number : ofStacks.slices)
+  for (unsigned number : needed.ofStacks.slices)
     add(numCarried + numInvariants + number);
+  for (unsigned number : needed.ofStacks.kept) {
+    Value theirs = needed.getKept(number);
+    mapping.map(theirs, block.addArgument(theirs.getType(), theirs.getLoc()));
+  }
   // Tasks of both bodies have numbers of their own.
   int64_t numTasks = 0;
   OpBuilder builder(&block, block.begin());
   for (Operation &op : other.without_terminator()) {
     if (auto task = dyn_cast<TaskOp>(op))
       numTasks = std::max<int64_t>(numTasks, task.getId() + 1);
-    if (makers.contains(&op))
-      builder.clone(op, mapping);
+    if (!needed.ofStacks.ops.contains(&op))
+      continue;
+    // That this is made again is what was asked.
+    Operation *clone = builder.clone(op, mapping);
+    if (auto task = dyn_cast<TaskOp>(clone)) {
+      task.removePoliciesAttr();
+      task.removePolicyLevelAttr();
+    }
   }
   for (Operation *op = &*builder.getInsertionPoint(); op;
        op = op->getNextNode())
     if (auto task = dyn_cast<TaskOp>(op))
       task.setId(task.getId() + numTasks);
-  for (auto [stack, value] : llvm::zip(pair.stacks, stacked))
+  for (auto [stack, value] : llvm::zip(pair.stacks, needed.stacked))
     block.getArgument(firstSlice + stack.slice)
         .replaceAllUsesWith(mapping.lookup(value));
   block.eraseArguments(0, numBefore);
@@ -469,7 +441,6 @@ llvm::Expected<GraphOp> PairRewriter::makeReverseBody() {
 }
 
 llvm::Error PairRewriter::run(int64_t slots) {
-  findNeeded();
   llvm::Expected<GraphOp> advance = makeAdvance();
   if (!advance)
     return advance.takeError();
@@ -487,24 +458,32 @@ llvm::Error PairRewriter::run(int64_t slots) {
     for (unsigned number : numbers)
       add(pair.forward, group[number]);
   };
+  auto addKept = [&](ArrayRef<unsigned> numbers) {
+    for (unsigned number : numbers) {
+      operands.push_back(pair.forward.getResult(number));
+      ++sizes.back();
+    }
+  };
   sizes.push_back(0);
   for (Value operand : reverse.getInits())
     add(task, operand);
   sizes.push_back(0);
   for (Value operand : reverse.getInvariants())
     add(task, operand);
-  addForward(forward.getInvariants(), ofStacks.invariants);
+  addForward(forward.getInvariants(), needed.ofStacks.invariants);
   sizes.push_back(0);
   for (auto [slice, operand] : llvm::enumerate(reverse.getSlices()))
     if (!isStack(pair, slice))
       add(task, operand);
-  addForward(forward.getSlices(), ofStacks.slices);
+  addForward(forward.getSlices(), needed.ofStacks.slices);
+  addKept(needed.ofStacks.kept);
   sizes.push_back(0);
-  addForward(forward.getInits(), states);
+  addForward(forward.getInits(), needed.states);
   sizes.push_back(0);
-  addForward(forward.getInvariants(), ofStates.invariants);
+  addForward(forward.getInvariants(), needed.ofStates.invariants);
   sizes.push_back(0);
-  addForward(forward.getSlices(), ofStates.slices);
+  addForward(forward.getSlices(), needed.ofStates.slices);
+  addKept(needed.ofStates.kept);
   sizes.push_back(0);
   if (Value trips = reverse.getTrips())
     add(task, trips);
@@ -524,7 +503,8 @@ llvm::Error PairRewriter::run(int64_t slots) {
             reverse.getReverseAttr(), groups[0], groups[1], groups[2],
             FlatSymbolRefAttr::get(builder.getContext(), advance->getName()),
             builder.getI64IntegerAttr(slots), groups[3], groups[4], groups[5],
-            groups[6].empty() ? Value() : groups[6].front());
+            groups[6].empty() ? Value() : groups[6].front(),
+            /*asserts=*/UnitAttr(), /*inner_policy=*/PolicyAttr());
       },
       passed);
   SmallVector<unsigned> all =

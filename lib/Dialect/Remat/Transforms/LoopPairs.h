@@ -18,7 +18,7 @@
 namespace remat {
 
 /// A loop that stacks what its iterations make, and a loop in the other
-/// direction that alone reads the stacks.
+/// direction that reads the stacks. All of their readers are such loops.
 struct LoopPair {
   TaskOp forward, reverse;
   /// A slice of the second loop, and the result of the first that it is.
@@ -37,7 +37,7 @@ using MadeBodies = std::map<std::tuple<mlir::Operation *, mlir::Operation *,
 /// The kernel of `task`.
 mlir::func::FuncOp getKernel(TaskOp task);
 
-/// The loop whose stacks `reverse` alone reads, if there is one.
+/// The loop whose stacks `reverse` reads, if there is one.
 std::optional<LoopPair> findPair(TaskOp reverse);
 
 /// The first pair of `graph`.

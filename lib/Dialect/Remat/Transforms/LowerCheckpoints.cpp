@@ -77,6 +77,9 @@ static void tagHiddenValues(CheckpointOp checkpoint, IntegerAttr number) {
   for (Operation &op :
        llvm::make_early_inc_range(checkpoint.getBody().front())) {
     PolicyAttr added = ownPolicies.contains(&op) ? PolicyAttr() : policy;
+    // What its iterations make is in the region, whoever yields the rest.
+    if (auto loop = dyn_cast<LoopOp>(op); loop && !loop.getInnerPolicy())
+      loop.setInnerPolicyAttr(added);
     if (!holdsValues(op) || yielded.contains(&op) ||
         !(added || checkpoint.getName()))
       continue;
@@ -186,6 +189,8 @@ static void lowerScope(ScopeOp scope) {
   for (Operation &op : llvm::make_early_inc_range(scope.getBody().front())) {
     if (!holdsValues(op) || !(scope.getCodec() || policy))
       continue;
+    if (auto loop = dyn_cast<LoopOp>(op); loop && !loop.getInnerPolicy())
+      loop.setInnerPolicyAttr(policy);
     builder.setInsertionPointAfter(&op);
     for (OpResult result : op.getResults()) {
       auto type = dyn_cast<RankedTensorType>(result.getType());
@@ -241,7 +246,7 @@ static LogicalResult checkForbidding(ScopeOp scope) {
   return success();
 }
 
-/// The functions that remat.vjp and remat.jvp name, and what these call. One
+/// The functions that remat.vjp and remat.jvp name, and what these run. One
 /// that holds a derivative itself has to wait until that is expanded: its
 /// regions are about more than is there.
 static SetVector<Operation *> findDifferentiated(Operation *root) {
@@ -256,7 +261,10 @@ static SetVector<Operation *> findDifferentiated(Operation *root) {
       add(op);
   });
   for (size_t i = 0; i < functions.size(); ++i)
-    functions[i]->walk([&](CallOpInterface call) { add(call); });
+    functions[i]->walk([&](Operation *op) {
+      if (isa<CallOpInterface, LoopOp>(op))
+        add(op);
+    });
   return functions;
 }
 

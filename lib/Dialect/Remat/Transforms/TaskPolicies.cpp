@@ -38,22 +38,6 @@ static LogicalResult mergePolicy(Operation *op, PolicyAttr added,
   return success();
 }
 
-/// The tags on a value and on its views, in program order.
-static SmallVector<TagOp> findTags(Value value) {
-  SmallVector<TagOp> tags;
-  SmallVector<Value> values = {value};
-  while (!values.empty()) {
-    for (Operation *user : values.pop_back_val().getUsers()) {
-      if (auto tag = dyn_cast<TagOp>(user))
-        tags.push_back(tag);
-      if (isTransparentOp(user) || isViewOp(user))
-        values.push_back(user->getResult(0));
-    }
-  }
-  llvm::sort(tags, [](TagOp a, TagOp b) { return a->isBeforeInBlock(b); });
-  return tags;
-}
-
 /// What the operation itself asks for a result with `policy`.
 static PolicyAttr honourOp(Operation *op, PolicyAttr policy) {
   Recomputability kind = getRecomputability(op);

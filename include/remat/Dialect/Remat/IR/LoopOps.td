@@ -9,10 +9,12 @@
 
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
-include "remat/Dialect/Remat/IR/RematDialect.td"
+include "remat/Dialect/Remat/IR/RematAttrs.td"
 
 def Remat_LoopOp : Remat_Op<"loop", [
-    Pure, AttrSizedOperandSegments,
+    AttrSizedOperandSegments,
+    DeclareOpInterfaceMethods<ConditionallySpeculatable>,
+    DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
     DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "run a function a number of times, one after the other";
   let description = [{
@@ -51,6 +53,13 @@ def Remat_LoopOp : Remat_Op<"loop", [
     nothing. The body gets the states between its invariants and the elements of
     its slices. Made by `remat-plan`.
 
+    `asserts` says that the body asserts something, which the loop is needed for
+    though nobody reads its results.
+
+    `inner_policy` is what a region around the loop asks of what its iterations
+    make: how the derivative of the loop gets it. `remat-lower-checkpoints` sets
+    it.
+
     ```mlir
     // A recurrent network: h is carried, the weights are invariant, x is sliced,
     // and the sums of all iterations are stacked.
@@ -83,7 +92,9 @@ def Remat_LoopOp : Remat_Op<"loop", [
                        Variadic<AnyRankedTensor>:$stateInits,
                        Variadic<AnyRankedTensor>:$stateInvariants,
                        Variadic<AnyRankedTensor>:$stateSlices,
-                       Optional<AnyRankedTensor>:$trips);
+                       Optional<AnyRankedTensor>:$trips,
+                       UnitAttr:$asserts,
+                       OptionalAttr<Remat_PolicyAttr>:$inner_policy);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
     $body (`count` $count^)? (`trips` `(` $trips^ `)`)?
@@ -107,6 +118,8 @@ def Remat_LoopOp : Remat_Op<"loop", [
     ::mlir::ResultRange getFinals() {
       return getResults().take_front(getInits().size());
     }
+    /// Whether a body of these operations asserts something.
+    static bool isAsserting(::mlir::Block &body);
     /// What iterations make beside that, of all of them.
     ::mlir::ResultRange getStacks() {
       return getResults().drop_front(getInits().size());
