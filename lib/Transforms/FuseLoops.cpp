@@ -99,6 +99,8 @@ static void fuse(LoopOp loop, func::FuncOp body, LoopOp later,
       LoopOp::create(builder, later.getLoc(), types, later.getBody(),
                      later.getCount(), later.getReverse(), later.getInits(),
                      later.getInvariants(), later.getSlices());
+  fused.setAsserts(LoopOp::isAsserting(block));
+  fused.setInnerPolicyAttr(later.getInnerPolicyAttr());
   fused->setDiscardableAttrs(later->getDiscardableAttrDictionary());
   Operation *last = fused;
   for (Operation *op : dependent)

@@ -416,6 +416,7 @@ void LayerLoops::rewrite() {
       types.push_back(addParts(cast<RankedTensorType>(type)));
     auto loop = LoopOp::create(builder, loc, types, layer.body.getName(), parts,
                                /*reverse=*/false, inits, invariants, sliced);
+    loop.setAsserts(LoopOp::isAsserting(layer.body.front()));
     loop->setAttr(RematDialect::stacksNothingAttrName, builder.getUnitAttr());
     for (auto [result, value] : llvm::zip(layer.carried, loop.getFinals()))
       returned[result] = value;

@@ -26,10 +26,19 @@
 // RUN: remat-opt %t/same.mlir %{to-plan}=budget=min | FileCheck %t/same.mlir
 // RUN: remat-opt %t/asserting.mlir %{to-plan}=budget=min | FileCheck %t/asserting.mlir
 
+<<<<<<< HEAD
 // Loops whose iterations are counted at run time are a pair if they run as often
 // as each other.
 
 // RUN: remat-opt %t/trips.mlir %{to-plan}=budget=min | FileCheck %t/trips.mlir
+=======
+// Two loops read the same states: each makes them again. What must not be made
+// again is read where iterations run again, and what nothing needs is no task.
+
+// RUN: remat-opt %t/shared.mlir %{to-plan}=budget=min | FileCheck %t/shared.mlir
+// RUN: remat-opt %t/kept.mlir --remat-lower-checkpoints %{derivative} %{to-plan}=budget=min | FileCheck %t/kept.mlir
+// RUN: remat-opt %t/hidden.mlir --remat-lower-checkpoints %{derivative} %{to-plan}=budget=min | FileCheck %t/hidden.mlir
+>>>>>>> e8078d2 (Plans, derivatives and random programs of loops with policies are tested)
 
 //--- cell.mlir
 // ALL-NOT:  again
@@ -129,17 +138,25 @@ func.func @main(%a: tensor<16xf32>, %i: tensor<20x1xi64>) -> tensor<16xf32> {
   %x = remat.loop @back count 20 reverse carried(%r#0) invariant() sliced(%r#1) : (tensor<16xf32>, tensor<20x16xf32>) -> tensor<16xf32>
   return %x : tensor<16xf32>
 }
+<<<<<<< HEAD
 //--- trips.mlir
 // CHECK-DAG: remat.loop @back_again count 20 trips(%{{.*}}) reverse {{.*}} again @step_next slots 10 carried(
 // CHECK-DAG: remat.loop @step_short count 20 trips(%{{.*}}) carried(
 // CHECK-DAG: remat.loop @back count 20 trips(%{{.*}}) reverse
 // CHECK-DAG: remat.loop @until_short count 20 while carried(
 // CHECK-DAG: remat.loop @back_again_{{[0-9]*}} count 20 trips(%{{.*}}) reverse {{.*}} again @until_next slots 10 carried(
+=======
+//--- shared.mlir
+// CHECK-DAG: remat.loop @step_short_short count 20 carried(%{{.*}}) invariant() sliced() : (tensor<16xf32>) -> tensor<16xf32>
+// CHECK-DAG: remat.loop @back_again count 20 reverse {{.*}} again @step_next slots 2 carried(
+// CHECK-DAG: remat.loop @other_again count 20 reverse {{.*}} again @step_short_next slots 2 carried(
+>>>>>>> e8078d2 (Plans, derivatives and random programs of loops with policies are tested)
 func.func private @step(%a: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
   %e = tensor.empty() : tensor<16xf32>
   %t = linalg.tanh ins(%a : tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
   return %t, %a : tensor<16xf32>, tensor<16xf32>
 }
+<<<<<<< HEAD
 func.func private @until(%g: tensor<i1>, %n: tensor<i64>, %a: tensor<16xf32>) -> (tensor<i1>, tensor<i64>, tensor<16xf32>, tensor<16xf32>) {
   %e = tensor.empty() : tensor<16xf32>
   %s = tensor.empty() : tensor<i64>
@@ -162,4 +179,61 @@ func.func @main(%x: tensor<16xf32>, %y: tensor<16xf32>, %g: tensor<i1>, %z: tens
   %u:4 = remat.loop @until count 20 while carried(%g, %z, %r) invariant() sliced() : (tensor<i1>, tensor<i64>, tensor<16xf32>) -> (tensor<i1>, tensor<i64>, tensor<16xf32>, tensor<20x16xf32>)
   %v = remat.loop @back count 20 trips(%u#1) reverse carried(%u#2) invariant() sliced(%u#3) : (tensor<16xf32>, tensor<20x16xf32>, tensor<i64>) -> tensor<16xf32>
   return %r, %s, %v : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>
+=======
+func.func private @back(%d: tensor<16xf32>, %s: tensor<16xf32>) -> tensor<16xf32> {
+  %e = tensor.empty() : tensor<16xf32>
+  %r = linalg.mul ins(%d, %s : tensor<16xf32>, tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+  return %r : tensor<16xf32>
+}
+func.func private @other(%d: tensor<16xf32>, %s: tensor<16xf32>) -> tensor<16xf32> {
+  %e = tensor.empty() : tensor<16xf32>
+  %r = linalg.add ins(%d, %s : tensor<16xf32>, tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+  return %r : tensor<16xf32>
+}
+func.func @main(%a: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
+  %r:2 = remat.loop @step count 20 carried(%a) invariant() sliced() : (tensor<16xf32>) -> (tensor<16xf32>, tensor<20x16xf32>)
+  %x = remat.loop @back count 20 reverse carried(%r#0) invariant() sliced(%r#1) : (tensor<16xf32>, tensor<20x16xf32>) -> tensor<16xf32>
+  %y = remat.loop @other count 20 reverse carried(%x) invariant() sliced(%r#1) : (tensor<16xf32>, tensor<20x16xf32>) -> tensor<16xf32>
+  return %x, %y : tensor<16xf32>, tensor<16xf32>
+}
+//--- kept.mlir
+// CHECK:       remat.graph private @cell_next(%{{[a-z0-9]*}}: tensor<16xf32>, %[[M:[a-z0-9]*]]: tensor<16xf32>) -> tensor<16xf32>
+// CHECK-NEXT:    %[[S:.*]] = remat.task 1 @mul(%[[M]])
+// CHECK-NEXT:    %[[NEXT:.*]] = remat.task 2 @tanh(%[[S]])
+// CHECK-NEXT:    remat.return %[[NEXT]]
+// CHECK:       remat.loop @cell_reverse_again count 20 reverse carried({{.*}} sliced(%[[K:[a-z0-9]*]], %[[K]]) again @cell_next slots 2 carried({{.*}} sliced(%[[K]])
+// CHECK:       remat.loop @cell_short count 20 carried({{.*}} -> (tensor<16xf32>, tensor<20x16xf32>)
+func.func private @cell(%h: tensor<16xf32>, %w: tensor<16x16xf32>) -> tensor<16xf32> {
+  %z = arith.constant dense<0.0> : tensor<16xf32>
+  %m = linalg.matvec ins(%w, %h : tensor<16x16xf32>, tensor<16xf32>) outs(%z : tensor<16xf32>) -> tensor<16xf32>
+  %k = remat.tag %m {policy = #remat.policy<must_save>} : tensor<16xf32>
+  %e = tensor.empty() : tensor<16xf32>
+  %s = linalg.mul ins(%k, %k : tensor<16xf32>, tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+  %c = linalg.tanh ins(%s : tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+  return %c : tensor<16xf32>
+}
+func.func @main(%h: tensor<16xf32>, %w: tensor<16x16xf32>) -> tensor<16xf32> {
+  %r = remat.loop @cell count 20 carried(%h) invariant(%w) sliced() : (tensor<16xf32>, tensor<16x16xf32>) -> tensor<16xf32>
+  return %r : tensor<16xf32>
+}
+//--- hidden.mlir
+// CHECK-LABEL: remat.graph @main(
+// CHECK:         remat.task 0 @loop{{.*}} -> tensor<16xf32>
+// CHECK-NOT:     tensor<20x16xf32>
+// CHECK:         remat.task {{[0-9]+}} @{{.*}}slots2
+// CHECK-NOT:     tensor<20x16xf32>
+// CHECK:         remat.return
+func.func private @cell(%h: tensor<16xf32>, %w: tensor<16xf32>) -> tensor<16xf32> {
+  %e = tensor.empty() : tensor<16xf32>
+  %a = linalg.mul ins(%h, %w : tensor<16xf32>, tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+  %c = linalg.tanh ins(%a : tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+  return %c : tensor<16xf32>
+}
+func.func @main(%h: tensor<16xf32>, %w: tensor<16xf32>) -> tensor<16xf32> {
+  %q = remat.checkpoint {
+    %r = remat.loop @cell count 20 carried(%h) invariant(%w) sliced() : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+    remat.yield %r : tensor<16xf32>
+  } : tensor<16xf32>
+  return %q : tensor<16xf32>
+>>>>>>> e8078d2 (Plans, derivatives and random programs of loops with policies are tested)
 }

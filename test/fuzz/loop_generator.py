@@ -311,7 +311,7 @@ class LoopGenerator:
             f"%RESULT = remat.tag %{made[0]} {{policy = #remat.policy<{policy}>{name}}} : @T"])
 
     LEAVES = (["unary"] * 4 + ["binary"] * 5 + ["product"] * 3 + ["reduction"] * 2 + ["view"] * 2 + ["generic", "cast",
-              "number", "induction", "choice", "draw", "policy"] + ["slice"] * 4)
+              "number", "induction", "choice"] + ["draw"] * 4 + ["policy"] * 3 + ["slice"] * 4)
 
     def statement(self, depth):
         for _ in range(10):

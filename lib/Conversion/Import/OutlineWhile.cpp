@@ -136,6 +136,7 @@ func::FuncOp WhileOutliner::run(int64_t most, SymbolTable &symbols) {
                              function.getName(), most, /*reverse=*/false, inits,
                              invariants, /*slices=*/ValueRange(),
                              /*trips=*/Value(), /*conditional=*/true);
+  kept.setAsserts(LoopOp::isAsserting(function.front()));
   for (auto [result, final] :
        llvm::zip(loop.getResults(), kept.getFinals().drop_front(2)))
     result.replaceAllUsesWith(
