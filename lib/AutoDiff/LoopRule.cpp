@@ -223,10 +223,12 @@ LoopOp ReverseLoop::createAgain() {
     slices.push_back(getTagged(context.primal(stack)));
   }
   // What iterations assert, the loop has found to hold.
-  for (Operation &op :
-       llvm::make_early_inc_range(llvm::reverse(block.without_terminator())))
-    if (op.use_empty())
-      op.erase();
+  for (Operation *op = block.getTerminator()->getPrevNode(); op;) {
+    Operation *before = op->getPrevNode();
+    if (op->use_empty())
+      op->erase();
+    op = before;
+  }
   body.setFunctionType(FunctionType::get(
       body.getContext(), block.getArgumentTypes(), body.getResultTypes()));
   SmallVector<Value> inits, primals;

@@ -61,6 +61,7 @@ void remat::addKeepLoops(OpPassManager &pm, const StepOptions &options) {
   KeepLoopsPassOptions loops;
   loops.limit = options.unrollLimit;
   loops.maxTripCount = options.maxTripCount;
+  loops.policies = !options.policies.empty();
   pm.addPass(createKeepLoopsPass(loops));
 }
 

@@ -192,9 +192,7 @@ void remat::buildRematPipeline(OpPassManager &pm, const StepOptions &options,
   // Random state may be read in loops, and links of a chain may be iterations.
   pm.addNestedPass<func::FuncOp>(createImportBuffersPass());
   pm.addNestedPass<func::FuncOp>(createImportScattersPass());
-  // Which names mean a policy, only the import pipeline finds out.
-  if (options.policies.empty())
-    addKeepLoops(pm, options);
+  addKeepLoops(pm, options);
   ImportLoopsPassOptions loops;
   loops.limit = std::max(loops.limit, options.unrollLimit);
   pm.addNestedPass<func::FuncOp>(createImportLoopsPass(loops));

@@ -26,19 +26,17 @@
 // RUN: remat-opt %t/same.mlir %{to-plan}=budget=min | FileCheck %t/same.mlir
 // RUN: remat-opt %t/asserting.mlir %{to-plan}=budget=min | FileCheck %t/asserting.mlir
 
-<<<<<<< HEAD
-// Loops whose iterations are counted at run time are a pair if they run as often
-// as each other.
-
-// RUN: remat-opt %t/trips.mlir %{to-plan}=budget=min | FileCheck %t/trips.mlir
-=======
 // Two loops read the same states: each makes them again. What must not be made
 // again is read where iterations run again, and what nothing needs is no task.
 
 // RUN: remat-opt %t/shared.mlir %{to-plan}=budget=min | FileCheck %t/shared.mlir
 // RUN: remat-opt %t/kept.mlir --remat-lower-checkpoints %{derivative} %{to-plan}=budget=min | FileCheck %t/kept.mlir
 // RUN: remat-opt %t/hidden.mlir --remat-lower-checkpoints %{derivative} %{to-plan}=budget=min | FileCheck %t/hidden.mlir
->>>>>>> e8078d2 (Plans, derivatives and random programs of loops with policies are tested)
+
+// Loops whose iterations are counted at run time are a pair if they run as often
+// as each other.
+
+// RUN: remat-opt %t/trips.mlir %{to-plan}=budget=min | FileCheck %t/trips.mlir
 
 //--- cell.mlir
 // ALL-NOT:  again
@@ -138,48 +136,15 @@ func.func @main(%a: tensor<16xf32>, %i: tensor<20x1xi64>) -> tensor<16xf32> {
   %x = remat.loop @back count 20 reverse carried(%r#0) invariant() sliced(%r#1) : (tensor<16xf32>, tensor<20x16xf32>) -> tensor<16xf32>
   return %x : tensor<16xf32>
 }
-<<<<<<< HEAD
-//--- trips.mlir
-// CHECK-DAG: remat.loop @back_again count 20 trips(%{{.*}}) reverse {{.*}} again @step_next slots 10 carried(
-// CHECK-DAG: remat.loop @step_short count 20 trips(%{{.*}}) carried(
-// CHECK-DAG: remat.loop @back count 20 trips(%{{.*}}) reverse
-// CHECK-DAG: remat.loop @until_short count 20 while carried(
-// CHECK-DAG: remat.loop @back_again_{{[0-9]*}} count 20 trips(%{{.*}}) reverse {{.*}} again @until_next slots 10 carried(
-=======
 //--- shared.mlir
 // CHECK-DAG: remat.loop @step_short_short count 20 carried(%{{.*}}) invariant() sliced() : (tensor<16xf32>) -> tensor<16xf32>
 // CHECK-DAG: remat.loop @back_again count 20 reverse {{.*}} again @step_next slots 2 carried(
 // CHECK-DAG: remat.loop @other_again count 20 reverse {{.*}} again @step_short_next slots 2 carried(
->>>>>>> e8078d2 (Plans, derivatives and random programs of loops with policies are tested)
 func.func private @step(%a: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
   %e = tensor.empty() : tensor<16xf32>
   %t = linalg.tanh ins(%a : tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
   return %t, %a : tensor<16xf32>, tensor<16xf32>
 }
-<<<<<<< HEAD
-func.func private @until(%g: tensor<i1>, %n: tensor<i64>, %a: tensor<16xf32>) -> (tensor<i1>, tensor<i64>, tensor<16xf32>, tensor<16xf32>) {
-  %e = tensor.empty() : tensor<16xf32>
-  %s = tensor.empty() : tensor<i64>
-  %f = tensor.empty() : tensor<i1>
-  %t = linalg.exp ins(%a : tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
-  %m = linalg.add ins(%n, %n : tensor<i64>, tensor<i64>) outs(%s : tensor<i64>) -> tensor<i64>
-  %h = linalg.copy ins(%g : tensor<i1>) outs(%f : tensor<i1>) -> tensor<i1>
-  return %h, %m, %t, %a : tensor<i1>, tensor<i64>, tensor<16xf32>, tensor<16xf32>
-}
-func.func private @back(%d: tensor<16xf32>, %a: tensor<16xf32>) -> tensor<16xf32> {
-  %e = tensor.empty() : tensor<16xf32>
-  %m = linalg.mul ins(%d, %a : tensor<16xf32>, tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
-  return %m : tensor<16xf32>
-}
-func.func @main(%x: tensor<16xf32>, %y: tensor<16xf32>, %g: tensor<i1>, %z: tensor<i64>, %n: tensor<i64>, %m: tensor<i64>) -> (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) {
-  %f:2 = remat.loop @step count 20 trips(%n) carried(%x) invariant() sliced() : (tensor<16xf32>, tensor<i64>) -> (tensor<16xf32>, tensor<20x16xf32>)
-  %r = remat.loop @back count 20 trips(%n) reverse carried(%f#0) invariant() sliced(%f#1) : (tensor<16xf32>, tensor<20x16xf32>, tensor<i64>) -> tensor<16xf32>
-  %h:2 = remat.loop @step count 20 trips(%n) carried(%y) invariant() sliced() : (tensor<16xf32>, tensor<i64>) -> (tensor<16xf32>, tensor<20x16xf32>)
-  %s = remat.loop @back count 20 trips(%m) reverse carried(%h#0) invariant() sliced(%h#1) : (tensor<16xf32>, tensor<20x16xf32>, tensor<i64>) -> tensor<16xf32>
-  %u:4 = remat.loop @until count 20 while carried(%g, %z, %r) invariant() sliced() : (tensor<i1>, tensor<i64>, tensor<16xf32>) -> (tensor<i1>, tensor<i64>, tensor<16xf32>, tensor<20x16xf32>)
-  %v = remat.loop @back count 20 trips(%u#1) reverse carried(%u#2) invariant() sliced(%u#3) : (tensor<16xf32>, tensor<20x16xf32>, tensor<i64>) -> tensor<16xf32>
-  return %r, %s, %v : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>
-=======
 func.func private @back(%d: tensor<16xf32>, %s: tensor<16xf32>) -> tensor<16xf32> {
   %e = tensor.empty() : tensor<16xf32>
   %r = linalg.mul ins(%d, %s : tensor<16xf32>, tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
@@ -235,5 +200,38 @@ func.func @main(%h: tensor<16xf32>, %w: tensor<16xf32>) -> tensor<16xf32> {
     remat.yield %r : tensor<16xf32>
   } : tensor<16xf32>
   return %q : tensor<16xf32>
->>>>>>> e8078d2 (Plans, derivatives and random programs of loops with policies are tested)
+}
+//--- trips.mlir
+// CHECK-DAG: remat.loop @back_again count 20 trips(%{{.*}}) reverse {{.*}} again @step_next slots 10 carried(
+// CHECK-DAG: remat.loop @step_short count 20 trips(%{{.*}}) carried(
+// CHECK-DAG: remat.loop @back count 20 trips(%{{.*}}) reverse
+// CHECK-DAG: remat.loop @until_short count 20 while carried(
+// CHECK-DAG: remat.loop @back_again_{{[0-9]*}} count 20 trips(%{{.*}}) reverse {{.*}} again @until_next slots 10 carried(
+func.func private @step(%a: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
+  %e = tensor.empty() : tensor<16xf32>
+  %t = linalg.tanh ins(%a : tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+  return %t, %a : tensor<16xf32>, tensor<16xf32>
+}
+func.func private @until(%g: tensor<i1>, %n: tensor<i64>, %a: tensor<16xf32>) -> (tensor<i1>, tensor<i64>, tensor<16xf32>, tensor<16xf32>) {
+  %e = tensor.empty() : tensor<16xf32>
+  %s = tensor.empty() : tensor<i64>
+  %f = tensor.empty() : tensor<i1>
+  %t = linalg.exp ins(%a : tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+  %m = linalg.add ins(%n, %n : tensor<i64>, tensor<i64>) outs(%s : tensor<i64>) -> tensor<i64>
+  %h = linalg.copy ins(%g : tensor<i1>) outs(%f : tensor<i1>) -> tensor<i1>
+  return %h, %m, %t, %a : tensor<i1>, tensor<i64>, tensor<16xf32>, tensor<16xf32>
+}
+func.func private @back(%d: tensor<16xf32>, %a: tensor<16xf32>) -> tensor<16xf32> {
+  %e = tensor.empty() : tensor<16xf32>
+  %m = linalg.mul ins(%d, %a : tensor<16xf32>, tensor<16xf32>) outs(%e : tensor<16xf32>) -> tensor<16xf32>
+  return %m : tensor<16xf32>
+}
+func.func @main(%x: tensor<16xf32>, %y: tensor<16xf32>, %g: tensor<i1>, %z: tensor<i64>, %n: tensor<i64>, %m: tensor<i64>) -> (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) {
+  %f:2 = remat.loop @step count 20 trips(%n) carried(%x) invariant() sliced() : (tensor<16xf32>, tensor<i64>) -> (tensor<16xf32>, tensor<20x16xf32>)
+  %r = remat.loop @back count 20 trips(%n) reverse carried(%f#0) invariant() sliced(%f#1) : (tensor<16xf32>, tensor<20x16xf32>, tensor<i64>) -> tensor<16xf32>
+  %h:2 = remat.loop @step count 20 trips(%n) carried(%y) invariant() sliced() : (tensor<16xf32>, tensor<i64>) -> (tensor<16xf32>, tensor<20x16xf32>)
+  %s = remat.loop @back count 20 trips(%m) reverse carried(%h#0) invariant() sliced(%h#1) : (tensor<16xf32>, tensor<20x16xf32>, tensor<i64>) -> tensor<16xf32>
+  %u:4 = remat.loop @until count 20 while carried(%g, %z, %r) invariant() sliced() : (tensor<i1>, tensor<i64>, tensor<16xf32>) -> (tensor<i1>, tensor<i64>, tensor<16xf32>, tensor<20x16xf32>)
+  %v = remat.loop @back count 20 trips(%u#1) reverse carried(%u#2) invariant() sliced(%u#3) : (tensor<16xf32>, tensor<20x16xf32>, tensor<i64>) -> tensor<16xf32>
+  return %r, %s, %v : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>
 }

@@ -222,6 +222,13 @@ struct KeepLoops : public remat::impl::KeepLoopsPassBase<KeepLoops> {
     // Other targets' steps have no loops.
     if (getTargetFacts(module).getName() != "cpu")
       return;
+    // Bodies do not show which regions are around their loops.
+    auto hasRegion = [&] {
+      return module.walk([](CheckpointOp) { return WalkResult::interrupt(); })
+          .wasInterrupted();
+    };
+    if (policies && hasRegion())
+      return;
     SymbolTable symbols(module);
     SmallVector<func::FuncOp> functions =
         llvm::to_vector(module.getOps<func::FuncOp>());

@@ -220,7 +220,9 @@ def KeepLoopsPass : Pass<"remat-keep-loops", "::mlir::ModuleOp"> {
     `remat-import-loops`, and so are those that cannot be kept: that run once,
     that have effects or values of dynamic shape, with a codec, a region that
     runs again as a whole or draws other numbers then, or with policies where a
-    region is around the loop. For targets other than `cpu` no loop stays.
+    region is around the loop. For targets other than `cpu` no loop stays,
+    and with `policies`, which are about regions where there are any, none of a
+    module with regions.
 
     Loops whose bounds are known at run time only stay loops, however short they
     are, and so does an `scf.while`; one that counts becomes an `scf.for` first.
@@ -270,7 +272,10 @@ def KeepLoopsPass : Pass<"remat-keep-loops", "::mlir::ModuleOp"> {
            "Operations that one loop may unroll to">,
     Option<"maxTripCount", "max-trip-count", "int64_t", "0",
            "The most iterations of a loop whose number of iterations is known "
-           "at run time only; 0 for any number">];
+           "at run time only; 0 for any number">,
+    Option<"policies", "policies", "bool", /*default=*/"false",
+           "Policies follow: no loop of a module with regions stays">
+  ];
   let statistics = [
     Statistic<"numKept", "loops-kept", "Loops that stay loops">];
   let dependentDialects = ["::mlir::arith::ArithDialect",
