@@ -79,6 +79,7 @@ void remat::buildImportPipeline(OpPassManager &pm, const StepOptions &options) {
   // A rule is a function's own. What is inlined is no function any more.
   pm.addPass(createAttachRulesPass());
   pm.addPass(createImportCallsPass());
+  pm.addNestedPass<func::FuncOp>(createCarryRandomStatePass());
   pm.addPass(createImportRandomStatePass());
   pm.addNestedPass<func::FuncOp>(createImportBuffersPass());
   ImportEntryPassOptions entry;
@@ -115,6 +116,7 @@ LogicalResult remat::importSignatures(ModuleOp module) {
       llvm::any_of(module.getOps<FunctionOpInterface>(), hasMemRef)) {
     pm.addPass(createAttachRulesPass());
     pm.addPass(createImportCallsPass());
+    pm.addNestedPass<func::FuncOp>(createCarryRandomStatePass());
     pm.addPass(createImportRandomStatePass());
     pm.addNestedPass<func::FuncOp>(createImportBuffersPass());
   }

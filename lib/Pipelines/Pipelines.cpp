@@ -192,6 +192,7 @@ void remat::buildRematPipeline(OpPassManager &pm, const StepOptions &options,
   // Random state may be read in loops, and links of a chain may be iterations.
   pm.addNestedPass<func::FuncOp>(createImportBuffersPass());
   pm.addNestedPass<func::FuncOp>(createImportScattersPass());
+  pm.addNestedPass<func::FuncOp>(createCarryRandomStatePass());
   addKeepLoops(pm, options);
   ImportLoopsPassOptions loops;
   loops.limit = std::max(loops.limit, options.unrollLimit);

@@ -26,6 +26,13 @@ using namespace remat;
 static DenseSet<Value> findSeeds(BlockArgument state) {
   DenseSet<Value> seeds = {state};
   for (Operation &op : *state.getOwner()) {
+    // What a loop makes of a state is one.
+    if (auto loop = dyn_cast<LoopOp>(op)) {
+      for (auto [init, final] : llvm::zip(loop.getInits(), loop.getFinals()))
+        if (seeds.contains(init))
+          seeds.insert(final);
+      continue;
+    }
     bool isInteger = op.getNumRegions() == 0 &&
                      llvm::all_of(op.getResultTypes(), [](Type type) {
                        return getElementTypeOrSelf(type).isIntOrIndex();
@@ -126,4 +133,12 @@ void remat::import::importDraws(BlockArgument state) {
     for (auto [convert, seed] = findDraw(generic, seeds); convert;
          std::tie(convert, seed) = findDraw(generic, seeds))
       generic = replaceDraw(generic, convert, seed);
+  for (auto loop : state.getOwner()->getOps<LoopOp>()) {
+    auto body = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
+        loop, loop.getBodyAttr());
+    for (auto [operand, argument] :
+         llvm::zip(loop->getOperands(), body.getArguments()))
+      if (seeds.contains(operand))
+        importDraws(argument);
+  }
 }

@@ -100,6 +100,37 @@ def ImportEntryPass : Pass<"remat-import-entry", "::mlir::ModuleOp"> {
            "Name of the function to compile">];
 }
 
+def CarryRandomStatePass
+    : Pass<"remat-carry-random-state", "::mlir::func::FuncOp"> {
+  let summary = "Let loops carry the globals that they load and store";
+  let description = [{
+    An `scf.for` whose iterations load and store an `ml_program.global` of
+    ranked tensor type, outside of other regions, carries its value: it is
+    loaded in front of the loop and stored behind it. Such a loop has no effect,
+    and `remat-keep-loops` can keep it.
+
+    ```mlir
+    scf.for %i = %a to %b step %c {
+      %s = ml_program.global_load @seed : tensor<i64>
+      %t = arith.addi %s, %one : tensor<i64>
+      ml_program.global_store @seed = %t : tensor<i64>
+    }
+    // becomes
+    %s0 = ml_program.global_load @seed : tensor<i64>
+    %r = scf.for %i = %a to %b step %c iter_args(%s = %s0) -> (tensor<i64>) {
+      %t = arith.addi %s, %one : tensor<i64>
+      scf.yield %t : tensor<i64>
+    }
+    ml_program.global_store @seed = %r : tensor<i64>
+    ```
+  }];
+  let statistics = [
+    Statistic<"numCarried", "num-carried", "Number of globals that loops carry">
+  ];
+  let dependentDialects = ["::mlir::ml_program::MLProgramDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def ImportRandomStatePass
     : Pass<"remat-import-random-state", "::mlir::ModuleOp"> {
   let summary = "Turn random state in mutable globals into arguments and results";
@@ -114,7 +145,7 @@ def ImportRandomStatePass
     but such a state and the element's indices, as the generators of exporters
     do, the numbers come from `remat.random`, with the integer that the program
     made of its state as the key. The stream is that of `remat.random`, not the
-    exporter's.
+    exporter's. The bodies of `remat.loop` are looked into, too.
 
     ```mlir
     ml_program.global private mutable @seed(dense<0> : tensor<i64>) : tensor<i64>
