@@ -6,7 +6,6 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 import unittest
 
-import numpy as np
 import remat
 
 from test_jax_loops import LoopTestCase, random
@@ -14,6 +13,7 @@ from test_jax_loops import LoopTestCase, random
 try:
     import jax
     import jax.numpy as jnp
+    import numpy as np
     import remat.jax as rj
 except ImportError:
     jax = None
