@@ -89,3 +89,33 @@ func.func @unknown_rows(%q: tensor<6x?x4xf32>, %k: tensor<2x4x7xf32>, %e: tensor
   %p = linalg.batch_matmul ins(%q, %c : tensor<6x?x4xf32>, tensor<6x4x7xf32>) outs(%f : tensor<6x?x7xf32>) -> tensor<6x?x7xf32>
   return %p : tensor<6x?x7xf32>
 }
+
+// Of two changes of what is repeated, the first moves first.
+
+// CHECK-LABEL: @changed_twice
+// CHECK-SAME: %[[A:.*]]: tensor<f32>
+// CHECK: %[[SIN:.*]] = linalg.generic {{.*}} ins(%[[A]] : tensor<f32>)
+// CHECK: math.sin
+// CHECK: %[[EXP:.*]] = linalg.generic {{.*}} ins(%[[SIN]] : tensor<f32>)
+// CHECK: math.exp
+// CHECK: linalg.generic {{.*}} ins(%[[EXP]] : tensor<f32>)
+// CHECK: linalg.contract
+func.func @changed_twice(%a: tensor<f32>, %w: tensor<7x5xf32>) -> tensor<5xf32> {
+  %zero = arith.constant dense<0.0> : tensor<5xf32>
+  %e = tensor.empty() : tensor<7xf32>
+  %r = linalg.broadcast ins(%a : tensor<f32>) outs(%e : tensor<7xf32>) dimensions = [0]
+  %s = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+      ins(%r : tensor<7xf32>) outs(%e : tensor<7xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %y = math.sin %x : f32
+    linalg.yield %y : f32
+  } -> tensor<7xf32>
+  %t = linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+      ins(%s : tensor<7xf32>) outs(%e : tensor<7xf32>) {
+  ^bb0(%x: f32, %o: f32):
+    %y = math.exp %x : f32
+    linalg.yield %y : f32
+  } -> tensor<7xf32>
+  %p = linalg.vecmat ins(%t, %w : tensor<7xf32>, tensor<7x5xf32>) outs(%zero : tensor<5xf32>) -> tensor<5xf32>
+  return %p : tensor<5xf32>
+}

@@ -143,6 +143,19 @@ static bool isRepeated(Value value) {
   }
 }
 
+/// Of several operations in a row that change the elements of `value`, the
+/// first, which reads what was joined or laid out.
+static linalg::GenericOp findFirstUnary(Value value) {
+  linalg::GenericOp first;
+  while (linalg::GenericOp unary = matchUnary(value)) {
+    if (matchBroadcast(value))
+      break;
+    first = unary;
+    value = unary.getDpsInputs()[0];
+  }
+  return first;
+}
+
 /// Lets `unary` change the elements before they are joined or laid out.
 static void moveBeforeLayout(RewriterBase &rewriter, linalg::GenericOp unary) {
   rewriter.setInsertionPoint(unary);
@@ -269,7 +282,7 @@ void import::foldTransposesIntoContraction(RewriterBase &rewriter,
       Value factor = op->getOperand(number);
       if (auto join = factor.getDefiningOp<tensor::CollapseShapeOp>())
         op = splitLoops(rewriter, op, number, join);
-      else if (linalg::GenericOp unary = matchUnary(factor))
+      else if (linalg::GenericOp unary = findFirstUnary(factor))
         moveBeforeLayout(rewriter, unary);
       else
         break;
