@@ -116,6 +116,21 @@ class Operations:
         t = self.program.type_of(shape)
         self.add([(name, shape)], {source}, [f"%{name} = {text} %{source} : {t}"],
                  lambda env: [[function(value) for value in env[source]]])
+        return name
+
+    def repeat(self, shape):
+        """A smaller value, repeated along further dimensions and then changed element by element."""
+        dims = sorted(self.random.sample(range(len(shape)), self.random.randint(0, len(shape) - 1)))
+        small, name, t = [shape[d] for d in dims], self.name(), self.program.type_of
+        source = self.pick_or_make(small)
+        added = [d for d in range(len(shape)) if d not in dims]
+        lines = [self.zero(name, shape), f"%{name} = linalg.broadcast ins(%{source} : {t(small)}) "
+                 f"outs(%{name}z : {t(shape)}) dimensions = {added}"]
+        self.add([(name, shape)], {source}, lines, lambda env: [build(
+            shape, lambda *p: env[source][at(small, [p[d] for d in dims])])])
+        for _ in range(self.random.randint(0, 3)):
+            name = self.map_named(name, shape, self.random.choice(list(UNARY)))
+        return name
 
     def gen_unary(self):
         source, shape = self.pick()
@@ -189,7 +204,7 @@ class Operations:
         if permuted:
             self.random.shuffle(b_dims)
         b_shape = [loops[d] for d in b_dims]
-        b = self.pick_or_make(b_shape)
+        b = self.repeat(b_shape) if self.random.random() < 0.25 else self.pick_or_make(b_shape)
         if permuted or self.random.random() < 0.3:
             maps = ", ".join(affine(rank + 3, dims) for dims in (a_dims, b_dims, list(range(rank + 2))))
             op = f"linalg.contract indexing_maps = [{maps}]"

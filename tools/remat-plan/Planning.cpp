@@ -12,6 +12,7 @@
 #include "Planning.h"
 
 #include "remat/Dialect/Remat/Transforms/StoredPlan.h"
+#include "remat/Planning/PlanPacking.h"
 
 using namespace llvm;
 using namespace remat;
@@ -81,6 +82,19 @@ static Error setBudget(const PlanOptions &plan, const SolverOptions &search,
   problem.deviceBudget = certificate->smallestFeasible;
   outcome.smallestFeasible = certificate->smallestFeasible;
   outcome.certificate = std::move(*certificate);
+  return Error::success();
+}
+
+/// Gives the copies of the plan that was found their addresses.
+static Error packSolution(Outcome &outcome) {
+  Expected<std::vector<LiveRange>> ranges =
+      findLiveRanges(outcome.instance.problem, outcome.solution->plan);
+  if (!ranges)
+    return ranges.takeError();
+  Packing packing = packLiveRanges(*ranges);
+  if (std::optional<std::string> fault = findPackingFault(*ranges, packing))
+    return makeError("internal error: " + *fault);
+  outcome.arenaBytes = packing.totalBytes;
   return Error::success();
 }
 
@@ -159,6 +173,8 @@ Expected<Outcome> plan::planInstance(Instance instance,
   }
   if (!outcome.solution)
     return outcome;
+  if (Error error = packSolution(outcome))
+    return std::move(error);
   outcome.schedule = planning::toJson(outcome.instance, outcome.solution->plan);
   if (Error error =
           flags.explainPlan(problem, outcome.solution->plan, outcome.details))

@@ -4,7 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "remat/Planning/Packing.h"
+#include "remat/Planning/PlanPacking.h"
+#include "remat/Planning/Simulator.h"
 
 #include "gtest/gtest.h"
 
@@ -204,4 +205,24 @@ TEST(PackingTest, FaultsAreFound) {
   EXPECT_EQ(fault({0, 4}, 8), "expected 3 offsets, actual 2");
   ranges[0].fixedOffset = 4;
   EXPECT_EQ(fault({0, 4, 8}, 12), "range 0 is at 0, expected 4");
+}
+
+// What a plan packs is what its simulation counts, with workspaces, and copies
+// of what runs again.
+TEST(PackingTest, LiveRangesOfAPlanHaveItsPeak) {
+  Problem problem;
+  ValueId x = problem.addArgument("x");
+  ValueId a = problem.addResult(problem.addOp("a", 1, x), "a", 100);
+  OpId op = problem.addOp("b", 2, a);
+  problem.ops[op].workspace = 50;
+  ValueId b = problem.addResult(op, "b", 10);
+  problem.values[problem.addResult(problem.addOp("c", 4, {a, b}), "c", 7)]
+      .isOutput = true;
+  Plan plan;
+  for (OpId run : {0, 1, 0, 2})
+    plan.run(run);
+  std::vector<LiveRange> ranges = llvm::cantFail(findLiveRanges(problem, plan));
+  Simulation simulation = llvm::cantFail(simulate(problem, plan));
+  EXPECT_EQ(pack(ranges).peakBytes, simulation.peakBytes);
+  EXPECT_EQ(simulation.peakBytes, 160);
 }
