@@ -1,12 +1,20 @@
 #!/usr/bin/env python3
 """Makes planning instances: training graphs of a chosen size, the same for the same arguments.
 
-usage: make_planning_instance.py transformer|chain|layered OPS OUT.json [--seed=1] [--width=768] [--sequence=1024]
-                                 [--batch=8] [--heads=12] [--attention=plain|flash] [--uniform] [--degree=4]
+usage: make_planning_instance.py transformer|mlp|cnn|unet|chain|layered OPS OUT.json [--seed=1] [--width=768]
+                                 [--sequence=1024] [--batch=8] [--heads=12] [--attention=plain|flash] [--update]
+                                 [--weights=beside|last|first] [--uniform] [--degree=4]
 
 transformer   a joint graph of about OPS ops (the largest number of layers that stays within, at least one): forward and
               backward at the granularity of kernels, 2-byte elements, costs in nanoseconds from a roofline; gradients
               of weights are outputs of size 0, as they live in the caller's buffers
+mlp           the same for linear layers of 4 widths that take turns, and activations
+cnn           the same for residual blocks of convolutions, with fewer and wider images every quarter of them
+unet          the same for convolutions down to small images and up again, each level with a skip connection
+              Of these four:
+              --weights    where gradients of weights are: right beside those of the layer's operands; all at the end,
+                           as some schedulers leave them; or at the end, those of the first layers first
+              --update     they are in the arena, in 4 bytes an element, until an op of their own updates the weight
 chain         f_1 ... f_k, b_k ... b_1 with b_i reading b_(i+1), f_i and f_(i-1); sizes and costs random, or all 1
               with --uniform; OPS is made odd by adding one
 layered       a random layered graph without phases: OPS ops in layers, edges mostly to the next ones, DEGREE per op on
@@ -14,7 +22,7 @@ layered       a random layered graph without phases: OPS ops in layers, edges mo
 
 The file follows the schema of docs/planning.md, with "stats" {n, m, no_remat_peak, base_cost, structural_min}.
 """
-import json, random, sys
+import functools, json, random, sys
 
 BYTES = 2
 FLOPS_PER_NANOSECOND, BYTES_PER_NANOSECOND, LAUNCH_NANOSECONDS = 150_000, 1_500, 2_000
@@ -43,13 +51,15 @@ class Graph:
         return self.add(name, size, operands, cost, backward, output)
 
 
-class Transformer:
+class Network:
     """One forward op makes one list of backward ops; the tape is played back to front."""
 
-    def __init__(self, width, sequence, batch, heads, flash):
-        self.width, self.tokens, self.flash = width, batch * sequence, flash
-        self.scores = batch * heads * sequence * sequence
-        self.graph, self.tape, self.gradients = Graph(), [], {}
+    def __init__(self, options):
+        self.width, sequence, self.batch, heads = (int(options.get(key, default)) for key, default in (
+            ("width", 768), ("sequence", 1024), ("batch", 8), ("heads", 12)))
+        self.tokens, self.flash, self.update = self.batch * sequence, options.get("attention") == "flash", "update" in options
+        self.scores = self.batch * heads * sequence * sequence
+        self.graph, self.tape, self.gradients, self.weight_ops = Graph(), [], {}, []
 
     def forward(self, name, elements, operands, flops, backward):
         """`backward` lists (operand or None for a weight, what it reads besides the gradient, elements, flops)."""
@@ -98,32 +108,111 @@ class Transformer:
             gradient = total
         self.gradients[operand] = gradient
 
-    def build(self, layers):
+    def build_transformer(self, layers):
         x = self.graph.kernel("embed", self.tokens * self.width, [])
         self.tape.append((x, "embed", [(None, [], self.tokens * self.width, 0)]))
         for number in range(layers):
             x = self.layer(x, number)
-        loss = self.forward("loss", 1, [self.norm("norm", x)], 0, [])
+        return self.differentiate(self.norm("norm", x))
+
+    def build_mlp(self, layers):
+        widths = [self.width, 4 * self.width, 2 * self.width, 3 * self.width]
+        x = self.graph.kernel("input", self.tokens * widths[0], [])
+        for i in range(layers):
+            columns, rows = widths[i % 4], widths[(i + 1) % 4]
+            h = self.linear(f"linear{i}", x, columns, rows)
+            x = self.pointwise(f"activation{i}", [h], self.tokens * rows, ["self"])
+        return self.differentiate(x)
+
+    def convolution(self, name, x, pixels, inputs, outputs):
+        flops = 2 * 9 * pixels * inputs * outputs
+        reads = [(o, [], self.graph.size(o) // BYTES, flops) for o in x]
+        return self.forward(name, pixels * outputs, x, flops, reads + [(None, x, 9 * inputs * outputs, flops)])
+
+    def build_cnn(self, blocks):
+        pixels, channels = self.batch * 224 * 224, 64
+        x = self.convolution("stem", [self.graph.kernel("image", pixels * 3, [])], pixels, 3, channels)
+        for i in range(blocks):
+            name, inputs = f"block{i}", channels
+            if i and i % max(1, -(-blocks // 4)) == 0:
+                pixels, channels = pixels // 4, 2 * channels
+            h, short = x, x
+            for part in ("a", "b"):
+                h = self.convolution(f"{name}.{part}", [h], pixels, inputs if part == "a" else channels, channels)
+                h = self.pointwise(f"{name}.relu.{part}", [h], pixels * channels, ["self"])
+            if inputs != channels:
+                short = self.convolution(name + ".short", [x], pixels, inputs, channels)
+            x = self.pointwise(name + ".add", [h, short], pixels * channels, [])
+        return self.differentiate(x)
+
+    def build_unet(self, layers):
+        """Four levels down and up, with `layers` convolutions at each of them."""
+        pixels, channels, skips = self.batch * 256 * 256, 32, []
+        x, inputs = self.graph.kernel("image", pixels * 3, []), 3
+
+        def level(name, operands, inputs):
+            for i in range(layers):
+                h = self.convolution(f"{name}.{i}", operands, pixels, inputs, channels)
+                operands, inputs = [self.pointwise(f"{name}.relu{i}", [h], pixels * channels, ["self"])], channels
+            return operands[0]
+        for depth in range(4):
+            skips.append(level(f"down{depth}", [x], inputs))
+            pixels, inputs, channels = pixels // 4, channels, 2 * channels
+            x = self.pointwise(f"pool{depth}", [skips[-1]], pixels * inputs, [skips[-1]])
+        x = level("bottom", [x], inputs)
+        for depth in reversed(range(4)):
+            pixels, inputs, channels = pixels * 4, 2 * channels, channels // 2
+            x = level(f"up{depth}", [self.pointwise(f"enlarge{depth}", [x], pixels * channels, []), skips.pop()], inputs)
+        return self.differentiate(x)
+
+    def differentiate(self, x):
+        loss = self.forward("loss", 1, [x], 0, [])
         self.graph.outputs.append(loss)
         last = self.tape[-2][0]
         self.gradients[last] = self.graph.kernel("loss.grad", self.tokens * self.width, [last], 0, True)
         for node, name, backward in reversed(self.tape):
             for operand, reads, elements, flops in backward:
-                weight = operand is None
-                gradient = self.graph.kernel(name + (".dw" if weight else ".dx"), elements,
-                                             [self.gradients[node]] + reads, flops, True, weight, not weight)
-                if not weight:
+                if operand is None:
+                    self.differentiate_weight(name, [self.gradients[node]] + reads, elements, flops)
+                elif self.is_computed(operand):
+                    gradient = self.graph.kernel(name + ".dx", self.graph.size(operand) // BYTES,
+                                                 [self.gradients[node]] + reads, flops, True)
                     self.contribute(operand, gradient)
         return self.graph
 
+    def is_computed(self, operand):
+        """Whether there is anything to differentiate before it."""
+        return any(node == operand for node, _, _ in self.tape) if operand < 2 else True
 
-def make_transformer(ops, options):
+    def differentiate_weight(self, name, reads, elements, flops):
+        elements *= 2 if self.update else 1
+        gradient = self.graph.kernel(name + ".dw", elements, reads, flops, True, not self.update, self.update)
+        self.weight_ops.append([gradient])
+        if self.update:
+            self.weight_ops[-1].append(
+                self.graph.kernel(name + ".update", elements, [gradient], 0, True, True, False))
+
+
+def moved_last(graph, moved):
+    """The graph with these ops at its end."""
+    last = set(moved)
+    order = [n for n in range(len(graph.nodes)) if n not in last] + moved
+    place = {node: i for i, node in enumerate(order)}
+    graph.nodes = [{**graph.nodes[node], "id": i} for i, node in enumerate(order)]
+    graph.edges = sorted(([place[a], place[b]] for a, b in graph.edges), key=lambda edge: edge[1])
+    graph.outputs = sorted(place[node] for node in graph.outputs)
+    return graph
+
+
+def make_network(kind, ops, options):
     def build(layers):
-        sizes = [int(options.get(k, d)) for k, d in
-                 (("width", 768), ("sequence", 1024), ("batch", 8), ("heads", 12))]
-        return Transformer(*sizes, options.get("attention") == "flash").build(layers)
-    one, two = len(build(1).nodes), len(build(2).nodes)
-    return build(max(1, 1 + (ops - one) // (two - one)))
+        network = Network(options)
+        graph, pairs = getattr(network, "build_" + kind)(layers), network.weight_ops
+        if options.get("weights", "beside") == "beside":
+            return graph
+        return moved_last(graph, sum(reversed(pairs) if options["weights"] == "first" else pairs, []))
+    one, two = len(build(4).nodes), len(build(8).nodes)
+    return build(max(1, 4 + int((ops - one) // ((two - one) / 4))))
 
 
 def make_chain(ops, options):
@@ -182,8 +271,10 @@ def statistics(graph):
             "structural_min": max(need + [sum(graph.size(o) for o in graph.outputs)])}
 
 
-MAKERS = {"transformer": make_transformer, "chain": make_chain, "layered": make_layered}
-KNOWN_OPTIONS = {"seed", "width", "sequence", "batch", "heads", "attention", "uniform", "degree"}
+MAKERS = {"chain": make_chain, "layered": make_layered}
+for _kind in ("transformer", "mlp", "cnn", "unet"):
+    MAKERS[_kind] = functools.partial(make_network, _kind)
+KNOWN_OPTIONS = {"seed", "width", "sequence", "batch", "heads", "attention", "update", "weights", "uniform", "degree"}
 
 
 def main():
