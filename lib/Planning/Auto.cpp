@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Exact.h"
+#include "ListSchedule.h"
 #include "LocalSearch.h"
 #include "SearchTuning.h"
 #include "remat/Planning/LowerBound.h"
@@ -50,7 +51,9 @@ private:
   void offerParts();
   void offerRival(Plan plan);
   Solution withReleases(Solution found) const;
-  void offerFixedOrder();
+  void offerOrder(const Problem &fixed, double share,
+                  ArrayRef<OpId> order = {});
+  void offerFixedOrders();
   bool refineBound(double effort);
   void solveProgram();
   void offerLayers();
@@ -201,22 +204,38 @@ Solution Portfolio::withReleases(Solution found) const {
   return found;
 }
 
-/// Where the order is free, the plan of a portfolio that keeps it, for the same
-/// effort: so a free order is never worse. Of a time limit, it gets a part.
-void Portfolio::offerFixedOrder() {
-  if (!problem.freeOrder || search.done())
+/// The plan of a portfolio that keeps the order of `fixed`, in which op i is
+/// order[i] of the problem, or i.
+void Portfolio::offerOrder(const Problem &fixed, double share,
+                           ArrayRef<OpId> order) {
+  if (search.done())
     return;
   // It is not told of a plan to start from, which may have another order.
-  Problem fixed = problem;
-  fixed.freeOrder = false;
-  SolverOptions alone = part(PortfolioTuning::fixedOrderShare);
+  SolverOptions alone = part(share);
   alone.effort = options.effort;
   alone.onProgress = passOn();
   Expected<Solution> solution = planAuto(fixed, alone);
-  if (solution)
-    offerRival(std::move(solution->plan));
-  else
-    consumeError(solution.takeError());
+  if (!solution)
+    return consumeError(solution.takeError());
+  for (Action &action : solution->plan.actions)
+    if (actsOnOp(action.kind) && !order.empty())
+      action.id = order[action.id];
+  offerRival(std::move(solution->plan));
+}
+
+/// Where the order is free, the plans of portfolios that keep the given one and
+/// one with a lower peak, for the same effort each: so a free order is never
+/// worse than either. Of a time limit, they get a part.
+void Portfolio::offerFixedOrders() {
+  if (!problem.freeOrder)
+    return;
+  Problem fixed = problem;
+  fixed.freeOrder = false;
+  ArrayRef<OpId> order = search.findLowOrder().ops;
+  if (order.empty())
+    return offerOrder(fixed, PortfolioTuning::fixedOrderShare);
+  offerOrder(withOrder(problem, order), PortfolioTuning::lowOrderShare, order);
+  offerOrder(fixed, PortfolioTuning::givenOrderShare);
 }
 
 /// A few layers for all, where the search would take long to go through all.
@@ -307,8 +326,11 @@ Expected<Solution> Portfolio::run() {
   if (!searchExhaustively(part(PortfolioTuning::exactShare)))
     return make_error<InfeasibleBudgetError>(problem.deviceBudget.value_or(0),
                                              0, std::string());
+  // Where another order fits, nothing is recomputed.
+  if (!search.findLowOrder().ops.empty())
+    search.offer(runOnce(search.findLowOrder().ops));
   offerParts();
-  offerFixedOrder();
+  offerFixedOrders();
   if (!search.hasPlan())
     search.findFirstPlans(PortfolioTuning::firstPlansShare);
   if (!refineBound(PortfolioTuning::quickBound))
@@ -380,13 +402,32 @@ static Expected<Solution> planInParallel(const Problem &problem,
   return best;
 }
 
+/// The plan in a free order with a lower peak, if there is one: without a
+/// budget, of two plans that take the same time the smaller one is better.
+static Expected<Solution> withLowOrder(const Graph &graph,
+                                       const SolverOptions &options,
+                                       Solution saveAll) {
+  if (graph.problem.deviceBudget || !graph.mayReorder())
+    return saveAll;
+  Stopwatch watch;
+  WorkMeter work(options, watch);
+  LowOrder low = findLowPeakOrder(graph, 1.0, work);
+  if (low.peak >= saveAll.peakBytes)
+    return saveAll;
+  Expected<Solution> solution =
+      makeSolution(graph, runOnce(low.ops), "auto", watch);
+  if (solution)
+    solution->cutShort = work.wasCutShort();
+  return solution;
+}
+
 Expected<Solution> planAuto(const Problem &problem,
                             const SolverOptions &options) {
   // Nothing is recomputed when everything fits.
   Expected<Solution> saveAll = planSaveAll(problem, options);
   Graph graph(problem);
   if (saveAll && (saveAll->optimal() || !isSmall(graph)))
-    return saveAll;
+    return withLowOrder(graph, options, std::move(*saveAll));
   consumeError(saveAll.takeError());
   // What the clock ends depends on the machine anyway; what counted work ends
   // is the same for any number of threads.

@@ -83,6 +83,14 @@ bool Graph::isReadByBackward(ValueId root) const {
                 [&](OpId reader) { return problem.ops[reader].backward; });
 }
 
+bool Graph::mayReorder() const {
+  return problem.freeOrder && numOps() > 1 &&
+         none_of(policies, [](Policy policy) {
+           return policy == Policy::MustRecompute ||
+                  policy == Policy::MustCpuOffload;
+         });
+}
+
 bool Graph::canOffload(ValueId root) const {
   const Value &value = problem.values[root];
   return problem.linkBytesPerSecond > 0 && value.offloadable &&

@@ -72,6 +72,10 @@ public:
   /// leave: forward ops may stand behind the first backward op, and what they
   /// make leaves before the next one.
   OpId border(ValueId root) const { return borders[root]; }
+  /// Whether ops may run for the first time in another order than the given
+  /// one, whatever that is. What a MUST says of the phases is looked at in the
+  /// given one only.
+  bool mayReorder() const;
   /// Whether a backward op reads the root.
   bool isReadByBackward(ValueId root) const;
 

@@ -136,7 +136,35 @@ void LocalSearch::findFirstPlans(double share) {
   }
 }
 
+const LowOrder &LocalSearch::findLowOrder() {
+  if (!lowOrder) {
+    lowOrder.emplace();
+    // A start that makes something again is none of an order.
+    if (!mayReorder())
+      return *lowOrder;
+    lowOrder = findLowPeakOrder(graph, ListScheduleTuning::share, work);
+    timeline.load(start);
+    if (lowOrder->peak >= timeline.peak())
+      lowOrder->ops.clear();
+  }
+  return *lowOrder;
+}
+
+/// From the given order and, if that is not low enough, from a lower one.
 Plan LocalSearch::findLowPeak(int64_t lowest, double share) {
+  Plan plan = findLowPeakFrom(lowest, share);
+  timeline.load(plan);
+  int64_t peak = timeline.peak();
+  if (peak <= lowest || findLowOrder().ops.empty())
+    return plan;
+  Plan given = std::exchange(start, runOnce(findLowOrder().ops));
+  Plan other = findLowPeakFrom(lowest, work.getSpent() + share);
+  start = std::move(given);
+  timeline.load(other);
+  return timeline.peak() < peak ? other : plan;
+}
+
+Plan LocalSearch::findLowPeakFrom(int64_t lowest, double share) {
   Plan plan = descendFurther(lowest, share);
   timeline.load(plan);
   int64_t peak = timeline.peak();
@@ -197,15 +225,13 @@ void LocalSearch::repeatFreeSources() {
 
 /// Replaces the start by one that needs less memory.
 void LocalSearch::reorderStart() {
+  if (ArrayRef<OpId> order = findLowOrder().ops; !order.empty())
+    start = runOnce(order);
   timeline.load(start);
-  std::vector<OpId> order = findLowOrder(graph, budget, timeline.peak(),
-                                         LocalSearchTuning::orderStates, work);
-  if (!order.empty()) {
-    Plan reordered;
-    for (OpId op : order)
-      reordered.run(op);
-    timeline.load(reordered);
-  }
+  std::vector<OpId> order = searchLowOrder(
+      graph, budget, timeline.peak(), LocalSearchTuning::orderStates, work);
+  if (!order.empty())
+    timeline.load(runOnce(order));
   if (timeline.peak() > budget) {
     repeatFreeSources();
     reorderer.reduce(budget, LocalSearchTuning::orderMoves * graph.numOps());
@@ -429,7 +455,7 @@ void LocalSearch::improve(double share, size_t patience) {
 }
 
 void LocalSearch::improveInFreeOrder(double share) {
-  if (!reorderer.allowed() || done())
+  if (!mayReorder() || done())
     return;
   int64_t before = bestTime;
   Plan given = start;

@@ -8,6 +8,7 @@
 #define REMAT_LIB_PLANNING_LOCALSEARCH_H
 
 #include "Evictor.h"
+#include "ListSchedule.h"
 #include "Neighbourhoods.h"
 #include "Reorderer.h"
 #include "SearchTuning.h"
@@ -35,7 +36,7 @@ public:
     return hasPlan() &&
            double(bestTime - bound) <= options.gap * double(bestTime);
   }
-  bool mayReorder() const { return reorderer.allowed(); }
+  bool mayReorder() const { return graph.mayReorder(); }
   int64_t time() const { return bestTime; }
   /// A bound that proves the best plan good enough.
   int64_t provenTime() const {
@@ -47,6 +48,9 @@ public:
   /// No plan takes less time than `time`; `method` proved it.
   void raiseBound(int64_t time, llvm::StringRef method);
 
+  /// An order with a lower peak than that of the given one; no ops if there is
+  /// none, or if the order is not free.
+  const LowOrder &findLowOrder();
   /// Adds a plan of another algorithm, if it is within the budget.
   void offer(const Plan &plan);
   /// Makes a plan fit, and adds it.
@@ -74,6 +78,7 @@ private:
   bool fit(const EvictionRanking &ranking);
   bool startAgain(double share);
   Plan descendFurther(int64_t lowest, double share);
+  Plan findLowPeakFrom(int64_t lowest, double share);
   bool descend(size_t stages, size_t rounds, double share);
   bool construct(const EvictionRanking &ranking);
   void drawTransferWeight();
@@ -116,6 +121,7 @@ private:
   /// The plan to start from: it keeps every value unless a MUST policy forbids
   /// it. In a free order, its ops may be reordered.
   Plan start;
+  std::optional<LowOrder> lowOrder;
   Plan best;
   int64_t bestTime = noTime, bestPeak = 0;
   double firstPlanSeconds = 0, secondsToBest = 0;

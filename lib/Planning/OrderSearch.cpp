@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "OrderSearch.h"
+#include "ListSchedule.h"
 
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/DenseSet.h"
@@ -197,31 +198,9 @@ std::vector<OpId> findOrder(const Graph &graph, int64_t budget,
   return OrderSearch(graph, budget, work).run(maxStates);
 }
 
-static int64_t peakOf(const Graph &graph, ArrayRef<OpId> order) {
-  // The simulator's count, for plans without repeats.
-  std::vector<uint32_t> unread(graph.numValues(), 0);
-  int64_t live = 0, peak = 0;
-  for (ValueId value = 0; value < graph.numValues(); ++value) {
-    unread[value] = graph.readers(value).size() + graph.isOutput(value);
-    if (graph.isArgument(value))
-      live += graph.bytes(value);
-  }
-  for (OpId op : order) {
-    for (ValueId result : graph.results(op))
-      live += graph.bytes(result);
-    peak = std::max(peak, live + graph.problem.ops[op].workspace);
-    for (ValueId operand : graph.operands(op))
-      if (--unread[operand] == 0)
-        live -= graph.bytes(operand);
-    for (ValueId result : graph.results(op))
-      if (unread[result] == 0)
-        live -= graph.bytes(result);
-  }
-  return peak;
-}
-
-std::vector<OpId> findLowOrder(const Graph &graph, int64_t budget, int64_t peak,
-                               size_t maxStates, WorkMeter &work) {
+std::vector<OpId> searchLowOrder(const Graph &graph, int64_t budget,
+                                 int64_t peak, size_t maxStates,
+                                 WorkMeter &work) {
   std::vector<OpId> best;
   int64_t low = budget;
   while (peak > low && !work.overdrawn()) {
@@ -229,7 +208,7 @@ std::vector<OpId> findLowOrder(const Graph &graph, int64_t budget, int64_t peak,
         best.empty() && low == budget ? low : low + (peak - low) / 2;
     std::vector<OpId> order = findOrder(graph, target, maxStates, work);
     if (!order.empty()) {
-      peak = peakOf(graph, order);
+      peak = findPeak(graph, order);
       best = std::move(order);
     } else {
       low = target + 1;

@@ -22,8 +22,9 @@ std::vector<OpId> findOrder(const Graph &graph, int64_t budget,
 
 /// The order with the lowest peak that bisection over `findOrder` reaches;
 /// empty if that is not below `peak`.
-std::vector<OpId> findLowOrder(const Graph &graph, int64_t budget, int64_t peak,
-                               size_t maxStates, WorkMeter &work);
+std::vector<OpId> searchLowOrder(const Graph &graph, int64_t budget,
+                                 int64_t peak, size_t maxStates,
+                                 WorkMeter &work);
 
 } // namespace remat::planning
 

@@ -23,12 +23,7 @@ namespace remat::planning {
 
 Reorderer::Reorderer(const Graph &graph, Timeline &timeline, WorkMeter &work,
                      std::mt19937_64 &generator)
-    : graph(graph), timeline(timeline), work(work), generator(generator) {
-  // What a MUST says of the phases holds in the given order only.
-  mayMove = graph.problem.freeOrder && graph.numOps() > 1;
-  for (ValueId value = 0; value < graph.numValues(); ++value)
-    mayMove = mayMove && !graph.mustLeaveForward(value);
-}
+    : graph(graph), timeline(timeline), work(work), generator(generator) {}
 
 Reorderer::Range Reorderer::rangeOf(StepId step) const {
   Range range = {timeline.begin(), timeline.end()};

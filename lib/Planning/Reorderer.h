@@ -25,9 +25,6 @@ public:
   Reorderer(const Graph &graph, Timeline &timeline, WorkMeter &work,
             std::mt19937_64 &generator);
 
-  /// Whether the order may be changed at all.
-  bool allowed() const { return mayMove; }
-
   /// Simulated annealing of the order, in at most `rounds` moves; stops as soon
   /// as the timeline fits the budget.
   void reduce(int64_t budget, size_t rounds);
@@ -52,7 +49,6 @@ private:
   Timeline &timeline;
   WorkMeter &work;
   std::mt19937_64 &generator;
-  bool mayMove = true;
   /// Change of the pressure by the last move.
   double lastChange = 0;
 };

@@ -74,6 +74,9 @@ struct PortfolioTuning {
   static constexpr double starterShare = 0.25;
   /// Share of a time limit in which a free order is kept.
   static constexpr double fixedOrderShare = 0.5;
+  /// The same, where an order with a lower peak is known: that one, and then
+  /// the given one.
+  static constexpr double lowOrderShare = 0.6, givenOrderShare = 0.2;
   /// A portfolio without offloading, one without recomputation and the one with
   /// both get one of this many equal parts of a time limit.
   static constexpr double partsOfTime = 3;
@@ -128,6 +131,21 @@ struct LocalSearchTuning {
   static constexpr size_t orderStates = 20000;
   /// Moves of steps, per op, to lower the peak of an order.
   static constexpr size_t orderMoves = 200;
+};
+
+/// Orders of first runs by what they free (ListSchedule.cpp).
+struct ListScheduleTuning {
+  /// Ops that run as one because they free something together, at most.
+  static constexpr size_t mostOpsAtOnce = 12;
+  /// Readers of an op that are looked at again when it changes, at most.
+  static constexpr size_t mostTargets = 16;
+  /// Users of a buffer whose op is tried with others, at most: a trial tells
+  /// all of them.
+  static constexpr uint32_t mostUsers = 64;
+  /// Ops of the priority that are looked at where the next does not fit.
+  static constexpr size_t mostSkipped = 256;
+  /// Part of the effort that passes may take.
+  static constexpr double share = 0.25;
 };
 
 /// Evictions and the ways back (Evictor.cpp, EvictorForms.cpp).

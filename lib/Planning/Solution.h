@@ -62,6 +62,12 @@ public:
                ? watch.seconds() > share * *options.timeLimitSeconds
                : double(done) >= share * double(limit);
   }
+  /// The share of the work, or of the time, that is done.
+  double getSpent() const {
+    return options.timeLimitSeconds
+               ? watch.seconds() / *options.timeLimitSeconds
+               : double(done) / double(limit);
+  }
   /// Whether the clock or the caller said stop.
   bool wasCutShort() const { return cutShort; }
   uint64_t steps() const { return done; }
