@@ -412,7 +412,7 @@ LowOrder findLowPeakOrder(const Graph &graph, double share, WorkMeter &work) {
   ListSchedule forward(graph, false, work), backward(graph, true, work);
   // Every pass starts from the best order, and has to be better.
   for (size_t inVain = 0, pass = 0; inVain < 2; ++pass) {
-    if (work.overdrawn() || (pass > 0 && work.spent(share)))
+    if (pass > 0 && (work.overdrawn() || work.spent(share)))
       break;
     bool isReversed = inVain == 1;
     std::vector<OpId> priority = best.ops;

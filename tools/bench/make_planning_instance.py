@@ -57,7 +57,8 @@ class Network:
     def __init__(self, options):
         self.width, sequence, self.batch, heads = (int(options.get(key, default)) for key, default in (
             ("width", 768), ("sequence", 1024), ("batch", 8), ("heads", 12)))
-        self.tokens, self.flash, self.update = self.batch * sequence, options.get("attention") == "flash", "update" in options
+        self.tokens, self.update = self.batch * sequence, "update" in options
+        self.flash = options.get("attention") == "flash"
         self.scores = self.batch * heads * sequence * sequence
         self.graph, self.tape, self.gradients, self.weight_ops = Graph(), [], {}, []
 
@@ -162,7 +163,8 @@ class Network:
         x = level("bottom", [x], inputs)
         for depth in reversed(range(4)):
             pixels, inputs, channels = pixels * 4, 2 * channels, channels // 2
-            x = level(f"up{depth}", [self.pointwise(f"enlarge{depth}", [x], pixels * channels, []), skips.pop()], inputs)
+            x = self.pointwise(f"enlarge{depth}", [x], pixels * channels, [])
+            x = level(f"up{depth}", [x, skips.pop()], inputs)
         return self.differentiate(x)
 
     def differentiate(self, x):
