@@ -88,6 +88,7 @@ struct remat_step {
   remat::Table table;
   remat_step_stats stats = {};
   std::vector<int64_t> times;
+  std::vector<remat_entry_span> spans;
   std::string error;
   /// The trace of the last run; empty if there is none.
   std::string traceText;
@@ -159,7 +160,11 @@ private:
   void poisonMemory();
   remat_status runHere(size_t first, size_t end);
   remat_status runEntries(uint32_t begin, uint32_t end);
-  int64_t now() const;
+  /// A moment on the clock that times are taken on, and on the one of spans.
+  struct Moment {
+    int64_t time = 0, wall = 0;
+  };
+  Moment now() const;
   remat_status execute(uint32_t index);
   remat_status runEntry(uint32_t index);
   remat_status runKernel(uint32_t index);
@@ -168,7 +173,7 @@ private:
   void copy(const void *from, void *to, uint64_t bytes);
   uint64_t copiedBytes(uint32_t index) const;
   void runBeside(uint32_t index);
-  void recordTime(uint32_t index, int64_t time);
+  void recordTime(uint32_t index, const Moment &start, const Moment &end);
   bool observe(uint32_t index);
   remat_status reportFailure(const remat::CheckFailure &failure);
   remat_status runCodec(uint32_t index, void *const *buffers);
@@ -225,6 +230,8 @@ private:
   const remat_tensor *currentArguments = nullptr;
   const remat_tensor *currentResults = nullptr;
   size_t currentCall = 0, currentEnd = 0;
+  /// When the first call of the current run began, for spans.
+  int64_t runBegin = 0;
   /// In a call with a state, what it does not use may be missing.
   bool needsAllTensors = true;
   /// Where the state and what is offloaded lie in the current run.

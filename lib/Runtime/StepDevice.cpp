@@ -165,10 +165,12 @@ remat_status remat_step::executeOnDevice(uint32_t index) {
   }
   int64_t time = 0;
   bool isTimed = (flags & REMAT_STEP_PROFILE) != 0;
+  // Entries that are timed are waited for, so the device's time lies within.
+  Moment start = isTimed ? now() : Moment();
   remat_status status =
       device->run(index, buffers, isTimed ? &time : nullptr, error);
   if (isTimed)
-    recordTime(index, time);
+    recordTime(index, start, {start.time + time, start.wall + time});
   return status;
 }
 

@@ -77,8 +77,10 @@ remat_status remat_step::load(const remat_module &module,
   if (remat_status status = prepare(options, message))
     return status;
   ranges.reserve(table.arguments.size() + table.results.size());
-  if (flags & REMAT_STEP_PROFILE)
+  if (flags & REMAT_STEP_PROFILE) {
     times.assign(table.entries.size(), 0);
+    spans.assign(table.entries.size(), {0, 0});
+  }
   stats.arena_bytes = table.header.arena_bytes;
   stats.host_bytes = table.header.host_bytes;
   if (!copyStreams.start(

@@ -257,6 +257,8 @@ remat_status remat_step::run(size_t first, size_t end,
       !checkDonations() || !checkOverlaps() ||
       (state && !checkState(first, *state)))
     return REMAT_INVALID_ARGUMENT;
+  if (flags & REMAT_STEP_PROFILE && first == 0)
+    runBegin = now().wall;
   int mode = debugMode.load(std::memory_order_relaxed);
   isTraced = mode < 0 ? (flags & REMAT_STEP_DEBUG) != 0 : mode > 0;
   traceText.clear();
@@ -343,17 +345,24 @@ remat_status remat_step::runEntries(uint32_t begin, uint32_t end) {
   return REMAT_OK;
 }
 
-/// Nanoseconds: of this thread's work, if it is the only one, which other
-/// processes do not disturb; else of the clock on the wall.
-int64_t remat_step::now() const {
+static int64_t readClock(clockid_t clock) {
   timespec time;
-  clock_gettime(threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC,
-                &time);
+  clock_gettime(clock, &time);
   return int64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
 }
 
-void remat_step::recordTime(uint32_t index, int64_t time) {
+/// Nanoseconds: of this thread's work, if it is the only one, which other
+/// processes do not disturb; else of the clock on the wall.
+remat_step::Moment remat_step::now() const {
+  int64_t wall = readClock(CLOCK_MONOTONIC);
+  return {threads == 1 ? readClock(CLOCK_THREAD_CPUTIME_ID) : wall, wall};
+}
+
+void remat_step::recordTime(uint32_t index, const Moment &start,
+                            const Moment &end) {
+  int64_t time = end.time - start.time;
   times[index] = times[index] == 0 ? time : std::min(times[index], time);
+  spans[index] = {start.wall - runBegin, end.wall - runBegin};
 }
 
 /// Runs an entry, or passes it on to the thread of its stream.
@@ -367,10 +376,10 @@ remat_status remat_step::execute(uint32_t index) {
   } else {
     for (uint32_t i = 0; isBeside && i < entry.wait_count; ++i)
       copyStreams.wait(table.waits[entry.first_wait + i]);
-    int64_t start = flags & REMAT_STEP_PROFILE ? now() : 0;
+    Moment start = flags & REMAT_STEP_PROFILE ? now() : Moment();
     status = runEntry(index);
     if (flags & REMAT_STEP_PROFILE)
-      recordTime(index, now() - start);
+      recordTime(index, start, now());
   }
   ++stats.executed_entries;
   if (entry.flags & REMAT_ENTRY_RECOMPUTE)
@@ -405,11 +414,11 @@ remat_status remat_step::runEntry(uint32_t index) {
 
 /// On a thread of copies, which is beside the pool of threads that compute.
 void remat_step::runBeside(uint32_t index) {
-  int64_t start = flags & REMAT_STEP_PROFILE ? now() : 0;
+  Moment start = flags & REMAT_STEP_PROFILE ? now() : Moment();
   void *const *buffers = pointers.data() + prepared[index].firstPointer;
   std::memcpy(buffers[1], buffers[0], copiedBytes(index));
   if (flags & REMAT_STEP_PROFILE)
-    recordTime(index, now() - start);
+    recordTime(index, start, now());
 }
 
 remat_status remat_step::runKernel(uint32_t index) {

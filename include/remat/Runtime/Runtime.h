@@ -52,7 +52,8 @@ typedef enum remat_status {
 typedef struct remat_step remat_step;
 
 enum {
-  /// Keep the time of every entry (remat_step_entry_times).
+  /// Keep the time of every entry (remat_step_entry_times), and when it ran
+  /// (remat_step_entry_spans).
   REMAT_STEP_PROFILE = 1u,
   /// Overwrite a buffer with 0xff bytes (NaN) when it dies, and the arena
   /// before each run, so that a wrong placement shows up in the results.
@@ -239,6 +240,12 @@ typedef struct remat_entry_info {
   remat_stream stream;
 } remat_entry_info;
 
+/// Nanoseconds on the clock on the wall since the run began, of a step in
+/// several calls since its forward call began.
+typedef struct remat_entry_span {
+  int64_t begin, end;
+} remat_entry_span;
+
 /// Checks the module completely, allocates the arenas and prepares the library
 /// calls. On failure *step is NULL and remat_last_error() has the message.
 remat_status remat_step_load(const remat_module *module,
@@ -315,6 +322,11 @@ void remat_step_get_stats(const remat_step *step, remat_step_stats *stats);
 /// thread's CPU time, which other processes do not disturb; on several, time of
 /// the clock on the wall.
 const int64_t *remat_step_entry_times(const remat_step *step);
+
+/// When each entry ran in the last run, one per entry; NULL unless the step was
+/// loaded with REMAT_STEP_PROFILE. Entries of one stream do not overlap. Those
+/// of the bodies of loops are not told apart from the loop's.
+const remat_entry_span *remat_step_entry_spans(const remat_step *step);
 
 /// The algorithms by which the library carries out matmuls on a device, one for
 /// each description: those of the options and those that were chosen beside

@@ -11,6 +11,7 @@
 
 #include "RuntimeTest.h"
 
+#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <thread>
@@ -79,12 +80,18 @@ StepTableBuilder chain() {
   return builder;
 }
 
+int64_t nanosecondsSince(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::nanoseconds(std::chrono::steady_clock::now() - begin)
+      .count();
+}
+
 TEST(Step, Chain) {
   for (int threads : {0, 1, 2, 7}) {
     remat_step_options options = {threads, REMAT_STEP_PROFILE, nullptr, 0};
     Step step(chain(), kernels, options);
     ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
     Tensor x({10, 10}, 1.5f), y({10, 10});
+    auto begin = std::chrono::steady_clock::now();
     for (int repeat = 0; repeat < 3; ++repeat) {
       ASSERT_EQ(step.run({x}, {y}), REMAT_OK) << step.message;
       EXPECT_EQ(y.values, std::vector<float>(100, 4.5f));
@@ -98,6 +105,18 @@ TEST(Step, Chain) {
     EXPECT_EQ(stats.recomputed_entries, 0u);
     EXPECT_EQ(stats.runs, 3u);
     EXPECT_NE(remat_step_entry_times(step.step), nullptr);
+    // One entry after the other, counted from the beginning of the last run:
+    // it took less than all runs and what is between them.
+    const remat_entry_span *spans = remat_step_entry_spans(step.step);
+    ASSERT_NE(spans, nullptr);
+    int64_t last = 0;
+    for (size_t i = 0; i < 3; ++i) {
+      EXPECT_GE(spans[i].begin, last) << "entry " << i;
+      EXPECT_GE(spans[i].end, spans[i].begin) << "entry " << i;
+      last = spans[i].end;
+    }
+    EXPECT_GT(last, 0);
+    EXPECT_LT(last, nanosecondsSince(begin));
   }
 }
 
@@ -124,6 +143,7 @@ TEST(Step, Queries) {
             REMAT_INVALID_ARGUMENT);
   EXPECT_STREQ(remat_last_error(), "no tensor has this name");
   EXPECT_EQ(remat_step_entry_times(step.step), nullptr);
+  EXPECT_EQ(remat_step_entry_spans(step.step), nullptr);
 }
 
 TEST(Step, UnalignedData) {
