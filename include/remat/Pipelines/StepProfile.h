@@ -1,0 +1,60 @@
+//===- StepProfile.h - where the time of a step goes ------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_PIPELINES_STEPPROFILE_H
+#define REMAT_PIPELINES_STEPPROFILE_H
+
+#include "remat/Pipelines/StepReport.h"
+
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace remat {
+
+/// What a row of a profile is about: a kind of work, a kernel, an entry of the
+/// schedule in all layers that have it, a layer, a name that the program gave,
+/// or a phase.
+enum class ProfileGroup { Op, Kernel, Name, Layer, Label, Phase };
+llvm::StringRef stringify(ProfileGroup group);
+
+enum class ProfileSort { Self, Total, Calls, Bytes, Flops, Name };
+llvm::StringRef stringify(ProfileSort sort);
+
+/// The entries of one group together.
+struct ProfileRow {
+  std::string name;
+  /// The layers that are folded into the row: "h.*.attn" stands for so many.
+  unsigned layers = 1;
+  remat_stream stream = REMAT_STREAM_COMPUTE;
+  int64_t calls = 0, recomputeCalls = 0;
+  /// Of the group itself, and with what is in it: a layer has layers in it.
+  int64_t selfNanoseconds = 0, totalNanoseconds = 0;
+  int64_t recomputeNanoseconds = 0;
+  int64_t bytes = 0, flops = 0;
+};
+
+struct StepProfile {
+  ProfileGroup group = ProfileGroup::Op;
+  ProfileSort sort = ProfileSort::Self;
+  std::vector<ProfileRow> rows;
+
+  /// As a table, and as {"group", "sort", "rows"}.
+  void print(llvm::raw_ostream &os) const;
+  llvm::json::Value toJson() const;
+};
+
+/// The name of a layer without its number, which equal layers share: "h.*.attn"
+/// of "h.3.attn".
+std::string foldLayer(llvm::StringRef layer);
+
+/// Groups the entries, which took these times.
+StepProfile makeProfile(const StepReport &report,
+                        llvm::ArrayRef<int64_t> nanoseconds, ProfileGroup group,
+                        ProfileSort sort);
+
+} // namespace remat
+
+#endif // REMAT_PIPELINES_STEPPROFILE_H

@@ -1,0 +1,128 @@
+//===- StepReport.h - what happens in a step --------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A placed step as plain data: what runs, from where in the model it comes,
+// what it costs, and what is in memory meanwhile. Profiles, traces and other
+// outputs are views of this one value, so that they agree.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_PIPELINES_STEPREPORT_H
+#define REMAT_PIPELINES_STEPREPORT_H
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Pipelines/StepOptions.h"
+#include "remat/Runtime/StepTable.h"
+
+#include <array>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace remat {
+
+/// Which part of the step an entry belongs to. A recomputation is one in
+/// whichever part it runs.
+enum class StepPhase : uint8_t {
+  Forward,
+  Backward,
+  Recompute,
+  Update,
+  Transfer
+};
+llvm::StringRef stringify(StepPhase phase);
+
+/// What a buffer is for.
+enum class BufferRole : uint8_t {
+  Parameter,
+  Input,
+  Activation,
+  Gradient,
+  Optimizer,
+  Recomputed,
+  Workspace,
+  Result
+};
+inline constexpr unsigned numBufferRoles = unsigned(BufferRole::Result) + 1;
+llvm::StringRef stringify(BufferRole role);
+
+/// What the plan does with a value of the forward computation; none with what
+/// lives in one part of the step only.
+enum class BufferDecision : uint8_t {
+  None,
+  Saved,
+  Recomputed,
+  Offloaded,
+  Packed
+};
+llvm::StringRef stringify(BufferDecision decision);
+
+/// One action of the schedule, in the order and number of the entries of the
+/// step's table.
+struct ReportEntry {
+  /// For readers: "h.3.attn softmax, backward".
+  std::string name;
+  /// The work alone: "softmax"; and the kernel that does it.
+  std::string kind, kernel;
+  /// The part of the model, by the names of parameters and scopes; "" if
+  /// unknown.
+  std::string layer;
+  /// The name that the program gave the operation, and its line; "" if there
+  /// is none.
+  std::string label, location;
+  StepPhase phase = StepPhase::Forward;
+  /// The entry that a recomputation repeats.
+  std::optional<size_t> copyOf;
+  remat_stream stream = REMAT_STREAM_COMPUTE;
+  /// Planned, in nanoseconds.
+  int64_t start = 0, cost = 0;
+  /// Traffic if nothing is in a cache, and arithmetic in units of one addition,
+  /// as cost models count it.
+  int64_t bytesRead = 0, bytesWritten = 0, flops = 0;
+  /// Bytes in the arena while the entry runs, in sum and by role.
+  int64_t liveBytes = 0;
+  std::array<int64_t, numBufferRoles> live{};
+};
+
+/// A buffer and the closed interval of entries at which it is live.
+struct ReportBuffer {
+  std::string name;
+  BufferRole role = BufferRole::Activation;
+  BufferDecision decision = BufferDecision::None;
+  /// What left no choice: a policy, "runs once" or "result"; else "".
+  std::string why;
+  MemorySpace space = MemorySpace::Arena;
+  /// In the arena, in host memory, or in the buffer of a result. What the
+  /// caller has elsewhere is at 0.
+  int64_t offset = 0, bytes = 0;
+  /// Whether it is an argument or a result: memory of the caller.
+  bool isCallers = false;
+  size_t birth = 0, death = 0;
+};
+
+struct StepReport {
+  std::string function;
+  std::optional<int64_t> budget;
+  int64_t plannedPeak = 0, arenaBytes = 0;
+  std::vector<ReportEntry> entries;
+  std::vector<ReportBuffer> buffers;
+
+  /// The first entry at which most of the arena is live.
+  size_t getPeak() const;
+  /// Sixteen hex digits that say what is run in which order.
+  std::string getHash() const;
+};
+
+/// Describes `graph`, which is placed (L4) and was compiled with `options`. The
+/// bandwidth is what the plan was made for; 0 if it has no transfers. Fails
+/// with a diagnostic at a kernel that the target does not know.
+llvm::FailureOr<StepReport> makeStepReport(GraphOp graph,
+                                           const StepOptions &options,
+                                           int64_t linkBytesPerSecond);
+
+} // namespace remat
+
+#endif // REMAT_PIPELINES_STEPREPORT_H

@@ -1,0 +1,199 @@
+//===- StepNames.cpp - names of what a step does --------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "StepNames.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace remat;
+
+//===----------------------------------------------------------------------===//
+// Kinds of work
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// A part of a kernel's name that says what all of it is about.
+struct KnownKind {
+  StringLiteral part;
+  StringLiteral kind;
+};
+} // namespace
+
+/// The first that occurs counts: what is more than its neighbours is in front.
+static constexpr KnownKind knownKinds[] = {
+    {"batch_matmul", "batched matmul"},
+    {"matmul", "matmul"},
+    {"conv", "convolution"},
+    {"softmax", "softmax"},
+    {"layernorm", "layer norm"},
+    {"mean_rstd", "layer norm"},
+    {"logsumexp", "log softmax"},
+    {"sumexp", "log softmax"},
+    {"gelu", "gelu"},
+    {"sigmoid", "sigmoid"},
+};
+
+/// Whether the words of `part` are among those of `name`.
+static bool hasWords(StringRef name, StringRef part) {
+  return ("_" + name + "_").str().find(("_" + part + "_").str()) !=
+         std::string::npos;
+}
+
+/// The name without the number that tells kernels with equal names apart.
+static StringRef dropNumber(StringRef kernel) {
+  auto [front, number] = kernel.rsplit('_');
+  bool isNumbered = !number.empty() && llvm::all_of(number, llvm::isDigit);
+  StringRef name = isNumbered ? front : kernel;
+  name.consume_back("_rows");
+  return name;
+}
+
+static StringRef findKnownKind(StringRef kernel) {
+  StringRef name = dropNumber(kernel);
+  for (const KnownKind &known : knownKinds)
+    if (hasWords(name, known.part))
+      return known.kind;
+  return {};
+}
+
+bool remat::isKnownKind(StringRef kernel) {
+  return !findKnownKind(kernel).empty();
+}
+
+std::string remat::describeKind(StringRef kernel) {
+  if (StringRef known = findKnownKind(kernel); !known.empty())
+    return known.str();
+  std::string words = dropNumber(kernel).str();
+  llvm::replace(words, '_', ' ');
+  return words;
+}
+
+//===----------------------------------------------------------------------===//
+// Labels
+//===----------------------------------------------------------------------===//
+
+std::string remat::findLabel(Location loc) {
+  std::string label;
+  loc->walk([&](Location inner) {
+    auto name = dyn_cast<NameLoc>(inner);
+    if (!name)
+      return WalkResult::advance();
+    label = name.getName().str();
+    return WalkResult::interrupt();
+  });
+  return label;
+}
+
+//===----------------------------------------------------------------------===//
+// Layers
+//===----------------------------------------------------------------------===//
+
+/// What two layers are both in: "h.0" of "h.0.attn" and "h.0.mlp".
+static StringRef findCommon(StringRef a, StringRef b) {
+  size_t end = 0;
+  for (size_t i = 0; i <= std::min(a.size(), b.size()); ++i) {
+    auto isEnd = [&](StringRef text) {
+      return i == text.size() || text[i] == '.' || text[i] == '/';
+    };
+    if (isEnd(a) && isEnd(b))
+      end = i;
+    if (i == a.size() || i == b.size() || a[i] != b[i])
+      break;
+  }
+  return a.take_front(end);
+}
+
+static bool isBackward(Operation *op) {
+  auto task = dyn_cast_or_null<TaskOp>(op);
+  return task && task.getBackward();
+}
+
+std::string LayerNames::findOwn(TaskOp task,
+                                ArrayRef<std::string> gradients) const {
+  // The last operation of a kernel is the one that it is named by, too.
+  if (std::optional<ArrayAttr> known = task.getLayers(); known && *known)
+    return cast<StringAttr>(known->getValue().back()).str();
+  for (Value result : task.getResults())
+    for (OpOperand &use : result.getUses())
+      if (isa<ReturnOp>(use.getOwner()) &&
+          use.getOperandNumber() < gradients.size())
+        if (StringRef name = gradients[use.getOperandNumber()]; !name.empty())
+          return name.rsplit('.').first.str();
+  return "";
+}
+
+/// The layer of what `op` reads. Of values of different parts of the model, the
+/// first counts.
+StringRef LayerNames::findBefore(Operation *op, bool ofBackward) const {
+  StringRef found;
+  for (Value operand : op->getOperands()) {
+    Operation *producer = getViewRoot(operand).getDefiningOp();
+    if (!producer || isBackward(producer) != ofBackward)
+      continue;
+    StringRef layer = getLayer(producer);
+    StringRef common = found.empty() ? layer : findCommon(found, layer);
+    if (!common.empty())
+      found = common;
+  }
+  return found;
+}
+
+void LayerNames::inferFromBefore(GraphOp graph, bool ofBackward) {
+  for (Operation &op : graph.getBody().front().without_terminator()) {
+    if (isBackward(&op) != ofBackward || layers.contains(&op))
+      continue;
+    // Backward tasks read what the forward tasks of their layer have saved.
+    std::string layer = findBefore(&op, /*ofBackward=*/false).str();
+    if (layer.empty())
+      layer = findBefore(&op, /*ofBackward=*/true).str();
+    if (!layer.empty())
+      layers[&op] = layer;
+  }
+}
+
+/// What lies between two layers is in what they are both in.
+void LayerNames::inferFromBehind(GraphOp graph, bool ofBackward) {
+  DenseMap<Operation *, std::string> behind;
+  for (Operation &op :
+       llvm::reverse(graph.getBody().front().without_terminator())) {
+    if (isBackward(&op) != ofBackward)
+      continue;
+    bool isKnown = known.contains(&op);
+    StringRef mine = isKnown ? getLayer(&op) : StringRef();
+    for (Operation *user : op.getUsers()) {
+      auto found = behind.find(user);
+      if (isKnown || found == behind.end())
+        continue;
+      StringRef common =
+          mine.empty() ? found->second : findCommon(mine, found->second);
+      if (!common.empty())
+        mine = common;
+    }
+    if (mine.empty())
+      continue;
+    std::string layer = mine.str();
+    behind[&op] = layer;
+    StringRef before = getLayer(&op);
+    StringRef common = before.empty() ? layer : findCommon(before, layer);
+    if (!isKnown && !common.empty())
+      layers[&op] = common.str();
+  }
+}
+
+LayerNames::LayerNames(GraphOp graph, ArrayRef<std::string> gradients) {
+  for (auto task : graph.getOps<TaskOp>())
+    if (std::string own = findOwn(task, gradients); !own.empty()) {
+      layers[task] = own;
+      known.insert(task);
+    }
+  // What is known of the forward computation is known of the backward one.
+  for (bool ofBackward : {false, true}) {
+    inferFromBefore(graph, ofBackward);
+    inferFromBehind(graph, ofBackward);
+  }
+}

@@ -1,0 +1,267 @@
+//===- StepProfile.cpp - where the time of a step goes --------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Pipelines/StepProfile.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+
+#include <map>
+#include <set>
+
+using namespace llvm;
+using namespace remat;
+
+StringRef remat::stringify(ProfileGroup group) {
+  switch (group) {
+  case ProfileGroup::Op:
+    return "op";
+  case ProfileGroup::Kernel:
+    return "kernel";
+  case ProfileGroup::Name:
+    return "name";
+  case ProfileGroup::Layer:
+    return "layer";
+  case ProfileGroup::Label:
+    return "label";
+  case ProfileGroup::Phase:
+    return "phase";
+  }
+  llvm_unreachable("unknown group");
+}
+
+StringRef remat::stringify(ProfileSort sort) {
+  switch (sort) {
+  case ProfileSort::Self:
+    return "self";
+  case ProfileSort::Total:
+    return "total";
+  case ProfileSort::Calls:
+    return "calls";
+  case ProfileSort::Bytes:
+    return "bytes";
+  case ProfileSort::Flops:
+    return "flops";
+  case ProfileSort::Name:
+    return "name";
+  }
+  llvm_unreachable("unknown order");
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+static bool isSeparator(char c) { return c == '.' || c == '/'; }
+
+std::string remat::foldLayer(StringRef layer) {
+  std::string folded;
+  while (!layer.empty()) {
+    StringRef part = layer.take_until(isSeparator);
+    layer = layer.drop_front(part.size());
+    bool isNumber = !part.empty() && all_of(part, isDigit);
+    folded += isNumber ? "*" : part.str();
+    folded += layer.take_front();
+    layer = layer.drop_front(std::min<size_t>(layer.size(), 1));
+  }
+  return folded;
+}
+
+/// What the row of an entry is called.
+static std::string getGroupName(const ReportEntry &entry, ProfileGroup group) {
+  switch (group) {
+  case ProfileGroup::Op:
+    return entry.kind;
+  case ProfileGroup::Kernel:
+    return entry.kernel;
+  case ProfileGroup::Name: {
+    StringRef rest = StringRef(entry.name).drop_front(entry.layer.size());
+    return foldLayer(entry.layer) + rest.str();
+  }
+  case ProfileGroup::Layer:
+    return entry.layer.empty() ? "(no layer)" : foldLayer(entry.layer);
+  case ProfileGroup::Label:
+    return entry.label.empty() ? "(no label)" : entry.label;
+  case ProfileGroup::Phase:
+    return stringify(entry.phase).str();
+  }
+  llvm_unreachable("unknown group");
+}
+
+/// What `name` is in: "h" of "h.*"; "" if nothing.
+static StringRef getOuter(StringRef name) {
+  size_t end = name.find_last_of("./");
+  return end == StringRef::npos ? StringRef() : name.take_front(end);
+}
+
+namespace {
+/// Adds entries up.
+class Grouping {
+public:
+  explicit Grouping(ProfileGroup group) : group(group) {}
+  void add(const ReportEntry &entry, int64_t nanoseconds);
+  std::vector<ProfileRow> finish();
+
+private:
+  ProfileGroup group;
+  std::map<std::string, ProfileRow> rows;
+  /// The layers of each row.
+  std::map<std::string, std::set<std::string>> layers;
+};
+} // namespace
+
+void Grouping::add(const ReportEntry &entry, int64_t nanoseconds) {
+  std::string name = getGroupName(entry, group);
+  ProfileRow &row = rows[name];
+  row.stream = entry.stream;
+  ++row.calls;
+  row.selfNanoseconds += nanoseconds;
+  row.totalNanoseconds += nanoseconds;
+  row.bytes += entry.bytesRead + entry.bytesWritten;
+  row.flops += entry.flops;
+  if (entry.phase == StepPhase::Recompute) {
+    ++row.recomputeCalls;
+    row.recomputeNanoseconds += nanoseconds;
+  }
+  if (group == ProfileGroup::Name || group == ProfileGroup::Layer)
+    layers[name].insert(entry.layer);
+  if (group != ProfileGroup::Layer && group != ProfileGroup::Label)
+    return;
+  StringRef inner;
+  if (group == ProfileGroup::Layer)
+    inner = entry.layer;
+  for (StringRef outer = getOuter(name); !outer.empty();
+       outer = getOuter(outer)) {
+    rows[outer.str()].totalNanoseconds += nanoseconds;
+    if (inner = getOuter(inner); !inner.empty())
+      layers[outer.str()].insert(inner.str());
+  }
+}
+
+std::vector<ProfileRow> Grouping::finish() {
+  std::vector<ProfileRow> list;
+  for (auto &[name, row] : rows) {
+    row.name = name;
+    if (auto found = layers.find(name); found != layers.end())
+      row.layers = found->second.size();
+    list.push_back(std::move(row));
+  }
+  return list;
+}
+
+StepProfile remat::makeProfile(const StepReport &report,
+                               ArrayRef<int64_t> nanoseconds,
+                               ProfileGroup group, ProfileSort sort) {
+  Grouping grouping(group);
+  for (auto [entry, time] : zip(report.entries, nanoseconds))
+    grouping.add(entry, time);
+  StepProfile profile{group, sort, grouping.finish()};
+  auto getKey = [&](const ProfileRow &row) -> int64_t {
+    switch (sort) {
+    case ProfileSort::Self:
+      return row.selfNanoseconds;
+    case ProfileSort::Total:
+      return row.totalNanoseconds;
+    case ProfileSort::Calls:
+      return row.calls;
+    case ProfileSort::Bytes:
+      return row.bytes;
+    case ProfileSort::Flops:
+      return row.flops;
+    case ProfileSort::Name:
+      return 0;
+    }
+    llvm_unreachable("unknown order");
+  };
+  llvm::sort(profile.rows, [&](const ProfileRow &a, const ProfileRow &b) {
+    return std::pair(-getKey(a), StringRef(a.name)) <
+           std::pair(-getKey(b), StringRef(b.name));
+  });
+  return profile;
+}
+
+//===----------------------------------------------------------------------===//
+// Output
+//===----------------------------------------------------------------------===//
+
+static StringRef getStreamName(remat_stream stream) {
+  switch (stream) {
+  case REMAT_STREAM_TO_DEVICE:
+    return "to_device";
+  case REMAT_STREAM_TO_HOST:
+    return "to_host";
+  default:
+    return "compute";
+  }
+}
+
+/// `value` per nanosecond, which is thousands of millions per second.
+static double getRate(int64_t value, int64_t nanoseconds) {
+  return double(value) / double(std::max<int64_t>(nanoseconds, 1));
+}
+
+void StepProfile::print(raw_ostream &os) const {
+  int64_t sum = 0;
+  for (const ProfileRow &row : rows)
+    sum += row.selfNanoseconds;
+  auto format = [](double value, const char *pattern) {
+    std::string text;
+    raw_string_ostream(text) << llvm::format(pattern, value);
+    return text;
+  };
+  std::vector<std::vector<std::string>> cells = {
+      {stringify(group).str(), "calls", "self_ms", "self_%", "total_ms",
+       "avg_us", "MB", "MFLOP", "GFLOP/s", "GB/s", "recompute_calls",
+       "recompute_ms", "stream"}};
+  for (const ProfileRow &row : rows) {
+    std::string name = row.name;
+    if (row.layers > 1)
+      name += " x" + std::to_string(row.layers);
+    int64_t self = row.selfNanoseconds;
+    cells.push_back(
+        {name, std::to_string(row.calls), format(self * 1e-6, "%.3f"),
+         format(100.0 * self / std::max<int64_t>(sum, 1), "%.1f"),
+         format(row.totalNanoseconds * 1e-6, "%.3f"),
+         format(self * 1e-3 / std::max<int64_t>(row.calls, 1), "%.3f"),
+         format(row.bytes * 1e-6, "%.3f"), format(row.flops * 1e-6, "%.3f"),
+         format(getRate(row.flops, self), "%.2f"),
+         format(getRate(row.bytes, self), "%.2f"),
+         std::to_string(row.recomputeCalls),
+         format(row.recomputeNanoseconds * 1e-6, "%.3f"),
+         getStreamName(row.stream).str()});
+  }
+  std::vector<size_t> widths(cells.front().size(), 0);
+  for (const std::vector<std::string> &row : cells)
+    for (auto [width, cell] : zip(widths, row))
+      width = std::max(width, cell.size());
+  for (const std::vector<std::string> &row : cells) {
+    // Names are read from the left.
+    os << "  " << left_justify(row.front(), widths.front());
+    for (auto [width, cell] : drop_begin(zip(widths, row)))
+      os << right_justify(cell, width + 2);
+    os << '\n';
+  }
+}
+
+json::Value StepProfile::toJson() const {
+  json::Array array;
+  for (const ProfileRow &row : rows)
+    array.push_back(
+        json::Object{{"name", row.name},
+                     {"layers", int64_t(row.layers)},
+                     {"stream", getStreamName(row.stream)},
+                     {"calls", row.calls},
+                     {"self_nanoseconds", row.selfNanoseconds},
+                     {"total_nanoseconds", row.totalNanoseconds},
+                     {"recompute_calls", row.recomputeCalls},
+                     {"recompute_nanoseconds", row.recomputeNanoseconds},
+                     {"bytes", row.bytes},
+                     {"flops", row.flops}});
+  return json::Object{{"group", stringify(group)},
+                      {"sort", stringify(sort)},
+                      {"rows", std::move(array)}};
+}

@@ -1,0 +1,255 @@
+//===- StepTrace.cpp - a step on a time line ------------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Spans of one track nest, as viewers expect: an entry is a span in the track
+// of its stream. Lives of buffers overlap, so they are asynchronous spans with
+// an id each. Counters have no unit in this format, so their names have one.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Pipelines/StepTrace.h"
+
+#include "llvm/Support/JSON.h"
+
+using namespace llvm;
+using namespace remat;
+
+/// The version of the header, as other writers of the format count it.
+static constexpr int schemaVersion = 1;
+
+/// The track of buffers; entries are in that of their stream, counted from 1.
+static constexpr int bufferTrack = 9;
+
+static StringRef getStreamName(remat_stream stream) {
+  switch (stream) {
+  case REMAT_STREAM_TO_DEVICE:
+    return "copies from the host";
+  case REMAT_STREAM_TO_HOST:
+    return "copies to the host";
+  default:
+    return "computation";
+  }
+}
+
+/// Nanoseconds in the format's unit.
+static double toMicroseconds(int64_t nanoseconds) {
+  return double(nanoseconds) / 1000.0;
+}
+
+static double toMebibytes(int64_t bytes) { return double(bytes) / 1048576.0; }
+
+namespace {
+/// Writes one process.
+class Timeline {
+public:
+  /// Ids of processes differ, ids of entries do not.
+  Timeline(const StepReport &report, ArrayRef<remat_entry_span> spans,
+           int process, StringRef name, json::OStream &events)
+      : report(report), spans(spans), process(process), name(name),
+        events(events) {}
+  void write();
+
+private:
+  void event(StringRef phase, StringRef title, int track,
+             std::optional<int64_t> time,
+             function_ref<void(json::OStream &)> more);
+  void writeNames();
+  void writeEntry(size_t index);
+  void writeMemory(size_t index);
+  void writeFlow(size_t index);
+  void writeBuffers();
+  int getTrack(size_t index) const {
+    return int(report.entries[index].stream) + 1;
+  }
+  std::string getId(size_t index) const {
+    return "0x" + utohexstr(uint64_t(process) << 32 | index, true);
+  }
+
+  const StepReport &report;
+  ArrayRef<remat_entry_span> spans;
+  int process;
+  StringRef name;
+  json::OStream &events;
+};
+} // namespace
+
+/// Writes an event in a line of its own.
+void Timeline::event(StringRef phase, StringRef title, int track,
+                     std::optional<int64_t> time,
+                     function_ref<void(json::OStream &)> more) {
+  events.rawValue([&](raw_ostream &os) {
+    os << '\n';
+    json::OStream json(os);
+    json.object([&] {
+      json.attribute("ph", phase);
+      json.attribute("name", title);
+      json.attribute("pid", process);
+      json.attribute("tid", track);
+      if (time)
+        json.attribute("ts", toMicroseconds(*time));
+      more(json);
+    });
+  });
+}
+
+void Timeline::writeNames() {
+  auto metadata = [&](StringRef kind, int track, StringRef text) {
+    event("M", kind, track, std::nullopt, [&](json::OStream &json) {
+      json.attributeObject("args", [&] { json.attribute("name", text); });
+    });
+  };
+  metadata("process_name", 0, name);
+  std::array<bool, REMAT_STREAM_COUNT> isUsed{true};
+  for (const ReportEntry &entry : report.entries)
+    isUsed[entry.stream] = true;
+  for (unsigned stream = 0; stream < isUsed.size(); ++stream)
+    if (isUsed[stream])
+      metadata("thread_name", stream + 1,
+               getStreamName(static_cast<remat_stream>(stream)));
+  metadata("thread_name", bufferTrack, "buffers");
+}
+
+void Timeline::writeEntry(size_t index) {
+  const ReportEntry &entry = report.entries[index];
+  const remat_entry_span &span = spans[index];
+  event("X", entry.name, getTrack(index), span.begin, [&](json::OStream &json) {
+    json.attribute("cat", "op");
+    json.attribute("dur", toMicroseconds(span.end - span.begin));
+    json.attributeObject("args", [&] {
+      json.attribute("id", int64_t(index));
+      json.attribute("kind", stringify(entry.phase));
+      json.attribute("kernel", entry.kernel);
+      if (!entry.layer.empty())
+        json.attribute("layer", entry.layer);
+      if (!entry.label.empty())
+        json.attribute("label", entry.label);
+      if (!entry.location.empty())
+        json.attribute("loc", entry.location);
+      if (entry.copyOf)
+        json.attribute("recompute_of", int64_t(*entry.copyOf));
+      json.attribute("planned_ns", entry.cost);
+      json.attribute("bytes_in", entry.bytesRead);
+      json.attribute("bytes_out", entry.bytesWritten);
+      json.attribute("flops", entry.flops);
+      json.attribute("arena_bytes", entry.liveBytes);
+    });
+  });
+}
+
+/// The arena while the entry runs.
+void Timeline::writeMemory(size_t index) {
+  const ReportEntry &entry = report.entries[index];
+  int64_t time = spans[index].begin;
+  event("C", "arena, MiB", 0, time, [&](json::OStream &json) {
+    json.attribute("cat", "mem");
+    json.attributeObject("args", [&] {
+      for (unsigned role = 0; role < numBufferRoles; ++role)
+        if (auto kind = BufferRole(role); kind != BufferRole::Parameter &&
+                                          kind != BufferRole::Input &&
+                                          kind != BufferRole::Result)
+          json.attribute(stringify(kind), toMebibytes(entry.live[role]));
+    });
+  });
+  if (report.budget)
+    event("C", "budget, MiB", 0, time, [&](json::OStream &json) {
+      json.attribute("cat", "mem");
+      json.attributeObject("args", [&] {
+        json.attribute("budget", toMebibytes(*report.budget));
+      });
+    });
+}
+
+/// An arrow from an entry to what repeats it. Each has a number of its own.
+void Timeline::writeFlow(size_t index) {
+  auto arrow = [&](StringRef phase, size_t at) {
+    event(phase, "recompute", getTrack(at), spans[at].begin,
+          [&](json::OStream &json) {
+            json.attribute("cat", "remat");
+            json.attribute("id", getId(index));
+            if (phase == "f")
+              json.attribute("bp", "e");
+          });
+  };
+  if (std::optional<size_t> original = report.entries[index].copyOf) {
+    arrow("s", *original);
+    arrow("f", index);
+  }
+}
+
+void Timeline::writeBuffers() {
+  for (auto [index, buffer] : enumerate(report.buffers)) {
+    if (buffer.isCallers)
+      continue;
+    auto edge = [&, &buffer = buffer, number = index](StringRef phase,
+                                                      int64_t time) {
+      event(phase, buffer.name, bufferTrack, time, [&](json::OStream &json) {
+        json.attribute("cat", "buffer");
+        json.attribute("id", getId(number));
+        if (phase != "b")
+          return;
+        json.attributeObject("args", [&] {
+          json.attribute("space", stringifyMemorySpace(buffer.space));
+          json.attribute("offset", buffer.offset);
+          json.attribute("bytes", buffer.bytes);
+          json.attribute("role", stringify(buffer.role));
+          json.attribute("decision", stringify(buffer.decision));
+          if (!buffer.why.empty())
+            json.attribute("why", buffer.why);
+        });
+      });
+    };
+    edge("b", spans[buffer.birth].begin);
+    edge("e", std::max(spans[buffer.birth].begin, spans[buffer.death].end));
+  }
+}
+
+void Timeline::write() {
+  writeNames();
+  for (size_t index = 0; index < report.entries.size(); ++index) {
+    writeEntry(index);
+    // Copies run beside the schedule that memory follows.
+    if (report.entries[index].stream == REMAT_STREAM_COMPUTE)
+      writeMemory(index);
+    writeFlow(index);
+  }
+  writeBuffers();
+  if (report.entries.empty())
+    return;
+  size_t peak = report.getPeak();
+  event("i", "peak", getTrack(peak), spans[peak].begin,
+        [&](json::OStream &json) {
+          json.attribute("s", "p");
+          json.attributeObject("args", [&] {
+            json.attribute("bytes", report.entries[peak].liveBytes);
+          });
+        });
+}
+
+void remat::writeTrace(const StepReport &report,
+                       ArrayRef<remat_entry_span> measured, raw_ostream &os) {
+  std::vector<remat_entry_span> planned;
+  for (const ReportEntry &entry : report.entries)
+    planned.push_back({entry.start, entry.start + entry.cost});
+  json::OStream json(os);
+  json.object([&] {
+    json.attribute("schemaVersion", schemaVersion);
+    json.attribute("displayTimeUnit", "ms");
+    json.attributeObject("remat", [&] {
+      json.attribute("step", report.function);
+      json.attribute("plan_hash", report.getHash());
+      if (report.budget)
+        json.attribute("budget_bytes", *report.budget);
+      json.attribute("planned_peak_bytes", report.plannedPeak);
+      json.attribute("arena_bytes", report.arenaBytes);
+    });
+    json.attributeArray("traceEvents", [&] {
+      Timeline(report, planned, 1, "planned", json).write();
+      if (!measured.empty())
+        Timeline(report, measured, 2, "measured", json).write();
+    });
+  });
+  os << '\n';
+}
