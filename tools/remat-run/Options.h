@@ -7,6 +7,8 @@
 #ifndef REMAT_TOOLS_REMAT_RUN_OPTIONS_H
 #define REMAT_TOOLS_REMAT_RUN_OPTIONS_H
 
+#include "SeeingFlags.h"
+
 #include "common/ChoiceParser.h"
 #include "common/Driver.h"
 #include "common/PlanFlags.h"
@@ -115,8 +117,7 @@ struct Options {
   cl::opt<bool> debug{
       "debug", cl::cat(category),
       cl::desc("Print what ran forward beside what was recomputed")};
-  cl::opt<bool> profile{"profile", cl::cat(category),
-                        cl::desc("Print the time of each kind of task")};
+  SeeingFlags seeing{category};
   cl::opt<std::string> profileCosts{
       "profile-costs", cl::cat(category), cl::value_desc("file"),
       cl::desc("Measure the distinct tasks and add them to this file; takes "

@@ -14,7 +14,6 @@
 #include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
-#include <map>
 
 using namespace llvm;
 using namespace remat;
@@ -130,6 +129,8 @@ static json::Object toJson(const RunReport &run) {
     object["measured_check_bytes"] = int64_t(run.stats.check_bytes);
   }
   run.details.addTo(object);
+  if (run.profile)
+    object["profile"] = run.profile->toJson();
   if (run.loss)
     object["loss"] = toNumber(*run.loss);
   if (run.maxRelativeError)
@@ -169,54 +170,6 @@ static void printAligned(raw_ostream &os,
       os << right_justify(cell, width + 2);
     os << '\n';
   }
-}
-
-std::vector<ProfileRow> remat::run::collectProfile(const remat_step *step) {
-  std::map<std::string, ProfileRow> rows;
-  const int64_t *times = remat_step_entry_times(step);
-  for (size_t i = 0, e = remat_step_entry_count(step); times && i < e; ++i) {
-    remat_entry_info info;
-    remat_step_entry(step, i, &info);
-    ProfileRow &row = rows[info.name];
-    row.name = info.name;
-    row.stream = info.stream;
-    ++row.calls;
-    row.nanoseconds += times[i];
-    if (info.flags & REMAT_ENTRY_RECOMPUTE) {
-      ++row.recomputeCalls;
-      row.recomputeNanoseconds += times[i];
-    }
-  }
-  std::vector<ProfileRow> sorted;
-  for (auto &[name, row] : rows)
-    sorted.push_back(std::move(row));
-  llvm::sort(sorted, [](const ProfileRow &a, const ProfileRow &b) {
-    return std::tie(b.nanoseconds, a.name) < std::tie(a.nanoseconds, b.name);
-  });
-  return sorted;
-}
-
-void remat::run::printProfile(raw_ostream &os, ArrayRef<ProfileRow> rows) {
-  int64_t total = 0;
-  for (const ProfileRow &row : rows)
-    total += row.nanoseconds;
-  auto print = [](double value) {
-    std::string text;
-    raw_string_ostream(text) << format("%.3f", value);
-    return text;
-  };
-  std::vector<std::vector<std::string>> cells = {
-      {"op", "calls", "total_ms", "self_%", "avg_us", "recompute_calls",
-       "recompute_ms", "stream"}};
-  static const char *const streams[] = {"compute", "to_device", "to_host"};
-  for (const ProfileRow &row : rows)
-    cells.push_back(
-        {row.name, std::to_string(row.calls), print(row.nanoseconds * 1e-6),
-         print(100.0 * row.nanoseconds / std::max<int64_t>(total, 1)),
-         print(row.nanoseconds * 1e-3 / row.calls),
-         std::to_string(row.recomputeCalls),
-         print(row.recomputeNanoseconds * 1e-6), streams[row.stream]});
-  printAligned(os, cells);
 }
 
 void remat::run::printTable(raw_ostream &os, ArrayRef<RunReport> runs) {
@@ -272,9 +225,10 @@ void remat::run::printTable(raw_ostream &os, ArrayRef<RunReport> runs) {
       os << "\nwhat was decided at budget " << run.requestedBudget << '\n';
     run.details.print(os);
     os << run.trace;
-    if (!run.profile.empty()) {
-      os << "\ntime by op at budget " << run.describeBudget() << '\n';
-      printProfile(os, run.profile);
+    if (run.profile) {
+      os << "\ntime by " << stringify(run.profile->group) << " at budget "
+         << run.describeBudget() << '\n';
+      run.profile->print(os);
     }
   }
 }

@@ -11,23 +11,12 @@
 #include "common/PlanFlags.h"
 
 #include "remat/Pipelines/StepCompiler.h"
+#include "remat/Pipelines/StepProfile.h"
 #include "remat/Runtime/Runtime.h"
 
 namespace remat::run {
 
 using tools::GradientSummary;
-
-/// Time that the tasks of one kind took in the last step.
-struct ProfileRow {
-  std::string name;
-  remat_stream stream = REMAT_STREAM_COMPUTE;
-  int64_t calls = 0, recomputeCalls = 0;
-  int64_t nanoseconds = 0, recomputeNanoseconds = 0;
-};
-
-/// Sums up the entries of the last run by name, slowest first. The step must
-/// have been loaded with REMAT_STEP_PROFILE.
-std::vector<ProfileRow> collectProfile(const remat_step *step);
 
 /// What all calls of a step used together.
 remat_step_stats sumCalls(llvm::ArrayRef<remat_step_stats> calls);
@@ -76,7 +65,11 @@ struct RunReport {
   /// first report.
   tools::PlanDetails details;
   std::string trace;
-  std::vector<ProfileRow> profile;
+  std::optional<StepProfile> profile;
+  /// What happens in the step, and when each entry ran. Empty unless a flag
+  /// asks for a view of it.
+  StepReport step;
+  std::vector<remat_entry_span> spans;
 
   /// Equal for runs whose results are bit-identical.
   uint64_t resultHash = 0;
@@ -84,9 +77,6 @@ struct RunReport {
 
 /// Writes one object, or an array of them for several runs.
 llvm::Error writeJson(llvm::StringRef path, llvm::ArrayRef<RunReport> runs);
-
-/// Prints where the time of a step went.
-void printProfile(llvm::raw_ostream &os, llvm::ArrayRef<ProfileRow> rows);
 
 /// Prints a table with a row for each run.
 void printTable(llvm::raw_ostream &os, llvm::ArrayRef<RunReport> runs);

@@ -106,6 +106,13 @@ static Error plan(mlir::ModuleOp module, StringRef budget, RunReport &report) {
       return error;
   }
   report.details.describeLink(found.problem, options().step);
+  if (options().seeing.isAsked()) {
+    mlir::FailureOr<StepReport> seen = makeStepReport(
+        getOnlyGraph(module), options().step, found.problem.linkBytesPerSecond);
+    if (failed(seen))
+      return makeError("could not describe the step");
+    report.step = std::move(*seen);
+  }
   return options().plan.explainPlan(found.problem, found.solution.plan,
                                     report.details);
 }
@@ -144,11 +151,11 @@ Expected<LoadedStep> run::compile(mlir::ModuleOp tasks, StringRef budget,
   remat_step_options loading{};
   loading.threads = stepOptions.threads;
   loading.determinism_check = options().determinismCheck;
-  loading.flags =
-      (options().debug ? REMAT_STEP_DEBUG : 0) |
-      (options().poison ? REMAT_STEP_POISON : 0) |
-      (options().profile || !options().profileCosts.empty() ? REMAT_STEP_PROFILE
-                                                            : 0);
+  loading.flags = (options().debug ? REMAT_STEP_DEBUG : 0) |
+                  (options().poison ? REMAT_STEP_POISON : 0) |
+                  (options().seeing.isAsked() || !options().profileCosts.empty()
+                       ? REMAT_STEP_PROFILE
+                       : 0);
   Expected<ArrayRef<remat_codec>> codecs = getCodecs();
   if (!codecs)
     return codecs.takeError();
@@ -289,7 +296,8 @@ Expected<std::vector<Tensor>> run::execute(remat_step *step,
   report.checkBytes = remat_step_check_bytes(step);
   if (options().debug)
     report.trace = remat_step_trace(step);
-  if (options().profile)
-    report.profile = collectProfile(step);
+  if (options().seeing.isAsked())
+    if (Error error = options().seeing.measure(step, report))
+      return std::move(error);
   return std::move(results);
 }

@@ -324,6 +324,8 @@ static Error applyFlags() {
     return error;
   if (options().storedPlan.isGiven() && !options().budgets.empty())
     return makeError("'--budget' has no effect: '--plan' says what to run");
+  if (Error error = options().seeing.check(options().budgets.size()))
+    return error;
   if (Error error = options().storedPlan.apply(options().flags, options().step))
     return error;
   if (options().steps < 1)
@@ -542,6 +544,8 @@ static Error runTool() {
     StringLiteral ofOneStep = "'--gradcheck' compiles other steps";
     if (Error error = options().plan.refuse(ofOneStep))
       return error;
+    if (Error error = options().seeing.refuse(ofOneStep))
+      return error;
     if (options().storedPlan.isGiven())
       return makeError("'--plan' has no effect: " + ofOneStep);
     return runGradCheck(order == "2" ? 2 : 1);
@@ -582,6 +586,8 @@ static Error runTool() {
     return error;
   printTable(outs(), reports);
   printVerdict(outs(), reports);
+  if (Error error = options().seeing.write(reports.front()))
+    return error;
   return options().jsonFile.empty() ? Error::success()
                                     : writeJson(options().jsonFile, reports);
 }

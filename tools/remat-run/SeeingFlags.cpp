@@ -1,0 +1,96 @@
+//===- SeeingFlags.cpp - what to show of a run ----------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "SeeingFlags.h"
+
+#include "common/Driver.h"
+
+#include "remat/Pipelines/StepTrace.h"
+#include "remat/Support/OutputFiles.h"
+
+using namespace llvm;
+using namespace remat;
+using namespace remat::run;
+using namespace remat::tools;
+
+SeeingFlags::SeeingFlags(cl::OptionCategory &category)
+    : profile("profile", cl::cat(category),
+              cl::desc("Print where the time of the step goes")),
+      group("profile-group", cl::cat(category), cl::init(ProfileGroup::Op),
+            cl::desc("With --profile, what a row is about:"),
+            cl::values(
+                clEnumValN(ProfileGroup::Op, "op", "a kind of work (default)"),
+                clEnumValN(ProfileGroup::Kernel, "kernel", "a kernel"),
+                clEnumValN(ProfileGroup::Name, "name",
+                           "an entry of the schedule, equal layers "
+                           "together"),
+                clEnumValN(ProfileGroup::Layer, "layer",
+                           "a layer, equal ones together"),
+                clEnumValN(ProfileGroup::Label, "label",
+                           "a name that the program gave operations"),
+                clEnumValN(ProfileGroup::Phase, "phase",
+                           "forward, backward, recompute, update or "
+                           "transfer"))),
+      sort("profile-sort", cl::cat(category), cl::init(ProfileSort::Self),
+           cl::desc("With --profile, what comes first:"),
+           cl::values(
+               clEnumValN(ProfileSort::Self, "self",
+                          "the most time, what is in a group not "
+                          "counted (default)"),
+               clEnumValN(ProfileSort::Total, "total", "the most time"),
+               clEnumValN(ProfileSort::Calls, "calls", "the most calls"),
+               clEnumValN(ProfileSort::Bytes, "bytes",
+                          "the most bytes read and written"),
+               clEnumValN(ProfileSort::Flops, "flops", "the most arithmetic"),
+               clEnumValN(ProfileSort::Name, "name",
+                          "the first in the alphabet"))),
+      trace("trace", cl::cat(category), cl::value_desc("file"),
+            cl::desc("Write a trace of the planned and the measured step for "
+                     "Perfetto or chrome://tracing")) {}
+
+Error SeeingFlags::check(size_t budgets) const {
+  for (const cl::Option *option : {static_cast<const cl::Option *>(&group),
+                                   static_cast<const cl::Option *>(&sort)})
+    if (option->getNumOccurrences() > 0 && !profile)
+      return makeError("'--" + option->ArgStr +
+                       "' has no effect without '--profile'");
+  if (!trace.empty() && budgets > 1)
+    return makeError("'--trace' is of one step, but '--budget' has " +
+                     Twine(budgets) + " values, expected at most one");
+  return Error::success();
+}
+
+Error SeeingFlags::refuse(StringRef why) const {
+  for (const cl::Option *option : {static_cast<const cl::Option *>(&profile),
+                                   static_cast<const cl::Option *>(&trace)})
+    if (option->getNumOccurrences() > 0)
+      return makeError("'--" + option->ArgStr + "' has no effect: " + why);
+  return Error::success();
+}
+
+Error SeeingFlags::measure(const remat_step *step, RunReport &report) const {
+  size_t count = remat_step_entry_count(step);
+  if (count != report.step.entries.size())
+    return makeError("the step has " + Twine(count) + " entries, expected " +
+                     Twine(report.step.entries.size()));
+  if (count == 0)
+    return Error::success();
+  if (profile)
+    report.profile =
+        makeProfile(report.step, ArrayRef(remat_step_entry_times(step), count),
+                    group, sort);
+  const remat_entry_span *spans = remat_step_entry_spans(step);
+  report.spans.assign(spans, spans + count);
+  return Error::success();
+}
+
+Error SeeingFlags::write(const RunReport &report) const {
+  if (trace.empty())
+    return Error::success();
+  return writeOutputFile(trace, [&](raw_ostream &os) {
+    writeTrace(report.step, report.spans, os);
+  });
+}
