@@ -91,6 +91,7 @@ static Expected<Model> readModel(std::unique_ptr<MemoryBuffer> buffer,
   model.graph = getOnlyGraph(module);
   if (!model.graph)
     return makeError("could not plan " + path);
+  model.options = std::move(options);
   return model;
 }
 

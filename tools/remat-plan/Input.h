@@ -26,6 +26,8 @@ struct Model {
   std::unique_ptr<tools::ModelReader> reader;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   GraphOp graph;
+  /// What it was brought there with.
+  StepOptions options;
 };
 
 using Input = std::variant<planning::Instance, Model>;

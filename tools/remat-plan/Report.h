@@ -13,6 +13,7 @@
 
 #include "common/PlanFlags.h"
 
+#include "remat/Pipelines/StepReport.h"
 #include "remat/Planning/Serialization.h"
 
 namespace remat::plan {
@@ -42,6 +43,8 @@ struct Outcome {
   tools::PlanDetails details;
   /// The file of -o; only if there is a solution.
   llvm::json::Value schedule = nullptr;
+  /// What happens in the step of a model; only if that is asked for.
+  std::optional<StepReport> step;
   /// Of the whole search, and when its first plan was there.
   double seconds = 0, firstPlanSeconds = 0;
   bool cutShort = false;

@@ -16,6 +16,9 @@
 #include "Planning.h"
 
 #include "remat/Cost/CostFile.h"
+#include "remat/Dialect/Remat/Transforms/StoredPlan.h"
+#include "remat/Pipelines/StepCompiler.h"
+#include "remat/Pipelines/StepTrace.h"
 #include "remat/Support/OutputFiles.h"
 
 #include "llvm/Support/FormatVariadic.h"
@@ -58,6 +61,10 @@ struct Options {
       "instance", cl::cat(category), cl::value_desc("file"),
       cl::desc("Write the problem, as a JSON instance; that of a model "
                "counts what values occupy outside of the arena, too")};
+  cl::opt<std::string> traceFile{
+      "trace", cl::cat(category), cl::value_desc("file"),
+      cl::desc("Write a trace of a model's planned step for Perfetto or "
+               "chrome://tracing")};
   tools::PlanFlags plan{category};
 };
 } // namespace
@@ -75,7 +82,8 @@ static Error checkFileNames() {
   std::pair<StringRef, StringRef> files[] = {
       {"-o", options().scheduleFile},
       {"--json", options().reportFile},
-      {"--instance", options().instanceFile}};
+      {"--instance", options().instanceFile},
+      {"--trace", options().traceFile}};
   for (auto [option, name] : files)
     for (auto [other, otherName] : files)
       if (option != other && !name.empty() && name == otherName)
@@ -107,6 +115,13 @@ static Error writeOutputs(const Outcome &outcome) {
     if (Error error = add(options().instanceFile, toJson(problem)))
       return error;
   }
+  if (outcome.step) {
+    isPiped |= OutputFiles::isStandardOutput(options().traceFile);
+    if (Error error = files.add(options().traceFile, [&](raw_ostream &os) {
+          writeTrace(*outcome.step, /*measured=*/{}, os);
+        }))
+      return error;
+  }
   if (Error error = files.commit())
     return error;
   print(outcome, isPiped ? errs() : outs());
@@ -117,10 +132,37 @@ static Error writeOutputs(const Outcome &outcome) {
 // The tool
 //===----------------------------------------------------------------------===//
 
+/// Carries the plan out on the model, and describes the step that it gives.
+static Error describeStep(const Model &model, PlanOptions plan,
+                          Outcome &outcome) {
+  if (Error error =
+          readStoredPlan(formatv("{0}", outcome.schedule).str(), plan))
+    return error;
+  Expected<StepSummary> summary = planModule(*model.module, plan);
+  if (!summary)
+    return summary.takeError();
+  mlir::FailureOr<StepReport> report =
+      makeStepReport(getOnlyGraph(*model.module), model.options,
+                     outcome.instance.problem.linkBytesPerSecond);
+  if (failed(report))
+    return makeError("could not describe the step");
+  outcome.step = std::move(*report);
+  return Error::success();
+}
+
 /// Everything that was asked for.
 static Expected<Outcome> makeOutcome(Input input, const PlanOptions &plan) {
-  if (auto *model = std::get_if<Model>(&input))
-    return planModel(model->graph, plan, options().plan);
+  bool isTraced = !options().traceFile.empty();
+  if (auto *model = std::get_if<Model>(&input)) {
+    Expected<Outcome> outcome = planModel(model->graph, plan, options().plan);
+    if (outcome && outcome->solution && isTraced)
+      if (Error error = describeStep(*model, plan, *outcome))
+        return std::move(error);
+    return outcome;
+  }
+  if (isTraced)
+    return makeError("'--trace' has no effect: the input is an instance, no "
+                     "model");
   return planInstance(std::move(std::get<Instance>(input)), plan,
                       options().plan);
 }
