@@ -379,6 +379,9 @@ LogicalResult Reporter::addEntry(Operation &op) {
   }
   ReportEntry &entry = report.entries.back();
   entry.layer = layers->getLayer(&op).str();
+  // A recomputation is where its original is, whatever is around it.
+  if (entry.copyOf)
+    entry.layer = report.entries[*entry.copyOf].layer;
   entry.label = findLabel(op.getLoc());
   entry.location = codegen::describeLocation(op.getLoc());
   entry.name = (entry.layer.empty() ? "" : entry.layer + " ") + entry.kind;
