@@ -9,6 +9,7 @@
 #include "remat/Codegen/Dtypes.h"
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
+#include "remat/Dialect/Remat/IR/HostArguments.h"
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -89,11 +90,14 @@ LogicalResult TableEmitter::addSignature() {
       return failure();
     ArrayRef<int64_t> shape =
         cast<RankedTensorType>(argument.getType()).getShape();
+    bool isOnHost = isHostArgument(graph, number);
     uint32_t index =
-        table.addArgument(getName(number, true), *dtype, shape.vec());
+        table.addArgument(getName(number, true), *dtype, shape.vec(),
+                          isOnHost ? unsigned(REMAT_TENSOR_HOST) : 0u);
     buffers[argument] = table.addArgumentBuffer(index);
   }
   Operation *terminator = graph.getBody().front().getTerminator();
+  SmallVector<BlockArgument> donors = getDonors(graph);
   for (OpOperand &operand : terminator->getOpOperands()) {
     FailureOr<remat_dtype> dtype = describe(operand.get().getType());
     if (failed(dtype))
@@ -103,11 +107,14 @@ LogicalResult TableEmitter::addSignature() {
     unsigned number = operand.getOperandNumber();
     DictionaryAttr attrs = graph.getResultAttrDict(number);
     bool isAbsent = attrs && attrs.contains(RematDialect::absentAttrName);
+    bool isOnHost =
+        donors[number] && isHostArgument(graph, donors[number].getArgNumber());
     table.addResult(getName(number, false), *dtype, shape.vec(),
-                    isAbsent ? unsigned(REMAT_TENSOR_ABSENT) : 0u);
+                    (isAbsent ? unsigned(REMAT_TENSOR_ABSENT) : 0u) |
+                        (isOnHost ? unsigned(REMAT_TENSOR_HOST) : 0u));
     results[GraphLiveness::getOwner(operand.get())] = number;
   }
-  for (auto [number, donor] : llvm::enumerate(getDonors(graph)))
+  for (auto [number, donor] : llvm::enumerate(donors))
     if (donor)
       table.addDonation(donor.getArgNumber(), number);
   return success();

@@ -7,6 +7,7 @@
 #include "remat/Cost/CostFile.h"
 #include "remat/Cost/Passes.h"
 #include "remat/Cost/Roofline.h"
+#include "remat/Dialect/Remat/IR/HostArguments.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Target/Target.h"
 
@@ -19,6 +20,7 @@
 
 #include "llvm/ADT/StringMap.h"
 
+#include <cmath>
 #include <thread>
 
 namespace remat {
@@ -95,8 +97,22 @@ struct AnnotateCosts : remat::impl::AnnotateCostsPassBase<AnnotateCosts> {
     if (failed(info))
       return failure();
     std::optional<int64_t> cost = info->call ? known.library : known.generated;
+    if (findTransfer(kernel))
+      if (std::optional<int64_t> time = estimateTransfer(info->bytesRead))
+        cost = time;
     return Kernel{cost.value_or(roofline.estimate(*info)),
                   info->workspaceBytes};
+  }
+
+  /// What a copy from or to host memory takes, if it is known how fast the link
+  /// is.
+  std::optional<int64_t> estimateTransfer(int64_t bytes) {
+    int64_t bandwidth = getTargetFacts(getOperation()).getLinkBandwidth();
+    double time = std::ceil(static_cast<double>(bytes) * 1e9 /
+                            static_cast<double>(bandwidth));
+    if (bandwidth <= 0 || time >= 0x1p62)
+      return std::nullopt;
+    return static_cast<int64_t>(time);
   }
 
   void runOnOperation() override {

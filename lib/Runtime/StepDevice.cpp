@@ -37,7 +37,8 @@ bool remat_step::isSerial() const {
          isBitwise || isTraced || !table.packedValues.empty();
 }
 
-/// Brings the tensors that the calls need to the device.
+/// Brings the tensors that the calls need to the device, but for those that
+/// entries copy from and to host memory.
 bool remat_step::bindTensors() {
   size_t argumentCount = table.arguments.size();
   boundArguments.assign(currentArguments, currentArguments + argumentCount);
@@ -53,11 +54,12 @@ bool remat_step::bindTensors() {
   };
   for (size_t i = 0; i < argumentCount; ++i)
     if (isNeeded(argumentUsage[i]) &&
+        !(table.arguments[i].flags & REMAT_TENSOR_HOST) &&
         !bind(i, boundArguments[i], describeArgument(i).bytes, /*isRead=*/true,
               /*isWritten=*/false))
       return false;
   for (size_t i = 0; i < boundResults.size(); ++i) {
-    if (!isNeeded(resultUsage[i]))
+    if (!isNeeded(resultUsage[i]) || table.results[i].flags & REMAT_TENSOR_HOST)
       continue;
     // A later call reads what an earlier one has written.
     remat_tensor_info info = describeResult(i);

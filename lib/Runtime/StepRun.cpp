@@ -385,8 +385,8 @@ remat_status remat_step::execute(uint32_t index) {
   if (entry.flags & REMAT_ENTRY_RECOMPUTE)
     ++stats.recomputed_entries;
   if (entry.kind == REMAT_ENTRY_COPY &&
-      table.operand(entry, 0).space != REMAT_SPACE_HOST &&
-      table.result(entry, 0).space == REMAT_SPACE_HOST)
+      !table.isOnHost(table.operand(entry, 0)) &&
+      table.isOnHost(table.result(entry, 0)))
     stats.offloaded_bytes += table.operand(entry, 0).bytes;
   return status;
 }

@@ -69,8 +69,11 @@ StepTableBuilder::makeSignature(const std::string &name, remat_dtype dtype,
 
 uint32_t StepTableBuilder::addArgument(const std::string &name,
                                        remat_dtype dtype,
-                                       const std::vector<int64_t> &shape) {
-  return append(arguments, makeSignature(name, dtype, shape));
+                                       const std::vector<int64_t> &shape,
+                                       uint32_t flags) {
+  remat_signature signature = makeSignature(name, dtype, shape);
+  signature.flags = flags;
+  return append(arguments, signature);
 }
 
 uint32_t StepTableBuilder::addResult(const std::string &name, remat_dtype dtype,

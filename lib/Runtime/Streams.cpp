@@ -65,8 +65,8 @@ private:
   uint32_t streamOf(const remat_entry &entry) const {
     if (entry.kind != REMAT_ENTRY_COPY)
       return REMAT_STREAM_COMPUTE;
-    bool fromHost = buffer(entry, 0).space == REMAT_SPACE_HOST;
-    bool toHost = buffer(entry, 1).space == REMAT_SPACE_HOST;
+    bool fromHost = t.isOnHost(buffer(entry, 0));
+    bool toHost = t.isOnHost(buffer(entry, 1));
     if (fromHost == toHost)
       return REMAT_STREAM_COMPUTE;
     return toHost ? REMAT_STREAM_TO_HOST : REMAT_STREAM_TO_DEVICE;

@@ -29,6 +29,19 @@ std::string Table::describe(uint32_t entry) const {
   return text;
 }
 
+bool Table::isOnHost(const remat_buffer &buffer) const {
+  switch (buffer.space) {
+  case REMAT_SPACE_HOST:
+    return true;
+  case REMAT_SPACE_ARGUMENT:
+    return (arguments[buffer.index].flags & REMAT_TENSOR_HOST) != 0;
+  case REMAT_SPACE_RESULT:
+    return (results[buffer.index].flags & REMAT_TENSOR_HOST) != 0;
+  default:
+    return false;
+  }
+}
+
 uint64_t Table::bytesOf(const remat_signature &signature) const {
   uint64_t bytes = 0;
   tensorBytes(signature.dtype, dims.data() + signature.dims, signature.rank,
@@ -248,7 +261,7 @@ private:
   bool checkDonations() {
     for (size_t i = 0; i < table.arguments.size(); ++i) {
       const remat_signature &from = table.arguments[i];
-      if (from.flags != 0)
+      if (from.flags & ~unsigned(REMAT_TENSOR_HOST))
         return fail(counted("argument", i) + " has unknown flags");
       if (from.donation == REMAT_NONE)
         continue;
@@ -263,11 +276,18 @@ private:
                       table.dims.begin() + to.dims))
         return fail(counted("argument", i) +
                     " gives its buffer to a result of another type");
+      if ((from.flags ^ to.flags) & REMAT_TENSOR_HOST)
+        return fail(counted("argument", i) +
+                    " gives its buffer to a result in other memory");
     }
     for (size_t i = 0; i < table.results.size(); ++i) {
       const remat_signature &to = table.results[i];
-      if (to.flags & ~unsigned(REMAT_TENSOR_ABSENT))
+      if (to.flags & ~unsigned(REMAT_TENSOR_ABSENT | REMAT_TENSOR_HOST))
         return fail(counted("result", i) + " has unknown flags");
+      if (to.flags & REMAT_TENSOR_HOST && to.donation == REMAT_NONE)
+        return fail(counted("result", i) +
+                    " is in host memory without having the buffer of an "
+                    "argument there");
       if (to.donation != REMAT_NONE &&
           (to.donation >= table.arguments.size() ||
            table.arguments[to.donation].donation != i))

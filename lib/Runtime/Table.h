@@ -55,6 +55,8 @@ struct Table {
   const remat_buffer &result(const remat_entry &entry, uint32_t i) const {
     return buffers[uses[entry.first_use + entry.operand_count + i]];
   }
+  /// Whether the buffer is in host memory: the step's or the caller's.
+  bool isOnHost(const remat_buffer &buffer) const;
   /// Bytes of an argument or a result.
   uint64_t bytesOf(const remat_signature &signature) const;
   /// "'name' at location (entry 7)", as far as they are known.

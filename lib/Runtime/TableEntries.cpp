@@ -50,6 +50,18 @@ bool checkUses(const Table &t, uint32_t index, std::string &error) {
       return fail(error,
                   t.describe(index) + " writes to an argument or a constant");
   }
+  // Kernels of a device do not reach the caller's host memory.
+  if (e.kind != REMAT_ENTRY_COPY)
+    for (uint64_t i = 0; i < count; ++i) {
+      const remat_buffer &used = t.buffers[t.uses[e.first_use + i]];
+      if (used.space != REMAT_SPACE_HOST && t.isOnHost(used))
+        return fail(error,
+                    t.describe(index) +
+                        (used.space == REMAT_SPACE_ARGUMENT ? " uses argument "
+                                                            : " uses result ") +
+                        number(used.index) +
+                        ", which is in host memory, expected a copy");
+    }
   if (e.workspace == REMAT_NONE)
     return true;
   if (e.workspace >= t.buffers.size())

@@ -15,6 +15,7 @@
 
 #include "OptimizerUpdates.h"
 #include "remat/Dialect/Remat/IR/Gradients.h"
+#include "remat/Dialect/Remat/IR/HostArguments.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Transforms/Passes.h"
@@ -298,9 +299,15 @@ void OptimizedFunction::updateWeight(Gradient gradient) {
   Type computed = getComputedType(type.getElementType());
   StringAttr weightName = getArgumentName(gradient.argument);
   auto addState = [&](StringRef name, ArrayRef<int64_t> shape) {
-    return addArgument(
+    Value state = addArgument(
         RankedTensorType::get(shape, computed),
         weightName ? weightName.getValue() + "." + name : Twine(), 0);
+    if (options.offloadState) {
+      NamedAttrList attrs(argAttrs.back());
+      attrs.set(hostAttrName, builder.getUnitAttr());
+      argAttrs.back() = attrs.getDictionary(builder.getContext());
+    }
+    return state;
   };
   WeightUpdate update = {
       weight, terminator->getOperand(gradient.result), {}, {}};

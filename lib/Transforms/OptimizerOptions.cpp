@@ -78,6 +78,7 @@ static constexpr Hyperparameter hyperparameters[] = {
      &OptimizerOptions::lossScale},
     {"skip_nonfinite", Range::Flag, MEMBER(skipNonfinite), all},
     {"masters", Range::Flag, MEMBER(masters), all},
+    {"offload_state", Range::Flag, MEMBER(offloadState), all},
 };
 #undef MEMBER
 

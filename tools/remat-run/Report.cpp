@@ -100,6 +100,7 @@ static json::Object toJson(const RunReport &run) {
       {"touched_bytes", int64_t(run.stats.touched_bytes)},
       {"host_arena_bytes", run.summary.hostArenaBytes},
       {"argument_bytes", run.argumentBytes},
+      {"host_argument_bytes", run.hostArgumentBytes},
       {"result_bytes", run.resultBytes},
       {"donated_bytes", run.donatedBytes},
       {"rss_growth_bytes", run.rssGrowth},

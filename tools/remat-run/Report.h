@@ -38,7 +38,8 @@ struct RunReport {
 
   StepSummary summary;
   remat_step_stats stats{};
-  int64_t argumentBytes = 0, resultBytes = 0, rssGrowth = 0;
+  int64_t argumentBytes = 0, hostArgumentBytes = 0, resultBytes = 0,
+          rssGrowth = 0;
   /// Of arguments that give their buffers to results, counted in both.
   int64_t donatedBytes = 0;
   double compileSeconds = 0, planSeconds = 0;

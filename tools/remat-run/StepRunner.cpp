@@ -228,9 +228,13 @@ Expected<std::vector<Tensor>> run::execute(remat_step *step,
                                            RunReport &report,
                                            ArrayRef<double> learningRates) {
   std::vector<remat_tensor> argumentViews, resultViews;
-  for (const Tensor &tensor : arguments) {
+  for (auto [index, tensor] : enumerate(arguments)) {
     argumentViews.push_back(tensor.getView());
     report.argumentBytes += tensor.getBytes();
+    remat_tensor_info info;
+    remat_step_argument(step, index, &info);
+    if (info.flags & REMAT_TENSOR_HOST)
+      report.hostArgumentBytes += tensor.getBytes();
   }
   std::vector<Tensor> results;
   for (size_t i = 0, e = remat_step_result_count(step); i < e; ++i) {

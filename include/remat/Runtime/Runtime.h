@@ -161,7 +161,9 @@ typedef struct remat_tensor_info {
   /// The first and the last of the step's calls that use the tensor; both
   /// REMAT_NONE if none does.
   uint32_t first_call, last_call;
-  /// REMAT_TENSOR_ABSENT or 0.
+  /// Of REMAT_TENSOR_ABSENT and REMAT_TENSOR_HOST those that apply. The data of
+  /// the latter is in host memory; a device copies pinned memory faster, and
+  /// only that beside the computation.
   uint32_t flags;
   /// Of an argument that gives its buffer to a result, the number of the
   /// result; of the result, that of the argument. Both must be given with the

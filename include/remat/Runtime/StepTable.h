@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 /// Version of everything in this file. A runtime accepts its own version only.
-#define REMAT_STEP_TABLE_VERSION 10u
+#define REMAT_STEP_TABLE_VERSION 11u
 /// First eight bytes of a blob ("rematstp", little endian).
 #define REMAT_STEP_TABLE_MAGIC UINT64_C(0x70747374616d6572)
 /// "No buffer", "no entry", "no check", "no body".
@@ -140,7 +140,10 @@ enum {
   /// A result: a derivative that does not exist, since no differentiable path
   /// leads there. Its elements are zeros, or stay what they were where they are
   /// added to.
-  REMAT_TENSOR_ABSENT = 1u
+  REMAT_TENSOR_ABSENT = 1u,
+  /// An argument in host memory, which nothing but copies uses; so is the
+  /// result that has its buffer.
+  REMAT_TENSOR_HOST = 2u
 };
 
 /// An argument or a result of the step: a dense row-major tensor.

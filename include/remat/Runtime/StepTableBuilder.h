@@ -57,7 +57,7 @@ public:
 
   /// Arguments and results, in order; the number that buffers refer to.
   uint32_t addArgument(const std::string &name, remat_dtype dtype,
-                       const std::vector<int64_t> &dims);
+                       const std::vector<int64_t> &dims, uint32_t flags = 0);
   uint32_t addResult(const std::string &name, remat_dtype dtype,
                      const std::vector<int64_t> &dims, uint32_t flags = 0);
   /// Lets the argument give its buffer to the result.

@@ -46,6 +46,8 @@ struct OptimizerOptions {
   bool skipNonfinite = false;
   /// Keep weights that are narrower than f32 in f32, too, as state.
   bool masters = false;
+  /// Keep the state of weights in host memory.
+  bool offloadState = false;
 
   bool scalesLoss() const { return lossScale != 1.0; }
 };

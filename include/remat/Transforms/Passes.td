@@ -179,6 +179,8 @@ def ApplyOptimizerPass : Pass<"remat-apply-optimizer", "::mlir::ModuleOp"> {
     * `masters=true`: weights that are narrower than f32 are kept in f32, too,
       as state `master`, which begins with the weight at the first step. That is
       what is updated, and the weight is what it is rounded to.
+    * `offload_state=true`: the state of weights is in host memory
+      (`remat.host`).
 
     `clip_norm` and `skip_nonfinite` need all gradients before the first update.
   }];

@@ -23,6 +23,9 @@ LibraryCallRef matchConvolution(mlir::FunctionOpInterface kernel);
 /// A remat.pack or remat.unpack of an argument.
 LibraryCallRef matchCodec(mlir::FunctionOpInterface kernel);
 
+/// A copy of an argument between host memory and the step's.
+LibraryCallRef matchTransfer(mlir::FunctionOpInterface kernel);
+
 /// A remat.loop of arguments.
 LibraryCallRef matchLoop(mlir::FunctionOpInterface kernel);
 

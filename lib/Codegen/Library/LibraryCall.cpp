@@ -27,6 +27,7 @@ struct Registry {
       {"matmul", matchMatmul},
       {"convolution", matchConvolution},
       {"codec", matchCodec},
+      {"transfer", matchTransfer},
       {"loop", matchLoop}};
 };
 

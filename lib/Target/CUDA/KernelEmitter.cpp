@@ -9,6 +9,7 @@
 #include "RowEmitter.h"
 #include "ScatterEmitter.h"
 
+#include "remat/Dialect/Remat/IR/HostArguments.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Runtime/LibraryCalls.h"
 #include "remat/Utils/Saturating.h"
@@ -305,7 +306,8 @@ LogicalResult KernelEmitter::emit(StringRef name, gpu::GPUModuleOp module,
 
 LibraryCallRef remat::cuda::matchDeviceCall(func::FuncOp kernel) {
   LibraryCallRef call = matchLibraryCall(kernel);
-  if (!call || !call->getSymbol().empty() || call->getPlanWorkspaceBytes())
+  if (!call || !call->getSymbol().empty() || call->getPlanWorkspaceBytes() ||
+      findTransfer(kernel))
     return call;
   const remat_matmul *matmul = call->getMatmul();
   return matmul && remat_matmul_suits_cuda(matmul) ? call : LibraryCallRef();

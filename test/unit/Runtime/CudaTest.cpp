@@ -126,6 +126,36 @@ TEST_F(CudaTest, TensorsOnTheDeviceAreUsedInPlace) {
   fakecuda::release(result.data);
 }
 
+// What the step has in host memory is not brought to the device by the call:
+// each run copies it in, out, and the status. The second run is recorded.
+TEST_F(CudaTest, HostArgumentsStayWhereTheyAre) {
+  defineKernel("add", 2, [](auto &v, int64_t i) { v[1][i] = v[0][i] + 1; });
+  StepTableBuilder builder;
+  constexpr size_t bytes = cudaElements * sizeof(float);
+  uint32_t m = builder.addArgumentBuffer(
+      builder.addArgument("m", REMAT_F32, {cudaElements}, REMAT_TENSOR_HOST));
+  uint32_t n = builder.addResultBuffer(
+      builder.addResult("m", REMAT_F32, {cudaElements}, REMAT_TENSOR_HOST));
+  builder.addDonation(0, 0);
+  uint32_t in = builder.addArenaBuffer(0, bytes);
+  uint32_t out = builder.addArenaBuffer(bytes, bytes);
+  builder.addEntry(makeCopy(m, in));
+  builder.addEntry(makeEntry(addKernel(builder, "add"), {in}, {out}));
+  builder.addEntry(makeCopy(out, n));
+  CudaStep step(builder);
+  ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+  Tensor state = makeInput(), before = makeInput();
+  for (int run = 1; run <= 3; ++run) {
+    size_t copies = fakecuda::countCalls("cuMemcpyAsync");
+    ASSERT_EQ(step.run({state}, {state}), REMAT_OK) << step.message;
+    if (run == 1)
+      EXPECT_EQ(fakecuda::countCalls("cuMemcpyAsync") - copies, 3u);
+    for (int64_t i = 0; i < cudaElements; ++i)
+      ASSERT_EQ(state.values[i], before.values[i] + run);
+  }
+  EXPECT_EQ(step.stats().offloaded_bytes, bytes);
+}
+
 TEST_F(CudaTest, UnalignedTensorsAreCopied) {
   CudaStep step(makeOffloadingStep());
   Tensor x = makeInput(), y({cudaElements});

@@ -107,6 +107,19 @@ TEST_F(Donation, NamesAResultOfItsType) {
   EXPECT_EQ(load(), "argument 0 gives its buffer to a result of another type");
 }
 
+TEST_F(Donation, StaysInItsMemory) {
+  builder.addArgument("m", REMAT_F32, {4}, REMAT_TENSOR_HOST);
+  builder.addResult("m", REMAT_F32, {4});
+  builder.addDonation(2, 1);
+  EXPECT_EQ(load(), "argument 2 gives its buffer to a result in other memory");
+}
+
+TEST_F(Donation, IsNeededForResultsOnTheHost) {
+  builder.addResult("y", REMAT_F32, {4}, REMAT_TENSOR_HOST);
+  EXPECT_EQ(load(), "result 1 is in host memory without having the buffer of "
+                    "an argument there");
+}
+
 TEST_F(Donation, IsMutual) {
   donate();
   builder.addDonation(1, 0);
@@ -131,7 +144,7 @@ TEST(Signature, AbsentResult) {
 TEST(Signature, UnknownFlags) {
   StepTableBuilder builder;
   builder.addArgument("x", REMAT_F32, {4});
-  builder.addResult("y", REMAT_F32, {4}, 2);
+  builder.addResult("y", REMAT_F32, {4}, 4);
   builder.addEntry(
       makeCopy(builder.addArgumentBuffer(0), builder.addResultBuffer(0)));
   EXPECT_EQ(Step(builder, {}).message, "result 0 has unknown flags");

@@ -232,6 +232,25 @@ TEST_F(Streams, Arguments) {
             "without waiting for it");
 }
 
+// What the caller has in host memory is copied beside the computation. Entry 4
+// is the first behind the last use of what goes out.
+TEST_F(Streams, HostArguments) {
+  uint32_t m = builder.addArgumentBuffer(
+      builder.addArgument("m", REMAT_F32, {16}, REMAT_TENSOR_HOST));
+  uint32_t n = builder.addResultBuffer(
+      builder.addResult("n", REMAT_F32, {16}, REMAT_TENSOR_HOST));
+  builder.addDonation(1, 1);
+  uint32_t in = arena(0), beside = arena(1), sum = arena(2);
+  copy(m, in);
+  run({x}, beside);
+  run({in, beside}, sum);
+  copy(sum, n);
+  run({x}, y);
+  EXPECT_EQ(text(), "in; run; run 0; out 2; run 3");
+  EXPECT_EQ(errorWith(3, [](remat_entry &e) { e.kind = REMAT_ENTRY_KERNEL; }),
+            "entry 3 uses result 1, which is in host memory, expected a copy");
+}
+
 // A part of a result holds another value until the result is written.
 TEST_F(Streams, ReusedBuffers) {
   uint32_t reused = builder.addReusedBuffer(0, 0, 64), h = host(0),

@@ -13,6 +13,7 @@
 
 #include "remat/Dialect/Remat/IR/Extrema.h"
 #include "remat/Dialect/Remat/IR/Gradients.h"
+#include "remat/Dialect/Remat/IR/HostArguments.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Rows.h"
 
@@ -136,6 +137,8 @@ static constexpr AttrRule attrRules[] = {
     {RematDialect::phaseAttrName, OnArgument, isCount, "the number of a call"},
     {RematDialect::donatedAttrName, OnArgument, isCount,
      "the number of a result"},
+    {hostAttrName, OnArgument, is<UnitAttr>, "a unit attribute"},
+    {transferAttrName, OnOperation, is<UnitAttr>, "a unit attribute"},
     {RematDialect::absentAttrName, OnResult, is<UnitAttr>, "a unit attribute"},
     {gradientAttrName, OnResult, isCount, "the number of an argument"},
     {RematDialect::initialValueAttrName, OnArgument, is<ElementsAttr>,

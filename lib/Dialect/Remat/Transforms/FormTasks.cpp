@@ -13,6 +13,7 @@
 
 #include "Clusters.h"
 #include "GraphPlanning.h"
+#include "HostArguments.h"
 #include "KernelNames.h"
 #include "KernelPool.h"
 #include "StrideClusters.h"
@@ -71,6 +72,7 @@ private:
   LogicalResult setLevel();
   void createReturn(func::ReturnOp op);
   bool isWrittenOver(OpResult result, BlockArgument donor);
+  void transferHostArguments();
   void copyIntoDonors();
 
   func::FuncOp func;
@@ -242,6 +244,7 @@ FailureOr<GraphOp> GraphBuilder::build() {
     }
   }
   createReturn(cast<func::ReturnOp>(func.getBody().front().getTerminator()));
+  transferHostArguments();
   copyIntoDonors();
   if (failed(setLevel())) {
     graph.erase();
@@ -398,6 +401,19 @@ void GraphBuilder::createReturn(func::ReturnOp op) {
     results.push_back(result);
   }
   ReturnOp::create(builder, op.getLoc(), results);
+}
+
+void GraphBuilder::transferHostArguments() {
+  remat::transferHostArguments(
+      graph, [&](Operation *before, Value value, unsigned level) {
+        SmallVector<Value> operands;
+        func::FuncOp kernel =
+            kernels.getOrCreateCopy(value, operands, /*transfers=*/true);
+        for (Value operand : operands)
+          mapping.map(operand, operand);
+        builder.setInsertionPoint(before);
+        return createTask(value.getLoc(), kernel, operands, {}, level);
+      });
 }
 
 /// Whether the task of `result` can write it over `donor`, or does not read

@@ -13,6 +13,7 @@
 #include "KernelPool.h"
 #include "KernelNames.h"
 
+#include "remat/Dialect/Remat/IR/HostArguments.h"
 #include "remat/Dialect/Remat/IR/Rows.h"
 #include "remat/Utils/Structured.h"
 
@@ -142,23 +143,26 @@ func::FuncOp KernelPool::getOrCreate(const Cluster &cluster,
 }
 
 func::FuncOp KernelPool::getOrCreateCopy(Value value,
-                                         SmallVectorImpl<Value> &operandList) {
+                                         SmallVectorImpl<Value> &operandList,
+                                         bool transfers) {
   SetVector<Operation *> prologue;
   SetVector<Value> operands;
   collectInputs(value, prologue, operands);
   operandList = operands.takeVector();
   return getOrCreate(
-      value.getLoc(), "copy", prologue.getArrayRef(), operandList,
-      value.getType(),
+      value.getLoc(), transfers ? "transfer" : "copy", prologue.getArrayRef(),
+      operandList, value.getType(),
       [&](OpBuilder &builder, IRMapping &mapping) -> SmallVector<Value> {
         auto type = cast<RankedTensorType>(value.getType());
         Value empty = tensor::EmptyOp::create(
             builder, value.getLoc(), type.getShape(), type.getElementType());
-        return linalg::CopyOp::create(
-                   builder, value.getLoc(),
-                   ValueRange{mapping.lookup(skipTransparent(value))},
-                   ValueRange{empty})
-            ->getResults();
+        auto copy = linalg::CopyOp::create(
+            builder, value.getLoc(),
+            ValueRange{mapping.lookup(skipTransparent(value))},
+            ValueRange{empty});
+        if (transfers)
+          copy->setAttr(transferAttrName, builder.getUnitAttr());
+        return copy->getResults();
       });
 }
 

@@ -39,9 +39,11 @@ public:
                                  llvm::SmallVectorImpl<mlir::Value> &results);
 
   /// The kernel that copies `value`, or makes it if it is not in a buffer.
+  /// `transfers`: from or to host memory.
   mlir::func::FuncOp
   getOrCreateCopy(mlir::Value value,
-                  llvm::SmallVectorImpl<mlir::Value> &operands);
+                  llvm::SmallVectorImpl<mlir::Value> &operands,
+                  bool transfers = false);
 
   unsigned size() const { return numKernels; }
 

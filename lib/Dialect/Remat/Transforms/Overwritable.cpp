@@ -16,6 +16,7 @@
 #include "GraphPlanning.h"
 
 #include "remat/Dialect/Remat/IR/Donations.h"
+#include "remat/Dialect/Remat/IR/HostArguments.h"
 #include "remat/Dialect/Remat/IR/Rows.h"
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Utils/Structured.h"
@@ -231,6 +232,9 @@ static bool mayOverwrite(func::FuncOp kernel, unsigned result,
 SmallVector<SmallVector<unsigned>>
 remat::findOverwritable(func::FuncOp kernel) {
   SmallVector<SmallVector<unsigned>> operands(kernel.getNumResults());
+  // One side of the copy is the host's.
+  if (findTransfer(kernel))
+    return operands;
   for (unsigned result = 0; result < kernel.getNumResults(); ++result)
     for (BlockArgument argument : kernel.getArguments())
       if (mayOverwrite(kernel, result, argument))
