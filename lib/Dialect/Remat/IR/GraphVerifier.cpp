@@ -12,6 +12,7 @@
 
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
+#include "remat/Dialect/Remat/IR/HostArguments.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -67,6 +68,16 @@ static LogicalResult verifyClone(TaskOp original, TaskOp clone) {
   return success();
 }
 
+/// Whether `op` copies what it reads to host memory.
+static bool copiesToHost(Operation *op) {
+  auto task = dyn_cast<TaskOp>(op);
+  if (!task)
+    return isa<OffloadOp>(op);
+  auto kernel = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
+      task, task.getKernelAttr());
+  return kernel && !kernel.isExternal() && findTransfer(kernel);
+}
+
 /// Checks that a value is released once, behind its offload and all readers.
 static LogicalResult verifyRelease(ReleaseOp release) {
   bool isOffloaded = false;
@@ -75,7 +86,7 @@ static LogicalResult verifyRelease(ReleaseOp release) {
     if (reader == release)
       return;
     if (reader->isBeforeInBlock(release)) {
-      isOffloaded |= isa<OffloadOp>(reader);
+      isOffloaded |= copiesToHost(reader);
       return;
     }
     if (!later || reader->isBeforeInBlock(later))

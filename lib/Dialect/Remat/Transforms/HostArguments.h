@@ -21,6 +21,10 @@ using MakeTransfer = llvm::function_ref<TaskOp(
 /// before it is read, so that the copy runs beside that task.
 void transferHostArguments(GraphOp graph, MakeTransfer makeTransfer);
 
+/// Lets the copies of a planned graph run beside more of the computation, as
+/// far as its peak allows.
+void overlapTransfers(GraphOp graph);
+
 } // namespace remat
 
 #endif // REMAT_LIB_DIALECT_REMAT_TRANSFORMS_HOSTARGUMENTS_H

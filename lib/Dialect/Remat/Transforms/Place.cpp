@@ -5,6 +5,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "GraphPlanning.h"
+#include "HostArguments.h"
+
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
 
 #include "remat/Dialect/Remat/Transforms/Passes.h"
@@ -102,6 +104,8 @@ namespace {
 struct Place : remat::impl::PlacePassBase<Place> {
   void runOnOperation() override {
     for (GraphOp graph : getStepGraphs(getOperation())) {
+      if (graph.isPlanned())
+        overlapTransfers(graph);
       FailureOr<int64_t> arena = placeGraph(graph);
       if (failed(arena))
         return signalPassFailure();
