@@ -222,6 +222,8 @@ def FormTasksPass : Pass<"remat-form-tasks", "::mlir::ModuleOp"> {
       behind all tasks that read the argument. It is copied by a task where its
       own cannot write it in place while it reads the argument, and where
       another task reads both.
+    * Tasks copy an argument in host memory (`remat.host`) into the arena, a task
+      before the first that reads it, and what is returned in its buffer there.
 
     Tasks whose kernels are structurally equal share one function.
   }];
@@ -374,6 +376,10 @@ def PlacePass : Pass<"remat-place", "::mlir::ModuleOp"> {
     Packs the live ranges of a planned graph into one arena and one host arena
     (L3 to L4). Values that are returned go to the caller's result buffers.
     Fails if the arena would exceed the graph's budget.
+
+    Copies of arguments in host memory begin earlier before that, and what goes
+    back there lives longer, by the time of the copy, as far as the planned peak
+    and the arena stay what they were.
   }];
   let dependentDialects = ["::remat::RematDialect"];
   let statistics = [
