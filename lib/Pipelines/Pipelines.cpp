@@ -139,6 +139,9 @@ void remat::buildTasksPipeline(OpPassManager &pm, const StepOptions &options) {
   if (!options.separateBackward)
     pm.addNestedPass<func::FuncOp>(createSliceRowsPass());
   pm.addNestedPass<func::FuncOp>(createSeparateTagsPass());
+  RoundProductsPassOptions roundProducts;
+  roundProducts.onlySums = options.roundsOnlySums;
+  pm.addNestedPass<func::FuncOp>(createRoundProductsPass(roundProducts));
   pm.addNestedPass<func::FuncOp>(createFormEpiloguesPass());
   FormTasksPassOptions formTasks;
   formTasks.function = options.function;

@@ -207,6 +207,21 @@ struct MatmulPrecisionSyntax {
     return allowsTf32 ? "tf32" : "ieee";
   }
 };
+
+/// twice or once.
+struct BiasRoundingSyntax {
+  static constexpr OptionKind kind = OptionKind::Value;
+  StringRef describe() const { return "twice|once"; }
+  Error parse(StringRef text, bool &roundsOnlySums) const {
+    if (text != "twice" && text != "once")
+      return makeUnknownNameError("rounding", text, {"twice", "once"});
+    roundsOnlySums = text == "once";
+    return Error::success();
+  }
+  std::string print(bool roundsOnlySums) const {
+    return roundsOnlySums ? "once" : "twice";
+  }
+};
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -369,6 +384,16 @@ static std::vector<StepOptionInfo> makeTable() {
       .choices = [] {
     return std::vector<OptionChoice>{{"ieee", "as f32"},
                                      {"tf32", "with 10 bits of mantissa"}};
+  };
+  table
+      .add("bias-rounding", TasksStage, MEMBER(roundsOnlySums),
+           BiasRoundingSyntax(),
+           "How often a product of f16 or bf16 to which a program adds a bias "
+           "is rounded on a CUDA device: 'twice', before and behind the bias, "
+           "as the program says, or 'once', as PyTorch does on a GPU")
+      .choices = [] {
+    return std::vector<OptionChoice>{{"twice", "as the program says"},
+                                     {"once", "only the sum"}};
   };
   table.add("mcpu", TasksStage | ObjectStage, MEMBER(chip), TextSyntax{"name"},
             "CPU to make code for, all of whose instructions the machine that "

@@ -96,9 +96,7 @@ static bool hasRows(AffineMap factor, ArrayRef<AffineExpr> rows) {
          (dims.drop_back() == rows || dims.drop_front() == rows);
 }
 
-/// Whether the contraction is a product without a batch, in f32, from zeros,
-/// whose last dimension is of one factor and all others of the other.
-static bool isProduct(linalg::LinalgOp op) {
+bool remat::isLibraryProduct(linalg::LinalgOp op) {
   if (!linalg::isaContractionOpInterface(op) || op->getNumOperands() != 3 ||
       op->getNumResults() != 1 || !isContractionBody(*op.getBlock()) ||
       !startsFromZeros(op))
@@ -108,8 +106,7 @@ static bool isProduct(linalg::LinalgOp op) {
         cast<ShapedType>(type).getNumElements() == 0)
       return false;
   SmallVector<AffineMap> maps = op.getIndexingMapsArray();
-  if (maps[2].getNumResults() < 2 || op.getNumReductionLoops() != 1 ||
-      !cast<ShapedType>(op->getResult(0).getType()).getElementType().isF32())
+  if (maps[2].getNumResults() < 2 || op.getNumReductionLoops() != 1)
     return false;
   AffineExpr last = maps[2].getResults().back();
   ArrayRef<AffineExpr> rows = maps[2].getResults().drop_back();
@@ -162,7 +159,9 @@ static linalg::LinalgOp findProduct(linalg::GenericOp op, unsigned number) {
       getViewRoot(op.getDpsInputs()[number]).getDefiningOp<linalg::LinalgOp>();
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   if (!product || !op.getIndexingMapsArray()[number].isIdentity() ||
-      !isProduct(product) || !hasTypes(product, type.getElementType()))
+      !isLibraryProduct(product) ||
+      !getElementTypeOrSelf(product->getResult(0).getType()).isF32() ||
+      !hasTypes(product, type.getElementType()))
     return {};
   int64_t columns =
       cast<ShapedType>(product->getResult(0).getType()).getShape().back();

@@ -103,6 +103,9 @@ struct StepOptions {
   bool usesCudnn = false;
   /// Whether products of f32 may be multiplied as TF32 where a device can.
   bool allowsTf32 = false;
+  /// Whether a product of f16 or bf16 that a bias is added to may stay in f32
+  /// until the sum is rounded.
+  bool roundsOnlySums = false;
   /// What runs code that is loaded into this process, by a name that the target
   /// knows; empty for what it is made for.
   std::string device;

@@ -38,12 +38,16 @@ struct Epilogue {
 /// of 16 bytes.
 constexpr int64_t keptRowElements = 8;
 
+/// Whether the contraction is a product that epilogues can be made of, but for
+/// its types: it starts from zeros and has no batch. Its last dimension is of
+/// one factor, and all others are of the other, next to each other.
+bool isLibraryProduct(mlir::linalg::LinalgOp op);
+
 /// What `op` makes of a product, if it is nothing but that:
 ///
 /// * It reads a contraction, seen through reshapes, and may read a vector along
-///   the last dimension of both. The contraction has a result in f32, starts
-///   from zeros, and has no batch: its last dimension is of one factor, and all
-///   others are of the other, next to each other.
+///   the last dimension of both. The contraction has a result in f32, and the
+///   form of `isLibraryProduct`.
 /// * It adds both in f32. Result 0 is the sum, the maximum of that and 0, or
 ///   its GELU in the form with tanh; result 1 is the sum, beside a GELU.
 ///   Without a vector, the sum is the product, and result 0 is something else.

@@ -95,6 +95,7 @@ static StringMap<std::string> getValues() {
           {"explain", "true"},
           {"name", "g"},
           {"matmul-precision", "tf32"},
+          {"bias-rounding", "once"},
           {"mcpu", "generic"},
           {"device", "sim"},
           {"kernel-cache", "cache"},

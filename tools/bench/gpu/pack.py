@@ -4,8 +4,8 @@
 usage: pack.py BUILD DIR [MODEL...] [--timed=FILE.mlir...]
 
 For each model: its manifest and the CPU's results as files of elements, and for each budget a shared library with the
-step. A model that is only timed, with its manifest beside it, is not run here. The program that runs steps and the
-libraries that it needs beside the driver go along.
+step. A model that is only timed, with its manifest beside it, is not run here, and rounds as PyTorch does on a GPU. The
+program that runs steps and the libraries that it needs beside the driver go along.
 """
 import json, os, re, shutil, subprocess, sys
 
@@ -44,7 +44,7 @@ def pack_model(binary, model, directory, is_timed):
         path = os.path.join(name, "step-%s.so" % budget.strip("%"))
         code = os.path.join(directory, path[:-3] + ".o")
         summary = call(os.path.join(binary, "remat-compile"), *given, "--target=cuda", "--budget=" + budget,
-                       "--effort=0.1", "-o", code)
+                       "--effort=0.1", *(["--bias-rounding=once"] if is_timed else []), "-o", code)
         if summary is None:
             continue
         call("cc", "-shared", "-o", os.path.join(directory, path), code)

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelPool.h"
+#include "ProductReaders.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
@@ -41,7 +42,6 @@ public:
   bool run();
 
 private:
-  bool collectReads(Value value);
   bool findMaker();
   bool mayRewrite();
   bool mayRewrite(OpOperand &read);
@@ -51,8 +51,7 @@ private:
   void replace(OpOperand &read, Value replacement);
 
   linalg::LinalgOp product;
-  /// Operands of linalg.generic that are the product or views of it.
-  SmallVector<OpOperand *> reads;
+  ProductReaders readers;
   /// What becomes a part of the product's kernel, and how it is that.
   linalg::GenericOp maker;
   Epilogue epilogue;
@@ -60,33 +59,10 @@ private:
 
 } // namespace
 
-/// Finds all that reads the product. False if that is not only elementwise.
-bool ReaderRewriter::collectReads(Value value) {
-  for (OpOperand &use : value.getUses()) {
-    Operation *user = use.getOwner();
-    if (isViewOp(user)) {
-      if (!collectReads(user->getResult(0)))
-        return false;
-      continue;
-    }
-    auto generic = dyn_cast<linalg::GenericOp>(user);
-    if (!generic || !generic.isDpsInput(&use) ||
-        generic->getBlock() != product->getBlock())
-      return false;
-    reads.push_back(&use);
-  }
-  return true;
-}
-
-static bool hasPolicy(Operation *op) {
-  return op->hasAttr(RematDialect::policyAttrName) ||
-         llvm::any_of(op->getResults(), isTagged);
-}
-
 /// The first reader of the product's own phase that makes an epilogue's result
 /// of it, with an activation if there is one.
 bool ReaderRewriter::findMaker() {
-  for (OpOperand *read : reads) {
+  for (OpOperand *read : readers.reads) {
     auto generic = cast<linalg::GenericOp>(read->getOwner());
     std::optional<Epilogue> found = matchEpilogue(generic);
     if (!found || found->contraction != product || found->keepsSum ||
@@ -168,7 +144,7 @@ bool ReaderRewriter::mayRewrite() {
       (epilogue.activation == Activation::Gelu &&
        cast<ShapedType>(type).getShape().back() % keptRowElements != 0))
     return false;
-  return llvm::all_of(reads, [&](OpOperand *read) {
+  return llvm::all_of(readers.reads, [&](OpOperand *read) {
     return read->getOwner() == maker || mayRewrite(*read);
   });
 }
@@ -177,7 +153,7 @@ bool ReaderRewriter::mayRewrite() {
 /// what it reads.
 bool ReaderRewriter::moveMaker() {
   Operation *first = maker;
-  for (OpOperand *read : reads)
+  for (OpOperand *read : readers.reads)
     if (read->getOwner()->isBeforeInBlock(first))
       first = read->getOwner();
   if (first == maker)
@@ -241,53 +217,21 @@ void ReaderRewriter::replace(OpOperand &read, Value replacement) {
   read.set(replacement);
 }
 
-/// Drops what `reader` does not need any more: scalars and inputs, or all of it
-/// if its result is what it reads.
-static void simplify(linalg::GenericOp reader) {
-  Block *body = reader.getBody();
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*body)))
-    if (isOpTriviallyDead(&op))
-      op.erase();
-  SmallVector<AffineMap> maps = reader.getIndexingMapsArray();
-  for (unsigned number = reader.getNumDpsInputs(); number-- > 0;) {
-    if (!body->getArgument(number).use_empty())
-      continue;
-    body->eraseArgument(number);
-    reader.getInputsMutable().erase(number);
-    maps.erase(maps.begin() + number);
-  }
-  reader.setIndexingMapsAttr(
-      Builder(reader.getContext()).getAffineMapArrayAttr(maps));
-  if (reader->getNumResults() != 1 || !isMemoryEffectFree(reader) ||
-      hasPolicy(reader))
-    return;
-  auto yielded = dyn_cast<BlockArgument>(body->getTerminator()->getOperand(0));
-  if (!yielded || yielded.getOwner() != body ||
-      yielded.getArgNumber() >= reader.getNumDpsInputs())
-    return;
-  unsigned number = yielded.getArgNumber();
-  Value input = reader.getDpsInputs()[number];
-  if (maps[number] != maps.back() || !maps.back().isPermutation() ||
-      input.getType() != reader->getResult(0).getType())
-    return;
-  reader->getResult(0).replaceAllUsesWith(input);
-  reader.erase();
-}
-
 bool ReaderRewriter::run() {
-  if (hasPolicy(product) || !collectReads(product->getResult(0)) ||
-      reads.size() < 2 || !findMaker() || !mayRewrite() || !moveMaker())
+  if (hasPolicy(product) ||
+      !readers.collect(product->getResult(0), product->getBlock()) ||
+      readers.reads.size() < 2 || !findMaker() || !mayRewrite() || !moveMaker())
     return false;
-  llvm::erase_if(reads,
+  llvm::erase_if(readers.reads,
                  [&](OpOperand *read) { return read->getOwner() == maker; });
   Value replacement = getReplacement();
-  SetVector<Operation *> readers;
-  for (OpOperand *read : reads) {
+  SetVector<Operation *> changed;
+  for (OpOperand *read : readers.reads) {
     replace(*read, replacement);
-    readers.insert(read->getOwner());
+    changed.insert(read->getOwner());
   }
-  for (Operation *reader : readers)
-    simplify(cast<linalg::GenericOp>(reader));
+  for (Operation *reader : changed)
+    simplifyReader(cast<linalg::GenericOp>(reader));
   return true;
 }
 

@@ -159,6 +159,42 @@ def SeparateTagsPass : Pass<"remat-separate-tags", "::mlir::func::FuncOp"> {
   ];
 }
 
+def RoundProductsPass
+    : Pass<"remat-round-products", "::mlir::func::FuncOp"> {
+  let summary = "Let a library round what is read rounded only";
+  let description = [{
+    A library that multiplies factors of f16 or bf16 adds up in f32, and rounds
+    what it writes, where the target's fact `epilogues` says that it makes
+    epilogues. A program often has the product in f32, and rounds it where it is
+    read: so do derivatives, and so does torch-mlir. Where all readers round the
+    product to the type of the factors, this pass makes it a product of that
+    type, of half as many bytes. Where all readers round the sum of the product
+    and one bias along its last dimension, the rounded sum becomes an operation
+    of its own, which task formation puts into the kernel of the product. No bit
+    changes.
+
+    Other programs round the product, add a bias, and round the sum. With
+    `only-sums`, only the sum is rounded there, as the library does. These bits
+    are others, nearer to those without any rounding.
+
+    The form of a product is that of `isLibraryProduct`
+    (include/remat/Utils/Epilogues.h). Readers are linalg.generic that do nothing
+    else with the product. A product with a policy stays as it is.
+  }];
+  let options = [
+    Option<"onlySums", "only-sums", "bool", "false",
+           "Do not round a product that a bias is added to before the sum is "
+           "rounded">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numProducts", "num-products",
+              "Products that are rounded where they are made now">
+  ];
+}
+
 def FormEpiloguesPass
     : Pass<"remat-form-epilogues", "::mlir::func::FuncOp"> {
   let summary = "Let what reads a product read what the library makes of it";

@@ -1,0 +1,155 @@
+// A product in f32 of factors in bf16 that all readers round becomes one in bf16; where they round its sum with a bias,
+// that becomes an operation of its own. The library writes both.
+
+// RUN: remat-opt %s -split-input-file --remat-round-products | FileCheck %s
+// RUN: remat-opt %s -split-input-file --remat-round-products=only-sums | FileCheck %s --check-prefix=ONCE
+// RUN: sed 's/epilogues = true/alignment = 64/' %s | remat-opt -split-input-file --remat-round-products | FileCheck %s --check-prefix=OFF
+// OFF: func.func @plain
+// OFF: linalg.contract {{.*}} -> tensor<4x8xf32>
+// OFF: func.func @sum
+// OFF: linalg.contract {{.*}} -> tensor<4x8xf32>
+// OFF: tensor.expand_shape {{.*}} into tensor<2x2x8xf32>
+
+#ij = affine_map<(i, j) -> (i, j)>
+#ji = affine_map<(i, j) -> (j, i)>
+#a = affine_map<(i, j, k) -> (i, k)>
+#b = affine_map<(i, j, k) -> (k, j)>
+#c = affine_map<(i, j, k) -> (i, j)>
+module attributes {remat.target = #remat.target<"cuda", epilogues = true>} {
+
+// One reader only transposes then, the other goes on.
+// CHECK-LABEL: func.func @plain(
+// CHECK: %[[P:.*]] = linalg.contract {{.*}} -> tensor<4x8xbf16>
+// CHECK: linalg.generic {{.*}} ins(%[[P]] : tensor<4x8xbf16>) outs(%{{.*}} : tensor<8x4xbf16>)
+// CHECK-NEXT: ^bb0(%[[E:.*]]: bf16, %{{.*}}: bf16):
+// CHECK-NEXT: linalg.yield %[[E]] : bf16
+// CHECK: linalg.generic {{.*}} ins(%[[P]] : tensor<4x8xbf16>)
+// CHECK-NEXT: ^bb0(%[[E:.*]]: bf16, %{{.*}}: bf16):
+// CHECK-NEXT: arith.negf %[[E]] : bf16
+func.func @plain(%x: tensor<4x6xbf16>, %w: tensor<6x8xbf16>) -> (tensor<8x4xbf16>, tensor<4x8xbf16>) {
+  %zeros = arith.constant dense<0.0> : tensor<4x8xf32>
+  %e = tensor.empty() : tensor<4x8xbf16>
+  %t = tensor.empty() : tensor<8x4xbf16>
+  %p = linalg.contract indexing_maps = [#a, #b, #c] ins(%x, %w : tensor<4x6xbf16>, tensor<6x8xbf16>) outs(%zeros : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %y = linalg.generic {indexing_maps = [#ji, #ij], iterator_types = ["parallel", "parallel"]} ins(%p : tensor<4x8xf32>) outs(%t : tensor<8x4xbf16>) {
+  ^bb0(%u: f32, %o: bf16):
+    %r = arith.truncf %u : f32 to bf16
+    linalg.yield %r : bf16
+  } -> tensor<8x4xbf16>
+  %z = linalg.generic {indexing_maps = [#ij, #ij], iterator_types = ["parallel", "parallel"]} ins(%p : tensor<4x8xf32>) outs(%e : tensor<4x8xbf16>) {
+  ^bb0(%u: f32, %o: bf16):
+    %r = arith.truncf %u : f32 to bf16
+    %n = arith.negf %r : bf16
+    linalg.yield %n : bf16
+  } -> tensor<4x8xbf16>
+  return %y, %z : tensor<8x4xbf16>, tensor<4x8xbf16>
+}
+}
+
+// -----
+
+#j = affine_map<(i, j) -> (j)>
+#ij = affine_map<(i, j) -> (i, j)>
+#l = affine_map<(h, i, j) -> (j)>
+#hij = affine_map<(h, i, j) -> (h, i, j)>
+#a = affine_map<(i, j, k) -> (i, k)>
+#b = affine_map<(i, j, k) -> (k, j)>
+#c = affine_map<(i, j, k) -> (i, j)>
+module attributes {remat.target = #remat.target<"cuda", epilogues = true>} {
+
+// What a view is read through is of bf16, too, and the bias is read by the sum alone.
+// CHECK-LABEL: func.func @sum(
+// CHECK-SAME: %[[BIAS:[a-z0-9]*]]: tensor<8xbf16>
+// CHECK: %[[P:.*]] = linalg.contract {{.*}} -> tensor<4x8xf32>
+// CHECK: %[[S:.*]] = linalg.generic {{.*}} ins(%[[P]], %[[BIAS]] : tensor<4x8xf32>, tensor<8xbf16>)
+// CHECK: arith.extf
+// CHECK-NEXT: arith.addf
+// CHECK-NEXT: arith.truncf
+// CHECK: %[[V:.*]] = tensor.expand_shape %[[S]] {{.*}} : tensor<4x8xbf16> into tensor<2x2x8xbf16>
+// CHECK: linalg.generic {{.*}} ins(%[[V]], %{{.*}} : tensor<2x2x8xbf16>, tensor<2x2x8xbf16>)
+// CHECK-NEXT: ^bb0(%[[E:.*]]: bf16, %[[R:.*]]: bf16, %{{.*}}: bf16):
+// CHECK-NEXT: arith.addf %[[E]], %[[R]] : bf16
+func.func @sum(%x: tensor<4x6xbf16>, %w: tensor<6x8xbf16>, %bias: tensor<8xbf16>, %skip: tensor<2x2x8xbf16>) -> tensor<2x2x8xbf16> {
+  %zeros = arith.constant dense<0.0> : tensor<4x8xf32>
+  %e = tensor.empty() : tensor<2x2x8xbf16>
+  %p = linalg.contract indexing_maps = [#a, #b, #c] ins(%x, %w : tensor<4x6xbf16>, tensor<6x8xbf16>) outs(%zeros : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %v = tensor.expand_shape %p [[0, 1], [2]] output_shape [2, 2, 8] : tensor<4x8xf32> into tensor<2x2x8xf32>
+  %y = linalg.generic {indexing_maps = [#hij, #hij, #l, #hij], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%v, %skip, %bias : tensor<2x2x8xf32>, tensor<2x2x8xbf16>, tensor<8xbf16>) outs(%e : tensor<2x2x8xbf16>) {
+  ^bb0(%u: f32, %s: bf16, %b: bf16, %o: bf16):
+    %wide = arith.extf %b : bf16 to f32
+    %sum = arith.addf %u, %wide : f32
+    %r = arith.truncf %sum : f32 to bf16
+    %n = arith.addf %r, %s : bf16
+    linalg.yield %n : bf16
+  } -> tensor<2x2x8xbf16>
+  return %y : tensor<2x2x8xbf16>
+}
+
+// A program that rounds twice does so, unless only sums are to be rounded: then the sum is what all of its readers have
+// instead of the product.
+// CHECK-LABEL: func.func @twice(
+// CHECK: linalg.contract {{.*}} -> tensor<4x8xbf16>
+// ONCE-LABEL: func.func @twice(
+// ONCE: %[[P:.*]] = linalg.contract {{.*}} -> tensor<4x8xf32>
+// ONCE: %[[S:.*]] = linalg.generic {{.*}} ins(%[[P]], %{{.*}} : tensor<4x8xf32>, tensor<8xbf16>)
+// ONCE: linalg.generic {{.*}} ins(%[[S]] : tensor<4x8xbf16>)
+// ONCE: arith.extf
+// ONCE-NEXT: math.tanh
+// ONCE-NOT: linalg.generic
+// ONCE: return %{{.*}}, %[[S]]
+func.func @twice(%x: tensor<4x6xbf16>, %w: tensor<6x8xbf16>, %bias: tensor<8xbf16>) -> (tensor<4x8xf32>, tensor<4x8xbf16>) {
+  %zeros = arith.constant dense<0.0> : tensor<4x8xbf16>
+  %e = tensor.empty() : tensor<4x8xbf16>
+  %f = tensor.empty() : tensor<4x8xf32>
+  %p = linalg.contract indexing_maps = [#a, #b, #c] ins(%x, %w : tensor<4x6xbf16>, tensor<6x8xbf16>) outs(%zeros : tensor<4x8xbf16>) -> tensor<4x8xbf16>
+  %y = linalg.generic {indexing_maps = [#j, #ij, #ij], iterator_types = ["parallel", "parallel"]} ins(%bias, %p : tensor<8xbf16>, tensor<4x8xbf16>) outs(%f : tensor<4x8xf32>) {
+  ^bb0(%b: bf16, %u: bf16, %o: f32):
+    %u32 = arith.extf %u : bf16 to f32
+    %b32 = arith.extf %b : bf16 to f32
+    %sum = arith.addf %b32, %u32 : f32
+    %r = arith.truncf %sum : f32 to bf16
+    %r32 = arith.extf %r : bf16 to f32
+    %t = math.tanh %r32 : f32
+    linalg.yield %t : f32
+  } -> tensor<4x8xf32>
+  %z = linalg.generic {indexing_maps = [#ij, #j, #ij], iterator_types = ["parallel", "parallel"]} ins(%p, %bias : tensor<4x8xbf16>, tensor<8xbf16>) outs(%e : tensor<4x8xbf16>) {
+  ^bb0(%u: bf16, %b: bf16, %o: bf16):
+    %sum = arith.addf %u, %b : bf16
+    linalg.yield %sum : bf16
+  } -> tensor<4x8xbf16>
+  return %y, %z : tensor<4x8xf32>, tensor<4x8xbf16>
+}
+
+// Readers that want more than the rounded product keep it in f32, and so does one whose bias is another.
+// CHECK-LABEL: func.func @kept(
+// CHECK-COUNT-2: linalg.contract {{.*}} -> tensor<4x8xf32>
+// CHECK-NOT: linalg.contract
+// CHECK: ins(%{{.*}}, %{{.*}}, %{{.*}} : tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xbf16>)
+// CHECK: ins(%{{.*}}, %{{.*}} : tensor<4x8xf32>, tensor<8xbf16>)
+func.func @kept(%x: tensor<4x6xbf16>, %w: tensor<6x8xbf16>, %z: tensor<6x8xbf16>, %bias: tensor<8xbf16>, %other: tensor<8xbf16>) -> (tensor<4x8xf32>, tensor<4x8xbf16>) {
+  %zeros = arith.constant dense<0.0> : tensor<4x8xf32>
+  %e = tensor.empty() : tensor<4x8xbf16>
+  %f = tensor.empty() : tensor<4x8xf32>
+  %p = linalg.contract indexing_maps = [#a, #b, #c] ins(%x, %w : tensor<4x6xbf16>, tensor<6x8xbf16>) outs(%zeros : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %q = linalg.contract indexing_maps = [#a, #b, #c] ins(%x, %z : tensor<4x6xbf16>, tensor<6x8xbf16>) outs(%zeros : tensor<4x8xf32>) -> tensor<4x8xf32>
+  %y = linalg.generic {indexing_maps = [#ij, #ij, #j, #ij], iterator_types = ["parallel", "parallel"]}
+      ins(%p, %q, %other : tensor<4x8xf32>, tensor<4x8xf32>, tensor<8xbf16>) outs(%f : tensor<4x8xf32>) {
+  ^bb0(%u: f32, %v: f32, %b: bf16, %o: f32):
+    %b32 = arith.extf %b : bf16 to f32
+    %s = arith.addf %v, %b32 : f32
+    %r = arith.truncf %s : f32 to bf16
+    %r32 = arith.extf %r : bf16 to f32
+    %m = arith.mulf %u, %r32 : f32
+    linalg.yield %m : f32
+  } -> tensor<4x8xf32>
+  %n = linalg.generic {indexing_maps = [#ij, #j, #ij], iterator_types = ["parallel", "parallel"]} ins(%q, %bias : tensor<4x8xf32>, tensor<8xbf16>) outs(%e : tensor<4x8xbf16>) {
+  ^bb0(%v: f32, %b: bf16, %o: bf16):
+    %b32 = arith.extf %b : bf16 to f32
+    %s = arith.addf %v, %b32 : f32
+    %r = arith.truncf %s : f32 to bf16
+    linalg.yield %r : bf16
+  } -> tensor<4x8xbf16>
+  return %y, %n : tensor<4x8xf32>, tensor<4x8xbf16>
+}
+}
