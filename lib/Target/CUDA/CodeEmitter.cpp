@@ -61,6 +61,7 @@ private:
   llvm::Expected<ObjectCode>
   cached(ArrayRef<StringRef> key,
          llvm::function_ref<llvm::Expected<ObjectCode>()> make);
+  void limitBlocks(MutableArrayRef<CompiledImage> compiled);
   void warn(size_t unit, const Image &image, const CompiledImage &compiled);
   std::string pack(ArrayRef<CompiledImage> compiled);
 
@@ -132,7 +133,7 @@ CodeEmitter::cached(ArrayRef<StringRef> key,
                     llvm::function_ref<llvm::Expected<ObjectCode>()> make) {
   if (!options.cache)
     return make();
-  constexpr llvm::StringLiteral version = "2/" LLVM_VERSION_STRING;
+  constexpr llvm::StringLiteral version = "3/" LLVM_VERSION_STRING;
   std::string text = llvm::join(key, "\n") + "\n" + version.str();
   return options.cache->get(
       llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text)),
@@ -159,9 +160,13 @@ llvm::Expected<ObjectCode> CodeEmitter::getPtx(size_t unit, const Chip &chip) {
 static ObjectCode addResources(ArrayRef<FunctionResources> resources,
                                ArrayRef<char> cubin) {
   std::string text;
-  for (const FunctionResources &function : resources)
+  for (const FunctionResources &function : resources) {
     text += function.function + " " + std::to_string(function.stackBytes) +
-            " " + std::to_string(function.spillBytes) + "\n";
+            " " + std::to_string(function.spillBytes);
+    if (function.blockThreads)
+      text += " " + std::to_string(*function.blockThreads);
+    text += "\n";
+  }
   text += "\n";
   ObjectCode code(text.begin(), text.end());
   llvm::append_range(code, cubin);
@@ -179,10 +184,13 @@ static ObjectCode takeResources(const ObjectCode &code,
     SmallVector<StringRef> words;
     line.split(words, ' ');
     FunctionResources function{words[0].str()};
-    if (words.size() == 3) {
+    if (words.size() >= 3) {
       words[1].getAsInteger(10, function.stackBytes);
       words[2].getAsInteger(10, function.spillBytes);
     }
+    unsigned threads = 0;
+    if (words.size() == 4 && !words[3].getAsInteger(10, threads))
+      function.blockThreads = threads;
     resources.push_back(std::move(function));
   }
 }
@@ -214,6 +222,23 @@ CompiledImage CodeEmitter::compile(size_t unit, const Image &image) {
   else
     compiled.code = takeResources(*code, compiled.resources);
   return compiled;
+}
+
+/// Tells the driver, which has the PTX of a device to assemble for others, of
+/// the launches that ptxas had to be told of for that device. `compiled` are
+/// the images of one unit.
+void CodeEmitter::limitBlocks(MutableArrayRef<CompiledImage> compiled) {
+  for (auto [image, ptx] : llvm::zip(images, compiled)) {
+    if (image.kind != REMAT_IMAGE_PTX)
+      continue;
+    std::string text(ptx.code.data());
+    for (auto [other, cubin] : llvm::zip(images, compiled))
+      if (other.kind == REMAT_IMAGE_CUBIN && other.chip == image.chip)
+        for (const FunctionResources &function : cubin.resources)
+          if (function.blockThreads)
+            cuda::limitBlocks(text, function.function, *function.blockThreads);
+    ptx.code.assign(text.c_str(), text.c_str() + text.size() + 1);
+  }
 }
 
 /// The user can do something about it: other tiles, smaller rows.
@@ -284,6 +309,9 @@ llvm::Expected<std::string> CodeEmitter::run() {
       return llvm::createStringError(image.error);
     warn(number / images.size(), images[number % images.size()], image);
   }
+  for (size_t unit = 0; unit < units.size(); ++unit)
+    limitBlocks(
+        MutableArrayRef(compiled).slice(unit * images.size(), images.size()));
   if (options.cache)
     if (std::string text = options.cache->takeWarning(); !text.empty())
       emitWarning(UnknownLoc::get(context)) << text;

@@ -8,6 +8,7 @@
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -145,11 +146,8 @@ static std::vector<FunctionResources> parseResources(StringRef log) {
   return resources;
 }
 
-/// Says in the PTX of `function` that a multiprocessor need not have room for
-/// more blocks than have `threads` threads together, or one. The assembler else
-/// aims at a number of its own, and rather spills registers than have fewer.
-static void limitBlocks(std::string &ptx, StringRef function,
-                        unsigned threads) {
+void remat::cuda::limitBlocks(std::string &ptx, StringRef function,
+                              unsigned threads) {
   constexpr StringLiteral sizeName = ".maxntid ", countName = ".minnctapersm ";
   size_t entry = ptx.find((".entry " + function + "(").str());
   size_t place = ptx.find(sizeName, entry);
@@ -172,18 +170,23 @@ Toolkit::assemble(StringRef ptx, StringRef chip,
                   std::vector<FunctionResources> &resources) const {
   auto cubin = run(ptx, chip, resources);
   std::string limited = ptx.str();
+  StringMap<unsigned> limits;
   // 128 registers for each thread, then all that there are.
   for (unsigned threads : {512, 0}) {
     bool any = false;
     for (const FunctionResources &function : resources)
       if (function.spillBytes != 0) {
         limitBlocks(limited, function.function, threads);
+        limits[function.function] = threads;
         any = true;
       }
     if (!cubin || !any)
       break;
     cubin = run(limited, chip, resources);
   }
+  for (FunctionResources &function : resources)
+    if (auto limit = limits.find(function.function); limit != limits.end())
+      function.blockThreads = limit->second;
   return cubin;
 }
 

@@ -11,6 +11,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,14 @@ namespace remat::cuda {
 struct FunctionResources {
   std::string function;
   unsigned stackBytes = 0, spillBytes = 0;
+  /// The `threads` of `limitBlocks` that it was assembled with, if it was.
+  std::optional<unsigned> blockThreads = std::nullopt;
 };
+
+/// Says in the PTX of `function` that a multiprocessor need not have room for
+/// more blocks than have `threads` threads together, or one. The assembler else
+/// aims at a number of its own, and rather spills registers than have fewer.
+void limitBlocks(std::string &ptx, llvm::StringRef function, unsigned threads);
 
 /// What there is of a toolkit; empty strings stand for what is missing.
 struct Toolkit {
