@@ -32,14 +32,20 @@ void BodyDerivative::accumulate(Value value, Value term) {
 }
 
 LogicalResult BodyDerivative::sweep() {
+  Location whole = getLoc();
+  StringAttr name = getBuilder().getStringAttr("backward");
   for (Operation &op : llvm::reverse(forward.body->without_terminator())) {
     if (isa<tensor::ExtractOp>(op) ||
         llvm::none_of(op.getResults(),
                       [&](Value value) { return cotangent(value); }))
       continue;
+    // Of operations that were fused, each is somewhere else in the model.
+    setLoc(isa<UnknownLoc>(op.getLoc()) ? whole
+                                        : NameLoc::get(name, op.getLoc()));
     if (failed(emitDerivative(&op, *this)))
       return failure();
   }
+  setLoc(whole);
   return success();
 }
 
