@@ -62,6 +62,9 @@ public:
   llvm::Error explain(const GraphPlan &plan) {
     return remat::explain(graphProblem, plan.solution.plan);
   }
+  llvm::Error emitRemarks(const GraphPlan &plan) {
+    return emitDecisionRemarks(graph, graphProblem, plan.solution.plan);
+  }
 
 private:
   using Clock = std::chrono::steady_clock;

@@ -127,6 +127,12 @@ void applyPlan(GraphOp graph, const GraphProblem &graphProblem,
 llvm::Error explain(const GraphProblem &graphProblem,
                     const planning::Plan &plan);
 
+/// The same as remarks of the context's remark engine, if there is one: one of
+/// category "remat" for each value that is saved, recomputed, offloaded or
+/// packed, named by the decision, with bytes and nanoseconds.
+llvm::Error emitDecisionRemarks(GraphOp graph, const GraphProblem &graphProblem,
+                                const planning::Plan &plan);
+
 /// Decides which results of a planned graph lie in the place of an operand or
 /// in the buffer of a result of the graph, and so take nothing of the arena
 /// (attribute `placement`). The kernels are in `module`.

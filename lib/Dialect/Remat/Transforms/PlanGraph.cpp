@@ -314,6 +314,8 @@ static llvm::Expected<GraphPlan> findPlanOf(GraphOp graph,
     if (options.explain)
       if (llvm::Error error = best->planner->explain(best->plan))
         return std::move(error);
+    if (llvm::Error error = best->planner->emitRemarks(best->plan))
+      return std::move(error);
     if (llvm::Error error = best->planner->apply(best->plan).moveInto(*planned))
       return std::move(error);
   }
