@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Planning.h"
+#include "SavedValues.h"
 
 #include "remat/Cost/CostFile.h"
 #include "remat/Dialect/Remat/Transforms/StoredPlan.h"
@@ -65,6 +66,9 @@ struct Options {
       "trace", cl::cat(category), cl::value_desc("file"),
       cl::desc("Write a trace of a model's planned step for Perfetto or "
                "chrome://tracing")};
+  cl::opt<bool> printSaved{
+      "print-saved", cl::cat(category),
+      cl::desc("Print what a model saves for its backward computation")};
   tools::PlanFlags plan{category};
 };
 } // namespace
@@ -141,9 +145,17 @@ static Error describeStep(const Model &model, PlanOptions plan,
   Expected<StepSummary> summary = planModule(*model.module, plan);
   if (!summary)
     return summary.takeError();
-  mlir::FailureOr<StepReport> report =
-      makeStepReport(getOnlyGraph(*model.module), model.options,
-                     outcome.instance.problem.linkBytesPerSecond);
+  GraphOp graph = getOnlyGraph(*model.module);
+  if (!graph)
+    return makeError("could not plan " + options().inputFile);
+  if (options().printSaved) {
+    raw_string_ostream os(outcome.saved);
+    printSavedValues(graph, os);
+  }
+  if (options().traceFile.empty())
+    return Error::success();
+  mlir::FailureOr<StepReport> report = makeStepReport(
+      graph, model.options, outcome.instance.problem.linkBytesPerSecond);
   if (failed(report))
     return makeError("could not describe the step");
   outcome.step = std::move(*report);
@@ -152,17 +164,18 @@ static Error describeStep(const Model &model, PlanOptions plan,
 
 /// Everything that was asked for.
 static Expected<Outcome> makeOutcome(Input input, const PlanOptions &plan) {
-  bool isTraced = !options().traceFile.empty();
+  bool isDescribed = !options().traceFile.empty() || options().printSaved;
   if (auto *model = std::get_if<Model>(&input)) {
     Expected<Outcome> outcome = planModel(model->graph, plan, options().plan);
-    if (outcome && outcome->solution && isTraced)
+    if (outcome && outcome->solution && isDescribed)
       if (Error error = describeStep(*model, plan, *outcome))
         return std::move(error);
     return outcome;
   }
-  if (isTraced)
-    return makeError("'--trace' has no effect: the input is an instance, no "
-                     "model");
+  if (isDescribed)
+    return makeError(Twine("'--") +
+                     (options().printSaved ? "print-saved" : "trace") +
+                     "' has no effect: the input is an instance, no model");
   return planInstance(std::move(std::get<Instance>(input)), plan,
                       options().plan);
 }

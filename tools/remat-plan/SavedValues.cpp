@@ -1,0 +1,180 @@
+//===- SavedValues.cpp - what is saved for backward -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A value is saved if it is there before the first task of the backward
+// computation, recomputations included, and is read from there on. A value in
+// host memory is named by what was brought there.
+//
+//===----------------------------------------------------------------------===//
+
+#include "SavedValues.h"
+
+#include "remat/Dialect/Remat/IR/Views.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Interfaces/CastInterfaces.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace llvm;
+using namespace remat;
+
+//===----------------------------------------------------------------------===//
+// One value
+//===----------------------------------------------------------------------===//
+
+/// "f32[16,8]", as JAX writes it.
+static std::string describeType(mlir::Type type) {
+  auto tensor = cast<mlir::RankedTensorType>(type);
+  std::string text;
+  raw_string_ostream os(text);
+  if (tensor.getElementType().isInteger(1))
+    os << "bool";
+  else
+    os << tensor.getElementType();
+  os << '[';
+  interleave(tensor.getShape(), os, ",");
+  os << ']';
+  return text;
+}
+
+/// The operation that computes result `number` of a kernel: within a structured
+/// operation that on scalars, before it is converted to another type.
+static mlir::Operation *findComputation(mlir::func::FuncOp kernel,
+                                        unsigned number) {
+  mlir::Value value =
+      kernel.getBody().front().getTerminator()->getOperand(number);
+  mlir::Operation *found = nullptr;
+  while (mlir::Operation *op = value.getDefiningOp()) {
+    found = op;
+    if (auto generic = dyn_cast<mlir::linalg::GenericOp>(op))
+      value = generic.getBody()->getTerminator()->getOperand(
+          cast<mlir::OpResult>(value).getResultNumber());
+    else if (isViewOp(op) || isTransparentOp(op) ||
+             isa<mlir::CastOpInterface>(op))
+      value = op->getOperand(0);
+    else
+      break;
+  }
+  return found;
+}
+
+/// The place of a location in a file, and the function there, which is the name
+/// right around it.
+static void findPlace(mlir::Location loc, std::string &place,
+                      StringRef &function) {
+  loc->walk([&](mlir::Location inner) {
+    auto name = dyn_cast<mlir::NameLoc>(inner);
+    if (name && isa<mlir::FileLineColLoc>(name.getChildLoc()))
+      function = name.getName();
+    auto file = dyn_cast<mlir::FileLineColLoc>(inner);
+    if (!file)
+      return mlir::WalkResult::advance();
+    place = (file.getFilename().strref() + ":" + Twine(file.getLine()) + ":" +
+             Twine(file.getColumn()))
+                .str();
+    return mlir::WalkResult::interrupt();
+  });
+}
+
+static std::string describeArgument(GraphOp graph,
+                                    mlir::BlockArgument argument) {
+  unsigned number = argument.getArgNumber();
+  mlir::DictionaryAttr attrs = graph.getArgAttrDict(number);
+  auto name = attrs ? attrs.getAs<mlir::StringAttr>(RematDialect::nameAttrName)
+                    : mlir::StringAttr();
+  return "from the argument '" +
+         (name ? name.str() : "arg" + std::to_string(number)) + "'";
+}
+
+static std::string describeResult(GraphOp graph, mlir::OpResult result) {
+  auto task = cast<TaskOp>(result.getOwner());
+  mlir::Location loc = task.getLoc();
+  StringRef computation = task.getKernel();
+  auto kernel = mlir::SymbolTable::lookupNearestSymbolFrom<mlir::func::FuncOp>(
+      task, task.getKernelAttr());
+  if (kernel)
+    if (mlir::Operation *op =
+            findComputation(kernel, result.getResultNumber())) {
+      computation = op->getName().stripDialect();
+      // A kernel of several tasks has the locations of one of them.
+      if (any_of(kernel.getOps(), [&](mlir::Operation &own) {
+            return own.getLoc() == task.getLoc();
+          }))
+        loc = op->getLoc();
+    }
+  std::string text = "output of " + computation.str(), place;
+  StringRef function = graph.getName();
+  findPlace(loc, place, function);
+  if (place.empty())
+    return text;
+  return text + " from " + place + " (" + function.str() + ")";
+}
+
+//===----------------------------------------------------------------------===//
+// All of them
+//===----------------------------------------------------------------------===//
+
+/// What was copied to host memory and, perhaps, back.
+static mlir::Value skipTransfers(mlir::Value value) {
+  mlir::Value root = getViewRoot(value);
+  while (isa_and_nonnull<OffloadOp, ReloadOp>(root.getDefiningOp()))
+    root = getViewRoot(root.getDefiningOp()->getOperand(0));
+  return root;
+}
+
+static std::string describe(GraphOp graph, mlir::Value value) {
+  mlir::Value root = skipTransfers(value);
+  std::string text = describeType(root.getType()) + " ";
+  if (auto argument = dyn_cast<mlir::BlockArgument>(root))
+    text += describeArgument(graph, argument);
+  else
+    text += describeResult(graph, cast<mlir::OpResult>(root));
+  return text + (root == value ? "" : ", in host memory");
+}
+
+/// The values that are there when the backward computation begins, and are read
+/// from there on.
+static SetVector<mlir::Value> findSaved(GraphOp graph) {
+  SetVector<mlir::Value> saved;
+  DenseSet<mlir::Operation *> after;
+  bool isBackward = false;
+  for (mlir::Operation &op : graph.getBody().front().without_terminator()) {
+    auto task = dyn_cast<TaskOp>(op);
+    isBackward |= task && (task.getBackward() || task.isClone());
+    if (!isBackward)
+      continue;
+    after.insert(&op);
+    // What ends a transfer reads nothing.
+    if (isa<ReleaseOp>(op))
+      continue;
+    for (mlir::Value operand : op.getOperands()) {
+      mlir::Value root = getViewRoot(operand);
+      if (!root.getDefiningOp() || !after.contains(root.getDefiningOp()))
+        saved.insert(root);
+    }
+  }
+  return saved;
+}
+
+void plan::printSavedValues(GraphOp graph, raw_ostream &os) {
+  SetVector<mlir::Value> saved = findSaved(graph);
+  // Arguments in their order, then values in that of their first reader. One
+  // may be on its way back already.
+  SmallVector<std::string> lines;
+  for (mlir::Value argument : graph.getBody().front().getArguments())
+    if (saved.contains(argument))
+      lines.push_back(describe(graph, argument));
+  SmallPtrSet<void *, 8> seen;
+  for (mlir::Value value : saved)
+    if (!isa<mlir::BlockArgument>(value) &&
+        (skipTransfers(value) == value ||
+         seen.insert(skipTransfers(value).getAsOpaquePointer()).second))
+      lines.push_back(describe(graph, value));
+  for (StringRef line : lines)
+    os << line << '\n';
+}
