@@ -30,9 +30,17 @@ PlanFlags::PlanFlags(cl::OptionCategory &category)
                         "feasible one and the peak without rematerialization")),
       explain("explain", cl::cat(category),
               cl::desc("Say of each value what was decided and why")),
-      progress("progress", cl::cat(category),
-               cl::desc("Say once a second on standard error how far the "
-                        "search is, even if that is not a terminal")) {}
+      progress(
+          "progress", cl::ValueOptional, cl::cat(category),
+          cl::init(ShowProgress::Auto),
+          cl::desc("Say once a second on standard error how far planning, "
+                   "compiling or --gradcheck is:"),
+          cl::values(
+              clEnumValN(ShowProgress::Auto, "auto", "on a terminal (default)"),
+              clEnumValN(ShowProgress::Always, "always",
+                         "everywhere (also without a value)"),
+              clEnumValN(ShowProgress::Always, "", ""),
+              clEnumValN(ShowProgress::Never, "never", "nowhere"))) {}
 
 Error PlanFlags::check() const {
   unsigned points;
@@ -46,8 +54,7 @@ Error PlanFlags::check() const {
 
 Error PlanFlags::refuse(StringRef why) const {
   for (const cl::Option *option : {static_cast<const cl::Option *>(&frontier),
-                                   static_cast<const cl::Option *>(&explain),
-                                   static_cast<const cl::Option *>(&progress)})
+                                   static_cast<const cl::Option *>(&explain)})
     if (option->getNumOccurrences() > 0)
       return makeError("'--" + option->ArgStr + "' has no effect: " + why);
   return Error::success();
@@ -61,7 +68,8 @@ unsigned PlanFlags::getPoints() const {
 }
 
 bool PlanFlags::showsProgress() const {
-  return progress || sys::Process::StandardErrIsDisplayed();
+  return progress == ShowProgress::Auto ? sys::Process::StandardErrIsDisplayed()
+                                        : progress == ShowProgress::Always;
 }
 
 Error PlanFlags::explainPlan(const planning::Problem &problem,

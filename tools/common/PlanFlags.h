@@ -12,6 +12,7 @@
 #ifndef REMAT_TOOLS_COMMON_PLANFLAGS_H
 #define REMAT_TOOLS_COMMON_PLANFLAGS_H
 
+#include "common/ChoiceParser.h"
 #include "common/PlanWatch.h"
 #include "common/StepFlags.h"
 
@@ -19,6 +20,9 @@
 #include "remat/Planning/Frontier.h"
 
 namespace remat::tools {
+
+/// When to say how far a search is.
+enum class ShowProgress { Auto, Always, Never };
 
 /// What a plan is asked about.
 struct PlanDetails {
@@ -49,14 +53,15 @@ public:
 
   /// An error if a value is malformed.
   llvm::Error check() const;
-  /// An error if any of the flags was given. `why` says why it has no effect.
+  /// An error if any of the flags that are about a plan was given. `why` says
+  /// why it has no effect.
   llvm::Error refuse(llvm::StringRef why) const;
 
   bool wantsFrontier() const { return frontier.getNumOccurrences() > 0; }
   /// Only after `check`.
   unsigned getPoints() const;
   bool wantsExplanation() const { return explain; }
-  /// Whether to say how far a search is: also on a terminal.
+  /// Whether to say how far something is: by default on a terminal.
   bool showsProgress() const;
 
   /// Adds the explanation of a plan, if that is asked for.
@@ -66,7 +71,8 @@ public:
 
 private:
   llvm::cl::opt<std::string> frontier;
-  llvm::cl::opt<bool> explain, progress;
+  llvm::cl::opt<bool> explain;
+  ChoiceFlag<ShowProgress> progress;
 };
 
 /// --plan: a stored plan to run.

@@ -19,36 +19,27 @@ using namespace remat::tools;
 static std::atomic<bool> interrupted = false;
 
 PlanWatch::PlanWatch(StringRef tool, bool shows, StringRef afterwards)
-    : tool(tool), afterwards(afterwards) {
+    : tool(tool), afterwards(afterwards),
+      line(tool, shows, [this] { return describe(); }) {
   interrupted = false;
   setInterruptFunction([] { interrupted = true; });
-  if (shows)
-    printer = std::thread([this] { printEachSecond(); });
 }
 
 PlanWatch::~PlanWatch() {
   // From here on there is nothing to cut short.
   setInterruptFunction(nullptr);
-  if (printer.joinable()) {
-    {
-      std::lock_guard<std::mutex> lock(mutex);
-      isEnded = true;
-    }
-    ended.notify_all();
-    printer.join();
-    if (isNews)
-      printLine();
+  bool isNewer;
+  {
+    std::lock_guard<std::mutex> lock(mutex);
+    isNewer = isNews;
   }
+  if (isNewer)
+    line.finish();
   if (interrupted && !afterwards.empty())
     errs() << (tool + ": interrupted, " + afterwards + "\n");
 }
 
 bool PlanWatch::isInterrupted() { return interrupted; }
-
-double PlanWatch::getSeconds() const {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
-      .count();
-}
 
 void PlanWatch::attach(planning::SolverOptions &options) {
   options.interrupt = &interrupted;
@@ -66,41 +57,25 @@ void PlanWatch::onProgress(const planning::Progress &progress) {
   isNews = true;
 }
 
-void PlanWatch::printEachSecond() {
-  std::unique_lock<std::mutex> lock(mutex);
-  auto next = start;
-  while (true) {
-    next += std::chrono::seconds(1);
-    if (ended.wait_until(lock, next, [this] { return isEnded; }))
-      return;
-    printLine();
-  }
-}
-
-/// The mutex is held, or the thread that prints has ended.
-void PlanWatch::printLine() {
+ProgressState PlanWatch::describe() {
+  std::lock_guard<std::mutex> lock(mutex);
   isNews = false;
-  std::string line = formatv("{0}: {1:f1} s: ", tool, getSeconds());
-  raw_string_ostream os(line);
-  if (planner.empty()) {
-    os << "no plan yet\n";
-  } else {
-    auto percent = [&](int64_t time) {
-      return latest.baseCost > 0 ? 100.0 * double(time - latest.baseCost) /
-                                       double(latest.baseCost)
-                                 : 0.0;
-    };
-    double gap = latest.time > 0
-                     ? 100.0 * double(latest.time - latest.lowerBound) /
-                           double(latest.time)
-                     : 0.0;
-    os << formatv("{0}: time {1} (+{2:f3}%), bound {3} (+{4:f3}%), gap "
-                  "{5:f3}%, peak {6} bytes\n",
-                  planner, latest.time, percent(latest.time), latest.lowerBound,
-                  percent(latest.lowerBound), gap, latest.peakBytes);
-  }
-  // In one piece.
-  errs() << line;
+  if (planner.empty())
+    return {"no plan yet", std::nullopt};
+  auto percent = [&](int64_t time) {
+    return latest.baseCost > 0 ? 100.0 * double(time - latest.baseCost) /
+                                     double(latest.baseCost)
+                               : 0.0;
+  };
+  double gap = latest.time > 0 ? double(latest.time - latest.lowerBound) /
+                                     double(latest.time)
+                               : 0.0;
+  std::string text =
+      formatv("{0}: time {1} (+{2:f3}%), bound {3} (+{4:f3}%), gap {5:f3}%, "
+              "peak {6} bytes",
+              planner, latest.time, percent(latest.time), latest.lowerBound,
+              percent(latest.lowerBound), 100 * gap, latest.peakBytes);
+  return {text, 1 - gap};
 }
 
 PlanTime::Turn::Turn(PlanTime &time, planning::SolverOptions &options,

@@ -7,12 +7,12 @@
 #ifndef REMAT_TOOLS_COMMON_PLANWATCH_H
 #define REMAT_TOOLS_COMMON_PLANWATCH_H
 
+#include "common/ProgressLine.h"
+
 #include "remat/Planning/Algorithms.h"
 
 #include <chrono>
-#include <condition_variable>
 #include <mutex>
-#include <thread>
 
 namespace remat::tools {
 
@@ -31,27 +31,24 @@ public:
   void attach(planning::SolverOptions &options);
 
   static bool isInterrupted();
-  double getSeconds() const;
+  double getSeconds() const { return line.getSeconds(); }
   /// When the first plan was there.
   std::optional<double> getFirstPlanSeconds() const { return firstPlanSeconds; }
 
 private:
   void onProgress(const planning::Progress &progress);
-  void printEachSecond();
-  void printLine();
+  ProgressState describe();
 
   std::string tool, afterwards;
-  std::chrono::steady_clock::time_point start =
-      std::chrono::steady_clock::now();
   std::optional<double> firstPlanSeconds;
 
   /// Guards what is below, which the thread that prints reads.
   std::mutex mutex;
-  std::condition_variable ended;
-  bool isEnded = false, isNews = false;
+  bool isNews = false;
   std::string planner;
   planning::Progress latest;
-  std::thread printer;
+  /// The last member: its thread ends before what it reads.
+  ProgressLine line;
 };
 
 /// The time limit of a command that plans several times, one after the other.

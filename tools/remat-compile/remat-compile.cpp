@@ -224,6 +224,8 @@ static Expected<Files> makeFiles(mlir::ModuleOp module) {
     module.print(stream);
     return files;
   }
+  ProgressLine line("remat-compile", options().plan.showsProgress(),
+                    [] { return ProgressState{"compiling", std::nullopt}; });
   const Target *target = lookupTarget(module);
   if (!target ||
       failed(target->lower(module, {step.name, step.threads, step.allowsTf32})))

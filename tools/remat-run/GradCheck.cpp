@@ -7,6 +7,7 @@
 #include "GradChecker.h"
 
 #include "common/Driver.h"
+#include "common/ProgressLine.h"
 
 #include "remat/AutoDiff/DifferentiableOpInterface.h"
 
@@ -14,6 +15,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <atomic>
 #include <cmath>
 
 using namespace llvm;
@@ -143,6 +145,15 @@ void Checker::finish() {
 Expected<GradCheckReport> Checker::run() {
   report.mode = options.fast ? "fast" : "slow";
   listVariations();
+  // Other points are only for what finite differences say nothing about.
+  std::atomic<size_t> done = 0;
+  size_t total = variations.size() * (options.isGiven ? 1 : numPoints);
+  ProgressLine line("remat-run", options.showsProgress, [&] {
+    size_t now = done;
+    return ProgressState{
+        formatv("{0} of {1} differences compared", now, std::max(now, total)),
+        double(now) / double(std::max(now, total))};
+  });
   for (unsigned point = 0; point < (options.isGiven ? 1 : maxPoints); ++point) {
     if (point == numPoints)
       for (Pair &pair : pairs)
@@ -151,7 +162,7 @@ Expected<GradCheckReport> Checker::run() {
       break;
     if (Error error = startPoint(point))
       return std::move(error);
-    for (size_t number = 0; number < variations.size(); ++number)
+    for (size_t number = 0; number < variations.size(); ++number, ++done)
       if (Error error = vary(number, point))
         return std::move(error);
   }

@@ -54,6 +54,8 @@ struct GradCheckOptions {
   /// The model's arguments are given: there is one point.
   bool isGiven = false;
   bool allowSkipped = false;
+  /// Say on standard error how far it is.
+  bool showsProgress = false;
 };
 
 /// The comparisons of one result, by one argument or, forward, by all at once.

@@ -166,6 +166,7 @@ static GradCheckOptions getOptions() {
   result.seed = flags.gradcheckSeed;
   result.fast = flags.fast;
   result.allowSkipped = flags.allowSkipped;
+  result.showsProgress = flags.plan.showsProgress();
   result.isGiven = !flags.inputDirectory.empty();
   return result;
 }

@@ -143,11 +143,15 @@ Expected<LoadedStep> run::compile(mlir::ModuleOp tasks, StringRef budget,
   emission.cache = *cache;
   emission.device = stepOptions.device;
   emission.toolkit = stepOptions.cudaToolkit;
-  Expected<std::unique_ptr<LoadedModule>> code =
-      (*target)->load(*module, lowering, emission);
-  if (!code)
-    return code.takeError();
-  loaded.code = std::move(*code);
+  {
+    ProgressLine line("remat-run", options().plan.showsProgress(),
+                      [] { return ProgressState{"compiling", std::nullopt}; });
+    Expected<std::unique_ptr<LoadedModule>> code =
+        (*target)->load(*module, lowering, emission);
+    if (!code)
+      return code.takeError();
+    loaded.code = std::move(*code);
+  }
   remat_step_options loading{};
   loading.threads = stepOptions.threads;
   loading.determinism_check = options().determinismCheck;
