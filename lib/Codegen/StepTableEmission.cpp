@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Codegen/StepTableEmission.h"
+#include "EntryOrigins.h"
 
 #include "remat/Codegen/Dtypes.h"
 #include "remat/Dialect/Remat/IR/Donations.h"
@@ -27,7 +28,7 @@ public:
   TableEmitter(GraphOp graph, const llvm::StringMap<CompiledKernel> &kernels,
                const CheckList &checks, int threads, uint64_t flags)
       : graph(graph), kernels(kernels), checks(checks), threads(threads),
-        flags(flags) {
+        flags(flags), origins(graph->getParentOfType<ModuleOp>()) {
     table.setFlags(flags);
   }
   LogicalResult run();
@@ -50,6 +51,7 @@ private:
   const CheckList &checks;
   int threads;
   uint64_t flags;
+  EntryOrigins origins;
   StepTableBuilder table;
   DenseMap<Value, uint32_t> buffers;
   /// For values in buffers of the caller, the number of the result.
@@ -255,6 +257,7 @@ LogicalResult TableEmitter::addTask(TaskOp task) {
     entry.forwardIndex = task.getId();
   entry.name = task.getKernel().str();
   entry.location = describeLocation(task.getLoc());
+  origins.describe(task, entry);
   table.addEntry(entry);
   return success();
 }
@@ -265,8 +268,12 @@ void TableEmitter::addTransfer(Operation *op, remat_entry_kind kind,
   StepEntry entry;
   entry.kind = kind;
   entry.operands = {buffers.lookup(source)};
-  if (target)
+  if (target) {
+    // What is in host memory is only copied.
+    if (isa<RankedTensorType>(target.getType()))
+      setContents(target);
     entry.results = {buffers.lookup(target)};
+  }
   entry.task = numTasks++;
   entry.name = name.str();
   entry.location = describeLocation(op->getLoc());
@@ -276,6 +283,7 @@ void TableEmitter::addTransfer(Operation *op, remat_entry_kind kind,
 LogicalResult TableEmitter::addOp(Operation &op) {
   if (isViewOp(&op)) {
     buffers[op.getResult(0)] = table.addView(buffers.lookup(op.getOperand(0)));
+    setContents(op.getResult(0));
     return success();
   }
   if (auto task = dyn_cast<TaskOp>(op))

@@ -43,7 +43,7 @@ remat_status remat_step::loadBody(Table checked, const remat_step &outer,
   table = std::move(checked);
   threads = outer.threads;
   // Times and traces are those of the entry.
-  flags = outer.flags & unsigned(REMAT_STEP_POISON);
+  flags = outer.flags & (unsigned(REMAT_STEP_POISON) | looksForAnomalies);
   kernels = outer.kernels;
   if (!findLifetimes(table, lifetimes, message) ||
       !findRecomputations(options, message))
@@ -297,9 +297,15 @@ remat_status LoopRunner::runBody(remat_step &ran, int64_t iteration,
       ran.runEntries(0, static_cast<uint32_t>(ran.table.entries.size()));
   step.stats.executed_entries += ran.stats.executed_entries;
   step.stats.recomputed_entries += ran.stats.recomputed_entries;
+  bool hasAnomalies = ran.anomalyCheck && ran.anomalyCheck->hasNews();
+  if (status == REMAT_OK && !hasAnomalies)
+    return status;
+  std::string place = step.table.describe(index) + ": iteration " +
+                      std::to_string(iteration) + what;
   if (status != REMAT_OK)
-    step.error = step.table.describe(index) + ": iteration " +
-                 std::to_string(iteration) + what + ran.error;
+    step.error = place + ran.error;
+  if (hasAnomalies)
+    step.anomalyCheck->passOn(*ran.anomalyCheck, place);
   return status;
 }
 

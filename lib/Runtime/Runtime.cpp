@@ -247,6 +247,11 @@ const char *remat_step_trace(const remat_step *step) {
   return step ? step->traceText.c_str() : "";
 }
 
+const char *remat_step_anomalies(const remat_step *step) {
+  return step && step->anomalyCheck ? step->anomalyCheck->reports().c_str()
+                                    : "";
+}
+
 void remat_set_debug(int mode) {
   debugMode.store(mode < 0 ? -1 : mode > 0, std::memory_order_relaxed);
 }
@@ -281,6 +286,8 @@ const char *remat_status_name(remat_status status) {
     return "no device";
   case REMAT_STALE_ALGORITHMS:
     return "stale algorithms";
+  case REMAT_ANOMALY:
+    return "anomaly";
   case REMAT_DEVICE_ERROR:
     return "device error";
   }

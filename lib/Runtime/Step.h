@@ -12,6 +12,7 @@
 #ifndef REMAT_LIB_RUNTIME_STEP_H
 #define REMAT_LIB_RUNTIME_STEP_H
 
+#include "AnomalyCheck.h"
 #include "CopyStreams.h"
 #include "DeviceStep.h"
 #include "LibraryCall.h"
@@ -27,6 +28,10 @@ namespace remat {
 
 /// The global switch of traces, see remat_set_debug.
 extern std::atomic<int> debugMode;
+
+/// The flags of steps that look for NaNs and infinities.
+inline constexpr uint32_t looksForAnomalies =
+    unsigned(REMAT_STEP_ANOMALY_ERROR) | REMAT_STEP_ANOMALY_WARN;
 
 /// Runs loops: LoopRun.cpp.
 class LoopRunner;
@@ -92,6 +97,8 @@ struct remat_step {
   std::string error;
   /// The trace of the last run; empty if there is none.
   std::string traceText;
+  /// Null unless the step looks for NaNs and infinities.
+  std::unique_ptr<remat::AnomalyCheck> anomalyCheck;
   int threads = 1;
   /// Set while the step runs.
   std::atomic_flag busy = ATOMIC_FLAG_INIT;
@@ -175,6 +182,10 @@ private:
   void runBeside(uint32_t index);
   void recordTime(uint32_t index, const Moment &start, const Moment &end);
   bool observe(uint32_t index);
+  void prepareAnomalies();
+  void beginAnomalies();
+  remat_status enterEntry(uint32_t index);
+  remat_status leaveEntry(uint32_t index);
   remat_status reportFailure(const remat::CheckFailure &failure);
   remat_status runCodec(uint32_t index, void *const *buffers);
   void poison(uint32_t root);

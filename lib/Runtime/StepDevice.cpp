@@ -34,7 +34,7 @@ bool remat_step::isHostMemory(const void *data) {
 /// Whether entries must run one after the other, as the host looks at each.
 bool remat_step::isSerial() const {
   return (flags & (unsigned(REMAT_STEP_PROFILE) | REMAT_STEP_POISON)) != 0 ||
-         isBitwise || isTraced || !table.packedValues.empty();
+         isBitwise || isTraced || anomalyCheck || !table.packedValues.empty();
 }
 
 /// Brings the tensors that the calls need to the device, but for those that

@@ -47,8 +47,9 @@ remat_status remat_step::load(const remat_module &module,
               ", expected 0 to " + std::to_string(mostThreads);
     return REMAT_INVALID_ARGUMENT;
   }
-  const uint32_t known =
-      unsigned(REMAT_STEP_PROFILE) | REMAT_STEP_POISON | REMAT_STEP_DEBUG;
+  const uint32_t known = unsigned(REMAT_STEP_PROFILE) | REMAT_STEP_POISON |
+                         REMAT_STEP_DEBUG | REMAT_STEP_ANOMALY_ERROR |
+                         REMAT_STEP_ANOMALY_WARN;
   if (options.flags & ~known) {
     message = "option 'flags' has unknown bits: " +
               std::to_string(options.flags & ~known);
@@ -104,6 +105,7 @@ remat_status remat_step::prepare(const remat_step_options &options,
   if (!device && !prepareCalls(message))
     return REMAT_LIBRARY_ERROR;
   statuses.resize(static_cast<size_t>(threads));
+  prepareAnomalies();
   return loadBodies(options, message);
 }
 

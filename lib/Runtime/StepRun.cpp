@@ -262,6 +262,7 @@ remat_status remat_step::run(size_t first, size_t end,
   int mode = debugMode.load(std::memory_order_relaxed);
   isTraced = mode < 0 ? (flags & REMAT_STEP_DEBUG) != 0 : mode > 0;
   traceText.clear();
+  beginAnomalies();
   bool isCallers = state && checkBytes() > 0;
   recomputeCheck->begin(isCallers ? static_cast<char *>(state->check) : nullptr,
                         isBitwise, isTraced, first == 0);
@@ -321,7 +322,11 @@ remat_status remat_step::runEntries(uint32_t begin, uint32_t end) {
     stats.measured_peak_bytes = std::max(stats.measured_peak_bytes, live);
     stats.host_peak_bytes = std::max(stats.host_peak_bytes, hostLive);
     stats.touched_bytes = std::max(stats.touched_bytes, prepared[i].touched);
+    if (remat_status status = enterEntry(i))
+      return status;
     if (remat_status status = execute(i))
+      return status;
+    if (remat_status status = leaveEntry(i))
       return status;
     bool isObserved = (isBitwise || isTraced) && recomputeCheck->observes(i);
     if (isObserved && isBeside)

@@ -231,8 +231,11 @@ uint32_t StepTableBuilder::addCheck(const std::string &message) {
 uint32_t StepTableBuilder::addEntry(const StepEntry &entry) {
   remat_entry record = {};
   record.kind = entry.kind;
-  record.flags = (entry.backward ? unsigned(REMAT_ENTRY_BACKWARD) : 0u) |
-                 (entry.recompute ? unsigned(REMAT_ENTRY_RECOMPUTE) : 0u);
+  record.flags =
+      (entry.backward ? unsigned(REMAT_ENTRY_BACKWARD) : 0u) |
+      (entry.recompute ? unsigned(REMAT_ENTRY_RECOMPUTE) : 0u) |
+      (entry.writesInfinity ? unsigned(REMAT_ENTRY_WRITES_INFINITY) : 0u) |
+      (entry.writesNaN ? unsigned(REMAT_ENTRY_WRITES_NAN) : 0u);
   record.callee = entry.callee;
   record.first_use = static_cast<uint32_t>(uses.size());
   record.operand_count = static_cast<uint32_t>(entry.operands.size());
@@ -248,6 +251,7 @@ uint32_t StepTableBuilder::addEntry(const StepEntry &entry) {
   record.grain = entry.grain;
   record.name = addString(entry.name);
   record.location = addString(entry.location);
+  record.origins = addString(entry.origins);
   return append(entries, record);
 }
 

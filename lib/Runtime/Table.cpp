@@ -232,8 +232,9 @@ private:
         return fail(counted("check", i) + " has no message");
     for (size_t i = 0; i < table.entries.size(); ++i)
       if (!isString(table.entries[i].name) ||
-          !isString(table.entries[i].location))
-        return fail(counted("entry", i) + " has no name or location");
+          !isString(table.entries[i].location) ||
+          !isString(table.entries[i].origins))
+        return fail(counted("entry", i) + " has no name, location or origins");
     for (size_t i = 0; i < table.plans.size(); ++i)
       if (!isString(table.plans[i].text) ||
           table.plans[i].convolution >= table.convolutions.size())

@@ -20,6 +20,13 @@ namespace remat::run {
 
 namespace cl = llvm::cl;
 
+/// What becomes of a step that makes a NaN or an infinity.
+enum class Anomaly : uint32_t {
+  Off = 0,
+  Error = REMAT_STEP_ANOMALY_ERROR,
+  Warn = REMAT_STEP_ANOMALY_WARN
+};
+
 /// The command line.
 struct Options {
   cl::OptionCategory category{"remat-run options"};
@@ -118,6 +125,18 @@ struct Options {
       "debug", cl::cat(category),
       cl::desc("Print what ran forward beside what was recomputed")};
   SeeingFlags seeing{category};
+  tools::ChoiceFlag<Anomaly> anomaly{
+      "anomaly",
+      cl::cat(category),
+      cl::ValueOptional,
+      cl::init(Anomaly::Off),
+      cl::desc("Look for the first NaN or infinity that is made of finite "
+               "numbers, and name the operation:"),
+      cl::values(
+          clEnumValN(Anomaly::Error, "error",
+                     "end the step (also without a value)"),
+          clEnumValN(Anomaly::Error, "", ""),
+          clEnumValN(Anomaly::Warn, "warn", "go on, and say what was found"))};
   cl::opt<std::string> profileCosts{
       "profile-costs", cl::cat(category), cl::value_desc("file"),
       cl::desc("Measure the distinct tasks and add them to this file; takes "

@@ -13,7 +13,9 @@
 
 #include "remat/Cost/CostFile.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/WithColor.h"
 
 #include <chrono>
 #include <cstring>
@@ -159,7 +161,8 @@ Expected<LoadedStep> run::compile(mlir::ModuleOp tasks, StringRef budget,
                   (options().poison ? REMAT_STEP_POISON : 0) |
                   (options().seeing.isAsked() || !options().profileCosts.empty()
                        ? REMAT_STEP_PROFILE
-                       : 0);
+                       : 0) |
+                  static_cast<uint32_t>(options().anomaly.getValue());
   Expected<ArrayRef<remat_codec>> codecs = getCodecs();
   if (!codecs)
     return codecs.takeError();
@@ -295,6 +298,10 @@ Expected<std::vector<Tensor>> run::execute(remat_step *step,
                        remat_step_error(step));
     report.stepSeconds.push_back(now() - start);
     report.stepCpuSeconds.push_back(cpuNow() - cpuStart);
+    // Of each step those that it made.
+    for (StringRef message : split(remat_step_anomalies(step), '\n'))
+      if (!message.empty())
+        WithColor::warning(errs(), "remat-run") << message << '\n';
     if (i == 0)
       report.rssGrowth = probe.getGrowth();
   }

@@ -374,7 +374,7 @@ static Error checkOptions() {
 static Error refuseBesideGradCheck() {
   return refuse({options().manifestFile, options().emit,
                  options().outputDirectory, options().budgets,
-                 options().profileCosts},
+                 options().profileCosts, options().anomaly},
                 "'--gradcheck' runs the function in f64 on its own arguments");
 }
 

@@ -44,7 +44,10 @@ typedef enum remat_status {
   REMAT_DEVICE_ERROR = 10,
   /// The algorithms of matmuls that were given are those of another device or
   /// version of the library.
-  REMAT_STALE_ALGORITHMS = 11
+  REMAT_STALE_ALGORITHMS = 11,
+  /// An operation made a NaN or an infinity of finite numbers, in a step that
+  /// looks for that.
+  REMAT_ANOMALY = 12
 } remat_status;
 
 /// A loaded step: its table, its arena and its library primitives. A step runs
@@ -60,7 +63,14 @@ enum {
   REMAT_STEP_POISON = 2u,
   /// Trace what is recomputed (remat_step_trace), see remat_set_debug too; not
   /// within bodies of loops.
-  REMAT_STEP_DEBUG = 4u
+  REMAT_STEP_DEBUG = 4u,
+  /// End a run with REMAT_ANOMALY when an entry writes a NaN although it read
+  /// none, or an infinity although it read only finite numbers. Constants count
+  /// as read. All that entries write is read for this, which takes as long as a
+  /// copy of it; on a device it is brought to the host.
+  REMAT_STEP_ANOMALY_ERROR = 8u,
+  /// The same, but go on (remat_step_anomalies).
+  REMAT_STEP_ANOMALY_WARN = 16u
 };
 
 /// What is asked of recomputations. METADATA: that they have as many results of
@@ -350,6 +360,13 @@ remat_status remat_step_measure_link(remat_step *step, remat_link_speed *speed);
 /// bitwise check has it in its message. "" otherwise; valid until the next
 /// call.
 const char *remat_step_trace(const remat_step *step);
+
+/// With REMAT_STEP_ANOMALY_ERROR or _WARN: a line for each of the first entries
+/// of the last run that made a NaN or an infinity, each once, in the order in
+/// which they ran: kind, element, result, entry, layers, and the operations
+/// with their places that may have made it, those of a backward entry with the
+/// forward operation. "" if there is none; valid until the next call.
+const char *remat_step_anomalies(const remat_step *step);
 
 /// Overrides REMAT_STEP_DEBUG for all steps: 1 on, 0 off, -1 as the step's
 /// flags say, which is so at first.

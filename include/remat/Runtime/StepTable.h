@@ -218,7 +218,10 @@ enum {
   /// The entry belongs to the backward part.
   REMAT_ENTRY_BACKWARD = 1u,
   /// The entry is a clone of another: a recomputation.
-  REMAT_ENTRY_RECOMPUTE = 2u
+  REMAT_ENTRY_RECOMPUTE = 2u,
+  /// A constant of the operation is infinite, or NaN, and may be written.
+  REMAT_ENTRY_WRITES_INFINITY = 4u,
+  REMAT_ENTRY_WRITES_NAN = 8u
 };
 
 /// Queues of entries. Those of one stream run one after the other, in their
@@ -255,7 +258,10 @@ typedef struct remat_entry {
   /// waits[first_wait ...]: `wait_count` numbers of earlier entries.
   uint32_t first_wait;
   uint32_t wait_count;
-  uint32_t reserved;
+  /// String of lines, each a letter, a space and a text: 'l' the layers of the
+  /// task; an operation of it with its place that makes of finite numbers 'n' a
+  /// NaN, 'i' an infinity, 'b' either, 'o' an infinity by overflow alone.
+  uint32_t origins;
 } remat_entry;
 
 /// A kernel on a device: launches[first_launch ...], each of which waits for

@@ -34,12 +34,15 @@ struct StepEntry {
   int64_t grain = 1;
   bool backward = false;
   bool recompute = false;
+  bool writesInfinity = false, writesNaN = false;
   uint32_t task = 0;
   uint32_t original = REMAT_NONE;
   uint32_t copy = 0;
   int64_t forwardIndex = -1;
   std::string name;
   std::string location;
+  /// As in remat_entry.
+  std::string origins;
 };
 
 /// A launch on a device with its function's name.
