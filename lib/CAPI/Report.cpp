@@ -59,6 +59,8 @@ static llvm::json::Object summarize(GraphOp graph) {
       {"tasks", summary.tasks},
       {"distinct_tasks", summary.distinctTasks},
       {"recomputed_tasks", summary.recomputedTasks},
+      {"packed_values", summary.packedValues},
+      {"packed_bytes_saved", summary.packedBytesSaved},
       {"backward_calls", int64_t(GraphLiveness(graph).callBegins.size())}};
   if (!summary.microbatchOrder.empty())
     object["microbatch_order"] = summary.microbatchOrder;

@@ -11,6 +11,7 @@
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Dialect/Remat/IR/HostArguments.h"
+#include "remat/Dialect/Remat/IR/PackedForms.h"
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -58,6 +59,8 @@ private:
   DenseMap<Value, unsigned> results;
   /// The entry's task number of each task that is no clone, by id.
   std::map<int64_t, uint32_t> originals;
+  /// Clones that are not compared with what they repeat.
+  DenseSet<Operation *> inexactClones;
   /// Kernels on a device in the step table, by their unit.
   std::map<uint32_t, uint32_t> deviceKernels;
   uint32_t numTasks = 0;
@@ -251,7 +254,8 @@ LogicalResult TableEmitter::addTask(TaskOp task) {
   entry.backward = task.getBackward();
   if (!task.isClone())
     originals[task.getId()] = entry.task;
-  else if (auto it = originals.find(task.getId()); it != originals.end())
+  else if (auto it = originals.find(task.getId());
+           it != originals.end() && !inexactClones.contains(task))
     entry.original = it->second;
   if (!task.getBackward() || task.isClone())
     entry.forwardIndex = task.getId();
@@ -314,6 +318,7 @@ LogicalResult TableEmitter::addOp(Operation &op) {
 LogicalResult TableEmitter::run() {
   if (failed(addSignature()))
     return failure();
+  inexactClones = findInexactClones(graph);
   SmallVector<unsigned> callBegins = GraphLiveness(graph).callBegins;
   auto nextCall = callBegins.begin();
   for (auto [position, op] :

@@ -147,6 +147,11 @@ void remat::buildTasksPipeline(OpPassManager &pm, const StepOptions &options) {
   formTasks.function = options.function;
   pm.addPass(createFormTasksPass(formTasks));
   pm.addPass(createOrderTasksPass());
+  if (!options.compress.empty()) {
+    OfferPackingPassOptions offers;
+    offers.codec = options.compress;
+    pm.addPass(createOfferPackingPass(offers));
+  }
   ChooseImplementationsPassOptions implementations;
   implementations.threads = options.threads;
   implementations.costs = options.costs;

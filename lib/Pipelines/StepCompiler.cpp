@@ -9,6 +9,7 @@
 #include "TransformScript.h"
 
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
+#include "remat/Dialect/Remat/IR/PackedForms.h"
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 #include "remat/Pipelines/Pipelines.h"
@@ -108,6 +109,12 @@ StepSummary remat::summarizeStep(GraphOp graph) {
     ++summary.tasks;
     summary.recomputedTasks += task.isClone();
     kernels.insert(task.getKernel());
+    if (!task->hasAttr(packsAttrName))
+      continue;
+    ++summary.packedValues;
+    summary.packedBytesSaved += getBufferBytes(task.getOperand(0));
+    for (Value part : task->getResults())
+      summary.packedBytesSaved -= getBufferBytes(part);
   }
   summary.distinctTasks = kernels.size();
   for (auto offload : graph.getOps<OffloadOp>())

@@ -177,6 +177,19 @@ Error IdentifierSyntax::parse(StringRef text, std::string &value) const {
 }
 
 namespace {
+/// The packed forms that there are tasks for.
+struct CompressSyntax {
+  static constexpr OptionKind kind = OptionKind::Value;
+  StringRef describe() const { return "bf16"; }
+  Error parse(StringRef text, std::string &value) const {
+    if (!text.empty() && text != "bf16")
+      return makeUnknownNameError("packed form", text, {"bf16"});
+    value = text.str();
+    return Error::success();
+  }
+  std::string print(const std::string &value) const { return value; }
+};
+
 /// generated or cudnn.
 struct ConvolutionsSyntax {
   static constexpr OptionKind kind = OptionKind::Value;
@@ -350,6 +363,15 @@ static std::vector<StepOptionInfo> makeTable() {
             FlagSyntax(),
             "Let forward and backward computation be separate calls, with the "
             "state between them in memory of its own");
+  table
+      .add("compress", TasksStage, MEMBER(compress), CompressSyntax(),
+           "Let the planner keep values for the backward computation in this "
+           "form where that is better than to recompute or offload them; "
+           "gradients change by its rounding error. Empty for none")
+      .choices = [] {
+    return std::vector<OptionChoice>{
+        {"bf16", "half the bytes, a relative error of 2^-8 for each element"}};
+  };
   table.add("threads", TasksStage | CodeStage, MEMBER(threads),
             IntegerSyntax<int>{0},
             "Threads that the step will run on; 0 for all cores");

@@ -46,6 +46,8 @@ static bool isBetter(double cost, int64_t bytes, double otherCost,
 bool Evictor::considerUnpack(ValueId value, const Gap &gap, StepId worst,
                              Closure &closure) const {
   const PackedForm &packed = *problem.values[value].packed;
+  if (packed.lossy && !timeline.isBehindForward(gap.to))
+    return false;
   int64_t freed = graph.bytes(value);
   auto consider = [&](bool pack, int64_t extended, int64_t cost) {
     if (!isBetter(double(cost), freed - extended, closure.cost,

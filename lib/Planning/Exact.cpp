@@ -432,7 +432,9 @@ void ExactSearch::expandMoves(const State &state, size_t root) {
     move.kind = ActionKind::Reload;
     makeRoom(state, move);
   }
-  if (has(state.packed, root) &&
+  bool mayUnpack = !value.packed || !value.packed->lossy ||
+                   (backwardOps & state.ran) || !(forwardOps & ~state.ran);
+  if (has(state.packed, root) && mayUnpack &&
       (!full || (stale && !has(state.packedStale, root)))) {
     move.kind = ActionKind::Unpack;
     move.readsPacked = single(root);

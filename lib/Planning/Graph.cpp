@@ -108,8 +108,12 @@ bool Graph::recomputesOnly() const {
 }
 
 bool Graph::canPack(ValueId root) const {
-  return problem.values[root].packed.has_value() &&
-         policies[root] != Policy::MustSave &&
+  const Value &value = problem.values[root];
+  // What is lossy is for the backward phase alone.
+  bool isOfUse =
+      value.packed &&
+      (!value.packed->lossy || (backwardStart < numOps() && !isOutput(root)));
+  return isOfUse && policies[root] != Policy::MustSave &&
          policies[root] != Policy::MustCpuOffload;
 }
 

@@ -202,7 +202,8 @@ private:
     const json::Object *form = object.getObject("packed");
     if (!form || !form->get("bytes"))
       return fail(where + ": expected 'packed' to be {\"bytes\", "
-                          "\"pack_cost\"?, \"unpack_cost\"?}");
+                          "\"pack_cost\"?, \"unpack_cost\"?, "
+                          "\"lossy\"?}");
     std::pair<StringRef, int64_t *> integers[] = {
         {"bytes", &packed.bytes},
         {"pack_cost", &packed.packCost},
@@ -210,7 +211,7 @@ private:
     for (auto [key, out] : integers)
       if (Error error = integer(*form, key, where + ": 'packed'", *out))
         return error;
-    return Error::success();
+    return boolean(*form, "lossy", where + ": 'packed'", packed.lossy);
   }
 
   Error readEdges() {
@@ -428,10 +429,14 @@ json::Value toJson(const Problem &problem) {
     }
     if (value.transferBytes != value.bytes)
       node["transfer"] = value.transferBytes;
-    if (value.packed)
-      node["packed"] = json::Object{{"bytes", value.packed->bytes},
-                                    {"pack_cost", value.packed->packCost},
-                                    {"unpack_cost", value.packed->unpackCost}};
+    if (const std::optional<PackedForm> &packed = value.packed) {
+      json::Object form{{"bytes", packed->bytes},
+                        {"pack_cost", packed->packCost},
+                        {"unpack_cost", packed->unpackCost}};
+      if (packed->lossy)
+        form["lossy"] = true;
+      node["packed"] = std::move(form);
+    }
     if (value.policy != Policy::None)
       node["policy"] = stringify(value.policy);
     if (value.isOutput)

@@ -65,6 +65,8 @@ public:
   StepId previous(StepId step) const;
 
   bool before(StepId a, StepId b) const { return key(a) < key(b); }
+  /// Whether the step belongs to the backward phase, which there must be.
+  bool isBehindForward(StepId step) const { return before(forwardEnd, step); }
   /// Positions as numbers that grow along the timeline; they change when it
   /// does.
   uint64_t key(StepId step) const { return places[step].key; }
@@ -251,8 +253,6 @@ private:
 
   bool isNeeded(StepId step) const;
   bool isFresh(const TimelineCopy &copy) const;
-  /// Whether the step belongs to the backward phase, which there must be.
-  bool isBehindForward(StepId step) const { return before(forwardEnd, step); }
   bool mayReplace(const TimelineCopy &made, ValueId value,
                   uint32_t source) const;
   bool mayRead(StepId reader, ValueId value, uint32_t copy) const;

@@ -97,9 +97,14 @@ private:
     return runsAgain(id, "runs again, absorbed at action " + Twine(i));
   }
 
-  /// What may be offloaded and packed.
+  /// What may be offloaded and packed, and unpacked where.
   Error verifyMoves() const {
     for (auto [i, action] : enumerate(actions)) {
+      if (action.kind == ActionKind::Unpack && i < simulation.backwardBegin &&
+          problem.values[action.id].packed->lossy)
+        return fail("action " + Twine(i) + ": " + value(action.id) +
+                    " is unpacked before the backward phase, and its packed "
+                    "form is lossy");
       bool offload = action.kind == ActionKind::Offload;
       bool pack = action.kind == ActionKind::Pack;
       if ((!offload || graph.canOffload(action.id)) &&

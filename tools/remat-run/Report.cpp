@@ -107,6 +107,8 @@ static json::Object toJson(const RunReport &run) {
       {"tasks", run.summary.tasks},
       {"distinct_tasks", run.summary.distinctTasks},
       {"recomputed_tasks", run.summary.recomputedTasks},
+      {"packed_values", run.summary.packedValues},
+      {"packed_bytes_saved", run.summary.packedBytesSaved},
       {"offloaded_bytes", int64_t(run.stats.offloaded_bytes)},
       {"gradients", std::move(gradients)},
       {"result_hash", utohexstr(run.resultHash, /*LowerCase=*/true)},

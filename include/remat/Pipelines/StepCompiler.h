@@ -35,6 +35,9 @@ struct StepSummary {
   int64_t hostArenaBytes = 0;
   int64_t tasks = 0, distinctTasks = 0, recomputedTasks = 0;
   int64_t offloadedBytes = 0;
+  /// How often values are packed, and by how many bytes their packed forms are
+  /// smaller.
+  int64_t packedValues = 0, packedBytesSaved = 0;
   /// Of values, in the arena or in reused buffers, that live when the backward
   /// computation begins; and of those that it would read if nothing were fused
   /// or made again.

@@ -87,6 +87,9 @@ struct StepOptions {
   /// Let forward and backward computation be separate calls, see
   /// remat-separate-backward.
   bool separateBackward = false;
+  /// The codec in whose form the planner may keep values, see
+  /// remat-offer-packing; empty for none.
+  std::string compress;
   /// Threads that the step will run on; 0 for all cores.
   int threads = 0;
   /// File of measured costs, or empty.

@@ -69,10 +69,13 @@ struct PackedForm {
   int64_t bytes = 0;
   /// What making it and turning it back cost, in the unit of Op::cost.
   int64_t packCost = 0, unpackCost = 0;
+  /// Whether what is unpacked is not quite the value. Then it is only unpacked
+  /// in the backward phase, so that forward ops read what they always did.
+  bool lossy = false;
 
   bool operator==(const PackedForm &other) const {
     return bytes == other.bytes && packCost == other.packCost &&
-           unpackCost == other.unpackCost;
+           unpackCost == other.unpackCost && lossy == other.lossy;
   }
 };
 

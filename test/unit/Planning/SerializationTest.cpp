@@ -52,7 +52,8 @@ TEST(Serialization, RoundTripsEverything) {
     problem.freeOrder = seed % 2;
     for (Value &value : problem.values)
       if (value.producer != noOp && value.bytes % 3 == 0)
-        value.packed = PackedForm{value.bytes / 2, value.bytes, 1};
+        value.packed =
+            PackedForm{value.bytes / 2, value.bytes, 1, value.bytes % 2 == 0};
     for (Op &op : problem.ops)
       if (op.recomputable && op.cost % 2)
         op.absorbedCost = op.cost / 2;

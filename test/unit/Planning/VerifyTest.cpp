@@ -290,6 +290,31 @@ TEST(VerifyBroken, AWrongSize) {
   EXPECT_TRUE(mentions(failure(problem, legal()), "peak of 41 bytes exceeds"));
 }
 
+TEST(VerifyBroken, ALossyFormInTheForwardPhase) {
+  // Ops and values are f0 f1 f2 f3 b3 b2 b1 b0.
+  Problem problem = broken();
+  auto unpackBefore = [](OpId reader) {
+    Plan plan = runs({0, 1});
+    plan.pack(1);
+    for (OpId op : {2, 3, 4, 5, 6, 7}) {
+      if (op == reader)
+        plan.unpack(1);
+      plan.run(op);
+    }
+    return plan;
+  };
+  EXPECT_EQ(failure(problem, unpackBefore(2)), "");
+  problem.values[1].packed->lossy = true;
+  EXPECT_EQ(failure(problem, unpackBefore(5)), "");
+  EXPECT_TRUE(mentions(failure(problem, unpackBefore(2)),
+                       "action 3: value 'f1' is unpacked before the backward "
+                       "phase, and its packed form is lossy"));
+  // What is lossy is no output.
+  problem.values[1].isOutput = true;
+  EXPECT_TRUE(mentions(failure(problem, unpackBefore(5)),
+                       "value 'f1' may not be packed"));
+}
+
 TEST(VerifyBroken, AClonedRandomOp) {
   // An op that draws random numbers is neither run nor absorbed again.
   Problem problem = broken();

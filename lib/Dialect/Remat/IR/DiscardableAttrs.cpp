@@ -14,6 +14,7 @@
 #include "remat/Dialect/Remat/IR/Extrema.h"
 #include "remat/Dialect/Remat/IR/Gradients.h"
 #include "remat/Dialect/Remat/IR/HostArguments.h"
+#include "remat/Dialect/Remat/IR/PackedForms.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Rows.h"
 
@@ -134,6 +135,8 @@ static constexpr AttrRule attrRules[] = {
      "a string"},
     {RematDialect::stacksNothingAttrName, OnOperation, is<UnitAttr>,
      "a unit attribute"},
+    {packsAttrName, OnOperation, is<StringAttr>, "the name of a codec"},
+    {unpacksAttrName, OnOperation, is<StringAttr>, "the name of a codec"},
     {RematDialect::phaseAttrName, OnArgument, isCount, "the number of a call"},
     {RematDialect::donatedAttrName, OnArgument, isCount,
      "the number of a result"},

@@ -13,6 +13,7 @@
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Dialect/Remat/IR/HostArguments.h"
+#include "remat/Dialect/Remat/IR/PackedForms.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -29,6 +30,10 @@ static std::pair<int64_t, int64_t> getIdentity(Value value) {
   if (auto reload = value.getDefiningOp<ReloadOp>())
     if (auto offload = reload.getSource().getDefiningOp<OffloadOp>())
       return getIdentity(offload.getSource());
+  if (auto result = dyn_cast<OpResult>(value))
+    if (auto task = dyn_cast<TaskOp>(result.getOwner()))
+      if (Value packed = getUnpackedValue(task))
+        return getIdentity(packed);
   if (auto result = dyn_cast<OpResult>(value))
     if (auto task = dyn_cast<TaskOp>(result.getOwner()))
       return {task.getId(), result.getResultNumber()};

@@ -7,6 +7,7 @@
 #include "GraphPlanning.h"
 
 #include "remat/Dialect/Remat/IR/Donations.h"
+#include "remat/Dialect/Remat/IR/PackedForms.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/Support/MathExtras.h"
@@ -228,6 +229,26 @@ void GraphProblem::addTransfer(Operation *transfer) {
   values.push_back(reload.getResult());
 }
 
+/// Whether `task` packs or unpacks a value.
+static bool isOffer(TaskOp task) {
+  return task->hasAttr(packsAttrName) || task->hasAttr(unpacksAttrName);
+}
+
+/// Gives a value the packed form that `unpack` brings back.
+void GraphProblem::addOffer(TaskOp unpack) {
+  auto pack = unpack.getOperand(0).getDefiningOp<TaskOp>();
+  planning::ValueId id = idOf.lookup(getViewRoot(getUnpackedValue(unpack)));
+  planning::PackedForm form;
+  for (Value part : pack->getResults())
+    form.bytes +=
+        getBufferBytes(cast<RankedTensorType>(part.getType()), target);
+  form.packCost = pack.getCost();
+  form.unpackCost = unpack.getCost();
+  form.lossy = true;
+  problem.values[id].packed = form;
+  offers[id] = {pack, unpack};
+}
+
 GraphProblem::GraphProblem(GraphOp graph, bool freeOrder)
     : target(getTargetFacts(graph)), level(graph.getPlannedLevel()),
       overwritten(findOverwritten(graph)) {
@@ -256,6 +277,11 @@ GraphProblem::GraphProblem(GraphOp graph, bool freeOrder)
     auto task = dyn_cast<TaskOp>(operation);
     if (!task)
       continue;
+    if (!graph.isPlanned() && isOffer(task)) {
+      if (!freeOrder && getUnpackedValue(task))
+        addOffer(task);
+      continue;
+    }
     if (freeOrder && task.getPhase() > phase && !tasks.empty()) {
       endCall(lastTokens, task.getPhase() > 1);
       given = {problem.ops.back().results.front()};
@@ -313,7 +339,9 @@ private:
   /// the latest copy of what they view.
   Value getCurrent(Value original);
   void setCurrent(Value original, Value copy);
-  void runTask(TaskOp original);
+  TaskOp runTask(TaskOp original);
+  void pack(planning::ValueId value);
+  void unpack(planning::ValueId value);
 
   GraphOp graph;
   const GraphProblem &graphProblem;
@@ -324,6 +352,8 @@ private:
   DenseMap<Value, OffloadOp> offloads;
   /// By the number of a task, how often it has run, and in which call first.
   std::map<int64_t, std::pair<unsigned, uint64_t>> runs;
+  /// The last call of which a task has run.
+  uint64_t latestPhase = 0;
 };
 } // namespace
 
@@ -346,7 +376,7 @@ Value PlanApplier::getCurrent(Value original) {
   return made;
 }
 
-void PlanApplier::runTask(TaskOp original) {
+TaskOp PlanApplier::runTask(TaskOp original) {
   SmallVector<Value> operands = llvm::map_to_vector(
       original->getOperands(), [&](Value value) { return getCurrent(value); });
   auto task = cast<TaskOp>(builder.clone(*original));
@@ -357,6 +387,26 @@ void PlanApplier::runTask(TaskOp original) {
   task.setPhase(phase);
   for (auto [from, to] : llvm::zip(original->getResults(), task->getResults()))
     setCurrent(from, to);
+  latestPhase = std::max(latestPhase, phase);
+  return task;
+}
+
+/// The task belongs to the call and to the computation that it stands in, which
+/// the offer could not know.
+void PlanApplier::pack(planning::ValueId value) {
+  TaskOp offered = graphProblem.offers.at(value).pack;
+  runs.try_emplace(offered.getId(), 0, latestPhase);
+  TaskOp task = runTask(offered);
+  task.setBackward(false);
+  task.removeLevelAttr();
+}
+
+/// What is unpacked takes the place of the value.
+void PlanApplier::unpack(planning::ValueId value) {
+  TaskOp offered = graphProblem.offers.at(value).unpack;
+  runs.try_emplace(offered.getId(), 0, latestPhase);
+  TaskOp task = runTask(offered);
+  setCurrent(graphProblem.values[value], task->getResult(0));
 }
 
 void PlanApplier::apply(const planning::Plan &plan) {
@@ -397,9 +447,13 @@ void PlanApplier::apply(const planning::Plan &plan) {
       break;
     }
     case planning::ActionKind::Pack:
+      pack(action.id);
+      break;
     case planning::ActionKind::Unpack:
+      unpack(action.id);
+      break;
     case planning::ActionKind::Absorb:
-      llvm_unreachable("graphs offer neither packed forms nor absorption");
+      llvm_unreachable("graphs offer no absorption");
     }
   }
   for (OpOperand &operand : terminator->getOpOperands())

@@ -36,6 +36,10 @@ std::string describe(TaskOp task);
 /// region is about: a clone runs behind its original, and what is hidden behind
 /// the first backward task stays there.
 ///
+/// Tasks that pack and unpack a value in a graph without a plan are no ops, but
+/// the packed form of the value; with `freeOrder` there is none, as first runs
+/// of forward tasks could move behind the place where a value is unpacked.
+///
 /// A graph that is planned is a problem, too, to recount what is live: what is
 /// reloaded is a value of its own, which an op without operands gives, and an
 /// offload or a release is an op that reads.
@@ -52,12 +56,18 @@ struct GraphProblem {
   llvm::SmallVector<mlir::Value> values;
   /// The forward values that tags gave a name.
   llvm::StringMap<std::vector<planning::ValueId>> named;
+  /// For values with a packed form, what packs and what unpacks them.
+  struct Offer {
+    TaskOp pack, unpack;
+  };
+  llvm::DenseMap<planning::ValueId, Offer> offers;
 
 private:
   planning::ValueId addToken(planning::OpId op);
   void endCall(mlir::ArrayRef<planning::ValueId> lastTokens, bool backward);
   void addTask(TaskOp task, mlir::ArrayRef<planning::ValueId> given);
   void addTransfer(mlir::Operation *transfer);
+  void addOffer(TaskOp unpack);
 
   llvm::SmallVector<planning::ValueId> getOrder(TaskOp task);
   bool readsOverwritten(TaskOp task) const;

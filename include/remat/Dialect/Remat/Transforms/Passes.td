@@ -376,6 +376,37 @@ def SeparateCopiesPass : Pass<"remat-separate-copies", "::mlir::ModuleOp"> {
   ];
 }
 
+def OfferPackingPass : Pass<"remat-offer-packing", "::mlir::ModuleOp"> {
+  let summary = "Let the planner keep values in packed form";
+  let description = [{
+    Offers the planner a smaller form of values that the forward computation
+    makes and the backward computation reads (still L2). Two tasks stand at the
+    end of the graph for each such value, one that packs and one that unpacks
+    it. Nothing reads them: `remat-plan` takes them out and puts in what its plan
+    uses, next to recomputation and offloading. Without a plan that packs, the
+    step is what it was.
+
+    Offered are values in f32 of at least 1 KiB that the step does not
+    return and of which no policy says where they stay. What is unpacked is not
+    quite the value, so nothing is offered that would change the results of the
+    forward computation or on which a decision hangs: what a forward task behind
+    the first backward task needs, and what is compared with anything but 0 and
+    infinities or rounded to an integer, with all that it is made of.
+  }];
+  let options = [
+    Option<"codec", "codec", "std::string", "\"bf16\"",
+           "The packed form: 'bf16'">
+  ];
+  let statistics = [
+    Statistic<"numOffered", "num-offered", "Number of values that may be packed">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+    "::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+    "::remat::RematDialect"
+  ];
+}
+
 def AssignBuffersPass : Pass<"remat-assign-buffers", "::mlir::ModuleOp"> {
   let summary = "Let values of a planned graph share buffers";
   let description = [{
