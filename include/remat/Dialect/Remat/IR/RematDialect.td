@@ -52,6 +52,7 @@ def Remat_Dialect : Dialect {
     | `remat.first_extremum` | | unit | on a structured operation that reduces by a maximum or minimum: the derivative belongs to the first of equal elements | user, `remat-import-extrema` | `remat-differentiate` |
     | `remat.max_trip_count` | `scf.for`, `scf.while` | positive integer | the most iterations that the loop may run, where their number is known at run time only | user | `remat-keep-loops` |
     | `remat.target` | modules, functions, graphs | `#remat.target` | the machine that is compiled for | user, `remat-set-target` | all that sizes or speeds of the machine matter to |
+    | `remat.packs`, `remat.unpacks` | tasks | string | the task makes the packed form of its operand, or brings back what that task has packed: the codec | `remat-offer-packing` | `remat-plan`, the verifier of graphs, code generation, reports |
     | `remat.read_bytes` | functions, graphs | i64, not negative | bytes that the backward computation would read of forward values if nothing were made again | `remat-recompute-cheap`, `remat-form-tasks` | reports |
     | `remat.alternative` | functions, graphs | symbol | another function or graph that does the same and may be planned instead | `remat-layer-microbatches`, `remat-form-tasks` | passes up to `remat-plan`, which leaves one of them |
     | `remat.microbatch_order` | functions, graphs | string | in which order parts of a batch run: `parts` or `layers` | `remat-microbatches`, `remat-layer-microbatches`, `remat-form-tasks` | reports |
