@@ -53,12 +53,16 @@ llvm::Error remat::setLimits(GraphProblem &graphProblem,
   return llvm::Error::success();
 }
 
-GraphPlanner::GraphPlanner(GraphOp graph, const PlanOptions &options)
+GraphPlanner::GraphPlanner(GraphOp graph, const PlanOptions &options,
+                           bool mayPack)
     : graph(graph), options(options), graphProblem(graph, options.reorder),
       problem(graphProblem.problem) {
   // A stored plan says how fast the link was that it is for.
   if (options.linkBandwidth == targetBandwidth)
     this->options.linkBandwidth = graphProblem.target.getLinkBandwidth();
+  if (!mayPack)
+    for (planning::Value &value : graphProblem.problem.values)
+      value.packed.reset();
 }
 
 //===----------------------------------------------------------------------===//

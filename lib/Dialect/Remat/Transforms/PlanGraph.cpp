@@ -4,9 +4,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Plans with fewer freedoms (no link, the order as it is) are plans with more,
-// too, but a search with more may miss them. So there is a planner for each,
-// and the best of their plans is taken.
+// Plans with fewer freedoms (no link, no packed forms, the order as it is) are
+// plans with more, too, but a search with more may miss them. So there is a
+// planner for each, and the best of their plans is taken.
 //
 //===----------------------------------------------------------------------===//
 
@@ -119,9 +119,13 @@ Variants::Variants(GraphOp graph, const PlanOptions &options)
     planners.push_back(std::make_unique<GraphPlanner>(graph, options));
     return;
   }
-  for (const PlanOptions &variant :
-       collectVariants(GraphProblem(graph), options))
+  GraphProblem graphProblem(graph);
+  for (const PlanOptions &variant : collectVariants(graphProblem, options)) {
+    if (!graphProblem.offers.empty() && !variant.reorder)
+      planners.push_back(
+          std::make_unique<GraphPlanner>(graph, variant, /*mayPack=*/false));
     planners.push_back(std::make_unique<GraphPlanner>(graph, variant));
+  }
 }
 
 llvm::Error Variants::prepare() {
