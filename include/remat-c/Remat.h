@@ -178,8 +178,8 @@ REMAT_CAPI_EXPORTED RematStatus rematOptionsDescribe(RematOptions options,
 
 /// Takes a module, at any level, from text or bytecode. `name` is what
 /// diagnostics call it; null for "-". Operations of StableHLO, CHLO and
-/// tm_tensor, which must be in generic form, become those of linalg here, so the
-/// arguments are those of the step; what is not supported of them is a
+/// tm_tensor, which must be in generic form, become those of linalg here, so
+/// the arguments are those of the step; what is not supported of them is a
 /// REMAT_STATUS_COMPILE_ERROR.
 REMAT_CAPI_EXPORTED RematStatus rematModuleParse(RematContext context,
                                                  const char *data, size_t size,

@@ -1,5 +1,4 @@
-//===- LoopTripsTest.cpp - loops whose iterations are counted when they run
-//===//
+//===- LoopTripsTest.cpp - loops that count when they run -----------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
