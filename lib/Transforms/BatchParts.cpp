@@ -9,6 +9,7 @@
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/Gradients.h"
 #include "remat/Utils/Builders.h"
+#include "remat/Utils/EntryFunction.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -37,6 +38,19 @@ Value remat::convertFloats(OpBuilder &builder, Location loc, Value value,
   if (old.getIntOrFloatBitWidth() < element.getIntOrFloatBitWidth())
     return arith::ExtFOp::create(builder, loc, element, value);
   return arith::TruncFOp::create(builder, loc, element, value);
+}
+
+FailureOr<func::FuncOp>
+remat::findBatchFunction(ModuleOp module, StringRef name, int64_t parts) {
+  auto function =
+      dyn_cast_or_null<func::FuncOp>(findEntry(module, name).getOperation());
+  if (!function || function.isExternal() || !function.getBody().hasOneBlock())
+    return module.emitError("has no function '")
+           << name << "' of one block to run for parts of a batch";
+  if (parts < 1)
+    return function.emitOpError("cannot run for ")
+           << parts << " parts of a batch, expected 1 or more";
+  return function;
 }
 
 LogicalResult BatchParts::findBatch(const DenseSet<int64_t> &differentiated) {

@@ -14,6 +14,7 @@
 #define REMAT_LIB_TRANSFORMS_BATCHPARTS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
 
 namespace remat {
 
@@ -27,6 +28,12 @@ mlir::Type getSumElement(mlir::Type element);
 /// `value`, a float or a tensor of floats, with elements of another width.
 mlir::Value convertFloats(mlir::OpBuilder &builder, mlir::Location loc,
                           mlir::Value value, mlir::Type element);
+
+/// The function called `name`, or the only one, that is to run for `parts`
+/// parts of a batch. An error of the module or of the function if there is no
+/// function of one block or no part.
+llvm::FailureOr<mlir::func::FuncOp>
+findBatchFunction(mlir::ModuleOp module, llvm::StringRef name, int64_t parts);
 
 /// A function for one part, and the arguments and results of the one for all.
 class BatchParts {

@@ -24,7 +24,6 @@
 #include "remat/Dialect/Remat/IR/Views.h"
 #include "remat/Interfaces/RecomputableOpInterface.h"
 #include "remat/Utils/Builders.h"
-#include "remat/Utils/EntryFunction.h"
 #include "remat/Utils/Structured.h"
 
 #include "mlir/IR/IRMapping.h"
@@ -458,18 +457,10 @@ struct LayerMicrobatches
   using LayerMicrobatchesPassBase::LayerMicrobatchesPassBase;
 
   void runOnOperation() override {
-    auto target = dyn_cast_or_null<func::FuncOp>(
-        findEntry(getOperation(), function).getOperation());
-    if (!target || target.isExternal() || !target.getBody().hasOneBlock()) {
-      getOperation().emitError("has no function '")
-          << function << "' of one block to run for parts of a batch";
+    FailureOr<func::FuncOp> target =
+        findBatchFunction(getOperation(), function, parts);
+    if (failed(target))
       return signalPassFailure();
-    }
-    if (parts < 1) {
-      target.emitOpError("cannot run for ")
-          << parts.getValue() << " parts of a batch, expected 1 or more";
-      return signalPassFailure();
-    }
     SmallVector<int64_t> numbers =
         llvm::to_vector(llvm::iterator_range(arguments));
     SmallVector<int64_t> inputs = llvm::to_vector(llvm::iterator_range(wrt));
@@ -477,16 +468,16 @@ struct LayerMicrobatches
     std::optional<ScopedDiagnosticHandler> quiet;
     if (alternative) {
       quiet.emplace(&getContext(), [](Diagnostic &) { return success(); });
-      if (failed(LayerLoops(target, parts, numbers, inputs).findLayers(false)))
+      if (failed(LayerLoops(*target, parts, numbers, inputs).findLayers(false)))
         return;
-      target = addAlternative(target);
+      target = addAlternative(*target);
     }
-    LayerLoops loops(target, parts, numbers, inputs);
+    LayerLoops loops(*target, parts, numbers, inputs);
     if (failed(loops.findLayers(/*explains=*/true)))
       return signalPassFailure();
     loops.rewrite();
-    target->setAttr(RematDialect::microbatchOrderAttrName,
-                    StringAttr::get(&getContext(), "layers"));
+    (*target)->setAttr(RematDialect::microbatchOrderAttrName,
+                       StringAttr::get(&getContext(), "layers"));
   }
 };
 } // namespace

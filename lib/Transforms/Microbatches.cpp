@@ -18,7 +18,6 @@
 #include "remat/Dialect/Remat/IR/Gradients.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/Builders.h"
-#include "remat/Utils/EntryFunction.h"
 
 namespace remat {
 #define GEN_PASS_DEF_MICROBATCHESPASS
@@ -177,21 +176,13 @@ struct Microbatches : remat::impl::MicrobatchesPassBase<Microbatches> {
   using MicrobatchesPassBase::MicrobatchesPassBase;
 
   void runOnOperation() override {
-    auto target = dyn_cast_or_null<func::FuncOp>(
-        findEntry(getOperation(), function).getOperation());
-    if (!target || target.isExternal() || !target.getBody().hasOneBlock()) {
-      getOperation().emitError("has no function '")
-          << function << "' of one block to run for parts of a batch";
+    FailureOr<func::FuncOp> target =
+        findBatchFunction(getOperation(), function, parts);
+    if (failed(target))
       return signalPassFailure();
-    }
-    if (parts < 1) {
-      target.emitOpError("cannot run for ")
-          << parts.getValue() << " parts of a batch, expected 1 or more";
-      return signalPassFailure();
-    }
     SmallVector<int64_t> numbers =
         llvm::to_vector(llvm::iterator_range(arguments));
-    if (failed(PartLoop(target, parts, numbers).run()))
+    if (failed(PartLoop(*target, parts, numbers).run()))
       signalPassFailure();
   }
 };

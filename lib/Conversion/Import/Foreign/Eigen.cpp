@@ -12,15 +12,9 @@
 
 #include "Jacobi.h"
 
-#include "mlir/Dialect/Math/IR/Math.h"
-
 using namespace mlir;
 using namespace remat;
 using namespace remat::foreign;
-
-/// What is off the diagonal may be this much larger than the type's precision,
-/// relative to the largest element, for each row.
-static constexpr double offDiagonalSlack = 64;
 
 /// Symmetric matrices of one triangle, with a row and a column of zeros if that
 /// makes their size even.
@@ -61,44 +55,6 @@ struct Eigen {
 };
 } // namespace
 
-/// Whether what is off the diagonal is rounding errors only.
-static Value createIsDone(Indexed &math, Value matrices) {
-  OpBuilder &builder = math.builder;
-  auto type = cast<RankedTensorType>(matrices.getType());
-  Type element = type.getElementType();
-  Value zero = createConstant(builder, math.loc, element, 0.0);
-  auto largest = [&](bool isOffDiagonal) {
-    return math.reduce(
-        "bmn->b", matrices, zero,
-        [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
-          Value size = math::AbsFOp::create(nested, loc, args[0]);
-          if (isOffDiagonal) {
-            Value row = linalg::IndexOp::create(nested, loc, 1),
-                  column = linalg::IndexOp::create(nested, loc, 2);
-            Value isDiagonal = arith::CmpIOp::create(
-                nested, loc, arith::CmpIPredicate::eq, row, column);
-            size = arith::SelectOp::create(
-                nested, loc, isDiagonal,
-                createConstant(nested, loc, element, 0.0), size);
-          }
-          return arith::MaximumFOp::create(nested, loc, args[1], size);
-        });
-  };
-  double precision = element.isF64() ? std::numeric_limits<double>::epsilon()
-                                     : std::numeric_limits<float>::epsilon();
-  double bound =
-      offDiagonalSlack * precision * static_cast<double>(type.getDimSize(1));
-  return math.map(
-      "b,b->b", {largest(true), largest(false)},
-      [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
-        Value allowed = arith::MulFOp::create(
-            nested, loc, args[1], createConstant(nested, loc, element, bound));
-        return arith::CmpFOp::create(nested, loc, arith::CmpFPredicate::OLE,
-                                     args[0], allowed);
-      },
-      builder.getI1Type());
-}
-
 static Eigen createEigen(Indexed &math, Value symmetric, int64_t size) {
   OpBuilder &builder = math.builder;
   Location loc = math.loc;
@@ -120,7 +76,7 @@ static Eigen createEigen(Indexed &math, Value symmetric, int64_t size) {
   SmallVector<Value> results = createLoop(
       builder, loc, tournament.countRounds(), {symmetric, identities}, round);
   // The added row and column are the last again, as after each sweep.
-  Value isDone = createIsDone(math, results[0]);
+  Value isDone = createIsDiagonal(math, results[0], count);
   Value values = createDiagonal(math, results[0], 0, 0, size),
         vectors = createBlock(math, results[1], 0, size, 0, size);
   Value order = createSortedOrder(math, values, /*isDescending=*/false);

@@ -11,6 +11,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace remat;
 using namespace remat::foreign;
@@ -19,6 +21,10 @@ using namespace remat::foreign;
 /// with the size and with how different eigenvalues are. These were enough for
 /// matrices of 14 decades in f64, and of 8 in f32, with two to spare.
 static constexpr int64_t firstSweeps = 6;
+
+/// What is off the diagonal may be this much larger than the type's precision,
+/// for each term.
+static constexpr double offDiagonalSlack = 64;
 
 Tournament::Tournament(Indexed &math, int64_t count, Type element)
     : math(math), count(count), element(element) {
@@ -191,6 +197,43 @@ Value foreign::createOrderedColumns(Indexed &math, Value matrices,
         return tensor::ExtractOp::create(nested, loc, matrices,
                                          ValueRange{batch, row, column});
       });
+}
+
+Value foreign::createIsDiagonal(Indexed &math, Value matrices,
+                                int64_t numTerms) {
+  OpBuilder &builder = math.builder;
+  auto type = cast<RankedTensorType>(matrices.getType());
+  Type element = type.getElementType();
+  Value zero = createConstant(builder, math.loc, element, 0.0);
+  auto largest = [&](bool isOffDiagonal) {
+    return math.reduce(
+        "bmn->b", matrices, zero,
+        [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
+          Value size = math::AbsFOp::create(nested, loc, args[0]);
+          if (isOffDiagonal) {
+            Value row = linalg::IndexOp::create(nested, loc, 1),
+                  column = linalg::IndexOp::create(nested, loc, 2);
+            Value isDiagonal = arith::CmpIOp::create(
+                nested, loc, arith::CmpIPredicate::eq, row, column);
+            size = arith::SelectOp::create(
+                nested, loc, isDiagonal,
+                createConstant(nested, loc, element, 0.0), size);
+          }
+          return arith::MaximumFOp::create(nested, loc, args[1], size);
+        });
+  };
+  double precision = element.isF64() ? std::numeric_limits<double>::epsilon()
+                                     : std::numeric_limits<float>::epsilon();
+  double bound = offDiagonalSlack * precision * static_cast<double>(numTerms);
+  return math.map(
+      "b,b->b", {largest(true), largest(false)},
+      [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
+        Value allowed = arith::MulFOp::create(
+            nested, loc, args[1], createConstant(nested, loc, element, bound));
+        return arith::CmpFOp::create(nested, loc, arith::CmpFPredicate::OLE,
+                                     args[0], allowed);
+      },
+      builder.getI1Type());
 }
 
 Value foreign::createChecked(Indexed &math, Value values, Value isDone) {

@@ -67,6 +67,12 @@ mlir::Value createOrdered(Indexed &math, mlir::Value values, mlir::Value order);
 mlir::Value createOrderedColumns(Indexed &math, mlir::Value matrices,
                                  mlir::Value order);
 
+/// For each of a batch of square matrices, whether what is off the diagonal is
+/// no more than the rounding errors of sums of `numTerms` numbers, relative to
+/// the largest element.
+mlir::Value createIsDiagonal(Indexed &math, mlir::Value matrices,
+                             int64_t numTerms);
+
 /// `values`, or nan where the flag of a batch is not set.
 mlir::Value createChecked(Indexed &math, mlir::Value values,
                           mlir::Value isDone);

@@ -20,10 +20,6 @@ using namespace mlir;
 using namespace remat;
 using namespace remat::foreign;
 
-/// Columns may be this much farther from orthogonal than the type's precision,
-/// for each row, relative to the largest norm.
-static constexpr double orthogonalSlack = 64;
-
 namespace {
 /// The columns of `left` and `right` are singular vectors; `whole` has more
 /// columns than `left` if the matrices are high.
@@ -75,39 +71,9 @@ static Value createBasis(Indexed &math, Value matrices, int64_t columns) {
 
 /// Whether no product of two columns is more than rounding errors.
 static Value createIsDone(Indexed &math, Value columns) {
-  auto type = cast<RankedTensorType>(columns.getType());
-  Type element = type.getElementType();
-  Value products = math.contract("bki,bkj->bij", columns, columns);
-  Value zero = createConstant(math.builder, math.loc, element, 0.0);
-  auto largest = [&](bool isOffDiagonal) {
-    return math.reduce(
-        "bij->b", products, zero,
-        [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
-          Value row = linalg::IndexOp::create(nested, loc, 1),
-                column = linalg::IndexOp::create(nested, loc, 2);
-          Value isDiagonal = arith::CmpIOp::create(
-              nested, loc, arith::CmpIPredicate::eq, row, column);
-          Value size = math::AbsFOp::create(nested, loc, args[0]);
-          if (isOffDiagonal)
-            size = arith::SelectOp::create(
-                nested, loc, isDiagonal,
-                createConstant(nested, loc, element, 0.0), size);
-          return arith::MaximumFOp::create(nested, loc, args[1], size);
-        });
-  };
-  double precision = element.isF64() ? std::numeric_limits<double>::epsilon()
-                                     : std::numeric_limits<float>::epsilon();
-  double bound =
-      orthogonalSlack * precision * static_cast<double>(type.getDimSize(1));
-  return math.map(
-      "b,b->b", {largest(true), largest(false)},
-      [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
-        Value allowed = arith::MulFOp::create(
-            nested, loc, args[1], createConstant(nested, loc, element, bound));
-        return arith::CmpFOp::create(nested, loc, arith::CmpFPredicate::OLE,
-                                     args[0], allowed);
-      },
-      math.builder.getI1Type());
+  return createIsDiagonal(
+      math, math.contract("bki,bkj->bij", columns, columns),
+      cast<RankedTensorType>(columns.getType()).getDimSize(1));
 }
 
 /// Of matrices that are not wider than high; `columns` of the basis on the

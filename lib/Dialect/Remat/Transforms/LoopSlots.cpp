@@ -43,6 +43,8 @@ LoopSlots::LoopSlots(GraphOp graph, const PlanOptions &given)
     return;
   // What is said of the step's arena is not said of a body's.
   options.solver = given.solver;
+  // The host arena is the step's, too.
+  options.hostBudget = 0;
   timeLimit = given.solver.timeLimitSeconds;
   auto kernels = findLoopKernels(module);
   for (auto task : graph.getOps<TaskOp>()) {

@@ -59,7 +59,10 @@ private:
   LogicalResult place(GraphOp &body) {
     if (failed(describeLoops(body)))
       return failure();
-    if (llvm::Error error = planGraph(body, PlanOptions()))
+    // The host arena is the step's.
+    PlanOptions options;
+    options.hostBudget = 0;
+    if (llvm::Error error = planGraph(body, options))
       return body.emitOpError(llvm::toString(std::move(error)));
     if (failed(reassignBuffers(body, getOperation())))
       return failure();
