@@ -53,7 +53,8 @@ static SmallVector<Operation *> findDependent(Operation *op) {
 
 /// Whether iterations of `later` have all that those of `loop` read.
 static bool readsAllOf(LoopOp later, LoopOp loop) {
-  return later.getCount() == loop.getCount() &&
+  return later.getCount() == loop.getCount() && !later.isCountedAtRunTime() &&
+         !loop.isCountedAtRunTime() &&
          later.getReverse() == loop.getReverse() &&
          llvm::all_of(loop.getInvariants(),
                       [&](Value value) {

@@ -67,6 +67,7 @@ private:
   LogicalResult checkRepeatable(bool explains);
   void findWork();
   LayerBytes measure();
+  void findWeights();
   void addWeights(Value value, SetVector<unsigned> &weights);
   bool isCarried(BlockArgument argument) const {
     return llvm::is_contained(donors, argument);
@@ -94,6 +95,7 @@ private:
   /// read.
   SmallVector<Operation *> work;
   DenseMap<Operation *, unsigned> places;
+  DenseMap<Operation *, SetVector<unsigned>> outside;
   SmallVector<unsigned> cuts;
   std::vector<Layer> layers;
 };
@@ -147,6 +149,18 @@ void LayerLoops::findWork() {
   }
 }
 
+/// Finds the weights that each operation outside of layers is made of.
+void LayerLoops::findWeights() {
+  for (Operation &op : function.front().without_terminator()) {
+    if (places.contains(&op))
+      continue;
+    SetVector<unsigned> read;
+    for (Value value : getReadValues(&op))
+      addWeights(value, read);
+    outside[&op] = std::move(read);
+  }
+}
+
 /// Adds the weights that `value` is made of by what is in no layer.
 void LayerLoops::addWeights(Value value, SetVector<unsigned> &found) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
@@ -154,10 +168,9 @@ void LayerLoops::addWeights(Value value, SetVector<unsigned> &found) {
       found.insert(argument.getArgNumber());
     return;
   }
-  if (findPlace(value))
-    return;
-  for (Value read : getReadValues(value.getDefiningOp()))
-    addWeights(read, found);
+  auto made = outside.find(value.getDefiningOp());
+  if (made != outside.end())
+    found.insert_range(made->second);
 }
 
 LayerBytes LayerLoops::measure() {
@@ -239,6 +252,7 @@ LogicalResult LayerLoops::findLayers(bool explains) {
       failed(checkRepeatable(explains)))
     return failure();
   findWork();
+  findWeights();
   cuts = chooseLayerCuts(measure());
   if (!cuts.empty())
     return success();
@@ -254,9 +268,15 @@ LogicalResult LayerLoops::findLayers(bool explains) {
 
 /// The layer that makes a result, or the last one if none does.
 unsigned LayerLoops::getOwner(unsigned result) {
-  if (auto place = findPlace(terminator->getOperand(result)))
+  Value value = terminator->getOperand(result);
+  if (auto place = findPlace(value))
     return getLayer(*place);
-  if (BlockArgument donor = donors[result])
+  BlockArgument donor = donors[result];
+  // What is carried may be returned as it came, too: by the layer that has it.
+  if (auto argument = dyn_cast<BlockArgument>(value);
+      argument && !donor && isCarried(argument))
+    return getOwner(llvm::find(donors, argument) - donors.begin());
+  if (donor)
     for (auto [place, op] : llvm::enumerate(work))
       if (getReadValues(op).contains(donor))
         return getLayer(place);

@@ -53,23 +53,19 @@ std::optional<import::LoopBounds> import::getConstantBounds(scf::ForOp loop) {
 // Bounds that are known at run time
 //===----------------------------------------------------------------------===//
 
-/// Whether `value` is known at run time only, whatever is unrolled. `seen` are
-/// values on the way.
-static bool isKnownAtRunTime(Value value, DenseSet<Value> &seen) {
-  if (!seen.insert(value).second || matchPattern(value, m_Constant()))
-    return false;
-  auto isRunTime = [&](Value operand) {
-    return isKnownAtRunTime(operand, seen);
-  };
+/// Adds to `next` what decides whether `value` is known at run time only,
+/// whatever is unrolled. Returns true if it is.
+static bool findDeciding(Value value, SmallVectorImpl<Value> &next) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
     auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
     if (!loop)
       return true;
-    unsigned number = argument.getArgNumber();
-    return number == 0
-               ? isRunTime(loop.getLowerBound()) || isRunTime(loop.getStep())
-               : isRunTime(loop.getInitArgs()[number - 1]) ||
-                     isRunTime(loop.getYieldedValues()[number - 1]);
+    if (unsigned number = argument.getArgNumber(); number == 0)
+      next.append({loop.getLowerBound(), loop.getUpperBound(), loop.getStep()});
+    else
+      next.append({loop.getInitArgs()[number - 1],
+                   loop.getYieldedValues()[number - 1]});
+    return false;
   }
   // Shapes are constants, at the latest when it is known what a function is
   // called with.
@@ -78,11 +74,25 @@ static bool isKnownAtRunTime(Value value, DenseSet<Value> &seen) {
     return false;
   if (auto loop = dyn_cast<scf::ForOp>(op)) {
     unsigned number = cast<OpResult>(value).getResultNumber();
-    return isRunTime(loop.getUpperBound()) ||
-           isRunTime(loop.getInitArgs()[number]) ||
-           isRunTime(loop.getYieldedValues()[number]);
+    next.append({loop.getUpperBound(), loop.getInitArgs()[number],
+                 loop.getYieldedValues()[number]});
+    return false;
   }
-  return op->getNumRegions() != 0 || llvm::any_of(op->getOperands(), isRunTime);
+  next.append(op->operand_begin(), op->operand_end());
+  return op->getNumRegions() != 0;
+}
+
+/// Whether one of `values` is known at run time only.
+static bool isKnownAtRunTime(ArrayRef<Value> values) {
+  DenseSet<Value> seen;
+  SmallVector<Value> next(values);
+  while (!next.empty()) {
+    Value value = next.pop_back_val();
+    if (seen.insert(value).second && !matchPattern(value, m_Constant()) &&
+        findDeciding(value, next))
+      return true;
+  }
+  return false;
 }
 
 bool import::hasRunTimeBounds(scf::ForOp loop) {
@@ -90,9 +100,7 @@ bool import::hasRunTimeBounds(scf::ForOp loop) {
   if (getCounterWidth(loop.getInductionVar().getType()) > 64 || !step ||
       *step <= 0)
     return false;
-  DenseSet<Value> seen;
-  return isKnownAtRunTime(loop.getLowerBound(), seen) ||
-         isKnownAtRunTime(loop.getUpperBound(), seen);
+  return isKnownAtRunTime({loop.getLowerBound(), loop.getUpperBound()});
 }
 
 int64_t import::getMaxTripCount(Operation *op, int64_t limit) {

@@ -133,8 +133,9 @@ static LogicalResult refuse(Operation *loop, StringRef expected) {
   return loop->emitOpError("is not supported: expected ")
          << expected
          << ", or for a CPU a loop that can stay one: without codecs, regions "
-            "that run again as a whole or draw other numbers then, other "
-            "effects and dynamic shapes, and counting by a positive constant";
+            "that run again as a whole or draw other numbers then, regions "
+            "beside the option 'policy', other effects and dynamic shapes, and "
+            "counting by a positive constant";
 }
 
 LogicalResult Expander::expandFor(scf::ForOp op, IRMapping &mapping) {
