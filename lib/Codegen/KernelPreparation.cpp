@@ -176,6 +176,24 @@ struct InitToInput : OpRewritePattern<linalg::GenericOp> {
   }
 };
 
+/// A scatter into what must be kept as it is adds to a copy of it, which goes
+/// straight to the result.
+struct CopyScatterInit : OpRewritePattern<ScatterOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ScatterOp op,
+                                PatternRewriter &rewriter) const override {
+    if (!isa<BlockArgument>(op.getInit()))
+      return failure();
+    Value empty = createEmpty(rewriter, op.getLoc(), op.getInit());
+    Value copy =
+        linalg::CopyOp::create(rewriter, op.getLoc(), op.getInit(), empty)
+            .getResult(0);
+    rewriter.modifyOpInPlace(op, [&] { op.getInitMutable().assign(copy); });
+    return success();
+  }
+};
+
 /// The init of a scatter that is filled with a constant.
 struct DetachScatterInit : OpRewritePattern<ScatterOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -331,8 +349,9 @@ LogicalResult remat::codegen::prepareForBufferization(func::FuncOp kernel) {
   expandConvolutions(kernel);
   MLIRContext *context = kernel.getContext();
   RewritePatternSet patterns(context);
-  patterns.add<SplatToFill, Generalize, DetachInits, InitToInput,
-               DetachScatterInit, DecomposePad, DecomposeInsertSlice>(context);
+  patterns
+      .add<SplatToFill, Generalize, DetachInits, InitToInput, CopyScatterInit,
+           DetachScatterInit, DecomposePad, DecomposeInsertSlice>(context);
   tensor::populateDecomposeTensorConcatPatterns(patterns);
   // Fills are shared constants to these patterns, so constants must not be
   // folded back into them.

@@ -87,6 +87,7 @@ private:
   void createFunction();
   LogicalResult addGlobal(memref::GetGlobalOp get);
   LogicalResult collectSteps();
+  LogicalResult addScatter(ScatterOp scatter, Step &step);
   LogicalResult collectAccesses(Step &step);
   bool isOrdered() const;
   LogicalResult emitScalar(Operation *op);
@@ -199,6 +200,47 @@ LogicalResult KernelEmitter::collectAccesses(Step &step) {
   return failure(walk.wasInterrupted());
 }
 
+/// What `step` copies as a whole from an argument of the kernel into `target`,
+/// if that is all it does.
+static std::optional<BufferView> findCopied(const Step &step,
+                                            const BufferView &target) {
+  auto copy = dyn_cast<linalg::GenericOp>(step.op);
+  if (!copy || copy.getNumDpsInputs() != 1 || copy.getNumDpsInits() != 1 ||
+      !llvm::hasSingleElement(*copy.getBody()) ||
+      copy.getBody()->getTerminator()->getOperand(0) !=
+          copy.getBody()->getArgument(0) ||
+      !llvm::all_of(copy.getIndexingMapsArray(),
+                    [](AffineMap map) { return map.isIdentity(); }))
+    return std::nullopt;
+  FailureOr<BufferView> source = resolveView(copy.getDpsInputs()[0]);
+  FailureOr<BufferView> copied = resolveView(copy.getDpsInits()[0]);
+  if (failed(source) || failed(copied) || copied->root != target.root ||
+      !copied->isWhole() || !target.isWhole() || !source->isWhole() ||
+      !isa<BlockArgument>(source->root))
+    return std::nullopt;
+  return *source;
+}
+
+LogicalResult KernelEmitter::addScatter(ScatterOp scatter, Step &step) {
+  FailureOr<BufferView> target = resolveView(scatter.getInit());
+  if (failed(target))
+    return failure();
+  // The units of the scatter copy what they add to, each its own part, and
+  // nothing if it is there already.
+  std::optional<BufferView> start;
+  if (!steps.empty() && steps.back().emitter)
+    start = findCopied(steps.back(), *target);
+  if (start)
+    steps.pop_back();
+  auto emitter = makeScatterEmitter(scatter, context, start);
+  if (failed(emitter))
+    return failure();
+  step.emitter = std::move(*emitter);
+  if (start)
+    step.reads.push_back(*start);
+  return success();
+}
+
 LogicalResult KernelEmitter::collectSteps() {
   for (Operation &op : kernel.function.getBody().front().without_terminator()) {
     if (isa<memref::AllocOp, memref::DeallocOp, ViewLikeOpInterface>(op))
@@ -215,10 +257,8 @@ LogicalResult KernelEmitter::collectSteps() {
         return failure();
       step.emitter = makeNestEmitter(std::move(*nest), context);
     } else if (auto scatter = dyn_cast<ScatterOp>(op)) {
-      auto emitter = makeScatterEmitter(scatter, context);
-      if (failed(emitter))
+      if (failed(addScatter(scatter, step)))
         return failure();
-      step.emitter = std::move(*emitter);
     } else if (isa<memref::StoreOp>(op)) {
       step.emitter = std::make_unique<ScalarEmitter>(&op, context);
     } else if (op.getNumRegions() != 0 ||

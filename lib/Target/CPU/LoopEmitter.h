@@ -45,9 +45,11 @@ public:
 std::unique_ptr<Emitter> makeNestEmitter(LoopNest nest,
                                          const KernelContext &kernel);
 
-/// A remat.scatter on memrefs.
+/// A remat.scatter on memrefs. With `start`, the result starts as a copy of
+/// that buffer, which may be its own.
 mlir::FailureOr<std::unique_ptr<Emitter>>
-makeScatterEmitter(ScatterOp op, const KernelContext &kernel);
+makeScatterEmitter(ScatterOp op, const KernelContext &kernel,
+                   std::optional<BufferView> start);
 
 /// A loop that is part of the range of units: `count` blocks of up to `block`
 /// indices.

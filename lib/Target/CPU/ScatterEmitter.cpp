@@ -22,6 +22,7 @@
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
@@ -33,8 +34,9 @@ namespace {
 
 class ScatterEmitter : public Emitter {
 public:
-  ScatterEmitter(ScatterOp op, const KernelContext &kernel)
-      : op(op), kernel(kernel), loc(op.getLoc()) {}
+  ScatterEmitter(ScatterOp op, const KernelContext &kernel,
+                 std::optional<BufferView> start)
+      : op(op), kernel(kernel), loc(op.getLoc()), start(std::move(start)) {}
 
   LogicalResult initialize();
   int64_t getExtent() const override {
@@ -48,6 +50,8 @@ public:
 
 private:
   void chooseLoops();
+  /// Whether the result does not hold what is added to yet.
+  bool isFilled() const { return init || start; }
   void emitFill(OpBuilder &builder);
   void defineBody(BodyEmitter &body);
   LogicalResult emitPoints(OpBuilder &builder);
@@ -56,7 +60,10 @@ private:
   const KernelContext &kernel;
   Location loc;
   BufferView result;
+  /// What the result starts as: a constant, or what is elsewhere, unless the
+  /// result has its place.
   TypedAttr init;
+  std::optional<BufferView> start;
   SmallVector<BufferView> inputs;
 
   /// For each loop the dimension of the result whose index it is, or -1.
@@ -99,7 +106,7 @@ int64_t ScatterEmitter::getCost() const {
   int64_t elements = 1;
   for (int64_t size : result.shape)
     elements *= size;
-  return addCounts(multiplyCounts(points, cost), init ? elements : 0);
+  return addCounts(multiplyCounts(points, cost), isFilled() ? elements : 0);
 }
 
 void ScatterEmitter::chooseLoops() {
@@ -112,7 +119,7 @@ void ScatterEmitter::chooseLoops() {
     for (auto [dim, index] : llvm::enumerate(yielded))
       // A slice without points would not be filled by any unit.
       if (!empty && index == point &&
-          (!init || result.shape[dim] == sizes[loop]))
+          (!isFilled() || result.shape[dim] == sizes[loop]))
         ownedDims[loop] = dim;
   for (unsigned loop = 0; loop < sizes.size(); ++loop)
     if (ownedDims[loop] >= 0 && result.strides[ownedDims[loop]] == 1)
@@ -143,6 +150,17 @@ void ScatterEmitter::chooseLoops() {
 /// Fills the part of the result that the unit owns.
 void ScatterEmitter::emitFill(OpBuilder &builder) {
   OpBuilder::InsertionGuard guard(builder);
+  if (start) {
+    auto getPlace = [&](const BufferView &view) -> Value {
+      return memref::ExtractAlignedPointerAsIndexOp::create(
+          builder, loc, kernel.buffers.lookup(view.root));
+    };
+    Value isElsewhere =
+        arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::ne,
+                              getPlace(*start), getPlace(result));
+    auto fill = scf::IfOp::create(builder, loc, isElsewhere, false);
+    builder.setInsertionPointToStart(fill.thenBlock());
+  }
   Value zero = emitIndex(builder, loc, 0);
   SmallVector<Value> place(result.shape.size());
   for (auto [dim, size] : llvm::enumerate(result.shape)) {
@@ -158,9 +176,14 @@ void ScatterEmitter::emitFill(OpBuilder &builder) {
     place[dim] =
         isFixed ? begin : openLoop(builder, loc, begin, end).getInductionVar();
   }
-  Value value = arith::ConstantOp::create(builder, loc, init);
-  kernel.store(builder, loc, value, result.root,
-               emitLinear(builder, loc, result.offset, result.strides, place));
+  // Both are whole buffers of one type.
+  Value address =
+      emitLinear(builder, loc, result.offset, result.strides, place);
+  Value value =
+      start ? kernel.load(builder, loc, start->root,
+                          getElementTypeOrSelf(op.getInit().getType()), address)
+            : arith::ConstantOp::create(builder, loc, init).getResult();
+  kernel.store(builder, loc, value, result.root, address);
 }
 
 void ScatterEmitter::defineBody(BodyEmitter &body) {
@@ -252,7 +275,7 @@ LogicalResult ScatterEmitter::emit(OpBuilder &builder, Value begin, Value end) {
   for (auto [unit, block] : llvm::zip(units, blocks))
     if (unit.block == 1)
       indices[unit.loop] = block.begin;
-  if (init)
+  if (isFilled())
     emitFill(builder);
   if (llvm::is_contained(op.getSizes(), 0))
     return success();
@@ -260,8 +283,9 @@ LogicalResult ScatterEmitter::emit(OpBuilder &builder, Value begin, Value end) {
 }
 
 FailureOr<std::unique_ptr<Emitter>>
-remat::cpu::makeScatterEmitter(ScatterOp op, const KernelContext &kernel) {
-  auto emitter = std::make_unique<ScatterEmitter>(op, kernel);
+remat::cpu::makeScatterEmitter(ScatterOp op, const KernelContext &kernel,
+                               std::optional<BufferView> start) {
+  auto emitter = std::make_unique<ScatterEmitter>(op, kernel, std::move(start));
   if (failed(emitter->initialize()))
     return failure();
   return std::unique_ptr<Emitter>(std::move(emitter));

@@ -46,6 +46,37 @@ static Cluster padProducer(tensor::PadOp pad, BlockInfo &info,
   return {generic, pad};
 }
 
+/// What `value` is added to, as far as each sum alone reads the one before: a
+/// contraction is added to `before`, or a scatter adds to its init.
+static Value getSumBefore(Value value) {
+  Operation *op = value.getDefiningOp();
+  if (auto scatter = dyn_cast_or_null<ScatterOp>(op))
+    return scatter.getInit();
+  auto sum = dyn_cast_or_null<linalg::GenericOp>(op);
+  std::optional<AddedContraction> added =
+      sum ? matchAddedContraction(sum) : std::nullopt;
+  return added ? added->before : Value();
+}
+
+/// The argument that `before` begins as and to which all is added in place.
+static BlockArgument getAccumulator(Value before) {
+  while (before && !isa<BlockArgument>(before) && before.hasOneUse())
+    before = getSumBefore(before);
+  return dyn_cast_or_null<BlockArgument>(before);
+}
+
+/// The last of the sums that each alone read the one before, from `value` on.
+static Value getLastSum(Value value) {
+  while (value.hasOneUse()) {
+    Operation *reader = *value.user_begin();
+    if (reader->getNumResults() != 1 ||
+        getSumBefore(reader->getResult(0)) != value)
+      break;
+    value = reader->getResult(0);
+  }
+  return value;
+}
+
 /// Whether the function gives the buffer of `argument` to its result `value`.
 static bool isDonatedTo(BlockArgument argument, Value value) {
   auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
@@ -71,14 +102,16 @@ sumOfContraction(linalg::GenericOp sum, BlockInfo &info,
       contraction->getAttr(RematDialect::backwardAttrName) !=
           sum->getAttr(RematDialect::backwardAttrName))
     return {};
-  auto before = dyn_cast<BlockArgument>(added->before);
-  if (!before || !isDonatedTo(before, sum.getResult(0))) {
+  BlockArgument accumulator = getAccumulator(added->before);
+  Operation *earlier = added->before.getDefiningOp();
+  if (!accumulator || !isDonatedTo(accumulator, getLastSum(sum.getResult(0))) ||
+      (earlier && !earlier->isBeforeInBlock(contraction))) {
     bool isEpilogue = info.getTarget().getEpilogues() &&
                       contraction->getBlock() == sum->getBlock() &&
                       info.isEligible(contraction);
     return isEpilogue ? Cluster{contraction, sum} : Cluster();
   }
-  // What it needs beside the contraction is an argument, and an empty tensor.
+  // What it needs beside the contraction is there, but for an empty tensor.
   auto place = sum.getDpsInits().front().getDefiningOp<tensor::EmptyOp>();
   if (!place)
     return {};

@@ -304,6 +304,15 @@ GraphProblem::GraphProblem(GraphOp graph, bool freeOrder)
     if (freeOrder && hasCalls && !isReadInCall(task))
       lastTokens.push_back(addToken(op));
   }
+  // Written over an argument, these take nothing of the arena.
+  if (!graph.isPlanned())
+    for (OpResult sum :
+         findSumsInDonors(graph, graph->getParentOfType<ModuleOp>())) {
+      planning::Value &value = problem.values[idOf.lookup(sum)];
+      value.bytes = 0;
+      value.offloadable = false;
+      problem.ops[value.producer].recomputable = false;
+    }
   for (Value returned :
        graph.getBody().front().getTerminator()->getOperands()) {
     planning::Value &value = problem.values[idOf.lookup(getViewRoot(returned))];

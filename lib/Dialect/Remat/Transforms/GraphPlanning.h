@@ -166,8 +166,13 @@ std::optional<unsigned> findDonorOperand(TaskOp task, unsigned number,
 llvm::SmallVector<llvm::SmallVector<unsigned>>
 findOverwritable(mlir::func::FuncOp kernel);
 
+/// What tasks write over arguments on the way to a result that has the buffer
+/// of one: sums to which other tasks add in place.
+llvm::SmallVector<mlir::OpResult> findSumsInDonors(GraphOp graph,
+                                                   mlir::ModuleOp module);
+
 /// Lets tasks write a result over the argument that gives it its buffer, if
-/// they read that.
+/// they read that, or over what others have written over it.
 void writeOverDonors(GraphOp graph, mlir::ModuleOp module);
 
 /// Moves tasks that write results into buffers of `donors`, one for each result

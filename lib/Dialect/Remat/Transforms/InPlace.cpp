@@ -82,23 +82,97 @@ static DenseMap<Value, BlockArgument> findDonated(GraphOp graph) {
   return donated;
 }
 
+namespace {
+/// A result of a task that is written over an operand.
+struct InPlaceWrite {
+  OpResult result;
+  unsigned operand;
+};
+} // namespace
+
+/// Whether `task` alone reads `root`, and once.
+static bool readsAlone(TaskOp task, Value root) {
+  bool isAlone = countReads(task, root) == 1;
+  forEachReader(root, [&](Operation *reader) {
+    isAlone &= reader == task || isa<ReturnOp>(reader);
+  });
+  return isAlone;
+}
+
+/// The operand that `task` may write result `number` over, and that another
+/// task has made for it alone.
+static std::optional<unsigned> findMadeForIt(TaskOp task, unsigned number,
+                                             ArrayRef<unsigned> overwritable) {
+  for (unsigned operand : overwritable) {
+    Value root = getViewRoot(task.getOperand(operand));
+    auto maker = root.getDefiningOp<TaskOp>();
+    if (maker && maker.getPhase() == task.getPhase() && !maker.isClone() &&
+        readsAlone(task, root))
+      return operand;
+  }
+  return std::nullopt;
+}
+
+/// How `returned` is written over `donor`, the last task first: each task
+/// writes over what the one before it has made, and the first one over the
+/// argument. Empty if that is not possible.
+static SmallVector<InPlaceWrite> findWritesOver(BlockArgument donor,
+                                                Value returned,
+                                                Overwritable &overwritable) {
+  SmallVector<InPlaceWrite> writes;
+  auto result = dyn_cast<OpResult>(getViewRoot(returned));
+  while (auto task = result ? dyn_cast<TaskOp>(result.getOwner()) : TaskOp()) {
+    unsigned number = result.getResultNumber();
+    const auto &operands = overwritable.get(task);
+    if (number >= operands.size())
+      break;
+    bool isFirst = countReads(task, donor) != 0;
+    std::optional<unsigned> operand =
+        isFirst ? findDonorOperand(task, number, donor, operands[number])
+                : findMadeForIt(task, number, operands[number]);
+    if (!operand)
+      break;
+    writes.push_back({result, *operand});
+    if (isFirst)
+      // Readers wait for the last task, and so would for the first one.
+      return writes.size() == 1 || readsAlone(task, donor)
+                 ? writes
+                 : SmallVector<InPlaceWrite>();
+    result = dyn_cast<OpResult>(getViewRoot(task.getOperand(*operand)));
+  }
+  return {};
+}
+
 static void writeOverDonors(GraphOp graph, Overwritable &overwritable) {
   Operation *terminator = graph.getBody().front().getTerminator();
   Builder builder(graph.getContext());
   for (auto [donor, returned] :
-       llvm::zip(getDonors(graph), terminator->getOperands())) {
-    auto result = dyn_cast<OpResult>(getViewRoot(returned));
-    auto task =
-        donor && result ? dyn_cast<TaskOp>(result.getOwner()) : TaskOp();
-    if (!task || countReads(task, donor) == 0)
+       llvm::zip(getDonors(graph), terminator->getOperands()))
+    if (donor)
+      for (auto [result, operand] :
+           findWritesOver(donor, returned, overwritable))
+        setPlace(cast<TaskOp>(result.getOwner()), result.getResultNumber(),
+                 builder.getI64IntegerAttr(operand));
+}
+
+SmallVector<OpResult> remat::findSumsInDonors(GraphOp graph, ModuleOp module) {
+  SmallVector<OpResult> sums;
+  SmallVector<BlockArgument> donors = getDonors(graph);
+  if (!module || !getTargetFacts(graph).getInPlace() ||
+      llvm::none_of(donors, [](Value donor) { return bool(donor); }))
+    return sums;
+  Overwritable overwritable(module);
+  for (auto [donor, returned] : llvm::zip(
+           donors, graph.getBody().front().getTerminator()->getOperands())) {
+    if (!donor)
       continue;
-    unsigned number = result.getResultNumber();
-    const auto &operands = overwritable.get(task);
-    if (number >= operands.size())
-      continue;
-    if (auto operand = findDonorOperand(task, number, donor, operands[number]))
-      setPlace(task, number, builder.getI64IntegerAttr(*operand));
+    SmallVector<InPlaceWrite> writes =
+        findWritesOver(donor, returned, overwritable);
+    for (const InPlaceWrite &write :
+         llvm::drop_begin(writes, writes.empty() ? 0 : 1))
+      sums.push_back(write.result);
   }
+  return sums;
 }
 
 void remat::writeOverDonors(GraphOp graph, ModuleOp module) {

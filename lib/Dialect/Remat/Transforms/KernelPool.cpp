@@ -69,6 +69,21 @@ static void collectInputs(Value root, SetVector<Operation *> &prologue,
 // Kernels
 //===----------------------------------------------------------------------===//
 
+/// Lets the copy of a fill be a fill, which needs no buffer beside its result.
+static Operation *simplifyCopy(OpBuilder &builder, Operation *op) {
+  auto copy = dyn_cast<linalg::CopyOp>(op);
+  auto fill = copy ? copy.getDpsInputs()[0].getDefiningOp<linalg::FillOp>()
+                   : linalg::FillOp();
+  if (!fill)
+    return op;
+  auto direct = linalg::FillOp::create(builder, op->getLoc(), fill.value(),
+                                       copy.getDpsInits()[0]);
+  copy.erase();
+  if (fill->use_empty())
+    fill.erase();
+  return direct;
+}
+
 func::FuncOp KernelPool::getOrCreate(Operation *op,
                                      SmallVectorImpl<Value> &operandList) {
   SetVector<Operation *> prologue;
@@ -83,7 +98,7 @@ func::FuncOp KernelPool::getOrCreate(Operation *op,
       [&](OpBuilder &builder, IRMapping &mapping) -> SmallVector<Value> {
         for (Value value : reads)
           mapping.map(value, mapping.lookup(skipTransparent(value)));
-        return builder.clone(*op, mapping)->getResults();
+        return simplifyCopy(builder, builder.clone(*op, mapping))->getResults();
       });
 }
 
@@ -162,7 +177,7 @@ func::FuncOp KernelPool::getOrCreateCopy(Value value,
             ValueRange{empty});
         if (transfers)
           copy->setAttr(transferAttrName, builder.getUnitAttr());
-        return copy->getResults();
+        return simplifyCopy(builder, copy)->getResults();
       });
 }
 
