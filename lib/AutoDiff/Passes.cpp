@@ -50,24 +50,30 @@ struct RematDifferentiatePass
     if (failed(differentiate(target, options, &statistics)))
       return signalPassFailure();
     numIdioms += statistics.numIdioms;
-    differentiateAlternative(target, options);
+    differentiateAlternatives(target, options);
   }
 
 private:
-  /// Without a derivative, an alternative is none.
-  void differentiateAlternative(func::FuncOp target,
-                                const DifferentiateOptions &options) {
-    FunctionOpInterface other = findAlternative(target);
-    if (!other)
-      return;
+  /// Without a derivative, an alternative is none, nor are those behind it.
+  void differentiateAlternatives(func::FuncOp target,
+                                 const DifferentiateOptions &options) {
     // Warnings are those of the function.
     ScopedDiagnosticHandler quiet(&getContext(),
                                   [](Diagnostic &) { return success(); });
-    if (succeeded(
-            differentiate(cast<func::FuncOp>(other.getOperation()), options)))
-      return;
-    target->removeAttr(RematDialect::alternativeAttrName);
-    other->erase();
+    FunctionOpInterface last = target;
+    bool hasFailed = false;
+    for (FunctionOpInterface other : findAlternatives(target)) {
+      if (!hasFailed &&
+          succeeded(differentiate(cast<func::FuncOp>(other.getOperation()),
+                                  options))) {
+        last = other;
+        continue;
+      }
+      if (!hasFailed)
+        last->removeAttr(RematDialect::alternativeAttrName);
+      hasFailed = true;
+      other->erase();
+    }
   }
 };
 } // namespace

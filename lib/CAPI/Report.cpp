@@ -64,6 +64,8 @@ static llvm::json::Object summarize(GraphOp graph) {
       {"backward_calls", int64_t(GraphLiveness(graph).callBegins.size())}};
   if (!summary.microbatchOrder.empty())
     object["microbatch_order"] = summary.microbatchOrder;
+  if (summary.batchParts > 1)
+    object["batch_parts"] = summary.batchParts;
   if (graph.getBudget())
     object["budget_bytes"] = int64_t(*graph.getBudget());
   object["arguments"] =

@@ -61,6 +61,19 @@ static void addLayerMicrobatches(OpPassManager &pm,
   pm.addPass(createLayerMicrobatchesPass(layers));
 }
 
+/// Lets the batch be done in parts.
+static void addSplitBatch(OpPassManager &pm, const StepOptions &options) {
+  if (options.splitBatch == 1)
+    return;
+  SplitBatchPassOptions split;
+  split.function = options.function;
+  split.parts = options.splitBatch;
+  split.arguments.assign(options.batchArguments.begin(),
+                         options.batchArguments.end());
+  split.wrt.assign(options.wrt.begin(), options.wrt.end());
+  pm.addPass(createSplitBatchPass(split));
+}
+
 void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
   addTarget(pm, options);
   std::string earlyStop =
@@ -85,6 +98,7 @@ void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
     pm.addNestedPass<func::FuncOp>(createStopSoftmaxMaxGradientPass());
   // A layer may begin in the middle of what passes before know as a whole.
   addLayerMicrobatches(pm, options);
+  addSplitBatch(pm, options);
   for (const DifferentiateOptions &derivative : derivatives) {
     DifferentiatePassOptions pass;
     pass.function = options.function;
@@ -117,7 +131,8 @@ void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
     addStaticCleanup(pm);
   pm.addPass(createSimplifyLoopsPass());
   // A loss that the backward computation makes is not that of another call.
-  if (options.microbatches > 1 && !options.separateBackward) {
+  if ((options.microbatches > 1 || options.splitBatch != 1) &&
+      !options.separateBackward) {
     pm.addPass(createFuseLoopsPass());
     addStaticCleanup(pm);
   }
@@ -125,6 +140,7 @@ void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
   pm.addNestedPass<func::FuncOp>(createGeneralizeElementwisePass());
   pm.addNestedPass<func::FuncOp>(createNarrowContractionOperandsPass());
   pm.addNestedPass<func::FuncOp>(createScatterToOneHotPass());
+  pm.addNestedPass<func::FuncOp>(createScatterIntoSumsPass());
   pm.addNestedPass<func::FuncOp>(createSinkIntoGathersPass());
   pm.addNestedPass<func::FuncOp>(createRecomputeCheapPass());
   pm.addNestedPass<func::FuncOp>(createChooseLayoutsPass());

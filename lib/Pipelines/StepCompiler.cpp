@@ -97,6 +97,8 @@ StepSummary remat::summarizeStep(GraphOp graph) {
   if (auto order = graph->getAttrOfType<StringAttr>(
           RematDialect::microbatchOrderAttrName))
     summary.microbatchOrder = order.str();
+  if (auto parts = graph->getAttrOfType<IntegerAttr>(batchPartsAttrName))
+    summary.batchParts = parts.getInt();
   summary.saveAllPeak = graph.getSaveAllPeak().value_or(0);
   summary.plannedPeak = graph.getPlannedPeak().value_or(0);
   summary.simulatedPeak = liveness.peak(MemorySpace::Arena).bytes;

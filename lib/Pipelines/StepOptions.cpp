@@ -135,6 +135,26 @@ struct MicrobatchOrderSyntax {
   }
 };
 
+/// A number of parts, or auto, which is 0.
+struct PartsSyntax {
+  static constexpr OptionKind kind = OptionKind::Value;
+  StringRef describe() const { return "N|auto"; }
+  Error parse(StringRef text, int64_t &parts) const {
+    if (text == "auto") {
+      parts = 0;
+      return Error::success();
+    }
+    if (text.getAsInteger(10, parts) || parts < 1)
+      return createStringError("expected a number of 1 or more, or 'auto', "
+                               "got '" +
+                               text + "'");
+    return Error::success();
+  }
+  std::string print(int64_t parts) const {
+    return parts == 0 ? "auto" : std::to_string(parts);
+  }
+};
+
 /// The name of a variable in C99 and C++17 that is not one of the runtime's.
 struct IdentifierSyntax {
   static constexpr OptionKind kind = OptionKind::Value;
@@ -351,6 +371,18 @@ static std::vector<StepOptionInfo> makeTable() {
         {"parts", "one part after the other"},
         {"layers", "all parts through one layer after the other"},
         {"auto", "what is faster within the budget; 'parts' without one"}};
+  };
+  table
+      .add(
+          "split-batch", JointStage, MEMBER(splitBatch), PartsSyntax(),
+          "Do the batch that the function has in N parts, one after the other, "
+          "with the results of the whole; 'auto' plans several numbers and "
+          "takes the best one within the budget. Rows of the batch must not "
+          "depend on each other")
+      .choices = [] {
+    return std::vector<OptionChoice>{
+        {"1", "the whole batch"},
+        {"auto", "what is fastest within the budget; 1 without one"}};
   };
   table.add("tangents", JointStage, MEMBER(tangents), FlagSyntax(),
             "Then append tangents of all results, gradients included, with a "
@@ -590,9 +622,13 @@ Error remat::checkStepOptions(const StepOptions &options) {
       (options.accumulate || options.tangents || options.cotangents))
     return createStringError("'microbatches' excludes 'accumulate', "
                              "'tangents' and 'cotangents'");
-  if (options.microbatches == 1 && !options.batchArguments.empty())
-    return createStringError(
-        "'batch-arguments' has no effect without 'microbatches'");
+  if (options.microbatches > 1 && options.splitBatch != 1)
+    return createStringError("'microbatches' excludes 'split-batch': the "
+                             "function is that of one part already");
+  if (options.microbatches == 1 && options.splitBatch == 1 &&
+      !options.batchArguments.empty())
+    return createStringError("'batch-arguments' has no effect without "
+                             "'microbatches' or 'split-batch'");
   bool isLayered = options.microbatchOrder == MicrobatchOrder::Layers;
   if (options.microbatches == 1 && isLayered)
     return createStringError(

@@ -432,7 +432,7 @@ struct ApplyOptimizerPass
     }
     if (failed(apply(target)))
       return signalPassFailure();
-    if (FunctionOpInterface other = findAlternative(target))
+    for (FunctionOpInterface other : findAlternatives(target))
       if (failed(apply(cast<func::FuncOp>(other.getOperation()))))
         return signalPassFailure();
   }

@@ -220,7 +220,7 @@ struct SimplifyLoops : remat::impl::SimplifyLoopsPassBase<SimplifyLoops> {
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isPrivate()) {
         functions.push_back(function);
-        if (FunctionOpInterface other = findAlternative(function))
+        for (FunctionOpInterface other : findAlternatives(function))
           functions.push_back(cast<func::FuncOp>(other.getOperation()));
       }
     DenseSet<Operation *> seen;

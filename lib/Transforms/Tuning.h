@@ -87,6 +87,15 @@ struct SliceTuning {
   static constexpr int64_t littleShare = 64;
 };
 
+/// `remat-split-batch`.
+struct SplitTuning {
+  /// Numbers of parts to choose from: each is a function more to plan.
+  static constexpr size_t maxAlternatives = 3;
+  /// What parts add up to is kept for each of them if that is at most this part
+  /// of the largest value of a part.
+  static constexpr int64_t littleShare = 8;
+};
+
 } // namespace remat
 
 #endif // REMAT_LIB_TRANSFORMS_TUNING_H

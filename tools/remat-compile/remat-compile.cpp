@@ -288,6 +288,8 @@ static void printSummary(raw_ostream &os, GraphOp graph,
     os << ", host arena " << summary.hostArenaBytes;
   if (!summary.microbatchOrder.empty())
     os << ", microbatches by " << summary.microbatchOrder;
+  if (summary.batchParts > 1)
+    os << ", batch in " << summary.batchParts << " parts";
   os << "; " << graph.getArgumentTypes().size() << " arguments ("
      << sumBytes(graph.getArgumentTypes()) << " bytes), "
      << graph.getResultTypes().size() << " results ("

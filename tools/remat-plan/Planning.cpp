@@ -215,6 +215,7 @@ static void record(GraphPlan plan, Outcome &outcome) {
   outcome.saveAllPeak = plan.saveAllPeak;
   outcome.arenaBytes = plan.arenaBytes;
   outcome.microbatchOrder = plan.microbatchOrder;
+  outcome.batchParts = plan.batchParts;
   outcome.cutShort = plan.solution.cutShort;
   if (plan.options.budget.kind == BudgetRequest::Kind::Smallest)
     outcome.smallestFeasible = plan.budget;

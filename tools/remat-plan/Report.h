@@ -33,6 +33,8 @@ struct Outcome {
   std::optional<int64_t> arenaBytes;
   /// Of a model's step over parts of a batch: in which order they run.
   std::string microbatchOrder;
+  /// In how many parts it does its batch.
+  int64_t batchParts = 1;
   bool isModel = false;
   /// Why; if there is no solution, and what shows it.
   std::string failure, evidence;

@@ -118,6 +118,8 @@ static json::Object toJson(const RunReport &run) {
       {"step_cpu_seconds", json::Array(run.stepCpuSeconds)}};
   if (!run.summary.microbatchOrder.empty())
     object["microbatch_order"] = run.summary.microbatchOrder;
+  if (run.summary.batchParts > 1)
+    object["batch_parts"] = run.summary.batchParts;
   if (run.infeasible) {
     object["requested_budget_bytes"] = run.infeasible->budget;
     object["smallest_feasible_bytes"] = run.infeasible->smallestFeasible;
@@ -217,6 +219,10 @@ void remat::run::printTable(raw_ostream &os, ArrayRef<RunReport> runs) {
     if (!run.summary.microbatchOrder.empty())
       os << "budget " << run.describeBudget() << ": microbatches by "
          << run.summary.microbatchOrder << "\n";
+  for (const RunReport &run : runs)
+    if (run.summary.batchParts > 1)
+      os << "budget " << run.describeBudget() << ": batch in "
+         << run.summary.batchParts << " parts\n";
   for (const RunReport &run : runs) {
     for (auto [number, call] : enumerate(run.calls))
       os << "budget " << run.describeBudget() << ", " << getCallName(number)

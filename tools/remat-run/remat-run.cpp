@@ -503,7 +503,8 @@ static void printVerdict(raw_ostream &os, ArrayRef<RunReport> runs) {
     return;
   StringMap<uint64_t> hashes;
   bool same = all_of(runs, [&](const RunReport &run) {
-    StringRef order = run.summary.microbatchOrder;
+    std::string order = run.summary.microbatchOrder + " " +
+                        std::to_string(run.summary.batchParts);
     return run.summary.packedValues > 0 ||
            hashes.try_emplace(order, run.resultHash).first->second ==
                run.resultHash;
@@ -513,7 +514,7 @@ static void printVerdict(raw_ostream &os, ArrayRef<RunReport> runs) {
   if (exact < runs.size())
     os << " at which nothing is packed";
   if (hashes.size() > 1)
-    os << " of each order of microbatches";
+    os << " of each order of microbatches and number of parts";
   os << "\n";
 }
 

@@ -45,6 +45,8 @@ struct StepSummary {
   /// In which order parts of a batch run, "parts" or "layers"; empty if there
   /// are none.
   std::string microbatchOrder;
+  /// In how many parts the batch of the step is done, by `split-batch`.
+  int64_t batchParts = 1;
 };
 
 /// Brings `module` (L0, as exported) to L1, in place. Fails with diagnostics.

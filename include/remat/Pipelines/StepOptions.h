@@ -76,6 +76,9 @@ struct StepOptions {
   int64_t microbatches = 1;
   llvm::SmallVector<int64_t> batchArguments;
   MicrobatchOrder microbatchOrder = MicrobatchOrder::Auto;
+  /// In how many parts the batch that the function has is done; 0 lets the plan
+  /// choose.
+  int64_t splitBatch = 1;
   /// Whether to append, as the last of all, tangents of all results.
   bool tangents = false;
   /// If set, these are the derivatives to append, in place of what the five

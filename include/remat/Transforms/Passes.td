@@ -78,6 +78,45 @@ def LayerMicrobatchesPass : Pass<"remat-layer-microbatches", "::mlir::ModuleOp">
   ];
 }
 
+def SplitBatchPass : Pass<"remat-split-batch", "::mlir::ModuleOp"> {
+  let summary = "Do a batch in parts";
+  let description = [{
+    All that has rows of the batch is done by a `remat.loop` for some rows at a
+    time, up to where rows are added up: by a sum, a product, a maximum or a
+    minimum. The rows are followed from the arguments that have them, as one
+    dimension of each value. Arguments and results stay what they are. The
+    function is not differentiated yet; its derivative runs the loop again
+    (`remat.stacks_nothing`), so that activations are there for one part only.
+
+    That needs rows that do not depend on each other. An operation that mixes
+    them, as the statistics of a batch normalization do, is an error that names
+    it. Random numbers, and whatever else asks for the number of its row, are
+    those of the whole batch.
+
+    With `parts = 0`, the function stays as it is, and others that do their batch
+    in 2 or more parts are alternatives to it (`remat.alternative`), each to the
+    one before. If there are none, a remark says why.
+
+    The batch is in `arguments`, or is found as `remat-microbatches` finds it.
+  }];
+  let dependentDialects = ["::remat::RematDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"function", "function", "std::string", /*default=*/"\"main\"",
+           "The function; with 'main', a module's only function will do">,
+    Option<"parts", "parts", "int64_t", /*default=*/"1",
+           "Number of parts; 0 for alternatives">,
+    ListOption<"arguments", "arguments", "int64_t",
+               "Numbers of the arguments that have rows of the batch">,
+    ListOption<"wrt", "wrt", "int64_t",
+               "Numbers of the arguments that will be differentiated with "
+               "respect to; all of floating point and all complex ones if "
+               "empty">
+  ];
+}
+
 def MicrobatchesPass : Pass<"remat-microbatches", "::mlir::ModuleOp"> {
   let summary = "Run a step for several parts of a batch";
   let description = [{
@@ -319,6 +358,22 @@ def ScatterToOneHotPass
                            "::mlir::linalg::LinalgDialect"];
   let statistics = [
     Statistic<"numRewritten", "num-rewritten", "Number of scatters rewritten">
+  ];
+}
+
+def ScatterIntoSumsPass
+    : Pass<"remat-scatter-into-sums", "::mlir::func::FuncOp"> {
+  let summary = "Add what is scattered to the other terms of a sum";
+  let description = [{
+    A `remat.scatter` that only an elementwise sum reads, in f32, f64 or
+    integers, starts from the other terms of the sum: no tensor of zeros is made
+    and added. The gradient of an embedding whose table is a factor of the logits,
+    too, is one buffer so.
+  }];
+  let dependentDialects = ["::remat::RematDialect",
+                           "::mlir::linalg::LinalgDialect"];
+  let statistics = [
+    Statistic<"numRewritten", "num-rewritten", "Number of sums that disappeared">
   ];
 }
 

@@ -55,6 +55,7 @@ static StringMap<std::string> getValues() {
           {"microbatches", "4"},
           {"batch-arguments", "1,2"},
           {"microbatch-order", "layers"},
+          {"split-batch", "auto"},
           {"checkpoint-segments", "3"},
           {"checkpoint-links", "tag:block"},
           {"checkpoint-early-stop", "false"},

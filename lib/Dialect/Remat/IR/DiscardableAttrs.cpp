@@ -17,6 +17,7 @@
 #include "remat/Dialect/Remat/IR/PackedForms.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Rows.h"
+#include "remat/Dialect/Remat/IR/StepGraphs.h"
 
 using namespace mlir;
 using namespace remat;
@@ -133,6 +134,7 @@ static constexpr AttrRule attrRules[] = {
      "the symbol of a function or graph"},
     {RematDialect::microbatchOrderAttrName, OnFunction, is<StringAttr>,
      "a string"},
+    {batchPartsAttrName, OnFunction, isPositive, "a positive number of parts"},
     {RematDialect::stacksNothingAttrName, OnOperation, is<UnitAttr>,
      "a unit attribute"},
     {packsAttrName, OnOperation, is<StringAttr>, "the name of a codec"},

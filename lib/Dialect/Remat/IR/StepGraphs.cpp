@@ -11,19 +11,26 @@
 using namespace mlir;
 using namespace remat;
 
-FunctionOpInterface remat::findAlternative(FunctionOpInterface function) {
-  auto symbol = function->getAttrOfType<FlatSymbolRefAttr>(
-      RematDialect::alternativeAttrName);
-  return symbol ? SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
-                      function, symbol)
-                : FunctionOpInterface();
+SmallVector<FunctionOpInterface>
+remat::findAlternatives(FunctionOpInterface function) {
+  SmallVector<FunctionOpInterface> found;
+  while (auto symbol = function->getAttrOfType<FlatSymbolRefAttr>(
+             RematDialect::alternativeAttrName)) {
+    function = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
+        function, symbol);
+    // A function may not be its own alternative, by way of others either.
+    if (!function || llvm::is_contained(found, function))
+      break;
+    found.push_back(function);
+  }
+  return found;
 }
 
 SmallVector<GraphOp> remat::collectStepGraphs(ModuleOp module) {
   SmallVector<GraphOp> graphs;
   for (GraphOp graph : getStepGraphs(module)) {
     graphs.push_back(graph);
-    if (FunctionOpInterface other = findAlternative(graph))
+    for (FunctionOpInterface other : findAlternatives(graph))
       if (auto otherGraph = dyn_cast<GraphOp>(other.getOperation()))
         graphs.push_back(otherGraph);
   }

@@ -212,7 +212,8 @@ FailureOr<GraphOp> GraphBuilder::build() {
   graph.setResAttrsAttr(func.getResAttrsAttr());
   for (StringRef name : {StringRef(RematDialect::readBytesAttrName),
                          StringRef(RematDialect::alternativeAttrName),
-                         StringRef(RematDialect::microbatchOrderAttrName)})
+                         StringRef(RematDialect::microbatchOrderAttrName),
+                         StringRef(batchPartsAttrName)})
     if (Attribute value = func->getAttr(name))
       graph->setAttr(name, value);
   Block &body = graph.getBody().front();
@@ -503,10 +504,11 @@ struct FormTasks : remat::impl::FormTasksPassBase<FormTasks> {
       return signalPassFailure();
     }
     KernelPool kernels(module);
-    FunctionOpInterface other = findAlternative(func);
-    if (failed(form(func, kernels)) ||
-        (other && failed(formAlternative(other, kernels))) ||
-        failed(formBodies(module, kernels))) {
+    SmallVector<FunctionOpInterface> others = findAlternatives(func);
+    bool hasFailed = failed(form(func, kernels));
+    for (FunctionOpInterface other : others)
+      hasFailed = hasFailed || failed(formAlternative(other, kernels));
+    if (hasFailed || failed(formBodies(module, kernels))) {
       kernels.erase();
       return signalPassFailure();
     }

@@ -19,6 +19,7 @@
 #include "remat/Planning/Releases.h"
 
 #include <chrono>
+#include <deque>
 
 using namespace mlir;
 using namespace remat;
@@ -508,92 +509,112 @@ static llvm::Expected<GraphPlan> findPlan(GraphOp graph,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Plans a graph and its alternative, if it has one.
+/// Plans a graph and its alternatives, if it has any.
 class StepPlanner {
 public:
-  StepPlanner(GraphOp graph, const PlanOptions &options)
-      : graph(graph), slots(graph, options) {
-    if (FunctionOpInterface found = findAlternative(graph))
-      other = dyn_cast<GraphOp>(found.getOperation());
-    if (other)
-      otherSlots.emplace(other, options);
+  StepPlanner(GraphOp graph, const PlanOptions &options) : graph(graph) {
+    choices.emplace_back(graph, options);
+    for (FunctionOpInterface found : findAlternatives(graph))
+      if (auto other = dyn_cast<GraphOp>(found.getOperation()))
+        choices.emplace_back(other, options);
   }
 
-  bool hasLoops() const { return slots.hasLoops() || other; }
-  /// Copies that are planned have its name.
-  GraphOp getAlternative() const { return other; }
+  bool hasLoops() const {
+    return hasAlternatives() || choices.front().slots.hasLoops();
+  }
+  bool hasAlternatives() const { return choices.size() > 1; }
+  /// Copies that are planned have the name of theirs.
+  SmallVector<GraphOp> getAlternatives() const {
+    SmallVector<GraphOp> others;
+    for (const Choice &choice : llvm::drop_begin(choices))
+      others.push_back(choice.graph);
+    return others;
+  }
 
-  /// The better plan of both; without a budget, that of the graph.
+  /// The best plan of all; without a budget, that of the graph.
   llvm::Expected<GraphPlan> find(const PlanOptions &options,
                                  OwningOpRef<GraphOp> *planned);
 
 private:
-  llvm::Expected<GraphPlan> findOne(bool isOther, const PlanOptions &options,
+  struct Choice {
+    Choice(GraphOp graph, const PlanOptions &options)
+        : graph(graph), slots(graph, options) {}
+    GraphOp graph;
+    LoopSlots slots;
+  };
+
+  llvm::Expected<GraphPlan> findOne(Choice &choice, const PlanOptions &options,
                                     OwningOpRef<GraphOp> *planned);
   llvm::Expected<GraphPlan> findStored(const PlanOptions &options,
                                        OwningOpRef<GraphOp> *planned);
 
-  GraphOp graph, other;
+  GraphOp graph;
   // These end when the planned graph is in its place.
-  LoopSlots slots;
-  std::optional<LoopSlots> otherSlots;
+  std::deque<Choice> choices;
 };
 } // namespace
 
-llvm::Expected<GraphPlan> StepPlanner::findOne(bool isOther,
+llvm::Expected<GraphPlan> StepPlanner::findOne(Choice &choice,
                                                const PlanOptions &options,
                                                OwningOpRef<GraphOp> *planned) {
-  GraphOp given = isOther ? other : graph;
   llvm::Expected<GraphPlan> plan =
-      ::findPlan(given, options, isOther ? *otherSlots : slots, planned);
-  auto order =
-      given->getAttrOfType<StringAttr>(RematDialect::microbatchOrderAttrName);
-  if (plan && order)
+      ::findPlan(choice.graph, options, choice.slots, planned);
+  if (!plan)
+    return plan;
+  // Whatever it is a plan of has the name of the graph.
+  plan->problem.name = GraphOp(graph).getName().str();
+  if (auto order = choice.graph->getAttrOfType<StringAttr>(
+          RematDialect::microbatchOrderAttrName))
     plan->microbatchOrder = order.str();
+  if (auto parts = choice.graph->getAttrOfType<IntegerAttr>(batchPartsAttrName))
+    plan->batchParts = parts.getInt();
   return plan;
 }
 
-/// The stored plan is one of either graph.
+/// The stored plan is one of any of the graphs.
 llvm::Expected<GraphPlan>
 StepPlanner::findStored(const PlanOptions &options,
                         OwningOpRef<GraphOp> *planned) {
-  llvm::Expected<GraphPlan> first = findOne(false, options, planned);
+  llvm::Expected<GraphPlan> first = findOne(choices.front(), options, planned);
   if (first)
     return first;
-  llvm::Expected<GraphPlan> second = findOne(true, options, planned);
-  if (!second) {
-    llvm::consumeError(second.takeError());
-    return first;
+  for (Choice &choice : llvm::drop_begin(choices)) {
+    llvm::Expected<GraphPlan> other = findOne(choice, options, planned);
+    if (other) {
+      llvm::consumeError(first.takeError());
+      return other;
+    }
+    llvm::consumeError(other.takeError());
   }
-  llvm::consumeError(first.takeError());
-  return second;
+  return first;
 }
 
 llvm::Expected<GraphPlan> StepPlanner::find(const PlanOptions &options,
                                             OwningOpRef<GraphOp> *planned) {
-  if (other && options.stored)
+  if (hasAlternatives() && options.stored)
     return findStored(options, planned);
-  if (!other || options.budget.kind == BudgetRequest::Kind::Unlimited)
-    return findOne(false, options, planned);
+  if (!hasAlternatives() ||
+      options.budget.kind == BudgetRequest::Kind::Unlimited)
+    return findOne(choices.front(), options, planned);
   PlanOptions each = options;
   if (each.solver.timeLimitSeconds)
-    *each.solver.timeLimitSeconds /= 2;
+    *each.solver.timeLimitSeconds /= choices.size();
   PlanOptions unlimited = each;
   unlimited.budget = BudgetRequest();
   llvm::Expected<GraphPlan> whole = findPlanOf(graph, unlimited, nullptr);
   if (!whole)
     return whole.takeError();
-  // Percentages mean the same for both.
+  // Percentages mean the same for all.
   if (each.budget.kind == BudgetRequest::Kind::Percent)
     each.budget = {BudgetRequest::Kind::Bytes,
                    each.budget.resolve(whole->saveAllPeak)};
   std::optional<GraphPlan> best;
   std::unique_ptr<planning::InfeasibleBudgetError> failure;
   bool isSmallest = each.budget.kind == BudgetRequest::Kind::Smallest;
-  for (bool isOther : {false, true}) {
+  for (Choice &choice : choices) {
     OwningOpRef<GraphOp> applied;
     llvm::Expected<GraphPlan> plan =
-        findOne(isOther, each, planned ? &applied : nullptr);
+        findOne(choice, each, planned ? &applied : nullptr);
     if (plan) {
       if (best && !isBetter(*plan, *best, isSmallest))
         continue;
@@ -613,8 +634,11 @@ llvm::Expected<GraphPlan> StepPlanner::find(const PlanOptions &options,
   }
   if (!best)
     return llvm::Error(std::move(failure));
-  if (options.explain && planned)
+  if (options.explain && planned && !best->microbatchOrder.empty())
     graph.emitRemark() << "parts of the batch run by " << best->microbatchOrder;
+  if (options.explain && planned && best->batchParts > 1)
+    graph.emitRemark() << "the batch is done in " << best->batchParts
+                       << " parts";
   best->saveAllPeak = whole->saveAllPeak;
   // What the alternative does twice is extra work.
   planning::Solution &solution = best->solution;
@@ -688,9 +712,10 @@ llvm::Expected<GraphPlan> remat::findPlan(GraphOp graph,
   return StepPlanner(graph, options).find(options, nullptr);
 }
 
-/// Puts `planned` in the place of `graph` and its alternative `other`,
+/// Puts `planned` in the place of `graph` and its alternatives `others`,
 /// whichever it is a plan of.
-static void replaceGraph(GraphOp graph, GraphOp other, GraphOp planned) {
+static void replaceGraph(GraphOp graph, ArrayRef<GraphOp> others,
+                         GraphOp planned) {
   if (graph->getBlock()) {
     graph->getBlock()->getOperations().insert(graph->getIterator(), planned);
     // Where it stands says it now.
@@ -701,14 +726,14 @@ static void replaceGraph(GraphOp graph, GraphOp other, GraphOp planned) {
   SymbolTable::setSymbolVisibility(planned,
                                    SymbolTable::getSymbolVisibility(graph));
   planned->removeAttr(RematDialect::alternativeAttrName);
-  if (other)
+  for (GraphOp other : others)
     other.erase();
   graph.erase();
 }
 
 llvm::Error remat::planGraph(GraphOp &graph, const PlanOptions &options,
                              GraphPlan *found) {
-  bool hasAlternative = false;
+  bool hasAlternatives = false;
   {
     // Ends when the planned graph is in its place.
     StepPlanner planner(graph, options);
@@ -721,12 +746,11 @@ llvm::Error remat::planGraph(GraphOp &graph, const PlanOptions &options,
     replacement.setSaveAllPeak(plan->saveAllPeak);
     if (found)
       *found = std::move(*plan);
-    GraphOp other = planner.getAlternative();
-    hasAlternative = other != nullptr;
-    replaceGraph(graph, other, replacement);
+    hasAlternatives = planner.hasAlternatives();
+    replaceGraph(graph, planner.getAlternatives(), replacement);
     graph = replacement;
   }
-  if (hasAlternative)
+  if (hasAlternatives)
     eraseUnneeded(graph->getParentOfType<ModuleOp>());
   return llvm::Error::success();
 }

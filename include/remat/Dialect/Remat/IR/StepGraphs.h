@@ -26,9 +26,13 @@ inline auto getStepGraphs(mlir::ModuleOp module) {
   });
 }
 
-/// The function or graph that may be planned in the place of `function`, or
-/// null.
-mlir::FunctionOpInterface findAlternative(mlir::FunctionOpInterface function);
+/// On functions and graphs: the number of parts that do the batch.
+inline constexpr llvm::StringLiteral batchPartsAttrName = "remat.batch_parts";
+
+/// The functions or graphs that may be planned in the place of `function`: each
+/// is named by the one before.
+llvm::SmallVector<mlir::FunctionOpInterface>
+findAlternatives(mlir::FunctionOpInterface function);
 
 /// The graphs of `module` that are no bodies of loops, and the alternatives to
 /// them.

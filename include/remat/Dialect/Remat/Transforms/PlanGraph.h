@@ -75,6 +75,8 @@ struct GraphPlan {
   /// In which order parts of a batch run, if there are any: "parts" or
   /// "layers".
   std::string microbatchOrder;
+  /// In how many parts the batch of the step is done, by `split-batch`.
+  int64_t batchParts = 1;
 };
 
 /// The graph (L2) as a planning problem with the limits of `options`, the
@@ -89,8 +91,8 @@ llvm::Expected<planning::Problem> makeProblem(GraphOp graph,
 llvm::Expected<GraphPlan> findPlan(GraphOp graph, const PlanOptions &options);
 
 /// Replaces `graph` (L2) by its planned form (L3) and updates the reference to
-/// it. If it has an alternative, that is planned, too, and the better one is
-/// left: the faster one, or the smaller one if the budget is the smallest
+/// it. If it has alternatives, they are planned, too, and the best one is
+/// left: the fastest one, or the smallest one if the budget is the smallest
 /// possible; without a budget, it is the graph. Says what it found, if that is
 /// asked for. Fails, leaving the graph as it was, when the budget is
 /// infeasible, the planner is unknown, or policies contradict each other.

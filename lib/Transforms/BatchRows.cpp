@@ -1,0 +1,348 @@
+//===- BatchRows.cpp - the rows of a batch in a function ------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BatchRows.h"
+
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Views.h"
+#include "remat/Utils/Structured.h"
+
+#include "mlir/Analysis/SliceAnalysis.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace remat;
+
+//===----------------------------------------------------------------------===//
+// Where operations have the rows
+//===----------------------------------------------------------------------===//
+
+Operation *remat::findCombiner(linalg::LinalgOp op, unsigned result) {
+  SmallVector<Operation *, 1> combiners;
+  if (!matchReduction(op.getRegionOutputArgs(), result, combiners) ||
+      combiners.size() != 1 || combiners.front()->getNumResults() != 1 ||
+      !arith::getNeutralElement(combiners.front()))
+    return nullptr;
+  return combiners.front();
+}
+
+/// The place of loop `loop` in the results of `map`, if that is one dimension
+/// on its own. Fails if the loop is in several or in an expression.
+static FailureOr<std::optional<unsigned>> findLoop(AffineMap map,
+                                                   unsigned loop) {
+  std::optional<unsigned> place;
+  for (auto [number, expr] : llvm::enumerate(map.getResults())) {
+    if (!expr.isFunctionOfDim(loop))
+      continue;
+    if (place || !isa<AffineDimExpr>(expr))
+      return failure();
+    place = number;
+  }
+  return place;
+}
+
+static std::optional<RowDims> relateStructured(linalg::LinalgOp op,
+                                               RowAnchor anchor) {
+  OpOperand &operand = anchor.isResult ? *op.getDpsInitOperand(anchor.number)
+                                       : op->getOpOperand(anchor.number);
+  auto expr = dyn_cast<AffineDimExpr>(
+      op.getMatchingIndexingMap(&operand).getResult(anchor.dim));
+  if (!expr || !op.hasPureTensorSemantics())
+    return std::nullopt;
+  RowDims dims;
+  dims.loop = expr.getPosition();
+  dims.isReduced =
+      op.getIteratorTypesArray()[*dims.loop] == utils::IteratorType::reduction;
+  for (OpOperand &each : op->getOpOperands()) {
+    FailureOr<std::optional<unsigned>> place =
+        findLoop(op.getMatchingIndexingMap(&each), *dims.loop);
+    if (failed(place))
+      return std::nullopt;
+    dims.operands.push_back(*place);
+    if (!op.isDpsInit(&each))
+      continue;
+    if (place->has_value() == dims.isReduced ||
+        (dims.isReduced && !findCombiner(op, dims.results.size())))
+      return std::nullopt;
+    dims.results.push_back(*place);
+  }
+  return dims;
+}
+
+/// The first dimension of `group` that has more than one element.
+static std::optional<unsigned> getLeading(ArrayRef<int64_t> group,
+                                          ArrayRef<int64_t> shape) {
+  for (int64_t dim : group)
+    if (shape[dim] != 1)
+      return dim;
+  return std::nullopt;
+}
+
+/// The rows of a reshape, of which `wide` has the dimensions that the other
+/// side has as groups.
+static std::optional<std::pair<unsigned, unsigned>>
+relateGroups(ArrayRef<ReassociationIndices> groups, ArrayRef<int64_t> wide,
+             bool isWide, unsigned dim) {
+  for (auto [number, group] : llvm::enumerate(groups)) {
+    if (isWide ? !llvm::is_contained(group, dim) : number != dim)
+      continue;
+    std::optional<unsigned> leading = getLeading(group, wide);
+    if (!leading || (isWide && *leading != dim))
+      return std::nullopt;
+    return std::pair(*leading, number);
+  }
+  return std::nullopt;
+}
+
+static std::optional<RowDims> relateReshape(Operation *op, RowAnchor anchor) {
+  auto expand = dyn_cast<tensor::ExpandShapeOp>(op);
+  SmallVector<ReassociationIndices> groups =
+      expand ? expand.getReassociationIndices()
+             : cast<tensor::CollapseShapeOp>(op).getReassociationIndices();
+  Value wide = expand ? op->getResult(0) : op->getOperand(0);
+  auto found =
+      relateGroups(groups, cast<RankedTensorType>(wide.getType()).getShape(),
+                   anchor.isResult == (expand != nullptr), anchor.dim);
+  if (!found)
+    return std::nullopt;
+  auto [inWide, inNarrow] = *found;
+  RowDims dims;
+  dims.operands = {expand ? inNarrow : inWide};
+  dims.results = {expand ? inWide : inNarrow};
+  return dims;
+}
+
+/// The rows of a slice that has all of them.
+static std::optional<RowDims> relateSlice(tensor::ExtractSliceOp op,
+                                          RowAnchor anchor) {
+  llvm::SmallBitVector dropped = op.getDroppedDims();
+  unsigned inResult = 0;
+  for (auto [dim, size] : llvm::enumerate(op.getSourceType().getShape())) {
+    if (dropped[dim])
+      continue;
+    unsigned mine = anchor.isResult ? inResult : dim;
+    if (mine == anchor.dim && op.isDynamicSize(dim) == false &&
+        op.getStaticSize(dim) == size) {
+      RowDims dims;
+      dims.operands.resize(op->getNumOperands());
+      dims.operands[0] = dim;
+      dims.results = {inResult};
+      return dims;
+    }
+    ++inResult;
+  }
+  return std::nullopt;
+}
+
+/// The same dimension of all operands and results, which have one rank.
+static std::optional<RowDims> relateAlike(Operation *op, RowAnchor anchor) {
+  RowDims dims;
+  dims.operands.assign(op->getNumOperands(), anchor.dim);
+  dims.results.assign(op->getNumResults(), anchor.dim);
+  return dims;
+}
+
+std::optional<RowDims> remat::relateRows(Operation *op, RowAnchor anchor) {
+  if (auto structured = dyn_cast<linalg::LinalgOp>(op))
+    return relateStructured(structured, anchor);
+  if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
+    return relateReshape(op, anchor);
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    return relateSlice(slice, anchor);
+  if (isTransparentOp(op) ||
+      (OpTrait::hasElementwiseMappableTraits(op) &&
+       llvm::all_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>)))
+    return relateAlike(op, anchor);
+  if (auto concat = dyn_cast<tensor::ConcatOp>(op))
+    return concat.getDim() == anchor.dim ? std::nullopt
+                                         : relateAlike(op, anchor);
+  if (auto pad = dyn_cast<tensor::PadOp>(op)) {
+    if (pad.getPaddedDims()[anchor.dim] || !pad.getConstantPaddingValue())
+      return std::nullopt;
+    RowDims dims;
+    dims.operands.resize(op->getNumOperands());
+    dims.operands[0] = anchor.dim;
+    dims.results = {anchor.dim};
+    return dims;
+  }
+  auto conv = dyn_cast<ConvOp>(op);
+  if (!conv || conv.getKind() != ConvKind::Forward)
+    return std::nullopt;
+  unsigned in = conv.getInputLayout()[0], out = conv.getOutputLayout()[0];
+  bool isInput = !anchor.isResult && anchor.number == 0 && anchor.dim == in;
+  if (!isInput && !(anchor.isResult && anchor.dim == out))
+    return std::nullopt;
+  RowDims dims;
+  dims.operands = {in, std::nullopt};
+  dims.results = {out};
+  return dims;
+}
+
+//===----------------------------------------------------------------------===//
+// Rows from arguments on
+//===----------------------------------------------------------------------===//
+
+RankedTensorType BatchRows::getPartType(Type type, unsigned dim) const {
+  auto tensor = cast<RankedTensorType>(type);
+  SmallVector<int64_t> shape = llvm::to_vector(tensor.getShape());
+  shape[dim] /= parts;
+  return tensor.clone(shape);
+}
+
+/// Whether constants have the same elements in each part of dimension `dim`.
+static bool hasEqualParts(DenseElementsAttr elements, unsigned dim,
+                          int64_t parts) {
+  if (elements.isSplat())
+    return true;
+  ArrayRef<int64_t> shape = elements.getType().getShape();
+  if (llvm::any_of(shape.take_front(dim), [](int64_t n) { return n != 1; }))
+    return false;
+  ArrayRef<char> bytes = elements.getRawData();
+  if (elements.getElementType().isInteger(1) || bytes.size() % parts != 0)
+    return false;
+  size_t size = bytes.size() / parts;
+  for (size_t start = size; start < bytes.size(); start += size)
+    if (bytes.slice(start, size) != bytes.take_front(size))
+      return false;
+  return true;
+}
+
+/// Whether bodies of `op` read elements of tensors with rows, if at all, only
+/// of the row at hand.
+bool BatchRows::readsRowsOf(linalg::LinalgOp op, unsigned loop) const {
+  WalkResult walk = op->walk([&](Operation *inner) {
+    if (inner == op)
+      return WalkResult::advance();
+    for (Value value : inner->getOperands()) {
+      std::optional<unsigned> dim = getDim(value);
+      if (!dim)
+        continue;
+      auto extract = dyn_cast<tensor::ExtractOp>(inner);
+      auto index =
+          extract ? extract.getIndices()[*dim].getDefiningOp<linalg::IndexOp>()
+                  : linalg::IndexOp();
+      if (!index || index->getBlock() != op.getBlock() ||
+          index.getDim() != loop)
+        return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return !walk.wasInterrupted();
+}
+
+bool BatchRows::isFree(Value value, unsigned dim) const {
+  Operation *op = value.getDefiningOp();
+  if (!op || getDim(value) || totals.contains(value) ||
+      cast<RankedTensorType>(value.getType()).getDimSize(dim) % parts != 0)
+    return false;
+  if (isa<tensor::EmptyOp, tensor::SplatOp>(op))
+    return true;
+  DenseElementsAttr elements;
+  if (matchPattern(value, m_Constant(&elements)))
+    return hasEqualParts(elements, dim, parts);
+  std::optional<RowDims> related = relateRows(
+      op, {/*isResult=*/true, cast<OpResult>(value).getResultNumber(), dim});
+  return related && !related->isReduced &&
+         llvm::all_of(llvm::zip(op->getOperands(), related->operands),
+                      [&](auto pair) {
+                        auto [operand, place] = pair;
+                        return !place || isFree(operand, *place);
+                      });
+}
+
+/// Finds out where `op` has rows, if it has any.
+LogicalResult BatchRows::add(Operation *op) {
+  SetVector<Value> read = getReadValues(op);
+  bool hasRows = llvm::any_of(read, [&](Value value) { return getDim(value); });
+  bool hasTotals =
+      llvm::any_of(read, [&](Value value) { return totals.contains(value); });
+  if (hasTotals)
+    totals.insert_range(op->getResults());
+  if (!hasRows)
+    return success();
+  if (hasTotals)
+    return op->emitOpError("needs what all rows of the batch add up to beside "
+                           "single rows: expected rows that do not depend on "
+                           "each other");
+  auto mixes = [&] {
+    return op->emitOpError("mixes rows of the batch, or is none that can be "
+                           "run for some of them: expected rows that do not "
+                           "depend on each other");
+  };
+  std::optional<RowDims> related;
+  for (OpOperand &operand : op->getOpOperands()) {
+    std::optional<unsigned> dim = getDim(operand.get());
+    if (!dim)
+      continue;
+    if (!related)
+      related = relateRows(
+          op, {/*isResult=*/false, operand.getOperandNumber(), *dim});
+    if (!related || related->operands[operand.getOperandNumber()] != dim)
+      return mixes();
+  }
+  auto structured = dyn_cast<linalg::LinalgOp>(op);
+  if (!related && structured) {
+    // Rows that the body alone reads.
+    WalkResult walk = op->walk([&](tensor::ExtractOp extract) {
+      std::optional<unsigned> dim = getDim(extract.getTensor());
+      if (!dim)
+        return WalkResult::advance();
+      auto index = extract.getIndices()[*dim].getDefiningOp<linalg::IndexOp>();
+      if (!index || index->getBlock() != structured.getBlock())
+        return WalkResult::interrupt();
+      for (auto [number, init] : llvm::enumerate(structured.getDpsInits())) {
+        auto place = findLoop(structured.getMatchingIndexingMap(
+                                  structured.getDpsInitOperand(number)),
+                              index.getDim());
+        if (succeeded(place) && *place)
+          related = relateRows(
+              op, {/*isResult=*/true, static_cast<unsigned>(number), **place});
+      }
+      return WalkResult::interrupt();
+    });
+    (void)walk;
+  }
+  if (!related || !isMemoryEffectFree(op) ||
+      (structured && !readsRowsOf(structured, *related->loop)) ||
+      (!structured && op->getNumRegions() != 0 && !isa<tensor::PadOp>(op)))
+    return mixes();
+  for (auto [operand, place] :
+       llvm::zip(op->getOpOperands(), related->operands))
+    if (place && !getDim(operand.get()) && !isFree(operand.get(), *place))
+      return op->emitOpError("reads operand #")
+             << operand.getOperandNumber()
+             << " row by row with the batch, but it does not depend on the "
+                "arguments that are split: expected these to have all rows "
+                "(batch-arguments)";
+  for (auto [result, place] : llvm::zip(op->getResults(), related->results)) {
+    if (!place) {
+      totals.insert(result);
+      continue;
+    }
+    if (cast<RankedTensorType>(result.getType()).getDimSize(*place) % parts)
+      return mixes();
+    dims[result] = *place;
+  }
+  ops[op] = std::move(*related);
+  return success();
+}
+
+LogicalResult BatchRows::follow(ArrayRef<int64_t> batch) {
+  for (int64_t number : batch) {
+    BlockArgument argument = function.getArgument(number);
+    int64_t rows = cast<RankedTensorType>(argument.getType()).getDimSize(0);
+    if (rows % parts != 0)
+      return function.emitOpError("argument #")
+             << number << " has " << rows << " rows, expected a multiple of "
+             << parts << ", the number of parts";
+    dims[argument] = 0;
+  }
+  for (Operation &op : function.front().without_terminator())
+    if (failed(add(&op)))
+      return failure();
+  return success();
+}

@@ -1,0 +1,92 @@
+//===- BatchRows.h - the rows of a batch in a function ----------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Where rows of a batch do not depend on each other, a function can be run for
+// some of them at a time. The rows are followed from the arguments through all
+// operations, as one dimension of each value, up to where they are added up.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_TRANSFORMS_BATCHROWS_H
+#define REMAT_LIB_TRANSFORMS_BATCHROWS_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+#include <optional>
+
+namespace remat {
+
+/// In which dimensions of its operands and results an operation has the rows of
+/// a batch: one behind the other, each with as many elements as the others.
+struct RowDims {
+  llvm::SmallVector<std::optional<unsigned>> operands, results;
+  /// Of a structured operation, the loop that walks the rows.
+  std::optional<unsigned> loop;
+  /// The rows are reduced: no result has them.
+  bool isReduced = false;
+};
+
+/// One operand or result of an operation, and a dimension of it.
+struct RowAnchor {
+  bool isResult;
+  unsigned number;
+  unsigned dim;
+};
+
+/// Where `op` has the rows that are in `anchor`; nothing if `op` mixes them or
+/// is none that is known. Dimensions of operands are those that the rows would
+/// have: a mask may be the same for all of them.
+std::optional<RowDims> relateRows(mlir::Operation *op, RowAnchor anchor);
+
+/// The operation by which each result of a reduction takes in one more point,
+/// or null if that is not one operation with a neutral element.
+mlir::Operation *findCombiner(mlir::linalg::LinalgOp op, unsigned result);
+
+/// The rows of a batch in a function of one block.
+class BatchRows {
+public:
+  BatchRows(mlir::func::FuncOp function, int64_t parts)
+      : function(function), parts(parts) {}
+
+  /// Follows the rows of the arguments `batch`, in their first dimension. An
+  /// error at the first operation that mixes rows, or that reads what all rows
+  /// add up to beside single ones.
+  llvm::LogicalResult follow(llvm::ArrayRef<int64_t> batch);
+
+  /// The dimension that has the rows, if `value` depends on them.
+  std::optional<unsigned> getDim(mlir::Value value) const {
+    auto found = dims.find(value);
+    return found == dims.end() ? std::nullopt : std::optional(found->second);
+  }
+  /// The operations that run for each part, in order, and where they have the
+  /// rows.
+  const llvm::MapVector<mlir::Operation *, RowDims> &getOps() const {
+    return ops;
+  }
+  /// Whether `value` depends on what all rows add up to.
+  bool isOfTotals(mlir::Value value) const { return totals.contains(value); }
+  /// Whether `value`, which has no rows, may be made for the rows of a part:
+  /// its dimension `dim` has equal parts, or counts rows.
+  bool isFree(mlir::Value value, unsigned dim) const;
+  /// `type` with the rows of a part in dimension `dim`.
+  mlir::RankedTensorType getPartType(mlir::Type type, unsigned dim) const;
+
+private:
+  llvm::LogicalResult add(mlir::Operation *op);
+  bool readsRowsOf(mlir::linalg::LinalgOp op, unsigned loop) const;
+
+  mlir::func::FuncOp function;
+  int64_t parts;
+  llvm::DenseMap<mlir::Value, unsigned> dims;
+  llvm::MapVector<mlir::Operation *, RowDims> ops;
+  /// Depend on what all rows add up to.
+  llvm::DenseSet<mlir::Value> totals;
+};
+
+} // namespace remat
+
+#endif // REMAT_LIB_TRANSFORMS_BATCHROWS_H
