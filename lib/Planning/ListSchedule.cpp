@@ -67,7 +67,8 @@ public:
   ListSchedule(const Graph &graph, bool isReversed, WorkMeter &work);
 
   /// An order below `limit`, in the direction of the pass; empty if that is not
-  /// met. `priority` is a legal order in that direction.
+  /// met, or not before the work is overdrawn. `priority` is a legal order in
+  /// that direction.
   std::vector<OpId> run(ArrayRef<OpId> priority, int64_t limit);
 
 private:
@@ -310,19 +311,27 @@ void ListSchedule::settle() {
 bool ListSchedule::collectCone(OpId target) {
   cone.assign(1, target);
   for (size_t i = 0; i < cone.size(); ++i) {
+    work.add(1);
+    // An op that waits for many is asked again whenever one of them runs: that
+    // it is too early must not cost a look at all.
+    uint32_t unmet = steps[cone[i]].unmet;
+    if (unmet >= ListScheduleTuning::mostOpsAtOnce ||
+        uses[cone[i]].size() > ListScheduleTuning::mostUsers)
+      return false;
+    work.add(uses[cone[i]].size());
     for (uint32_t index : uses[cone[i]])
       if (!buffers[index].isBegun() &&
           buffers[index].size > ListScheduleTuning::mostUsers)
         return false;
-    if (steps[cone[i]].unmet == 0)
+    if (unmet == 0)
       continue;
+    work.add(needs[cone[i]].size());
     for (OpId other : needs[cone[i]])
       if (!steps[other].hasRun && !is_contained(cone, other)) {
         if (cone.size() == ListScheduleTuning::mostOpsAtOnce)
           return false;
         cone.push_back(other);
       }
-    work.add(needs[cone[i]].size());
   }
   llvm::sort(cone,
              [&](OpId a, OpId b) { return steps[a].rank < steps[b].rank; });
@@ -359,7 +368,7 @@ bool ListSchedule::tryCone(OpId target) {
 }
 
 bool ListSchedule::runCone() {
-  while (nextTarget < targets.size()) {
+  while (nextTarget < targets.size() && !work.overdrawn()) {
     OpId target = targets[nextTarget++];
     steps[target].isQueued = false;
     if (!steps[target].hasRun && tryCone(target))
@@ -386,6 +395,8 @@ std::vector<OpId> ListSchedule::run(ArrayRef<OpId> priority, int64_t limit) {
   this->limit = limit;
   reset(priority);
   while (order.size() < priority.size()) {
+    if (work.overdrawn())
+      return {};
     if (!freeing.empty() && live + freeing.begin()->first <= limit) {
       apply(priority[freeing.begin()->second]);
       settle();
@@ -412,7 +423,7 @@ LowOrder findLowPeakOrder(const Graph &graph, double share, WorkMeter &work) {
   ListSchedule forward(graph, false, work), backward(graph, true, work);
   // Every pass starts from the best order, and has to be better.
   for (size_t inVain = 0, pass = 0; inVain < 2; ++pass) {
-    if (pass > 0 && (work.overdrawn() || work.spent(share)))
+    if (work.overdrawn() || (pass > 0 && work.spent(share)))
       break;
     bool isReversed = inVain == 1;
     std::vector<OpId> priority = best.ops;

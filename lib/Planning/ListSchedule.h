@@ -26,8 +26,9 @@ int64_t findPeak(const Graph &graph, llvm::ArrayRef<OpId> order);
 /// An order with a peak as low as list schedules reach, by passes forward and
 /// backward in time until none is better. It takes time about in proportion to
 /// the edges of the graph. The given order, if that is not improved. There are
-/// passes, one at least, up to a share of the effort or the time. A graph that
-/// must not be reordered (`Graph::mayReorder`) keeps its order.
+/// passes, one at least, up to a share of the effort or the time; a pass ends
+/// in vain where the work is overdrawn. A graph that must not be reordered
+/// (`Graph::mayReorder`) keeps its order.
 LowOrder findLowPeakOrder(const Graph &graph, double share, WorkMeter &work);
 
 /// `problem` with op order[i] as op i, and with this order fixed.

@@ -139,8 +139,8 @@ struct ListScheduleTuning {
   static constexpr size_t mostOpsAtOnce = 12;
   /// Readers of an op that are looked at again when it changes, at most.
   static constexpr size_t mostTargets = 16;
-  /// Users of a buffer whose op is tried with others, at most: a trial tells
-  /// all of them.
+  /// Users of a buffer whose op is tried with others, and buffers of such an
+  /// op, at most: a trial tells all of them.
   static constexpr uint32_t mostUsers = 64;
   /// Ops of the priority that are looked at where the next does not fit.
   static constexpr size_t mostSkipped = 256;

@@ -129,6 +129,50 @@ TEST(ListSchedule, SourcesAtTheBeginning) {
   EXPECT_EQ(findLow(problem).peak, 3 * 8);
 }
 
+/// An op that reads the ends of `chains` chains, whose ops take turns.
+Problem fan(unsigned chains) {
+  Problem problem;
+  problem.freeOrder = true;
+  std::vector<ValueId> ends;
+  for (unsigned i = 0; i < chains; ++i)
+    ends.push_back(
+        problem.addResult(problem.addOp("begin", 1, {}), "begin", 64));
+  for (ValueId &end : ends)
+    end = problem.addResult(problem.addOp("end", 1, {end}), "end", 256);
+  ValueId join = problem.addResult(problem.addOp("join", 1, ends), "join", 8);
+  problem.values[join].isOutput = true;
+  return problem;
+}
+
+uint64_t countWork(const Problem &problem) {
+  Stopwatch watch;
+  SolverOptions options;
+  WorkMeter work(options, watch);
+  Graph graph(problem);
+  findLowPeakOrder(graph, 1.0, work);
+  return work.steps();
+}
+
+// Whenever a chain ends, the op that reads all of them is looked at again.
+TEST(ListSchedule, ManyOperands) {
+  EXPECT_LT(countWork(fan(4000)), countWork(fan(1000)) * 5);
+}
+
+// A pass that is under way ends, too: here, one that would find a lower peak.
+TEST(ListSchedule, StopsWhenInterrupted) {
+  Problem problem = network(20, 64, true);
+  std::atomic<bool> interrupt = true;
+  Stopwatch watch;
+  SolverOptions options;
+  options.interrupt = &interrupt;
+  WorkMeter work(options, watch);
+  Graph graph(problem);
+  LowOrder low = findLowPeakOrder(graph, 1.0, work);
+  EXPECT_TRUE(llvm::is_sorted(low.ops));
+  EXPECT_EQ(low.peak, saveAllPeak(problem));
+  EXPECT_TRUE(work.wasCutShort());
+}
+
 TEST(ListSchedule, OftenFindsTheBestOrder) {
   unsigned compared = 0, best = 0, better = 0;
   for (uint64_t seed = 0; seed < 200; ++seed) {
