@@ -25,6 +25,21 @@
 // KEPT-NOT: recomputed
 // KEPT: [Passed] saved
 
+// A loop is planned several times, with fewer and fewer checkpoints, and so are
+// a graph and its alternative. Only what the plan does that is taken in the end
+// is said, and once: the loop has two stacks, or none, and of the alternative,
+// which is slower, nothing is said.
+// DEFINE: %{loop} = --remat-differentiate=mode=reverse --canonicalize --cse --remat-simplify-loops --remat-form-tasks --remat-order-tasks --remat-annotate-costs=threads=1 --remat-place-bodies --remarks-filter=remat --remark-format=emitRemark -o /dev/null
+// RUN: remat-opt %S/Inputs/loop.mlir %{loop} "--remat-plan=budget=100%% explain" 2>&1 | FileCheck %s --check-prefix=STACKS --implicit-check-not=remark:
+// STACKS: remark: result 1: saved, 1280 bytes
+// STACKS: remark: result 2: saved, 1280 bytes
+// STACKS-COUNT-2: remark: [Passed] saved | {{.*}}Function=main | Bytes=1280
+// RUN: remat-opt %S/Inputs/loop.mlir %{loop} "--remat-plan=budget=min explain" 2>&1 | count 0
+// RUN: remat-opt %S/Inputs/alternative.mlir "--remat-plan=budget=256 explain" --remarks-filter=remat --remark-format=emitRemark -o /dev/null 2>&1 | FileCheck %s --check-prefix=ONE --implicit-check-not=remark:
+// ONE: remark: parts of the batch run by parts
+// ONE-COUNT-2: remark: result 0: saved, 128 bytes
+// ONE-COUNT-2: remark: [Passed] saved | {{.*}}Function=main | Bytes=128
+
 func.func private @f(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
   return %a : tensor<32xf32>
 }

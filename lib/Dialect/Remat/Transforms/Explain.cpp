@@ -6,69 +6,57 @@
 
 #include "GraphPlanning.h"
 
-#include "remat/Planning/Explanation.h"
-
+#include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Remarks.h"
 
 using namespace mlir;
 using namespace remat;
 
-/// Calls `visit` with each result of a task that waits or comes back and what
-/// was decided on it, in the order of the graph, not of what is at stake.
-static llvm::Error visitDecisions(
-    const GraphProblem &graphProblem, const planning::Plan &plan,
-    llvm::function_ref<void(OpResult, const planning::ValueExplanation &)>
-        visit) {
+llvm::Expected<std::vector<TaskDecision>>
+remat::collectDecisions(GraphOp graph, const GraphProblem &graphProblem,
+                        const planning::Plan &plan) {
   llvm::Expected<planning::Explanation> explanation =
       planning::explain(graphProblem.problem, plan);
   if (!explanation)
     return explanation.takeError();
+  // By what is at stake, until now.
   llvm::sort(explanation->values,
              [](const auto &a, const auto &b) { return a.value < b.value; });
-  for (const planning::ValueExplanation &entry : explanation->values) {
+  std::vector<TaskDecision> decisions;
+  for (planning::ValueExplanation &entry : explanation->values) {
     auto result = dyn_cast_or_null<OpResult>(graphProblem.values[entry.value]);
-    if (result && entry.decision != planning::Decision::ShortLived)
-      visit(result, entry);
+    if (!result || entry.decision == planning::Decision::ShortLived)
+      continue;
+    decisions.push_back({result.getOwner()->getLoc(), graph.getName().str(),
+                         graphProblem.problem.values[entry.value].name,
+                         result.getResultNumber(), std::move(entry)});
   }
-  return llvm::Error::success();
+  return decisions;
 }
 
-llvm::Error remat::explain(const GraphProblem &graphProblem,
-                           const planning::Plan &plan) {
-  return visitDecisions(
-      graphProblem, plan,
-      [](OpResult result, const planning::ValueExplanation &entry) {
-        result.getOwner()->emitRemark() << "result " << result.getResultNumber()
-                                        << ": " << planning::describe(entry);
-      });
+void remat::explain(ArrayRef<TaskDecision> decisions) {
+  for (const TaskDecision &decision : decisions)
+    emitRemark(decision.location) << "result " << decision.resultNumber << ": "
+                                  << planning::describe(decision.explanation);
 }
 
-llvm::Error remat::emitDecisionRemarks(GraphOp graph,
-                                       const GraphProblem &graphProblem,
-                                       const planning::Plan &plan) {
-  // Without anybody who listens, the explanation need not be made.
-  if (!graph.getContext()->getRemarkEngine())
-    return llvm::Error::success();
-  return visitDecisions(
-      graphProblem, plan,
-      [&](OpResult result, const planning::ValueExplanation &entry) {
-        remark::detail::InFlightRemark remark =
-            remark::passed(result.getOwner()->getLoc(),
-                           remark::RemarkOpts::name(stringify(entry.decision))
+void remat::emitDecisionRemarks(ArrayRef<TaskDecision> decisions) {
+  for (const TaskDecision &decision : decisions) {
+    const planning::ValueExplanation &entry = decision.explanation;
+    remark::detail::InFlightRemark remark = remark::passed(
+        decision.location, remark::RemarkOpts::name(stringify(entry.decision))
                                .category("remat")
-                               .function(graph.getName()));
-        if (!remark)
-          return;
-        remark << remark::metric("Value",
-                                 graphProblem.problem.values[entry.value].name)
-               << remark::metric("Bytes", entry.bytes)
-               << remark::metric("Nanoseconds", entry.cost);
-        if (entry.transferTime != 0)
-          remark << remark::metric("TransferNanoseconds", entry.transferTime);
-        if (entry.costIfDropped)
-          remark << remark::metric("NanosecondsIfRecomputed",
-                                   *entry.costIfDropped);
-        if (!entry.forcedBy.empty())
-          remark << remark::metric("ForcedBy", entry.forcedBy);
-      });
+                               .function(decision.function));
+    if (!remark)
+      continue;
+    remark << remark::metric("Value", decision.value)
+           << remark::metric("Bytes", entry.bytes)
+           << remark::metric("Nanoseconds", entry.cost);
+    if (entry.transferTime != 0)
+      remark << remark::metric("TransferNanoseconds", entry.transferTime);
+    if (entry.costIfDropped)
+      remark << remark::metric("NanosecondsIfRecomputed", *entry.costIfDropped);
+    if (!entry.forcedBy.empty())
+      remark << remark::metric("ForcedBy", entry.forcedBy);
+  }
 }

@@ -59,12 +59,9 @@ public:
   bool isOver() const override;
   /// A copy of the graph with the plan applied, detached from any module.
   llvm::Expected<mlir::OwningOpRef<GraphOp>> apply(const GraphPlan &plan);
-  /// Remarks at the tasks.
-  llvm::Error explain(const GraphPlan &plan) {
-    return remat::explain(graphProblem, plan.solution.plan);
-  }
-  llvm::Error emitRemarks(const GraphPlan &plan) {
-    return emitDecisionRemarks(graph, graphProblem, plan.solution.plan);
+  llvm::Expected<std::vector<TaskDecision>>
+  collectDecisions(const GraphPlan &plan) {
+    return remat::collectDecisions(graph, graphProblem, plan.solution.plan);
   }
 
 private:
@@ -158,6 +155,18 @@ private:
   double secondsToBest = 0;
   bool cutShort = false;
 };
+
+/// A plan that is applied to a copy of its graph, detached from any module, and
+/// what there is to say of it if it is taken.
+struct PlannedGraph {
+  mlir::OwningOpRef<GraphOp> graph;
+  std::vector<TaskDecision> decisions;
+};
+
+/// `planGraph` for a graph that may not be taken in the end: it is left to the
+/// caller to say what was decided.
+llvm::Error planGraph(GraphOp &graph, const PlanOptions &options,
+                      GraphPlan *found, std::vector<TaskDecision> &decisions);
 
 } // namespace remat
 

@@ -13,6 +13,7 @@
 #define REMAT_LIB_DIALECT_REMAT_TRANSFORMS_GRAPHPLANNING_H
 
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
+#include "remat/Planning/Explanation.h"
 #include "remat/Planning/Packing.h"
 #include "remat/Planning/Plan.h"
 
@@ -133,15 +134,28 @@ private:
 void applyPlan(GraphOp graph, const GraphProblem &graphProblem,
                const planning::Plan &plan);
 
-/// Says in a remark at each task what `plan` does with its results, and why.
-llvm::Error explain(const GraphProblem &graphProblem,
-                    const planning::Plan &plan);
+/// What a plan does with a result of a task, and why. It outlives the graph:
+/// only of the plan that is taken in the end there is anything to say.
+struct TaskDecision {
+  mlir::Location location;
+  /// The name of the graph, and that of the value in its problem.
+  std::string function, value;
+  unsigned resultNumber;
+  planning::ValueExplanation explanation;
+};
+
+/// Those of all results that wait or come back, in the order of the graph.
+llvm::Expected<std::vector<TaskDecision>>
+collectDecisions(GraphOp graph, const GraphProblem &graphProblem,
+                 const planning::Plan &plan);
+
+/// Says each in a remark at its task.
+void explain(llvm::ArrayRef<TaskDecision> decisions);
 
 /// The same as remarks of the context's remark engine, if there is one: one of
 /// category "remat" for each value that is saved, recomputed, offloaded or
 /// packed, named by the decision, with bytes and nanoseconds.
-llvm::Error emitDecisionRemarks(GraphOp graph, const GraphProblem &graphProblem,
-                                const planning::Plan &plan);
+void emitDecisionRemarks(llvm::ArrayRef<TaskDecision> decisions);
 
 /// Decides which results of a planned graph lie in the place of an operand or
 /// in the buffer of a result of the graph, and so take nothing of the arena

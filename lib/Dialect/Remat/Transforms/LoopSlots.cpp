@@ -89,18 +89,20 @@ llvm::Error LoopSlots::replan(TaskOp task, int64_t fewer) {
   symbols.insert(body);
   GraphOp smaller = takePlan(body.clone());
   SymbolTable(module).insert(smaller, Block::iterator(body));
+  std::vector<TaskDecision> decided;
   PlanOptions within = options;
   within.budget = {planning::BudgetRequest::Kind::Smallest};
   if (fewer < arena) {
     PlanOptions exact = options;
     exact.budget = {planning::BudgetRequest::Kind::Bytes, arena - fewer};
-    llvm::consumeError(planGraph(smaller, exact));
+    llvm::consumeError(planGraph(smaller, exact, nullptr, decided));
   }
   if (!smaller.isPlanned())
-    if (llvm::Error error = planGraph(smaller, within)) {
+    if (llvm::Error error = planGraph(smaller, within, nullptr, decided)) {
       smaller.erase();
       return error;
     }
+  llvm::append_range(decisions, decided);
   symbols.insert(smaller);
   if (failed(reassignBuffers(smaller, module)) || failed(placeGraph(smaller)))
     return llvm::createStringError("a loop's body cannot be placed");
@@ -119,6 +121,7 @@ llvm::Error LoopSlots::replan(TaskOp task, int64_t fewer) {
 }
 
 llvm::Expected<GraphOp> LoopSlots::make(unsigned level, int64_t fewer) {
+  decisions.clear();
   GraphOp copy = graph.clone();
   graph->getBlock()->getOperations().insert(graph->getIterator(), copy);
   copies.push_back(copy);

@@ -7,8 +7,8 @@
 #ifndef REMAT_LIB_DIALECT_REMAT_TRANSFORMS_LOOPSLOTS_H
 #define REMAT_LIB_DIALECT_REMAT_TRANSFORMS_LOOPSLOTS_H
 
+#include "GraphPlanner.h"
 #include "LoopPairs.h"
-#include "remat/Dialect/Remat/Transforms/PlanGraph.h"
 
 namespace remat {
 
@@ -39,6 +39,9 @@ public:
   /// they can be. The copy stands beside the graph and has its name.
   llvm::Expected<GraphOp> make(unsigned level, int64_t fewer);
 
+  /// What was decided in the bodies that were planned for the last copy.
+  llvm::ArrayRef<TaskDecision> getDecisions() const { return decisions; }
+
 private:
   llvm::Error replan(TaskOp task, int64_t fewer);
 
@@ -49,6 +52,7 @@ private:
   mlir::ModuleOp module;
   unsigned numLevels = 0;
   llvm::SmallVector<GraphOp> copies;
+  std::vector<TaskDecision> decisions;
   MadeBodies bodies;
   /// What may be unused at the end.
   llvm::SetVector<mlir::Operation *> symbols;

@@ -300,11 +300,10 @@ llvm::Expected<planning::Frontier> Variants::computeFrontier(unsigned points) {
 // One budget
 //===----------------------------------------------------------------------===//
 
-/// Finds the plan with all loops as they are, and applies it to a copy of the
-/// graph if `planned` is there.
-static llvm::Expected<GraphPlan> findPlanOf(GraphOp graph,
-                                            const PlanOptions &options,
-                                            OwningOpRef<GraphOp> *planned) {
+/// Finds the plan with all loops as they are, and applies it if `planned` is
+/// there.
+static llvm::Expected<GraphPlan>
+findPlanOf(GraphOp graph, const PlanOptions &options, PlannedGraph *planned) {
   if (llvm::Error error = checkUnplanned(graph))
     return std::move(error);
   Variants variants(graph, options);
@@ -316,12 +315,13 @@ static llvm::Expected<GraphPlan> findPlanOf(GraphOp graph,
   if (!best)
     return best.takeError();
   if (planned) {
-    if (options.explain)
-      if (llvm::Error error = best->planner->explain(best->plan))
+    // Without anybody who listens, the explanation need not be made.
+    if (options.explain || graph.getContext()->getRemarkEngine())
+      if (llvm::Error error = best->planner->collectDecisions(best->plan)
+                                  .moveInto(planned->decisions))
         return std::move(error);
-    if (llvm::Error error = best->planner->emitRemarks(best->plan))
-      return std::move(error);
-    if (llvm::Error error = best->planner->apply(best->plan).moveInto(*planned))
+    if (llvm::Error error =
+            best->planner->apply(best->plan).moveInto(planned->graph))
       return std::move(error);
   }
   return std::move(best->plan);
@@ -339,7 +339,7 @@ public:
     limit = options.solver.timeLimitSeconds;
   }
 
-  llvm::Expected<GraphPlan> run(GraphOp graph, OwningOpRef<GraphOp> *planned);
+  llvm::Expected<GraphPlan> run(GraphOp graph, PlannedGraph *planned);
 
 private:
   bool isSmallest() const {
@@ -361,7 +361,7 @@ private:
   std::shared_ptr<const StoredPlan> stored;
   bool hasStored = false;
   std::optional<GraphPlan> best;
-  OwningOpRef<GraphOp> bestGraph;
+  PlannedGraph bestGraph;
   std::unique_ptr<planning::InfeasibleBudgetError> failure;
   /// Of what was added last: whether it is the best, and by how much it does
   /// not fit.
@@ -414,7 +414,7 @@ llvm::Error LoopSearch::add(GraphOp graph) {
     if (hasStored)
       return llvm::Error::success();
   }
-  OwningOpRef<GraphOp> applied;
+  PlannedGraph applied;
   llvm::Expected<GraphPlan> plan =
       findPlanOf(graph, options, applies ? &applied : nullptr);
   isBest = plan && (!best || isBetter(*plan, *best, isSmallest()));
@@ -422,6 +422,7 @@ llvm::Error LoopSearch::add(GraphOp graph) {
   if (isBest) {
     best = std::move(*plan);
     bestGraph = std::move(applied);
+    llvm::append_range(bestGraph.decisions, slots.getDecisions());
     return llvm::Error::success();
   }
   return llvm::handleErrors(
@@ -446,7 +447,7 @@ llvm::Error LoopSearch::addCopy(unsigned level, int64_t fewer) {
 }
 
 llvm::Expected<GraphPlan> LoopSearch::run(GraphOp graph,
-                                          OwningOpRef<GraphOp> *planned) {
+                                          PlannedGraph *planned) {
   // Percentages mean the same for all.
   PlanOptions unlimited = options;
   unlimited.budget = BudgetRequest();
@@ -497,7 +498,7 @@ llvm::Expected<GraphPlan> LoopSearch::run(GraphOp graph,
 static llvm::Expected<GraphPlan> findPlan(GraphOp graph,
                                           const PlanOptions &options,
                                           LoopSlots &slots,
-                                          OwningOpRef<GraphOp> *planned) {
+                                          PlannedGraph *planned) {
   bool isFree = options.budget.kind == BudgetRequest::Kind::Unlimited;
   if (!slots.hasLoops() || (isFree && !options.stored))
     return findPlanOf(graph, options, planned);
@@ -533,7 +534,7 @@ public:
 
   /// The best plan of all; without a budget, that of the graph.
   llvm::Expected<GraphPlan> find(const PlanOptions &options,
-                                 OwningOpRef<GraphOp> *planned);
+                                 PlannedGraph *planned);
 
 private:
   struct Choice {
@@ -544,9 +545,9 @@ private:
   };
 
   llvm::Expected<GraphPlan> findOne(Choice &choice, const PlanOptions &options,
-                                    OwningOpRef<GraphOp> *planned);
+                                    PlannedGraph *planned);
   llvm::Expected<GraphPlan> findStored(const PlanOptions &options,
-                                       OwningOpRef<GraphOp> *planned);
+                                       PlannedGraph *planned);
 
   GraphOp graph;
   // These end when the planned graph is in its place.
@@ -556,7 +557,7 @@ private:
 
 llvm::Expected<GraphPlan> StepPlanner::findOne(Choice &choice,
                                                const PlanOptions &options,
-                                               OwningOpRef<GraphOp> *planned) {
+                                               PlannedGraph *planned) {
   llvm::Expected<GraphPlan> plan =
       ::findPlan(choice.graph, options, choice.slots, planned);
   if (!plan)
@@ -572,9 +573,8 @@ llvm::Expected<GraphPlan> StepPlanner::findOne(Choice &choice,
 }
 
 /// The stored plan is one of any of the graphs.
-llvm::Expected<GraphPlan>
-StepPlanner::findStored(const PlanOptions &options,
-                        OwningOpRef<GraphOp> *planned) {
+llvm::Expected<GraphPlan> StepPlanner::findStored(const PlanOptions &options,
+                                                  PlannedGraph *planned) {
   llvm::Expected<GraphPlan> first = findOne(choices.front(), options, planned);
   if (first)
     return first;
@@ -590,7 +590,7 @@ StepPlanner::findStored(const PlanOptions &options,
 }
 
 llvm::Expected<GraphPlan> StepPlanner::find(const PlanOptions &options,
-                                            OwningOpRef<GraphOp> *planned) {
+                                            PlannedGraph *planned) {
   if (hasAlternatives() && options.stored)
     return findStored(options, planned);
   if (!hasAlternatives() ||
@@ -612,7 +612,7 @@ llvm::Expected<GraphPlan> StepPlanner::find(const PlanOptions &options,
   std::unique_ptr<planning::InfeasibleBudgetError> failure;
   bool isSmallest = each.budget.kind == BudgetRequest::Kind::Smallest;
   for (Choice &choice : choices) {
-    OwningOpRef<GraphOp> applied;
+    PlannedGraph applied;
     llvm::Expected<GraphPlan> plan =
         findOne(choice, each, planned ? &applied : nullptr);
     if (plan) {
@@ -732,16 +732,18 @@ static void replaceGraph(GraphOp graph, ArrayRef<GraphOp> others,
 }
 
 llvm::Error remat::planGraph(GraphOp &graph, const PlanOptions &options,
-                             GraphPlan *found) {
+                             GraphPlan *found,
+                             std::vector<TaskDecision> &decisions) {
   bool hasAlternatives = false;
   {
     // Ends when the planned graph is in its place.
     StepPlanner planner(graph, options);
-    OwningOpRef<GraphOp> planned;
+    PlannedGraph planned;
     llvm::Expected<GraphPlan> plan = planner.find(options, &planned);
     if (!plan)
       return plan.takeError();
-    GraphOp replacement = planned.release();
+    decisions = std::move(planned.decisions);
+    GraphOp replacement = planned.graph.release();
     // That of the graph with all loops as they are.
     replacement.setSaveAllPeak(plan->saveAllPeak);
     if (found)
@@ -752,5 +754,16 @@ llvm::Error remat::planGraph(GraphOp &graph, const PlanOptions &options,
   }
   if (hasAlternatives)
     eraseUnneeded(graph->getParentOfType<ModuleOp>());
+  return llvm::Error::success();
+}
+
+llvm::Error remat::planGraph(GraphOp &graph, const PlanOptions &options,
+                             GraphPlan *found) {
+  std::vector<TaskDecision> decisions;
+  if (llvm::Error error = planGraph(graph, options, found, decisions))
+    return error;
+  if (options.explain)
+    explain(decisions);
+  emitDecisionRemarks(decisions);
   return llvm::Error::success();
 }
