@@ -305,6 +305,40 @@ Packing remat::planning::packLiveRanges(ArrayRef<LiveRange> given,
   return best;
 }
 
+std::optional<std::pair<size_t, size_t>>
+remat::planning::findOverlap(ArrayRef<LiveRange> ranges,
+                             ArrayRef<int64_t> offsets) {
+  std::vector<size_t> byBegin;
+  for (auto [index, range] : enumerate(ranges))
+    if (range.bytes != 0 && offsets[index] >= 0)
+      byBegin.push_back(index);
+  llvm::sort(byBegin, [&](size_t a, size_t b) {
+    return std::tie(ranges[a].begin, a) < std::tie(ranges[b].begin, b);
+  });
+  // What lives at the position where a range begins, by its offset.
+  std::map<int64_t, size_t> live;
+  std::multimap<uint32_t, int64_t> byEnd;
+  for (size_t index : byBegin) {
+    const LiveRange &range = ranges[index];
+    while (!byEnd.empty() && byEnd.begin()->first < range.begin) {
+      live.erase(byEnd.begin()->second);
+      byEnd.erase(byEnd.begin());
+    }
+    int64_t offset = offsets[index];
+    auto above = live.lower_bound(offset);
+    if (above != live.end() && above->first < offset + range.bytes)
+      return std::pair(index, above->second);
+    if (above != live.begin()) {
+      auto [below, other] = *std::prev(above);
+      if (below + ranges[other].bytes > offset)
+        return std::pair(index, other);
+    }
+    live.emplace(offset, index);
+    byEnd.emplace(range.end, offset);
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string>
 remat::planning::findPackingFault(ArrayRef<LiveRange> ranges,
                                   const Packing &packing) {
@@ -313,7 +347,6 @@ remat::planning::findPackingFault(ArrayRef<LiveRange> ranges,
     return "expected " + std::to_string(ranges.size()) + " offsets, actual " +
            std::to_string(packing.offsets.size());
   int64_t total = 0;
-  std::vector<uint32_t> byBegin;
   for (auto [index, range] : enumerate(ranges)) {
     if (range.bytes == 0)
       continue;
@@ -325,35 +358,12 @@ remat::planning::findPackingFault(ArrayRef<LiveRange> ranges,
       return name(index) + " is at " + std::to_string(offset) + ", expected " +
              std::to_string(range.fixedOffset);
     total = std::max(total, offset + range.bytes);
-    byBegin.push_back(index);
   }
   if (total != packing.totalBytes || total < packing.lowerBytes)
     return "the arena ends at " + std::to_string(total) + ", expected " +
            std::to_string(packing.totalBytes) + ", at least " +
            std::to_string(packing.lowerBytes);
-  llvm::sort(byBegin, [&](uint32_t a, uint32_t b) {
-    return ranges[a].begin < ranges[b].begin;
-  });
-  // What lives at the position where a range begins, by its offset.
-  std::map<int64_t, uint32_t> live;
-  std::multimap<uint32_t, int64_t> byEnd;
-  for (uint32_t index : byBegin) {
-    const LiveRange &range = ranges[index];
-    while (!byEnd.empty() && byEnd.begin()->first < range.begin) {
-      live.erase(byEnd.begin()->second);
-      byEnd.erase(byEnd.begin());
-    }
-    int64_t offset = packing.offsets[index];
-    auto above = live.lower_bound(offset);
-    if (above != live.end() && above->first < offset + range.bytes)
-      return name(index) + " overlaps " + name(above->second);
-    if (above != live.begin()) {
-      auto [below, other] = *std::prev(above);
-      if (below + ranges[other].bytes > offset)
-        return name(index) + " overlaps " + name(other);
-    }
-    live.emplace(offset, index);
-    byEnd.emplace(range.end, offset);
-  }
+  if (auto overlap = findOverlap(ranges, packing.offsets))
+    return name(overlap->first) + " overlaps " + name(overlap->second);
   return std::nullopt;
 }

@@ -13,6 +13,7 @@
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/MathExtras.h"
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 
@@ -191,30 +192,20 @@ void TableReader::setPositions() {
 
 /// Buffers with fixed offsets that live together must be apart.
 Error TableReader::checkFixed() const {
-  SmallVector<size_t> fixed;
+  std::vector<int64_t> offsets;
   int64_t total = 0;
-  for (auto [index, range] : enumerate(table.ranges)) {
+  for (const LiveRange &range : table.ranges) {
     if (AddOverflow(total, range.bytes + range.alignment, total) ||
         total > int64_t(1) << 53)
       return makeError("the buffers are too large: expected at most 2^53 bytes "
                        "in all");
-    if (range.fixedOffset >= 0 && range.bytes != 0)
-      fixed.push_back(index);
+    offsets.push_back(range.fixedOffset);
   }
-  llvm::sort(fixed, [&](size_t a, size_t b) {
-    return table.ranges[a].fixedOffset < table.ranges[b].fixedOffset;
-  });
-  for (auto [place, index] : enumerate(fixed)) {
-    const LiveRange &range = table.ranges[index];
-    for (size_t other : drop_begin(fixed, place + 1)) {
-      const LiveRange &above = table.ranges[other];
-      if (above.fixedOffset >= range.fixedOffset + range.bytes)
-        break;
-      if (above.begin <= range.end && range.begin <= above.end)
-        return makeError("the buffers of lines " + Twine(numbers[index]) +
-                         " and " + Twine(numbers[other]) +
-                         " overlap at the offsets that they must have");
-    }
+  if (auto overlap = planning::findOverlap(table.ranges, offsets)) {
+    auto [first, second] = std::minmax(overlap->first, overlap->second);
+    return makeError("the buffers of lines " + Twine(numbers[first]) + " and " +
+                     Twine(numbers[second]) +
+                     " overlap at the offsets that they must have");
   }
   return Error::success();
 }

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace remat::planning {
@@ -29,7 +30,7 @@ struct LiveRange {
   /// Its offset is a multiple of this.
   int64_t alignment = 1;
   /// The offset that it must have, or -1. What must overlap cannot be packed:
-  /// ranges with fixed offsets are to be checked by the caller.
+  /// ranges with fixed offsets are to be checked by the caller (`findOverlap`).
   int64_t fixedOffset = -1;
 };
 
@@ -68,6 +69,12 @@ struct PackingOptions {
 /// to be the smallest.
 Packing packLiveRanges(llvm::ArrayRef<LiveRange> ranges,
                        const PackingOptions &options = {});
+
+/// The numbers of two ranges that live together and overlap at these offsets;
+/// none if all are apart. A range of no bytes, or whose offset is below 0, is
+/// nowhere.
+std::optional<std::pair<size_t, size_t>>
+findOverlap(llvm::ArrayRef<LiveRange> ranges, llvm::ArrayRef<int64_t> offsets);
 
 /// What is wrong with a packing: ranges that live together and overlap, an
 /// offset that is not aligned or not the fixed one, an arena of another size,

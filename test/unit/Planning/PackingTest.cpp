@@ -207,6 +207,16 @@ TEST(PackingTest, FaultsAreFound) {
   EXPECT_EQ(fault({0, 4, 8}, 12), "range 0 is at 0, expected 4");
 }
 
+// Ranges without an offset are left out, and lives may be anywhere.
+TEST(PackingTest, OverlapsAreFound) {
+  std::vector<LiveRange> ranges = {{8, 5, 6}, {8, 0, 4}, {8, 0, 9}, {0, 0, 9}};
+  using Pair = std::pair<size_t, size_t>;
+  EXPECT_EQ(findOverlap(ranges, {0, 0, -1, 0}), std::nullopt);
+  EXPECT_EQ(findOverlap(ranges, {0, 0, 8, 0}), std::nullopt);
+  EXPECT_EQ(findOverlap(ranges, {4, 0, 8, 0}), Pair(0, 2));
+  EXPECT_EQ(findOverlap(ranges, {0, 4, 8, 0}), Pair(2, 1));
+}
+
 // What a plan packs is what its simulation counts, with workspaces, and copies
 // of what runs again.
 TEST(PackingTest, LiveRangesOfAPlanHaveItsPeak) {
