@@ -76,6 +76,47 @@ Graph::Graph(const Problem &problem) : problem(problem) {
     if (problem.ops[op].backward)
       next = op;
   }
+  findLossyForms();
+}
+
+/// Where the loss of a packed form stays in the backward phase.
+void Graph::findLossyForms() {
+  mayLose.assign(numValues(), false);
+  exactOutput.assign(numOps(), false);
+  if (problem.freeOrder || backwardStart == numOps())
+    return;
+  auto isOutputOp = [&](OpId op) {
+    return any_of(results(op), [&](ValueId v) { return isOutput(v); });
+  };
+  // Forward ops that are needed where they must not change.
+  std::vector<bool> exact(numOps(), false);
+  for (OpId op = numOps(); op-- > 0;) {
+    if (problem.ops[op].backward)
+      continue;
+    auto needsExact = [&](ValueId result) {
+      // An output that has to be made again is made again from exact values.
+      return (policies[result] == Policy::MustRecompute && isOutputOp(op)) ||
+             any_of(readers(result),
+                    [&](OpId reader) { return exact[reader]; });
+    };
+    exact[op] = op > backwardStart || any_of(results(op), needsExact);
+  }
+  // Forward ops that read what has a loss.
+  std::vector<bool> reads(numOps(), false);
+  for (ValueId value = 0; value < numValues(); ++value)
+    mayLose[value] =
+        problem.values[value].packed && problem.values[value].packed->lossy &&
+        !isOutput(value) &&
+        none_of(readers(value), [&](OpId reader) { return exact[reader]; });
+  for (OpId op = 0; op < numOps(); ++op) {
+    if (problem.ops[op].backward)
+      continue;
+    reads[op] = any_of(operands(op), [&](ValueId operand) {
+      return mayLose[operand] ||
+             (!isArgument(operand) && reads[producer(operand)]);
+    });
+    exactOutput[op] = reads[op] && !once[op] && isOutputOp(op);
+  }
 }
 
 bool Graph::isReadByBackward(ValueId root) const {
@@ -109,10 +150,7 @@ bool Graph::recomputesOnly() const {
 
 bool Graph::canPack(ValueId root) const {
   const Value &value = problem.values[root];
-  // What is lossy is for the backward phase alone.
-  bool isOfUse =
-      value.packed &&
-      (!value.packed->lossy || (backwardStart < numOps() && !isOutput(root)));
+  bool isOfUse = value.packed && (!value.packed->lossy || mayLose[root]);
   return isOfUse && policies[root] != Policy::MustSave &&
          policies[root] != Policy::MustCpuOffload;
 }

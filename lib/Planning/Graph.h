@@ -50,14 +50,22 @@ public:
   /// Whether the root, or a view of it, is an output.
   bool isOutput(ValueId root) const { return output[root]; }
   /// Whether a plan may run `op` only once: it is random or effectful, or a
-  /// MUST on one of its results says so.
-  bool runsOnce(OpId op) const { return once[op]; }
+  /// MUST on one of its results says so, or `keepsOutputExact`.
+  bool runsOnce(OpId op) const { return once[op] || exactOutput[op]; }
+  /// Whether a forward op that could otherwise run again makes an output, and
+  /// reads, directly or through other forward ops, what may be packed with a
+  /// loss: a second run might read rounded values, and the result of the first
+  /// one stays. A plan that packs nothing with a loss may run it again.
+  bool keepsOutputExact(OpId op) const { return exactOutput[op]; }
   bool canOffload(ValueId root) const;
-  /// Whether a plan may keep the root in packed form.
+  /// Whether a plan may keep the root in packed form. With a loss, it may not
+  /// if the root is an output, or a forward op that needs it, directly or
+  /// through other forward ops, stands behind the first backward op, or may
+  /// come to stand there: results of forward ops do not change.
   bool canPack(ValueId root) const;
   /// Whether a plan may recompute `op` inside of its readers' kernels.
   bool canAbsorb(OpId op) const {
-    return problem.ops[op].absorbedCost.has_value() && !once[op];
+    return problem.ops[op].absorbedCost.has_value() && !runsOnce(op);
   }
   /// Whether recomputation is the only way to do without a value for a while.
   bool recomputesOnly() const;
@@ -89,7 +97,11 @@ private:
   std::vector<uint32_t> operandList, operandBegin;
   std::vector<uint32_t> readerList, readerBegin;
   std::vector<Policy> policies;
-  std::vector<bool> output, once, leavesForward;
+  void findLossyForms();
+
+  std::vector<bool> output, once, exactOutput, leavesForward;
+  /// Of a value, whether its packed form may have a loss.
+  std::vector<bool> mayLose;
   std::vector<OpId> borders;
   OpId backwardStart = 0;
 };

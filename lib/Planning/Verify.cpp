@@ -74,10 +74,22 @@ private:
     for (OpId id = 0; id < graph.numOps(); ++id) {
       if (runs[id] == 0)
         return fail(op(id) + " never runs");
-      if (runs[id] > 1 && graph.runsOnce(id))
+      if (runs[id] > 1 && !mayRunAgain(id))
         return runsAgain(id, "runs " + Twine(runs[id]) + " times");
     }
     return Error::success();
+  }
+
+  bool mayRunAgain(OpId id) const {
+    return !graph.runsOnce(id) ||
+           (graph.keepsOutputExact(id) && !packsWithLoss());
+  }
+
+  bool packsWithLoss() const {
+    return any_of(actions, [&](const Action &action) {
+      return action.kind == ActionKind::Pack &&
+             problem.values[action.id].packed->lossy;
+    });
   }
 
   /// `id` may run only once; `how` says what it does instead.
@@ -88,11 +100,15 @@ private:
         return fail(value(result) + " is " + stringify(policy) + ", but " +
                     op(id) + " " + how + ", expected once");
     }
+    if (graph.keepsOutputExact(id))
+      return fail(op(id) + " " + how +
+                  " and makes an output that lossy packed forms must not "
+                  "change, expected once");
     return fail(op(id) + " " + how + ", but may run only once");
   }
 
   Error verifyAbsorption(size_t i, OpId id) const {
-    if (!graph.runsOnce(id))
+    if (mayRunAgain(id))
       return Error::success();
     return runsAgain(id, "runs again, absorbed at action " + Twine(i));
   }

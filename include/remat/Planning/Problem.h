@@ -70,7 +70,8 @@ struct PackedForm {
   /// What making it and turning it back cost, in the unit of Op::cost.
   int64_t packCost = 0, unpackCost = 0;
   /// Whether what is unpacked is not quite the value. Then it is only unpacked
-  /// in the backward phase, so that forward ops read what they always did.
+  /// in the backward phase, and only of values that no forward op needs there,
+  /// so that forward ops make what they always did.
   bool lossy = false;
 
   bool operator==(const PackedForm &other) const {

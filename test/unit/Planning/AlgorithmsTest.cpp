@@ -219,6 +219,73 @@ TEST(Algorithms, NoIllegalPlanWithAllFeatures) {
     EXPECT_GT(count, ActionKind(kind) == ActionKind::Release ? 10u : 50u);
 }
 
+/// Whether a lossy packed form changes what a forward op computes at its first
+/// run, or leaves as an output. What forward ops make of rounded values is
+/// rounded, too; what backward ops make may be.
+bool changesForwardResults(const Problem &problem, const Plan &plan) {
+  Simulation simulation = cantFail(simulate(problem, plan));
+  std::vector<bool> rounded(simulation.copies.size(), false);
+  std::vector<bool> ran(problem.ops.size(), false);
+  std::vector<std::vector<size_t>> made(plan.actions.size());
+  for (auto [index, copy] : llvm::enumerate(simulation.copies))
+    if (copy.def != Copy::beforeStart)
+      made[copy.def].push_back(index);
+  for (auto [i, action] : llvm::enumerate(plan.actions)) {
+    bool isOp =
+        action.kind == ActionKind::Run || action.kind == ActionKind::Absorb;
+    bool reads = llvm::any_of(simulation.readsOf(i),
+                              [&](uint32_t copy) { return rounded[copy]; });
+    if (isOp && problem.ops[action.id].backward)
+      continue;
+    if (action.kind == ActionKind::Unpack &&
+        problem.values[action.id].packed->lossy)
+      reads = true;
+    if (action.kind == ActionKind::Run) {
+      if (!ran[action.id] && reads)
+        return true;
+      ran[action.id] = true;
+    }
+    for (size_t index : made[i]) {
+      const Copy &copy = simulation.copies[index];
+      rounded[index] = reads;
+      if (reads && copy.form == Copy::Form::Full &&
+          problem.values[copy.value].isOutput &&
+          copy.lastUse + 1 == plan.actions.size())
+        return true;
+    }
+  }
+  return false;
+}
+
+TEST(Algorithms, LossyFormsLeaveForwardResultsAlone) {
+  unsigned packing = 0;
+  for (uint64_t seed = 0; seed < 60; ++seed) {
+    Problem problem = richProblem(seed, 6 + seed % 20);
+    problem.freeOrder = seed % 7 == 0;
+    problem.linkBytesPerSecond = 0;
+    for (Value &value : problem.values)
+      if (value.packed)
+        value.packed->lossy = true;
+    int64_t peak = saveAll(problem).peakBytes;
+    for (const char *solver : {"auto", "greedy", "exact"})
+      for (int64_t percent : {85, 70, 60}) {
+        problem.deviceBudget = peak * percent / 100;
+        llvm::Expected<Solution> solution =
+            runAlgorithm(problem, solver, quick());
+        if (!solution) {
+          EXPECT_FALSE(mentions(message(solution.takeError()), "illegal plan"));
+          continue;
+        }
+        EXPECT_FALSE(changesForwardResults(problem, solution->plan))
+            << "seed " << seed << ", " << solver << ", " << percent;
+        packing += llvm::any_of(solution->plan.actions, [](const Action &a) {
+          return a.kind == ActionKind::Unpack;
+        });
+      }
+  }
+  EXPECT_GT(packing, 20u);
+}
+
 TEST(Algorithms, SamePlanEveryTime) {
   Problem problem = randomProblem(5, 60);
   problem.deviceBudget = saveAll(problem).peakBytes * 7 / 10;

@@ -315,6 +315,49 @@ TEST(VerifyBroken, ALossyFormInTheForwardPhase) {
                        "value 'f1' may not be packed"));
 }
 
+// Forward ops may stand behind the first backward op, and outputs of the
+// forward phase may be made again: neither is to see a rounded value.
+TEST(VerifyBroken, ALossyFormThatForwardOpsNeed) {
+  Problem problem = broken();
+  problem.values[1].packed->lossy = true;
+  auto unpackBefore = [](OpId reader, std::vector<OpId> again) {
+    Plan plan = runs({0, 1});
+    plan.pack(1);
+    for (OpId op : {2, 3, 4, 5, 6, 7}) {
+      if (op == reader) {
+        plan.unpack(1);
+        for (OpId other : again)
+          plan.run(other);
+      }
+      plan.run(op);
+    }
+    return plan;
+  };
+  ASSERT_EQ(failure(problem, unpackBefore(5, {})), "");
+  // f2 is made again from the rounded f1, and is an output or not.
+  EXPECT_EQ(failure(problem, unpackBefore(5, {2})), "");
+  problem.values[2].isOutput = true;
+  EXPECT_EQ(failure(problem, unpackBefore(5, {})), "");
+  EXPECT_TRUE(mentions(failure(problem, unpackBefore(5, {2})),
+                       "op 'f2' runs 2 times and makes an output that lossy "
+                       "packed forms must not change, expected once"));
+  EXPECT_EQ(failure(problem, runs({0, 1, 2, 3, 4, 2, 5, 6, 7})), "");
+  problem.values[2].isOutput = false;
+  // b1 becomes a forward op that reads f1, or what is made of it.
+  problem.ops[6].backward = false;
+  EXPECT_TRUE(mentions(failure(problem, unpackBefore(6, {})),
+                       "value 'f1' may not be packed"));
+  for (ValueId read : {0, 2}) {
+    problem.ops[6].operands = {read, 5};
+    EXPECT_EQ(failure(problem, unpackBefore(5, {})),
+              read == 0 ? "" : "action 2: value 'f1' may not be packed");
+  }
+  problem.ops[6].backward = true;
+  problem.freeOrder = true;
+  EXPECT_TRUE(mentions(failure(problem, unpackBefore(5, {})),
+                       "value 'f1' may not be packed"));
+}
+
 TEST(VerifyBroken, AClonedRandomOp) {
   // An op that draws random numbers is neither run nor absorbed again.
   Problem problem = broken();
