@@ -126,10 +126,7 @@ bool Graph::isReadByBackward(ValueId root) const {
 
 bool Graph::mayReorder() const {
   return problem.freeOrder && numOps() > 1 &&
-         none_of(policies, [](Policy policy) {
-           return policy == Policy::MustRecompute ||
-                  policy == Policy::MustCpuOffload;
-         });
+         !is_contained(leavesForward, true);
 }
 
 bool Graph::canOffload(ValueId root) const {

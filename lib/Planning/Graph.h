@@ -81,8 +81,8 @@ public:
   /// make leaves before the next one.
   OpId border(ValueId root) const { return borders[root]; }
   /// Whether ops may run for the first time in another order than the given
-  /// one, whatever that is. What a MUST says of the phases is looked at in the
-  /// given one only.
+  /// one, whatever that is. Not if something must leave the forward phase:
+  /// where that ends is looked at in the given order only.
   bool mayReorder() const;
   /// Whether a backward op reads the root.
   bool isReadByBackward(ValueId root) const;

@@ -221,6 +221,23 @@ TEST(ListSchedule, KeepsAnOrderThatIsNotFree) {
   EXPECT_TRUE(llvm::is_sorted(low.ops));
 }
 
+// Nor does a MUST hold the order that says nothing of the forward phase: of a
+// gradient, or of what no backward op reads.
+TEST(ListSchedule, OtherMustsLeaveTheOrderFree) {
+  Problem natural = network(20, 64, false), problem = network(20, 64, true);
+  ValueId gradient = problem.ops[25].results.front();
+  ASSERT_TRUE(problem.ops[25].backward);
+  problem.values[gradient].policy = Policy::MustRecompute;
+  EXPECT_LE(findLow(problem).peak, saveAllPeak(natural));
+  SolverOptions options;
+  options.effort = 0.1;
+  for (int percent : {100, 80, 60}) {
+    problem.deviceBudget = saveAllPeak(natural) * percent / 100;
+    Solution solution = llvm::cantFail(solve(problem, "auto", options));
+    EXPECT_EQ(message(verify(problem, solution.plan)), "");
+  }
+}
+
 TEST(ListSchedule, AutoReturnsTheLowOrder) {
   Problem natural = network(100, 64, false), problem = network(100, 64, true);
   natural.freeOrder = false;
