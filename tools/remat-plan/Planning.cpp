@@ -32,11 +32,15 @@ public:
 
   /// Gives a search a share of the time that is left.
   SolverOptions give(SolverOptions options, double share = 1) const {
-    std::chrono::duration<double> passed = Clock::now() - start;
     if (seconds)
-      options.timeLimitSeconds =
-          std::max(*seconds - passed.count(), 0.0) * share;
+      options.timeLimitSeconds = *getSecondsLeft() * share;
     return options;
+  }
+  std::optional<double> getSecondsLeft() const {
+    if (!seconds)
+      return std::nullopt;
+    std::chrono::duration<double> passed = Clock::now() - start;
+    return std::max(*seconds - passed.count(), 0.0);
   }
 
 private:
@@ -85,13 +89,21 @@ static Error setBudget(const PlanOptions &plan, const SolverOptions &search,
   return Error::success();
 }
 
-/// Gives the copies of the plan that was found their addresses.
-static Error packSolution(Outcome &outcome) {
+/// Gives the copies of the plan that was found their addresses, as good as the
+/// time that is left allows.
+static Error packSolution(std::optional<double> secondsLeft, Outcome &outcome) {
   Expected<std::vector<LiveRange>> ranges =
       findLiveRanges(outcome.instance.problem, outcome.solution->plan);
   if (!ranges)
     return ranges.takeError();
-  Packing packing = packLiveRanges(*ranges);
+  PackingOptions options;
+  // All of the work takes about a second.
+  if (PlanWatch::isInterrupted())
+    options.maxWork = 0;
+  else if (secondsLeft)
+    options.maxWork = static_cast<int64_t>(double(options.maxWork) *
+                                           std::min(*secondsLeft, 1.0));
+  Packing packing = packLiveRanges(*ranges, options);
   if (std::optional<std::string> fault = findPackingFault(*ranges, packing))
     return makeError("internal error: " + *fault);
   outcome.arenaBytes = packing.totalBytes;
@@ -137,7 +149,7 @@ static Error findSolution(const PlanOptions &plan, const SolverOptions &search,
 
 Expected<Outcome> plan::planInstance(Instance instance,
                                      const PlanOptions &options,
-                                     const PlanFlags &flags) {
+                                     const PlanFlags &flags, bool packs) {
   Outcome outcome;
   outcome.instance = std::move(instance);
   const Problem &problem = outcome.instance.problem;
@@ -173,8 +185,9 @@ Expected<Outcome> plan::planInstance(Instance instance,
   }
   if (!outcome.solution)
     return outcome;
-  if (Error error = packSolution(outcome))
-    return std::move(error);
+  if (packs)
+    if (Error error = packSolution(limit.getSecondsLeft(), outcome))
+      return std::move(error);
   outcome.schedule = planning::toJson(outcome.instance, outcome.solution->plan);
   if (Error error =
           flags.explainPlan(problem, outcome.solution->plan, outcome.details))

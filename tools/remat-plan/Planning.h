@@ -14,9 +14,10 @@ namespace remat::plan {
 
 /// Everything that was asked for of an instance, or of a model's step. That
 /// there is no plan is an outcome, not an error. A time limit is for all of it.
+/// An instance's plan gets addresses only if `packs`: they take about a second.
 llvm::Expected<Outcome> planInstance(planning::Instance instance,
                                      const PlanOptions &options,
-                                     const tools::PlanFlags &flags);
+                                     const tools::PlanFlags &flags, bool packs);
 llvm::Expected<Outcome> planModel(GraphOp graph, const PlanOptions &options,
                                   const tools::PlanFlags &flags);
 

@@ -29,7 +29,7 @@ struct Outcome {
   int64_t saveAllPeak = 0;
   /// Unset if no plan was found within the budget.
   std::optional<planning::Solution> solution;
-  /// Of a model's step, or of an instance's plan.
+  /// Of a model's step, or of an instance's plan if that was packed.
   std::optional<int64_t> arenaBytes;
   /// Of a model's step over parts of a batch: in which order they run.
   std::string microbatchOrder;

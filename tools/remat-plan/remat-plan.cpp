@@ -177,7 +177,7 @@ static Expected<Outcome> makeOutcome(Input input, const PlanOptions &plan) {
                      (options().printSaved ? "print-saved" : "trace") +
                      "' has no effect: the input is an instance, no model");
   return planInstance(std::move(std::get<Instance>(input)), plan,
-                      options().plan);
+                      options().plan, /*packs=*/!options().reportFile.empty());
 }
 
 /// The step runs on as many threads as its costs were measured with:
