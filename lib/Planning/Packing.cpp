@@ -40,51 +40,128 @@ computeLoad(ArrayRef<LiveRange> ranges,
 }
 
 namespace {
-struct Rectangle {
-  int64_t low, high;
-  uint32_t begin, end;
-};
-
-/// What is placed, by when it lives: of many ranges, few live at the time of a
-/// short one.
-class PlacedRectangles {
+/// A set of addresses.
+class Addresses {
 public:
-  explicit PlacedRectangles(uint32_t numPositions)
-      : numPositions(numPositions), covering(2 * size_t(numPositions)),
-        beginning(numPositions) {}
-
-  void insert(const Rectangle &rectangle) {
-    beginning[rectangle.begin].push_back(rectangle);
-    size_t left = rectangle.begin + size_t(numPositions);
-    size_t right = rectangle.end + size_t(numPositions) + 1;
-    for (; left < right; left /= 2, right /= 2) {
-      if (left % 2)
-        covering[left++].push_back(rectangle);
-      if (right % 2)
-        covering[--right].push_back(rectangle);
+  void add(int64_t low, int64_t high) {
+    auto first = findBehind(low);
+    auto last = first;
+    for (; last != spans.end() && last->first <= high; ++last) {
+      low = std::min(low, last->first);
+      high = std::max(high, last->second);
     }
+    if (first == last) {
+      spans.insert(first, {low, high});
+      return;
+    }
+    *first = {low, high};
+    spans.erase(first + 1, last);
   }
 
-  /// Those that live at any of the positions, by their low address.
-  void find(uint32_t begin, uint32_t end, std::vector<Rectangle> &found) const {
-    found.clear();
-    for (size_t node = begin + size_t(numPositions); node > 0; node /= 2)
-      llvm::append_range(found, covering[node]);
-    for (uint32_t position = begin + 1; position <= end; ++position)
-      llvm::append_range(found, beginning[position]);
-    llvm::sort(found, [](const Rectangle &a, const Rectangle &b) {
-      return a.low < b.low;
+  /// Where the first span ends that has addresses from `low` to before `high`;
+  /// `low` if there is none.
+  int64_t findEnd(int64_t low, int64_t high) const {
+    // One that ends at `low` is not in the way.
+    const auto *span = findBehind(low + 1);
+    return span != spans.end() && span->first < high ? span->second : low;
+  }
+
+  bool isEmpty() const { return spans.empty(); }
+
+private:
+  using Spans = SmallVector<std::pair<int64_t, int64_t>, 1>;
+
+  static bool endsBefore(const std::pair<int64_t, int64_t> &span, int64_t at) {
+    return span.second < at;
+  }
+  /// The first span that ends at `at` or behind.
+  Spans::iterator findBehind(int64_t at) {
+    return std::lower_bound(spans.begin(), spans.end(), at, endsBefore);
+  }
+  Spans::const_iterator findBehind(int64_t at) const {
+    return std::lower_bound(spans.begin(), spans.end(), at, endsBefore);
+  }
+
+  /// In order; none touches another. Memory that is well used has few gaps, and
+  /// so few spans, whatever number of buffers there is.
+  Spans spans;
+};
+
+/// What is placed, by when it lives: a tree of spans of positions, without
+/// pointers.
+class PlacedAddresses {
+public:
+  explicit PlacedAddresses(uint32_t numPositions)
+      : numLeaves(llvm::PowerOf2Ceil(numPositions)), throughout(2 * numLeaves),
+        somewhere(2 * numLeaves) {}
+
+  void insert(uint32_t begin, uint32_t end, int64_t low, int64_t high) {
+    forEachPart(begin, end, [&](size_t node) {
+      throughout[node].add(low, high);
+      somewhere[node].add(low, high);
     });
+    forEachNodeAbove(begin, end,
+                     [&](size_t node) { somewhere[node].add(low, high); });
+  }
+
+  /// The lowest address of `bytes` that are free from `begin` to `end`.
+  int64_t findLowest(uint32_t begin, uint32_t end, int64_t bytes,
+                     int64_t alignment) {
+    inTheWay.clear();
+    auto collect = [&](const Addresses &addresses) {
+      if (!addresses.isEmpty())
+        inTheWay.push_back(&addresses);
+    };
+    forEachPart(begin, end, [&](size_t node) { collect(somewhere[node]); });
+    forEachNodeAbove(begin, end,
+                     [&](size_t node) { collect(throughout[node]); });
+    // What is in the way of an address is in the way of all up to its end. The
+    // address is free when all have been asked since it was last raised.
+    int64_t offset = 0;
+    for (size_t i = 0, passed = 0; passed < inTheWay.size();) {
+      int64_t next = inTheWay[i]->findEnd(offset, offset + bytes);
+      if (next != offset) {
+        offset = alignTo(next, alignment);
+        passed = 0;
+      } else {
+        ++passed;
+        i = i + 1 == inTheWay.size() ? 0 : i + 1;
+      }
+    }
+    return offset;
   }
 
 private:
-  uint32_t numPositions;
-  /// A tree of spans of positions, without pointers: each rectangle is in the
-  /// few nodes that its life is made of, so that the nodes above a position
-  /// hold what lives there.
-  std::vector<std::vector<Rectangle>> covering;
-  /// By the first position.
-  std::vector<std::vector<Rectangle>> beginning;
+  /// The few nodes whose spans are together the positions from `begin` to
+  /// `end`.
+  template <typename Function>
+  void forEachPart(uint32_t begin, uint32_t end, Function function) const {
+    size_t left = begin + numLeaves, right = end + numLeaves + 1;
+    for (; left < right; left /= 2, right /= 2) {
+      if (left % 2)
+        function(left++);
+      if (right % 2)
+        function(--right);
+    }
+  }
+  /// The nodes above `begin` and above `end`, which are all that are above a
+  /// part.
+  template <typename Function>
+  void forEachNodeAbove(uint32_t begin, uint32_t end, Function function) const {
+    size_t left = (begin + numLeaves) / 2, right = (end + numLeaves) / 2;
+    for (; left > 0; left /= 2, right /= 2) {
+      function(left);
+      if (right != left)
+        function(right);
+    }
+  }
+
+  size_t numLeaves;
+  /// Of each node, what is placed there during all of its positions, and during
+  /// any of them. Each range is in the nodes that its life is made of, so that
+  /// the nodes above a position hold what lives there, too.
+  std::vector<Addresses> throughout, somewhere;
+  std::vector<const Addresses *> inTheWay;
 };
 } // namespace
 
@@ -95,36 +172,20 @@ static Packing placeLowest(ArrayRef<LiveRange> ranges,
   uint32_t last = 0;
   for (const LiveRange &range : ranges)
     last = std::max(last, range.end);
-  PlacedRectangles byTime(last + 1);
-  std::vector<Rectangle> found;
-  /// By their low address.
-  std::vector<Rectangle> placed;
+  PlacedAddresses placed(last + 1);
   Packing packing;
   packing.offsets.assign(ranges.size(), 0);
   auto place = [&](uint32_t index) {
     const LiveRange &range = ranges[index];
     if (range.bytes == 0)
       return;
-    int64_t offset = std::max<int64_t>(range.fixedOffset, 0);
-    bool isShort = range.end - range.begin <= PackingTuning::maxShortLife;
-    if (isShort)
-      byTime.find(range.begin, range.end, found);
-    for (const Rectangle &other : isShort ? found : placed) {
-      if (other.end < range.begin || other.begin > range.end)
-        continue;
-      if (range.fixedOffset >= 0 || offset + range.bytes <= other.low)
-        break;
-      offset = std::max<int64_t>(offset, alignTo(other.high, range.alignment));
-    }
-    Rectangle rectangle{offset, offset + range.bytes, range.begin, range.end};
+    int64_t offset = range.fixedOffset;
+    if (offset < 0)
+      offset = placed.findLowest(range.begin, range.end, range.bytes,
+                                 range.alignment);
     packing.offsets[index] = offset;
-    packing.totalBytes = std::max(packing.totalBytes, rectangle.high);
-    byTime.insert(rectangle);
-    placed.insert(llvm::upper_bound(placed, rectangle,
-                                    [](const Rectangle &a, const Rectangle &b) {
-                                      return a.low < b.low;
-                                    }),
-                  rectangle);
+    packing.totalBytes = std::max(packing.totalBytes, offset + range.bytes);
+    placed.insert(range.begin, range.end, offset, offset + range.bytes);
   };
   for (uint32_t index : order)
     if (ranges[index].fixedOffset >= 0)
@@ -148,12 +209,18 @@ static SmallVector<std::vector<uint32_t>> makeOrders(ArrayRef<LiveRange> ranges,
   }
   using Key = std::function<std::tuple<int64_t, int64_t>(uint32_t)>;
   const Key keys[] = {
-      [&](uint32_t i) { return std::tuple(life[i], ranges[i].bytes); },
+      [&](uint32_t i) {
+        return std::tuple(life[i], ranges[i].bytes);
+      },
       [&](uint32_t i) { return std::tuple(area[i], life[i]); },
       [&](uint32_t i) { return std::tuple(crowd[i], life[i]); },
       [&](uint32_t i) { return std::tuple(crowd[i], area[i]); },
-      [&](uint32_t i) { return std::tuple(crowd[i], ranges[i].bytes); },
-      [&](uint32_t i) { return std::tuple(ranges[i].bytes, life[i]); },
+      [&](uint32_t i) {
+        return std::tuple(crowd[i], ranges[i].bytes);
+      },
+      [&](uint32_t i) {
+        return std::tuple(ranges[i].bytes, life[i]);
+      },
   };
   SmallVector<std::vector<uint32_t>> orders;
   for (const Key &key : keys) {

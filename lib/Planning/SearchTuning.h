@@ -349,9 +349,6 @@ struct ProgramTuning {
 
 /// Addresses in one arena (Packing.cpp).
 struct PackingTuning {
-  /// A range that lives at more positions looks at all others, instead of at
-  /// those that live at each position.
-  static constexpr uint32_t maxShortLife = 64;
   /// The work of the first round of the search, in visits, for each order.
   static constexpr int64_t firstShare = 4'000'000;
   /// Of a round's work, what the orders get that are seldom the best.

@@ -188,6 +188,54 @@ TEST(PackingTest, EnoughIsEnough) {
   EXPECT_LE(smaller.totalBytes, options.enoughBytes);
 }
 
+/// Where `placed` leaves the lowest room for a range, by trying all addresses.
+static int64_t findLowest(const std::vector<LiveRange> &ranges,
+                          const std::vector<int64_t> &offsets,
+                          const std::vector<size_t> &placed, size_t index) {
+  const LiveRange &range = ranges[index];
+  for (int64_t at = 0;; at += range.alignment)
+    if (std::none_of(placed.begin(), placed.end(), [&](size_t other) {
+          const LiveRange &b = ranges[other];
+          return b.begin <= range.end && range.begin <= b.end &&
+                 offsets[other] < at + range.bytes &&
+                 at < offsets[other] + b.bytes;
+        }))
+      return at;
+}
+
+// Longest life first, as if every address were tried.
+TEST(PackingTest, PlacesAtTheLowestAddress) {
+  unsigned compared = 0;
+  for (unsigned seed = 0; seed < 200; ++seed) {
+    std::mt19937 random(seed);
+    std::vector<LiveRange> ranges;
+    for (unsigned i = 0; i < 30; ++i) {
+      uint32_t begin = random() % 23, end = begin + random() % (23 - begin);
+      ranges.push_back(
+          {1 + int64_t(random() % 9), begin, end, int64_t(1) << random() % 3});
+    }
+    // Of several orders, the first that is not worse than others is taken; with
+    // so much that is enough, the first one.
+    PackingOptions options = withWork(0);
+    options.enoughBytes = 1000;
+    Packing packing = pack(ranges, options);
+    std::vector<size_t> order(ranges.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      return std::pair(ranges[a].end - ranges[a].begin, ranges[a].bytes) >
+             std::pair(ranges[b].end - ranges[b].begin, ranges[b].bytes);
+    });
+    std::vector<size_t> placed;
+    for (size_t index : order) {
+      int64_t expected = findLowest(ranges, packing.offsets, placed, index);
+      ASSERT_EQ(packing.offsets[index], expected) << seed;
+      placed.push_back(index);
+      ++compared;
+    }
+  }
+  EXPECT_EQ(compared, 200u * 30u);
+}
+
 TEST(PackingTest, FaultsAreFound) {
   std::vector<LiveRange> ranges = {{4, 0, 1}, {4, 1, 2}, {4, 2, 3, 8}};
   Packing packing = pack(ranges);
