@@ -49,6 +49,8 @@ public:
     Stopped
   };
 
+  /// Arenas and what divides all sizes, alignments and fixed offsets must leave
+  /// a factor of at most 2^52 beside a power of two.
   explicit AddressSearch(llvm::ArrayRef<LiveRange> ranges);
 
   /// Looks for addresses in an arena of `arenaBytes`, and takes its work, in
@@ -145,7 +147,9 @@ private:
   /// ranges that are left live at the next position, too.
   std::vector<int64_t> rest;
   std::vector<uint32_t> crossings;
-  /// How high each position gets at least. Exact: all integers up to 2^53 are.
+  /// How high each position gets at least: twice the arena at most, and exact
+  /// as the caller sees to it that arenas are of at most 2^52 units of a power
+  /// of two.
   std::vector<double> heights;
   /// How often each range was left over where the search failed, of late.
   std::vector<double> blamed;

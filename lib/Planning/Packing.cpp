@@ -201,25 +201,27 @@ static Packing placeLowest(ArrayRef<LiveRange> ranges,
 static SmallVector<std::vector<uint32_t>> makeOrders(ArrayRef<LiveRange> ranges,
                                                      ArrayRef<int64_t> lives,
                                                      ArrayRef<int64_t> load) {
-  std::vector<int64_t> crowd, life(lives), area;
+  std::vector<int64_t> crowd, life(lives);
+  // May be more than 2^63.
+  std::vector<double> area;
   for (auto [index, range] : enumerate(ranges)) {
     crowd.push_back(*std::max_element(load.begin() + range.begin,
                                       load.begin() + range.end + 1));
-    area.push_back(life[index] * range.bytes);
+    area.push_back(double(life[index]) * double(range.bytes));
   }
-  using Key = std::function<std::tuple<int64_t, int64_t>(uint32_t)>;
+  using Key = std::function<std::pair<double, double>(uint32_t)>;
   const Key keys[] = {
       [&](uint32_t i) {
-        return std::tuple(life[i], ranges[i].bytes);
+        return std::pair<double, double>(life[i], ranges[i].bytes);
       },
-      [&](uint32_t i) { return std::tuple(area[i], life[i]); },
-      [&](uint32_t i) { return std::tuple(crowd[i], life[i]); },
-      [&](uint32_t i) { return std::tuple(crowd[i], area[i]); },
+      [&](uint32_t i) { return std::pair<double, double>(area[i], life[i]); },
+      [&](uint32_t i) { return std::pair<double, double>(crowd[i], life[i]); },
+      [&](uint32_t i) { return std::pair<double, double>(crowd[i], area[i]); },
       [&](uint32_t i) {
-        return std::tuple(crowd[i], ranges[i].bytes);
+        return std::pair<double, double>(crowd[i], ranges[i].bytes);
       },
       [&](uint32_t i) {
-        return std::tuple(ranges[i].bytes, life[i]);
+        return std::pair<double, double>(ranges[i].bytes, life[i]);
       },
   };
   SmallVector<std::vector<uint32_t>> orders;
@@ -227,8 +229,7 @@ static SmallVector<std::vector<uint32_t>> makeOrders(ArrayRef<LiveRange> ranges,
     std::vector<uint32_t> order(ranges.size());
     std::iota(order.begin(), order.end(), 0);
     llvm::sort(order, [&](uint32_t a, uint32_t b) {
-      return std::tuple_cat(key(b), std::tuple(a)) <
-             std::tuple_cat(key(a), std::tuple(b));
+      return std::pair(key(b), a) < std::pair(key(a), b);
     });
     orders.push_back(std::move(order));
   }
@@ -299,6 +300,9 @@ AddressSearch::Outcome ArenaSearch::tryArena(int64_t bytes, int64_t share) {
 
 void ArenaSearch::run() {
   for (int64_t share = PackingTuning::firstShare; work > 0; share *= 2) {
+    // No arena is small enough: that is all that was to be found out.
+    if (options.enoughBytes > 0 && best.lowerBytes > options.enoughBytes)
+      return;
     int64_t below = std::max(best.lowerBytes, options.enoughBytes);
     below -= below % granule;
     if (best.totalBytes <= below)
@@ -316,6 +320,14 @@ void ArenaSearch::run() {
         below = middle;
     }
   }
+}
+
+/// Whether the search counts exactly in doubles: it has no number above twice
+/// the arena, and all are multiples of a power of two.
+static bool isExact(ArrayRef<LiveRange> ranges, int64_t arenaBytes) {
+  int64_t granule = computeGranule(ranges);
+  int64_t power = granule & -granule;
+  return arenaBytes / power <= int64_t(1) << 52;
 }
 
 /// Whether the search is able to place all ranges several times.
@@ -367,7 +379,8 @@ Packing remat::planning::packLiveRanges(ArrayRef<LiveRange> given,
     if (best.totalBytes <= std::max(best.lowerBytes, options.enoughBytes))
       return best;
   }
-  if (isSmallEnough(ranges, options.maxWork))
+  if (isExact(ranges, best.totalBytes) &&
+      isSmallEnough(ranges, options.maxWork))
     ArenaSearch(given, options, best).run();
   return best;
 }

@@ -53,7 +53,8 @@ struct PackingOptions {
   /// work never leads to a larger arena.
   int64_t maxWork = 1'000'000'000;
   /// An arena of so many bytes is small enough: no smaller one is looked for,
-  /// and if none is so small, this is proven if the work suffices.
+  /// and if none is so small, this is proven if the work suffices, and no more
+  /// is looked for either.
   int64_t enoughBytes = 0;
 };
 

@@ -188,6 +188,50 @@ TEST(PackingTest, EnoughIsEnough) {
   EXPECT_LE(smaller.totalBytes, options.enoughBytes);
 }
 
+// What is proven not to fit is not searched any further.
+TEST(PackingTest, StopsWhereNothingIsSmallEnough) {
+  std::vector<LiveRange> ranges = Partition(2, 6).ranges;
+  Packing greedy = pack(ranges, withWork(0));
+  ASSERT_GT(greedy.totalBytes, 10'000);
+  PackingOptions options;
+  options.enoughBytes = 9'999;
+  EXPECT_EQ(pack(ranges, options).offsets, greedy.offsets);
+}
+
+/// The ranges with sizes times `factor`.
+static std::vector<LiveRange> scale(std::vector<LiveRange> ranges,
+                                    int64_t factor) {
+  for (LiveRange &range : ranges)
+    range.bytes *= factor;
+  return ranges;
+}
+
+// Areas are larger than 2^63 here.
+TEST(PackingTest, LargeSizesHaveTheSameOffsets) {
+  constexpr int64_t factor = int64_t(1) << 48;
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    std::vector<LiveRange> ranges = Partition(seed, 6).ranges;
+    PackingOptions options = withWork(10'000'000);
+    Packing small = pack(ranges, options);
+    Packing large = pack(scale(ranges, factor), options);
+    for (int64_t &offset : small.offsets)
+      offset *= factor;
+    EXPECT_EQ(large.offsets, small.offsets) << "seed " << seed;
+  }
+}
+
+// Beside so large ranges, the search would not see a byte: it proves nothing.
+TEST(PackingTest, NoSearchThatCannotCount) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    std::vector<LiveRange> ranges =
+        scale(Partition(seed, 6).ranges, int64_t(1) << 41);
+    ranges.push_back({1, 0, 99});
+    Packing packing = pack(ranges);
+    EXPECT_EQ(packing.offsets, pack(ranges, withWork(0)).offsets);
+    EXPECT_EQ(packing.lowerBytes, packing.peakBytes);
+  }
+}
+
 /// Where `placed` leaves the lowest room for a range, by trying all addresses.
 static int64_t findLowest(const std::vector<LiveRange> &ranges,
                           const std::vector<int64_t> &offsets,
