@@ -7,6 +7,7 @@
 #include "State.h"
 
 #include "remat/Pipelines/Pipelines.h"
+#include "remat/Utils/Utf8.h"
 
 #include "llvm/Support/FormatVariadic.h"
 
@@ -30,10 +31,6 @@ void capi::giveBytes(StringRef bytes, RematBytes *out) {
 
 void capi::giveJson(llvm::json::Value value, RematBytes *out) {
   giveBytes(llvm::formatv("{0:2}", value).str() + "\n", out);
-}
-
-llvm::json::Value capi::toJsonText(StringRef text) {
-  return llvm::json::isUTF8(text) ? text.str() : llvm::json::fixUTF8(text);
 }
 
 void rematBytesFree(RematBytes *bytes) {
@@ -73,9 +70,9 @@ static FileLineColLoc findFile(Location loc) {
 
 static llvm::json::Object toJson(Diagnostic &diagnostic, std::string &text) {
   llvm::raw_string_ostream os(text);
-  llvm::json::Object object{{"message", toJsonText(diagnostic.str())}};
+  llvm::json::Object object{{"message", toUtf8(diagnostic.str())}};
   if (FileLineColLoc file = findFile(diagnostic.getLocation())) {
-    object["file"] = toJsonText(file.getFilename().getValue());
+    object["file"] = toUtf8(file.getFilename().getValue());
     object["line"] = int64_t(file.getLine());
     object["column"] = int64_t(file.getColumn());
     os << file.getFilename().getValue() << ':' << file.getLine() << ':'

@@ -10,6 +10,7 @@
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Runtime/LibraryCalls.h"
+#include "remat/Utils/Utf8.h"
 
 using namespace mlir;
 using namespace remat;
@@ -26,7 +27,7 @@ describe(TypeRange types, StringRef kind,
       if (auto given = attrs.getAs<StringAttr>(RematDialect::nameAttrName))
         name = given.str();
     auto tensor = cast<RankedTensorType>(type);
-    llvm::json::Object object{{"name", toJsonText(name)},
+    llvm::json::Object object{{"name", toUtf8(name)},
                               {"shape", llvm::json::Array(tensor.getShape())}};
     if (kind == "result")
       object["exists"] = !getAttrs(number) || !getAttrs(number).contains(
@@ -45,7 +46,7 @@ static llvm::json::Object summarize(GraphOp graph) {
   StepSummary summary = summarizeStep(graph);
   llvm::json::Object object{
       {"schema", "remat.summary/1"},
-      {"function", toJsonText(graph.getName())},
+      {"function", toUtf8(graph.getName())},
       {"budget_bytes", nullptr},
       {"save_all_peak_bytes", summary.saveAllPeak},
       {"planned_peak_bytes", summary.plannedPeak},

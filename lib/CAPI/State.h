@@ -83,9 +83,6 @@ private:
   std::string text;
 };
 
-/// Text as a value of JSON, whose text is UTF-8.
-llvm::json::Value toJsonText(llvm::StringRef text);
-
 /// Gives `bytes` to the caller of the API.
 void giveBytes(llvm::StringRef bytes, RematBytes *out);
 /// The value as indented text.

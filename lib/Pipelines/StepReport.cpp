@@ -20,6 +20,7 @@
 #include "remat/Planning/Problem.h"
 #include "remat/Target/Target.h"
 #include "remat/Utils/Saturating.h"
+#include "remat/Utils/Utf8.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/xxhash.h"
@@ -521,11 +522,24 @@ void Reporter::countLive() {
   }
 }
 
+/// What is made of the report is in formats of UTF-8.
+static void fixTexts(StepReport &report) {
+  auto fix = [](std::initializer_list<std::string *> texts) {
+    for (std::string *text : texts)
+      *text = toUtf8(*text);
+  };
+  for (ReportEntry &entry : report.entries)
+    fix({&entry.name, &entry.kind, &entry.kernel, &entry.layer, &entry.label,
+         &entry.location});
+  for (ReportBuffer &buffer : report.buffers)
+    fix({&buffer.name, &buffer.why});
+}
+
 FailureOr<StepReport> Reporter::run() {
   target = lookupTarget(graph);
   if (!target)
     return failure();
-  report.function = graph.getName().str();
+  report.function = toUtf8(graph.getName());
   report.budget = graph.getBudget();
   report.plannedPeak = graph.getPlannedPeak().value_or(0);
   report.arenaBytes = graph.getArenaBytes().value_or(0);
@@ -544,6 +558,7 @@ FailureOr<StepReport> Reporter::run() {
   addCallers();
   addBuffers();
   countLive();
+  fixTexts(report);
   return std::move(report);
 }
 

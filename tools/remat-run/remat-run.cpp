@@ -18,6 +18,7 @@
 #include "Products.h"
 
 #include "remat/Support/OutputFiles.h"
+#include "remat/Utils/Utf8.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -426,7 +427,7 @@ static Expected<RunReport> runOnce(const Model &model, const Manifest *manifest,
   RunReport report;
   report.model = manifest
                      ? manifest->model
-                     : sys::path::stem(options().inputFile.getValue()).str();
+                     : toUtf8(sys::path::stem(options().inputFile.getValue()));
   report.planner = options().step.plan.planner;
   report.requestedBudget = budget.empty() ? "none" : budget.str();
   report.compileSeconds = model.compileSeconds;

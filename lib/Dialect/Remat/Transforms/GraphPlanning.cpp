@@ -8,6 +8,7 @@
 
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/PackedForms.h"
+#include "remat/Utils/Utf8.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/Support/MathExtras.h"
@@ -48,7 +49,7 @@ std::string remat::describe(TaskOp task) {
     llvm::interleaveComma(layers->getAsValueRange<StringAttr>(), stream);
   }
   stream << ")";
-  return text;
+  return toUtf8(text);
 }
 
 /// Whether a task of the same call reads what `task` or its views give.
@@ -255,7 +256,7 @@ GraphProblem::GraphProblem(GraphOp graph, bool freeOrder)
   findBackward(graph);
   for (auto task : graph.getOps<TaskOp>())
     highestLevel = std::max(highestLevel, task.getBackwardLevel());
-  problem.name = graph.getName().str();
+  problem.name = toUtf8(graph.getName());
   problem.freeOrder = freeOrder;
   for (BlockArgument argument : graph.getArguments()) {
     idOf[argument] = problem.addArgument(
