@@ -121,8 +121,9 @@ void Grouping::add(const ReportEntry &entry, int64_t nanoseconds) {
   ++row.calls;
   row.selfNanoseconds += nanoseconds;
   row.totalNanoseconds += nanoseconds;
-  row.bytes += entry.bytesRead + entry.bytesWritten;
-  row.flops += entry.flops;
+  const EntryWork &work = entry.getRan();
+  row.bytes += work.bytesRead + work.bytesWritten;
+  row.flops += work.flops;
   if (entry.phase == StepPhase::Recompute) {
     ++row.recomputeCalls;
     row.recomputeNanoseconds += nanoseconds;

@@ -82,6 +82,18 @@ StringRef remat::stringify(BufferDecision decision) {
   llvm_unreachable("unknown decision");
 }
 
+void EntryWork::add(const EntryWork &work, int64_t times) {
+  for (int64_t EntryWork::*count :
+       {&EntryWork::bytesRead, &EntryWork::bytesWritten, &EntryWork::flops})
+    this->*count = addCounts(this->*count, multiplyCounts(work.*count, times));
+}
+
+void StepReport::setBodyRuns(size_t entry, ArrayRef<uint64_t> runs) {
+  EntryWork &ran = entries[entry].ran.emplace();
+  for (auto [work, times] : llvm::zip(entries[entry].bodies, runs))
+    ran.add(work, static_cast<int64_t>(times));
+}
+
 size_t StepReport::getPeak() const {
   auto peak = std::max_element(
       entries.begin(), entries.end(),
@@ -137,10 +149,10 @@ private:
   void findParameters();
   void findUpdates();
   LogicalResult addEntry(Operation &op);
-  FailureOr<codegen::KernelInfo> analyze(TaskOp task);
-  FailureOr<codegen::KernelInfo> analyzeLoop(LoopOp loop);
+  FailureOr<EntryWork> analyze(TaskOp task);
+  LogicalResult analyzeLoop(LoopOp loop, int64_t runs, ReportEntry &entry);
   std::string findKind(TaskOp task) const;
-  void addTask(TaskOp task, const codegen::KernelInfo &info);
+  LogicalResult addTask(TaskOp task);
   void addTransfer(Operation &op);
   void schedule(Operation &op, ReportEntry &entry);
   int64_t getTransferTime(Value value) const;
@@ -164,7 +176,7 @@ private:
   std::vector<std::string> gradients;
   llvm::DenseSet<Operation *> updates;
   std::optional<LayerNames> layers;
-  llvm::StringMap<codegen::KernelInfo> kernels;
+  llvm::StringMap<EntryWork> kernels;
   /// The entry of each operation that has one, and of the originals of clones.
   DenseMap<Operation *, size_t> entryOf;
   DenseMap<int64_t, size_t> originals;
@@ -242,44 +254,48 @@ StepPhase Reporter::getPhase(TaskOp task) const {
   return task.getBackward() ? StepPhase::Backward : StepPhase::Forward;
 }
 
-/// What the bodies of a loop do in all iterations.
-FailureOr<codegen::KernelInfo> Reporter::analyzeLoop(LoopOp loop) {
-  codegen::KernelInfo sum;
-  for (GraphOp body : findBodies(loop))
+/// Adds what the bodies of a loop do, and what this is if the loop runs so many
+/// times.
+LogicalResult Reporter::analyzeLoop(LoopOp loop, int64_t runs,
+                                    ReportEntry &entry) {
+  runs = multiplyCounts(runs, loop.getCount());
+  size_t place = entry.bodies.size();
+  entry.bodies.resize(place + 2);
+  for (GraphOp body : findBodies(loop)) {
+    EntryWork work;
     for (auto task : body.getOps<TaskOp>()) {
-      FailureOr<codegen::KernelInfo> info = analyze(task);
-      if (failed(info))
+      if (LoopOp inner = findLoop(task)) {
+        if (failed(analyzeLoop(inner, runs, entry)))
+          return failure();
+        continue;
+      }
+      FailureOr<EntryWork> added = analyze(task);
+      if (failed(added))
         return failure();
-      auto add = [&](int64_t codegen::KernelInfo::*count) {
-        sum.*count = addCounts(sum.*count,
-                               multiplyCounts((*info).*count, loop.getCount()));
-      };
-      add(&codegen::KernelInfo::flops);
-      add(&codegen::KernelInfo::contractionFlops);
-      add(&codegen::KernelInfo::bytesRead);
-      add(&codegen::KernelInfo::bytesWritten);
+      work.add(*added, 1);
     }
-  return sum;
+    entry.add(work, runs);
+    entry.bodies[place++] = work;
+  }
+  return success();
 }
 
 /// Tasks share kernels; one analysis is enough for each.
-FailureOr<codegen::KernelInfo> Reporter::analyze(TaskOp task) {
+FailureOr<EntryWork> Reporter::analyze(TaskOp task) {
   if (auto known = kernels.find(task.getKernel()); known != kernels.end())
     return known->second;
-  FailureOr<codegen::KernelInfo> info;
-  if (LoopOp loop = findLoop(task)) {
-    info = analyzeLoop(loop);
-  } else {
-    auto kernel = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
-        task, task.getKernelAttr());
-    if (!kernel)
-      return task.emitOpError("calls kernel '")
-             << task.getKernel() << "', which is not a function";
-    info = target->analyzeKernel(kernel, options.threads);
-  }
-  if (succeeded(info))
-    kernels[task.getKernel()] = *info;
-  return info;
+  auto kernel = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
+      task, task.getKernelAttr());
+  if (!kernel)
+    return task.emitOpError("calls kernel '")
+           << task.getKernel() << "', which is not a function";
+  FailureOr<codegen::KernelInfo> info =
+      target->analyzeKernel(kernel, options.threads);
+  if (failed(info))
+    return failure();
+  return kernels[task.getKernel()] = {
+             info->bytesRead, info->bytesWritten,
+             addCounts(info->flops, info->contractionFlops)};
 }
 
 int64_t Reporter::getTransferTime(Value value) const {
@@ -330,20 +346,27 @@ std::string Reporter::findKind(TaskOp task) const {
   return describeKind(kernel);
 }
 
-void Reporter::addTask(TaskOp task, const codegen::KernelInfo &info) {
+LogicalResult Reporter::addTask(TaskOp task) {
   ReportEntry entry;
+  if (LoopOp loop = findLoop(task)) {
+    if (failed(analyzeLoop(loop, 1, entry)))
+      return failure();
+  } else {
+    FailureOr<EntryWork> work = analyze(task);
+    if (failed(work))
+      return failure();
+    entry.add(*work, 1);
+  }
   entry.kernel = task.getKernel().str();
   entry.kind = findKind(task);
   entry.phase = getPhase(task);
   entry.cost = task.getCost();
-  entry.bytesRead = info.bytesRead;
-  entry.bytesWritten = info.bytesWritten;
-  entry.flops = addCounts(info.flops, info.contractionFlops);
   if (!task.isClone())
     originals[task.getId()] = report.entries.size();
   else if (auto it = originals.find(task.getId()); it != originals.end())
     entry.copyOf = it->second;
   report.entries.push_back(std::move(entry));
+  return success();
 }
 
 void Reporter::addTransfer(Operation &op) {
@@ -371,10 +394,8 @@ LogicalResult Reporter::addEntry(Operation &op) {
     return success();
   entryOf[&op] = report.entries.size();
   if (auto task = dyn_cast<TaskOp>(op)) {
-    FailureOr<codegen::KernelInfo> info = analyze(task);
-    if (failed(info))
+    if (failed(addTask(task)))
       return failure();
-    addTask(task, *info);
   } else {
     addTransfer(op);
   }

@@ -47,9 +47,8 @@ class Timeline {
 public:
   /// Ids of processes differ, ids of entries do not.
   Timeline(const StepReport &report, ArrayRef<remat_entry_span> spans,
-           int process, StringRef name, json::OStream &events)
-      : report(report), spans(spans), process(process), name(name),
-        events(events) {}
+           bool isMeasured, json::OStream &events)
+      : report(report), spans(spans), isMeasured(isMeasured), events(events) {}
   void write();
 
 private:
@@ -65,13 +64,13 @@ private:
     return int(report.entries[index].stream) + 1;
   }
   std::string getId(size_t index) const {
-    return "0x" + utohexstr(uint64_t(process) << 32 | index, true);
+    return "0x" + utohexstr(uint64_t(getProcess()) << 32 | index, true);
   }
+  int getProcess() const { return isMeasured ? 2 : 1; }
 
   const StepReport &report;
   ArrayRef<remat_entry_span> spans;
-  int process;
-  StringRef name;
+  bool isMeasured;
   json::OStream &events;
 };
 } // namespace
@@ -86,7 +85,7 @@ void Timeline::event(StringRef phase, StringRef title, int track,
     json.object([&] {
       json.attribute("ph", phase);
       json.attribute("name", title);
-      json.attribute("pid", process);
+      json.attribute("pid", getProcess());
       json.attribute("tid", track);
       if (time)
         json.attribute("ts", toMicroseconds(*time));
@@ -101,7 +100,7 @@ void Timeline::writeNames() {
       json.attributeObject("args", [&] { json.attribute("name", text); });
     });
   };
-  metadata("process_name", 0, name);
+  metadata("process_name", 0, isMeasured ? "measured" : "planned");
   std::array<bool, REMAT_STREAM_COUNT> isUsed{true};
   for (const ReportEntry &entry : report.entries)
     isUsed[entry.stream] = true;
@@ -115,6 +114,7 @@ void Timeline::writeNames() {
 void Timeline::writeEntry(size_t index) {
   const ReportEntry &entry = report.entries[index];
   const remat_entry_span &span = spans[index];
+  const EntryWork &work = isMeasured ? entry.getRan() : entry;
   event("X", entry.name, getTrack(index), span.begin, [&](json::OStream &json) {
     json.attribute("cat", "op");
     json.attribute("dur", toMicroseconds(span.end - span.begin));
@@ -131,9 +131,9 @@ void Timeline::writeEntry(size_t index) {
       if (entry.copyOf)
         json.attribute("recompute_of", int64_t(*entry.copyOf));
       json.attribute("planned_ns", entry.cost);
-      json.attribute("bytes_in", entry.bytesRead);
-      json.attribute("bytes_out", entry.bytesWritten);
-      json.attribute("flops", entry.flops);
+      json.attribute("bytes_in", work.bytesRead);
+      json.attribute("bytes_out", work.bytesWritten);
+      json.attribute("flops", work.flops);
       json.attribute("arena_bytes", entry.liveBytes);
     });
   });
@@ -246,9 +246,9 @@ void remat::writeTrace(const StepReport &report,
       json.attribute("arena_bytes", report.arenaBytes);
     });
     json.attributeArray("traceEvents", [&] {
-      Timeline(report, planned, 1, "planned", json).write();
+      Timeline(report, planned, /*isMeasured=*/false, json).write();
       if (!measured.empty())
-        Timeline(report, measured, 2, "measured", json).write();
+        Timeline(report, measured, /*isMeasured=*/true, json).write();
     });
   });
   os << '\n';

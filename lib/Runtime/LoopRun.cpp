@@ -33,7 +33,30 @@ remat_status remat_step::loadBodies(const remat_step_options &options,
     }
     stats.degraded_calls += body.stats.degraded_calls;
   }
+  if (countsBodyRuns)
+    prepareBodyRuns();
   return REMAT_OK;
+}
+
+/// How many numbers say how often the bodies ran that this step's entries have.
+uint64_t remat_step::countBodyRuns() const {
+  uint64_t count = 0;
+  for (const std::vector<uint64_t> &runs : bodyRuns)
+    count += runs.size();
+  return count;
+}
+
+void remat_step::prepareBodyRuns() {
+  bodyRuns.resize(table.entries.size());
+  for (size_t i = 0; i < table.entries.size(); ++i) {
+    if (table.entries[i].kind != REMAT_ENTRY_LOOP)
+      continue;
+    const remat_loop &loop = table.loops[table.entries[i].callee];
+    uint64_t inner = bodies[loop.body]->countBodyRuns();
+    if (loop.advance != REMAT_NONE)
+      inner += bodies[loop.advance]->countBodyRuns();
+    bodyRuns[i].assign(2 + inner, 0);
+  }
 }
 
 remat_status remat_step::loadBody(Table checked, const remat_step &outer,
@@ -44,6 +67,7 @@ remat_status remat_step::loadBody(Table checked, const remat_step &outer,
   threads = outer.threads;
   // Times and traces are those of the entry.
   flags = outer.flags & (unsigned(REMAT_STEP_POISON) | looksForAnomalies);
+  countsBodyRuns = outer.countsBodyRuns;
   kernels = outer.kernels;
   if (!findLifetimes(table, lifetimes, message) ||
       !findRecomputations(options, message))
@@ -93,6 +117,7 @@ private:
   void placeStates(char *target, int64_t left, bool isFirst);
   void haveStates(char *states);
   remat_status runBody(remat_step &ran, int64_t iteration, const char *what);
+  void countRun(const remat_step &ran);
 
   uint64_t stateCount() const {
     return advancing ? advancing->resultBytes.size() : 0;
@@ -284,6 +309,17 @@ remat_status LoopRunner::runReversal() {
   return REMAT_OK;
 }
 
+/// Adds a run of the body or the advance, and those of what is in it.
+void LoopRunner::countRun(const remat_step &ran) {
+  std::vector<uint64_t> &runs = step.bodyRuns[index];
+  bool isAdvance = &ran == advancing;
+  ++runs[isAdvance];
+  uint64_t *next = runs.data() + 2 + (isAdvance ? body.countBodyRuns() : 0);
+  for (const std::vector<uint64_t> &inner : ran.bodyRuns)
+    for (uint64_t count : inner)
+      *next++ += count;
+}
+
 remat_status LoopRunner::runBody(remat_step &ran, int64_t iteration,
                                  const char *what) {
   for (const remat_step::Supplied &place : ran.supplied)
@@ -297,6 +333,8 @@ remat_status LoopRunner::runBody(remat_step &ran, int64_t iteration,
       ran.runEntries(0, static_cast<uint32_t>(ran.table.entries.size()));
   step.stats.executed_entries += ran.stats.executed_entries;
   step.stats.recomputed_entries += ran.stats.recomputed_entries;
+  if (step.countsBodyRuns)
+    countRun(ran);
   bool hasAnomalies = ran.anomalyCheck && ran.anomalyCheck->hasNews();
   if (status == REMAT_OK && !hasAnomalies)
     return status;
@@ -379,6 +417,8 @@ remat_status LoopRunner::runWhile() {
 }
 
 remat_status LoopRunner::run() {
+  if (step.countsBodyRuns)
+    std::fill(step.bodyRuns[index].begin(), step.bodyRuns[index].end(), 0);
   placeFixed();
   if (loop.flags & REMAT_LOOP_WHILE)
     return runWhile();

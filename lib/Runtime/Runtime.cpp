@@ -243,6 +243,15 @@ const remat_entry_span *remat_step_entry_spans(const remat_step *step) {
   return step && !step->spans.empty() ? step->spans.data() : nullptr;
 }
 
+const uint64_t *remat_step_body_runs(const remat_step *step, size_t index,
+                                     size_t *count) {
+  bool isLoop =
+      step && index < step->bodyRuns.size() && !step->bodyRuns[index].empty();
+  if (count)
+    *count = isLoop ? step->bodyRuns[index].size() : 0;
+  return isLoop ? step->bodyRuns[index].data() : nullptr;
+}
+
 const char *remat_step_trace(const remat_step *step) {
   return step ? step->traceText.c_str() : "";
 }

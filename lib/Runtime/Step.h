@@ -94,6 +94,8 @@ struct remat_step {
   remat_step_stats stats = {};
   std::vector<int64_t> times;
   std::vector<remat_entry_span> spans;
+  /// Of each entry, see remat_step_body_runs; empty unless they are counted.
+  std::vector<std::vector<uint64_t>> bodyRuns;
   std::string error;
   /// The trace of the last run; empty if there is none.
   std::string traceText;
@@ -138,6 +140,8 @@ private:
   remat_status loadBody(remat::Table checked, const remat_step &outer,
                         const remat_step_options &options,
                         std::string &message);
+  void prepareBodyRuns();
+  uint64_t countBodyRuns() const;
   remat::LibraryCall *callFor(const remat_entry &entry, int callThreads,
                               bool reference);
 
@@ -217,6 +221,8 @@ private:
   remat::Lifetimes lifetimes;
   std::unique_ptr<remat::RecomputeCheck> recomputeCheck;
   bool isBitwise = false;
+  /// Whether it is counted how often bodies run.
+  bool countsBodyRuns = false;
   /// Whether the current run is traced.
   bool isTraced = false;
   std::map<std::tuple<int32_t, uint32_t, int, bool>,

@@ -63,6 +63,7 @@ remat_status remat_step::load(const remat_module &module,
   }
   threads = options.threads > 0 ? options.threads : availableThreads();
   flags = options.flags;
+  countsBodyRuns = flags & REMAT_STEP_PROFILE;
   kernels = module.kernels;
   if (!readTable(module, table, message) ||
       !checkEntries(&module, table, message) ||

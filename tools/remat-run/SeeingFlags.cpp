@@ -78,6 +78,11 @@ Error SeeingFlags::measure(const remat_step *step, RunReport &report) const {
                      Twine(report.step.entries.size()));
   if (count == 0)
     return Error::success();
+  for (size_t i = 0; i < count; ++i) {
+    size_t bodies = 0;
+    if (const uint64_t *runs = remat_step_body_runs(step, i, &bodies))
+      report.step.setBodyRuns(i, ArrayRef(runs, bodies));
+  }
   if (profile)
     report.profile =
         makeProfile(report.step, ArrayRef(remat_step_entry_times(step), count),

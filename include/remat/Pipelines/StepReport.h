@@ -60,9 +60,20 @@ enum class BufferDecision : uint8_t {
 };
 llvm::StringRef stringify(BufferDecision decision);
 
+/// Traffic if nothing is in a cache, and arithmetic in units of one addition,
+/// as cost models count it.
+struct EntryWork {
+  int64_t bytesRead = 0, bytesWritten = 0, flops = 0;
+
+  /// Adds `work` so many times.
+  void add(const EntryWork &work, int64_t times);
+};
+
 /// One action of the schedule, in the order and number of the entries of the
 /// step's table.
-struct ReportEntry {
+/// What a loop does is what its bodies do in as many iterations as
+/// it runs at most.
+struct ReportEntry : EntryWork {
   /// For readers: "h.3.attn softmax, backward".
   std::string name;
   /// The work alone: "softmax"; and the kernel that does it.
@@ -79,9 +90,12 @@ struct ReportEntry {
   remat_stream stream = REMAT_STREAM_COMPUTE;
   /// Planned, in nanoseconds.
   int64_t start = 0, cost = 0;
-  /// Traffic if nothing is in a cache, and arithmetic in units of one addition,
-  /// as cost models count it.
-  int64_t bytesRead = 0, bytesWritten = 0, flops = 0;
+  /// Of a loop, what its bodies do each time that they run, without the loops
+  /// in them: in the order of remat_step_body_runs.
+  std::vector<EntryWork> bodies;
+  /// What a loop did when it ran; unset before.
+  std::optional<EntryWork> ran;
+  const EntryWork &getRan() const { return ran ? *ran : *this; }
   /// Bytes in the arena while the entry runs, in sum and by role.
   int64_t liveBytes = 0;
   std::array<int64_t, numBufferRoles> live{};
@@ -110,6 +124,8 @@ struct StepReport {
   std::vector<ReportEntry> entries;
   std::vector<ReportBuffer> buffers;
 
+  /// Says how often the bodies of an entry that is a loop ran.
+  void setBodyRuns(size_t entry, llvm::ArrayRef<uint64_t> runs);
   /// The first entry at which most of the arena is live.
   size_t getPeak() const;
   /// Sixteen hex digits that say what is run in which order.

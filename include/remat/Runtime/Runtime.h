@@ -340,6 +340,14 @@ const int64_t *remat_step_entry_times(const remat_step *step);
 /// of the bodies of loops are not told apart from the loop's.
 const remat_entry_span *remat_step_entry_spans(const remat_step *step);
 
+/// How often the bodies of a loop ran when entry `index`, which is one, ran
+/// last: its body, and its advance or 0; then the same of each loop among the
+/// entries of the body, and behind them of those of the advance, in all runs of
+/// these together. Sets `count`. NULL and 0 of another entry, and unless the
+/// step was loaded with REMAT_STEP_PROFILE.
+const uint64_t *remat_step_body_runs(const remat_step *step, size_t index,
+                                     size_t *count);
+
 /// The algorithms by which the library carries out matmuls on a device, one for
 /// each description: those of the options and those that were chosen beside
 /// them when the step was loaded. Bytes to keep with the compiled step, which

@@ -189,7 +189,8 @@ TEST_P(LoopReversal, GivesWhatAllStatesGive) {
       Reversal few(count, slots, isReverse, hIsInPlace, gIsInPlace);
       few.finish();
       // NaNs in the arena must not touch states that are kept.
-      unsigned flags = (count + slots) % 2 ? unsigned(REMAT_STEP_POISON) : 0u;
+      unsigned flags = (count + slots) % 2 ? unsigned(REMAT_STEP_POISON)
+                                           : unsigned(REMAT_STEP_PROFILE);
       Step step(few.builder, kernels,
                 {count % 4 == 0 ? 4 : 1, flags, nullptr, 0});
       ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
@@ -204,6 +205,9 @@ TEST_P(LoopReversal, GivesWhatAllStatesGive) {
       uint64_t advanced = step.stats().executed_entries - 1 - 3 * count;
       ASSERT_EQ(advanced, 4 * uint64_t(fewestAdvances(count, slots)))
           << count << " by " << slots;
+      if (flags & REMAT_STEP_PROFILE)
+        ASSERT_EQ(step.bodyRuns(0),
+                  (std::vector<uint64_t>{uint64_t(count), advanced / 4}));
       // The larger arena, what is carried, and the states.
       uint64_t expected = 128 + 64 + 64 + 128;
       expected += (hIsInPlace ? 0 : 64) + (gIsInPlace ? 0 : 128);

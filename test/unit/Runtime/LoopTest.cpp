@@ -197,13 +197,19 @@ TEST(LoopRun, Nested) {
       h = end.h;
       expected.insert(expected.end(), end.s.begin(), end.s.end());
     }
-    for (unsigned flags : {0u, unsigned(REMAT_STEP_POISON)}) {
+    for (unsigned flags :
+         {0u, unsigned(REMAT_STEP_POISON), unsigned(REMAT_STEP_PROFILE)}) {
       Step step(builder, kernels, {threads, flags, nullptr, 0});
       ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
       ASSERT_EQ(step.run({v.h, v.w, x}, {v.end, s}), REMAT_OK) << step.message;
       EXPECT_EQ(v.end.values, h);
       EXPECT_EQ(s.values, expected);
       EXPECT_EQ(step.stats().executed_entries, 1u + 3 * (1 + 5 * 3));
+      // 3 rows, with 15 elements in all; nothing is counted unless asked for.
+      std::vector<uint64_t> runs;
+      if (flags & REMAT_STEP_PROFILE)
+        runs = {3, 0, 15, 0};
+      EXPECT_EQ(step.bodyRuns(0), runs);
       EXPECT_EQ(step.stats().measured_peak_bytes, bytes);
     }
   }

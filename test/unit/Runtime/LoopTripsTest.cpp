@@ -104,7 +104,8 @@ TEST_P(LoopTrips, GiveWhatALoopOfAsManyGives) {
   Tensor h({3}, 1), w({3}, 0.5), x({most, 3}), end({3}), s({most, 3});
   for (size_t i = 0; i < x.values.size(); ++i)
     x.values[i] = float(i * i % 11) / 4;
-  Step counted(cell.builder, kernels, {1, REMAT_STEP_POISON, nullptr, 0});
+  constexpr unsigned flags = unsigned(REMAT_STEP_POISON) | REMAT_STEP_PROFILE;
+  Step counted(cell.builder, kernels, {1, flags, nullptr, 0});
   ASSERT_EQ(counted.loaded, REMAT_OK) << counted.message;
   for (int64_t trips : {6, 0, 1, 2, 5, -1, 3, 4}) {
     std::vector<float> expectedEnd = h.values, expected(most * 3);
@@ -124,6 +125,9 @@ TEST_P(LoopTrips, GiveWhatALoopOfAsManyGives) {
     EXPECT_EQ(s.values, expected) << trips;
     EXPECT_EQ(counted.stats().executed_entries,
               uint64_t(3 * std::max<int64_t>(trips, 0) + 1));
+    EXPECT_EQ(counted.bodyRuns(0),
+              (std::vector<uint64_t>{uint64_t(std::max<int64_t>(trips, 0)),
+                                     /*advance*/ 0}));
     // What is planned for the most iterations, whatever runs.
     EXPECT_EQ(counted.stats().measured_peak_bytes, isInPlace ? 64u : 128u);
   }

@@ -77,6 +77,12 @@ public:
     return stats;
   }
 
+  std::vector<uint64_t> bodyRuns(size_t entry) const {
+    size_t count = 0;
+    const uint64_t *runs = remat_step_body_runs(step, entry, &count);
+    return {runs, runs + count};
+  }
+
   remat_step *step = nullptr;
   remat_status loaded;
   std::string message;
