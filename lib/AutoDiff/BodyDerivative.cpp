@@ -9,6 +9,8 @@
 #include "Emit.h"
 #include "Idioms.h"
 
+#include "remat/Utils/Locations.h"
+
 using namespace mlir;
 using namespace remat;
 
@@ -33,7 +35,7 @@ void BodyDerivative::accumulate(Value value, Value term) {
 
 LogicalResult BodyDerivative::sweep() {
   Location whole = getLoc();
-  StringAttr name = getBuilder().getStringAttr("backward");
+  StringAttr name = getBuilder().getStringAttr(backwardLocName);
   for (Operation &op : llvm::reverse(forward.body->without_terminator())) {
     if (isa<tensor::ExtractOp>(op) ||
         llvm::none_of(op.getResults(),

@@ -24,6 +24,7 @@
 #include "remat/Dialect/Remat/IR/Gradients.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/Locations.h"
 
 using namespace mlir;
 using namespace remat;
@@ -303,7 +304,7 @@ Value Differentiator::addEarly(Value sum, Value gradient, Location loc) {
 }
 
 LogicalResult Differentiator::reverse(bool withCotangents, bool accumulate) {
-  Location loc = getLoc("backward");
+  Location loc = getLoc(backwardLocName);
   SequenceActivity activity(ops, inputs, outputs);
   ReverseSweep sweep(builder, activity, loc);
   sweep.setIdiomLog(idioms);
@@ -348,7 +349,7 @@ LogicalResult Differentiator::reverse(bool withCotangents, bool accumulate) {
 }
 
 LogicalResult Differentiator::forward() {
-  Location loc = getLoc("tangent");
+  Location loc = getLoc(tangentLocName);
   SequenceActivity activity(ops, inputs, outputs);
   ForwardSweep sweep(builder, activity, loc);
   sweep.setIdiomLog(idioms);

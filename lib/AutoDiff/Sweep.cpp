@@ -8,6 +8,7 @@
 
 #include "Idioms.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/Locations.h"
 
 using namespace mlir;
 using namespace remat;
@@ -72,7 +73,7 @@ void ReverseSweep::accumulateSlice(Value forward, Value term,
 }
 
 LogicalResult ReverseSweep::run(ArrayRef<Operation *> ops) {
-  StringAttr name = getBuilder().getStringAttr("backward");
+  StringAttr name = getBuilder().getStringAttr(backwardLocName);
   for (Operation *op : llvm::reverse(ops)) {
     setLoc(NameLoc::get(name, op->getLoc()));
     // A value is complete once all its users have been visited; what was
@@ -92,7 +93,7 @@ LogicalResult ReverseSweep::run(ArrayRef<Operation *> ops) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult ForwardSweep::run(ArrayRef<Operation *> ops) {
-  StringAttr name = getBuilder().getStringAttr("tangent");
+  StringAttr name = getBuilder().getStringAttr(tangentLocName);
   for (Operation *op : ops) {
     if (llvm::none_of(op->getResults(),
                       [&](Value result) { return isActive(result); }))

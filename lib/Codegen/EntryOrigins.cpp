@@ -11,7 +11,7 @@
 
 #include "EntryOrigins.h"
 
-#include "remat/Codegen/KernelContext.h"
+#include "remat/Utils/Locations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -57,10 +57,6 @@ static char classify(Operation *op) {
       .Default('o');
 }
 
-static bool isDerivativeName(StringRef name) {
-  return name == "backward" || name == "tangent";
-}
-
 /// The location of the forward operation, for one of a derivative.
 static std::optional<Location> findForward(Location loc) {
   std::optional<Location> forward;
@@ -69,19 +65,6 @@ static std::optional<Location> findForward(Location loc) {
        name = dyn_cast<NameLoc>(name.getChildLoc()))
     forward = name.getChildLoc();
   return forward;
-}
-
-/// The scope of a location's name such as "net/norm/sqrt".
-static StringRef findLayer(Location loc) {
-  StringRef layer;
-  loc->walk([&](Location inner) {
-    auto name = dyn_cast<NameLoc>(inner);
-    if (!name || !name.getName().getValue().contains('/'))
-      return WalkResult::advance();
-    layer = name.getName().getValue().rsplit('/').first;
-    return WalkResult::interrupt();
-  });
-  return layer;
 }
 
 EntryOrigins::EntryOrigins(ModuleOp module) {
@@ -115,8 +98,8 @@ std::string EntryOrigins::describePlace(Operation *op, Location task,
   }
   if (!place.empty())
     text += " at " + place;
-  if (StringRef layer = findLayer(loc); !layer.empty())
-    text += (" in layer '" + layer + "'").str();
+  if (auto scopes = findScopes(loc); !scopes.empty())
+    text += (" in layer '" + scopes.front() + "'").str();
   return text;
 }
 

@@ -8,6 +8,7 @@
 #include "remat/Codegen/LoopNest.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/Locations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
@@ -69,20 +70,6 @@ Value remat::codegen::emitLinear(OpBuilder &builder, Location loc,
     return sum;
   return arith::AddIOp::create(builder, loc, sum,
                                emitIndex(builder, loc, offset), nsw);
-}
-
-std::string remat::codegen::describeLocation(Location loc) {
-  std::string text;
-  loc->walk([&](Location inner) {
-    auto file = dyn_cast<FileLineColLoc>(inner);
-    if (!file)
-      return WalkResult::advance();
-    text = (file.getFilename().strref() + ":" + Twine(file.getLine()) + ":" +
-            Twine(file.getColumn()))
-               .str();
-    return WalkResult::interrupt();
-  });
-  return text;
 }
 
 Type remat::codegen::getStorageType(Type elementType) {

@@ -13,6 +13,7 @@
 #include "remat/Dialect/Remat/IR/HostArguments.h"
 #include "remat/Dialect/Remat/IR/PackedForms.h"
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
+#include "remat/Utils/Locations.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 

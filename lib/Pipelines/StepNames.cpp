@@ -74,22 +74,6 @@ std::string remat::describeKind(StringRef kernel) {
 }
 
 //===----------------------------------------------------------------------===//
-// Labels
-//===----------------------------------------------------------------------===//
-
-std::string remat::findLabel(Location loc) {
-  std::string label;
-  loc->walk([&](Location inner) {
-    auto name = dyn_cast<NameLoc>(inner);
-    if (!name)
-      return WalkResult::advance();
-    label = name.getName().str();
-    return WalkResult::interrupt();
-  });
-  return label;
-}
-
-//===----------------------------------------------------------------------===//
 // Layers
 //===----------------------------------------------------------------------===//
 

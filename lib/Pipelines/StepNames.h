@@ -20,9 +20,6 @@ std::string describeKind(llvm::StringRef kernel);
 /// Whether that is a well-known name, such as "softmax".
 bool isKnownKind(llvm::StringRef kernel);
 
-/// The name that the program gave an operation by a location, or "".
-std::string findLabel(mlir::Location loc);
-
 /// The layers of tasks and transfers. Where a task reads no parameter of its
 /// own and is in no scope, those of what is before and behind it say where it
 /// is, or the parameter whose gradient it makes.

@@ -13,13 +13,14 @@
 
 #include "StepNames.h"
 
-#include "remat/Codegen/KernelContext.h"
 #include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Planning/Problem.h"
 #include "remat/Target/Target.h"
+#include "remat/Utils/Locations.h"
 #include "remat/Utils/Saturating.h"
+#include "remat/Utils/TypeNames.h"
 #include "remat/Utils/Utf8.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -118,18 +119,6 @@ static std::string getArgumentName(GraphOp graph, unsigned number) {
           number, RematDialect::nameAttrName))
     return name.str();
   return "argument " + std::to_string(number);
-}
-
-static std::string describeType(Value value) {
-  Type type = value.getType();
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  if (auto tensor = dyn_cast<RankedTensorType>(type)) {
-    os << tensor.getElementType() << '[';
-    llvm::interleave(tensor.getShape(), os, "x");
-    os << ']';
-  }
-  return text;
 }
 
 namespace {
@@ -404,8 +393,8 @@ LogicalResult Reporter::addEntry(Operation &op) {
   // A recomputation is where its original is, whatever is around it.
   if (entry.copyOf)
     entry.layer = report.entries[*entry.copyOf].layer;
-  entry.label = findLabel(op.getLoc());
-  entry.location = codegen::describeLocation(op.getLoc());
+  entry.label = findLabel(op.getLoc()).str();
+  entry.location = describeLocation(op.getLoc());
   entry.name = (entry.layer.empty() ? "" : entry.layer + " ") + entry.kind;
   if (entry.phase == StepPhase::Recompute)
     entry.name += ", recomputed";
@@ -526,8 +515,11 @@ void Reporter::addBuffers() {
                                                 : report.entries.size();
     buffer.death = std::max(buffer.birth, next == 0 ? 0 : next - 1);
     const std::string &maker = report.entries[buffer.birth].name;
-    buffer.name = live.value ? maker + " " + describeType(live.value)
-                             : "workspace of " + maker;
+    buffer.name = live.value ? maker : "workspace of " + maker;
+    // What is on its way to the host is no tensor.
+    if (auto type = dyn_cast_or_null<RankedTensorType>(
+            live.value ? live.value.getType() : Type()))
+      buffer.name += " " + describeType(type);
     decide(live, buffer);
   }
 }

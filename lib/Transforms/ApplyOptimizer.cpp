@@ -21,6 +21,7 @@
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/EntryFunction.h"
+#include "remat/Utils/Locations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -50,7 +51,7 @@ public:
   OptimizedFunction(func::FuncOp function, const OptimizerOptions &options)
       : function(function), options(options), body(function.front()),
         terminator(body.getTerminator()), builder(terminator),
-        loc(NameLoc::get(builder.getStringAttr("optimizer"),
+        loc(NameLoc::get(builder.getStringAttr(optimizerLocName),
                          function.getLoc())) {}
 
   LogicalResult findGradients();

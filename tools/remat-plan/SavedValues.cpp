@@ -13,6 +13,8 @@
 #include "SavedValues.h"
 
 #include "remat/Dialect/Remat/IR/Views.h"
+#include "remat/Utils/Locations.h"
+#include "remat/Utils/TypeNames.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -26,21 +28,6 @@ using namespace remat;
 //===----------------------------------------------------------------------===//
 // One value
 //===----------------------------------------------------------------------===//
-
-/// "f32[16,8]", as JAX writes it.
-static std::string describeType(mlir::Type type) {
-  auto tensor = cast<mlir::RankedTensorType>(type);
-  std::string text;
-  raw_string_ostream os(text);
-  if (tensor.getElementType().isInteger(1))
-    os << "bool";
-  else
-    os << tensor.getElementType();
-  os << '[';
-  interleave(tensor.getShape(), os, ",");
-  os << ']';
-  return text;
-}
 
 /// The operation that computes result `number` of a kernel: within a structured
 /// operation that on scalars, before it is converted to another type.
@@ -63,22 +50,18 @@ static mlir::Operation *findComputation(mlir::func::FuncOp kernel,
   return found;
 }
 
-/// The place of a location in a file, and the function there, which is the name
-/// right around it.
-static void findPlace(mlir::Location loc, std::string &place,
-                      StringRef &function) {
+/// The function that an operation is in: the name right around its place in a
+/// file, or `other` if that has none.
+static StringRef findFunction(mlir::Location loc, StringRef other) {
+  StringRef function = other;
   loc->walk([&](mlir::Location inner) {
     auto name = dyn_cast<mlir::NameLoc>(inner);
     if (name && isa<mlir::FileLineColLoc>(name.getChildLoc()))
       function = name.getName();
-    auto file = dyn_cast<mlir::FileLineColLoc>(inner);
-    if (!file)
-      return mlir::WalkResult::advance();
-    place = (file.getFilename().strref() + ":" + Twine(file.getLine()) + ":" +
-             Twine(file.getColumn()))
-                .str();
-    return mlir::WalkResult::interrupt();
+    return isa<mlir::FileLineColLoc>(inner) ? mlir::WalkResult::interrupt()
+                                            : mlir::WalkResult::advance();
   });
+  return function;
 }
 
 static std::string describeArgument(GraphOp graph,
@@ -107,12 +90,12 @@ static std::string describeResult(GraphOp graph, mlir::OpResult result) {
           }))
         loc = op->getLoc();
     }
-  std::string text = "output of " + computation.str(), place;
-  StringRef function = graph.getName();
-  findPlace(loc, place, function);
+  std::string text = "output of " + computation.str();
+  std::string place = describeLocation(loc);
   if (place.empty())
     return text;
-  return text + " from " + place + " (" + function.str() + ")";
+  return text + " from " + place + " (" +
+         findFunction(loc, graph.getName()).str() + ")";
 }
 
 //===----------------------------------------------------------------------===//
@@ -129,7 +112,8 @@ static mlir::Value skipTransfers(mlir::Value value) {
 
 static std::string describe(GraphOp graph, mlir::Value value) {
   mlir::Value root = skipTransfers(value);
-  std::string text = describeType(root.getType()) + " ";
+  std::string text =
+      describeType(cast<mlir::RankedTensorType>(root.getType())) + " ";
   if (auto argument = dyn_cast<mlir::BlockArgument>(root))
     text += describeArgument(graph, argument);
   else

@@ -84,9 +84,6 @@ mlir::Value emitZero(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value emitIndex(mlir::OpBuilder &builder, mlir::Location loc,
                       int64_t value);
 
-/// The place in the source that `loc` stands for, "file:line:column" or "".
-std::string describeLocation(mlir::Location loc);
-
 /// The type by which `elementType` is kept in memory.
 mlir::Type getStorageType(mlir::Type elementType);
 

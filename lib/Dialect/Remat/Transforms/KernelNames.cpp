@@ -14,6 +14,7 @@
 #include "KernelNames.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Utils/Locations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
@@ -220,24 +221,11 @@ std::string remat::describeComputation(ArrayRef<Operation *> ops) {
 
 using Layers = SetVector<StringRef>;
 
-/// Adds `name` but for its last component, where it has several.
-static void addLayer(StringRef name, char separator, Layers &layers) {
-  StringRef layer = name.rsplit(separator).first;
+/// Adds the module that a parameter is of.
+static void addLayer(StringRef name, Layers &layers) {
+  StringRef layer = name.rsplit('.').first;
   if (layer.size() < name.size() && !layer.empty())
     layers.insert(layer);
-}
-
-/// Adds the scopes that names in a location are made of.
-static void addScopes(Location loc, Layers &layers) {
-  if (auto name = dyn_cast<NameLoc>(loc)) {
-    addLayer(name.getName().getValue(), '/', layers);
-    addScopes(name.getChildLoc(), layers);
-  } else if (auto fused = dyn_cast<FusedLoc>(loc)) {
-    for (Location part : fused.getLocations())
-      addScopes(part, layers);
-  } else if (auto call = dyn_cast<CallSiteLoc>(loc)) {
-    addScopes(call.getCallee(), layers);
-  }
 }
 
 ArrayAttr remat::findLayers(Builder &builder, ArrayRef<Operation *> ops,
@@ -253,10 +241,10 @@ ArrayAttr remat::findLayers(Builder &builder, ArrayRef<Operation *> ops,
       continue;
     if (auto name = function.getArgAttrOfType<StringAttr>(
             argument.getArgNumber(), RematDialect::nameAttrName))
-      addLayer(name.getValue(), '.', layers);
+      addLayer(name.getValue(), layers);
   }
   for (Operation *op : ops)
-    addScopes(op->getLoc(), layers);
+    layers.insert_range(findScopes(op->getLoc()));
   if (layers.empty())
     return {};
   return builder.getStrArrayAttr(layers.getArrayRef().take_front(maxLayers));

@@ -1,0 +1,43 @@
+//===- Locations.h - what locations say of a program ------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Where an operation is in the source, and the names around that: those that
+// the program gave, with scopes, and those of what remat adds to a program.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_UTILS_LOCATIONS_H
+#define REMAT_UTILS_LOCATIONS_H
+
+#include "mlir/IR/Location.h"
+
+#include <string>
+
+namespace remat {
+
+/// The names of what is added to a program: in a location of the derivative's,
+/// that of the forward operation is inside.
+inline constexpr llvm::StringLiteral backwardLocName = "backward";
+inline constexpr llvm::StringLiteral tangentLocName = "tangent";
+inline constexpr llvm::StringLiteral optimizerLocName = "optimizer";
+
+inline bool isDerivativeName(llvm::StringRef name) {
+  return name == backwardLocName || name == tangentLocName;
+}
+
+/// The name that the program gave an operation by its location, or "".
+llvm::StringRef findLabel(mlir::Location loc);
+
+/// The scopes of the names in a location, the outermost name first: "net/norm"
+/// of "net/norm/sqrt".
+llvm::SmallVector<llvm::StringRef, 1> findScopes(mlir::Location loc);
+
+/// The place in the source that `loc` stands for, "file:line:column" or "".
+std::string describeLocation(mlir::Location loc);
+
+} // namespace remat
+
+#endif // REMAT_UTILS_LOCATIONS_H
