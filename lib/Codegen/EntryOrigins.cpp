@@ -14,6 +14,7 @@
 #include "remat/Utils/Locations.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Complex/IR/Complex.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -28,6 +29,25 @@ using namespace remat::codegen;
 // Operations
 //===----------------------------------------------------------------------===//
 
+/// The same of an operation on complex numbers. Their parts are products and
+/// sums of several numbers: what overflows in one may be subtracted from, or
+/// multiplied by zero.
+static char classifyComplex(StringRef name) {
+  return llvm::StringSwitch<char>(name)
+      .Cases({"re", "im", "create", "conj", "neg", "angle"}, 0)
+      .Cases({"add", "sub", "abs"}, 'o')
+      .Default('b');
+}
+
+/// Whether an integer of type `from` may be more than the largest number of
+/// type `to`, rounded.
+static bool mayOverflow(Type from, Type to, bool isSigned) {
+  unsigned bits = getElementTypeOrSelf(from).getIntOrFloatBitWidth() - isSigned;
+  const llvm::fltSemantics &semantics =
+      cast<FloatType>(getElementTypeOrSelf(to)).getFloatSemantics();
+  return int(bits) > APFloat::semanticsMaxExponent(semantics);
+}
+
 /// What an operation makes of finite numbers, as remat_entry has it; 0 if what
 /// it makes is finite, too, or one of its operands.
 static char classify(Operation *op) {
@@ -39,21 +59,31 @@ static char classify(Operation *op) {
   // What has a body is what is in there.
   if (op->getNumRegions() != 0 && !isa<linalg::LinalgOp>(op))
     return 0;
+  // Bits may be those of any number.
+  if (isa<arith::BitcastOp, tensor::BitcastOp>(op))
+    return 'b';
   if (isa<linalg::GenericOp, linalg::ReduceOp, linalg::MapOp, linalg::FillOp,
           linalg::CopyOp, linalg::TransposeOp, linalg::BroadcastOp>(op) ||
       isa<tensor::TensorDialect>(op->getDialect()))
     return 0;
-  return llvm::StringSwitch<char>(op->getName().stripDialect())
-      .Cases({"log", "log2", "log10", "log1p", "powf", "pow", "rsqrt"}, 'b')
-      .Cases({"divf", "div", "atanh"}, 'b')
+  if (isa<arith::SIToFPOp, arith::UIToFPOp>(op))
+    return mayOverflow(op->getOperand(0).getType(), element,
+                       isa<arith::SIToFPOp>(op))
+               ? 'o'
+               : 0;
+  StringRef name = op->getName().stripDialect();
+  if (isa<complex::ComplexDialect>(op->getDialect()))
+    return classifyComplex(name);
+  return llvm::StringSwitch<char>(name)
+      .Cases({"log", "log2", "log10", "log1p", "powf", "rsqrt"}, 'b')
+      .Cases({"divf", "div", "reciprocal", "atanh"}, 'b')
       .Cases({"sqrt", "remf", "acos", "asin", "acosh"}, 'n')
       .Cases({"exp", "exp2", "expm1", "sinh", "cosh", "tan", "fpowi"}, 'i')
-      .Cases({"absf", "negf", "neg", "select", "extf", "copysign"}, 0)
-      .Cases({"maximumf", "maxnumf", "minimumf", "minnumf"}, 0)
+      .Cases({"absf", "abs", "negf", "select", "extf", "copysign"}, 0)
+      .Cases({"maximumf", "maxnumf", "minimumf", "minnumf", "clampf"}, 0)
       .Cases({"ceil", "floor", "round", "roundeven", "trunc"}, 0)
-      .Cases({"sin", "cos", "tanh", "erf", "erfc", "atan", "atan2"}, 0)
-      .Cases({"asinh", "sitofp", "uitofp", "bitcast"}, 0)
-      .Cases({"re", "im", "create", "conj"}, 0)
+      .Cases({"sin", "cos", "sincos", "tanh", "erf", "erfc"}, 0)
+      .Cases({"atan", "atan2", "asinh", "cbrt"}, 0)
       .Default('o');
 }
 
@@ -107,27 +137,62 @@ std::string EntryOrigins::describePlace(Operation *op, Location task,
 // Constants
 //===----------------------------------------------------------------------===//
 
-/// Whether a constant, or a tensor filled with it, is never written as it is:
-/// what starts a maximum, or what a number is compared with.
-static bool isOnlyLimit(Value value) {
-  return llvm::all_of(value.getUses(), [](OpOperand &use) {
+/// Whether `select` gives the larger of its values, or the smaller.
+static bool isExtremum(arith::SelectOp select, bool isLarger) {
+  auto compare = select.getCondition().getDefiningOp<arith::CmpFOp>();
+  if (!compare)
+    return false;
+  using Predicate = arith::CmpFPredicate;
+  bool isMore = llvm::is_contained(
+      {Predicate::OGT, Predicate::OGE, Predicate::UGT, Predicate::UGE},
+      compare.getPredicate());
+  bool isLess = llvm::is_contained(
+      {Predicate::OLT, Predicate::OLE, Predicate::ULT, Predicate::ULE},
+      compare.getPredicate());
+  Value first = select.getTrueValue(), second = select.getFalseValue();
+  if (compare.getLhs() == second && compare.getRhs() == first)
+    std::swap(isMore, isLess);
+  else if (compare.getLhs() != first || compare.getRhs() != second)
+    return false;
+  return isLarger ? isMore : isLess;
+}
+
+/// Whether a constant is never written as it is, because something else is
+/// always chosen: a maximum or minimum begins with the least or the largest
+/// number, and others a number is only compared with.
+static bool isOnlyLimit(Value value, const APFloat &constant) {
+  bool isLeast = constant.isInfinity() && constant.isNegative();
+  bool isLargest = constant.isInfinity() && !constant.isNegative();
+  return llvm::all_of(value.getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();
-    if (isa<arith::CmpFOp, arith::MaximumFOp, arith::MaxNumFOp,
-            arith::MinimumFOp, arith::MinNumFOp>(user))
+    if (isa<arith::CmpFOp>(user))
       return true;
-    if (auto fill = dyn_cast<linalg::FillOp>(user))
-      return use.getOperandNumber() == 0 && fill.getNumResults() == 1 &&
-             isOnlyLimit(fill.getResult(0));
+    if (isa<arith::MaximumFOp>(user))
+      return isLeast;
+    if (isa<arith::MinimumFOp>(user))
+      return isLargest;
+    if (isa<arith::MaxNumFOp>(user))
+      return isLeast || constant.isNaN();
+    if (isa<arith::MinNumFOp>(user))
+      return isLargest || constant.isNaN();
+    if (auto select = dyn_cast<arith::SelectOp>(user))
+      return (isLeast || isLargest) && isExtremum(select, isLeast);
+    // What an operation is given is what its body makes of it.
+    if (isa<linalg::YieldOp>(user)) {
+      auto results = user->getParentOp()->getResults();
+      return use.getOperandNumber() < results.size() &&
+             isOnlyLimit(results[use.getOperandNumber()], constant);
+    }
     auto structured = dyn_cast<linalg::LinalgOp>(user);
-    return structured && structured.isDpsInit(&use) &&
-           structured.getNumReductionLoops() != 0;
+    return structured &&
+           isOnlyLimit(structured.getMatchingBlockArgument(&use), constant);
   });
 }
 
 static void findConstants(func::FuncOp kernel, bool &infinity, bool &nan) {
   kernel.walk([&](arith::ConstantOp constant) {
     auto add = [&](const APFloat &value) {
-      if (value.isFinite() || isOnlyLimit(constant))
+      if (value.isFinite() || isOnlyLimit(constant, value))
         return;
       infinity |= value.isInfinity();
       nan |= value.isNaN();

@@ -1,5 +1,5 @@
-"""Writes a NumPy file: npy.py FILE DTYPE SHAPE VALUE..., with DTYPE 'i8', 'f2',
-'f4', 'f8', 'c8' or 'c16' and SHAPE as in '2x3', '' for no dimensions. A single value fills the array, and '1+2j' is a complex
+"""Writes a NumPy file: npy.py FILE DTYPE SHAPE VALUE..., with DTYPE 'i4', 'i8',
+'f2', 'f4', 'f8', 'c8' or 'c16' and SHAPE as in '2x3', '' for no dimensions. A single value fills the array, and '1+2j' is a complex
 one."""
 
 import struct
@@ -10,7 +10,7 @@ dims = [int(extent) for extent in shape.split("x") if extent]
 count = 1
 for extent in dims:
     count *= extent
-convert, code = {"i8": (int, "q"), "f2": (float, "e"), "f4": (float, "f"), "f8": (float, "d"), "c8": (complex, "f"),
+convert, code = {"i4": (int, "i"), "i8": (int, "q"), "f2": (float, "e"), "f4": (float, "f"), "f8": (float, "d"), "c8": (complex, "f"),
                  "c16": (complex, "d")}[dtype]
 values = [convert(value) for value in sys.argv[4:]]
 if len(values) == 1:
