@@ -17,6 +17,7 @@
 
 #include "common/ChoiceParser.h"
 #include "common/Driver.h"
+#include "common/OutputFlags.h"
 #include "common/PlanFlags.h"
 #include "common/StepFlags.h"
 
@@ -78,6 +79,10 @@ static Options &options() {
   return options;
 }
 
+static std::array<OutputFlag, 2> getOutputFlags() {
+  return {{{"-o", options().outputFile}, {"--header", options().headerFile}}};
+}
+
 //===----------------------------------------------------------------------===//
 // Checking the command line
 //===----------------------------------------------------------------------===//
@@ -107,9 +112,8 @@ static Error checkOptions() {
   if (options().emit < Output::Planned)
     if (Error error = refusePlanFlags("'--emit' stops before the plan"))
       return error;
-  if (options().headerFile == options().outputFile)
-    return makeError("the header and the output have the same name '" +
-                     options().outputFile + "'");
+  if (Error error = checkFileNames(getOutputFlags()))
+    return error;
   if (options().emit == Output::Object &&
       OutputFiles::isStandardOutput(options().outputFile) &&
       outs().is_displayed())
@@ -319,10 +323,7 @@ static Error runTool() {
     return files.takeError();
   if (Error error = writeFiles(*files))
     return error;
-  // Not into the output.
-  bool isPiped = OutputFiles::isStandardOutput(options().outputFile) ||
-                 OutputFiles::isStandardOutput(options().headerFile);
-  (isPiped ? errs() : outs()) << text;
+  getTextStream(getOutputFlags()) << text;
   return Error::success();
 }
 

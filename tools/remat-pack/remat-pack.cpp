@@ -14,6 +14,7 @@
 #include "Table.h"
 
 #include "common/Driver.h"
+#include "common/OutputFlags.h"
 
 #include "remat/Planning/Algorithms.h"
 #include "remat/Support/OutputFiles.h"
@@ -99,19 +100,19 @@ static json::Object makeReport(const Table &table,
   return report;
 }
 
+static std::array<tools::OutputFlag, 2> getOutputFlags() {
+  return {{{"-o", options().outputFile}, {"--json", options().reportFile}}};
+}
+
 static Error writeOutputs(const Table &table, const planning::Packing &packing,
                           double seconds) {
   OutputFiles files;
-  bool isPiped = false;
-  if (!options().outputFile.empty()) {
-    isPiped |= OutputFiles::isStandardOutput(options().outputFile);
+  if (!options().outputFile.empty())
     if (Error error = files.add(options().outputFile, [&](raw_ostream &os) {
           writeTable(table, packing, os);
         }))
       return error;
-  }
   if (!options().reportFile.empty()) {
-    isPiped |= OutputFiles::isStandardOutput(options().reportFile);
     json::Value report = makeReport(table, packing, seconds);
     if (Error error = files.add(options().reportFile, [&](raw_ostream &os) {
           os << formatv("{0:2}", report) << '\n';
@@ -120,7 +121,7 @@ static Error writeOutputs(const Table &table, const planning::Packing &packing,
   }
   if (Error error = files.commit())
     return error;
-  raw_ostream &os = isPiped ? errs() : outs();
+  raw_ostream &os = tools::getTextStream(getOutputFlags());
   os << formatv("{0} buffers, peak {1} bytes, arena {2} bytes, at least {3} "
                 "bytes, {4:f2} s\n",
                 table.ranges.size(), packing.peakBytes, packing.totalBytes,
@@ -136,10 +137,8 @@ static Error runTool() {
   double effort = options().effort;
   if (!(effort >= 0 && effort <= 1e6))
     return makeError("--effort: expected a factor from 0 to 1000000");
-  if (!options().outputFile.empty() &&
-      options().outputFile == options().reportFile)
-    return makeError("'-o' and '--json' name the same file '" +
-                     options().outputFile + "'");
+  if (Error error = tools::checkFileNames(getOutputFlags()))
+    return error;
   ErrorOr<std::unique_ptr<MemoryBuffer>> file =
       MemoryBuffer::getFileOrSTDIN(options().inputFile, /*IsText=*/true);
   if (!file)

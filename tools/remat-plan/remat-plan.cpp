@@ -16,6 +16,8 @@
 #include "Planning.h"
 #include "SavedValues.h"
 
+#include "common/OutputFlags.h"
+
 #include "remat/Cost/CostFile.h"
 #include "remat/Dialect/Remat/Transforms/StoredPlan.h"
 #include "remat/Pipelines/StepCompiler.h"
@@ -82,25 +84,16 @@ static Options &options() {
 // Output
 //===----------------------------------------------------------------------===//
 
-static Error checkFileNames() {
-  std::pair<StringRef, StringRef> files[] = {
-      {"-o", options().scheduleFile},
-      {"--json", options().reportFile},
-      {"--instance", options().instanceFile},
-      {"--trace", options().traceFile}};
-  for (auto [option, name] : files)
-    for (auto [other, otherName] : files)
-      if (option != other && !name.empty() && name == otherName)
-        return makeError("'" + option + "' and '" + other +
-                         "' name the same file '" + name + "'");
-  return Error::success();
+static std::array<tools::OutputFlag, 4> getOutputFlags() {
+  return {{{"-o", options().scheduleFile},
+           {"--json", options().reportFile},
+           {"--instance", options().instanceFile},
+           {"--trace", options().traceFile}}};
 }
 
 static Error writeOutputs(const Outcome &outcome) {
   OutputFiles files;
-  bool isPiped = false;
   auto add = [&](StringRef path, const json::Value &contents) {
-    isPiped |= OutputFiles::isStandardOutput(path);
     return files.add(path, [&](raw_ostream &os) {
       os << formatv("{0:2}", contents) << '\n';
     });
@@ -119,16 +112,14 @@ static Error writeOutputs(const Outcome &outcome) {
     if (Error error = add(options().instanceFile, toJson(problem)))
       return error;
   }
-  if (outcome.step) {
-    isPiped |= OutputFiles::isStandardOutput(options().traceFile);
+  if (outcome.step)
     if (Error error = files.add(options().traceFile, [&](raw_ostream &os) {
           writeTrace(*outcome.step, /*measured=*/{}, os);
         }))
       return error;
-  }
   if (Error error = files.commit())
     return error;
-  print(outcome, isPiped ? errs() : outs());
+  print(outcome, tools::getTextStream(getOutputFlags()));
   return Error::success();
 }
 
@@ -193,7 +184,7 @@ static Error applyCostThreads(StepOptions &step) {
 }
 
 static Error runTool() {
-  if (Error error = checkFileNames())
+  if (Error error = tools::checkFileNames(getOutputFlags()))
     return error;
   StepOptions step;
   if (Error error = options().step.apply(step))

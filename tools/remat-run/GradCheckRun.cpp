@@ -178,10 +178,11 @@ static bool isFast(const GradCheck &check, ArrayRef<Tensor> arguments) {
     count += arguments[argument].getNumScalars();
   if (options().fast.getNumOccurrences() > 0 || count <= maxSlowElements)
     return options().fast;
-  outs() << "the arguments have " << count << " elements, more than "
-         << maxSlowElements
-         << ": each is varied along one random direction (--fast); "
-            "--fast=false also varies single elements\n";
+  getTextStream(getOutputFlags())
+      << "the arguments have " << count << " elements, more than "
+      << maxSlowElements
+      << ": each is varied along one random direction (--fast); "
+         "--fast=false also varies single elements\n";
   return true;
 }
 
@@ -288,7 +289,7 @@ Error run::runGradCheck(int order) {
       *check, checkOptions, *arguments, sampler, evaluate, evaluateOutputs);
   if (!result)
     return result.takeError();
-  result->print(outs());
+  result->print(getTextStream(getOutputFlags()));
   if (!options().jsonFile.empty())
     if (Error error = result->write(options().jsonFile, checkOptions))
       return error;

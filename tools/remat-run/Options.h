@@ -11,6 +11,7 @@
 
 #include "common/ChoiceParser.h"
 #include "common/Driver.h"
+#include "common/OutputFlags.h"
 #include "common/PlanFlags.h"
 #include "common/StepFlags.h"
 
@@ -147,6 +148,9 @@ struct Options {
 };
 
 Options &options();
+
+/// The flags that name files, of which the results are not.
+llvm::SmallVector<tools::OutputFlag> getOutputFlags();
 
 } // namespace remat::run
 

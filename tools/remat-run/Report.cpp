@@ -6,7 +6,7 @@
 
 #include "Report.h"
 
-#include "remat/Support/OutputFiles.h"
+#include "remat/Support/Tables.h"
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
@@ -143,38 +143,19 @@ static json::Object toJson(const RunReport &run) {
   return object;
 }
 
-Error remat::run::writeJson(StringRef path, ArrayRef<RunReport> runs) {
-  json::Value value = nullptr;
-  if (runs.size() == 1) {
-    value = toJson(runs.front());
-  } else {
-    json::Array array;
-    for (const RunReport &run : runs)
-      array.push_back(toJson(run));
-    value = std::move(array);
-  }
-  return writeOutputFile(
-      path, [&](raw_ostream &os) { os << formatv("{0:2}", value) << '\n'; });
+json::Value run::makeJson(ArrayRef<RunReport> runs) {
+  if (runs.size() == 1)
+    return toJson(runs.front());
+  json::Array array;
+  for (const RunReport &run : runs)
+    array.push_back(toJson(run));
+  return std::move(array);
 }
 
 static std::string formatMebibytes(int64_t bytes) {
   std::string text;
   raw_string_ostream(text) << format("%.2f", double(bytes) / 1048576.0);
   return text;
-}
-
-/// Prints rows of cells in right-aligned columns.
-static void printAligned(raw_ostream &os,
-                         ArrayRef<std::vector<std::string>> rows) {
-  std::vector<size_t> widths(rows.front().size(), 0);
-  for (const std::vector<std::string> &row : rows)
-    for (auto [width, cell] : zip(widths, row))
-      width = std::max(width, cell.size());
-  for (const std::vector<std::string> &row : rows) {
-    for (auto [width, cell] : zip(widths, row))
-      os << right_justify(cell, width + 2);
-    os << '\n';
-  }
 }
 
 void remat::run::printTable(raw_ostream &os, ArrayRef<RunReport> runs) {

@@ -76,8 +76,8 @@ struct RunReport {
   uint64_t resultHash = 0;
 };
 
-/// Writes one object, or an array of them for several runs.
-llvm::Error writeJson(llvm::StringRef path, llvm::ArrayRef<RunReport> runs);
+/// One object, or an array of them for several runs.
+llvm::json::Value makeJson(llvm::ArrayRef<RunReport> runs);
 
 /// Prints a table with a row for each run.
 void printTable(llvm::raw_ostream &os, llvm::ArrayRef<RunReport> runs);

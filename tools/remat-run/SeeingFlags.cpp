@@ -9,7 +9,6 @@
 #include "common/Driver.h"
 
 #include "remat/Pipelines/StepTrace.h"
-#include "remat/Support/OutputFiles.h"
 
 using namespace llvm;
 using namespace remat;
@@ -92,10 +91,10 @@ Error SeeingFlags::measure(const remat_step *step, RunReport &report) const {
   return Error::success();
 }
 
-Error SeeingFlags::write(const RunReport &report) const {
+Error SeeingFlags::write(const RunReport &report, OutputFiles &files) const {
   if (trace.empty())
     return Error::success();
-  return writeOutputFile(trace, [&](raw_ostream &os) {
+  return files.add(trace, [&](raw_ostream &os) {
     writeTrace(report.step, report.spans, os);
   });
 }

@@ -14,6 +14,9 @@
 #include "Report.h"
 
 #include "common/ChoiceParser.h"
+#include "common/OutputFlags.h"
+
+#include "remat/Support/OutputFiles.h"
 
 namespace remat::run {
 
@@ -30,8 +33,9 @@ public:
   bool isAsked() const { return profile || !trace.empty(); }
   /// Adds what the last run of `step` took.
   llvm::Error measure(const remat_step *step, RunReport &report) const;
-  /// Writes the files that were asked for.
-  llvm::Error write(const RunReport &report) const;
+  /// Adds the files that were asked for.
+  llvm::Error write(const RunReport &report, OutputFiles &files) const;
+  tools::OutputFlag getOutputFlag() const { return {"--trace", trace}; }
 
 private:
   llvm::cl::opt<bool> profile;

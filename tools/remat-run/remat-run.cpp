@@ -36,6 +36,12 @@ Options &run::options() {
   return options;
 }
 
+SmallVector<OutputFlag> run::getOutputFlags() {
+  return {{"--json", options().jsonFile},
+          options().seeing.getOutputFlag(),
+          {"--profile-costs", options().profileCosts}};
+}
+
 //===----------------------------------------------------------------------===//
 // With a manifest: loss and gradients of the parameters
 //===----------------------------------------------------------------------===//
@@ -295,18 +301,18 @@ static Error widenArguments(remat_step *step,
   return Error::success();
 }
 
-static Error writeResults(ArrayRef<Tensor> results, const Products &products) {
+static Error writeResults(ArrayRef<Tensor> results, const Products &products,
+                          OutputFiles &files) {
   if (std::error_code code =
           sys::fs::create_directories(options().outputDirectory))
     return makeError(options().outputDirectory + ": " + code.message());
-  OutputFiles files;
   for (auto [tensor, file] : zip(results, products.resultFiles))
     if (!file.empty())
       if (Error error = files.add(
               getPath(options().outputDirectory, file),
               [&, &tensor = tensor](raw_ostream &os) { writeNpy(os, tensor); }))
         return error;
-  return files.commit();
+  return Error::success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -422,8 +428,10 @@ static Expected<Model> loadModel(ModelReader &reader,
   return std::move(model);
 }
 
+/// Runs the model at one budget, and adds the results to `files` unless that is
+/// null.
 static Expected<RunReport> runOnce(const Model &model, const Manifest *manifest,
-                                   StringRef budget) {
+                                   StringRef budget, OutputFiles *files) {
   RunReport report;
   report.model = manifest
                      ? manifest->model
@@ -463,8 +471,8 @@ static Expected<RunReport> runOnce(const Model &model, const Manifest *manifest,
     if (Error error =
             evaluate(step, *manifest, model.products, *results, report))
       return std::move(error);
-  if (!options().outputDirectory.empty())
-    if (Error error = writeResults(*results, model.products))
+  if (files && !options().outputDirectory.empty())
+    if (Error error = writeResults(*results, model.products, *files))
       return std::move(error);
   return report;
 }
@@ -477,7 +485,8 @@ static Expected<RunReport> runOnce(const Model &model, const Manifest *manifest,
 /// infeasible, the smallest one that is not.
 static Expected<RunReport> runSmallest(const Model &model,
                                        const Manifest *manifest,
-                                       const std::string &budget, Error error) {
+                                       const std::string &budget, Error error,
+                                       OutputFiles *files) {
   RunReport::Infeasible infeasible;
   error = handleErrors(std::move(error),
                        [&](const planning::InfeasibleBudgetError &found) {
@@ -485,7 +494,7 @@ static Expected<RunReport> runSmallest(const Model &model,
                        });
   if (error)
     return std::move(error);
-  Expected<RunReport> report = runOnce(model, manifest, "min");
+  Expected<RunReport> report = runOnce(model, manifest, "min", files);
   if (report) {
     report->requestedBudget = budget;
     infeasible.smallestFeasible = report->summary.budget;
@@ -533,7 +542,21 @@ static Error addFrontier(const Model &model, RunReport &report) {
       .moveInto(report.details.frontier);
 }
 
+/// Writes the files that were asked for: all, or none if one cannot be.
+static Error writeReports(ArrayRef<RunReport> reports, OutputFiles &files) {
+  if (Error error = options().seeing.write(reports.front(), files))
+    return error;
+  if (!options().jsonFile.empty())
+    if (Error error = files.add(options().jsonFile, [&](raw_ostream &os) {
+          os << formatv("{0:2}", makeJson(reports)) << '\n';
+        }))
+      return error;
+  return files.commit();
+}
+
 static Error runTool() {
+  if (Error error = checkFileNames(getOutputFlags()))
+    return error;
   if (Error error = applyFlags())
     return error;
   if (Error error = checkGradCheckFlags())
@@ -580,23 +603,26 @@ static Error runTool() {
   options().planTime = PlanTime(options().step.plan.solver.timeLimitSeconds,
                                 wanted.size() + points);
   std::vector<RunReport> reports;
+  OutputFiles files;
   for (const std::string &budget : wanted) {
-    Expected<RunReport> report = runOnce(*model, known, budget);
+    // Each budget's results would have the same names.
+    OutputFiles *results = &budget == &wanted.back() ? &files : nullptr;
+    Expected<RunReport> report = runOnce(*model, known, budget, results);
     // In a table, an infeasible row shows the smallest feasible budget.
     if (!report && wanted.size() > 1)
-      report = runSmallest(*model, known, budget, report.takeError());
+      report = runSmallest(*model, known, budget, report.takeError(), results);
     if (!report)
       return report.takeError();
     reports.push_back(std::move(*report));
   }
   if (Error error = addFrontier(*model, reports.front()))
     return error;
-  printTable(outs(), reports);
-  printVerdict(outs(), reports);
-  if (Error error = options().seeing.write(reports.front()))
+  if (Error error = writeReports(reports, files))
     return error;
-  return options().jsonFile.empty() ? Error::success()
-                                    : writeJson(options().jsonFile, reports);
+  raw_ostream &os = getTextStream(getOutputFlags());
+  printTable(os, reports);
+  printVerdict(os, reports);
+  return Error::success();
 }
 
 int main(int argc, char **argv) {

@@ -1,0 +1,36 @@
+//===- OutputFlags.cpp - flags that name files to write -------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "common/OutputFlags.h"
+#include "common/Driver.h"
+
+#include "remat/Support/OutputFiles.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace llvm;
+using namespace remat;
+using namespace remat::tools;
+
+Error tools::checkFileNames(ArrayRef<OutputFlag> flags) {
+  for (const OutputFlag &flag : flags)
+    for (const OutputFlag &other : flags.drop_front(&flag - flags.data() + 1)) {
+      bool isSame = flag.path == other.path ||
+                    (OutputFiles::isStandardOutput(flag.path) &&
+                     OutputFiles::isStandardOutput(other.path));
+      if (!flag.path.empty() && isSame)
+        return makeError("'" + flag.flag + "' and '" + other.flag +
+                         "' name the same file '" + flag.path + "'");
+    }
+  return Error::success();
+}
+
+raw_ostream &tools::getTextStream(ArrayRef<OutputFlag> flags) {
+  bool isPiped = any_of(flags, [](const OutputFlag &flag) {
+    return OutputFiles::isStandardOutput(flag.path);
+  });
+  return isPiped ? errs() : outs();
+}
