@@ -6,6 +6,8 @@
 
 #include "remat/Pipelines/StepProfile.h"
 
+#include "remat/Support/Tables.h"
+
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Format.h"
@@ -117,7 +119,7 @@ private:
 void Grouping::add(const ReportEntry &entry, int64_t nanoseconds) {
   std::string name = getGroupName(entry, group);
   ProfileRow &row = rows[name];
-  row.stream = entry.stream;
+  row.streams.set(entry.stream);
   ++row.calls;
   row.selfNanoseconds += nanoseconds;
   row.totalNanoseconds += nanoseconds;
@@ -137,7 +139,9 @@ void Grouping::add(const ReportEntry &entry, int64_t nanoseconds) {
     inner = entry.layer;
   for (StringRef outer = getOuter(name); !outer.empty();
        outer = getOuter(outer)) {
-    rows[outer.str()].totalNanoseconds += nanoseconds;
+    ProfileRow &around = rows[outer.str()];
+    around.totalNanoseconds += nanoseconds;
+    around.streams.set(entry.stream);
     if (inner = getOuter(inner); !inner.empty())
       layers[outer.str()].insert(inner.str());
   }
@@ -189,15 +193,14 @@ StepProfile remat::makeProfile(const StepReport &report,
 // Output
 //===----------------------------------------------------------------------===//
 
-static StringRef getStreamName(remat_stream stream) {
-  switch (stream) {
-  case REMAT_STREAM_TO_DEVICE:
-    return "to_device";
-  case REMAT_STREAM_TO_HOST:
-    return "to_host";
-  default:
-    return "compute";
-  }
+static std::vector<std::string> getStreamNames(const ProfileRow &row) {
+  static constexpr StringLiteral names[] = {"compute", "to_device", "to_host"};
+  static_assert(std::size(names) == REMAT_STREAM_COUNT);
+  std::vector<std::string> list;
+  for (auto [stream, name] : enumerate(names))
+    if (row.streams[stream])
+      list.push_back(name.str());
+  return list;
 }
 
 /// `value` per nanosecond, which is thousands of millions per second.
@@ -217,7 +220,7 @@ void StepProfile::print(raw_ostream &os) const {
   std::vector<std::vector<std::string>> cells = {
       {stringify(group).str(), "calls", "self_ms", "self_%", "total_ms",
        "avg_us", "MB", "MFLOP", "GFLOP/s", "GB/s", "recompute_calls",
-       "recompute_ms", "stream"}};
+       "recompute_ms", "streams"}};
   for (const ProfileRow &row : rows) {
     std::string name = row.name;
     if (row.layers > 1)
@@ -233,19 +236,9 @@ void StepProfile::print(raw_ostream &os) const {
          format(getRate(row.bytes, self), "%.2f"),
          std::to_string(row.recomputeCalls),
          format(row.recomputeNanoseconds * 1e-6, "%.3f"),
-         getStreamName(row.stream).str()});
+         join(getStreamNames(row), "+")});
   }
-  std::vector<size_t> widths(cells.front().size(), 0);
-  for (const std::vector<std::string> &row : cells)
-    for (auto [width, cell] : zip(widths, row))
-      width = std::max(width, cell.size());
-  for (const std::vector<std::string> &row : cells) {
-    // Names are read from the left.
-    os << "  " << left_justify(row.front(), widths.front());
-    for (auto [width, cell] : drop_begin(zip(widths, row)))
-      os << right_justify(cell, width + 2);
-    os << '\n';
-  }
+  printAligned(os, cells, /*beginsWithNames=*/true);
 }
 
 json::Value StepProfile::toJson() const {
@@ -254,7 +247,7 @@ json::Value StepProfile::toJson() const {
     array.push_back(
         json::Object{{"name", row.name},
                      {"layers", int64_t(row.layers)},
-                     {"stream", getStreamName(row.stream)},
+                     {"streams", json::Array(getStreamNames(row))},
                      {"calls", row.calls},
                      {"self_nanoseconds", row.selfNanoseconds},
                      {"total_nanoseconds", row.totalNanoseconds},

@@ -12,6 +12,8 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <bitset>
+
 namespace remat {
 
 /// What a row of a profile is about: a kind of work, a kernel, an entry of the
@@ -28,7 +30,8 @@ struct ProfileRow {
   std::string name;
   /// The layers that are folded into the row: "h.*.attn" stands for so many.
   unsigned layers = 1;
-  remat_stream stream = REMAT_STREAM_COMPUTE;
+  /// Those that the entries run in.
+  std::bitset<REMAT_STREAM_COUNT> streams;
   int64_t calls = 0, recomputeCalls = 0;
   /// Of the group itself, and with what is in it: a layer has layers in it.
   int64_t selfNanoseconds = 0, totalNanoseconds = 0;
