@@ -69,6 +69,7 @@ remat_status remat_step::loadBody(Table checked, const remat_step &outer,
   flags = outer.flags & (unsigned(REMAT_STEP_POISON) | looksForAnomalies);
   countsBodyRuns = outer.countsBodyRuns;
   kernels = outer.kernels;
+  entryNames = Ranges(table);
   if (!findLifetimes(table, lifetimes, message) ||
       !findRecomputations(options, message))
     return REMAT_INVALID_MODULE;

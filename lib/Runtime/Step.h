@@ -16,6 +16,7 @@
 #include "CopyStreams.h"
 #include "DeviceStep.h"
 #include "LibraryCall.h"
+#include "Ranges.h"
 #include "RecomputeCheck.h"
 #include "Table.h"
 #include "remat/Runtime/Runtime.h"
@@ -219,6 +220,8 @@ private:
   uint32_t flags = 0;
   remat::Memory arena, host;
   remat::Lifetimes lifetimes;
+  /// The names of entries that run here, for profilers.
+  remat::Ranges entryNames;
   std::unique_ptr<remat::RecomputeCheck> recomputeCheck;
   bool isBitwise = false;
   /// Whether it is counted how often bodies run.

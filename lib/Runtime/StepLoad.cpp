@@ -71,6 +71,9 @@ remat_status remat_step::load(const remat_module &module,
     return REMAT_INVALID_MODULE;
   if (!findRecomputations(options, message))
     return REMAT_INVALID_MODULE;
+  // A device shows its own.
+  if (!module.device_code)
+    entryNames = Ranges(table);
   if (!findCodecs(options, message))
     return REMAT_INVALID_ARGUMENT;
   if (remat_status status = allocate(module, options, message))

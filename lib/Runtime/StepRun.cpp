@@ -381,6 +381,7 @@ remat_status remat_step::execute(uint32_t index) {
   } else {
     for (uint32_t i = 0; isBeside && i < entry.wait_count; ++i)
       copyStreams.wait(table.waits[entry.first_wait + i]);
+    Ranges::Scope range(entryNames, index);
     Moment start = flags & REMAT_STEP_PROFILE ? now() : Moment();
     status = runEntry(index);
     if (flags & REMAT_STEP_PROFILE)
@@ -419,6 +420,7 @@ remat_status remat_step::runEntry(uint32_t index) {
 
 /// On a thread of copies, which is beside the pool of threads that compute.
 void remat_step::runBeside(uint32_t index) {
+  Ranges::Scope range(entryNames, index);
   Moment start = flags & REMAT_STEP_PROFILE ? now() : Moment();
   void *const *buffers = pointers.data() + prepared[index].firstPointer;
   std::memcpy(buffers[1], buffers[0], copiedBytes(index));

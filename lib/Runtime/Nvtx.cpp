@@ -1,21 +1,22 @@
-//===- Ranges.cpp - names of entries in a profiler's timeline -------------===//
+//===- Nvtx.cpp - a profiler that knows NVTX ------------------------------===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 //
-// The few parts of NVTX's interface between programs and profilers that are
-// needed are declared here, with its numbers.
+// The library is given the addresses of function pointers, and sets those that
+// it wants to be called. The few parts of this interface that are needed are
+// declared here, with its numbers.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Ranges.h"
+#include "Profilers.h"
 
+#include <cstdint>
 #include <cstdlib>
 #include <dlfcn.h>
 
 using namespace remat;
-using namespace remat::cuda;
 
 namespace {
 
@@ -80,36 +81,17 @@ bool attach() {
          functions[coreModule][rangePush] && functions[coreModule][rangePop];
 }
 
-bool isAttached() {
+} // namespace
+
+bool nvtx::isAttached() {
   static const bool result = attach();
   return result;
 }
 
-} // namespace
-
-Ranges::Ranges(const Table &table) {
-  if (!isAttached())
-    return;
-  for (const remat_entry &entry : table.entries) {
-    std::string name = table.string(entry.name);
-    if (name.empty())
-      name = entry.kind == REMAT_ENTRY_COPY ? "copy" : "entry";
-    if (entry.forward_index >= 0)
-      name += ", seq = " + std::to_string(entry.forward_index);
-    if (entry.copy != 0)
-      name += ", copy = " + std::to_string(entry.copy);
-    names.push_back(std::move(name));
-  }
+void nvtx::push(const char *name) {
+  reinterpret_cast<PushFunction>(functions[coreModule][rangePush])(name);
 }
 
-Ranges::Scope::Scope(const Ranges &ranges, uint32_t entry)
-    : isOpen(ranges.areShown()) {
-  if (isOpen)
-    reinterpret_cast<PushFunction>(functions[coreModule][rangePush])(
-        ranges.names[entry].c_str());
-}
-
-Ranges::Scope::~Scope() {
-  if (isOpen)
-    reinterpret_cast<PopFunction>(functions[coreModule][rangePop])();
+void nvtx::pop() {
+  reinterpret_cast<PopFunction>(functions[coreModule][rangePop])();
 }
