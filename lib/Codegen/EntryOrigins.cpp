@@ -87,19 +87,9 @@ static char classify(Operation *op) {
       .Default('o');
 }
 
-/// The location of the forward operation, for one of a derivative.
-static std::optional<Location> findForward(Location loc) {
-  std::optional<Location> forward;
-  for (auto name = dyn_cast<NameLoc>(loc);
-       name && isDerivativeName(name.getName());
-       name = dyn_cast<NameLoc>(name.getChildLoc()))
-    forward = name.getChildLoc();
-  return forward;
-}
-
 EntryOrigins::EntryOrigins(ModuleOp module) {
   module.walk([&](Operation *op) {
-    bool isNamed = classify(op) != 0 && !findForward(op->getLoc()) &&
+    bool isNamed = classify(op) != 0 && !findForwardLocation(op->getLoc()) &&
                    !describeLocation(op->getLoc()).empty();
     if (!isNamed)
       return;
@@ -117,7 +107,7 @@ std::string EntryOrigins::describePlace(Operation *op, Location task,
   std::string text = ("'" + op->getName().getStringRef() + "'").str();
   Location loc = isOwn ? op->getLoc() : task;
   std::string place = describeLocation(loc);
-  if (std::optional<Location> source = findForward(loc)) {
+  if (std::optional<Location> source = findForwardLocation(loc)) {
     auto known = forward.find(*source);
     text += " in the derivative of ";
     text += known == forward.end() || !isOwn
@@ -224,7 +214,7 @@ std::string EntryOrigins::describeOps(func::FuncOp kernel,
     if (letter == 0)
       return;
     std::string line = letter + (" " + describePlace(op, place, isOwn)) + "\n";
-    auto &list = findForward(op->getLoc()) ? lines : again;
+    auto &list = findForwardLocation(op->getLoc()) ? lines : again;
     if (!llvm::is_contained(list, line))
       list.push_back(line);
   });

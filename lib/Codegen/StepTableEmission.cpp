@@ -6,6 +6,7 @@
 
 #include "remat/Codegen/StepTableEmission.h"
 #include "EntryOrigins.h"
+#include "SequenceNumbers.h"
 
 #include "remat/Codegen/Dtypes.h"
 #include "remat/Dialect/Remat/IR/Donations.h"
@@ -30,7 +31,8 @@ public:
   TableEmitter(GraphOp graph, const llvm::StringMap<CompiledKernel> &kernels,
                const CheckList &checks, int threads, uint64_t flags)
       : graph(graph), kernels(kernels), checks(checks), threads(threads),
-        flags(flags), origins(graph->getParentOfType<ModuleOp>()) {
+        flags(flags), origins(graph->getParentOfType<ModuleOp>()),
+        sequence(graph) {
     table.setFlags(flags);
   }
   LogicalResult run();
@@ -54,6 +56,7 @@ private:
   int threads;
   uint64_t flags;
   EntryOrigins origins;
+  SequenceNumbers sequence;
   StepTableBuilder table;
   DenseMap<Value, uint32_t> buffers;
   /// For values in buffers of the caller, the number of the result.
@@ -258,8 +261,7 @@ LogicalResult TableEmitter::addTask(TaskOp task) {
   else if (auto it = originals.find(task.getId());
            it != originals.end() && !inexactClones.contains(task))
     entry.original = it->second;
-  if (!task.getBackward() || task.isClone())
-    entry.forwardIndex = task.getId();
+  entry.forwardIndex = sequence.get(task);
   entry.name = task.getKernel().str();
   entry.location = describeLocation(task.getLoc());
   origins.describe(task, entry);

@@ -11,6 +11,15 @@
 using namespace mlir;
 using namespace remat;
 
+std::optional<Location> remat::findForwardLocation(Location loc) {
+  std::optional<Location> forward;
+  for (auto name = dyn_cast<NameLoc>(loc);
+       name && isDerivativeName(name.getName());
+       name = dyn_cast<NameLoc>(name.getChildLoc()))
+    forward = name.getChildLoc();
+  return forward;
+}
+
 StringRef remat::findLabel(Location loc) {
   StringRef label;
   loc->walk([&](Location inner) {

@@ -14,6 +14,7 @@
 
 #include "mlir/IR/Location.h"
 
+#include <optional>
 #include <string>
 
 namespace remat {
@@ -27,6 +28,9 @@ inline constexpr llvm::StringLiteral optimizerLocName = "optimizer";
 inline bool isDerivativeName(llvm::StringRef name) {
   return name == backwardLocName || name == tangentLocName;
 }
+
+/// The location of the forward operation, for one of a derivative.
+std::optional<mlir::Location> findForwardLocation(mlir::Location loc);
 
 /// The name that the program gave an operation by its location, or "".
 llvm::StringRef findLabel(mlir::Location loc);
