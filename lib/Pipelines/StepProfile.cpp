@@ -14,6 +14,7 @@
 
 #include <map>
 #include <set>
+#include <variant>
 
 using namespace llvm;
 using namespace remat;
@@ -241,21 +242,58 @@ void StepProfile::print(raw_ostream &os) const {
   printAligned(os, cells, /*beginsWithNames=*/true);
 }
 
+/// The members of a row in order: those that are text, then numbers.
+static std::vector<std::pair<StringLiteral, std::variant<std::string, int64_t>>>
+listMembers(const ProfileRow &row) {
+  return {{"name", row.name},
+          {"streams", join(getStreamNames(row), "+")},
+          {"layers", int64_t(row.layers)},
+          {"calls", row.calls},
+          {"self_nanoseconds", row.selfNanoseconds},
+          {"total_nanoseconds", row.totalNanoseconds},
+          {"recompute_calls", row.recomputeCalls},
+          {"recompute_nanoseconds", row.recomputeNanoseconds},
+          {"bytes", row.bytes},
+          {"flops", row.flops}};
+}
+
 json::Value StepProfile::toJson() const {
   json::Array array;
-  for (const ProfileRow &row : rows)
-    array.push_back(
-        json::Object{{"name", row.name},
-                     {"layers", int64_t(row.layers)},
-                     {"streams", json::Array(getStreamNames(row))},
-                     {"calls", row.calls},
-                     {"self_nanoseconds", row.selfNanoseconds},
-                     {"total_nanoseconds", row.totalNanoseconds},
-                     {"recompute_calls", row.recomputeCalls},
-                     {"recompute_nanoseconds", row.recomputeNanoseconds},
-                     {"bytes", row.bytes},
-                     {"flops", row.flops}});
+  for (const ProfileRow &row : rows) {
+    json::Object object;
+    for (auto &[name, value] : listMembers(row))
+      object[name] = std::visit([](auto &v) { return json::Value(v); }, value);
+    object["streams"] = json::Array(getStreamNames(row));
+    array.push_back(std::move(object));
+  }
   return json::Object{{"group", stringify(group)},
                       {"sort", stringify(sort)},
                       {"rows", std::move(array)}};
+}
+
+/// A cell that is text: in quotes if it would be taken for several.
+static std::string quoteCell(StringRef text) {
+  if (text.find_first_of(",\"\r\n") == StringRef::npos)
+    return text.str();
+  std::string quoted = "\"";
+  for (char c : text)
+    quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+void StepProfile::printCsv(raw_ostream &os) const {
+  auto print = [&](auto toCell, const ProfileRow &row) {
+    interleave(
+        listMembers(row), os, [&](auto &member) { os << toCell(member); }, ",");
+    os << "\n";
+  };
+  print([](auto &member) { return member.first.str(); }, ProfileRow());
+  for (const ProfileRow &row : rows)
+    print(
+        [](auto &member) {
+          auto *text = std::get_if<std::string>(&member.second);
+          return text ? quoteCell(*text)
+                      : std::to_string(std::get<int64_t>(member.second));
+        },
+        row);
 }

@@ -21,6 +21,7 @@
 #include "remat/Cost/CostFile.h"
 #include "remat/Dialect/Remat/Transforms/StoredPlan.h"
 #include "remat/Pipelines/StepCompiler.h"
+#include "remat/Pipelines/StepSnapshot.h"
 #include "remat/Pipelines/StepTrace.h"
 #include "remat/Support/OutputFiles.h"
 
@@ -68,6 +69,10 @@ struct Options {
       "trace", cl::cat(category), cl::value_desc("file"),
       cl::desc("Write a trace of a model's planned step for Perfetto or "
                "chrome://tracing")};
+  cl::opt<std::string> snapshotFile{
+      "memory-snapshot", cl::cat(category), cl::value_desc("file"),
+      cl::desc("Write the arena of a model's planned step as a memory "
+               "snapshot of PyTorch")};
   cl::opt<bool> printSaved{
       "print-saved", cl::cat(category),
       cl::desc("Print what a model saves for its backward computation")};
@@ -84,11 +89,12 @@ static Options &options() {
 // Output
 //===----------------------------------------------------------------------===//
 
-static std::array<tools::OutputFlag, 4> getOutputFlags() {
+static std::array<tools::OutputFlag, 5> getOutputFlags() {
   return {{{"-o", options().scheduleFile},
            {"--json", options().reportFile},
            {"--instance", options().instanceFile},
-           {"--trace", options().traceFile}}};
+           {"--trace", options().traceFile},
+           {"--memory-snapshot", options().snapshotFile}}};
 }
 
 static Error writeOutputs(const Outcome &outcome) {
@@ -112,9 +118,14 @@ static Error writeOutputs(const Outcome &outcome) {
     if (Error error = add(options().instanceFile, toJson(problem)))
       return error;
   }
-  if (outcome.step)
+  if (outcome.step && !options().traceFile.empty())
     if (Error error = files.add(options().traceFile, [&](raw_ostream &os) {
           writeTrace(*outcome.step, /*measured=*/{}, os);
+        }))
+      return error;
+  if (outcome.step && !options().snapshotFile.empty())
+    if (Error error = files.add(options().snapshotFile, [&](raw_ostream &os) {
+          writeMemorySnapshot(*outcome.step, os);
         }))
       return error;
   if (Error error = files.commit())
@@ -143,7 +154,7 @@ static Error describeStep(const Model &model, PlanOptions plan,
     raw_string_ostream os(outcome.saved);
     printSavedValues(graph, os);
   }
-  if (options().traceFile.empty())
+  if (options().traceFile.empty() && options().snapshotFile.empty())
     return Error::success();
   mlir::FailureOr<StepReport> report = makeStepReport(
       graph, model.options, outcome.instance.problem.linkBytesPerSecond);
@@ -155,7 +166,14 @@ static Error describeStep(const Model &model, PlanOptions plan,
 
 /// Everything that was asked for.
 static Expected<Outcome> makeOutcome(Input input, const PlanOptions &plan) {
-  bool isDescribed = !options().traceFile.empty() || options().printSaved;
+  StringRef view;
+  for (const cl::Option *option :
+       {static_cast<const cl::Option *>(&options().traceFile),
+        static_cast<const cl::Option *>(&options().snapshotFile),
+        static_cast<const cl::Option *>(&options().printSaved)})
+    if (option->getNumOccurrences() > 0)
+      view = option->ArgStr;
+  bool isDescribed = !view.empty();
   if (auto *model = std::get_if<Model>(&input)) {
     Expected<Outcome> outcome = planModel(model->graph, plan, options().plan);
     if (outcome && outcome->solution && isDescribed)
@@ -164,8 +182,7 @@ static Expected<Outcome> makeOutcome(Input input, const PlanOptions &plan) {
     return outcome;
   }
   if (isDescribed)
-    return makeError(Twine("'--") +
-                     (options().printSaved ? "print-saved" : "trace") +
+    return makeError("'--" + view +
                      "' has no effect: the input is an instance, no model");
   return planInstance(std::move(std::get<Instance>(input)), plan,
                       options().plan, /*packs=*/!options().reportFile.empty());

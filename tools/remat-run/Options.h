@@ -46,6 +46,8 @@ struct Options {
   tools::StepFlags flags{category, AllStages, {"budget", "explain"}};
   tools::PlanFlags plan{category};
   tools::StoredPlanFlag storedPlan{category};
+  /// What --benchmark says; 0 without it.
+  int benchmarkSteps = 0;
   /// What the flags say, then also what the manifest and --emit say. The budget
   /// is another one for each run.
   StepOptions step;
@@ -53,6 +55,11 @@ struct Options {
   tools::PlanTime planTime;
   cl::opt<int> steps{"steps", cl::init(1), cl::cat(category),
                      cl::desc("Steps to run")};
+  cl::opt<std::string> benchmark{
+      "benchmark", cl::ValueOptional, cl::cat(category),
+      cl::value_desc("steps"),
+      cl::desc("Say what so many steps take (20 if not given), after some "
+               "others: the median, and percentiles 10 and 90")};
   cl::opt<std::string> jsonFile{"json", cl::cat(category),
                                 cl::value_desc("file"),
                                 cl::desc("Write a report")};

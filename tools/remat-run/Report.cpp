@@ -136,6 +136,8 @@ static json::Object toJson(const RunReport &run) {
   run.details.addTo(object);
   if (run.profile)
     object["profile"] = run.profile->toJson();
+  if (run.benchmark)
+    object["benchmark"] = run.benchmark->toJson();
   if (run.loss)
     object["loss"] = toNumber(*run.loss);
   if (run.maxRelativeError)
@@ -214,6 +216,10 @@ void remat::run::printTable(raw_ostream &os, ArrayRef<RunReport> runs) {
     if (run.details.explanation)
       os << "\nwhat was decided at budget " << run.requestedBudget << '\n';
     run.details.print(os);
+    if (run.benchmark) {
+      os << "budget " << run.describeBudget() << ": ";
+      run.benchmark->print(os);
+    }
     os << run.trace;
     if (run.profile) {
       os << "\ntime by " << stringify(run.profile->group) << " at budget "

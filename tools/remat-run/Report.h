@@ -7,6 +7,8 @@
 #ifndef REMAT_TOOLS_REMAT_RUN_REPORT_H
 #define REMAT_TOOLS_REMAT_RUN_REPORT_H
 
+#include "Benchmark.h"
+
 #include "common/Manifest.h"
 #include "common/PlanFlags.h"
 
@@ -67,6 +69,7 @@ struct RunReport {
   tools::PlanDetails details;
   std::string trace;
   std::optional<StepProfile> profile;
+  std::optional<Benchmark> benchmark;
   /// What happens in the step, and when each entry ran. Empty unless a flag
   /// asks for a view of it.
   StepReport step;

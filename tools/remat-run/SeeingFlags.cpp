@@ -8,6 +8,7 @@
 
 #include "common/Driver.h"
 
+#include "remat/Pipelines/StepSnapshot.h"
 #include "remat/Pipelines/StepTrace.h"
 
 using namespace llvm;
@@ -46,25 +47,34 @@ SeeingFlags::SeeingFlags(cl::OptionCategory &category)
                clEnumValN(ProfileSort::Flops, "flops", "the most arithmetic"),
                clEnumValN(ProfileSort::Name, "name",
                           "the first in the alphabet"))),
+      csv("profile-csv", cl::cat(category), cl::value_desc("file"),
+          cl::desc("With --profile, write its rows, separated by commas")),
       trace("trace", cl::cat(category), cl::value_desc("file"),
             cl::desc("Write a trace of the planned and the measured step for "
-                     "Perfetto or chrome://tracing")) {}
+                     "Perfetto or chrome://tracing")),
+      snapshot("memory-snapshot", cl::cat(category), cl::value_desc("file"),
+               cl::desc("Write the planned arena as a memory snapshot of "
+                        "PyTorch")) {}
 
 Error SeeingFlags::check(size_t budgets) const {
   for (const cl::Option *option : {static_cast<const cl::Option *>(&group),
-                                   static_cast<const cl::Option *>(&sort)})
+                                   static_cast<const cl::Option *>(&sort),
+                                   static_cast<const cl::Option *>(&csv)})
     if (option->getNumOccurrences() > 0 && !profile)
       return makeError("'--" + option->ArgStr +
                        "' has no effect without '--profile'");
-  if (!trace.empty() && budgets > 1)
-    return makeError("'--trace' is of one step, but '--budget' has " +
-                     Twine(budgets) + " values, expected at most one");
+  for (const OutputFlag &flag : getOutputFlags())
+    if (!flag.path.empty() && budgets > 1)
+      return makeError("'" + flag.flag +
+                       "' is of one step, but '--budget' has " +
+                       Twine(budgets) + " values, expected at most one");
   return Error::success();
 }
 
 Error SeeingFlags::refuse(StringRef why) const {
   for (const cl::Option *option : {static_cast<const cl::Option *>(&profile),
-                                   static_cast<const cl::Option *>(&trace)})
+                                   static_cast<const cl::Option *>(&trace),
+                                   static_cast<const cl::Option *>(&snapshot)})
     if (option->getNumOccurrences() > 0)
       return makeError("'--" + option->ArgStr + "' has no effect: " + why);
   return Error::success();
@@ -92,9 +102,16 @@ Error SeeingFlags::measure(const remat_step *step, RunReport &report) const {
 }
 
 Error SeeingFlags::write(const RunReport &report, OutputFiles &files) const {
-  if (trace.empty())
-    return Error::success();
-  return files.add(trace, [&](raw_ostream &os) {
-    writeTrace(report.step, report.spans, os);
-  });
+  auto add = [&](StringRef path, auto print) {
+    return path.empty() ? Error::success() : files.add(path, print);
+  };
+  if (Error error =
+          add(csv, [&](raw_ostream &os) { report.profile->printCsv(os); }))
+    return error;
+  if (Error error = add(trace, [&](raw_ostream &os) {
+        writeTrace(report.step, report.spans, os);
+      }))
+    return error;
+  return add(snapshot,
+             [&](raw_ostream &os) { writeMemorySnapshot(report.step, os); });
 }

@@ -30,18 +30,24 @@ public:
   llvm::Error refuse(llvm::StringRef why) const;
 
   /// Whether the entries of the step are to be described and measured.
-  bool isAsked() const { return profile || !trace.empty(); }
+  bool isAsked() const {
+    return profile || !trace.empty() || !snapshot.empty();
+  }
   /// Adds what the last run of `step` took.
   llvm::Error measure(const remat_step *step, RunReport &report) const;
   /// Adds the files that were asked for.
   llvm::Error write(const RunReport &report, OutputFiles &files) const;
-  tools::OutputFlag getOutputFlag() const { return {"--trace", trace}; }
+  std::array<tools::OutputFlag, 3> getOutputFlags() const {
+    return {{{"--trace", trace},
+             {"--profile-csv", csv},
+             {"--memory-snapshot", snapshot}}};
+  }
 
 private:
   llvm::cl::opt<bool> profile;
   tools::ChoiceFlag<ProfileGroup> group;
   tools::ChoiceFlag<ProfileSort> sort;
-  llvm::cl::opt<std::string> trace;
+  llvm::cl::opt<std::string> csv, trace, snapshot;
 };
 
 } // namespace remat::run

@@ -32,8 +32,7 @@ double run::now() {
       .count();
 }
 
-/// CPU time of all threads of this process.
-static double cpuNow() {
+double run::cpuNow() {
   timespec time;
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
   return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
@@ -279,9 +278,14 @@ Expected<std::vector<Tensor>> run::execute(remat_step *step,
   }
   MemoryProbe probe;
   int steps = options().steps;
+  if (options().benchmarkSteps > 0)
+    steps = Benchmark::warmupSteps + options().benchmarkSteps;
   if (!options().profileCosts.empty())
     steps = std::max(steps, 5);
+  std::optional<MachineWatch> watch;
   for (int i = 0; i < steps; ++i) {
+    if (options().benchmarkSteps > 0 && i == Benchmark::warmupSteps)
+      watch.emplace();
     if (rate && !learningRates.empty()) {
       size_t last = learningRates.size() - 1;
       auto given = float(learningRates[std::min<size_t>(i, last)]);
@@ -304,6 +308,11 @@ Expected<std::vector<Tensor>> run::execute(remat_step *step,
         WithColor::warning(errs(), "remat-run") << message << '\n';
     if (i == 0)
       report.rssGrowth = probe.getGrowth();
+  }
+  if (watch) {
+    report.benchmark = summarizeTimes(
+        ArrayRef(report.stepSeconds).drop_front(Benchmark::warmupSteps));
+    report.benchmark->otherCores = watch->getOtherCores();
   }
   remat_step_get_stats(step, &report.stats);
   if (options().step.separateBackward)

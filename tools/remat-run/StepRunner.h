@@ -28,6 +28,8 @@ struct LoadedStep {
 
 /// Seconds since some moment.
 double now();
+/// CPU time of all threads of this process, likewise.
+double cpuNow();
 
 /// The algorithms of matmuls that the file of costs has and steps of this
 /// process have chosen, see remat_step_algorithms.

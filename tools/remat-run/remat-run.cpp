@@ -22,7 +22,9 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/WithColor.h"
 
 #include <cstring>
 
@@ -37,9 +39,10 @@ Options &run::options() {
 }
 
 SmallVector<OutputFlag> run::getOutputFlags() {
-  return {{"--json", options().jsonFile},
-          options().seeing.getOutputFlag(),
-          {"--profile-costs", options().profileCosts}};
+  SmallVector<OutputFlag> flags = {{"--json", options().jsonFile},
+                                   {"--profile-costs", options().profileCosts}};
+  append_range(flags, options().seeing.getOutputFlags());
+  return flags;
 }
 
 //===----------------------------------------------------------------------===//
@@ -319,6 +322,21 @@ static Error writeResults(ArrayRef<Tensor> results, const Products &products,
 // Main
 //===----------------------------------------------------------------------===//
 
+static Error applyBenchmark() {
+  if (options().benchmark.getNumOccurrences() == 0)
+    return Error::success();
+  if (options().steps.getNumOccurrences() > 0)
+    return makeError("'--steps' has no effect: '--benchmark' says how many");
+  StringRef text = options().benchmark;
+  options().benchmarkSteps = 20;
+  if (!text.empty() && (text.getAsInteger(10, options().benchmarkSteps) ||
+                        options().benchmarkSteps < 1))
+    return makeError("--benchmark: expected a number of steps, 1 or more, got "
+                     "'" +
+                     text + "'");
+  return Error::success();
+}
+
 /// Takes over what the flags say. Everything that can be said of them without
 /// the model is said now.
 static Error applyFlags() {
@@ -334,6 +352,8 @@ static Error applyFlags() {
   if (Error error = options().seeing.check(options().budgets.size()))
     return error;
   if (Error error = options().storedPlan.apply(options().flags, options().step))
+    return error;
+  if (Error error = applyBenchmark())
     return error;
   if (options().steps < 1)
     return makeError("--steps is " + Twine(options().steps) +
@@ -381,7 +401,8 @@ static Error checkOptions() {
 static Error refuseBesideGradCheck() {
   return refuse({options().manifestFile, options().emit,
                  options().outputDirectory, options().budgets,
-                 options().profileCosts, options().anomaly},
+                 options().profileCosts, options().anomaly,
+                 options().benchmark},
                 "'--gradcheck' runs the function in f64 on its own arguments");
 }
 
@@ -622,6 +643,12 @@ static Error runTool() {
   raw_ostream &os = getTextStream(getOutputFlags());
   printTable(os, reports);
   printVerdict(os, reports);
+  for (const RunReport &report : reports)
+    if (report.benchmark && report.benchmark->wasDisturbed())
+      WithColor::warning(errs(), "remat-run")
+          << "other processes used "
+          << format("%.1f", *report.benchmark->otherCores)
+          << " cores meanwhile: times are not those of a quiet machine\n";
   return Error::success();
 }
 

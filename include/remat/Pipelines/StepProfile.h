@@ -44,9 +44,11 @@ struct StepProfile {
   ProfileSort sort = ProfileSort::Self;
   std::vector<ProfileRow> rows;
 
-  /// As a table, and as {"group", "sort", "rows"}.
+  /// As a table, as {"group", "sort", "rows"}, and as the rows with the names
+  /// of their members in front, separated by commas.
   void print(llvm::raw_ostream &os) const;
   llvm::json::Value toJson() const;
+  void printCsv(llvm::raw_ostream &os) const;
 };
 
 /// The name of a layer without its number, which equal layers share: "h.*.attn"
