@@ -46,6 +46,7 @@
 #ifndef REMAT_C_REMAT_H
 #define REMAT_C_REMAT_H
 
+#include "remat/Runtime/Runtime.h"
 #include "remat/Runtime/StepTable.h"
 
 #include <stddef.h>
@@ -237,6 +238,24 @@ REMAT_CAPI_EXPORTED RematStatus rematModuleGetFrontier(RematModule module,
                                                        RematOptions options,
                                                        unsigned points,
                                                        RematBytes *json);
+
+/// Where the time of `step` went, which is of a placed module, was loaded with
+/// REMAT_STEP_PROFILE and has run: as JSON, the `profile` of remat-run's report
+/// with the rows of a `group` ("op", "kernel", "name", "layer", "label" or
+/// "phase") in the order of `sort` ("self", "total", "calls", "bytes", "flops"
+/// or "name"). Null is the first of these. The options are those that the
+/// module was compiled with.
+REMAT_CAPI_EXPORTED RematStatus rematModuleGetProfile(
+    RematModule module, RematOptions options, const remat_step *step,
+    const char *group, const char *sort, RematBytes *json);
+
+/// A trace of a placed module as it was planned, for Perfetto and
+/// chrome://tracing, and, unless `step` is null, of the last run of such a
+/// step.
+REMAT_CAPI_EXPORTED RematStatus rematModuleGetTrace(RematModule module,
+                                                    RematOptions options,
+                                                    const remat_step *step,
+                                                    RematBytes *json);
 
 //===----------------------------------------------------------------------===//
 // Plans without IR

@@ -8,6 +8,7 @@
 
 #include "common/Driver.h"
 
+#include "remat/Pipelines/StepMeasurement.h"
 #include "remat/Pipelines/StepSnapshot.h"
 #include "remat/Pipelines/StepTrace.h"
 
@@ -81,23 +82,12 @@ Error SeeingFlags::refuse(StringRef why) const {
 }
 
 Error SeeingFlags::measure(const remat_step *step, RunReport &report) const {
-  size_t count = remat_step_entry_count(step);
-  if (count != report.step.entries.size())
-    return makeError("the step has " + Twine(count) + " entries, expected " +
-                     Twine(report.step.entries.size()));
-  if (count == 0)
-    return Error::success();
-  for (size_t i = 0; i < count; ++i) {
-    size_t bodies = 0;
-    if (const uint64_t *runs = remat_step_body_runs(step, i, &bodies))
-      report.step.setBodyRuns(i, ArrayRef(runs, bodies));
-  }
+  Expected<StepMeasurement> measured = readMeasurement(step, report.step);
+  if (!measured)
+    return measured.takeError();
   if (profile)
-    report.profile =
-        makeProfile(report.step, ArrayRef(remat_step_entry_times(step), count),
-                    group, sort);
-  const remat_entry_span *spans = remat_step_entry_spans(step);
-  report.spans.assign(spans, spans + count);
+    report.profile = makeProfile(report.step, measured->times, group, sort);
+  report.spans = measured->spans.vec();
   return Error::success();
 }
 

@@ -103,6 +103,55 @@ static const char noGradient[] =
     "  return %x : tensor<4xf32>\n"
     "}\n";
 
+/* Of a placed module. */
+static void testViews(RematModule module, RematOptions options) {
+  RematBytes bytes;
+  RematCode code;
+  remat_step *step = NULL;
+  remat_step_options profiled = {0};
+  expect("planned", rematModuleGetTrace(module, options, NULL, &bytes),
+         REMAT_STATUS_OK, "");
+  if (!bytes.data || !strstr(bytes.data, "\"name\":\"planned\"") ||
+      strstr(bytes.data, "\"name\":\"measured\""))
+    ++failures;
+  rematBytesFree(&bytes);
+  expect("no step",
+         rematModuleGetProfile(module, options, NULL, NULL, NULL, &bytes),
+         REMAT_STATUS_INVALID_ARGUMENT, "step");
+  expect("load", rematModuleLoad(module, options, &code), REMAT_STATUS_OK, "");
+  remat_step_load(rematCodeGetModule(code), NULL, &step);
+  expect("no times",
+         rematModuleGetProfile(module, options, step, NULL, NULL, &bytes),
+         REMAT_STATUS_INVALID_ARGUMENT,
+         "expected one that was loaded with REMAT_STEP_PROFILE");
+  expect("no times", rematModuleGetTrace(module, options, step, &bytes),
+         REMAT_STATUS_INVALID_ARGUMENT, "REMAT_STEP_PROFILE");
+  remat_step_free(step);
+  profiled.flags = REMAT_STEP_PROFILE;
+  remat_step_load(rematCodeGetModule(code), &profiled, &step);
+  expect("no group",
+         rematModuleGetProfile(module, options, step, "task", NULL, &bytes),
+         REMAT_STATUS_INVALID_ARGUMENT,
+         "unknown group 'task', expected one of 'op', 'kernel', 'name', "
+         "'layer', 'label', 'phase'");
+  expect("no order",
+         rematModuleGetProfile(module, options, step, NULL, "time", &bytes),
+         REMAT_STATUS_INVALID_ARGUMENT, "unknown order 'time'");
+  expect("profile",
+         rematModuleGetProfile(module, options, step, "phase", "name", &bytes),
+         REMAT_STATUS_OK, "");
+  if (!bytes.data || !strstr(bytes.data, "\"group\": \"phase\""))
+    ++failures;
+  rematBytesFree(&bytes);
+  expect("measured", rematModuleGetTrace(module, options, step, &bytes),
+         REMAT_STATUS_OK, "");
+  if (!bytes.data || !strstr(bytes.data, "\"name\":\"measured\""))
+    ++failures;
+  rematBytesFree(&bytes);
+  remat_step_free(step);
+  rematCodeDestroy(code);
+}
+
 static void testCompiling(RematOptions options) {
   RematModule module;
   RematBytes bytes;
@@ -138,6 +187,7 @@ static void testCompiling(RematOptions options) {
   expect("summary", rematModuleGetSummary(module, &bytes), REMAT_STATUS_OK, "");
   printf("summary: %s\n", bytes.data);
   rematBytesFree(&bytes);
+  testViews(module, options);
   rematModuleDestroy(module);
 }
 

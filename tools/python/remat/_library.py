@@ -25,6 +25,10 @@ ALIGNMENT = 64
 NONE = 0xFFFFFFFF
 
 
+# Flags of a step.
+PROFILE, ANOMALY_WARN = 1, 16
+
+
 class Handle(ctypes.Structure):
     _fields_ = [("ptr", c_void_p)]
 
@@ -86,6 +90,8 @@ FUNCTIONS = {
     "rematModuleGetSummary": (c_int, [H, B]),
     "rematInstancePlan": (c_int, [H, c_char_p, c_size_t, B]),
     "rematModuleGetFrontier": (c_int, [H, H, c_uint, B]),
+    "rematModuleGetProfile": (c_int, [H, H, P, c_char_p, c_char_p, B]),
+    "rematModuleGetTrace": (c_int, [H, H, P, B]),
     "rematModuleWriteObject": (c_int, [H, H, c_char_p, c_char_p]),
     "rematModuleLoad": (c_int, [H, H, POINTER(H)]),
     "rematCodeGetModule": (c_void_p, [H]),
@@ -112,6 +118,7 @@ FUNCTIONS = {
     "remat_step_argument": (c_int, [P, c_size_t, POINTER(TensorInfo)]),
     "remat_step_result": (c_int, [P, c_size_t, POINTER(TensorInfo)]),
     "remat_step_get_stats": (None, [P, POINTER(Stats)]),
+    "remat_step_anomalies": (c_char_p, [P]),
     "remat_step_error": (c_char_p, [P]),
     "remat_last_error": (c_char_p, []),
     "remat_status_name": (c_char_p, [c_int]),

@@ -128,6 +128,14 @@ class Module:
         return json.loads(self.context.take(
             None, lambda out: self.context.lib.rematModuleGetFrontier(self.handle, options.handle, points, out)))
 
+    def profile(self, options, step, group, sort):
+        return json.loads(self.context.take(None, lambda out: self.context.lib.rematModuleGetProfile(
+            self.handle, options.handle, step, group.encode(), sort.encode(), out)))
+
+    def trace(self, options, step):
+        return self.context.take(None, lambda out: self.context.lib.rematModuleGetTrace(
+            self.handle, options.handle, step, out))
+
     def write_object(self, options, object_path, header_path=None):
         self.context.check(self.context.lib.rematModuleWriteObject(
             self.handle, options.handle, os.fsencode(object_path),

@@ -3,6 +3,7 @@
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
+import contextlib
 import ctypes
 import hashlib
 import weakref
@@ -83,10 +84,7 @@ class Step:
         self.plan = Plan(self._placed, self._summary)
         self._code = self._placed.load(options)
         self._lib = context.lib
-        step = ctypes.c_void_p()
-        threads = int(values.get("threads") or 0)
-        load = lib.StepOptions(threads=threads)
-        self._status(self._lib.remat_step_load(self._code.module, ctypes.byref(load), ctypes.byref(step)), None)
+        step = self._load(0)
         self._step, self._peak = step, None
         # The code must live until the step is freed, whatever order the collector chooses.
         self._free = weakref.finalize(self, lambda library, step, code: library.remat_step_free(step), self._lib, step,
@@ -97,6 +95,13 @@ class Step:
         self.backward_count = self._lib.remat_step_backward_count(step)
         self.state_bytes = self._lib.remat_step_state_bytes(step)
         self.host_bytes = self._lib.remat_step_host_bytes(step)
+
+    def _load(self, flags):
+        """A step of the runtime."""
+        step = ctypes.c_void_p()
+        load = lib.StepOptions(threads=int(self._values.get("threads") or 0), flags=flags)
+        self._status(self._lib.remat_step_load(self._code.module, ctypes.byref(load), ctypes.byref(step)), None)
+        return step
 
     def _status(self, status, step):
         if status == 0:
@@ -225,6 +230,44 @@ class Step:
     def frontier(self, points=8):
         """Plans from the smallest feasible budget to that of keeping everything."""
         return self._tasks.frontier(self._options, points)
+
+    @contextlib.contextmanager
+    def _ran(self, flags, arrays, steps=1):
+        """Another step of the runtime with these flags, after it has run on arrays."""
+        if steps < 1:
+            raise ArgumentError("steps is %d, expected 1 or more" % steps)
+        step = self._load(flags)
+        try:
+            for _ in range(steps):
+                arguments, keep = self._arguments(arrays)
+                tensors, keep_results, given = self._results(None, arrays)
+                self._status(self._lib.remat_step_run(step, arguments, len(arrays), tensors, len(given)), step)
+            yield step
+        finally:
+            self._lib.remat_step_free(step)
+
+    def profile(self, *arrays, group="op", sort="self", steps=1):
+        """Runs the step a number of times and says where the time went, as docs/seeing.md has it: a dictionary with
+        `group`, `sort` and `rows`. An argument that is donated is updated in each step."""
+        with self._ran(lib.PROFILE, arrays, steps) as step:
+            return self._placed.profile(self._options, step, group, sort)
+
+    def trace(self, path, *arrays):
+        """Writes a trace for Perfetto or chrome://tracing: of the planned step, and with arrays, on which it then
+        runs, of the measured one."""
+        if arrays:
+            with self._ran(lib.PROFILE, arrays) as step:
+                text = self._placed.trace(self._options, step)
+        else:
+            text = self._placed.trace(self._options, None)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def anomalies(self, *arrays):
+        """Runs the step and looks for NaNs and infinities that are made of finite numbers: a list of texts that name
+        the entry, the operations that may have made it, and their places, as docs/anomaly.md has it."""
+        with self._ran(lib.ANOMALY_WARN, arrays) as step:
+            return self._lib.remat_step_anomalies(step).decode(errors="replace").splitlines()
 
     def replan(self, budget):
         """The same step under another budget. What comes before planning is not done again."""

@@ -4,7 +4,9 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
 
 import gc
+import json
 import os
+import tempfile
 import unittest
 
 import remat
@@ -51,6 +53,41 @@ class StepTest(unittest.TestCase):
         memory = step.memory
         self.assertEqual(memory["planned"], memory["measured"])
         self.assertEqual(memory["planned"], memory["simulated"])
+
+    def test_profiles_say_where_the_time_goes(self):
+        step = remat.compile(MODEL, names=["net.w", "x"])
+        profile = step.profile(self.w, self.x, steps=3)
+        self.assertEqual((profile["group"], profile["sort"]), ("op", "self"))
+        calls = sum(row["calls"] for row in profile["rows"])
+        self.assertEqual(calls, step.plan.tasks)
+        self.assertTrue(all(row["self_nanoseconds"] >= 0 and row["streams"] == ["compute"] for row in profile["rows"]))
+        phases = step.profile(self.w, self.x, group="phase", sort="name")["rows"]
+        self.assertEqual([row["name"] for row in phases], ["backward", "forward"])
+        with self.assertRaisesRegex(remat.Error, "unknown group 'task', expected one of 'op'"):
+            step.profile(self.w, self.x, group="task")
+        with self.assertRaisesRegex(remat.Error, "takes 2 arguments, got 0"):
+            step.profile()
+        with self.assertRaisesRegex(remat.Error, "steps is 0, expected 1 or more"):
+            step.profile(self.w, self.x, steps=0)
+
+    def test_traces_are_of_the_plan_or_a_run(self):
+        step = remat.compile(MODEL)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "trace.json")
+            processes = []
+            for arrays in ((), (self.w, self.x)):
+                step.trace(path, *arrays)
+                with open(path) as file:
+                    events = json.load(file)["traceEvents"]
+                processes.append({event["pid"] for event in events})
+        self.assertEqual(processes, [{1}, {1, 2}])
+
+    def test_anomalies_name_operations(self):
+        step = remat.compile(MODEL.replace("math.tanh", "math.log"))
+        self.assertEqual(step.anomalies(np.eye(4, dtype="f4"), np.ones(4, "f4")), [])
+        found = step.anomalies(np.eye(4, dtype="f4"), np.full(4, -1, "f4"))
+        self.assertEqual(len(found), 1, found)
+        self.assertRegex(found[0], "NaN in element 0 .*'math.log'")
 
     def test_results_outlive_the_step(self):
         loss, dw, dx = remat.compile(MODEL)(self.w, self.x)

@@ -1,0 +1,133 @@
+//===- Views.cpp - profiles and traces of steps ---------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "State.h"
+
+#include "remat/Dialect/Remat/IR/StepGraphs.h"
+#include "remat/Pipelines/StepMeasurement.h"
+#include "remat/Pipelines/StepProfile.h"
+#include "remat/Pipelines/StepTrace.h"
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::capi;
+
+namespace {
+/// A placed step and what one of its runs took.
+struct View {
+  StepReport report;
+  StepMeasurement measured;
+};
+} // namespace
+
+/// The speed of copies that the step was planned for.
+static int64_t getLinkBandwidth(GraphOp graph, const PlanOptions &options) {
+  bool isTargets =
+      options.linkBandwidth == targetBandwidth || options.linkBandwidth == 0;
+  return isTargets ? getTargetFacts(graph).getLinkBandwidth()
+                   : options.linkBandwidth;
+}
+
+/// Without a step, nothing is measured.
+static RematStatus makeView(Call &call, const ModuleState &module,
+                            const StepOptions &options, const remat_step *step,
+                            View &view) {
+  if (RematStatus status = requireLevel(call, module, REMAT_LEVEL_PLACED))
+    return status;
+  GraphOp graph = getOnlyGraph(*module.module);
+  if (!graph)
+    return call.fail(REMAT_STATUS_INVALID_ARGUMENT, "the module holds no step");
+  FailureOr<StepReport> report =
+      makeStepReport(graph, options, getLinkBandwidth(graph, options.plan));
+  if (failed(report))
+    return call.fail(REMAT_STATUS_COMPILE_ERROR,
+                     "the step cannot be described");
+  view.report = std::move(*report);
+  if (!step)
+    return REMAT_STATUS_OK;
+  llvm::Expected<StepMeasurement> measured = readMeasurement(step, view.report);
+  if (!measured)
+    return call.fail(REMAT_STATUS_INVALID_ARGUMENT, measured.takeError());
+  view.measured = *measured;
+  return REMAT_STATUS_OK;
+}
+
+/// The one of `values` that is called `name`.
+template <typename Enum>
+static RematStatus parse(Call &call, StringRef what, StringRef name,
+                         ArrayRef<Enum> values, Enum &found) {
+  std::string known;
+  for (Enum value : values) {
+    if (stringify(value) == name) {
+      found = value;
+      return REMAT_STATUS_OK;
+    }
+    known += (known.empty() ? "'" : ", '") + stringify(value).str() + "'";
+  }
+  return call.fail(REMAT_STATUS_INVALID_ARGUMENT,
+                   "unknown " + what + " '" + name + "', expected one of " +
+                       known);
+}
+
+RematStatus rematModuleGetProfile(RematModule module, RematOptions options,
+                                  const remat_step *step, const char *group,
+                                  const char *sort, RematBytes *json) {
+  if (json)
+    *json = {nullptr, 0};
+  if (!module.ptr)
+    return REMAT_STATUS_INVALID_ARGUMENT;
+  ModuleState &state = *unwrap(module);
+  Call call(*state.context);
+  if (!options.ptr || !step || !json)
+    return call.failNull(__func__, !options.ptr ? "options"
+                                   : !step      ? "step"
+                                                : "json");
+  ProfileGroup by = ProfileGroup::Op;
+  ProfileSort order = ProfileSort::Self;
+  using Group = ProfileGroup;
+  using Sort = ProfileSort;
+  if (group)
+    if (RematStatus status =
+            parse<Group>(call, "group", group,
+                         {Group::Op, Group::Kernel, Group::Name, Group::Layer,
+                          Group::Label, Group::Phase},
+                         by))
+      return status;
+  if (sort)
+    if (RematStatus status = parse<Sort>(call, "order", sort,
+                                         {Sort::Self, Sort::Total, Sort::Calls,
+                                          Sort::Bytes, Sort::Flops, Sort::Name},
+                                         order))
+      return status;
+  View view;
+  if (RematStatus status =
+          makeView(call, state, unwrap(options)->step, step, view))
+    return status;
+  giveJson(makeProfile(view.report, view.measured.times, by, order).toJson(),
+           json);
+  return REMAT_STATUS_OK;
+}
+
+RematStatus rematModuleGetTrace(RematModule module, RematOptions options,
+                                const remat_step *step, RematBytes *json) {
+  if (json)
+    *json = {nullptr, 0};
+  if (!module.ptr)
+    return REMAT_STATUS_INVALID_ARGUMENT;
+  ModuleState &state = *unwrap(module);
+  Call call(*state.context);
+  if (!options.ptr || !json)
+    return call.failNull(__func__, json ? "options" : "json");
+  View view;
+  if (RematStatus status =
+          makeView(call, state, unwrap(options)->step, step, view))
+    return status;
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  writeTrace(view.report, view.measured.spans, os);
+  giveBytes(text, json);
+  return REMAT_STATUS_OK;
+}
