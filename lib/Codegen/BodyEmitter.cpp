@@ -83,6 +83,10 @@ LogicalResult BodyEmitter::emit(OpBuilder &builder, unsigned depth) {
   for (Operation &op : body.without_terminator()) {
     if (!needed.contains(&op) || skipped.contains(&op) || depths[&op] != depth)
       continue;
+    if (auto it = definedOps.find(&op); it != definedOps.end()) {
+      mapping.map(op.getResults(), it->second(builder));
+      continue;
+    }
     if (auto index = dyn_cast<linalg::IndexOp>(&op)) {
       mapping.map(index.getResult(), indices[index.getDim()].emit(builder));
       continue;

@@ -31,6 +31,12 @@ public:
                       EmitFn emit);
   /// linalg.index of `dim` is known at `depth`.
   void defineIndex(unsigned dim, unsigned depth, EmitFn emit);
+  /// `op` is not cloned: `emit` gives its results where they are first known.
+  using EmitOpFn =
+      std::function<llvm::SmallVector<mlir::Value>(mlir::OpBuilder &)>;
+  void defineOp(mlir::Operation *op, EmitOpFn emit) {
+    definedOps[op] = std::move(emit);
+  }
   /// `op` is emitted by the caller.
   void skip(mlir::Operation *op) { skipped.insert(op); }
   /// The yielded value `number` is needed by the caller although its op is
@@ -61,6 +67,7 @@ private:
   mlir::IRMapping mapping;
   llvm::DenseMap<mlir::Value, Definition> arguments;
   llvm::DenseMap<unsigned, Definition> indices;
+  llvm::DenseMap<mlir::Operation *, EmitOpFn> definedOps;
   llvm::DenseSet<mlir::Operation *> skipped, needed;
   llvm::DenseSet<mlir::Value> neededArguments;
   llvm::SmallVector<mlir::Value> required;

@@ -133,7 +133,7 @@ CodeEmitter::cached(ArrayRef<StringRef> key,
                     llvm::function_ref<llvm::Expected<ObjectCode>()> make) {
   if (!options.cache)
     return make();
-  constexpr llvm::StringLiteral version = "3/" LLVM_VERSION_STRING;
+  constexpr llvm::StringLiteral version = "4/" LLVM_VERSION_STRING;
   std::string text = llvm::join(key, "\n") + "\n" + version.str();
   return options.cache->get(
       llvm::toHex(llvm::SHA256::hash(llvm::arrayRefFromStringRef(text)),

@@ -5,14 +5,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "NestEmitter.h"
+#include "VectorAccess.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace remat;
@@ -102,20 +101,12 @@ Value NestEmitter::emitElement(const Access &access, unsigned number,
   if (!isVector(access))
     return context.load(builder, loc, access.root, access.elementType,
                         emitAddress(access, point));
-  Type storage = getStorageType(access.elementType);
-  Value &vector = vectors[number];
-  if (!vector)
-    vector = vector::LoadOp::create(
-        builder, loc, VectorType::get({plan.width}, storage),
-        context.buffers.lookup(access.root),
-        ValueRange(emitAddress(access, points.front())),
-        /*nontemporal=*/false,
-        llvm::MaybeAlign(plan.width * getElementBytes(storage)));
-  Value element = vector::ExtractOp::create(builder, loc, vector, lane);
-  if (storage != access.elementType)
-    element =
-        arith::TruncIOp::create(builder, loc, access.elementType, element);
-  return element;
+  SmallVector<Value> &elements = vectors[number];
+  if (elements.empty())
+    elements = loadVector(builder, loc, plan.width, access.elementType,
+                          context.buffers.lookup(access.root),
+                          emitAddress(access, points.front()));
+  return elements[lane];
 }
 
 //===----------------------------------------------------------------------===//
@@ -175,6 +166,7 @@ void NestEmitter::definePoint(Point &point, unsigned lane) {
           getOutputArguments(nest)[accumulator.output], 2,
           [&accumulator](OpBuilder &) { return accumulator.value; });
   requireResults(point.body, nest, accumulators);
+  shareOps(point, lane);
   point.body.prepare(2);
 }
 
@@ -209,18 +201,8 @@ void NestEmitter::emitStore(const Access &access, ArrayRef<Value> values) {
                     emitAddress(access, point));
     return;
   }
-  Type storage = getStorageType(access.elementType);
-  SmallVector<Value> elements(values);
-  for (Value &value : elements)
-    if (value.getType() != storage)
-      value = arith::ExtUIOp::create(builder, loc, storage, value);
-  Value vector = vector::FromElementsOp::create(
-      builder, loc, VectorType::get({plan.width}, storage), elements);
-  vector::StoreOp::create(
-      builder, loc, vector, context.buffers.lookup(access.root),
-      ValueRange(emitAddress(access, points.front())),
-      /*nontemporal=*/false,
-      llvm::MaybeAlign(plan.width * getElementBytes(storage)));
+  storeVector(builder, loc, values, context.buffers.lookup(access.root),
+              emitAddress(access, points.front()));
 }
 
 /// Stores the outputs that are no accumulators.

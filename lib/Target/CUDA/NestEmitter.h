@@ -30,6 +30,8 @@
 #include "remat/Codegen/BodyEmitter.h"
 #include "remat/Codegen/Reduction.h"
 
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
 #include <deque>
 
 namespace remat::cuda {
@@ -72,6 +74,17 @@ NestPlan planForBlock(const LoopNest &nest, int64_t threads);
 /// as well aligned as it is long.
 bool isVectorAccess(const Access &access, unsigned loop, int64_t width);
 
+/// The operations of the body whose results differ along `loop`.
+llvm::DenseSet<mlir::Operation *> findVarying(const LoopNest &nest,
+                                              unsigned loop);
+
+/// Whether `width` neighbouring points along `loop` read one vector in memory
+/// by `load`, which is in the body. `varying` are the operations of the body
+/// whose results differ along the loop.
+bool isVectorGather(const LoopNest &nest, mlir::memref::LoadOp load,
+                    unsigned loop, int64_t width,
+                    const llvm::DenseSet<mlir::Operation *> &varying);
+
 /// Emits a nest into a launch.
 class NestEmitter {
 public:
@@ -113,6 +126,9 @@ private:
   }
   void createPoints();
   void definePoint(Point &point, unsigned lane);
+  void shareOps(Point &point, unsigned lane);
+  llvm::SmallVector<mlir::Value> loadGather(mlir::memref::LoadOp load,
+                                            Point &point);
   llvm::LogicalResult emitPoints(unsigned depth);
   void emitStore(const Access &access, llvm::ArrayRef<mlir::Value> values);
   void emitStores();
@@ -155,7 +171,9 @@ private:
 
   /// While emitting.
   std::deque<Point> points;
-  llvm::DenseMap<unsigned, mlir::Value> vectors;
+  llvm::DenseMap<unsigned, llvm::SmallVector<mlir::Value>> vectors;
+  /// What operations of the body read for all points of a thread.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> gathered;
   /// Transpose: the squares of inputs in shared memory, where those of the
   /// block begin, and where in them the first point is.
   llvm::DenseMap<unsigned, mlir::Value> staged;

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "NestEmitter.h"
+#include "VectorAccess.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/Saturating.h"
@@ -14,8 +15,6 @@ using namespace remat;
 using namespace remat::codegen;
 using namespace remat::cuda;
 
-/// The bytes that one instruction loads.
-static constexpr int64_t vectorBytes = 16;
 /// The most neighbouring points of a thread.
 static constexpr int64_t maxWidth = 8;
 /// Sums of at most so many terms are left to one thread.
@@ -63,9 +62,21 @@ static void chooseVector(const LoopNest &nest, unsigned loop, NestPlan &plan) {
       width = std::min(width, vectorBytes / getElementBytes(getStorageType(
                                                 access.elementType)));
   }
+  // What the body reads along the loop at places that it computes.
+  DenseSet<Operation *> varying = findVarying(nest, loop);
+  SmallVector<memref::LoadOp> gathers;
+  for (auto load : nest.body->getOps<memref::LoadOp>())
+    if (isVectorGather(nest, load, loop, 1, varying)) {
+      gathers.push_back(load);
+      width = std::min(width, vectorBytes /
+                                  getElementBytes(getStorageType(
+                                      load.getMemRefType().getElementType())));
+    }
   while (info.size % width != 0)
     width /= 2;
-  bool any = false;
+  bool any = llvm::any_of(gathers, [&](memref::LoadOp load) {
+    return isVectorGather(nest, load, loop, width, varying);
+  });
   for (const Access &access :
        llvm::concat<const Access>(nest.inputs, nest.outputs))
     any |= isVectorAccess(access, loop, width);

@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "NestEmitter.h"
+#include "VectorAccess.h"
 #include "WarpOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -287,12 +288,11 @@ LogicalResult NestEmitter::emitSum(Value group, Value split,
       arith::MulIOp::create(builder, loc, result, index(plan.resultWidth()),
                             nsw),
       nsw);
-  for (auto [number, value] : llvm::enumerate(sums)) {
-    int64_t width = plan.resultWidth();
-    Value at = arith::AddIOp::create(builder, loc, firstPlace,
-                                     index(number % width), nsw);
-    storeScratch(launch.getScratch(partials[number / width]), value, at);
-  }
+  for (auto [number, partial] : llvm::enumerate(partials))
+    storeVector(
+        builder, loc,
+        ArrayRef(sums).slice(number * plan.resultWidth(), plan.resultWidth()),
+        launch.getScratch(partial), firstPlace);
   return success();
 }
 
@@ -331,14 +331,12 @@ LogicalResult NestEmitter::emitPartials(ArrayRef<unsigned> partials) {
                               index(plan.results), nsw),
         result, nsw);
     SmallVector<Value> updated;
-    for (auto [number, old] : llvm::enumerate(loop.getRegionIterArgs())) {
-      const Accumulator &accumulator = accumulators[number / width];
-      Value at = arith::AddIOp::create(builder, loc, first,
-                                       index(number % width), nsw);
-      Value term = loadScratch(launch.getScratch(partials[number / width]),
-                               accumulator.type, at);
-      updated.push_back(emitCombination(builder, nest, accumulator, old, term));
-    }
+    for (auto [accumulator, partial] : llvm::zip(accumulators, partials))
+      for (Value term : loadVector(builder, loc, width, accumulator.type,
+                                   launch.getScratch(partial), first))
+        updated.push_back(
+            emitCombination(builder, nest, accumulator,
+                            loop.getRegionIterArgs()[updated.size()], term));
     scf::YieldOp::create(builder, loc, updated);
   }
   emitFinals(llvm::to_vector(ValueRange(loop.getResults())));

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "NestEmitter.h"
+#include "VectorAccess.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
@@ -122,17 +123,13 @@ void NestEmitter::emitTiles() {
       memref::StoreOp::create(builder, loc, element, staged[number], place);
       continue;
     }
-    Value vector = vector::LoadOp::create(
-        builder, loc, VectorType::get({plan.tileWidth}, storage), buffer,
-        ValueRange(address), /*nontemporal=*/false,
-        llvm::MaybeAlign(plan.tileWidth * getElementBytes(storage)));
-    for (int64_t i = 0; i < plan.tileWidth; ++i)
-      memref::StoreOp::create(
-          builder, loc, vector::ExtractOp::create(builder, loc, vector, i),
-          staged[number],
-          arith::AddIOp::create(builder, loc, place, emitIndex(builder, loc, i),
-                                nsw)
-              .getResult());
+    for (auto [i, element] : llvm::enumerate(loadVector(
+             builder, loc, plan.tileWidth, storage, buffer, address)))
+      memref::StoreOp::create(builder, loc, element, staged[number],
+                              arith::AddIOp::create(builder, loc, place,
+                                                    emitIndex(builder, loc, i),
+                                                    nsw)
+                                  .getResult());
   }
 }
 

@@ -234,6 +234,13 @@ llvm::Expected<std::string> remat::cuda::emitPtx(gpu::GPUModuleOp module,
   auto machine = createMachine(chip);
   if (!machine)
     return machine.takeError();
+  // What loads are aligned to is taken from it while they are translated: 64
+  // bits would else be loaded as two halves.
+  module->setAttr(
+      LLVM::LLVMDialect::getDataLayoutAttrName(),
+      StringAttr::get(
+          module.getContext(),
+          (*machine)->createDataLayout().getStringRepresentation()));
   llvm::LLVMContext context;
   std::unique_ptr<llvm::Module> code =
       translateModuleToLLVMIR(module, context, "kernels");

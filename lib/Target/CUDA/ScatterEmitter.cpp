@@ -7,6 +7,7 @@
 #include "ScatterEmitter.h"
 
 #include "NestEmitter.h"
+#include "VectorAccess.h"
 
 #include "remat/Codegen/BodyEmitter.h"
 
@@ -16,7 +17,6 @@
 #include "mlir/Dialect/Affine/Utils.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Complex/IR/Complex.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 #include <deque>
 
@@ -29,8 +29,6 @@ static constexpr auto nsw = arith::IntegerOverflowFlags::nsw;
 
 /// Threads among which the ranges of a dimension are divided.
 static constexpr int64_t wantedThreads = 1 << 16;
-/// What a thread reads and writes at once.
-static constexpr int64_t vectorBytes = 16;
 
 /// What the coordinates of a point are made of.
 static DenseSet<Value> findCoordinates(ScatterOp op, int exceptDim = -1) {
@@ -185,44 +183,6 @@ static Value openThreads(LaunchBuilder &launch, Location loc, int64_t count) {
   return number;
 }
 
-/// Stores elements next to each other, from a multiple of their number on.
-static void storeVector(LaunchBuilder &launch, Location loc,
-                        ArrayRef<Value> values, Value root, Value address) {
-  OpBuilder &builder = launch.builder;
-  Type storage = getStorageType(values.front().getType());
-  SmallVector<Value> elements(values);
-  for (Value &value : elements)
-    if (value.getType() != storage)
-      value = arith::ExtUIOp::create(builder, loc, storage, value);
-  int64_t width = values.size();
-  Value vector = vector::FromElementsOp::create(
-      builder, loc, VectorType::get({width}, storage), elements);
-  vector::StoreOp::create(builder, loc, vector,
-                          launch.context.buffers.lookup(root),
-                          ValueRange(address), /*nontemporal=*/false,
-                          llvm::MaybeAlign(width * getElementBytes(storage)));
-}
-
-static SmallVector<Value> loadVector(LaunchBuilder &launch, Location loc,
-                                     int64_t width, Type type, Value root,
-                                     Value address) {
-  OpBuilder &builder = launch.builder;
-  Type storage = getStorageType(type);
-  Value vector = vector::LoadOp::create(
-      builder, loc, VectorType::get({width}, storage),
-      launch.context.buffers.lookup(root), ValueRange(address),
-      /*nontemporal=*/false,
-      llvm::MaybeAlign(width * getElementBytes(storage)));
-  SmallVector<Value> elements;
-  for (int64_t i = 0; i < width; ++i) {
-    elements.push_back(vector::ExtractOp::create(builder, loc, vector, i));
-    if (storage != type)
-      elements.back() =
-          arith::TruncIOp::create(builder, loc, type, elements.back());
-  }
-  return elements;
-}
-
 void remat::cuda::emitScatterFill(const ScatterPlan &plan,
                                   LaunchBuilder &launch) {
   OpBuilder &builder = launch.builder;
@@ -233,8 +193,8 @@ void remat::cuda::emitScatterFill(const ScatterPlan &plan,
   if (int64_t width = getFillWidth(plan); width != 1) {
     Value address = arith::MulIOp::create(builder, loc, rest,
                                           emitIndex(builder, loc, width), nsw);
-    storeVector(launch, loc, SmallVector<Value>(width, value), plan.result.root,
-                address);
+    storeVector(builder, loc, SmallVector<Value>(width, value),
+                launch.context.buffers.lookup(plan.result.root), address);
     return;
   }
   SmallVector<Value> place(plan.result.shape.size());
@@ -297,8 +257,9 @@ Value ScatterEmission::emitElement(unsigned number, unsigned lane) {
                                emitAddress(lane));
   SmallVector<Value> &vector = vectors[number];
   if (vector.empty())
-    vector = loadVector(launch, loc, plan.width, access.elementType,
-                        access.root, emitAddress(0));
+    vector =
+        loadVector(builder, loc, plan.width, access.elementType,
+                   launch.context.buffers.lookup(access.root), emitAddress(0));
   return vector[lane];
 }
 
@@ -360,11 +321,12 @@ void ScatterEmission::emitAddition(ArrayRef<Value> place) {
       emitLinear(builder, loc, plan.result.offset, plan.result.strides, place);
   Value yielded = op.getBody().front().getTerminator()->getOperands().back();
   Type type = yielded.getType();
+  Value buffer = launch.context.buffers.lookup(plan.result.root);
   SmallVector<Value> sums;
   if (plan.width == 1)
     sums = {launch.context.load(builder, loc, plan.result.root, type, address)};
   else
-    sums = loadVector(launch, loc, plan.width, type, plan.result.root, address);
+    sums = loadVector(builder, loc, plan.width, type, buffer, address);
   for (auto [sum, body] : llvm::zip(sums, bodies)) {
     Value update = body.lookup(yielded);
     if (isa<FloatType>(type))
@@ -377,7 +339,7 @@ void ScatterEmission::emitAddition(ArrayRef<Value> place) {
   if (plan.width == 1)
     launch.context.store(builder, loc, sums.front(), plan.result.root, address);
   else
-    storeVector(launch, loc, sums, plan.result.root, address);
+    storeVector(builder, loc, sums, buffer, address);
 }
 
 LogicalResult ScatterEmission::run() {

@@ -57,8 +57,10 @@ func.func private @rows(%x: tensor<64x64xf32>) -> tensor<64xf32> attributes {rem
 // CHECK-SAME: memref<{{[0-9]+}}xf64>
 // CHECK: vector.load {{.*}} {alignment = 16 : i64} : {{.*}} vector<4xf32>
 // CHECK: gpu.barrier
+// CHECK: vector.store {{.*}} {alignment = 32 : i64} : {{.*}} vector<4xf64>
 // CHECK-LABEL: gpu.func @columns_1
 // CHECK-NOT: gpu.barrier
+// CHECK: vector.load {{.*}} {alignment = 32 : i64} : {{.*}} vector<4xf64>
 // CHECK: arith.addf {{.*}} : f64
 func.func private @columns(%x: tensor<65536x32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
   %zero = arith.constant 0.0 : f32
@@ -138,13 +140,67 @@ func.func private @softmax(%x: tensor<64x51200xf32>) -> tensor<64x51200xf32> att
   return %5 : tensor<64x51200xf32>
 }
 
-remat.graph @main(%x: tensor<64x64xf32>, %y: tensor<65536x32xf32>, %z: tensor<64x128xf32>, %l: tensor<64x51200xf32>)
-    -> (tensor<64x64xf32>, tensor<64xf32>, tensor<32xf32>, tensor<128x64xf32>, tensor<64x51200xf32>) {
+// Rows of a table are read 16 bytes at once. The four neighbours share the check of the row.
+// CHECK-LABEL: gpu.func @gather_0
+// CHECK-SAME: (%{{[a-z0-9]+}}: memref<64xi64> {llvm.noalias}, %[[TABLE:[a-z0-9]+]]: memref<6400xf32>
+// CHECK: scf.if
+// CHECK: llvm.call @remat_kernel_fail
+// CHECK-NOT: llvm.call @remat_kernel_fail
+// CHECK: vector.load %[[TABLE]][%{{.*}}] {alignment = 16 : i64} : memref<6400xf32>, vector<4xf32>
+// CHECK-NOT: memref.load %[[TABLE]]
+// CHECK-NOT: llvm.call @remat_kernel_fail
+// CHECK: vector.store {{.*}} {alignment = 16 : i64} : memref<4096xf32>, vector<4xf32>
+func.func private @gather(%rows: tensor<64xi64>, %table: tensor<100x64xf32>) -> tensor<64x64xf32> attributes {remat.kernel} {
+  %c100 = arith.constant 100 : index
+  %0 = tensor.empty() : tensor<64x64xf32>
+  %1 = linalg.generic {
+    indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]
+  } ins(%rows : tensor<64xi64>) outs(%0 : tensor<64x64xf32>) {
+  ^bb0(%in: i64, %out: f32):
+    %2 = arith.index_cast %in : i64 to index
+    %3 = remat.check_index %2, %c100 : index
+    %4 = linalg.index 1 : index
+    %5 = tensor.extract %table[%3, %4] : tensor<100x64xf32>
+    linalg.yield %5 : f32
+  } -> tensor<64x64xf32>
+  return %1 : tensor<64x64xf32>
+}
+
+// Columns of a table are not next to each other, and rows of 67 elements begin
+// anywhere.
+// CHECK-LABEL: gpu.func @gather_columns_0
+// CHECK-NOT: vector.load {{.*}} vector<4xf32>
+// CHECK: vector.store
+func.func private @gather_columns(%rows: tensor<64xi64>, %table: tensor<64x100xf32>, %odd: tensor<100x67xf32>) -> tensor<64x64xf32> attributes {remat.kernel} {
+  %c100 = arith.constant 100 : index
+  %0 = tensor.empty() : tensor<64x64xf32>
+  %1 = linalg.generic {
+    indexing_maps = [affine_map<(i, j) -> (i)>, affine_map<(i, j) -> (i, j)>],
+    iterator_types = ["parallel", "parallel"]
+  } ins(%rows : tensor<64xi64>) outs(%0 : tensor<64x64xf32>) {
+  ^bb0(%in: i64, %out: f32):
+    %2 = arith.index_cast %in : i64 to index
+    %3 = remat.check_index %2, %c100 : index
+    %4 = linalg.index 1 : index
+    %5 = tensor.extract %table[%4, %3] : tensor<64x100xf32>
+    %6 = tensor.extract %odd[%3, %4] : tensor<100x67xf32>
+    %7 = arith.addf %5, %6 : f32
+    linalg.yield %7 : f32
+  } -> tensor<64x64xf32>
+  return %1 : tensor<64x64xf32>
+}
+
+remat.graph @main(%x: tensor<64x64xf32>, %y: tensor<65536x32xf32>, %z: tensor<64x128xf32>, %l: tensor<64x51200xf32>,
+    %g: tensor<64xi64>, %t: tensor<100x64xf32>, %tc: tensor<64x100xf32>, %to: tensor<100x67xf32>)
+    -> (tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64xf32>, tensor<32xf32>, tensor<128x64xf32>, tensor<64x51200xf32>) {
   %0 = remat.task 0 @scale(%x) : (tensor<64x64xf32>) -> tensor<64x64xf32>
   %1 = remat.task 1 @rows(%x) : (tensor<64x64xf32>) -> tensor<64xf32>
   %2 = remat.task 2 @columns(%y) : (tensor<65536x32xf32>) -> tensor<32xf32>
   %3 = remat.task 3 @transpose(%z) : (tensor<64x128xf32>) -> tensor<128x64xf32>
   %4 = remat.task 4 @softmax(%l) : (tensor<64x51200xf32>) -> tensor<64x51200xf32>
-  remat.return %0, %1, %2, %3, %4 : tensor<64x64xf32>, tensor<64xf32>, tensor<32xf32>, tensor<128x64xf32>, tensor<64x51200xf32>
+  %5 = remat.task 5 @gather(%g, %t) : (tensor<64xi64>, tensor<100x64xf32>) -> tensor<64x64xf32>
+  %6 = remat.task 6 @gather_columns(%g, %tc, %to) : (tensor<64xi64>, tensor<64x100xf32>, tensor<100x67xf32>) -> tensor<64x64xf32>
+  remat.return %5, %6, %0, %1, %2, %3, %4 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64xf32>, tensor<32xf32>, tensor<128x64xf32>, tensor<64x51200xf32>
 }
 }

@@ -1,0 +1,118 @@
+//===- NestGathers.cpp - what bodies read at places that they compute -----===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The points of a thread are next to each other along one loop. A body that
+// looks up a row of a table reads elements of the row that are next to each
+// other, too: the first of the points reads them for all. It also computes for
+// all what is the same in them, such as which row that is.
+//
+//===----------------------------------------------------------------------===//
+
+#include "NestEmitter.h"
+#include "VectorAccess.h"
+
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
+
+using namespace mlir;
+using namespace remat;
+using namespace remat::codegen;
+using namespace remat::cuda;
+
+DenseSet<Operation *> remat::cuda::findVarying(const LoopNest &nest,
+                                               unsigned loop) {
+  DenseSet<Value> varying;
+  for (auto [argument, access] :
+       llvm::zip(nest.body->getArguments(), nest.inputs))
+    if (access.coefficients[loop] != 0 || access.nonlinear)
+      varying.insert(argument);
+  for (BlockArgument argument : getOutputArguments(nest))
+    varying.insert(argument);
+  DenseSet<Operation *> found;
+  for (Operation &op : nest.body->without_terminator()) {
+    bool varies = false;
+    op.walk([&](Operation *inner) {
+      if (auto index = dyn_cast<linalg::IndexOp>(inner))
+        varies |= llvm::is_contained(nest.loops[loop].dims, index.getDim());
+      for (Value operand : inner->getOperands())
+        varies |= varying.contains(operand);
+    });
+    if (!varies)
+      continue;
+    found.insert(&op);
+    varying.insert_range(op.getResults());
+  }
+  return found;
+}
+
+bool remat::cuda::isVectorGather(const LoopNest &nest, memref::LoadOp load,
+                                 unsigned loop, int64_t width,
+                                 const DenseSet<Operation *> &varying) {
+  if (isa<ComplexType>(load.getMemRefType().getElementType()))
+    return false;
+  FailureOr<BufferView> view = resolveView(load.getMemRef());
+  if (failed(view) || view->offset % width != 0)
+    return false;
+  bool isAlong = false;
+  for (auto [index, stride] : llvm::zip(load.getIndices(), view->strides)) {
+    auto own = index.getDefiningOp<linalg::IndexOp>();
+    if (own && nest.loops[loop].dims == ArrayRef<unsigned>(own.getDim())) {
+      if (isAlong || stride != 1)
+        return false;
+      isAlong = true;
+      continue;
+    }
+    if (APInt constant; matchPattern(index, m_ConstantInt(&constant))) {
+      if (constant.getSExtValue() * stride % width != 0)
+        return false;
+      continue;
+    }
+    Operation *producer = index.getDefiningOp();
+    if (!producer || varying.contains(producer) || stride % width != 0)
+      return false;
+  }
+  return isAlong;
+}
+
+/// Lets the first of a thread's points read for all of them, and compute what
+/// is the same in all.
+void NestEmitter::shareOps(Point &point, unsigned lane) {
+  if (plan.width == 1)
+    return;
+  DenseSet<Operation *> varying = findVarying(nest, plan.vectorLoop);
+  for (Operation &op : nest.body->without_terminator()) {
+    if (!varying.contains(&op)) {
+      if (lane != 0)
+        point.body.defineOp(&op, [this, &op](OpBuilder &) {
+          return llvm::map_to_vector(op.getResults(), [&](Value result) {
+            return points.front().body.lookup(result);
+          });
+        });
+      continue;
+    }
+    auto load = dyn_cast<memref::LoadOp>(&op);
+    if (!load ||
+        !isVectorGather(nest, load, plan.vectorLoop, plan.width, varying))
+      continue;
+    point.body.defineOp(&op, [this, load, &point, lane](OpBuilder &) mutable {
+      SmallVector<Value> &elements = gathered[load];
+      if (lane == 0)
+        elements = loadGather(load, point);
+      return SmallVector<Value>{elements[lane]};
+    });
+  }
+}
+
+SmallVector<Value> NestEmitter::loadGather(memref::LoadOp load, Point &point) {
+  // The view was resolved before.
+  BufferView view = *resolveView(load.getMemRef());
+  SmallVector<Value> place = llvm::map_to_vector(
+      load.getIndices(), [&](Value index) { return point.body.lookup(index); });
+  return loadVector(builder, loc, plan.width,
+                    load.getMemRefType().getElementType(),
+                    launch.context.buffers.lookup(view.root),
+                    emitLinear(builder, loc, view.offset, view.strides, place));
+}
