@@ -39,8 +39,12 @@ NestEmitter::NestEmitter(LoopNest nest, const NestPlan &plan,
 void NestEmitter::splitIndex(Value number, ArrayRef<unsigned> loops,
                              SmallVectorImpl<Value> &indices) {
   Value rest = number;
+  bool carries = plan.carryLoop >= 0;
+  if (carries)
+    rest = arith::MulIOp::create(builder, loc, rest,
+                                 emitIndex(builder, loc, plan.width), nsw);
   for (auto [place, loop] : llvm::reverse(llvm::enumerate(loops))) {
-    bool isVector = static_cast<int>(loop) == plan.vectorLoop;
+    bool isVector = static_cast<int>(loop) == plan.vectorLoop && !carries;
     int64_t size = nest.loops[loop].size / (isVector ? plan.width : 1);
     Value index = rest;
     if (place != 0) {
@@ -170,6 +174,25 @@ void NestEmitter::definePoint(Point &point, unsigned lane) {
   point.body.prepare(2);
 }
 
+/// Moves the point from the first of the neighbours to its own place.
+void NestEmitter::moveToLane(Point &point, unsigned lane) {
+  Value &index = point.indices[plan.vectorLoop];
+  index = arith::AddIOp::create(builder, loc, index,
+                                emitIndex(builder, loc, lane), nsw);
+  if (plan.carryLoop < 0)
+    return;
+  Value size = emitIndex(builder, loc, nest.loops[plan.vectorLoop].size);
+  Value isBehind = arith::CmpIOp::create(
+      builder, loc, arith::CmpIPredicate::uge, index, size);
+  auto add = [&](Value &index, int64_t distance) {
+    Value there = arith::AddIOp::create(builder, loc, index,
+                                        emitIndex(builder, loc, distance), nsw);
+    index = arith::SelectOp::create(builder, loc, isBehind, there, index);
+  };
+  add(index, -nest.loops[plan.vectorLoop].size);
+  add(point.indices[plan.carryLoop], 1);
+}
+
 /// Emits what is known first at `depth`, for all points.
 LogicalResult NestEmitter::emitPoints(unsigned depth) {
   // Neighbours differ in one index, once it is known.
@@ -182,9 +205,7 @@ LogicalResult NestEmitter::emitPoints(unsigned depth) {
     if (depth == 2 && !isTerm)
       indices[plan.vectorLoop] = mine;
     else if (depth == (isTerm ? 2 : 1))
-      indices[plan.vectorLoop] =
-          arith::AddIOp::create(builder, loc, indices[plan.vectorLoop],
-                                emitIndex(builder, loc, lane), nsw);
+      moveToLane(points[lane], lane);
   }
   for (Point &point : points)
     if (failed(point.body.emit(builder, depth)))

@@ -42,6 +42,9 @@ struct NestPlan {
   /// The loop whose neighbouring points one thread takes, or -1, and how many.
   int vectorLoop = -1;
   int64_t width = 1;
+  /// Pointwise: the loop around it whose next line the points may go on to, or
+  /// -1: lines that `width` does not divide lie one behind the other.
+  int carryLoop = -1;
   /// Pointwise: groups of `width` points.
   int64_t vectors = 1;
   /// Transpose: the other loop, how many neighbours along it are read at once,
@@ -74,9 +77,14 @@ NestPlan planForBlock(const LoopNest &nest, int64_t threads);
 /// as well aligned as it is long.
 bool isVectorAccess(const Access &access, unsigned loop, int64_t width);
 
-/// The operations of the body whose results differ along `loop`.
+/// Whether `width` points of a plan that carries to `carryLoop` are one vector
+/// in memory, as well aligned as it is long.
+bool isVectorOfLines(const LoopNest &nest, const Access &access, unsigned loop,
+                     unsigned carryLoop, int64_t width);
+
+/// The operations of the body whose results differ along `loops`.
 llvm::DenseSet<mlir::Operation *> findVarying(const LoopNest &nest,
-                                              unsigned loop);
+                                              llvm::ArrayRef<unsigned> loops);
 
 /// Whether `width` neighbouring points along `loop` read one vector in memory
 /// by `load`, which is in the body. `varying` are the operations of the body
@@ -121,10 +129,14 @@ private:
   mlir::Value emitElement(const Access &access, unsigned number, Point &point,
                           unsigned lane);
   bool isVector(const Access &access) const {
+    if (plan.carryLoop >= 0)
+      return isVectorOfLines(nest, access, plan.vectorLoop, plan.carryLoop,
+                             plan.width);
     return plan.vectorLoop >= 0 &&
            isVectorAccess(access, plan.vectorLoop, plan.width);
   }
   void createPoints();
+  void moveToLane(Point &point, unsigned lane);
   void definePoint(Point &point, unsigned lane);
   void shareOps(Point &point, unsigned lane);
   llvm::SmallVector<mlir::Value> loadGather(mlir::memref::LoadOp load,

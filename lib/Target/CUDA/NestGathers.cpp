@@ -23,11 +23,16 @@ using namespace remat::codegen;
 using namespace remat::cuda;
 
 DenseSet<Operation *> remat::cuda::findVarying(const LoopNest &nest,
-                                               unsigned loop) {
+                                               ArrayRef<unsigned> loops) {
   DenseSet<Value> varying;
+  auto isAlong = [&](const Access &access) {
+    return access.nonlinear || llvm::any_of(loops, [&](unsigned loop) {
+             return access.coefficients[loop] != 0;
+           });
+  };
   for (auto [argument, access] :
        llvm::zip(nest.body->getArguments(), nest.inputs))
-    if (access.coefficients[loop] != 0 || access.nonlinear)
+    if (isAlong(access))
       varying.insert(argument);
   for (BlockArgument argument : getOutputArguments(nest))
     varying.insert(argument);
@@ -36,7 +41,9 @@ DenseSet<Operation *> remat::cuda::findVarying(const LoopNest &nest,
     bool varies = false;
     op.walk([&](Operation *inner) {
       if (auto index = dyn_cast<linalg::IndexOp>(inner))
-        varies |= llvm::is_contained(nest.loops[loop].dims, index.getDim());
+        varies |= llvm::any_of(loops, [&](unsigned loop) {
+          return llvm::is_contained(nest.loops[loop].dims, index.getDim());
+        });
       for (Value operand : inner->getOperands())
         varies |= varying.contains(operand);
     });
@@ -82,7 +89,10 @@ bool remat::cuda::isVectorGather(const LoopNest &nest, memref::LoadOp load,
 void NestEmitter::shareOps(Point &point, unsigned lane) {
   if (plan.width == 1)
     return;
-  DenseSet<Operation *> varying = findVarying(nest, plan.vectorLoop);
+  SmallVector<unsigned> loops{unsigned(plan.vectorLoop)};
+  if (plan.carryLoop >= 0)
+    loops.push_back(plan.carryLoop);
+  DenseSet<Operation *> varying = findVarying(nest, loops);
   for (Operation &op : nest.body->without_terminator()) {
     if (!varying.contains(&op)) {
       if (lane != 0)
@@ -94,7 +104,7 @@ void NestEmitter::shareOps(Point &point, unsigned lane) {
       continue;
     }
     auto load = dyn_cast<memref::LoadOp>(&op);
-    if (!load ||
+    if (!load || plan.carryLoop >= 0 ||
         !isVectorGather(nest, load, plan.vectorLoop, plan.width, varying))
       continue;
     point.body.defineOp(&op, [this, load, &point, lane](OpBuilder &) mutable {

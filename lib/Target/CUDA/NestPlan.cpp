@@ -48,20 +48,64 @@ bool remat::cuda::isVectorAccess(const Access &access, unsigned loop,
   return true;
 }
 
+bool remat::cuda::isVectorOfLines(const LoopNest &nest, const Access &access,
+                                  unsigned loop, unsigned carryLoop,
+                                  int64_t width) {
+  if (width == 1 || !access.root || access.nonlinear || access.base ||
+      access.coefficients[loop] != 1 ||
+      access.coefficients[carryLoop] != nest.loops[loop].size ||
+      access.offset % width != 0)
+    return false;
+  for (auto [other, coefficient] : llvm::enumerate(access.coefficients))
+    if (other != loop && other != carryLoop && coefficient % width != 0)
+      return false;
+  return true;
+}
+
+/// The most elements along `loop` that 16 bytes hold of all that is read and
+/// written; 1 if there are no vectors of them.
+static int64_t getMaxWidth(const LoopNest &nest, unsigned loop) {
+  int64_t width = maxWidth;
+  for (const Access &access :
+       llvm::concat<const Access>(nest.inputs, nest.outputs)) {
+    if (isa<ComplexType>(access.elementType))
+      return 1;
+    if (access.root && access.coefficients[loop] == 1)
+      width = std::min(width, vectorBytes / getElementBytes(getStorageType(
+                                                access.elementType)));
+  }
+  return width;
+}
+
+/// Chooses neighbouring points along `loop` of a pointwise nest that go on from
+/// one line to the next: images of 7 x 7 have no multiple of 4 points, but all
+/// channels together have. `plan` has what is possible within a line.
+static void chooseLines(const LoopNest &nest, unsigned carryLoop, unsigned loop,
+                        NestPlan &plan) {
+  const Loop &line = nest.loops[loop], &lines = nest.loops[carryLoop];
+  if (line.begin || line.end || lines.begin || lines.end)
+    return;
+  int64_t width = getMaxWidth(nest, loop);
+  while (width > line.size || line.size * lines.size % width != 0)
+    width /= 2;
+  auto isVector = [&](const Access &access) {
+    return isVectorOfLines(nest, access, loop, carryLoop, width);
+  };
+  // What is written must be vectors; inputs need not.
+  if (width <= plan.width || !llvm::all_of(nest.outputs, isVector) ||
+      !llvm::any_of(nest.inputs, isVector))
+    return;
+  plan.vectorLoop = loop;
+  plan.carryLoop = carryLoop;
+  plan.width = width;
+}
+
 /// Chooses neighbouring points along `loop`.
 static void chooseVector(const LoopNest &nest, unsigned loop, NestPlan &plan) {
   const Loop &info = nest.loops[loop];
   if (info.begin || info.end)
     return;
-  int64_t width = maxWidth;
-  for (const Access &access :
-       llvm::concat<const Access>(nest.inputs, nest.outputs)) {
-    if (isa<ComplexType>(access.elementType))
-      return;
-    if (access.root && access.coefficients[loop] == 1)
-      width = std::min(width, vectorBytes / getElementBytes(getStorageType(
-                                                access.elementType)));
-  }
+  int64_t width = getMaxWidth(nest, loop);
   // What the body reads along the loop at places that it computes.
   DenseSet<Operation *> varying = findVarying(nest, loop);
   SmallVector<memref::LoadOp> gathers;
@@ -94,7 +138,7 @@ static NestPlan planNest(const LoopNest &nest, int64_t threads,
     return plan;
   }
   SmallVector<Accumulator> accumulators = findAccumulators(nest);
-  int last = -1;
+  int last = -1, before = -1;
   bool reduces = false;
   for (auto [number, loop] : llvm::enumerate(nest.loops)) {
     if (loop.isOpen())
@@ -102,11 +146,13 @@ static NestPlan planNest(const LoopNest &nest, int64_t threads,
     (loop.isReduction ? plan.terms : plan.results) =
         multiplyCounts(loop.isReduction ? plan.terms : plan.results, loop.size);
     reduces |= loop.isReduction;
-    last = number;
+    before = std::exchange(last, number);
   }
   if (!reduces) {
     if (last >= 0)
       chooseVector(nest, last, plan);
+    if (before >= 0)
+      chooseLines(nest, before, last, plan);
     plan.vectors = plan.results / plan.width;
     return plan;
   }
@@ -176,7 +222,7 @@ static void chooseTiles(const LoopNest &nest, NestPlan &plan) {
   if (along < 0)
     return;
   NestPlan tiled = plan;
-  tiled.vectorLoop = -1;
+  tiled.vectorLoop = tiled.carryLoop = -1;
   tiled.width = 1;
   chooseVector(nest, along, tiled);
   tiled.vectorLoop = along;

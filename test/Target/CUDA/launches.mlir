@@ -191,9 +191,31 @@ func.func private @gather_columns(%rows: tensor<64xi64>, %table: tensor<64x100xf
   return %1 : tensor<64x64xf32>
 }
 
+// Images of 7 x 7 follow each other without a gap: four points may be of two
+// channels, each with its own factor.
+// CHECK-LABEL: gpu.func @lines_0
+// CHECK-SAME: (%[[X:[a-z0-9]+]]: memref<1568xf32> {llvm.noalias}, %[[FACTORS:[a-z0-9]+]]: memref<4xf32>
+// CHECK: arith.cmpi uge
+// CHECK: vector.load %[[X]][%{{.*}}] {alignment = 16 : i64} : memref<1568xf32>, vector<4xf32>
+// CHECK-COUNT-4: memref.load %[[FACTORS]]
+// CHECK-NOT: memref.load %[[FACTORS]]
+// CHECK: vector.store {{.*}} {alignment = 16 : i64} : memref<1568xf32>, vector<4xf32>
+func.func private @lines(%x: tensor<8x4x49xf32>, %factors: tensor<4xf32>) -> tensor<8x4x49xf32> attributes {remat.kernel} {
+  %0 = tensor.empty() : tensor<8x4x49xf32>
+  %1 = linalg.generic {
+    indexing_maps = [affine_map<(n, c, i) -> (n, c, i)>, affine_map<(n, c, i) -> (c)>, affine_map<(n, c, i) -> (n, c, i)>],
+    iterator_types = ["parallel", "parallel", "parallel"]
+  } ins(%x, %factors : tensor<8x4x49xf32>, tensor<4xf32>) outs(%0 : tensor<8x4x49xf32>) {
+  ^bb0(%in: f32, %factor: f32, %out: f32):
+    %2 = arith.mulf %in, %factor : f32
+    linalg.yield %2 : f32
+  } -> tensor<8x4x49xf32>
+  return %1 : tensor<8x4x49xf32>
+}
+
 remat.graph @main(%x: tensor<64x64xf32>, %y: tensor<65536x32xf32>, %z: tensor<64x128xf32>, %l: tensor<64x51200xf32>,
-    %g: tensor<64xi64>, %t: tensor<100x64xf32>, %tc: tensor<64x100xf32>, %to: tensor<100x67xf32>)
-    -> (tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64xf32>, tensor<32xf32>, tensor<128x64xf32>, tensor<64x51200xf32>) {
+    %g: tensor<64xi64>, %t: tensor<100x64xf32>, %tc: tensor<64x100xf32>, %to: tensor<100x67xf32>, %i: tensor<8x4x49xf32>, %f: tensor<4xf32>)
+    -> (tensor<8x4x49xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64xf32>, tensor<32xf32>, tensor<128x64xf32>, tensor<64x51200xf32>) {
   %0 = remat.task 0 @scale(%x) : (tensor<64x64xf32>) -> tensor<64x64xf32>
   %1 = remat.task 1 @rows(%x) : (tensor<64x64xf32>) -> tensor<64xf32>
   %2 = remat.task 2 @columns(%y) : (tensor<65536x32xf32>) -> tensor<32xf32>
@@ -201,6 +223,7 @@ remat.graph @main(%x: tensor<64x64xf32>, %y: tensor<65536x32xf32>, %z: tensor<64
   %4 = remat.task 4 @softmax(%l) : (tensor<64x51200xf32>) -> tensor<64x51200xf32>
   %5 = remat.task 5 @gather(%g, %t) : (tensor<64xi64>, tensor<100x64xf32>) -> tensor<64x64xf32>
   %6 = remat.task 6 @gather_columns(%g, %tc, %to) : (tensor<64xi64>, tensor<64x100xf32>, tensor<100x67xf32>) -> tensor<64x64xf32>
-  remat.return %5, %6, %0, %1, %2, %3, %4 : tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64xf32>, tensor<32xf32>, tensor<128x64xf32>, tensor<64x51200xf32>
+  %7 = remat.task 7 @lines(%i, %f) : (tensor<8x4x49xf32>, tensor<4xf32>) -> tensor<8x4x49xf32>
+  remat.return %7, %5, %6, %0, %1, %2, %3, %4 : tensor<8x4x49xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64xf32>, tensor<32xf32>, tensor<128x64xf32>, tensor<64x51200xf32>
 }
 }
