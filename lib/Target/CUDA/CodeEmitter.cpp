@@ -56,7 +56,8 @@ public:
 private:
   llvm::Error chooseImages();
   CompiledImage compile(size_t unit, const Image &image);
-  llvm::Expected<ObjectCode> getPtx(size_t unit, const Chip &chip);
+  llvm::Expected<ObjectCode> getPtx(size_t unit, const Chip &chip,
+                                    bool limitsBlocks);
   llvm::Expected<ObjectCode> getCubin(size_t unit, const Chip &chip);
   llvm::Expected<ObjectCode>
   cached(ArrayRef<StringRef> key,
@@ -141,19 +142,21 @@ CodeEmitter::cached(ArrayRef<StringRef> key,
       make);
 }
 
-llvm::Expected<ObjectCode> CodeEmitter::getPtx(size_t unit, const Chip &chip) {
+llvm::Expected<ObjectCode> CodeEmitter::getPtx(size_t unit, const Chip &chip,
+                                               bool limitsBlocks) {
   StringRef library;
   if (!toolkit.libdevice.empty())
     library = toolkit.ptxasVersion;
-  return cached({"ptx", keys[unit], chip.name, library},
-                [&]() -> llvm::Expected<ObjectCode> {
-                  auto ptx = emitPtx(units[unit], chip.name, toolkit.libdevice);
-                  if (!ptx)
-                    return ptx.takeError();
-                  // With the NUL.
-                  return ObjectCode(ptx->c_str(),
-                                    ptx->c_str() + ptx->size() + 1);
-                });
+  return cached(
+      {limitsBlocks ? "limited ptx" : "ptx", keys[unit], chip.name, library},
+      [&]() -> llvm::Expected<ObjectCode> {
+        auto ptx =
+            emitPtx(units[unit], chip.name, toolkit.libdevice, limitsBlocks);
+        if (!ptx)
+          return ptx.takeError();
+        // With the NUL.
+        return ObjectCode(ptx->c_str(), ptx->c_str() + ptx->size() + 1);
+      });
 }
 
 /// What ptxas said of functions, in lines before the cubin.
@@ -199,7 +202,7 @@ llvm::Expected<ObjectCode> CodeEmitter::getCubin(size_t unit,
                                                  const Chip &chip) {
   return cached({"cubin", keys[unit], chip.name, toolkit.ptxasVersion},
                 [&]() -> llvm::Expected<ObjectCode> {
-                  auto ptx = getPtx(unit, chip);
+                  auto ptx = getPtx(unit, chip, /*limitsBlocks=*/false);
                   if (!ptx)
                     return ptx.takeError();
                   std::vector<FunctionResources> resources;
@@ -213,8 +216,9 @@ llvm::Expected<ObjectCode> CodeEmitter::getCubin(size_t unit,
 
 CompiledImage CodeEmitter::compile(size_t unit, const Image &image) {
   CompiledImage compiled;
-  auto code = image.kind == REMAT_IMAGE_PTX ? getPtx(unit, *image.chip)
-                                            : getCubin(unit, *image.chip);
+  auto code = image.kind == REMAT_IMAGE_PTX
+                  ? getPtx(unit, *image.chip, toolkit.ptxas.empty())
+                  : getCubin(unit, *image.chip);
   if (!code)
     compiled.error = llvm::toString(code.takeError());
   else if (image.kind == REMAT_IMAGE_PTX)
@@ -346,5 +350,5 @@ remat::cuda::emitAllPtx(ModuleOp module, const EmitOptions &options) {
   if (failed(lowerToNVVM(module)))
     return llvm::createStringError(
         "kernels cannot be lowered for CUDA devices");
-  return emitPtx(all, (*chip)->name, toolkit->libdevice);
+  return emitPtx(all, (*chip)->name, toolkit->libdevice, /*limitsBlocks=*/true);
 }

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PtxEmitter.h"
+#include "Toolkit.h"
 
 #include "remat/Codegen/KernelContext.h"
 #include "remat/Codegen/MathLowering.h"
@@ -34,6 +35,8 @@
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IRReader/IRReader.h"
@@ -228,9 +231,29 @@ static llvm::Error linkLibdevice(llvm::Module &code, StringRef path) {
   return llvm::Error::success();
 }
 
+/// Leaves registers to the launches that have loops: what they keep from one
+/// round to the next is what an assembler spills, so that a multiprocessor has
+/// room for more blocks.
+static void limitBlocksOfLoops(llvm::Module &code) {
+  for (llvm::Function &function : code) {
+    unsigned threads = 0;
+    if (function.isDeclaration() ||
+        function.getFnAttribute("nvvm.maxntid")
+            .getValueAsString()
+            .consumeInteger(10, threads) ||
+        threads == 0)
+      continue;
+    llvm::DominatorTree dominators(function);
+    if (!llvm::LoopInfo(dominators).empty())
+      function.addFnAttr("nvvm.minctasm",
+                         std::to_string(std::max(roomyThreads / threads, 1u)));
+  }
+}
+
 llvm::Expected<std::string> remat::cuda::emitPtx(gpu::GPUModuleOp module,
                                                  StringRef chip,
-                                                 StringRef libdevice) {
+                                                 StringRef libdevice,
+                                                 bool limitsBlocks) {
   auto machine = createMachine(chip);
   if (!machine)
     return machine.takeError();
@@ -251,6 +274,8 @@ llvm::Expected<std::string> remat::cuda::emitPtx(gpu::GPUModuleOp module,
   if (llvm::Error error = linkLibdevice(*code, libdevice))
     return std::move(error);
   optimize(*code, **machine, /*vectorizes=*/false);
+  if (limitsBlocks)
+    limitBlocksOfLoops(*code);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
   llvm::legacy::PassManager passes;

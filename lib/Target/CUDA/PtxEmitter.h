@@ -22,10 +22,13 @@ mlir::LogicalResult lowerToNVVM(mlir::ModuleOp module);
 /// The PTX of a module that lowerToNVVM has lowered, for devices from `chip`
 /// on, such as "sm_90". Functions of f64 come from the toolkit's libdevice, a
 /// file of bitcode; without it they are refused. Errors name what is missing.
+/// Where no ptxas has said which launches spill registers (Toolkit.h), those
+/// with loops have the limit of blocks with which none did: `limitsBlocks`.
 /// Safe to call from several threads.
 llvm::Expected<std::string> emitPtx(mlir::gpu::GPUModuleOp module,
                                     llvm::StringRef chip,
-                                    llvm::StringRef libdevice);
+                                    llvm::StringRef libdevice,
+                                    bool limitsBlocks);
 
 } // namespace remat::cuda
 

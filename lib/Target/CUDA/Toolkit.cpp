@@ -171,8 +171,8 @@ Toolkit::assemble(StringRef ptx, StringRef chip,
   auto cubin = run(ptx, chip, resources);
   std::string limited = ptx.str();
   StringMap<unsigned> limits;
-  // 128 registers for each thread, then all that there are.
-  for (unsigned threads : {512, 0}) {
+  // More registers for each thread, then all that there are.
+  for (unsigned threads : {roomyThreads, 0u}) {
     bool any = false;
     for (const FunctionResources &function : resources)
       if (function.spillBytes != 0) {

@@ -17,6 +17,9 @@
 
 namespace remat::cuda {
 
+/// Of so many threads of a multiprocessor, each may have 128 registers.
+constexpr unsigned roomyThreads = 512;
+
 /// What ptxas says of a function.
 struct FunctionResources {
   std::string function;
