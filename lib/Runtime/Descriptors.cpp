@@ -157,11 +157,15 @@ bool checkSpatial(const remat_convolution &c, int dim, std::string &error) {
 remat::MatmulExtras::MatmulExtras(const remat_matmul &matmul)
     : accumulates(matmul.accumulate != 0),
       readsBias(matmul.epilogue & REMAT_EPILOGUE_BIAS),
-      readsInput(matmul.epilogue & REMAT_EPILOGUE_GELU_GRADIENT),
-      writesInput(matmul.epilogue & REMAT_EPILOGUE_INPUT),
+      readsInput(matmul.epilogue &
+                 (REMAT_EPILOGUE_GELU_GRADIENT | REMAT_EPILOGUE_RELU_GRADIENT)),
+      writesInput(matmul.epilogue &
+                  (REMAT_EPILOGUE_INPUT | REMAT_EPILOGUE_MASK)),
       writesSums(matmul.epilogue &
                  (REMAT_EPILOGUE_COLUMN_SUMS | REMAT_EPILOGUE_A_SUMS |
-                  REMAT_EPILOGUE_B_SUMS)) {}
+                  REMAT_EPILOGUE_B_SUMS)),
+      isMask(matmul.epilogue &
+             (REMAT_EPILOGUE_MASK | REMAT_EPILOGUE_RELU_GRADIENT)) {}
 
 /// Bytes of `count` elements of C's type, one after the other.
 static bool countBytes(const remat_matmul &d, int64_t count, uint64_t &bytes) {
@@ -176,9 +180,12 @@ static bool isKnownEpilogue(int32_t epilogue) {
   case REMAT_EPILOGUE_RELU:
   case REMAT_EPILOGUE_GELU:
   case REMAT_EPILOGUE_GELU | REMAT_EPILOGUE_INPUT:
+  case REMAT_EPILOGUE_RELU | REMAT_EPILOGUE_MASK:
     return true;
   case REMAT_EPILOGUE_GELU_GRADIENT:
   case REMAT_EPILOGUE_GELU_GRADIENT | REMAT_EPILOGUE_COLUMN_SUMS:
+  case REMAT_EPILOGUE_RELU_GRADIENT:
+  case REMAT_EPILOGUE_RELU_GRADIENT | REMAT_EPILOGUE_COLUMN_SUMS:
   case REMAT_EPILOGUE_A_SUMS:
   case REMAT_EPILOGUE_B_SUMS:
     return !(epilogue & REMAT_EPILOGUE_BIAS);
@@ -203,11 +210,15 @@ static bool checkEpilogue(const remat_matmul &d, Footprint &footprint,
   if (isGradient && extras.accumulates)
     return fail(error, "matmul has a gradient as epilogue, expected one that "
                        "is added to nothing, got accumulate 1");
-  if (extras.writesSums &&
+  if ((extras.writesSums || extras.isMask) &&
       (d.batch[0] != 1 || d.batch[1] != 1 || d.batch[2] != 1))
-    return fail(error,
-                "matmul has an epilogue with sums, expected one product, "
-                "got a batch");
+    return fail(error, "matmul has an epilogue with " +
+                           std::string(extras.isMask ? "a mask" : "sums") +
+                           ", expected one product, got a batch");
+  if (extras.isMask && d.n % 128 != 0)
+    return fail(error, "matmul has an epilogue with a mask, expected a "
+                       "multiple of 128 columns, got " +
+                           std::to_string(d.n));
   if (extras.readsBias && !countBytes(d, d.n, footprint.epilogueOperand))
     return fail(error, "matmul has a bias that is too large");
   int64_t sums = d.epilogue & REMAT_EPILOGUE_A_SUMS ? d.m : d.n;
@@ -245,10 +256,14 @@ bool remat::checkMatmul(const remat_matmul &d, Footprint &footprint,
                    error))
     return false;
   MatmulExtras extras(d);
+  // A result with a mask has all of its elements, or fewer of them.
+  uint64_t kept = extras.isMask ? static_cast<uint64_t>(d.m) *
+                                      static_cast<uint64_t>(d.n / 8)
+                                : footprint.result;
   if (extras.readsInput)
-    footprint.epilogueOperand = footprint.result;
+    footprint.epilogueOperand = kept;
   if (extras.writesInput)
-    footprint.epilogueResult = footprint.result;
+    footprint.epilogueResult = kept;
   return true;
 }
 

@@ -33,8 +33,10 @@ struct MatmulExtras {
 
   bool accumulates;
   /// Of the epilogue, at most one of the two operands and of the two results.
+  /// The input of an activation may be a mask instead.
   bool readsBias, readsInput;
   bool writesInput, writesSums;
+  bool isMask;
 
   bool hasOperand() const { return readsBias || readsInput; }
   bool hasResult() const { return writesInput || writesSums; }

@@ -13,6 +13,7 @@
 
 #include "GeluForms.h"
 
+#include "remat/Dialect/Remat/IR/LibraryMasks.h"
 #include "remat/Dialect/Remat/IR/Rows.h"
 #include "remat/Dialect/Remat/IR/Views.h"
 #include "remat/Utils/Structured.h"
@@ -153,8 +154,10 @@ static bool isElementwise(linalg::GenericOp op) {
 }
 
 /// The product that input `number` is, element for element and in the same
-/// rows, if it is one of those that have epilogues.
-static linalg::LinalgOp findProduct(linalg::GenericOp op, unsigned number) {
+/// rows, if it is one of those that have epilogues. If the result `hasBytes`,
+/// its last two dimensions are the last of the product.
+static linalg::LinalgOp findProduct(linalg::GenericOp op, unsigned number,
+                                    bool hasBytes = false) {
   auto product =
       getViewRoot(op.getDpsInputs()[number]).getDefiningOp<linalg::LinalgOp>();
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
@@ -165,7 +168,10 @@ static linalg::LinalgOp findProduct(linalg::GenericOp op, unsigned number) {
     return {};
   int64_t columns =
       cast<ShapedType>(product->getResult(0).getType()).getShape().back();
-  return type.getShape().back() == columns ? product : linalg::LinalgOp();
+  ArrayRef<int64_t> shape = type.getShape();
+  int64_t rowElements =
+      hasBytes ? shape.back() * shape[shape.size() - 2] : shape.back();
+  return rowElements == columns ? product : linalg::LinalgOp();
 }
 
 /// Whether input `number` is a vector along the last dimension, of the type of
@@ -237,6 +243,124 @@ std::optional<GeluGradient> remat::matchGeluGradient(linalg::GenericOp op) {
                        body->getArgument(1 - number),
                        body->getArgument(number)))
       return GeluGradient{product, input};
+  }
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// Masks of ReLUs
+//===----------------------------------------------------------------------===//
+
+/// Whether `value` is the index of the last dimension as a number of bits.
+static bool isBitNumber(Value value, unsigned rank) {
+  auto cast = value.getDefiningOp<arith::IndexCastOp>();
+  auto index =
+      cast ? cast.getIn().getDefiningOp<linalg::IndexOp>() : linalg::IndexOp();
+  return index && index.getDim() == rank - 1;
+}
+
+/// Whether `value` compares `element` with 0, by one of the predicates.
+static bool isComparison(Value value, Value element,
+                         ArrayRef<arith::CmpFPredicate> predicates) {
+  auto compare = value.getDefiningOp<arith::CmpFOp>();
+  return compare && compare.getLhs() == element &&
+         matchPattern(compare.getRhs(), m_AnyZeroFloat()) &&
+         llvm::is_contained(predicates, compare.getPredicate());
+}
+
+Value remat::matchReluMask(Operation *op) {
+  auto generic = dyn_cast_or_null<linalg::GenericOp>(op);
+  if (!generic || !generic->hasAttr(libraryMaskAttrName) ||
+      generic.getNumDpsInputs() != 1 || generic->getNumResults() != 1 ||
+      generic->hasAttr(rowsAttrName) || !generic.hasPureTensorSemantics() ||
+      !startsFromZeros(generic) || generic.getNumReductionLoops() != 1)
+    return {};
+  Value input = generic.getDpsInputs().front();
+  auto type = dyn_cast<RankedTensorType>(input.getType());
+  SmallVector<AffineMap> maps = generic.getIndexingMapsArray();
+  if (!type || !type.getElementType().isF32() || type.getRank() < 3 ||
+      type.getShape().back() != maskByteElements ||
+      !getElementTypeOrSelf(generic->getResult(0).getType()).isInteger(8) ||
+      !maps[0].isIdentity() ||
+      maps[1].getResults() != maps[0].getResults().drop_back())
+    return {};
+  Block &body = *generic.getBody();
+  Value mask = body.getArgument(1);
+  auto sum = body.getTerminator()->getOperand(0).getDefiningOp<arith::OrIOp>();
+  if (!sum || !llvm::is_contained(sum->getOperands(), mask))
+    return {};
+  Value term = sum.getLhs() == mask ? sum.getRhs() : sum.getLhs();
+  auto shift = term.getDefiningOp<arith::ShLIOp>();
+  auto bit =
+      shift ? shift.getLhs().getDefiningOp<arith::ExtUIOp>() : arith::ExtUIOp();
+  bool isMask =
+      bit && isBitNumber(shift.getRhs(), type.getRank()) &&
+      isComparison(bit.getIn(), body.getArgument(0), arith::CmpFPredicate::UGT);
+  return isMask ? input : Value();
+}
+
+/// Whether the body yields `gradient` where `made` is above 0, and else 0. What
+/// it does where that is nan is all the same.
+static bool selectsByResult(Block &body, Value gradient, Value made) {
+  using arith::CmpFPredicate;
+  auto select =
+      body.getTerminator()->getOperand(0).getDefiningOp<arith::SelectOp>();
+  if (!select)
+    return false;
+  bool isAbove = isComparison(select.getCondition(), made,
+                              {CmpFPredicate::UGT, CmpFPredicate::OGT});
+  bool isBelow = isComparison(select.getCondition(), made,
+                              {CmpFPredicate::ULE, CmpFPredicate::OLE});
+  Value kept = isAbove ? select.getTrueValue() : select.getFalseValue();
+  Value dropped = isAbove ? select.getFalseValue() : select.getTrueValue();
+  return (isAbove || isBelow) && kept == gradient &&
+         matchPattern(dropped, m_AnyZeroFloat());
+}
+
+/// The same by a mask.
+static bool selectsByBits(Block &body, Value gradient, Value mask,
+                          unsigned rank) {
+  auto select =
+      body.getTerminator()->getOperand(0).getDefiningOp<arith::SelectOp>();
+  auto bit = select ? select.getCondition().getDefiningOp<arith::TruncIOp>()
+                    : arith::TruncIOp();
+  auto shift =
+      bit ? bit.getIn().getDefiningOp<arith::ShRUIOp>() : arith::ShRUIOp();
+  return shift && select.getTrueValue() == gradient &&
+         matchPattern(select.getFalseValue(), m_AnyZeroFloat()) &&
+         shift.getLhs() == mask && isBitNumber(shift.getRhs(), rank);
+}
+
+std::optional<ReluGradient> remat::matchReluGradient(linalg::GenericOp op) {
+  if (op.getNumDpsInputs() != 2 || op->getNumResults() != 1 ||
+      !isElementwise(op))
+    return std::nullopt;
+  auto type = cast<RankedTensorType>(op->getResult(0).getType());
+  if (!type.getElementType().isF32())
+    return std::nullopt;
+  Block &body = *op.getBody();
+  SmallVector<AffineMap> maps = op.getIndexingMapsArray();
+  for (unsigned number : {0, 1}) {
+    Value made = op.getDpsInputs()[1 - number];
+    Value element = body.getArgument(1 - number);
+    bool isMask =
+        element.getType().isInteger(8) && op->hasAttr(libraryMaskAttrName);
+    if (isMask ? type.getRank() < 3 ||
+                     type.getShape().back() != maskByteElements ||
+                     maps[1 - number].getResults() !=
+                         maps[2].getResults().drop_back()
+               : made.getType() != type || !maps[1 - number].isIdentity())
+      continue;
+    linalg::LinalgOp product = findProduct(op, number, isMask);
+    if (!product || getViewRoot(made) == product->getResult(0) ||
+        cast<ShapedType>(product->getResult(0).getType()).getShape().back() %
+                maskedRowElements !=
+            0)
+      continue;
+    Value gradient = body.getArgument(number);
+    if (isMask ? selectsByBits(body, gradient, element, type.getRank())
+               : selectsByResult(body, gradient, element))
+      return ReluGradient{product, made, isMask};
   }
   return std::nullopt;
 }

@@ -381,8 +381,8 @@ typedef struct remat_loop {
 /// What becomes of a matmul, with what it is added to, before it is written, in
 /// f32 where that is kept in fewer digits; each result is rounded once. A sum
 /// of some of these. What makes a forward result is a bias, at most one of ReLU
-/// and GELU, or both. What makes gradients adds to nothing: a gradient of GELU,
-/// alone or with the sums of columns, or the sums of a factor alone.
+/// and GELU, or both. What makes gradients adds to nothing: a gradient of GELU
+/// or ReLU, alone or with the sums of columns, or the sums of a factor alone.
 enum remat_epilogue {
   /// A vector of n elements of C's type, one after the other, is added to each
   /// row: the last operand.
@@ -397,15 +397,21 @@ enum remat_epilogue {
   /// operand, with the type and the strides of C.
   REMAT_EPILOGUE_GELU_GRADIENT = 16,
   /// With GELU_GRADIENT: the n sums of the columns of C, the gradient of a
-  /// bias,
-  /// are result 1. It has the type of C, and its elements follow each other, as
-  /// those of the sums below.
+  /// bias, are result 1. It has the type of C, and its elements follow each
+  /// other, as those of the sums below.
   REMAT_EPILOGUE_COLUMN_SUMS = 32,
   /// The sums of A along k, m of them, are result 1, as the gradient of a bias
   /// beside that of a weight.
   REMAT_EPILOGUE_A_SUMS = 64,
   /// The sums of B along k, n of them.
-  REMAT_EPILOGUE_B_SUMS = 128
+  REMAT_EPILOGUE_B_SUMS = 128,
+  /// With RELU: a mask is result 1, m rows of n / 8 bytes. Bit j % 8 of byte
+  /// j / 8 of a row is 1 if element j of the ReLU is above 0; of a nan, it may
+  /// be either. n is a multiple of 128.
+  REMAT_EPILOGUE_MASK = 256,
+  /// The product where such a mask, which is the last operand, has a 1, and
+  /// else 0. COLUMN_SUMS may be with it.
+  REMAT_EPILOGUE_RELU_GRADIENT = 512
 };
 
 /// C[b, m, n] (+)= sum over k of A[b, m, k] * B[b, k, n]. `b` has three dims;

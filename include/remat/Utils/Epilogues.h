@@ -66,6 +66,33 @@ struct GeluGradient {
 /// f32 and as above.
 std::optional<GeluGradient> matchGeluGradient(mlir::linalg::GenericOp op);
 
+/// Elements of a row of a ReLU whose mask a library writes must be a multiple
+/// of this many.
+constexpr int64_t maskedRowElements = 128;
+
+/// Elements whose bits are in one byte of a mask: that of element i of a row is
+/// bit i % 8 of byte i / 8.
+constexpr int64_t maskByteElements = 8;
+
+/// The result of a ReLU whose mask `op` makes for the library
+/// (LibraryMasks.h), if it does nothing else: it reads the result with its last
+/// dimension as bytes of 8 elements, and sets the bits of those above 0.
+mlir::Value matchReluMask(mlir::Operation *op);
+
+/// A product whose elements are set to 0 where a ReLU did, as its gradient is.
+struct ReluGradient {
+  mlir::linalg::LinalgOp contraction;
+  /// The result of the ReLU or, if `isMask`, its mask.
+  mlir::Value made;
+  bool isMask;
+};
+
+/// The product that `op` sets to 0, in f32, where the result of a ReLU is not
+/// above 0, if it does nothing else. All are f32 and as above. Where it reads a
+/// mask of the library, the last dimension of what it makes are the elements of
+/// a byte.
+std::optional<ReluGradient> matchReluGradient(mlir::linalg::GenericOp op);
+
 /// Sums along all dimensions but the last, as the gradient of a bias is.
 struct ColumnSums {
   mlir::Value summed;

@@ -242,7 +242,7 @@ namespace {
 /// A product with an epilogue, as the library wants it.
 struct EpilogueParts {
   linalg::LinalgOp product;
-  /// A bias or the input of an activation; null for none.
+  /// A bias, or the input or the mask of an activation; null for none.
   Value operand;
   int32_t number = 0;
   /// The sums of what the epilogue makes, or of this factor; null for none.
@@ -251,7 +251,8 @@ struct EpilogueParts {
 };
 } // namespace
 
-/// The epilogue that `maker` makes of a product, with `numResults` results.
+/// The epilogue that `maker` makes of a product, with `numResults` results. A
+/// mask is none of them.
 static std::optional<EpilogueParts> matchParts(linalg::GenericOp maker,
                                                unsigned numResults) {
   EpilogueParts parts;
@@ -263,17 +264,35 @@ static std::optional<EpilogueParts> matchParts(linalg::GenericOp maker,
     parts.number = getNumber(*epilogue);
     return parts;
   }
-  std::optional<GeluGradient> gradient = matchGeluGradient(maker);
-  if (!gradient)
+  if (std::optional<GeluGradient> gradient = matchGeluGradient(maker)) {
+    parts.product = gradient->contraction;
+    parts.operand = gradient->input;
+    parts.number = REMAT_EPILOGUE_GELU_GRADIENT;
+  } else if (std::optional<ReluGradient> gradient = matchReluGradient(maker);
+             gradient && gradient->isMask) {
+    parts.product = gradient->contraction;
+    parts.operand = gradient->made;
+    parts.number = REMAT_EPILOGUE_RELU_GRADIENT;
+  } else {
     return std::nullopt;
-  parts.product = gradient->contraction;
-  parts.operand = gradient->input;
-  parts.number = REMAT_EPILOGUE_GELU_GRADIENT;
+  }
   if (numResults == 2) {
     parts.number |= REMAT_EPILOGUE_COLUMN_SUMS;
     parts.summed = maker->getResult(0);
   }
   return parts;
+}
+
+/// Whether `mask` is that of a ReLU with this result, in rows as the library
+/// has them.
+static bool isMaskOf(OpResult mask, OpResult made) {
+  Value masked = matchReluMask(mask.getOwner());
+  auto type = cast<RankedTensorType>(made.getType());
+  auto maskType = cast<RankedTensorType>(mask.getType());
+  return masked && getViewRoot(masked) == made &&
+         type.getShape().back() % maskedRowElements == 0 &&
+         maskType.getShape().back() * maskByteElements ==
+             type.getShape().back();
 }
 
 /// The product and the epilogue whose results the kernel returns, in their
@@ -294,8 +313,15 @@ matchKernelEpilogue(FunctionOpInterface kernel) {
     return std::nullopt;
   Operation *maker = results[0].getOwner();
   std::optional<EpilogueParts> parts;
+  bool hasMask = results.size() == 2 && isMaskOf(results[1], results[0]);
   if (auto generic = dyn_cast<linalg::GenericOp>(maker))
-    parts = matchParts(generic, results.size());
+    parts = matchParts(generic, hasMask ? 1 : results.size());
+  if (hasMask) {
+    if (!parts || !(parts->number & REMAT_EPILOGUE_RELU))
+      return std::nullopt;
+    parts->number |= REMAT_EPILOGUE_MASK;
+    return parts;
+  }
   bool hasSums = results.size() == 2 && results[1].getOwner() != maker;
   if (!hasSums)
     return results.size() == 1 || (parts && results[1].getResultNumber() == 1)

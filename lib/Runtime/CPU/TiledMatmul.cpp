@@ -49,11 +49,12 @@ struct Block {
   const void *a, *b;
   void *c;
   int64_t aAt, bAt, cAt, rows, columns;
-  /// Of an epilogue, with the column that the block starts with: a bias, and
-  /// the input of a GELU, which is written or, for its gradient, read.
+  /// Of an epilogue, with the column and the row that the block starts with: a
+  /// bias, and the input of a GELU or the mask of a ReLU, which is written or,
+  /// for the gradient, read.
   const void *bias;
   void *input;
-  int64_t biasAt;
+  int64_t firstColumn, firstRow;
 };
 
 using ComputeBlock = void (*)(const Block &);
@@ -152,6 +153,31 @@ T differentiateGelu(T x) {
   return x;
 }
 
+/// The byte of a ReLU's mask that has the bits of a row of the block from its
+/// first column on. Blocks begin at multiples of 8 columns.
+unsigned char *getMask(const Block &block, int64_t row) {
+  return static_cast<unsigned char *>(block.input) +
+         (block.firstRow + row) * (block.d.n / 8) + block.firstColumn / 8;
+}
+
+template <typename T>
+void storeMask(const Block &block, int64_t row, const T *sums) {
+  static_assert(blockColumns<T> % 8 == 0);
+  unsigned char *mask = getMask(block, row);
+  std::fill_n(mask, block.columns / 8, 0);
+  for (int64_t column = 0; column < block.columns; ++column)
+    if (!(sums[column] <= T(0)))
+      mask[column / 8] |= 1 << column % 8;
+}
+
+template <typename T>
+void applyMask(const Block &block, int64_t row, T *sums) {
+  const unsigned char *mask = getMask(block, row);
+  for (int64_t column = 0; column < block.columns; ++column)
+    if (!(mask[column / 8] >> column % 8 & 1))
+      sums[column] = T(0);
+}
+
 template <typename T>
 void storeSums(const Block &block, T *sums) {
   const remat_matmul &d = block.d;
@@ -164,12 +190,17 @@ void storeSums(const Block &block, T *sums) {
         sums[column] = before[column] + sums[column];
     }
     if (d.epilogue & REMAT_EPILOGUE_BIAS) {
-      loadRow(before, block.bias, d.c_dtype, block.biasAt, 1, block.columns);
+      loadRow(before, block.bias, d.c_dtype, block.firstColumn, 1,
+              block.columns);
       for (int64_t column = 0; column < block.columns; ++column)
         sums[column] += before[column];
     }
     if (d.epilogue & REMAT_EPILOGUE_INPUT)
       storeRow(sums, block.input, d.c_dtype, at, d.c_n_stride, block.columns);
+    if (d.epilogue & REMAT_EPILOGUE_MASK)
+      storeMask(block, row, sums);
+    if (d.epilogue & REMAT_EPILOGUE_RELU_GRADIENT)
+      applyMask(block, row, sums);
     if (d.epilogue & (REMAT_EPILOGUE_RELU | REMAT_EPILOGUE_GELU))
       for (int64_t column = 0; column < block.columns; ++column)
         sums[column] = activate(d.epilogue, sums[column]);
@@ -308,7 +339,8 @@ void TiledMatmul::runBlocks(const void *const *operands, void *result) const {
                               std::min(blockColumns<T>, d.n - column),
                               bias,
                               const_cast<void *>(input),
-                              column};
+                              column,
+                              row};
                   int64_t rest = number / down / across;
                   for (int i = 2; i >= 0; --i) {
                     int64_t index = rest % d.batch[i];

@@ -50,9 +50,14 @@ enum : int {
   descAuxLeading = 12
 };
 enum : uint32_t { epilogueRelu = 2, epilogueBias = 4, epilogueGelu = 32 };
-/// The gradient of a GELU, and that of a bias beside it.
-enum : uint32_t { epilogueGeluGradient = 64, epilogueBiasGradient = 16 };
-/// The input of a GELU is written as well or, for its gradient, read.
+/// The gradients of a GELU and of a ReLU, and that of a bias beside them.
+enum : uint32_t {
+  epilogueGeluGradient = 64,
+  epilogueReluGradient = 8,
+  epilogueBiasGradient = 16
+};
+/// The input of a GELU or the mask of a ReLU is written as well or, for the
+/// gradient, read.
 enum : uint32_t { epilogueAux = 128 };
 /// The gradient of a bias, of the library's first or second factor.
 enum : uint32_t { epilogueLhsSums = 256, epilogueRhsSums = 512 };
@@ -120,8 +125,8 @@ public:
 
 private:
   bool describeEpilogue();
-  /// Says where a bias and the input of an activation are, or, before that is
-  /// known, an address of the same alignment.
+  /// Says where a bias and the input or mask of an activation are, or, before
+  /// that is known, an address of the same alignment.
   bool setPointers(const void *bias, const void *input) const;
   bool createLayout(Object &layout, int32_t dtype, int64_t rows,
                     int64_t columns, const MatmulForm::Matrix &matrix,
@@ -180,6 +185,7 @@ std::string describe(int32_t epilogue) {
       {REMAT_EPILOGUE_RELU, "a ReLU"},
       {REMAT_EPILOGUE_GELU, "a GELU"},
       {REMAT_EPILOGUE_GELU_GRADIENT, "the gradient of a GELU"},
+      {REMAT_EPILOGUE_RELU_GRADIENT, "the gradient of a ReLU"},
       {REMAT_EPILOGUE_COLUMN_SUMS, "the sums of its columns"},
       {REMAT_EPILOGUE_A_SUMS, "the sums of its first factor"},
       {REMAT_EPILOGUE_B_SUMS, "the sums of its second factor"}};
@@ -187,6 +193,8 @@ std::string describe(int32_t epilogue) {
   for (auto [bit, part] : parts)
     if (epilogue & bit)
       text += (text.empty() ? " with " : " and ") + std::string(part);
+  if (epilogue & REMAT_EPILOGUE_MASK)
+    return text + " whose mask is kept";
   return epilogue & REMAT_EPILOGUE_INPUT ? text + " whose input is kept" : text;
 }
 
@@ -292,7 +300,9 @@ bool Matmul::describeEpilogue() {
       {REMAT_EPILOGUE_RELU, epilogueRelu},
       {REMAT_EPILOGUE_GELU, epilogueGelu},
       {REMAT_EPILOGUE_INPUT, epilogueAux},
+      {REMAT_EPILOGUE_MASK, epilogueAux},
       {REMAT_EPILOGUE_GELU_GRADIENT, epilogueGeluGradient | epilogueAux},
+      {REMAT_EPILOGUE_RELU_GRADIENT, epilogueReluGradient | epilogueAux},
       {REMAT_EPILOGUE_COLUMN_SUMS, epilogueBiasGradient},
       {REMAT_EPILOGUE_A_SUMS, sumsOfA},
       {REMAT_EPILOGUE_B_SUMS, sumsOfB}};
@@ -300,13 +310,15 @@ bool Matmul::describeEpilogue() {
   for (auto [bit, number] : parts)
     if (matmul.epilogue & bit)
       epilogue |= number;
-  // Sums and inputs have the type of C, as nothing else is said.
+  // Sums and inputs have the type of C, as nothing else is said. The columns of
+  // a mask, which are our rows, are counted in bits.
+  const int64_t leading =
+      remat::MatmulExtras(matmul).isMask ? matmul.n : form.result.leading;
   return lib.MatmulDescSetAttribute(description.get(), descEpilogue, &epilogue,
                                     sizeof(epilogue)) == 0 &&
          (!(epilogue & epilogueAux) ||
           lib.MatmulDescSetAttribute(description.get(), descAuxLeading,
-                                     &form.result.leading,
-                                     sizeof(int64_t)) == 0);
+                                     &leading, sizeof(leading)) == 0);
 }
 
 bool Matmul::setPointers(const void *bias, const void *input) const {

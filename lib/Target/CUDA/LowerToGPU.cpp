@@ -8,6 +8,7 @@
 #include "KernelEmitter.h"
 
 #include "remat/Codegen/StepModule.h"
+#include "remat/Dialect/Remat/IR/LibraryMasks.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Target/CUDA/Passes.h"
 
@@ -71,6 +72,13 @@ private:
 LogicalResult DeviceCompiler::compile(func::FuncOp kernel, StringRef symbol,
                                       ModuleOp code, CheckList &checks,
                                       CompiledKernel &result) {
+  WalkResult masks = kernel.walk([](Operation *op) {
+    return op->hasAttr(libraryMaskAttrName) ? WalkResult::interrupt()
+                                            : WalkResult::advance();
+  });
+  if (masks.wasInterrupted())
+    return kernel.emitOpError("has a mask of the library ('")
+           << libraryMaskAttrName << "'), expected a call of it";
   FailureOr<BufferizedKernel> bufferized = bufferizeKernel(kernel);
   if (failed(bufferized))
     return failure();

@@ -49,6 +49,7 @@ enum : int { notSupported = 15, invalid = 7 };
 enum : uint32_t { plain = 1, relu = 2, bias = 4, gelu = 32, auxiliary = 128 };
 enum : uint32_t {
   geluGradient = 64 | auxiliary,
+  reluGradient = 8 | auxiliary,
   biasGradient = 16,
   sumsOfA = 256,
   sumsOfB = 512
@@ -77,6 +78,11 @@ bool usesBias(uint32_t kind) {
   return (kind & (bias | biasGradient | sumsOfA | sumsOfB)) != 0;
 }
 
+/// Whether what is beside the result is the mask of a ReLU.
+bool hasMask(uint32_t kind) {
+  return (kind & auxiliary) != 0 && (kind & (relu | 8)) != 0;
+}
+
 /// Whether the library has the epilogue of such a result. It looks at the
 /// addresses for their alignment, and adds up factors that it need not
 /// transpose for that.
@@ -97,6 +103,10 @@ bool takes(const Description &description, const Layout &result) {
                       gelu | auxiliary | bias,
                       geluGradient,
                       geluGradient | biasGradient,
+                      relu | auxiliary,
+                      relu | auxiliary | bias,
+                      reluGradient,
+                      reluGradient | biasGradient,
                       sumsOfA,
                       sumsOfB};
   auto isAligned = [](const void *address) {
@@ -107,7 +117,8 @@ bool takes(const Description &description, const Layout &result) {
   return isKnown && result.type == 0 && result.batchCount == 1 &&
          (!usesBias(kind) || isAligned(epilogue.bias)) &&
          (!(kind & auxiliary) ||
-          (isAligned(epilogue.aux) && epilogue.auxLeading % 8 == 0 &&
+          (isAligned(epilogue.aux) &&
+           epilogue.auxLeading % (hasMask(kind) ? 128 : 8) == 0 &&
            epilogue.auxLeading >= static_cast<int64_t>(result.rows)));
 }
 
@@ -117,10 +128,17 @@ T finish(const fakecuda::Epilogue &epilogue, uint64_t row, uint64_t column,
          T sum) {
   if (epilogue.kind & bias)
     sum += static_cast<const T *>(epilogue.bias)[row];
-  T *input = epilogue.kind & auxiliary
-                 ? static_cast<T *>(epilogue.aux) + row +
-                       column * static_cast<uint64_t>(epilogue.auxLeading)
-                 : nullptr;
+  uint64_t place = row + column * static_cast<uint64_t>(epilogue.auxLeading);
+  if (hasMask(epilogue.kind)) {
+    auto *mask = static_cast<unsigned char *>(epilogue.aux) + place / 8;
+    auto bit = static_cast<unsigned char>(1 << place % 8);
+    if ((epilogue.kind & reluGradient) == reluGradient)
+      return *mask & bit ? sum : T(0);
+    *mask = static_cast<unsigned char>(sum > 0 ? *mask | bit : *mask & ~bit);
+    return sum > 0 ? sum : T(0);
+  }
+  T *input = epilogue.kind & auxiliary ? static_cast<T *>(epilogue.aux) + place
+                                       : nullptr;
   double scale = 0.7978845608028654, cubic = 0.044715;
   if ((epilogue.kind & geluGradient) == geluGradient) {
     double x = *input, tanh = std::tanh(scale * (x + cubic * x * x * x));

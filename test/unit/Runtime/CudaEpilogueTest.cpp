@@ -23,7 +23,11 @@ constexpr int32_t bias = REMAT_EPILOGUE_BIAS, relu = bias | REMAT_EPILOGUE_RELU,
                   geluAndSum = gelu | REMAT_EPILOGUE_INPUT,
                   gradient = REMAT_EPILOGUE_GELU_GRADIENT,
                   gradientAndSums = gradient | REMAT_EPILOGUE_COLUMN_SUMS,
-                  aSums = REMAT_EPILOGUE_A_SUMS, bSums = REMAT_EPILOGUE_B_SUMS;
+                  aSums = REMAT_EPILOGUE_A_SUMS, bSums = REMAT_EPILOGUE_B_SUMS,
+                  reluAndMask = relu | REMAT_EPILOGUE_MASK,
+                  maskGradient = REMAT_EPILOGUE_RELU_GRADIENT,
+                  maskGradientAndSums =
+                      maskGradient | REMAT_EPILOGUE_COLUMN_SUMS;
 
 /// A product of [m, k] and [k, n], or of transposed factors.
 remat_matmul makeMatmul(int64_t m, int64_t n, int64_t k, int32_t epilogue,
@@ -212,6 +216,45 @@ TEST_F(CudaEpilogueTest, GeluGradient) {
     }
 }
 
+// The mask that a ReLU leaves is what its gradient reads. The library counts
+// the bits of its columns.
+TEST_F(CudaEpilogueTest, ReluMask) {
+  constexpr int64_t m = 3, n = 256, k = 5, maskCount = m * n / 32;
+  for (unsigned transposed = 0; transposed < 4; ++transposed) {
+    remat_matmul d = makeMatmul(m, n, k, reluAndMask, transposed);
+    ASSERT_TRUE(remat_matmul_suits_cuda(&d));
+    OneMatmul forward(d, {m * k, k * n, n}, {m * n, maskCount});
+    forward.run();
+    EXPECT_EQ(forward.prepared.kind, 134u);
+    EXPECT_EQ(forward.prepared.auxLeading, n);
+    for (int32_t epilogue : {maskGradient, maskGradientAndSums}) {
+      d.epilogue = epilogue;
+      ASSERT_TRUE(remat_matmul_suits_cuda(&d));
+      std::vector<int64_t> results = {m * n};
+      if (epilogue == maskGradientAndSums)
+        results.push_back(n);
+      OneMatmul call(d, {m * k, k * n, maskCount}, results);
+      call.arguments[2] = forward.made[1];
+      call.run();
+      EXPECT_EQ(call.prepared.kind, epilogue == maskGradient ? 136u : 152u);
+      EXPECT_EQ(call.prepared.auxLeading, n);
+      std::vector<double> sums(n);
+      size_t kept = 0;
+      for (int64_t i = 0; i < m * n; ++i) {
+        auto at = static_cast<size_t>(i);
+        bool isKept = forward.made[0].values[at] > 0;
+        double wanted = isKept ? multiply(d, call.arguments, i / n, i % n) : 0;
+        ASSERT_NEAR(call.made[0].values[at], wanted, 1e-5);
+        sums[at % n] += wanted;
+        kept += isKept;
+      }
+      EXPECT_TRUE(kept > 0 && kept < m * n);
+      for (size_t i = 0; i < n && results.size() == 2; ++i)
+        ASSERT_NEAR(call.made[1].values[i], sums[i], 1e-5);
+    }
+  }
+}
+
 // The gradient of a bias beside that of a weight, which the library sees
 // transposed.
 TEST_F(CudaEpilogueTest, SumsOfFactors) {
@@ -269,6 +312,8 @@ TEST_F(CudaEpilogueTest, WhatTheLibraryDoesNotTake) {
   d.epilogue = geluAndSum; // Rows of 12 elements.
   EXPECT_FALSE(suits(d));
   d.epilogue = gradient;
+  EXPECT_FALSE(suits(d));
+  d.epilogue = reluAndMask; // Rows of 12 bits.
   EXPECT_FALSE(suits(d));
   d = makeMatmul(8, 16, 5, aSums); // Along memory.
   EXPECT_FALSE(suits(d));

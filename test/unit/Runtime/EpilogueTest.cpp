@@ -19,7 +19,9 @@ constexpr int32_t bias = REMAT_EPILOGUE_BIAS, relu = REMAT_EPILOGUE_RELU,
                   geluAndInput = gelu | REMAT_EPILOGUE_INPUT,
                   gradient = REMAT_EPILOGUE_GELU_GRADIENT,
                   columnSums = REMAT_EPILOGUE_COLUMN_SUMS,
-                  aSums = REMAT_EPILOGUE_A_SUMS, bSums = REMAT_EPILOGUE_B_SUMS;
+                  aSums = REMAT_EPILOGUE_A_SUMS, bSums = REMAT_EPILOGUE_B_SUMS,
+                  reluAndMask = relu | REMAT_EPILOGUE_MASK,
+                  maskGradient = REMAT_EPILOGUE_RELU_GRADIENT;
 
 double computeTanh(double x) {
   return std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x));
@@ -40,7 +42,8 @@ struct Product {
         operand(results, epilogue & gradient ? m * n : n), c(results, m * n),
         second(results, epilogue & REMAT_EPILOGUE_INPUT ? m * n
                         : epilogue & aSums              ? m
-                                                        : n) {
+                                                        : n),
+        mask(REMAT_I8, m * n / 8) {
     d.a_dtype = d.b_dtype = factors;
     d.c_dtype = results;
     d.epilogue = epilogue;
@@ -53,6 +56,11 @@ struct Product {
   }
 
   bool readsOperand() const { return d.epilogue & (bias | gradient); }
+  bool readsMask() const { return d.epilogue & maskGradient; }
+  bool writesMask() const { return d.epilogue & REMAT_EPILOGUE_MASK; }
+  bool hasBit(int64_t i) const {
+    return static_cast<int>(mask.get(i / 8)) >> i % 8 & 1;
+  }
   bool writesSecond() const {
     return d.epilogue & (REMAT_EPILOGUE_INPUT | columnSums | aSums | bSums);
   }
@@ -61,16 +69,18 @@ struct Product {
     StepTableBuilder builder;
     std::vector<remat_tensor> arguments, results;
     std::vector<uint32_t> operands, places;
-    for (Elements *one : {&a, &b, &before, &operand}) {
+    for (Elements *one : {&a, &b, &before, &operand, &mask}) {
       if ((one == &before && !d.accumulate) ||
-          (one == &operand && !readsOperand()))
+          (one == &operand && !readsOperand()) ||
+          (one == &mask && !readsMask()))
         continue;
       operands.push_back(builder.addArgumentBuffer(builder.addArgument(
           "x", static_cast<remat_dtype>(one->dtype), {one->count})));
       arguments.push_back(one->tensor());
     }
-    for (Elements *one : {&c, &second}) {
-      if (one == &second && !writesSecond())
+    for (Elements *one : {&c, &second, &mask}) {
+      if ((one == &second && !writesSecond()) ||
+          (one == &mask && !writesMask()))
         continue;
       places.push_back(builder.addResultBuffer(builder.addResult(
           "y", static_cast<remat_dtype>(one->dtype), {one->count})));
@@ -93,7 +103,7 @@ struct Product {
   }
 
   remat_matmul d = {};
-  Elements a, b, before, operand, c, second;
+  Elements a, b, before, operand, c, second, mask;
 };
 
 constexpr int32_t types[][2] = {{REMAT_F32, REMAT_F32},
@@ -151,6 +161,38 @@ TEST(Epilogue, GeluGradient) {
         sums[static_cast<size_t>(i % n)] += product.c.get(i);
       }
       for (int64_t i = 0; i < n && epilogue != gradient; ++i) {
+        double sum = sums[static_cast<size_t>(i)];
+        ASSERT_NEAR(product.second.get(i), sum, product.second.tolerance(sum));
+      }
+    }
+}
+
+// The mask of a ReLU, in more than one block of rows and columns, and the
+// gradient that reads it.
+TEST(Epilogue, ReluMask) {
+  std::mt19937 random(4);
+  constexpr int64_t rows = 150, columns = 640;
+  for (auto [factors, results] : types)
+    for (int32_t epilogue : {reluAndMask, bias | reluAndMask, maskGradient,
+                             maskGradient | columnSums}) {
+      Product product(rows, columns, k, factors, results, epilogue);
+      for (Elements *one : {&product.a, &product.b, &product.operand})
+        one->fill(random);
+      for (int64_t i = 0; i < product.mask.count; ++i)
+        product.mask.set(i, static_cast<double>(random() % 256) - 128);
+      product.run();
+      std::vector<double> sums(columns);
+      for (int64_t i = 0; i < rows * columns; ++i) {
+        double sum = product.multiply(i / columns, i % columns);
+        if (epilogue & bias)
+          sum += product.operand.get(i % columns);
+        double made = product.hasBit(i) ? sum : 0;
+        ASSERT_NEAR(product.c.get(i), made, product.c.tolerance(made));
+        sums[static_cast<size_t>(i % columns)] += product.c.get(i);
+        if (product.writesMask())
+          ASSERT_EQ(product.hasBit(i), product.c.get(i) > 0) << i;
+      }
+      for (int64_t i = 0; i < columns && product.writesSecond(); ++i) {
         double sum = sums[static_cast<size_t>(i)];
         ASSERT_NEAR(product.second.get(i), sum, product.second.tolerance(sum));
       }

@@ -386,6 +386,19 @@ TEST(LoadErrors, LibraryCalls) {
   check(bad, "has 2 operands and 1 results, expected 3 and 2");
   bad.epilogue = REMAT_EPILOGUE_B_SUMS;
   check(bad, "has 2 operands and 1 results, expected 2 and 2");
+  bad.epilogue = REMAT_EPILOGUE_GELU | REMAT_EPILOGUE_MASK;
+  check(bad, "matmul has unknown epilogue 260");
+  bad.epilogue = REMAT_EPILOGUE_RELU | REMAT_EPILOGUE_MASK;
+  check(bad, "with a mask, expected a multiple of 128 columns, got ");
+  bad.epilogue = REMAT_EPILOGUE_RELU_GRADIENT;
+  bad.accumulate = 1;
+  check(bad, "expected one that is added to nothing, got accumulate 1");
+  bad.accumulate = 0;
+  bad.batch[0] = 2;
+  check(bad, "matmul has an epilogue with a mask, expected one product, got a "
+             "batch");
+  bad.batch[0] = 1;
+  bad.epilogue = REMAT_EPILOGUE_B_SUMS;
   bad.batch[0] = 2;
   check(bad, "expected one product, got a batch");
   bad = good;

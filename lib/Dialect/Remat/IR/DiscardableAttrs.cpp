@@ -14,6 +14,7 @@
 #include "remat/Dialect/Remat/IR/Extrema.h"
 #include "remat/Dialect/Remat/IR/Gradients.h"
 #include "remat/Dialect/Remat/IR/HostArguments.h"
+#include "remat/Dialect/Remat/IR/LibraryMasks.h"
 #include "remat/Dialect/Remat/IR/PackedForms.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Rows.h"
@@ -125,6 +126,7 @@ static constexpr AttrRule attrRules[] = {
     {RematDialect::plansAttrName, OnKernel, isPlanList,
      "an array of plans with 'device', 'plan', 'version' and 'workspace'"},
     {rowsAttrName, AnyOperation, is<DenseI64ArrayAttr>, "an array of loops"},
+    {libraryMaskAttrName, OnOperation, is<UnitAttr>, "a unit attribute"},
     {blockAttrName, AnyOperation, isPositive, "a positive number of rows"},
     {RematDialect::initsAttrName, AnyOperation, isInitList,
      "an array of numbers and units"},

@@ -163,18 +163,38 @@ static Cluster findSums(linalg::LinalgOp contraction, Operation *maker,
   return isFirst ? sums : Cluster();
 }
 
+/// The mask of the ReLU that `maker` makes of `contraction`, if it stands right
+/// behind that; null if there is none.
+static Operation *findMask(linalg::LinalgOp contraction,
+                           linalg::GenericOp maker, BlockInfo &info) {
+  Operation *mask = nullptr;
+  forEachReader(maker->getResult(0), [&](Operation *reader) {
+    if (!mask || info.isBefore(reader, mask))
+      mask = reader;
+  });
+  Value masked = matchReluMask(mask);
+  auto type = cast<RankedTensorType>(maker->getResult(0).getType());
+  return masked && type.getShape().back() % maskedRowElements == 0 &&
+                 mayJoin(contraction, mask, info)
+             ? mask
+             : nullptr;
+}
+
 /// A library makes more of a contraction than that before it writes it, where
 /// nothing else reads it, and can add up what it has made. Their cluster, or an
 /// empty one.
 static Cluster epilogueOfContraction(linalg::GenericOp op, BlockInfo &info) {
+  linalg::LinalgOp contraction;
   std::optional<Epilogue> epilogue = matchEpilogue(op);
-  std::optional<GeluGradient> gradient;
-  if (!epilogue)
-    gradient = matchGeluGradient(op);
-  if (!epilogue && !gradient)
+  if (epilogue)
+    contraction = epilogue->contraction;
+  else if (std::optional<GeluGradient> gradient = matchGeluGradient(op))
+    contraction = gradient->contraction;
+  else if (std::optional<ReluGradient> gradient = matchReluGradient(op);
+           gradient && gradient->isMask)
+    contraction = gradient->contraction;
+  if (!contraction)
     return {};
-  linalg::LinalgOp contraction =
-      epilogue ? epilogue->contraction : gradient->contraction;
   bool isReadElsewhere = false;
   forEachReader(contraction->getResult(0),
                 [&](Operation *reader) { isReadElsewhere |= reader != op; });
@@ -182,7 +202,10 @@ static Cluster epilogueOfContraction(linalg::GenericOp op, BlockInfo &info) {
       !info.isEligible(contraction))
     return {};
   Cluster cluster = {contraction, op};
-  if (gradient)
+  if (epilogue && epilogue->activation == Activation::Relu)
+    if (Operation *mask = findMask(contraction, op, info))
+      cluster.push_back(mask);
+  if (!epilogue)
     cluster.append(findSums(contraction, op, op->getResult(0), info,
                             [](const ColumnSums &) { return true; }));
   return cluster;

@@ -12,6 +12,7 @@
 
 #include "KernelPool.h"
 #include "ProductReaders.h"
+#include "ReluMasks.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
@@ -286,6 +287,13 @@ static bool mayShareCall(Operation *a, Operation *b) {
              b->getAttr(RematDialect::backwardAttrName);
 }
 
+/// Whether a library makes what `op` makes of a product in the same call, as
+/// the gradient of an activation.
+static bool isActivationGradient(linalg::GenericOp op) {
+  std::optional<ReluGradient> gradient = matchReluGradient(op);
+  return (gradient && gradient->isMask) || matchGeluGradient(op);
+}
+
 /// Puts the gradient of a bias behind the gradient of an activation that it is
 /// a sum of, or else behind a product of which that is a factor.
 static bool joinSums(Operation *sum, DenseSet<Operation *> &taken) {
@@ -299,7 +307,7 @@ static bool joinSums(Operation *sum, DenseSet<Operation *> &taken) {
            moveSums(sum, place) && taken.insert(place).second;
   };
   auto maker = summed.getDefiningOp<linalg::GenericOp>();
-  if (maker && type.isF32() && matchGeluGradient(maker) && join(maker))
+  if (maker && type.isF32() && isActivationGradient(maker) && join(maker))
     return true;
   SetVector<Operation *> readers;
   forEachReader(summed, [&](Operation *reader) { readers.insert(reader); });
@@ -322,6 +330,8 @@ struct FormEpilogues : remat::impl::FormEpiloguesPassBase<FormEpilogues> {
         if (op->getNumResults() == 1 && linalg::isaContractionOpInterface(op) &&
             ReaderRewriter(op).run())
           ++numEpilogues;
+    for (Block &block : func.getBody())
+      numMasks += maskRelus(block);
     for (Block &block : func.getBody()) {
       DenseSet<Operation *> taken;
       for (auto op : llvm::to_vector(block.getOps<linalg::LinalgOp>()))

@@ -200,7 +200,7 @@ def tokens(*shape, below):
 
 MODELS = {
     "llama": (Llama, torch.bfloat16, lambda: (tokens(2, 13, below=45), tokens(2, 13, below=45))),
-    "bert": (Bert, torch.float32, lambda: (tokens(3, 11, below=33) * (torch.arange(11) < torch.tensor([[11], [7], [4]])),
+    "bert": (Bert, torch.float32, lambda: (tokens(3, 11, below=33) * (torch.arange(11) < torch.tensor([[9], [7], [4]])),
                                            tokens(3, 11, below=33))),
     "vit": (ViT, torch.float16, lambda: (torch.randn(2, 3, 15, 20), tokens(2, below=7))),
     "unet": (UNet, torch.float32, lambda: (torch.randn(2, 2, 10, 14), tokens(2, 10, 14, below=3))),

@@ -47,6 +47,7 @@ def Remat_Dialect : Dialect {
     | `remat.implementation` | kernels | `#remat.implementation` | how a kernel that may be a library call as well as generated code is carried out | user, `remat-choose-implementations` | costs, code generation |
     | `remat.plans` | kernels | array of dictionaries | execution plans that a library has made of the kernel, each for one device: `device` and `plan`, strings, `version`, that of the library, and `workspace`, bytes, integers | `remat-choose-implementations` | costs, code generation |
     | `remat.rows` | | `array<i64>` | on each structured operation of a row-fused kernel: the loops, in order, that walk the rows | `remat-form-tasks` | `remat-assign-buffers`, costs, code generation |
+    | `remat.library_mask` | | unit | on what makes or reads the mask of a ReLU: the library alone knows the order of its bits | `remat-form-epilogues` | code generation |
     | `remat.block` | | positive integer | beside `remat.rows` where the kernel holds a contraction: rows of a tile | `remat-form-tasks` | the same |
     | `remat.inits` | | array of numbers and units | on a structured operation on buffers: for every init the constant that it is filled with, or unit if the contents of the buffer count | preparation of kernels, on copies | code generation |
     | `remat.first_extremum` | | unit | on a structured operation that reduces by a maximum or minimum: the derivative belongs to the first of equal elements | user, `remat-import-extrema` | `remat-differentiate` |

@@ -219,6 +219,14 @@ def FormEpiloguesPass
     and bias have that type. A sum that is to be read elsewhere must not be
     rounded.
 
+    The gradient of a ReLU is a product that is set to 0 where the ReLU is. A
+    library does this in the same call, by a mask of a bit for each element,
+    which the product below the ReLU writes beside it. The mask is 1/32 of the
+    bytes, and spares reading the result, and reading and writing the product.
+    It is an operation behind the ReLU then, which task formation makes one
+    kernel with that. Of a nan, the gradient may be 0 or not. This needs rows
+    of a multiple of 128 elements.
+
     The gradient of a bias is the sum of what the gradient of the weight has as
     a factor, and a library makes both in one call, as it does with the product
     that the gradient of a GELU is made of, that gradient, and its sum. Such a
@@ -226,10 +234,14 @@ def FormEpiloguesPass
     of them. No sum changes but for the order of its terms, which is the
     library's.
   }];
-  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
   let statistics = [
     Statistic<"numEpilogues", "num-epilogues",
               "Products whose readers read something else now">,
+    Statistic<"numMasks", "num-masks",
+              "Gradients of ReLUs that read a mask now">,
     Statistic<"numSums", "num-sums",
               "Gradients of biases that are made beside something else">
   ];
