@@ -117,10 +117,11 @@ Value NestEmitter::emitElement(const Access &access, unsigned number,
 // Points
 //===----------------------------------------------------------------------===//
 
-void NestEmitter::createPoints() {
+void NestEmitter::createPoints(int64_t count) {
   points.clear();
   vectors.clear();
-  for (int64_t lane = 0; lane < plan.width; ++lane) {
+  numActive = count;
+  for (int64_t lane = 0; lane < count; ++lane) {
     Point &point = points.emplace_back(*nest.body, launch.context);
     for (const Loop &loop : nest.loops)
       point.indices.push_back(loop.index);
@@ -136,14 +137,19 @@ void NestEmitter::definePoint(Point &point, unsigned lane) {
         depth = std::max(depth, loop.isReduction ? 2u : 1u);
     return depth;
   };
+  SmallVector<unsigned> loopsOfPoints = findLoopsOfPoints();
   for (auto [number, argument, access] :
        llvm::enumerate(nest.body->getArguments().take_front(nest.inputs.size()),
-                       nest.inputs))
+                       nest.inputs)) {
+    bool isShared = lane != 0 && !variesAlong(access, loopsOfPoints);
     point.body.defineArgument(
         argument, getDepth(access),
-        [this, &access = access, number = number, &point, lane](OpBuilder &) {
-          return emitElement(access, number, point, lane);
+        [this, &access = access, number = number, argument = argument, &point,
+         lane, isShared](OpBuilder &) {
+          return isShared ? points.front().body.lookup(argument)
+                          : emitElement(access, number, point, lane);
         });
+  }
   for (auto [number, argument] : llvm::enumerate(getOutputArguments(nest))) {
     const Access &access = nest.outputs[number];
     TypedAttr init = nest.sequential ? TypedAttr() : nest.inits[number];
@@ -207,8 +213,8 @@ LogicalResult NestEmitter::emitPoints(unsigned depth) {
     else if (depth == (isTerm ? 2 : 1))
       moveToLane(points[lane], lane);
   }
-  for (Point &point : points)
-    if (failed(point.body.emit(builder, depth)))
+  for (int64_t number = 0; number < numActive; ++number)
+    if (failed(points[number].body.emit(builder, depth)))
       return failure();
   return success();
 }
@@ -277,7 +283,7 @@ void NestEmitter::emitFills(Value first, int64_t step) {
 
 LogicalResult NestEmitter::emitSerial() {
   emitFills(emitIndex(builder, loc, 0), 1);
-  createPoints();
+  createPoints(1);
   Point &point = points.front();
   definePoint(point, 0);
   if (failed(point.body.emit(builder, 0)))
@@ -294,11 +300,17 @@ LogicalResult NestEmitter::emitSerial() {
   return success();
 }
 
-LogicalResult NestEmitter::emitPointwise(Value number) {
-  createPoints();
+/// The point of the thread, its neighbours, or those of its next `rounds`.
+LogicalResult NestEmitter::emitPointwise(Value number, int64_t rounds) {
+  createPoints(plan.width * rounds);
   for (auto [lane, point] : llvm::enumerate(points))
     definePoint(point, lane);
   splitIndex(number, parallel, points.front().indices);
+  for (int64_t round = 1; round < rounds; ++round)
+    splitIndex(arith::AddIOp::create(
+                   builder, loc, number,
+                   emitIndex(builder, loc, round * launch.threads), nsw),
+               parallel, points[round].indices);
   if (Value inside = emitIsInside())
     openIf(builder, loc, inside);
   for (unsigned depth : {0, 1, 2})
@@ -365,9 +377,23 @@ LogicalResult NestEmitter::emitInBlock() {
            arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::eq,
                                  launch.thread, index(0)));
     return emitSerial();
-  case NestPlan::Pointwise:
-    return emitPointwise(openLoop(builder, loc, launch.thread,
-                                  index(plan.vectors), launch.threads));
+  case NestPlan::Pointwise: {
+    int64_t step = plan.rounds * launch.threads;
+    int64_t full = plan.rounds == 1 ? 0 : plan.vectors / step * step;
+    if (full != 0) {
+      OpBuilder::InsertionGuard inner(builder);
+      if (failed(emitPointwise(
+              openLoop(builder, loc, launch.thread, index(full), step),
+              plan.rounds)))
+        return failure();
+    }
+    Value first = full == 0 ? launch.thread
+                            : arith::AddIOp::create(builder, loc, launch.thread,
+                                                    index(full), nsw)
+                                  .getResult();
+    return emitPointwise(
+        openLoop(builder, loc, first, index(plan.vectors), launch.threads));
+  }
   case NestPlan::Transpose:
     llvm_unreachable("a block has no tiles of its own");
   case NestPlan::Sum:

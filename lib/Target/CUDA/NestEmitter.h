@@ -8,6 +8,8 @@
 // the order of every sum, depends on shapes only.
 //
 // * pointwise: a thread computes as many neighbouring points as 16 bytes hold.
+//   Where a block has points that are not next to each other in memory, a
+//   thread reads those of several rounds before it computes any.
 // * transpose: a block takes a square of points. What is next to each other in
 //   memory along another loop than the results are goes through shared memory,
 //   so that both are read and written in pieces of 16 bytes.
@@ -47,6 +49,9 @@ struct NestPlan {
   int carryLoop = -1;
   /// Pointwise: groups of `width` points.
   int64_t vectors = 1;
+  /// Points or terms that a thread reads before it computes any of them, where
+  /// they are not next to each other: those of its next rounds of a loop.
+  int64_t rounds = 1;
   /// Transpose: the other loop, how many neighbours along it are read at once,
   /// which inputs are, and the points along each side of a block's square.
   int tileLoop = -1;
@@ -81,6 +86,9 @@ bool isVectorAccess(const Access &access, unsigned loop, int64_t width);
 /// in memory, as well aligned as it is long.
 bool isVectorOfLines(const LoopNest &nest, const Access &access, unsigned loop,
                      unsigned carryLoop, int64_t width);
+
+/// Whether another element is read along `loops`.
+bool variesAlong(const Access &access, llvm::ArrayRef<unsigned> loops);
 
 /// The operations of the body whose results differ along `loops`.
 llvm::DenseSet<mlir::Operation *> findVarying(const LoopNest &nest,
@@ -135,17 +143,18 @@ private:
     return plan.vectorLoop >= 0 &&
            isVectorAccess(access, plan.vectorLoop, plan.width);
   }
-  void createPoints();
+  void createPoints(int64_t count);
   void moveToLane(Point &point, unsigned lane);
   void definePoint(Point &point, unsigned lane);
   void shareOps(Point &point, unsigned lane);
   llvm::SmallVector<mlir::Value> loadGather(mlir::memref::LoadOp load,
                                             Point &point);
   llvm::LogicalResult emitPoints(unsigned depth);
+  llvm::SmallVector<unsigned> findLoopsOfPoints() const;
   void emitStore(const Access &access, llvm::ArrayRef<mlir::Value> values);
   void emitStores();
   void emitFills(mlir::Value first, int64_t step);
-  llvm::LogicalResult emitPointwise(mlir::Value number);
+  llvm::LogicalResult emitPointwise(mlir::Value number, int64_t rounds = 1);
   mlir::Value emitStaged(mlir::Value tile, mlir::Type type, unsigned lane);
   void splitTiles();
   std::pair<mlir::Value, mlir::Value> openTile(int64_t width,
@@ -156,6 +165,7 @@ private:
   llvm::LogicalResult emitSum(mlir::Value group, mlir::Value split,
                               llvm::ArrayRef<unsigned> partials);
   llvm::LogicalResult emitTerms(mlir::Value begin, mlir::Value end,
+                                int64_t rounds,
                                 llvm::SmallVectorImpl<mlir::Value> &sums);
   void storeScratch(mlir::Value scratch, mlir::Value value, mlir::Value place);
   mlir::Value loadScratch(mlir::Value scratch, mlir::Type type,
@@ -181,8 +191,9 @@ private:
 
   mlir::Value isFirst;
 
-  /// While emitting.
+  /// While emitting: the points, and how many of them are emitted.
   std::deque<Point> points;
+  int64_t numActive = 0;
   llvm::DenseMap<unsigned, llvm::SmallVector<mlir::Value>> vectors;
   /// What operations of the body read for all points of a thread.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> gathered;

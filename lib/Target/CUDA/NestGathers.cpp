@@ -22,17 +22,18 @@ using namespace remat;
 using namespace remat::codegen;
 using namespace remat::cuda;
 
+bool remat::cuda::variesAlong(const Access &access, ArrayRef<unsigned> loops) {
+  return access.nonlinear || llvm::any_of(loops, [&](unsigned loop) {
+           return access.coefficients[loop] != 0;
+         });
+}
+
 DenseSet<Operation *> remat::cuda::findVarying(const LoopNest &nest,
                                                ArrayRef<unsigned> loops) {
   DenseSet<Value> varying;
-  auto isAlong = [&](const Access &access) {
-    return access.nonlinear || llvm::any_of(loops, [&](unsigned loop) {
-             return access.coefficients[loop] != 0;
-           });
-  };
   for (auto [argument, access] :
        llvm::zip(nest.body->getArguments(), nest.inputs))
-    if (isAlong(access))
+    if (variesAlong(access, loops))
       varying.insert(argument);
   for (BlockArgument argument : getOutputArguments(nest))
     varying.insert(argument);
@@ -84,15 +85,22 @@ bool remat::cuda::isVectorGather(const LoopNest &nest, memref::LoadOp load,
   return isAlong;
 }
 
-/// Lets the first of a thread's points read for all of them, and compute what
-/// is the same in all.
-void NestEmitter::shareOps(Point &point, unsigned lane) {
+/// The loops along which the points of a thread differ.
+SmallVector<unsigned> NestEmitter::findLoopsOfPoints() const {
   if (plan.width == 1)
-    return;
+    return plan.kind == NestPlan::Sum ? reductions : parallel;
   SmallVector<unsigned> loops{unsigned(plan.vectorLoop)};
   if (plan.carryLoop >= 0)
     loops.push_back(plan.carryLoop);
-  DenseSet<Operation *> varying = findVarying(nest, loops);
+  return loops;
+}
+
+/// Lets the first of a thread's points read for all of them, and compute what
+/// is the same in all.
+void NestEmitter::shareOps(Point &point, unsigned lane) {
+  if (points.size() == 1)
+    return;
+  DenseSet<Operation *> varying = findVarying(nest, findLoopsOfPoints());
   for (Operation &op : nest.body->without_terminator()) {
     if (!varying.contains(&op)) {
       if (lane != 0)
@@ -104,7 +112,7 @@ void NestEmitter::shareOps(Point &point, unsigned lane) {
       continue;
     }
     auto load = dyn_cast<memref::LoadOp>(&op);
-    if (!load || plan.carryLoop >= 0 ||
+    if (!load || plan.width == 1 || plan.carryLoop >= 0 ||
         !isVectorGather(nest, load, plan.vectorLoop, plan.width, varying))
       continue;
     point.body.defineOp(&op, [this, load, &point, lane](OpBuilder &) mutable {

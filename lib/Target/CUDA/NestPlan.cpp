@@ -30,6 +30,10 @@ static constexpr int64_t maxSplits = 256;
 /// Results of a block that have a lane each next to each other.
 static constexpr int64_t columns = 32;
 
+/// Points of a thread that it reads together where they are not next to each
+/// other: as many floats as 16 bytes hold.
+static constexpr int64_t maxRounds = 4;
+
 /// Points along a side of the square of a transpose, at least.
 static constexpr int64_t minTileSize = 32;
 
@@ -197,8 +201,26 @@ static NestPlan planNest(const LoopNest &nest, int64_t threads,
   return plan;
 }
 
+/// Lets a thread read several of its points or terms before it computes any,
+/// where it has many: rows of an odd number of elements begin anywhere.
+static void chooseRounds(const LoopNest &nest, int64_t threads,
+                         NestPlan &plan) {
+  bool isSum = plan.kind == NestPlan::Sum && plan.lanesAreNeighbours &&
+               plan.lanes != 1 && plan.splits == 1;
+  int64_t count = isSum ? plan.terms : plan.vectors;
+  int64_t step = maxRounds * (isSum ? plan.lanes : threads);
+  bool hasBounds = llvm::any_of(nest.loops, [](const Loop &loop) {
+    return !loop.isOpen() && (loop.begin || loop.end);
+  });
+  if ((isSum || plan.kind == NestPlan::Pointwise) && plan.width == 1 &&
+      !hasBounds && count >= 2 * step)
+    plan.rounds = maxRounds;
+}
+
 NestPlan remat::cuda::planForBlock(const LoopNest &nest, int64_t threads) {
-  return planNest(nest, threads, threads);
+  NestPlan plan = planNest(nest, threads, threads);
+  chooseRounds(nest, threads, plan);
+  return plan;
 }
 
 /// Lets a pointwise nest go through squares in shared memory if some inputs are
@@ -281,6 +303,7 @@ NestPlan remat::cuda::planForGrid(const LoopNest &nest, int64_t threads) {
                             plan.terms / least, maxSplits});
   // The last block must have terms, too.
   plan.splits = llvm::divideCeil(plan.steps(), plan.splitSteps());
+  chooseRounds(nest, threads, plan);
   return plan;
 }
 

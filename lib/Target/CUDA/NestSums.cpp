@@ -57,15 +57,25 @@ void NestEmitter::emitFinals(ArrayRef<Value> sums) {
   }
 }
 
-/// The sums of this thread's terms, `begin` to `end` in steps of `lanes`.
-LogicalResult NestEmitter::emitTerms(Value begin, Value end,
+/// The sums of this thread's terms, `begin` to `end` in steps of `lanes`, of
+/// which it takes `rounds` together.
+LogicalResult NestEmitter::emitTerms(Value begin, Value end, int64_t rounds,
                                      SmallVectorImpl<Value> &sums) {
   OpBuilder::InsertionGuard guard(builder);
-  auto loop = scf::ForOp::create(builder, loc, begin, end,
-                                 emitIndex(builder, loc, plan.lanes), sums);
+  auto loop =
+      scf::ForOp::create(builder, loc, begin, end,
+                         emitIndex(builder, loc, rounds * plan.lanes), sums);
   builder.setInsertionPointToStart(loop.getBody());
   vectors.clear();
+  numActive = plan.width * rounds;
   splitIndex(loop.getInductionVar(), reductions, points.front().indices);
+  for (int64_t round = 1; round < rounds; ++round) {
+    points[round].indices = points.front().indices;
+    splitIndex(
+        arith::AddIOp::create(builder, loc, loop.getInductionVar(),
+                              emitIndex(builder, loc, round * plan.lanes), nsw),
+        reductions, points[round].indices);
+  }
   ValueRange old = loop.getRegionIterArgs();
   for (auto [number, accumulator] : llvm::enumerate(accumulators))
     accumulator.value = old[number * plan.resultWidth()];
@@ -83,11 +93,12 @@ LogicalResult NestEmitter::emitTerms(Value begin, Value end,
       continue;
     }
     Value value = accumulator.value;
-    for (Point &point : points)
-      value = accumulator.combiner
-                  ? combine(value, point)
-                  : point.body.lookup(nest.body->getTerminator()->getOperand(
-                        accumulator.output));
+    for (int64_t number = 0; number < numActive; ++number)
+      value =
+          accumulator.combiner
+              ? combine(value, points[number])
+              : points[number].body.lookup(
+                    nest.body->getTerminator()->getOperand(accumulator.output));
     updated.push_back(value);
   }
   emitStores();
@@ -210,7 +221,7 @@ LogicalResult NestEmitter::emitSum(Value group, Value split,
                                    ArrayRef<unsigned> partials) {
   OpBuilder::InsertionGuard guard(builder);
   auto index = [&](int64_t value) { return emitIndex(builder, loc, value); };
-  createPoints();
+  createPoints(plan.width * plan.rounds);
   int64_t slots = launch.threads / plan.lanes;
   // Which of the results of the block is this thread's, and which of its lanes.
   Value slot = launch.thread, lane = index(0);
@@ -270,8 +281,18 @@ LogicalResult NestEmitter::emitSum(Value group, Value split,
         builder, loc, end,
         arith::AddIOp::create(builder, loc, first, index(length), nsw));
   }
-  end = arith::SelectOp::create(builder, loc, isValid, end, index(0));
-  if (failed(emitTerms(begin, end, sums)))
+  auto emitTo = [&](Value last, int64_t rounds) {
+    last = arith::SelectOp::create(builder, loc, isValid, last, index(0));
+    return emitTerms(begin, last, rounds, sums);
+  };
+  if (plan.rounds != 1) {
+    int64_t step = plan.rounds * plan.lanes;
+    int64_t full = plan.steps() / step * step;
+    if (failed(emitTo(index(full), plan.rounds)))
+      return failure();
+    begin = arith::AddIOp::create(builder, loc, begin, index(full), nsw);
+  }
+  if (failed(emitTo(end, 1)))
     return failure();
   if (plan.lanes != 1)
     emitTree(sums, lane, slots);
@@ -299,7 +320,7 @@ LogicalResult NestEmitter::emitSum(Value group, Value split,
 LogicalResult NestEmitter::emitPartials(ArrayRef<unsigned> partials) {
   OpBuilder::InsertionGuard guard(builder);
   auto index = [&](int64_t value) { return emitIndex(builder, loc, value); };
-  createPoints();
+  createPoints(plan.width);
   Value group =
       arith::AddIOp::create(builder, loc,
                             arith::MulIOp::create(builder, loc, launch.block,

@@ -134,7 +134,7 @@ void NestEmitter::emitTiles() {
 }
 
 LogicalResult NestEmitter::emitTransposed() {
-  createPoints();
+  createPoints(plan.width);
   splitTiles();
   emitTiles();
   launch.emitBarrier(loc);

@@ -213,9 +213,36 @@ func.func private @lines(%x: tensor<8x4x49xf32>, %factors: tensor<4xf32>) -> ten
   return %1 : tensor<8x4x49xf32>
 }
 
+// Rows of an odd number of elements begin anywhere: a thread reads the elements
+// of four rounds before it adds any of them up, and then those that are left.
+// CHECK-LABEL: gpu.func @odd_rows_0
+// CHECK: scf.for
+// CHECK-COUNT-4: memref.load
+// CHECK-NOT: memref.load
+// CHECK: scf.yield
+// CHECK: scf.for
+// CHECK: memref.load
+// CHECK-NOT: memref.load
+// CHECK: scf.yield
+// CHECK: gpu.shuffle xor
+func.func private @odd_rows(%x: tensor<64x3001xf32>) -> tensor<64xf32> attributes {remat.kernel} {
+  %zero = arith.constant 0.0 : f32
+  %0 = tensor.empty() : tensor<64xf32>
+  %1 = linalg.fill ins(%zero : f32) outs(%0 : tensor<64xf32>) -> tensor<64xf32>
+  %2 = linalg.generic {
+    indexing_maps = [affine_map<(i, j) -> (i, j)>, affine_map<(i, j) -> (i)>],
+    iterator_types = ["parallel", "reduction"]
+  } ins(%x : tensor<64x3001xf32>) outs(%1 : tensor<64xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %3 = arith.addf %out, %in : f32
+    linalg.yield %3 : f32
+  } -> tensor<64xf32>
+  return %2 : tensor<64xf32>
+}
+
 remat.graph @main(%x: tensor<64x64xf32>, %y: tensor<65536x32xf32>, %z: tensor<64x128xf32>, %l: tensor<64x51200xf32>,
-    %g: tensor<64xi64>, %t: tensor<100x64xf32>, %tc: tensor<64x100xf32>, %to: tensor<100x67xf32>, %i: tensor<8x4x49xf32>, %f: tensor<4xf32>)
-    -> (tensor<8x4x49xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64xf32>, tensor<32xf32>, tensor<128x64xf32>, tensor<64x51200xf32>) {
+    %g: tensor<64xi64>, %t: tensor<100x64xf32>, %tc: tensor<64x100xf32>, %to: tensor<100x67xf32>, %i: tensor<8x4x49xf32>, %f: tensor<4xf32>, %o: tensor<64x3001xf32>)
+    -> (tensor<64xf32>, tensor<8x4x49xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64xf32>, tensor<32xf32>, tensor<128x64xf32>, tensor<64x51200xf32>) {
   %0 = remat.task 0 @scale(%x) : (tensor<64x64xf32>) -> tensor<64x64xf32>
   %1 = remat.task 1 @rows(%x) : (tensor<64x64xf32>) -> tensor<64xf32>
   %2 = remat.task 2 @columns(%y) : (tensor<65536x32xf32>) -> tensor<32xf32>
@@ -224,6 +251,7 @@ remat.graph @main(%x: tensor<64x64xf32>, %y: tensor<65536x32xf32>, %z: tensor<64
   %5 = remat.task 5 @gather(%g, %t) : (tensor<64xi64>, tensor<100x64xf32>) -> tensor<64x64xf32>
   %6 = remat.task 6 @gather_columns(%g, %tc, %to) : (tensor<64xi64>, tensor<64x100xf32>, tensor<100x67xf32>) -> tensor<64x64xf32>
   %7 = remat.task 7 @lines(%i, %f) : (tensor<8x4x49xf32>, tensor<4xf32>) -> tensor<8x4x49xf32>
-  remat.return %7, %5, %6, %0, %1, %2, %3, %4 : tensor<8x4x49xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64xf32>, tensor<32xf32>, tensor<128x64xf32>, tensor<64x51200xf32>
+  %8 = remat.task 8 @odd_rows(%o) : (tensor<64x3001xf32>) -> tensor<64xf32>
+  remat.return %8, %7, %5, %6, %0, %1, %2, %3, %4 : tensor<64xf32>, tensor<8x4x49xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64x64xf32>, tensor<64xf32>, tensor<32xf32>, tensor<128x64xf32>, tensor<64x51200xf32>
 }
 }
