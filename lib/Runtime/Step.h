@@ -152,6 +152,14 @@ private:
     std::vector<bool> used, written;
   };
   void findUsage();
+  void findTensorEvents();
+  void beginTensorEvents(const remat_state *state, size_t resultCount);
+  bool isAwaited(size_t result) const;
+  remat_status provideResults(uint32_t entry);
+  remat_status provideResult(uint32_t result);
+  void releaseArguments(uint32_t entry);
+  remat_status provideAll();
+  void releaseAll();
   remat_tensor_info describe(const remat_signature &signature,
                              const Usage &usage) const;
 
@@ -159,7 +167,7 @@ private:
                     const std::vector<remat_signature> &signatures,
                     const std::vector<Usage> &usages);
   bool checkTensor(const std::string &name, const remat_tensor &tensor,
-                   const remat_tensor_info &info);
+                   const remat_tensor_info &info, bool isAwaited);
   bool checkBools(const std::string &name, const remat_tensor &tensor,
                   uint64_t bytes);
   /// Whether a flag is set for any of the calls that are run.
@@ -247,6 +255,22 @@ private:
   std::vector<Range> ranges;
   std::vector<remat_kernel_status> statuses;
   std::vector<Usage> argumentUsage, resultUsage;
+  /// When a call first uses a result, and when it last uses an argument.
+  struct TensorEvent {
+    uint32_t entry, tensor;
+    /// Whether an entry beside the computation uses it.
+    bool isBeside;
+  };
+  /// In the order of the entries, of all calls.
+  std::vector<TensorEvent> resultBegins, argumentEnds;
+  /// Of each result, the pointers that are in it.
+  std::vector<std::vector<Supplied>> resultPointers;
+  /// What the current run asks of its caller; null if nothing.
+  const remat_tensor_events *events = nullptr;
+  /// The tensors of such a run: results get their data while it runs.
+  std::vector<remat_tensor> eventResults;
+  /// The next ones of the current run.
+  size_t nextBegin = 0, nextEnd = 0;
   const remat_tensor *currentArguments = nullptr;
   const remat_tensor *currentResults = nullptr;
   size_t currentCall = 0, currentEnd = 0;

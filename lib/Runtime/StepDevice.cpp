@@ -115,6 +115,8 @@ remat_status remat_step::tryOnDevice(size_t first, size_t end,
 
 remat_status remat_step::runOnDevice(size_t first, size_t end,
                                      remat_state *state) {
+  if (remat_status status = provideAll())
+    return status;
   const remat_tensor *arguments = currentArguments, *results = currentResults;
   remat_status status = tryOnDevice(first, end, state);
   if (status != REMAT_OK && device->cancel()) {
@@ -124,6 +126,8 @@ remat_status remat_step::runOnDevice(size_t first, size_t end,
     if (status != REMAT_OK)
       device->cancel();
   }
+  if (status == REMAT_OK)
+    releaseAll();
   return status;
 }
 

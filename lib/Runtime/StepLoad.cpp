@@ -81,6 +81,7 @@ remat_status remat_step::load(const remat_module &module,
   findUsage();
   if (remat_status status = prepare(options, message))
     return status;
+  findTensorEvents();
   ranges.reserve(table.arguments.size() + table.results.size());
   if (flags & REMAT_STEP_PROFILE) {
     times.assign(table.entries.size(), 0);

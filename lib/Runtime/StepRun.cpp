@@ -59,7 +59,7 @@ remat_tensor_info remat_step::describeResult(size_t index) const {
 
 bool remat_step::checkTensor(const std::string &name,
                              const remat_tensor &tensor,
-                             const remat_tensor_info &info) {
+                             const remat_tensor_info &info, bool isAwaited) {
   if (tensor.rank < 0 || (tensor.rank > 0 && !tensor.dims)) {
     error = name + " has no dims";
     return false;
@@ -71,7 +71,7 @@ bool remat_step::checkTensor(const std::string &name,
             typeText(info.dtype, info.rank, info.dims);
     return false;
   }
-  if (info.bytes > 0 && !tensor.data) {
+  if (info.bytes > 0 && !tensor.data && !isAwaited) {
     error = name + " has no data";
     return false;
   }
@@ -144,15 +144,16 @@ bool remat_step::checkTensors(const char *what, const remat_tensor *tensors,
     remat_tensor_info info = describe(signatures[i], usages[i]);
     std::string name =
         what + (" " + std::to_string(i)) + " '" + info.name + "'";
-    if (!checkTensor(name, tensors[i], info))
+    bool isResult = &usages == &resultUsage;
+    bool isLater = isResult && isAwaited(i);
+    if (!checkTensor(name, tensors[i], info, isLater))
       return false;
-    if (info.bytes == 0)
+    if (info.bytes == 0 || isLater)
       continue;
     if (info.dtype == REMAT_I1 && tensors == currentArguments &&
         isHostMemory(tensors[i].data) &&
         !checkBools(name, tensors[i], info.bytes))
       return false;
-    bool isResult = &usages == &resultUsage;
     // The range of an argument is that of the result that has its buffer.
     if (!isResult && info.donation != REMAT_NONE &&
         isNeeded(resultUsage[info.donation]))
@@ -250,9 +251,10 @@ remat_status remat_step::run(size_t first, size_t end,
   currentEnd = end;
   // Of a step without backward calls, the forward call is not all the same.
   needsAllTensors = !state;
+  beginTensorEvents(state, resultCount);
   if (!checkTensors("argument", arguments, argumentCount, table.arguments,
                     argumentUsage) ||
-      !checkTensors("result", results, resultCount, table.results,
+      !checkTensors("result", currentResults, resultCount, table.results,
                     resultUsage) ||
       !checkDonations() || !checkOverlaps() ||
       (state && !checkState(first, *state)))
@@ -322,6 +324,9 @@ remat_status remat_step::runEntries(uint32_t begin, uint32_t end) {
     stats.measured_peak_bytes = std::max(stats.measured_peak_bytes, live);
     stats.host_peak_bytes = std::max(stats.host_peak_bytes, hostLive);
     stats.touched_bytes = std::max(stats.touched_bytes, prepared[i].touched);
+    if (events && !device)
+      if (remat_status status = provideResults(i))
+        return status;
     if (remat_status status = enterEntry(i))
       return status;
     if (remat_status status = execute(i))
@@ -345,6 +350,8 @@ remat_status remat_step::runEntries(uint32_t begin, uint32_t end) {
       if (poisons)
         poison(root);
     }
+    if (events && !device)
+      releaseArguments(i);
   }
   stats.state_bytes = live;
   return REMAT_OK;

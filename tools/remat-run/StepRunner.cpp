@@ -210,8 +210,8 @@ static remat_status runCalls(remat_step *step, ArrayRef<remat_tensor> arguments,
   if (!data.isAllocated() || !host.isAllocated() || !check.isAllocated())
     return REMAT_OUT_OF_MEMORY;
   remat_state state{
-      data.getData(),  data.getBytes(), host.getData(), host.getBytes(), 0,
-      check.getData(), check.getBytes()};
+      data.getData(),  data.getBytes(),  host.getData(), host.getBytes(), 0,
+      check.getData(), check.getBytes(), nullptr};
   report.calls.clear();
   for (size_t call = 0; call <= remat_step_backward_count(step); ++call) {
     auto given = select(step, call, arguments, remat_step_argument);

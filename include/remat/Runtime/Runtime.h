@@ -181,6 +181,21 @@ typedef struct remat_tensor_info {
   uint32_t donation;
 } remat_tensor_info;
 
+/// What a call asks of its caller while it runs, in the thread that made it.
+/// Neither function may use the step.
+typedef struct remat_tensor_events {
+  /// The memory of a result that was given with dims and without data, before
+  /// the call first writes there: at least the bytes of the result, which
+  /// overlap no other tensor of the call. NULL ends the call with
+  /// REMAT_OUT_OF_MEMORY.
+  void *(*provide)(void *user, size_t result);
+  /// The call reads an argument no more, so that its memory may be released,
+  /// and be that of a result; not of one that gives its buffer to a result.
+  void (*release)(void *user, size_t argument);
+  /// Passed to both.
+  void *user;
+} remat_tensor_events;
+
 /// What the forward call of a step leaves for its backward calls: memory of the
 /// caller. Several forward calls may have been made before the backward calls,
 /// each with a state of its own.
@@ -199,6 +214,9 @@ typedef struct remat_state {
   /// traced by remat_set_debug allows, the trace knows the last forward call.
   void *check;
   uint64_t check_bytes;
+  /// NULL: all tensors are there while a call runs. On a device, tensors are
+  /// asked for before the call computes, and released behind it.
+  const remat_tensor_events *events;
 } remat_state;
 
 /// What the last run used, counted while it ran, not copied from the plan.

@@ -66,7 +66,9 @@ struct Tensors {
 };
 
 struct State : remat_state {
-  State() : remat_state{memory, sizeof(memory), nullptr, 0, 0, nullptr, 0} {}
+  State()
+      : remat_state{memory, sizeof(memory), nullptr, 0,
+                    0,      nullptr,        0,       nullptr} {}
   alignas(64) char memory[128];
 };
 

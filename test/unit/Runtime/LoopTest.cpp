@@ -255,7 +255,7 @@ TEST(LoopRun, WorkspaceInTheState) {
   alignas(64) char memory[2][128];
   std::vector<remat_tensor> arguments = {v.h, v.w, v.x}, results = {v.end, v.s};
   for (char *data : {memory[0], memory[1], memory[0]}) {
-    remat_state state = {data, 128, nullptr, 0, 0, nullptr, 0};
+    remat_state state = {data, 128, nullptr, 0, 0, nullptr, 0, nullptr};
     std::fill(v.end.values.begin(), v.end.values.end(), 0.0f);
     std::fill_n(data, 128, char(1));
     ASSERT_EQ(remat_step_forward(step.step, arguments.data(), 3, results.data(),

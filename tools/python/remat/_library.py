@@ -53,9 +53,17 @@ class TensorInfo(ctypes.Structure):
                 ("donation", c_uint32)]
 
 
+Provide = ctypes.CFUNCTYPE(c_void_p, c_void_p, c_size_t)
+Release = ctypes.CFUNCTYPE(None, c_void_p, c_size_t)
+
+
+class TensorEvents(ctypes.Structure):
+    _fields_ = [("provide", Provide), ("release", Release), ("user", c_void_p)]
+
+
 class State(ctypes.Structure):
     _fields_ = [("data", c_void_p), ("bytes", c_uint64), ("host", c_void_p), ("host_bytes", c_uint64),
-                ("calls", c_uint32), ("check", c_void_p), ("check_bytes", c_uint64)]
+                ("calls", c_uint32), ("check", c_void_p), ("check_bytes", c_uint64), ("events", POINTER(TensorEvents))]
 
 
 class Stats(ctypes.Structure):

@@ -69,7 +69,7 @@ class State:
         self.memory = memory or Array("i8", (step.state_bytes,))
         self.host = Array("i8", (step.host_bytes,)) if step.host_bytes else None
         self.raw = lib.State(self.memory.address, self.memory.nbytes, self.host.address if self.host else None,
-                             step.host_bytes, 0, None, 0)
+                             step.host_bytes, 0, None, 0, None)
 
 
 class Step:

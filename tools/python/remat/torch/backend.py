@@ -10,7 +10,7 @@ import torch
 
 from .. import _library as lib
 from ..arrays import Array
-from ..errors import ArgumentError, Error
+from ..errors import ArgumentError, Error, RunError
 from ..mlir import dtype_of
 from ..step import State, compile_module
 from .joint import Program, decompositions, mutated_inputs, specialize, traceable_kernels
@@ -25,7 +25,7 @@ compiled_steps = []
 
 
 def raw_tensor(tensor, keep):
-    """A remat_tensor of a tensor of PyTorch; a copy of one that is not dense."""
+    """A remat_tensor of a tensor of PyTorch; a copy of one that is not dense. What it is of is added to `keep`."""
     if tensor.device.type != "cpu":
         raise ArgumentError("a tensor on the CPU was expected, got one on %s" % tensor.device)
     if not tensor.is_contiguous() or tensor.is_neg() or tensor.is_conj():
@@ -58,6 +58,27 @@ class TorchStep:
         for number, tensor in enumerate(tensors):
             if tensor is not None:
                 array[number] = raw_tensor(tensor, keep)
+        return array
+
+    def raw_apart(self, tensors):
+        """The same, with what keeps each of the tensors."""
+        array, keeps = (lib.Tensor * max(len(tensors), 1))(), [[] for _ in tensors]
+        for number, tensor in enumerate(tensors):
+            if tensor is not None:
+                array[number] = raw_tensor(tensor, keeps[number])
+        return array, keeps
+
+    def raw_results(self, tensors, keep):
+        """Descriptions of results. Those that are not there yet have their extents, and no data."""
+        array = (lib.Tensor * max(len(tensors), 1))()
+        for number, (tensor, info) in enumerate(zip(tensors, self.step.results)):
+            if tensor is not None:
+                array[number] = raw_tensor(tensor, keep)
+                continue
+            dims = (lib.c_int64 * max(len(info.shape), 1))(*info.shape)
+            keep.append(dims)
+            array[number] = lib.Tensor(None, lib.DTYPES.index(info.dtype), len(info.shape),
+                                       lib.ctypes.cast(dims, lib.POINTER(lib.c_int64)))
         return array
 
     def new_result(self, number):
@@ -166,36 +187,72 @@ class Training:
                    for n, (i, d) in enumerate(zip(program.outputs[:self.forward_count], self.dtypes))]
         return outputs, memory, seed, [results[i] for i in self.early_results]
 
-    def _state(self, memory, calls):
+    def _state(self, memory, calls, events=None):
         step = self.torch_step.step
         base = memory.data_ptr()
         data = base + -base % lib.ALIGNMENT
         host = data + step.state_bytes
         host += -host % lib.ALIGNMENT
-        return lib.State(data, step.state_bytes, host if step.host_bytes else None, step.host_bytes, calls, None, 0)
+        return lib.State(data, step.state_bytes, host if step.host_bytes else None, step.host_bytes, calls, None, 0,
+                         lib.ctypes.pointer(events) if events else None)
 
     def backward(self, memory, seed, primals, outputs, early, tangents):
-        """`primals`, `outputs` and `early` are what saved_primals, saved_outputs and early_results name."""
+        """`primals`, `outputs` and `early` are what saved_primals, saved_outputs and early_results name. Gradients get
+        memory when they are first written. The lists are emptied, so that a tensor that nobody else holds, such as the
+        gradient that the call begins with, goes when it has been read."""
         t, keep = self.torch_step, []
         step, program = t.step, t.program
         tensors = [None] * len(program.arguments)
         for number, tensor in zip(self.saved_primals(), primals):
             tensors[number] = tensor
         tensors[self.primal_count:] = tangents
-        arguments = t.raw(t.arguments(tensors, seed), keep)
-        results = [None if forward or i in self.early_results else t.new_result(i)
-                   for i, forward in enumerate(self.result_is_forward)]
+        results = [None] * len(step.results)
         for number, tensor in zip(self.early_results, early):
             results[number] = tensor
         for number, tensor in zip(self.saved_outputs(), outputs):
             results[program.outputs[number]] = tensor
+        tensor = None
+        given = t.arguments(tensors, seed)
+        arguments, kept = t.raw_apart(given)
+        for list_ in (primals, tangents, tensors, given):
+            list_.clear()
         if step.backward_count:
-            t.step.call(step._lib.remat_step_backward, 0, arguments, len(step.arguments), t.raw(results, keep),
-                        len(results), lib.ctypes.byref(self._state(memory, 1)))
+            events = CallEvents(t, results, kept)
+            try:
+                t.step.call(step._lib.remat_step_backward, 0, arguments, len(step.arguments),
+                            t.raw_results(results, keep), len(results),
+                            lib.ctypes.byref(self._state(memory, 1, events.raw)))
+            except RunError as error:
+                raise events.error or error
         gradients = []
         for result, dtype in zip(program.outputs[self.forward_count:], self.dtypes[self.forward_count:]):
-            gradients.append(None if result is None else _restore(results[result], dtype))
+            if result is None:
+                gradients.append(None)
+                continue
+            if results[result] is None:  # It has no elements.
+                results[result] = t.new_result(result)
+            gradients.append(_restore(results[result], dtype))
         return gradients
+
+
+class CallEvents:
+    """What a call does with its tensors while it runs: it makes results, and lets go of arguments, in the lists."""
+
+    def __init__(self, torch_step, results, arguments):
+        self.error = None
+
+        def provide(_, number):
+            try:
+                results[number] = torch_step.new_result(number)
+            except Exception as error:  # It cannot pass through the step, which ends the call.
+                self.error = error
+                return None
+            return results[number].data_ptr()
+
+        def release(_, number):
+            arguments[number].clear()
+
+        self.raw = lib.TensorEvents(lib.Provide(provide), lib.Release(release), None)
 
 
 def split(joint, forward_count, training):
@@ -322,6 +379,28 @@ class BackwardCall(torch.nn.Module):
         return self.training_step.backward(memory, seed, primals, outputs, early, tangents)
 
 
+class BackwardRun:
+    """Runs a graph with a BackwardCall. Who calls it gives up its list of arguments, so that the call can let go of
+    them; the graph as PyTorch would run it holds all of them until the end."""
+
+    def __init__(self, module):
+        self._boxed_call = True  # PyTorch's wrapper takes over what an object has of its own, not what its class has.
+        placeholders = {n: i for i, n in enumerate(n for n in module.graph.nodes if n.op == "placeholder")}
+        call = next(n for n in module.graph.nodes if n.op == "call_module")
+        output = next(n for n in module.graph.nodes if n.op == "output")
+        self.training = module.get_submodule(call.target).training_step
+        self.places = [placeholders[a] if isinstance(a, torch.fx.Node) else a if a is None else
+                       [placeholders[n] for n in a] for a in call.args]
+        self.results = [n if n is None else n.args[1] for n in output.args[0]]
+
+    def __call__(self, arguments):
+        groups = [[arguments[i] for i in place] if isinstance(place, list) else
+                  None if place is None else arguments[place] for place in self.places]
+        arguments.clear()
+        gradients = self.training.backward(*groups)
+        return [None if number is None else gradients[number] for number in self.results]
+
+
 def compile_graph(graph_module, inputs, options=None):
     """The backend: from a graph of Dynamo to what runs it."""
     from torch._dynamo.backends.common import aot_autograd
@@ -334,14 +413,17 @@ def compile_graph(graph_module, inputs, options=None):
         training = Training(joint, num_fwd_outputs, options)
         return split(joint, num_fwd_outputs, training)
 
-    def run_split(module, _):
+    def run_forward(module, _):
         return make_boxed_func(module.forward)
+
+    def run_backward(module, _):
+        return BackwardRun(module)
 
     def inference(module, _):
         return Inference(module, options)
 
     with traceable_kernels():
-        return aot_autograd(fw_compiler=run_split, bw_compiler=run_split, inference_compiler=inference,
+        return aot_autograd(fw_compiler=run_forward, bw_compiler=run_backward, inference_compiler=inference,
                             partition_fn=partition, decompositions=decompositions())(graph_module, inputs)
 
 

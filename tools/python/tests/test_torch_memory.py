@@ -1,0 +1,92 @@
+"""What a step of torch.compile takes of PyTorch's allocator.
+
+SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""
+
+import unittest
+
+from common import needs_torch, rt, torch
+
+if torch is not None:
+    import torch.nn as nn
+    from remat.torch.backend import TorchStep
+    from torch.profiler import ProfilerActivity, profile
+
+
+def allocated_peak(run):
+    """The most that PyTorch's allocator had given at once while `run` ran, in bytes."""
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
+        run()
+    live = peak = 0
+    events = [e for e in profiler.profiler.kineto_results.events() if e.name() == "[memory]"]
+    for event in sorted(events, key=lambda e: e.start_ns()):
+        live += event.nbytes()
+        peak = max(peak, live)
+    return peak
+
+
+@needs_torch
+class MemoryTest(unittest.TestCase):
+    def setUp(self):
+        torch.manual_seed(0)
+        torch._dynamo.reset()
+        rt.compiled_steps.clear()
+
+    def test_gradients_come_and_go(self):
+        """Two layers with gradients of 1 MiB, and outputs of 4 MiB, whose gradient the second layer alone reads. It is
+        gone before the gradient of the first layer is made, so the three never are there together."""
+        model = nn.Sequential(nn.Linear(512, 512, bias=False), nn.ReLU(), nn.Linear(512, 512, bias=False))
+        compiled = torch.compile(model, backend="remat", dynamic=False, options={"threads": 1})
+        x = torch.randn(2048, 512)
+
+        factor = torch.randn(2048, 512)
+        (compiled(x) * factor).sum().backward()
+        step, = rt.compiled_steps
+        model.zero_grad(set_to_none=True)
+        loss = (compiled(x) * factor).sum()
+        mebibyte = 1 << 20
+        self.assertLess(allocated_peak(loss.backward), 5.5 * mebibyte)
+        self.assertEqual(step.backward_count, 1)
+        for parameter in model.parameters():
+            self.assertEqual(parameter.grad.shape, (512, 512))
+
+    def test_a_gradient_that_others_hold(self):
+        """It stays what it was."""
+        layer = nn.Linear(8, 8)
+        compiled = torch.compile(layer, backend="remat", dynamic=False)
+        given = torch.randn(4, 8)
+        kept = given.clone()
+        x = torch.randn(4, 8)
+        compiled(x).backward(given)
+        self.assertTrue(torch.equal(given, kept))
+        expected = given.T @ x
+        self.assertLess((layer.weight.grad - expected).abs().max(), 1e-5)
+
+    def test_an_error_while_memory_is_asked_for(self):
+        """The call ends with it, and the next one is not affected."""
+        layer = nn.Linear(8, 8)
+        compiled = torch.compile(layer, backend="remat", dynamic=False)
+        x = torch.randn(4, 8)
+        compiled(x).sum().backward()
+        new_result, given = TorchStep.new_result, []
+
+        def fail(self, number):
+            if given:
+                raise MemoryError("no memory for result %d" % number)
+            return new_result(self, number)
+
+        loss = compiled(x).sum()
+        given.append(True)
+        TorchStep.new_result = fail
+        try:
+            with self.assertRaisesRegex(MemoryError, "no memory for result"):
+                loss.backward()
+        finally:
+            TorchStep.new_result = new_result
+        layer.zero_grad()
+        compiled(x).sum().backward()
+        self.assertLess((layer.weight.grad - x.sum(0)).abs().max(), 1e-5)
+
+
+if __name__ == "__main__":
+    unittest.main()
