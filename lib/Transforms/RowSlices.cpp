@@ -158,6 +158,12 @@ Value RowSlicer::getPart(Value value, AffineMap map, Operation *op,
       }
   if (!any)
     return value;
+  DenseElementsAttr elements;
+  if (matchPattern(value, m_Constant(&elements)) && elements.isSplat()) {
+    RankedTensorType part = type.clone(sizes);
+    return arith::ConstantOp::create(builder, op->getLoc(), part,
+                                     elements.resizeSplat(part));
+  }
   Operation *maker = value.getDefiningOp();
   if (isa_and_nonnull<tensor::EmptyOp, linalg::FillOp>(maker)) {
     Value part = tensor::EmptyOp::create(builder, op->getLoc(), sizes,

@@ -58,6 +58,32 @@ func.func @wide(%x: tensor<512x64xf32>, %w: tensor<4096x64xf32>) -> (tensor<512x
 #id = affine_map<(m, n) -> (m, n)>
 #a = affine_map<(m, n, k) -> (m, k)>
 #b = affine_map<(m, n, k) -> (n, k)>
+#c = affine_map<(m, n, k) -> (m, n)>
+
+// Slices begin with zeros of their own where the whole does: a slice of a
+// constant would be one of a buffer as large as what is sliced.
+// CHECK-LABEL: @constant
+// CHECK-NOT: 512x4096
+// CHECK: %[[Z:.*]] = arith.constant dense<0.000000e+00> : tensor<256x4096xf32>
+// CHECK: linalg.contract {{.*}} outs(%[[Z]] : tensor<256x4096xf32>)
+func.func @constant(%x: tensor<512x64xf32>, %w: tensor<4096x64xf32>) -> tensor<512xf32> {
+  %z = arith.constant dense<0.0> : tensor<512x4096xf32>
+  %s = linalg.contract indexing_maps = [#a, #b, #c] ins(%x, %w : tensor<512x64xf32>, tensor<4096x64xf32>) outs(%z : tensor<512x4096xf32>) -> tensor<512x4096xf32>
+  %zr = arith.constant dense<0.0> : tensor<512xf32>
+  %rows = linalg.generic {indexing_maps = [#id, affine_map<(m, n) -> (m)>], iterator_types = ["parallel", "reduction"]} ins(%s : tensor<512x4096xf32>) outs(%zr : tensor<512xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %e = math.exp %i : f32
+    %r = arith.addf %e, %o : f32
+    linalg.yield %r : f32
+  } -> tensor<512xf32>
+  return %rows : tensor<512xf32>
+}
+
+// -----
+
+#id = affine_map<(m, n) -> (m, n)>
+#a = affine_map<(m, n, k) -> (m, k)>
+#b = affine_map<(m, n, k) -> (n, k)>
 #b2 = affine_map<(m, n, k) -> (k, n)>
 #c = affine_map<(m, n, k) -> (m, n)>
 #r3 = affine_map<(b, m, n) -> (b, m)>
