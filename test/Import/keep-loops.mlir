@@ -689,3 +689,26 @@ module attributes {remat.target = #remat.target<"cuda">} {
     return %r : tensor<4xf32>
   }
 }
+
+// -----
+
+// A loop with a limit of its own below that of the pass stays, and one with a
+// limit above it has that of the pass.
+
+// CHECK-LABEL: func.func @own_limit(
+// CHECK:         remat.loop @own_limit_loop count 3
+// CHECK:         scf.for
+func.func @own_limit(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c3 = arith.constant 3 : index
+  %a = scf.for %i = %c0 to %c3 step %c1 iter_args(%h = %x) -> (tensor<4xf32>) {
+    %n = arith.addf %h, %h : tensor<4xf32>
+    scf.yield %n : tensor<4xf32>
+  } {remat.unroll_limit = 2 : i64}
+  %b = scf.for %i = %c0 to %c3 step %c1 iter_args(%h = %a) -> (tensor<4xf32>) {
+    %n = arith.mulf %h, %h : tensor<4xf32>
+    scf.yield %n : tensor<4xf32>
+  } {remat.unroll_limit = 100 : i64}
+  return %b : tensor<4xf32>
+}

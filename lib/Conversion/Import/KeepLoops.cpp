@@ -23,6 +23,7 @@
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/TargetFacts.h"
+#include "remat/Dialect/Remat/IR/Unrolling.h"
 #include "remat/Interfaces/RecomputableOpInterface.h"
 #include "remat/Utils/Saturating.h"
 
@@ -53,6 +54,8 @@ public:
   bool canStay(Operation *loop);
 
 private:
+  /// How many operations the loop may unroll to.
+  int64_t getLimit(scf::ForOp loop) const;
   int64_t count(Block &block);
   int64_t count(Operation *op);
   bool isRepeatable(Operation *root);
@@ -199,12 +202,17 @@ bool LoopChoice::canStay(Operation *loop) {
   });
 }
 
+int64_t LoopChoice::getLimit(scf::ForOp loop) const {
+  auto own = loop->getAttrOfType<IntegerAttr>(unrollLimitAttrName);
+  return own ? std::min(limit, own.getInt()) : limit;
+}
+
 std::optional<LoopBounds> LoopChoice::choose(scf::ForOp loop) {
   std::optional<LoopBounds> bounds = import::getConstantBounds(loop);
   if (!bounds && import::hasRunTimeBounds(loop))
     bounds = import::getRunTimeBounds(loop, maxTripCount);
   // One iteration is none too many.
-  else if (!bounds || bounds->trips < 2 || count(loop) <= limit)
+  else if (!bounds || bounds->trips < 2 || count(loop) <= getLimit(loop))
     return std::nullopt;
   return canStay(loop) ? bounds : std::nullopt;
 }

@@ -6,7 +6,7 @@ SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 import unittest
 
 import remat
-from common import compare, needs_torch, torch
+from common import compare, needs_torch, rt, torch
 
 if torch is not None:
     import torch.nn as nn
@@ -51,6 +51,76 @@ class LinearAlgebraTest(unittest.TestCase):
         self.check(lambda w: linalg.svd(w, full_matrices=False)[0] ** 4 + linalg.svdvals(w[:4]).sum())
         self.check(lambda w: linalg.pinv(w[:, :3]) + linalg.norm(w, "nuc") + linalg.norm(w, 2))
 
+    def test_exponentials(self):
+        self.check(lambda w: torch.linalg.matrix_exp(w) / 10)
+        self.check(lambda w: torch.linalg.matrix_exp(torch.stack([w * 1e-3, w - w.mT, -5 * w @ w.mT])))
+        torch._dynamo.reset()
+        run = torch.compile(torch.linalg.matrix_exp, backend="remat", dynamic=False)
+        far = torch.diag(torch.tensor([-1e3, 0, 2], dtype=torch.float64))
+        self.assertLess((run(far) - torch.linalg.matrix_exp(far)).abs().max(), 1e-12)
+        self.assertTrue(run(far * 1e9).isnan().all())
+
+    def test_least_squares(self):
+        """PyTorch cannot trace them: torch.compile leaves them to PyTorch, and an export says what to write."""
+        compare(self, Model(lambda w: torch.linalg.lstsq(w[:, :4], w[:, 4:]).solution.sin() * w[0, 0]).double(), (),
+                floor=1e-10)
+        message = r"test_torch_linalg.py:\d+: torch.linalg.lstsq is not supported.*write torch.linalg.pinv"
+        with self.assertRaisesRegex(remat.ExportError, message):
+            rt.export(Model(lambda w: torch.linalg.lstsq(w, w).solution), (), loss=lambda solution: solution.sum())
+
+    def test_large_systems(self):
+        """Systems are loops over their rows, so a larger one has no more tasks."""
+        def tasks(size):
+            torch._dynamo.reset()
+            rt.compiled_steps.clear()
+            run = torch.compile(lambda a, b: torch.linalg.solve(a, b), backend="remat", dynamic=False)
+            a = torch.randn(size, size, dtype=torch.float64, requires_grad=True)
+            b = torch.randn(size, 3, dtype=torch.float64, requires_grad=True)
+            run(a, b).sin().sum().backward()
+            found = a.grad, b.grad
+            a.grad = b.grad = None
+            torch.linalg.solve(a, b).sin().sum().backward()
+            for mine, theirs in zip(found, (a.grad, b.grad)):
+                self.assertLess((mine - theirs).abs().max(), 1e-9 * theirs.abs().max())
+            return rt.compiled_steps[0].plan.tasks
+
+        self.assertEqual(tasks(40), tasks(60))
+        self.assertLess(tasks(60), 60)
+        # Of matrices that are halved as well, factors included.
+        linalg = torch.linalg
+        wide = lambda w: w.repeat(12, 12) + 9 * torch.eye(72, dtype=w.dtype)
+        self.check(lambda w: linalg.solve(wide(w), w.repeat(12, 1)), narrow=False)
+        self.check(lambda w: torch.cholesky_solve(w.repeat(12, 1), linalg.cholesky(wide(w @ w.mT))), narrow=False)
+        self.check(lambda w: linalg.cholesky(wide(w @ w.mT)[:20, :20]), narrow=False)
+
+    def test_convergence(self):
+        """Jacobi's rotations converge for eigenvalues that are equal, many or 0, and of many sizes."""
+        size = 48
+        basis = torch.linalg.qr(torch.randn(size, size, dtype=torch.float64))[0]
+        spectra = (torch.arange(size) // 24 + 1, torch.arange(size) // 3, torch.arange(size).clamp(max=16) - 16,
+                   torch.logspace(0, -12, size))
+        wide = [torch.randn(size, size, dtype=torch.float64), torch.zeros(size, size), torch.ones(size, size)]
+        wide += [basis @ torch.diag(spectrum.double()) @ basis.mT for spectrum in spectra]
+        wide.append(1 / (torch.arange(size)[:, None] + torch.arange(size) + 1.0).double())  # Hilbert's matrix.
+        for dtype in (torch.float32, torch.float64):
+            given = torch.stack([m.to(dtype) for m in wide])
+            given = (given + given.mT) / 2
+            allowed = 32 * torch.finfo(dtype).eps * size * given.abs().amax((-1, -2), keepdim=True).clamp(min=1e-30)
+            unit = torch.eye(size, dtype=dtype)
+            torch._dynamo.reset()
+            values, vectors = torch.compile(torch.linalg.eigh, backend="remat", dynamic=False)(given)
+            self.assertTrue(((vectors * values[..., None, :] @ vectors.mT - given).abs() <= allowed).all())
+            self.assertTrue(((vectors.mT @ vectors - unit).abs() < 1e3 * torch.finfo(dtype).eps).all())
+            self.assertTrue(((values - torch.linalg.eigvalsh(given)).abs() <= allowed[..., 0]).all())
+            for part in (given, given[:, :, :31]):
+                u, s, vh = torch.compile(lambda x: torch.linalg.svd(x, full_matrices=False), backend="remat",
+                                         dynamic=False)(part)
+                self.assertTrue(((u * s[..., None, :] @ vh - part).abs() <= allowed).all())
+                self.assertTrue(((s - torch.linalg.svdvals(part)).abs() <= allowed[..., 0]).all())
+                for basis in (u.mT @ u, vh @ vh.mT):
+                    unit = torch.eye(basis.shape[-1], dtype=dtype)
+                    self.assertTrue(((basis - unit).abs() < 1e3 * torch.finfo(dtype).eps).all())
+
     def test_fourier_transforms(self):
         fft = torch.fft
         self.check(lambda w: fft.fft2(w, norm="ortho").abs() ** 3 + fft.ifft(w, norm="forward").real)
@@ -72,7 +142,8 @@ class LinearAlgebraTest(unittest.TestCase):
     def test_refusals(self):
         for run, message in (
                 (lambda x: torch.linalg.eigvals(x).abs(), "eigenvalues of matrices that are not symmetric"),
-                (lambda x: torch.linalg.matrix_exp(x), "exponentials of matrices are not supported"),
+                (lambda x: torch.linalg.eig(x)[0].real, "eigenvalues of matrices that are not symmetric"),
+                (lambda x: torch.linalg.ldl_factor(x)[0], "it is not supported; use torch.linalg.eigh"),
                 (lambda x: torch.linalg.inv(x.repeat(200, 200)), "matrices of 800 by 800 elements are not supported")):
             torch._dynamo.reset()
             with self.assertRaisesRegex(Exception, "ExportError: .*test_torch_linalg.py:.*" + message):

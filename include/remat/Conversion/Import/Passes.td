@@ -247,7 +247,8 @@ def KeepLoopsPass : Pass<"remat-keep-loops", "::mlir::ModuleOp"> {
   let summary = "Keep long loops as loops";
   let description = [{
     An `scf.for` that would unroll to more operations than `limit` becomes a
-    `remat.loop`, and its body a private function. Other loops are left to
+    `remat.loop`, and its body a private function; so does one with more than
+    its own `remat.unroll_limit`. Other loops are left to
     `remat-import-loops`, and so are those that cannot be kept: that run once,
     that have effects or values of dynamic shape, with a codec, a region that
     runs again as a whole or draws other numbers then, or with policies where a

@@ -12,6 +12,8 @@
 
 #include "Jacobi.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
+
 using namespace mlir;
 using namespace remat;
 using namespace remat::foreign;
@@ -55,6 +57,14 @@ struct Eigen {
 };
 } // namespace
 
+static Value createSizes(Indexed &math, Value values) {
+  return math.map(
+      "bp->bp", values,
+      [](OpBuilder &nested, Location loc, ValueRange args) -> Value {
+        return math::AbsFOp::create(nested, loc, args[0]);
+      });
+}
+
 static Eigen createEigen(Indexed &math, Value symmetric, int64_t size) {
   OpBuilder &builder = math.builder;
   Location loc = math.loc;
@@ -66,10 +76,13 @@ static Eigen createEigen(Indexed &math, Value symmetric, int64_t size) {
       [](OpBuilder &, Location, ValueRange args) { return args[1]; });
   Tournament tournament(math, count, element);
   auto round = [&](Value, ValueRange carried) -> SmallVector<Value> {
+    Value products = createDiagonal(math, carried[0], 0, half, half);
+    products = tournament.createWorthwhile(
+        products, createSizes(math, products),
+        createLargest(math, carried[0], /*isOffDiagonal=*/true));
     Rotations rotations = tournament.createRotations(
         createDiagonal(math, carried[0], 0, 0, half),
-        createDiagonal(math, carried[0], half, half, half),
-        createDiagonal(math, carried[0], 0, half, half));
+        createDiagonal(math, carried[0], half, half, half), products);
     return {tournament.rotateBoth(carried[0], rotations),
             tournament.rotateColumns(carried[1], rotations)};
   };
@@ -125,8 +138,8 @@ static LogicalResult lowerEigen(Operation *op, Lowering &lowering) {
   Eigen eigen = createEigen(math, symmetric, type.getDimSize(1));
   SmallVector<Value> results = createWithPullback(
       lowering.builder, op->getLoc(), *matrices, {eigen.vectors, eigen.values},
-      [&](ValueRange changes) {
-        return createPullback(math, eigen, changes[0], changes[1]);
+      [&](ValueRange changes) -> SmallVector<Value> {
+        return {createPullback(math, eigen, changes[0], changes[1])};
       });
   return setResults(op, lowering, results);
 }

@@ -7,12 +7,17 @@
 #include "Factorizations.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/Unrolling.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace remat;
 using namespace remat::foreign;
+
+/// Loops over columns that unroll to more operations than these stay loops: no
+/// plan gains from knowing their steps, and each is a kernel to compile.
+static constexpr int64_t unrollLimit = 64;
 
 //===----------------------------------------------------------------------===//
 // Operands and results
@@ -80,6 +85,7 @@ SmallVector<Value> foreign::createLoop(
   auto loop = scf::ForOp::create(builder, loc, createIndex(builder, loc, 0),
                                  createIndex(builder, loc, count),
                                  createIndex(builder, loc, 1), inits);
+  loop->setAttr(unrollLimitAttrName, builder.getI64IntegerAttr(unrollLimit));
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToEnd(loop.getBody());
   scf::YieldOp::create(builder, loc,
@@ -87,17 +93,17 @@ SmallVector<Value> foreign::createLoop(
   return llvm::to_vector_of<Value>(loop.getResults());
 }
 
-SmallVector<Value>
-foreign::createWithPullback(OpBuilder &builder, Location loc, Value input,
-                            ValueRange values,
-                            llvm::function_ref<Value(ValueRange)> pullback) {
+SmallVector<Value> foreign::createWithPullback(
+    OpBuilder &builder, Location loc, ValueRange inputs, ValueRange values,
+    llvm::function_ref<SmallVector<Value>(ValueRange)> pullback) {
   OperationState state(loc, CustomRuleOp::getOperationName());
-  state.addOperands(input);
+  state.addOperands(inputs);
   state.addOperands(values);
   state.addTypes(values.getTypes());
   state.addAttribute(
       "operandSegmentSizes",
-      builder.getDenseI32ArrayAttr({1, static_cast<int32_t>(values.size())}));
+      builder.getDenseI32ArrayAttr({static_cast<int32_t>(inputs.size()),
+                                    static_cast<int32_t>(values.size())}));
   Region *vjp = state.addRegion();
   state.addRegion();
   {

@@ -46,12 +46,13 @@ llvm::SmallVector<mlir::Value> createLoop(
                                                       mlir::ValueRange carried)>
         body);
 
-/// `values`, which are a function of `input`, with `pullback` as what makes one
-/// cotangent of the input of those of the values.
-llvm::SmallVector<mlir::Value>
-createWithPullback(mlir::OpBuilder &builder, mlir::Location loc,
-                   mlir::Value input, mlir::ValueRange values,
-                   llvm::function_ref<mlir::Value(mlir::ValueRange)> pullback);
+/// `values`, which are a function of `inputs`, with `pullback` as what makes
+/// cotangents of the inputs of those of the values.
+llvm::SmallVector<mlir::Value> createWithPullback(
+    mlir::OpBuilder &builder, mlir::Location loc, mlir::ValueRange inputs,
+    mlir::ValueRange values,
+    llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)>
+        pullback);
 
 /// The slice of a tensor at `index` along `dim`, without that dimension.
 mlir::Value createTakenAt(Indexed &math, mlir::Value tensor, unsigned dim,

@@ -19,8 +19,13 @@ using namespace remat::foreign;
 
 /// Sweeps converge quadratically in the end; how many come before that grows
 /// with the size and with how different eigenvalues are. These were enough for
-/// matrices of 14 decades in f64, and of 8 in f32, with two to spare.
-static constexpr int64_t firstSweeps = 6;
+/// matrices of 14 decades in f64, and of 8 in f32, also with eigenvalues that
+/// are equal, with two to spare.
+static constexpr int64_t firstSweeps = 7;
+
+/// What is less than this share of the largest product of two columns waits. As
+/// convergence is quadratic in the end, no sweep is lost where it need not.
+static constexpr double waitingShare = 1e-3;
 
 /// What is off the diagonal may be this much larger than the type's precision,
 /// for each term.
@@ -93,6 +98,21 @@ Rotations Tournament::createRotations(Value first, Value second,
         return arith::DivFOp::create(nested, loc, one, root);
       });
   return {cosines, math.multiply(tangents, cosines)};
+}
+
+Value Tournament::createWorthwhile(Value products, Value sizes, Value largest) {
+  return math.map(
+      "bp,bp,b->bp", {products, sizes, largest},
+      [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
+        Value least = arith::MulFOp::create(
+            nested, loc, args[2],
+            createConstant(nested, loc, element, waitingShare));
+        Value waits = arith::CmpFOp::create(
+            nested, loc, arith::CmpFPredicate::OLT, args[1], least);
+        return arith::SelectOp::create(
+            nested, loc, waits, createConstant(nested, loc, element, 0.0),
+            args[0]);
+      });
 }
 
 Tournament::Mix Tournament::createMix(OpBuilder &nested, Location loc,
@@ -199,34 +219,38 @@ Value foreign::createOrderedColumns(Indexed &math, Value matrices,
       });
 }
 
+Value foreign::createLargest(Indexed &math, Value matrices,
+                             bool isOffDiagonal) {
+  Type element = getElementTypeOrSelf(matrices);
+  Value zero = createConstant(math.builder, math.loc, element, 0.0);
+  return math.reduce(
+      "bmn->b", matrices, zero,
+      [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
+        Value size = math::AbsFOp::create(nested, loc, args[0]);
+        if (isOffDiagonal) {
+          Value row = linalg::IndexOp::create(nested, loc, 1),
+                column = linalg::IndexOp::create(nested, loc, 2);
+          Value isDiagonal = arith::CmpIOp::create(
+              nested, loc, arith::CmpIPredicate::eq, row, column);
+          size = arith::SelectOp::create(
+              nested, loc, isDiagonal,
+              createConstant(nested, loc, element, 0.0), size);
+        }
+        return arith::MaximumFOp::create(nested, loc, args[1], size);
+      });
+}
+
 Value foreign::createIsDiagonal(Indexed &math, Value matrices,
                                 int64_t numTerms) {
   OpBuilder &builder = math.builder;
-  auto type = cast<RankedTensorType>(matrices.getType());
-  Type element = type.getElementType();
-  Value zero = createConstant(builder, math.loc, element, 0.0);
-  auto largest = [&](bool isOffDiagonal) {
-    return math.reduce(
-        "bmn->b", matrices, zero,
-        [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
-          Value size = math::AbsFOp::create(nested, loc, args[0]);
-          if (isOffDiagonal) {
-            Value row = linalg::IndexOp::create(nested, loc, 1),
-                  column = linalg::IndexOp::create(nested, loc, 2);
-            Value isDiagonal = arith::CmpIOp::create(
-                nested, loc, arith::CmpIPredicate::eq, row, column);
-            size = arith::SelectOp::create(
-                nested, loc, isDiagonal,
-                createConstant(nested, loc, element, 0.0), size);
-          }
-          return arith::MaximumFOp::create(nested, loc, args[1], size);
-        });
-  };
+  Type element = getElementTypeOrSelf(matrices);
   double precision = element.isF64() ? std::numeric_limits<double>::epsilon()
                                      : std::numeric_limits<float>::epsilon();
   double bound = offDiagonalSlack * precision * static_cast<double>(numTerms);
   return math.map(
-      "b,b->b", {largest(true), largest(false)},
+      "b,b->b",
+      {createLargest(math, matrices, /*isOffDiagonal=*/true),
+       createLargest(math, matrices, /*isOffDiagonal=*/false)},
       [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
         Value allowed = arith::MulFOp::create(
             nested, loc, args[1], createConstant(nested, loc, element, bound));

@@ -36,6 +36,13 @@ public:
   /// are `first` and `second`, and whose products are `products`.
   Rotations createRotations(mlir::Value first, mlir::Value second,
                             mlir::Value products);
+  /// `products` with 0 for those that are not worth a rotation yet: much
+  /// smaller, by their `sizes`, than `largest`, [batches], which is the largest
+  /// size of all pairs. Where eigenvalues are equal, what little is left
+  /// between their columns would turn these by any angle, and undo in every
+  /// sweep what other rotations have done: it would converge linearly.
+  mlir::Value createWorthwhile(mlir::Value products, mlir::Value sizes,
+                               mlir::Value largest);
   /// The columns of `matrices` after their rotations, at their next places.
   mlir::Value rotateColumns(mlir::Value matrices, const Rotations &rotations);
   /// The same of the columns and the rows of symmetric matrices.
@@ -66,6 +73,11 @@ mlir::Value createSortedOrder(Indexed &math, mlir::Value keys,
 mlir::Value createOrdered(Indexed &math, mlir::Value values, mlir::Value order);
 mlir::Value createOrderedColumns(Indexed &math, mlir::Value matrices,
                                  mlir::Value order);
+
+/// The largest element of each of a batch of matrices, by its size, or of those
+/// off the diagonal.
+mlir::Value createLargest(Indexed &math, mlir::Value matrices,
+                          bool isOffDiagonal);
 
 /// For each of a batch of square matrices, whether what is off the diagonal is
 /// no more than the rounding errors of sums of `numTerms` numbers, relative to

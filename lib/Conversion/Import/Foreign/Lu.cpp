@@ -278,8 +278,8 @@ static LogicalResult lowerLu(Operation *op, Lowering &lowering) {
   Factors factors = createFactors(math, *matrices);
   Value packed =
       createWithPullback(builder, op->getLoc(), *matrices, factors.packed,
-                         [&](ValueRange changes) {
-                           return createPullback(math, factors, changes[0]);
+                         [&](ValueRange changes) -> SmallVector<Value> {
+                           return {createPullback(math, factors, changes[0])};
                          })
           .front();
   Type integer = lowering.getTensorType(op->getResult(1)).getElementType();

@@ -4,314 +4,111 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Matrices are halved: a system is two of half the size and a product, and a
-// factor is two of half the size, a system and a product. Of what is small,
-// each row or column is one elementwise operation. So everything has a
-// derivative.
+// What frameworks say of triangular systems and of Cholesky's factor, and the
+// rules of their derivatives.
 //
 //===----------------------------------------------------------------------===//
 
-#include "Factorizations.h"
+#include "Blocks.h"
 
 #include "remat/Utils/Builders.h"
-
-#include "mlir/Dialect/Math/IR/Math.h"
 
 using namespace mlir;
 using namespace remat;
 using namespace remat::foreign;
 
-/// Matrices up to this size are not halved. An operation has twice as many
-/// operands at most.
-static constexpr int64_t smallSize = 8;
-
-namespace {
-/// On matrices in the last two dimensions of tensors.
-class Blocks {
-public:
-  Blocks(OpBuilder &builder, Location loc, bool hasUnitDiagonal = false)
-      : builder(builder), loc(loc), hasUnitDiagonal(hasUnitDiagonal) {}
-
-  /// The x with a x = b, where one triangle of `a` counts as zeros.
-  Value solve(Value a, Value b, bool isLower);
-  /// The lower triangular l with l l^T = a, whose upper triangle is not read.
-  Value factor(Value a);
-  Value transpose(Value matrix);
-  /// `factor` if its last element is a number, else that in all places: so a
-  /// matrix that has no factor is seen at once.
-  Value spoil(Value factor);
-
-private:
-  static int64_t getSize(Value matrix) {
-    return cast<RankedTensorType>(matrix.getType()).getShape().back();
-  }
-  static int64_t getRank(Value matrix) {
-    return cast<RankedTensorType>(matrix.getType()).getRank();
-  }
-  Value solveSmall(Value a, Value b, bool isLower);
-  Value factorSmall(Value a);
-  /// The map of loops over batches and `loops - batches` others to the batches
-  /// and `exprs`.
-  AffineMap makeMap(int64_t batches, int64_t loops, ArrayRef<AffineExpr> exprs);
-  Value slice(Value matrix, int64_t row, int64_t rows, int64_t column,
-              int64_t columns);
-  Value concat(int64_t dimFromEnd, ValueRange parts);
-  /// c - a b, or c - a b^T.
-  Value subtractProduct(Value c, Value a, Value b, bool isTransposed);
-
-  OpBuilder &builder;
-  Location loc;
-  bool hasUnitDiagonal;
-};
-} // namespace
-
-Value Blocks::slice(Value matrix, int64_t row, int64_t rows, int64_t column,
-                    int64_t columns) {
-  auto type = cast<RankedTensorType>(matrix.getType());
-  SmallVector<int64_t> begin(type.getRank(), 0), strides(type.getRank(), 1),
-      sizes(type.getShape());
-  begin[type.getRank() - 2] = row;
-  begin[type.getRank() - 1] = column;
-  sizes[type.getRank() - 2] = rows;
-  sizes[type.getRank() - 1] = columns;
-  return createSlice(builder, loc, matrix, begin, sizes, strides);
-}
-
-Value Blocks::concat(int64_t dimFromEnd, ValueRange parts) {
-  if (parts.size() == 1)
-    return parts[0];
-  return tensor::ConcatOp::create(builder, loc, getRank(parts[0]) - dimFromEnd,
-                                  parts);
-}
-
-AffineMap Blocks::makeMap(int64_t batches, int64_t loops,
-                          ArrayRef<AffineExpr> exprs) {
-  SmallVector<AffineExpr> all;
-  for (int64_t dim = 0; dim < batches; ++dim)
-    all.push_back(builder.getAffineDimExpr(dim));
-  llvm::append_range(all, exprs);
-  return AffineMap::get(loops, 0, all, builder.getContext());
-}
-
-Value Blocks::transpose(Value matrix) {
-  int64_t rank = cast<RankedTensorType>(matrix.getType()).getRank();
-  auto permutation = llvm::to_vector(llvm::seq<int64_t>(0, rank));
-  std::swap(permutation[rank - 2], permutation[rank - 1]);
-  return createTranspose(builder, loc, matrix, permutation);
-}
-
-Value Blocks::subtractProduct(Value c, Value a, Value b, bool isTransposed) {
-  auto type = cast<RankedTensorType>(c.getType());
-  int64_t rank = type.getRank(), batches = rank - 2;
-  AffineExpr row = builder.getAffineDimExpr(batches),
-             column = builder.getAffineDimExpr(batches + 1),
-             inner = builder.getAffineDimExpr(rank);
-  AffineMap left = makeMap(batches, rank + 1, {row, inner}),
-            right = isTransposed ? makeMap(batches, rank + 1, {column, inner})
-                                 : makeMap(batches, rank + 1, {inner, column});
-  Value product =
-      createGeneric(
-          builder, loc, {a, b}, createZeros(builder, loc, type),
-          {left, right, createLoopsMap(builder, rank + 1, 0, rank)}, rank, 1,
-          [](OpBuilder &nested, Location loc, ValueRange args) {
-            Value product =
-                arith::MulFOp::create(nested, loc, args[0], args[1]);
-            linalg::YieldOp::create(nested, loc,
-                                    createSum(nested, loc, args[2], product));
-          })
-          .getResult(0);
-  return createElementwise(
-      builder, loc, {c, product}, type,
-      [](OpBuilder &nested, Location loc, ValueRange args) -> Value {
-        return arith::SubFOp::create(nested, loc, args[0], args[1]);
+/// The elements of `matrices` for which row and column compare so.
+static Value createTriangle(Indexed &math, Value matrices,
+                            arith::CmpIPredicate predicate) {
+  return math.map(
+      "bmn->bmn", matrices,
+      [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
+        Value isKept = arith::CmpIOp::create(
+            nested, loc, predicate, linalg::IndexOp::create(nested, loc, 1),
+            linalg::IndexOp::create(nested, loc, 2));
+        return arith::SelectOp::create(
+            nested, loc, isKept, args[0],
+            createConstant(nested, loc, args[0].getType(), 0.0));
       });
 }
 
-/// `first` without the products of the pairs in `factors`.
-static Value subtractProducts(OpBuilder &nested, Location loc, Value first,
-                              ValueRange factors) {
-  for (size_t i = 0; i < factors.size(); i += 2) {
-    Value product =
-        arith::MulFOp::create(nested, loc, factors[i], factors[i + 1]);
-    first = arith::SubFOp::create(nested, loc, first, product);
-  }
-  return first;
-}
-
-Value Blocks::solveSmall(Value a, Value b, bool isLower) {
-  auto type = cast<RankedTensorType>(b.getType());
-  int64_t size = getSize(a), rank = type.getRank(), batches = rank - 2;
-  SmallVector<int64_t> shape(type.getShape()), rowShape(shape);
-  shape.erase(shape.end() - 2);
-  rowShape[batches] = 1;
-  AffineExpr column = builder.getAffineDimExpr(batches);
-  AffineMap all = makeMap(batches, rank - 1, column);
-  auto at = [&](int64_t row, int64_t column) {
-    return makeMap(batches, rank - 1,
-                   {builder.getAffineConstantExpr(row),
-                    builder.getAffineConstantExpr(column)});
+/// The x with a x = b, with a rule if it is a loop: of a cotangent of x, that
+/// of b is a^-T times it, and that of a its product with -x, in the triangle.
+static Value createSolution(OpBuilder &builder, Location loc, Value a, Value b,
+                            bool isLower, bool hasUnitDiagonal) {
+  Blocks blocks(builder, loc, hasUnitDiagonal);
+  Value x = blocks.solve(a, b, isLower);
+  if (cast<RankedTensorType>(a.getType()).getShape().back() <= smallSize)
+    return x;
+  auto pullback = [&](ValueRange changes) -> SmallVector<Value> {
+    Indexed math(builder, loc);
+    Value ofB = blocks.solve(blocks.transpose(a), changes[0], !isLower);
+    Value product = math.scale(math.contract("bim,bjm->bij", ofB, x), -1.0);
+    using Predicate = arith::CmpIPredicate;
+    Predicate kept = hasUnitDiagonal
+                         ? (isLower ? Predicate::ugt : Predicate::ult)
+                     : isLower ? Predicate::uge
+                               : Predicate::ule;
+    return {createTriangle(math, product, kept), ofB};
   };
-  SmallVector<Value> rows(size), parts;
-  SmallVector<int64_t> solved;
-  for (int64_t step = 0; step < size; ++step) {
-    int64_t row = isLower ? step : size - 1 - step;
-    SmallVector<Value> inputs = {b, a};
-    SmallVector<AffineMap> maps = {
-        makeMap(batches, rank - 1,
-                {builder.getAffineConstantExpr(row), column}),
-        at(row, row)};
-    for (int64_t other : solved) {
-      inputs.append({a, rows[other]});
-      maps.append({at(row, other), all});
-    }
-    maps.push_back(all);
-    Value empty =
-        tensor::EmptyOp::create(builder, loc, shape, type.getElementType());
-    rows[row] =
-        createGeneric(builder, loc, inputs, empty, maps, rank - 1, 0,
-                      [&](OpBuilder &nested, Location loc, ValueRange args) {
-                        Value x =
-                            subtractProducts(nested, loc, args[0],
-                                             args.drop_front(2).drop_back());
-                        if (!hasUnitDiagonal)
-                          x = arith::DivFOp::create(nested, loc, x, args[1]);
-                        linalg::YieldOp::create(nested, loc, x);
-                      })
-            .getResult(0);
-    solved.push_back(row);
-  }
-  for (Value row : rows)
-    parts.push_back(createReshape(builder, loc, row, rowShape));
-  return concat(2, parts);
+  return createWithPullback(builder, loc, {a, b}, x, pullback).front();
 }
 
-Value Blocks::solve(Value a, Value b, bool isLower) {
-  int64_t size = getSize(a), columns = getSize(b);
-  if (size <= smallSize)
-    return solveSmall(a, b, isLower);
-  int64_t half = size / 2, rest = size - half;
-  // The block that is solved first, and the other one.
-  int64_t first = isLower ? 0 : rest, second = isLower ? half : 0;
-  Value x = solve(slice(a, first, half, first, half),
-                  slice(b, first, half, 0, columns), isLower);
-  Value other = subtractProduct(slice(b, second, rest, 0, columns),
-                                slice(a, second, rest, first, half), x, false);
-  Value y = solve(slice(a, second, rest, second, rest), other, isLower);
-  return isLower ? concat(2, {x, y}) : concat(2, {y, x});
-}
-
-Value Blocks::factorSmall(Value a) {
-  auto type = cast<RankedTensorType>(a.getType());
-  int64_t size = getSize(a), rank = type.getRank(), batches = rank - 2;
-  Type element = type.getElementType();
-  SmallVector<int64_t> batchShape(type.getShape().drop_back(2)),
-      shape(type.getShape().drop_back()), columnShape(type.getShape());
-  columnShape.back() = 1;
-  AffineExpr row = builder.getAffineDimExpr(batches);
-  SmallVector<Value> columns, parts;
-  for (int64_t column = 0; column < size; ++column) {
-    AffineExpr own = builder.getAffineConstantExpr(column);
-    // The element of the diagonal, of which those below are divided.
-    SmallVector<Value> inputs = {a};
-    SmallVector<AffineMap> maps = {makeMap(batches, batches, {own, own})};
-    for (Value other : columns) {
-      inputs.append({other, other});
-      maps.append(2, makeMap(batches, batches, own));
-    }
-    maps.push_back(makeMap(batches, batches, {}));
-    Value empty = tensor::EmptyOp::create(builder, loc, batchShape, element);
-    Value pivot =
-        createGeneric(
-            builder, loc, inputs, empty, maps, batches, 0,
-            [](OpBuilder &nested, Location loc, ValueRange args) {
-              Value rest = subtractProducts(nested, loc, args[0],
-                                            args.drop_front().drop_back());
-              linalg::YieldOp::create(
-                  nested, loc,
-                  math::SqrtOp::create(nested, loc, rest).getResult());
-            })
-            .getResult(0);
-    inputs = {a, pivot};
-    maps = {makeMap(batches, rank - 1, {row, own}),
-            makeMap(batches, rank - 1, {})};
-    for (Value other : columns) {
-      inputs.append({other, other});
-      maps.append(
-          {makeMap(batches, rank - 1, row), makeMap(batches, rank - 1, own)});
-    }
-    maps.push_back(makeMap(batches, rank - 1, row));
-    empty = tensor::EmptyOp::create(builder, loc, shape, element);
-    auto body = [&](OpBuilder &nested, Location loc, ValueRange args) {
-      Value below = subtractProducts(nested, loc, args[0],
-                                     args.drop_front(2).drop_back());
-      below = arith::DivFOp::create(nested, loc, below, args[1]);
-      Value index = linalg::IndexOp::create(nested, loc, batches),
-            diagonal = createIndex(nested, loc, column);
-      auto compare = [&](arith::CmpIPredicate predicate) {
-        return arith::CmpIOp::create(nested, loc, predicate, index, diagonal);
-      };
-      Value above = createConstant(nested, loc, element, 0.0);
-      above = arith::SelectOp::create(
-          nested, loc, compare(arith::CmpIPredicate::eq), args[1], above);
-      Value chosen = arith::SelectOp::create(
-          nested, loc, compare(arith::CmpIPredicate::ugt), below, above);
-      linalg::YieldOp::create(nested, loc, chosen);
+/// The lower triangular l with l l^T = a, with a rule if it is a loop: of a
+/// cotangent of l, l^-T P(l^T dl) l^-1 is that of a, whose upper triangle is
+/// not read, where P takes the lower triangle with half of the diagonal.
+static Value createFactor(OpBuilder &builder, Location loc, Value a) {
+  Blocks blocks(builder, loc);
+  Value l = blocks.factor(a);
+  if (cast<RankedTensorType>(a.getType()).getShape().back() <= smallSize)
+    return l;
+  auto pullback = [&](ValueRange changes) -> SmallVector<Value> {
+    Indexed math(builder, loc);
+    auto halved = [&](Value matrices, double diagonal, double below) {
+      return math.map(
+          "bmn->bmn", matrices,
+          [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
+            Type type = args[0].getType();
+            Value row = linalg::IndexOp::create(nested, loc, 1),
+                  column = linalg::IndexOp::create(nested, loc, 2);
+            Value isDiagonal = arith::CmpIOp::create(
+                nested, loc, arith::CmpIPredicate::eq, row, column);
+            Value factor = arith::SelectOp::create(
+                nested, loc, isDiagonal,
+                createConstant(nested, loc, type, diagonal),
+                createConstant(nested, loc, type, below));
+            return arith::MulFOp::create(nested, loc, args[0], factor);
+          });
     };
-    columns.push_back(
-        createGeneric(builder, loc, inputs, empty, maps, rank - 1, 0, body)
-            .getResult(0));
-  }
-  for (Value column : columns)
-    parts.push_back(createReshape(builder, loc, column, columnShape));
-  return concat(1, parts);
-}
-
-Value Blocks::factor(Value a) {
-  int64_t size = getSize(a);
-  auto type = cast<RankedTensorType>(a.getType());
-  if (size <= smallSize)
-    return factorSmall(a);
-  int64_t half = size / 2, rest = size - half;
-  Value first = factor(slice(a, 0, half, 0, half));
-  Value below =
-      transpose(solve(first, transpose(slice(a, half, rest, 0, half)), true));
-  Value second = factor(
-      subtractProduct(slice(a, half, rest, half, rest), below, below, true));
-  SmallVector<int64_t> shape(type.getShape());
-  shape[type.getRank() - 2] = half;
-  shape[type.getRank() - 1] = rest;
-  Value zeros = createZeroConstant(
-      builder, loc, RankedTensorType::get(shape, type.getElementType()));
-  return concat(2, {concat(1, {first, zeros}), concat(1, {below, second})});
-}
-
-Value Blocks::spoil(Value factor) {
-  auto type = cast<RankedTensorType>(factor.getType());
-  AffineMap all = builder.getMultiDimIdentityMap(type.getRank());
-  SmallVector<AffineExpr> exprs(all.getResults());
-  exprs[type.getRank() - 2] = exprs[type.getRank() - 1] =
-      builder.getAffineConstantExpr(getSize(factor) - 1);
-  AffineMap last =
-      AffineMap::get(type.getRank(), 0, exprs, builder.getContext());
-  Value empty = tensor::EmptyOp::create(builder, loc, type.getShape(),
-                                        type.getElementType());
-  return createGeneric(builder, loc, {factor, factor}, empty, {all, last, all},
-                       type.getRank(), 0,
-                       [](OpBuilder &nested, Location loc, ValueRange args) {
-                         Value isNumber = arith::CmpFOp::create(
-                             nested, loc, arith::CmpFPredicate::ORD, args[1],
-                             args[1]);
-                         Value chosen = arith::SelectOp::create(
-                             nested, loc, isNumber, args[0], args[1]);
-                         linalg::YieldOp::create(nested, loc, chosen);
-                       })
-      .getResult(0);
+    using Predicate = arith::CmpIPredicate;
+    Value product = createTriangle(
+        math, math.contract("bki,bkj->bij", l, changes[0]), Predicate::uge);
+    Value upper = blocks.transpose(l);
+    // From both sides: the second one is the first of the transposed.
+    Value half = blocks.solve(upper, halved(product, 0.5, 1.0),
+                              /*isLower=*/false);
+    Value whole = blocks.transpose(
+        blocks.solve(upper, blocks.transpose(half), /*isLower=*/false));
+    Value both = math.add(whole, blocks.transpose(whole));
+    return {createTriangle(math, halved(both, 0.5, 1.0), Predicate::uge)};
+  };
+  return createWithPullback(builder, loc, a, l, pullback).front();
 }
 
 Value foreign::createTriangularSolve(OpBuilder &builder, Location loc, Value a,
                                      Value b, bool isLower,
                                      bool hasUnitDiagonal) {
   return Blocks(builder, loc, hasUnitDiagonal).solve(a, b, isLower);
+}
+
+/// Matrices with one dimension of batches.
+static Value createBatches(OpBuilder &builder, Location loc, Value matrices) {
+  ArrayRef<int64_t> shape =
+      cast<RankedTensorType>(matrices.getType()).getShape();
+  ArrayRef<int64_t> matrix = shape.take_back(2);
+  return createReshape(
+      builder, loc, matrices,
+      {ShapedType::getNumElements(shape.drop_back(2)), matrix[0], matrix[1]});
 }
 
 /// The type of a foreign square matrix of numbers that can be divided.
@@ -342,7 +139,9 @@ static LogicalResult lowerFactor(Operation *op, Lowering &lowering,
   if (type->getNumElements() == 0)
     return setResults(op, lowering, a);
   Blocks blocks(lowering.builder, op->getLoc());
-  Value factor = blocks.factor(isLower ? a : blocks.transpose(a));
+  a = createBatches(lowering.builder, op->getLoc(), a);
+  Value factor = createFactor(lowering.builder, op->getLoc(),
+                              isLower ? a : blocks.transpose(a));
   factor = blocks.spoil(factor);
   return setResults(op, lowering, isLower ? factor : blocks.transpose(factor));
 }
@@ -382,16 +181,22 @@ static LogicalResult lowerSystem(Operation *op, Lowering &lowering,
         b = lowering.get(op->getOperand(1));
   if (other.getNumElements() == 0)
     return lowering.set(op, b);
-  Blocks blocks(lowering.builder, op->getLoc(), system.hasUnitDiagonal);
+  OpBuilder &builder = lowering.builder;
+  Location loc = op->getLoc();
+  Blocks blocks(builder, loc);
+  a = createBatches(builder, loc, a);
+  b = createBatches(builder, loc, b);
   // From the right, the transposed system is solved.
   bool isTransposed = system.isTransposed == system.isLeft;
   bool isLower = system.isLower != isTransposed;
   if (isTransposed)
     a = blocks.transpose(a);
-  if (system.isLeft)
-    return lowering.set(op, blocks.solve(a, b, isLower));
-  return lowering.set(
-      op, blocks.transpose(blocks.solve(a, blocks.transpose(b), isLower)));
+  if (!system.isLeft)
+    b = blocks.transpose(b);
+  Value x = createSolution(builder, loc, a, b, isLower, system.hasUnitDiagonal);
+  if (!system.isLeft)
+    x = blocks.transpose(x);
+  return setResults(op, lowering, x);
 }
 
 static LogicalResult lowerTriangularSolve(Operation *op, Lowering &lowering) {

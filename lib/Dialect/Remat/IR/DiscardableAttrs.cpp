@@ -19,6 +19,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Dialect/Remat/IR/Rows.h"
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
+#include "remat/Dialect/Remat/IR/Unrolling.h"
 
 using namespace mlir;
 using namespace remat;
@@ -115,6 +116,8 @@ static constexpr AttrRule attrRules[] = {
      "the symbol of a function"},
     {RematDialect::maxTripCountAttrName, AnyOperation, isPositive,
      "a positive number of iterations"},
+    {unrollLimitAttrName, AnyOperation, isPositive,
+     "a positive number of operations"},
     {firstExtremumAttrName, AnyOperation, is<UnitAttr>, "a unit attribute"},
     {RematDialect::allowMutationAttrName, OnFunction, is<UnitAttr>,
      "a unit attribute"},

@@ -60,6 +60,13 @@ def capture(function, args, kwargs):
             torch.compile(function, backend=captured.backend, fullgraph=True, dynamic=False)(*args, **kwargs)
     except _Captured:
         pass
+    except torch._dynamo.exc.Unsupported as error:
+        if "linalg_lstsq" not in str(error):
+            raise
+        stack = getattr(error, "real_stack", None)
+        place = "%s:%d: " % (stack[-1].filename, stack[-1].lineno) if stack else ""
+        raise ExportError(place + "torch.linalg.lstsq is not supported, as the shapes of its results depend on data; "
+                          "write torch.linalg.pinv(a) @ b for the solution") from None
     finally:
         torch._dynamo.reset()
     if captured.graph_module is None:

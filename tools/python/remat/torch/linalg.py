@@ -121,7 +121,8 @@ def _info_of(l, matrices, is_bad):
 
     if size == 0:
         return l.function.constant(0, batch, "i32")
-    diagonal = l.function.generic([(matrices, identity(len(batch)) + [d, d])], batch + (size,), matrices.element,
+    square = _leading(l, matrices, size, size)
+    diagonal = l.function.generic([(square, identity(len(batch)) + [d, d])], batch + (size,), matrices.element,
                                   lambda b, x: x)
     bad = l.function.generic([(diagonal, identity(loops))], batch + (size,), "i32", lambda b, x: b.select(
         is_bad(b, x), b.op("arith.addi %s, %s : i32" % (
@@ -237,12 +238,6 @@ def _eig(l, node, a):
     l.refuse("eigenvalues of matrices that are not symmetric are not supported; use torch.linalg.eigh where they are")
 
 
-@rule("linalg_matrix_exp")
-def _matrix_exp(l, node, a):
-    l.refuse("exponentials of matrices are not supported; compute them by torch.linalg.eigh where matrices are "
-             "symmetric, or by a Pade approximant of products and torch.linalg.solve")
-
-
-@rule("linalg_lstsq", "linalg_ldl_factor_ex", "linalg_ldl_solve")
+@rule("linalg_ldl_factor_ex", "linalg_ldl_solve")
 def _other(l, node, *args, **_):
-    l.refuse("it is not supported; use torch.linalg.svd, torch.linalg.qr or torch.linalg.solve")
+    l.refuse("it is not supported; use torch.linalg.eigh or torch.linalg.solve")

@@ -1,9 +1,12 @@
 """Operations of linear algebra by others: what solves systems, by LU factors; determinants and inverses, too.
+Exponentials are products.
 
 As decompositions they are traced, so only the factorizations themselves have rules, in linalg.py.
 
 SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """
+
+import math
 
 import torch
 
@@ -104,6 +107,37 @@ def _pseudo_inverse(a, *, atol=None, rtol=None, hermitian=False):
     return (right * inverse.unsqueeze(-2)) @ left.mT
 
 
+# Taylor's polynomial of this degree is exact to the last digit for matrices with this norm (Al-Mohy and Higham, 2009).
+EXP_DEGREE = 18
+EXP_NORM = {torch.float32: 3.01, torch.float64: 1.09}
+# A matrix is halved this often at most; a larger one has nan as its exponential.
+EXP_HALVINGS = 20
+
+
+def _matrix_exp(a):
+    """By halving the matrix until its norm is small, and squaring what comes of it as often."""
+    if a.dtype not in EXP_NORM:
+        raise NotImplementedError("exponentials of matrices of %s are not supported, expected torch.float32 or "
+                                  "torch.float64" % a.dtype)
+    if a.numel() == 0:
+        return a.clone()
+    norm = a.abs().sum(-2).amax(-1)[..., None, None]
+    halvings = (norm / EXP_NORM[a.dtype]).clamp(min=1).log2().ceil()
+    a = a * torch.exp2(-halvings)
+    # The polynomial as one in the fourth power, whose coefficients are polynomials (Paterson and Stockmeyer, 1973).
+    unit = torch.eye(a.shape[-1], dtype=a.dtype, device=a.device)
+    square = a @ a
+    powers = [unit, a, square, square @ a]
+    fourth = square @ square
+    x = None
+    for first in range(EXP_DEGREE // 4 * 4, -1, -4):
+        part = sum(powers[i] / math.factorial(first + i) for i in range(4) if first + i <= EXP_DEGREE)
+        x = part if x is None else x @ fourth + part
+    for step in range(EXP_HALVINGS):
+        x = torch.where(halvings > step, x @ x, x)
+    return torch.where(halvings <= EXP_HALVINGS, x, torch.full_like(x, math.nan))
+
+
 def linear_algebra():
     """The decompositions, by operations of ATen."""
     aten = torch.ops.aten
@@ -111,4 +145,4 @@ def linear_algebra():
             aten.linalg_inv_ex.default: _inverse, aten._linalg_det.default: _determinant,
             aten._linalg_slogdet.default: _log_determinant, aten.linalg_lu.default: _lu,
             aten.linalg_pinv.atol_rtol_tensor: _pseudo_inverse, aten.cholesky_solve.default: _cholesky_solve,
-            aten.cholesky_inverse.default: _cholesky_inverse}
+            aten.cholesky_inverse.default: _cholesky_inverse, aten.linalg_matrix_exp.default: _matrix_exp}

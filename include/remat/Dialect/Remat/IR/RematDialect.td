@@ -52,6 +52,7 @@ def Remat_Dialect : Dialect {
     | `remat.inits` | | array of numbers and units | on a structured operation on buffers: for every init the constant that it is filled with, or unit if the contents of the buffer count | preparation of kernels, on copies | code generation |
     | `remat.first_extremum` | | unit | on a structured operation that reduces by a maximum or minimum: the derivative belongs to the first of equal elements | user, `remat-import-extrema` | `remat-differentiate` |
     | `remat.max_trip_count` | `scf.for`, `scf.while` | positive integer | the most iterations that the loop may run, where their number is known at run time only | user | `remat-keep-loops` |
+    | `remat.unroll_limit` | `scf.for` | positive integer | the loop stays one if it would unroll to more operations than this, where the limit of the pass is higher | user; factorizations of matrices have it | `remat-keep-loops` |
     | `remat.target` | modules, functions, graphs | `#remat.target` | the machine that is compiled for | user, `remat-set-target` | all that sizes or speeds of the machine matter to |
     | `remat.packs`, `remat.unpacks` | tasks | string | the task makes the packed form of its operand, or brings back what that task has packed: the codec | `remat-offer-packing` | `remat-plan`, the verifier of graphs, code generation, reports |
     | `remat.read_bytes` | functions, graphs | i64, not negative | bytes that the backward computation would read of forward values if nothing were made again | `remat-recompute-cheap`, `remat-form-tasks` | reports |
