@@ -26,6 +26,30 @@ struct TagModel : DerivativeRule<TagModel, TagOp> {
   }
 };
 
+struct StackModel : DerivativeRule<StackModel, StackOp> {
+  LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
+    Value cotangent = context.cotangent(op->getResult(0));
+    if (!cotangent)
+      return success();
+    auto elements = UnstackOp::create(context.getBuilder(), context.getLoc(),
+                                      op->getOperandTypes(), cotangent);
+    for (auto [operand, element] :
+         llvm::zip(op->getOperands(), elements.getResults()))
+      if (context.isActive(operand))
+        context.accumulate(operand, element);
+    return success();
+  }
+  LogicalResult emitJVP(Operation *op, ForwardContext &context) const {
+    SmallVector<Value> tangents;
+    for (Value operand : op->getOperands())
+      tangents.push_back(context.tangentOrZero(operand));
+    context.addTangent(op->getResult(0),
+                       StackOp::create(context.getBuilder(), context.getLoc(),
+                                       op->getResult(0).getType(), tangents));
+    return success();
+  }
+};
+
 struct ScatterModel : DerivativeRule<ScatterModel, ScatterOp> {
   LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
     return emitStructuredVJP(cast<ScatterOp>(op), context);
@@ -75,6 +99,27 @@ SmallVector<Value> getCotangents(ValueRange values, ReverseContext &context) {
   }
   return any ? cotangents : SmallVector<Value>();
 }
+
+struct UnstackModel : DerivativeRule<UnstackModel, UnstackOp> {
+  LogicalResult emitVJP(Operation *op, ReverseContext &context) const {
+    SmallVector<Value> cotangents = getCotangents(op->getResults(), context);
+    if (!cotangents.empty())
+      context.accumulate(op->getOperand(0),
+                         StackOp::create(context.getBuilder(), context.getLoc(),
+                                         op->getOperand(0).getType(),
+                                         cotangents));
+    return success();
+  }
+  LogicalResult emitJVP(Operation *op, ForwardContext &context) const {
+    Value tangent = context.tangent(op->getOperand(0));
+    auto elements = UnstackOp::create(context.getBuilder(), context.getLoc(),
+                                      op->getResultTypes(), tangent);
+    for (auto [result, element] :
+         llvm::zip(op->getResults(), elements.getResults()))
+      context.addTangent(result, element);
+    return success();
+  }
+};
 
 /// The rule is in the program.
 struct CustomRuleModel : DerivativeRule<CustomRuleModel, CustomRuleOp> {
@@ -211,8 +256,8 @@ SmallVector<Value> remat::emitHook(GradientHookOp hook, ValueRange gradients,
 
 void remat::registerRematRules(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, RematDialect *) {
-    attachRules<TagModel, ConstantRule<StopGradientOp>, ScatterModel,
-                CustomRuleModel, GradientHookModel, ConstantRule<RandomOp>,
-                ConvModel>(context);
+    attachRules<TagModel, ConstantRule<StopGradientOp>, StackModel,
+                UnstackModel, ScatterModel, CustomRuleModel, GradientHookModel,
+                ConstantRule<RandomOp>, ConvModel>(context);
   });
 }

@@ -166,6 +166,20 @@ uint32_t TableEmitter::addDeviceKernel(const CompiledKernel &kernel) {
   return found->second;
 }
 
+/// Which parts of the loop are lists of buffers; empty if none is.
+static std::vector<uint32_t> findLists(LoopOp loop) {
+  std::vector<uint32_t> lists;
+  for (Value slice : loop.getSlices())
+    lists.push_back(findStack(slice) != nullptr);
+  for (Value stack : loop.getStacks())
+    lists.push_back(findUnstack(stack) != nullptr);
+  for (Value slice : loop.getStateSlices())
+    lists.push_back(findStack(slice) != nullptr);
+  if (llvm::none_of(lists, [](uint32_t isList) { return isList; }))
+    lists.clear();
+  return lists;
+}
+
 /// The number of the loop, with the table of its body.
 FailureOr<uint32_t> TableEmitter::addLoop(LoopOp loop) {
   GraphOp body = findBody(loop);
@@ -199,7 +213,7 @@ FailureOr<uint32_t> TableEmitter::addLoop(LoopOp loop) {
     record.advance_slices = loop.getStateSlices().size();
     record.slots = *loop.getSlots();
   }
-  return table.addLoop(record);
+  return table.addLoop(record, findLists(loop));
 }
 
 LogicalResult TableEmitter::addTask(TaskOp task) {

@@ -44,6 +44,17 @@ static void addTarget(OpPassManager &pm, const StepOptions &options) {
     pm.addPass(createSetTargetPass(target));
 }
 
+/// Makes loops of equal layers, or a function with such loops beside the one
+/// without.
+static void addFoldLayers(OpPassManager &pm, const StepOptions &options) {
+  if (options.foldLayers == LayerFolding::Never)
+    return;
+  FoldLayersPassOptions layers;
+  layers.function = options.function;
+  layers.alternative = options.foldLayers == LayerFolding::Auto;
+  pm.addPass(createFoldLayersPass(layers));
+}
+
 /// Lets parts of a batch pass layer after layer, or be able to.
 static void addLayerMicrobatches(OpPassManager &pm,
                                  const StepOptions &options) {
@@ -96,6 +107,7 @@ void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
   SmallVector<DifferentiateOptions, 2> derivatives = options.getDerivatives();
   if (!derivatives.empty())
     pm.addNestedPass<func::FuncOp>(createStopSoftmaxMaxGradientPass());
+  addFoldLayers(pm, options);
   // A layer may begin in the middle of what passes before know as a whole.
   addLayerMicrobatches(pm, options);
   addSplitBatch(pm, options);
@@ -136,6 +148,7 @@ void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
     pm.addPass(createFuseLoopsPass());
     addStaticCleanup(pm);
   }
+  pm.addNestedPass<func::FuncOp>(createLowerStacksPass());
   pm.addPass(createLowerDerivativeOpsPass());
   pm.addNestedPass<func::FuncOp>(createGeneralizeElementwisePass());
   pm.addNestedPass<func::FuncOp>(createNarrowContractionOperandsPass());

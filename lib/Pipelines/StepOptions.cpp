@@ -108,30 +108,30 @@ struct OptimizerSyntax {
   std::string print(const std::string &value) const { return value; }
 };
 
-/// parts, layers or auto.
-struct MicrobatchOrderSyntax {
+/// One of the names of `Choice`, which says what it is one of, and how they are
+/// described.
+template <typename Choice>
+struct NameSyntax {
   static constexpr OptionKind kind = OptionKind::Value;
-  static constexpr std::array<std::pair<StringLiteral, MicrobatchOrder>, 3>
-      names = {{{"parts", MicrobatchOrder::Parts},
-                {"layers", MicrobatchOrder::Layers},
-                {"auto", MicrobatchOrder::Auto}}};
-  StringRef describe() const { return "parts|layers|auto"; }
-  Error parse(StringRef text, MicrobatchOrder &order) const {
+  StringRef describe() const { return Choice::description; }
+  template <typename Value>
+  Error parse(StringRef text, Value &chosen) const {
     SmallVector<StringRef> known;
-    for (auto [name, value] : names) {
+    for (auto [name, value] : Choice::names) {
       if (name == text) {
-        order = value;
+        chosen = value;
         return Error::success();
       }
       known.push_back(name);
     }
-    return makeUnknownNameError("order", text, known);
+    return makeUnknownNameError(Choice::what, text, known);
   }
-  std::string print(MicrobatchOrder order) const {
-    for (auto [name, value] : names)
-      if (value == order)
+  template <typename Value>
+  std::string print(Value chosen) const {
+    for (auto [name, value] : Choice::names)
+      if (value == chosen)
         return name.str();
-    llvm_unreachable("an order without a name");
+    llvm_unreachable("a value without a name");
   }
 };
 
@@ -153,6 +153,24 @@ struct PartsSyntax {
   std::string print(int64_t parts) const {
     return parts == 0 ? "auto" : std::to_string(parts);
   }
+};
+
+struct MicrobatchOrderNames {
+  static constexpr StringLiteral what = "order",
+                                 description = "parts|layers|auto";
+  static constexpr std::array<std::pair<StringLiteral, MicrobatchOrder>, 3>
+      names = {{{"parts", MicrobatchOrder::Parts},
+                {"layers", MicrobatchOrder::Layers},
+                {"auto", MicrobatchOrder::Auto}}};
+};
+
+struct LayerFoldingNames {
+  static constexpr StringLiteral what = "folding",
+                                 description = "never|always|auto";
+  static constexpr std::array<std::pair<StringLiteral, LayerFolding>, 3> names =
+      {{{"never", LayerFolding::Never},
+        {"always", LayerFolding::Always},
+        {"auto", LayerFolding::Auto}}};
 };
 
 /// The name of a variable in C99 and C++17 that is not one of the runtime's.
@@ -325,6 +343,19 @@ static std::vector<StepOptionInfo> makeTable() {
   table.add("early-stop", JointStage, MEMBER(earlyStop), OverrideSyntax(),
             "End the recomputation of a region when all that is needed of it "
             "exists; overrides what each region says, if given");
+  table
+      .add("fold-layers", JointStage, MEMBER(foldLayers),
+           NameSyntax<LayerFoldingNames>(),
+           "Make loops of layers that are equal but for their weights, which "
+           "are planned once for all")
+      .choices = [] {
+    return std::vector<OptionChoice>{
+        {"never", "layers stay as they are"},
+        {"always", "each chain of equal layers is a loop"},
+        {"auto",
+         "with a budget, both are planned, and the better one is taken; "
+         "without one, layers stay as they are"}};
+  };
   table.add("differentiate", JointStage, MEMBER(differentiate), FlagSyntax(),
             "Append the backward computation");
   table.add("wrt", JointStage, MEMBER(wrt), IndexListSyntax(),
@@ -361,7 +392,7 @@ static std::vector<StepOptionInfo> makeTable() {
   table
       .add(
           "microbatch-order", JointStage, MEMBER(microbatchOrder),
-          MicrobatchOrderSyntax(),
+          NameSyntax<MicrobatchOrderNames>(),
           "Order of N parts of a batch: 'parts' takes one after the other, "
           "'layers' takes all of them through a layer before the next one, "
           "which keeps fewer gradients at a time and runs layers again, 'auto' "
@@ -629,6 +660,10 @@ Error remat::checkStepOptions(const StepOptions &options) {
       !options.batchArguments.empty())
     return createStringError("'batch-arguments' has no effect without "
                              "'microbatches' or 'split-batch'");
+  if (options.foldLayers != LayerFolding::Never &&
+      (options.microbatches > 1 || options.splitBatch != 1))
+    return createStringError("'fold-layers' excludes 'microbatches' and "
+                             "'split-batch'");
   bool isLayered = options.microbatchOrder == MicrobatchOrder::Layers;
   if (options.microbatches == 1 && isLayered)
     return createStringError(

@@ -119,6 +119,11 @@ private:
   void haveStates(char *states);
   remat_status runBody(remat_step &ran, int64_t iteration, const char *what);
   void countRun(const remat_step &ran);
+  void *const *placeParts(void *const *buffers, uint64_t firstPart,
+                          uint64_t count, int64_t iteration,
+                          const std::vector<uint64_t> &bytes,
+                          std::vector<remat_tensor> &bound,
+                          uint64_t firstBound);
 
   uint64_t stateCount() const {
     return advancing ? advancing->resultBytes.size() : 0;
@@ -162,7 +167,8 @@ LoopRunner::LoopRunner(remat_step &step, uint32_t index)
       advancing(loop.advance == REMAT_NONE ? nullptr
                                            : step.bodies[loop.advance].get()),
       operands(step.pointers.data() + step.prepared[index].firstPointer),
-      advanceOperands(operands + firstState(loop) + loop.slices),
+      advanceOperands(operands + firstState(loop) +
+                      countBuffers(step.table, loop, 0, loop.slices)),
       results(operands + step.table.entries[index].operand_count) {
   const remat_entry &entry = step.table.entries[index];
   findLoopWorkspace(loop, body.table, advancing ? &advancing->table : nullptr,
@@ -207,6 +213,25 @@ void LoopRunner::placeCarried(bool isFirst, bool writesResults) {
   }
 }
 
+/// Lets `bound`, from number `firstBound` on, be the elements of `count` parts
+/// whose first is in `buffers`. Returns what is behind the buffers of all.
+void *const *LoopRunner::placeParts(void *const *buffers, uint64_t firstPart,
+                                    uint64_t count, int64_t iteration,
+                                    const std::vector<uint64_t> &bytes,
+                                    std::vector<remat_tensor> &bound,
+                                    uint64_t firstBound) {
+  for (uint64_t i = 0; i < count; ++i) {
+    void *&data = bound[firstBound + i].data;
+    if (isList(step.table, loop, firstPart + i)) {
+      data = buffers[iteration];
+      buffers += loop.count;
+    } else {
+      data = elementOf(*buffers++, bytes[firstBound + i], iteration);
+    }
+  }
+  return buffers;
+}
+
 /// Runs an iteration of the body, which has the states already.
 remat_status LoopRunner::runPosition(int64_t position) {
   // The last iteration writes the results.
@@ -216,14 +241,11 @@ remat_status LoopRunner::runPosition(int64_t position) {
 
 /// Runs an iteration that has what is carried.
 remat_status LoopRunner::runIteration(int64_t iteration) {
-  for (uint64_t i = firstState(loop); i < firstState(loop) + loop.slices; ++i) {
-    uint64_t argument = stateCount() + i;
-    body.boundArguments[argument].data =
-        elementOf(operands[i], body.argumentBytes[argument], iteration);
-  }
-  for (size_t i = loop.carried; i < body.resultBytes.size(); ++i)
-    body.boundResults[i].data =
-        elementOf(results[i], body.resultBytes[i], iteration);
+  placeParts(operands + firstState(loop), 0, loop.slices, iteration,
+             body.argumentBytes, body.boundArguments,
+             firstState(loop) + stateCount());
+  placeParts(results + loop.carried, loop.slices, loop.stacks, iteration,
+             body.resultBytes, body.boundResults, loop.carried);
   return runBody(body, iteration, ": ");
 }
 
@@ -267,10 +289,10 @@ remat_status LoopRunner::advance(int64_t from, int64_t to, char *target) {
   for (int64_t position = from; position < to; ++position) {
     int64_t iteration = iterationAt(position);
     placeStates(target, to - 1 - position, position == from);
-    for (uint64_t i = stateCount() + loop.advance_invariants;
-         i < advancing->argumentBytes.size(); ++i)
-      advancing->boundArguments[i].data =
-          elementOf(advanceOperands[i], advancing->argumentBytes[i], iteration);
+    uint64_t first = stateCount() + loop.advance_invariants;
+    placeParts(advanceOperands + first, uint64_t(loop.slices) + loop.stacks,
+               loop.advance_slices, iteration, advancing->argumentBytes,
+               advancing->boundArguments, first);
     if (remat_status status =
             runBody(*advancing, iteration, " of its advance: "))
       return status;
@@ -385,6 +407,7 @@ void LoopRunner::finish(bool isInResults) {
               body.argumentBytes[i]);
     copy += padded(body.argumentBytes[i]);
   }
+  // Where fewer may run, there are no lists.
   for (size_t i = loop.carried; i < body.resultBytes.size(); ++i)
     if (trips < loop.count)
       std::memset(elementOf(results[i], body.resultBytes[i], trips), 0,

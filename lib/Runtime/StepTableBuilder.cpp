@@ -200,7 +200,15 @@ uint32_t StepTableBuilder::addBody(const std::string &table) {
   return found->second;
 }
 
-uint32_t StepTableBuilder::addLoop(const remat_loop &loop) {
+uint32_t StepTableBuilder::addLoop(remat_loop loop,
+                                   const std::vector<uint32_t> &lists) {
+  if (!lists.empty()) {
+    auto [found, inserted] = listNumbers.insert(
+        {lists, static_cast<uint32_t>(loopLists.size()) + 1});
+    if (inserted)
+      loopLists.insert(loopLists.end(), lists.begin(), lists.end());
+    loop.lists = found->second;
+  }
   return addOnce(loops, loopNumbers, loop);
 }
 
@@ -304,6 +312,7 @@ std::string StepTableBuilder::finalize() const {
   header.scratch = section(scratchOffsets);
   header.plans = section(plans);
   header.loops = section(loops);
+  header.loop_lists = section(loopLists);
   header.bodies = section(bodies);
   header.body_bytes = section(bodyBytes);
   blob.resize(aligned(blob.size()), '\0');

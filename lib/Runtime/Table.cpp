@@ -199,6 +199,7 @@ private:
            copy("scratch", h.scratch, table.scratch) &&
            copy("plans", h.plans, table.plans) &&
            copy("loops", h.loops, table.loops) &&
+           copy("loop_lists", h.loop_lists, table.loopLists) &&
            copy("bodies", h.bodies, table.bodies);
   }
 

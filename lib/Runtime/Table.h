@@ -38,6 +38,7 @@ struct Table {
   std::vector<uint64_t> scratch;
   std::vector<remat_plan> plans;
   std::vector<remat_loop> loops;
+  std::vector<uint32_t> loopLists;
   std::vector<remat_section> bodies;
   std::vector<uint32_t> checks;
   /// Where each call begins, the first at 0, and the number of all entries.
@@ -112,6 +113,19 @@ bool findLoopWorkspace(const remat_loop &loop, const Table &body,
 inline uint64_t firstState(const remat_loop &loop) {
   return uint64_t(loop.carried) + loop.invariants;
 }
+/// How many slices and stacks a loop has, with the slices of its advance.
+inline uint64_t partsOf(const remat_loop &loop) {
+  return uint64_t(loop.slices) + loop.stacks + loop.advance_slices;
+}
+/// Whether part `i` of a loop in this table, a slice, then a stack, then a
+/// slice of its advance, is a list: a buffer for each iteration.
+inline bool isList(const Table &table, const remat_loop &loop, uint64_t i) {
+  return loop.lists != 0 && table.loopLists[loop.lists - 1 + i] != 0;
+}
+/// How many buffers an entry has for the parts of a loop from `first` on and
+/// before `last`; more than any entry has if it were 2^32 for one of them.
+uint64_t countBuffers(const Table &table, const remat_loop &loop,
+                      uint64_t first, uint64_t last);
 /// The advance of a loop in this table, or null.
 inline const Table *advanceOf(const Table &table, const remat_loop &loop) {
   return loop.advance == REMAT_NONE ? nullptr : &table.bodyTables[loop.advance];

@@ -157,9 +157,27 @@ bool checkCount(const remat_loop &loop, std::string &error) {
   return true;
 }
 
+/// Which parts of a loop are lists.
+bool checkLists(const Table &t, const remat_loop &loop, std::string &error) {
+  if (loop.lists == 0)
+    return true;
+  uint64_t end = loop.lists - 1 + partsOf(loop);
+  if (end > t.loopLists.size())
+    return fail(error, "has lists up to " + number(end) + " of " +
+                           number(t.loopLists.size()));
+  for (uint64_t i = loop.lists - 1; i < end; ++i)
+    if (t.loopLists[i] > 1)
+      return fail(error, "has " + number(t.loopLists[i]) + " as list " +
+                             number(i) + ", expected 0 or 1");
+  if (loop.flags & (REMAT_LOOP_TRIPS | REMAT_LOOP_WHILE))
+    return fail(error, "has lists and flags " + number(loop.flags) +
+                           ", expected as many iterations as elements");
+  return true;
+}
+
 /// A loop against the bodies that it names.
 bool checkLoop(const Table &t, const remat_loop &loop, std::string &error) {
-  if (!checkCount(loop, error))
+  if (!checkCount(loop, error) || !checkLists(t, loop, error))
     return false;
   if (loop.body >= t.bodyTables.size())
     return fail(error, "runs body " + number(loop.body) + " of " +
@@ -225,27 +243,49 @@ public:
                       sizeof(int64_t), error);
   }
 
-  /// The next values are those of `count` signatures, from number `first` on;
-  /// of slices and stacks, there is one for each iteration.
+  /// The next values are those of `count` signatures, from number `first` on.
   bool check(const Table &body, const std::vector<remat_signature> &signatures,
-             uint64_t first, uint64_t count, bool isStacked) {
-    const remat_entry &e = t.entries[index];
-    auto iterations = static_cast<uint64_t>(t.loops[e.callee].count);
-    for (uint64_t i = 0; i < count; ++i, ++use) {
-      uint64_t bytes = body.bytesOf(signatures[first + i]);
-      bool isOperand = use < e.operand_count;
-      std::string name = (isOperand ? "operand " : "result ") +
-                         number(isOperand ? use : use - e.operand_count);
-      if (isStacked && __builtin_mul_overflow(bytes, iterations, &bytes))
-        return fail(error, t.describe(index) + " has " + name +
-                               " of more bytes than fit 64 bits");
-      if (!checkBytes(t, index, name, t.operand(e, use), bytes, error))
+             uint64_t first, uint64_t count) {
+    for (uint64_t i = 0; i < count; ++i)
+      if (!checkNext(body.bytesOf(signatures[first + i])))
         return false;
+    return true;
+  }
+
+  /// The next values are `count` parts of the loop, from `part` on, whose
+  /// elements are those of signatures from number `first` on: in one buffer for
+  /// all iterations, or in one for each.
+  bool checkParts(const Table &body,
+                  const std::vector<remat_signature> &signatures,
+                  uint64_t first, uint64_t part, uint64_t count) {
+    const remat_loop &loop = t.loops[t.entries[index].callee];
+    auto iterations = static_cast<uint64_t>(loop.count);
+    for (uint64_t i = 0; i < count; ++i) {
+      uint64_t bytes = body.bytesOf(signatures[first + i]);
+      bool isOne = !isList(t, loop, part + i);
+      if (isOne && __builtin_mul_overflow(bytes, iterations, &bytes))
+        return fail(error, t.describe(index) + " has " + describeNext() +
+                               " of more bytes than fit 64 bits");
+      for (uint64_t j = 0; j < (isOne ? 1 : iterations); ++j)
+        if (!checkNext(bytes))
+          return false;
     }
     return true;
   }
 
 private:
+  std::string describeNext() const {
+    const remat_entry &e = t.entries[index];
+    bool isOperand = use < e.operand_count;
+    return (isOperand ? "operand " : "result ") +
+           number(isOperand ? use : use - e.operand_count);
+  }
+  bool checkNext(uint64_t bytes) {
+    std::string name = describeNext();
+    return checkBytes(t, index, name, t.operand(t.entries[index], use++), bytes,
+                      error);
+  }
+
   const Table &t;
   const uint32_t index;
   std::string &error;
@@ -258,20 +298,22 @@ bool checkValues(const Table &t, uint32_t index, std::string &error) {
   const Table *advance = advanceOf(t, loop);
   uint64_t states = advance ? advance->results.size() : 0;
   ValueChecker values(t, index, error);
-  if (!values.check(body, body.arguments, 0, firstState(loop), false) ||
-      !values.check(body, body.arguments, firstState(loop) + states,
-                    loop.slices, true))
+  uint64_t firstStack = loop.slices, firstOfAdvance = firstStack + loop.stacks;
+  if (!values.check(body, body.arguments, 0, firstState(loop)) ||
+      !values.checkParts(body, body.arguments, firstState(loop) + states, 0,
+                         loop.slices))
     return false;
   if (advance && (!values.check(*advance, advance->arguments, 0,
-                                states + loop.advance_invariants, false) ||
-                  !values.check(*advance, advance->arguments,
-                                states + loop.advance_invariants,
-                                loop.advance_slices, true)))
+                                states + loop.advance_invariants) ||
+                  !values.checkParts(*advance, advance->arguments,
+                                     states + loop.advance_invariants,
+                                     firstOfAdvance, loop.advance_slices)))
     return false;
   if ((loop.flags & REMAT_LOOP_TRIPS) && !values.checkNumber())
     return false;
-  return values.check(body, body.results, 0, loop.carried, false) &&
-         values.check(body, body.results, loop.carried, loop.stacks, true);
+  return values.check(body, body.results, 0, loop.carried) &&
+         values.checkParts(body, body.results, loop.carried, firstStack,
+                           loop.stacks);
 }
 
 /// Whether iterations can read what they read, whatever they write.
@@ -298,6 +340,16 @@ bool checkOverlaps(const Table &t, uint32_t index, std::string &error) {
 }
 
 } // namespace
+
+uint64_t remat::countBuffers(const Table &table, const remat_loop &loop,
+                             uint64_t first, uint64_t last) {
+  uint64_t buffers = 0;
+  auto count = static_cast<uint64_t>(loop.count);
+  for (uint64_t i = first; i < last; ++i)
+    buffers +=
+        isList(table, loop, i) ? std::min<uint64_t>(count, REMAT_NONE) : 1;
+  return buffers;
+}
 
 bool remat::readBodies(const remat_module &module, Table &table, unsigned depth,
                        std::string &error) {
@@ -390,17 +442,20 @@ bool remat::checkLoopEntry(const Table &t, uint32_t index, std::string &error) {
   const remat_loop &loop = t.loops[e.callee];
   const Table &body = t.bodyTables[loop.body];
   const Table *advance = advanceOf(t, loop);
-  // The states are no operands of their own, but those of the advance.
-  uint64_t operands = body.arguments.size();
+  uint64_t firstOfAdvance = uint64_t(loop.slices) + loop.stacks;
+  uint64_t operands = firstState(loop) + countBuffers(t, loop, 0, loop.slices);
+  uint64_t results = uint64_t(loop.carried) +
+                     countBuffers(t, loop, loop.slices, firstOfAdvance);
   if (advance)
-    operands += advance->arguments.size() - advance->results.size();
+    operands += advance->results.size() + loop.advance_invariants +
+                countBuffers(t, loop, firstOfAdvance, partsOf(loop));
   if (loop.flags & REMAT_LOOP_TRIPS)
     ++operands;
-  if (e.operand_count != operands || e.result_count != body.results.size())
+  if (e.operand_count != operands || e.result_count != results)
     return fail(error, t.describe(index) + " has " + number(e.operand_count) +
                            " operands and " + number(e.result_count) +
                            " results, expected " + number(operands) + " and " +
-                           number(body.results.size()));
+                           number(results));
   if (!checkValues(t, index, error) || !checkOverlaps(t, index, error))
     return false;
   uint64_t room = e.workspace == REMAT_NONE ? 0 : t.buffers[e.workspace].bytes;

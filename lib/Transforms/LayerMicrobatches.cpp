@@ -15,6 +15,7 @@
 
 #include "remat/Transforms/Passes.h"
 
+#include "Alternatives.h"
 #include "BatchParts.h"
 #include "LayerCuts.h"
 
@@ -459,18 +460,6 @@ void LayerLoops::rewrite() {
 // The pass
 //===----------------------------------------------------------------------===//
 
-/// A private copy of `function` that this names as its alternative.
-static func::FuncOp addAlternative(func::FuncOp function) {
-  func::FuncOp copy = function.clone();
-  copy.setName((function.getName() + "_layers").str());
-  copy.setPrivate();
-  SymbolTable(function->getParentOfType<ModuleOp>())
-      .insert(copy, std::next(Block::iterator(function)));
-  function->setAttr(RematDialect::alternativeAttrName,
-                    FlatSymbolRefAttr::get(copy));
-  return copy;
-}
-
 namespace {
 struct LayerMicrobatches
     : remat::impl::LayerMicrobatchesPassBase<LayerMicrobatches> {
@@ -490,7 +479,7 @@ struct LayerMicrobatches
       quiet.emplace(&getContext(), [](Diagnostic &) { return success(); });
       if (failed(LayerLoops(*target, parts, numbers, inputs).findLayers(false)))
         return;
-      target = addAlternative(*target);
+      target = addAlternative(*target, "_layers");
     }
     LayerLoops loops(*target, parts, numbers, inputs);
     if (failed(loops.findLayers(/*explains=*/true)))

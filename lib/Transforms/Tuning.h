@@ -62,6 +62,21 @@ struct SiblingTuning {
   static constexpr unsigned maxMoved = 16;
 };
 
+/// `remat-fold-layers`.
+struct FoldingTuning {
+  /// Fewer layers are hardly less to plan as a loop, and a loop takes copies of
+  /// what it carries.
+  static constexpr unsigned fewestLayers = 4;
+  /// Operations of a layer. One alone, such as one of many equal sums, is none;
+  /// those of large layers are more than most models have.
+  static constexpr unsigned fewestOps = 2, mostOps = 4096;
+  /// Parts of a program that are looked at closely. The largest is first.
+  static constexpr unsigned mostTried = 32;
+  /// Bytes of a constant of which each layer has another: the step writes them
+  /// each time.
+  static constexpr int64_t mostConstantBytes = 4096;
+};
+
 /// `remat-recompute-cheap`.
 struct RecomputeTuning {
   /// Values smaller than this are kept: they cost less than a task.

@@ -29,6 +29,10 @@ namespace remat {
 /// better.
 enum class MicrobatchOrder { Parts, Layers, Auto };
 
+/// Whether equal layers become loops: not, in all cases, or where that plans
+/// better.
+enum class LayerFolding { Never, Always, Auto };
+
 struct StepOptions {
   /// What the step is compiled for, one of getKnownTargets(). Empty: what the
   /// module's `remat.target` says, else "cpu".
@@ -53,6 +57,9 @@ struct StepOptions {
   /// Whether recomputation of a region stops when all that is needed of it
   /// exists, for all regions; if not set, as each says.
   std::optional<bool> earlyStop;
+
+  /// Whether equal layers become a loop, see remat-fold-layers.
+  LayerFolding foldLayers = LayerFolding::Never;
 
   /// Whether to append a backward computation: by default the gradient of
   /// `result`, with `cotangents` the vector-Jacobian product of all results.

@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 /// Version of everything in this file. A runtime accepts its own version only.
-#define REMAT_STEP_TABLE_VERSION 11u
+#define REMAT_STEP_TABLE_VERSION 12u
 /// First eight bytes of a blob ("rematstp", little endian).
 #define REMAT_STEP_TABLE_MAGIC UINT64_C(0x70747374616d6572)
 /// "No buffer", "no entry", "no check", "no body".
@@ -119,6 +119,7 @@ typedef struct remat_step_header {
   remat_section scratch;       // uint64_t, offsets in workspaces
   remat_section plans;         // remat_plan
   remat_section loops;         // remat_loop
+  remat_section loop_lists;    // uint32_t, see remat_loop
   remat_section bodies;        // remat_section, in body_bytes
   remat_section body_bytes;    // bytes
   uint64_t flags;              // REMAT_TABLE_TF32 or 0
@@ -359,6 +360,13 @@ enum {
 /// states. Operands of the entry: what is carried, invariants, slices, then the
 /// states at first, and the invariants and slices of `advance`.
 ///
+/// A slice or a stack may be a list: `count` buffers in the place of one, of
+/// which iteration i gets or writes buffer i, wherever that is. Equal layers of
+/// a model that are a loop read their own weights in this way. With `lists`,
+/// `loop_lists[lists - 1 + i]` is 1 if part i is one and else 0, where the parts
+/// are the slices, then the stacks, then the slices of `advance`. There are no
+/// lists with REMAT_LOOP_TRIPS and REMAT_LOOP_WHILE.
+///
 /// The workspace has the larger of both arenas, the copies of what is carried,
 /// then the states, the states once more that `advance` does not update in
 /// place, and all states for each slot but the first. No more slots are taken
@@ -370,8 +378,8 @@ typedef struct remat_loop {
   int64_t count;    // at least 1, or 0: no limit
   uint32_t advance; // body, or REMAT_NONE
   uint32_t advance_invariants, advance_slices;
-  uint32_t reserved;
-  int64_t slots; // at least 1; 0 without `advance`
+  uint32_t lists; // 1 and the place of the first part in loop_lists, or 0
+  int64_t slots;  // at least 1; 0 without `advance`
 } remat_loop;
 
 //===----------------------------------------------------------------------===//

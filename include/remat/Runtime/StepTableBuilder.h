@@ -105,9 +105,10 @@ public:
                           remat_dtype dtype, const std::vector<int64_t> &dims,
                           uint64_t packedBytes);
 
-  /// The table of a loop's body, and a loop; equal ones share a number.
+  /// The table of a loop's body, and a loop; equal ones share a number. Which of
+  /// the loop's parts are lists is in `lists`: see remat_loop.
   uint32_t addBody(const std::string &table);
-  uint32_t addLoop(const remat_loop &loop);
+  uint32_t addLoop(remat_loop loop, const std::vector<uint32_t> &lists = {});
 
   /// A kernel on a device, with its launches and where in the workspace its
   /// parameters lie; the number that entries call.
@@ -169,6 +170,8 @@ private:
   std::map<std::string, uint32_t> bodyNumbers;
   std::vector<remat_loop> loops;
   std::map<std::string, uint32_t> loopNumbers;
+  std::vector<uint32_t> loopLists;
+  std::map<std::vector<uint32_t>, uint32_t> listNumbers;
   std::vector<remat_device_kernel> kernels;
   std::vector<remat_launch> launches;
   std::vector<uint64_t> scratchOffsets;

@@ -39,6 +39,44 @@ def StopSoftmaxMaxGradientPass : Pass<"remat-stop-softmax-max-gradient", "::mlir
   ];
 }
 
+def FoldLayersPass : Pass<"remat-fold-layers", "::mlir::ModuleOp"> {
+  let summary = "Make loops of equal layers";
+  let description = [{
+    Looks for operations of a function that is not differentiated yet that
+    repeat themselves: layers that are equal but for what they read. An operation
+    reads something of its own layer or of the one before, the same as in all
+    other layers, or one value for each layer. A chain of layers becomes a
+    `remat.loop`, whose derivative is a loop, too: what is planned, and the
+    object, are of the size of one layer.
+
+    What each layer has of its own is stacked for the loop by a `remat.stack`,
+    which copies nothing: iteration i reads the weights of layer i where they
+    are. So are results of all layers that the function returns unstacked.
+    Constants of which each layer has another are written to buffers, if they are
+    small. Layers begin where they hand the least to each other. What is read
+    from two layers before, or behind the chain from some of the layers only,
+    makes no chain.
+
+    With `alternative`, the function stays as it is and names a private one of
+    this form as its alternative (`remat.alternative`), if there are such layers
+    and it has no other alternative.
+  }];
+  let dependentDialects = ["::remat::RematDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::func::FuncDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"function", "function", "std::string", /*default=*/"\"main\"",
+           "The function; with 'main', a module's only function will do">,
+    Option<"alternative", "alternative", "bool", /*default=*/"false",
+           "Keep the function, and make an alternative to it">
+  ];
+  let statistics = [
+    Statistic<"numLoops", "num-loops", "Number of loops made">,
+    Statistic<"numLayers", "num-layers", "Number of layers in these loops">
+  ];
+}
+
 def LayerMicrobatchesPass : Pass<"remat-layer-microbatches", "::mlir::ModuleOp"> {
   let summary = "Run a function for several parts of a batch, layer by layer";
   let description = [{
@@ -158,6 +196,19 @@ def SimplifyLoopsPass : Pass<"remat-simplify-loops", "::mlir::ModuleOp"> {
   }];
   let statistics = [
     Statistic<"numSimplified", "num-simplified", "Number of loops simplified">
+  ];
+}
+
+def LowerStacksPass : Pass<"remat-lower-stacks", "::mlir::func::FuncOp"> {
+  let summary = "Write stacks that are no parts of loops";
+  let description = [{
+    A `remat.stack` costs nothing as a slice of a `remat.loop`, and a
+    `remat.unstack` as the only reader of what one stacks. Whatever else reads a
+    stack gets a concatenation, and other elements become slices.
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numWritten", "num-written", "Number of stacks that are written">
   ];
 }
 

@@ -5,7 +5,9 @@
 //===----------------------------------------------------------------------===//
 //
 // A kernel of one loop is an entry of the step table whose body is a table of
-// its own. What it takes depends on how the body is placed, so that the passes
+// its own. What it has of each iteration may be in buffers of their own: the
+// kernel's arguments are stacked in front of the loop, or results of the loop
+// unstacked behind it. What it takes depends on how the body is placed, so that the passes
 // that place it (remat-place-bodies) and write tables look at the loop itself.
 //
 //===----------------------------------------------------------------------===//
@@ -13,6 +15,7 @@
 #include "Kinds.h"
 
 #include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Dialect/Remat/IR/StepGraphs.h"
 
 using namespace mlir;
 using namespace remat;
@@ -31,11 +34,15 @@ public:
 
 LibraryCallRef remat::codegen::matchLoop(FunctionOpInterface kernel) {
   Block &block = kernel.getFunctionBody().front();
-  auto loop = dyn_cast<LoopOp>(block.front());
-  if (!loop || block.getTerminator()->getOperands() != loop.getResults())
+  auto loops = block.getOps<LoopOp>();
+  if (loops.empty())
+    return {};
+  LoopOp loop = *loops.begin();
+  if (ValueRange(block.getTerminator()->getOperands()) !=
+      ValueRange(getBufferResults(loop)))
     return {};
   SmallVector<unsigned> arguments;
-  for (Value operand : loop->getOperands()) {
+  for (Value operand : getBufferOperands(loop)) {
     auto argument = dyn_cast<BlockArgument>(operand);
     if (!argument)
       return {};

@@ -11,6 +11,51 @@
 using namespace mlir;
 using namespace remat;
 
+//===----------------------------------------------------------------------===//
+// Stacks of values
+//===----------------------------------------------------------------------===//
+
+SmallVector<Type> remat::getStackElementTypes(Type stack) {
+  auto type = dyn_cast<RankedTensorType>(stack);
+  if (!type || type.getRank() == 0 || type.isDynamicDim(0))
+    return {};
+  return SmallVector<Type>(type.getDimSize(0),
+                           type.clone(type.getShape().drop_front()));
+}
+
+static LogicalResult verifyStack(Operation *op, Type stack) {
+  if (!getStackElementTypes(stack).empty())
+    return success();
+  return op->emitOpError("has a stack of type ")
+         << stack << ", expected one or more elements in the first dimension";
+}
+
+LogicalResult StackOp::verify() { return verifyStack(*this, getType()); }
+
+LogicalResult UnstackOp::verify() {
+  return verifyStack(*this, getStack().getType());
+}
+
+OpFoldResult StackOp::fold(FoldAdaptor) {
+  auto unstack = getElements().front().getDefiningOp<UnstackOp>();
+  if (unstack && ValueRange(getElements()) == unstack.getResults())
+    return unstack.getStack();
+  return {};
+}
+
+LogicalResult UnstackOp::fold(FoldAdaptor,
+                              SmallVectorImpl<OpFoldResult> &results) {
+  auto stack = getStack().getDefiningOp<StackOp>();
+  if (!stack)
+    return failure();
+  llvm::append_range(results, stack.getElements());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Loops
+//===----------------------------------------------------------------------===//
+
 void LoopOp::build(OpBuilder &builder, OperationState &state, TypeRange results,
                    StringRef body, int64_t count, bool reverse,
                    ValueRange inits, ValueRange invariants, ValueRange slices,

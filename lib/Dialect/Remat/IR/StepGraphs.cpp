@@ -60,6 +60,33 @@ void remat::eraseUnneeded(ModuleOp module) {
   }
 }
 
+StackOp remat::findStack(Value slice) { return slice.getDefiningOp<StackOp>(); }
+
+UnstackOp remat::findUnstack(Value result) {
+  return result.hasOneUse() ? dyn_cast<UnstackOp>(*result.user_begin())
+                            : UnstackOp();
+}
+
+SmallVector<Value> remat::getBufferOperands(LoopOp loop) {
+  SmallVector<Value> operands;
+  for (Value operand : loop->getOperands())
+    if (StackOp stack = findStack(operand))
+      llvm::append_range(operands, stack.getElements());
+    else
+      operands.push_back(operand);
+  return operands;
+}
+
+SmallVector<Value> remat::getBufferResults(LoopOp loop) {
+  SmallVector<Value> results(loop.getFinals());
+  for (Value result : loop.getStacks())
+    if (UnstackOp unstack = findUnstack(result))
+      llvm::append_range(results, unstack.getElements());
+    else
+      results.push_back(result);
+  return results;
+}
+
 llvm::DenseSet<StringAttr> remat::findLoopKernels(ModuleOp module) {
   llvm::DenseSet<StringAttr> names;
   for (auto kernel : module.getOps<func::FuncOp>())

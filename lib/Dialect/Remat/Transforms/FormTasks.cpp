@@ -149,7 +149,7 @@ static LogicalResult checkFunction(func::FuncOp func) {
 /// buffers: these are calls in any case, and cannot make them for themselves.
 static void materializeCallOperands(func::FuncOp func) {
   for (Operation &op : func.getOps()) {
-    if (!isa<ConvOp, LoopOp, PackOp, UnpackOp>(op))
+    if (!isa<ConvOp, LoopOp, StackOp, PackOp, UnpackOp>(op))
       continue;
     for (OpOperand &operand : op.getOpOperands()) {
       Operation *source = skipTransparent(operand.get()).getDefiningOp();
@@ -254,7 +254,26 @@ FailureOr<GraphOp> GraphBuilder::build() {
   return graph;
 }
 
+/// Whether loops alone read what `op` stacks, or `op` alone what a loop stacks.
+static bool isPartOfLoops(Operation *op) {
+  if (auto unstack = dyn_cast<UnstackOp>(op)) {
+    auto loop = unstack.getStack().getDefiningOp<LoopOp>();
+    return loop && findUnstack(unstack.getStack()) &&
+           llvm::is_contained(loop.getStacks(), unstack.getStack());
+  }
+  return llvm::all_of(op->getUses(), [](OpOperand &use) {
+    auto loop = dyn_cast<LoopOp>(use.getOwner());
+    return loop && llvm::is_contained(loop.getSlices(), use.get());
+  });
+}
+
 LogicalResult GraphBuilder::convert(Operation *op) {
+  if (isa<StackOp, UnstackOp>(op)) {
+    if (isPartOfLoops(op))
+      return success();
+    return op->emitOpError("is not a part of loops alone: expected "
+                           "'remat-lower-stacks' before tasks are formed");
+  }
   if (isClonedIntoKernels(op) || isTransparentOp(op)) {
     if (isTransparentOp(op))
       if (Value source = mapping.lookupOrNull(op->getOperand(0)))
@@ -269,19 +288,23 @@ LogicalResult GraphBuilder::convert(Operation *op) {
       !llvm::all_of(op->getResultTypes(), llvm::IsaPred<TensorType>))
     return op->emitOpError("cannot be a task: it has effects or results that "
                            "are not tensors");
-  FailureOr<ArrayAttr> policies = collectPolicies(op);
+  auto loop = dyn_cast<LoopOp>(op);
+  SmallVector<Value> operands, results(op->getResults());
+  if (loop)
+    results = getBufferResults(loop);
+  FailureOr<ArrayAttr> policies = collectPolicies(op, results);
   if (failed(policies))
     return failure();
-  SmallVector<Value> operands;
-  func::FuncOp kernel = kernels.getOrCreate(op, operands);
+  func::FuncOp kernel = loop ? kernels.getOrCreateLoop(loop, operands)
+                             : kernels.getOrCreate(op, operands);
   TaskOp task =
       createTask(op->getLoc(), kernel, operands, op, getBackwardLevel(op));
   task.setPinned(runsOnce(op));
   if (*policies)
     setPolicies(task, op, *policies);
-  if (ArrayAttr names = collectNames(op))
+  if (ArrayAttr names = collectNames(op, results))
     task.setNamesAttr(names);
-  mapping.map(op->getResults(), task->getResults());
+  mapping.map(results, task->getResults());
   return success();
 }
 

@@ -15,6 +15,7 @@
 
 #include "remat/Dialect/Remat/IR/HostArguments.h"
 #include "remat/Dialect/Remat/IR/Rows.h"
+#include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Utils/Structured.h"
 
 #include "mlir/IR/OperationSupport.h"
@@ -99,6 +100,34 @@ func::FuncOp KernelPool::getOrCreate(Operation *op,
         for (Value value : reads)
           mapping.map(value, mapping.lookup(skipTransparent(value)));
         return simplifyCopy(builder, builder.clone(*op, mapping))->getResults();
+      });
+}
+
+func::FuncOp KernelPool::getOrCreateLoop(LoopOp loop,
+                                         SmallVectorImpl<Value> &operandList) {
+  SetVector<Operation *> prologue;
+  SetVector<Value> operands;
+  SmallVector<Value> reads = getBufferOperands(loop);
+  for (Value value : reads)
+    collectInputs(value, prologue, operands);
+  operandList = operands.takeVector();
+  SmallVector<Value> results = getBufferResults(loop);
+  return getOrCreate(
+      loop.getLoc(), describeComputation(loop.getOperation()),
+      prologue.getArrayRef(), operandList, ValueRange(results).getTypes(),
+      [&](OpBuilder &builder, IRMapping &mapping) -> SmallVector<Value> {
+        for (Value value : reads)
+          mapping.map(value, mapping.lookup(skipTransparent(value)));
+        for (Value slice : loop->getOperands())
+          if (StackOp stack = findStack(slice);
+              stack && !mapping.contains(slice))
+            builder.clone(*stack, mapping);
+        builder.clone(*loop, mapping);
+        for (Value result : loop.getStacks())
+          if (UnstackOp unstack = findUnstack(result))
+            builder.clone(*unstack, mapping);
+        return llvm::map_to_vector(
+            results, [&](Value value) { return mapping.lookup(value); });
       });
 }
 

@@ -32,6 +32,11 @@ public:
   mlir::func::FuncOp getOrCreate(mlir::Operation *op,
                                  llvm::SmallVectorImpl<mlir::Value> &operands);
 
+  /// The kernel that runs `loop`, with what is stacked and unstacked around it.
+  /// It returns the loop's `getBufferResults`.
+  mlir::func::FuncOp
+  getOrCreateLoop(LoopOp loop, llvm::SmallVectorImpl<mlir::Value> &operands);
+
   /// The kernel that does all of `cluster`. `results` receives the values that
   /// are read outside of it.
   mlir::func::FuncOp getOrCreate(const Cluster &cluster,

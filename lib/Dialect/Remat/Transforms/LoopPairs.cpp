@@ -38,6 +38,25 @@ static Value getPassed(TaskOp task, Value operand) {
   return task.getOperand(cast<BlockArgument>(operand).getArgNumber());
 }
 
+namespace {
+/// What a task passes for an operand of the loop in its kernel: a value, or the
+/// values that the kernel stacks to one of type `stack`.
+struct Passed {
+  SmallVector<Value, 1> values;
+  Type stack;
+};
+} // namespace
+
+static Passed getAllPassed(TaskOp task, Value operand) {
+  StackOp stack = findStack(operand);
+  if (!stack)
+    return {{getPassed(task, operand)}, {}};
+  Passed passed{{}, stack.getType()};
+  for (Value element : stack.getElements())
+    passed.values.push_back(getPassed(task, element));
+  return passed;
+}
+
 /// Whether the slice of this number is one of the stacks.
 static bool isStack(const LoopPair &pair, unsigned slice) {
   return llvm::any_of(pair.stacks, [&](const LoopPair::Stack &stack) {
@@ -76,8 +95,10 @@ static bool readsBackward(Operation *reader, TaskOp maker, OpResult stack) {
       loop.getCount() != forward.getCount() || !runAsOften(maker, task))
     return false;
   auto isSlice = [&](Value operand) {
-    return llvm::is_contained(loop.getSlices(), operand) ||
-           getPassed(task, operand) != stack;
+    bool isPassed =
+        llvm::is_contained(getAllPassed(task, operand).values, stack);
+    return !isPassed || (!findStack(operand) &&
+                         llvm::is_contained(loop.getSlices(), operand));
   };
   return llvm::all_of(loop->getOperands(), isSlice);
 }
@@ -89,10 +110,14 @@ std::optional<LoopPair> remat::findPair(TaskOp reverse) {
   LoopPair pair;
   pair.reverse = reverse;
   for (auto [slice, operand] : llvm::enumerate(loop.getSlices())) {
+    if (findStack(operand))
+      continue;
     auto stack = dyn_cast<OpResult>(getPassed(reverse, operand));
     auto forward = stack ? dyn_cast<TaskOp>(stack.getOwner()) : TaskOp();
     LoopOp other = forward ? findLoop(forward) : LoopOp();
+    // Numbers of results are those of the loop if it unstacks none.
     if (!other || other.getAdvance() ||
+        other.getNumResults() != forward.getNumResults() ||
         stack.getResultNumber() < other.getInits().size() ||
         (pair.forward && pair.forward != forward) || isMadeOnce(stack) ||
         !llvm::all_of(stack.getUsers(), [&](Operation *user) {
@@ -195,8 +220,8 @@ private:
     return op;
   }
   func::FuncOp
-  createKernel(Location loc, StringRef name, ArrayRef<Value> operands,
-               TypeRange results,
+  createKernel(Location loc, StringRef name, ArrayRef<Passed> operands,
+               TypeRange results, LoopOp old,
                llvm::function_ref<LoopOp(OpBuilder &, ValueRange)> createLoop,
                SmallVectorImpl<Value> &passed);
   TaskOp replace(TaskOp task, func::FuncOp kernel, ValueRange operands,
@@ -258,12 +283,15 @@ llvm::Expected<GraphOp> PairRewriter::makeAdvance() {
   return advance;
 }
 
-/// A kernel of one loop on `operands`; `passed` receives what tasks pass to it.
+/// A kernel of one loop on `operands` that unstacks what that of `old` does, if
+/// that is there; `passed` receives what tasks pass to it.
 func::FuncOp PairRewriter::createKernel(
-    Location loc, StringRef name, ArrayRef<Value> operands, TypeRange results,
-    llvm::function_ref<LoopOp(OpBuilder &, ValueRange)> createLoop,
+    Location loc, StringRef name, ArrayRef<Passed> operands, TypeRange results,
+    LoopOp old, llvm::function_ref<LoopOp(OpBuilder &, ValueRange)> createLoop,
     SmallVectorImpl<Value> &passed) {
-  SetVector<Value> distinct(operands.begin(), operands.end());
+  SetVector<Value> distinct;
+  for (const Passed &operand : operands)
+    distinct.insert_range(operand.values);
   passed = llvm::to_vector(distinct.getArrayRef());
   OpBuilder builder(module.getContext());
   auto kernel = func::FuncOp::create(
@@ -272,13 +300,23 @@ func::FuncOp PairRewriter::createKernel(
   kernel->setAttr(RematDialect::kernelAttrName, builder.getUnitAttr());
   Block *block = kernel.addEntryBlock();
   builder.setInsertionPointToStart(block);
-  SmallVector<Value> arguments =
-      llvm::map_to_vector(operands, [&](Value operand) -> Value {
-        return block->getArgument(llvm::find(distinct, operand) -
-                                  distinct.begin());
-      });
+  DenseMap<Value, Value> argumentOf;
+  for (auto [value, argument] : llvm::zip(distinct, block->getArguments()))
+    argumentOf[value] = argument;
+  SmallVector<Value> arguments;
+  for (const Passed &operand : operands) {
+    SmallVector<Value> values = llvm::map_to_vector(
+        operand.values, [&](Value value) { return argumentOf.at(value); });
+    arguments.push_back(
+        operand.stack ? StackOp::create(builder, loc, operand.stack, values)
+                      : values.front());
+  }
   LoopOp loop = createLoop(builder, arguments);
-  func::ReturnOp::create(builder, loc, loop.getResults());
+  for (OpResult result : loop.getStacks())
+    if (old && findUnstack(old.getResult(result.getResultNumber())))
+      UnstackOp::create(builder, loc, getStackElementTypes(result.getType()),
+                        result);
+  func::ReturnOp::create(builder, loc, getBufferResults(loop));
   return insert(kernel, name);
 }
 
@@ -331,15 +369,17 @@ llvm::Error PairRewriter::shortenForward() {
     if (llvm::Error error = placeAgain(shorter, module))
       return error;
   }
-  SmallVector<Value> operands, passed;
+  SmallVector<Passed> operands;
+  SmallVector<Value> passed;
   for (Value operand : forward->getOperands())
-    operands.push_back(getPassed(task, operand));
+    operands.push_back(getAllPassed(task, operand));
   SmallVector<Type> types = llvm::map_to_vector(
       kept, [&](unsigned number) { return task.getResult(number).getType(); });
   unsigned numCarried = forward.getInits().size(),
            numInvariants = forward.getInvariants().size();
   func::FuncOp kernel = createKernel(
       task.getLoc(), (task.getKernel() + "_short").str(), operands, types,
+      /*old=*/nullptr,
       [&](OpBuilder &builder, ValueRange arguments) {
         auto loop =
             LoopOp::create(builder, forward.getLoc(), types, shorter.getName(),
@@ -448,10 +488,11 @@ llvm::Error PairRewriter::run(int64_t slots) {
   if (!body)
     return body.takeError();
   TaskOp task = pair.reverse;
-  SmallVector<Value> operands, passed;
+  SmallVector<Passed> operands;
+  SmallVector<Value> passed;
   SmallVector<unsigned> sizes;
   auto add = [&](TaskOp from, Value operand) {
-    operands.push_back(getPassed(from, operand));
+    operands.push_back(getAllPassed(from, operand));
     ++sizes.back();
   };
   auto addForward = [&](OperandRange group, ArrayRef<unsigned> numbers) {
@@ -460,7 +501,7 @@ llvm::Error PairRewriter::run(int64_t slots) {
   };
   auto addKept = [&](ArrayRef<unsigned> numbers) {
     for (unsigned number : numbers) {
-      operands.push_back(pair.forward.getResult(number));
+      operands.push_back({{pair.forward.getResult(number)}, {}});
       ++sizes.back();
     }
   };
@@ -489,7 +530,7 @@ llvm::Error PairRewriter::run(int64_t slots) {
     add(task, trips);
   func::FuncOp kernel = createKernel(
       task.getLoc(), (task.getKernel() + "_slots" + Twine(slots)).str(),
-      operands, task.getResultTypes(),
+      operands, task.getResultTypes(), reverse,
       [&](OpBuilder &builder, ValueRange arguments) {
         ValueRange groups[7];
         for (auto [group, size] : llvm::zip(groups, sizes)) {
@@ -497,7 +538,7 @@ llvm::Error PairRewriter::run(int64_t slots) {
           arguments = arguments.drop_front(size);
         }
         return LoopOp::create(
-            builder, reverse.getLoc(), task.getResultTypes(),
+            builder, reverse.getLoc(), reverse.getResultTypes(),
             FlatSymbolRefAttr::get(builder.getContext(), body->getName()),
             reverse.getCountAttr(), /*conditional=*/UnitAttr(),
             reverse.getReverseAttr(), groups[0], groups[1], groups[2],

@@ -67,12 +67,12 @@ static LogicalResult collectPolicy(OpResult result, PolicyAttr &policy) {
   return success();
 }
 
-FailureOr<ArrayAttr> remat::collectPolicies(Operation *op) {
+FailureOr<ArrayAttr> remat::collectPolicies(Operation *op, ValueRange results) {
   SmallVector<Attribute> policies;
   bool any = false;
-  for (OpResult result : op->getResults()) {
+  for (Value result : results) {
     PolicyAttr policy;
-    if (failed(collectPolicy(result, policy)))
+    if (failed(collectPolicy(cast<OpResult>(result), policy)))
       return failure();
     any |= static_cast<bool>(policy);
     policies.push_back(policy ? Attribute(policy)
@@ -112,10 +112,10 @@ PolicyLevel remat::findPolicyLevel(Operation *op) {
   return {first.value_or(level), first.has_value()};
 }
 
-ArrayAttr remat::collectNames(Operation *op) {
+ArrayAttr remat::collectNames(Operation *op, ValueRange results) {
   SmallVector<Attribute> names;
   bool any = false;
-  for (OpResult result : op->getResults()) {
+  for (Value result : results) {
     SetVector<Attribute> own;
     for (TagOp tag : findTags(result))
       if (StringAttr name = tag.getNameAttr())

@@ -11,9 +11,10 @@
 
 namespace remat {
 
-/// The attribute `policies` of a task made from `op`; null if it has none.
-/// Fails, and says why, where two demands conflict.
-llvm::FailureOr<mlir::ArrayAttr> collectPolicies(mlir::Operation *op);
+/// The attribute `policies` of a task made from `op` that makes `results`; null
+/// if it has none. Fails, and says why, where two demands conflict.
+llvm::FailureOr<mlir::ArrayAttr> collectPolicies(mlir::Operation *op,
+                                                 mlir::ValueRange results);
 
 /// The level of the derivative that the policies of `op` are about: that of the
 /// first backward operations that read it, of those that tags are about, or
@@ -24,8 +25,9 @@ struct PolicyLevel {
 };
 PolicyLevel findPolicyLevel(mlir::Operation *op);
 
-/// The attribute `names` of a task made from `op`; null if it has none.
-mlir::ArrayAttr collectNames(mlir::Operation *op);
+/// The attribute `names` of a task made from `op` that makes `results`; null if
+/// it has none.
+mlir::ArrayAttr collectNames(mlir::Operation *op, mlir::ValueRange results);
 
 } // namespace remat
 

@@ -141,4 +141,49 @@ def Remat_LoopOp : Remat_Op<"loop", [
   }];
 }
 
+def Remat_StackOp : Remat_Op<"stack", [
+    Pure,
+    RangedTypesMatchWith<"elements are those of the result", "stack",
+                         "elements", "getStackElementTypes($_self)">]> {
+  let summary = "values of one type as the elements of one more dimension";
+  let description = [{
+    Element i of the result is operand i. As a slice of a `remat.loop` it costs
+    nothing: iteration i reads operand i where that lies, as each layer of a
+    model that is a loop reads its own weights. All others read a copy
+    (`remat-lower-stacks`).
+
+    ```mlir
+    %weights = remat.stack %w0, %w1, %w2 : tensor<3x8x8xf32>
+    %h = remat.loop @layer count 3 carried(%x) invariant() sliced(%weights) : ...
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$elements);
+  let results = (outs AnyRankedTensor:$stack);
+  let assemblyFormat = "$elements attr-dict `:` type($stack)";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
+def Remat_UnstackOp : Remat_Op<"unstack", [
+    Pure,
+    RangedTypesMatchWith<"elements are those of the operand", "stack",
+                         "elements", "getStackElementTypes($_self)">]> {
+  let summary = "the elements of the first dimension as values of their own";
+  let description = [{
+    The reverse of `remat.stack`: result i is element i of the operand. If that
+    is a stacked result of a `remat.loop` that nobody else reads, iteration i
+    writes result i where that is to lie, as the gradient of its own weights.
+
+    ```mlir
+    %dx, %stack = remat.loop @layer_reverse count 3 reverse ... : ...
+    %dw:3 = remat.unstack %stack : tensor<3x8x8xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$stack);
+  let results = (outs Variadic<AnyRankedTensor>:$elements);
+  let assemblyFormat = "$stack attr-dict `:` type($stack)";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
 #endif // REMAT_DIALECT_REMAT_IR_LOOPOPS_TD

@@ -40,6 +40,14 @@
 #define GET_TYPEDEF_CLASSES
 #include "remat/Dialect/Remat/IR/RematTypes.h.inc"
 
+namespace remat {
+
+/// The types of the elements of the first dimension of `stack`, a ranked
+/// tensor; none if it has no static first dimension.
+llvm::SmallVector<mlir::Type> getStackElementTypes(mlir::Type stack);
+
+} // namespace remat
+
 #define GET_OP_CLASSES
 #include "remat/Dialect/Remat/IR/RematOps.h.inc"
 

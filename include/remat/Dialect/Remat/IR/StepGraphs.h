@@ -41,6 +41,17 @@ llvm::SmallVector<GraphOp> collectStepGraphs(mlir::ModuleOp module);
 /// Erases the graphs and kernels that no step graph of `module` needs.
 void eraseUnneeded(mlir::ModuleOp module);
 
+/// What stacks `slice`, a slice of a loop, or nothing if it is a buffer.
+StackOp findStack(mlir::Value slice);
+/// What alone reads `result`, a stacked result of a loop, and unstacks it: each
+/// element has a buffer. Nothing if the result is one buffer.
+UnstackOp findUnstack(mlir::Value result);
+/// What a task that runs `loop` has buffers of: its operands and results, in
+/// their order, with the elements of those that are stacked or unstacked around
+/// the loop in their places.
+llvm::SmallVector<mlir::Value> getBufferOperands(LoopOp loop);
+llvm::SmallVector<mlir::Value> getBufferResults(LoopOp loop);
+
 /// The names of the kernels that run loops. Looking for the kernel of each task
 /// would take time for each function of the module.
 llvm::DenseSet<mlir::StringAttr> findLoopKernels(mlir::ModuleOp module);
