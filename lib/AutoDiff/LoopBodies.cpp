@@ -14,6 +14,7 @@
 #include "remat/AutoDiff/AutoDiff.h"
 #include "remat/AutoDiff/DifferentiableOpInterface.h"
 #include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/CheapRecomputation.h"
 #include "remat/Utils/Tags.h"
 
 #include <functional>
@@ -164,6 +165,9 @@ static SmallVector<std::pair<unsigned, unsigned>> findRead(func::FuncOp body) {
     if (failed(differentiate(trial, options)))
       places.clear();
   }
+  // What would not be kept without the loop is not stacked either.
+  if (!places.empty())
+    recomputeCheap(trial.front());
   llvm::SetVector<std::pair<unsigned, unsigned>> read;
   DenseSet<Operation *> repeated;
   // What a number of one element is made of is made again with it.

@@ -77,18 +77,6 @@ struct FoldingTuning {
   static constexpr int64_t mostConstantBytes = 4096;
 };
 
-/// `remat-recompute-cheap`.
-struct RecomputeTuning {
-  /// Values smaller than this are kept: they cost less than a task.
-  static constexpr int64_t minBytes = 4096;
-  /// A value of an eighth of the bytes of another is small beside it.
-  static constexpr int64_t smallShare = 8;
-  /// Sums of contractions that are short enough to be made again, as those of
-  /// attention's scores: with what reads them they are one kernel and never in
-  /// memory.
-  static constexpr int64_t maxShortSum = 256;
-};
-
 /// `remat-slice-rows`.
 struct SliceTuning {
   /// How far apart the operations that are sliced may stand in the program, and

@@ -1,0 +1,28 @@
+//===- Tuning.h - numbers of heuristics -------------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_LIB_UTILS_TUNING_H
+#define REMAT_LIB_UTILS_TUNING_H
+
+#include <cstdint>
+
+namespace remat {
+
+/// What is made again instead of being kept.
+struct RecomputeTuning {
+  /// Values smaller than this are kept: they cost less than a task.
+  static constexpr int64_t minBytes = 4096;
+  /// A value of an eighth of the bytes of another is small beside it.
+  static constexpr int64_t smallShare = 8;
+  /// Sums of contractions that are short enough to be made again, as those of
+  /// attention's scores: with what reads them they are one kernel and never in
+  /// memory.
+  static constexpr int64_t maxShortSum = 256;
+};
+
+} // namespace remat
+
+#endif // REMAT_LIB_UTILS_TUNING_H
