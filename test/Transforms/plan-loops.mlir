@@ -5,12 +5,15 @@
 // DEFINE: %{derivative} = --remat-differentiate=mode=reverse --canonicalize --cse --remat-simplify-loops
 
 // 20 iterations, of each of which two values of 64 bytes are stacked. With a
-// little less memory the states are kept, and with the least so few checkpoints
-// that each iteration runs again eight times at most. What the loop stacked for
-// its derivative alone is gone; the reverse loop makes it from the states.
+// little less memory one of them stays, of which the reverse loop makes the
+// other, then there is a checkpoint of the state for each iteration, and with the
+// least so few that each iteration runs again eight times at most. What the loop
+// stacked for its derivative alone is then gone; the reverse loop makes it from
+// the states.
 
 // RUN: remat-opt %t/cell.mlir %{derivative} %{to-plan}=budget=100%% | FileCheck %t/cell.mlir --check-prefix=ALL
-// RUN: remat-opt %t/cell.mlir %{derivative} %{to-plan}=budget=80%% | FileCheck %t/cell.mlir --check-prefixes=SOME,FEW
+// RUN: remat-opt %t/cell.mlir %{derivative} %{to-plan}=budget=80%% | FileCheck %t/cell.mlir --check-prefix=THIN
+// RUN: remat-opt %t/cell.mlir %{derivative} %{to-plan}=budget=40%% | FileCheck %t/cell.mlir --check-prefixes=SOME,FEW
 // RUN: remat-opt %t/cell.mlir %{derivative} %{to-plan}=budget=min | FileCheck %t/cell.mlir --check-prefixes=ONE,FEW
 // RUN: not remat-opt %t/cell.mlir %{derivative} %{to-plan}=budget=64 2>&1 | FileCheck %t/cell.mlir --check-prefix=NONE
 
@@ -43,10 +46,14 @@
 // ALL:      remat.loop @cell count 20 carried({{.*}} -> (tensor<16xf32>, tensor<20x16xf32>, tensor<20x16xf32>)
 // ALL:      remat.loop @cell_reverse count 20 reverse
 
+// THIN-NOT: again @
+// THIN-DAG: remat.loop @cell_short1 count 20 carried(%{{.*}}) invariant(%{{.*}}) sliced() : (tensor<16xf32>, tensor<16xf32>) -> (tensor<16xf32>, tensor<20x16xf32>)
+// THIN-DAG: remat.loop @cell_reverse_again1 count 20 reverse carried(%{{.*}}, %{{.*}}) invariant(%{{.*}}) sliced(%{{[a-z0-9]*}}) :
+
 // FEW-DAG:  remat.graph private @cell_short(%{{.*}}: tensor<16xf32>, %{{.*}}: tensor<16xf32>) -> tensor<16xf32>
 // FEW-DAG:  remat.graph private @cell_next(%{{.*}}: tensor<16xf32>, %{{.*}}: tensor<16xf32>) -> tensor<16xf32>
 // FEW-DAG:  remat.graph private @cell_reverse_again
-// SOME-DAG: remat.loop @cell_reverse_again count 20 reverse carried(%{{.*}}, %{{.*}}) invariant(%{{.*}}) sliced() again @cell_next slots 20 carried(
+// SOME-DAG: remat.loop @cell_reverse_again count 20 reverse carried(%{{.*}}, %{{.*}}) invariant(%{{.*}}) sliced() again @cell_next slots 10 carried(
 // ONE-DAG:  remat.loop @cell_reverse_again count 20 reverse carried(%{{.*}}, %{{.*}}) invariant(%{{.*}}) sliced() again @cell_next slots 2 carried(
 // FEW-DAG:  remat.loop @cell_short count 20 carried(%{{.*}}) invariant(%{{.*}}) sliced() : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
 

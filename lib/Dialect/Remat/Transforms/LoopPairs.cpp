@@ -203,12 +203,14 @@ namespace {
 class PairRewriter {
 public:
   PairRewriter(LoopPair pair, ModuleOp module, MadeBodies &bodies,
-               SetVector<Operation *> &symbols)
+               SetVector<Operation *> &symbols, ArrayRef<unsigned> kept = {})
       : pair(std::move(pair)), module(module), bodies(bodies), symbols(symbols),
         table(module), forward(findLoop(this->pair.forward)),
-        reverse(findLoop(this->pair.reverse)), needed(this->pair) {}
+        reverse(findLoop(this->pair.reverse)), needed(this->pair, kept),
+        suffix(kept.empty() ? "" : std::to_string(kept.size())) {}
 
-  llvm::Error run(int64_t slots);
+  /// Without `slots`, no states are made again.
+  llvm::Error run(std::optional<int64_t> slots);
 
 private:
   template <typename OpT>
@@ -237,6 +239,10 @@ private:
   SymbolTable table;
   LoopOp forward, reverse;
   NeededParts needed;
+  /// Behind names of bodies, how many stacks stay, and behind those of kernels
+  /// this or how many checkpoints there are: the names of one choice, which are
+  /// in stored plans, do not depend on what was made for others.
+  std::string suffix, choice;
 };
 } // namespace
 
@@ -362,7 +368,7 @@ llvm::Error PairRewriter::shortenForward() {
   GraphOp body = findBody(forward);
   GraphOp &shorter = bodies[{body, body, kept}];
   if (!shorter) {
-    shorter = insert(body.clone(), body.getName() + "_short");
+    shorter = insert(body.clone(), body.getName() + "_short" + suffix);
     shorter.removeResAttrsAttr();
     keepResults(shorter.getBody().front(), kept);
     updateType(shorter);
@@ -378,7 +384,8 @@ llvm::Error PairRewriter::shortenForward() {
   unsigned numCarried = forward.getInits().size(),
            numInvariants = forward.getInvariants().size();
   func::FuncOp kernel = createKernel(
-      task.getLoc(), (task.getKernel() + "_short").str(), operands, types,
+      task.getLoc(), (task.getKernel() + "_short" + choice).str(), operands,
+      types,
       /*old=*/nullptr,
       [&](OpBuilder &builder, ValueRange arguments) {
         auto loop =
@@ -410,10 +417,12 @@ llvm::Expected<GraphOp> PairRewriter::makeReverseBody() {
   for (const LoopPair::Stack &stack : pair.stacks)
     llvm::append_values(parts, stack.slice, stack.result);
   llvm::append_range(parts, needed.ofStacks.kept);
+  llvm::append_range(parts, needed.states);
   GraphOp &body = bodies[{findBody(reverse), findBody(forward), parts}];
   if (body)
     return body;
-  body = insert(findBody(reverse).clone(), reverse.getBody() + "_again");
+  body =
+      insert(findBody(reverse).clone(), reverse.getBody() + "_again" + suffix);
   Block &block = body.getBody().front();
   Block &other = findBody(forward).getBody().front();
   unsigned numBefore = block.getNumArguments(),
@@ -480,10 +489,12 @@ llvm::Expected<GraphOp> PairRewriter::makeReverseBody() {
   return body;
 }
 
-llvm::Error PairRewriter::run(int64_t slots) {
-  llvm::Expected<GraphOp> advance = makeAdvance();
-  if (!advance)
-    return advance.takeError();
+llvm::Error PairRewriter::run(std::optional<int64_t> slots) {
+  choice = slots ? "_slots" + std::to_string(*slots) : "_thin" + suffix;
+  GraphOp advance;
+  if (slots)
+    if (llvm::Error error = makeAdvance().moveInto(advance))
+      return error;
   llvm::Expected<GraphOp> body = makeReverseBody();
   if (!body)
     return body.takeError();
@@ -521,16 +532,19 @@ llvm::Error PairRewriter::run(int64_t slots) {
   sizes.push_back(0);
   addForward(forward.getInits(), needed.states);
   sizes.push_back(0);
-  addForward(forward.getInvariants(), needed.ofStates.invariants);
+  if (slots)
+    addForward(forward.getInvariants(), needed.ofStates.invariants);
   sizes.push_back(0);
-  addForward(forward.getSlices(), needed.ofStates.slices);
-  addKept(needed.ofStates.kept);
+  if (slots) {
+    addForward(forward.getSlices(), needed.ofStates.slices);
+    addKept(needed.ofStates.kept);
+  }
   sizes.push_back(0);
   if (Value trips = reverse.getTrips())
     add(task, trips);
   func::FuncOp kernel = createKernel(
-      task.getLoc(), (task.getKernel() + "_slots" + Twine(slots)).str(),
-      operands, task.getResultTypes(), reverse,
+      task.getLoc(), (task.getKernel() + choice).str(), operands,
+      task.getResultTypes(), reverse,
       [&](OpBuilder &builder, ValueRange arguments) {
         ValueRange groups[7];
         for (auto [group, size] : llvm::zip(groups, sizes)) {
@@ -542,8 +556,10 @@ llvm::Error PairRewriter::run(int64_t slots) {
             FlatSymbolRefAttr::get(builder.getContext(), body->getName()),
             reverse.getCountAttr(), /*conditional=*/UnitAttr(),
             reverse.getReverseAttr(), groups[0], groups[1], groups[2],
-            FlatSymbolRefAttr::get(builder.getContext(), advance->getName()),
-            builder.getI64IntegerAttr(slots), groups[3], groups[4], groups[5],
+            slots ? FlatSymbolRefAttr::get(advance.getSymNameAttr())
+                  : FlatSymbolRefAttr(),
+            slots ? builder.getI64IntegerAttr(*slots) : IntegerAttr(),
+            groups[3], groups[4], groups[5],
             groups[6].empty() ? Value() : groups[6].front(),
             /*asserts=*/UnitAttr(), /*inner_policy=*/PolicyAttr());
       },
@@ -553,10 +569,12 @@ llvm::Error PairRewriter::run(int64_t slots) {
   pair.reverse = replace(task, kernel, passed, all);
   LoopOp loop = findLoop(pair.reverse);
   int64_t count = loop.getCount();
-  pair.reverse.setCost(
-      addCounts(multiplyCounts(getIterationCost(*body), count),
-                multiplyCounts(getIterationCost(*advance),
-                               planning::fewestAdvances(count, slots))));
+  int64_t cost = multiplyCounts(getIterationCost(*body), count);
+  if (slots)
+    cost = addCounts(cost,
+                     multiplyCounts(getIterationCost(advance),
+                                    planning::fewestAdvances(count, *slots)));
+  pair.reverse.setCost(cost);
   pair.reverse.setWorkspace(getWorkspaceBytes(loop));
   return shortenForward();
 }
@@ -565,4 +583,11 @@ llvm::Error remat::keepCheckpoints(LoopPair pair, int64_t slots,
                                    ModuleOp module, MadeBodies &bodies,
                                    SetVector<Operation *> &symbols) {
   return PairRewriter(std::move(pair), module, bodies, symbols).run(slots);
+}
+
+llvm::Error remat::keepStacks(LoopPair pair, ArrayRef<unsigned> kept,
+                              ModuleOp module, MadeBodies &bodies,
+                              SetVector<Operation *> &symbols) {
+  return PairRewriter(std::move(pair), module, bodies, symbols, kept)
+      .run(/*slots=*/std::nullopt);
 }

@@ -51,6 +51,18 @@ llvm::Error keepCheckpoints(LoopPair pair, int64_t slots, mlir::ModuleOp module,
                             MadeBodies &bodies,
                             llvm::SetVector<mlir::Operation *> &symbols);
 
+/// As above, of one of `findThinnings`: the stacks of `kept` stay, and all
+/// others are made of these.
+llvm::Error keepStacks(LoopPair pair, llvm::ArrayRef<unsigned> kept,
+                       mlir::ModuleOp module, MadeBodies &bodies,
+                       llvm::SetVector<mlir::Operation *> &symbols);
+
+/// Ever fewer of the stacks of `pair` of which an iteration can make all others
+/// without those before it, as numbers of results of the forward loop. What is
+/// dropped first costs the least time for its bytes.
+llvm::SmallVector<llvm::SmallVector<unsigned>>
+findThinnings(const LoopPair &pair);
+
 } // namespace remat
 
 #endif // REMAT_LIB_DIALECT_REMAT_TRANSFORMS_LOOPPAIRS_H

@@ -51,14 +51,18 @@ LoopSlots::LoopSlots(GraphOp graph, const PlanOptions &given)
     if (!kernels.contains(task.getKernelAttr().getAttr()))
       continue;
     isLooping = true;
-    if (!findPair(task))
+    std::optional<LoopPair> pair = findPair(task);
+    if (!pair)
       continue;
+    numThinnings =
+        std::max<unsigned>(numThinnings, findThinnings(*pair).size());
     int64_t count = findLoop(task).getCount();
     unsigned levels = 1;
     while (getSlots(count, levels) > getFewestSlots(count))
       ++levels;
     numLevels = std::max(numLevels, levels);
   }
+  numLevels += numThinnings;
 }
 
 /// A body as it was before it was planned.
@@ -106,17 +110,77 @@ llvm::Error LoopSlots::replan(TaskOp task, int64_t fewer) {
   symbols.insert(smaller);
   if (failed(reassignBuffers(smaller, module)) || failed(placeGraph(smaller)))
     return llvm::createStringError("a loop's body cannot be placed");
-  func::FuncOp changed = kernel.clone();
-  SymbolTable(module).insert(changed);
-  symbols.insert(changed);
-  (*changed.getOps<LoopOp>().begin()).setBody(smaller.getName());
+  // Names do not depend on which copies were made before.
+  SymbolTable table(module);
+  std::string name =
+      (kernel.getName() + "_arena" + Twine(smaller.getArenaBytes().value_or(0)))
+          .str();
+  auto changed = table.lookup<func::FuncOp>(name);
+  if (!changed || !symbols.contains(changed)) {
+    changed = kernel.clone();
+    changed.setName(name);
+    table.insert(changed);
+    symbols.insert(changed);
+    (*changed.getOps<LoopOp>().begin()).setBody(smaller.getName());
+  }
   task.setKernel(changed.getName());
   loop = findLoop(task);
-  int64_t slower = getIterationCost(smaller) - getIterationCost(body);
+  int64_t slower = getIterationCost(findBody(loop)) - getIterationCost(body);
   task.setCost(
       addCounts(task.getCost(), multiplyCounts(std::max<int64_t>(slower, 0),
                                                getIterations(loop))));
   task.setWorkspace(getWorkspaceBytes(loop));
+  return llvm::Error::success();
+}
+
+/// Lets what only copies use be erased with them.
+void LoopSlots::keepSymbols(const LoopPair &pair) {
+  for (TaskOp task : {pair.forward, pair.reverse}) {
+    symbols.insert(getKernel(task));
+    symbols.insert(findBody(findLoop(task)));
+  }
+}
+
+/// Lets the pairs of `copy` have the stacks of a level; those that have fewer
+/// levels, the fewest stacks.
+llvm::Error LoopSlots::thin(GraphOp copy, unsigned level) {
+  if (level == 0)
+    return llvm::Error::success();
+  // Tasks are replaced; their numbers stay.
+  SmallVector<int64_t> ids;
+  for (auto task : copy.getOps<TaskOp>())
+    if (findLoop(task))
+      ids.push_back(int64_t(task.getId()));
+  for (int64_t id : ids) {
+    auto tasks = copy.getOps<TaskOp>();
+    auto task = llvm::find_if(
+        tasks, [&](TaskOp task) { return int64_t(task.getId()) == id; });
+    std::optional<LoopPair> pair;
+    if (task != tasks.end())
+      pair = findPair(*task);
+    auto thinnings =
+        pair ? findThinnings(*pair) : SmallVector<SmallVector<unsigned>>();
+    if (thinnings.empty())
+      continue;
+    keepSymbols(*pair);
+    size_t number = std::min<size_t>(level, thinnings.size()) - 1;
+    if (llvm::Error error = keepStacks(std::move(*pair), thinnings[number],
+                                       module, bodies, symbols))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+/// Lets the pairs of `copy` have the checkpoints of a level, from 1 on. A loop
+/// may be in several pairs; what a pair becomes is none.
+llvm::Error LoopSlots::keepCheckpoints(GraphOp copy, unsigned level) {
+  while (std::optional<LoopPair> pair = findFirstPair(copy)) {
+    keepSymbols(*pair);
+    int64_t count = findLoop(pair->reverse).getCount();
+    if (llvm::Error error = remat::keepCheckpoints(
+            std::move(*pair), getSlots(count, level), module, bodies, symbols))
+      return error;
+  }
   return llvm::Error::success();
 }
 
@@ -125,20 +189,10 @@ llvm::Expected<GraphOp> LoopSlots::make(unsigned level, int64_t fewer) {
   GraphOp copy = graph.clone();
   graph->getBlock()->getOperations().insert(graph->getIterator(), copy);
   copies.push_back(copy);
-  // A loop may be in several pairs; what a pair becomes is none.
-  while (level > 0) {
-    std::optional<LoopPair> pair = findFirstPair(copy);
-    if (!pair)
-      break;
-    for (TaskOp task : {pair->forward, pair->reverse}) {
-      symbols.insert(getKernel(task));
-      symbols.insert(findBody(findLoop(task)));
-    }
-    int64_t count = findLoop(pair->reverse).getCount();
-    if (llvm::Error error = keepCheckpoints(
-            std::move(*pair), getSlots(count, level), module, bodies, symbols))
-      return std::move(error);
-  }
+  if (llvm::Error error = hasCheckpoints(level)
+                              ? keepCheckpoints(copy, level - numThinnings)
+                              : thin(copy, level))
+    return std::move(error);
   if (fewer == 0)
     return copy;
   auto kernels = findLoopKernels(module);
@@ -154,6 +208,31 @@ llvm::Expected<GraphOp> LoopSlots::make(unsigned level, int64_t fewer) {
     if (llvm::Error error = replan(task, fewer))
       return std::move(error);
   return copy;
+}
+
+int64_t LoopSlots::getLeastArena(GraphOp copy) {
+  Operation *terminator = copy.getBody().front().getTerminator();
+  int64_t least = 0;
+  for (auto task : copy.getOps<TaskOp>()) {
+    std::optional<LoopPair> pair;
+    if (findLoop(task))
+      pair = findPair(task);
+    if (!pair)
+      continue;
+    int64_t bytes = 0;
+    DenseSet<unsigned> counted;
+    for (const LoopPair::Stack &stack : pair->stacks)
+      if (counted.insert(stack.result).second)
+        bytes = addCounts(
+            bytes, getBufferBytes(pair->forward.getResult(stack.result)));
+    // They may be in the buffers of results that come later.
+    for (Value result : terminator->getOperands())
+      if (Operation *maker = getViewRoot(result).getDefiningOp();
+          maker && task->isBeforeInBlock(maker))
+        bytes -= getBufferBytes(result);
+    least = std::max(least, bytes);
+  }
+  return least;
 }
 
 LoopSlots::~LoopSlots() {

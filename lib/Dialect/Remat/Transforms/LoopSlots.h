@@ -23,6 +23,9 @@ public:
   LoopSlots(const LoopSlots &) = delete;
   LoopSlots &operator=(const LoopSlots &) = delete;
 
+  /// Whether the copy of this level has checkpoints.
+  bool hasCheckpoints(unsigned level) const { return level > numThinnings; }
+
   /// Copies that keep ever less. In the last, each iteration runs again eight
   /// times at most, on the average.
   unsigned getNumLevels() const { return numLevels; }
@@ -33,24 +36,32 @@ public:
   /// Whether the graph has loops at all.
   bool hasLoops() const { return isLooping; }
 
-  /// The copy for `level`: level 0 has stacks, level 1 a checkpoint for each
-  /// iteration, and each further level half of those of the one before. Bodies
-  /// are planned with arenas that are smaller by `fewer` bytes, or as small as
-  /// they can be. The copy stands beside the graph and has its name.
+  /// The copy for `level`: level 0 has all stacks, the next ones ever fewer, of
+  /// which iterations make the others, then comes a checkpoint for each
+  /// iteration, and at each further level half of those of the one before.
+  /// Bodies are planned with arenas that are smaller by `fewer` bytes, or as
+  /// small as they can be. The copy stands beside the graph and has its name.
   llvm::Expected<GraphOp> make(unsigned level, int64_t fewer);
 
   /// What was decided in the bodies that were planned for the last copy.
   llvm::ArrayRef<TaskDecision> getDecisions() const { return decisions; }
 
+  /// Bytes of the arena that a copy takes whatever its plan is, if nothing is
+  /// offloaded: stacks that are live together.
+  int64_t getLeastArena(GraphOp copy);
+
 private:
   llvm::Error replan(TaskOp task, int64_t fewer);
+  llvm::Error thin(GraphOp copy, unsigned level);
+  llvm::Error keepCheckpoints(GraphOp copy, unsigned level);
+  void keepSymbols(const LoopPair &pair);
 
   GraphOp graph;
   PlanOptions options;
   std::optional<double> timeLimit;
   bool isLooping = false;
   mlir::ModuleOp module;
-  unsigned numLevels = 0;
+  unsigned numLevels = 0, numThinnings = 0;
   llvm::SmallVector<GraphOp> copies;
   std::vector<TaskDecision> decisions;
   MadeBodies bodies;

@@ -11,6 +11,8 @@
 
 #include "PairParts.h"
 
+#include "remat/Utils/Saturating.h"
+
 using namespace mlir;
 using namespace remat;
 
@@ -41,18 +43,18 @@ void NeededParts::findMakers(Value value, Makers &makers,
   SmallVector<Value> stack = {value};
   while (!stack.empty()) {
     Value next = stack.pop_back_val();
-    if (auto argument = dyn_cast<BlockArgument>(next)) {
-      arguments.set(argument.getArgNumber());
-    } else if (auto kept = keptOf.find(next); kept != keptOf.end()) {
+    if (auto kept = keptOf.find(next); kept != keptOf.end()) {
       if (!llvm::is_contained(makers.kept, kept->second))
         makers.kept.push_back(kept->second);
+    } else if (auto argument = dyn_cast<BlockArgument>(next)) {
+      arguments.set(argument.getArgNumber());
     } else if (makers.ops.insert(next.getDefiningOp()).second) {
       llvm::append_range(stack, next.getDefiningOp()->getOperands());
     }
   }
 }
 
-NeededParts::NeededParts(const LoopPair &pair)
+NeededParts::NeededParts(const LoopPair &pair, ArrayRef<unsigned> kept)
     : forward(findLoop(pair.forward)) {
   Block &body = findBody(forward).getBody().front();
   Operation *terminator = body.getTerminator();
@@ -64,7 +66,8 @@ NeededParts::NeededParts(const LoopPair &pair)
     return copied ? copied : value;
   };
   for (unsigned number = numCarried; number < forward.getNumResults(); ++number)
-    if (isMadeOnce(pair.forward->getResult(number)))
+    if (llvm::is_contained(kept, number) ||
+        isMadeOnce(pair.forward->getResult(number)))
       keptOf.insert({getMade(number), number});
   BitVector read(body.getNumArguments()), carried(body.getNumArguments());
   for (const LoopPair::Stack &stack : pair.stacks) {
@@ -92,6 +95,14 @@ NeededParts::NeededParts(const LoopPair &pair)
         parts->slices.push_back(number - numCarried - numInvariants);
       else if (number >= numCarried)
         parts->invariants.push_back(number - numCarried);
+}
+
+int64_t NeededParts::getCost() const {
+  int64_t cost = 0;
+  for (Operation *op : ofStacks.ops)
+    if (auto task = dyn_cast<TaskOp>(op))
+      cost = addCounts(cost, task.getCost());
+  return cost;
 }
 
 bool NeededParts::isEnough() const {

@@ -30,10 +30,16 @@ struct Makers {
 /// What of the forward loop a pair's reverse loop has to make again.
 class NeededParts {
 public:
-  explicit NeededParts(const LoopPair &pair);
+  /// What stays a stack is in `kept`, numbers of results of the forward loop,
+  /// beside what policies say.
+  explicit NeededParts(const LoopPair &pair,
+                       llvm::ArrayRef<unsigned> kept = {});
 
   /// Whether all that may be made again suffices.
   bool isEnough() const;
+
+  /// What an iteration takes that makes again what is not kept.
+  int64_t getCost() const;
 
   /// What the forward loop's body makes for the stack of this number.
   mlir::Value getKept(unsigned number) const {
@@ -48,8 +54,8 @@ public:
   /// Numbers of what has to be carried to make them.
   llvm::SmallVector<unsigned> states;
   Makers ofStates, ofStacks;
-  /// What the body makes that must not be made again, by the number of the
-  /// stack.
+  /// What the body makes, or begins with, that is not made again, by the number
+  /// of the stack.
   llvm::MapVector<mlir::Value, unsigned> keptOf;
 
 private:

@@ -14,6 +14,7 @@
 
 #include "GraphPlanner.h"
 #include "LoopSlots.h"
+#include "Tuning.h"
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Dialect/Remat/Transforms/StoredPlan.h"
 #include "remat/Planning/Releases.h"
@@ -348,7 +349,9 @@ private:
   bool isOver() const;
   void shareTime(unsigned plans);
   llvm::Error add(GraphOp graph);
-  llvm::Error addCopy(unsigned level, int64_t fewer);
+  llvm::Error addLevel(GraphOp graph, unsigned level, int64_t fewer);
+  llvm::Error searchLevels(GraphOp graph);
+  bool isHopeless(GraphOp copy, unsigned level);
   llvm::Expected<bool> addStored(GraphOp graph);
 
   PlanOptions options;
@@ -435,15 +438,74 @@ llvm::Error LoopSearch::add(GraphOp graph) {
       });
 }
 
-llvm::Error LoopSearch::addCopy(unsigned level, int64_t fewer) {
-  llvm::Expected<GraphOp> copy = slots.make(level, fewer);
+/// Whether stacks alone are too much for any plan of `copy`. The last level is
+/// planned in any case, and says what is missing.
+bool LoopSearch::isHopeless(GraphOp copy, unsigned level) {
+  bool mayOffload =
+      options.offload && options.linkBandwidth != 0 && options.hostBudget != 0;
+  if (stored || mayOffload || level == slots.getNumLevels())
+    return false;
+  if (isSmallest())
+    return best && slots.getLeastArena(copy) > best->arenaBytes;
+  return options.budget.kind == BudgetRequest::Kind::Bytes &&
+         slots.getLeastArena(copy) > options.budget.bytes;
+}
+
+/// Plans the copy of a level whose bodies take `fewer` bytes less.
+llvm::Error LoopSearch::addLevel(GraphOp graph, unsigned level, int64_t fewer) {
+  isBest = false;
+  excess = 0;
+  llvm::Expected<GraphOp> copy = level == 0 && fewer == 0
+                                     ? llvm::Expected<GraphOp>(graph)
+                                     : slots.make(level, fewer);
   if (!copy)
     return copy.takeError();
+  if (isHopeless(*copy, level))
+    return llvm::Error::success();
   llvm::Error error = add(*copy);
   // Checkpoints are a plan, too, that of Revolve.
-  if (isBest && level > 0 && best->solution.solver == "save-all")
+  if (isBest && slots.hasCheckpoints(level) &&
+      best->solution.solver == "save-all")
     best->solution.solver = "revolve";
   return error;
+}
+
+llvm::Error LoopSearch::searchLevels(GraphOp graph) {
+  unsigned numLevels = slots.getNumLevels(), withoutGain = 0;
+  for (unsigned step = 0; step <= numLevels; ++step) {
+    // What keeps the least comes first where that is asked for.
+    unsigned level = isSmallest() ? numLevels - step : step;
+    unsigned plansLeft = 3 * (numLevels - step) + 3;
+    shareTime(plansLeft);
+    if (isOver())
+      break;
+    if (llvm::Error error = addLevel(graph, level, 0))
+      return error;
+    bool isGain = isBest;
+    // Fewer stacks than are needed cost more.
+    if (hasStored || (best && !isBest && !isSmallest() && !stored))
+      break;
+    shareTime(plansLeft - 1);
+    if (isOver())
+      break;
+    SmallVector<int64_t, 2> smaller;
+    if (excess > 0 && !isSmallest())
+      smaller.push_back(excess);
+    if (isSmallest() || stored)
+      smaller.push_back(INT64_MAX);
+    for (int64_t fewer : smaller) {
+      if (llvm::Error error = addLevel(graph, level, fewer))
+        return error;
+      isGain |= isBest;
+      if (hasStored)
+        return llvm::Error::success();
+    }
+    // What keeps more rarely takes less.
+    withoutGain = isGain ? 0 : withoutGain + 1;
+    if (isSmallest() && !stored && withoutGain == LoopTuning::mostWithoutGain)
+      break;
+  }
+  return llvm::Error::success();
 }
 
 llvm::Expected<GraphPlan> LoopSearch::run(GraphOp graph,
@@ -457,27 +519,8 @@ llvm::Expected<GraphPlan> LoopSearch::run(GraphOp graph,
   if (options.budget.kind == BudgetRequest::Kind::Percent)
     options.budget = {BudgetRequest::Kind::Bytes,
                       options.budget.resolve(whole->saveAllPeak)};
-  for (unsigned level = 0; level <= slots.getNumLevels(); ++level) {
-    unsigned plansLeft = 3 * (slots.getNumLevels() - level) + 3;
-    shareTime(plansLeft);
-    if (isOver())
-      break;
-    if (llvm::Error error = level == 0 ? add(graph) : addCopy(level, 0))
-      return std::move(error);
-    if (hasStored)
-      break;
-    // Fewer checkpoints than are needed cost more.
-    if (best && !isBest && !isSmallest())
-      break;
-    shareTime(plansLeft - 1);
-    if (isOver())
-      break;
-    if (excess > 0 || isSmallest())
-      if (llvm::Error error = addCopy(level, isSmallest() ? INT64_MAX : excess))
-        return std::move(error);
-    if (hasStored)
-      break;
-  }
+  if (llvm::Error error = searchLevels(graph))
+    return std::move(error);
   // Says that the stored plan is of another graph.
   if (stored && !hasStored) {
     options.stored = stored;
@@ -532,7 +575,8 @@ public:
     return others;
   }
 
-  /// The best plan of all; without a budget, that of the graph.
+  /// The best plan of all; without a budget, that of the graph, if the other
+  /// one is no loop of layers that takes no more.
   llvm::Expected<GraphPlan> find(const PlanOptions &options,
                                  PlannedGraph *planned);
 
@@ -548,6 +592,15 @@ private:
                                     PlannedGraph *planned);
   llvm::Expected<GraphPlan> findStored(const PlanOptions &options,
                                        PlannedGraph *planned);
+  llvm::Expected<GraphPlan> findUnlimited(const PlanOptions &options,
+                                          PlannedGraph *planned);
+  /// Whether the alternative is the graph with loops of its layers.
+  bool isFolded() {
+    return choices.size() == 2 &&
+           !choices.back().graph->hasAttr(
+               RematDialect::microbatchOrderAttrName) &&
+           !choices.back().graph->hasAttr(batchPartsAttrName);
+  }
 
   GraphOp graph;
   // These end when the planned graph is in its place.
@@ -589,12 +642,33 @@ llvm::Expected<GraphPlan> StepPlanner::findStored(const PlanOptions &options,
   return first;
 }
 
+/// Without a budget, a loop of layers is the plan where it costs nothing.
+llvm::Expected<GraphPlan> StepPlanner::findUnlimited(const PlanOptions &options,
+                                                     PlannedGraph *planned) {
+  PlannedGraph folded;
+  llvm::Expected<GraphPlan> first = findOne(choices.front(), options, planned);
+  llvm::Expected<GraphPlan> second =
+      findOne(choices.back(), options, planned ? &folded : nullptr);
+  if (!second) {
+    llvm::consumeError(second.takeError());
+    return first;
+  }
+  if (!first || second->arenaBytes > first->arenaBytes ||
+      second->solution.time > first->solution.time)
+    return first;
+  if (planned)
+    *planned = std::move(folded);
+  return second;
+}
+
 llvm::Expected<GraphPlan> StepPlanner::find(const PlanOptions &options,
                                             PlannedGraph *planned) {
   if (hasAlternatives() && options.stored)
     return findStored(options, planned);
-  if (!hasAlternatives() ||
-      options.budget.kind == BudgetRequest::Kind::Unlimited)
+  if (options.budget.kind == BudgetRequest::Kind::Unlimited)
+    return isFolded() ? findUnlimited(options, planned)
+                      : findOne(choices.front(), options, planned);
+  if (!hasAlternatives())
     return findOne(choices.front(), options, planned);
   PlanOptions each = options;
   if (each.solver.timeLimitSeconds)
@@ -611,16 +685,25 @@ llvm::Expected<GraphPlan> StepPlanner::find(const PlanOptions &options,
   std::optional<GraphPlan> best;
   std::unique_ptr<planning::InfeasibleBudgetError> failure;
   bool isSmallest = each.budget.kind == BudgetRequest::Kind::Smallest;
-  for (Choice &choice : choices) {
+  // A loop of layers is planned fast.
+  SmallVector<Choice *> inOrder =
+      llvm::map_to_vector(choices, [](Choice &choice) { return &choice; });
+  if (isFolded())
+    std::reverse(inOrder.begin(), inOrder.end());
+  for (Choice *choice : inOrder) {
     PlannedGraph applied;
     llvm::Expected<GraphPlan> plan =
-        findOne(choice, each, planned ? &applied : nullptr);
+        findOne(*choice, each, planned ? &applied : nullptr);
     if (plan) {
       if (best && !isBetter(*plan, *best, isSmallest))
         continue;
       best = std::move(*plan);
       if (planned)
         *planned = std::move(applied);
+      // Nothing is faster than what recomputes nothing.
+      if (isOther && isFolded() && !isSmallest &&
+          best->solution.time <= whole->solution.time)
+        break;
       continue;
     }
     if (llvm::Error error = llvm::handleErrors(

@@ -45,11 +45,17 @@ struct ResultBufferTuning {
   static constexpr unsigned maxTried = 256;
 };
 
-/// Loops that stay loops (LoopCosts.cpp).
+/// Loops that stay loops (LoopCosts.cpp, Thinnings.cpp).
 struct LoopTuning {
   /// The iterations that are counted for a loop without a limit. Nobody knows;
   /// it has no stacks, so plans hardly depend on its time.
   static constexpr int64_t iterationsWithoutLimit = 100;
+  /// Each choice of stacks has at least a fifth less than the one before: each
+  /// is a graph to plan.
+  static constexpr int64_t leastThinning = 5;
+  /// Choices one after the other that make the smallest arena no smaller, until
+  /// no more are planned.
+  static constexpr unsigned mostWithoutGain = 3;
 };
 
 } // namespace remat
