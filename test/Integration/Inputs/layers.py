@@ -12,12 +12,12 @@ args, lines, results, fills = [], [], [], []
 count = 0
 
 
-def arg(shape, role="param", bound=0.5):
-    name = f"%arg{len(args)}"
-    args.append(f"{name}: {tensor(shape)}")
-    fills.append({"name": name[1:], "dtype": "float32", "shape": list(shape), "role": role,
+def arg(shape, role="param", bound=0.5, name=None):
+    value = f"%arg{len(args)}"
+    args.append(f"{value}: {tensor(shape)}")
+    fills.append({"name": name or value[1:], "dtype": "float32", "shape": list(shape), "role": role,
                   "fill": {"kind": "uniform", "seed": len(args), "lo": -bound, "hi": bound}})
-    return name
+    return value
 
 
 def tensor(shape):
@@ -56,7 +56,7 @@ def layer(x, width, scale, number):
 
 width = 16
 x = arg((ROWS, width), role="data")
-scale = arg((width,))
+scale = arg((width,), name="shared")
 if kind == "residual":
     for number in range(layers):
         x = layer(x, width, scale, number)
@@ -74,7 +74,7 @@ elif kind == "stages":
         x = layer(x, width, scale, number)
     x = matmul(x, arg((width, 2 * width), bound=0.25), ROWS, width, 2 * width)
     width *= 2
-    wide = arg((width,))
+    wide = arg((width,), name="shared_by_wide")
     for number in range(layers):
         x = layer(x, width, wide, number)
 else:

@@ -46,7 +46,7 @@ struct Parts {
     for (std::vector<int64_t> dims : {end, s})
       results.push_back(builder.addResultBuffer(
           builder.addResult("result", REMAT_F32, dims)));
-    builder.addEntry(makeLoop(builder.addLoop(loop), operands, results,
+    builder.addEntry(makeLoop(builder.addLoop(loop, lists), operands, results,
                               builder.addArenaBuffer(0, room)));
     return builder.finalize();
   }
@@ -55,7 +55,7 @@ struct Parts {
   StepTableBuilder builder;
   remat_loop loop;
   std::vector<int64_t> h = {3}, w = {3}, x = {4, 3}, end = {3}, s = {4, 3};
-  std::vector<uint32_t> operands, results;
+  std::vector<uint32_t> operands, results, lists;
   uint64_t room = 128;
 };
 
@@ -82,6 +82,21 @@ TEST(LoopErrors, Loops) {
   results.loop.stacks = 0;
   results.expect("loop 0 has body 0 with 3 arguments and 2 results, expected 3 "
                  "and 1");
+}
+
+/// A list has a buffer for each iteration, of which as many run.
+TEST(LoopErrors, Lists) {
+  Parts range, value, trips, buffers;
+  range.loop.lists = 5;
+  range.expect("loop 0 has lists up to 6 of 0");
+  value.lists = {0, 2};
+  value.expect("loop 0 has 2 as list 1, expected 0 or 1");
+  trips.lists = {1, 0};
+  trips.loop.flags = REMAT_LOOP_TRIPS;
+  trips.expect("loop 0 has lists and flags 2, expected as many iterations as "
+               "elements");
+  buffers.lists = {1, 1};
+  buffers.expect("entry 0 has 3 operands and 2 results, expected 6 and 5");
 }
 
 /// What is carried has one type, and nothing else gives its buffer away.

@@ -124,6 +124,50 @@ TEST(LoopRun, UpdatesTheOperandItself) {
   EXPECT_EQ(v.s.values, expected.s);
 }
 
+/// Elements of the slice and of the stack are in buffers of their own, in any
+/// order in memory.
+TEST(LoopRun, Lists) {
+  for (bool isReverse : {false, true}) {
+    StepTableBuilder builder;
+    builder.addArgument("h", REMAT_F32, {3});
+    builder.addArgument("w", REMAT_F32, {3});
+    for (const char *name : {"x0", "x1", "x2", "x3"})
+      builder.addArgument(name, REMAT_F32, {3});
+    builder.addResult("h", REMAT_F32, {3});
+    for (const char *name : {"s0", "s1", "s2", "s3"})
+      builder.addResult(name, REMAT_F32, {3});
+    remat_loop loop = cellLoop(builder, 4, isReverse, /*isInPlace=*/false);
+    uint32_t number = builder.addLoop(loop, {1, 1});
+    EXPECT_EQ(builder.addLoop(loop, {1, 1}), number);
+    EXPECT_NE(builder.addLoop(loop), number);
+    std::vector<uint32_t> operands, results;
+    for (uint32_t i = 0; i < 6; ++i)
+      operands.push_back(builder.addArgumentBuffer(i));
+    for (uint32_t i = 0; i < 5; ++i)
+      results.push_back(builder.addResultBuffer(i));
+    builder.addEntry(makeLoop(
+        number, operands, results,
+        builder.addArenaBuffer(0, loopWorkspaceBytes(loop, makeCell(false)))));
+    Values v(4);
+    Expected expected = v.expected(isReverse);
+    std::vector<Tensor> x(4, Tensor({3})), s(4, Tensor({3}));
+    for (size_t i = 0; i < 4; ++i)
+      x[i].values.assign(v.x.values.begin() + 3 * i,
+                         v.x.values.begin() + 3 * (i + 1));
+    Step step(builder, kernels, {1, REMAT_STEP_POISON, nullptr, 0});
+    ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+    ASSERT_EQ(step.run({v.h, v.w, x[0], x[1], x[2], x[3]},
+                       {v.end, s[0], s[1], s[2], s[3]}),
+              REMAT_OK)
+        << step.message;
+    EXPECT_EQ(v.end.values, expected.h);
+    for (size_t i = 0; i < 4; ++i)
+      EXPECT_EQ(s[i].values,
+                std::vector<float>(expected.s.begin() + 3 * i,
+                                   expected.s.begin() + 3 * (i + 1)));
+  }
+}
+
 /// A body is loaded once, and then run in the workspaces of two entries.
 TEST(LoopRun, EntriesShareABody) {
   StepTableBuilder builder;
