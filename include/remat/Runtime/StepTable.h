@@ -363,9 +363,9 @@ enum {
 /// A slice or a stack may be a list: `count` buffers in the place of one, of
 /// which iteration i gets or writes buffer i, wherever that is. Equal layers of
 /// a model that are a loop read their own weights in this way. With `lists`,
-/// `loop_lists[lists - 1 + i]` is 1 if part i is one and else 0, where the parts
-/// are the slices, then the stacks, then the slices of `advance`. There are no
-/// lists with REMAT_LOOP_TRIPS and REMAT_LOOP_WHILE.
+/// `loop_lists[lists - 1 + i]` is 1 if part i is one and else 0, where the
+/// parts are the slices, then the stacks, then the slices of `advance`. There
+/// are no lists with REMAT_LOOP_TRIPS and REMAT_LOOP_WHILE.
 ///
 /// The workspace has the larger of both arenas, the copies of what is carried,
 /// then the states, the states once more that `advance` does not update in

@@ -105,8 +105,8 @@ public:
                           remat_dtype dtype, const std::vector<int64_t> &dims,
                           uint64_t packedBytes);
 
-  /// The table of a loop's body, and a loop; equal ones share a number. Which of
-  /// the loop's parts are lists is in `lists`: see remat_loop.
+  /// The table of a loop's body, and a loop; equal ones share a number. Which
+  /// of the loop's parts are lists is in `lists`: see remat_loop.
   uint32_t addBody(const std::string &table);
   uint32_t addLoop(remat_loop loop, const std::vector<uint32_t> &lists = {});
 

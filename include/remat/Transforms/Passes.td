@@ -59,7 +59,8 @@ def FoldLayersPass : Pass<"remat-fold-layers", "::mlir::ModuleOp"> {
 
     With `alternative`, the function stays as it is and names a private one of
     this form as its alternative (`remat.alternative`), if there are such layers
-    and it has no other alternative.
+    and it has no other alternative. A function for a GPU, whose steps have no
+    loops, has none; without `alternative` it is an error.
   }];
   let dependentDialects = ["::remat::RematDialect",
                            "::mlir::arith::ArithDialect",

@@ -18,8 +18,8 @@ inline constexpr unsigned defaultRecomputeDepth = 4;
 int64_t countReadForwardBytes(mlir::Block &body);
 
 /// Lets backward operations of `body` read clones of forward ones whose results
-/// are elementwise, or nearly so, in others that they read anyway; of a chain of
-/// such values at most `maxDepth`. Returns how many were cloned.
+/// are elementwise, or nearly so, in others that they read anyway; of a chain
+/// of such values at most `maxDepth`. Returns how many were cloned.
 unsigned recomputeCheap(mlir::Block &body,
                         unsigned maxDepth = defaultRecomputeDepth);
 

@@ -7,8 +7,9 @@
 // A kernel of one loop is an entry of the step table whose body is a table of
 // its own. What it has of each iteration may be in buffers of their own: the
 // kernel's arguments are stacked in front of the loop, or results of the loop
-// unstacked behind it. What it takes depends on how the body is placed, so that the passes
-// that place it (remat-place-bodies) and write tables look at the loop itself.
+// unstacked behind it. What it takes depends on how the body is placed, so that
+// the passes that place it (remat-place-bodies) and write tables look at the
+// loop itself.
 //
 //===----------------------------------------------------------------------===//
 
