@@ -11,6 +11,7 @@
 
 #include "remat/Pipelines/StepReport.h"
 
+#include "StepDecisions.h"
 #include "StepNames.h"
 
 #include "remat/Dialect/Remat/IR/Donations.h"
@@ -130,8 +131,10 @@ namespace {
 /// Makes the report of one graph.
 class Reporter {
 public:
-  Reporter(GraphOp graph, const StepOptions &options, int64_t link)
-      : graph(graph), options(options), link(link), liveness(graph) {}
+  Reporter(GraphOp graph, const StepOptions &options, int64_t link,
+           ArrayRef<TaskDecision> decisions)
+      : graph(graph), options(options), link(link), reasons(decisions),
+        liveness(graph) {}
   FailureOr<StepReport> run();
 
 private:
@@ -151,11 +154,13 @@ private:
   void decide(const LiveBuffer &live, ReportBuffer &buffer) const;
   void addCallers();
   void addBuffers();
+  void addReads();
   void countLive();
 
   GraphOp graph;
   const StepOptions &options;
   int64_t link;
+  DecisionReasons reasons;
   GraphLiveness liveness;
   StepReport report;
   const Target *target = nullptr;
@@ -175,6 +180,8 @@ private:
   /// The planned clocks of the streams, and when what is transferred is there.
   std::array<int64_t, REMAT_STREAM_COUNT> clocks{};
   DenseMap<Value, int64_t> readyAt, offloadedAt;
+  /// The number of the buffer that each owner has.
+  DenseMap<Value, size_t> bufferOf;
 };
 
 } // namespace
@@ -350,6 +357,7 @@ LogicalResult Reporter::addTask(TaskOp task) {
   entry.kind = findKind(task);
   entry.phase = getPhase(task);
   entry.cost = task.getCost();
+  entry.task = task.getId();
   if (!task.isClone())
     originals[task.getId()] = report.entries.size();
   else if (auto it = originals.find(task.getId()); it != originals.end())
@@ -478,6 +486,7 @@ void Reporter::addCallers() {
   };
   for (BlockArgument argument : graph.getBody().front().getArguments()) {
     unsigned number = argument.getArgNumber();
+    bufferOf[argument] = report.buffers.size();
     BufferRole role = BufferRole::Input;
     if (parameters.contains(number))
       role = BufferRole::Parameter;
@@ -503,6 +512,8 @@ void Reporter::addBuffers() {
     // The caller has these anyway.
     if (live.space == MemorySpace::Result)
       continue;
+    if (live.value)
+      bufferOf[live.value] = report.buffers.size();
     ReportBuffer &buffer = report.buffers.emplace_back();
     buffer.role = getRole(live);
     buffer.space = live.space;
@@ -515,12 +526,31 @@ void Reporter::addBuffers() {
                                                 : report.entries.size();
     buffer.death = std::max(buffer.birth, next == 0 ? 0 : next - 1);
     const std::string &maker = report.entries[buffer.birth].name;
-    buffer.name = live.value ? maker : "workspace of " + maker;
     // What is on its way to the host is no tensor.
     if (auto type = dyn_cast_or_null<RankedTensorType>(
             live.value ? live.value.getType() : Type()))
-      buffer.name += " " + describeType(type);
+      buffer.type = describeType(type);
+    buffer.name = live.value ? maker : "workspace of " + maker;
+    if (!buffer.type.empty())
+      buffer.name += " " + buffer.type;
     decide(live, buffer);
+    if (OpResult origin = findOrigin(live.value)) {
+      buffer.task = cast<TaskOp>(origin.getOwner()).getId();
+      buffer.result = origin.getResultNumber();
+      buffer.reason = reasons.find(*buffer.task, buffer.result);
+    }
+  }
+}
+
+void Reporter::addReads() {
+  for (auto [op, entry] : entryOf) {
+    std::vector<size_t> &reads = report.entries[entry].reads;
+    for (Value operand : op->getOperands())
+      if (auto buffer = bufferOf.find(GraphLiveness::getOwner(operand));
+          buffer != bufferOf.end())
+        reads.push_back(buffer->second);
+    llvm::sort(reads);
+    reads.erase(llvm::unique(reads), reads.end());
   }
 }
 
@@ -545,7 +575,7 @@ static void fixTexts(StepReport &report) {
     fix({&entry.name, &entry.kind, &entry.kernel, &entry.layer, &entry.label,
          &entry.location});
   for (ReportBuffer &buffer : report.buffers)
-    fix({&buffer.name, &buffer.why});
+    fix({&buffer.name, &buffer.why, &buffer.reason});
 }
 
 FailureOr<StepReport> Reporter::run() {
@@ -570,6 +600,7 @@ FailureOr<StepReport> Reporter::run() {
     return std::move(report);
   addCallers();
   addBuffers();
+  addReads();
   countLive();
   fixTexts(report);
   return std::move(report);
@@ -577,6 +608,7 @@ FailureOr<StepReport> Reporter::run() {
 
 FailureOr<StepReport> remat::makeStepReport(GraphOp graph,
                                             const StepOptions &options,
-                                            int64_t linkBytesPerSecond) {
-  return Reporter(graph, options, linkBytesPerSecond).run();
+                                            int64_t linkBytesPerSecond,
+                                            ArrayRef<TaskDecision> decisions) {
+  return Reporter(graph, options, linkBytesPerSecond, decisions).run();
 }

@@ -27,6 +27,8 @@ enum class ShowProgress { Auto, Always, Never };
 /// What a plan is asked about.
 struct PlanDetails {
   std::optional<planning::Frontier> frontier;
+  /// Those of the frontier, if a report is to show them.
+  std::vector<GraphPlan> frontierPlans;
   std::optional<planning::Explanation> explanation;
   /// What the explanation is of.
   planning::Problem problem;

@@ -19,6 +19,7 @@
 #include "common/Driver.h"
 #include "common/OutputFlags.h"
 #include "common/PlanFlags.h"
+#include "common/ReportFlag.h"
 #include "common/StepFlags.h"
 
 #include "remat/Codegen/Dtypes.h"
@@ -61,6 +62,7 @@ struct Options {
   StepFlags flags{category, AllStages, {"explain"}};
   PlanFlags plan{category};
   StoredPlanFlag storedPlan{category};
+  ReportFlag report{category};
   /// What the flags say.
   StepOptions step;
 };
@@ -79,8 +81,10 @@ static Options &options() {
   return options;
 }
 
-static std::array<OutputFlag, 2> getOutputFlags() {
-  return {{{"-o", options().outputFile}, {"--header", options().headerFile}}};
+static std::array<OutputFlag, 3> getOutputFlags() {
+  return {{{"-o", options().outputFile},
+           {"--header", options().headerFile},
+           {"--report", options().report.getFile()}}};
 }
 
 //===----------------------------------------------------------------------===//
@@ -90,6 +94,8 @@ static std::array<OutputFlag, 2> getOutputFlags() {
 static Error refusePlanFlags(StringRef why) {
   if (options().storedPlan.isGiven())
     return makeError("'--plan' has no effect: " + why);
+  if (Error error = options().report.refuse(why))
+    return error;
   return options().plan.refuse(why);
 }
 
@@ -109,6 +115,10 @@ static Error checkOptions() {
   if (options().emit < Output::Placed && !options().headerFile.empty())
     return makeError("'--header' describes a placed step, but '--emit' stops "
                      "before");
+  if (options().emit < Output::Placed)
+    if (Error error = options().report.refuse(
+            "it shows a placed step, but '--emit' stops before"))
+      return error;
   if (options().emit < Output::Planned)
     if (Error error = refusePlanFlags("'--emit' stops before the plan"))
       return error;
@@ -145,8 +155,9 @@ static Error checkUnused(unsigned stages, StringRef why) {
   return options().flags.refuseStages(stages, why);
 }
 
-/// Plans the graph, and finds out what was asked about that.
-static Error plan(GraphOp &graph, PlanDetails &details) {
+/// Plans the graph, and finds out what was asked about that. `found` is the
+/// plan.
+static Error plan(GraphOp &graph, PlanDetails &details, GraphPlan &found) {
   const PlanFlags &flags = options().plan;
   PlanOptions plan = options().step.plan;
   PlanWatch watch("remat-compile", flags.showsProgress(),
@@ -157,20 +168,43 @@ static Error plan(GraphOp &graph, PlanDetails &details) {
   if (points != 0) {
     PlanTime::Turn turn(time, plan.solver, points);
     if (Error error =
-            computeFrontier(graph, plan, points).moveInto(details.frontier))
+            computeFrontier(graph, plan, points,
+                            options().report.isGiven() ? &details.frontierPlans
+                                                       : nullptr)
+                .moveInto(details.frontier))
       return error;
   }
   PlanTime::Turn turn(time, plan.solver);
-  GraphPlan found;
+  plan.listsDecisions = options().report.isGiven();
   if (Error error = planGraph(graph, plan, &found))
     return error;
   return flags.explainPlan(found.problem, found.solution.plan, details);
 }
 
+/// The step of `module` (L4) and `found` beside other plans of `tasks`.
+static Expected<std::vector<PlannedStep>>
+collectPlans(mlir::ModuleOp tasks, mlir::ModuleOp module,
+             const GraphPlan &found, const PlanDetails &details) {
+  const StepOptions &step = options().step;
+  mlir::FailureOr<StepReport> report =
+      makeStepReport(getOnlyGraph(module), step,
+                     found.problem.linkBytesPerSecond, found.decisions);
+  if (failed(report))
+    return makeError("could not describe the step");
+  planning::SolverOptions search = step.plan.solver;
+  PlanWatch watch("remat-compile", options().plan.showsProgress(),
+                  "the report has the plans so far");
+  watch.attach(search);
+  return options().report.collectPlans(
+      tasks, step, search, details.frontierPlans,
+      makePlannedStep(PlanOrigin::Chosen, std::move(*report), found));
+}
+
 /// Brings the module to the level that is to be written, L4 at most. Returns
-/// what is known of the step if it is then placed.
-static Expected<std::optional<StepSummary>> compile(mlir::ModuleOp module,
-                                                    PlanDetails &details) {
+/// what is known of the step if it is then placed. `plans` are for the report.
+static Expected<std::optional<StepSummary>>
+compile(mlir::ModuleOp module, PlanDetails &details,
+        std::vector<PlannedStep> &plans) {
   constexpr unsigned toTasks = ImportStage | JointStage | TasksStage;
   const Options &given = options();
   if (module.getOps<GraphOp>().empty()) {
@@ -185,6 +219,10 @@ static Expected<std::optional<StepSummary>> compile(mlir::ModuleOp module,
   GraphOp graph = getOnlyGraph(module);
   if (!graph)
     return makeError("could not compile " + given.inputFile);
+  mlir::OwningOpRef<mlir::ModuleOp> tasks;
+  if (given.report.isGiven())
+    tasks = module.clone();
+  GraphPlan found;
   if (graph.getPlannedPeak() || graph.getArenaBytes()) {
     unsigned done = toTasks | PlanStage;
     if (graph.getArenaBytes())
@@ -194,14 +232,22 @@ static Expected<std::optional<StepSummary>> compile(mlir::ModuleOp module,
       return std::move(error);
     if (Error error = refusePlanFlags(why))
       return std::move(error);
-  } else if (Error error = plan(graph, details)) {
+  } else if (Error error = plan(graph, details, found)) {
     return std::move(error);
   }
   if (given.emit == Output::Planned)
     return std::nullopt;
-  if (!graph.getArenaBytes())
-    return placeModule(module, given.step.plan.reuseResultBuffers);
-  return summarizeStep(graph);
+  if (graph.getArenaBytes())
+    return summarizeStep(graph);
+  Expected<StepSummary> summary =
+      placeModule(module, given.step.plan.reuseResultBuffers);
+  if (!summary)
+    return summary.takeError();
+  if (given.report.isGiven())
+    if (Error error =
+            collectPlans(*tasks, module, found, details).moveInto(plans))
+      return std::move(error);
+  return *summary;
 }
 
 //===----------------------------------------------------------------------===//
@@ -253,7 +299,7 @@ static Expected<Files> makeFiles(mlir::ModuleOp module) {
   return files;
 }
 
-static Error writeFiles(const Files &contents) {
+static Error writeFiles(const Files &contents, ArrayRef<PlannedStep> plans) {
   auto writeTo = [](ArrayRef<char> bytes) {
     return [=](raw_ostream &os) { os.write(bytes.data(), bytes.size()); };
   };
@@ -263,6 +309,8 @@ static Error writeFiles(const Files &contents) {
   if (!options().headerFile.empty())
     if (Error error = files.add(options().headerFile, writeTo(contents.header)))
       return error;
+  if (Error error = options().report.addTo(files, plans, options().inputFile))
+    return error;
   return files.commit();
 }
 
@@ -310,7 +358,9 @@ static Error runTool() {
   if (!module)
     return module.takeError();
   PlanDetails details;
-  Expected<std::optional<StepSummary>> summary = compile(**module, details);
+  std::vector<PlannedStep> plans;
+  Expected<std::optional<StepSummary>> summary =
+      compile(**module, details, plans);
   if (!summary)
     return summary.takeError();
   std::string text;
@@ -321,7 +371,7 @@ static Error runTool() {
   Expected<Files> files = makeFiles(**module);
   if (!files)
     return files.takeError();
-  if (Error error = writeFiles(*files))
+  if (Error error = writeFiles(*files, plans))
     return error;
   getTextStream(getOutputFlags()) << text;
   return Error::success();

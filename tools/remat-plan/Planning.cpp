@@ -236,7 +236,8 @@ static void record(GraphPlan plan, Outcome &outcome) {
 }
 
 Expected<Outcome> plan::planModel(GraphOp graph, const PlanOptions &options,
-                                  const PlanFlags &flags) {
+                                  const PlanFlags &flags,
+                                  bool keepsFrontierPlans) {
   Outcome outcome;
   outcome.isModel = true;
   PlanWatch watch("remat-plan", flags.showsProgress());
@@ -258,8 +259,9 @@ Expected<Outcome> plan::planModel(GraphOp graph, const PlanOptions &options,
   if (flags.wantsFrontier()) {
     search.solver = limit.give(options.solver);
     watch.attach(search.solver);
-    Expected<Frontier> computed =
-        remat::computeFrontier(graph, search, flags.getPoints());
+    Expected<Frontier> computed = remat::computeFrontier(
+        graph, search, flags.getPoints(),
+        keepsFrontierPlans ? &outcome.details.frontierPlans : nullptr);
     if (!computed)
       return computed.takeError();
     outcome.details.frontier = std::move(*computed);

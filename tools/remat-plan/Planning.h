@@ -18,8 +18,10 @@ namespace remat::plan {
 llvm::Expected<Outcome> planInstance(planning::Instance instance,
                                      const PlanOptions &options,
                                      const tools::PlanFlags &flags, bool packs);
+/// `keepsFrontierPlans` is for reports.
 llvm::Expected<Outcome> planModel(GraphOp graph, const PlanOptions &options,
-                                  const tools::PlanFlags &flags);
+                                  const tools::PlanFlags &flags,
+                                  bool keepsFrontierPlans);
 
 } // namespace remat::plan
 

@@ -13,7 +13,7 @@
 
 #include "common/PlanFlags.h"
 
-#include "remat/Pipelines/StepReport.h"
+#include "remat/Pipelines/StepPlans.h"
 #include "remat/Planning/Serialization.h"
 
 namespace remat::plan {
@@ -50,6 +50,8 @@ struct Outcome {
   llvm::json::Value schedule = nullptr;
   /// What happens in the step of a model; only if that is asked for.
   std::optional<StepReport> step;
+  /// The same beside other plans; only with --report.
+  std::vector<PlannedStep> plans;
   /// Of the whole search, and when its first plan was there.
   double seconds = 0, firstPlanSeconds = 0;
   bool cutShort = false;

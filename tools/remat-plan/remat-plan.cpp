@@ -17,6 +17,7 @@
 #include "SavedValues.h"
 
 #include "common/OutputFlags.h"
+#include "common/ReportFlag.h"
 
 #include "remat/Cost/CostFile.h"
 #include "remat/Dialect/Remat/Transforms/StoredPlan.h"
@@ -73,6 +74,7 @@ struct Options {
       "memory-snapshot", cl::cat(category), cl::value_desc("file"),
       cl::desc("Write the arena of a model's planned step as a memory "
                "snapshot of PyTorch")};
+  tools::ReportFlag report{category};
   cl::opt<bool> printSaved{
       "print-saved", cl::cat(category),
       cl::desc("Print what a model saves for its backward computation")};
@@ -89,12 +91,13 @@ static Options &options() {
 // Output
 //===----------------------------------------------------------------------===//
 
-static std::array<tools::OutputFlag, 5> getOutputFlags() {
+static std::array<tools::OutputFlag, 6> getOutputFlags() {
   return {{{"-o", options().scheduleFile},
            {"--json", options().reportFile},
            {"--instance", options().instanceFile},
            {"--trace", options().traceFile},
-           {"--memory-snapshot", options().snapshotFile}}};
+           {"--memory-snapshot", options().snapshotFile},
+           {"--report", options().report.getFile()}}};
 }
 
 static Error writeOutputs(const Outcome &outcome) {
@@ -118,6 +121,10 @@ static Error writeOutputs(const Outcome &outcome) {
     if (Error error = add(options().instanceFile, toJson(problem)))
       return error;
   }
+  if (!outcome.plans.empty())
+    if (Error error =
+            options().report.addTo(files, outcome.plans, options().inputFile))
+      return error;
   if (outcome.step && !options().traceFile.empty())
     if (Error error = files.add(options().traceFile, [&](raw_ostream &os) {
           writeTrace(*outcome.step, /*measured=*/{}, os);
@@ -138,13 +145,37 @@ static Error writeOutputs(const Outcome &outcome) {
 // The tool
 //===----------------------------------------------------------------------===//
 
+/// The step of `outcome` beside other plans of `tasks`.
+static Error collectPlans(mlir::ModuleOp tasks, const Model &model,
+                          GraphPlan found, Outcome &outcome) {
+  // A stored plan does not say how it was found, and what is proven of it.
+  found.solution.solver = outcome.solution->solver;
+  found.solution.proof = outcome.solution->proof;
+  found.solution.lowerBound = outcome.solution->lowerBound;
+  tools::PlanWatch watch("remat-plan", options().plan.showsProgress(),
+                         "the report has the plans so far");
+  planning::SolverOptions search = model.options.plan.solver;
+  watch.attach(search);
+  return options()
+      .report
+      .collectPlans(tasks, model.options, search, outcome.details.frontierPlans,
+                    makePlannedStep(PlanOrigin::Chosen, *outcome.step, found))
+      .moveInto(outcome.plans);
+}
+
 /// Carries the plan out on the model, and describes the step that it gives.
 static Error describeStep(const Model &model, PlanOptions plan,
                           Outcome &outcome) {
+  bool isShown = options().report.isGiven();
+  mlir::OwningOpRef<mlir::ModuleOp> tasks;
+  if (isShown)
+    tasks = mlir::ModuleOp(*model.module).clone();
+  GraphPlan found;
   if (Error error =
           readStoredPlan(formatv("{0}", outcome.schedule).str(), plan))
     return error;
-  Expected<StepSummary> summary = planModule(*model.module, plan);
+  plan.listsDecisions = isShown;
+  Expected<StepSummary> summary = planModule(*model.module, plan, &found);
   if (!summary)
     return summary.takeError();
   GraphOp graph = getOnlyGraph(*model.module);
@@ -154,19 +185,22 @@ static Error describeStep(const Model &model, PlanOptions plan,
     raw_string_ostream os(outcome.saved);
     printSavedValues(graph, os);
   }
-  if (options().traceFile.empty() && options().snapshotFile.empty())
+  if (options().traceFile.empty() && options().snapshotFile.empty() && !isShown)
     return Error::success();
   mlir::FailureOr<StepReport> report = makeStepReport(
-      graph, model.options, outcome.instance.problem.linkBytesPerSecond);
+      graph, model.options, outcome.instance.problem.linkBytesPerSecond,
+      found.decisions);
   if (failed(report))
     return makeError("could not describe the step");
   outcome.step = std::move(*report);
-  return Error::success();
+  return isShown ? collectPlans(*tasks, model, std::move(found), outcome)
+                 : Error::success();
 }
 
 /// Everything that was asked for.
 static Expected<Outcome> makeOutcome(Input input, const PlanOptions &plan) {
-  StringRef view;
+  bool isShown = options().report.isGiven();
+  StringRef view = isShown ? "report" : "";
   for (const cl::Option *option :
        {static_cast<const cl::Option *>(&options().traceFile),
         static_cast<const cl::Option *>(&options().snapshotFile),
@@ -175,7 +209,8 @@ static Expected<Outcome> makeOutcome(Input input, const PlanOptions &plan) {
       view = option->ArgStr;
   bool isDescribed = !view.empty();
   if (auto *model = std::get_if<Model>(&input)) {
-    Expected<Outcome> outcome = planModel(model->graph, plan, options().plan);
+    Expected<Outcome> outcome =
+        planModel(model->graph, plan, options().plan, isShown);
     if (outcome && outcome->solution && isDescribed)
       if (Error error = describeStep(*model, plan, *outcome))
         return std::move(error);

@@ -13,6 +13,7 @@
 #include "common/PlanFlags.h"
 
 #include "remat/Pipelines/StepCompiler.h"
+#include "remat/Pipelines/StepPlans.h"
 #include "remat/Pipelines/StepProfile.h"
 #include "remat/Runtime/Runtime.h"
 
@@ -74,6 +75,8 @@ struct RunReport {
   /// asks for a view of it.
   StepReport step;
   std::vector<remat_entry_span> spans;
+  /// The same beside other plans; only with --report.
+  std::optional<PlannedStep> chosen;
 
   /// Equal for runs whose results are bit-identical.
   uint64_t resultHash = 0;

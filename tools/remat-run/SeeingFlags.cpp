@@ -55,7 +55,8 @@ SeeingFlags::SeeingFlags(cl::OptionCategory &category)
                      "Perfetto or chrome://tracing")),
       snapshot("memory-snapshot", cl::cat(category), cl::value_desc("file"),
                cl::desc("Write the planned arena as a memory snapshot of "
-                        "PyTorch")) {}
+                        "PyTorch")),
+      report(category) {}
 
 Error SeeingFlags::check(size_t budgets) const {
   for (const cl::Option *option : {static_cast<const cl::Option *>(&group),
@@ -78,7 +79,7 @@ Error SeeingFlags::refuse(StringRef why) const {
                                    static_cast<const cl::Option *>(&snapshot)})
     if (option->getNumOccurrences() > 0)
       return makeError("'--" + option->ArgStr + "' has no effect: " + why);
-  return Error::success();
+  return report.refuse(why);
 }
 
 Error SeeingFlags::measure(const remat_step *step, RunReport &report) const {
@@ -88,20 +89,28 @@ Error SeeingFlags::measure(const remat_step *step, RunReport &report) const {
   if (profile)
     report.profile = makeProfile(report.step, measured->times, group, sort);
   report.spans = measured->spans.vec();
+  if (report.chosen) {
+    // It is known now how often loops ran.
+    report.chosen->report = report.step;
+    report.chosen->measured = report.spans;
+  }
   return Error::success();
 }
 
-Error SeeingFlags::write(const RunReport &report, OutputFiles &files) const {
+Error SeeingFlags::write(const RunReport &run, ArrayRef<PlannedStep> plans,
+                         OutputFiles &files) const {
   auto add = [&](StringRef path, auto print) {
     return path.empty() ? Error::success() : files.add(path, print);
   };
   if (Error error =
-          add(csv, [&](raw_ostream &os) { report.profile->printCsv(os); }))
+          add(csv, [&](raw_ostream &os) { run.profile->printCsv(os); }))
     return error;
-  if (Error error = add(trace, [&](raw_ostream &os) {
-        writeTrace(report.step, report.spans, os);
+  if (Error error = add(
+          trace, [&](raw_ostream &os) { writeTrace(run.step, run.spans, os); }))
+    return error;
+  if (Error error = add(snapshot, [&](raw_ostream &os) {
+        writeMemorySnapshot(run.step, os);
       }))
     return error;
-  return add(snapshot,
-             [&](raw_ostream &os) { writeMemorySnapshot(report.step, os); });
+  return report.addTo(files, plans, run.model);
 }

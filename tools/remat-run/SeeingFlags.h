@@ -15,6 +15,7 @@
 
 #include "common/ChoiceParser.h"
 #include "common/OutputFlags.h"
+#include "common/ReportFlag.h"
 
 #include "remat/Support/OutputFiles.h"
 
@@ -31,16 +32,19 @@ public:
 
   /// Whether the entries of the step are to be described and measured.
   bool isAsked() const {
-    return profile || !trace.empty() || !snapshot.empty();
+    return profile || !trace.empty() || !snapshot.empty() || report.isGiven();
   }
+  const tools::ReportFlag &getReport() const { return report; }
   /// Adds what the last run of `step` took.
   llvm::Error measure(const remat_step *step, RunReport &report) const;
-  /// Adds the files that were asked for.
-  llvm::Error write(const RunReport &report, OutputFiles &files) const;
-  std::array<tools::OutputFlag, 3> getOutputFlags() const {
+  /// Adds the files that were asked for. `plans` are those of --report.
+  llvm::Error write(const RunReport &run, llvm::ArrayRef<PlannedStep> plans,
+                    OutputFiles &files) const;
+  std::array<tools::OutputFlag, 4> getOutputFlags() const {
     return {{{"--trace", trace},
              {"--profile-csv", csv},
-             {"--memory-snapshot", snapshot}}};
+             {"--memory-snapshot", snapshot},
+             {"--report", report.getFile()}}};
   }
 
 private:
@@ -48,6 +52,7 @@ private:
   tools::ChoiceFlag<ProfileGroup> group;
   tools::ChoiceFlag<ProfileSort> sort;
   llvm::cl::opt<std::string> csv, trace, snapshot;
+  tools::ReportFlag report;
 };
 
 } // namespace remat::run

@@ -97,6 +97,8 @@ static Error plan(mlir::ModuleOp module, StringRef budget, RunReport &report) {
   if (!plan.stored)
     if (Error error = planning::parseBudget(budget).moveInto(plan.budget))
       return prefixError("--budget", std::move(error));
+  bool isShown = options().seeing.getReport().isGiven();
+  plan.listsDecisions = isShown;
   GraphPlan found;
   {
     PlanWatch watch("remat-run", options().plan.showsProgress(),
@@ -108,11 +110,14 @@ static Error plan(mlir::ModuleOp module, StringRef budget, RunReport &report) {
   }
   report.details.describeLink(found.problem, options().step);
   if (options().seeing.isAsked()) {
-    mlir::FailureOr<StepReport> seen = makeStepReport(
-        getOnlyGraph(module), options().step, found.problem.linkBytesPerSecond);
+    mlir::FailureOr<StepReport> seen =
+        makeStepReport(getOnlyGraph(module), options().step,
+                       found.problem.linkBytesPerSecond, found.decisions);
     if (failed(seen))
       return makeError("could not describe the step");
     report.step = std::move(*seen);
+    if (isShown)
+      report.chosen = makePlannedStep(PlanOrigin::Chosen, report.step, found);
   }
   return options().plan.explainPlan(found.problem, found.solution.plan,
                                     report.details);

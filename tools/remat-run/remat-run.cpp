@@ -559,13 +559,32 @@ static Error addFrontier(const Model &model, RunReport &report) {
   watch.attach(plan.solver);
   unsigned points = options().plan.getPoints();
   PlanTime::Turn turn(options().planTime, plan.solver, points);
-  return computeFrontier(getOnlyGraph(*model.module), plan, points)
+  std::vector<GraphPlan> *plans = options().seeing.getReport().isGiven()
+                                      ? &report.details.frontierPlans
+                                      : nullptr;
+  return computeFrontier(getOnlyGraph(*model.module), plan, points, plans)
       .moveInto(report.details.frontier);
 }
 
+/// The plans that --report shows.
+static Expected<std::vector<PlannedStep>> collectPlans(const Model &model,
+                                                       RunReport &report) {
+  if (!report.chosen)
+    return std::vector<PlannedStep>();
+  planning::SolverOptions search = options().step.plan.solver;
+  PlanWatch watch("remat-run", options().plan.showsProgress(),
+                  "the report has the plans so far");
+  watch.attach(search);
+  PlanTime::Turn turn(options().planTime, search);
+  return options().seeing.getReport().collectPlans(
+      *model.module, options().step, search, report.details.frontierPlans,
+      std::move(*report.chosen));
+}
+
 /// Writes the files that were asked for: all, or none if one cannot be.
-static Error writeReports(ArrayRef<RunReport> reports, OutputFiles &files) {
-  if (Error error = options().seeing.write(reports.front(), files))
+static Error writeReports(ArrayRef<RunReport> reports,
+                          ArrayRef<PlannedStep> plans, OutputFiles &files) {
+  if (Error error = options().seeing.write(reports.front(), plans, files))
     return error;
   if (!options().jsonFile.empty())
     if (Error error = files.add(options().jsonFile, [&](raw_ostream &os) {
@@ -621,8 +640,9 @@ static Error runTool() {
     wanted.push_back("");
   const PlanFlags &plan = options().plan;
   unsigned points = plan.wantsFrontier() ? plan.getPoints() : 0;
-  options().planTime = PlanTime(options().step.plan.solver.timeLimitSeconds,
-                                wanted.size() + points);
+  options().planTime =
+      PlanTime(options().step.plan.solver.timeLimitSeconds,
+               wanted.size() + points + options().seeing.getReport().isGiven());
   std::vector<RunReport> reports;
   OutputFiles files;
   for (const std::string &budget : wanted) {
@@ -638,7 +658,11 @@ static Error runTool() {
   }
   if (Error error = addFrontier(*model, reports.front()))
     return error;
-  if (Error error = writeReports(reports, files))
+  Expected<std::vector<PlannedStep>> plans =
+      collectPlans(*model, reports.front());
+  if (!plans)
+    return plans.takeError();
+  if (Error error = writeReports(reports, *plans, files))
     return error;
   raw_ostream &os = getTextStream(getOutputFlags());
   printTable(os, reports);

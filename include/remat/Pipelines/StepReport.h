@@ -85,6 +85,9 @@ struct ReportEntry : EntryWork {
   /// is none.
   std::string label, location;
   StepPhase phase = StepPhase::Forward;
+  /// The number of the task, which all plans of a model share; unset for
+  /// transfers.
+  std::optional<int64_t> task;
   /// The entry that a recomputation repeats.
   std::optional<size_t> copyOf;
   remat_stream stream = REMAT_STREAM_COMPUTE;
@@ -99,15 +102,27 @@ struct ReportEntry : EntryWork {
   /// Bytes in the arena while the entry runs, in sum and by role.
   int64_t liveBytes = 0;
   std::array<int64_t, numBufferRoles> live{};
+  /// The numbers of the buffers that it reads, ascending.
+  std::vector<size_t> reads;
 };
 
 /// A buffer and the closed interval of entries at which it is live.
 struct ReportBuffer {
   std::string name;
+  /// "f32[2,3]"; "" for what is no tensor.
+  std::string type;
+  /// The task whose result the value is, and the number of that result:
+  /// recomputations and what is reloaded have those of the original. Unset for
+  /// what is no result of a task.
+  std::optional<int64_t> task;
+  unsigned result = 0;
   BufferRole role = BufferRole::Activation;
   BufferDecision decision = BufferDecision::None;
   /// What left no choice: a policy, "runs once" or "result"; else "".
   std::string why;
+  /// A sentence on the decision, with what the alternative would cost or hold;
+  /// "" unless decisions are known.
+  std::string reason;
   MemorySpace space = MemorySpace::Arena;
   /// In the arena, in host memory, or in the buffer of a result. What the
   /// caller has elsewhere is at 0.
@@ -133,11 +148,13 @@ struct StepReport {
 };
 
 /// Describes `graph`, which is placed (L4) and was compiled with `options`. The
-/// bandwidth is what the plan was made for; 0 if it has no transfers. Fails
-/// with a diagnostic at a kernel that the target does not know.
-llvm::FailureOr<StepReport> makeStepReport(GraphOp graph,
-                                           const StepOptions &options,
-                                           int64_t linkBytesPerSecond);
+/// bandwidth is what the plan was made for; 0 if it has no transfers.
+/// `decisions` are those of the plan, for reasons. Fails with a diagnostic at a
+/// kernel that the target does not know.
+llvm::FailureOr<StepReport>
+makeStepReport(GraphOp graph, const StepOptions &options,
+               int64_t linkBytesPerSecond,
+               llvm::ArrayRef<TaskDecision> decisions = {});
 
 } // namespace remat
 

@@ -27,8 +27,12 @@ remat::collectDecisions(GraphOp graph, const GraphProblem &graphProblem,
     auto result = dyn_cast_or_null<OpResult>(graphProblem.values[entry.value]);
     if (!result || entry.decision == planning::Decision::ShortLived)
       continue;
+    std::optional<int64_t> number;
+    if (auto task = dyn_cast<TaskOp>(result.getOwner());
+        task && !task.isClone())
+      number = task.getId();
     decisions.push_back({result.getOwner()->getLoc(), graph.getName().str(),
-                         graphProblem.problem.values[entry.value].name,
+                         graphProblem.problem.values[entry.value].name, number,
                          result.getResultNumber(), std::move(entry)});
   }
   return decisions;

@@ -13,7 +13,7 @@
 #define REMAT_LIB_DIALECT_REMAT_TRANSFORMS_GRAPHPLANNING_H
 
 #include "remat/Dialect/Remat/IR/GraphLiveness.h"
-#include "remat/Planning/Explanation.h"
+#include "remat/Dialect/Remat/Transforms/PlanGraph.h"
 #include "remat/Planning/Packing.h"
 #include "remat/Planning/Plan.h"
 
@@ -134,17 +134,8 @@ private:
 void applyPlan(GraphOp graph, const GraphProblem &graphProblem,
                const planning::Plan &plan);
 
-/// What a plan does with a result of a task, and why. It outlives the graph:
-/// only of the plan that is taken in the end there is anything to say.
-struct TaskDecision {
-  mlir::Location location;
-  /// The name of the graph, and that of the value in its problem.
-  std::string function, value;
-  unsigned resultNumber;
-  planning::ValueExplanation explanation;
-};
-
-/// Those of all results that wait or come back, in the order of the graph.
+/// The decisions on all results that wait or come back, in the order of the
+/// graph.
 llvm::Expected<std::vector<TaskDecision>>
 collectDecisions(GraphOp graph, const GraphProblem &graphProblem,
                  const planning::Plan &plan);

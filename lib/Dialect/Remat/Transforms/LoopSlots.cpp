@@ -106,7 +106,10 @@ llvm::Error LoopSlots::replan(TaskOp task, int64_t fewer) {
       smaller.erase();
       return error;
     }
-  llvm::append_range(decisions, decided);
+  // Numbers are those of tasks in the body, not in the step.
+  for (TaskDecision &decision : decided)
+    decision.task.reset();
+  llvm::append_range(decisions, std::move(decided));
   symbols.insert(smaller);
   if (failed(reassignBuffers(smaller, module)) || failed(placeGraph(smaller)))
     return llvm::createStringError("a loop's body cannot be placed");

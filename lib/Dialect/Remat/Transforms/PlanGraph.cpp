@@ -98,7 +98,8 @@ public:
                               std::optional<double> seconds);
   /// The plan of options.stored.
   llvm::Expected<Chosen> evaluateStored();
-  llvm::Expected<planning::Frontier> computeFrontier(unsigned points);
+  llvm::Expected<planning::Frontier>
+  computeFrontier(unsigned points, std::vector<GraphPlan> *plans);
   std::optional<double> getSecondsLeft() const;
 
 private:
@@ -225,7 +226,8 @@ static const GraphPlan *findBest(ArrayRef<GraphPlan> pool, int64_t budget) {
   return best;
 }
 
-llvm::Expected<planning::Frontier> Variants::computeFrontier(unsigned points) {
+llvm::Expected<planning::Frontier>
+Variants::computeFrontier(unsigned points, std::vector<GraphPlan> *plans) {
   auto share = [&](size_t parts) -> std::optional<double> {
     if (std::optional<double> left = getSecondsLeft())
       return *left / double(parts);
@@ -293,6 +295,8 @@ llvm::Expected<planning::Frontier> Variants::computeFrontier(unsigned points) {
     point.arenaBytes = best->arenaBytes;
     point.solution.lowerBound =
         std::clamp(bound, point.solution.baseCost, point.solution.time);
+    if (plans)
+      plans->push_back(*best);
   }
   return frontier;
 }
@@ -317,7 +321,8 @@ findPlanOf(GraphOp graph, const PlanOptions &options, PlannedGraph *planned) {
     return best.takeError();
   if (planned) {
     // Without anybody who listens, the explanation need not be made.
-    if (options.explain || graph.getContext()->getRemarkEngine())
+    if (options.explain || options.listsDecisions ||
+        graph.getContext()->getRemarkEngine())
       if (llvm::Error error = best->planner->collectDecisions(best->plan)
                                   .moveInto(planned->decisions))
         return std::move(error);
@@ -738,7 +743,7 @@ llvm::Expected<GraphPlan> StepPlanner::find(const PlanOptions &options,
 /// Plans each budget for itself: each takes copies of its own.
 static llvm::Expected<planning::Frontier>
 computeLoopFrontier(StepPlanner &planner, const PlanOptions &options,
-                    unsigned points) {
+                    unsigned points, std::vector<GraphPlan> *plans) {
   PlanOptions each = options;
   if (each.solver.timeLimitSeconds)
     *each.solver.timeLimitSeconds /= points + 1;
@@ -769,13 +774,15 @@ computeLoopFrontier(StepPlanner &planner, const PlanOptions &options,
     point.solution = best->solution;
     point.arenaBytes = best->arenaBytes;
     frontier.cutShort |= best->solution.cutShort;
+    if (plans)
+      plans->push_back(*best);
   }
   return frontier;
 }
 
 llvm::Expected<planning::Frontier>
 remat::computeFrontier(GraphOp graph, const PlanOptions &options,
-                       unsigned points) {
+                       unsigned points, std::vector<GraphPlan> *plans) {
   if (points < 2)
     return llvm::createStringError("a frontier needs at least 2 points, got " +
                                    Twine(points));
@@ -783,11 +790,11 @@ remat::computeFrontier(GraphOp graph, const PlanOptions &options,
     return std::move(error);
   StepPlanner planner(graph, options);
   if (planner.hasLoops())
-    return computeLoopFrontier(planner, options, points);
+    return computeLoopFrontier(planner, options, points, plans);
   Variants variants(graph, options);
   if (llvm::Error error = variants.prepare())
     return std::move(error);
-  return variants.computeFrontier(points);
+  return variants.computeFrontier(points, plans);
 }
 
 llvm::Expected<GraphPlan> remat::findPlan(GraphOp graph,
@@ -848,5 +855,7 @@ llvm::Error remat::planGraph(GraphOp &graph, const PlanOptions &options,
   if (options.explain)
     explain(decisions);
   emitDecisionRemarks(decisions);
+  if (found && options.listsDecisions)
+    found->decisions = std::move(decisions);
   return llvm::Error::success();
 }

@@ -15,6 +15,7 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Planning/Algorithms.h"
 #include "remat/Planning/Budget.h"
+#include "remat/Planning/Explanation.h"
 #include "remat/Planning/Frontier.h"
 
 #include <memory>
@@ -53,9 +54,24 @@ struct PlanOptions {
   /// Whether to say of each value what was decided and why, in remarks at the
   /// tasks.
   bool explain = false;
+  /// Whether to say so in GraphPlan::decisions.
+  bool listsDecisions = false;
   /// If set, this is the plan, and nothing is searched for. `readStoredPlan`
   /// sets it with the limits that it was made for.
   std::shared_ptr<const StoredPlan> stored;
+};
+
+/// What a plan does with a result of a task, and why. It outlives the graph:
+/// only of the plan that is taken in the end there is anything to say.
+struct TaskDecision {
+  mlir::Location location;
+  /// The name of the graph, and that of the value in its problem.
+  std::string function, value;
+  /// The task's `id`; unset for clones, which have that of their original, and
+  /// for tasks in bodies of loops.
+  std::optional<int64_t> task;
+  unsigned resultNumber;
+  planning::ValueExplanation explanation;
 };
 
 /// A plan of a graph, and what is known of the step that runs it.
@@ -77,6 +93,9 @@ struct GraphPlan {
   std::string microbatchOrder;
   /// In how many parts the batch of the step is done, by `split-batch`.
   int64_t batchParts = 1;
+  /// Of results that wait or come back, in the order of the graph, if they are
+  /// listed and the plan is applied.
+  std::vector<TaskDecision> decisions;
 };
 
 /// The graph (L2) as a planning problem with the limits of `options`, the
@@ -103,9 +122,11 @@ llvm::Error planGraph(GraphOp &graph, const PlanOptions &options,
 /// arena that keeps all values: for each the plan that `planGraph` finds, or
 /// that for a smaller budget if it is faster. As the budget grows, the arena
 /// never falls and the time never rises. The budget of `options` does not
-/// count, and the time limit is for all of them together.
+/// count, and the time limit is for all of them together. `plans` gets the plan
+/// of each point, if that is asked for.
 llvm::Expected<planning::Frontier>
-computeFrontier(GraphOp graph, const PlanOptions &options, unsigned points);
+computeFrontier(GraphOp graph, const PlanOptions &options, unsigned points,
+                std::vector<GraphPlan> *plans = nullptr);
 
 } // namespace remat
 

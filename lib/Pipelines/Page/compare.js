@@ -1,0 +1,72 @@
+// Two plans in figures, and the values that they treat differently.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+const mostDifferences = 200;
+
+function sumDecision(plan, decision) {
+  let count = 0, bytes = 0;
+  for (let buffer = 0; buffer < plan.bufferCount; ++buffer)
+    if (plan.decision(buffer) === decision && plan.role(buffer) !== "recomputed") {
+      ++count;
+      bytes += plan.buffers.bytes[buffer];
+    }
+  return {count, bytes};
+}
+
+function listFigures(plan) {
+  const figures = [
+    ["peak", formatBytes(plan.peakBytes)],
+    ["arena", formatBytes(plan.arenaBytes)],
+    ["budget", plan.budgetBytes === undefined ? "none" : formatBytes(plan.budgetBytes)],
+    ["planned time", formatTime(plan.edges.time[plan.count])],
+    ["extra time", formatPercent(plan.overhead)],
+    ["entries", formatCount(plan.count)],
+    ["run again", formatCount(plan.countRecomputed())],
+  ];
+  for (const decision of plan.data.decisions.slice(1)) {
+    const {count, bytes} = sumDecision(plan, decision);
+    figures.push([`${decision} values`, count > 0 ? `${formatCount(count)}, ${formatBytes(bytes)}` : "0"]);
+  }
+  return [...figures, ["planner", plan.optimal ? `${plan.planner}, optimal` : plan.planner]];
+}
+
+/// For each value that both have, the decisions where they differ.
+function listDifferences(a, b) {
+  const differences = [];
+  for (const [key, [buffer]] of a.buffersOf) {
+    const other = b.buffersOf.get(key)?.[0];
+    if (other === undefined || a.decision(buffer) === b.decision(other)) continue;
+    differences.push({buffer, bytes: a.buffers.bytes[buffer], inA: a.decision(buffer), inB: b.decision(other)});
+  }
+  return d3.sort(differences, (x, y) => d3.descending(x.bytes, y.bytes) || x.buffer - y.buffer);
+}
+
+function drawCompare() {
+  const {a, b} = state;
+  const figuresOfB = listFigures(b);
+  const figures = listFigures(a).map(([name, text], index) =>
+    make("tr", {}, make("th", {scope: "row"}, name), make("td", {class: "number"}, figuresOfB[index][1]),
+         make("td", {class: "number"}, text)));
+  const head = make("thead", {}, make("tr", {}, make("th", {}, ""), make("th", {class: "number", scope: "col"}, "before"),
+                                      make("th", {class: "number", scope: "col"}, "after")));
+  const differences = a.order === b.order ? listDifferences(a, b) : [];
+  const rows = differences.slice(0, mostDifferences).map(({buffer, bytes, inA, inB}) =>
+    make("tr", {}, make("td", {}, linkBuffer(a, buffer)), make("td", {class: "number"}, formatBytes(bytes)),
+         make("td", {}, inB), make("td", {}, inA)));
+  const columns = ["value", "bytes", "before", "after"].map((name) =>
+    make("th", {scope: "col", class: name === "bytes" ? "number" : ""}, name));
+  const more = differences.length > mostDifferences ? `, the ${mostDifferences} largest are listed` : "";
+  const note = a.order !== b.order
+    ? `Parts of the batch run by ${a.order} after and by ${b.order} before, so values have no counterparts.`
+    : `${formatCount(differences.length)} values are treated differently${more}.`;
+  byId("compare").replaceChildren(
+    make("p", {class: "hint"}, `before: ${b.title}; after: ${a.title}`),
+    make("table", {}, head, make("tbody", {}, ...figures)),
+    make("h3", {}, "Decisions"), make("p", {class: "hint", id: "difference-count"}, note),
+    make("div", {class: "scroll"},
+         rows.length > 0 ? make("table", {}, make("thead", {}, make("tr", {}, ...columns)), make("tbody", {}, ...rows)) : ""));
+}
+
+function setUpCompare() {
+  on("plan", drawCompare);
+}

@@ -1,0 +1,102 @@
+// The page as a whole.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+function makeTile(figure, text) {
+  return make("div", {class: "tile"}, make("b", {}, figure), make("span", {}, text));
+}
+
+function drawTiles() {
+  const {a, b} = state;
+  const change = b.peakBytes > 0 ? formatPercent(a.peakBytes / b.peakBytes - 1) : "";
+  const tiles = [
+    makeTile(formatBytes(b.peakBytes), `peak before: ${b.title.split(":")[0]}`),
+    makeTile(formatBytes(a.peakBytes), `peak after${a === b ? "" : `, ${change}`}`),
+    makeTile(a.budgetBytes === undefined ? "none" : formatBytes(a.budgetBytes), "budget of the arena"),
+    makeTile(formatPercent(a.overhead), a.optimal ? "extra time, optimal" : "extra time"),
+    makeTile(formatCount(a.countRecomputed()), `of ${formatCount(a.count)} entries run again`),
+    makeTile(formatBytes(d3.sum(["param", "input", "optimizer", "gradient", "result"], (role) => a.sumCallers(role))),
+             `of the caller, beside the arena: parameters ${formatBytes(a.sumCallers("param"))}`),
+  ];
+  if (a.hosted.length > 0)
+    tiles.push(makeTile(formatBytes(d3.sum(a.hosted, (buffer) => a.buffers.bytes[buffer])), "copied to host memory"));
+  byId("tiles").replaceChildren(...tiles);
+}
+
+function fillSelects() {
+  const plans = d3.sort(state.plans, (plan) => plan.arenaBytes, (plan) => plan.number);
+  for (const [id, set] of [["plan-a", setPlan], ["plan-b", setOther]]) {
+    const element = byId(id);
+    element.replaceChildren(...plans.map((plan) => make("option", {value: plan.number}, plan.title)));
+    element.addEventListener("change", () => set(state.plans[Number(element.value)]));
+  }
+  on("plan", () => {
+    byId("plan-a").value = state.a.number;
+    byId("plan-b").value = state.b.number;
+    const axes = [["time", "planned time"], ["order", "schedule"]];
+    if (state.a.edges.measured) axes.push(["measured", "measured time"]);
+    byId("axis").replaceChildren(...axes.map(([value, text]) => make("option", {value}, text)));
+    byId("axis").value = state.axis;
+  });
+  byId("axis").addEventListener("change", () => setAxis(byId("axis").value));
+}
+
+/// Light and dark follow the system until a button says otherwise.
+function setUpTheme() {
+  const system = matchMedia("(prefers-color-scheme: dark)");
+  const choices = ["system", "light", "dark"];
+  let chosen = "system";
+  const apply = () => {
+    const look = chosen === "system" ? (system.matches ? "dark" : "light") : chosen;
+    document.documentElement.dataset.theme = look;
+    byId("theme").textContent = `Look: ${chosen}`;
+    if (state.a) change("look");
+  };
+  system.addEventListener("change", apply);
+  byId("theme").addEventListener("click", () => {
+    chosen = choices[(choices.indexOf(chosen) + 1) % choices.length];
+    apply();
+  });
+  apply();
+}
+
+function setUpPage() {
+  const {data, plans} = readPlans();
+  state.plans = plans;
+  state.b = plans.find((plan) => plan.origin === "save-all") ?? plans[0];
+  state.a = plans.find((plan) => plan.origin === "chosen") ?? plans[plans.length - 1];
+  state.cursor = state.a.peakEntry;
+  document.title = `${data.title}: remat report`;
+  byId("title").textContent = data.title;
+  byId("subtitle").textContent = "One step under several plans: what is in memory, since when, and why. The arena has all " +
+    "values that the step makes; arguments and results are the caller's.";
+  byId("footer").textContent = `remat report, data ${data.schema}, ${plans.length} plans; plan ${state.a.hash}. ` +
+    "This file loads nothing else. D3 7.9.0 is inside, copyright Mike Bostock, ISC licence.";
+  on("plan", drawTiles);
+  fillSelects();
+  setUpMemory();
+  setUpAddresses();
+  setUpDetails();
+  setUpLive();
+  setUpFrontier();
+  setUpCompare();
+  setUpSearch();
+  setUpKeyboard();
+  byId("reset-zoom").addEventListener("click", () => setDomain(...getExtent()));
+  byId("save-picture").addEventListener("click", savePicture);
+  let width = innerWidth;
+  addEventListener("resize", () => {
+    if (innerWidth !== width) change("look");
+    width = innerWidth;
+  });
+  change("plan", "zoom", "cursor", "selection", "look");
+  // For tests, and for pictures of pages.
+  window.rematReport = {state, plans, makePicture, goTo, setPlan, setCursor, search, setDomain, redraw};
+}
+
+setUpTheme();
+try {
+  setUpPage();
+} catch (error) {
+  byId("error").textContent = `This report cannot be shown: ${error.message}`;
+  byId("error").hidden = false;
+}

@@ -1,0 +1,217 @@
+// Memory by role over the step: plan B above, plan A below, on the same scales.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+const memoryMargin = {left: 62, right: 18, top: 52, gap: 50, bottom: 44};
+const memoryHeight = 170;
+let memoryScale = null;
+
+function getPanelWidth(id) {
+  return Math.max(320, byId(id).clientWidth);
+}
+
+/// What a plan has in memory at so many places as there are pixels: of each
+/// pixel the entry with the most, so that no peak is lost.
+function sampleLive(plan, scale) {
+  const edges = plan.edges[state.axis] ?? plan.edges.time;
+  const [begin, end] = scale.domain();
+  const first = plan.entryAt(edges === plan.edges.time ? "time" : state.axis, begin);
+  const samples = [];
+  let pixel = null;
+  for (let entry = first; entry < plan.count && edges[entry] <= end; ++entry) {
+    const at = Math.round(scale(Math.max(edges[entry], begin)));
+    const isEmpty = edges[entry + 1] === edges[entry];
+    if (at === pixel) {
+      const last = samples[samples.length - 1];
+      if (plan.total[entry] > plan.total[last.entry] || last.isEmpty) last.entry = entry;
+      last.isEmpty = last.isEmpty && isEmpty;
+      last.end = edges[entry + 1];
+      continue;
+    }
+    pixel = at;
+    samples.push({entry, begin: Math.max(edges[entry], begin), end: edges[entry + 1], isEmpty});
+  }
+  if (samples.length > 0)
+    samples.push({...samples[samples.length - 1], begin: Math.min(samples[samples.length - 1].end, end)});
+  return samples;
+}
+
+function drawPlan(group, plan, scale, y, title) {
+  const samples = sampleLive(plan, scale);
+  const below = new Float64Array(samples.length);
+  group.append("g").attr("class", "grid").call(d3.axisLeft(y.inUnits).ticks(4).tickSize(-(scale.range()[1] - scale.range()[0])))
+    .call((axis) => axis.selectAll("text").remove()).attr("transform", `translate(${scale.range()[0]},0)`);
+  for (const [index, role] of arenaRoles.entries()) {
+    const live = plan.live[index];
+    if (!live.some((bytes) => bytes > 0)) continue;
+    const rows = samples.map((sample, at) => {
+      const from = below[at];
+      below[at] += live[sample.entry];
+      return {x: scale(sample.begin), from: y(from), to: y(below[at])};
+    });
+    const path = d3.area().curve(d3.curveStepAfter).x((row) => row.x).y0((row) => row.from).y1((row) => row.to)(rows);
+    group.append("path").attr("class", `area-${role}`).attr("d", path);
+    if (role === "recomputed") group.append("path").attr("fill", "url(#hatch)").attr("d", path);
+  }
+  group.append("g").attr("class", "axis").attr("transform", `translate(${scale.range()[0]},0)`)
+    .call(d3.axisLeft(y.inUnits).ticks(4).tickSizeOuter(0));
+  drawBudget(group, plan, scale, y);
+  drawPhases(group, plan, scale, y);
+  drawPeak(group, plan, scale, y);
+  group.append("text").attr("class", "heading").attr("x", scale.range()[0]).attr("y", y.range()[1] - 14).text(title);
+}
+
+function drawBudget(group, plan, scale, y) {
+  const budget = state.a.budgetBytes ?? state.b.budgetBytes;
+  if (budget === undefined || y(budget) < y.range()[1]) return;
+  const [left, right] = scale.range();
+  group.append("line").attr("class", "budget").attr("x1", left).attr("x2", right).attr("y1", y(budget)).attr("y2", y(budget));
+  group.append("text").attr("class", "budget-text halo").attr("x", right - 4).attr("y", y(budget) - 5)
+    .attr("text-anchor", "end").text(`budget ${formatBytes(budget)}`);
+}
+
+/// Where the backward computation begins.
+function drawPhases(group, plan, scale, y) {
+  const edges = plan.edges[state.axis] ?? plan.edges.time;
+  const backward = plan.data.phases.indexOf("backward");
+  const first = plan.entries.phase.indexOf(backward);
+  const [left, right] = scale.range();
+  if (first < 0 || scale(edges[first]) < left || scale(edges[first]) > right) return;
+  const x = scale(edges[first]);
+  group.append("line").attr("class", "phase").attr("x1", x).attr("x2", x).attr("y1", y.range()[1]).attr("y2", y.range()[0]);
+  const mark = (shift, anchor, text) =>
+    group.append("text").attr("class", "halo").attr("x", x + shift).attr("y", y.range()[1] + 11)
+      .attr("text-anchor", anchor).text(text);
+  if (x - left > 60) mark(-6, "end", "forward");
+  if (right - x > 70) mark(6, "start", "backward");
+}
+
+function drawPeak(group, plan, scale, y) {
+  const edges = plan.edges[state.axis] ?? plan.edges.time;
+  const x = scale((edges[plan.peakEntry] + edges[plan.peakEntry + 1]) / 2);
+  const [left, right] = scale.range();
+  if (x < left || x > right) return;
+  const top = y(plan.total[plan.peakEntry]);
+  group.append("circle").attr("class", "peak").attr("cx", x).attr("cy", top).attr("r", 4);
+  const atEnd = x > (left + right) / 2;
+  group.append("text").attr("class", "peak-text halo").attr("x", x + (atEnd ? -8 : 8)).attr("y", top + 4)
+    .attr("text-anchor", atEnd ? "end" : "start").text(`peak ${formatBytes(plan.peakBytes)}`);
+}
+
+function drawLegend(svg, width) {
+  let x = memoryMargin.left;
+  const used = arenaRoles.filter((role, index) =>
+    [state.a, state.b].some((plan) => plan.live[index].some((bytes) => bytes > 0)));
+  const legend = svg.append("g").attr("transform", "translate(0,6)");
+  for (const role of used) {
+    const item = legend.append("g").attr("transform", `translate(${x},0)`);
+    item.append("rect").attr("class", `area-${role}`).attr("width", 12).attr("height", 12).attr("rx", 2);
+    if (role === "recomputed") item.append("rect").attr("width", 12).attr("height", 12).attr("fill", "url(#hatch)");
+    item.append("text").attr("x", 17).attr("y", 10.5).text(role);
+    x += 32 + 7 * role.length;
+  }
+}
+
+/// The hatch of what is recomputed.
+function addHatch(svg, id) {
+  svg.append("defs").append("pattern").attr("id", id).attr("width", 6).attr("height", 6)
+    .attr("patternUnits", "userSpaceOnUse").attr("patternTransform", "rotate(45)")
+    .append("line").attr("class", "hatch").attr("x1", 1).attr("x2", 1).attr("y2", 6);
+}
+
+function describePrice(plan) {
+  const again = plan.countRecomputed();
+  const runs = `${again} of ${plan.count} entries run again`;
+  return again > 0 || plan.overhead > 0 ? `${runs}, ${formatPercent(plan.overhead)} time` : "";
+}
+
+function drawAxis(svg, scale, height, axis) {
+  const total = scale.domain()[1];
+  const [size, unit] = axis === "order" ? [1, "entries of the schedule"] : chooseTimeUnit(total);
+  const inUnits = scale.copy().domain(scale.domain().map((place) => place / size));
+  svg.append("g").attr("class", "axis").attr("transform", `translate(0,${height})`)
+    .call(d3.axisBottom(inUnits).ticks(8).tickSizeOuter(0));
+  const text = axis === "order" ? unit : `${axis === "measured" ? "measured" : "planned"} time since the step began, ${unit}`;
+  svg.append("text").attr("x", d3.mean(scale.range())).attr("y", height + 34).attr("text-anchor", "middle").text(text);
+}
+
+function drawMemory() {
+  const width = getPanelWidth("memory");
+  const {left, right, top, gap, bottom} = memoryMargin;
+  const height = top + 2 * memoryHeight + gap + bottom;
+  const svg = d3.create("svg").attr("class", "chart").attr("width", width).attr("height", height)
+    .attr("viewBox", `0 0 ${width} ${height}`).attr("xmlns", "http://www.w3.org/2000/svg");
+  svg.append("title").text(`Memory over one step: ${state.b.title}; ${state.a.title}`);
+  addHatch(svg, "hatch");
+  memoryScale = d3.scaleLinear(getDomain(), [left, width - right]);
+  const budget = state.a.budgetBytes ?? state.b.budgetBytes ?? 0;
+  const peaks = [state.a, state.b].map((plan) => plan.peakBytes);
+  const most = Math.max(...peaks, budget <= 2 * Math.max(...peaks) ? budget : 0, 1) * 1.08;
+  const [size, unit] = chooseByteUnit(most);
+  const clip = svg.select("defs").append("clipPath").attr("id", "inside");
+  clip.append("rect").attr("x", left).attr("width", width - left - right).attr("height", height);
+  for (const [index, plan] of [state.b, state.a].entries()) {
+    const base = top + memoryHeight + index * (memoryHeight + gap);
+    const y = d3.scaleLinear([0, most], [base, base - memoryHeight]);
+    y.inUnits = d3.scaleLinear([0, most / size], y.range());
+    drawPlan(svg.append("g"), plan, memoryScale, y, index === 0 ? `Before: ${plan.title}` : `After: ${plan.title}`);
+    svg.append("text").attr("class", "price").attr("x", width - right).attr("y", base - memoryHeight - 14)
+      .attr("text-anchor", "end").text(width > 700 ? describePrice(plan) : "");
+  }
+  drawLegend(svg, width);
+  drawAxis(svg, memoryScale, height - bottom, state.axis);
+  svg.append("text").attr("class", "price").attr("x", left - 46).attr("y", 17).text(unit);
+  svg.append("g").attr("class", "cursors");
+  byId("memory").querySelector("svg")?.remove();
+  byId("memory").append(svg.node());
+  drawMemoryCursor();
+}
+
+function drawMemoryCursor() {
+  const {top, gap} = memoryMargin;
+  const group = d3.select("#memory svg .cursors");
+  group.selectAll("*").remove();
+  const [left, right] = memoryScale.range();
+  for (const [index, plan] of [state.b, state.a].entries()) {
+    const entry = plan.findEntryOf(state.a, state.cursor);
+    const edges = plan.edges[state.axis] ?? plan.edges.time;
+    const x = memoryScale((edges[entry] + edges[entry + 1]) / 2);
+    if (x < left || x > right) continue;
+    const base = top + memoryHeight + index * (memoryHeight + gap);
+    group.append("line").attr("class", "cursor").attr("x1", x).attr("x2", x).attr("y1", base - memoryHeight).attr("y2", base);
+  }
+}
+
+/// The plan and its entry under the pointer.
+function findInMemory(event) {
+  const [x, y] = d3.pointer(event, byId("memory").querySelector("svg"));
+  const {top, gap} = memoryMargin;
+  const plan = y < top + memoryHeight + gap / 2 ? state.b : state.a;
+  const axis = plan.edges[state.axis] ? state.axis : "time";
+  return {plan, entry: plan.entryAt(axis, memoryScale.invert(x))};
+}
+
+function describeLive(plan, entry) {
+  const roles = arenaRoles.map((role, index) => [role, plan.live[index][entry]]).filter(([, bytes]) => bytes > 0);
+  return [`${formatBytes(plan.total[entry])} live`, ...roles.map(([role, bytes]) => `${role}: ${formatBytes(bytes)}`)];
+}
+
+function setUpMemory() {
+  const element = byId("memory");
+  element.tabIndex = 0;
+  element.classList.add("focusable");
+  element.setAttribute("role", "application");
+  element.setAttribute("aria-label", "Memory by role over the step, two plans. Arrow keys move the cursor.");
+  element.addEventListener("pointermove", (event) => {
+    const {plan, entry} = findInMemory(event);
+    showTip(event, plan.entryName(entry),
+            [...describeLive(plan, entry), plan.text("entries", "location", entry), "click to move the cursor here"]);
+  });
+  element.addEventListener("pointerleave", hideTip);
+  addZoom(element, () => memoryScale);
+  element.addEventListener("click", (event) => {
+    const {plan, entry} = findInMemory(event);
+    setCursor(state.a.findEntryOf(plan, entry));
+  });
+  on("plan zoom look", drawMemory);
+  on("cursor", drawMemoryCursor);
+}

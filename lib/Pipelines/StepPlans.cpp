@@ -1,0 +1,99 @@
+//===- StepPlans.cpp - one step under several plans -----------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Pipelines/StepPlans.h"
+
+#include "remat/Dialect/Remat/Transforms/StoredPlan.h"
+#include "remat/Pipelines/StepCompiler.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace remat;
+
+StringRef remat::stringify(PlanOrigin origin) {
+  switch (origin) {
+  case PlanOrigin::SaveAll:
+    return "save-all";
+  case PlanOrigin::Chosen:
+    return "chosen";
+  case PlanOrigin::Frontier:
+    return "frontier";
+  }
+  llvm_unreachable("unknown origin");
+}
+
+PlannedStep remat::makePlannedStep(PlanOrigin origin, StepReport report,
+                                   const GraphPlan &plan) {
+  PlannedStep step;
+  step.origin = origin;
+  step.report = std::move(report);
+  step.planner = plan.solution.solver;
+  step.isOptimal = plan.solution.optimal();
+  step.baseTime = plan.solution.baseCost;
+  step.time = plan.solution.time;
+  step.lowerBound = plan.solution.lowerBound;
+  step.microbatchOrder = plan.microbatchOrder;
+  return step;
+}
+
+/// Plans a copy of `tasks` with `plan`, and describes the step.
+static llvm::Expected<PlannedStep> carryOut(PlanOrigin origin, ModuleOp tasks,
+                                            const StepOptions &options,
+                                            PlanOptions plan) {
+  OwningOpRef<ModuleOp> copy(tasks.clone());
+  GraphPlan found;
+  // Other plans are no news: their remarks would be taken for those of the
+  // step.
+  plan.explain = false;
+  plan.listsDecisions = true;
+  llvm::Expected<StepSummary> summary = planModule(*copy, plan, &found);
+  if (!summary)
+    return summary.takeError();
+  FailureOr<StepReport> report =
+      makeStepReport(getOnlyGraph(*copy), options,
+                     found.problem.linkBytesPerSecond, found.decisions);
+  if (failed(report))
+    return llvm::createStringError("could not describe the step");
+  return makePlannedStep(origin, std::move(*report), found);
+}
+
+llvm::Expected<std::vector<PlannedStep>>
+remat::carryOutPlans(ModuleOp tasks, const StepOptions &options,
+                     ArrayRef<GraphPlan> frontier) {
+  std::vector<PlannedStep> steps;
+  PlanOptions saveAll = options.plan;
+  saveAll.planner = "save-all";
+  saveAll.budget = {};
+  saveAll.regionBudgets.clear();
+  saveAll.stored = nullptr;
+  llvm::Expected<PlannedStep> first =
+      carryOut(PlanOrigin::SaveAll, tasks, options, saveAll);
+  if (!first)
+    return first.takeError();
+  steps.push_back(std::move(*first));
+  for (const GraphPlan &point : frontier) {
+    PlanOptions plan = options.plan;
+    if (llvm::Error error =
+            readStoredPlan(llvm::formatv("{0}", toJson(point)).str(), plan))
+      return std::move(error);
+    llvm::Expected<PlannedStep> step =
+        carryOut(PlanOrigin::Frontier, tasks, options, plan);
+    if (!step)
+      return step.takeError();
+    // A stored plan does not say how it was found, and what is proven of it.
+    step->planner = point.solution.solver;
+    step->isOptimal = point.solution.optimal();
+    step->lowerBound = point.solution.lowerBound;
+    bool isKnown = llvm::any_of(steps, [&](const PlannedStep &other) {
+      return other.report.arenaBytes == step->report.arenaBytes &&
+             other.report.getHash() == step->report.getHash();
+    });
+    if (!isKnown)
+      steps.push_back(std::move(*step));
+  }
+  return steps;
+}

@@ -1,0 +1,49 @@
+//===- ReportFlag.h - a page that shows a step ------------------*- C++ -*-===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// --report of all tools that plan: the step that was asked for beside that with
+// everything saved and some of the frontier.
+//
+//===----------------------------------------------------------------------===//
+
+#ifndef REMAT_TOOLS_COMMON_REPORTFLAG_H
+#define REMAT_TOOLS_COMMON_REPORTFLAG_H
+
+#include "remat/Pipelines/StepPlans.h"
+#include "remat/Support/OutputFiles.h"
+
+#include "llvm/Support/CommandLine.h"
+
+namespace remat::tools {
+
+class ReportFlag {
+public:
+  explicit ReportFlag(llvm::cl::OptionCategory &category);
+
+  bool isGiven() const { return !file.empty(); }
+  llvm::StringRef getFile() const { return file; }
+  /// An error if it is given. `why` says why it has no effect.
+  llvm::Error refuse(llvm::StringRef why) const;
+
+  /// The steps of `tasks` (L2) to show beside `chosen`, and that: the plans of
+  /// `frontier`, or if there are none, some that are searched for with less
+  /// effort. `search` has the limits of this search.
+  llvm::Expected<std::vector<PlannedStep>>
+  collectPlans(mlir::ModuleOp tasks, const StepOptions &options,
+               const planning::SolverOptions &search,
+               llvm::ArrayRef<GraphPlan> frontier, PlannedStep chosen) const;
+
+  /// Adds the page of a model in a file called `model`.
+  llvm::Error addTo(OutputFiles &files, llvm::ArrayRef<PlannedStep> plans,
+                    llvm::StringRef model) const;
+
+private:
+  llvm::cl::opt<std::string> file;
+};
+
+} // namespace remat::tools
+
+#endif // REMAT_TOOLS_COMMON_REPORTFLAG_H
