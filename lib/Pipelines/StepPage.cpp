@@ -139,6 +139,9 @@ void DataWriter::writeBuffers(const StepReport &report) {
   write("isCallers", [](const auto &buffer) { return buffer.isCallers; });
   write("offset", [](const auto &buffer) { return buffer.offset; });
   write("bytes", [](const auto &buffer) { return buffer.bytes; });
+  write("within", [](const auto &buffer) {
+    return buffer.within ? int64_t(*buffer.within) : -1;
+  });
   write("birth", [](const auto &buffer) { return buffer.birth; });
   write("death", [](const auto &buffer) { return buffer.death; });
 }

@@ -26,6 +26,11 @@ StringRef remat::stringify(PlanOrigin origin) {
   llvm_unreachable("unknown origin");
 }
 
+bool PlannedStep::isSameAs(const PlannedStep &other) const {
+  return report.arenaBytes == other.report.arenaBytes &&
+         report.getHash() == other.report.getHash();
+}
+
 PlannedStep remat::makePlannedStep(PlanOrigin origin, StepReport report,
                                    const GraphPlan &plan) {
   PlannedStep step;
@@ -89,8 +94,7 @@ remat::carryOutPlans(ModuleOp tasks, const StepOptions &options,
     step->isOptimal = point.solution.optimal();
     step->lowerBound = point.solution.lowerBound;
     bool isKnown = llvm::any_of(steps, [&](const PlannedStep &other) {
-      return other.report.arenaBytes == step->report.arenaBytes &&
-             other.report.getHash() == step->report.getHash();
+      return other.isSameAs(*step);
     });
     if (!isKnown)
       steps.push_back(std::move(*step));

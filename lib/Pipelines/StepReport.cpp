@@ -182,6 +182,8 @@ private:
   DenseMap<Value, int64_t> readyAt, offloadedAt;
   /// The number of the buffer that each owner has.
   DenseMap<Value, size_t> bufferOf;
+  /// The same for results, but for those that lie in arguments.
+  DenseMap<int64_t, size_t> bufferOfResult;
 };
 
 } // namespace
@@ -500,6 +502,7 @@ void Reporter::addCallers() {
     // It is the argument's buffer.
     if (donors[number])
       continue;
+    bufferOfResult[number] = report.buffers.size();
     bool isGradient = !gradients[number].empty();
     add(isGradient ? "gradient of " + gradients[number]
                    : "result " + std::to_string(number),
@@ -520,6 +523,9 @@ void Reporter::addBuffers() {
     buffer.bytes = live.bytes;
     if (live.slot)
       buffer.offset = live.slot.getOffset();
+    if (auto result = bufferOfResult.find(live.result);
+        live.space == MemorySpace::Reused && result != bufferOfResult.end())
+      buffer.within = result->second;
     buffer.birth = entryOf.lookup(live.owner);
     // The entry at the last use, or before it if that is a view's.
     size_t next = live.end + 1 < entryAt.size() ? entryAt[live.end + 1]

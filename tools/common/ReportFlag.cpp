@@ -54,8 +54,12 @@ ReportFlag::collectPlans(mlir::ModuleOp tasks, const StepOptions &options,
   }
   Expected<std::vector<PlannedStep>> plans =
       carryOutPlans(tasks, options, frontier);
-  if (plans)
-    plans->insert(plans->begin() + 1, std::move(chosen));
+  if (!plans)
+    return plans;
+  erase_if(*plans, [&](const PlannedStep &other) {
+    return other.origin == PlanOrigin::Frontier && other.isSameAs(chosen);
+  });
+  plans->insert(plans->begin() + 1, std::move(chosen));
   return plans;
 }
 

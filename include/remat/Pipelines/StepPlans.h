@@ -37,6 +37,9 @@ struct PlannedStep {
   std::string microbatchOrder;
   /// When each entry ran, or empty.
   std::vector<remat_entry_span> measured;
+
+  /// Whether both run the same in the same memory.
+  bool isSameAs(const PlannedStep &other) const;
 };
 
 /// The step that `report` describes, which `plan` was carried out in. Reasons

@@ -129,6 +129,8 @@ struct ReportBuffer {
   int64_t offset = 0, bytes = 0;
   /// Whether it is an argument or a result: memory of the caller.
   bool isCallers = false;
+  /// The buffer of a result that it lies in, in space Reused.
+  std::optional<size_t> within;
   size_t birth = 0, death = 0;
 };
 

@@ -34,8 +34,8 @@ class AddressMap {
     this.buffers = this.list(plan);
     const {left, right, top, bottom} = mapMargin;
     this.width = Math.max(320, this.element.clientWidth);
-    const {offset, bytes} = plan.buffers;
-    this.end = d3.max(this.buffers, (buffer) => offset[buffer] + bytes[buffer]) || 1;
+    const {bytes} = plan.buffers;
+    this.end = d3.max(this.buffers, (buffer) => plan.place[buffer] + bytes[buffer]) || 1;
     this.x = d3.scaleLinear(getDomain(), [left, this.width - right]);
     this.y = d3.scaleLinear([0, this.end], [this.height - bottom, top]);
   }
@@ -61,7 +61,7 @@ class AddressMap {
   drawBuffers(context) {
     const plan = state.a;
     const look = getComputedStyle(document.documentElement);
-    const {offset, bytes, birth, death} = plan.buffers;
+    const {bytes, birth, death} = plan.buffers;
     const edges = plan.edges[state.axis];
     const [begin, end] = getDomain();
     const hatch = this.makeHatch(context, look.getPropertyValue("--hatch"));
@@ -74,8 +74,8 @@ class AddressMap {
         if (edges[death[buffer] + 1] < begin || edges[birth[buffer]] > end) continue;
         const x = this.x(Math.max(edges[birth[buffer]], begin));
         const right = this.x(Math.min(edges[death[buffer] + 1], end));
-        const y = this.y(offset[buffer] + bytes[buffer]);
-        const box = [x, y, Math.max(right - x, 0.6), Math.max(this.y(offset[buffer]) - y, 0.6)];
+        const y = this.y(plan.place[buffer] + bytes[buffer]);
+        const box = [x, y, Math.max(right - x, 0.6), Math.max(this.y(plan.place[buffer]) - y, 0.6)];
         context.globalAlpha = state.matches && !state.matches.has(buffer) ? 0.15 : 1;
         context.fillStyle = colour;
         context.fillRect(...box);
@@ -151,7 +151,7 @@ class AddressMap {
     if (at >= left && at <= right)
       this.front.append("line").attr("class", "cursor").attr("x1", at).attr("x2", at)
         .attr("y1", mapMargin.top).attr("y2", this.height - mapMargin.bottom);
-    const {offset, bytes, birth, death} = plan.buffers;
+    const {bytes, birth, death} = plan.buffers;
     const main = plan.copyAt(state.selected, state.cursor);
     for (const buffer of plan.buffersOf.get(state.selected) ?? []) {
       if (!this.buffers.includes(buffer)) continue;
@@ -159,8 +159,8 @@ class AddressMap {
       const to = Math.min(right, this.x(edges[death[buffer] + 1]));
       if (to < from) continue;
       this.front.append("rect").attr("class", buffer === main ? "outline" : "outline copy").attr("x", from)
-        .attr("y", this.y(offset[buffer] + bytes[buffer])).attr("width", Math.max(to - from, 2))
-        .attr("height", Math.max(this.y(offset[buffer]) - this.y(offset[buffer] + bytes[buffer]), 2));
+        .attr("y", this.y(plan.place[buffer] + bytes[buffer])).attr("width", Math.max(to - from, 2))
+        .attr("height", Math.max(this.y(plan.place[buffer]) - this.y(plan.place[buffer] + bytes[buffer]), 2));
     }
   }
 
@@ -170,9 +170,9 @@ class AddressMap {
     const [x, y] = d3.pointer(event, this.element);
     const entry = plan.entryAt(state.axis, this.x.invert(x));
     const address = this.y.invert(y);
-    const {offset, bytes, birth, death} = plan.buffers;
+    const {bytes, birth, death} = plan.buffers;
     const buffer = this.buffers.find((buffer) => birth[buffer] <= entry && entry <= death[buffer] &&
-                                                 offset[buffer] <= address && address < offset[buffer] + bytes[buffer]);
+                                                 plan.place[buffer] <= address && address < plan.place[buffer] + bytes[buffer]);
     return {entry, buffer};
   }
 
@@ -191,14 +191,19 @@ class AddressMap {
   }
 }
 
+/// A map of a space that plans need not have.
+function addOtherMap(id, label, list) {
+  if (state.plans.every((plan) => list(plan).length === 0)) return;
+  byId(id).hidden = false;
+  new AddressMap(byId(id).querySelector(".map"), 190, label, list);
+  on("plan", () => { byId(id).hidden = list(state.a).length === 0; });
+}
+
 function setUpAddresses() {
   new AddressMap(byId("addresses"), 430, "Addresses over the step. Left and right move the cursor, up and down choose a value.",
                  (plan) => plan.arena);
-  if ([...state.plans].some((plan) => plan.hosted.length > 0)) {
-    new AddressMap(byId("host").querySelector(".map"), 170, "Host memory over the step.", (plan) => plan.hosted);
-    on("plan", () => { byId("host").hidden = state.a.hosted.length === 0; });
-    byId("host").hidden = false;
-  }
+  addOtherMap("reused", "Values in buffers of results.", (plan) => plan.reused);
+  addOtherMap("host", "Host memory over the step.", (plan) => plan.hosted);
   on("plan", () => {
     byId("map-note").textContent =
       `${formatCount(state.a.arena.length)} buffers, ${state.a.title}; what is recomputed is hatched`;

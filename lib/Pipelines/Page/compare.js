@@ -30,6 +30,11 @@ function listFigures(plan) {
   return [...figures, ["planner", plan.optimal ? `${plan.planner}, optimal` : plan.planner]];
 }
 
+/// What does not wait is no decision of a planner.
+function nameDecision(decision) {
+  return decision === "none" ? "short-lived" : decision;
+}
+
 /// For each value that both have, the decisions where they differ.
 function listDifferences(a, b) {
   const differences = [];
@@ -52,7 +57,7 @@ function drawCompare() {
   const differences = a.order === b.order ? listDifferences(a, b) : [];
   const rows = differences.slice(0, mostDifferences).map(({buffer, bytes, inA, inB}) =>
     make("tr", {}, make("td", {}, linkBuffer(a, buffer)), make("td", {class: "number"}, formatBytes(bytes)),
-         make("td", {}, inB), make("td", {}, inA)));
+         make("td", {}, nameDecision(inB)), make("td", {}, nameDecision(inA))));
   const columns = ["value", "bytes", "before", "after"].map((name) =>
     make("th", {scope: "col", class: name === "bytes" ? "number" : ""}, name));
   const more = differences.length > mostDifferences ? `, the ${mostDifferences} largest are listed` : "";

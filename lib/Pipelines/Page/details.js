@@ -37,7 +37,10 @@ function describeLife(plan, buffer) {
 function describePlace(plan, buffer) {
   if (plan.buffers.isCallers[buffer]) return "";
   const {offset, bytes} = plan.buffers;
-  return `${plan.text("buffers", "space", buffer)}, ${formatCount(offset[buffer])} to ${formatCount(offset[buffer] + bytes[buffer])}`;
+  const within = plan.buffers.within[buffer];
+  const space = within >= 0 ? `in the buffer of ${plan.bufferName(within)} until that is written`
+                            : plan.text("buffers", "space", buffer);
+  return `${space}, ${formatCount(offset[buffer])} to ${formatCount(offset[buffer] + bytes[buffer])}`;
 }
 
 function drawDetails() {
@@ -62,7 +65,7 @@ function drawDetails() {
     ["decision", describeDecision(plan, buffer)],
     ["no choice", plan.text("buffers", "why", buffer)],
     ["bytes", `${formatBytes(plan.buffers.bytes[buffer])} (${formatCount(plan.buffers.bytes[buffer])})`],
-    ["role", makeSwatch(plan.role(buffer)), plan.role(buffer)],
+    ["role", make("span", {class: "named"}, makeSwatch(plan.role(buffer)), plan.role(buffer))],
     ["lives", describeLife(plan, buffer)],
     ["place", describePlace(plan, buffer)],
     ["made by", isCallers ? "" : linkEntry(plan, maker)],

@@ -8,7 +8,10 @@ const liveColumns = [
   {name: "value", get: (plan, buffer) => plan.bufferName(buffer), show: linkBuffer},
   {name: "bytes", isNumber: true, get: (plan, buffer) => plan.buffers.bytes[buffer],
    show: (plan, buffer) => formatBytes(plan.buffers.bytes[buffer])},
-  {name: "decision", get: (plan, buffer) => plan.role(buffer) === "recomputed" ? "copy" : plan.decision(buffer)},
+  {name: "decision", get: (plan, buffer) => {
+    const decision = plan.decision(buffer);
+    return plan.role(buffer) === "recomputed" ? "copy" : decision === "none" ? "" : decision;
+  }},
   {name: "until", isNumber: true, get: (plan, buffer) => plan.buffers.death[buffer]},
 ];
 
@@ -39,8 +42,9 @@ function drawLive() {
   const buffers = sortLive(plan, plan.liveAt(entry));
   const rows = buffers.slice(0, mostRows).map((buffer) => {
     const cells = liveColumns.map(({get, show, isNumber}, index) =>
-      make("td", {class: isNumber ? "number" : ""}, index === 0 ? makeSwatch(plan.role(buffer)) : "",
-           show ? show(plan, buffer) : String(get(plan, buffer))));
+      make("td", {class: isNumber ? "number" : ""},
+           index === 0 ? make("div", {class: "named"}, makeSwatch(plan.role(buffer)), show(plan, buffer))
+                       : show ? show(plan, buffer) : String(get(plan, buffer))));
     return make("tr", {class: plan.keyOf(buffer) === state.selected ? "selected" : ""}, ...cells);
   });
   const more = buffers.length > mostRows ? `, the ${mostRows} first are listed` : "";

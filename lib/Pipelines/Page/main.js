@@ -17,8 +17,8 @@ function drawTiles() {
     makeTile(formatBytes(d3.sum(["param", "input", "optimizer", "gradient", "result"], (role) => a.sumCallers(role))),
              `of the caller, beside the arena: parameters ${formatBytes(a.sumCallers("param"))}`),
   ];
-  if (a.hosted.length > 0)
-    tiles.push(makeTile(formatBytes(d3.sum(a.hosted, (buffer) => a.buffers.bytes[buffer])), "copied to host memory"));
+  if (a.reused.length > 0) tiles.push(makeTile(formatBytes(a.findMost(a.reused)), "more at most, in buffers of results until these are written"));
+  if (a.hosted.length > 0) tiles.push(makeTile(formatBytes(a.findMost(a.hosted)), "at most in host memory"));
   byId("tiles").replaceChildren(...tiles);
 }
 
@@ -59,12 +59,20 @@ function setUpTheme() {
   apply();
 }
 
+/// The largest value at the peak, to begin with.
+function findLargest(plan) {
+  const values = plan.liveAt(plan.peakEntry).filter((buffer) => plan.role(buffer) !== "workspace");
+  const largest = d3.greatest(values, (buffer) => plan.buffers.bytes[buffer]);
+  return largest === undefined ? null : plan.keyOf(largest);
+}
+
 function setUpPage() {
   const {data, plans} = readPlans();
   state.plans = plans;
   state.b = plans.find((plan) => plan.origin === "save-all") ?? plans[0];
   state.a = plans.find((plan) => plan.origin === "chosen") ?? plans[plans.length - 1];
   state.cursor = state.a.peakEntry;
+  state.selected = findLargest(state.a);
   document.title = `${data.title}: remat report`;
   byId("title").textContent = data.title;
   byId("subtitle").textContent = "One step under several plans: what is in memory, since when, and why. The arena has all " +

@@ -93,7 +93,9 @@ function drawPeak(group, plan, scale, y) {
   const top = y(plan.total[plan.peakEntry]);
   group.append("circle").attr("class", "peak").attr("cx", x).attr("cy", top).attr("r", 4);
   const atEnd = x > (left + right) / 2;
-  group.append("text").attr("class", "peak-text halo").attr("x", x + (atEnd ? -8 : 8)).attr("y", top + 4)
+  const budget = state.a.budgetBytes ?? state.b.budgetBytes;
+  const below = budget !== undefined && Math.abs(y(budget) - top) < 12 ? 14 : 0;
+  group.append("text").attr("class", "peak-text halo").attr("x", x + (atEnd ? -8 : 8)).attr("y", top + 4 + below)
     .attr("text-anchor", atEnd ? "end" : "start").text(`peak ${formatBytes(plan.peakBytes)}`);
 }
 
@@ -145,7 +147,7 @@ function drawMemory() {
   memoryScale = d3.scaleLinear(getDomain(), [left, width - right]);
   const budget = state.a.budgetBytes ?? state.b.budgetBytes ?? 0;
   const peaks = [state.a, state.b].map((plan) => plan.peakBytes);
-  const most = Math.max(...peaks, budget <= 2 * Math.max(...peaks) ? budget : 0, 1) * 1.08;
+  const most = Math.max(...peaks, budget <= 2 * Math.max(...peaks) ? budget : 0, 1) * 1.22;
   const [size, unit] = chooseByteUnit(most);
   const clip = svg.select("defs").append("clipPath").attr("id", "inside");
   clip.append("rect").attr("x", left).attr("width", width - left - right).attr("height", height);

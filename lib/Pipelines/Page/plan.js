@@ -16,6 +16,8 @@ class Plan {
     this.roleIndex = Int8Array.from(this.buffers.role, (role) => arenaRoles.indexOf(data.roles[role]));
     for (const column of ["offset", "bytes"]) this.buffers[column] = Float64Array.from(this.buffers[column]);
     for (const column of ["birth", "death"]) this.buffers[column] = Int32Array.from(this.buffers[column]);
+    this.place = Float64Array.from(this.buffers.offset);
+    this.placeReused();
     this.computeLive();
     this.computeAxes();
     this.findCopies();
@@ -37,6 +39,23 @@ class Plan {
 
   inHost(buffer) {
     return !this.buffers.isCallers[buffer] && this.data.texts[this.buffers.space[buffer]] === "host";
+  }
+
+  /// Results of the caller one behind the other, with what lies in them.
+  placeReused() {
+    this.reused = [];
+    const begin = new Map();
+    let end = 0;
+    for (let buffer = 0; buffer < this.bufferCount; ++buffer) {
+      const within = this.buffers.within[buffer];
+      if (within < 0) continue;
+      if (!begin.has(within)) {
+        begin.set(within, end);
+        end += this.buffers.bytes[within];
+      }
+      this.place[buffer] += begin.get(within);
+      this.reused.push(buffer);
+    }
   }
 
   /// Bytes in the arena while each entry runs, by role and in sum.
@@ -179,6 +198,16 @@ class Plan {
       if (found !== undefined) return found;
     }
     return 0;
+  }
+
+  /// The most bytes that some buffers hold at one time.
+  findMost(buffers) {
+    const change = new Float64Array(this.count + 1);
+    for (const buffer of buffers) {
+      change[this.buffers.birth[buffer]] += this.buffers.bytes[buffer];
+      change[this.buffers.death[buffer] + 1] -= this.buffers.bytes[buffer];
+    }
+    return d3.max(d3.cumsum(change)) ?? 0;
   }
 
   countRecomputed() {

@@ -38,7 +38,7 @@ function search(query) {
   byId("match-count").textContent = `${formatCount(found.length)} found`;
   const largest = d3.sort(found, (a, b) => d3.descending(plan.buffers.bytes[a], plan.buffers.bytes[b]) || a - b);
   const items = largest.slice(0, mostMatches).map((buffer) =>
-    make("li", {}, make("button", {type: "button", onclick: () => goTo(buffer)}, makeSwatch(plan.role(buffer)),
+    make("li", {}, make("button", {type: "button", class: "named", onclick: () => goTo(buffer)}, makeSwatch(plan.role(buffer)),
                         `${plan.bufferName(buffer)}, ${formatBytes(plan.buffers.bytes[buffer])}`)));
   if (found.length > mostMatches) items.push(make("li", {class: "hint"}, `and ${formatCount(found.length - mostMatches)} more`));
   list.replaceChildren(...items);
