@@ -90,6 +90,10 @@ for module in ("numpy", "torch", "jax"):
         config.available_features.add("python-" + module)
 config.substitutions.append(("%python", sys.executable))
 
+# A browser without a window, for reports.
+if any(map(shutil.which, ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"))):
+    config.available_features.add("chromium")
+
 # libLLVM and libMLIR are not instrumented: what their allocators poison in our
 # object files they hand out in their own, without taking the poison back.
 if "-fsanitize=" in config.link_flags:

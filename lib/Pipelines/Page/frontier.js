@@ -1,7 +1,7 @@
 // Time over memory of all plans. Each point loads its plan.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-const frontierMargin = {left: 62, right: 24, top: 14, bottom: 44};
+const frontierMargin = {left: 62, right: 24, top: 28, bottom: 44};
 const frontierHeight = 270;
 /// Above so much more time, small differences need a scale of their own.
 const largeOverhead = 0.5;

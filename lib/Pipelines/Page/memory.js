@@ -122,7 +122,7 @@ function addHatch(svg, id) {
 
 function describePrice(plan) {
   const again = plan.countRecomputed();
-  const runs = `${again} of ${plan.count} entries run again`;
+  const runs = `${formatCount(again)} of ${formatCount(plan.count)} entries run again`;
   return again > 0 || plan.overhead > 0 ? `${runs}, ${formatPercent(plan.overhead)} time` : "";
 }
 
