@@ -164,6 +164,7 @@ void DataWriter::writePlan(const PlannedStep &plan) {
   json.attribute("planner", plan.planner);
   json.attribute("optimal", plan.isOptimal);
   json.attribute("order", plan.microbatchOrder);
+  json.attribute("parts", plan.batchParts);
   if (report.budget)
     json.attribute("budgetBytes", *report.budget);
   json.attribute("peakBytes", report.plannedPeak);

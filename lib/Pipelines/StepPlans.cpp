@@ -42,6 +42,7 @@ PlannedStep remat::makePlannedStep(PlanOrigin origin, StepReport report,
   step.time = plan.solution.time;
   step.lowerBound = plan.solution.lowerBound;
   step.microbatchOrder = plan.microbatchOrder;
+  step.batchParts = plan.batchParts;
   return step;
 }
 
@@ -93,9 +94,8 @@ remat::carryOutPlans(ModuleOp tasks, const StepOptions &options,
     step->planner = point.solution.solver;
     step->isOptimal = point.solution.optimal();
     step->lowerBound = point.solution.lowerBound;
-    bool isKnown = llvm::any_of(steps, [&](const PlannedStep &other) {
-      return other.isSameAs(*step);
-    });
+    bool isKnown = llvm::any_of(
+        steps, [&](const PlannedStep &other) { return other.isSameAs(*step); });
     if (!isKnown)
       steps.push_back(std::move(*step));
   }

@@ -64,11 +64,12 @@ ReportFlag::collectPlans(mlir::ModuleOp tasks, const StepOptions &options,
 }
 
 Error ReportFlag::addTo(OutputFiles &files, ArrayRef<PlannedStep> plans,
-                        StringRef model) const {
+                        StringRef title) const {
   if (!isGiven())
     return Error::success();
-  StringRef title = OutputFiles::isStandardOutput(model) || model == "-"
-                        ? "model"
-                        : sys::path::stem(model);
   return files.add(file, [&](raw_ostream &os) { writePage(plans, title, os); });
+}
+
+StringRef ReportFlag::getTitle(StringRef inputFile) {
+  return inputFile == "-" ? "model" : sys::path::stem(inputFile);
 }

@@ -36,9 +36,11 @@ public:
                const planning::SolverOptions &search,
                llvm::ArrayRef<GraphPlan> frontier, PlannedStep chosen) const;
 
-  /// Adds the page of a model in a file called `model`.
+  /// Adds the page of a model with this name.
   llvm::Error addTo(OutputFiles &files, llvm::ArrayRef<PlannedStep> plans,
-                    llvm::StringRef model) const;
+                    llvm::StringRef title) const;
+  /// The name of the model in this file, or in the standard input.
+  static llvm::StringRef getTitle(llvm::StringRef inputFile);
 
 private:
   llvm::cl::opt<std::string> file;

@@ -309,7 +309,8 @@ static Error writeFiles(const Files &contents, ArrayRef<PlannedStep> plans) {
   if (!options().headerFile.empty())
     if (Error error = files.add(options().headerFile, writeTo(contents.header)))
       return error;
-  if (Error error = options().report.addTo(files, plans, options().inputFile))
+  if (Error error = options().report.addTo(
+          files, plans, ReportFlag::getTitle(options().inputFile)))
     return error;
   return files.commit();
 }

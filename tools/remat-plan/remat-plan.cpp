@@ -122,8 +122,9 @@ static Error writeOutputs(const Outcome &outcome) {
       return error;
   }
   if (!outcome.plans.empty())
-    if (Error error =
-            options().report.addTo(files, outcome.plans, options().inputFile))
+    if (Error error = options().report.addTo(
+            files, outcome.plans,
+            tools::ReportFlag::getTitle(options().inputFile)))
       return error;
   if (outcome.step && !options().traceFile.empty())
     if (Error error = files.add(options().traceFile, [&](raw_ostream &os) {

@@ -32,9 +32,10 @@ struct PlannedStep {
   bool isOptimal = false;
   /// Without recomputation, with the plan, and what no plan is faster than.
   int64_t baseTime = 0, time = 0, lowerBound = 0;
-  /// The order of microbatches; numbers of tasks are the same in plans of the
-  /// same order.
+  /// The order of microbatches, and in how many parts the batch is done:
+  /// numbers of tasks are the same in plans that agree in both.
   std::string microbatchOrder;
+  int64_t batchParts = 1;
   /// When each entry ran, or empty.
   std::vector<remat_entry_span> measured;
 

@@ -54,15 +54,15 @@ function drawCompare() {
          make("td", {class: "number"}, text)));
   const head = make("thead", {}, make("tr", {}, make("th", {}, ""), make("th", {class: "number", scope: "col"}, "before"),
                                       make("th", {class: "number", scope: "col"}, "after")));
-  const differences = a.order === b.order ? listDifferences(a, b) : [];
+  const differences = a.batch === b.batch ? listDifferences(a, b) : [];
   const rows = differences.slice(0, mostDifferences).map(({buffer, bytes, inA, inB}) =>
     make("tr", {}, make("td", {}, linkBuffer(a, buffer)), make("td", {class: "number"}, formatBytes(bytes)),
          make("td", {}, nameDecision(inB)), make("td", {}, nameDecision(inA))));
   const columns = ["value", "bytes", "before", "after"].map((name) =>
     make("th", {scope: "col", class: name === "bytes" ? "number" : ""}, name));
   const more = differences.length > mostDifferences ? `, the ${mostDifferences} largest are listed` : "";
-  const note = a.order !== b.order
-    ? `Parts of the batch run by ${a.order} after and by ${b.order} before, so values have no counterparts.`
+  const note = a.batch !== b.batch
+    ? `The batch is done ${a.batch} after and ${b.batch} before, so values have no counterparts.`
     : `${formatCount(differences.length)} values are treated differently${more}.`;
   byId("compare").replaceChildren(
     make("p", {class: "hint"}, `before: ${b.title}; after: ${a.title}`),

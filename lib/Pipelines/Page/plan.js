@@ -11,6 +11,9 @@ class Plan {
     Object.assign(this, raw);
     this.count = this.entries.name.length;
     this.bufferCount = this.buffers.name.length;
+    // Plans that differ in this have other tasks, with numbers of their own.
+    this.batch = [raw.parts > 1 ? `in ${raw.parts} parts` : "", raw.order ? `by ${raw.order}` : ""]
+      .filter(Boolean).join(", ") || "as a whole";
     this.phaseOf = (entry) => data.phases[this.entries.phase[entry]];
     this.check();
     this.roleIndex = Int8Array.from(this.buffers.role, (role) => arenaRoles.indexOf(data.roles[role]));
@@ -130,10 +133,10 @@ class Plan {
 
   keyOf(buffer) {
     const task = this.buffers.task[buffer];
-    if (task >= 0) return `${this.order}:${task}:${this.buffers.result[buffer]}`;
+    if (task >= 0) return `${this.batch}:${task}:${this.buffers.result[buffer]}`;
     if (this.buffers.isCallers[buffer]) return `caller:${this.text("buffers", "name", buffer)}`;
     const entry = this.buffers.birth[buffer];
-    return `${this.order}:workspace:${this.entries.task[entry]}:${this.entries.copyOf[entry] >= 0 ? entry : ""}`;
+    return `${this.batch}:workspace:${this.entries.task[entry]}:${this.entries.copyOf[entry] >= 0 ? entry : ""}`;
   }
 
   text(table, column, row) {
