@@ -235,6 +235,15 @@ void remat::buildRematPipeline(OpPassManager &pm, const StepOptions &options,
   loops.limit = std::max(loops.limit, options.unrollLimit);
   pm.addNestedPass<func::FuncOp>(createImportLoopsPass(loops));
   buildImportPipeline(pm, options);
+  if (options.assumedBatch != 0) {
+    ResizeBatchPassOptions batch;
+    batch.function = options.function;
+    batch.size = options.assumedBatch;
+    batch.arguments.assign(options.batchArguments.begin(),
+                           options.batchArguments.end());
+    batch.wrt.assign(options.wrt.begin(), options.wrt.end());
+    pm.addPass(createResizeBatchPass(batch));
+  }
   buildJointPipeline(pm, options);
   if (level >= StepLevel::Tasks)
     buildTasksPipeline(pm, options);

@@ -15,6 +15,7 @@
 
 #include "Planning.h"
 #include "SavedValues.h"
+#include "WhatIf.h"
 
 #include "common/OutputFlags.h"
 #include "common/ReportFlag.h"
@@ -78,6 +79,7 @@ struct Options {
   cl::opt<bool> printSaved{
       "print-saved", cl::cat(category),
       cl::desc("Print what a model saves for its backward computation")};
+  WhatIfFlag whatIf{category};
   tools::PlanFlags plan{category};
 };
 } // namespace
@@ -236,6 +238,31 @@ static Error applyCostThreads(StepOptions &step) {
   return Error::success();
 }
 
+/// A table of plans in place of one plan.
+static Error runWhatIf(const StepOptions &step) {
+  StringLiteral why = "'--what-if' makes several plans";
+  for (const tools::OutputFlag &flag : getOutputFlags())
+    if (flag.flag != "--json" && !flag.path.empty())
+      return makeError("'" + flag.flag + "' has no effect: " + why);
+  if (options().printSaved)
+    return makeError("'--print-saved' has no effect: " + why);
+  if (Error error = options().plan.refuse(why))
+    return error;
+  Expected<std::vector<WhatIfRow>> rows =
+      options().whatIf.run(options().inputFile, options().manifestFile,
+                           options().step, step, options().plan);
+  if (!rows)
+    return rows.takeError();
+  if (!options().reportFile.empty())
+    if (Error error =
+            writeOutputFile(options().reportFile, [&](raw_ostream &os) {
+              os << formatv("{0:2}", plan::toJson(*rows)) << '\n';
+            }))
+      return error;
+  print(*rows, tools::getTextStream(getOutputFlags()));
+  return Error::success();
+}
+
 static Error runTool() {
   if (Error error = tools::checkFileNames(getOutputFlags()))
     return error;
@@ -246,6 +273,8 @@ static Error runTool() {
     return error;
   if (Error error = options().plan.check())
     return error;
+  if (options().whatIf.isGiven())
+    return runWhatIf(step);
   Expected<Input> input = readInput(options().inputFile, options().manifestFile,
                                     options().step, step);
   if (!input)

@@ -86,6 +86,9 @@ struct StepOptions {
   /// In how many parts the batch that the function has is done; 0 lets the plan
   /// choose.
   int64_t splitBatch = 1;
+  /// Rows that the batch is taken to have; 0 for those of the program. With
+  /// others, the step is one to plan and not to run: see remat-resize-batch.
+  int64_t assumedBatch = 0;
   /// Whether to append, as the last of all, tangents of all results.
   bool tangents = false;
   /// If set, these are the derivatives to append, in place of what the five

@@ -185,6 +185,37 @@ def MicrobatchesPass : Pass<"remat-microbatches", "::mlir::ModuleOp"> {
   ];
 }
 
+def ResizeBatchPass : Pass<"remat-resize-batch", "::mlir::ModuleOp"> {
+  let summary = "Give a function a batch of another size";
+  let description = [{
+    The function, in the form that the import makes, gets arguments with `size`
+    rows in their first dimension, and all that follows from them the sizes that
+    it would have if the model had been exported with such a batch. Numbers that
+    the function computes with, such as the divisor of a mean, and what is in
+    constants stay what they are or lose their meaning: the result is for
+    planning, not for running.
+
+    The batch is in `arguments`, or by default in all arguments by which nothing
+    is differentiated, that give their buffer to no result, and that have the
+    same first dimension as the first of them. Differentiated are those of
+    `wrt`, or if there are none all of floating point.
+
+    An operation in which the batch cannot be followed, and an argument beside
+    the batch that would change with it, are errors.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"function", "function", "std::string", /*default=*/"\"main\"",
+           "The function; with 'main', a module's only function will do">,
+    Option<"size", "size", "int64_t", /*default=*/"1", "Rows of the batch">,
+    ListOption<"arguments", "arguments", "int64_t",
+               "Numbers of the arguments that have the batch">,
+    ListOption<"wrt", "wrt", "int64_t",
+               "Numbers of the arguments that are differentiated by">
+  ];
+}
+
 def SimplifyLoopsPass : Pass<"remat-simplify-loops", "::mlir::ModuleOp"> {
   let summary = "Drop what loops carry, read and stack for nobody";
   let description = [{

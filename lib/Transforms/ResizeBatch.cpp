@@ -1,0 +1,412 @@
+//===- ResizeBatch.cpp - a function of a batch of another size ------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Exporters write sizes as numbers. Which of them have the batch as a factor is
+// found by following it from the arguments through all operations, against
+// their direction, too: what an operation writes into has the shape of what it
+// writes.
+//
+//===----------------------------------------------------------------------===//
+
+#include "remat/Dialect/Remat/IR/Donations.h"
+#include "remat/Dialect/Remat/IR/Remat.h"
+#include "remat/Transforms/Passes.h"
+#include "remat/Utils/EntryFunction.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "llvm/Support/InterleavedRange.h"
+
+namespace remat {
+#define GEN_PASS_DEF_RESIZEBATCHPASS
+#include "remat/Transforms/Passes.h.inc"
+} // namespace remat
+
+using namespace mlir;
+using namespace remat;
+
+namespace {
+/// For each dimension of a value, by how much the positions of neighbours in
+/// the batch differ in it, divided into what is before: the product of the
+/// factors in front of the batch. Unset where the batch is no factor.
+using BatchDims = SmallVector<std::optional<int64_t>>;
+
+class Resizer {
+public:
+  Resizer(func::FuncOp function, int64_t size)
+      : function(function), newSize(size) {}
+  LogicalResult run(ArrayRef<int64_t> given, ArrayRef<int64_t> wrt);
+
+private:
+  LogicalResult findBatch(ArrayRef<int64_t> given, ArrayRef<int64_t> wrt);
+  void separateConstants();
+  LogicalResult mark(Operation *op, Value value, unsigned dim, int64_t outer);
+  LogicalResult follow(Operation *op);
+  LogicalResult followLinalg(linalg::LinalgOp op);
+  LogicalResult followGroups(Operation *op, Value wide, Value narrow,
+                             ArrayRef<ReassociationIndices> groups);
+  LogicalResult followConv(ConvOp op);
+  LogicalResult followSameShape(Operation *op);
+  LogicalResult followPad(tensor::PadOp op);
+  LogicalResult followSlice(tensor::ExtractSliceOp op);
+  bool isMarked(Value value) const {
+    auto dims = marks.find(value);
+    return dims != marks.end() &&
+           llvm::any_of(dims->second, [](auto dim) { return dim.has_value(); });
+  }
+  std::optional<int64_t> getMark(Value value, unsigned dim) const {
+    auto dims = marks.find(value);
+    return dims == marks.end() ? std::nullopt : dims->second[dim];
+  }
+  SmallVector<int64_t> resize(Value value) const;
+  void apply();
+  void applyTo(Operation *op);
+
+  func::FuncOp function;
+  int64_t newSize, size = 0;
+  SmallVector<int64_t> batch;
+  llvm::DenseMap<Value, BatchDims> marks;
+  bool hasChanged = false;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// The arguments
+//===----------------------------------------------------------------------===//
+
+LogicalResult Resizer::findBatch(ArrayRef<int64_t> given,
+                                 ArrayRef<int64_t> wrt) {
+  auto getRows = [&](int64_t number) -> std::optional<int64_t> {
+    auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[number]);
+    return type && type.getRank() > 0 ? std::optional(type.getDimSize(0))
+                                      : std::nullopt;
+  };
+  int64_t count = function.getNumArguments();
+  for (int64_t number : given)
+    if (number < 0 || number >= count || !getRows(number))
+      return function.emitOpError("has no argument #")
+             << number << " with a first dimension for the batch";
+  batch = llvm::to_vector(given);
+  for (int64_t number = 0; number < count && given.empty(); ++number) {
+    bool isFloat =
+        isa<FloatType>(getElementTypeOrSelf(function.getArgument(number)));
+    bool isDifferentiated =
+        wrt.empty() ? isFloat : llvm::is_contained(wrt, number);
+    std::optional<int64_t> rows = getRows(number);
+    if (rows && !isDifferentiated && !getDonatedResult(function, number) &&
+        (batch.empty() || rows == getRows(batch.front())))
+      batch.push_back(number);
+  }
+  if (batch.empty())
+    return function.emitOpError(
+        "has no batch: expected an argument with a first dimension by which "
+        "nothing is differentiated");
+  size = *getRows(batch.front());
+  for (int64_t number : batch)
+    if (getRows(number) != size)
+      return function.emitOpError("argument #")
+             << number << " has " << *getRows(number)
+             << " rows, expected the batch of " << size;
+  return success();
+}
+
+/// Equal constants of several readers have become one: the batch of one reader
+/// is none of another's.
+void Resizer::separateConstants() {
+  SmallVector<Operation *> shared;
+  function.walk([&](Operation *op) {
+    if (op->getNumResults() == 1 && !op->use_empty() &&
+        isa<RankedTensorType>(op->getResult(0).getType()) &&
+        isa<arith::ConstantOp, tensor::EmptyOp, linalg::FillOp>(op))
+      shared.push_back(op);
+  });
+  // Readers first, which are copied together with what they read.
+  for (Operation *op : llvm::reverse(shared)) {
+    SmallVector<OpOperand *> uses;
+    for (OpOperand &use : op->getUses())
+      uses.push_back(&use);
+    for (OpOperand *use : llvm::drop_begin(uses))
+      use->set(OpBuilder(op).clone(*op)->getResult(0));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Following the batch
+//===----------------------------------------------------------------------===//
+
+/// Notes that a dimension has the batch behind `outer` as a factor.
+LogicalResult Resizer::mark(Operation *op, Value value, unsigned dim,
+                            int64_t outer) {
+  auto type = cast<RankedTensorType>(value.getType());
+  BatchDims &dims =
+      marks.try_emplace(value, BatchDims(type.getRank())).first->second;
+  if (dims[dim] == outer)
+    return success();
+  if (dims[dim] || type.getDimSize(dim) % (outer * size) != 0)
+    return op->emitOpError("has the batch of ")
+           << size << " in dimension " << dim << " of " << type
+           << " in a way that cannot be resized";
+  dims[dim] = outer;
+  hasChanged = true;
+  return success();
+}
+
+LogicalResult Resizer::followLinalg(linalg::LinalgOp op) {
+  SmallVector<std::optional<int64_t>> loops(op.getNumLoops());
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isMarked(operand.get()))
+      continue;
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    for (auto [dim, outer] : llvm::enumerate(marks.lookup(operand.get()))) {
+      if (!outer)
+        continue;
+      auto loop = dyn_cast<AffineDimExpr>(map.getResult(dim));
+      if (!loop)
+        return op.emitOpError("reads the batch at positions that are not those "
+                              "of a loop, cannot resize it");
+      loops[loop.getPosition()] = outer;
+    }
+  }
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isa<RankedTensorType>(operand.get().getType()))
+      continue;
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    for (auto [dim, expr] : llvm::enumerate(map.getResults()))
+      if (auto loop = dyn_cast<AffineDimExpr>(expr);
+          loop && loops[loop.getPosition()])
+        if (failed(mark(op, operand.get(), dim, *loops[loop.getPosition()])))
+          return failure();
+  }
+  // What is written has the shape of what it is written into.
+  for (auto [init, result] : llvm::zip(op.getDpsInits(), op->getResults()))
+    for (auto [from, to] : {std::pair(Value(init), Value(result)),
+                            std::pair(Value(result), Value(init))})
+      for (auto [dim, outer] : llvm::enumerate(marks.lookup(from)))
+        if (outer && failed(mark(op, to, dim, *outer)))
+          return failure();
+  return success();
+}
+
+/// Dimensions of `wide` are dimensions of `narrow` in groups.
+LogicalResult Resizer::followGroups(Operation *op, Value wide, Value narrow,
+                                    ArrayRef<ReassociationIndices> groups) {
+  auto shape = cast<RankedTensorType>(wide.getType()).getShape();
+  for (auto [number, group] : llvm::enumerate(groups)) {
+    int64_t before = 1;
+    for (int64_t dim : group) {
+      if (std::optional<int64_t> outer = getMark(wide, dim))
+        if (failed(mark(op, narrow, number, before * *outer)))
+          return failure();
+      std::optional<int64_t> joined = getMark(narrow, number);
+      int64_t behind = before * shape[dim];
+      if (joined && before <= *joined && *joined < behind)
+        if (failed(mark(op, wide, dim, *joined / before)))
+          return failure();
+      before = behind;
+    }
+  }
+  return success();
+}
+
+LogicalResult Resizer::followConv(ConvOp op) {
+  if (op.getKind() != ConvKind::Forward)
+    return op.emitOpError("is a gradient, cannot resize its batch");
+  unsigned input = op.getInputLayout()[0], output = op.getOutputLayout()[0];
+  std::optional<int64_t> outer = getMark(op.getLhs(), input);
+  if (!outer)
+    outer = getMark(op.getResult(), output);
+  if (!outer)
+    return success();
+  return success(succeeded(mark(op, op.getLhs(), input, *outer)) &&
+                 succeeded(mark(op, op.getResult(), output, *outer)));
+}
+
+/// All tensors that the operation reads and makes have one shape.
+LogicalResult Resizer::followSameShape(Operation *op) {
+  SmallVector<Value> values = llvm::to_vector(op->getOperands());
+  llvm::append_range(values, op->getResults());
+  llvm::erase_if(values, [](Value value) {
+    return !isa<RankedTensorType>(value.getType());
+  });
+  for (Value from : values)
+    for (auto [dim, outer] : llvm::enumerate(BatchDims(marks.lookup(from))))
+      for (Value to : values)
+        if (outer && failed(mark(op, to, dim, *outer)))
+          return failure();
+  return success();
+}
+
+LogicalResult Resizer::followPad(tensor::PadOp op) {
+  for (auto [from, to] :
+       {std::pair(Value(op.getSource()), Value(op.getResult())),
+        std::pair(Value(op.getResult()), Value(op.getSource()))})
+    for (auto [dim, outer] : llvm::enumerate(BatchDims(marks.lookup(from)))) {
+      if (!outer)
+        continue;
+      if (op.getStaticLow()[dim] != 0 || op.getStaticHigh()[dim] != 0)
+        return op.emitOpError("pads the batch, cannot resize it");
+      if (failed(mark(op, to, dim, *outer)))
+        return failure();
+    }
+  return success();
+}
+
+LogicalResult Resizer::followSlice(tensor::ExtractSliceOp op) {
+  llvm::SmallBitVector dropped = op.getDroppedDims();
+  auto source = op.getSourceType();
+  unsigned number = 0;
+  for (unsigned dim = 0; dim < source.getRank(); ++dim) {
+    std::optional<int64_t> outer = getMark(op.getSource(), dim);
+    if (!outer && !dropped.test(dim))
+      outer = getMark(op.getResult(), number);
+    if (outer) {
+      bool isWhole = !dropped.test(dim) && op.getStaticOffsets()[dim] == 0 &&
+                     op.getStaticSizes()[dim] == source.getDimSize(dim) &&
+                     op.getStaticStrides()[dim] == 1;
+      if (!isWhole)
+        return op.emitOpError("takes a part of the batch, cannot resize it");
+      if (failed(mark(op, op.getSource(), dim, *outer)) ||
+          failed(mark(op, op.getResult(), number, *outer)))
+        return failure();
+    }
+    number += !dropped.test(dim);
+  }
+  return success();
+}
+
+LogicalResult Resizer::follow(Operation *op) {
+  if (isa<arith::ConstantOp, tensor::EmptyOp, func::ReturnOp>(op))
+    return success();
+  if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+    return followLinalg(linalgOp);
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op))
+    return followGroups(op, expand.getResult(), expand.getSrc(),
+                        expand.getReassociationIndices());
+  if (auto collapse = dyn_cast<tensor::CollapseShapeOp>(op))
+    return followGroups(op, collapse.getSrc(), collapse.getResult(),
+                        collapse.getReassociationIndices());
+  if (auto conv = dyn_cast<ConvOp>(op))
+    return followConv(conv);
+  if (auto pad = dyn_cast<tensor::PadOp>(op))
+    return followPad(pad);
+  if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op))
+    return followSlice(slice);
+  if (op->hasTrait<OpTrait::SameOperandsAndResultType>() ||
+      op->hasTrait<OpTrait::SameOperandsAndResultShape>() || isa<TagOp>(op))
+    return followSameShape(op);
+  auto isBatch = [&](Value value) { return isMarked(value); };
+  if (llvm::any_of(op->getOperands(), isBatch) ||
+      llvm::any_of(op->getResults(), isBatch))
+    return op->emitOpError("has a batch that cannot be resized: known are "
+                           "operations of linalg, reshapes, slices, pads and "
+                           "convolutions");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// The other size
+//===----------------------------------------------------------------------===//
+
+SmallVector<int64_t> Resizer::resize(Value value) const {
+  auto shape =
+      llvm::to_vector(cast<RankedTensorType>(value.getType()).getShape());
+  for (auto [dim, outer] : llvm::enumerate(marks.lookup(value)))
+    if (outer)
+      shape[dim] = shape[dim] / size * newSize;
+  return shape;
+}
+
+/// What an operation says of shapes beside the types.
+void Resizer::applyTo(Operation *op) {
+  if (auto constant = dyn_cast<arith::ConstantOp>(op)) {
+    // What is in it matters to nobody: the function is planned and not run.
+    auto type = cast<RankedTensorType>(constant.getType());
+    auto elements = cast<ElementsAttr>(constant.getValue());
+    Attribute first = type.getNumElements() > 0
+                          ? *elements.getValues<Attribute>().begin()
+                          : Builder(op).getZeroAttr(type.getElementType());
+    auto resized = type.clone(resize(constant.getResult()));
+    constant.setValueAttr(DenseElementsAttr::get(resized, first));
+  } else if (auto expand = dyn_cast<tensor::ExpandShapeOp>(op)) {
+    expand.setStaticOutputShape(resize(expand.getResult()));
+  } else if (auto slice = dyn_cast<tensor::ExtractSliceOp>(op)) {
+    SmallVector<int64_t> sizes = llvm::to_vector(slice.getStaticSizes());
+    SmallVector<int64_t> source = resize(slice.getSource());
+    for (unsigned dim = 0; dim < sizes.size(); ++dim)
+      if (getMark(slice.getSource(), dim))
+        sizes[dim] = source[dim];
+    slice.setStaticSizes(sizes);
+  }
+}
+
+void Resizer::apply() {
+  function.walk([&](Operation *op) {
+    if (llvm::any_of(op->getOperands(),
+                     [&](Value value) { return isMarked(value); }) ||
+        llvm::any_of(op->getResults(),
+                     [&](Value value) { return isMarked(value); }))
+      applyTo(op);
+  });
+  for (auto &[value, dims] : marks) {
+    auto type = cast<RankedTensorType>(value.getType());
+    Value(value).setType(type.clone(resize(value)));
+  }
+  Block &block = function.front();
+  function.setFunctionType(
+      FunctionType::get(function.getContext(), block.getArgumentTypes(),
+                        block.getTerminator()->getOperandTypes()));
+}
+
+LogicalResult Resizer::run(ArrayRef<int64_t> given, ArrayRef<int64_t> wrt) {
+  if (newSize < 1)
+    return function.emitOpError("cannot have a batch of ")
+           << newSize << ", expected 1 or more";
+  if (failed(findBatch(given, wrt)))
+    return failure();
+  separateConstants();
+  for (int64_t number : batch)
+    if (failed(mark(function, function.getArgument(number), 0, 1)))
+      return failure();
+  do {
+    hasChanged = false;
+    for (Operation &op : function.front())
+      if (failed(follow(&op)))
+        return failure();
+  } while (hasChanged);
+  for (BlockArgument argument : function.getArguments())
+    if (isMarked(argument) &&
+        !llvm::is_contained(batch, argument.getArgNumber()))
+      return function.emitOpError("argument #")
+             << argument.getArgNumber() << ", a " << argument.getType()
+             << ", has the size of the batch, " << size
+             << ", in one of its dimensions, expected this of arguments #"
+             << llvm::interleaved(batch) << " only";
+  apply();
+  return success();
+}
+
+namespace {
+struct ResizeBatch : remat::impl::ResizeBatchPassBase<ResizeBatch> {
+  using ResizeBatchPassBase::ResizeBatchPassBase;
+
+  void runOnOperation() override {
+    auto entry = dyn_cast_or_null<func::FuncOp>(
+        findEntry(getOperation(), function).getOperation());
+    if (!entry || entry.isExternal() || !entry.getBody().hasOneBlock()) {
+      getOperation().emitError("has no function '")
+          << function << "' of one block to resize the batch of";
+      return signalPassFailure();
+    }
+    SmallVector<int64_t> given(arguments.begin(), arguments.end()),
+        differentiated(wrt.begin(), wrt.end());
+    if (failed(Resizer(entry, size).run(given, differentiated)))
+      signalPassFailure();
+  }
+};
+} // namespace
