@@ -657,7 +657,7 @@ Error remat::checkStepOptions(const StepOptions &options) {
     return createStringError("'microbatches' excludes 'split-batch': the "
                              "function is that of one part already");
   if (options.microbatches == 1 && options.splitBatch == 1 &&
-      !options.batchArguments.empty())
+      options.assumedBatch == 0 && !options.batchArguments.empty())
     return createStringError("'batch-arguments' has no effect without "
                              "'microbatches' or 'split-batch'");
   if (options.foldLayers != LayerFolding::Never &&

@@ -39,12 +39,15 @@ using BatchDims = SmallVector<std::optional<int64_t>>;
 
 class Resizer {
 public:
-  Resizer(func::FuncOp function, int64_t size)
-      : function(function), newSize(size) {}
-  LogicalResult run(ArrayRef<int64_t> given, ArrayRef<int64_t> wrt);
+  /// Everything of floating point is differentiated by if `wrt` is empty.
+  Resizer(func::FuncOp function, int64_t size, ArrayRef<int64_t> wrt)
+      : function(function), newSize(size), wrt(wrt) {}
+  LogicalResult run(ArrayRef<int64_t> given);
 
 private:
-  LogicalResult findBatch(ArrayRef<int64_t> given, ArrayRef<int64_t> wrt);
+  LogicalResult findBatch(ArrayRef<int64_t> given);
+  bool isDifferentiated(int64_t argument) const;
+  bool mayBeData(int64_t argument) const;
   void separateConstants();
   LogicalResult mark(Operation *op, Value value, unsigned dim, int64_t outer);
   LogicalResult follow(Operation *op);
@@ -70,6 +73,7 @@ private:
 
   func::FuncOp function;
   int64_t newSize, size = 0;
+  ArrayRef<int64_t> wrt;
   SmallVector<int64_t> batch;
   llvm::DenseMap<Value, BatchDims> marks;
   bool hasChanged = false;
@@ -80,8 +84,21 @@ private:
 // The arguments
 //===----------------------------------------------------------------------===//
 
-LogicalResult Resizer::findBatch(ArrayRef<int64_t> given,
-                                 ArrayRef<int64_t> wrt) {
+bool Resizer::isDifferentiated(int64_t argument) const {
+  return wrt.empty() ? isa<FloatType>(
+                           getElementTypeOrSelf(function.getArgument(argument)))
+                     : llvm::is_contained(wrt, argument);
+}
+
+/// Vectors of floats that nothing is differentiated by are rather statistics,
+/// which have the size of channels.
+bool Resizer::mayBeData(int64_t argument) const {
+  auto type = cast<RankedTensorType>(function.getArgumentTypes()[argument]);
+  return !isDifferentiated(argument) && !getDonatedResult(function, argument) &&
+         (type.getRank() > 1 || !isa<FloatType>(type.getElementType()));
+}
+
+LogicalResult Resizer::findBatch(ArrayRef<int64_t> given) {
   auto getRows = [&](int64_t number) -> std::optional<int64_t> {
     auto type = dyn_cast<RankedTensorType>(function.getArgumentTypes()[number]);
     return type && type.getRank() > 0 ? std::optional(type.getDimSize(0))
@@ -94,19 +111,15 @@ LogicalResult Resizer::findBatch(ArrayRef<int64_t> given,
              << number << " with a first dimension for the batch";
   batch = llvm::to_vector(given);
   for (int64_t number = 0; number < count && given.empty(); ++number) {
-    bool isFloat =
-        isa<FloatType>(getElementTypeOrSelf(function.getArgument(number)));
-    bool isDifferentiated =
-        wrt.empty() ? isFloat : llvm::is_contained(wrt, number);
     std::optional<int64_t> rows = getRows(number);
-    if (rows && !isDifferentiated && !getDonatedResult(function, number) &&
+    if (rows && mayBeData(number) &&
         (batch.empty() || rows == getRows(batch.front())))
       batch.push_back(number);
   }
   if (batch.empty())
     return function.emitOpError(
-        "has no batch: expected an argument with a first dimension by which "
-        "nothing is differentiated");
+        "has no batch: expected data, which nothing is differentiated by, with "
+        "a first dimension and either a second one or integers");
   size = *getRows(batch.front());
   for (int64_t number : batch)
     if (getRows(number) != size)
@@ -363,11 +376,11 @@ void Resizer::apply() {
                         block.getTerminator()->getOperandTypes()));
 }
 
-LogicalResult Resizer::run(ArrayRef<int64_t> given, ArrayRef<int64_t> wrt) {
+LogicalResult Resizer::run(ArrayRef<int64_t> given) {
   if (newSize < 1)
     return function.emitOpError("cannot have a batch of ")
            << newSize << ", expected 1 or more";
-  if (failed(findBatch(given, wrt)))
+  if (failed(findBatch(given)))
     return failure();
   separateConstants();
   for (int64_t number : batch)
@@ -379,14 +392,15 @@ LogicalResult Resizer::run(ArrayRef<int64_t> given, ArrayRef<int64_t> wrt) {
       if (failed(follow(&op)))
         return failure();
   } while (hasChanged);
+  // Other data may have the batch, too, where it meets what has it.
   for (BlockArgument argument : function.getArguments())
-    if (isMarked(argument) &&
-        !llvm::is_contained(batch, argument.getArgNumber()))
+    if (isMarked(argument) && isDifferentiated(argument.getArgNumber()))
       return function.emitOpError("argument #")
              << argument.getArgNumber() << ", a " << argument.getType()
              << ", has the size of the batch, " << size
-             << ", in one of its dimensions, expected this of arguments #"
-             << llvm::interleaved(batch) << " only";
+             << ", in one of its dimensions, but is differentiated by; "
+                "expected the batch in arguments #"
+             << llvm::interleaved(batch) << " and other data only";
   apply();
   return success();
 }
@@ -405,7 +419,7 @@ struct ResizeBatch : remat::impl::ResizeBatchPassBase<ResizeBatch> {
     }
     SmallVector<int64_t> given(arguments.begin(), arguments.end()),
         differentiated(wrt.begin(), wrt.end());
-    if (failed(Resizer(entry, size).run(given, differentiated)))
+    if (failed(Resizer(entry, size, differentiated).run(given)))
       signalPassFailure();
   }
 };

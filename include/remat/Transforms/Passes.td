@@ -195,13 +195,15 @@ def ResizeBatchPass : Pass<"remat-resize-batch", "::mlir::ModuleOp"> {
     constants stay what they are or lose their meaning: the result is for
     planning, not for running.
 
-    The batch is in `arguments`, or by default in all arguments by which nothing
-    is differentiated, that give their buffer to no result, and that have the
-    same first dimension as the first of them. Differentiated are those of
-    `wrt`, or if there are none all of floating point.
+    The batch is in `arguments`, or by default in all data that have the same
+    first dimension as the first of them: arguments by which nothing is
+    differentiated, that give their buffer to no result, and that are no vectors
+    of floating point, as statistics are. Other data have it where they meet
+    what has it. Differentiated are the arguments of `wrt`, or if there are none
+    all of floating point.
 
-    An operation in which the batch cannot be followed, and an argument beside
-    the batch that would change with it, are errors.
+    An operation in which the batch cannot be followed, and an argument that is
+    differentiated by and would change with the batch, are errors.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect"];
