@@ -46,8 +46,8 @@ public:
 
 private:
   LogicalResult findBatch(ArrayRef<int64_t> given);
-  bool isDifferentiated(int64_t argument) const;
-  bool mayBeData(int64_t argument) const;
+  bool isDifferentiated(int64_t argument);
+  bool mayBeData(int64_t argument);
   void separateConstants();
   LogicalResult mark(Operation *op, Value value, unsigned dim, int64_t outer);
   LogicalResult follow(Operation *op);
@@ -84,7 +84,7 @@ private:
 // The arguments
 //===----------------------------------------------------------------------===//
 
-bool Resizer::isDifferentiated(int64_t argument) const {
+bool Resizer::isDifferentiated(int64_t argument) {
   return wrt.empty() ? isa<FloatType>(
                            getElementTypeOrSelf(function.getArgument(argument)))
                      : llvm::is_contained(wrt, argument);
@@ -92,7 +92,7 @@ bool Resizer::isDifferentiated(int64_t argument) const {
 
 /// Vectors of floats that nothing is differentiated by are rather statistics,
 /// which have the size of channels.
-bool Resizer::mayBeData(int64_t argument) const {
+bool Resizer::mayBeData(int64_t argument) {
   auto type = cast<RankedTensorType>(function.getArgumentTypes()[argument]);
   return !isDifferentiated(argument) && !getDonatedResult(function, argument) &&
          (type.getRank() > 1 || !isa<FloatType>(type.getElementType()));
