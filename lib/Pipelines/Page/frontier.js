@@ -21,10 +21,12 @@ function drawFrontier() {
     .domain([0, slowest * 108]).range([base, top]);
   const isLog = slowest > largeOverhead;
   const ticks = [0, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000].filter((tick) => tick <= slowest * 108);
-  svg.append("g").attr("class", "axis").attr("transform", `translate(0,${base})`).call(d3.axisBottom(x).ticks(7).tickSizeOuter(0));
+  svg.append("g").attr("class", "axis").attr("transform", `translate(0,${base})`)
+    .call(d3.axisBottom(x).ticks(7).tickSizeOuter(0));
   svg.append("g").attr("class", "axis").attr("transform", `translate(${left},0)`)
     .call((isLog ? d3.axisLeft(y).tickValues(ticks).tickFormat(String) : d3.axisLeft(y).ticks(5)).tickSizeOuter(0));
-  svg.append("text").attr("x", (left + width - right) / 2).attr("y", base + 34).attr("text-anchor", "middle").text(`arena, ${unit}`);
+  svg.append("text").attr("x", (left + width - right) / 2).attr("y", base + 34).attr("text-anchor", "middle")
+    .text(`arena, ${unit}`);
   svg.append("text").attr("transform", `translate(14,${(base + top) / 2}) rotate(-90)`).attr("text-anchor", "middle")
     .text("extra time, %");
   const at = (plan) => [x(plan.arenaBytes / size), y(Math.max(0, plan.overhead * 100))];

@@ -3,8 +3,8 @@
 
 /// The keys of charts and maps, with what they do.
 const chartKeys = [
-  [["ArrowLeft"], "← →", "the entry before, the next one; with Shift ten", (event) => setCursor(state.cursor - (event.shiftKey ? 10 : 1))],
-  [["ArrowRight"], "", "", (event) => setCursor(state.cursor + (event.shiftKey ? 10 : 1))],
+  [["ArrowLeft"], "← →", "the entry before, the next one; with Shift ten", (event) => stepCursor(event, -1)],
+  [["ArrowRight"], "", "", (event) => stepCursor(event, 1)],
   [["ArrowUp"], "↑ ↓", "the live value above or below, by address", () => selectNeighbour(1)],
   [["ArrowDown"], "", "", () => selectNeighbour(-1)],
   [["Home"], "Home End", "the first and the last entry", () => setCursor(0)],
@@ -23,6 +23,10 @@ const pageKeys = [
   [["Escape"], "Esc", "nothing selected, nothing searched", clearAll],
   [["?"], "?", "these keys", () => byId("help-button").click()],
 ];
+
+function stepCursor(event, direction) {
+  setCursor(state.cursor + direction * (event.shiftKey ? 10 : 1));
+}
 
 function selectNeighbour(step) {
   const plan = state.a;
@@ -63,8 +67,8 @@ function setUpKeyboard() {
     make("li", {}, make("kbd", {}, keys), ` ${text}`));
   byId("help").replaceChildren(
     make("h2", {}, "Keys"),
-    make("p", {class: "hint"}, "Arrow keys work in the charts: Tab goes there. With the pointer: click to select, Ctrl and the " +
-                               "wheel to zoom, drag to move, double click for the whole step."),
+    make("p", {class: "hint"}, "Arrow keys work in the charts: Tab goes there. With the pointer: click to select, Ctrl " +
+                               "and the wheel to zoom, drag to move, double click for the whole step."),
     make("ul", {}, ...items));
   byId("help-button").addEventListener("click", () => {
     const help = byId("help");

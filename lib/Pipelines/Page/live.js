@@ -30,7 +30,8 @@ function makeHead() {
       byId("live").querySelector(`[data-column="${name}"]`).focus();
     };
     const arrow = isSorted ? (sorting.down ? " ▾" : " ▴") : "";
-    return make("th", {scope: "col", class: isNumber ? "number" : "", "aria-sort": isSorted ? (sorting.down ? "descending" : "ascending") : "none"},
+    const sort = isSorted ? (sorting.down ? "descending" : "ascending") : "none";
+    return make("th", {scope: "col", class: isNumber ? "number" : "", "aria-sort": sort},
                 make("button", {type: "button", "data-column": name, onclick: choose}, name + arrow));
   });
   return make("thead", {}, make("tr", {}, ...cells));

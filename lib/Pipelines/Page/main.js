@@ -17,7 +17,8 @@ function drawTiles() {
     makeTile(formatBytes(d3.sum(["param", "input", "optimizer", "gradient", "result"], (role) => a.sumCallers(role))),
              `of the caller, beside the arena: parameters ${formatBytes(a.sumCallers("param"))}`),
   ];
-  if (a.reused.length > 0) tiles.push(makeTile(formatBytes(a.findMost(a.reused)), "more at most, in buffers of results until these are written"));
+  if (a.reused.length > 0)
+    tiles.push(makeTile(formatBytes(a.findMost(a.reused)), "more at most, in buffers of results until these are written"));
   if (a.hosted.length > 0) tiles.push(makeTile(formatBytes(a.findMost(a.hosted)), "at most in host memory"));
   byId("tiles").replaceChildren(...tiles);
 }
