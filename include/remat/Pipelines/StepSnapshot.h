@@ -1,4 +1,4 @@
-//===- StepSnapshot.h - the memory of a step, for PyTorch's viewer -*- C++ -*-//
+//===- StepSnapshot.h - a memory snapshot for PyTorch ----------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //

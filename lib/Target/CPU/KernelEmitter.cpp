@@ -206,6 +206,7 @@ static std::optional<BufferView> findCopied(const Step &step,
                                             const BufferView &target) {
   auto copy = dyn_cast<linalg::GenericOp>(step.op);
   if (!copy || copy.getNumDpsInputs() != 1 || copy.getNumDpsInits() != 1 ||
+      !isa<MemRefType>(copy.getDpsInputs()[0].getType()) ||
       !llvm::hasSingleElement(*copy.getBody()) ||
       copy.getBody()->getTerminator()->getOperand(0) !=
           copy.getBody()->getArgument(0) ||

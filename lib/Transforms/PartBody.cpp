@@ -1,0 +1,237 @@
+//===- PartBody.cpp - what a loop does with a part of a batch -------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PartBody.h"
+
+#include "remat/Dialect/Remat/IR/Views.h"
+#include "remat/Utils/Structured.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+using namespace remat;
+
+PartBody::PartBody(func::FuncOp function, const BatchRows &rows, int64_t parts)
+    : function(function), rows(rows), parts(parts),
+      builder(function.getContext()), loc(function.getLoc()) {
+  body =
+      func::FuncOp::create(builder, loc, (function.getName() + "_rows").str(),
+                           builder.getFunctionType({}, {}));
+  body.setPrivate();
+  SymbolTable(function->getParentOfType<ModuleOp>())
+      .insert(body, std::next(Block::iterator(function)));
+  builder.setInsertionPointToStart(body.addEntryBlock());
+}
+
+/// Whether each part makes the results of `op` for itself rather than read
+/// them: what is cheap, and what is no tensor.
+static bool isMadeAgain(Operation *op) {
+  if (!isMemoryEffectFree(op))
+    return false;
+  if (!llvm::all_of(op->getResultTypes(), llvm::IsaPred<RankedTensorType>))
+    return true;
+  auto structured = dyn_cast<linalg::LinalgOp>(op);
+  return structured ? structured.getNumReductionLoops() == 0
+                    : !isa<ConvOp, LoopOp, ScatterOp>(op);
+}
+
+/// `value`, which has no rows, as it is.
+Value PartBody::getWhole(Value value) {
+  if (Value known = mapping.lookupOrNull(value))
+    return known;
+  Operation *op = value.getDefiningOp();
+  if (!op || !isMadeAgain(op)) {
+    mapping.map(value, addArgument(value, invariants, value.getType()));
+    return mapping.lookup(value);
+  }
+  for (Value read : getReadValues(op))
+    getWhole(read);
+  builder.clone(*op, mapping);
+  return mapping.lookup(value);
+}
+
+/// The rows of a part of `value`, which has them in dimension `dim`, or would.
+Value PartBody::getRows(Value value, unsigned dim) {
+  if (!rows.getDim(value)) {
+    std::pair key(value, dim);
+    if (Value known = made.lookup(key))
+      return known;
+    Value part = makeRows(value, dim);
+    made[key] = part;
+    return part;
+  }
+  if (Value known = mapping.lookupOrNull(value))
+    return known;
+  mapping.map(value, addArgument(value, sliced,
+                                 rows.getPartType(value.getType(), dim)));
+  return mapping.lookup(value);
+}
+
+/// The rows of a part of `value`, which is free to have as many.
+Value PartBody::makeRows(Value value, unsigned dim) {
+  RankedTensorType type = rows.getPartType(value.getType(), dim);
+  Operation *op = value.getDefiningOp();
+  DenseElementsAttr elements;
+  if (isa<tensor::EmptyOp>(op))
+    return tensor::EmptyOp::create(builder, op->getLoc(), type.getShape(),
+                                   type.getElementType());
+  if (matchPattern(value, m_Constant(&elements))) {
+    // All parts are equal, and nothing is in front of the rows.
+    auto part = elements.isSplat()
+                    ? elements.resizeSplat(type)
+                    : DenseElementsAttr::getFromRawBuffer(
+                          type, elements.getRawData().take_front(
+                                    elements.getRawData().size() / parts));
+    return arith::ConstantOp::create(builder, op->getLoc(), type, part);
+  }
+  unsigned number = cast<OpResult>(value).getResultNumber();
+  if (auto splat = dyn_cast<tensor::SplatOp>(op))
+    return tensor::SplatOp::create(builder, op->getLoc(),
+                                   getWhole(splat.getInput()), type);
+  RowDims dims = *relateRows(op, {/*isResult=*/true, number, dim});
+  return clonePart(op, dims)->getResult(number);
+}
+
+/// What changes no result of a reduction, to begin that of a part with.
+Value PartBody::createNeutral(linalg::LinalgOp op, unsigned result) {
+  auto type = cast<RankedTensorType>(op->getResult(result).getType());
+  Value empty = tensor::EmptyOp::create(builder, op.getLoc(), type.getShape(),
+                                        type.getElementType());
+  Value neutral = arith::ConstantOp::create(
+      builder, op.getLoc(),
+      *arith::getNeutralElement(findCombiner(op, result)));
+  return linalg::FillOp::create(builder, op.getLoc(), neutral, empty)
+      .getResult(0);
+}
+
+/// The number of the part.
+Value PartBody::getNumber() {
+  if (number)
+    return number;
+  auto type = RankedTensorType::get({parts}, builder.getI64Type());
+  SmallVector<int64_t> numbers = llvm::to_vector(llvm::seq<int64_t>(parts));
+  OpBuilder outside = OpBuilder::atBlockBegin(&function.front());
+  auto all = arith::ConstantOp::create(
+      outside, loc, type,
+      DenseElementsAttr::get(type, ArrayRef<int64_t>(numbers)));
+  number =
+      addArgument(all, sliced, RankedTensorType::get({}, builder.getI64Type()));
+  return number;
+}
+
+/// A body that asks for its row gets that of the whole, unless to find elements
+/// of what a part has.
+void PartBody::shiftIndices(Operation *op, linalg::LinalgOp clone,
+                            unsigned loop) {
+  SmallVector<tensor::ExtractOp> extracts;
+  clone->walk([&](tensor::ExtractOp extract) { extracts.push_back(extract); });
+  SmallPtrSet<OpOperand *, 4> local;
+  unsigned next = 0;
+  op->walk([&](tensor::ExtractOp extract) {
+    tensor::ExtractOp mine = extracts[next++];
+    if (std::optional<unsigned> dim = rows.getDim(extract.getTensor()))
+      local.insert(&mine.getIndicesMutable()[*dim]);
+  });
+  int64_t count = getLoopSizes(clone)[loop];
+  for (auto index :
+       llvm::to_vector(clone.getBlock()->getOps<linalg::IndexOp>())) {
+    SmallVector<OpOperand *> uses;
+    for (OpOperand &use : index->getUses())
+      if (!local.contains(&use))
+        uses.push_back(&use);
+    if (index.getDim() != loop || uses.empty())
+      continue;
+    Value tensor = getNumber();
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPointAfter(index);
+    Value part = arith::IndexCastOp::create(
+        builder, loc, builder.getIndexType(),
+        tensor::ExtractOp::create(builder, loc, tensor));
+    Value before = arith::MulIOp::create(
+        builder, loc, part,
+        arith::ConstantIndexOp::create(builder, loc, count));
+    Value whole = arith::AddIOp::create(builder, loc, index, before);
+    for (OpOperand *use : uses)
+      use->set(whole);
+  }
+}
+
+Operation *PartBody::clonePart(Operation *op, const RowDims &dims) {
+  auto structured = dyn_cast<linalg::LinalgOp>(op);
+  SmallVector<Value> operands;
+  for (auto [operand, place] : llvm::zip(op->getOpOperands(), dims.operands)) {
+    Value value = operand.get();
+    if (place)
+      operands.push_back(getRows(value, *place));
+    else if (dims.isReduced && structured.isDpsInit(&operand))
+      operands.push_back(createNeutral(
+          structured, structured.getTiedOpResult(&operand).getResultNumber()));
+    else
+      operands.push_back(getWhole(value));
+  }
+  // What regions read from outside.
+  IRMapping captured;
+  for (Region &region : op->getRegions())
+    visitUsedValuesDefinedAbove(region, [&](OpOperand *use) {
+      Value value = use->get();
+      std::optional<unsigned> dim = rows.getDim(value);
+      captured.map(value, dim ? getRows(value, *dim) : getWhole(value));
+    });
+  Operation *clone = builder.clone(*op, captured);
+  clone->setOperands(operands);
+  for (auto [result, place] : llvm::zip(clone->getResults(), dims.results))
+    if (place)
+      result.setType(rows.getPartType(result.getType(), *place));
+  if (auto expand = dyn_cast<tensor::ExpandShapeOp>(clone)) {
+    expand.setStaticOutputShape(expand.getResultType().getShape());
+  } else if (auto slice = dyn_cast<tensor::ExtractSliceOp>(clone)) {
+    SmallVector<int64_t> sizes = llvm::to_vector(slice.getStaticSizes());
+    sizes[*dims.operands[0]] /= parts;
+    slice.setStaticSizes(sizes);
+  } else if (structured) {
+    OpBuilder::InsertionGuard guard(builder);
+    shiftIndices(op, cast<linalg::LinalgOp>(clone), *dims.loop);
+  }
+  return clone;
+}
+
+LoopOp PartBody::finish(OpBuilder &outside, ValueRange next, ValueRange stacked,
+                        llvm::function_ref<Value(Value)> split) {
+  Block &block = body.front();
+  SmallVector<Value> returned = llvm::to_vector(next);
+  llvm::append_range(returned, stacked);
+  func::ReturnOp::create(builder, loc, returned);
+  // In the order of a loop's operands.
+  unsigned numBefore = block.getNumArguments();
+  for (ArgumentList *list : {&carried, &invariants, &sliced})
+    for (auto &[value, old] : *list)
+      old.replaceAllUsesWith(block.addArgument(old.getType(), old.getLoc()));
+  block.eraseArguments(0, numBefore);
+  body.setFunctionType(builder.getFunctionType(
+      block.getArgumentTypes(), block.getTerminator()->getOperandTypes()));
+  SmallVector<Value> inits, same, slices;
+  for (auto &[value, argument] : carried)
+    inits.push_back(value);
+  for (auto &[value, argument] : invariants)
+    same.push_back(value);
+  for (auto &[value, argument] : sliced)
+    slices.push_back(split(value));
+  SmallVector<Type> types = llvm::to_vector(ValueRange(inits).getTypes());
+  for (Value value : stacked) {
+    auto tensor = cast<RankedTensorType>(value.getType());
+    SmallVector<int64_t> shape = {parts};
+    llvm::append_range(shape, tensor.getShape());
+    types.push_back(tensor.clone(shape));
+  }
+  auto loop = LoopOp::create(outside, loc, types, body.getName(), parts,
+                             /*reverse=*/false, inits, same, slices);
+  loop.setAsserts(LoopOp::isAsserting(block));
+  loop->setAttr(RematDialect::stacksNothingAttrName, outside.getUnitAttr());
+  return loop;
+}
