@@ -1,4 +1,4 @@
-//===- StepSnapshot.h - a memory snapshot for PyTorch ----------*- C++ -*-===//
+//===- StepSnapshot.h - a memory snapshot for PyTorch -----------*- C++ -*-===//
 //
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
