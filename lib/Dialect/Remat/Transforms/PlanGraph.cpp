@@ -18,6 +18,7 @@
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Dialect/Remat/Transforms/StoredPlan.h"
 #include "remat/Planning/Releases.h"
+#include "remat/Utils/Utf8.h"
 
 #include <chrono>
 #include <deque>
@@ -621,7 +622,7 @@ llvm::Expected<GraphPlan> StepPlanner::findOne(Choice &choice,
   if (!plan)
     return plan;
   // Whatever it is a plan of has the name of the graph.
-  plan->problem.name = GraphOp(graph).getName().str();
+  plan->problem.name = toUtf8(GraphOp(graph).getName());
   if (auto order = choice.graph->getAttrOfType<StringAttr>(
           RematDialect::microbatchOrderAttrName))
     plan->microbatchOrder = order.str();
