@@ -232,7 +232,7 @@ struct FoldLayers : remat::impl::FoldLayersPassBase<FoldLayers> {
       return findRepeatedLayers(target.front(), FoldingTuning::fewestLayers);
     };
     std::optional<LayerChain> chain = find();
-    if (!chain || (alternative && findAlternative(target)))
+    if (!chain || (alternative && !findAlternatives(target).empty()))
       return;
     if (alternative) {
       target = addAlternative(target, "_folded");

@@ -707,8 +707,7 @@ llvm::Expected<GraphPlan> StepPlanner::find(const PlanOptions &options,
       if (planned)
         *planned = std::move(applied);
       // Nothing is faster than what recomputes nothing.
-      if (isOther && isFolded() && !isSmallest &&
-          best->solution.time <= whole->solution.time)
+      if (!isSmallest && best->solution.time <= whole->solution.time)
         break;
       continue;
     }
