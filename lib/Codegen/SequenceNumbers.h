@@ -14,6 +14,8 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 
+#include <map>
+
 namespace remat::codegen {
 
 class SequenceNumbers {
@@ -26,7 +28,8 @@ public:
   int64_t get(TaskOp task) const;
 
 private:
-  llvm::DenseMap<int64_t, int64_t> numbers;
+  /// Numbers of tasks may be any, so none is left for a hash table's own use.
+  std::map<int64_t, int64_t> numbers;
 };
 
 } // namespace remat::codegen

@@ -24,8 +24,16 @@
 #include "remat/Utils/TypeNames.h"
 #include "remat/Utils/Utf8.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/xxhash.h"
+
+#include <map>
+#include <set>
 
 using namespace mlir;
 using namespace remat;
@@ -173,8 +181,8 @@ private:
   llvm::StringMap<EntryWork> kernels;
   /// The entry of each operation that has one, and of the originals of clones.
   DenseMap<Operation *, size_t> entryOf;
-  DenseMap<int64_t, size_t> originals;
-  llvm::DenseSet<int64_t> cloned;
+  std::map<int64_t, size_t> originals;
+  std::set<int64_t> cloned;
   /// For each position, the first entry there or behind it.
   SmallVector<size_t> entryAt;
   /// The planned clocks of the streams, and when what is transferred is there.
@@ -470,7 +478,7 @@ void Reporter::decide(const LiveBuffer &live, ReportBuffer &buffer) const {
              return reader && isPacking(reader);
            }))
     buffer.decision = BufferDecision::Packed;
-  else if (cloned.contains(task.getId()))
+  else if (cloned.count(task.getId()))
     buffer.decision = BufferDecision::Recomputed;
   else if (crosses)
     buffer.decision = BufferDecision::Saved;
@@ -616,5 +624,11 @@ FailureOr<StepReport> remat::makeStepReport(GraphOp graph,
                                             const StepOptions &options,
                                             int64_t linkBytesPerSecond,
                                             ArrayRef<TaskDecision> decisions) {
+  // Kernels are analyzed in the form that code is generated from. A graph that
+  // was read from a file has not loaded what that needs.
+  graph.getContext()
+      ->loadDialect<arith::ArithDialect, bufferization::BufferizationDialect,
+                    linalg::LinalgDialect, memref::MemRefDialect,
+                    tensor::TensorDialect>();
   return Reporter(graph, options, linkBytesPerSecond, decisions).run();
 }

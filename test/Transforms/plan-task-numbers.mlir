@@ -1,6 +1,7 @@
 // RUN: remat-opt %s --remat-plan=budget=min --remat-assign-buffers --remat-place -o %t.mlir
 // RUN: FileCheck %s --input-file=%t.mlir
 // RUN: remat-compile %t.mlir -o %t.o --header=%t.h
+// RUN: remat-plan %s --budget=min --trace=%t.trace --report=%t.html
 
 // The numbers of tasks are the user's, up to the greatest ones: planning, the
 // verifier and code generation tell originals and clones apart by them.

@@ -56,6 +56,7 @@ static StringMap<std::string> getValues() {
           {"batch-arguments", "1,2"},
           {"microbatch-order", "layers"},
           {"split-batch", "auto"},
+          {"fold-layers", "auto"},
           {"checkpoint-segments", "3"},
           {"checkpoint-links", "tag:block"},
           {"checkpoint-early-stop", "false"},
