@@ -10,12 +10,14 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "remat/Dialect/Remat/IR/Donations.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/Structured.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace remat {
@@ -44,6 +46,17 @@ static bool isSum(linalg::GenericOp op) {
            sum.getOperand(1) == body.getArgument(0)));
 }
 
+/// Whether a caller adds up gradients in the buffer of `value`: what he gets is
+/// what was there plus the gradient, rounded once.
+static bool isCallersSum(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto function =
+      argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())
+               : func::FuncOp();
+  return function && !function.isPrivate() &&
+         getDonatedResult(function, argument.getArgNumber());
+}
+
 /// The sum that alone reads what `scatter` makes, or null. Terms in a narrow
 /// type are added up first: each addition to something large would round.
 static linalg::GenericOp findSum(ScatterOp scatter) {
@@ -56,7 +69,8 @@ static linalg::GenericOp findSum(ScatterOp scatter) {
   return sum && isWide && sum->getBlock() == scatter->getBlock() &&
                  sum->getResultTypes() == scatter->getResultTypes() &&
                  !sum->hasAttr(RematDialect::policyAttrName) &&
-                 !scatter->hasAttr(RematDialect::policyAttrName) && isSum(sum)
+                 !scatter->hasAttr(RematDialect::policyAttrName) &&
+                 isSum(sum) && !llvm::any_of(sum.getDpsInputs(), isCallersSum)
              ? sum
              : linalg::GenericOp();
 }

@@ -1,21 +1,17 @@
 // RUN: remat-opt %s --remat-scatter-into-sums | FileCheck %s
-// RUN: remat-opt %s --remat-scatter-into-sums --remat-tasks-pipeline=function=sum --remat-plan-pipeline | FileCheck %s --check-prefix=PLACED
+// RUN: remat-opt %s --remat-tasks-pipeline=function=placed --remat-plan-pipeline | FileCheck %s --check-prefix=PLACED
 
 #id = affine_map<(i, j) -> (i, j)>
 #row = affine_map<(i, j) -> (i)>
 
 // What is scattered is added to the other terms, and these to what the argument
-// holds. In the end all is added where that lies, and the scatter needs no
-// workspace.
+// holds.
 // CHECK-LABEL: @sum
 // CHECK:       %[[PRODUCT:.*]] = linalg.contract
 // CHECK:       %[[SUM:.*]] = linalg.generic {{.*}} ins(%arg0, %[[PRODUCT]]
 // CHECK:       %[[ALL:.*]] = remat.scatter {{.*}} outs(%[[SUM]] : tensor<64x8xf32>)
 // CHECK:       return %[[ALL]]
-// PLACED:      remat.graph @sum
-// PLACED:      remat.task {{.*}} at [operand 2{{(, workspace [0-9]+)?}}] :
-// PLACED:      remat.task {{.*}}scatter{{.*}} at [operand 2] :
-func.func @sum(%sum: tensor<64x8xf32> {remat.donated = 0 : i64}, %a: tensor<16x64xf32>, %b: tensor<16x8xf32>, %rows: tensor<16xi64>) -> tensor<64x8xf32> {
+func.func private @sum(%sum: tensor<64x8xf32> {remat.donated = 0 : i64}, %a: tensor<16x64xf32>, %b: tensor<16x8xf32>, %rows: tensor<16xi64>) -> tensor<64x8xf32> {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<64x8xf32>
   %z = linalg.fill ins(%zero : f32) outs(%e : tensor<64x8xf32>) -> tensor<64x8xf32>
@@ -37,6 +33,63 @@ func.func @sum(%sum: tensor<64x8xf32> {remat.donated = 0 : i64}, %a: tensor<16x6
   ^bb0(%x: f32, %y: f32, %o: f32):
     %r = arith.addf %x, %y : f32
     linalg.yield %r : f32
+  } -> tensor<64x8xf32>
+  return %all : tensor<64x8xf32>
+}
+
+// What a caller adds up is rounded once.
+// CHECK-LABEL: @callers
+// CHECK:       %[[BOTH:.*]] = remat.scatter
+// CHECK:       linalg.generic {{.*}} ins(%arg0, %[[BOTH]]
+func.func @callers(%sum: tensor<64x8xf32> {remat.donated = 0 : i64}, %a: tensor<16x64xf32>, %b: tensor<16x8xf32>, %rows: tensor<16xi64>) -> tensor<64x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x8xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<64x8xf32>) -> tensor<64x8xf32>
+  %p = linalg.contract indexing_maps = [affine_map<(i, j, k) -> (k, i)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>]
+      ins(%a, %b : tensor<16x64xf32>, tensor<16x8xf32>) outs(%z : tensor<64x8xf32>) -> tensor<64x8xf32>
+  %s = remat.scatter {indexing_maps = [#row, #id], sizes = array<i64: 16, 8>} ins(%rows, %b : tensor<16xi64>, tensor<16x8xf32>) outs(%z : tensor<64x8xf32>) {
+  ^bb0(%i: index, %j: index, %row: i64, %v: f32):
+    %r = arith.index_cast %row : i64 to index
+    %c64 = arith.constant 64 : index
+    %n = remat.check_index %r, %c64 : index
+    remat.yield %n, %j, %v : index, index, f32
+  } -> tensor<64x8xf32>
+  %both = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%p, %s : tensor<64x8xf32>, tensor<64x8xf32>) outs(%e : tensor<64x8xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %r = arith.addf %x, %y : f32
+    linalg.yield %r : f32
+  } -> tensor<64x8xf32>
+  %all = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%sum, %both : tensor<64x8xf32>, tensor<64x8xf32>) outs(%e : tensor<64x8xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %r = arith.addf %x, %y : f32
+    linalg.yield %r : f32
+  } -> tensor<64x8xf32>
+  return %all : tensor<64x8xf32>
+}
+
+// In the end all is added where the argument lies, and the scatter needs no
+// workspace.
+// CHECK-LABEL: @placed
+// PLACED:      remat.graph @placed
+// PLACED:      remat.task {{.*}} at [operand 2{{(, workspace [0-9]+)?}}] :
+// PLACED:      remat.task {{.*}}scatter{{.*}} at [operand 2] :
+func.func @placed(%sum: tensor<64x8xf32> {remat.donated = 0 : i64}, %a: tensor<16x64xf32>, %b: tensor<16x8xf32>, %rows: tensor<16xi64>) -> tensor<64x8xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x8xf32>
+  %z = linalg.fill ins(%zero : f32) outs(%e : tensor<64x8xf32>) -> tensor<64x8xf32>
+  %p = linalg.contract indexing_maps = [affine_map<(i, j, k) -> (k, i)>, affine_map<(i, j, k) -> (k, j)>, affine_map<(i, j, k) -> (i, j)>]
+      ins(%a, %b : tensor<16x64xf32>, tensor<16x8xf32>) outs(%z : tensor<64x8xf32>) -> tensor<64x8xf32>
+  %both = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel", "parallel"]} ins(%sum, %p : tensor<64x8xf32>, tensor<64x8xf32>) outs(%e : tensor<64x8xf32>) {
+  ^bb0(%x: f32, %y: f32, %o: f32):
+    %r = arith.addf %x, %y : f32
+    linalg.yield %r : f32
+  } -> tensor<64x8xf32>
+  %all = remat.scatter {indexing_maps = [#row, #id], sizes = array<i64: 16, 8>} ins(%rows, %b : tensor<16xi64>, tensor<16x8xf32>) outs(%both : tensor<64x8xf32>) {
+  ^bb0(%i: index, %j: index, %row: i64, %v: f32):
+    %r = arith.index_cast %row : i64 to index
+    %c64 = arith.constant 64 : index
+    %n = remat.check_index %r, %c64 : index
+    remat.yield %n, %j, %v : index, index, f32
   } -> tensor<64x8xf32>
   return %all : tensor<64x8xf32>
 }
