@@ -126,7 +126,7 @@ static std::optional<RowDims> relateSlice(tensor::ExtractSliceOp op,
     if (dropped[dim])
       continue;
     unsigned mine = anchor.isResult ? inResult : dim;
-    if (mine == anchor.dim && op.isDynamicSize(dim) == false &&
+    if (mine == anchor.dim && !op.isDynamicSize(dim) &&
         op.getStaticSize(dim) == size) {
       RowDims dims;
       dims.operands.resize(op->getNumOperands());

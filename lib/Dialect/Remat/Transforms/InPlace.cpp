@@ -90,12 +90,10 @@ struct InPlaceWrite {
 };
 } // namespace
 
-/// Whether `task` alone reads `root`, and once.
+/// Whether `task` alone reads `root`, and once; what is returned is read, too.
 static bool readsAlone(TaskOp task, Value root) {
   bool isAlone = countReads(task, root) == 1;
-  forEachReader(root, [&](Operation *reader) {
-    isAlone &= reader == task || isa<ReturnOp>(reader);
-  });
+  forEachReader(root, [&](Operation *reader) { isAlone &= reader == task; });
   return isAlone;
 }
 
