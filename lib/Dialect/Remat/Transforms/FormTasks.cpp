@@ -219,7 +219,10 @@ FailureOr<GraphOp> GraphBuilder::build() {
   Block &body = graph.getBody().front();
   mapping.map(func.getArguments(), body.getArguments());
   builder.setInsertionPointToStart(&body);
-  SmallVector<Cluster> clusters = formClusters(func.getBody().front());
+  Block &operations = func.getBody().front();
+  SmallVector<Cluster> clusters = formClusters(operations);
+  if (getTargetFacts(func).getStrides() && spreadSlices(operations, clusters))
+    clusters = formClusters(operations);
   // Later, so that these are in no cluster, whose task may come too late.
   materializeCallOperands(func);
   DenseMap<Operation *, const Cluster *> clusterOf;

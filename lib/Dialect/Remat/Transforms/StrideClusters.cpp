@@ -210,7 +210,8 @@ Cluster
 remat::readerOfSlices(linalg::GenericOp reader, BlockInfo &info,
                       const DenseMap<Operation *, unsigned> &clusterOf) {
   SetVector<Operation *> slices;
-  if (!clusterOf.contains(reader) && isElementwise(reader, info))
+  if (!clusterOf.contains(reader) && reader.getNumReductionLoops() == 0 &&
+      info.isEligible(reader))
     addSlices(reader, clusterOf, slices);
   return makeCluster(slices, reader, info);
 }

@@ -18,6 +18,12 @@ namespace remat {
 /// view of the whole, so that what makes the parts knows where they go.
 void reshapeConcatenations(mlir::func::FuncOp function);
 
+/// Gives each of several elementwise readers slices of its own where all parts
+/// of a tensor are read in the same phases, so that the whole is kept no longer
+/// than they would be. `clusters` are those of the block so far; whether there
+/// are others now.
+bool spreadSlices(mlir::Block &body, llvm::ArrayRef<Cluster> clusters);
+
 /// An elementwise operation, with the slices that nothing else reads. Their
 /// cluster, or an empty one. No operation is in another of `clusterOf`.
 Cluster
