@@ -23,6 +23,9 @@ LogicalResult RowSchedule::analyze(func::FuncOp function) {
     if (failed(addStep(op)))
       return failure();
   function.walk([&](memref::AllocOp alloc) { inside.insert(alloc); });
+  for (const RowStep &step : steps)
+    if (step.summedRuns != 0)
+      inside.erase(step.nest.outputs.front().root);
   chooseUnits();
   if (blockRows != 0)
     findColumns();
@@ -35,12 +38,21 @@ LogicalResult RowSchedule::addStep(linalg::GenericOp op) {
   llvm::append_range(
       step.rows,
       op->getAttrOfType<DenseI64ArrayAttr>(rowsAttrName).asArrayRef());
-  FailureOr<LoopNest> nest = makeLoopNest(op, step.rows);
+  // All members of a kernel with blocks have them but those that follow.
+  auto block = op->getAttrOfType<IntegerAttr>(blockAttrName);
+  bool isFinal = blockRows != 0 && !block;
+  // Any loop of what follows may be the one that walks the columns.
+  SmallVector<int64_t> kept =
+      isFinal ? llvm::to_vector(llvm::seq<int64_t>(0, op.getNumLoops()))
+              : SmallVector<int64_t>(step.rows);
+  FailureOr<LoopNest> nest = makeLoopNest(op, kept);
   if (failed(nest))
     return failure();
   step.nest = std::move(*nest);
   if (step.nest.isEmpty() || step.nest.sequential)
     return op.emitOpError("cannot be done row by row");
+  cost = addCounts(cost,
+                   multiplyCounts(step.nest.numPoints(), step.nest.bodyCost()));
   int64_t points = 1, summed = 1;
   for (int64_t row : step.rows) {
     step.sizes.push_back(op.getStaticLoopRanges()[row]);
@@ -50,7 +62,10 @@ LogicalResult RowSchedule::addStep(linalg::GenericOp op) {
       step.summedRuns = summed; // rows, so far
     }
   }
-  auto block = op->getAttrOfType<IntegerAttr>(blockAttrName);
+  if (isFinal) {
+    finals.push_back(std::move(step));
+    return success();
+  }
   step.isContraction =
       block && op.getNumReductionLoops() != 0 && op->getNumOperands() == 3 &&
       isContractionBody(*op.getBody()) && isContractionInRow(op, step.rows);
@@ -58,8 +73,6 @@ LogicalResult RowSchedule::addStep(linalg::GenericOp op) {
     return op.emitOpError("cannot be added up over blocks of rows");
   blockRows = block ? block.getInt() : 0;
   numRows = points;
-  cost = addCounts(cost,
-                   multiplyCounts(step.nest.numPoints(), step.nest.bodyCost()));
   steps.push_back(std::move(step));
   return success();
 }
@@ -95,6 +108,29 @@ void RowSchedule::findColumns() {
     step.columns = loop;
 }
 
+/// Gives the first `count` loops that walk the rows their index in `number`,
+/// which counts all of them.
+static void openLoops(OpBuilder &builder, const RowStep &step, unsigned count,
+                      Value number, LoopNest &nest) {
+  Location loc = step.op->getLoc();
+  for (unsigned i = count; i-- > 0;) {
+    Value index = number;
+    if (i != 0) {
+      Value size = emitIndex(builder, loc, step.sizes[i]);
+      index = arith::RemUIOp::create(builder, loc, number, size);
+      number = arith::DivUIOp::create(builder, loc, number, size);
+    }
+    nest.findLoop(step.rows[i])->index = index;
+  }
+}
+
+LoopNest RowSchedule::openUnit(OpBuilder &builder, const RowStep &step,
+                               Value unit) const {
+  LoopNest nest = step.nest;
+  openLoops(builder, step, step.rows.size(), unit, nest);
+  return nest;
+}
+
 LoopNest RowSchedule::openRows(OpBuilder &builder, const RowStep &step,
                                const RowPosition &position) const {
   Location loc = step.op->getLoc();
@@ -113,16 +149,8 @@ LoopNest RowSchedule::openRows(OpBuilder &builder, const RowStep &step,
     begin = arith::AddIOp::create(builder, loc, first, begin, nsw);
     end = arith::AddIOp::create(builder, loc, first, end, nsw);
   }
-  unsigned numOpen = step.rows.size() - (blockRows != 0 ? 1 : 0);
-  for (unsigned i = numOpen; i-- > 0;) {
-    Value index = rest;
-    if (i != 0) {
-      Value size = emitIndex(builder, loc, step.sizes[i]);
-      index = arith::RemUIOp::create(builder, loc, rest, size);
-      rest = arith::DivUIOp::create(builder, loc, rest, size);
-    }
-    nest.findLoop(step.rows[i])->index = index;
-  }
+  openLoops(builder, step, step.rows.size() - (blockRows != 0 ? 1 : 0), rest,
+            nest);
   Loop *last = blockRows != 0 ? nest.findLoop(step.rows.back()) : nullptr;
   if (last) {
     last->begin = begin;

@@ -86,6 +86,10 @@ public:
   LoopNest openRows(mlir::OpBuilder &builder, const RowStep &step,
                     const RowPosition &position) const;
 
+  /// The loops of a step that finishes the sums of one unit.
+  LoopNest openUnit(mlir::OpBuilder &builder, const RowStep &step,
+                    mlir::Value unit) const;
+
   /// The operands of a contraction as matrices, with the loops that `openRows`
   /// gave. Its columns are what C has next to each other.
   TileMatmul describe(mlir::OpBuilder &builder, const RowStep &step,
@@ -96,7 +100,11 @@ public:
 
   /// In the order in which they are done for each tile.
   std::vector<RowStep> steps;
-  /// The kernel's allocations, of which only a row or tile is kept.
+  /// What is elementwise in the sums over a unit's rows, once they are
+  /// complete. Their rows are the units.
+  std::vector<RowStep> finals;
+  /// The kernel's allocations of which only a row or tile is kept: all but
+  /// those of such sums.
   llvm::DenseSet<mlir::Value> inside;
   /// Rows of a tile; 0 where each row is a unit.
   int64_t blockRows = 0;

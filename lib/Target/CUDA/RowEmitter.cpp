@@ -58,7 +58,7 @@ static SmallVector<memref::AllocOp> findInside(const RowSchedule &schedule,
                                                func::FuncOp function) {
   SmallVector<memref::AllocOp> allocs;
   for (auto alloc : function.getOps<memref::AllocOp>())
-    if (isAccessed(alloc))
+    if (isAccessed(alloc) && schedule.inside.contains(alloc))
       allocs.push_back(alloc);
   llvm::stable_sort(allocs, [&](memref::AllocOp a, memref::AllocOp b) {
     return countInsideBytes(schedule, a) > countInsideBytes(schedule, b);
@@ -101,8 +101,8 @@ static LogicalResult takeFewerRows(RowPlan &plan, func::FuncOp function,
     return success();
   auto block = IntegerAttr::get(IntegerType::get(function.getContext(), 64),
                                 std::min(rows, schedule.runRows));
-  for (auto op : function.getOps<linalg::GenericOp>())
-    op->setAttr(blockAttrName, block);
+  for (const RowStep &step : schedule.steps)
+    step.op->setAttr(blockAttrName, block);
   schedule = RowSchedule();
   if (failed(schedule.analyze(function)))
     return failure();
@@ -154,11 +154,23 @@ static LogicalResult placeInside(RowPlan &plan, func::FuncOp function) {
   return success();
 }
 
+/// Gives sums that are finished in the kernel a place in the workspace.
+static void placeSums(RowPlan &plan) {
+  for (const RowStep &step : plan.schedule.steps) {
+    auto alloc =
+        step.nest.outputs.front().root.getDefiningOp<memref::AllocOp>();
+    if (alloc && step.summedRuns != 0 &&
+        !llvm::is_contained(plan.workspace, alloc))
+      plan.workspace.push_back(alloc);
+  }
+}
+
 FailureOr<RowPlan> remat::cuda::planRows(func::FuncOp function) {
   RowPlan plan;
   RowSchedule &schedule = plan.schedule;
   if (failed(placeInside(plan, function)))
     return failure();
+  placeSums(plan);
   plan.blocks = schedule.numUnits;
   if (schedule.blockRows == 0) {
     int64_t points = 1;
@@ -197,6 +209,7 @@ private:
   void emitStarts();
   void setTile(Value number);
   LogicalResult emitSteps();
+  LogicalResult emitTiles();
 
   const RowPlan &plan;
   const RowSchedule &schedule;
@@ -265,6 +278,12 @@ void RowEmission::setTile(Value number) {
                                                index(schedule.runRows));
 }
 
+/// A step that is no contraction, by all threads of the block.
+static LogicalResult emitInBlock(LaunchBuilder &launch, LoopNest nest) {
+  NestPlan plan = planForBlock(nest, launch.threads);
+  return NestEmitter(std::move(nest), plan, launch).emitInBlock();
+}
+
 LogicalResult RowEmission::emitSteps() {
   for (const RowStep &step : schedule.steps) {
     if (step.isContraction) {
@@ -278,9 +297,7 @@ LogicalResult RowEmission::emitSteps() {
       for (Loop &loop : nest.loops)
         if (loop.begin)
           loop.size = schedule.blockRows;
-      NestPlan nestPlan = planForBlock(nest, launch.threads);
-      NestEmitter emitter(std::move(nest), nestPlan, launch);
-      if (failed(emitter.emitInBlock()))
+      if (failed(emitInBlock(launch, std::move(nest))))
         return failure();
     }
     launch.emitBarrier(loc);
@@ -303,6 +320,18 @@ LogicalResult RowEmission::run() {
     setTile(arith::RemUIOp::create(builder, loc, launch.block, tiles));
     return emitSteps();
   }
+  if (failed(emitTiles()))
+    return failure();
+  for (const RowStep &step : schedule.finals)
+    if (failed(emitInBlock(launch,
+                           schedule.openUnit(builder, step, launch.block))))
+      return failure();
+  return success();
+}
+
+/// All tiles of a unit, one after the other.
+LogicalResult RowEmission::emitTiles() {
+  OpBuilder::InsertionGuard guard(builder);
   if (schedule.numRuns != 1) {
     runInUnit = openLoop(builder, loc, index(0), index(schedule.numRuns));
     position.run = arith::MulIOp::create(builder, loc, launch.block,

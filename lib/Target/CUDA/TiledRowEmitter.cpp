@@ -47,6 +47,8 @@ private:
   std::vector<bool>
   findNeeded(llvm::function_ref<bool(const TiledStep &)> wanted);
   bool hidesColumns(const std::vector<bool> &steps) const;
+  LogicalResult emitSums(Value unit);
+  LogicalResult emitFinals(Value unit);
   LogicalResult emitRowsOnly(unsigned sweep);
   LogicalResult emitSweep(unsigned sweep);
 
@@ -216,6 +218,21 @@ LogicalResult TiledRowEmission::emitRows() {
   return emitRowsOnly(plan.numSweeps);
 }
 
+/// What is made of the tile of columns once it is added up.
+LogicalResult TiledRowEmission::emitFinals(Value unit) {
+  for (auto [step, number] : llvm::zip(schedule.finals, plan.finalColumns)) {
+    LoopNest nest = schedule.openUnit(builder, step, unit);
+    Loop &loop = nest.loops[number];
+    loop.size = plan.tileColumns;
+    loop.begin = columnBegin;
+    loop.end = add(columnBegin, index(plan.tileColumns));
+    NestPlan nestPlan = planForBlock(nest, launch.threads);
+    if (failed(NestEmitter(std::move(nest), nestPlan, launch).emitInBlock()))
+      return failure();
+  }
+  return success();
+}
+
 LogicalResult TiledRowEmission::emitOverRows() {
   OpBuilder::InsertionGuard guard(builder);
   allocate();
@@ -224,6 +241,12 @@ LogicalResult TiledRowEmission::emitOverRows() {
   columnBegin =
       mul(arith::RemUIOp::create(builder, loc, launch.block, columnTiles),
           plan.tileColumns);
+  return failure(failed(emitSums(unit)) || failed(emitFinals(unit)));
+}
+
+/// Adds up all rows of a unit for a tile of columns.
+LogicalResult TiledRowEmission::emitSums(Value unit) {
+  OpBuilder::InsertionGuard guard(builder);
   std::vector<bool> needed = findNeeded(
       [](const TiledStep &step) { return step.kind == TiledStep::OverRows; });
   int64_t tiles = llvm::divideCeil(schedule.runRows, schedule.blockRows);

@@ -35,6 +35,7 @@ private:
   void findWide();
   bool findColumnLoop(const RowStep &step, TiledStep &tiled);
   bool classify(const RowStep &step, TiledStep &tiled);
+  bool addFinal(const RowStep &step);
   void placeRows();
   int64_t countBytes() const;
 
@@ -49,15 +50,18 @@ private:
 /// Finds the columns: the last dimension of the largest allocations.
 void TilePlanner::findWide() {
   int64_t most = 0;
+  auto isInside = [&](memref::AllocOp alloc) {
+    return isAccessed(alloc) && schedule.inside.contains(alloc);
+  };
   auto countColumns = [&](memref::AllocOp alloc) {
     return alloc.getType().getNumElements() / schedule.numRows;
   };
   for (auto alloc : function.getOps<memref::AllocOp>())
-    if (isAccessed(alloc) && alloc.getType().getRank() > 1 &&
+    if (isInside(alloc) && alloc.getType().getRank() > 1 &&
         countColumns(alloc) == alloc.getType().getShape().back())
       most = std::max(most, countColumns(alloc));
   for (auto alloc : function.getOps<memref::AllocOp>())
-    if (isAccessed(alloc) && alloc.getType().getRank() > 1 &&
+    if (isInside(alloc) && alloc.getType().getRank() > 1 &&
         countColumns(alloc) == most &&
         alloc.getType().getShape().back() == most)
       wide.insert(alloc);
@@ -124,6 +128,24 @@ bool TilePlanner::classify(const RowStep &step, TiledStep &tiled) {
   return step.isContraction || findAccumulators(nest).empty();
 }
 
+/// Finds the loop of what finishes a sum over rows that walks its columns;
+/// false if it has none.
+bool TilePlanner::addFinal(const RowStep &step) {
+  for (auto [sum, tiled] : llvm::zip(schedule.steps, plan.steps)) {
+    if (tiled.kind != TiledStep::OverRows)
+      continue;
+    const Access &made = sum.nest.outputs.front();
+    for (const Access &input : step.nest.inputs)
+      for (auto [number, loop] : llvm::enumerate(step.nest.loops))
+        if (input.root == made.root && loop.size == plan.columns &&
+            input.coefficients[number] == made.coefficients[tiled.columnLoop]) {
+          plan.finalColumns.push_back(number);
+          return true;
+        }
+  }
+  return false;
+}
+
 /// Decides where the allocations for rows are: both launches see what is in the
 /// workspace.
 void TilePlanner::placeRows() {
@@ -143,9 +165,10 @@ void TilePlanner::placeRows() {
   for (auto alloc : function.getOps<memref::AllocOp>()) {
     if (!isAccessed(alloc))
       continue;
-    (wide.contains(alloc)     ? plan.tiles
-     : shared.contains(alloc) ? plan.workspace
-                              : plan.rows)
+    bool isWhole = shared.contains(alloc) || !schedule.inside.contains(alloc);
+    (wide.contains(alloc) ? plan.tiles
+     : isWhole            ? plan.workspace
+                          : plan.rows)
         .push_back(alloc);
   }
 }
@@ -185,8 +208,9 @@ std::optional<TiledRows> TilePlanner::run(int64_t maxBytes) {
     }
     bool ends = tiled.kind == TiledStep::OverColumns;
     for (const Access &output : step.nest.outputs) {
-      // Nothing is updated in place.
-      if (!writers.try_emplace(output.root, plan.steps.size()).second)
+      // Nothing is updated in place. Parts of a concatenation are results.
+      if (!writers.try_emplace(output.root, plan.steps.size()).second &&
+          !isa<BlockArgument>(output.root))
         return std::nullopt;
       // What is read as a whole is there when all of its tiles are.
       bool isTile = tiled.kind == TiledStep::Tile && wide.contains(output.root);
@@ -198,6 +222,9 @@ std::optional<TiledRows> TilePlanner::run(int64_t maxBytes) {
     plan.hasOverRows |= tiled.kind == TiledStep::OverRows;
     plan.steps.push_back(std::move(tiled));
   }
+  for (const RowStep &step : schedule.finals)
+    if (!addFinal(step))
+      return std::nullopt;
   placeRows();
   for (plan.tileColumns = maxTileColumns; plan.tileColumns >= minTileColumns;
        plan.tileColumns /= 2)

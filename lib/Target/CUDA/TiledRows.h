@@ -56,6 +56,8 @@ struct TiledRows {
   /// One for each step of the schedule.
   std::vector<TiledStep> steps;
   unsigned numSweeps = 0;
+  /// The loops of the schedule's finals that walk the columns.
+  llvm::SmallVector<unsigned> finalColumns;
   /// Allocations for a tile of rows and columns in shared memory; for rows
   /// there; and those that are in the workspace as a whole, since both launches
   /// need them.

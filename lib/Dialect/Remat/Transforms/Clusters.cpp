@@ -24,6 +24,7 @@
 #include "StrideClusters.h"
 
 #include "remat/Dialect/Remat/IR/Donations.h"
+#include "remat/Dialect/Remat/IR/Rows.h"
 #include "remat/Utils/Epilogues.h"
 #include "remat/Utils/Structured.h"
 
@@ -262,6 +263,11 @@ SmallVector<Cluster> remat::formClusters(Block &body) {
       add(ClusterGrower(info, clusterOf).grow(seed));
     }
   }
+  if (info.getTarget().getStrides())
+    for (auto [number, cluster] : llvm::enumerate(clusters))
+      if (cluster.front()->hasAttr(blockAttrName))
+        for (Operation *op : addFinals(cluster, info, clusterOf))
+          clusterOf[op] = number;
   for (auto sum : llvm::to_vector(body.getOps<linalg::GenericOp>()))
     add(sumOfContraction(sum, info, clusterOf));
   if (hasEpilogues)

@@ -170,7 +170,7 @@ func::FuncOp KernelPool::getOrCreate(const Cluster &cluster,
   operandList = operands.takeVector();
   // A pad goes by what it pads, and a sum by what it adds.
   std::string name = describeComputation(cluster);
-  if (cluster.back()->hasAttr(rowsAttrName))
+  if (cluster.front()->hasAttr(rowsAttrName))
     name += "_rows";
   return getOrCreate(
       cluster.front()->getLoc(), name, prologue.getArrayRef(), operandList,

@@ -30,6 +30,12 @@ Cluster
 readerOfSlices(mlir::linalg::GenericOp reader, BlockInfo &info,
                const llvm::DenseMap<mlir::Operation *, unsigned> &clusterOf);
 
+/// Lets what is elementwise in sums over the rows of `cluster` join it, and
+/// concatenations of all that it makes (SumFinals.cpp). Those that have joined.
+llvm::SmallVector<mlir::Operation *>
+addFinals(Cluster &cluster, BlockInfo &info,
+          const llvm::DenseMap<mlir::Operation *, unsigned> &clusterOf);
+
 /// A concatenation, with the elementwise operations that make its parts, and
 /// the slices that are such or that these read, where nothing else reads them.
 /// Their cluster, or an empty one.

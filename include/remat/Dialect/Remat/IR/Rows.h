@@ -26,10 +26,12 @@ namespace remat {
 /// Where the kernel holds a contraction, blocks are made of the last of the
 /// loops, in runs of as many rows as it has in the operation where it is
 /// shortest. A contraction in which the last loops are reductions adds up over
-/// their blocks.
+/// their blocks; an operation behind it that has no attribute `remat.block` is
+/// done with what was added up, for each index of the loops that are none.
 constexpr llvm::StringLiteral rowsAttrName = "remat.rows";
 
 /// Beside it where the kernel holds a contraction: the rows of a block (i64).
+/// What is made of complete sums does not have it.
 constexpr llvm::StringLiteral blockAttrName = "remat.block";
 
 } // namespace remat
