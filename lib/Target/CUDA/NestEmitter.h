@@ -78,6 +78,11 @@ NestPlan planForGrid(const LoopNest &nest, int64_t threads);
 /// For a nest that one block of `threads` carries out.
 NestPlan planForBlock(const LoopNest &nest, int64_t threads);
 
+/// Whether the elements of a buffer are a multiple of `width`. Else it may
+/// begin between two vectors: the body of a loop has elements of a slice or a
+/// stack, which follow each other without gaps.
+bool isWholeVectors(mlir::Value root, int64_t width);
+
 /// Whether `width` neighbouring elements along `loop` are one vector in memory,
 /// as well aligned as it is long.
 bool isVectorAccess(const Access &access, unsigned loop, int64_t width);

@@ -62,7 +62,8 @@ bool remat::cuda::isVectorGather(const LoopNest &nest, memref::LoadOp load,
   if (isa<ComplexType>(load.getMemRefType().getElementType()))
     return false;
   FailureOr<BufferView> view = resolveView(load.getMemRef());
-  if (failed(view) || view->offset % width != 0)
+  if (failed(view) || view->offset % width != 0 ||
+      !isWholeVectors(view->root, width))
     return false;
   bool isAlong = false;
   for (auto [index, stride] : llvm::zip(load.getIndices(), view->strides)) {

@@ -41,10 +41,15 @@ int64_t NestPlan::splitSteps() const {
   return llvm::alignTo(llvm::divideCeil(steps(), splits), lanes);
 }
 
+bool remat::cuda::isWholeVectors(Value root, int64_t width) {
+  return cast<MemRefType>(root.getType()).getNumElements() % width == 0;
+}
+
 bool remat::cuda::isVectorAccess(const Access &access, unsigned loop,
                                  int64_t width) {
   if (width == 1 || !access.root || access.nonlinear || access.base ||
-      access.coefficients[loop] != 1 || access.offset % width != 0)
+      !isWholeVectors(access.root, width) || access.coefficients[loop] != 1 ||
+      access.offset % width != 0)
     return false;
   for (auto [other, coefficient] : llvm::enumerate(access.coefficients))
     if (other != loop && coefficient % width != 0)
@@ -56,7 +61,7 @@ bool remat::cuda::isVectorOfLines(const LoopNest &nest, const Access &access,
                                   unsigned loop, unsigned carryLoop,
                                   int64_t width) {
   if (width == 1 || !access.root || access.nonlinear || access.base ||
-      access.coefficients[loop] != 1 ||
+      !isWholeVectors(access.root, width) || access.coefficients[loop] != 1 ||
       access.coefficients[carryLoop] != nest.loops[loop].size ||
       access.offset % width != 0)
     return false;

@@ -71,7 +71,8 @@ static void chooseVector(ScatterPlan &plan, unsigned loop) {
     return;
   int64_t width = vectorBytes / getElementBytes(getStorageType(type));
   auto isMultiple = [&] {
-    if (op.getSizes()[loop] % width != 0 || plan.result.offset % width != 0)
+    if (op.getSizes()[loop] % width != 0 || plan.result.offset % width != 0 ||
+        !isWholeVectors(plan.result.root, width))
       return false;
     for (auto [other, stride] : llvm::enumerate(plan.result.strides))
       if (static_cast<int>(other) != dim && stride % width != 0)

@@ -8,6 +8,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "NestEmitter.h"
 #include "RowEmitter.h"
 #include "WarpOps.h"
 
@@ -336,7 +337,8 @@ static bool isInPairs(const TileMatrix &matrix, int64_t lineStride,
     if (kernel.buffers.lookup(access.root) != matrix.buffer)
       continue;
     // Of inside buffers, the row of the tile is subtracted, times its stride.
-    if (access.offset % 2 != 0 || access.nonlinear)
+    if (access.offset % 2 != 0 || access.nonlinear ||
+        !isWholeVectors(access.root, 2))
       return false;
     unsigned odd = 0;
     for (int64_t coefficient : access.coefficients)
