@@ -5,7 +5,7 @@
 //===----------------------------------------------------------------------===//
 //
 // What a loaded step asks of a device. The step keeps what a table alone says:
-// checks of tensors, lifetimes, counted bytes, traces.
+// checks of tensors, lifetimes, counted bytes, traces, and how loops run.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,6 +28,29 @@ struct CheckFailure {
   int64_t index, bound;
 };
 
+/// The entries of a table, that of a step or of the body of a loop. Its owner
+/// is the step.
+class DeviceTable {
+public:
+  virtual ~DeviceTable() = default;
+
+  char *constants = nullptr;
+
+  /// Runs an entry that is no loop. `nanoseconds`, if it is not null, is set to
+  /// the entry's time, in a serial run.
+  virtual remat_status run(uint32_t entry, void *const *buffers,
+                           int64_t *nanoseconds, std::string &error) = 0;
+  /// Begins and ends an entry that is a loop, whose body's entries run between.
+  virtual remat_status enter(uint32_t entry, bool isTimed,
+                             std::string &error) = 0;
+  virtual remat_status leave(uint32_t entry, int64_t *nanoseconds,
+                             std::string &error) = 0;
+  /// The first failed check of the entries from `first` on and before `end`
+  /// that is known by now, if there is one.
+  virtual bool findFailure(uint32_t first, uint32_t end,
+                           CheckFailure &failure) const = 0;
+};
+
 class DeviceStep {
 public:
   virtual ~DeviceStep() = default;
@@ -35,7 +58,6 @@ public:
   char *arena = nullptr;
   /// Memory of the host that the device copies to and from.
   char *host = nullptr;
-  char *constants = nullptr;
   /// The choices of the library for matmuls, see remat_step_algorithms.
   std::string algorithms;
 
@@ -46,9 +68,15 @@ public:
   /// the step.
   virtual uint64_t usedBytes() = 0;
 
-  /// A run: `begin`, `bind` for each tensor, `start`, `run` for each entry,
-  /// `finish`. After a failure, `cancel`. All but `finish` may return before
-  /// the device is done.
+  /// Loads the entries of a table: the step's, then those of the bodies of its
+  /// loops, each in front of the bodies that it has itself. The table stays
+  /// where it is.
+  virtual remat_status loadTable(const Table &table, DeviceTable *&loaded,
+                                 std::string &error) = 0;
+
+  /// A run: `begin`, `bind` for each tensor, `start`, the entries of the step's
+  /// table, `finish`. After a failure, `cancel`. All but `finish` may return
+  /// before the device is done.
   virtual remat_status begin(std::string &error) = 0;
   /// Where tensor `number` of the caller is on the device: at `data`, or in a
   /// copy, which is written before the entries if they read it, and read back
@@ -57,36 +85,47 @@ public:
                     bool isWritten, char *&address, std::string &error) = 0;
   /// Begins the entries from `first` on with these pointers. A serial run has
   /// one entry after the other, so that each failure names its entry; another
-  /// may be the repetition of one with the same pointers.
+  /// may be the repetition of one with the same pointers, whose entries and
+  /// iterations the step only counts once more.
   virtual remat_status start(uint32_t first, uint32_t end,
                              const std::vector<void *> &pointers, bool isSerial,
                              std::string &error) = 0;
-  /// `nanoseconds`, if it is not null, is set to the entry's time, in a serial
-  /// run.
-  virtual remat_status run(uint32_t entry, void *const *buffers,
-                           int64_t *nanoseconds, std::string &error) = 0;
+  /// Whether the run under way is serial.
+  virtual bool isSerial() const = 0;
   virtual remat_status finish(std::string &error) = 0;
   /// True if the run may be repeated: it failed because it was recorded to be
   /// repeated later, which will not be tried again.
   virtual bool cancel() = 0;
-  /// The first failed check of the run that is finished, if there is one.
-  virtual bool findFailure(CheckFailure &failure) const = 0;
 
   /// The least nanoseconds, of several, that a copy of so many bytes takes to
   /// the host and to the device, between runs.
   virtual remat_status timeCopies(uint64_t bytes, int64_t &toHost,
                                   int64_t &toDevice, std::string &error) = 0;
 
-  /// Within a serial run; false with a message on failure.
+  /// Behind the entries so far and before those that follow, in the stream of
+  /// the computation; false with a message on failure.
+  virtual bool move(void *to, const void *from, uint64_t bytes,
+                    std::string &error) = 0;
+  virtual bool fill(void *data, unsigned char value, uint64_t bytes,
+                    std::string &error) = 0;
+
+  /// Waits for what the computation's stream has, then for the copy; false with
+  /// a message on failure. Not in a run that may be recorded.
   virtual bool copy(void *to, const void *from, uint64_t bytes,
                     std::string &error) = 0;
-  virtual bool poison(void *data, uint64_t bytes, std::string &error) = 0;
+  /// The same, of at most 8 bytes to the host, and brings there which checks
+  /// have failed so far.
+  virtual bool read(void *to, const void *from, uint64_t bytes,
+                    std::string &error) = 0;
+  /// Whether one of those has.
+  virtual bool hasFailed() const = 0;
 };
 
-/// Loads the code of `module`, whose table is `table`, on a CUDA device. A code
-/// other than REMAT_OK comes with a message.
+/// Loads what the tables of `module`, of which the step's is `table`, have in
+/// common on a CUDA device. Runs are recorded if `mayRecord`. A code other than
+/// REMAT_OK comes with a message.
 remat_status loadCudaStep(const remat_module &module, const Table &table,
-                          const remat_step_options &options,
+                          const remat_step_options &options, bool mayRecord,
                           std::unique_ptr<DeviceStep> &step,
                           std::string &message);
 

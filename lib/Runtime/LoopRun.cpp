@@ -9,6 +9,10 @@
 // and walks the entries. A body is loaded once for all entries that run it: its
 // arena goes to the workspace of the entry.
 //
+// The loop itself runs on this CPU, whatever runs its entries. A device gets
+// the entries of all iterations and the copies between them, one behind the
+// other. It is only waited for where it says how many iterations run.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Descriptors.h"
@@ -70,6 +74,10 @@ remat_status remat_step::loadBody(Table checked, const remat_step &outer,
   countsBodyRuns = outer.countsBodyRuns;
   kernels = outer.kernels;
   entryNames = Ranges(table);
+  device = outer.device;
+  if (device)
+    if (remat_status status = device->loadTable(table, deviceTable, message))
+      return status;
   if (!findLifetimes(table, lifetimes, message) ||
       !findRecomputations(options, message))
     return REMAT_INVALID_MODULE;
@@ -105,20 +113,24 @@ public:
   remat_status run();
 
 private:
-  void placeFixed();
+  remat_status placeFixed();
   void placeCarried(bool isFirst, bool writesResults);
   remat_status findTrips();
   remat_status runPosition(int64_t position);
   remat_status runIteration(int64_t iteration);
   remat_status runWhile();
-  void finish(bool isInResults);
+  remat_status finish(bool isInResults);
   remat_status fail(const std::string &what);
   remat_status runReversal();
   remat_status advance(int64_t from, int64_t to, char *target);
-  void placeStates(char *target, int64_t left, bool isFirst);
+  remat_status placeStates(char *target, int64_t left, bool isFirst);
   void haveStates(char *states);
   remat_status runBody(remat_step &ran, int64_t iteration, const char *what);
   void countRun(const remat_step &ran);
+  remat_status checkDevice(void *to = nullptr, const void *from = nullptr,
+                           uint64_t bytes = 0);
+  template <typename Number>
+  remat_status read(const void *from, Number &number);
   void *const *placeParts(void *const *buffers, uint64_t firstPart,
                           uint64_t count, int64_t iteration,
                           const std::vector<uint64_t> &bytes,
@@ -184,12 +196,14 @@ LoopRunner::LoopRunner(remat_step &step, uint32_t index)
 
 /// Places what is in the same place in all iterations, and brings what is
 /// updated there to it.
-void LoopRunner::placeFixed() {
+remat_status LoopRunner::placeFixed() {
   for (uint32_t i = 0; i < loop.carried; ++i) {
     if (!isInPlace(body.table, i))
       continue;
     if (operands[i] != results[i])
-      step.copy(operands[i], results[i], body.argumentBytes[i]);
+      if (remat_status status =
+              step.copy(operands[i], results[i], body.argumentBytes[i]))
+        return status;
     body.boundArguments[i].data = body.boundResults[i].data = results[i];
   }
   for (uint64_t i = loop.carried; i < firstState(loop); ++i)
@@ -197,6 +211,7 @@ void LoopRunner::placeFixed() {
   for (uint64_t i = 0; i < loop.advance_invariants; ++i)
     advancing->boundArguments[stateCount() + i].data =
         advanceOperands[stateCount() + i];
+  return REMAT_OK;
 }
 
 /// Places what is carried, which is in the results and in their copies by
@@ -263,7 +278,7 @@ void LoopRunner::haveStates(char *states) {
 /// Places the states for an iteration of the advance with `left` behind it, the
 /// last of which writes to `target`. The first reads what the body has, which
 /// is not overwritten: it may be a checkpoint.
-void LoopRunner::placeStates(char *target, int64_t left, bool isFirst) {
+remat_status LoopRunner::placeStates(char *target, int64_t left, bool isFirst) {
   char *even = workspace + parts.states, *odd = workspace + parts.otherStates;
   for (uint32_t i = 0; i < stateCount(); ++i) {
     void *current = body.boundArguments[firstState(loop) + i].data;
@@ -272,7 +287,9 @@ void LoopRunner::placeStates(char *target, int64_t left, bool isFirst) {
     uint64_t bytes = padded(advancing->resultBytes[i]);
     if (isInPlace(advancing->table, i)) {
       if (isFirst)
-        step.copy(current, target, advancing->resultBytes[i]);
+        if (remat_status status =
+                step.copy(current, target, advancing->resultBytes[i]))
+          return status;
       from = to = target;
     } else {
       from = isFirst ? current : left % 2 ? even : odd;
@@ -282,13 +299,16 @@ void LoopRunner::placeStates(char *target, int64_t left, bool isFirst) {
     target += bytes;
     even += bytes;
   }
+  return REMAT_OK;
 }
 
 /// Makes the states before position `to` from those before `from`, at `target`.
 remat_status LoopRunner::advance(int64_t from, int64_t to, char *target) {
   for (int64_t position = from; position < to; ++position) {
     int64_t iteration = iterationAt(position);
-    placeStates(target, to - 1 - position, position == from);
+    if (remat_status status =
+            placeStates(target, to - 1 - position, position == from))
+      return status;
     uint64_t first = stateCount() + loop.advance_invariants;
     placeParts(advanceOperands + first, uint64_t(loop.slices) + loop.stacks,
                loop.advance_slices, iteration, advancing->argumentBytes,
@@ -343,17 +363,43 @@ void LoopRunner::countRun(const remat_step &ran) {
       *next++ += count;
 }
 
+/// Waits for the device, for `bytes` bytes of it, and for its checks. Whoever
+/// runs the step makes a message of those that have failed.
+remat_status LoopRunner::checkDevice(void *to, const void *from,
+                                     uint64_t bytes) {
+  if (!step.device->read(to, from, bytes, step.error))
+    return REMAT_DEVICE_ERROR;
+  return step.device->hasFailed() ? REMAT_ASSERTION_FAILED : REMAT_OK;
+}
+
+/// Reads a number that entries have made. On a device, none is taken of those
+/// with failed checks: a loop might never end.
+template <typename Number>
+remat_status LoopRunner::read(const void *from, Number &number) {
+  if (step.device)
+    return checkDevice(&number, from, sizeof(number));
+  std::memcpy(&number, from, sizeof(number));
+  return REMAT_OK;
+}
+
 remat_status LoopRunner::runBody(remat_step &ran, int64_t iteration,
                                  const char *what) {
   for (const remat_step::Supplied &place : ran.supplied)
     ran.pointers[place.pointer] = ran.address(ran.table.buffers[place.buffer]);
+  remat_status status = REMAT_OK;
   if (ran.flags & REMAT_STEP_POISON)
-    ran.poisonMemory();
+    status = ran.poisonMemory();
   if (ran.isBitwise)
     ran.recomputeCheck->begin(nullptr, /*comparesBits=*/true,
                               /*tracesRun=*/false, /*isFirst=*/true);
-  remat_status status =
-      ran.runEntries(0, static_cast<uint32_t>(ran.table.entries.size()));
+  if (status == REMAT_OK)
+    status = ran.runEntries(0, static_cast<uint32_t>(ran.table.entries.size()));
+  bool isSerial = step.device && step.device->isSerial();
+  if (status == REMAT_OK && isSerial)
+    status = checkDevice();
+  // Else the check may have failed in an iteration before this one.
+  if (status != REMAT_OK && (isSerial || (loop.flags & REMAT_LOOP_WHILE)))
+    ran.failedIteration = iteration;
   step.stats.executed_entries += ran.stats.executed_entries;
   step.stats.recomputed_entries += ran.stats.recomputed_entries;
   if (step.countsBodyRuns)
@@ -389,7 +435,8 @@ remat_status LoopRunner::findTrips() {
   if (!(loop.flags & REMAT_LOOP_TRIPS))
     return REMAT_OK;
   const remat_entry &entry = step.table.entries[index];
-  std::memcpy(&trips, operands[entry.operand_count - 1], sizeof(trips));
+  if (remat_status status = read(operands[entry.operand_count - 1], trips))
+    return status;
   trips = std::max<int64_t>(trips, 0);
   if (loop.count != 0 && trips > loop.count)
     return fail(describeExcess(std::to_string(trips), loop.count));
@@ -398,52 +445,60 @@ remat_status LoopRunner::findTrips() {
 
 /// Brings what is carried to the results, if it is not there, and zeros to the
 /// elements of stacks whose iterations did not run.
-void LoopRunner::finish(bool isInResults) {
+remat_status LoopRunner::finish(bool isInResults) {
   char *copy = workspace + parts.copies;
   for (uint32_t i = 0; i < loop.carried && !isInResults; ++i) {
     if (isInPlace(body.table, i))
       continue;
-    step.copy(trips == 0 ? operands[i] : copy, results[i],
-              body.argumentBytes[i]);
+    if (remat_status status = step.copy(trips == 0 ? operands[i] : copy,
+                                        results[i], body.argumentBytes[i]))
+      return status;
     copy += padded(body.argumentBytes[i]);
   }
   // Where fewer may run, there are no lists.
   for (size_t i = loop.carried; i < body.resultBytes.size(); ++i)
     if (trips < loop.count)
-      std::memset(elementOf(results[i], body.resultBytes[i], trips), 0,
-                  static_cast<uint64_t>(loop.count - trips) *
-                      body.resultBytes[i]);
+      if (remat_status status = step.fill(
+              elementOf(results[i], body.resultBytes[i], trips), 0,
+              static_cast<uint64_t>(loop.count - trips) * body.resultBytes[i]))
+        return status;
+  return REMAT_OK;
 }
 
 /// Runs iterations until the body says that there is none.
 remat_status LoopRunner::runWhile() {
-  auto read = [](const void *from, auto &value) {
-    std::memcpy(&value, from, sizeof(value));
-  };
-  uint8_t goesOn;
-  read(operands[0], goesOn);
-  for (; goesOn; ++trips) {
+  uint8_t goesOn = 0;
+  remat_status status = read(operands[0], goesOn);
+  for (; goesOn && status == REMAT_OK; ++trips) {
     if (loop.count != 0 && trips == loop.count)
       return fail(
           describeExcess("more than " + std::to_string(trips), loop.count));
     placeCarried(trips == 0, trips % 2 == 0);
-    if (remat_status status = runIteration(trips))
-      return status;
-    read(body.boundResults[0].data, goesOn);
+    if (remat_status failed = runIteration(trips))
+      return failed;
+    status = read(body.boundResults[0].data, goesOn);
+    if (status != REMAT_OK)
+      body.failedIteration = trips;
   }
-  finish(trips % 2 == 1);
-  int64_t counted;
-  read(results[1], counted);
-  if (counted != trips)
+  if (status == REMAT_OK)
+    status = finish(trips % 2 == 1);
+  int64_t counted = 0;
+  if (status == REMAT_OK)
+    status = read(results[1], counted);
+  if (status == REMAT_OK && counted != trips)
     return fail("counts " + std::to_string(counted) + " iterations, expected " +
                 std::to_string(trips) + ", which have run");
-  return REMAT_OK;
+  return status;
 }
 
 remat_status LoopRunner::run() {
   if (step.countsBodyRuns)
     std::fill(step.bodyRuns[index].begin(), step.bodyRuns[index].end(), 0);
-  placeFixed();
+  body.failedIteration = -1;
+  if (advancing)
+    advancing->failedIteration = -1;
+  if (remat_status status = placeFixed())
+    return status;
   if (loop.flags & REMAT_LOOP_WHILE)
     return runWhile();
   remat_status status = findTrips();
@@ -452,9 +507,7 @@ remat_status LoopRunner::run() {
   else
     for (int64_t position = trips; position-- > 0 && status == REMAT_OK;)
       status = runPosition(position);
-  if (status == REMAT_OK)
-    finish(/*isInResults=*/trips > 0);
-  return status;
+  return status == REMAT_OK ? finish(/*isInResults=*/trips > 0) : status;
 }
 
 remat_status remat_step::runLoop(uint32_t index) {

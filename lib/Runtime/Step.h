@@ -177,7 +177,7 @@ private:
   bool checkDonations();
   bool checkOverlaps();
   bool checkState(size_t call, const remat_state &state);
-  void poisonMemory();
+  remat_status poisonMemory();
   remat_status runHere(size_t first, size_t end);
   remat_status runEntries(uint32_t begin, uint32_t end);
   /// A moment on the clock that times are taken on, and on the one of spans.
@@ -190,7 +190,8 @@ private:
   remat_status runKernel(uint32_t index);
   remat_status runCall(uint32_t index);
   remat_status runLoop(uint32_t index);
-  void copy(const void *from, void *to, uint64_t bytes);
+  remat_status copy(const void *from, void *to, uint64_t bytes);
+  remat_status fill(void *data, unsigned char value, uint64_t bytes);
   uint64_t copiedBytes(uint32_t index) const;
   void runBeside(uint32_t index);
   void recordTime(uint32_t index, const Moment &start, const Moment &end);
@@ -216,10 +217,15 @@ private:
   remat_status tryOnDevice(size_t first, size_t end, remat_state *state);
   remat_status runOnDevice(size_t first, size_t end, remat_state *state);
   remat_status executeOnDevice(uint32_t index);
-  bool poisonDevice();
+  bool describeFailure(uint32_t begin, uint32_t end, remat_status &status);
+  bool describeLoopFailure(uint32_t index, remat_status &status);
 
-  /// Null if entries run on this CPU.
-  std::unique_ptr<remat::DeviceStep> device;
+  /// Null in the body of a loop.
+  std::unique_ptr<remat::DeviceStep> ownDevice;
+  /// The device of the step and its bodies, and the entries of this one. Null
+  /// if entries run on this CPU.
+  remat::DeviceStep *device = nullptr;
+  remat::DeviceTable *deviceTable = nullptr;
   /// The caller's tensors with their addresses on the device; of the body of a
   /// loop, the tensors of the current iteration.
   std::vector<remat_tensor> boundArguments, boundResults;
@@ -250,6 +256,9 @@ private:
   /// its arena, which is in the workspace of one entry or another, and the
   /// bytes of its arguments and results.
   bool isBody = false;
+  /// Of the body of a loop on a device: the iteration in which a check failed,
+  /// or -1 where it is not known.
+  int64_t failedIteration = -1;
   std::vector<Supplied> placed;
   std::vector<uint64_t> argumentBytes, resultBytes;
   std::vector<Range> ranges;

@@ -12,19 +12,19 @@
 #include "Step.h"
 
 #include <algorithm>
-#include <cstring>
 
 using namespace remat;
 
 remat_status remat_step::loadOnDevice(const remat_module &module,
                                       const remat_step_options &options,
                                       std::string &message) {
-  if (remat_status status =
-          loadCudaStep(module, table, options, device, message))
+  if (remat_status status = loadCudaStep(
+          module, table, options, !entryNames.areShown(), ownDevice, message))
     return status;
+  device = ownDevice.get();
   arena.borrow(device->arena);
   host.borrow(device->host);
-  return REMAT_OK;
+  return device->loadTable(table, deviceTable, message);
 }
 
 bool remat_step::isHostMemory(const void *data) {
@@ -98,15 +98,17 @@ remat_status remat_step::tryOnDevice(size_t first, size_t end,
   if (remat_status status =
           device->start(begin, last, pointers, isSerial(), error))
     return status;
-  if ((flags & REMAT_STEP_POISON) && !poisonDevice())
-    return REMAT_DEVICE_ERROR;
-  if (remat_status status = runEntries(begin, last))
+  remat_status status = REMAT_OK;
+  if (flags & REMAT_STEP_POISON)
+    status = poisonMemory();
+  if (status == REMAT_OK)
+    status = runEntries(begin, last);
+  if (status == REMAT_OK)
+    status = device->finish(error);
+  // What a loop makes of the results of a failed check is not told.
+  describeFailure(begin, last, status);
+  if (status != REMAT_OK)
     return status;
-  if (remat_status status = device->finish(error))
-    return status;
-  CheckFailure failure;
-  if (device->findFailure(failure))
-    return reportFailure(failure);
   if (isCopied &&
       !device->copy(state->data, stateMemory, table.header.state_bytes, error))
     return REMAT_DEVICE_ERROR;
@@ -153,8 +155,48 @@ remat_status remat_step::reportFailure(const CheckFailure &failure) {
   return isAssertion ? REMAT_ASSERTION_FAILED : REMAT_INDEX_OUT_OF_BOUNDS;
 }
 
+/// Tells of the first failed check of an entry in this range, or of an
+/// iteration that one of them ran. False if none is known.
+bool remat_step::describeFailure(uint32_t begin, uint32_t end,
+                                 remat_status &status) {
+  for (uint32_t i = begin; i < end; ++i) {
+    CheckFailure failure;
+    if (deviceTable->findFailure(i, i + 1, failure)) {
+      status = reportFailure(failure);
+      return true;
+    }
+    if (table.entries[i].kind == REMAT_ENTRY_LOOP &&
+        describeLoopFailure(i, status))
+      return true;
+  }
+  return false;
+}
+
+bool remat_step::describeLoopFailure(uint32_t index, remat_status &status) {
+  const remat_loop &loop = table.loops[table.entries[index].callee];
+  for (uint32_t number : {loop.advance, loop.body}) {
+    if (number == REMAT_NONE)
+      continue;
+    remat_step &body = *bodies[number];
+    auto count = static_cast<uint32_t>(body.table.entries.size());
+    if (!body.describeFailure(0, count, status))
+      continue;
+    std::string iteration =
+        body.failedIteration < 0
+            ? std::string("an iteration")
+            : "iteration " + std::to_string(body.failedIteration);
+    error = table.describe(index) + ": " + iteration +
+            (number == loop.advance ? " of its advance: " : ": ") + body.error;
+    if (body.failedIteration < 0)
+      error += "; with REMAT_STEP_PROFILE the message has its number";
+    return true;
+  }
+  return false;
+}
+
 remat_status remat_step::executeOnDevice(uint32_t index) {
   const remat_entry &entry = table.entries[index];
+  Ranges::Scope range(entryNames, index);
   void *const *buffers = pointers.data() + prepared[index].firstPointer;
   if (entry.kind == REMAT_ENTRY_PACK || entry.kind == REMAT_ENTRY_UNPACK) {
     const remat_buffer &from = table.operand(entry, 0);
@@ -173,8 +215,17 @@ remat_status remat_step::executeOnDevice(uint32_t index) {
   bool isTimed = (flags & REMAT_STEP_PROFILE) != 0;
   // Entries that are timed are waited for, so the device's time lies within.
   Moment start = isTimed ? now() : Moment();
-  remat_status status =
-      device->run(index, buffers, isTimed ? &time : nullptr, error);
+  int64_t *measured = isTimed ? &time : nullptr;
+  remat_status status = REMAT_OK;
+  if (entry.kind == REMAT_ENTRY_LOOP) {
+    status = deviceTable->enter(index, isTimed, error);
+    if (status == REMAT_OK)
+      status = runLoop(index);
+    if (status == REMAT_OK)
+      status = deviceTable->leave(index, measured, error);
+  } else {
+    status = deviceTable->run(index, buffers, measured, error);
+  }
   if (isTimed)
     recordTime(index, start, {start.time + time, start.wall + time});
   return status;
@@ -196,16 +247,4 @@ bool remat_step::observe(uint32_t index) {
       return false;
   }
   return recomputeCheck->observe(index, copies.data(), error);
-}
-
-/// As poisonMemory.
-bool remat_step::poisonDevice() {
-  uint64_t state = table.header.state_bytes;
-  if (!device->poison(arena.get() + state, table.header.arena_bytes - state,
-                      error))
-    return false;
-  if (currentCall > 0)
-    return true;
-  std::memset(hostMemory, 0xff, table.header.host_bytes);
-  return device->poison(stateMemory, state, error);
 }

@@ -71,9 +71,7 @@ remat_status remat_step::load(const remat_module &module,
     return REMAT_INVALID_MODULE;
   if (!findRecomputations(options, message))
     return REMAT_INVALID_MODULE;
-  // A device shows its own.
-  if (!module.device_code)
-    entryNames = Ranges(table);
+  entryNames = Ranges(table);
   if (!findCodecs(options, message))
     return REMAT_INVALID_ARGUMENT;
   if (remat_status status = allocate(module, options, message))
@@ -275,7 +273,8 @@ char *remat_step::address(const remat_buffer &buffer) {
     return given(currentResults[buffer.index]);
   default:
     // Kernels take all buffers alike; the loader saw that none writes here.
-    return (device ? device->constants : const_cast<char *>(table.constants)) +
+    return (device ? deviceTable->constants
+                   : const_cast<char *>(table.constants)) +
            buffer.offset;
   }
 }

@@ -230,13 +230,15 @@ bool remat_step::checkState(size_t call, const remat_state &state) {
 
 /// What no call has written yet is NaN: the scratch memory, and before the
 /// first call all there is.
-void remat_step::poisonMemory() {
+remat_status remat_step::poisonMemory() {
   uint64_t state = table.header.state_bytes;
-  std::memset(arena.get() + state, 0xff, table.header.arena_bytes - state);
+  if (remat_status status =
+          fill(arena.get() + state, 0xff, table.header.arena_bytes - state))
+    return status;
   if (currentCall > 0)
-    return;
-  std::memset(stateMemory, 0xff, state);
+    return REMAT_OK;
   std::memset(hostMemory, 0xff, table.header.host_bytes);
+  return fill(stateMemory, 0xff, state);
 }
 
 remat_status remat_step::run(size_t first, size_t end,
@@ -290,7 +292,8 @@ remat_status remat_step::runHere(size_t first, size_t end) {
   for (const Supplied &place : supplied)
     pointers[place.pointer] = address(table.buffers[place.buffer]);
   if (flags & REMAT_STEP_POISON)
-    poisonMemory();
+    if (remat_status status = poisonMemory())
+      return status;
   ThreadScope scope(threads);
   return runEntries(table.callBegins[first], table.callBegins[end]);
 }
@@ -410,8 +413,7 @@ remat_status remat_step::runEntry(uint32_t index) {
     return runKernel(index);
   case REMAT_ENTRY_COPY: {
     void *const *buffers = pointers.data() + prepared[index].firstPointer;
-    copy(buffers[0], buffers[1], copiedBytes(index));
-    return REMAT_OK;
+    return copy(buffers[0], buffers[1], copiedBytes(index));
   }
   case REMAT_ENTRY_RELEASE:
     return REMAT_OK;
@@ -466,8 +468,10 @@ remat_status remat_step::runCall(uint32_t index) {
                  table.matmuls[entry.callee].accumulate;
   void *result = buffers[entry.operand_count];
   if (isAdded && buffers[2] != result)
-    copy(buffers[2], result,
-         std::min(table.operand(entry, 2).bytes, table.result(entry, 0).bytes));
+    if (remat_status status = copy(buffers[2], result,
+                                   std::min(table.operand(entry, 2).bytes,
+                                            table.result(entry, 0).bytes)))
+      return status;
   ThreadScope scope(call.threads);
   std::string reason;
   if (call.run(buffers, result, workspace, reason))
@@ -481,7 +485,9 @@ uint64_t remat_step::copiedBytes(uint32_t index) const {
   return std::min(table.operand(entry, 0).bytes, table.result(entry, 0).bytes);
 }
 
-void remat_step::copy(const void *from, void *to, uint64_t bytes) {
+remat_status remat_step::copy(const void *from, void *to, uint64_t bytes) {
+  if (device)
+    return device->move(to, from, bytes, error) ? REMAT_OK : REMAT_DEVICE_ERROR;
   // A thread moves a megabyte in less time than it takes to wake another.
   parallelFor(threads, static_cast<int64_t>(bytes), 1 << 20,
               [&](int64_t begin, int64_t end, int) {
@@ -489,13 +495,22 @@ void remat_step::copy(const void *from, void *to, uint64_t bytes) {
                             static_cast<const char *>(from) + begin,
                             static_cast<size_t>(end - begin));
               });
+  return REMAT_OK;
+}
+
+remat_status remat_step::fill(void *data, unsigned char value, uint64_t bytes) {
+  if (device)
+    return device->fill(data, value, bytes, error) ? REMAT_OK
+                                                   : REMAT_DEVICE_ERROR;
+  std::memset(data, value, bytes);
+  return REMAT_OK;
 }
 
 void remat_step::poison(uint32_t root) {
   const remat_buffer &buffer = table.buffers[root];
   // A failure of the device ends the run at the next entry.
-  if (device && buffer.space != REMAT_SPACE_HOST)
-    device->poison(address(buffer), buffer.bytes, error);
+  if (buffer.space != REMAT_SPACE_HOST)
+    fill(address(buffer), 0xff, buffer.bytes);
   else
     std::memset(address(buffer), 0xff, buffer.bytes);
 }

@@ -195,17 +195,16 @@ bool checkCallee(const remat_module *module, const Table &t, uint32_t index,
   };
   switch (e.kind) {
   case REMAT_ENTRY_KERNEL:
-    if (module && module->device_code)
-      return e.callee < t.kernels.size() ? checkDeviceKernel(t, index, error)
-                                         : missing("kernel");
-    if (module &&
-        (e.callee >= module->kernel_count || !module->kernels[e.callee]))
+    if (module && (module->device_code ? e.callee >= t.kernels.size()
+                                       : e.callee >= module->kernel_count ||
+                                             !module->kernels[e.callee]))
       return missing("kernel");
     if (e.extent < 0 || e.grain < 1)
       return fail(error, t.describe(index) + " has extent " +
                              std::to_string(e.extent) + " and grain " +
                              std::to_string(e.grain));
-    return true;
+    return !module || !module->device_code ||
+           checkDeviceKernel(t, index, error);
   case REMAT_ENTRY_MATMUL:
     if (e.callee >= t.matmuls.size())
       return missing("matmul");

@@ -375,10 +375,6 @@ bool remat::readBodies(const remat_module &module, Table &table, unsigned depth,
 
 bool remat::checkBodies(const remat_module *module, const Table &table,
                         std::string &error) {
-  if (module && module->device_code && !table.bodyTables.empty())
-    return fail(error, "step table has " + number(table.bodyTables.size()) +
-                           " bodies of loops, which a step for a device "
-                           "cannot run, expected 0");
   for (size_t i = 0; i < table.bodyTables.size(); ++i) {
     Lifetimes lifetimes;
     const Table &body = table.bodyTables[i];

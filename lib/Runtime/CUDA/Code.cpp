@@ -20,7 +20,10 @@ void Code::unload() {
 }
 
 /// Nothing in the code is trusted but the images themselves.
-bool Code::readImages(const void *deviceCode, std::string &error) {
+bool Code::load(const void *deviceCode, uint32_t deviceCapability,
+                uint32_t sharedBytes, std::string &error) {
+  capability = deviceCapability;
+  mostSharedBytes = sharedBytes;
   remat_device_code header;
   std::memcpy(&header, deviceCode, sizeof(header));
   if (header.magic != REMAT_DEVICE_CODE_MAGIC) {
@@ -57,8 +60,7 @@ bool Code::readImages(const void *deviceCode, std::string &error) {
 
 /// The cubin for the nearest device of the same major capability, else the
 /// newest PTX that the device knows.
-const remat_device_image *Code::choose(uint32_t unit,
-                                       uint32_t capability) const {
+const remat_device_image *Code::choose(uint32_t unit) const {
   const remat_device_image *best = nullptr;
   for (const remat_device_image &image : images) {
     if (image.unit != unit || image.capability > capability)
@@ -80,10 +82,10 @@ static std::string printCapability(uint32_t capability) {
          std::to_string(capability % 10);
 }
 
-bool Code::loadUnit(uint32_t unit, uint32_t capability, std::string &error) {
+bool Code::loadUnit(uint32_t unit, std::string &error) {
   if (modules[unit])
     return true;
-  const remat_device_image *image = choose(unit, capability);
+  const remat_device_image *image = choose(unit);
   if (!image) {
     error = "the step has no code for a device of compute capability " +
             printCapability(capability) + ", only for";
@@ -102,48 +104,46 @@ bool Code::loadUnit(uint32_t unit, uint32_t capability, std::string &error) {
   return false;
 }
 
-bool Code::findFunction(const Table &table, uint32_t unit, uint32_t launch,
-                        uint32_t mostSharedBytes, std::string &error) {
-  const remat_launch &record = table.launches[launch];
-  std::string name = table.string(record.function);
-  if (record.shared_bytes > mostSharedBytes) {
+bool Code::findFunction(const remat_launch &launch, const std::string &name,
+                        Module module, Function &function,
+                        std::string &error) const {
+  if (launch.shared_bytes > mostSharedBytes) {
     error = "kernel '" + name + "' needs " +
-            std::to_string(record.shared_bytes) +
+            std::to_string(launch.shared_bytes) +
             " bytes of shared memory, the device has " +
             std::to_string(mostSharedBytes);
     return false;
   }
-  Function &function = functions[launch];
-  Result result =
-      driver.ModuleGetFunction(&function, modules[unit], name.c_str());
+  Result result = driver.ModuleGetFunction(&function, module, name.c_str());
   // More than all devices have without being asked.
   constexpr uint32_t usualSharedBytes = 48 << 10;
-  if (result == 0 && record.shared_bytes > usualSharedBytes)
+  if (result == 0 && launch.shared_bytes > usualSharedBytes)
     result = driver.FuncSetAttribute(function, dynamicSharedBytes,
-                                     static_cast<int>(record.shared_bytes));
+                                     static_cast<int>(launch.shared_bytes));
   if (result == 0)
     return true;
   error = "kernel '" + name + "' cannot be loaded: " + driver.describe(result);
   return false;
 }
 
-bool Code::load(const void *deviceCode, const Table &table, uint32_t capability,
-                uint32_t mostSharedBytes, std::string &error) {
-  if (!readImages(deviceCode, error))
-    return false;
-  functions.resize(table.launches.size());
+bool Code::find(const Table &table, std::vector<Function> &functions,
+                std::string &error) {
+  functions.assign(table.launches.size(), nullptr);
   for (const remat_device_kernel &kernel : table.kernels) {
     if (kernel.unit >= modules.size()) {
       error = "module's device code has " + std::to_string(modules.size()) +
               " units, the step table uses unit " + std::to_string(kernel.unit);
       return false;
     }
-    if (kernel.launch_count > 0 && !loadUnit(kernel.unit, capability, error))
+    if (kernel.launch_count > 0 && !loadUnit(kernel.unit, error))
       return false;
-    for (uint32_t i = 0; i < kernel.launch_count; ++i)
-      if (!findFunction(table, kernel.unit, kernel.first_launch + i,
-                        mostSharedBytes, error))
+    for (uint32_t i = 0; i < kernel.launch_count; ++i) {
+      const remat_launch &launch = table.launches[kernel.first_launch + i];
+      if (!findFunction(launch, table.string(launch.function),
+                        modules[kernel.unit],
+                        functions[kernel.first_launch + i], error))
         return false;
+    }
   }
   return true;
 }

@@ -20,26 +20,29 @@ public:
   explicit Code(const Driver &driver) : driver(driver) {}
   Code(const Code &) = delete;
 
-  /// Checks the device code, loads an image of each unit that suits
-  /// `capability` (90 is 9.0), and finds the functions of all launches. False
-  /// with a message on failure.
-  bool load(const void *deviceCode, const Table &table, uint32_t capability,
-            uint32_t mostSharedBytes, std::string &error);
+  /// Checks the device code for a device of `deviceCapability` (90 is 9.0)
+  /// whose blocks have at most `sharedBytes` of shared memory. False with a
+  /// message on failure, as below.
+  bool load(const void *deviceCode, uint32_t deviceCapability,
+            uint32_t sharedBytes, std::string &error);
+
+  /// Finds the functions of all launches of a table, and loads the images of
+  /// the units that they are in.
+  bool find(const Table &table, std::vector<Function> &functions,
+            std::string &error);
 
   /// In the context in which it was loaded.
   void unload();
 
-  /// Of each launch of the table.
-  std::vector<Function> functions;
-
 private:
-  bool readImages(const void *deviceCode, std::string &error);
-  const remat_device_image *choose(uint32_t unit, uint32_t capability) const;
-  bool loadUnit(uint32_t unit, uint32_t capability, std::string &error);
-  bool findFunction(const Table &table, uint32_t unit, uint32_t launch,
-                    uint32_t mostSharedBytes, std::string &error);
+  const remat_device_image *choose(uint32_t unit) const;
+  bool loadUnit(uint32_t unit, std::string &error);
+  bool findFunction(const remat_launch &launch, const std::string &name,
+                    Module module, Function &function,
+                    std::string &error) const;
 
   const Driver &driver;
+  uint32_t capability = 0, mostSharedBytes = 0;
   const char *bytes = nullptr;
   std::vector<remat_device_image> images;
   /// Of each unit; null if nothing is launched of it.

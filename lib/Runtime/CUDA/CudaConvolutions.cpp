@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaStep.h"
+#include "CudaTable.h"
 
 using namespace remat;
 using namespace remat::cuda;
@@ -15,14 +16,14 @@ static std::string printCapability(uint32_t capability) {
 }
 
 /// The plans of a convolution for devices like this one; none with a message.
-std::vector<const remat_plan *> CudaStep::findPlans(uint32_t convolution,
-                                                    std::string &error) const {
+std::vector<const remat_plan *> CudaTable::findPlans(uint32_t convolution,
+                                                     std::string &error) const {
   std::vector<const remat_plan *> plans;
   std::string others;
   for (const remat_plan &plan : table.plans) {
     if (plan.convolution != convolution)
       continue;
-    if (plan.capability == capability)
+    if (plan.capability == step.capability)
       plans.push_back(&plan);
     else
       others += (others.empty() ? "" : ", ") + printCapability(plan.capability);
@@ -30,31 +31,39 @@ std::vector<const remat_plan *> CudaStep::findPlans(uint32_t convolution,
   if (plans.empty())
     error = "the step has no plan of the convolution for a device of compute "
             "capability " +
-            printCapability(capability) +
+            printCapability(step.capability) +
             (others.empty() ? "" : ", only for " + others);
   return plans;
 }
 
 /// Whether the tensors of an entry begin where the plan expects it.
 static bool checkAlignment(const Table &table, const remat_entry &entry,
-                           std::string &error) {
+                           bool isBody, std::string &error) {
   for (uint32_t i = 0; i < entry.operand_count + entry.result_count; ++i) {
-    uint64_t offset = table.operand(entry, i).offset;
-    if (offset % cudnn::tensorAlignment == 0)
+    const remat_buffer &buffer = table.operand(entry, i);
+    uint32_t alignment = findAlignment(table, buffer, isBody);
+    if (alignment % cudnn::tensorAlignment == 0)
       continue;
-    error = "a tensor begins at byte " + std::to_string(offset) +
-            " of its memory, expected a multiple of " +
+    bool isElement = buffer.offset % cudnn::tensorAlignment == 0;
+    error = "a tensor begins at " +
+            (isElement
+                 ? "any multiple of " + std::to_string(alignment) +
+                       " bytes, as it is of an iteration of a loop"
+                 : "byte " + std::to_string(buffer.offset) + " of its memory") +
+            ", expected a multiple of " +
             std::to_string(cudnn::tensorAlignment);
+    if (isElement)
+      error += ": unroll the loop, or compile the step without cuDNN";
     return false;
   }
   return true;
 }
 
 /// One plan for all entries with one description.
-bool CudaStep::prepareConvolution(uint32_t index, std::string &error) {
+bool CudaTable::prepareConvolution(uint32_t index, std::string &error) {
   const remat_entry &entry = table.entries[index];
   std::vector<const remat_plan *> plans = findPlans(entry.callee, error);
-  if (plans.empty() || !checkAlignment(table, entry, error))
+  if (plans.empty() || !checkAlignment(table, entry, isBody, error))
     return false;
   uint64_t room =
       entry.workspace == REMAT_NONE ? 0 : table.buffers[entry.workspace].bytes;
@@ -67,17 +76,18 @@ bool CudaStep::prepareConvolution(uint32_t index, std::string &error) {
     }
   std::unique_ptr<PreparedConvolution> &prepared = convolutions[entry.callee];
   for (size_t i = 0; !prepared && i < plans.size(); ++i) {
-    if (!convolutionLibrary)
-      convolutionLibrary = ConvolutionLibrary::load(plans[i]->version, error);
-    if (!convolutionLibrary)
+    if (!step.convolutionLibrary)
+      step.convolutionLibrary =
+          ConvolutionLibrary::load(plans[i]->version, error);
+    if (!step.convolutionLibrary)
       return false;
-    prepared = convolutionLibrary->prepare(table.string(plans[i]->text),
-                                           plans[i]->workspace_bytes, error);
+    prepared = step.convolutionLibrary->prepare(
+        table.string(plans[i]->text), plans[i]->workspace_bytes, error);
   }
   return prepared != nullptr;
 }
 
-bool CudaStep::prepareConvolutions(std::string &error) {
+bool CudaTable::prepareConvolutions(std::string &error) {
   convolutions.resize(table.convolutions.size());
   for (uint32_t i = 0; i < table.entries.size(); ++i)
     if (table.entries[i].kind == REMAT_ENTRY_CONVOLUTION &&
@@ -88,8 +98,8 @@ bool CudaStep::prepareConvolutions(std::string &error) {
   return true;
 }
 
-bool CudaStep::runConvolution(uint32_t index, void *const *buffers,
-                              std::string &error) {
+bool CudaTable::runConvolution(uint32_t index, void *const *buffers,
+                               std::string &error) {
   const remat_entry &entry = table.entries[index];
   ConvolutionTensors tensors = {buffers[0], buffers[1], buffers[2]};
   switch (table.convolutions[entry.callee].kind) {
@@ -103,6 +113,7 @@ bool CudaStep::runConvolution(uint32_t index, void *const *buffers,
     break;
   }
   void *workspace = entry.workspace == REMAT_NONE ? nullptr : buffers[3];
-  return convolutions[entry.callee]->run(tensors, workspace, streamOf(index),
+  return step.countLaunch(error) &&
+         convolutions[entry.callee]->run(tensors, workspace, streamOf(index),
                                          error);
 }

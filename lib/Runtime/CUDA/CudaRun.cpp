@@ -7,12 +7,11 @@
 // A run gives the driver all entries at once and then waits. The second run
 // with the same addresses is recorded as a graph, and later ones repeat it,
 // which spares the time to launch each entry. A profiler sees them one by one.
+// What a loop runs is recorded, unless the device says how often it runs.
 //
 //===----------------------------------------------------------------------===//
 
 #include "CudaStep.h"
-
-#include "../Descriptors.h"
 
 #include <algorithm>
 #include <cstring>
@@ -23,9 +22,9 @@ using namespace remat::cuda;
 /// Runs with different addresses that are kept.
 static constexpr size_t mostReplays = 4;
 
-static DevicePointer toDevice(const void *data) {
-  return reinterpret_cast<DevicePointer>(data);
-}
+/// Launches of a run that is recorded: each takes about a kilobyte of the
+/// device's memory. The iterations of a loop are recorded one by one.
+static constexpr uint64_t mostRecorded = 50'000;
 
 remat_status CudaStep::begin(std::string &error) {
   bound.clear();
@@ -70,6 +69,44 @@ bool CudaStep::bind(size_t number, void *data, uint64_t bytes, bool isRead,
                           "copying an argument", error);
 }
 
+std::vector<std::pair<uint64_t, uint64_t>> CudaStep::findStatuses() const {
+  std::vector<std::pair<uint64_t, uint64_t>> ranges;
+  uint64_t own = table.entries.size();
+  for (auto [begin, end] : {std::pair<uint64_t, uint64_t>(firstEntry, endEntry),
+                            std::pair<uint64_t, uint64_t>(own, statusCount)})
+    if (begin < end)
+      ranges.emplace_back(begin, end - begin);
+  return ranges;
+}
+
+bool CudaStep::readStatuses(std::string &error) {
+  for (auto [begin, count] : findStatuses())
+    if (!check(driver.MemcpyAsync(
+                   toDevice(failures + begin), toDevice(statuses + begin),
+                   count * sizeof(remat_kernel_status), streams[0]),
+               "reading the status", error))
+      return false;
+  return true;
+}
+
+bool CudaStep::hasFailed() const {
+  for (auto [begin, count] : findStatuses())
+    if (std::any_of(failures + begin, failures + begin + count,
+                    [](const remat_kernel_status &status) {
+                      return status.failed != 0;
+                    }))
+      return true;
+  return false;
+}
+
+bool CudaStep::countLaunch(std::string &error) {
+  if (mode != Mode::Capture || ++recorded <= mostRecorded)
+    return true;
+  error = "the run has more than " + std::to_string(mostRecorded) +
+          " launches, too many to record them";
+  return false;
+}
+
 bool CudaStep::fork(std::string &error) {
   bool isDone = check(driver.EventRecord(borders[0], streams[0]),
                       "beginning the run", error);
@@ -96,11 +133,15 @@ remat_status CudaStep::start(uint32_t first, uint32_t end,
   endEntry = end;
   mode = isSerial ? Mode::Serial : Mode::Direct;
   current = nullptr;
-  uint64_t bytes = (end - first) * sizeof(remat_kernel_status);
-  if (bytes > 0 && !check(driver.MemsetD8Async(toDevice(statuses + first), 0,
-                                               bytes, streams[0]),
-                          "clearing the status", error))
-    return REMAT_DEVICE_ERROR;
+  recorded = 0;
+  for (auto [begin, count] : findStatuses()) {
+    std::fill_n(failures + begin, count, remat_kernel_status());
+    if (!check(driver.MemsetD8Async(toDevice(statuses + begin), 0,
+                                    count * sizeof(remat_kernel_status),
+                                    streams[0]),
+               "clearing the status", error))
+      return REMAT_DEVICE_ERROR;
+  }
   if (isSerial)
     return REMAT_OK;
   for (Replay &replay : replays)
@@ -128,126 +169,6 @@ remat_status CudaStep::start(uint32_t first, uint32_t end,
   return fork(error) ? REMAT_OK : REMAT_DEVICE_ERROR;
 }
 
-remat_status CudaStep::run(uint32_t entry, void *const *buffers,
-                           int64_t *nanoseconds, std::string &error) {
-  if (mode == Mode::Replay)
-    return REMAT_OK;
-  Ranges::Scope range(ranges, entry);
-  bool isSerial = mode == Mode::Serial;
-  std::string reason;
-  auto isOk = [&](Result result, const char *what) {
-    return check(result, what, reason);
-  };
-  Stream stream = streamOf(entry);
-  bool isDone = true;
-  const remat_entry &record = table.entries[entry];
-  for (uint32_t i = 0; !isSerial && isDone && i < record.wait_count; ++i) {
-    uint32_t other = table.waits[record.first_wait + i];
-    // What ran in an earlier call is done.
-    if (other >= firstEntry)
-      isDone = isOk(driver.StreamWaitEvent(stream, events[other], 0),
-                    "waiting for another entry");
-  }
-  if (nanoseconds)
-    isDone = isDone && isOk(driver.EventRecord(clocks[0], stream), "timing it");
-  isDone = isDone && runEntry(entry, buffers, reason);
-  if (nanoseconds)
-    isDone = isDone && isOk(driver.EventRecord(clocks[1], stream), "timing it");
-  if (isSerial)
-    isDone = isDone && isOk(driver.StreamSynchronize(stream), "it");
-  else if (events[entry])
-    isDone = isDone && isOk(driver.EventRecord(events[entry], stream),
-                            "recording its end");
-  if (isDone && nanoseconds) {
-    float milliseconds = 0;
-    isDone = isOk(driver.EventElapsedTime(&milliseconds, clocks[0], clocks[1]),
-                  "timing it");
-    *nanoseconds = static_cast<int64_t>(milliseconds * 1e6);
-  }
-  if (isDone)
-    return REMAT_OK;
-  error = table.describe(entry) + ": " + reason;
-  return REMAT_DEVICE_ERROR;
-}
-
-bool CudaStep::runEntry(uint32_t entry, void *const *buffers,
-                        std::string &error) {
-  switch (table.entries[entry].kind) {
-  case REMAT_ENTRY_KERNEL:
-    return runKernel(entry, buffers, error);
-  case REMAT_ENTRY_MATMUL:
-    return runMatmul(entry, buffers, error);
-  case REMAT_ENTRY_CONVOLUTION:
-    return runConvolution(entry, buffers, error);
-  case REMAT_ENTRY_COPY:
-    return runCopy(entry, buffers, error);
-  default:
-    return true;
-  }
-}
-
-bool CudaStep::runKernel(uint32_t index, void *const *buffers,
-                         std::string &error) {
-  const remat_entry &entry = table.entries[index];
-  const remat_device_kernel &kernel = table.kernels[entry.callee];
-  uint32_t count = entry.operand_count + entry.result_count;
-  std::vector<DevicePointer> values;
-  for (uint32_t i = 0; i < count; ++i)
-    values.push_back(toDevice(buffers[i]));
-  for (uint32_t i = 0; i < kernel.scratch_count; ++i)
-    values.push_back(toDevice(buffers[count]) +
-                     table.scratch[kernel.first_scratch + i]);
-  values.push_back(toDevice(statuses + index));
-  std::vector<void *> parameters;
-  for (DevicePointer &value : values)
-    parameters.push_back(&value);
-  for (uint32_t i = 0; i < kernel.launch_count; ++i) {
-    const remat_launch &launch = table.launches[kernel.first_launch + i];
-    if (!check(driver.LaunchKernel(code.functions[kernel.first_launch + i],
-                                   launch.blocks, 1, 1, launch.threads, 1, 1,
-                                   launch.shared_bytes, streamOf(index),
-                                   parameters.data(), nullptr),
-               table.string(launch.function), error))
-      return false;
-  }
-  return true;
-}
-
-bool CudaStep::runMatmul(uint32_t index, void *const *buffers,
-                         std::string &error) {
-  const remat_entry &entry = table.entries[index];
-  uint32_t count = entry.operand_count + entry.result_count;
-  void *result = buffers[entry.operand_count];
-  Stream stream = streamOf(index);
-  const remat_matmul &matmul = table.matmuls[entry.callee];
-  MatmulExtras extras(matmul);
-  MatmulBuffers given = {buffers[0], buffers[1], result};
-  if (extras.accumulates)
-    given.before = buffers[2];
-  if (extras.readsBias)
-    given.bias = buffers[extras.getOperand()];
-  if (extras.writesSums)
-    given.bias = buffers[extras.getResult()];
-  if (extras.readsInput)
-    given.input = buffers[extras.getOperand()];
-  if (extras.writesInput)
-    given.input = buffers[extras.getResult()];
-  if (entry.workspace != REMAT_NONE)
-    given.workspace = buffers[count];
-  return matmuls[entry.callee]->run(given, stream, error);
-}
-
-bool CudaStep::runCopy(uint32_t index, void *const *buffers,
-                       std::string &error) {
-  const remat_entry &entry = table.entries[index];
-  uint64_t bytes =
-      std::min(table.operand(entry, 0).bytes, table.result(entry, 0).bytes);
-  return bytes == 0 ||
-         check(driver.MemcpyAsync(toDevice(buffers[1]), toDevice(buffers[0]),
-                                  bytes, streamOf(index)),
-               "the copy", error);
-}
-
 bool CudaStep::endCapture(std::string &error) {
   Graph graph = nullptr;
   bool isDone = check(driver.StreamEndCapture(streams[0], &graph),
@@ -273,12 +194,7 @@ remat_status CudaStep::finish(std::string &error) {
     isDone = join(error);
   if (mode == Mode::Capture)
     isDone = isDone && endCapture(error);
-  uint64_t bytes = (endEntry - firstEntry) * sizeof(remat_kernel_status);
-  if (isDone && bytes > 0)
-    isDone = check(driver.MemcpyAsync(toDevice(failures + firstEntry),
-                                      toDevice(statuses + firstEntry), bytes,
-                                      streams[0]),
-                   "reading the status", error);
+  isDone = isDone && readStatuses(error);
   for (size_t number : bound) {
     const Copy &copy = copies[number];
     if (isDone && copy.isWritten)
@@ -321,15 +237,19 @@ bool CudaStep::cancel() {
   return wasCapture;
 }
 
-bool CudaStep::findFailure(CheckFailure &failure) const {
-  for (uint32_t i = firstEntry; i < endEntry; ++i) {
-    const remat_kernel_status &status = failures[i];
-    if (!status.failed)
-      continue;
-    failure = {i, status.check, status.index, status.bound};
-    return true;
-  }
-  return false;
+bool CudaStep::move(void *to, const void *from, uint64_t bytes,
+                    std::string &error) {
+  return bytes == 0 || mode == Mode::Replay ||
+         launch(driver.MemcpyAsync(toDevice(to), toDevice(from), bytes,
+                                   streams[0]),
+                "copying", error);
+}
+
+bool CudaStep::fill(void *data, unsigned char value, uint64_t bytes,
+                    std::string &error) {
+  return bytes == 0 || mode == Mode::Replay ||
+         launch(driver.MemsetD8Async(toDevice(data), value, bytes, streams[0]),
+                "overwriting a buffer", error);
 }
 
 bool CudaStep::copy(void *to, const void *from, uint64_t bytes,
@@ -342,8 +262,17 @@ bool CudaStep::copy(void *to, const void *from, uint64_t bytes,
           check(driver.StreamSynchronize(streams[0]), "copying", error));
 }
 
-bool CudaStep::poison(void *data, uint64_t bytes, std::string &error) {
-  return bytes == 0 ||
-         check(driver.MemsetD8Async(toDevice(data), 0xff, bytes, streams[0]),
-               "overwriting a buffer", error);
+bool CudaStep::read(void *to, const void *from, uint64_t bytes,
+                    std::string &error) {
+  constexpr const char *what = "reading a number";
+  if (bytes > 0 && !check(driver.MemcpyAsync(toDevice(number), toDevice(from),
+                                             bytes, streams[0]),
+                          what, error))
+    return false;
+  if (!readStatuses(error) ||
+      !check(driver.StreamSynchronize(streams[0]), what, error))
+    return false;
+  if (bytes > 0)
+    std::memcpy(to, number, bytes);
+  return true;
 }

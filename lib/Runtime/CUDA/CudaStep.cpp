@@ -6,12 +6,34 @@
 
 #include "CudaStep.h"
 
-#include "../Descriptors.h"
-
 #include <algorithm>
 
 using namespace remat;
 using namespace remat::cuda;
+
+/// The entries of a table and of all bodies in it.
+static uint64_t countEntries(const Table &table) {
+  uint64_t count = table.entries.size();
+  for (const Table &body : table.bodyTables)
+    count += countEntries(body);
+  return count;
+}
+
+/// Whether the host reads how often a loop runs. What it runs depends on that.
+static bool readsTrips(const Table &table) {
+  return std::any_of(table.loops.begin(), table.loops.end(),
+                     [](const remat_loop &loop) {
+                       return (loop.flags & (unsigned(REMAT_LOOP_TRIPS) |
+                                             REMAT_LOOP_WHILE)) != 0;
+                     }) ||
+         std::any_of(table.bodyTables.begin(), table.bodyTables.end(),
+                     readsTrips);
+}
+
+CudaStep::CudaStep(const Driver &driver, const Table &table, bool mayRecord)
+    : driver(driver), table(table), code(driver),
+      statusCount(countEntries(table)),
+      mayCapture(mayRecord && !readsTrips(table)) {}
 
 CudaStep::~CudaStep() {
   if (!context)
@@ -20,17 +42,18 @@ CudaStep::~CudaStep() {
   for (const Replay &replay : replays)
     if (replay.graph)
       driver.GraphExecDestroy(replay.graph);
+  tables.clear();
   matmuls.clear();
   matmulLibrary.reset();
-  convolutions.clear();
   convolutionLibrary.reset();
   code.unload();
   for (Stream stream : streams)
     if (stream)
       driver.StreamDestroy(stream);
-  events.insert(events.end(), std::begin(borders), std::end(borders));
-  events.insert(events.end(), std::begin(clocks), std::end(clocks));
-  for (Event event : events)
+  for (Event event : borders)
+    if (event)
+      driver.EventDestroy(event);
+  for (Event event : clocks)
     if (event)
       driver.EventDestroy(event);
   for (DevicePointer memory : allocations)
@@ -78,15 +101,11 @@ remat_status CudaStep::allocateAll(const remat_step_options &options,
   if (!options.arena && !allocate(&memory, header.arena_bytes, error))
     return REMAT_OUT_OF_MEMORY;
   arena = static_cast<char *>(memory);
-  uint64_t constantBytes = header.constants.count;
-  if (!allocate(&memory, constantBytes, error))
-    return REMAT_OUT_OF_MEMORY;
-  constants = static_cast<char *>(memory);
-  uint64_t statusBytes = table.entries.size() * sizeof(remat_kernel_status);
+  uint64_t statusBytes = statusCount * sizeof(remat_kernel_status);
   if (!allocate(&memory, statusBytes, error))
     return REMAT_OUT_OF_MEMORY;
   statuses = static_cast<remat_kernel_status *>(memory);
-  uint64_t pinnedBytes = header.host_bytes + statusBytes;
+  uint64_t pinnedBytes = header.host_bytes + statusBytes + sizeof(int64_t);
   Result result = driver.MemHostAlloc(
       &pinned, std::max<uint64_t>(pinnedBytes, 1), hostAllocPortable);
   if (result != 0) {
@@ -97,9 +116,7 @@ remat_status CudaStep::allocateAll(const remat_step_options &options,
   }
   host = static_cast<char *>(pinned);
   failures = reinterpret_cast<remat_kernel_status *>(host + header.host_bytes);
-  if (constantBytes > 0 &&
-      (!copy(constants, table.constants, constantBytes, error)))
-    return REMAT_DEVICE_ERROR;
+  number = reinterpret_cast<int64_t *>(failures + statusCount);
   return REMAT_OK;
 }
 
@@ -117,82 +134,7 @@ bool CudaStep::createStreams(std::string &error) {
   for (Event &clock : clocks)
     if (!create(clock, 0))
       return false;
-  events.assign(table.entries.size(), nullptr);
-  for (uint32_t entry : table.waits)
-    if (!events[entry] && !create(events[entry], eventDisableTiming))
-      return false;
   return true;
-}
-
-/// The largest power of two up to 256 that divides `bytes`.
-static uint32_t alignmentOf(uint64_t bytes) {
-  uint64_t bits = bytes | 256;
-  return static_cast<uint32_t>(bits & (~bits + 1));
-}
-
-/// One choice for all entries with one description, under the least workspace
-/// and the worst alignment that they have.
-remat_status CudaStep::prepareMatmuls(const remat_step_options &options,
-                                      std::string &error) {
-  std::vector<MatmulLimits> limits(table.matmuls.size());
-  std::vector<uint32_t> users(table.matmuls.size(), REMAT_NONE);
-  auto lower = [](uint32_t &alignment, uint64_t offset) {
-    alignment = std::min(alignment, alignmentOf(offset));
-  };
-  for (uint32_t i = 0; i < table.entries.size(); ++i) {
-    const remat_entry &entry = table.entries[i];
-    if (entry.kind != REMAT_ENTRY_MATMUL)
-      continue;
-    MatmulLimits &limit = limits[entry.callee];
-    uint64_t room = entry.workspace == REMAT_NONE
-                        ? 0
-                        : table.buffers[entry.workspace].bytes;
-    bool isFirst = users[entry.callee] == REMAT_NONE;
-    limit.workspaceBytes =
-        isFirst ? room : std::min(limit.workspaceBytes, room);
-    users[entry.callee] = i;
-    const remat_matmul &matmul = table.matmuls[entry.callee];
-    const int64_t *strides[] = {matmul.a_batch_stride, matmul.b_batch_stride,
-                                matmul.c_batch_stride};
-    const int32_t dtypes[] = {matmul.a_dtype, matmul.b_dtype, matmul.c_dtype};
-    MatmulExtras extras(matmul);
-    if (extras.hasOperand())
-      lower(limit.alignments[extras.readsBias ? 3 : 4],
-            table.operand(entry, extras.getOperand()).offset);
-    if (extras.hasResult())
-      lower(limit.alignments[extras.writesSums ? 3 : 4],
-            table.result(entry, 1).offset);
-    if (extras.accumulates)
-      lower(limit.alignments[5], table.operand(entry, 2).offset);
-    for (uint32_t j = 0; j < 3; ++j) {
-      uint64_t bits = j == 2 ? table.result(entry, 0).offset
-                             : table.operand(entry, j).offset;
-      for (int dim = 0; dim < 3; ++dim)
-        if (matmul.batch[dim] > 1)
-          bits |= static_cast<uint64_t>(strides[j][dim]) *
-                  remat_dtype_bytes(dtypes[j]);
-      lower(limit.alignments[j], bits);
-    }
-  }
-  matmuls.resize(table.matmuls.size());
-  Algorithms known;
-  for (size_t i = 0; i < matmuls.size(); ++i) {
-    if (users[i] == REMAT_NONE)
-      continue;
-    if (!matmulLibrary)
-      if (remat_status status = loadMatmulLibrary(options, known, error))
-        return status;
-    if (remat_status status = prepareMatmul(i, limits[i], known, error)) {
-      error.insert(0, table.describe(users[i]) + ": ");
-      return status;
-    }
-  }
-  if (matmulLibrary)
-    algorithms = known.write();
-  else if (options.algorithms)
-    algorithms.assign(static_cast<const char *>(options.algorithms),
-                      options.algorithm_bytes);
-  return REMAT_OK;
 }
 
 remat_status CudaStep::load(const remat_module &module,
@@ -211,18 +153,24 @@ remat_status CudaStep::load(const remat_module &module,
   if (!check(driver.DeviceGetAttribute(&sharedBytes, mostSharedBytes, device),
              "asking for shared memory", error))
     return REMAT_DEVICE_ERROR;
-  if (!code.load(module.device_code, table, capability,
+  if (!code.load(module.device_code, capability,
                  static_cast<uint32_t>(sharedBytes), error) ||
       !createStreams(error))
     return REMAT_DEVICE_ERROR;
   if (remat_status status = allocateAll(options, error))
     return status;
-  if (remat_status status = prepareMatmuls(options, error))
-    return status;
-  if (!prepareConvolutions(error))
-    return REMAT_LIBRARY_ERROR;
   copies.resize(table.arguments.size() + table.results.size());
-  return REMAT_OK;
+  return chooseMatmuls(options, error);
+}
+
+remat_status CudaStep::loadTable(const Table &loaded, DeviceTable *&result,
+                                 std::string &error) {
+  Scope scope(*this);
+  tables.push_back(std::make_unique<CudaTable>(*this, loaded, usedStatuses,
+                                               /*isBody=*/!tables.empty()));
+  usedStatuses += loaded.entries.size();
+  result = tables.back().get();
+  return tables.back()->load(error);
 }
 
 bool CudaStep::isOnDevice(const void *data) {
@@ -245,12 +193,13 @@ uint64_t CudaStep::usedBytes() {
 
 remat_status remat::loadCudaStep(const remat_module &module, const Table &table,
                                  const remat_step_options &options,
+                                 bool mayRecord,
                                  std::unique_ptr<DeviceStep> &step,
                                  std::string &message) {
   const Driver *driver = Driver::get(message);
   if (!driver)
     return REMAT_NO_DEVICE;
-  auto loaded = std::make_unique<CudaStep>(*driver, table);
+  auto loaded = std::make_unique<CudaStep>(*driver, table, mayRecord);
   remat_status status = loaded->load(module, options, message);
   if (status == REMAT_OK)
     step = std::move(loaded);

@@ -8,42 +8,53 @@
 #define REMAT_LIB_RUNTIME_CUDA_CUDASTEP_H
 
 #include "Code.h"
-#include "CublasLt.h"
-#include "CudnnConvolution.h"
-#include "DeviceStep.h"
-#include "Ranges.h"
+#include "CudaTable.h"
 
 namespace remat::cuda {
 
+/// What the addresses of a buffer are multiples of, as far as it matters to
+/// libraries. A value in the body of a loop may be an element of a slice or a
+/// stack, which follow each other without gaps; which of them are depends on
+/// the plan, which must not change what a library chooses.
+uint32_t findAlignment(const Table &table, const remat_buffer &buffer,
+                       bool isBody);
+
+/// What the tables of a step share.
 class CudaStep : public DeviceStep {
 public:
-  CudaStep(const Driver &driver, const Table &table)
-      : driver(driver), table(table), ranges(table), code(driver),
-        mayCapture(!ranges.areShown()) {}
+  CudaStep(const Driver &driver, const Table &table, bool mayRecord);
   ~CudaStep() override;
   remat_status load(const remat_module &module,
                     const remat_step_options &options, std::string &error);
 
   bool isOnDevice(const void *data) override;
   uint64_t usedBytes() override;
+  remat_status loadTable(const Table &loaded, DeviceTable *&result,
+                         std::string &error) override;
   remat_status begin(std::string &error) override;
   bool bind(size_t number, void *data, uint64_t bytes, bool isRead,
             bool isWritten, char *&address, std::string &error) override;
   remat_status start(uint32_t first, uint32_t end,
                      const std::vector<void *> &pointers, bool isSerial,
                      std::string &error) override;
-  remat_status run(uint32_t entry, void *const *buffers, int64_t *nanoseconds,
-                   std::string &error) override;
+  bool isSerial() const override { return mode == Mode::Serial; }
   remat_status finish(std::string &error) override;
   bool cancel() override;
-  bool findFailure(CheckFailure &failure) const override;
   remat_status timeCopies(uint64_t bytes, int64_t &toHost, int64_t &toDevice,
                           std::string &error) override;
+  bool move(void *to, const void *from, uint64_t bytes,
+            std::string &error) override;
+  bool fill(void *data, unsigned char value, uint64_t bytes,
+            std::string &error) override;
   bool copy(void *to, const void *from, uint64_t bytes,
             std::string &error) override;
-  bool poison(void *data, uint64_t bytes, std::string &error) override;
+  bool read(void *to, const void *from, uint64_t bytes,
+            std::string &error) override;
+  bool hasFailed() const override;
 
 private:
+  friend class CudaTable;
+
   /// Makes the step's context the thread's as long as this object lives.
   class Scope {
   public:
@@ -72,42 +83,49 @@ private:
     /// Null as long as it was only seen.
     GraphExec graph;
   };
+  /// The matmul that all entries with one description are.
+  struct SharedMatmul {
+    remat_matmul matmul;
+    MatmulLimits limits;
+    /// One of these entries, for messages.
+    std::string user;
+    std::unique_ptr<PreparedMatmul> prepared;
+  };
   enum class Mode { Idle, Direct, Serial, Capture, Replay };
 
   bool check(Result result, const char *what, std::string &error) const;
+  /// Checks what gave a stream some work of the run.
+  bool launch(Result result, const char *what, std::string &error) {
+    return check(result, what, error) && countLaunch(error);
+  }
+  /// False with a message if the run becomes too long to be recorded.
+  bool countLaunch(std::string &error);
   bool allocate(void **memory, uint64_t bytes, std::string &error);
   remat_status allocateAll(const remat_step_options &options,
                            std::string &error);
   bool timeCopy(Stream stream, const void *from, void *to, uint64_t bytes,
                 int64_t &nanoseconds, std::string &error);
   bool createStreams(std::string &error);
-  remat_status prepareMatmuls(const remat_step_options &options,
-                              std::string &error);
+  void findMatmulLimits(const Table &of, const std::string &place, bool isBody);
+  remat_status chooseMatmuls(const remat_step_options &options,
+                             std::string &error);
   remat_status loadMatmulLibrary(const remat_step_options &options,
-                                 Algorithms &algorithms, std::string &error);
+                                 Algorithms &known, std::string &error);
   bool describeMachine(AlgorithmMachine &machine, std::string &error) const;
-  remat_status prepareMatmul(size_t number, MatmulLimits limits,
-                             Algorithms &known, std::string &error);
-  std::vector<const remat_plan *> findPlans(uint32_t convolution,
-                                            std::string &error) const;
-  bool prepareConvolution(uint32_t entry, std::string &error);
-  bool prepareConvolutions(std::string &error);
-  bool runEntry(uint32_t entry, void *const *buffers, std::string &error);
-  bool runKernel(uint32_t entry, void *const *buffers, std::string &error);
-  bool runMatmul(uint32_t entry, void *const *buffers, std::string &error);
-  bool runConvolution(uint32_t entry, void *const *buffers, std::string &error);
-  bool runCopy(uint32_t entry, void *const *buffers, std::string &error);
+  remat_status chooseMatmul(SharedMatmul &shared, Algorithms &known,
+                            std::string &error);
+  const PreparedMatmul *findMatmul(const remat_matmul &matmul) const;
+  /// Ranges of statuses that the run has: of entries, and of all bodies.
+  std::vector<std::pair<uint64_t, uint64_t>> findStatuses() const;
+  bool readStatuses(std::string &error);
   /// Lets streams begin after the first one, or the first end after all.
   bool fork(std::string &error);
   bool join(std::string &error);
   bool endCapture(std::string &error);
-  Stream streamOf(uint32_t entry) const {
-    return streams[mode == Mode::Serial ? 0 : table.entries[entry].stream];
-  }
 
   const Driver &driver;
+  /// That of the step itself.
   const Table &table;
-  const Ranges ranges;
   DeviceNumber device = 0;
   uint32_t capability = 0;
   Context context = nullptr;
@@ -115,17 +133,22 @@ private:
   uint64_t freeBytes = 0;
   Code code;
   std::unique_ptr<MatmulLibrary> matmulLibrary;
-  std::vector<std::unique_ptr<PreparedMatmul>> matmuls;
+  std::vector<SharedMatmul> matmuls;
   std::unique_ptr<ConvolutionLibrary> convolutionLibrary;
-  std::vector<std::unique_ptr<PreparedConvolution>> convolutions;
+  std::vector<std::unique_ptr<CudaTable>> tables;
   Stream streams[REMAT_STREAM_COUNT] = {};
-  /// Of each entry that another stream waits for, and at the borders of runs.
-  std::vector<Event> events;
+  /// At the borders of runs, and around what is timed.
   Event borders[REMAT_STREAM_COUNT] = {}, clocks[2] = {};
   std::vector<DevicePointer> allocations;
   void *pinned = nullptr;
-  /// Of each entry, on the device and read back.
+  /// Of each entry of all tables, on the device and read back.
+  const uint64_t statusCount;
   remat_kernel_status *statuses = nullptr, *failures = nullptr;
+  /// Where a number of the device is brought to. A copy that the host did not
+  /// wait for, because something failed, must not be about its stack.
+  int64_t *number = nullptr;
+  /// Of the tables that are loaded by now.
+  uint64_t usedStatuses = 0;
   /// By the number of the tensor.
   std::vector<Copy> copies;
   std::vector<size_t> bound;
@@ -133,6 +156,8 @@ private:
   Replay *current = nullptr;
   Mode mode = Mode::Idle;
   bool mayCapture;
+  /// Launches of the run that is recorded.
+  uint64_t recorded = 0;
   uint32_t firstEntry = 0, endEntry = 0;
 };
 

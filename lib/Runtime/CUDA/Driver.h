@@ -32,6 +32,11 @@ using Event = struct CUevent_st *;
 using Graph = struct CUgraph_st *;
 using GraphExec = struct CUgraphExec_st *;
 
+/// An address as the driver takes it.
+inline DevicePointer toDevice(const void *data) {
+  return reinterpret_cast<DevicePointer>(data);
+}
+
 constexpr int capabilityMajor = 75, capabilityMinor = 76;
 constexpr int mostSharedBytes = 97;   // device attribute
 constexpr int dynamicSharedBytes = 8; // function attribute

@@ -6,15 +6,125 @@
 //
 // Other algorithms add up in another order. So all entries with one description
 // share one, in every run, and in every step that is given the choices of this.
+// The bodies of loops are no exception: one may make again what another made.
 //
 //===----------------------------------------------------------------------===//
 
 #include "CudaStep.h"
 
+#include "../Descriptors.h"
+
+#include <algorithm>
 #include <cstring>
 
 using namespace remat;
 using namespace remat::cuda;
+
+/// The largest power of two up to 256 that divides `bytes`.
+static uint32_t alignmentOf(uint64_t bytes) {
+  uint64_t bits = bytes | REMAT_DEVICE_ALIGNMENT;
+  return static_cast<uint32_t>(bits & (~bits + 1));
+}
+
+uint32_t remat::cuda::findAlignment(const Table &table,
+                                    const remat_buffer &buffer, bool isBody) {
+  if (!isBody)
+    return alignmentOf(buffer.offset);
+  const remat_signature *tensor =
+      buffer.space == REMAT_SPACE_ARGUMENT ? &table.arguments[buffer.index]
+      : buffer.space == REMAT_SPACE_RESULT ? &table.results[buffer.index]
+                                           : nullptr;
+  return alignmentOf(buffer.offset | REMAT_ALIGNMENT |
+                     (tensor ? table.bytesOf(*tensor) : buffer.used));
+}
+
+/// Lowers limits to what an entry has.
+static void lowerLimits(const Table &table, const remat_entry &entry,
+                        bool isBody, MatmulLimits &limits) {
+  const remat_matmul &matmul = table.matmuls[entry.callee];
+  uint64_t room =
+      entry.workspace == REMAT_NONE ? 0 : table.buffers[entry.workspace].bytes;
+  limits.workspaceBytes = std::min(limits.workspaceBytes, room);
+  auto lower = [&](uint32_t number, uint32_t alignment) {
+    limits.alignments[number] = std::min(limits.alignments[number], alignment);
+  };
+  auto alignment = [&](const remat_buffer &buffer) {
+    return findAlignment(table, buffer, isBody);
+  };
+  MatmulExtras extras(matmul);
+  if (extras.hasOperand())
+    lower(extras.readsBias ? 3 : 4,
+          alignment(table.operand(entry, extras.getOperand())));
+  if (extras.hasResult())
+    lower(extras.writesSums ? 3 : 4, alignment(table.result(entry, 1)));
+  if (extras.accumulates)
+    lower(5, alignment(table.operand(entry, 2)));
+  const int64_t *strides[] = {matmul.a_batch_stride, matmul.b_batch_stride,
+                              matmul.c_batch_stride};
+  const int32_t dtypes[] = {matmul.a_dtype, matmul.b_dtype, matmul.c_dtype};
+  for (uint32_t i = 0; i < 3; ++i) {
+    lower(i,
+          alignment(i == 2 ? table.result(entry, 0) : table.operand(entry, i)));
+    for (int dim = 0; dim < 3; ++dim)
+      if (matmul.batch[dim] > 1)
+        lower(i, alignmentOf(static_cast<uint64_t>(strides[i][dim]) *
+                             remat_dtype_bytes(dtypes[i])));
+  }
+}
+
+/// Finds the least workspace and the worst alignment that the entries with each
+/// description have, in a table and the bodies in it.
+void CudaStep::findMatmulLimits(const Table &of, const std::string &place,
+                                bool isBody) {
+  for (uint32_t i = 0; i < of.entries.size(); ++i) {
+    const remat_entry &entry = of.entries[i];
+    if (entry.kind != REMAT_ENTRY_MATMUL)
+      continue;
+    const remat_matmul &matmul = of.matmuls[entry.callee];
+    auto found = std::find_if(
+        matmuls.begin(), matmuls.end(), [&](const SharedMatmul &shared) {
+          return std::memcmp(&shared.matmul, &matmul, sizeof(matmul)) == 0;
+        });
+    if (found == matmuls.end()) {
+      found = matmuls.insert(found, {matmul, {}, "", nullptr});
+      found->limits.workspaceBytes = UINT64_MAX;
+    }
+    found->user = place + of.describe(i);
+    lowerLimits(of, entry, isBody, found->limits);
+  }
+  for (size_t i = 0; i < of.bodyTables.size(); ++i)
+    findMatmulLimits(of.bodyTables[i],
+                     place + "body " + std::to_string(i) + ": ",
+                     /*isBody=*/true);
+}
+
+const PreparedMatmul *CudaStep::findMatmul(const remat_matmul &matmul) const {
+  for (const SharedMatmul &shared : matmuls)
+    if (std::memcmp(&shared.matmul, &matmul, sizeof(matmul)) == 0)
+      return shared.prepared.get();
+  return nullptr;
+}
+
+remat_status CudaStep::chooseMatmuls(const remat_step_options &options,
+                                     std::string &error) {
+  findMatmulLimits(table, "", /*isBody=*/false);
+  if (matmuls.empty()) {
+    if (options.algorithms)
+      algorithms.assign(static_cast<const char *>(options.algorithms),
+                        options.algorithm_bytes);
+    return REMAT_OK;
+  }
+  Algorithms known;
+  if (remat_status status = loadMatmulLibrary(options, known, error))
+    return status;
+  for (SharedMatmul &shared : matmuls)
+    if (remat_status status = chooseMatmul(shared, known, error)) {
+      error.insert(0, shared.user + ": ");
+      return status;
+    }
+  algorithms = known.write();
+  return REMAT_OK;
+}
 
 bool CudaStep::describeMachine(AlgorithmMachine &machine,
                                std::string &error) const {
@@ -33,7 +143,7 @@ bool CudaStep::describeMachine(AlgorithmMachine &machine,
 /// Also takes the choices of the options; a status with a message if they are
 /// of another machine.
 remat_status CudaStep::loadMatmulLibrary(const remat_step_options &options,
-                                         Algorithms &algorithms,
+                                         Algorithms &known,
                                          std::string &error) {
   matmulLibrary = MatmulLibrary::load(error);
   if (!matmulLibrary)
@@ -42,15 +152,15 @@ remat_status CudaStep::loadMatmulLibrary(const remat_step_options &options,
   if (!describeMachine(machine, error))
     return REMAT_DEVICE_ERROR;
   if (!options.algorithms) {
-    algorithms.setMachine(machine);
+    known.setMachine(machine);
     return REMAT_OK;
   }
-  if (!algorithms.read(options.algorithms, options.algorithm_bytes, error))
+  if (!known.read(options.algorithms, options.algorithm_bytes, error))
     return REMAT_INVALID_ARGUMENT;
-  const AlgorithmMachine &known = algorithms.getMachine();
-  if (std::memcmp(&known, &machine, sizeof(machine)) == 0)
+  const AlgorithmMachine &stored = known.getMachine();
+  if (std::memcmp(&stored, &machine, sizeof(machine)) == 0)
     return REMAT_OK;
-  error = "the stored algorithms of matmuls are of " + known.describe() +
+  error = "the stored algorithms of matmuls are of " + stored.describe() +
           ", expected " + machine.describe() +
           "; load the step without them to choose others";
   return REMAT_STALE_ALGORITHMS;
@@ -58,9 +168,10 @@ remat_status CudaStep::loadMatmulLibrary(const remat_step_options &options,
 
 /// Prepares a description with the algorithm that is known for it, or with one
 /// that is known from then on.
-remat_status CudaStep::prepareMatmul(size_t number, MatmulLimits limits,
-                                     Algorithms &known, std::string &error) {
-  const remat_matmul &matmul = table.matmuls[number];
+remat_status CudaStep::chooseMatmul(SharedMatmul &shared, Algorithms &known,
+                                    std::string &error) {
+  const remat_matmul &matmul = shared.matmul;
+  MatmulLimits &limits = shared.limits;
   limits.allowsTf32 = (table.header.flags & REMAT_TABLE_TF32) != 0;
   Algorithms::Record record = {};
   constexpr size_t buffers = sizeof(limits.alignments) / sizeof(uint32_t);
@@ -76,8 +187,10 @@ remat_status CudaStep::prepareMatmul(size_t number, MatmulLimits limits,
       return REMAT_STALE_ALGORITHMS;
     }
   limits.stored = stored ? &stored->algorithm : nullptr;
-  matmuls[number] = matmulLibrary->prepare(matmul, limits, error);
-  if (!matmuls[number])
+  shared.prepared = matmulLibrary->prepare(matmul, limits, error);
+  // What is stored moves as choices are added.
+  limits.stored = nullptr;
+  if (!shared.prepared)
     return stored ? REMAT_STALE_ALGORITHMS : REMAT_LIBRARY_ERROR;
   if (stored)
     return REMAT_OK;
@@ -85,7 +198,7 @@ remat_status CudaStep::prepareMatmul(size_t number, MatmulLimits limits,
   record.allowsTf32 = limits.allowsTf32;
   for (size_t i = 0; i < buffers; ++i)
     record.alignments[i] = limits.alignments[i];
-  record.algorithm = matmuls[number]->getAlgorithm();
+  record.algorithm = shared.prepared->getAlgorithm();
   known.add(record);
   return REMAT_OK;
 }

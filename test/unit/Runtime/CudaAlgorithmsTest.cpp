@@ -10,6 +10,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaTest.h"
+#include "LoopTest.h"
 
 using namespace remat;
 
@@ -151,6 +152,68 @@ TEST_F(CudaAlgorithmsTest, OtherMachinesRefuseThem) {
   fakecuda::getLibrary().most = 7;
   fakecuda::getLibrary().workspaceBytes = 64;
   expectStale(algorithms, "with 0 bytes of workspace, of which it needs 64");
+}
+
+/// A loop over three matrices behind a product of the same sizes.
+StepTableBuilder makeLoopOfMatmuls(int64_t n) {
+  remat_matmul m = {};
+  m.batch[0] = m.batch[1] = m.batch[2] = 1;
+  m.m = m.n = m.k = n;
+  m.a_m_stride = m.b_k_stride = m.c_m_stride = n;
+  m.a_k_stride = m.b_n_stride = m.c_n_stride = 1;
+  StepTableBuilder builder, body;
+  auto addMatmul = [&](StepTableBuilder &to, std::vector<uint32_t> operands,
+                       uint32_t result) {
+    StepEntry entry = makeEntry(to.addMatmul(m), std::move(operands), {result});
+    entry.kind = REMAT_ENTRY_MATMUL;
+    to.addEntry(entry);
+  };
+  auto addArgument = [](StepTableBuilder &to, std::vector<int64_t> dims) {
+    return to.addArgumentBuffer(to.addArgument("a", REMAT_F32, dims));
+  };
+  auto addResult = [](StepTableBuilder &to, std::vector<int64_t> dims) {
+    return to.addResultBuffer(to.addResult("c", REMAT_F32, dims));
+  };
+  uint32_t b = addArgument(body, {n, n}), a = addArgument(body, {n, n});
+  addMatmul(body, {a, b}, addResult(body, {n, n}));
+  uint32_t x = addArgument(builder, {n, n}), y = addArgument(builder, {n, n});
+  addMatmul(builder, {x, y}, addResult(builder, {n, n}));
+  uint32_t all = addArgument(builder, {3, n, n});
+  remat_loop loop = makeRecord(builder.addBody(body.finalize()), 0, 1, 1, 1,
+                               /*flags=*/0, 3);
+  builder.addEntry(makeLoop(builder.addLoop(loop), {y, all},
+                            {addResult(builder, {3, n, n})}));
+  return builder;
+}
+
+// An iteration may make again what another entry made.
+TEST_F(CudaAlgorithmsTest, BodiesOfLoopsShareThem) {
+  fakecuda::getLibrary().algorithm = 7;
+  CudaStep step(makeLoopOfMatmuls(4));
+  ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+  fakecuda::getLibrary().algorithm = 8;
+  Tensor x({4, 4}, 1), y({4, 4}, 2), all({3, 4, 4}, 3), c({4, 4}), s({3, 4, 4});
+  fakecuda::getLibrary().used.clear();
+  ASSERT_EQ(step.run({x, y, all}, {c, s}), REMAT_OK) << step.message;
+  EXPECT_EQ(fakecuda::getLibrary().used, std::vector<uint64_t>(4, 7));
+  EXPECT_EQ(c.values, std::vector<float>(16, 8));
+  EXPECT_EQ(s.values, std::vector<float>(48, 24));
+  // One for all of them, as in the step without the loop.
+  fakecuda::getLibrary().algorithm = 7;
+  CudaStep without(makeMatmuls({4}));
+  EXPECT_EQ(getAlgorithms(step).size(), getAlgorithms(without).size());
+}
+
+// Matrices of 36 bytes follow each other.
+TEST_F(CudaAlgorithmsTest, SlicesAreNotAligned) {
+  CudaStep without(makeMatmuls({3}));
+  ASSERT_EQ(without.loaded, REMAT_OK) << without.message;
+  std::string algorithms = getAlgorithms(without);
+  CudaStep step(makeLoopOfMatmuls(3), with(algorithms));
+  EXPECT_EQ(step.loaded, REMAT_STALE_ALGORITHMS);
+  EXPECT_EQ(step.message,
+            "body 0: entry 0: the stored algorithm of a matmul needs addresses "
+            "that are multiples of 256, and buffer 0 is at one of 4");
 }
 
 TEST_F(CudaAlgorithmsTest, DamageIsRefused) {

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaTest.h"
+#include "LoopTest.h"
 
 #include "remat/Runtime/CudnnPlanner.h"
 
@@ -344,6 +345,72 @@ TEST_F(CudaConvolutionTest, ManyRuns) {
     EXPECT_EQ(second.values, problem.expected);
   }
   EXPECT_EQ(fakecuda::getCudnnPlan(), plan.text);
+}
+
+/// A loop over two inputs and filters.
+StepTableBuilder makeLoopStep(const remat_convolution &c,
+                              const Problem &problem,
+                              const ConvolutionPlan &plan) {
+  StepTableBuilder builder;
+  std::string body = makeStep(c, problem, plan, plan.workspaceBytes).finalize();
+  remat_loop loop =
+      makeRecord(builder.addBody(body), 0, 0, 2, 1, /*flags=*/0, 2);
+  auto twice = [](std::vector<int64_t> dims) {
+    dims.insert(dims.begin(), 2);
+    return dims;
+  };
+  std::vector<uint32_t> operands;
+  for (const Tensor *tensor : {problem.lhs, problem.rhs})
+    operands.push_back(builder.addArgumentBuffer(
+        builder.addArgument("a", REMAT_F32, twice(tensor->dims))));
+  uint32_t result = builder.addResultBuffer(
+      builder.addResult("c", REMAT_F32, twice(problem.written->dims)));
+  builder.addEntry(
+      makeLoop(builder.addLoop(loop), operands, {result},
+               builder.addArenaBuffer(0, loopWorkspaceBytes(loop, body))));
+  return builder;
+}
+
+TEST_F(CudaConvolutionTest, InLoops) {
+  remat_convolution c =
+      makeConvolution(0, {8, 8}, {4, 4}, 1, 1, 1, 1, 1, false);
+  Problem problem(c);
+  ConvolutionPlan plan;
+  std::string error;
+  ASSERT_TRUE(makePlan(c, getLimits(), plan, error)) << error;
+  CudaStep step(makeLoopStep(c, problem, plan));
+  ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+  std::vector<Tensor> tensors;
+  for (const Tensor *tensor : {problem.lhs, problem.rhs, problem.written}) {
+    std::vector<int64_t> dims = tensor->dims;
+    dims.insert(dims.begin(), 2);
+    tensors.emplace_back(dims);
+    for (size_t i = 0; i < tensors.back().values.size(); ++i)
+      tensors.back().values[i] = tensor->values[i % tensor->values.size()];
+  }
+  ASSERT_EQ(step.run({tensors[0], tensors[1]}, {tensors[2]}), REMAT_OK)
+      << step.message;
+  std::vector<float> expected = problem.expected;
+  expected.insert(expected.end(), problem.expected.begin(),
+                  problem.expected.end());
+  EXPECT_EQ(tensors[2].values, expected);
+}
+
+/// Filters of 54 floats that follow each other are not where cuDNN wants them.
+TEST_F(CudaConvolutionTest, UnalignedInLoops) {
+  remat_convolution c =
+      makeConvolution(0, {8, 8}, {3, 3}, 1, 1, 1, 1, 1, false);
+  Problem problem(c);
+  ConvolutionPlan plan;
+  std::string error;
+  ASSERT_TRUE(makePlan(c, getLimits(), plan, error)) << error;
+  CudaStep step(makeLoopStep(c, problem, plan));
+  EXPECT_EQ(step.loaded, REMAT_LIBRARY_ERROR);
+  EXPECT_EQ(step.message,
+            "body 0: entry 0 'conv' at model.py:7: a tensor begins at any "
+            "multiple of 8 bytes, as it is of an iteration of a loop, expected "
+            "a multiple of 16: unroll the loop, or compile the step without "
+            "cuDNN");
 }
 
 TEST_F(CudaConvolutionTest, Failures) {

@@ -367,13 +367,12 @@ TEST(LoopErrors, Nesting) {
           prefix + "has loops that are in 16 others, expected less");
 }
 
-/// Nothing of a device is needed to say that it has no loops.
+/// The kernels of bodies are those of the machine that the step is for.
 TEST(LoopErrors, Devices) {
   Step step(Parts().finish(), {}, {}, std::string(64, '\0'));
   EXPECT_EQ(step.loaded, REMAT_INVALID_MODULE);
   EXPECT_EQ(step.message,
-            "step table has 1 bodies of loops, which a step for a device "
-            "cannot run, expected 0");
+            "body 0: entry 0 calls kernel 2, which does not exist");
 }
 
 } // namespace
