@@ -237,9 +237,11 @@ int main(int argc, char **argv) {
       "%llu proven equal\n",
       (unsigned long long)orders.tables, (unsigned long long)orders.mutated,
       (unsigned long long)orders.refused, (unsigned long long)orders.accepted);
-  std::printf("loops: %llu tables, of which %llu refused and %llu run\n",
-              (unsigned long long)loops.tables,
-              (unsigned long long)loops.refused, (unsigned long long)loops.run);
+  std::printf(
+      "loops: %llu tables, of which %llu refused, %llu run and %llu run "
+      "on a device\n",
+      (unsigned long long)loops.tables, (unsigned long long)loops.refused,
+      (unsigned long long)loops.run, (unsigned long long)loops.runOnDevice);
   std::printf("tables: %llu runs, %llu refused by checksum, %llu others "
               "refused, %llu accepted, %llu findings\n",
               (unsigned long long)runs, (unsigned long long)refusedBySum,

@@ -5,11 +5,14 @@
 //===----------------------------------------------------------------------===//
 //
 // Kernels do nothing. What the runtime itself reads and writes is carried
-// values and copies.
+// values and copies. Half of the steps are for a stand-in for a GPU, which
+// knows the memory that each copy may use.
 //
 //===----------------------------------------------------------------------===//
 
 #include "FuzzLoops.h"
+#include "FakeCuda.h"
+#include "FakeDeviceCode.h"
 #include "FuzzDamage.h"
 #include "Table.h"
 #include "remat/Runtime/Runtime.h"
@@ -62,8 +65,10 @@ StepTableBuilder makeSignature(const std::vector<int64_t> &outer,
 }
 
 /// The innermost body.
-std::string makeCell(bool isInPlace) {
+std::string makeCell(bool isInPlace, bool isForDevice) {
   StepTableBuilder builder = makeSignature({}, isInPlace);
+  if (isForDevice)
+    builder.addKernel(0, {{"touch", 1, 32, 0}}, {});
   uint32_t t = builder.addArenaBuffer(0, 12);
   builder.addEntry(makeEntry(REMAT_ENTRY_COPY, 0, {3}, {t}));
   builder.addEntry(makeEntry(REMAT_ENTRY_COPY, 0, {1}, {6}));
@@ -151,10 +156,10 @@ std::string maybeDamage(std::string table, std::mt19937_64 &random) {
 }
 
 /// A loop in a loop. Workspaces are those of bodies that are whole.
-std::string makeNested(std::mt19937_64 &random) {
+std::string makeNested(std::mt19937_64 &random, bool isForDevice) {
   bool isInPlace = random() % 2;
   uint32_t flags = random() % 2;
-  std::string cell = makeCell(isInPlace);
+  std::string cell = makeCell(isInPlace, isForDevice);
   remat_loop loop = {0,          2, 1, 1, 1, flags, 1 + int64_t(random() % 3),
                      REMAT_NONE, 0, 0, 0, 0};
   uint64_t bytes = loopWorkspaceBytes(loop, cell);
@@ -170,9 +175,10 @@ std::string makeNested(std::mt19937_64 &random) {
 }
 
 /// A loop that makes its states.
-std::string makeReversed(std::mt19937_64 &random) {
+std::string makeReversed(std::mt19937_64 &random, bool isForDevice) {
   bool isInPlace = random() % 2;
-  std::string cell = makeCell(isInPlace), advance = makeAdvance(random() % 2);
+  std::string cell = makeCell(isInPlace, isForDevice);
+  std::string advance = makeAdvance(random() % 2);
   remat_loop loop = {0,
                      2,
                      1,
@@ -216,8 +222,10 @@ bool run(remat_step *step) {
                                              : arguments[info.donation].data;
     results.push_back({data, info.dtype, info.rank, info.dims});
   }
-  remat_step_run(step, arguments.data(), arguments.size(), results.data(),
-                 results.size());
+  // On a device, the second run is recorded, and the third repeats it.
+  for (int i = 0; i < 3; ++i)
+    remat_step_run(step, arguments.data(), arguments.size(), results.data(),
+                   results.size());
   return true;
 }
 
@@ -226,11 +234,21 @@ bool run(remat_step *step) {
 std::string remat::tryLoops(uint64_t seed, LoopCounts &counts) {
   std::mt19937_64 random(seed);
   ++counts.tables;
-  std::string blob = random() % 2 ? makeNested(random) : makeReversed(random);
+  bool isForDevice = random() % 2;
+  std::string blob = random() % 2 ? makeNested(random, isForDevice)
+                                  : makeReversed(random, isForDevice);
 
   const remat_kernel_fn kernels[] = {touch};
+  const std::string code = makeDeviceCode();
   remat_module module = {
       REMAT_STEP_TABLE_VERSION, blob.data(), blob.size(), kernels, 1, nullptr};
+  if (isForDevice) {
+    module.kernel_count = 0;
+    module.device_code = code.data();
+    fakecuda::reset(seed);
+    // Whatever the entry has, there is one address.
+    fakecuda::define("touch", 1, [](const auto &) {});
+  }
   Table table;
   std::string error;
   if (readTable(module, table, error) &&
@@ -247,7 +265,10 @@ std::string remat::tryLoops(uint64_t seed, LoopCounts &counts) {
     return *remat_last_error() ? "" : "a wrong loop is refused without a word";
   }
   if (!isRefused && isShort(table, 1 << 12) && run(step))
-    ++counts.run;
+    ++(isForDevice ? counts.runOnDevice : counts.run);
   remat_step_free(step);
+  if (isForDevice)
+    for (const std::string &complaint : fakecuda::getComplaints())
+      return complaint;
   return isRefused ? "a step runs that its check refuses: " + error : "";
 }

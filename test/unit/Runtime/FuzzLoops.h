@@ -19,7 +19,7 @@
 namespace remat {
 
 struct LoopCounts {
-  uint64_t tables = 0, refused = 0, run = 0;
+  uint64_t tables = 0, refused = 0, run = 0, runOnDevice = 0;
 };
 
 /// The step of this seed; "" or what is wrong. A crash ends the process.
