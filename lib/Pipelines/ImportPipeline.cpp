@@ -53,10 +53,8 @@ void remat::buildFunctionImport(OpPassManager &func, int64_t unrollLimit) {
 }
 
 void remat::addKeepLoops(OpPassManager &pm, const StepOptions &options) {
-  // Links of a chain may be iterations. The pass itself sees the target that a
-  // module names.
-  if (options.sequential.segments > 0 ||
-      (!options.target.empty() && options.target != "cpu"))
+  // Links of a chain may be iterations.
+  if (options.sequential.segments > 0)
     return;
   KeepLoopsPassOptions loops;
   loops.limit = options.unrollLimit;

@@ -220,14 +220,6 @@ struct FoldLayers : remat::impl::FoldLayersPassBase<FoldLayers> {
           << function << "' of one block to fold layers of";
       return signalPassFailure();
     }
-    StringRef machine = getTargetFacts(target).getName();
-    if (machine != "cpu") {
-      if (alternative)
-        return;
-      target.emitOpError("is for '")
-          << machine << "', whose steps have no loops, expected 'cpu'";
-      return signalPassFailure();
-    }
     auto find = [&] {
       return findRepeatedLayers(target.front(), FoldingTuning::fewestLayers);
     };

@@ -673,10 +673,10 @@ func.func @left(%x: tensor<4xf32>, %n: tensor<index>, %m: memref<4xf32>) -> (ten
 
 // -----
 
-// Steps for other targets have no loops.
+// Steps for a GPU have loops, too.
 
 // CHECK: module attributes {remat.target
-// CHECK-NOT: remat.loop
+// CHECK:   remat.loop @main_loop count 9
 module attributes {remat.target = #remat.target<"cuda">} {
   func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
     %c0 = arith.constant 0 : index

@@ -22,7 +22,6 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
-#include "remat/Dialect/Remat/IR/TargetFacts.h"
 #include "remat/Dialect/Remat/IR/Unrolling.h"
 #include "remat/Interfaces/RecomputableOpInterface.h"
 #include "remat/Utils/Saturating.h"
@@ -227,9 +226,6 @@ struct KeepLoops : public remat::impl::KeepLoopsPassBase<KeepLoops> {
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
-    // Other targets' steps have no loops.
-    if (getTargetFacts(module).getName() != "cpu")
-      return;
     // Bodies do not show which regions are around their loops.
     auto hasRegion = [&] {
       return module.walk([](CheckpointOp) { return WalkResult::interrupt(); })

@@ -132,7 +132,7 @@ LogicalResult Expander::expandBlock(Block &block, IRMapping &mapping) {
 static LogicalResult refuse(Operation *loop, StringRef expected) {
   return loop->emitOpError("is not supported: expected ")
          << expected
-         << ", or for a CPU a loop that can stay one: without codecs, regions "
+         << ", or a loop that can stay one: without codecs, regions "
             "that run again as a whole or draw other numbers then, regions "
             "beside the option 'policy', other effects and dynamic shapes, and "
             "counting by a positive constant";

@@ -307,7 +307,7 @@ LogicalResult KernelEmitter::emit(StringRef name, gpu::GPUModuleOp module,
 LibraryCallRef remat::cuda::matchDeviceCall(func::FuncOp kernel) {
   LibraryCallRef call = matchLibraryCall(kernel);
   if (!call || !call->getSymbol().empty() || call->getPlanWorkspaceBytes() ||
-      findTransfer(kernel))
+      findTransfer(kernel) || !kernel.getOps<LoopOp>().empty())
     return call;
   const remat_matmul *matmul = call->getMatmul();
   return matmul && remat_matmul_suits_cuda(matmul) ? call : LibraryCallRef();

@@ -252,9 +252,8 @@ def KeepLoopsPass : Pass<"remat-keep-loops", "::mlir::ModuleOp"> {
     `remat-import-loops`, and so are those that cannot be kept: that run once,
     that have effects or values of dynamic shape, with a codec, a region that
     runs again as a whole or draws other numbers then, or with policies where a
-    region is around the loop. For targets other than `cpu` no loop stays,
-    and with `policies`, which are about regions where there are any, none of a
-    module with regions.
+    region is around the loop. With `policies`, which are about regions where
+    there are any, no loop of a module with regions stays.
 
     Loops whose bounds are known at run time only stay loops, however short they
     are, and so does an `scf.while`; one that counts becomes an `scf.for` first.

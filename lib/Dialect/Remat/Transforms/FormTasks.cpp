@@ -135,10 +135,6 @@ static LogicalResult checkFunction(func::FuncOp func) {
       return op.emitOpError(
           "must be lowered by 'remat-lower-checkpoints' before tasks are "
           "formed");
-    if (isa<LoopOp>(op) && getTargetFacts(func).getName() != "cpu")
-      return op.emitOpError("stays a loop, which only steps for the CPU have: "
-                            "unroll it with a larger 'unroll-limit', or where "
-                            "the program is exported");
     if (op.getNumRegions() == 0 && isa<CallOpInterface>(op))
       return op.emitOpError("is a call, expected it to be inlined");
   }
