@@ -39,7 +39,11 @@ remat_status remat_step::loadBodies(const remat_step_options &options,
   }
   if (countsBodyRuns)
     prepareBodyRuns();
-  return REMAT_OK;
+  bool hasHostSlots =
+      std::any_of(table.loops.begin(), table.loops.end(),
+                  [](const remat_loop &loop) { return loop.host_slots > 0; });
+  return hasHostSlots && !loopCopies.start(message) ? REMAT_OUT_OF_MEMORY
+                                                    : REMAT_OK;
 }
 
 /// How many numbers say how often the bodies ran that this step's entries have.
@@ -122,6 +126,7 @@ private:
   remat_status finish(bool isInResults);
   remat_status fail(const std::string &what);
   remat_status runReversal();
+  remat_status reverseSegment(int64_t from, int64_t to, char *base);
   remat_status advance(int64_t from, int64_t to, char *target);
   remat_status placeStates(char *target, int64_t left, bool isFirst);
   void haveStates(char *states);
@@ -154,7 +159,7 @@ private:
   void *const *advanceOperands;
   void *const *results;
   LoopWorkspace parts;
-  char *workspace = nullptr;
+  char *workspace = nullptr, *hostWorkspace = nullptr;
   /// How many iterations run, as far as that is known.
   int64_t trips = 0;
 };
@@ -185,10 +190,14 @@ LoopRunner::LoopRunner(remat_step &step, uint32_t index)
   const remat_entry &entry = step.table.entries[index];
   findLoopWorkspace(loop, body.table, advancing ? &advancing->table : nullptr,
                     parts);
+  void *const *workspaces = results + entry.result_count;
+  bool hasWorkspace = entry.workspace != REMAT_NONE;
+  if (entry.host_workspace != REMAT_NONE)
+    hostWorkspace = static_cast<char *>(workspaces[hasWorkspace]);
   // Without a workspace nothing is in the arena, wherever that is.
-  if (entry.workspace == REMAT_NONE)
+  if (!hasWorkspace)
     return;
-  workspace = static_cast<char *>(results[entry.result_count]);
+  workspace = static_cast<char *>(workspaces[0]);
   body.placeArena(workspace);
   if (advancing)
     advancing->placeArena(workspace);
@@ -321,16 +330,16 @@ remat_status LoopRunner::advance(int64_t from, int64_t to, char *target) {
   return REMAT_OK;
 }
 
-/// Runs the actions of Revolve. States are made where they are to be kept, so
+/// Reverses the positions [from, to), which begin with the states at `base`:
+/// runs the actions of Revolve. States are made where they are to be kept, so
 /// that storing them is no action of its own.
-remat_status LoopRunner::runReversal() {
+remat_status LoopRunner::reverseSegment(int64_t from, int64_t to, char *base) {
   auto placeOf = [&](int64_t slot) {
-    return slot == 0 ? nullptr
+    return slot == 0 ? base
                      : workspace + parts.slots +
                            static_cast<uint64_t>(slot - 1) * parts.slotBytes;
   };
-  haveStates(nullptr);
-  LoopReversal reversal(trips, std::min(loop.slots, trips));
+  LoopReversal reversal(to - from, std::min(loop.slots, to - from));
   LoopAction action, ahead;
   for (bool hasMore = reversal.next(action, cutOfRevolve); hasMore;
        action = ahead) {
@@ -340,12 +349,65 @@ remat_status LoopRunner::runReversal() {
     if (action.kind == LoopActionKind::Restore)
       haveStates(placeOf(slot));
     else if (action.kind == LoopActionKind::Advance)
-      status = advance(action.from, action.to,
+      status = advance(from + action.from, from + action.to,
                        ahead.kind == LoopActionKind::Store
                            ? placeOf(reversal.getSlot())
                            : workspace + parts.states);
     else if (action.kind == LoopActionKind::Backward)
-      status = runPosition(action.from);
+      status = runPosition(from + action.from);
+    if (status != REMAT_OK)
+      return status;
+  }
+  return REMAT_OK;
+}
+
+/// Reverses all, segment by segment. The states that a segment begins with are
+/// in one of two stages: from where they leave for the host while the next
+/// segment advances, and where they arrive while the one behind is reversed.
+remat_status LoopRunner::runReversal() {
+  haveStates(nullptr);
+  int64_t period = loop.host_slots > 0 ? std::min(loop.period, trips) : trips;
+  int64_t segments = trips > 0 ? segmentsOf(trips, period) : 0;
+  auto placeOf = [&](int64_t slot) {
+    return hostWorkspace + static_cast<uint64_t>(slot - 1) * parts.slotBytes;
+  };
+  auto stageAt = [&](unsigned stage) {
+    return workspace + parts.stages + stage * parts.slotBytes;
+  };
+  // The last copy to or from each stage, and that in which the states are.
+  uint64_t copies[2] = {};
+  unsigned stage = 0;
+  char *base = nullptr;
+  // Whatever ends this function, no copy is left behind.
+  CopyQueue::Run run(step.loopCopies);
+  LoopReversal reversal(segments, std::min(loop.host_slots + 1, segments));
+  LoopAction action, ahead;
+  for (bool hasMore = reversal.next(action, cutOfRevolve); hasMore;
+       action = ahead) {
+    int64_t slot = reversal.getSlot();
+    hasMore = reversal.next(ahead, cutOfRevolve);
+    remat_status status = REMAT_OK;
+    if (action.kind == LoopActionKind::Store && slot > 0) {
+      copies[stage] = run.copy(base, placeOf(slot), parts.slotBytes);
+      step.stats.offloaded_bytes += parts.slotBytes;
+    } else if (action.kind == LoopActionKind::Restore) {
+      base = slot == 0 ? nullptr : stageAt(stage);
+      run.wait(copies[stage]);
+      haveStates(base);
+    } else if (action.kind == LoopActionKind::Advance) {
+      stage ^= 1;
+      base = stageAt(stage);
+      run.wait(copies[stage]);
+      status = advance(action.from * period, action.to * period, base);
+    } else if (action.kind == LoopActionKind::Backward) {
+      stage ^= 1;
+      if (hasMore && reversal.getSlot() > 0)
+        copies[stage] = run.copy(placeOf(reversal.getSlot()), stageAt(stage),
+                                 parts.slotBytes);
+      status =
+          reverseSegment(action.from * period,
+                         std::min((action.from + 1) * period, trips), base);
+    }
     if (status != REMAT_OK)
       return status;
   }

@@ -42,9 +42,9 @@ public:
       for (uint32_t use = 0; use < entry.result_count; ++use)
         if (!write(i, t.result(entry, use)))
           return false;
-      if (entry.workspace != REMAT_NONE &&
-          !write(i, t.buffers[entry.workspace]))
-        return false;
+      for (uint32_t workspace : {entry.workspace, entry.host_workspace})
+        if (workspace != REMAT_NONE && !write(i, t.buffers[workspace]))
+          return false;
     }
     return true;
   }

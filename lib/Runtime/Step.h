@@ -13,6 +13,7 @@
 #define REMAT_LIB_RUNTIME_STEP_H
 
 #include "AnomalyCheck.h"
+#include "CopyQueue.h"
 #include "CopyStreams.h"
 #include "DeviceStep.h"
 #include "LibraryCall.h"
@@ -292,7 +293,8 @@ private:
   char *hostMemory = nullptr;
   /// Whether copies run on threads of their own in the current run.
   bool isBeside = false;
-  /// The last member: its threads end before what they use.
+  /// The last members: their threads end before what they use.
+  remat::CopyQueue loopCopies;
   remat::CopyStreams copyStreams;
 };
 

@@ -169,8 +169,9 @@ void remat_step::layOutPointers() {
     };
     for (uint32_t i = 0; i < entry.operand_count + entry.result_count; ++i)
       add(table.uses[entry.first_use + i]);
-    if (entry.workspace != REMAT_NONE)
-      add(entry.workspace);
+    for (uint32_t workspace : {entry.workspace, entry.host_workspace})
+      if (workspace != REMAT_NONE)
+        add(workspace);
     prepared.push_back(next);
   }
 }

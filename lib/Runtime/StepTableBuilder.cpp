@@ -251,6 +251,7 @@ uint32_t StepTableBuilder::addEntry(const StepEntry &entry) {
   uses.insert(uses.end(), entry.operands.begin(), entry.operands.end());
   uses.insert(uses.end(), entry.results.begin(), entry.results.end());
   record.workspace = entry.workspace;
+  record.host_workspace = entry.hostWorkspace;
   record.task = entry.task;
   record.original = entry.original;
   record.copy = entry.copy;
@@ -323,9 +324,10 @@ std::string StepTableBuilder::finalize() const {
   return blob;
 }
 
-uint64_t remat::loopWorkspaceBytes(const remat_loop &loop,
-                                   const std::string &body,
-                                   const std::string &advance) {
+/// False if the blobs are no step tables, or not those of the loop.
+static bool findWorkspace(const remat_loop &loop, const std::string &body,
+                          const std::string &advance,
+                          LoopWorkspace &workspace) {
   auto read = [](const std::string &blob, Table &table) {
     std::string error;
     remat_module module = {REMAT_STEP_TABLE_VERSION,
@@ -338,14 +340,25 @@ uint64_t remat::loopWorkspaceBytes(const remat_loop &loop,
   };
   bool hasAdvance = loop.advance != REMAT_NONE;
   Table bodyTable, advanceTable;
-  LoopWorkspace workspace;
   return read(body, bodyTable) &&
-                 (!hasAdvance || read(advance, advanceTable)) &&
-                 findLoopWorkspace(loop, bodyTable,
-                                   hasAdvance ? &advanceTable : nullptr,
-                                   workspace)
-             ? workspace.bytes
-             : UINT64_MAX;
+         (!hasAdvance || read(advance, advanceTable)) &&
+         findLoopWorkspace(loop, bodyTable,
+                           hasAdvance ? &advanceTable : nullptr, workspace);
+}
+
+uint64_t remat::loopWorkspaceBytes(const remat_loop &loop,
+                                   const std::string &body,
+                                   const std::string &advance) {
+  LoopWorkspace workspace;
+  return findWorkspace(loop, body, advance, workspace) ? workspace.bytes
+                                                       : UINT64_MAX;
+}
+
+uint64_t remat::loopHostBytes(const remat_loop &loop, const std::string &body,
+                              const std::string &advance) {
+  LoopWorkspace workspace;
+  return findWorkspace(loop, body, advance, workspace) ? workspace.hostBytes
+                                                       : UINT64_MAX;
 }
 
 bool remat::checkStepTable(const std::string &blob, std::string &error) {

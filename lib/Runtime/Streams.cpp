@@ -115,6 +115,8 @@ private:
     for (uint32_t i = 0; i < entry.result_count; ++i)
       if (buffer(entry, entry.operand_count + i).space == REMAT_SPACE_HOST)
         require(freedOnHost);
+    if (entry.host_workspace != REMAT_NONE)
+      require(freedOnHost);
 
     clocks.begin(index, entry.stream);
     auto isNeeded = [&](uint32_t earlier) {

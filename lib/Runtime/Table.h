@@ -99,9 +99,11 @@ bool checkLoopEntry(const Table &table, uint32_t index, std::string &error);
 /// Where things are in the workspace of a loop, and its bytes. The arenas are
 /// at its start.
 struct LoopWorkspace {
-  uint64_t copies, states, otherStates, slots, bytes;
+  uint64_t copies, states, otherStates, slots, stages, bytes;
   /// Of one slot.
   uint64_t slotBytes;
+  /// Of the host workspace.
+  uint64_t hostBytes;
 };
 /// False if the bytes do not fit 64 bits, or the bodies have not what the loop
 /// carries. `advance` is null if the loop has none.

@@ -31,6 +31,24 @@ bool overlap(const remat_buffer &a, const remat_buffer &b) {
          b.offset < a.offset + a.bytes;
 }
 
+/// Checks what an entry has of the step's memory for itself, if anything.
+bool checkWorkspace(const Table &t, uint32_t index, uint32_t workspace,
+                    remat_space space, std::string &error) {
+  if (workspace == REMAT_NONE)
+    return true;
+  if (workspace >= t.buffers.size())
+    return fail(error, t.describe(index) + " has no such workspace, buffer " +
+                           number(workspace));
+  const remat_buffer &buffer = t.buffers[workspace];
+  if (buffer.space == space && buffer.root == workspace &&
+      buffer.offset % REMAT_ALIGNMENT == 0)
+    return true;
+  return fail(error, t.describe(index) +
+                         " has a workspace that is not an "
+                         "aligned buffer of the " +
+                         (space == REMAT_SPACE_ARENA ? "arena" : "host arena"));
+}
+
 bool checkUses(const Table &t, uint32_t index, std::string &error) {
   const remat_entry &e = t.entries[index];
   uint64_t count = uint64_t(e.operand_count) + e.result_count;
@@ -62,17 +80,11 @@ bool checkUses(const Table &t, uint32_t index, std::string &error) {
                         number(used.index) +
                         ", which is in host memory, expected a copy");
     }
-  if (e.workspace == REMAT_NONE)
-    return true;
-  if (e.workspace >= t.buffers.size())
-    return fail(error, t.describe(index) + " has no such workspace, buffer " +
-                           number(e.workspace));
-  const remat_buffer &workspace = t.buffers[e.workspace];
-  if (workspace.space != REMAT_SPACE_ARENA || workspace.root != e.workspace ||
-      workspace.offset % REMAT_ALIGNMENT != 0)
-    return fail(error, t.describe(index) + " has a workspace that is not an "
-                                           "aligned buffer of the arena");
-  return true;
+  if (e.host_workspace != REMAT_NONE && e.kind != REMAT_ENTRY_LOOP)
+    return fail(error, t.describe(index) +
+                           " has a workspace on the host, expected a loop");
+  return checkWorkspace(t, index, e.workspace, REMAT_SPACE_ARENA, error) &&
+         checkWorkspace(t, index, e.host_workspace, REMAT_SPACE_HOST, error);
 }
 
 /// Only copies leave the computation's stream, and nothing waits for what comes
@@ -312,12 +324,14 @@ bool findBirths(const Table &t, std::vector<bool> &written,
     };
     for (uint32_t j = 0; j < e.result_count; ++j)
       define(t.result(e, j).root);
-    if (e.workspace == REMAT_NONE)
-      continue;
-    if (written[e.workspace])
-      return fail(error,
-                  t.describe(i) + " has a workspace that is in use elsewhere");
-    define(e.workspace);
+    for (uint32_t workspace : {e.workspace, e.host_workspace}) {
+      if (workspace == REMAT_NONE)
+        continue;
+      if (written[workspace])
+        return fail(error, t.describe(i) +
+                               " has a workspace that is in use elsewhere");
+      define(workspace);
+    }
   }
   return true;
 }
@@ -359,8 +373,9 @@ void findDeaths(const Table &t, Lifetimes &lifetimes) {
     };
     for (uint32_t j = 0; j < e.operand_count + e.result_count; ++j)
       use(t.uses[e.first_use + j]);
-    if (e.workspace != REMAT_NONE)
-      use(e.workspace);
+    for (uint32_t workspace : {e.workspace, e.host_workspace})
+      if (workspace != REMAT_NONE)
+        use(workspace);
   }
 }
 

@@ -12,6 +12,7 @@
 
 #include "Descriptors.h"
 #include "Table.h"
+#include "remat/Schedules/Revolve.h"
 
 #include <algorithm>
 
@@ -112,6 +113,12 @@ bool checkAdvance(const Table &t, const remat_loop &loop, std::string &error) {
   if (loop.slots < 1)
     return fail(error, "has " + std::to_string(loop.slots) +
                            " slots for states, expected at least 1");
+  if (loop.host_slots < 0 || loop.period < (loop.host_slots > 0 ? 1 : 0) ||
+      (loop.host_slots == 0 && loop.period != 0))
+    return fail(error, "has " + std::to_string(loop.host_slots) +
+                           " slots on the host with a period of " +
+                           std::to_string(loop.period) +
+                           ", expected both above 0, or none");
   const Table &advance = t.bodyTables[loop.advance];
   const Table &body = t.bodyTables[loop.body];
   uint64_t states = advance.results.size();
@@ -197,7 +204,7 @@ bool checkLoop(const Table &t, const remat_loop &loop, std::string &error) {
   if (loop.advance != REMAT_NONE)
     return checkAdvance(t, loop, error);
   if (loop.advance_invariants != 0 || loop.advance_slices != 0 ||
-      loop.slots != 0)
+      loop.slots != 0 || loop.host_slots != 0 || loop.period != 0)
     return fail(error, "has slots or operands of an advance, but none");
   return true;
 }
@@ -412,7 +419,7 @@ bool remat::findLoopWorkspace(const remat_loop &loop, const Table &body,
   if (!addResults(body, loop.carried, /*withInPlace=*/false, end))
     return false;
   workspace.states = workspace.otherStates = workspace.slots = end;
-  workspace.bytes = end;
+  workspace.stages = workspace.bytes = end;
   if (!advance)
     return true;
   uint64_t states = advance->results.size();
@@ -422,15 +429,28 @@ bool remat::findLoopWorkspace(const remat_loop &loop, const Table &body,
   if (!addResults(*advance, states, /*withInPlace=*/false, end))
     return false;
   workspace.slots = end;
-  int64_t slots = std::min(loop.slots, loop.count) - 1;
-  uint64_t bytes = 0;
-  if (!addResults(*advance, states, /*withInPlace=*/true,
-                  workspace.slotBytes) ||
-      slots < 0 ||
-      __builtin_mul_overflow(workspace.slotBytes, static_cast<uint64_t>(slots),
-                             &bytes))
+  if (!addResults(*advance, states, /*withInPlace=*/true, workspace.slotBytes))
     return false;
-  return !__builtin_add_overflow(end, bytes, &workspace.bytes);
+  // All of the following are at least 0 in a loop that was checked.
+  auto add = [&](int64_t slots, uint64_t &bytes) {
+    uint64_t more = 0;
+    return slots >= 0 &&
+           !__builtin_mul_overflow(workspace.slotBytes,
+                                   static_cast<uint64_t>(slots), &more) &&
+           !__builtin_add_overflow(bytes, more, &bytes);
+  };
+  bool isOnHost = loop.host_slots > 0;
+  int64_t longest = isOnHost ? std::min(loop.period, loop.count) : loop.count;
+  if (!add(std::min(loop.slots, longest) - 1, end))
+    return false;
+  workspace.stages = end;
+  if (!add(isOnHost ? 2 : 0, end))
+    return false;
+  workspace.bytes = end;
+  return !isOnHost ||
+         (longest > 0 &&
+          add(std::min(loop.host_slots, segmentsOf(loop.count, longest) - 1),
+              workspace.hostBytes));
 }
 
 bool remat::checkLoopEntry(const Table &t, uint32_t index, std::string &error) {
@@ -463,5 +483,10 @@ bool remat::checkLoopEntry(const Table &t, uint32_t index, std::string &error) {
     return fail(error, t.describe(index) + " has a workspace of " +
                            number(room) + " bytes, expected at least " +
                            number(needed.bytes));
+  room = e.host_workspace == REMAT_NONE ? 0 : t.buffers[e.host_workspace].bytes;
+  if (room < needed.hostBytes)
+    return fail(error, t.describe(index) + " has a workspace on the host of " +
+                           number(room) + " bytes, expected at least " +
+                           number(needed.hostBytes));
   return true;
 }

@@ -21,7 +21,7 @@ extern "C" {
 #endif
 
 /// Version of everything in this file. A runtime accepts its own version only.
-#define REMAT_STEP_TABLE_VERSION 12u
+#define REMAT_STEP_TABLE_VERSION 13u
 /// First eight bytes of a blob ("rematstp", little endian).
 #define REMAT_STEP_TABLE_MAGIC UINT64_C(0x70747374616d6572)
 /// "No buffer", "no entry", "no check", "no body".
@@ -210,7 +210,7 @@ typedef enum remat_entry_kind {
   /// behind
   /// it waits for the copies of the operand.
   REMAT_ENTRY_RELEASE = 6,
-  /// loops[callee]: see remat_loop for operands, results and workspace.
+  /// loops[callee]: see remat_loop for operands, results and workspaces.
   REMAT_ENTRY_LOOP = 7,
   REMAT_ENTRY_KIND_COUNT = 8
 } remat_entry_kind;
@@ -263,6 +263,10 @@ typedef struct remat_entry {
   /// task; an operation of it with its place that makes of finite numbers 'n' a
   /// NaN, 'i' an infinity, 'b' either, 'o' an infinity by overflow alone.
   uint32_t origins;
+  /// Of a loop that keeps states on the host, a root buffer there that no other
+  /// entry uses, or REMAT_NONE.
+  uint32_t host_workspace;
+  uint32_t reserved;
 } remat_entry;
 
 /// A kernel on a device: launches[first_launch ...], each of which waits for
@@ -371,6 +375,15 @@ enum {
 /// then the states, the states once more that `advance` does not update in
 /// place, and all states for each slot but the first. No more slots are taken
 /// than there are iterations.
+///
+/// With `host_slots`, the iterations of `advance` are segments of `period`, the
+/// last of which may be shorter. The states before the first iteration of a
+/// segment are kept in the host workspace of the entry, those of at most
+/// `host_slots` segments beside the first: Revolve says which, with segments
+/// for iterations. Each segment is reversed with `slots` as above, where the
+/// first slot is what the segment begins with. Behind the slots, the workspace
+/// then has room for all states two times: what leaves for the host or has come
+/// from there, in turns. These copies are made beside the computation.
 typedef struct remat_loop {
   uint32_t body;
   uint32_t carried, invariants, slices, stacks;
@@ -378,8 +391,10 @@ typedef struct remat_loop {
   int64_t count;    // at least 1, or 0: no limit
   uint32_t advance; // body, or REMAT_NONE
   uint32_t advance_invariants, advance_slices;
-  uint32_t lists; // 1 and the place of the first part in loop_lists, or 0
-  int64_t slots;  // at least 1; 0 without `advance`
+  uint32_t lists;     // 1 and the place of the first part in loop_lists, or 0
+  int64_t slots;      // at least 1; 0 without `advance`
+  int64_t host_slots; // 0 if no states are kept on the host
+  int64_t period;     // at least 1 with `host_slots`, else 0
 } remat_loop;
 
 //===----------------------------------------------------------------------===//

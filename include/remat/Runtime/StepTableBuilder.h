@@ -30,6 +30,7 @@ struct StepEntry {
   std::vector<uint32_t> operands;
   std::vector<uint32_t> results;
   uint32_t workspace = REMAT_NONE;
+  uint32_t hostWorkspace = REMAT_NONE;
   int64_t extent = 1;
   int64_t grain = 1;
   bool backward = false;
@@ -193,6 +194,10 @@ private:
 /// tables, or not those of the loop.
 uint64_t loopWorkspaceBytes(const remat_loop &loop, const std::string &body,
                             const std::string &advance = {});
+
+/// The same of its workspace on the host.
+uint64_t loopHostBytes(const remat_loop &loop, const std::string &body,
+                       const std::string &advance);
 
 /// Whether a runtime would load the table, if it had the kernels: reads and
 /// checks it as that does. False with a message if not.

@@ -74,6 +74,29 @@ inline int64_t cutOfRevolve(int64_t from, int64_t to, int64_t slots) {
                          n - binomialReach(slots - 1, repetitions - 1));
 }
 
+/// How many segments of `period` iterations there are, the last of which may be
+/// shorter.
+inline int64_t segmentsOf(int64_t iterations, int64_t period) {
+  return iterations / period + (iterations % period != 0);
+}
+
+/// The advances of two levels: Revolve reverses segments of `period` iterations
+/// with `hostSlots` checkpoints beside the first state, and the iterations of
+/// each segment with `slots`. INT64_MAX if they do not fit.
+inline int64_t fewestAdvances(int64_t iterations, int64_t slots,
+                              int64_t hostSlots, int64_t period) {
+  period = std::min(period, iterations);
+  if (hostSlots < 1 || period < 1)
+    return fewestAdvances(iterations, slots);
+  int64_t segments = segmentsOf(iterations, period);
+  int64_t last = iterations - (segments - 1) * period;
+  __int128 advances =
+      __int128(period) * fewestAdvances(segments, hostSlots + 1) +
+      __int128(segments - 1) * fewestAdvances(period, slots) +
+      fewestAdvances(last, slots);
+  return static_cast<int64_t>(std::min<__int128>(advances, INT64_MAX));
+}
+
 enum class LoopActionKind : uint8_t {
   /// Keep a checkpoint of the current state `from`.
   Store,

@@ -112,7 +112,7 @@ std::string makeAdvance(bool isInPlace) {
 /// A loop of `body`, whose slice is a state that `advance` makes.
 std::string makeReversal(const std::string &body, const std::string &advance,
                          remat_loop loop, bool isInPlace,
-                         uint64_t workspaceBytes) {
+                         uint64_t workspaceBytes, uint64_t hostBytes) {
   StepTableBuilder builder = makeSignature({loop.count}, isInPlace);
   builder.addArgument("state", REMAT_F32, {3});
   uint32_t state = builder.addArgumentBuffer(4);
@@ -122,9 +122,12 @@ std::string makeReversal(const std::string &body, const std::string &advance,
   if (loop.flags & REMAT_LOOP_TRIPS)
     operands.push_back(
         builder.addArgumentBuffer(builder.addArgument("n", REMAT_I64, {})));
-  builder.addEntry(makeEntry(REMAT_ENTRY_LOOP, builder.addLoop(loop), operands,
-                             {4, 5, 6},
-                             builder.addArenaBuffer(0, workspaceBytes)));
+  StepEntry entry =
+      makeEntry(REMAT_ENTRY_LOOP, builder.addLoop(loop), operands, {4, 5, 6},
+                builder.addArenaBuffer(0, workspaceBytes));
+  if (loop.host_slots > 0)
+    entry.hostWorkspace = builder.addHostBuffer(0, hostBytes);
+  builder.addEntry(entry);
   return builder.finalize();
 }
 
@@ -191,11 +194,16 @@ std::string makeReversed(std::mt19937_64 &random, bool isForDevice) {
                      1,
                      0,
                      1 + int64_t(random() % 4)};
+  if (random() % 2) {
+    loop.host_slots = 1 + int64_t(random() % 4);
+    loop.period = 1 + int64_t(random() % 4);
+  }
   uint64_t bytes = loopWorkspaceBytes(loop, cell, advance);
+  uint64_t hostBytes = loopHostBytes(loop, cell, advance);
   cell = maybeDamage(cell, random);
   advance = maybeDamage(advance, random);
-  return maybeDamage(makeReversal(cell, advance, loop, isInPlace, bytes),
-                     random);
+  return maybeDamage(
+      makeReversal(cell, advance, loop, isInPlace, bytes, hostBytes), random);
 }
 
 /// Runs a step on tensors of its own; false if these would be too large.

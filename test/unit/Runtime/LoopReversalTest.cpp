@@ -13,6 +13,8 @@
 
 #include "remat/Schedules/Revolve.h"
 
+#include <utility>
+
 using namespace remat;
 
 namespace {
@@ -148,13 +150,17 @@ struct Reversal {
     entry.kind = REMAT_ENTRY_LOOP;
     entry.name = "scan";
   }
-  void finish(uint64_t removed = 0) {
+  void finish(uint64_t removed = 0, uint64_t removedOnHost = 0) {
     workspaceBytes =
         loopWorkspaceBytes(loop, body.finalize(), advance.finalize());
     entry.callee = builder.addLoop(loop);
     // Of a wrong loop nothing is known; it is refused whatever is here.
     entry.workspace = builder.addArenaBuffer(
         0, workspaceBytes == UINT64_MAX ? 64 : workspaceBytes - removed);
+    hostBytes = loopHostBytes(loop, body.finalize(), advance.finalize());
+    if (loop.host_slots > 0)
+      entry.hostWorkspace = builder.addHostBuffer(
+          0, hostBytes == UINT64_MAX ? 64 : hostBytes - removedOnHost);
     builder.addEntry(entry);
   }
   void expect(const std::string &message) {
@@ -167,7 +173,7 @@ struct Reversal {
   StepTableBuilder builder, body, advance;
   remat_loop loop;
   StepEntry entry;
-  uint64_t workspaceBytes = 0;
+  uint64_t workspaceBytes = 0, hostBytes = 0;
 };
 
 class LoopReversal
@@ -218,15 +224,80 @@ TEST_P(LoopReversal, GivesWhatAllStatesGive) {
   }
 }
 
+/// With segments whose first states are on the host, bits are the same, and
+/// both peaks are those that the table says.
+TEST_P(LoopReversal, GivesThatWithStatesOnTheHost) {
+  auto [isReverse, hIsInPlace, gIsInPlace] = GetParam();
+  for (int64_t count : {1, 2, 7, 16, 33}) {
+    Values v(count, isReverse);
+    Reversal all(count, 0, isReverse, false, false);
+    all.finish();
+    Step whole(all.builder, kernels, {1, 0, nullptr, 0});
+    ASSERT_EQ(whole.run({v.a, v.v, v.states, v.others, v.y}, {v.end, v.s}),
+              REMAT_OK)
+        << whole.message;
+    for (int64_t period : {1, 2, 5, 40})
+      for (int64_t hostSlots : {1, 2, 4, 50})
+        for (int64_t slots : {1, 3}) {
+          Reversal few(count, slots, isReverse, hIsInPlace, gIsInPlace);
+          few.loop.host_slots = hostSlots;
+          few.loop.period = period;
+          few.finish();
+          unsigned flags = period % 2 ? unsigned(REMAT_STEP_POISON) : 0u;
+          Step step(few.builder, kernels, {1, flags, nullptr, 0});
+          ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+          Tensor other({3}), stack({count, 20});
+          // Twice: what was left on the host is of no use.
+          for (int run = 0; run < 2; ++run)
+            ASSERT_EQ(step.run({v.a, v.v, v.y, v.h, v.g, v.w, v.v, v.x},
+                               {other, stack}),
+                      REMAT_OK)
+                << step.message;
+          std::string what = std::to_string(count) + " by " +
+                             std::to_string(slots) + ", " +
+                             std::to_string(hostSlots) + " on the host, one " +
+                             "in " + std::to_string(period);
+          ASSERT_EQ(other.values, v.end.values) << what;
+          ASSERT_EQ(stack.values, v.s.values) << what;
+          ASSERT_EQ(
+              step.stats().executed_entries - 1 - 3 * uint64_t(count),
+              4 * uint64_t(fewestAdvances(count, slots, hostSlots, period)))
+              << what;
+          int64_t segment = std::min(period, count),
+                  segments = segmentsOf(count, segment);
+          uint64_t expected = 128 + 64 + 64 + 128;
+          expected += (hIsInPlace ? 0 : 64) + (gIsInPlace ? 0 : 128);
+          // Two stages, and the slots of a segment.
+          expected += (64 + 128) * uint64_t(2 + std::min(slots, segment) - 1);
+          ASSERT_EQ(step.stats().measured_peak_bytes, expected) << what;
+          uint64_t onHost =
+              (64 + 128) * uint64_t(std::min(hostSlots, segments - 1));
+          ASSERT_EQ(step.stats().host_peak_bytes, onHost) << what;
+          // Each is stored once if there is a slot for each.
+          if (hostSlots >= segments - 1)
+            ASSERT_EQ(step.stats().offloaded_bytes,
+                      (64 + 128) * uint64_t(std::max<int64_t>(segments - 2, 0)))
+                << what;
+        }
+  }
+}
+
 /// With the checkpoints of the most iterations, fewer run in the order of a
 /// loop of as many.
 TEST_P(LoopReversal, GivesThatForEachNumberOfIterations) {
   auto [isReverse, hIsInPlace, gIsInPlace] = GetParam();
   constexpr int64_t most = 30;
   Values v(most, isReverse);
-  for (int64_t slots : {1, 3, 30}) {
+  for (int64_t slots : {1, 3, 30, -2}) {
+    // Of the last, some are on the host.
+    bool isOnHost = slots < 0;
+    slots = std::abs(slots);
     Reversal few(most, slots, isReverse, hIsInPlace, gIsInPlace,
                  /*hasTrips=*/true);
+    if (isOnHost) {
+      few.loop.host_slots = 3;
+      few.loop.period = 4;
+    }
     few.finish();
     Step step(few.builder, kernels, {1, REMAT_STEP_POISON, nullptr, 0});
     ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
@@ -255,7 +326,8 @@ TEST_P(LoopReversal, GivesThatForEachNumberOfIterations) {
       ASSERT_EQ(other.values, end) << trips << " by " << slots;
       ASSERT_EQ(stack.values, s) << trips << " by " << slots;
       ASSERT_EQ(step.stats().executed_entries - 1 - 3 * uint64_t(trips),
-                4 * uint64_t(fewestAdvances(trips, slots)));
+                4 * uint64_t(fewestAdvances(trips, slots, few.loop.host_slots,
+                                            few.loop.period)));
       ASSERT_EQ(step.stats().measured_peak_bytes, few.workspaceBytes);
     }
   }
@@ -293,6 +365,74 @@ TEST(LoopReversalRun, FailureOfTheAdvance) {
   EXPECT_EQ(step.message,
             "entry 0 'scan': iteration 4 of its advance: entry 0: index 100 is "
             "out of bounds, expected 0 to 99");
+}
+
+/// No copy is under way when a run has failed.
+TEST(LoopReversalRun, FailureWithStatesOnTheHost) {
+  Reversal loop(9, 1, true, false, false);
+  loop.loop.host_slots = loop.loop.period = 2;
+  loop.finish();
+  Step step(loop.builder, kernels);
+  ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+  Values v(9, true);
+  ASSERT_EQ(step.run({v.a, v.v, v.y, v.h, v.g, v.w, v.v, v.x}, {v.end, v.s}),
+            REMAT_OK);
+  std::vector<float> end = v.end.values;
+  float whole = std::exchange(v.x.values[3 * 4], 100.0f);
+  EXPECT_EQ(step.run({v.a, v.v, v.y, v.h, v.g, v.w, v.v, v.x}, {v.end, v.s}),
+            REMAT_INDEX_OUT_OF_BOUNDS);
+  v.x.values[3 * 4] = whole;
+  ASSERT_EQ(step.run({v.a, v.v, v.y, v.h, v.g, v.w, v.v, v.x}, {v.end, v.s}),
+            REMAT_OK);
+  EXPECT_EQ(v.end.values, end);
+}
+
+TEST(LoopReversalErrors, HostSlots) {
+  auto make = [](int64_t hostSlots, int64_t period) {
+    Reversal loop(8, 2, true, false, false);
+    loop.loop.host_slots = hostSlots;
+    loop.loop.period = period;
+    return loop;
+  };
+  make(-1, 0).expect("loop 0 has -1 slots on the host with a period of 0, "
+                     "expected both above 0, or none");
+  make(0, 3).expect("loop 0 has 0 slots on the host with a period of 3, "
+                    "expected both above 0, or none");
+  make(3, 0).expect("loop 0 has 3 slots on the host with a period of 0, "
+                    "expected both above 0, or none");
+  Reversal none = make(2, 1), room = make(3, 2), stages = make(3, 2);
+  none.loop.advance = REMAT_NONE;
+  none.loop.slices = 3;
+  none.loop.advance_invariants = none.loop.advance_slices = 0;
+  none.loop.slots = 0;
+  none.expect("loop 0 has slots or operands of an advance, but none");
+  auto refused = [](Reversal &loop, const char *expected) {
+    std::string error;
+    EXPECT_FALSE(checkStepTable(loop.builder.finalize(), error));
+    EXPECT_EQ(error, expected);
+  };
+  room.finish(0, 64);
+  refused(room, "entry 0 'scan' has a workspace on the host of 512 bytes, "
+                "expected at least 576");
+  stages.finish(64);
+  refused(stages, "entry 0 'scan' has a workspace of 1088 bytes, expected at "
+                  "least 1152");
+  // It is the host's, and the entry's alone.
+  Reversal arena = make(3, 2), shared = make(3, 2), kernel = make(3, 2);
+  arena.finish();
+  arena.entry.hostWorkspace = arena.entry.workspace;
+  arena.builder.addEntry(arena.entry);
+  refused(arena, "entry 1 'scan' has a workspace that is not an aligned buffer "
+                 "of the host arena");
+  shared.finish();
+  shared.entry.workspace = shared.builder.addArenaBuffer(0, 2048);
+  shared.builder.addEntry(shared.entry);
+  refused(shared, "entry 1 'scan' has a workspace that is in use elsewhere");
+  kernel.finish();
+  StepEntry copy = makeCopy(kernel.entry.operands[0], kernel.entry.results[0]);
+  copy.hostWorkspace = kernel.entry.hostWorkspace;
+  kernel.builder.addEntry(copy);
+  refused(kernel, "entry 1 has a workspace on the host, expected a loop");
 }
 
 TEST(LoopReversalErrors, Loops) {
