@@ -212,6 +212,8 @@ FailureOr<uint32_t> TableEmitter::addLoop(LoopOp loop) {
     record.advance_invariants = loop.getStateInvariants().size();
     record.advance_slices = loop.getStateSlices().size();
     record.slots = *loop.getSlots();
+    record.host_slots = loop.getHostSlots().value_or(0);
+    record.period = loop.getPeriod().value_or(0);
   }
   return table.addLoop(record, findLists(loop));
 }
@@ -240,6 +242,13 @@ LogicalResult TableEmitter::addTask(TaskOp task) {
     entry.workspace = table.addArenaBuffer(
         *task.getWorkspaceOffset(),
         llvm::alignTo(workspace, getTargetFacts(graph).getAlignment()));
+  }
+  if (int64_t bytes = task.getHostWorkspace(); bytes != 0) {
+    if (!task.getHostWorkspaceOffset())
+      return task.emitOpError("has no placement for its workspace on the host");
+    entry.hostWorkspace = table.addHostBuffer(
+        *task.getHostWorkspaceOffset(),
+        llvm::alignTo(bytes, getTargetFacts(graph).getAlignment()));
   }
   for (Value operand : task.getOperands())
     entry.operands.push_back(buffers.lookup(operand));

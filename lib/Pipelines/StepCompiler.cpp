@@ -119,6 +119,9 @@ StepSummary remat::summarizeStep(GraphOp graph) {
       summary.packedBytesSaved -= getBufferBytes(part);
   }
   summary.distinctTasks = kernels.size();
+  for (auto task : graph.getOps<TaskOp>())
+    if (task.getHostWorkspace() != 0)
+      summary.offloadedBytes += getOffloadedBytes(findLoop(task));
   for (auto offload : graph.getOps<OffloadOp>())
     summary.offloadedBytes +=
         getBufferBytes(cast<RankedTensorType>(offload.getSource().getType()));

@@ -54,9 +54,10 @@ EvictionRanking randomRanking(std::mt19937_64 &generator) {
 
 Evictor::Evictor(const Graph &graph, Timeline &timeline, WorkMeter &work,
                  uint64_t seed)
-    : graph(graph), problem(graph.problem), timeline(timeline), work(work),
-      generator(seed), leastCosts(graph.numValues(), 0),
-      formGenerator(seed + 1), visited(graph.numOps(), 0) {
+    : graph(graph), problem(graph.problem), hostRoom(problem.hostRoom()),
+      timeline(timeline), work(work), generator(seed),
+      leastCosts(graph.numValues(), 0), formGenerator(seed + 1),
+      visited(graph.numOps(), 0) {
   for (ValueId value = 0; value < graph.numValues(); ++value) {
     if (graph.bytes(value) <= 0 || graph.isArgument(value) ||
         problem.values[value].viewOf != noValue)
@@ -176,8 +177,7 @@ double Evictor::reloadCost(ValueId value,
     return never;
   int64_t bytes = problem.values[value].transferBytes;
   bool onHost = timeline.isOnHost(value);
-  if (!onHost && problem.hostBudget &&
-      timeline.hostBytes() + bytes > *problem.hostBudget)
+  if (!onHost && timeline.hostBytes() + bytes > hostRoom)
     return never;
   double transfers = onHost ? 1 : 2;
   return transfers * ranking.transferWeight *

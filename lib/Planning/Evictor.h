@@ -160,6 +160,7 @@ private:
 
   const Graph &graph;
   const Problem &problem;
+  const int64_t hostRoom;
   Timeline &timeline;
   WorkMeter &work;
   std::mt19937_64 generator;

@@ -126,6 +126,7 @@ private:
 
   const Graph &graph;
   const Problem &problem;
+  const int64_t hostRoom = std::min(problem.hostRoom(), unlimited);
   const ExactGoal &goal;
   WorkMeter &work;
 
@@ -330,8 +331,7 @@ void ExactSearch::keep(const State &state, const Move &move, size_t item,
   case ActionKind::Offload:
     inherit(to.hostStale, state.fullStale);
     return keepOnHost(to, move, 0,
-                      problem.hostBudget.value_or(unlimited) -
-                          problem.values[roots[move.id]].transferBytes,
+                      hostRoom - problem.values[roots[move.id]].transferBytes,
                       nothing, single(move.id));
   case ActionKind::Absorb:
   case ActionKind::Release:

@@ -35,7 +35,7 @@ static uint64_t mix(uint64_t hash, uint64_t value) {
 /// What an op is by itself.
 static uint64_t ownColour(const Graph &graph, OpId op) {
   const Op &data = graph.problem.ops[op];
-  uint64_t hash = mix(data.cost, data.workspace);
+  uint64_t hash = mix(mix(data.cost, data.workspace), data.hostWorkspace);
   hash = mix(hash, data.absorbedCost.value_or(-1));
   hash = mix(hash, data.backward + 2 * data.recomputable);
   for (ValueId result : graph.results(op)) {
@@ -262,7 +262,8 @@ bool Reducer::areAlike(OpId op, OpId next) const {
   const Op &a = graph.problem.ops[op], &b = graph.problem.ops[next];
   ArrayRef<ValueId> reads = graph.operands(op), others = graph.operands(next);
   if (a.cost != b.cost || a.workspace != b.workspace ||
-      a.backward != b.backward || a.results.size() != b.results.size() ||
+      a.hostWorkspace != b.hostWorkspace || a.backward != b.backward ||
+      a.results.size() != b.results.size() ||
       graph.runsOnce(op) != graph.runsOnce(next) ||
       reads.size() != others.size())
     return false;

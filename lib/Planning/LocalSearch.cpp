@@ -28,11 +28,9 @@ LocalSearch::LocalSearch(const Graph &graph, const SolverOptions &options,
     : graph(graph), options(options), watch(watch), bound(bound),
       budget(graph.problem.deviceBudget.value_or(
           std::numeric_limits<int64_t>::max() / 4)),
-      goal(budget), hostBudget(graph.problem.hostBudget.value_or(
-                        std::numeric_limits<int64_t>::max())),
-      work(options, watch), timeline(graph),
-      evictor(graph, timeline, work, options.seed), generator(evictor.random()),
-      neighbourhoods(graph, timeline, generator),
+      goal(budget), hostBudget(graph.problem.hostRoom()), work(options, watch),
+      timeline(graph), evictor(graph, timeline, work, options.seed),
+      generator(evictor.random()), neighbourhoods(graph, timeline, generator),
       reorderer(graph, timeline, work, generator), start(saveAllPlan(graph)) {}
 
 int64_t LocalSearch::objective() {

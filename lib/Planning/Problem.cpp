@@ -95,6 +95,15 @@ int64_t Problem::transferTime(int64_t bytes) const {
   return int64_t(std::min<__int128>(nanoseconds, INT64_MAX));
 }
 
+int64_t Problem::hostRoom() const {
+  if (!hostBudget)
+    return INT64_MAX;
+  int64_t most = 0;
+  for (const Op &op : ops)
+    most = std::max(most, op.hostWorkspace);
+  return *hostBudget - most;
+}
+
 int64_t Problem::baseCost() const {
   int64_t sum = 0;
   for (const Op &op : ops)
@@ -278,13 +287,13 @@ private:
     for (auto [id, v] : enumerate(problem.values))
       defined[id] = v.isArgument;
     for (auto [id, o] : enumerate(problem.ops)) {
-      if (o.cost < 0 || o.workspace < 0)
+      if (o.cost < 0 || o.workspace < 0 || o.hostWorkspace < 0)
         return fail(op(id) + " has a negative cost or workspace");
       if (Error error = addCost(o.cost, op(id)))
         return error;
       if (Error error = checkAbsorption(id, o))
         return error;
-      if (o.workspace > sumLimit)
+      if (o.workspace > sumLimit || o.hostWorkspace > sumLimit)
         return fail(op(id) + " has a workspace above 2^55 bytes");
       for (ValueId operand : o.operands) {
         if (operand >= problem.values.size())

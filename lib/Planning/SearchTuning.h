@@ -363,6 +363,16 @@ struct PackingTuning {
   static constexpr double blameKept = 0.8;
 };
 
+/// Checkpoints of loops on the host (HostSlots.cpp).
+struct HostSlotTuning {
+  /// Lengths of segments that are tried differ by one, and from there on by one
+  /// in this many.
+  static constexpr int64_t finestPeriod = 4;
+  /// How often a segment may advance again, or an iteration within it. With
+  /// more, time grows faster than bytes shrink.
+  static constexpr int64_t mostRepetitions = 8;
+};
+
 } // namespace remat::planning
 
 #endif // REMAT_LIB_PLANNING_SEARCHTUNING_H

@@ -112,7 +112,7 @@ private:
   struct Node {
     int64_t id = -1;
     std::string name;
-    int64_t cost = 0, size = 0, workspace = 0, transfer = 0;
+    int64_t cost = 0, size = 0, workspace = 0, hostWorkspace = 0, transfer = 0;
     bool backward = false, recomputable = true, offloadable = true;
     bool noResult = false, isArgument = false, hasTransfer = false;
     std::optional<int64_t> absorbedCost;
@@ -161,6 +161,7 @@ private:
         {"cost", &node.cost},
         {"size", &node.size},
         {"workspace", &node.workspace},
+        {"host_workspace", &node.hostWorkspace},
         {"transfer", &node.transfer},
         {"result_of", &node.resultOf},
         {"view_of", &node.viewOf}};
@@ -280,6 +281,7 @@ private:
       node.op = instance.problem.addOp(node.name, node.cost, {}, node.backward);
       Op &op = instance.problem.ops.back();
       op.workspace = node.workspace;
+      op.hostWorkspace = node.hostWorkspace;
       op.recomputable = node.recomputable;
       op.absorbedCost = node.absorbedCost;
       instance.opNodes.push_back(node.id);
@@ -404,6 +406,8 @@ json::Value toJson(const Problem &problem) {
     node["backward"] = op.backward;
     if (op.workspace)
       node["workspace"] = op.workspace;
+    if (op.hostWorkspace)
+      node["host_workspace"] = op.hostWorkspace;
     if (!op.recomputable)
       node["recomputable"] = false;
     if (op.absorbedCost)

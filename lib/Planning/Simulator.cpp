@@ -69,6 +69,8 @@ public:
 
   size_t offloadCount() const { return ends.size(); }
   int64_t idle() const { return std::max(in, outbound); }
+  /// Something else has used it up to `now`.
+  void leave(int64_t now) { in = outbound = now; }
 
 private:
   int64_t &out() { return problem.duplexLink ? outbound : in; }
@@ -361,7 +363,9 @@ private:
 
   void countHostBytes() {
     out.hostPeakBytes = 0;
-    if (out.hostCopies.empty())
+    bool hasWorkspaces =
+        any_of(problem.ops, [](const Op &op) { return op.hostWorkspace != 0; });
+    if (out.hostCopies.empty() && !hasWorkspaces)
       return;
     std::vector<int64_t> delta(actions.size() + 1, 0);
     for (const HostCopy &host : out.hostCopies) {
@@ -370,8 +374,12 @@ private:
       delta[host.lastReload + 1] -= bytes;
     }
     int64_t resident = 0;
-    for (int64_t change : delta)
-      out.hostPeakBytes = std::max(out.hostPeakBytes, resident += change);
+    for (auto [i, change] : enumerate(delta)) {
+      resident += change;
+      bool runs = i < actions.size() && actions[i].kind == ActionKind::Run;
+      int64_t own = runs ? problem.ops[actions[i].id].hostWorkspace : 0;
+      out.hostPeakBytes = std::max(out.hostPeakBytes, resident + own);
+    }
   }
 
   void findBackwardPhase() {
@@ -433,6 +441,10 @@ private:
       for (uint32_t copy : out.readsOf(i))
         if (actions[i].kind != ActionKind::Offload)
           now = std::max(now, arrival.lookup(copy));
+      bool usesLink = actions[i].kind == ActionKind::Run &&
+                      problem.ops[actions[i].id].hostWorkspace != 0;
+      if (usesLink)
+        now = std::max(now, link.idle());
       if (times)
         times->begin.push_back(now);
       int64_t end = 0;
@@ -451,6 +463,8 @@ private:
       default:
         fits &= !AddOverflow(now, costOf(actions[i]) + absorbedCost, now);
         absorbedCost = 0;
+        if (usesLink)
+          link.leave(now);
       }
       if (!fits)
         return createStringError(inconvertibleErrorCode(),

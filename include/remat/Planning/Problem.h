@@ -118,6 +118,9 @@ struct Op {
   int64_t cost = 0;
   /// Scratch bytes in the arena while the op runs.
   int64_t workspace = 0;
+  /// Bytes on the host while the op runs, between which and the arena it moves
+  /// values itself: then nothing else uses the link, and `cost` has the waits.
+  int64_t hostWorkspace = 0;
   /// Set if a kernel that reads the results can compute them itself: what a
   /// recomputation there costs (its arithmetic, without its traffic). Only for
   /// recomputable ops; a MUST that an op runs once rules it out again.
@@ -180,6 +183,9 @@ struct Problem {
   /// Nanoseconds to move `bytes` over the link, rounded up; INT64_MAX if they
   /// do not fit. Needs a link.
   int64_t transferTime(int64_t bytes) const;
+  /// What values may take of the host budget beside any op; INT64_MAX if there
+  /// is no budget.
+  int64_t hostRoom() const;
   /// The summed cost of all ops: what a plan without recomputation costs.
   int64_t baseCost() const;
 };

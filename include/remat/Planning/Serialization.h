@@ -7,9 +7,9 @@
 // The exchange format of planning instances:
 //
 //   {"name", "nodes": [{"id", "name", "cost", "size", "backward"?,
-//     "workspace"?, "policy"?, "recomputable"?, "offloadable"?,
-//     "transfer"?, "absorbed_cost"?,
-//     "packed"?: {"bytes", "pack_cost"?, "unpack_cost"?}}],
+//     "workspace"?, "host_workspace"?, "policy"?, "recomputable"?,
+//     "offloadable"?, "transfer"?, "absorbed_cost"?, "packed"?: {"bytes",
+//     "pack_cost"?, "unpack_cost"?}}],
 //    "edges": [[producer, consumer], ...],
 //    "outputs": [ids], "inputs"?: [ids resident at the start],
 //    "order"?: [ids], "free_order"?: bool,

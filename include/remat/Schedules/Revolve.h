@@ -40,7 +40,12 @@ inline int64_t binomialReach(int64_t slots, int64_t repetitions) {
 inline int64_t fewestRepetitions(int64_t iterations, int64_t slots) {
   if (slots == 1)
     return std::max<int64_t>(iterations - 1, 0);
-  int64_t enough = iterations, tooFew = -1;
+  // Mostly few are enough.
+  int64_t enough = 1, tooFew = -1;
+  while (binomialReach(slots, enough) < iterations) {
+    tooFew = enough;
+    enough *= 2;
+  }
   while (enough - tooFew > 1) {
     int64_t middle = tooFew + (enough - tooFew) / 2;
     (binomialReach(slots, middle) < iterations ? tooFew : enough) = middle;

@@ -27,7 +27,7 @@ remat.graph @tasks(%x: tensor<32xf32>) {
   // CHECK: remat.task 2 @"odd name"() : () -> tensor<0xf32>
   %2 = remat.task 2 @"odd name"() : () -> tensor<0xf32>
   // CHECK: remat.task 0 copy 3 @f(%arg0) backward phase 2 : (
-  // GENERIC: "remat.task"(%{{.*}}) <{backward, copy = 3 : i64, cost = 0 : i64, id = 0 : i64, kernel = @f, phase = 2 : i64, workspace = 0 : i64}> : (
+  // GENERIC: "remat.task"(%{{.*}}) <{backward, copy = 3 : i64, cost = 0 : i64, host_workspace = 0 : i64, id = 0 : i64, kernel = @f, phase = 2 : i64, workspace = 0 : i64}> : (
   %3 = remat.task 0 copy 3 @f(%x) backward phase 2 : (tensor<32xf32>) -> tensor<32xf32>
   // CHECK: remat.task 3 @f(%arg0) backward 2 {policies = [#remat.policy<must_save>], policy_level = 4 : i64} : (
   // GENERIC: level = 2 : i64

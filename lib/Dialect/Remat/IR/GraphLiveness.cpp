@@ -22,11 +22,15 @@ static SlotAttr getSlot(OpResult value) {
   return cast<ReloadOp>(value.getOwner()).getPlacement().value_or(SlotAttr());
 }
 
-static SlotAttr getWorkspaceSlot(TaskOp task, int64_t bytes) {
-  if (!task.getWorkspaceOffset())
+static SlotAttr getWorkspaceSlot(TaskOp task, MemorySpace space,
+                                 int64_t bytes) {
+  std::optional<uint64_t> offset = space == MemorySpace::Host
+                                       ? task.getHostWorkspaceOffset()
+                                       : task.getWorkspaceOffset();
+  if (!offset)
     return {};
-  return SlotAttr::get(task.getContext(), MemorySpace::Arena,
-                       static_cast<int64_t>(*task.getWorkspaceOffset()), bytes);
+  return SlotAttr::get(task.getContext(), space, static_cast<int64_t>(*offset),
+                       bytes);
 }
 
 /// The operand that `value` overwrote, or null.
@@ -151,11 +155,16 @@ GraphLiveness::GraphLiveness(GraphOp graph) : callBegins(findCalls(graph)) {
       if (isReused)
         buffers.back().result = slot.getResult();
     }
-    if (auto task = dyn_cast<TaskOp>(&op); task && task.getWorkspace() != 0) {
-      int64_t bytes = llvm::alignTo(static_cast<int64_t>(task.getWorkspace()),
-                                    target.getAlignment());
-      addBuffer({}, &op, MemorySpace::Arena, bytes, position,
-                getWorkspaceSlot(task, bytes));
+    auto addWorkspace = [&](TaskOp task, MemorySpace space, int64_t bytes) {
+      if (bytes == 0)
+        return;
+      bytes = llvm::alignTo(bytes, target.getAlignment());
+      addBuffer({}, &op, space, bytes, position,
+                getWorkspaceSlot(task, space, bytes));
+    };
+    if (auto task = dyn_cast<TaskOp>(&op)) {
+      addWorkspace(task, MemorySpace::Arena, task.getWorkspace());
+      addWorkspace(task, MemorySpace::Host, task.getHostWorkspace());
     }
   }
   Operation *terminator = graph.getBody().front().getTerminator();

@@ -161,6 +161,26 @@ static constexpr int64_t maxCopies = UINT32_MAX - 1;
 /// Calls are listed, whether they have tasks or not.
 static constexpr int64_t maxPhase = UINT16_MAX;
 
+/// What the memory that a task needs for itself, and its place, may be.
+static LogicalResult verifyWorkspace(TaskOp task, StringRef name, int64_t bytes,
+                                     std::optional<uint64_t> offset) {
+  if (bytes < 0 || bytes > maxBufferBytes)
+    return task.emitOpError("'") << name << "' must be between 0 and "
+                                 << maxBufferBytes << ", got " << bytes;
+  if (!offset)
+    return success();
+  auto place = static_cast<int64_t>(*offset);
+  if (place < 0 || place % bufferAlignment != 0)
+    return task.emitOpError("'") << name << "_offset' must be a multiple of "
+                                 << bufferAlignment << ", got " << place;
+  // The workspace is rounded up to a target's alignment.
+  if (place > INT64_MAX - 2 * maxBufferBytes)
+    return task.emitOpError(
+               "has a workspace that ends beyond 2^63 bytes, got '")
+           << name << "_offset' " << place;
+  return success();
+}
+
 LogicalResult TaskOp::verify() {
   if (static_cast<int64_t>(getId()) < 0 || static_cast<int64_t>(getCopy()) < 0)
     return emitOpError("'id' and 'copy' must not be negative");
@@ -179,21 +199,11 @@ LogicalResult TaskOp::verify() {
            << getBackwardLevel();
   if (static_cast<int64_t>(getCost()) < 0)
     return emitOpError("'cost' must not be negative");
-  int64_t workspace = getWorkspace();
-  if (workspace < 0 || workspace > maxBufferBytes)
-    return emitOpError("'workspace' must be between 0 and ")
-           << maxBufferBytes << ", got " << workspace;
-  if (std::optional<uint64_t> offset = getWorkspaceOffset();
-      offset &&
-      (static_cast<int64_t>(*offset) < 0 || *offset % bufferAlignment != 0))
-    return emitOpError("'workspace_offset' must be a multiple of ")
-           << bufferAlignment << ", got " << static_cast<int64_t>(*offset);
-  // The workspace is rounded up to a target's alignment.
-  if (std::optional<uint64_t> offset = getWorkspaceOffset();
-      offset && static_cast<int64_t>(*offset) > INT64_MAX - 2 * maxBufferBytes)
-    return emitOpError("has a workspace that ends beyond 2^63 bytes, got "
-                       "'workspace_offset' ")
-           << static_cast<int64_t>(*offset);
+  if (failed(verifyWorkspace(*this, "workspace", getWorkspace(),
+                             getWorkspaceOffset())) ||
+      failed(verifyWorkspace(*this, "host_workspace", getHostWorkspace(),
+                             getHostWorkspaceOffset())))
+    return failure();
   for (Type type :
        llvm::concat<const Type>(getOperandTypes(), getResultTypes()))
     if (!isBufferType(type))

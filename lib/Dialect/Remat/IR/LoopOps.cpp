@@ -61,8 +61,9 @@ void LoopOp::build(OpBuilder &builder, OperationState &state, TypeRange results,
                    ValueRange inits, ValueRange invariants, ValueRange slices,
                    Value trips, bool conditional) {
   build(builder, state, results, body, count, conditional, reverse, inits,
-        invariants, slices, /*advance=*/nullptr, /*slots=*/nullptr, {}, {}, {},
-        trips, /*asserts=*/false, /*inner_policy=*/nullptr);
+        invariants, slices, /*advance=*/nullptr, /*slots=*/nullptr,
+        /*host_slots=*/nullptr, /*period=*/nullptr, {}, {}, {}, trips,
+        /*asserts=*/false, /*inner_policy=*/nullptr);
 }
 
 bool LoopOp::isAsserting(Block &body) {
@@ -125,6 +126,10 @@ LogicalResult LoopOp::verify() {
                  !getStateSlices().empty();
   if (isGiven && (!getAdvance() || !getSlots()))
     return emitOpError("makes states again, expected 'advance' and 'slots'");
+  if (getHostSlots().has_value() != getPeriod().has_value() ||
+      (getHostSlots() && !isGiven))
+    return emitOpError("keeps states in host memory, expected 'host_slots', "
+                       "'period' and 'advance'");
   return checkCount(*this);
 }
 

@@ -141,25 +141,30 @@ static ParseResult parseOtherAttributes(OpAsmParser &parser,
   return success();
 }
 
-/// Parses `at [PLACE, ..., workspace OFFSET]`, if it is there.
+/// Parses `at [PLACE, ..., workspace OFFSET, host_workspace OFFSET]`, if it is
+/// there.
 static ParseResult parsePlaces(OpAsmParser &parser, StringAttr workspaceName,
-                               NamedAttrList &attributes,
+                               StringAttr hostName, NamedAttrList &attributes,
                                SmallVectorImpl<WrittenPlace> &places) {
   if (failed(parser.parseOptionalKeyword("at")))
     return success();
   return parser.parseCommaSeparatedList(
       OpAsmParser::Delimiter::Square, [&]() -> ParseResult {
-        if (attributes.get(workspaceName))
-          return parser.emitError(parser.getCurrentLocation(),
-                                  "expected the workspace to be the last");
-        if (succeeded(parser.parseOptionalKeyword("workspace"))) {
+        bool isLast = attributes.get(hostName) != nullptr;
+        for (auto [keyword, name] : {std::pair("workspace", workspaceName),
+                                     std::pair("host_workspace", hostName)}) {
+          if (isLast || attributes.get(name) ||
+              failed(parser.parseOptionalKeyword(keyword)))
+            continue;
           int64_t offset = 0;
           if (parser.parseInteger(offset))
             return failure();
-          attributes.set(workspaceName,
-                         parser.getBuilder().getI64IntegerAttr(offset));
+          attributes.set(name, parser.getBuilder().getI64IntegerAttr(offset));
           return success();
         }
+        if (isLast || attributes.get(workspaceName))
+          return parser.emitError(parser.getCurrentLocation(),
+                                  "expected the workspace to be the last");
         return parsePlace(parser, places.emplace_back());
       });
 }
@@ -200,8 +205,10 @@ ParseResult TaskOp::parse(OpAsmParser &parser, OperationState &state) {
   if (parseOptionalNumber(parser, "cost", getCostAttrName(name), attributes) ||
       parseOptionalNumber(parser, "workspace", getWorkspaceAttrName(name),
                           attributes) ||
-      parsePlaces(parser, getWorkspaceOffsetAttrName(name), attributes,
-                  places) ||
+      parseOptionalNumber(parser, "host_workspace",
+                          getHostWorkspaceAttrName(name), attributes) ||
+      parsePlaces(parser, getWorkspaceOffsetAttrName(name),
+                  getHostWorkspaceOffsetAttrName(name), attributes, places) ||
       parseOtherAttributes(parser, attributes) || parser.parseColonType(type) ||
       parser.resolveOperands(operands, type.getInputs(), operandsLoc,
                              state.operands))
@@ -245,8 +252,9 @@ void TaskOp::print(OpAsmPrinter &printer) {
     printer << " pinned";
   printNumber(printer, "cost", getCost());
   printNumber(printer, "workspace", getWorkspace());
+  printNumber(printer, "host_workspace", getHostWorkspace());
   bool hasPlaces = getPlacement() && getNumResults() != 0;
-  if (hasPlaces || getWorkspaceOffset()) {
+  if (hasPlaces || getWorkspaceOffset() || getHostWorkspaceOffset()) {
     printer << " at [";
     if (hasPlaces)
       llvm::interleaveComma(llvm::zip(*getPlacement(), getResultTypes()),
@@ -257,6 +265,10 @@ void TaskOp::print(OpAsmPrinter &printer) {
     if (getWorkspaceOffset())
       printer << (hasPlaces ? ", " : "") << "workspace "
               << static_cast<int64_t>(*getWorkspaceOffset());
+    if (getHostWorkspaceOffset())
+      printer << (hasPlaces || getWorkspaceOffset() ? ", " : "")
+              << "host_workspace "
+              << static_cast<int64_t>(*getHostWorkspaceOffset());
     printer << "]";
   }
   printer.printOptionalAttrDict(
@@ -264,7 +276,8 @@ void TaskOp::print(OpAsmPrinter &printer) {
       {getIdAttrName(), getCopyAttrName(), getKernelAttrName(),
        getBackwardAttrName(), getPhaseAttrName(), getPinnedAttrName(),
        getCostAttrName(), getWorkspaceAttrName(), getPlacementAttrName(),
-       getWorkspaceOffsetAttrName(), getLevelAttrName()});
+       getWorkspaceOffsetAttrName(), getHostWorkspaceAttrName(),
+       getHostWorkspaceOffsetAttrName(), getLevelAttrName()});
   printer << " : ";
   printer.printFunctionalType(getOperandTypes(), getResultTypes());
 }

@@ -338,8 +338,9 @@ TaskOp GraphBuilder::createTask(Location loc, func::FuncOp kernel,
       /*copy=*/0, /*backward=*/level != 0, /*phase=*/0,
       /*pinned=*/false,
       /*policies=*/{}, /*names=*/{}, findLayers(builder, ops, operands),
-      /*cost=*/0, /*workspace=*/0, /*placement=*/{},
-      /*workspace_offset=*/{},
+      /*cost=*/0, /*workspace=*/0,
+      /*host_workspace=*/0, /*placement=*/{},
+      /*workspace_offset=*/{}, /*host_workspace_offset=*/{},
       /*level=*/level > 1 ? builder.getI64IntegerAttr(level) : IntegerAttr(),
       /*policy_level=*/{});
 }

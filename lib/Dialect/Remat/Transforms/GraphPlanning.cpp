@@ -120,6 +120,8 @@ void GraphProblem::addTask(TaskOp task, ArrayRef<planning::ValueId> given) {
   planning::OpId id =
       problem.addOp(name, task.getCost(), operands, isBackward(task));
   planning::Op &op = problem.ops[id];
+  op.hostWorkspace = llvm::alignTo(
+      static_cast<int64_t>(task.getHostWorkspace()), target.getAlignment());
   op.workspace = llvm::alignTo(static_cast<int64_t>(task.getWorkspace()),
                                target.getAlignment());
   op.recomputable = !task.getPinned() && !readsOverwritten(task);

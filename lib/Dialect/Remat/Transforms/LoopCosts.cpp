@@ -8,6 +8,7 @@
 
 #include "Tuning.h"
 #include "remat/Dialect/Remat/IR/Donations.h"
+#include "remat/Planning/Problem.h"
 #include "remat/Utils/Saturating.h"
 
 using namespace mlir;
@@ -40,6 +41,12 @@ static std::pair<int64_t, int64_t> countBytes(GraphOp body, ValueRange values) {
   return {all, copied};
 }
 
+/// The iterations between two checkpoints that are not in the arena.
+static int64_t getSegment(LoopOp loop) {
+  int64_t count = loop.getCount();
+  return loop.getPeriod() ? std::min<int64_t>(*loop.getPeriod(), count) : count;
+}
+
 int64_t remat::getWorkspaceBytes(LoopOp loop) {
   GraphOp body = findBody(loop);
   int64_t arena = body.getArenaBytes().value_or(0);
@@ -50,7 +57,40 @@ int64_t remat::getWorkspaceBytes(LoopOp loop) {
       loop, loop.getAdvanceAttr());
   arena = std::max<int64_t>(arena, advance.getArenaBytes().value_or(0));
   auto [states, copiedStates] = countBytes(advance, loop.getStateInits());
-  int64_t slots = std::min(*loop.getSlots(), loop.getCount());
+  int64_t slots = std::min<int64_t>(*loop.getSlots(), getSegment(loop)) - 1;
+  int64_t buffers = 1 + slots + (loop.getHostSlots() ? 2 : 0);
   return addCounts(addCounts(arena, copies),
-                   addCounts(multiplyCounts(states, slots), copiedStates));
+                   addCounts(multiplyCounts(states, buffers), copiedStates));
+}
+
+int64_t remat::getHostWorkspaceBytes(LoopOp loop) {
+  if (!loop.getHostSlots())
+    return 0;
+  auto advance = SymbolTable::lookupNearestSymbolFrom<GraphOp>(
+      loop, loop.getAdvanceAttr());
+  int64_t segments = segmentsOf(loop.getCount(), getSegment(loop));
+  return multiplyCounts(countBytes(advance, loop.getStateInits()).first,
+                        std::min<int64_t>(*loop.getHostSlots(), segments - 1));
+}
+
+std::optional<planning::HostSchedule>
+remat::planHostSlots(GraphOp body, GraphOp advance, int64_t count,
+                     int64_t slots, const HostLink &link) {
+  unsigned numStates = advance.getFunctionType().getNumResults();
+  int64_t bytes =
+      countBytes(advance,
+                 advance.getBody().front().getArguments().take_front(numStates))
+          .first;
+  if (bytes == 0)
+    return std::nullopt;
+  planning::Problem problem;
+  problem.linkBytesPerSecond = link.bytesPerSecond;
+  planning::HostLoop loop;
+  loop.iterations = count;
+  loop.slots = slots;
+  loop.advanceTime = getIterationCost(advance);
+  loop.backwardTime = getIterationCost(body);
+  loop.transferTime = problem.transferTime(bytes);
+  loop.duplexLink = link.isDuplex;
+  return planning::planHostSlots(loop, link.budget / bytes);
 }

@@ -8,6 +8,7 @@
 #define REMAT_LIB_DIALECT_REMAT_TRANSFORMS_LOOPCOSTS_H
 
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
+#include "remat/Planning/Loops.h"
 
 namespace remat {
 
@@ -20,9 +21,27 @@ int64_t getIterations(LoopOp loop);
 
 /// Scratch bytes of `loop`, whose bodies are placed graphs: the larger arena of
 /// both; a buffer for each carried value that the body does not update in
-/// place; and if it makes states again, two buffers for the current ones and
-/// one for each slot but the first, which is an operand.
+/// place; if it makes states again, two buffers for the current ones and one
+/// for each slot but the first, which is an operand; and if some of them are in
+/// host memory, two buffers more for those that come and go.
 int64_t getWorkspaceBytes(LoopOp loop);
+
+/// The same in host memory: the states of all slots there.
+int64_t getHostWorkspaceBytes(LoopOp loop);
+
+/// The link to host memory, and the room there.
+struct HostLink {
+  int64_t bytesPerSecond = 0;
+  bool isDuplex = false;
+  int64_t budget = INT64_MAX;
+};
+
+/// The checkpoints in host memory that save `count` iterations of `body` the
+/// most time, if any do: states are made again by `advance`, with `slots` in
+/// the arena.
+std::optional<planning::HostSchedule>
+planHostSlots(GraphOp body, GraphOp advance, int64_t count, int64_t slots,
+              const HostLink &link);
 
 } // namespace remat
 

@@ -192,6 +192,7 @@ static llvm::Error placeAgain(GraphOp body, ModuleOp module) {
   for (auto task : body.getOps<TaskOp>()) {
     task.removePlacementAttr();
     task.removeWorkspaceOffsetAttr();
+    task.removeHostWorkspaceOffsetAttr();
   }
   if (failed(reassignBuffers(body, module)) || failed(placeGraph(body)))
     return llvm::createStringError("a loop's body cannot be placed");
@@ -210,7 +211,8 @@ public:
         suffix(kept.empty() ? "" : std::to_string(kept.size())) {}
 
   /// Without `slots`, no states are made again.
-  llvm::Error run(std::optional<int64_t> slots);
+  llvm::Error run(std::optional<int64_t> slots,
+                  const std::optional<HostLink> &link);
 
 private:
   template <typename OpT>
@@ -344,7 +346,8 @@ TaskOp PairRewriter::replace(TaskOp task, func::FuncOp kernel,
       operands, task.getId(), task.getCopy(), task.getBackward(),
       task.getPhase(), task.getPinned(), keep(task.getPolicies()),
       keep(task.getNames()), task.getLayersAttr(), task.getCost(),
-      task.getWorkspace(), /*placement=*/{}, /*workspace_offset=*/{},
+      task.getWorkspace(), task.getHostWorkspace(), /*placement=*/{},
+      /*workspace_offset=*/{}, /*host_workspace_offset=*/{},
       task.getLevelAttr(), task.getPolicyLevelAttr());
   for (auto [place, number] : llvm::enumerate(kept))
     task.getResult(number).replaceAllUsesWith(made.getResult(place));
@@ -489,7 +492,8 @@ llvm::Expected<GraphOp> PairRewriter::makeReverseBody() {
   return body;
 }
 
-llvm::Error PairRewriter::run(std::optional<int64_t> slots) {
+llvm::Error PairRewriter::run(std::optional<int64_t> slots,
+                              const std::optional<HostLink> &link) {
   choice = slots ? "_slots" + std::to_string(*slots) : "_thin" + suffix;
   GraphOp advance;
   if (slots)
@@ -498,6 +502,12 @@ llvm::Error PairRewriter::run(std::optional<int64_t> slots) {
   llvm::Expected<GraphOp> body = makeReverseBody();
   if (!body)
     return body.takeError();
+  std::optional<planning::HostSchedule> host;
+  if (slots && link)
+    host = planHostSlots(*body, advance, reverse.getCount(), *slots, *link);
+  if (host)
+    choice += "_host" + std::to_string(host->hostSlots) + "_period" +
+              std::to_string(host->period);
   TaskOp task = pair.reverse;
   SmallVector<Passed> operands;
   SmallVector<Value> passed;
@@ -559,6 +569,8 @@ llvm::Error PairRewriter::run(std::optional<int64_t> slots) {
             slots ? FlatSymbolRefAttr::get(advance.getSymNameAttr())
                   : FlatSymbolRefAttr(),
             slots ? builder.getI64IntegerAttr(*slots) : IntegerAttr(),
+            host ? builder.getI64IntegerAttr(host->hostSlots) : IntegerAttr(),
+            host ? builder.getI64IntegerAttr(host->period) : IntegerAttr(),
             groups[3], groups[4], groups[5],
             groups[6].empty() ? Value() : groups[6].front(),
             /*asserts=*/UnitAttr(), /*inner_policy=*/PolicyAttr());
@@ -570,24 +582,29 @@ llvm::Error PairRewriter::run(std::optional<int64_t> slots) {
   LoopOp loop = findLoop(pair.reverse);
   int64_t count = loop.getCount();
   int64_t cost = multiplyCounts(getIterationCost(*body), count);
-  if (slots)
+  if (host)
+    cost = host->time;
+  else if (slots)
     cost = addCounts(cost,
                      multiplyCounts(getIterationCost(advance),
                                     planning::fewestAdvances(count, *slots)));
   pair.reverse.setCost(cost);
   pair.reverse.setWorkspace(getWorkspaceBytes(loop));
+  pair.reverse.setHostWorkspace(getHostWorkspaceBytes(loop));
   return shortenForward();
 }
 
 llvm::Error remat::keepCheckpoints(LoopPair pair, int64_t slots,
+                                   const std::optional<HostLink> &link,
                                    ModuleOp module, MadeBodies &bodies,
                                    SetVector<Operation *> &symbols) {
-  return PairRewriter(std::move(pair), module, bodies, symbols).run(slots);
+  return PairRewriter(std::move(pair), module, bodies, symbols)
+      .run(slots, link);
 }
 
 llvm::Error remat::keepStacks(LoopPair pair, ArrayRef<unsigned> kept,
                               ModuleOp module, MadeBodies &bodies,
                               SetVector<Operation *> &symbols) {
   return PairRewriter(std::move(pair), module, bodies, symbols, kept)
-      .run(/*slots=*/std::nullopt);
+      .run(/*slots=*/std::nullopt, /*link=*/std::nullopt);
 }

@@ -7,7 +7,7 @@
 #ifndef REMAT_LIB_DIALECT_REMAT_TRANSFORMS_LOOPPAIRS_H
 #define REMAT_LIB_DIALECT_REMAT_TRANSFORMS_LOOPPAIRS_H
 
-#include "remat/Dialect/Remat/IR/StepGraphs.h"
+#include "LoopCosts.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/Support/Error.h"
@@ -45,10 +45,12 @@ std::optional<LoopPair> findFirstPair(GraphOp graph);
 
 /// Lets the reverse loop of `pair` make what is stacked again, from `slots`
 /// checkpoints of what the forward loop carries, and takes the stacks from
-/// that. What is made for it, of `bodies` or anew, is put into `module` and
+/// that. With a link, checkpoints are in host memory as well, if that saves
+/// time. What is made for it, of `bodies` or anew, is put into `module` and
 /// `symbols`.
-llvm::Error keepCheckpoints(LoopPair pair, int64_t slots, mlir::ModuleOp module,
-                            MadeBodies &bodies,
+llvm::Error keepCheckpoints(LoopPair pair, int64_t slots,
+                            const std::optional<HostLink> &link,
+                            mlir::ModuleOp module, MadeBodies &bodies,
                             llvm::SetVector<mlir::Operation *> &symbols);
 
 /// As above, of one of `findThinnings`: the stacks of `kept` stay, and all

@@ -37,6 +37,26 @@ static int64_t getSlots(int64_t count, unsigned level) {
   return std::max(count >> (level - 1), getFewestSlots(count));
 }
 
+/// The checkpoints in the arena of a loop at a level of those with others in
+/// host memory, from 1 on.
+static int64_t getSlotsBesideHost(int64_t count, unsigned level) {
+  return std::max<int64_t>(count >> std::min(2 * level, 63u), 1);
+}
+
+/// The link that `options` have, if values may use it. Loops on a device have
+/// no copies of their own.
+static std::optional<HostLink> findLink(GraphOp graph,
+                                        const PlanOptions &options) {
+  TargetAttr target = getTargetFacts(graph);
+  if (!options.offload || options.linkBandwidth == 0 ||
+      options.hostBudget == 0 || target.getName() != "cpu")
+    return std::nullopt;
+  return HostLink{
+      options.linkBandwidth == targetBandwidth ? target.getLinkBandwidth()
+                                               : options.linkBandwidth,
+      target.getDuplexLink(), options.hostBudget.value_or(INT64_MAX)};
+}
+
 LoopSlots::LoopSlots(GraphOp graph, const PlanOptions &given)
     : graph(graph), module(graph->getParentOfType<ModuleOp>()) {
   if (!module)
@@ -46,6 +66,7 @@ LoopSlots::LoopSlots(GraphOp graph, const PlanOptions &given)
   // The host arena is the step's, too.
   options.hostBudget = 0;
   timeLimit = given.solver.timeLimitSeconds;
+  link = findLink(graph, given);
   auto kernels = findLoopKernels(module);
   for (auto task : graph.getOps<TaskOp>()) {
     if (!kernels.contains(task.getKernelAttr().getAttr()))
@@ -61,6 +82,11 @@ LoopSlots::LoopSlots(GraphOp graph, const PlanOptions &given)
     while (getSlots(count, levels) > getFewestSlots(count))
       ++levels;
     numLevels = std::max(numLevels, levels);
+    unsigned hostLevels = 1;
+    while (getSlotsBesideHost(count, hostLevels) > 1)
+      ++hostLevels;
+    if (link)
+      numHostLevels = std::max(numHostLevels, hostLevels);
   }
   numLevels += numThinnings;
 }
@@ -75,6 +101,7 @@ static GraphOp takePlan(GraphOp body) {
   for (auto task : body.getOps<TaskOp>()) {
     task.removePlacementAttr();
     task.removeWorkspaceOffsetAttr();
+    task.removeHostWorkspaceOffsetAttr();
   }
   return body;
 }
@@ -133,6 +160,7 @@ llvm::Error LoopSlots::replan(TaskOp task, int64_t fewer) {
       addCounts(task.getCost(), multiplyCounts(std::max<int64_t>(slower, 0),
                                                getIterations(loop))));
   task.setWorkspace(getWorkspaceBytes(loop));
+  task.setHostWorkspace(getHostWorkspaceBytes(loop));
   return llvm::Error::success();
 }
 
@@ -174,14 +202,18 @@ llvm::Error LoopSlots::thin(GraphOp copy, unsigned level) {
   return llvm::Error::success();
 }
 
-/// Lets the pairs of `copy` have the checkpoints of a level, from 1 on. A loop
-/// may be in several pairs; what a pair becomes is none.
+/// Lets the pairs of `copy` have the checkpoints of a level. A loop may be in
+/// several pairs; what a pair becomes is none.
 llvm::Error LoopSlots::keepCheckpoints(GraphOp copy, unsigned level) {
   while (std::optional<LoopPair> pair = findFirstPair(copy)) {
     keepSymbols(*pair);
     int64_t count = findLoop(pair->reverse).getCount();
+    int64_t kept = isOnHost(level)
+                       ? getSlotsBesideHost(count, level - numLevels)
+                       : getSlots(count, level - numThinnings);
     if (llvm::Error error = remat::keepCheckpoints(
-            std::move(*pair), getSlots(count, level), module, bodies, symbols))
+            std::move(*pair), kept, isOnHost(level) ? link : std::nullopt,
+            module, bodies, symbols))
       return error;
   }
   return llvm::Error::success();
@@ -192,9 +224,8 @@ llvm::Expected<GraphOp> LoopSlots::make(unsigned level, int64_t fewer) {
   GraphOp copy = graph.clone();
   graph->getBlock()->getOperations().insert(graph->getIterator(), copy);
   copies.push_back(copy);
-  if (llvm::Error error = hasCheckpoints(level)
-                              ? keepCheckpoints(copy, level - numThinnings)
-                              : thin(copy, level))
+  if (llvm::Error error = hasCheckpoints(level) ? keepCheckpoints(copy, level)
+                                                : thin(copy, level))
     return std::move(error);
   if (fewer == 0)
     return copy;

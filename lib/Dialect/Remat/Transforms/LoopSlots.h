@@ -25,10 +25,16 @@ public:
 
   /// Whether the copy of this level has checkpoints.
   bool hasCheckpoints(unsigned level) const { return level > numThinnings; }
+  /// Whether it has some of them in host memory.
+  bool isOnHost(unsigned level) const { return level > numLevels; }
 
   /// Copies that keep ever less. In the last, each iteration runs again eight
   /// times at most, on the average.
   unsigned getNumLevels() const { return numLevels; }
+
+  /// Further levels with checkpoints in host memory, too, and ever fewer in the
+  /// arena, at last one. None without a link.
+  unsigned getNumHostLevels() const { return numHostLevels; }
 
   /// Lets the plans of the bodies of a copy take so many seconds together.
   void setTimeLimit(double seconds) { timeLimit = seconds; }
@@ -38,7 +44,8 @@ public:
 
   /// The copy for `level`: level 0 has all stacks, the next ones ever fewer, of
   /// which iterations make the others, then comes a checkpoint for each
-  /// iteration, and at each further level half of those of the one before.
+  /// iteration, and at each further level half of those of the one before; then
+  /// those with checkpoints in host memory, at each a quarter in the arena.
   /// Bodies are planned with arenas that are smaller by `fewer` bytes, or as
   /// small as they can be. The copy stands beside the graph and has its name.
   llvm::Expected<GraphOp> make(unsigned level, int64_t fewer);
@@ -61,7 +68,9 @@ private:
   std::optional<double> timeLimit;
   bool isLooping = false;
   mlir::ModuleOp module;
-  unsigned numLevels = 0, numThinnings = 0;
+  unsigned numLevels = 0, numThinnings = 0, numHostLevels = 0;
+  /// Unset if values must not go to the host.
+  std::optional<HostLink> link;
   llvm::SmallVector<GraphOp> copies;
   std::vector<TaskDecision> decisions;
   MadeBodies bodies;

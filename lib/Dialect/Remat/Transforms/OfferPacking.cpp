@@ -221,7 +221,9 @@ void OfferPacking::offer(GraphOp graph) {
         kernel.getName(), operand, /*id=*/number++, /*copy=*/0,
         /*backward=*/true, /*phase=*/0, /*pinned=*/false, /*policies=*/{},
         /*names=*/{}, /*layers=*/{}, /*cost=*/0, /*workspace=*/0,
+        /*host_workspace=*/0,
         /*placement=*/{}, /*workspace_offset=*/{},
+        /*host_workspace_offset=*/{},
         /*level=*/level > 1 ? builder.getI64IntegerAttr(level) : IntegerAttr(),
         /*policy_level=*/{});
     task->setAttr(mark, builder.getStringAttr(codec));

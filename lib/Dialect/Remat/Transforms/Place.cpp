@@ -23,7 +23,7 @@ namespace {
 /// Slots of the values of a graph, and the workspace offsets of its tasks.
 struct Slots {
   DenseMap<Value, SlotAttr> ofValue;
-  DenseMap<Operation *, int64_t> ofWorkspace;
+  DenseMap<Operation *, int64_t> ofWorkspace, ofHostWorkspace;
 };
 } // namespace
 
@@ -34,6 +34,8 @@ static void record(MLIRContext *context, ArrayRef<const LiveBuffer *> buffers,
     if (buffer->value)
       slots.ofValue[buffer->value] =
           SlotAttr::get(context, buffer->space, offset, buffer->bytes);
+    else if (buffer->space == MemorySpace::Host)
+      slots.ofHostWorkspace[buffer->owner] = offset;
     else
       slots.ofWorkspace[buffer->owner] = offset;
   }
@@ -60,6 +62,9 @@ static void annotate(GraphOp graph, const Slots &slots) {
     task.setPlacementAttr(ArrayAttr::get(task.getContext(), placement));
     if (auto it = slots.ofWorkspace.find(task); it != slots.ofWorkspace.end())
       task.setWorkspaceOffset(it->second);
+    if (auto it = slots.ofHostWorkspace.find(task);
+        it != slots.ofHostWorkspace.end())
+      task.setHostWorkspaceOffset(it->second);
   }
 }
 

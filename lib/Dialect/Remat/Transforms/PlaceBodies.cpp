@@ -52,6 +52,7 @@ private:
         return failure();
       task.setCost(multiplyCounts(getIterationCost(body), getIterations(loop)));
       task.setWorkspace(getWorkspaceBytes(loop));
+      task.setHostWorkspace(getHostWorkspaceBytes(loop));
     }
     return success();
   }

@@ -356,7 +356,8 @@ private:
   void shareTime(unsigned plans);
   llvm::Error add(GraphOp graph);
   llvm::Error addLevel(GraphOp graph, unsigned level, int64_t fewer);
-  llvm::Error searchLevels(GraphOp graph);
+  llvm::Error searchLevels(GraphOp graph, ArrayRef<unsigned> levels);
+  llvm::Error search(GraphOp graph);
   bool isHopeless(GraphOp copy, unsigned level);
   llvm::Expected<bool> addStored(GraphOp graph);
 
@@ -372,9 +373,9 @@ private:
   std::optional<GraphPlan> best;
   PlannedGraph bestGraph;
   std::unique_ptr<planning::InfeasibleBudgetError> failure;
-  /// Of what was added last: whether it is the best, and by how much it does
-  /// not fit.
-  bool isBest = false;
+  /// Of what was added last: whether it has a plan, whether that is the best,
+  /// and by how much it does not fit.
+  bool hasPlan = false, isBest = false;
   int64_t excess = 0;
 };
 } // namespace
@@ -426,6 +427,7 @@ llvm::Error LoopSearch::add(GraphOp graph) {
   PlannedGraph applied;
   llvm::Expected<GraphPlan> plan =
       findPlanOf(graph, options, applies ? &applied : nullptr);
+  hasPlan = bool(plan);
   isBest = plan && (!best || isBetter(*plan, *best, isSmallest()));
   excess = 0;
   if (isBest) {
@@ -449,6 +451,11 @@ llvm::Error LoopSearch::add(GraphOp graph) {
 bool LoopSearch::isHopeless(GraphOp copy, unsigned level) {
   bool mayOffload =
       options.offload && options.linkBandwidth != 0 && options.hostBudget != 0;
+  if (slots.isOnHost(level) && !stored && best &&
+      options.budget.kind == BudgetRequest::Kind::Bytes)
+    return llvm::any_of(copy.getOps<TaskOp>(), [&](TaskOp task) {
+      return int64_t(task.getWorkspace()) > options.budget.bytes;
+    });
   if (stored || mayOffload || level == slots.getNumLevels())
     return false;
   if (isSmallest())
@@ -459,7 +466,7 @@ bool LoopSearch::isHopeless(GraphOp copy, unsigned level) {
 
 /// Plans the copy of a level whose bodies take `fewer` bytes less.
 llvm::Error LoopSearch::addLevel(GraphOp graph, unsigned level, int64_t fewer) {
-  isBest = false;
+  hasPlan = isBest = false;
   excess = 0;
   llvm::Expected<GraphOp> copy = level == 0 && fewer == 0
                                      ? llvm::Expected<GraphOp>(graph)
@@ -472,16 +479,17 @@ llvm::Error LoopSearch::addLevel(GraphOp graph, unsigned level, int64_t fewer) {
   // Checkpoints are a plan, too, that of Revolve.
   if (isBest && slots.hasCheckpoints(level) &&
       best->solution.solver == "save-all")
-    best->solution.solver = "revolve";
+    best->solution.solver =
+        slots.isOnHost(level) ? "two-level-revolve" : "revolve";
   return error;
 }
 
-llvm::Error LoopSearch::searchLevels(GraphOp graph) {
-  unsigned numLevels = slots.getNumLevels(), withoutGain = 0;
-  for (unsigned step = 0; step <= numLevels; ++step) {
-    // What keeps the least comes first where that is asked for.
-    unsigned level = isSmallest() ? numLevels - step : step;
-    unsigned plansLeft = 3 * (numLevels - step) + 3;
+/// Plans the copies of `levels`, which keep ever less, or ever more if that is
+/// asked for which keeps the least.
+llvm::Error LoopSearch::searchLevels(GraphOp graph, ArrayRef<unsigned> levels) {
+  unsigned withoutGain = 0;
+  for (auto [step, level] : llvm::enumerate(levels)) {
+    unsigned plansLeft = 3 * (levels.size() - step);
     shareTime(plansLeft);
     if (isOver())
       break;
@@ -489,7 +497,9 @@ llvm::Error LoopSearch::searchLevels(GraphOp graph) {
       return error;
     bool isGain = isBest;
     // Fewer stacks than are needed cost more.
-    if (hasStored || (best && !isBest && !isSmallest() && !stored))
+    bool isSlower =
+        slots.isOnHost(level) ? hasPlan && !isBest : best && !isBest;
+    if (hasStored || (isSlower && !isSmallest() && !stored))
       break;
     shareTime(plansLeft - 1);
     if (isOver())
@@ -514,6 +524,20 @@ llvm::Error LoopSearch::searchLevels(GraphOp graph) {
   return llvm::Error::success();
 }
 
+llvm::Error LoopSearch::search(GraphOp graph) {
+  unsigned numLevels = slots.getNumLevels();
+  auto levels = llvm::to_vector(llvm::seq(0u, numLevels + 1));
+  auto onHost = llvm::to_vector(
+      llvm::seq(numLevels + 1, numLevels + slots.getNumHostLevels() + 1));
+  if (isSmallest()) {
+    std::reverse(levels.begin(), levels.end());
+    std::reverse(onHost.begin(), onHost.end());
+  }
+  if (llvm::Error error = searchLevels(graph, levels))
+    return error;
+  return hasStored ? llvm::Error::success() : searchLevels(graph, onHost);
+}
+
 llvm::Expected<GraphPlan> LoopSearch::run(GraphOp graph,
                                           PlannedGraph *planned) {
   // Percentages mean the same for all.
@@ -525,7 +549,7 @@ llvm::Expected<GraphPlan> LoopSearch::run(GraphOp graph,
   if (options.budget.kind == BudgetRequest::Kind::Percent)
     options.budget = {BudgetRequest::Kind::Bytes,
                       options.budget.resolve(whole->saveAllPeak)};
-  if (llvm::Error error = searchLevels(graph))
+  if (llvm::Error error = search(graph))
     return std::move(error);
   // Says that the stored plan is of another graph.
   if (stored && !hasStored) {

@@ -43,6 +43,8 @@ std::string remat::getFingerprint(const planning::Problem &problem) {
   for (const planning::Op &op : problem.ops) {
     os << op.name.size() << ' ' << op.name << ' ' << op.backward << ' '
        << op.recomputable << ' ' << op.workspace << ' ' << op.operands.size();
+    if (op.hostWorkspace != 0)
+      os << " on the host " << op.hostWorkspace;
     for (planning::ValueId operand : op.operands)
       os << ' ' << operand;
     os << '\n';

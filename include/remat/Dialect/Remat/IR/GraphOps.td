@@ -139,16 +139,18 @@ def Remat_TaskOp : Remat_Op<"task", [
       names of parameters and scopes in locations say so. The kernel's name says
       what the task computes.
     * `cost` is the time it takes in nanoseconds, `workspace` the scratch bytes
-      it needs while it runs.
+      it needs while it runs, and `host_workspace` those in host memory, to and
+      from which it copies itself.
     * `placement` says where each result lies: a `#remat.slot`; the number of
       the operand in whose place the task writes it; or `unit`, which is
       nowhere yet. Before the graph is placed, these slots are in space `reused`.
-    * `workspace_offset` is the workspace's place in the arena.
+    * `workspace_offset` is the workspace's place in the arena, and
+      `host_workspace_offset` that of the other one in the host arena.
 
     A task is written with its number, whether it is a copy, its kernel, its
     operands, and then, each only if there is anything to say, `backward` with a
-    level above 1, `phase`, `pinned`, `cost` and `workspace`, and at last the
-    places of its results and its workspace. A place is `arena` or `host` with an
+    level above 1, `phase`, `pinned`, `cost`, `workspace` and `host_workspace`,
+    and at last the places of its results and its workspaces. A place is `arena` or `host` with an
     offset, `result` with the number of a result of the graph, `reused` with such
     a number and an offset in that result's buffer, `operand` with the number of an
     operand, or `_` for none. Its bytes are only written where they are not
@@ -173,8 +175,10 @@ def Remat_TaskOp : Remat_Op<"task", [
                        OptionalAttr<StrArrayAttr>:$layers,
                        DefaultValuedAttr<I64Attr, "0">:$cost,
                        DefaultValuedAttr<I64Attr, "0">:$workspace,
+                       DefaultValuedAttr<I64Attr, "0">:$host_workspace,
                        OptionalAttr<ArrayAttr>:$placement,
                        OptionalAttr<I64Attr>:$workspace_offset,
+                       OptionalAttr<I64Attr>:$host_workspace_offset,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>
                            :$level,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>

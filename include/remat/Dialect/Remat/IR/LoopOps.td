@@ -53,6 +53,14 @@ def Remat_LoopOp : Remat_Op<"loop", [
     nothing. The body gets the states between its invariants and the elements of
     its slices. Made by `remat-plan`.
 
+    With `host`, checkpoints are kept in host memory, too, by two levels of
+    binomial checkpointing: the iterations are segments of `period`, and the
+    states before one of them are what `host_slots` checkpoints in host memory
+    hold, at a time and beside those of the first segment. Within a segment, the
+    `slots` hold states as above. Which period is best depends on the link and on
+    the time of an iteration [Aupy, Herrmann: Periodicity in optimal hierarchical
+    checkpointing schemes for adjoint computations, OMS 2017].
+
     `asserts` says that the body asserts something, which the loop is needed for
     though nobody reads its results.
 
@@ -70,6 +78,11 @@ def Remat_LoopOp : Remat_Op<"loop", [
     %dh0, %dw, %dx = remat.loop @cell_reverse count 20 reverse
         carried(%dh, %zero) invariant(%w) sliced(%x, %dsums)
         again @cell_next slots 5 carried(%h0) invariant(%w) sliced(%x) : ...
+    // The same with 2 more of them on the host, one in 8 iterations.
+    %dh0, %dw, %dx = remat.loop @cell_reverse count 20 reverse
+        carried(%dh, %zero) invariant(%w) sliced(%x, %dsums)
+        again @cell_next slots 5 carried(%h0) invariant(%w) sliced(%x)
+        host 2 period 8 : ...
     // A recurrent network over a prefix of up to 20 elements.
     %h, %sums = remat.loop @cell count 20 trips(%n) carried(%h0) ... :
         (..., tensor<i64>) -> ...
@@ -89,6 +102,10 @@ def Remat_LoopOp : Remat_Op<"loop", [
                        OptionalAttr<FlatSymbolRefAttr>:$advance,
                        OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>
                            :$slots,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>
+                           :$host_slots,
+                       OptionalAttr<ConfinedAttr<I64Attr, [IntPositive]>>
+                           :$period,
                        Variadic<AnyRankedTensor>:$stateInits,
                        Variadic<AnyRankedTensor>:$stateInvariants,
                        Variadic<AnyRankedTensor>:$stateSlices,
@@ -102,6 +119,7 @@ def Remat_LoopOp : Remat_Op<"loop", [
     `invariant` `(` $invariants `)` `sliced` `(` $slices `)`
     (`again` $advance^ `slots` $slots `carried` `(` $stateInits `)`
      `invariant` `(` $stateInvariants `)` `sliced` `(` $stateSlices `)`)?
+    (`host` $host_slots^ `period` $period)?
     attr-dict `:`
     functional-type(operands, results)
   }];
