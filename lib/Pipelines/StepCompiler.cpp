@@ -105,6 +105,8 @@ StepSummary remat::summarizeStep(GraphOp graph) {
   summary.arenaBytes = graph.getArenaBytes().value_or(0);
   summary.stateBytes = graph.getStateBytes().value_or(0);
   summary.hostArenaBytes = graph.getHostArenaBytes().value_or(0);
+  summary.simulatedHostPeak = liveness.peak(MemorySpace::Host).bytes;
+  summary.plannedHostPeak = summary.simulatedHostPeak;
   summary.budget = graph.getBudget().value_or(summary.arenaBytes);
   std::set<StringRef> kernels;
   for (auto task : graph.getOps<TaskOp>()) {
@@ -134,9 +136,16 @@ llvm::Expected<StepSummary> remat::planModule(ModuleOp module,
   GraphOp graph = getOnlyGraph(module);
   if (!graph)
     return llvm::createStringError("the module holds no step");
-  if (llvm::Error error = planGraph(graph, options, found))
+  GraphPlan plan;
+  if (llvm::Error error = planGraph(graph, options, &plan))
     return std::move(error);
-  return placeModule(module, options.reuseResultBuffers);
+  llvm::Expected<StepSummary> summary =
+      placeModule(module, options.reuseResultBuffers);
+  if (summary)
+    summary->plannedHostPeak = plan.solution.hostPeakBytes;
+  if (found)
+    *found = std::move(plan);
+  return summary;
 }
 
 llvm::Expected<StepSummary> remat::placeModule(ModuleOp module,

@@ -423,10 +423,11 @@ bool remat::findLoopWorkspace(const remat_loop &loop, const Table &body,
   if (!advance)
     return true;
   uint64_t states = advance->results.size();
-  if (!addResults(*advance, states, /*withInPlace=*/true, end))
+  bool areInStages = areAllOnHost(loop.count, loop.host_slots, loop.period);
+  if (!areInStages && !addResults(*advance, states, /*withInPlace=*/true, end))
     return false;
   workspace.otherStates = end;
-  if (!addResults(*advance, states, /*withInPlace=*/false, end))
+  if (!areInStages && !addResults(*advance, states, /*withInPlace=*/false, end))
     return false;
   workspace.slots = end;
   if (!addResults(*advance, states, /*withInPlace=*/true, workspace.slotBytes))

@@ -22,6 +22,18 @@
 // RUN: remat-opt %t/cell.mlir %{derivative} %{to-plan}=budget=min --remat-assign-buffers --remat-place -o %t/placed.mlir
 // RUN: remat-opt %t/placed.mlir | diff %t/placed.mlir -
 
+// With a link, states are in host memory: all but the first and the last where
+// the link is faster than an iteration, one in two where it is slower, and no
+// more than there is room for. With all of them there, two states in the arena
+// are enough.
+
+// RUN: remat-opt %t/cell.mlir %{derivative} %{to-plan}="budget=20%% link-bandwidth=inf" | FileCheck %t/cell.mlir --check-prefix=LINK
+// RUN: remat-opt %t/cell.mlir %{derivative} %{to-plan}="budget=20%% link-bandwidth=10000000" | FileCheck %t/cell.mlir --check-prefix=SLOW
+// RUN: remat-opt %t/cell.mlir %{derivative} %{to-plan}="budget=20%% link-bandwidth=inf host-budget=256" | FileCheck %t/cell.mlir --check-prefix=ROOM
+// RUN: remat-opt %t/cell.mlir %{derivative} %{to-plan}="budget=20%% link-bandwidth=inf" --remat-assign-buffers --remat-place -o %t/host.mlir
+// RUN: remat-opt %t/host.mlir | diff %t/host.mlir -
+// RUN: FileCheck %t/cell.mlir --check-prefix=PLACED < %t/host.mlir
+
 // Two loops read states of one loop; two loops of one body are needed for
 // different results. A body that asserts something does it in the forward loop.
 
@@ -56,6 +68,14 @@
 // SOME-DAG: remat.loop @cell_reverse_again count 20 reverse carried(%{{.*}}, %{{.*}}) invariant(%{{.*}}) sliced() again @cell_next slots 10 carried(
 // ONE-DAG:  remat.loop @cell_reverse_again count 20 reverse carried(%{{.*}}, %{{.*}}) invariant(%{{.*}}) sliced() again @cell_next slots 2 carried(
 // FEW-DAG:  remat.loop @cell_short count 20 carried(%{{.*}}) invariant(%{{.*}}) sliced() : (tensor<16xf32>, tensor<16xf32>) -> tensor<16xf32>
+
+// LINK-DAG: remat.task {{.*}} host_workspace 1152 :
+// LINK-DAG: again @cell_next slots {{.*}} host 18 period 1 :
+// SLOW-DAG: remat.task {{.*}} host_workspace 512 :
+// SLOW-DAG: again @cell_next slots {{.*}} host 8 period 2 :
+// ROOM-DAG: remat.task {{.*}} host_workspace 256 :
+// ROOM-DAG: again @cell_next slots {{.*}} host 4 period
+// PLACED:   host_workspace 1152 at [{{.*}}, workspace 0, host_workspace 0] :
 
 // NONE: budget 64 bytes is infeasible, the smallest feasible is 320
 func.func private @cell(%h: tensor<16xf32>, %w: tensor<16xf32>) -> tensor<16xf32> {

@@ -74,9 +74,10 @@ class Trial:
             report = json.load(file)
         rows = report if isinstance(report, list) else [report]
         for row in rows:
-            peaks = [row[kind + "_peak_bytes"] for kind in ("planned", "simulated", "measured")]
-            if len(set(peaks)) > 1:
-                raise Failure("peak", f"{what}: planned, simulated and measured peak are {peaks}", command)
+            for place in ("", "host_"):
+                peaks = [row[f"{kind}_{place}peak_bytes"] for kind in ("planned", "simulated", "measured")]
+                if len(set(peaks)) > 1:
+                    raise Failure("peak", f"{what}: planned, simulated and measured {place}peak are {peaks}", command)
         return rows, command
 
     def check(self):
@@ -92,6 +93,7 @@ class Trial:
                            ("draws", "remat.random"), ("policies", "remat.policy")):
             if self.session and text in self.text:
                 self.session.count(what)
+        self.check_host(kept, all_saved["result_hash"])
         ways = [["--threads=4", "--determinism-check=bitwise"], ["--link-bandwidth=1GB/s"], ["--reorder"],
                 ["--reuse-result-buffers=false"]]
         way = random.Random(self.program.seed).choice(ways)
@@ -112,6 +114,18 @@ class Trial:
         rows, command = self.run("a GPU", kept + ["--target=cuda", "--device=sim", "--budget=100%,60%,min"], "device")
         self.compare("device", command)
         self.check_bits(rows, rows[0]["result_hash"], command)
+
+    def check_host(self, kept, known):
+        """States may be in host memory: over a link of any speed, in as much room as there may be."""
+        draw = random.Random(self.program.seed)
+        link = draw.choice(["inf", "1GB/s", "100MB/s", "5MB/s"])
+        room = draw.choice([None, 64, 200, 1000])
+        rows, command = self.run("states on the host", kept + ["--budget=40%,10%,min", "--link-bandwidth=" + link,
+                                                               f"--threads={draw.choice([1, 4])}"] +
+                                 ([] if room is None else [f"--host-budget={room}"]), "kept")
+        self.check_bits(rows, known, command)
+        if self.session and any(row["measured_host_peak_bytes"] for row in rows):
+            self.session.count("on the host")
 
     def check_bits(self, rows, known, command):
         if any(row["result_hash"] != known for row in rows):

@@ -33,6 +33,8 @@ struct StepSummary {
   int64_t stateBytes = 0;
   int64_t budget = 0;
   int64_t hostArenaBytes = 0;
+  /// The same two peaks in host memory.
+  int64_t plannedHostPeak = 0, simulatedHostPeak = 0;
   int64_t tasks = 0, distinctTasks = 0, recomputedTasks = 0;
   int64_t offloadedBytes = 0;
   /// How often values are packed, and by how many bytes their packed forms are

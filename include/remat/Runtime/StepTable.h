@@ -383,7 +383,9 @@ enum {
 /// for iterations. Each segment is reversed with `slots` as above, where the
 /// first slot is what the segment begins with. Behind the slots, the workspace
 /// then has room for all states two times: what leaves for the host or has come
-/// from there, in turns. These copies are made beside the computation.
+/// from there, in turns. These copies are made beside the computation. With a
+/// period of 1 and at least `count` - 2 slots there, all states are made in one
+/// of these places, and the workspace has those two and no other states.
 typedef struct remat_loop {
   uint32_t body;
   uint32_t carried, invariants, slices, stacks;

@@ -102,6 +102,13 @@ inline int64_t fewestAdvances(int64_t iterations, int64_t slots,
   return static_cast<int64_t>(std::min<__int128>(advances, INT64_MAX));
 }
 
+/// Whether each state is stored as soon as it is made, and no iteration is
+/// advanced again: all states but the first and the last are on the host.
+inline bool areAllOnHost(int64_t iterations, int64_t hostSlots,
+                         int64_t period) {
+  return hostSlots > 0 && period == 1 && hostSlots >= iterations - 2;
+}
+
 enum class LoopActionKind : uint8_t {
   /// Keep a checkpoint of the current state `from`.
   Store,

@@ -423,6 +423,17 @@ remat.graph @workspace_offset(%x: tensor<32xf32>) {
 func.func private @k(%a: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
   return %a : tensor<32xf32>
 }
+remat.graph @host_workspace_offset(%x: tensor<32xf32>) {
+  // expected-error @+1 {{'host_workspace_offset' must be a multiple of 64, got 3}}
+  %0 = remat.task 0 @k(%x) host_workspace 64 at [host_workspace 3] : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
+func.func private @k(%x: tensor<32xf32>) -> tensor<32xf32> attributes {remat.kernel} {
+  return %x : tensor<32xf32>
+}
 remat.graph @workspace_too_large(%x: tensor<32xf32>) {
   // expected-error @+1 {{'workspace' must be between 0 and 281474976710656, got 9223372036854775807}}
   %0 = remat.task 0 @k(%x) workspace 9223372036854775807 : (tensor<32xf32>) -> tensor<32xf32>

@@ -170,3 +170,22 @@ func.func @main(%a: tensor<4xf32>, %n: tensor<i64>) -> tensor<0x4xf32> {
   %r:2 = remat.loop @body trips(%n) carried(%a) invariant() sliced() : (tensor<4xf32>, tensor<i64>) -> (tensor<4xf32>, tensor<0x4xf32>)
   return %r#1 : tensor<0x4xf32>
 }
+
+// -----
+
+func.func private @back(%d: tensor<4xf32>, %h: tensor<4xf32>) -> tensor<4xf32>
+func.func private @next(%h: tensor<4xf32>) -> tensor<4xf32>
+func.func @main(%d: tensor<4xf32>, %h: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{attribute 'host_slots' failed to satisfy constraint: 64-bit signless integer attribute whose value is positive}}
+  %r = remat.loop @back count 5 reverse carried(%d) invariant() sliced() again @next slots 2 carried(%h) invariant() sliced() host 0 period 2 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// -----
+
+func.func private @back(%d: tensor<4xf32>) -> tensor<4xf32>
+func.func @main(%d: tensor<4xf32>) -> tensor<4xf32> {
+  // expected-error@+1 {{keeps states in host memory, expected 'host_slots', 'period' and 'advance'}}
+  %r = remat.loop @back count 5 reverse carried(%d) invariant() sliced() host 2 period 2 : (tensor<4xf32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}

@@ -32,6 +32,14 @@ remat.graph @workspace_first(%x: tensor<32xf32>) {
 
 // -----
 
+remat.graph @host_workspace_first(%x: tensor<32xf32>) {
+  // expected-error @+1 {{expected the workspace to be the last}}
+  %0 = remat.task 0 @f(%x) at [host_workspace 0, workspace 0] : (tensor<32xf32>) -> tensor<32xf32>
+  remat.return
+}
+
+// -----
+
 remat.graph @misaligned(%x: tensor<32xf32>) {
   // expected-error @+1 {{slot offset must be a multiple of 64, got 3}}
   %0 = remat.task 0 @f(%x) at [arena 3] : (tensor<32xf32>) -> tensor<32xf32>

@@ -22,8 +22,8 @@ func.func private @"odd name"() -> tensor<0xf32> attributes {remat.kernel} {
 remat.graph @tasks(%x: tensor<32xf32>) {
   // CHECK: %[[A:.*]] = remat.task 0 @f(%arg0) : (tensor<32xf32>) -> tensor<32xf32>
   %0 = remat.task 0 @f(%x) : (tensor<32xf32>) -> tensor<32xf32>
-  // CHECK: remat.task 1 @f(%[[A]]) pinned cost 7 workspace 100 {names = {{.*}}, policies = [#remat.policy<must_save>]} : (
-  %1 = remat.task 1 @f(%0) pinned cost 7 workspace 100 {policies = [#remat.policy<must_save>], names = [["a"]]} : (tensor<32xf32>) -> tensor<32xf32>
+  // CHECK: remat.task 1 @f(%[[A]]) pinned cost 7 workspace 100 host_workspace 40 {names = {{.*}}, policies = [#remat.policy<must_save>]} : (
+  %1 = remat.task 1 @f(%0) pinned cost 7 workspace 100 host_workspace 40 {policies = [#remat.policy<must_save>], names = [["a"]]} : (tensor<32xf32>) -> tensor<32xf32>
   // CHECK: remat.task 2 @"odd name"() : () -> tensor<0xf32>
   %2 = remat.task 2 @"odd name"() : () -> tensor<0xf32>
   // CHECK: remat.task 0 copy 3 @f(%arg0) backward phase 2 : (

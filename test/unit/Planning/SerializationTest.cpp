@@ -27,13 +27,14 @@ TEST(Serialization, ReadsAnInstance) {
     "name": "x", "nodes": [
       {"id": 5, "name": "a", "cost": 3, "size": 64, "backward": false},
       {"id": 2, "name": "b", "cost": 4, "size": 8, "workspace": 9,
-       "backward": true, "policy": "MUST_SAVE"},
+       "host_workspace": 11, "backward": true, "policy": "MUST_SAVE"},
       {"id": 9, "size": 1}],
     "edges": [[5, 2], [9, 5]], "outputs": [2], "inputs": [9]})"));
   const Problem &problem = instance.problem;
   ASSERT_EQ(problem.ops.size(), 2u);
   EXPECT_EQ(message(check(problem)), "");
   EXPECT_EQ(problem.ops[1].workspace, 9);
+  EXPECT_EQ(problem.ops[1].hostWorkspace, 11);
   EXPECT_TRUE(problem.ops[1].backward);
   EXPECT_EQ(problem.values[1].policy, Policy::MustSave);
   EXPECT_TRUE(problem.values[1].isOutput);
@@ -57,6 +58,7 @@ TEST(Serialization, RoundTripsEverything) {
     for (Op &op : problem.ops)
       if (op.recomputable && op.cost % 2)
         op.absorbedCost = op.cost / 2;
+    problem.ops[2].hostWorkspace = seed;
     ASSERT_EQ(message(check(problem)), "");
     std::string text = print(toJson(problem));
     Instance instance = cantFail(parseInstance(text));

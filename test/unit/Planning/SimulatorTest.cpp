@@ -422,6 +422,35 @@ TEST(Simulator, HostCopiesLiveFromOffloadToLastReload) {
   EXPECT_EQ(s.time, s.cost);
 }
 
+/// An op that uses the host itself has the link for itself, and its bytes are
+/// there beside those of values.
+TEST(Simulator, HostWorkspaces) {
+  Problem problem = hairpin();
+  problem.ops[1].hostWorkspace = 1000;
+  Plan plan = runs({0, 1, 2, 3, 4});
+  Simulation alone = cantFail(simulate(problem, plan));
+  EXPECT_EQ(alone.hostPeakBytes, 1000);
+  EXPECT_EQ(alone.time, alone.cost);
+  EXPECT_EQ(problem.hostRoom(), INT64_MAX);
+  problem.hostBudget = 1200;
+  EXPECT_EQ(problem.hostRoom(), 200);
+  problem.linkBytesPerSecond = 1000000000;
+  plan = runs({0});
+  plan.offload(0);
+  for (OpId op : {1, 2})
+    plan.run(op);
+  plan.reload(0);
+  for (OpId op : {3, 4})
+    plan.run(op);
+  Simulation both = cantFail(simulate(problem, plan));
+  int64_t bytes = problem.values[0].transferBytes;
+  EXPECT_EQ(both.hostPeakBytes, 1000 + bytes);
+  problem.ops[1].hostWorkspace = 0;
+  int64_t free = cantFail(simulate(problem, plan)).time;
+  EXPECT_GT(both.time, free);
+  EXPECT_LE(both.time, free + problem.transferTime(bytes));
+}
+
 TEST(Simulator, LinksOfAnySpeed) {
   Problem problem = chain(1, int64_t(1) << 50);
   Plan plan = runs({0});

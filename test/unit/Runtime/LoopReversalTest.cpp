@@ -13,6 +13,7 @@
 
 #include "remat/Schedules/Revolve.h"
 
+#include <random>
 #include <utility>
 
 using namespace remat;
@@ -265,8 +266,10 @@ TEST_P(LoopReversal, GivesThatWithStatesOnTheHost) {
               << what;
           int64_t segment = std::min(period, count),
                   segments = segmentsOf(count, segment);
-          uint64_t expected = 128 + 64 + 64 + 128;
-          expected += (hIsInPlace ? 0 : 64) + (gIsInPlace ? 0 : 128);
+          uint64_t expected = 128 + 64;
+          if (!areAllOnHost(count, hostSlots, period))
+            expected +=
+                64 + 128 + (hIsInPlace ? 0 : 64) + (gIsInPlace ? 0 : 128);
           // Two stages, and the slots of a segment.
           expected += (64 + 128) * uint64_t(2 + std::min(slots, segment) - 1);
           ASSERT_EQ(step.stats().measured_peak_bytes, expected) << what;
@@ -329,6 +332,49 @@ TEST_P(LoopReversal, GivesThatForEachNumberOfIterations) {
                 4 * uint64_t(fewestAdvances(trips, slots, few.loop.host_slots,
                                             few.loop.period)));
       ASSERT_EQ(step.stats().measured_peak_bytes, few.workspaceBytes);
+    }
+  }
+}
+
+/// Of any number of iterations up to 300.
+TEST_P(LoopReversal, GivesThatWithRandomSlotsOnTheHost) {
+  auto [isReverse, hIsInPlace, gIsInPlace] = GetParam();
+  constexpr int64_t most = 300;
+  std::mt19937_64 random(isReverse + 2 * hIsInPlace + 4 * gIsInPlace);
+  auto draw = [&](int64_t last) { return 1 + int64_t(random() % last); };
+  Values v(most, isReverse);
+  for (int sample = 0; sample < 4; ++sample) {
+    Reversal few(most, draw(12), isReverse, hIsInPlace, gIsInPlace,
+                 /*hasTrips=*/true);
+    few.loop.host_slots = draw(20);
+    few.loop.period = draw(30);
+    few.finish();
+    Step step(few.builder, kernels, {1, 0, nullptr, 0});
+    ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+    for (int64_t trips = sample; trips <= most; trips += 4) {
+      std::vector<float> end = v.a.values, s(20 * most);
+      if (trips > 0) {
+        Values fixed(trips, isReverse);
+        Reversal all(trips, 0, isReverse, false, false);
+        all.finish();
+        Step whole(all.builder, kernels, {1, 0, nullptr, 0});
+        ASSERT_EQ(
+            whole.run({fixed.a, fixed.v, fixed.states, fixed.others, fixed.y},
+                      {fixed.end, fixed.s}),
+            REMAT_OK)
+            << whole.message;
+        end = fixed.end.values;
+        std::copy(fixed.s.values.begin(), fixed.s.values.end(), s.begin());
+      }
+      int64_t number = trips;
+      remat_tensor counted = {&number, REMAT_I64, 0, nullptr};
+      Tensor other({3}), stack({most, 20}, 5);
+      ASSERT_EQ(step.run({v.a, v.v, v.y, v.h, v.g, v.w, v.v, v.x, counted},
+                         {other, stack}),
+                REMAT_OK)
+          << step.message;
+      ASSERT_EQ(other.values, end) << trips;
+      ASSERT_EQ(stack.values, s) << trips;
     }
   }
 }

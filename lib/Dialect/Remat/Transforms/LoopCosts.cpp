@@ -58,9 +58,15 @@ int64_t remat::getWorkspaceBytes(LoopOp loop) {
   arena = std::max<int64_t>(arena, advance.getArenaBytes().value_or(0));
   auto [states, copiedStates] = countBytes(advance, loop.getStateInits());
   int64_t slots = std::min<int64_t>(*loop.getSlots(), getSegment(loop)) - 1;
-  int64_t buffers = 1 + slots + (loop.getHostSlots() ? 2 : 0);
-  return addCounts(addCounts(arena, copies),
-                   addCounts(multiplyCounts(states, buffers), copiedStates));
+  if (areAllOnHost(loop.getCount(), loop.getHostSlots().value_or(0),
+                   loop.getPeriod().value_or(0)))
+    copiedStates = 0;
+  else
+    ++slots;
+  int64_t stages = loop.getHostSlots() ? 2 : 0;
+  return addCounts(
+      addCounts(arena, copies),
+      addCounts(multiplyCounts(states, slots + stages), copiedStates));
 }
 
 int64_t remat::getHostWorkspaceBytes(LoopOp loop) {

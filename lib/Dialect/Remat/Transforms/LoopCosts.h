@@ -23,7 +23,8 @@ int64_t getIterations(LoopOp loop);
 /// both; a buffer for each carried value that the body does not update in
 /// place; if it makes states again, two buffers for the current ones and one
 /// for each slot but the first, which is an operand; and if some of them are in
-/// host memory, two buffers more for those that come and go.
+/// host memory, two buffers more for those that come and go, in which they are
+/// made if all are there.
 int64_t getWorkspaceBytes(LoopOp loop);
 
 /// The same in host memory: the states of all slots there.
