@@ -136,7 +136,8 @@ class Plan {
     if (task >= 0) return `${this.batch}:${task}:${this.buffers.result[buffer]}`;
     if (this.buffers.isCallers[buffer]) return `caller:${this.text("buffers", "name", buffer)}`;
     const entry = this.buffers.birth[buffer];
-    return `${this.batch}:workspace:${this.entries.task[entry]}:${this.entries.copyOf[entry] >= 0 ? entry : ""}`;
+    const kind = this.inHost(buffer) ? "host-workspace" : "workspace";
+    return `${this.batch}:${kind}:${this.entries.task[entry]}:${this.entries.copyOf[entry] >= 0 ? entry : ""}`;
   }
 
   text(table, column, row) {

@@ -212,7 +212,7 @@ public:
 
   /// Without `slots`, no states are made again.
   llvm::Error run(std::optional<int64_t> slots,
-                  const std::optional<HostLink> &link);
+                  const std::optional<HostLink> &link, int64_t fewest);
 
 private:
   template <typename OpT>
@@ -493,8 +493,8 @@ llvm::Expected<GraphOp> PairRewriter::makeReverseBody() {
 }
 
 llvm::Error PairRewriter::run(std::optional<int64_t> slots,
-                              const std::optional<HostLink> &link) {
-  choice = slots ? "_slots" + std::to_string(*slots) : "_thin" + suffix;
+                              const std::optional<HostLink> &link,
+                              int64_t fewest) {
   GraphOp advance;
   if (slots)
     if (llvm::Error error = makeAdvance().moveInto(advance))
@@ -505,6 +505,9 @@ llvm::Error PairRewriter::run(std::optional<int64_t> slots,
   std::optional<planning::HostSchedule> host;
   if (slots && link)
     host = planHostSlots(*body, advance, reverse.getCount(), *slots, *link);
+  if (link && !host)
+    slots = std::max(*slots, fewest);
+  choice = slots ? "_slots" + std::to_string(*slots) : "_thin" + suffix;
   if (host)
     choice += "_host" + std::to_string(host->hostSlots) + "_period" +
               std::to_string(host->period);
@@ -596,15 +599,16 @@ llvm::Error PairRewriter::run(std::optional<int64_t> slots,
 
 llvm::Error remat::keepCheckpoints(LoopPair pair, int64_t slots,
                                    const std::optional<HostLink> &link,
-                                   ModuleOp module, MadeBodies &bodies,
+                                   int64_t fewest, ModuleOp module,
+                                   MadeBodies &bodies,
                                    SetVector<Operation *> &symbols) {
   return PairRewriter(std::move(pair), module, bodies, symbols)
-      .run(slots, link);
+      .run(slots, link, fewest);
 }
 
 llvm::Error remat::keepStacks(LoopPair pair, ArrayRef<unsigned> kept,
                               ModuleOp module, MadeBodies &bodies,
                               SetVector<Operation *> &symbols) {
   return PairRewriter(std::move(pair), module, bodies, symbols, kept)
-      .run(/*slots=*/std::nullopt, /*link=*/std::nullopt);
+      .run(/*slots=*/std::nullopt, /*link=*/std::nullopt, /*fewest=*/0);
 }

@@ -46,10 +46,10 @@ std::optional<LoopPair> findFirstPair(GraphOp graph);
 /// Lets the reverse loop of `pair` make what is stacked again, from `slots`
 /// checkpoints of what the forward loop carries, and takes the stacks from
 /// that. With a link, checkpoints are in host memory as well, if that saves
-/// time. What is made for it, of `bodies` or anew, is put into `module` and
-/// `symbols`.
+/// time, and else there are at least `fewest`. What is made for it, of `bodies`
+/// or anew, is put into `module` and `symbols`.
 llvm::Error keepCheckpoints(LoopPair pair, int64_t slots,
-                            const std::optional<HostLink> &link,
+                            const std::optional<HostLink> &link, int64_t fewest,
                             mlir::ModuleOp module, MadeBodies &bodies,
                             llvm::SetVector<mlir::Operation *> &symbols);
 

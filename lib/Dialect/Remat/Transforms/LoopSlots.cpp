@@ -213,7 +213,7 @@ llvm::Error LoopSlots::keepCheckpoints(GraphOp copy, unsigned level) {
                        : getSlots(count, level - numThinnings);
     if (llvm::Error error = remat::keepCheckpoints(
             std::move(*pair), kept, isOnHost(level) ? link : std::nullopt,
-            module, bodies, symbols))
+            getFewestSlots(count), module, bodies, symbols))
       return error;
   }
   return llvm::Error::success();

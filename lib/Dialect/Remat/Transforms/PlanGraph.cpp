@@ -356,7 +356,8 @@ private:
   void shareTime(unsigned plans);
   llvm::Error add(GraphOp graph);
   llvm::Error addLevel(GraphOp graph, unsigned level, int64_t fewer);
-  llvm::Error searchLevels(GraphOp graph, ArrayRef<unsigned> levels);
+  llvm::Error searchLevels(GraphOp graph, ArrayRef<unsigned> levels,
+                           unsigned numLater);
   llvm::Error search(GraphOp graph);
   bool isHopeless(GraphOp copy, unsigned level);
   llvm::Expected<bool> addStored(GraphOp graph);
@@ -485,11 +486,12 @@ llvm::Error LoopSearch::addLevel(GraphOp graph, unsigned level, int64_t fewer) {
 }
 
 /// Plans the copies of `levels`, which keep ever less, or ever more if that is
-/// asked for which keeps the least.
-llvm::Error LoopSearch::searchLevels(GraphOp graph, ArrayRef<unsigned> levels) {
+/// asked for which keeps the least. Behind them come `numLater` others.
+llvm::Error LoopSearch::searchLevels(GraphOp graph, ArrayRef<unsigned> levels,
+                                     unsigned numLater) {
   unsigned withoutGain = 0;
   for (auto [step, level] : llvm::enumerate(levels)) {
-    unsigned plansLeft = 3 * (levels.size() - step);
+    unsigned plansLeft = 3 * (levels.size() - step + numLater);
     shareTime(plansLeft);
     if (isOver())
       break;
@@ -533,9 +535,10 @@ llvm::Error LoopSearch::search(GraphOp graph) {
     std::reverse(levels.begin(), levels.end());
     std::reverse(onHost.begin(), onHost.end());
   }
-  if (llvm::Error error = searchLevels(graph, levels))
+  if (llvm::Error error = searchLevels(graph, levels, onHost.size()))
     return error;
-  return hasStored ? llvm::Error::success() : searchLevels(graph, onHost);
+  return hasStored ? llvm::Error::success()
+                   : searchLevels(graph, onHost, /*numLater=*/0);
 }
 
 llvm::Expected<GraphPlan> LoopSearch::run(GraphOp graph,
