@@ -6,10 +6,6 @@
 
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
 
-#include "remat/Dialect/Remat/IR/TargetFacts.h"
-#include "remat/Schedules/Revolve.h"
-#include "remat/Utils/Saturating.h"
-
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
@@ -122,20 +118,4 @@ SmallVector<GraphOp> remat::findBodies(LoopOp loop) {
               SymbolTable::lookupNearestSymbolFrom<GraphOp>(loop, symbol))
         bodies.push_back(body);
   return bodies;
-}
-
-int64_t remat::getOffloadedBytes(LoopOp loop) {
-  if (!loop.getHostSlots())
-    return 0;
-  int64_t count = loop.getCount(), states = 0, stored = 0;
-  int64_t alignment = getTargetFacts(loop).getAlignment();
-  for (Value state : loop.getStateInits())
-    states += llvm::alignTo(getBufferBytes(state), alignment);
-  int64_t segments =
-      segmentsOf(count, std::min<int64_t>(*loop.getPeriod(), count));
-  LoopReversal reversal(segments,
-                        std::min<int64_t>(*loop.getHostSlots() + 1, segments));
-  for (LoopAction action; reversal.next(action, cutOfRevolve);)
-    stored += action.kind == LoopActionKind::Store && reversal.getSlot() > 0;
-  return multiplyCounts(states, stored);
 }

@@ -8,6 +8,7 @@
 
 #include "Tuning.h"
 #include "remat/Dialect/Remat/IR/Donations.h"
+#include "remat/Dialect/Remat/Transforms/PlanGraph.h"
 #include "remat/Planning/Problem.h"
 #include "remat/Utils/Saturating.h"
 
@@ -99,4 +100,18 @@ remat::planHostSlots(GraphOp body, GraphOp advance, int64_t count,
   loop.transferTime = problem.transferTime(bytes);
   loop.duplexLink = link.isDuplex;
   return planning::planHostSlots(loop, link.budget / bytes);
+}
+
+int64_t remat::getOffloadedBytes(LoopOp loop) {
+  if (!loop.getHostSlots())
+    return 0;
+  auto advance = SymbolTable::lookupNearestSymbolFrom<GraphOp>(
+      loop, loop.getAdvanceAttr());
+  int64_t states = countBytes(advance, loop.getStateInits()).first, stored = 0;
+  int64_t segments = segmentsOf(loop.getCount(), getSegment(loop));
+  LoopReversal reversal(segments,
+                        std::min<int64_t>(*loop.getHostSlots() + 1, segments));
+  for (LoopAction action; reversal.next(action, cutOfRevolve);)
+    stored += action.kind == LoopActionKind::Store && reversal.getSlot() > 0;
+  return multiplyCounts(states, stored);
 }

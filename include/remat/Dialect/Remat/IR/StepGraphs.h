@@ -65,10 +65,6 @@ GraphOp findBody(LoopOp loop);
 /// The graphs that `loop` runs, those of `again` included.
 llvm::SmallVector<GraphOp> findBodies(LoopOp loop);
 
-/// What `loop` copies to host memory while it runs, if it runs as often as it
-/// may.
-int64_t getOffloadedBytes(LoopOp loop);
-
 } // namespace remat
 
 #endif // REMAT_DIALECT_REMAT_IR_STEPGRAPHS_H

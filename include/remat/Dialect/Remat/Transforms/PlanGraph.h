@@ -128,6 +128,10 @@ llvm::Expected<planning::Frontier>
 computeFrontier(GraphOp graph, const PlanOptions &options, unsigned points,
                 std::vector<GraphPlan> *plans = nullptr);
 
+/// What `loop` copies to host memory while it runs, if it runs as often as it
+/// may.
+int64_t getOffloadedBytes(LoopOp loop);
+
 } // namespace remat
 
 #endif // REMAT_DIALECT_REMAT_TRANSFORMS_PLANGRAPH_H
