@@ -167,6 +167,7 @@ void remat::buildTasksPipeline(OpPassManager &pm, const StepOptions &options) {
   // Slices make a loss where its gradient is made, which is another call then.
   if (!options.separateBackward)
     pm.addNestedPass<func::FuncOp>(createSliceRowsPass());
+  pm.addNestedPass<func::FuncOp>(createPickEarlyPass());
   pm.addNestedPass<func::FuncOp>(createSeparateTagsPass());
   RoundProductsPassOptions roundProducts;
   roundProducts.onlySums = options.roundsOnlySums;

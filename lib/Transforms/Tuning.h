@@ -48,6 +48,14 @@ struct FusionTuning {
   static constexpr unsigned maxUsers = 256;
 };
 
+/// `remat-pick-early`.
+struct PickTuning {
+  /// Smaller tensors may wait: one more task costs more than it saves.
+  static constexpr int64_t minElements = 16384;
+  /// What is picked is no more than one in so many elements.
+  static constexpr int64_t leastPart = 64;
+};
+
 /// `remat-fuse-sibling-reductions`.
 struct SiblingTuning {
   /// Results of a merged operation: each is a sum in a vector register or two.

@@ -138,3 +138,53 @@ func.func @main(%x: tensor<64x64xf32>, %y: tensor<64x128xf32>) -> (tensor<130x64
   %r = tensor.concat dim(0) %p, %a, %v : (tensor<64x64xf32>, tensor<64x64xf32>, tensor<2x64xf32>) -> tensor<130x64xf32>
   return %r, %s : tensor<130x64xf32>, tensor<128xf32>
 }
+
+// -----
+
+// A product is added to a sum where that lies, so that it takes no memory of its
+// own. It does not wait for the sum's reader, though %large is gone by then: the
+// product's factor would wait with it.
+
+#id = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+#left = affine_map<(i, j, k) -> (i, k)>
+#right = affine_map<(i, j, k) -> (k, j)>
+#id3 = affine_map<(i, j, k) -> (i, j)>
+// CHECK-LABEL: remat.graph @main
+// CHECK: %[[SUM:.*]] = remat.task {{[0-9]+}} @matmul_1(
+// CHECK: %[[ROWS:.*]] = remat.task {{[0-9]+}} @mul_sum(
+// CHECK: remat.task {{[0-9]+}} @mul_sum_1(%[[SUM]], %[[ROWS]])
+func.func @main(%x: tensor<64x64xf32>, %y: tensor<64x64xf32>, %w: tensor<64x128xf32>, %v1: tensor<64xf32>) -> tensor<64xf32> {
+  %z = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<64x64xf32>
+  %l = tensor.empty() : tensor<64x128xf32>
+  %v = tensor.empty() : tensor<64xf32>
+  %zeros = linalg.fill ins(%z : f32) outs(%e : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %none = linalg.fill ins(%z : f32) outs(%v : tensor<64xf32>) -> tensor<64xf32>
+  %large = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%w : tensor<64x128xf32>) outs(%l : tensor<64x128xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %r = math.tanh %i : f32
+    linalg.yield %r : f32
+  } -> tensor<64x128xf32>
+  %first = linalg.contract indexing_maps = [#left, #right, #id3] ins(%x, %x : tensor<64x64xf32>, tensor<64x64xf32>) outs(%zeros : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %factor = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%y : tensor<64x64xf32>) outs(%e : tensor<64x64xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %r = math.exp %i : f32
+    linalg.yield %r : f32
+  } -> tensor<64x64xf32>
+  %sum = linalg.contract indexing_maps = [#left, #right, #id3] ins(%x, %factor : tensor<64x64xf32>, tensor<64x64xf32>) outs(%first : tensor<64x64xf32>) -> tensor<64x64xf32>
+  %t = linalg.matvec ins(%factor, %v1 : tensor<64x64xf32>, tensor<64xf32>) outs(%none : tensor<64xf32>) -> tensor<64xf32>
+  %rows = linalg.generic {indexing_maps = [#id, #row, #row], iterator_types = ["parallel", "reduction"]} ins(%large, %t : tensor<64x128xf32>, tensor<64xf32>) outs(%none : tensor<64xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %p = arith.mulf %i, %j : f32
+    %r = arith.addf %p, %o : f32
+    linalg.yield %r : f32
+  } -> tensor<64xf32>
+  %all = linalg.generic {indexing_maps = [#id, #row, #row], iterator_types = ["parallel", "reduction"]} ins(%sum, %rows : tensor<64x64xf32>, tensor<64xf32>) outs(%none : tensor<64xf32>) {
+  ^bb0(%i: f32, %j: f32, %o: f32):
+    %p = arith.mulf %i, %j : f32
+    %r = arith.addf %p, %o : f32
+    linalg.yield %r : f32
+  } -> tensor<64xf32>
+  return %all : tensor<64xf32>
+}

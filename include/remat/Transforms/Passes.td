@@ -622,4 +622,20 @@ def SliceRowsPass : Pass<"remat-slice-rows", "::mlir::func::FuncOp"> {
   ];
 }
 
+def PickEarlyPass : Pass<"remat-pick-early", "::mlir::func::FuncOp"> {
+  let summary = "Pick elements before what is made of the whole";
+  let description = [{
+    For a joint function, before tasks are formed. A `linalg.generic` that picks
+    few elements of a large tensor by `tensor.extract`, and also reads what
+    another operation makes of that tensor, keeps the tensor until both are
+    done. So the elements are picked by an operation of their own, right behind
+    the tensor and the indices. The other operation may then write over the
+    tensor: the gradient of a cross entropy lies where the logits were.
+  }];
+  let dependentDialects = ["::mlir::tensor::TensorDialect"];
+  let statistics = [
+    Statistic<"numPicked", "num-picked", "Number of operations split">
+  ];
+}
+
 #endif // REMAT_TRANSFORMS_PASSES

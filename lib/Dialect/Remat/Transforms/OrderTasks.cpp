@@ -10,6 +10,10 @@
 // and the gradient of a convolution's input, made first, waits for that of its
 // filter, which may need a large value that is made again.
 //
+// What is written over an operand, such as a sum that a product is added to,
+// takes no bytes of its own: it does not wait, as what it reads would wait with
+// it.
+//
 //===----------------------------------------------------------------------===//
 
 #include "GraphPlanning.h"
@@ -32,6 +36,7 @@ namespace {
 /// points in time belong to a slot: its tasks run, they have run.
 class TaskOrder {
 public:
+  /// The tasks of `graph` say which operands they write over in its order.
   explicit TaskOrder(GraphOp graph);
 
   /// Runs tasks that shrink what they read last as early as possible. Whether
@@ -43,16 +48,25 @@ public:
   void apply();
 
 private:
-  /// The bytes that a result of a task occupies, from the point at which they
-  /// are written to that behind the last at which they are read.
+  /// Bytes of results of which each is written over the one before, from the
+  /// point at which the first is written to that behind the last at which one
+  /// is read.
   struct Buffer {
     int64_t bytes;
     unsigned begin, end;
+  };
+  /// A result of a task.
+  struct Result {
+    unsigned maker, buffer;
     SmallVector<unsigned, 4> readers;
+    /// The reader that writes over it, if one does: the last one.
+    std::optional<unsigned> overwriter;
   };
   struct Task {
     TaskOp op;
-    SmallVector<unsigned> reads, makes;
+    /// Results that it reads and makes, and those of the latter that are not
+    /// written over what it reads.
+    SmallVector<unsigned> reads, makes, begins;
     unsigned slot;
     /// What was moved to before and behind this one, in the order in which it
     /// was moved, and the bytes that the former make.
@@ -64,8 +78,10 @@ private:
   static unsigned getHasRun(unsigned slot) { return 2 * slot + 1; }
 
   void add(TaskOp op, const DenseSet<Value> &returned,
-           DenseMap<Value, unsigned> &bufferOf);
-  int64_t countMade(const Task &task) const;
+           DenseMap<Value, unsigned> &numberOf);
+  Buffer &getBuffer(unsigned result) { return buffers[results[result].buffer]; }
+  int64_t countMade(const Task &task);
+  bool isFreedBy(unsigned result, unsigned task) const;
   unsigned findEarliest(unsigned number);
   unsigned findLatest(unsigned number);
   bool tryEarlier(unsigned number);
@@ -74,6 +90,7 @@ private:
 
   GraphOp graph;
   std::vector<Task> tasks;
+  std::vector<Result> results;
   std::vector<Buffer> buffers;
   unsigned numForward = 0;
   LiveProfile live;
@@ -85,15 +102,15 @@ TaskOrder::TaskOrder(GraphOp graph)
   DenseSet<Value> returned;
   for (Value value : graph.getBody().front().getTerminator()->getOperands())
     returned.insert(getViewRoot(value));
-  DenseMap<Value, unsigned> bufferOf;
+  DenseMap<Value, unsigned> numberOf;
   for (auto op : graph.getOps<TaskOp>())
-    add(op, returned, bufferOf);
+    add(op, returned, numberOf);
   for (const Buffer &buffer : buffers)
     live.add(buffer.begin, buffer.end, buffer.bytes);
 }
 
 void TaskOrder::add(TaskOp op, const DenseSet<Value> &returned,
-                    DenseMap<Value, unsigned> &bufferOf) {
+                    DenseMap<Value, unsigned> &numberOf) {
   TargetAttr target = getTargetFacts(op);
   unsigned number = tasks.size();
   Task &task = tasks.emplace_back();
@@ -102,31 +119,50 @@ void TaskOrder::add(TaskOp op, const DenseSet<Value> &returned,
   if (!op.isPlannedBackward())
     numForward = number + 1;
   for (Value operand : op->getOperands()) {
-    auto buffer = bufferOf.find(getViewRoot(operand));
-    if (buffer == bufferOf.end() ||
-        llvm::is_contained(task.reads, buffer->second))
+    auto read = numberOf.find(getViewRoot(operand));
+    if (read == numberOf.end() || llvm::is_contained(task.reads, read->second))
       continue;
-    task.reads.push_back(buffer->second);
-    buffers[buffer->second].readers.push_back(number);
-    buffers[buffer->second].end = getHasRun(number);
+    task.reads.push_back(read->second);
+    results[read->second].readers.push_back(number);
+    getBuffer(read->second).end = getHasRun(number);
   }
-  for (Value result : op->getResults()) {
+  for (OpResult made : op->getResults()) {
+    Result result = {number, unsigned(buffers.size()), {}, std::nullopt};
+    std::optional<unsigned> operand =
+        op.getInPlaceOperand(made.getResultNumber());
+    auto before = operand ? numberOf.find(getViewRoot(op.getOperand(*operand)))
+                          : numberOf.end();
+    unsigned index = results.size();
+    if (before != numberOf.end()) {
+      results[before->second].overwriter = number;
+      result.buffer = results[before->second].buffer;
+    } else {
+      int64_t bytes =
+          operand
+              ? 0
+              : getBufferBytes(cast<RankedTensorType>(made.getType()), target);
+      buffers.push_back({bytes, getRun(number), getHasRun(number)});
+      task.begins.push_back(index);
+    }
     // What is returned is in a buffer of the caller.
-    int64_t bytes =
-        returned.contains(result)
-            ? 0
-            : getBufferBytes(cast<RankedTensorType>(result.getType()), target);
-    bufferOf[result] = buffers.size();
-    task.makes.push_back(buffers.size());
-    buffers.push_back({bytes, getRun(number), getHasRun(number), {}});
+    if (returned.contains(made))
+      buffers[result.buffer].bytes = 0;
+    numberOf[made] = index;
+    task.makes.push_back(index);
+    results.push_back(std::move(result));
   }
 }
 
-int64_t TaskOrder::countMade(const Task &task) const {
+int64_t TaskOrder::countMade(const Task &task) {
   int64_t bytes = 0;
-  for (unsigned buffer : task.makes)
-    bytes += buffers[buffer].bytes;
+  for (unsigned result : task.begins)
+    bytes += getBuffer(result).bytes;
   return bytes;
+}
+
+/// Whether nothing is left of `result` when `task` has run, which reads it.
+bool TaskOrder::isFreedBy(unsigned result, unsigned task) const {
+  return results[result].readers.back() == task && !results[result].overwriter;
 }
 
 void TaskOrder::raise(unsigned point, int64_t bytes) {
@@ -140,10 +176,10 @@ unsigned TaskOrder::findEarliest(unsigned number) {
   unsigned slot =
       task.op.isPlannedBackward() && numForward != 0 ? numForward - 1 : 0;
   for (unsigned read : task.reads) {
-    const Buffer &buffer = buffers[read];
-    slot = std::max(slot, buffer.begin / 2);
-    if (buffer.readers.back() == number)
-      for (unsigned reader : ArrayRef(buffer.readers).drop_back())
+    const Result &result = results[read];
+    slot = std::max(slot, tasks[result.maker].slot);
+    if (result.readers.back() == number)
+      for (unsigned reader : ArrayRef(result.readers).drop_back())
         slot = std::max(slot, tasks[reader].slot);
   }
   return slot;
@@ -155,8 +191,8 @@ bool TaskOrder::tryEarlier(unsigned number) {
   Task &task = tasks[number];
   int64_t made = countMade(task), freed = 0;
   for (unsigned read : task.reads)
-    if (buffers[read].readers.back() == number)
-      freed += buffers[read].bytes;
+    if (isFreedBy(read, number))
+      freed += getBuffer(read).bytes;
   if (freed <= made)
     return false;
   unsigned slot = findEarliest(number);
@@ -166,15 +202,15 @@ bool TaskOrder::tryEarlier(unsigned number) {
   if (then > live.getMax(getRun(slot), getHasRun(number)))
     return false;
   raise(getRun(slot), then);
-  for (unsigned made : task.makes) {
-    Buffer &buffer = buffers[made];
+  for (unsigned made : task.begins) {
+    Buffer &buffer = getBuffer(made);
     live.add(getHasRun(slot), buffer.begin, buffer.bytes);
     buffer.begin = getHasRun(slot);
   }
   for (unsigned read : task.reads) {
-    Buffer &buffer = buffers[read];
-    if (buffer.readers.back() != number)
+    if (!isFreedBy(read, number))
       continue;
+    Buffer &buffer = getBuffer(read);
     live.add(getHasRun(slot), buffer.end, -buffer.bytes);
     buffer.end = getHasRun(slot);
   }
@@ -184,13 +220,17 @@ bool TaskOrder::tryEarlier(unsigned number) {
 }
 
 /// The slot of the first reader of what task `number` makes; the number of
-/// tasks if there is none.
+/// tasks if there is none, or if what it reads is written over before that.
 unsigned TaskOrder::findLatest(unsigned number) {
   Task &task = tasks[number];
   unsigned slot = task.op.isPlannedBackward() ? tasks.size() : numForward;
   for (unsigned made : task.makes)
-    for (unsigned reader : buffers[made].readers)
+    for (unsigned reader : results[made].readers)
       slot = std::min(slot, tasks[reader].slot);
+  for (unsigned read : task.reads)
+    if (std::optional<unsigned> overwriter = results[read].overwriter)
+      if (*overwriter != number && tasks[*overwriter].slot < slot)
+        return tasks.size();
   return slot;
 }
 
@@ -207,11 +247,11 @@ bool TaskOrder::tryLater(unsigned number) {
   int64_t most = live.getMax(from, until);
   // What it reads is held for as long as it waits.
   auto wait = [&](int64_t sign) {
-    for (unsigned made : task.makes)
-      live.add(from, std::min(until, buffers[made].end),
-               -sign * buffers[made].bytes);
+    for (unsigned made : task.begins)
+      live.add(from, std::min(until, getBuffer(made).end),
+               -sign * getBuffer(made).bytes);
     for (unsigned read : task.reads)
-      live.add(buffers[read].end, until, sign * buffers[read].bytes);
+      live.add(getBuffer(read).end, until, sign * getBuffer(read).bytes);
   };
   wait(1);
   int64_t then = live.get(until - 1) + tasks[slot].bytesBefore + made;
@@ -221,9 +261,9 @@ bool TaskOrder::tryLater(unsigned number) {
   }
   raise(until, then);
   for (unsigned read : task.reads)
-    buffers[read].end = std::max(buffers[read].end, until);
-  for (unsigned made : task.makes)
-    buffers[made].begin = until;
+    getBuffer(read).end = std::max(getBuffer(read).end, until);
+  for (unsigned made : task.begins)
+    getBuffer(made).begin = until;
   tasks[slot].bytesBefore += made;
   tasks[slot].before.push_back(number);
   task.slot = slot;
@@ -275,14 +315,18 @@ void TaskOrder::apply() {
       op->moveBefore(&block, block.end());
 }
 
+static void removePlacement(GraphOp graph) {
+  for (auto task : graph.getOps<TaskOp>())
+    task.removePlacementAttr();
+}
+
 /// Bytes that the graph needs, with what is written in place or in reused
 /// buffers.
 static int64_t countPeak(GraphOp graph) {
   writeInPlace(graph, graph->getParentOfType<ModuleOp>());
   placeInResultBuffers(graph);
   int64_t bytes = GraphLiveness(graph).peak(MemorySpace::Arena).bytes;
-  for (auto task : graph.getOps<TaskOp>())
-    task.removePlacementAttr();
+  removePlacement(graph);
   return bytes;
 }
 
@@ -290,7 +334,9 @@ static int64_t countPeak(GraphOp graph) {
 /// known which of their results share a buffer. The bytes that are needed then.
 static int64_t moveTasks(GraphOp graph, bool (TaskOrder::*rule)(),
                          int64_t peak) {
+  writeInPlace(graph, graph->getParentOfType<ModuleOp>());
   TaskOrder order(graph);
+  removePlacement(graph);
   if (!(order.*rule)())
     return peak;
   Block &block = graph.getBody().front();

@@ -295,7 +295,9 @@ def OrderTasksPass : Pass<"remat-order-tasks", "::mlir::ModuleOp"> {
     smaller than the operands that it reads last moves to where these are there
     and have no other reader left, unless more were live there than anywhere on
     the way. Then a task whose result waits moves to its first reader, if less
-    is live at the most on the way. Backward tasks stay behind forward ones. An
+    is live at the most on the way. What a task writes over an operand, such as
+    a sum that it adds to, is no more memory, and does not wait. Backward tasks
+    stay behind forward ones. An
     order is kept only if the peak of the graph, with buffers assigned as
     `remat-assign-buffers` would, is not larger. Workspaces do not count.
 
