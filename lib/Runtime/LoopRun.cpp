@@ -123,6 +123,7 @@ private:
   remat_status runPosition(int64_t position);
   remat_status runIteration(int64_t iteration);
   remat_status runWhile();
+  remat_status updateSlices();
   remat_status finish(bool isInResults);
   remat_status fail(const std::string &what);
   remat_status runReversal();
@@ -270,7 +271,26 @@ remat_status LoopRunner::runIteration(int64_t iteration) {
              firstState(loop) + stateCount());
   placeParts(results + loop.carried, loop.slices, loop.stacks, iteration,
              body.resultBytes, body.boundResults, loop.carried);
+  if (remat_status status = updateSlices())
+    return status;
   return runBody(body, iteration, ": ");
+}
+
+/// Lets elements of slices be where the iteration writes over them.
+remat_status LoopRunner::updateSlices() {
+  uint64_t first = firstState(loop) + stateCount();
+  for (uint64_t i = first; i < first + loop.slices; ++i) {
+    uint32_t result = body.table.arguments[i].donation;
+    if (result == REMAT_NONE)
+      continue;
+    void *&from = body.boundArguments[i].data;
+    void *to = body.boundResults[result].data;
+    if (from != to)
+      if (remat_status status = step.copy(from, to, body.argumentBytes[i]))
+        return status;
+    from = to;
+  }
+  return REMAT_OK;
 }
 
 /// Lets the body have the states that begin at `states`, or, if it is null,

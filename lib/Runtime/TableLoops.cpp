@@ -80,10 +80,12 @@ bool isSameType(const Table &t, const remat_signature &a, const Table &u,
          std::equal(dims, dims + a.rank, u.dims.begin() + b.dims);
 }
 
-/// Arguments and results of a body, of which the first `carried` are carried;
-/// these alone may be updated in place.
+/// Arguments and results of a body, of which the first `carried` are carried.
+/// These may be updated in place, and the arguments from `firstSlice` on may
+/// give their buffers to what is stacked.
 bool checkCarried(const Table &body, const std::string &name, uint64_t carried,
-                  uint64_t arguments, uint64_t results, std::string &error) {
+                  uint64_t firstSlice, uint64_t arguments, uint64_t results,
+                  std::string &error) {
   if (body.arguments.size() != arguments || body.results.size() != results)
     return fail(error, name + number(body.arguments.size()) +
                            " arguments and " + number(body.results.size()) +
@@ -91,12 +93,15 @@ bool checkCarried(const Table &body, const std::string &name, uint64_t carried,
                            number(results));
   for (uint32_t i = 0; i < arguments; ++i) {
     const remat_signature &argument = body.arguments[i];
-    if (argument.donation != REMAT_NONE &&
-        (i >= carried || argument.donation != i))
+    bool isUpdated = i < carried
+                         ? argument.donation == i
+                         : i >= firstSlice && argument.donation >= carried;
+    if (argument.donation != REMAT_NONE && !isUpdated)
       return fail(error, name + "argument " + number(i) +
                              " in the buffer of result " +
                              number(argument.donation) +
-                             ", expected that of a carried value alone");
+                             ", expected that of a carried value or of an "
+                             "element of a slice");
     if (i < carried && !isSameType(body, argument, body, body.results[i]))
       return fail(error, name + "argument and result " + number(i) +
                              " of different types, expected what is carried");
@@ -123,9 +128,8 @@ bool checkAdvance(const Table &t, const remat_loop &loop, std::string &error) {
   const Table &body = t.bodyTables[loop.body];
   uint64_t states = advance.results.size();
   std::string name = "advances with body " + number(loop.advance) + " with ";
-  if (!checkCarried(advance, name, states,
-                    states + loop.advance_invariants + loop.advance_slices,
-                    states, error))
+  uint64_t arguments = states + loop.advance_invariants + loop.advance_slices;
+  if (!checkCarried(advance, name, states, arguments, arguments, states, error))
     return false;
   for (uint64_t i = 0; i < states; ++i)
     if (!isSameType(advance, advance.results[i], body,
@@ -191,9 +195,13 @@ bool checkLoop(const Table &t, const remat_loop &loop, std::string &error) {
                            number(t.bodyTables.size()));
   bool hasAdvance = loop.advance < t.bodyTables.size();
   uint64_t states = hasAdvance ? t.bodyTables[loop.advance].results.size() : 0;
+  // Elements of iterations that do not run are zeros, which an update in place
+  // would not leave.
+  uint64_t arguments = firstState(loop) + states + loop.slices;
+  bool runsAll = !(loop.flags & (REMAT_LOOP_TRIPS | REMAT_LOOP_WHILE));
   if (!checkCarried(t.bodyTables[loop.body],
                     "has body " + number(loop.body) + " with ", loop.carried,
-                    firstState(loop) + states + loop.slices,
+                    runsAll ? firstState(loop) + states : arguments, arguments,
                     uint64_t(loop.carried) + loop.stacks, error))
     return false;
   if ((loop.flags & REMAT_LOOP_WHILE) &&
@@ -323,17 +331,42 @@ bool checkValues(const Table &t, uint32_t index, std::string &error) {
                            loop.stacks);
 }
 
+/// The operand of an entry that its result `index` may lie in: what is carried
+/// and updated in place; and the element of a slice that an iteration writes an
+/// element of a stack over, or a whole slice whose iterations do. More than any
+/// entry has if there is none.
+uint64_t findUpdatedOperand(const Table &t, const remat_loop &loop,
+                            uint64_t index) {
+  const Table &body = t.bodyTables[loop.body];
+  if (index < loop.carried)
+    return isInPlace(body, index) ? index : REMAT_NONE;
+  uint64_t element = index - loop.carried, stack = 0;
+  auto countOf = [&](uint64_t part) {
+    return countBuffers(t, loop, part, part + 1);
+  };
+  while (element >= countOf(loop.slices + stack))
+    element -= countOf(loop.slices + stack++);
+  uint32_t donor = body.results[loop.carried + stack].donation;
+  if (donor == REMAT_NONE)
+    return REMAT_NONE;
+  const Table *advance = advanceOf(t, loop);
+  uint64_t slice =
+      donor - firstState(loop) - (advance ? advance->results.size() : 0);
+  if (countOf(slice) != countOf(loop.slices + stack))
+    return REMAT_NONE;
+  return firstState(loop) + countBuffers(t, loop, 0, slice) + element;
+}
+
 /// Whether iterations can read what they read, whatever they write.
 bool checkOverlaps(const Table &t, uint32_t index, std::string &error) {
   const remat_entry &e = t.entries[index];
   const remat_loop &loop = t.loops[e.callee];
-  const Table &body = t.bodyTables[loop.body];
   for (uint32_t i = 0; i < e.result_count; ++i) {
     const remat_buffer &result = t.result(e, i);
+    uint64_t updated = findUpdatedOperand(t, loop, i);
     for (uint32_t j = 0; j < e.operand_count; ++j) {
       const remat_buffer &operand = t.operand(e, j);
-      bool isOne = i == j && i < loop.carried && isInPlace(body, i) &&
-                   operand.offset == result.offset;
+      bool isOne = j == updated && operand.offset == result.offset;
       if (!isOne && shareBytes(t, operand, result))
         return fail(error, t.describe(index) + " has result " + number(i) +
                                " that overlaps operand " + number(j));

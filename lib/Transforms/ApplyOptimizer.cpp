@@ -7,13 +7,13 @@
 // Each gradient that a function returns becomes the updated weight, which has
 // the buffer of the old one, and the optimizer's state goes from an argument to
 // a result in the same way. An update stands right behind what makes its
-// gradient, so that this dies there. The arithmetic is that of torch.optim: the
-// state is at least f32, and an update is rounded to the type of the weight
-// once.
+// gradient, so that this dies there: in the body of a loop, if an iteration
+// makes it. The arithmetic is that of torch.optim: the state is at least f32,
+// and an update is rounded to the type of the weight once.
 //
 //===----------------------------------------------------------------------===//
 
-#include "OptimizerUpdates.h"
+#include "LoopUpdates.h"
 #include "remat/Dialect/Remat/IR/Gradients.h"
 #include "remat/Dialect/Remat/IR/HostArguments.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
@@ -71,7 +71,9 @@ private:
   void computeNumbersOfGradients();
   OptimizerScalar
   sumOverGradients(llvm::function_ref<OptimizerScalar(OptimizerScalar)> term);
-  void updateWeight(Gradient gradient);
+  WeightUpdate addState(Gradient gradient);
+  void updateWeights();
+  void returnUpdate(const WeightUpdate &given, const WeightUpdate &updated);
   void finish();
 
   func::FuncOp function;
@@ -294,12 +296,13 @@ void OptimizedFunction::computeNumbersOfGradients() {
   }
 }
 
-void OptimizedFunction::updateWeight(Gradient gradient) {
+/// A weight as it is given, with arguments for its state.
+WeightUpdate OptimizedFunction::addState(Gradient gradient) {
   Value weight = body.getArgument(gradient.argument);
   auto type = cast<RankedTensorType>(weight.getType());
   Type computed = getComputedType(type.getElementType());
   StringAttr weightName = getArgumentName(gradient.argument);
-  auto addState = [&](StringRef name, ArrayRef<int64_t> shape) {
+  auto add = [&](StringRef name, ArrayRef<int64_t> shape) {
     Value state = addArgument(
         RankedTensorType::get(shape, computed),
         weightName ? weightName.getValue() + "." + name : Twine(), 0);
@@ -313,16 +316,53 @@ void OptimizedFunction::updateWeight(Gradient gradient) {
   WeightUpdate update = {
       weight, terminator->getOperand(gradient.result), {}, {}};
   for (const StateTensor &state : getState(options, type.getShape()))
-    update.state.push_back(addState(state.name, state.shape));
+    update.state.push_back(add(state.name, state.shape));
   if (options.masters && computed != type.getElementType())
-    update.master = addState("master", type.getShape());
-  WeightUpdate given = update;
-  emitUpdate(builder, loc, options, update, numbers);
-  returnInPlace(given.weight, update.weight);
-  for (auto [argument, value] : llvm::zip_equal(given.state, update.state))
+    update.master = add("master", type.getShape());
+  return update;
+}
+
+void OptimizedFunction::returnUpdate(const WeightUpdate &given,
+                                     const WeightUpdate &updated) {
+  returnInPlace(given.weight, updated.weight);
+  for (auto [argument, value] : llvm::zip_equal(given.state, updated.state))
     returnInPlace(argument, value);
   if (given.master)
-    returnInPlace(given.master, update.master);
+    returnInPlace(given.master, updated.master);
+}
+
+void OptimizedFunction::updateWeights() {
+  SmallVector<WeightUpdate> given = llvm::map_to_vector(
+      gradients, [&](Gradient gradient) { return addState(gradient); });
+  SmallVector<WeightUpdate> updated = given;
+  bool needsAll = numbers.isFinite || numbers.clip;
+  llvm::MapVector<LoopOp, SmallVector<LoopWeights>> loops;
+  // What comes from the host comes for all iterations together.
+  if (!needsAll && !options.offloadState)
+    loops = findLoopWeights(
+        llvm::map_to_vector(
+            given, [](const WeightUpdate &update) { return update.gradient; }),
+        llvm::map_to_vector(
+            given, [](const WeightUpdate &update) { return update.weight; }));
+  llvm::BitVector isInLoop(given.size());
+  for (auto &[loop, lists] : loops)
+    for (const LoopWeights &weights : lists)
+      for (unsigned number : weights.numbers)
+        isInLoop.set(number);
+  for (auto [number, update] : llvm::enumerate(updated)) {
+    if (isInLoop.test(number))
+      continue;
+    // Not behind what comes before the numbers that it needs.
+    Operation *maker = update.gradient.getDefiningOp();
+    builder.setInsertionPoint(terminator);
+    if (maker && !needsAll && isBackward(maker))
+      builder.setInsertionPointAfter(maker);
+    emitUpdate(builder, loc, options, update, numbers);
+  }
+  for (auto &[loop, lists] : loops)
+    updateInLoop(loop, lists, loc, options, numbers, updated);
+  for (auto [before, after] : llvm::zip_equal(given, updated))
+    returnUpdate(before, after);
 }
 
 LogicalResult OptimizedFunction::apply() {
@@ -358,17 +398,9 @@ LogicalResult OptimizedFunction::apply() {
                                       after, before);
     returnInPlace(before, count);
   }
-  bool needsAll = numbers.isFinite || numbers.clip;
-  for (Gradient gradient : gradients) {
-    // Not behind what comes before the numbers that it needs.
-    Operation *maker = terminator->getOperand(gradient.result).getDefiningOp();
-    builder.setInsertionPoint(terminator);
-    if (maker && !needsAll && isBackward(maker))
-      builder.setInsertionPointAfter(maker);
-    updateWeight(gradient);
-  }
+  updateWeights();
   for (Operation &op : body.without_terminator())
-    if (!forward.contains(&op))
+    if (!forward.contains(&op) && !isBackward(&op))
       setBackwardLevel(&op, level);
   if (numbers.isFinite) {
     resAttrs.push_back(builder.getDictionaryAttr(

@@ -32,6 +32,8 @@ static constexpr Scalar StepNumbers::*members[] = {
     &StepNumbers::isFirst, &StepNumbers::share,   &StepNumbers::unscale,
     &StepNumbers::clip,    &StepNumbers::isFinite};
 
+ArrayRef<Scalar StepNumbers::*> remat::getStepNumbers() { return members; }
+
 void remat::addNumbers(const StepNumbers &numbers, Type element,
                        const OptimizerLoops &loops,
                        SmallVectorImpl<OptimizerOperand> &inputs) {

@@ -41,6 +41,9 @@ struct StepNumbers {
   OptimizerScalar isFinite;
 };
 
+/// All of them.
+llvm::ArrayRef<OptimizerScalar StepNumbers::*> getStepNumbers();
+
 /// Adds those that there are to `inputs`, converted to `element`.
 void addNumbers(const StepNumbers &numbers, mlir::Type element,
                 const OptimizerLoops &loops,

@@ -99,7 +99,8 @@ TEST(LoopErrors, Lists) {
   buffers.expect("entry 0 has 3 operands and 2 results, expected 6 and 5");
 }
 
-/// What is carried has one type, and nothing else gives its buffer away.
+/// What is carried has one type, and only that and elements of slices of loops
+/// whose iterations all run give their buffers away.
 TEST(LoopErrors, Carried) {
   StepTableBuilder type;
   type.addArgument("h", REMAT_F32, {3});
@@ -118,16 +119,19 @@ TEST(LoopErrors, Carried) {
   shapes.loop = makeRecord(0, 1, 0, 0, 0, 0, 4);
   shapes.expect("loop 0 has body 0 with argument and result 0 of different "
                 "types, expected what is carried");
-  StepTableBuilder slice;
-  slice.addArgument("x", REMAT_F32, {3});
-  slice.addResult("y", REMAT_F32, {3});
-  slice.addDonation(0, 0);
-  uint32_t x = slice.addArgumentBuffer(0);
-  slice.addEntry(makeEntry(0, {x}, {slice.addView(x)}));
-  Parts slices(slice);
-  slices.loop = makeRecord(0, 0, 0, 1, 1, 0, 4);
-  slices.expect("loop 0 has body 0 with argument 0 in the buffer of result 0, "
-                "expected that of a carried value alone");
+  StepTableBuilder updating;
+  updating.addArgument("x", REMAT_F32, {3});
+  updating.addResult("y", REMAT_F32, {3});
+  updating.addDonation(0, 0);
+  uint32_t x = updating.addArgumentBuffer(0);
+  updating.addEntry(makeEntry(0, {x}, {updating.addView(x)}));
+  Parts invariants(updating), trips(updating);
+  invariants.loop = makeRecord(0, 0, 1, 0, 1, 0, 4);
+  trips.loop = makeRecord(0, 0, 0, 1, 1, REMAT_LOOP_TRIPS, 4);
+  for (Parts *parts : {&invariants, &trips})
+    parts->expect("loop 0 has body 0 with argument 0 in the buffer of result "
+                  "0, expected that of a carried value or of an element of a "
+                  "slice");
 }
 
 TEST(LoopErrors, Entries) {
@@ -253,6 +257,35 @@ TEST(LoopErrors, OverlapsOfDonatedBuffers) {
   cell.builder.addEntry(cell.entry);
   refused(cell.builder.finalize(),
           "entry 1 has result 0 that overlaps operand 1");
+}
+
+/// An iteration writes over its own element of a slice, and no other.
+TEST(LoopErrors, OverlapsOfElements) {
+  for (bool isOwn : {true, false}) {
+    StepTableBuilder body;
+    body.addArgument("x", REMAT_F32, {3});
+    body.addResult("y", REMAT_F32, {3});
+    body.addDonation(0, 0);
+    uint32_t x = body.addArgumentBuffer(0);
+    body.addEntry(makeEntry(0, {x}, {body.addView(x)}));
+    StepTableBuilder builder;
+    uint32_t loop = builder.addLoop(
+        makeRecord(builder.addBody(body.finalize()), 0, 0, 1, 1, 0, 2), {1, 1});
+    for (uint32_t i = 0; i < 2; ++i) {
+      builder.addArgument("x", REMAT_F32, {3});
+      builder.addResult("y", REMAT_F32, {3});
+      builder.addDonation(i, i);
+    }
+    uint32_t a = builder.addArgumentBuffer(0), b = builder.addArgumentBuffer(1);
+    uint32_t first = builder.addView(isOwn ? a : b),
+             second = builder.addView(isOwn ? b : a);
+    builder.addEntry(makeLoop(loop, {a, b}, {first, second}));
+    if (isOwn)
+      EXPECT_EQ(Step(builder, kernels).message, "");
+    else
+      refused(builder.finalize(),
+              "entry 0 has result 0 that overlaps operand 1");
+  }
 }
 
 TEST(LoopErrors, Bodies) {

@@ -516,8 +516,10 @@ TEST(LoopReversalErrors, Loops) {
   donation.loop.slots = 1;
   donation.loop.advance = donation.builder.addBody(other.finalize());
   donation.loop.advance_slices = 1;
-  donation.expect("loop 0 advances with body 2 with argument 1 in the buffer "
-                  "of result 0, expected that of a carried value alone");
+  donation.expect(
+      "loop 0 advances with body 2 with argument 1 in the buffer "
+      "of result 0, expected that of a carried value or of an element "
+      "of a slice");
 }
 
 TEST(LoopReversalErrors, Entries) {

@@ -168,6 +168,94 @@ TEST(LoopRun, Lists) {
   }
 }
 
+/// Adds up the elements of a slice, and writes what was added up before them,
+/// less the element, in its place.
+std::string makeUpdating() {
+  StepTableBuilder body;
+  body.addArgument("h", REMAT_F32, {3});
+  body.addArgument("x", REMAT_F32, {3});
+  body.addResult("h", REMAT_F32, {3});
+  body.addResult("s", REMAT_F32, {3});
+  body.addDonation(1, 1);
+  uint32_t h = body.addArgumentBuffer(0), x = body.addArgumentBuffer(1);
+  body.addEntry(makeEntry(1, {h, x}, {body.addResultBuffer(0)}, 3));
+  body.addEntry(makeEntry(2, {h, x}, {body.addView(x)}, 3));
+  return body.finalize();
+}
+
+/// What is stacked lies where the elements were of which it is made, in one
+/// buffer or in several; where the step has other buffers for it, the elements
+/// stay as they are.
+TEST(LoopRun, UpdatesElementsOfSlices) {
+  for (bool isReverse : {false, true})
+    for (bool isInPlace : {false, true})
+      for (bool isList : {false, true}) {
+        StepTableBuilder builder;
+        std::string body = makeUpdating();
+        remat_loop loop =
+            makeRecord(builder.addBody(body), 1, 0, 1, 1,
+                       isReverse ? unsigned(REMAT_LOOP_REVERSE) : 0u, 4);
+        builder.addArgument("h", REMAT_F32, {3});
+        builder.addResult("h", REMAT_F32, {3});
+        std::vector<uint32_t> operands = {builder.addArgumentBuffer(0)},
+                              results = {builder.addResultBuffer(0)};
+        uint32_t parts = isList ? 4 : 1;
+        std::vector<int64_t> dims = {3};
+        if (!isList)
+          dims = {4, 3};
+        for (uint32_t i = 1; i <= parts; ++i) {
+          builder.addArgument("x", REMAT_F32, dims);
+          builder.addResult("s", REMAT_F32, dims);
+          operands.push_back(builder.addArgumentBuffer(i));
+          if (isInPlace)
+            builder.addDonation(i, i);
+          results.push_back(isInPlace ? builder.addView(operands.back())
+                                      : builder.addResultBuffer(i));
+        }
+        builder.addEntry(makeLoop(
+            isList ? builder.addLoop(loop, {1, 1}) : builder.addLoop(loop),
+            operands, results,
+            builder.addArenaBuffer(0, loopWorkspaceBytes(loop, body))));
+        Step step(builder, kernels, {1, REMAT_STEP_POISON, nullptr, 0});
+        ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+        std::vector<Tensor> given(1 + parts, Tensor(dims)),
+            made(1 + parts, Tensor(dims));
+        given[0] = made[0] = Tensor({3});
+        std::vector<float> x(12), expected(12), h = {1, 2, 3};
+        for (size_t i = 0; i < 12; ++i)
+          x[i] = float(i * i % 11) / 4;
+        given[0].values = h;
+        for (size_t step = 0; step < 4; ++step) {
+          size_t i = isReverse ? 3 - step : step;
+          for (size_t j = 0; j < 3; ++j) {
+            expected[3 * i + j] = h[j] - x[3 * i + j];
+            h[j] += x[3 * i + j];
+          }
+        }
+        size_t size = isList ? 3 : 12;
+        for (size_t i = 0; i < parts; ++i)
+          given[1 + i].values.assign(x.begin() + size * i,
+                                     x.begin() + size * (i + 1));
+        if (isInPlace)
+          std::copy(given.begin() + 1, given.end(), made.begin() + 1);
+        std::vector<remat_tensor> inputs, outputs;
+        for (size_t i = 0; i <= parts; ++i) {
+          inputs.push_back(i > 0 && isInPlace ? made[i] : given[i]);
+          outputs.push_back(made[i]);
+        }
+        ASSERT_EQ(step.run(inputs, outputs), REMAT_OK) << step.message;
+        EXPECT_EQ(made[0].values, h);
+        for (size_t i = 0; i < parts; ++i) {
+          auto slice = [&](const std::vector<float> &all) {
+            return std::vector<float>(all.begin() + size * i,
+                                      all.begin() + size * (i + 1));
+          };
+          EXPECT_EQ(made[1 + i].values, slice(expected));
+          EXPECT_EQ(given[1 + i].values, slice(x));
+        }
+      }
+}
+
 /// A body is loaded once, and then run in the workspaces of two entries.
 TEST(LoopRun, EntriesShareABody) {
   StepTableBuilder builder;

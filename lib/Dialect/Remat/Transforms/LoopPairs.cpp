@@ -74,6 +74,14 @@ static bool readsDonated(TaskOp task) {
   });
 }
 
+/// Whether iterations of `loop` write over elements of its slices, which none
+/// may read afterwards.
+static bool updatesSlices(LoopOp loop) {
+  return llvm::any_of(getDonors(findBody(loop)), [&](BlockArgument donor) {
+    return donor && donor.getArgNumber() >= loop.getInits().size();
+  });
+}
+
 /// Whether two loops of one `count` run the same iterations.
 static bool runAsOften(TaskOp forward, TaskOp reverse) {
   LoopOp loop = findLoop(forward), other = findLoop(reverse);
@@ -105,7 +113,7 @@ static bool readsBackward(Operation *reader, TaskOp maker, OpResult stack) {
 
 std::optional<LoopPair> remat::findPair(TaskOp reverse) {
   LoopOp loop = findLoop(reverse);
-  if (!loop || loop.getAdvance())
+  if (!loop || loop.getAdvance() || updatesSlices(loop))
     return std::nullopt;
   LoopPair pair;
   pair.reverse = reverse;

@@ -163,6 +163,27 @@ static bool isReadOnceInBlocks(linalg::GenericOp writer, OpOperand &operand) {
          operand.get().hasOneUse();
 }
 
+/// Whether an iteration writes element `number` of what it stacks over
+/// `argument`, which is its own element of a slice.
+static bool mayOverwriteElement(UnstackOp unstack, unsigned number,
+                                BlockArgument argument) {
+  auto loop = unstack.getStack().getDefiningOp<LoopOp>();
+  if (!loop || loop.getAdvance() || !argument.hasOneUse())
+    return false;
+  auto run = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
+      loop, loop.getBodyAttr());
+  if (!run)
+    return false;
+  unsigned result = cast<OpResult>(unstack.getStack()).getResultNumber();
+  BlockArgument donor = getDonors(run)[result];
+  unsigned firstSlice = loop.getInits().size() + loop.getInvariants().size();
+  if (!donor || donor.getArgNumber() < firstSlice)
+    return false;
+  StackOp stack =
+      findStack(loop.getSlices()[donor.getArgNumber() - firstSlice]);
+  return stack && stack.getElements()[number] == argument;
+}
+
 /// Whether result `result` of `kernel` may be written over `argument`.
 static bool mayOverwrite(func::FuncOp kernel, unsigned result,
                          BlockArgument argument) {
@@ -175,6 +196,13 @@ static bool mayOverwrite(func::FuncOp kernel, unsigned result,
   if (auto scatter =
           body.getTerminator()->getOperand(result).getDefiningOp<ScatterOp>())
     return scatter.getInit() == argument && argument.hasOneUse();
+  if (auto unstack =
+          body.getTerminator()->getOperand(result).getDefiningOp<UnstackOp>())
+    return mayOverwriteElement(
+        unstack,
+        cast<OpResult>(body.getTerminator()->getOperand(result))
+            .getResultNumber(),
+        argument);
   if (auto loop =
           body.getTerminator()->getOperand(result).getDefiningOp<LoopOp>()) {
     // What the body updates in place, the loop does.
