@@ -271,7 +271,10 @@ def ApplyOptimizerPass : Pass<"remat-apply-optimizer", "::mlir::ModuleOp"> {
     its buffer to it (`remat.donated`). The state of the optimizer is in more
     arguments, named after the weights, each of which gives its buffer to a
     result; their `remat.initial_value` is zero. An update stands right behind
-    what makes the gradient.
+    what makes the gradient. Where that is an iteration of a loop, as of layers
+    (`remat-fold-layers`), it updates the weight whose gradient it makes: the
+    weights and their state become slices of the loop. What needs all gradients
+    first, and state in host memory, is updated behind the loop.
 
     | optimizer | hyperparameters and defaults | state |
     |---|---|---|

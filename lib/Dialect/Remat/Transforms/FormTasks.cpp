@@ -71,7 +71,9 @@ private:
   void setPolicies(TaskOp task, Operation *op, ArrayAttr policies);
   LogicalResult setLevel();
   void createReturn(func::ReturnOp op);
-  bool isWrittenOver(OpResult result, BlockArgument donor);
+  using Overwritable =
+      DenseMap<Operation *, SmallVector<SmallVector<unsigned>>>;
+  bool isWrittenOver(OpResult result, BlockArgument donor, Overwritable &known);
   void transferHostArguments();
   void copyIntoDonors();
 
@@ -441,8 +443,9 @@ void GraphBuilder::transferHostArguments() {
 }
 
 /// Whether the task of `result` can write it over `donor`, or does not read
-/// that.
-bool GraphBuilder::isWrittenOver(OpResult result, BlockArgument donor) {
+/// that. `known` is what kernels may overwrite, as far as it was asked for.
+bool GraphBuilder::isWrittenOver(OpResult result, BlockArgument donor,
+                                 Overwritable &known) {
   auto task = cast<TaskOp>(result.getOwner());
   if (llvm::none_of(task.getOperands(), [&](Value operand) {
         return getViewRoot(operand) == donor;
@@ -451,9 +454,13 @@ bool GraphBuilder::isWrittenOver(OpResult result, BlockArgument donor) {
   auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
       func, task.getKernelAttr());
   unsigned number = result.getResultNumber();
-  return getTargetFacts(graph).getInPlace() &&
-         findDonorOperand(task, number, donor,
-                          findOverwritable(kernel)[number]);
+  if (!getTargetFacts(graph).getInPlace())
+    return false;
+  auto operands = known.find(kernel);
+  if (operands == known.end())
+    operands = known.insert({kernel, findOverwritable(kernel)}).first;
+  return findDonorOperand(task, number, donor, operands->second[number])
+      .has_value();
 }
 
 /// Makes a result that has the buffer of an argument a copy of what it was
@@ -462,13 +469,15 @@ bool GraphBuilder::isWrittenOver(OpResult result, BlockArgument donor) {
 void GraphBuilder::copyIntoDonors() {
   auto terminator = cast<ReturnOp>(graph.getBody().front().getTerminator());
   SmallVector<BlockArgument> donors = getDonors(graph), settled(donors.size());
+  Overwritable known;
   for (auto [number, donor] : llvm::enumerate(donors)) {
     if (!donor)
       continue;
     settled[number] = donor;
     OpOperand &returned = terminator->getOpOperand(number);
     auto result = cast<OpResult>(getViewRoot(returned.get()));
-    if (isWrittenOver(result, donor) && tryOrderDonations(graph, settled))
+    if (isWrittenOver(result, donor, known) &&
+        tryOrderDonations(graph, settled))
       continue;
     SmallVector<Value> operands;
     func::FuncOp kernel = kernels.getOrCreateCopy(returned.get(), operands);

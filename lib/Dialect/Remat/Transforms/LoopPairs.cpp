@@ -64,13 +64,34 @@ static bool isStack(const LoopPair &pair, unsigned slice) {
   });
 }
 
-/// Whether `task` reads an argument whose buffer a result of the graph has: a
-/// task that comes later may find that there.
-static bool readsDonated(TaskOp task) {
+/// The slice of the reverse loop that is slice `number` of the forward one.
+static std::optional<unsigned> findOwnSlice(const LoopPair &pair,
+                                            unsigned number) {
+  auto getSlice = [](TaskOp task, unsigned number) {
+    return getAllPassed(task, findLoop(task).getSlices()[number]).values;
+  };
+  SmallVector<Value, 1> slice = getSlice(pair.forward, number);
+  for (unsigned own = 0; own < findLoop(pair.reverse).getSlices().size(); ++own)
+    if (!isStack(pair, own) && getSlice(pair.reverse, own) == slice)
+      return own;
+  return std::nullopt;
+}
+
+/// Whether the forward loop reads an argument whose buffer a result of the
+/// graph has: a task that comes later may find that there. Not so an iteration
+/// that has what it reads.
+static bool readsDonated(const LoopPair &pair) {
+  TaskOp task = pair.forward;
+  LoopOp loop = findLoop(task);
   auto graph = cast<GraphOp>(task->getParentOp());
+  DenseSet<Value> own;
+  for (unsigned number = 0; number < loop.getSlices().size(); ++number)
+    if (findOwnSlice(pair, number))
+      own.insert_range(getAllPassed(task, loop.getSlices()[number]).values);
   return llvm::any_of(task.getOperands(), [&](Value operand) {
     auto argument = dyn_cast<BlockArgument>(getViewRoot(operand));
-    return argument && getDonatedResult(graph, argument.getArgNumber());
+    return argument && !own.contains(operand) &&
+           getDonatedResult(graph, argument.getArgNumber());
   });
 }
 
@@ -113,9 +134,10 @@ static bool readsBackward(Operation *reader, TaskOp maker, OpResult stack) {
 
 std::optional<LoopPair> remat::findPair(TaskOp reverse) {
   LoopOp loop = findLoop(reverse);
-  if (!loop || loop.getAdvance() || updatesSlices(loop))
+  if (!loop || loop.getAdvance())
     return std::nullopt;
   LoopPair pair;
+  pair.updatesSlices = updatesSlices(loop);
   pair.reverse = reverse;
   for (auto [slice, operand] : llvm::enumerate(loop.getSlices())) {
     if (findStack(operand))
@@ -135,8 +157,7 @@ std::optional<LoopPair> remat::findPair(TaskOp reverse) {
     pair.forward = forward;
     pair.stacks.push_back({unsigned(slice), stack.getResultNumber()});
   }
-  if (!pair.forward || readsDonated(pair.forward) ||
-      !NeededParts(pair).isEnough())
+  if (!pair.forward || readsDonated(pair) || !NeededParts(pair).isEnough())
     return std::nullopt;
   return pair;
 }
@@ -145,7 +166,8 @@ std::optional<LoopPair> remat::findFirstPair(GraphOp graph) {
   auto kernels = findLoopKernels(graph->getParentOfType<ModuleOp>());
   for (auto task : graph.getOps<TaskOp>())
     if (kernels.contains(task.getKernelAttr().getAttr()))
-      if (std::optional<LoopPair> pair = findPair(task))
+      if (std::optional<LoopPair> pair = findPair(task);
+          pair && !pair->updatesSlices)
         return pair;
   return std::nullopt;
 }
@@ -421,14 +443,16 @@ llvm::Error PairRewriter::shortenForward() {
 
 /// The body of the reverse loop, which makes for itself what was stacked.
 /// Arguments: what is carried; its invariants and those of the forward loop
-/// that it needs; the states; its slices but the stacks, the forward loop's,
-/// and the stacks of what must not be made again.
+/// that it needs; the states; its slices but the stacks, those of the forward
+/// loop that it has not, and the stacks of what must not be made again.
 llvm::Expected<GraphOp> PairRewriter::makeReverseBody() {
   SmallVector<unsigned> parts;
   for (const LoopPair::Stack &stack : pair.stacks)
     llvm::append_values(parts, stack.slice, stack.result);
   llvm::append_range(parts, needed.ofStacks.kept);
   llvm::append_range(parts, needed.states);
+  for (unsigned number : needed.ofStacks.slices)
+    parts.push_back(findOwnSlice(pair, number).value_or(-1));
   GraphOp &body = bodies[{findBody(reverse), findBody(forward), parts}];
   if (body)
     return body;
@@ -441,9 +465,11 @@ llvm::Expected<GraphOp> PairRewriter::makeReverseBody() {
            numCarried = forward.getInits().size(),
            numInvariants = forward.getInvariants().size();
   IRMapping mapping;
+  DenseMap<unsigned, BlockArgument> moved;
   auto move = [&](unsigned number) {
     BlockArgument old = block.getArgument(number);
-    old.replaceAllUsesWith(block.addArgument(old.getType(), old.getLoc()));
+    moved[number] = block.addArgument(old.getType(), old.getLoc());
+    old.replaceAllUsesWith(moved[number]);
   };
   auto add = [&](unsigned number) {
     BlockArgument theirs = other.getArgument(number);
@@ -459,7 +485,11 @@ llvm::Expected<GraphOp> PairRewriter::makeReverseBody() {
     if (!isStack(pair, slice))
       move(firstSlice + slice);
   for (unsigned number : needed.ofStacks.slices)
-    add(numCarried + numInvariants + number);
+    if (std::optional<unsigned> own = findOwnSlice(pair, number))
+      mapping.map(other.getArgument(numCarried + numInvariants + number),
+                  moved.at(firstSlice + *own));
+    else
+      add(numCarried + numInvariants + number);
   for (unsigned number : needed.ofStacks.kept) {
     Value theirs = needed.getKept(number);
     mapping.map(theirs, block.addArgument(theirs.getType(), theirs.getLoc()));
@@ -487,11 +517,12 @@ llvm::Expected<GraphOp> PairRewriter::makeReverseBody() {
     block.getArgument(firstSlice + stack.slice)
         .replaceAllUsesWith(mapping.lookup(value));
   block.eraseArguments(0, numBefore);
-  // Buffers are given away by what is carried, which is where it was.
+  // What is made again stands in front of all that writes over arguments.
   if (auto attrs = body.getArgAttrsAttr()) {
-    SmallVector<Attribute> list(attrs.begin(), attrs.begin() + firstSlice);
-    list.resize(block.getNumArguments(),
-                DictionaryAttr::get(body.getContext()));
+    SmallVector<Attribute> list(block.getNumArguments(),
+                                DictionaryAttr::get(body.getContext()));
+    for (auto [number, argument] : moved)
+      list[argument.getArgNumber()] = attrs[number];
     body.setArgAttrsAttr(ArrayAttr::get(body.getContext(), list));
   }
   updateType(body);
@@ -527,6 +558,10 @@ llvm::Error PairRewriter::run(std::optional<int64_t> slots,
     operands.push_back(getAllPassed(from, operand));
     ++sizes.back();
   };
+  SmallVector<unsigned> others;
+  for (unsigned number : needed.ofStacks.slices)
+    if (!findOwnSlice(pair, number))
+      others.push_back(number);
   auto addForward = [&](OperandRange group, ArrayRef<unsigned> numbers) {
     for (unsigned number : numbers)
       add(pair.forward, group[number]);
@@ -548,7 +583,7 @@ llvm::Error PairRewriter::run(std::optional<int64_t> slots,
   for (auto [slice, operand] : llvm::enumerate(reverse.getSlices()))
     if (!isStack(pair, slice))
       add(task, operand);
-  addForward(forward.getSlices(), needed.ofStacks.slices);
+  addForward(forward.getSlices(), others);
   addKept(needed.ofStacks.kept);
   sizes.push_back(0);
   addForward(forward.getInits(), needed.states);

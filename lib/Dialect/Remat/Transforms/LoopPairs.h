@@ -26,6 +26,10 @@ struct LoopPair {
     unsigned slice, result;
   };
   llvm::SmallVector<Stack> stacks;
+  /// Whether iterations of the second loop write over elements of its slices.
+  /// What the first loop reads of them can be read again by the same iteration
+  /// alone, so that no checkpoints take the place of the stacks.
+  bool updatesSlices = false;
 };
 
 /// Bodies made of others, by what they were made of: the body, that of the
@@ -40,7 +44,7 @@ mlir::func::FuncOp getKernel(TaskOp task);
 /// The loop whose stacks `reverse` reads, if there is one.
 std::optional<LoopPair> findPair(TaskOp reverse);
 
-/// The first pair of `graph`.
+/// The first pair of `graph` that may have checkpoints.
 std::optional<LoopPair> findFirstPair(GraphOp graph);
 
 /// Lets the reverse loop of `pair` make what is stacked again, from `slots`

@@ -77,6 +77,8 @@ LoopSlots::LoopSlots(GraphOp graph, const PlanOptions &given)
       continue;
     numThinnings =
         std::max<unsigned>(numThinnings, findThinnings(*pair).size());
+    if (pair->updatesSlices)
+      continue;
     int64_t count = findLoop(task).getCount();
     unsigned levels = 1;
     while (getSlots(count, levels) > getFewestSlots(count))
@@ -224,8 +226,11 @@ llvm::Expected<GraphOp> LoopSlots::make(unsigned level, int64_t fewer) {
   GraphOp copy = graph.clone();
   graph->getBlock()->getOperations().insert(graph->getIterator(), copy);
   copies.push_back(copy);
-  if (llvm::Error error = hasCheckpoints(level) ? keepCheckpoints(copy, level)
-                                                : thin(copy, level))
+  if (hasCheckpoints(level))
+    if (llvm::Error error = keepCheckpoints(copy, level))
+      return std::move(error);
+  // Of pairs without checkpoints, those with the fewest stacks.
+  if (llvm::Error error = thin(copy, std::min(level, numThinnings)))
     return std::move(error);
   if (fewer == 0)
     return copy;

@@ -163,25 +163,24 @@ static bool isReadOnceInBlocks(linalg::GenericOp writer, OpOperand &operand) {
          operand.get().hasOneUse();
 }
 
-/// Whether an iteration writes element `number` of what it stacks over
-/// `argument`, which is its own element of a slice.
-static bool mayOverwriteElement(UnstackOp unstack, unsigned number,
-                                BlockArgument argument) {
-  auto loop = unstack.getStack().getDefiningOp<LoopOp>();
-  if (!loop || loop.getAdvance() || !argument.hasOneUse())
-    return false;
+/// The elements of the slice that iterations of a loop write elements of
+/// `stack` over, their own; nothing if they write over none.
+static OperandRange findUpdated(Value stack) {
+  auto loop = stack.getDefiningOp<LoopOp>();
+  OperandRange none(nullptr, 0);
+  if (!loop || loop.getAdvance())
+    return none;
   auto run = SymbolTable::lookupNearestSymbolFrom<FunctionOpInterface>(
       loop, loop.getBodyAttr());
   if (!run)
-    return false;
-  unsigned result = cast<OpResult>(unstack.getStack()).getResultNumber();
-  BlockArgument donor = getDonors(run)[result];
+    return none;
+  BlockArgument donor = getDonors(run)[cast<OpResult>(stack).getResultNumber()];
   unsigned firstSlice = loop.getInits().size() + loop.getInvariants().size();
   if (!donor || donor.getArgNumber() < firstSlice)
-    return false;
-  StackOp stack =
+    return none;
+  StackOp slice =
       findStack(loop.getSlices()[donor.getArgNumber() - firstSlice]);
-  return stack && stack.getElements()[number] == argument;
+  return slice ? slice.getElements() : none;
 }
 
 /// Whether result `result` of `kernel` may be written over `argument`.
@@ -196,13 +195,6 @@ static bool mayOverwrite(func::FuncOp kernel, unsigned result,
   if (auto scatter =
           body.getTerminator()->getOperand(result).getDefiningOp<ScatterOp>())
     return scatter.getInit() == argument && argument.hasOneUse();
-  if (auto unstack =
-          body.getTerminator()->getOperand(result).getDefiningOp<UnstackOp>())
-    return mayOverwriteElement(
-        unstack,
-        cast<OpResult>(body.getTerminator()->getOperand(result))
-            .getResultNumber(),
-        argument);
   if (auto loop =
           body.getTerminator()->getOperand(result).getDefiningOp<LoopOp>()) {
     // What the body updates in place, the loop does.
@@ -263,9 +255,26 @@ remat::findOverwritable(func::FuncOp kernel) {
   // One side of the copy is the host's.
   if (findTransfer(kernel))
     return operands;
-  for (unsigned result = 0; result < kernel.getNumResults(); ++result)
+  // Loops may have thousands of arguments and results.
+  DenseMap<Value, OperandRange> updatedOf;
+  Operation *terminator = kernel.getBody().front().getTerminator();
+  for (auto [result, value] : llvm::enumerate(terminator->getOperands())) {
+    if (auto unstack = value.getDefiningOp<UnstackOp>()) {
+      Value stack = unstack.getStack();
+      auto known = updatedOf.find(stack);
+      if (known == updatedOf.end())
+        known = updatedOf.insert({stack, findUpdated(stack)}).first;
+      unsigned element = cast<OpResult>(value).getResultNumber();
+      auto argument = known->second.empty()
+                          ? BlockArgument()
+                          : dyn_cast<BlockArgument>(known->second[element]);
+      if (argument && argument.hasOneUse())
+        operands[result].push_back(argument.getArgNumber());
+      continue;
+    }
     for (BlockArgument argument : kernel.getArguments())
       if (mayOverwrite(kernel, result, argument))
         operands[result].push_back(argument.getArgNumber());
+  }
   return operands;
 }
