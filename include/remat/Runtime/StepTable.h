@@ -334,7 +334,11 @@ enum {
 ///
 /// Where argument i of the body gives its buffer to its result i, value i is
 /// updated in place, and the entry may have operand i and result i in one
-/// place. Nothing else that the entry writes overlaps anything that it uses.
+/// place. Where the argument that is an element of a slice gives its buffer to
+/// the result that is one of a stack, and all iterations run, the entry may
+/// have the stack in the place of the slice, or each buffer of its list in the
+/// place of that with the same number. Nothing else that the entry writes
+/// overlaps anything that it uses.
 ///
 /// The workspace has the body's arena, and behind it, in their order, a copy of
 /// each carried value that is not updated in place, all rounded up to

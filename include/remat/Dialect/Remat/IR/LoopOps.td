@@ -31,6 +31,10 @@ def Remat_LoopOp : Remat_Op<"loop", [
     each further result of the body, those of all iterations, that of iteration
     i as element i. With `reverse`, the last iteration runs first.
 
+    Arguments of the body with `remat.donated` give their buffers to results:
+    what is carried is updated in place, and an element of a slice becomes one
+    of a stack where it lies.
+
     How many iterations run may be known at run time only:
 
     * With `trips`, as many as that says, or none if it says less than 1. `count`
