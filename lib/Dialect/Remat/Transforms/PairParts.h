@@ -18,6 +18,20 @@ namespace remat {
 /// Whether a policy says that the task which makes `result` runs once.
 bool isMadeOnce(mlir::OpResult result);
 
+/// What a task passes for an operand of the loop in its kernel: a value, or the
+/// values that the kernel stacks to one of type `stack`.
+struct Passed {
+  llvm::SmallVector<mlir::Value, 1> values;
+  mlir::Type stack;
+};
+Passed getAllPassed(TaskOp task, mlir::Value operand);
+
+/// Whether the slice of this number is one of the stacks.
+bool isStack(const LoopPair &pair, unsigned slice);
+
+/// The slice of the reverse loop that is slice `number` of the forward one.
+std::optional<unsigned> findOwnSlice(const LoopPair &pair, unsigned number);
+
 /// Operations of a forward loop's body and what they read.
 struct Makers {
   llvm::DenseSet<mlir::Operation *> ops;
