@@ -118,11 +118,16 @@ LogicalResult StepModule::compileKernel(TaskOp task) {
              << symbol << "' of the host, which the step's device cannot";
     if (!symbol.empty())
       kernel.number = addExternal(symbol);
-    return success();
+    kernel.isEither = compiler.isForDevice() && isEither(function);
+    if (!kernel.isEither)
+      return success();
   }
+  int64_t callBytes = kernel.workspaceBytes;
   std::string symbol = (name + "_kernel_" + Twine(entryPoints.size())).str();
   if (failed(compiler.compile(function, symbol, *code, checks, kernel)))
     return failure();
+  kernel.codeWorkspaceBytes = kernel.workspaceBytes;
+  kernel.workspaceBytes = std::max(kernel.workspaceBytes, callBytes);
   kernel.number = entryPoints.size();
   kernel.isOnDevice = compiler.isForDevice();
   entryPoints.push_back({symbol, /*isExternal=*/false});

@@ -270,6 +270,9 @@ LogicalResult TableEmitter::addTask(TaskOp task) {
     entry.callee = *number;
   } else if (kernel.call && kernel.call->getSymbol().empty()) {
     kernel.call->addTo(table, entry);
+    if (kernel.isEither)
+      table.addCodePlan(entry.callee, addDeviceKernel(kernel),
+                        kernel.codeWorkspaceBytes);
   } else {
     entry.callee = kernel.isOnDevice ? addDeviceKernel(kernel) : kernel.number;
     entry.extent = kernel.extent;

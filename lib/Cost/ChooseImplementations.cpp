@@ -28,10 +28,21 @@ namespace remat {
 using namespace mlir;
 using namespace remat;
 
+/// Whether generated code is estimated to be faster than a library's plans.
+/// What these have in their workspace is written and read.
+static bool isEstimatedFaster(const codegen::LibraryCall &call,
+                              TargetAttr facts) {
+  auto flops = static_cast<double>(call.countFlops());
+  auto bytes = static_cast<double>(*call.getPlanWorkspaceBytes());
+  double planned = flops / static_cast<double>(facts.getContractionFlops()) +
+                   2 * bytes / static_cast<double>(facts.getBandwidth());
+  return flops / static_cast<double>(facts.getLoopFlops()) <= planned;
+}
+
 /// Whether code is generated for a kernel that may be `call` as well.
 static bool isGenerated(FunctionOpInterface kernel,
                         const codegen::LibraryCall &call,
-                        const CostFile &measured) {
+                        const CostFile &measured, ConvolutionChoice choice) {
   if (auto chosen = kernel->getAttrOfType<ImplementationAttr>(
           RematDialect::implementationAttrName))
     return chosen.getValue() == Implementation::Generated;
@@ -40,7 +51,23 @@ static bool isGenerated(FunctionOpInterface kernel,
         entry != measured.kernels.end() && entry->second.library &&
         entry->second.generated)
       return *entry->second.generated < *entry->second.library;
+  if (call.getPlanWorkspaceBytes() && choice == ConvolutionChoice::Auto)
+    return !codegen::mayBeEither(kernel, call) ||
+           isEstimatedFaster(call, getTargetFacts(kernel));
   return call.isBetterGenerated();
+}
+
+/// How a kernel is carried out for which code need not be generated.
+static Implementation getPlanned(FunctionOpInterface kernel,
+                                 const codegen::LibraryCall &call,
+                                 ConvolutionChoice choice) {
+  if (auto chosen = kernel->getAttrOfType<ImplementationAttr>(
+          RematDialect::implementationAttrName);
+      chosen && chosen.getValue() != Implementation::Generated)
+    return chosen.getValue();
+  return choice == ConvolutionChoice::Auto && codegen::mayBeEither(kernel, call)
+             ? Implementation::Either
+             : Implementation::Library;
 }
 
 namespace {
@@ -58,10 +85,10 @@ struct ChooseImplementations
       getOperation().emitError(llvm::toString(measured.takeError()));
       return signalPassFailure();
     }
-    if (cudnn) {
+    if (convolutions != ConvolutionChoice::Generated) {
       const Target *target = lookupTarget(getOperation());
-      if (!target ||
-          failed(target->makeLibraryPlans(getOperation(), {cudnn, tf32, chip})))
+      if (!target || failed(target->makeLibraryPlans(
+                         getOperation(), {convolutions, tf32, chip, device})))
         return signalPassFailure();
     }
     // Another implementation needs another workspace, which a placed graph, the
@@ -78,14 +105,15 @@ struct ChooseImplementations
       codegen::LibraryCallRef call = codegen::describeLibraryCall(kernel);
       if (!call || !call->mayBeGenerated())
         continue;
-      bool generated = isGenerated(kernel, *call, *measured);
+      bool generated = isGenerated(kernel, *call, *measured, convolutions);
       if (others && (generated || call->countFlops() <=
                                       ImplementationTuning::maxComparedFlops))
         generated = !generated;
       kernel->setAttr(RematDialect::implementationAttrName,
                       ImplementationAttr::get(
-                          &getContext(), generated ? Implementation::Generated
-                                                   : Implementation::Library));
+                          &getContext(),
+                          generated ? Implementation::Generated
+                                    : getPlanned(kernel, *call, convolutions)));
     }
   }
 };

@@ -187,7 +187,7 @@ void remat::buildTasksPipeline(OpPassManager &pm, const StepOptions &options) {
   implementations.costs = options.costs;
   implementations.chip = options.chip;
   implementations.device = options.device;
-  implementations.cudnn = options.usesCudnn;
+  implementations.convolutions = options.convolutions;
   implementations.tf32 = options.allowsTf32;
   pm.addPass(createChooseImplementationsPass(implementations));
   AnnotateCostsPassOptions costs;

@@ -173,6 +173,15 @@ struct LayerFoldingNames {
         {"auto", LayerFolding::Auto}}};
 };
 
+struct ConvolutionChoiceNames {
+  static constexpr StringLiteral what = "implementation of convolutions",
+                                 description = "auto|generated|cudnn";
+  static constexpr std::array<std::pair<StringLiteral, ConvolutionChoice>, 3>
+      names = {{{"auto", ConvolutionChoice::Auto},
+                {"generated", ConvolutionChoice::Generated},
+                {"cudnn", ConvolutionChoice::Cudnn}}};
+};
+
 /// The name of a variable in C99 and C++17 that is not one of the runtime's.
 struct IdentifierSyntax {
   static constexpr OptionKind kind = OptionKind::Value;
@@ -226,22 +235,6 @@ struct CompressSyntax {
     return Error::success();
   }
   std::string print(const std::string &value) const { return value; }
-};
-
-/// generated or cudnn.
-struct ConvolutionsSyntax {
-  static constexpr OptionKind kind = OptionKind::Value;
-  StringRef describe() const { return "generated|cudnn"; }
-  Error parse(StringRef text, bool &usesCudnn) const {
-    if (text != "generated" && text != "cudnn")
-      return makeUnknownNameError("implementation of convolutions", text,
-                                  {"generated", "cudnn"});
-    usesCudnn = text == "cudnn";
-    return Error::success();
-  }
-  std::string print(bool usesCudnn) const {
-    return usesCudnn ? "cudnn" : "generated";
-  }
 };
 
 /// ieee or tf32.
@@ -444,13 +437,18 @@ static std::vector<StepOptionInfo> makeTable() {
       "that the step will run on, and carry contractions out by the faster "
       "implementation");
   table
-      .add("convolutions", TasksStage, MEMBER(usesCudnn), ConvolutionsSyntax(),
+      .add("convolutions", TasksStage, MEMBER(convolutions),
+           NameSyntax<ConvolutionChoiceNames>(),
            "How convolutions are carried out on a CUDA device: 'generated' by "
-           "code of remat, 'cudnn' by cuDNN, which must be there when the step "
-           "is compiled, where it has a deterministic algorithm")
+           "code of remat; 'cudnn' by cuDNN, which must be there when the step "
+           "is compiled and when it is loaded, where it has a deterministic "
+           "algorithm; 'auto' by what is estimated to be faster, and by code "
+           "of remat where there is no cuDNN")
       .choices = [] {
-    return std::vector<OptionChoice>{{"generated", "by code of remat"},
-                                     {"cudnn", "by cuDNN where it can"}};
+    return std::vector<OptionChoice>{
+        {"auto", "by cuDNN where it is there and estimated to be faster"},
+        {"generated", "by code of remat"},
+        {"cudnn", "by cuDNN where it can"}};
   };
   for (const OptionInfo<PlanOptions> &option : getPlanOptionTable())
     table.add(liftOption<StepOptions>(

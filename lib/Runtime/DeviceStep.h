@@ -60,6 +60,8 @@ public:
   char *host = nullptr;
   /// The choices of the library for matmuls, see remat_step_algorithms.
   std::string algorithms;
+  /// Entries whose library calls generated code stands in for.
+  uint64_t degradedCalls = 0;
 
   /// Whether `data` is memory of the device.
   virtual bool isOnDevice(const void *data) = 0;

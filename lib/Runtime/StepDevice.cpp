@@ -135,8 +135,10 @@ remat_status remat_step::runOnDevice(size_t first, size_t end,
 
 remat_step_stats remat_step::getStats() const {
   remat_step_stats known = stats;
-  if (device)
+  if (device) {
     known.device_bytes = device->usedBytes();
+    known.degraded_calls += device->degradedCalls;
+  }
   return known;
 }
 

@@ -171,7 +171,17 @@ void StepTableBuilder::addPlan(uint32_t convolution, uint32_t capability,
     if (plan.convolution == convolution && plan.capability == capability &&
         plan.text == string)
       return;
-  plans.push_back({convolution, capability, version, string, workspaceBytes});
+  plans.push_back({convolution, capability, version, string, workspaceBytes,
+                   REMAT_NONE, 0});
+}
+
+void StepTableBuilder::addCodePlan(uint32_t convolution, uint32_t kernel,
+                                   uint64_t workspaceBytes) {
+  // Kernels of equal convolutions compute the same.
+  for (const remat_plan &plan : plans)
+    if (plan.convolution == convolution && plan.kernel != REMAT_NONE)
+      return;
+  plans.push_back({convolution, 0, 0, 0, workspaceBytes, kernel, 0});
 }
 
 uint32_t StepTableBuilder::addPackedValue(const std::string &codec, uint64_t id,

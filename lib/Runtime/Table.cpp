@@ -95,8 +95,9 @@ public:
     return readHeader() && readSections() && checkStrings() &&
            checkSignatures("argument", table.arguments) &&
            checkSignatures("result", table.results) && checkDonations() &&
-           checkPackedValues() && checkKernels() && checkBuffers() &&
-           checkCalls() && readBodies(module, table, depth, error);
+           checkPackedValues() && checkKernels() && checkPlans() &&
+           checkBuffers() && checkCalls() &&
+           readBodies(module, table, depth, error);
   }
 
 private:
@@ -240,6 +241,22 @@ private:
       if (!isString(table.plans[i].text) ||
           table.plans[i].convolution >= table.convolutions.size())
         return fail(counted("plan", i) + " has no text or no convolution");
+    return true;
+  }
+
+  bool checkPlans() {
+    for (size_t i = 0; i < table.plans.size(); ++i) {
+      const remat_plan &plan = table.plans[i];
+      if (plan.kernel == REMAT_NONE)
+        continue;
+      if (plan.kernel >= table.kernels.size())
+        return fail(counted("plan", i) + " uses kernel " +
+                    std::to_string(plan.kernel) + ", the table has " +
+                    std::to_string(table.kernels.size()));
+      if (plan.capability != 0 || plan.text != 0)
+        return fail(counted("plan", i) +
+                    " is code and a plan of a library, expected one of both");
+    }
     return true;
   }
 

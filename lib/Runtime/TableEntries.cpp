@@ -183,16 +183,27 @@ bool checkPackedValue(const Table &t, uint32_t index, std::string &error) {
   return true;
 }
 
-/// What the launches of a kernel on a device take of the workspace.
-bool checkDeviceKernel(const Table &t, uint32_t index, std::string &error) {
+/// What the launches of a kernel on a device take of an entry's workspace.
+bool checkDeviceKernel(const Table &t, uint32_t index, uint32_t callee,
+                       std::string &error) {
   const remat_entry &e = t.entries[index];
-  const remat_device_kernel &kernel = t.kernels[e.callee];
+  const remat_device_kernel &kernel = t.kernels[callee];
   uint64_t bytes = e.workspace == REMAT_NONE ? 0 : t.buffers[e.workspace].bytes;
   for (uint32_t i = 0; i < kernel.scratch_count; ++i)
     if (t.scratch[kernel.first_scratch + i] > bytes)
       return fail(error, t.describe(index) + " has a workspace of " +
                              number(bytes) + " bytes, its kernel uses byte " +
                              number(t.scratch[kernel.first_scratch + i]));
+  return true;
+}
+
+/// What the code takes that carries a convolution out where no library does.
+bool checkConvolutionCode(const Table &t, uint32_t index, std::string &error) {
+  for (const remat_plan &plan : t.plans)
+    if (plan.convolution == t.entries[index].callee &&
+        plan.kernel != REMAT_NONE &&
+        !checkDeviceKernel(t, index, plan.kernel, error))
+      return false;
   return true;
 }
 
@@ -216,7 +227,7 @@ bool checkCallee(const remat_module *module, const Table &t, uint32_t index,
                              std::to_string(e.extent) + " and grain " +
                              std::to_string(e.grain));
     return !module || !module->device_code ||
-           checkDeviceKernel(t, index, error);
+           checkDeviceKernel(t, index, e.callee, error);
   case REMAT_ENTRY_MATMUL:
     if (e.callee >= t.matmuls.size())
       return missing("matmul");
@@ -230,7 +241,8 @@ bool checkCallee(const remat_module *module, const Table &t, uint32_t index,
     if (!checkConvolution(t.convolutions[e.callee], footprint, reason))
       return fail(error, t.describe(index) + ": " + reason);
     return checkLibraryEntry(t, index, footprint, MatmulExtras(remat_matmul{}),
-                             error);
+                             error) &&
+           checkConvolutionCode(t, index, error);
   case REMAT_ENTRY_COPY:
     if (e.operand_count != 1 || e.result_count != 1)
       return fail(error, t.describe(index) +

@@ -99,6 +99,14 @@ LibraryCallRef describeLibraryCall(mlir::FunctionOpInterface kernel);
 /// called.
 LibraryCallRef matchLibraryCall(mlir::FunctionOpInterface kernel);
 
+/// Whether a library may carry out `kernel`, which is `call`, by a plan
+/// (`remat.plans`) where a machine takes it, and generated code elsewhere: both
+/// have the same operands in the same order.
+bool mayBeEither(mlir::FunctionOpInterface kernel, const LibraryCall &call);
+
+/// Whether `kernel` is carried out in this way.
+bool isEither(mlir::FunctionOpInterface kernel);
+
 /// The operation that makes the only result of `kernel`, seen through views;
 /// null if there are several.
 mlir::Operation *getResultMaker(mlir::FunctionOpInterface kernel);

@@ -21,11 +21,15 @@ namespace remat::codegen {
 struct CompiledKernel {
   /// A call of a library, or null for generated code.
   LibraryCallRef call;
+  /// Whether there is generated code beside the call.
+  bool isEither = false;
   /// The loop that the call is, or null.
   LoopOp loop;
   /// Place in the table of kernels, unless the runtime makes the call.
   uint32_t number = 0;
   int64_t workspaceBytes = 0;
+  /// Of generated code beside a call; the workspace has room for both.
+  int64_t codeWorkspaceBytes = 0;
   int64_t extent = 1;
   int64_t grain = 1;
   /// On a device, what is launched, and where in the workspace the parameters

@@ -7,6 +7,8 @@
 #ifndef REMAT_COST_PASSES_H
 #define REMAT_COST_PASSES_H
 
+#include "remat/Target/ConvolutionChoice.h"
+
 #include "mlir/Pass/Pass.h"
 
 namespace remat {

@@ -23,11 +23,21 @@ def ChooseImplementationsPass
     a library takes microseconds before it begins, and packs factors that are
     read once only. Kernels that have the attribute keep it.
 
-    With `cudnn`, cuDNN makes execution plans of the kernels that are
-    convolutions, for the devices that the target `cuda` knows, or the one that
-    is called `mcpu`. A kernel gets them as `remat.plans`: which algorithm there
-    is, and its workspace, which is planned with. Convolutions that it has no
-    plan for stay generated code.
+    With `convolutions=cudnn`, cuDNN makes execution plans of the kernels that
+    are convolutions, for the devices that the target `cuda` knows, or the one
+    that is called `mcpu`. A kernel gets them as `remat.plans`: which algorithms
+    there are, and their workspace, which is planned with. Convolutions that it
+    has no plan for stay generated code.
+
+    With `convolutions=auto`, the same plans are made if there is a cuDNN; else a
+    remark says why not. A convolution that is estimated to be faster by its
+    plan becomes `#remat.implementation<either>`: it takes a plan where one
+    can be taken when the step is loaded, and code is generated for it, too. The
+    estimate has the speeds of `#remat.target`, of contractions for the library
+    and of loops for generated code, which has no tensor cores. What a plan has
+    in its workspace, copies in another layout for the most part, is written and
+    read once. The simulator has no libraries, so that nothing is planned for
+    it.
   }];
   let options = [
     Option<"threads", "threads", "int", "0",
@@ -41,8 +51,15 @@ def ChooseImplementationsPass
     Option<"others", "others", "bool", "false",
            "Give each kernel the implementation that it would not have, to "
            "measure it">,
-    Option<"cudnn", "cudnn", "bool", "false",
-           "Let cuDNN carry out convolutions on CUDA devices">,
+    Option<"convolutions", "convolutions", "::remat::ConvolutionChoice",
+           "::remat::ConvolutionChoice::Generated",
+           "Who carries out convolutions on CUDA devices", [{::llvm::cl::values(
+             clEnumValN(::remat::ConvolutionChoice::Auto, "auto",
+                        "what is estimated to be faster"),
+             clEnumValN(::remat::ConvolutionChoice::Generated, "generated",
+                        "generated code"),
+             clEnumValN(::remat::ConvolutionChoice::Cudnn, "cudnn",
+                        "cuDNN where it can"))}]>,
     Option<"tf32", "tf32", "bool", "false",
            "Let its plans multiply f32 with 10 bits of mantissa">,
   ];

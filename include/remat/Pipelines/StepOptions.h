@@ -18,6 +18,7 @@
 #include "remat/Dialect/Remat/Transforms/ApplyPolicies.h"
 #include "remat/Dialect/Remat/Transforms/CheckpointSequential.h"
 #include "remat/Dialect/Remat/Transforms/PlanGraph.h"
+#include "remat/Target/ConvolutionChoice.h"
 #include "remat/Utils/OptionTable.h"
 
 #include "llvm/Support/JSON.h"
@@ -115,8 +116,8 @@ struct StepOptions {
   /// The processor that code is made for, by the name that the target's
   /// compiler knows; empty for the host's.
   std::string chip;
-  /// Whether cuDNN carries out convolutions on a CUDA device.
-  bool usesCudnn = false;
+  /// Who carries out convolutions on a CUDA device.
+  ConvolutionChoice convolutions = ConvolutionChoice::Auto;
   /// Whether products of f32 may be multiplied as TF32 where a device can.
   bool allowsTf32 = false;
   /// Whether a product of f16 or bf16 that a bias is added to may stay in f32

@@ -489,17 +489,22 @@ typedef struct remat_convolution {
   int64_t output_strides[5]; // n, c, spatial
 } remat_convolution;
 
-/// How cuDNN carries a convolution out on devices of one compute capability. It
-/// was chosen when the step was compiled, so that all entries, and all
-/// processes that run the step, compute the same bits. A device takes the first
-/// plan of its capability that the library takes for it; entries have a
-/// workspace for any of them.
+/// How a convolution is carried out: by cuDNN on devices of one compute
+/// capability, or by code of the step on any. It was chosen when the step was
+/// compiled, so that all entries, and all processes that run the step on equal
+/// machines, compute the same bits. A device takes the first plan of its
+/// capability that the library takes for it; else code, if there is any.
+/// Entries have a workspace for all of them.
 typedef struct remat_plan {
   uint32_t convolution; // its number
-  uint32_t capability;  // 90 is 9.0
+  uint32_t capability;  // 90 is 9.0; 0 for code
   uint32_t version;     // of the library that made it: 91900 is 9.19.0
   uint32_t text;        // string: what it is, in the words of the library
   uint64_t workspace_bytes;
+  /// Code: kernels[kernel], with the operands and the result of the entry. Else
+  /// REMAT_NONE.
+  uint32_t kernel;
+  uint32_t reserved;
 } remat_plan;
 
 #ifdef __cplusplus

@@ -100,6 +100,11 @@ public:
   void addPlan(uint32_t convolution, uint32_t capability, uint32_t version,
                const std::string &text, uint64_t workspaceBytes);
 
+  /// The code that carries it out where no library does: the kernel of this
+  /// number.
+  void addCodePlan(uint32_t convolution, uint32_t kernel,
+                   uint64_t workspaceBytes);
+
   /// A value that the codec of this name packs into `packedBytes` bytes; equal
   /// ones share a number.
   uint32_t addPackedValue(const std::string &codec, uint64_t id,

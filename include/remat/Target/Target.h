@@ -19,6 +19,7 @@
 #include "remat/Codegen/KernelInfo.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Runtime/StepTable.h"
+#include "remat/Target/ConvolutionChoice.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
@@ -45,11 +46,13 @@ struct LoweringOptions {
 /// What libraries of a target carry out beside what they always do.
 struct LibraryOptions {
   /// Convolutions, by execution plans that a library makes (`remat.plans`).
-  bool plansConvolutions = false;
+  ConvolutionChoice convolutions = ConvolutionChoice::Generated;
   /// As in LoweringOptions.
   bool allowsTf32 = false;
   /// The device that there are plans for, as in EmitOptions; empty for all.
   std::string chip;
+  /// What runs the code, as in EmitOptions.
+  std::string device;
 };
 
 /// How machine code is made. The code does not depend on `cache`.
@@ -102,7 +105,8 @@ public:
 
   /// Gives kernels that have none the execution plans that the target's
   /// libraries make of them, before it is chosen how they are carried out.
-  /// Fails with a diagnostic if a library is missing that was asked for.
+  /// Fails with a diagnostic if a library is missing that was asked for; one
+  /// that was left to choose makes none, and a remark says why.
   virtual llvm::LogicalResult
   makeLibraryPlans(mlir::ModuleOp module, const LibraryOptions &options) const;
 

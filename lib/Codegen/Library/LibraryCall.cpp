@@ -67,6 +67,22 @@ LibraryCallRef remat::codegen::matchLibraryCall(FunctionOpInterface kernel) {
                                                                   : call;
 }
 
+bool remat::codegen::mayBeEither(FunctionOpInterface kernel,
+                                 const LibraryCall &call) {
+  return call.getPlanWorkspaceBytes() && call.mayBeGenerated() &&
+         llvm::equal(call.getOperands(),
+                     llvm::seq<unsigned>(0, kernel.getNumArguments()));
+}
+
+bool remat::codegen::isEither(FunctionOpInterface kernel) {
+  auto chosen = kernel->getAttrOfType<ImplementationAttr>(
+      RematDialect::implementationAttrName);
+  if (!chosen || chosen.getValue() != Implementation::Either)
+    return false;
+  LibraryCallRef call = describeLibraryCall(kernel);
+  return call && mayBeEither(kernel, *call);
+}
+
 Operation *remat::codegen::getResultMaker(FunctionOpInterface kernel) {
   Region &body = kernel.getFunctionBody();
   if (!body.hasOneBlock() || kernel.getNumResults() != 1)

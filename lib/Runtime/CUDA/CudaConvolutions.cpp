@@ -21,7 +21,7 @@ std::vector<const remat_plan *> CudaTable::findPlans(uint32_t convolution,
   std::vector<const remat_plan *> plans;
   std::string others;
   for (const remat_plan &plan : table.plans) {
-    if (plan.convolution != convolution)
+    if (plan.convolution != convolution || plan.kernel != REMAT_NONE)
       continue;
     if (plan.capability == step.capability)
       plans.push_back(&plan);
@@ -60,21 +60,28 @@ static bool checkAlignment(const Table &table, const remat_entry &entry,
 }
 
 /// One plan for all entries with one description.
-bool CudaTable::prepareConvolution(uint32_t index, std::string &error) {
-  const remat_entry &entry = table.entries[index];
-  std::vector<const remat_plan *> plans = findPlans(entry.callee, error);
-  if (plans.empty() || !checkAlignment(table, entry, isBody, error))
+bool CudaTable::takePlan(uint32_t convolution,
+                         const std::vector<uint32_t> &entries,
+                         std::string &error) {
+  std::vector<const remat_plan *> plans = findPlans(convolution, error);
+  if (plans.empty())
     return false;
-  uint64_t room =
-      entry.workspace == REMAT_NONE ? 0 : table.buffers[entry.workspace].bytes;
-  for (const remat_plan *plan : plans)
-    if (room < plan->workspace_bytes) {
-      error = "the plan of the convolution needs " +
-              std::to_string(plan->workspace_bytes) +
-              " bytes of workspace, the entry has " + std::to_string(room);
+  for (uint32_t index : entries) {
+    const remat_entry &entry = table.entries[index];
+    uint64_t room = entry.workspace == REMAT_NONE
+                        ? 0
+                        : table.buffers[entry.workspace].bytes;
+    for (const remat_plan *plan : plans)
+      if (room < plan->workspace_bytes) {
+        error = "the plan of the convolution needs " +
+                std::to_string(plan->workspace_bytes) +
+                " bytes of workspace, the entry has " + std::to_string(room);
+        return false;
+      }
+    if (!checkAlignment(table, entry, isBody, error))
       return false;
-    }
-  std::unique_ptr<PreparedConvolution> &prepared = convolutions[entry.callee];
+  }
+  std::unique_ptr<PreparedConvolution> &prepared = convolutions[convolution];
   for (size_t i = 0; !prepared && i < plans.size(); ++i) {
     if (!step.convolutionLibrary)
       step.convolutionLibrary =
@@ -87,20 +94,38 @@ bool CudaTable::prepareConvolution(uint32_t index, std::string &error) {
   return prepared != nullptr;
 }
 
+/// The code for all entries with one description, if the step has any.
+bool CudaTable::takeCode(uint32_t convolution) {
+  for (const remat_plan &plan : table.plans)
+    if (plan.convolution == convolution && plan.kernel != REMAT_NONE)
+      convolutionKernels[convolution] = plan.kernel;
+  return convolutionKernels[convolution] != REMAT_NONE;
+}
+
 bool CudaTable::prepareConvolutions(std::string &error) {
   convolutions.resize(table.convolutions.size());
+  convolutionKernels.assign(table.convolutions.size(), REMAT_NONE);
+  std::vector<std::vector<uint32_t>> users(table.convolutions.size());
   for (uint32_t i = 0; i < table.entries.size(); ++i)
-    if (table.entries[i].kind == REMAT_ENTRY_CONVOLUTION &&
-        !prepareConvolution(i, error)) {
-      error.insert(0, table.describe(i) + ": ");
+    if (table.entries[i].kind == REMAT_ENTRY_CONVOLUTION)
+      users[table.entries[i].callee].push_back(i);
+  for (uint32_t i = 0; i < users.size(); ++i) {
+    if (users[i].empty() || takePlan(i, users[i], error))
+      continue;
+    if (!takeCode(i)) {
+      error.insert(0, table.describe(users[i].front()) + ": ");
       return false;
     }
+    step.degradedCalls += users[i].size();
+  }
   return true;
 }
 
 bool CudaTable::runConvolution(uint32_t index, void *const *buffers,
                                std::string &error) {
   const remat_entry &entry = table.entries[index];
+  if (uint32_t kernel = convolutionKernels[entry.callee]; kernel != REMAT_NONE)
+    return runKernel(index, kernel, buffers, error);
   ConvolutionTensors tensors = {buffers[0], buffers[1], buffers[2]};
   switch (table.convolutions[entry.callee].kind) {
   case REMAT_CONV_INPUT_GRADIENT:

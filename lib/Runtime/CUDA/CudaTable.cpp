@@ -143,7 +143,7 @@ bool CudaTable::runEntry(uint32_t entry, void *const *buffers,
                          std::string &error) {
   switch (table.entries[entry].kind) {
   case REMAT_ENTRY_KERNEL:
-    return runKernel(entry, buffers, error);
+    return runKernel(entry, table.entries[entry].callee, buffers, error);
   case REMAT_ENTRY_MATMUL:
     return runMatmul(entry, buffers, error);
   case REMAT_ENTRY_CONVOLUTION:
@@ -155,10 +155,10 @@ bool CudaTable::runEntry(uint32_t entry, void *const *buffers,
   }
 }
 
-bool CudaTable::runKernel(uint32_t index, void *const *buffers,
+bool CudaTable::runKernel(uint32_t index, uint32_t callee, void *const *buffers,
                           std::string &error) {
   const remat_entry &entry = table.entries[index];
-  const remat_device_kernel &kernel = table.kernels[entry.callee];
+  const remat_device_kernel &kernel = table.kernels[callee];
   uint32_t count = entry.operand_count + entry.result_count;
   std::vector<DevicePointer> values;
   for (uint32_t i = 0; i < count; ++i)

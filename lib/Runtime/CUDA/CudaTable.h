@@ -43,12 +43,15 @@ private:
   void findMatmuls();
   std::vector<const remat_plan *> findPlans(uint32_t convolution,
                                             std::string &error) const;
-  bool prepareConvolution(uint32_t entry, std::string &error);
+  bool takePlan(uint32_t convolution, const std::vector<uint32_t> &entries,
+                std::string &error);
+  bool takeCode(uint32_t convolution);
   bool prepareConvolutions(std::string &error);
   bool begin(uint32_t entry, bool isTimed, std::string &error);
   bool end(uint32_t entry, int64_t *nanoseconds, std::string &error);
   bool runEntry(uint32_t entry, void *const *buffers, std::string &error);
-  bool runKernel(uint32_t entry, void *const *buffers, std::string &error);
+  bool runKernel(uint32_t entry, uint32_t kernel, void *const *buffers,
+                 std::string &error);
   bool runMatmul(uint32_t entry, void *const *buffers, std::string &error);
   bool runConvolution(uint32_t entry, void *const *buffers, std::string &error);
   bool runCopy(uint32_t entry, void *const *buffers, std::string &error);
@@ -63,6 +66,8 @@ private:
   /// Of each description that entries have.
   std::vector<const PreparedMatmul *> matmuls;
   std::vector<std::unique_ptr<PreparedConvolution>> convolutions;
+  /// The kernels of those that the library does not carry out, or REMAT_NONE.
+  std::vector<uint32_t> convolutionKernels;
   /// Of each entry that another stream waits for; those of a body are in one.
   std::vector<Event> events;
 };

@@ -54,6 +54,15 @@ static bool isSimulator(StringRef device) {
   return device == "sim" || device == "sim-reverse";
 }
 
+/// Of the code of a kernel, whatever else may carry it out.
+static FailureOr<int64_t> getGeneratedWorkspaceBytes(func::FuncOp kernel) {
+  FailureOr<codegen::BufferizedKernel> bufferized =
+      codegen::bufferizeKernel(kernel);
+  if (failed(bufferized))
+    return failure();
+  return getWorkspaceBytes(*bufferized);
+}
+
 namespace {
 class CUDATarget : public Target {
 public:
@@ -74,6 +83,12 @@ public:
           codegen::analyzeKernel(kernel, threads);
       if (succeeded(info) && call->getSymbol().empty())
         info->workspaceBytes = getDeviceWorkspaceBytes(*call);
+      if (failed(info) || !codegen::isEither(kernel))
+        return info;
+      FailureOr<int64_t> workspace = getGeneratedWorkspaceBytes(function);
+      if (failed(workspace))
+        return failure();
+      info->workspaceBytes = std::max(info->workspaceBytes, *workspace);
       return info;
     }
     FailureOr<codegen::KernelInfo> info =
@@ -85,11 +100,7 @@ public:
       info->contractionFlops = call->countFlops();
       info->flops = 0;
     }
-    FailureOr<codegen::BufferizedKernel> bufferized =
-        codegen::bufferizeKernel(function);
-    if (failed(bufferized))
-      return failure();
-    FailureOr<int64_t> workspace = getWorkspaceBytes(*bufferized);
+    FailureOr<int64_t> workspace = getGeneratedWorkspaceBytes(function);
     if (failed(workspace))
       return failure();
     info->workspaceBytes = std::max(info->workspaceBytes, *workspace);
@@ -97,8 +108,12 @@ public:
   }
   LogicalResult makeLibraryPlans(ModuleOp module,
                                  const LibraryOptions &options) const override {
-    return options.plansConvolutions ? makeConvolutionPlans(module, options)
-                                     : success();
+    // The simulator has no libraries.
+    if (options.convolutions == ConvolutionChoice::Generated ||
+        (options.convolutions == ConvolutionChoice::Auto &&
+         isSimulator(options.device)))
+      return success();
+    return makeConvolutionPlans(module, options);
   }
   int64_t countCopiedBytes(const remat_convolution &conv) const override {
     return 0;

@@ -12,6 +12,8 @@
 #include "remat/Runtime/LibraryCalls.h"
 #include "remat/Utils/Saturating.h"
 
+#include "llvm/ADT/StringSet.h"
+
 #include <map>
 
 using namespace mlir;
@@ -81,27 +83,49 @@ ConvolutionPlanner::get(const remat_convolution &conv) {
   return result;
 }
 
-LogicalResult remat::cuda::makeConvolutionPlans(ModuleOp module,
-                                                const LibraryOptions &options) {
-  std::string error;
-  if (!canPlanConvolutions(error))
-    return module.emitError("convolutions cannot be carried out by cuDNN: ")
-           << error;
-  auto chips = findChips(options.chip);
-  if (!chips)
-    return module.emitError(llvm::toString(chips.takeError()));
-  ConvolutionPlanner planner(*chips, options.allowsTf32);
+/// The kernels that may get plans.
+static SmallVector<FunctionOpInterface> collectConvolutions(ModuleOp module) {
+  // A placed graph, the body of a loop, has no room for another workspace.
+  llvm::StringSet<> placed;
+  for (auto graph : module.getOps<GraphOp>())
+    if (graph.isPlaced())
+      for (auto task : graph.getOps<TaskOp>())
+        placed.insert(task.getKernel());
+  SmallVector<FunctionOpInterface> kernels;
   for (auto kernel : module.getOps<FunctionOpInterface>()) {
     if (!kernel->hasAttr(RematDialect::kernelAttrName) ||
-        kernel->hasAttr(RematDialect::plansAttrName))
+        kernel->hasAttr(RematDialect::plansAttrName) ||
+        placed.contains(kernel.getName()))
       continue;
     auto chosen = kernel->getAttrOfType<ImplementationAttr>(
         RematDialect::implementationAttrName);
     if (chosen && chosen.getValue() == Implementation::Generated)
       continue;
     codegen::LibraryCallRef call = codegen::describeLibraryCall(kernel);
-    if (!call || !call->getConvolution())
-      continue;
+    if (call && call->getConvolution())
+      kernels.push_back(kernel);
+  }
+  return kernels;
+}
+
+LogicalResult remat::cuda::makeConvolutionPlans(ModuleOp module,
+                                                const LibraryOptions &options) {
+  bool isAsked = options.convolutions == ConvolutionChoice::Cudnn;
+  SmallVector<FunctionOpInterface> kernels = collectConvolutions(module);
+  std::string error;
+  if ((isAsked || !kernels.empty()) && !canPlanConvolutions(error)) {
+    if (isAsked)
+      return module.emitError("convolutions cannot be carried out by cuDNN: ")
+             << error;
+    emitRemark(module.getLoc()) << "convolutions are generated code: " << error;
+    return success();
+  }
+  auto chips = findChips(options.chip);
+  if (!chips)
+    return module.emitError(llvm::toString(chips.takeError()));
+  ConvolutionPlanner planner(*chips, options.allowsTf32);
+  for (FunctionOpInterface kernel : kernels) {
+    codegen::LibraryCallRef call = codegen::describeLibraryCall(kernel);
     const ConvolutionPlanner::Plans &plans =
         planner.get(*call->getConvolution());
     if (!plans.plans.empty())

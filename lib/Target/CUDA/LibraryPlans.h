@@ -11,10 +11,11 @@
 
 namespace remat::cuda {
 
-/// Gives each kernel that is a convolution the plans that cuDNN makes of it,
-/// one for each device that the options name. Equal convolutions have equal
-/// plans. Kernels that have some keep them; those that cuDNN has none for on
-/// one of the devices get none. Fails with a diagnostic if there is no cuDNN.
+/// Gives each kernel that is a convolution the plans that cuDNN makes of it for
+/// each device that the options name. Equal convolutions have
+/// equal plans. Kernels that have some keep them; those that cuDNN has none for
+/// on one of the devices get none. Without a cuDNN, there are none, with a
+/// diagnostic: an error if the options ask for it, else a remark.
 llvm::LogicalResult makeConvolutionPlans(mlir::ModuleOp module,
                                          const LibraryOptions &options);
 

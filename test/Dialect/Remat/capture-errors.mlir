@@ -57,7 +57,7 @@ func.func @kernel_on_an_operation(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// expected-error @+1 {{attribute 'remat.implementation' must be '#remat.implementation<library>' or '#remat.implementation<generated>', got "library"}}
+// expected-error @+1 {{attribute 'remat.implementation' must be '#remat.implementation<library>', '#remat.implementation<generated>' or '#remat.implementation<either>', got "library"}}
 func.func @implementation_of_wrong_kind(%x: tensor<4xf32>) -> tensor<4xf32>
     attributes {remat.kernel, remat.implementation = "library"} {
   return %x : tensor<4xf32>

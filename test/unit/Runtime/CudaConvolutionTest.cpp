@@ -476,4 +476,89 @@ TEST_F(CudaConvolutionTest, Failures) {
             entry + "cuDNN failed: CUDNN_STATUS_EXECUTION_FAILED");
 }
 
+/// Code of a step that computes what `problem` expects.
+void defineCode(const Problem &problem) {
+  size_t bytes = problem.expected.size() * sizeof(float);
+  fakecuda::define("code", 4, [=](const std::vector<void *> &parameters) {
+    // Operands and result are those of the call.
+    const auto *lhs = static_cast<const float *>(parameters[0]);
+    const auto *rhs = static_cast<const float *>(parameters[1]);
+    bool areGiven = lhs[0] == problem.lhs->values[0] &&
+                    lhs[1] == problem.lhs->values[1] &&
+                    rhs[0] == problem.rhs->values[0];
+    std::memset(parameters[2], 0, bytes);
+    if (areGiven)
+      std::memcpy(parameters[2], problem.expected.data(), bytes);
+  });
+}
+
+// Where the library is missing, is another one, or takes no plan for the
+// device, code of the step does what all entries with the description do.
+TEST_F(CudaConvolutionTest, CodeInstead) {
+  remat_convolution c =
+      makeConvolution(1, {7, 5}, {3, 3}, 2, 1, 1, 1, 1, false);
+  Problem problem(c);
+  ConvolutionPlan plan;
+  std::string error;
+  ASSERT_TRUE(makePlan(c, getLimits(), plan, error)) << error;
+  defineCode(problem);
+  auto count = [&](uint32_t capability, uint64_t workspaceBytes) {
+    StepTableBuilder builder =
+        makeStep(c, problem, plan, workspaceBytes, capability, 2);
+    builder.addCodePlan(0, addKernel(builder, "code"), 0);
+    CudaStep step(builder);
+    EXPECT_EQ(step.loaded, REMAT_OK) << step.message;
+    size_t launches = fakecuda::countCalls("cuLaunchKernel");
+    Tensor first(problem.written->dims), second(problem.written->dims);
+    EXPECT_EQ(step.run({*problem.lhs, *problem.rhs}, {first, second}), REMAT_OK)
+        << step.message;
+    EXPECT_EQ(first.values, problem.expected);
+    EXPECT_EQ(second.values, problem.expected);
+    EXPECT_EQ(fakecuda::countCalls("cuLaunchKernel") - launches,
+              step.stats().degraded_calls);
+    return step.stats().degraded_calls;
+  };
+  EXPECT_EQ(count(90, plan.workspaceBytes), 0u);
+  EXPECT_EQ(count(80, plan.workspaceBytes), 2u);
+  EXPECT_EQ(count(90, 1024), 2u);
+  fakecuda::setCudnnVersion(92801);
+  EXPECT_EQ(count(90, plan.workspaceBytes), 2u);
+}
+
+TEST_F(CudaConvolutionTest, MalformedCode) {
+  remat_convolution c =
+      makeConvolution(0, {7, 5}, {3, 3}, 1, 1, 1, 1, 1, false);
+  Problem problem(c);
+  ConvolutionPlan plan;
+  std::string error;
+  ASSERT_TRUE(makePlan(c, getLimits(), plan, error)) << error;
+  StepTableBuilder missing = makeStep(c, problem, plan, plan.workspaceBytes);
+  missing.addCodePlan(0, 3, 0);
+  EXPECT_EQ(CudaStep(missing).message, "plan 1 uses kernel 3, the table has 0");
+  // Its scratch memory is behind the end of the workspace.
+  StepTableBuilder large = makeStep(c, problem, plan, plan.workspaceBytes);
+  large.addCodePlan(0, large.addKernel(0, {{"code", 1, 32, 0}}, {1 << 20}), 0);
+  EXPECT_EQ(CudaStep(large).message,
+            "entry 0 'conv' at model.py:7 has a workspace of 1600 bytes, its "
+            "kernel uses byte 1048576");
+  // A plan of a library that says it is code.
+  StepTableBuilder both = makeStep(c, problem, plan, plan.workspaceBytes);
+  both.addCodePlan(0, addKernel(both, "code"), 0);
+  std::string table = both.finalize();
+  remat_step_header header;
+  std::memcpy(&header, table.data(), sizeof(header));
+  ASSERT_EQ(header.plans.count, 2u);
+  remat_plan record;
+  size_t place = header.plans.offset + sizeof(record);
+  std::memcpy(&record, &table[place], sizeof(record));
+  record.capability = 90;
+  std::memcpy(&table[place], &record, sizeof(record));
+  header.checksum = 0;
+  std::memcpy(&table[0], &header, sizeof(header));
+  header.checksum = remat_table_checksum(table.data(), table.size());
+  std::memcpy(&table[0], &header, sizeof(header));
+  EXPECT_EQ(Step(table, {}, {}, makeDeviceCode()).message,
+            "plan 1 is code and a plan of a library, expected one of both");
+}
+
 } // namespace

@@ -99,6 +99,8 @@ std::string makeTable(bool isSplit) {
   builder.setContents(a, REMAT_F32, 64);
   uint32_t matmul = addMatmul(builder), conv = addConvolution(builder);
   builder.addPlan(conv, 90, 91900, "plan", 64);
+  builder.addCodePlan(conv, builder.addKernel(0, {{"code", 1, 32, 0}}, {0}),
+                      64);
   StepEntry entry = makeEntry(REMAT_ENTRY_KERNEL, 0, {x, mask}, {a});
   entry.task = 0;
   entry.extent = 16;

@@ -125,7 +125,8 @@ static constexpr AttrRule attrRules[] = {
      "a unit attribute"},
     {targetAttrName, AnyOperation, is<TargetAttr>, "a '#remat.target'"},
     {RematDialect::implementationAttrName, OnKernel, is<ImplementationAttr>,
-     "'#remat.implementation<library>' or '#remat.implementation<generated>'"},
+     "'#remat.implementation<library>', '#remat.implementation<generated>' or "
+     "'#remat.implementation<either>'"},
     {RematDialect::plansAttrName, OnKernel, isPlanList,
      "an array of plans with 'device', 'plan', 'version' and 'workspace'"},
     {rowsAttrName, AnyOperation, is<DenseI64ArrayAttr>, "an array of loops"},

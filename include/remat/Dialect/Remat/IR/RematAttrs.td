@@ -45,7 +45,8 @@ def Remat_PolicyAttr : EnumAttr<Remat_Dialect, Remat_Policy, "policy"> {
 def Remat_Implementation : I32EnumAttr<"Implementation",
     "how a contraction is carried out", [
     I32EnumAttrCase<"Library", 0, "library">,
-    I32EnumAttrCase<"Generated", 1, "generated">]> {
+    I32EnumAttrCase<"Generated", 1, "generated">,
+    I32EnumAttrCase<"Either", 2, "either">]> {
   let cppNamespace = "::remat";
   let genSpecializedAttr = 0;
 }
@@ -56,6 +57,8 @@ def Remat_ImplementationAttr
   let description = [{
     * `library`: by a call of a library.
     * `generated`: by generated code.
+    * `either`: by an execution plan of a library (`remat.plans`) if the machine
+      that loads the step takes it, else by generated code.
 
     The value of `remat.implementation` on a kernel. All tasks that call the
     kernel, clones included, then give the same bits.
