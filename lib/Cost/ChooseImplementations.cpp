@@ -88,7 +88,8 @@ struct ChooseImplementations
     if (convolutions != ConvolutionChoice::Generated) {
       const Target *target = lookupTarget(getOperation());
       if (!target || failed(target->makeLibraryPlans(
-                         getOperation(), {convolutions, tf32, chip, device})))
+                         getOperation(),
+                         {convolutions, convolutionPlans, tf32, chip, device})))
         return signalPassFailure();
     }
     // Another implementation needs another workspace, which a placed graph, the

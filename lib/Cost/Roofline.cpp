@@ -5,6 +5,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "remat/Cost/Roofline.h"
+#include "Tuning.h"
 
 #include "remat/Utils/Saturating.h"
 
@@ -26,6 +27,8 @@ Roofline::Roofline(TargetAttr target, int threads) {
 
 int64_t Roofline::estimate(const codegen::KernelInfo &kernel) const {
   double peak = kernel.call ? contractionPeak : loopPeak;
+  if (kernel.call && kernel.call->hasSecondPlans())
+    peak /= PlanTuning::secondPlanTime;
   double arithmetic =
       static_cast<double>(kernel.flops) / peak +
       static_cast<double>(kernel.contractionFlops) / contractionPeak;

@@ -18,6 +18,15 @@ struct ImplementationTuning {
   static constexpr int64_t maxComparedFlops = 100'000'000;
 };
 
+/// Execution plans of libraries.
+struct PlanTuning {
+  /// What a plan takes that was chosen for its workspace, of the time of the
+  /// one that the library thinks the fastest. The library only says in which
+  /// order they are. A guess, so that a step has the first ones unless the
+  /// others save as much time elsewhere.
+  static constexpr double secondPlanTime = 1.25;
+};
+
 } // namespace remat
 
 #endif // REMAT_LIB_COST_TUNING_H

@@ -188,6 +188,7 @@ void remat::buildTasksPipeline(OpPassManager &pm, const StepOptions &options) {
   implementations.chip = options.chip;
   implementations.device = options.device;
   implementations.convolutions = options.convolutions;
+  implementations.convolutionPlans = options.convolutionPlans;
   implementations.tf32 = options.allowsTf32;
   pm.addPass(createChooseImplementationsPass(implementations));
   AnnotateCostsPassOptions costs;

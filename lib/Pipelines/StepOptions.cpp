@@ -182,6 +182,15 @@ struct ConvolutionChoiceNames {
                 {"cudnn", ConvolutionChoice::Cudnn}}};
 };
 
+struct ConvolutionPlansNames {
+  static constexpr StringLiteral what = "choice of plans",
+                                 description = "fastest|smallest|budget";
+  static constexpr std::array<std::pair<StringLiteral, ConvolutionPlans>, 3>
+      names = {{{"fastest", ConvolutionPlans::Fastest},
+                {"smallest", ConvolutionPlans::Smallest},
+                {"budget", ConvolutionPlans::Budget}}};
+};
+
 /// The name of a variable in C99 and C++17 that is not one of the runtime's.
 struct IdentifierSyntax {
   static constexpr OptionKind kind = OptionKind::Value;
@@ -449,6 +458,19 @@ static std::vector<StepOptionInfo> makeTable() {
         {"auto", "by cuDNN where it is there and estimated to be faster"},
         {"generated", "by code of remat"},
         {"cudnn", "by cuDNN where it can"}};
+  };
+  table
+      .add("convolution-plans", TasksStage, MEMBER(convolutionPlans),
+           NameSyntax<ConvolutionPlansNames>(),
+           "Which algorithms cuDNN has for convolutions: the 'fastest', those "
+           "with the 'smallest' workspace, or as is better under the 'budget', "
+           "so that results may have other bits under another budget")
+      .choices = [] {
+    return std::vector<OptionChoice>{
+        {"fastest", "what cuDNN thinks the fastest"},
+        {"smallest", "the least workspace of what it thinks fast"},
+        {"budget", "under a budget, both are planned, and the better step is "
+                   "taken"}};
   };
   for (const OptionInfo<PlanOptions> &option : getPlanOptionTable())
     table.add(liftOption<StepOptions>(

@@ -67,6 +67,10 @@ public:
     return std::nullopt;
   }
 
+  /// Whether these plans were chosen for their workspace, and are slower than
+  /// others.
+  virtual bool hasSecondPlans() const { return false; }
+
   /// Whether code can be generated for the kernel as well.
   virtual bool mayBeGenerated() const { return false; }
 

@@ -29,6 +29,13 @@ def ChooseImplementationsPass
     there are, and their workspace, which is planned with. Convolutions that it
     has no plan for stay generated code.
 
+    With `convolution-plans=smallest`, a plan is the one with the least
+    workspace of the first 16 that cuDNN proposes. With
+    `convolution-plans=budget`, step graphs get an alternative with such plans
+    (`remat.second_plans`), where they have no more than half of the workspace
+    of the fastest, for `remat-plan` to choose from. They are estimated to take
+    1.25 times as long.
+
     With `convolutions=auto`, the same plans are made if there is a cuDNN; else a
     remark says why not. A convolution that is estimated to be faster by its
     plan becomes `#remat.implementation<either>`: it takes a plan where one
@@ -60,6 +67,15 @@ def ChooseImplementationsPass
                         "generated code"),
              clEnumValN(::remat::ConvolutionChoice::Cudnn, "cudnn",
                         "cuDNN where it can"))}]>,
+    Option<"convolutionPlans", "convolution-plans", "::remat::ConvolutionPlans",
+           "::remat::ConvolutionPlans::Fastest",
+           "Which plans of cuDNN there are", [{::llvm::cl::values(
+             clEnumValN(::remat::ConvolutionPlans::Fastest, "fastest",
+                        "the fastest"),
+             clEnumValN(::remat::ConvolutionPlans::Smallest, "smallest",
+                        "those with the least workspace"),
+             clEnumValN(::remat::ConvolutionPlans::Budget, "budget",
+                        "either, as is better under the budget"))}]>,
     Option<"tf32", "tf32", "bool", "false",
            "Let its plans multiply f32 with 10 bits of mantissa">,
   ];

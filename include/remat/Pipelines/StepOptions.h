@@ -118,6 +118,8 @@ struct StepOptions {
   std::string chip;
   /// Who carries out convolutions on a CUDA device.
   ConvolutionChoice convolutions = ConvolutionChoice::Auto;
+  /// Which plans of cuDNN these have.
+  ConvolutionPlans convolutionPlans = ConvolutionPlans::Fastest;
   /// Whether products of f32 may be multiplied as TF32 where a device can.
   bool allowsTf32 = false;
   /// Whether a product of f16 or bf16 that a bias is added to may stay in f32

@@ -34,6 +34,9 @@ struct ConvolutionPlanLimits {
   /// Whether f32 may be multiplied with 10 bits of mantissa.
   bool allowsTf32 = false;
   uint64_t workspaceBytes = 0;
+  /// Whether the plan with the least workspace is asked for, of the first ones
+  /// that the library thinks fast, instead of the fastest.
+  bool isSmallest = false;
 };
 
 /// Whether there is a cuDNN that makes plans for devices that are not there;
@@ -42,7 +45,8 @@ bool canPlanConvolutions(std::string &error);
 
 /// Makes plans for the devices of a compute capability that are known, as some
 /// versions of the library take no plan for another device: those that it
-/// thinks the fastest under the limits which give the same bits in every run.
+/// thinks the fastest under the limits which give the same bits in every run,
+/// or the smallest of them.
 /// The workspace is what a plan needs on any of the devices that take it.
 /// Operands and result begin at multiples of 16 bytes. False with a message if
 /// there is no plan for one of the devices. Safe to call from several threads.

@@ -22,6 +22,18 @@ enum class ConvolutionChoice {
   Cudnn
 };
 
+/// Which of a library's execution plans a convolution has.
+enum class ConvolutionPlans {
+  /// The one that the library thinks the fastest, under every budget: results
+  /// have the same bits under all of them.
+  Fastest,
+  /// The one with the least workspace of those that it thinks fast.
+  Smallest,
+  /// The fastest, or where a budget makes a step faster by less workspace, the
+  /// smallest in all convolutions.
+  Budget
+};
+
 } // namespace remat
 
 #endif // REMAT_TARGET_CONVOLUTIONCHOICE_H

@@ -47,6 +47,7 @@ struct LoweringOptions {
 struct LibraryOptions {
   /// Convolutions, by execution plans that a library makes (`remat.plans`).
   ConvolutionChoice convolutions = ConvolutionChoice::Generated;
+  ConvolutionPlans convolutionPlans = ConvolutionPlans::Fastest;
   /// As in LoweringOptions.
   bool allowsTf32 = false;
   /// The device that there are plans for, as in EmitOptions; empty for all.

@@ -48,9 +48,9 @@ public:
   void addTo(StepTableBuilder &table, StepEntry &entry) const override {
     entry.kind = REMAT_ENTRY_CONVOLUTION;
     entry.callee = table.addConvolution(conv);
-    for (const auto &[capability, plan] : plans)
-      table.addPlan(entry.callee, capability, plan.version, plan.text,
-                    plan.workspaceBytes);
+    for (const DevicePlan &device : plans)
+      table.addPlan(entry.callee, device.capability, device.plan.version,
+                    device.plan.text, device.plan.workspaceBytes);
   }
   const remat_convolution *getConvolution() const override { return &conv; }
   std::optional<int64_t> getPlanWorkspaceBytes() const override {
@@ -60,6 +60,10 @@ public:
     for (const DevicePlan &plan : plans)
       bytes = std::max(bytes, plan.plan.workspaceBytes);
     return bytes;
+  }
+  bool hasSecondPlans() const override {
+    return llvm::any_of(plans,
+                        [](const DevicePlan &plan) { return plan.isSecond; });
   }
   /// Where there are devices that have plans.
   bool mayBeGenerated() const override { return !plans.empty(); }
@@ -154,6 +158,9 @@ LibraryCallRef remat::codegen::matchConvolution(FunctionOpInterface kernel) {
 /// Before the number of a capability in the name of a device.
 static constexpr StringLiteral devicePrefix = "sm_";
 
+/// On plans that were chosen for their workspace.
+static constexpr StringLiteral secondName = "second";
+
 SmallVector<DevicePlan>
 remat::codegen::getDevicePlans(FunctionOpInterface kernel) {
   SmallVector<DevicePlan> plans;
@@ -168,6 +175,7 @@ remat::codegen::getDevicePlans(FunctionOpInterface kernel) {
     plan.plan.text = members.getAs<StringAttr>("plan").str();
     plan.plan.version = members.getAs<IntegerAttr>("version").getInt();
     plan.plan.workspaceBytes = members.getAs<IntegerAttr>("workspace").getInt();
+    plan.isSecond = members.contains(secondName);
   }
   return plans;
 }
@@ -176,14 +184,16 @@ void remat::codegen::setDevicePlans(FunctionOpInterface kernel,
                                     ArrayRef<DevicePlan> plans) {
   Builder builder(kernel.getContext());
   SmallVector<Attribute> attrs;
-  for (const auto &[capability, plan] : plans)
-    attrs.push_back(builder.getDictionaryAttr(
-        {builder.getNamedAttr(
-             "device", builder.getStringAttr(devicePrefix + Twine(capability))),
-         builder.getNamedAttr("plan", builder.getStringAttr(plan.text)),
-         builder.getNamedAttr("version",
-                              builder.getI64IntegerAttr(plan.version)),
-         builder.getNamedAttr(
-             "workspace", builder.getI64IntegerAttr(plan.workspaceBytes))}));
+  for (const auto &[capability, plan, isSecond] : plans) {
+    NamedAttrList members;
+    members.append("device",
+                   builder.getStringAttr(devicePrefix + Twine(capability)));
+    members.append("plan", builder.getStringAttr(plan.text));
+    if (isSecond)
+      members.append(secondName, builder.getUnitAttr());
+    members.append("version", builder.getI64IntegerAttr(plan.version));
+    members.append("workspace", builder.getI64IntegerAttr(plan.workspaceBytes));
+    attrs.push_back(members.getDictionary(kernel.getContext()));
+  }
   kernel->setAttr(RematDialect::plansAttrName, builder.getArrayAttr(attrs));
 }

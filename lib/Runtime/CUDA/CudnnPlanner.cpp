@@ -295,11 +295,23 @@ void Planner::countWorkspace(ConvolutionPlan &plan) const {
 
 bool Planner::choosePlan(const Descriptor &device, ConvolutionPlan &plan) {
   enum : int { fallback = 2, best = 3 };
+  // Each takes some milliseconds; what comes later is slow.
+  constexpr int mostPlans = 16;
+  // There is nothing to gain below.
+  constexpr uint64_t fewBytes = 4096;
+  int count = 0;
   for (int mode : {best, fallback})
-    for (Descriptor &config : findConfigs(device, mode))
-      if (isAllowed(config) && makePlan(device, config, plan))
+    for (Descriptor &config : findConfigs(device, mode)) {
+      ConvolutionPlan made;
+      if (!isAllowed(config) || !makePlan(device, config, made))
+        continue;
+      if (count++ == 0 || made.workspaceBytes < plan.workspaceBytes)
+        plan = std::move(made);
+      if (!limits.isSmallest || plan.workspaceBytes <= fewBytes ||
+          count == mostPlans)
         return true;
-  return false;
+    }
+  return count > 0;
 }
 
 bool Planner::run(std::vector<ConvolutionPlan> &plans, std::string &error) {

@@ -6,6 +6,7 @@
 
 #include "LibraryPlans.h"
 #include "CodeEmitter.h"
+#include "SecondPlans.h"
 
 #include "remat/Codegen/Library/Convolution.h"
 #include "remat/Codegen/LibraryCall.h"
@@ -35,12 +36,13 @@ public:
     SmallVector<DevicePlan> plans;
     std::string error;
   };
-  const Plans &get(const remat_convolution &conv);
+  const Plans &get(const remat_convolution &conv, bool isSmallest);
 
 private:
   ArrayRef<const Chip *> chips;
   bool allowsTf32;
-  std::map<std::string, Plans> known;
+  /// By what is asked for.
+  std::map<std::pair<std::string, bool>, Plans> known;
 };
 
 } // namespace
@@ -60,19 +62,20 @@ static int64_t countTensorBytes(const remat_convolution &conv) {
 }
 
 const ConvolutionPlanner::Plans &
-ConvolutionPlanner::get(const remat_convolution &conv) {
+ConvolutionPlanner::get(const remat_convolution &conv, bool isSmallest) {
   // The library may copy tensors to another layout, but not keep more than
   // they have.
   constexpr int64_t leastBytes = int64_t(32) << 20;
   int64_t mostBytes = std::max(leastBytes, countTensorBytes(conv));
   std::string key(reinterpret_cast<const char *>(&conv), sizeof(conv));
-  auto [found, isNew] = known.try_emplace(std::move(key));
+  auto [found, isNew] = known.try_emplace({std::move(key), isSmallest});
   Plans &result = found->second;
   for (const Chip *chip : isNew ? chips : ArrayRef<const Chip *>()) {
     std::vector<ConvolutionPlan> plans;
-    if (!planConvolution(conv,
-                         {chip->capability, allowsTf32, uint64_t(mostBytes)},
-                         plans, result.error)) {
+    if (!planConvolution(
+            conv,
+            {chip->capability, allowsTf32, uint64_t(mostBytes), isSmallest},
+            plans, result.error)) {
       result.error += (" on " + chip->name).str();
       result.plans.clear();
       break;
@@ -108,6 +111,13 @@ static SmallVector<FunctionOpInterface> collectConvolutions(ModuleOp module) {
   return kernels;
 }
 
+static uint64_t getMostBytes(ArrayRef<DevicePlan> plans) {
+  uint64_t bytes = 0;
+  for (const DevicePlan &plan : plans)
+    bytes = std::max(bytes, plan.plan.workspaceBytes);
+  return bytes;
+}
+
 LogicalResult remat::cuda::makeConvolutionPlans(ModuleOp module,
                                                 const LibraryOptions &options) {
   bool isAsked = options.convolutions == ConvolutionChoice::Cudnn;
@@ -124,15 +134,27 @@ LogicalResult remat::cuda::makeConvolutionPlans(ModuleOp module,
   if (!chips)
     return module.emitError(llvm::toString(chips.takeError()));
   ConvolutionPlanner planner(*chips, options.allowsTf32);
+  SecondPlans seconds;
   for (FunctionOpInterface kernel : kernels) {
     codegen::LibraryCallRef call = codegen::describeLibraryCall(kernel);
-    const ConvolutionPlanner::Plans &plans =
-        planner.get(*call->getConvolution());
-    if (!plans.plans.empty())
-      codegen::setDevicePlans(kernel, plans.plans);
-    else
+    const remat_convolution &conv = *call->getConvolution();
+    const ConvolutionPlanner::Plans &plans = planner.get(
+        conv, options.convolutionPlans == ConvolutionPlans::Smallest);
+    if (plans.plans.empty()) {
       emitRemark(kernel.getLoc())
           << "the convolution is generated code: " << plans.error;
+      continue;
+    }
+    codegen::setDevicePlans(kernel, plans.plans);
+    if (options.convolutionPlans != ConvolutionPlans::Budget)
+      continue;
+    const auto &smaller = planner.get(conv, /*isSmallest=*/true).plans;
+    uint64_t bytes = getMostBytes(plans.plans);
+    // Less is not worth another algorithm.
+    if (!smaller.empty() && bytes > 0 && getMostBytes(smaller) <= bytes / 2)
+      seconds[kernel.getName()] = smaller;
   }
+  if (!seconds.empty())
+    addGraphsWithSecondPlans(module, seconds);
   return success();
 }

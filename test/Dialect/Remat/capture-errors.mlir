@@ -73,6 +73,14 @@ func.func @plan_without_workspace(%x: tensor<4xf32>) -> tensor<4xf32>
 
 // -----
 
+// expected-error @+1 {{attribute 'remat.plans' must be an array of plans with 'device', 'plan', 'version' and 'workspace', got}}
+func.func @second_plan_with_a_value(%x: tensor<4xf32>) -> tensor<4xf32>
+    attributes {remat.kernel, remat.plans = [{device = "sm_90", plan = "", second = true, version = 1 : i64, workspace = 0 : i64}]} {
+  return %x : tensor<4xf32>
+}
+
+// -----
+
 // expected-error @+1 {{attribute 'remat.plans' belongs on a kernel}}
 func.func @plans_of_a_function(%x: tensor<4xf32>) -> tensor<4xf32> attributes {remat.plans = []} {
   return %x : tensor<4xf32>
@@ -81,7 +89,7 @@ func.func @plans_of_a_function(%x: tensor<4xf32>) -> tensor<4xf32> attributes {r
 // -----
 
 func.func @unknown_implementation(%x: tensor<4xf32>) -> tensor<4xf32>
-    // expected-error @+2 {{expected ::remat::Implementation to be one of: library, generated}}
+    // expected-error @+2 {{expected ::remat::Implementation to be one of: library, generated, either}}
     // expected-error @+1 {{failed to parse Remat_ImplementationAttr}}
     attributes {remat.kernel, remat.implementation = #remat.implementation<slow>} {
   return %x : tensor<4xf32>

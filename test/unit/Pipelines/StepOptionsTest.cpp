@@ -83,6 +83,7 @@ static StringMap<std::string> getValues() {
           {"costs", "costs.json"},
           {"compress", "bf16"},
           {"convolutions", "cudnn"},
+          {"convolution-plans", "smallest"},
           {"budget", "62.5%"},
           {"planner", "search"},
           {"effort", "0.1"},

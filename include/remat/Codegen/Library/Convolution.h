@@ -25,6 +25,8 @@ std::optional<remat_convolution> describeConvolution(ConvOp op);
 struct DevicePlan {
   uint32_t capability;
   ConvolutionPlan plan;
+  /// Whether it was chosen for its workspace, and there is a faster one.
+  bool isSecond = false;
 };
 
 /// What the attribute `remat.plans` of a kernel says.

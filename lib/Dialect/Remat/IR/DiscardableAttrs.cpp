@@ -94,7 +94,9 @@ static bool isPlanList(Attribute attr) {
                   members.getAs<IntegerAttr>("version") &&
                   isCount(members.get("version")) &&
                   members.getAs<IntegerAttr>("workspace") &&
-                  isByteCount(members.get("workspace"));
+                  isByteCount(members.get("workspace")) &&
+                  (!members.contains("second") ||
+                   members.getAs<UnitAttr>("second"));
          });
 }
 
@@ -141,6 +143,7 @@ static constexpr AttrRule attrRules[] = {
     {RematDialect::microbatchOrderAttrName, OnFunction, is<StringAttr>,
      "a string"},
     {batchPartsAttrName, OnFunction, isPositive, "a positive number of parts"},
+    {secondPlansAttrName, OnFunction, is<UnitAttr>, "a unit attribute"},
     {RematDialect::stacksNothingAttrName, OnOperation, is<UnitAttr>,
      "a unit attribute"},
     {packsAttrName, OnOperation, is<StringAttr>, "the name of a codec"},

@@ -632,7 +632,8 @@ private:
     return choices.size() == 2 &&
            !choices.back().graph->hasAttr(
                RematDialect::microbatchOrderAttrName) &&
-           !choices.back().graph->hasAttr(batchPartsAttrName);
+           !choices.back().graph->hasAttr(batchPartsAttrName) &&
+           !choices.back().graph->hasAttr(secondPlansAttrName);
   }
 
   GraphOp graph;
@@ -655,6 +656,7 @@ llvm::Expected<GraphPlan> StepPlanner::findOne(Choice &choice,
     plan->microbatchOrder = order.str();
   if (auto parts = choice.graph->getAttrOfType<IntegerAttr>(batchPartsAttrName))
     plan->batchParts = parts.getInt();
+  plan->hasSecondPlans = choice.graph->hasAttr(secondPlansAttrName);
   return plan;
 }
 
@@ -754,6 +756,8 @@ llvm::Expected<GraphPlan> StepPlanner::find(const PlanOptions &options,
   if (options.explain && planned && best->batchParts > 1)
     graph.emitRemark() << "the batch is done in " << best->batchParts
                        << " parts";
+  if (options.explain && planned && best->hasSecondPlans)
+    graph.emitRemark() << "convolutions have the plans with less workspace";
   best->saveAllPeak = whole->saveAllPeak;
   // What the alternative does twice is extra work.
   planning::Solution &solution = best->solution;

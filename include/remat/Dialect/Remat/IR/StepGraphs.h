@@ -29,6 +29,10 @@ inline auto getStepGraphs(mlir::ModuleOp module) {
 /// On functions and graphs: the number of parts that do the batch.
 inline constexpr llvm::StringLiteral batchPartsAttrName = "remat.batch_parts";
 
+/// On graphs: convolutions have plans of a library with less workspace than in
+/// the graph that this is an alternative to.
+inline constexpr llvm::StringLiteral secondPlansAttrName = "remat.second_plans";
+
 /// The functions or graphs that may be planned in the place of `function`: each
 /// is named by the one before.
 llvm::SmallVector<mlir::FunctionOpInterface>

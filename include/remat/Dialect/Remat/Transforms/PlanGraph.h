@@ -93,6 +93,8 @@ struct GraphPlan {
   std::string microbatchOrder;
   /// In how many parts the batch of the step is done, by `split-batch`.
   int64_t batchParts = 1;
+  /// Whether convolutions have the plans of a library with less workspace.
+  bool hasSecondPlans = false;
   /// Of results that wait or come back, in the order of the graph, if they are
   /// listed and the plan is applied.
   std::vector<TaskDecision> decisions;
