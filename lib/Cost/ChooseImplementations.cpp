@@ -11,6 +11,7 @@
 
 #include "Tuning.h"
 
+#include "remat/Codegen/Library/Convolution.h"
 #include "remat/Codegen/LibraryCall.h"
 #include "remat/Cost/CostFile.h"
 #include "remat/Cost/Passes.h"
@@ -28,17 +29,6 @@ namespace remat {
 using namespace mlir;
 using namespace remat;
 
-/// Whether generated code is estimated to be faster than a library's plans.
-/// What these have in their workspace is written and read.
-static bool isEstimatedFaster(const codegen::LibraryCall &call,
-                              TargetAttr facts) {
-  auto flops = static_cast<double>(call.countFlops());
-  auto bytes = static_cast<double>(*call.getPlanWorkspaceBytes());
-  double planned = flops / static_cast<double>(facts.getContractionFlops()) +
-                   2 * bytes / static_cast<double>(facts.getBandwidth());
-  return flops / static_cast<double>(facts.getLoopFlops()) <= planned;
-}
-
 /// Whether code is generated for a kernel that may be `call` as well.
 static bool isGenerated(FunctionOpInterface kernel,
                         const codegen::LibraryCall &call,
@@ -53,7 +43,8 @@ static bool isGenerated(FunctionOpInterface kernel,
       return *entry->second.generated < *entry->second.library;
   if (call.getPlanWorkspaceBytes() && choice == ConvolutionChoice::Auto)
     return !codegen::mayBeEither(kernel, call) ||
-           isEstimatedFaster(call, getTargetFacts(kernel));
+           *call.getPlanWorkspaceBytes() >
+               codegen::getWorthwhileBytes(call, getTargetFacts(kernel));
   return call.isBetterGenerated();
 }
 

@@ -36,15 +36,15 @@ def ChooseImplementationsPass
     of the fastest, for `remat-plan` to choose from. They are estimated to take
     1.25 times as long.
 
-    With `convolutions=auto`, the same plans are made if there is a cuDNN; else a
-    remark says why not. A convolution that is estimated to be faster by its
-    plan becomes `#remat.implementation<either>`: it takes a plan where one
-    can be taken when the step is loaded, and code is generated for it, too. The
-    estimate has the speeds of `#remat.target`, of contractions for the library
-    and of loops for generated code, which has no tensor cores. What a plan has
-    in its workspace, copies in another layout for the most part, is written and
-    read once. The simulator has no libraries, so that nothing is planned for
-    it.
+    With `convolutions=auto`, the same plans are made if there is a cuDNN; else
+    a remark says why not. Plans are those that are estimated to be faster than
+    generated code, and a convolution that has some becomes
+    `#remat.implementation<either>`: it takes a plan where one can be taken when
+    the step is loaded, and code is generated for it, too. The estimate has the
+    speeds of `#remat.target`, of contractions for the library and of loops for
+    generated code, which has no tensor cores. What a plan has in its workspace,
+    copies in another layout for the most part, is written and read once. The
+    simulator has no libraries, so that nothing is planned for it.
   }];
   let options = [
     Option<"threads", "threads", "int", "0",

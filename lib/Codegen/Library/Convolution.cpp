@@ -155,6 +155,16 @@ LibraryCallRef remat::codegen::matchConvolution(FunctionOpInterface kernel) {
       *conv, lhs.getArgNumber(), rhs.getArgNumber(), getDevicePlans(kernel));
 }
 
+int64_t remat::codegen::getWorthwhileBytes(const LibraryCall &call,
+                                           TargetAttr facts) {
+  auto flops = static_cast<double>(call.countFlops());
+  double gained = flops / static_cast<double>(facts.getLoopFlops()) -
+                  flops / static_cast<double>(facts.getContractionFlops());
+  double bytes = gained * static_cast<double>(facts.getBandwidth()) / 2;
+  return bytes < 0x1p62 ? std::max(static_cast<int64_t>(bytes), int64_t(0))
+                        : INT64_MAX;
+}
+
 /// Before the number of a capability in the name of a device.
 static constexpr StringLiteral devicePrefix = "sm_";
 

@@ -36,12 +36,14 @@ public:
     SmallVector<DevicePlan> plans;
     std::string error;
   };
-  const Plans &get(const remat_convolution &conv, bool isSmallest);
+  /// With at most `mostBytes` of workspace.
+  const Plans &get(const remat_convolution &conv, int64_t mostBytes,
+                   bool isSmallest);
 
 private:
   ArrayRef<const Chip *> chips;
   bool allowsTf32;
-  /// By what is asked for.
+  /// By what is asked for; equal convolutions have equal limits.
   std::map<std::pair<std::string, bool>, Plans> known;
 };
 
@@ -62,11 +64,8 @@ static int64_t countTensorBytes(const remat_convolution &conv) {
 }
 
 const ConvolutionPlanner::Plans &
-ConvolutionPlanner::get(const remat_convolution &conv, bool isSmallest) {
-  // The library may copy tensors to another layout, but not keep more than
-  // they have.
-  constexpr int64_t leastBytes = int64_t(32) << 20;
-  int64_t mostBytes = std::max(leastBytes, countTensorBytes(conv));
+ConvolutionPlanner::get(const remat_convolution &conv, int64_t mostBytes,
+                        bool isSmallest) {
   std::string key(reinterpret_cast<const char *>(&conv), sizeof(conv));
   auto [found, isNew] = known.try_emplace({std::move(key), isSmallest});
   Plans &result = found->second;
@@ -111,6 +110,19 @@ static SmallVector<FunctionOpInterface> collectConvolutions(ModuleOp module) {
   return kernels;
 }
 
+/// The most workspace that a plan may have.
+static int64_t getLimit(const codegen::LibraryCall &call, TargetAttr facts,
+                        const LibraryOptions &options) {
+  // The library may copy tensors to another layout, but not keep more than
+  // they have.
+  constexpr int64_t leastBytes = int64_t(32) << 20;
+  int64_t bytes =
+      std::max(leastBytes, countTensorBytes(*call.getConvolution()));
+  return options.convolutions == ConvolutionChoice::Auto
+             ? std::min(bytes, codegen::getWorthwhileBytes(call, facts))
+             : bytes;
+}
+
 static uint64_t getMostBytes(ArrayRef<DevicePlan> plans) {
   uint64_t bytes = 0;
   for (const DevicePlan &plan : plans)
@@ -138,8 +150,9 @@ LogicalResult remat::cuda::makeConvolutionPlans(ModuleOp module,
   for (FunctionOpInterface kernel : kernels) {
     codegen::LibraryCallRef call = codegen::describeLibraryCall(kernel);
     const remat_convolution &conv = *call->getConvolution();
+    int64_t limit = getLimit(*call, getTargetFacts(module), options);
     const ConvolutionPlanner::Plans &plans = planner.get(
-        conv, options.convolutionPlans == ConvolutionPlans::Smallest);
+        conv, limit, options.convolutionPlans == ConvolutionPlans::Smallest);
     if (plans.plans.empty()) {
       emitRemark(kernel.getLoc())
           << "the convolution is generated code: " << plans.error;
@@ -148,7 +161,7 @@ LogicalResult remat::cuda::makeConvolutionPlans(ModuleOp module,
     codegen::setDevicePlans(kernel, plans.plans);
     if (options.convolutionPlans != ConvolutionPlans::Budget)
       continue;
-    const auto &smaller = planner.get(conv, /*isSmallest=*/true).plans;
+    const auto &smaller = planner.get(conv, limit, /*isSmallest=*/true).plans;
     uint64_t bytes = getMostBytes(plans.plans);
     // Less is not worth another algorithm.
     if (!smaller.empty() && bytes > 0 && getMostBytes(smaller) <= bytes / 2)

@@ -17,9 +17,10 @@
 
 module attributes {remat.target = #remat.target<"cuda">} {
 
-// 72 operations are not worth 1016 bytes of workspace.
+// 72 operations are not worth 1016 bytes of workspace, but the algorithm without any.
 // AUTO-LABEL: func.func private @planned
-// AUTO-SAME:  remat.implementation = #remat.implementation<generated>
+// AUTO-SAME:  remat.implementation = #remat.implementation<either>
+// AUTO-SAME:  remat.plans = [{device = "sm_80", plan = "fake 10 800 3 0
 // CHECK-LABEL: func.func private @planned
 // CHECK-SAME:  remat.implementation = #remat.implementation<library>
 // CHECK-SAME:  remat.plans = [{device = "sm_80", plan = "fake 10 800 2 0 {{[^"]*}}", version = 91900 : i64, workspace = 1016 : i64}]
@@ -71,6 +72,18 @@ func.func private @empty(%x: tensor<1x1x4x0xf32>, %w: tensor<1x1x3x3xf32>) -> te
       groups = 1 : i64, input_layout = array<i64: 0, 1, 2, 3>, filter_layout = array<i64: 0, 1, 2, 3>,
       output_layout = array<i64: 0, 1, 2, 3>} : (tensor<1x1x4x0xf32>, tensor<1x1x3x3xf32>) -> tensor<1x1x2x1xf32>
   return %0 : tensor<1x1x2x1xf32>
+}
+
+// Nor the workspace of a plan that is there.
+// CHECK-LABEL: func.func private @costly
+// AUTO-LABEL: func.func private @costly
+// AUTO-SAME:  remat.implementation = #remat.implementation<generated>
+func.func private @costly(%x: tensor<1x1x4x4xf32>, %w: tensor<1x1x3x3xf32>) -> tensor<1x1x2x2xf32>
+    attributes {remat.kernel, remat.plans = [{device = "sm_80", plan = "mine", version = 1 : i64, workspace = 1016 : i64}]} {
+  %0 = remat.conv forward(%x, %w) {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, padding = array<i64: 0, 0, 0, 0>,
+      groups = 1 : i64, input_layout = array<i64: 0, 1, 2, 3>, filter_layout = array<i64: 0, 1, 2, 3>,
+      output_layout = array<i64: 0, 1, 2, 3>} : (tensor<1x1x4x4xf32>, tensor<1x1x3x3xf32>) -> tensor<1x1x2x2xf32>
+  return %0 : tensor<1x1x2x2xf32>
 }
 
 // CHECK-LABEL: func.func private @kept

@@ -7,6 +7,7 @@
 #ifndef REMAT_CODEGEN_LIBRARY_CONVOLUTION_H
 #define REMAT_CODEGEN_LIBRARY_CONVOLUTION_H
 
+#include "remat/Codegen/LibraryCall.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Runtime/CudnnPlanner.h"
 #include "remat/Runtime/StepTable.h"
@@ -28,6 +29,11 @@ struct DevicePlan {
   /// Whether it was chosen for its workspace, and there is a faster one.
   bool isSecond = false;
 };
+
+/// The workspace with which a plan of a library is estimated to take as long as
+/// generated code, by the speeds of contractions and loops: what is in it is
+/// written and read.
+int64_t getWorthwhileBytes(const LibraryCall &call, TargetAttr facts);
 
 /// What the attribute `remat.plans` of a kernel says.
 llvm::SmallVector<DevicePlan> getDevicePlans(mlir::FunctionOpInterface kernel);
