@@ -303,10 +303,16 @@ TEST_F(CudaConvolutionTest, Choice) {
   // The second device that is known needs 8 bytes more.
   EXPECT_EQ(plan.workspaceBytes, 1000u + 2 * 2 * 35 * 4 + 8);
   EXPECT_EQ(plan.version, 91900u);
+  // So little is small enough.
   limits.isSmallest = true;
+  EXPECT_EQ(choose(), "fake 10 900 2 0");
+  remat_convolution tiny = c;
+  c = makeConvolution(0, {40, 40}, {3, 3}, 1, 1, 1, 1, 1, false);
   EXPECT_EQ(choose(), "fake 10 900 3 0");
   EXPECT_EQ(plan.workspaceBytes, 0u);
   limits.isSmallest = false;
+  EXPECT_EQ(choose(), "fake 10 900 2 0");
+  c = tiny;
   limits.allowsTf32 = true;
   EXPECT_EQ(choose(), "fake 10 900 1 0");
   limits = getLimits();
