@@ -165,7 +165,8 @@ static void print(const Run &run, const std::vector<double> &milliseconds,
   std::printf("], \"measured_peak_bytes\": %llu, \"touched_bytes\": %llu, "
               "\"arena_bytes\": %llu, \"host_peak_bytes\": %llu, "
               "\"offloaded_bytes\": %llu, \"device_bytes\": %llu, "
-              "\"executed_entries\": %llu, \"recomputed_entries\": %llu",
+              "\"executed_entries\": %llu, \"recomputed_entries\": %llu, "
+              "\"degraded_calls\": %llu",
               static_cast<unsigned long long>(stats.measured_peak_bytes),
               static_cast<unsigned long long>(stats.touched_bytes),
               static_cast<unsigned long long>(stats.arena_bytes),
@@ -173,7 +174,8 @@ static void print(const Run &run, const std::vector<double> &milliseconds,
               static_cast<unsigned long long>(stats.offloaded_bytes),
               static_cast<unsigned long long>(stats.device_bytes),
               static_cast<unsigned long long>(stats.executed_entries),
-              static_cast<unsigned long long>(stats.recomputed_entries));
+              static_cast<unsigned long long>(stats.recomputed_entries),
+              static_cast<unsigned long long>(stats.degraded_calls));
   if (const int64_t *times = remat_step_entry_times(run.step)) {
     std::printf(", \"entries\": [");
     for (size_t i = 0; i < remat_step_entry_count(run.step); ++i) {

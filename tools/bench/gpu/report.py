@@ -176,8 +176,10 @@ def main():
     for record in report["steps"]:
         if "run_ms" in record:
             error = "  error %.1e" % record["error_to_cpu"] if "error_to_cpu" in record else ""
-            print("%-20s %-22s peak %12d  %9.3f ms%s" %
-                  (record["model"], record["budget"], record["measured_peak_bytes"], min(record["run_ms"]), error))
+            degraded = record["degraded_calls"]
+            without = "  %d convolutions without cuDNN's plans" % degraded if degraded else ""
+            print("%-20s %-22s peak %12d  %9.3f ms%s%s" % (record["model"], record["budget"],
+                  record["measured_peak_bytes"], min(record["run_ms"]), error, without))
     for record in report["torch"]:
         if "run_ms" in record:
             print("%-20s %-22s peak %12d  %9.3f ms" %
