@@ -67,6 +67,8 @@ static llvm::json::Object summarize(GraphOp graph) {
     object["microbatch_order"] = summary.microbatchOrder;
   if (summary.batchParts > 1)
     object["batch_parts"] = summary.batchParts;
+  if (summary.sliceRows != 0)
+    object["slice_rows"] = summary.sliceRows;
   if (graph.getBudget())
     object["budget_bytes"] = int64_t(*graph.getBudget());
   object["arguments"] =

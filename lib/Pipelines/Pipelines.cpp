@@ -165,8 +165,13 @@ void remat::buildJointPipeline(OpPassManager &pm, const StepOptions &options) {
 void remat::buildTasksPipeline(OpPassManager &pm, const StepOptions &options) {
   addTarget(pm, options);
   // Slices make a loss where its gradient is made, which is another call then.
-  if (!options.separateBackward)
-    pm.addNestedPass<func::FuncOp>(createSliceRowsPass());
+  if (!options.separateBackward) {
+    SliceRowsPassOptions slices;
+    slices.function = options.function;
+    slices.alternatives = options.sliceRows == StepOptions::planSliceRows;
+    slices.rows = slices.alternatives ? 0 : options.sliceRows;
+    pm.addPass(createSliceRowsPass(slices));
+  }
   pm.addNestedPass<func::FuncOp>(createPickEarlyPass());
   pm.addNestedPass<func::FuncOp>(createSeparateTagsPass());
   RoundProductsPassOptions roundProducts;

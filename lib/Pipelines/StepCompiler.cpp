@@ -99,6 +99,8 @@ StepSummary remat::summarizeStep(GraphOp graph) {
     summary.microbatchOrder = order.str();
   if (auto parts = graph->getAttrOfType<IntegerAttr>(batchPartsAttrName))
     summary.batchParts = parts.getInt();
+  if (auto rows = graph->getAttrOfType<IntegerAttr>(sliceRowsAttrName))
+    summary.sliceRows = rows.getInt();
   summary.saveAllPeak = graph.getSaveAllPeak().value_or(0);
   summary.plannedPeak = graph.getPlannedPeak().value_or(0);
   summary.simulatedPeak = liveness.peak(MemorySpace::Arena).bytes;

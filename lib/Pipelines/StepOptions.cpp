@@ -155,6 +155,28 @@ struct PartsSyntax {
   }
 };
 
+/// Rows of slices, those of the target, which are 0, or auto.
+struct SliceRowsSyntax {
+  static constexpr OptionKind kind = OptionKind::Value;
+  StringRef describe() const { return "N|target|auto"; }
+  Error parse(StringRef text, int64_t &rows) const {
+    if (text == "auto" || text == "target") {
+      rows = text == "auto" ? StepOptions::planSliceRows : 0;
+      return Error::success();
+    }
+    if (text.getAsInteger(10, rows) || rows < 1)
+      return createStringError("expected a number of 1 or more, 'target' or "
+                               "'auto', got '" +
+                               text + "'");
+    return Error::success();
+  }
+  std::string print(int64_t rows) const {
+    return rows == 0                            ? "target"
+           : rows == StepOptions::planSliceRows ? "auto"
+                                                : std::to_string(rows);
+  }
+};
+
 struct MicrobatchOrderNames {
   static constexpr StringLiteral what = "order",
                                  description = "parts|layers|auto";
@@ -429,6 +451,17 @@ static std::vector<StepOptionInfo> makeTable() {
             "Let forward and backward computation be separate calls, with the "
             "state between them in memory of its own");
   table
+      .add("slice-rows", TasksStage, MEMBER(sliceRows), SliceRowsSyntax(),
+           "Make values that are wider than what they are made of, such as a "
+           "language model's logits, N rows at a time; fewer rows take fewer "
+           "bytes and more time. 'auto' plans several numbers and takes the "
+           "best one within the budget")
+      .choices = [] {
+    return std::vector<OptionChoice>{
+        {"target", "as many as the target asks for"},
+        {"auto", "what is fastest within the budget; 'target' without one"}};
+  };
+  table
       .add("compress", TasksStage, MEMBER(compress), CompressSyntax(),
            "Let the planner keep values for the backward computation in this "
            "form where that is better than to recompute or offload them; "
@@ -684,6 +717,13 @@ Error remat::checkStepOptions(const StepOptions &options) {
       (options.microbatches > 1 || options.splitBatch != 1))
     return createStringError("'fold-layers' excludes 'microbatches' and "
                              "'split-batch'");
+  if (options.foldLayers != LayerFolding::Never &&
+      options.sliceRows == StepOptions::planSliceRows)
+    return createStringError("'fold-layers' excludes 'slice-rows=auto'");
+  if (options.separateBackward && options.sliceRows != 0)
+    return createStringError("'slice-rows' has no effect with "
+                             "'separate-backward': a loss that slices make "
+                             "with its gradient is that of another call");
   bool isLayered = options.microbatchOrder == MicrobatchOrder::Layers;
   if (options.microbatches == 1 && isLayered)
     return createStringError(

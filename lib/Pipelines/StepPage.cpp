@@ -165,6 +165,7 @@ void DataWriter::writePlan(const PlannedStep &plan) {
   json.attribute("optimal", plan.isOptimal);
   json.attribute("order", plan.microbatchOrder);
   json.attribute("parts", plan.batchParts);
+  json.attribute("sliceRows", plan.sliceRows);
   if (report.budget)
     json.attribute("budgetBytes", *report.budget);
   json.attribute("peakBytes", report.plannedPeak);

@@ -43,6 +43,7 @@ PlannedStep remat::makePlannedStep(PlanOrigin origin, StepReport report,
   step.lowerBound = plan.solution.lowerBound;
   step.microbatchOrder = plan.microbatchOrder;
   step.batchParts = plan.batchParts;
+  step.sliceRows = plan.sliceRows;
   return step;
 }
 

@@ -16,6 +16,16 @@ namespace remat {
 mlir::func::FuncOp addAlternative(mlir::func::FuncOp function,
                                   llvm::StringRef suffix);
 
+/// A private copy of `function` that is called by its name with `suffix`, and
+/// copies of the functions that loops in it run, which the loops in the copies
+/// run: the copy of `function` is the first one.
+llvm::SmallVector<mlir::func::FuncOp>
+cloneWithBodies(mlir::func::FuncOp function, llvm::StringRef suffix);
+
+/// `function` and what cloneWithBodies copies with it.
+llvm::SmallVector<mlir::func::FuncOp>
+collectWithBodies(mlir::func::FuncOp function);
+
 } // namespace remat
 
 #endif // REMAT_LIB_TRANSFORMS_ALTERNATIVES_H

@@ -29,7 +29,8 @@ bool RowSlicer::start(linalg::ContractOp contraction) {
     factors += cast<RankedTensorType>(input.getType()).getNumElements();
   wideBytes = getBufferBytes(contraction->getResult(0));
   wideElements = type.getNumElements();
-  if (wideBytes < target.getSliceBytes() || wideElements < factors)
+  if (wideBytes < scale(target.getSliceBytes()) ||
+      wideElements < scale(factors))
     return false;
   LoopList loops;
   rows = 1;
@@ -46,7 +47,7 @@ bool RowSlicer::start(linalg::ContractOp contraction) {
     loops.push_back(dim.getPosition());
     rows *= size;
   }
-  if (rows < 2 * target.getMinSliceRows() ||
+  if (rows < 2 * scale(target.getMinSliceRows()) ||
       static_cast<int64_t>(loops.size()) == type.getRank())
     return false;
   members[contraction] = loops;
@@ -308,12 +309,12 @@ bool RowSlicer::collectForward() {
   return bytes <= wideBytes / SliceTuning::littleShare;
 }
 
-bool RowSlicer::run(linalg::ContractOp contraction,
-                    DenseSet<Operation *> &gone) {
+int64_t RowSlicer::run(linalg::ContractOp contraction,
+                       DenseSet<Operation *> &gone) {
   if (!start(contraction) || !order() || !collectForward() || !isWorthwhile() ||
       !chooseSlices())
-    return false;
+    return 0;
   gone.insert(sorted.begin(), sorted.end());
   replace();
-  return true;
+  return slices;
 }

@@ -22,14 +22,16 @@ struct Slab {
 /// One contraction and what is sliced with it.
 class RowSlicer {
 public:
-  explicit RowSlicer(mlir::Block &body)
+  /// Slices have about `sliceRows` rows. Where these are fewer than the target
+  /// asks for, what is wide enough to be sliced is smaller by as much.
+  RowSlicer(mlir::Block &body, int64_t sliceRows)
       : body(body), builder(body.getParentOp()),
-        target(getTargetFacts(body.getParentOp())) {}
+        target(getTargetFacts(body.getParentOp())), sliceRows(sliceRows) {}
 
-  /// Slices `contraction` if it can be and is worth it. `gone` receives what it
-  /// erases.
-  bool run(mlir::linalg::ContractOp contraction,
-           llvm::DenseSet<mlir::Operation *> &gone);
+  /// Slices `contraction` if it can be and is worth it, and says in how many
+  /// slices. `gone` receives what it erases.
+  int64_t run(mlir::linalg::ContractOp contraction,
+              llvm::DenseSet<mlir::Operation *> &gone);
 
 private:
   bool start(mlir::linalg::ContractOp contraction);
@@ -48,11 +50,20 @@ private:
   bool order();
   bool collectForward();
   unsigned getHighestMark() const;
+  /// `amount` of the target, for slices of so many rows.
+  int64_t scale(int64_t amount) const {
+    return std::max<int64_t>(
+        static_cast<int64_t>(static_cast<double>(amount) *
+                             static_cast<double>(sliceRows) /
+                             static_cast<double>(target.getSliceRows())),
+        1);
+  }
   bool chooseSlices();
   bool isWorthwhile();
 
   llvm::SmallVector<int64_t> getRowSizes(mlir::Operation *op);
   int64_t getStart(int64_t slice) const { return slice * rows / slices; }
+  void findBegins();
   void replace();
   void clone(mlir::Operation *op, int64_t slice);
   mlir::Value getPart(mlir::Value value, mlir::AffineMap map,
@@ -65,6 +76,7 @@ private:
   mlir::Block &body;
   mlir::OpBuilder builder;
   TargetAttr target;
+  int64_t sliceRows;
   int64_t rows = 0, wideBytes = 0, wideElements = 0, slices = 0;
   /// With the loops that walk the rows.
   llvm::MapVector<mlir::Operation *, LoopList> members;
@@ -74,6 +86,9 @@ private:
   llvm::SmallVector<mlir::Operation *> sorted, behind;
   /// What becomes a part of the backward computation.
   llvm::SmallVector<mlir::Operation *> forward;
+  /// What sums over the rows are added to, and the additions.
+  llvm::DenseMap<mlir::Value, mlir::Value> begins;
+  llvm::MapVector<mlir::Operation *, mlir::Value> additions;
   /// Results of members, of the current slice, and of all.
   llvm::DenseMap<mlir::Value, mlir::Value> current;
   llvm::DenseMap<mlir::Value, llvm::SmallVector<mlir::Value>> parts;

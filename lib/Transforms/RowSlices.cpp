@@ -4,6 +4,8 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "BatchRows.h"
+#include "ElementwiseSums.h"
 #include "RowSlicer.h"
 #include "Tuning.h"
 
@@ -108,13 +110,13 @@ bool RowSlicer::chooseSlices() {
   };
   // Long sums are more exact than short ones: rather larger slices than
   // smaller.
-  int64_t wished = std::clamp<int64_t>(rows / target.getSliceRows(), 2,
-                                       SliceTuning::maxSlices);
+  int64_t wished =
+      std::clamp<int64_t>(rows / sliceRows, 2, SliceTuning::maxSlices);
   for (slices = wished; slices >= 2; --slices)
     if (fits())
       return true;
-  int64_t most =
-      std::min(rows / target.getMinSliceRows(), SliceTuning::maxBatchSlices);
+  int64_t most = std::min(rows / scale(target.getMinSliceRows()),
+                          SliceTuning::maxBatchSlices);
   for (slices = wished + 1; slices <= most; ++slices)
     if (fits())
       return true;
@@ -238,10 +240,13 @@ void RowSlicer::clone(Operation *op, int64_t slice) {
   SmallVector<Value> operands;
   for (OpOperand &operand : op->getOpOperands()) {
     Value value = operand.get();
-    bool continues =
-        sums.contains(op) && slice != 0 && linalgOp.isDpsInit(&operand);
-    if (continues)
-      value = parts[linalgOp.getTiedOpResult(&operand)].back();
+    Value begin;
+    if (sums.contains(op) && linalgOp.isDpsInit(&operand)) {
+      OpResult result = linalgOp.getTiedOpResult(&operand);
+      begin = slice == 0 ? begins.lookup(result) : parts[result].back();
+    }
+    if (begin)
+      value = begin;
     else if (Value chunk = getChunk(value, count))
       value = chunk;
     else
@@ -289,7 +294,37 @@ static void eraseDeadAliases(Value value) {
   }
 }
 
+/// Where sums over the rows are only added to another value, they begin with
+/// it: otherwise they would be there beside it until the last slice is done.
+void RowSlicer::findBegins() {
+  for (Operation *op : sorted) {
+    if (!sums.contains(op))
+      continue;
+    auto linalgOp = cast<linalg::LinalgOp>(op);
+    for (OpResult sum : op->getResults()) {
+      unsigned number = sum.getResultNumber();
+      auto addition = sum.hasOneUse()
+                          ? dyn_cast<linalg::GenericOp>(*sum.user_begin())
+                          : linalg::GenericOp();
+      Operation *combiner = findCombiner(linalgOp, number);
+      if (!addition || !isElementwiseSum(addition) || !combiner ||
+          combiner->getName() != addition.getBody()->front().getName() ||
+          addition->hasAttr(RematDialect::policyAttrName) ||
+          !isZeroTensor(linalgOp.getDpsInitOperand(number)->get()))
+        continue;
+      Value other = addition->getOperand(addition->getOperand(0) == sum);
+      Operation *maker = other.getDefiningOp();
+      if (other == sum || isCallersSum(other) || additions.contains(addition) ||
+          (maker && !maker->isBeforeInBlock(sorted.front())))
+        continue;
+      begins[sum] = other;
+      additions[addition] = sum;
+    }
+  }
+}
+
 void RowSlicer::replace() {
+  findBegins();
   unsigned level = getHighestMark();
   Operation *end = sorted.back()->getNextNode();
   Operation *before = sorted.back();
@@ -317,6 +352,10 @@ void RowSlicer::replace() {
   }
   for (Operation *op : behind)
     op->moveBefore(end);
+  for (auto &[addition, sum] : additions) {
+    addition->getResult(0).replaceAllUsesWith(parts[sum].back());
+    addition->erase();
+  }
   for (Operation *op : llvm::reverse(sorted)) {
     for (Value result : op->getResults())
       eraseDeadAliases(result);

@@ -10,7 +10,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "remat/Dialect/Remat/IR/Donations.h"
+#include "ElementwiseSums.h"
+
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
@@ -28,35 +29,6 @@ namespace remat {
 using namespace mlir;
 using namespace remat;
 
-/// Whether `op` is the elementwise sum of its two inputs.
-static bool isSum(linalg::GenericOp op) {
-  if (op.getNumDpsInputs() != 2 || op->getNumResults() != 1 ||
-      !op.hasPureTensorSemantics() ||
-      !llvm::all_of(op.getIndexingMapsArray(),
-                    [](AffineMap map) { return map.isIdentity(); }))
-    return false;
-  Block &body = *op.getBody();
-  Operation &sum = body.front();
-  return body.getOperations().size() == 2 &&
-         isa<arith::AddFOp, arith::AddIOp>(sum) &&
-         body.getTerminator()->getOperand(0) == sum.getResult(0) &&
-         ((sum.getOperand(0) == body.getArgument(0) &&
-           sum.getOperand(1) == body.getArgument(1)) ||
-          (sum.getOperand(0) == body.getArgument(1) &&
-           sum.getOperand(1) == body.getArgument(0)));
-}
-
-/// Whether a caller adds up gradients in the buffer of `value`: what he gets is
-/// what was there plus the gradient, rounded once.
-static bool isCallersSum(Value value) {
-  auto argument = dyn_cast<BlockArgument>(value);
-  auto function =
-      argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp())
-               : func::FuncOp();
-  return function && !function.isPrivate() &&
-         getDonatedResult(function, argument.getArgNumber());
-}
-
 /// The sum that alone reads what `scatter` makes, or null. Terms in a narrow
 /// type are added up first: each addition to something large would round.
 static linalg::GenericOp findSum(ScatterOp scatter) {
@@ -70,7 +42,8 @@ static linalg::GenericOp findSum(ScatterOp scatter) {
                  sum->getResultTypes() == scatter->getResultTypes() &&
                  !sum->hasAttr(RematDialect::policyAttrName) &&
                  !scatter->hasAttr(RematDialect::policyAttrName) &&
-                 isSum(sum) && !llvm::any_of(sum.getDpsInputs(), isCallersSum)
+                 isElementwiseSum(sum) &&
+                 !llvm::any_of(sum.getDpsInputs(), isCallersSum)
              ? sum
              : linalg::GenericOp();
 }

@@ -12,13 +12,18 @@
 //
 // The slices are fixed by the shapes, so that no budget or number of threads
 // changes a result. They are so large that the library's contractions lose
-// nothing.
+// nothing. Smaller ones take fewer bytes and more time: functions that have
+// them are alternatives, from which the plan chooses.
 //
 //===----------------------------------------------------------------------===//
 
+#include "Alternatives.h"
 #include "RowSlicer.h"
+#include "Tuning.h"
 
+#include "remat/Dialect/Remat/IR/StepGraphs.h"
 #include "remat/Transforms/Passes.h"
+#include "remat/Utils/EntryFunction.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -32,20 +37,127 @@ using namespace mlir;
 using namespace remat;
 
 namespace {
+/// A copy of a function that is to have slices of another size.
+struct SlicedCopy {
+  func::FuncOp original;
+  int64_t rows;
+  SmallVector<func::FuncOp> functions;
+};
+
 struct SliceRows : remat::impl::SliceRowsPassBase<SliceRows> {
   using SliceRowsPassBase::SliceRowsPassBase;
 
   void runOnOperation() override {
-    func::FuncOp function = getOperation();
-    if (!llvm::hasSingleElement(function.getBody()))
-      return;
-    Block &body = function.getBody().front();
-    SmallVector<linalg::ContractOp> contractions(
-        body.getOps<linalg::ContractOp>());
-    DenseSet<Operation *> gone;
-    for (linalg::ContractOp contraction : contractions)
-      if (!gone.contains(contraction))
-        numSliced += RowSlicer(body).run(contraction, gone);
+    ModuleOp module = getOperation();
+    if (rows < 0) {
+      module.emitError("slices have ")
+          << rows << " rows, expected 1 or more, or 0 for those of the target";
+      return signalPassFailure();
+    }
+    SmallVector<func::FuncOp> functions(module.getOps<func::FuncOp>());
+    SmallVector<func::FuncOp> forms = findForms();
+    SmallVector<SlicedCopy> copies;
+    if (alternatives)
+      copies = copyForms(forms);
+    for (func::FuncOp function : functions)
+      counts[function] = slice(function, getRows(function, rows));
+    if (rows != 0)
+      for (func::FuncOp form : forms)
+        setRows(form, rows);
+    for (SlicedCopy &copy : copies)
+      keepIfFiner(copy);
   }
+
+private:
+  /// `asked` rows, or those of the target.
+  static int64_t getRows(func::FuncOp function, int64_t asked) {
+    return asked != 0 ? asked : getTargetFacts(function).getSliceRows();
+  }
+  static void setRows(func::FuncOp function, int64_t rows) {
+    if (rows != getRows(function, 0))
+      function->setAttr(sliceRowsAttrName,
+                        Builder(function).getI64IntegerAttr(rows));
+  }
+
+  SmallVector<func::FuncOp> findForms();
+  SmallVector<SlicedCopy> copyForms(ArrayRef<func::FuncOp> forms);
+  int64_t slice(func::FuncOp function, int64_t sliceRows);
+  int64_t countSlices(ArrayRef<func::FuncOp> functions);
+  void keepIfFiner(SlicedCopy &copy);
+
+  /// Slices in each function.
+  DenseMap<Operation *, int64_t> counts;
+  /// What is planned last of all alternatives so far.
+  func::FuncOp last;
 };
 } // namespace
+
+/// The function and its alternatives.
+SmallVector<func::FuncOp> SliceRows::findForms() {
+  SmallVector<func::FuncOp> forms;
+  auto entry = dyn_cast_or_null<func::FuncOp>(
+      findEntry(getOperation(), function).getOperation());
+  if (!entry || entry.isExternal())
+    return forms;
+  forms.push_back(entry);
+  for (FunctionOpInterface other : findAlternatives(entry))
+    forms.push_back(cast<func::FuncOp>(other.getOperation()));
+  last = forms.back();
+  return forms;
+}
+
+/// All that may be sliced more finely, as it is before anything is sliced.
+SmallVector<SlicedCopy> SliceRows::copyForms(ArrayRef<func::FuncOp> forms) {
+  SmallVector<SlicedCopy> copies;
+  for (int64_t finer : SliceTuning::finerSlices)
+    for (func::FuncOp form : forms)
+      if (int64_t fewer = getRows(form, rows) / finer; fewer > 0)
+        copies.push_back(
+            {form, fewer,
+             cloneWithBodies(form, ("_slices_of_" + Twine(fewer)).str())});
+  return copies;
+}
+
+/// Slices what is wide in `function`, and counts the slices.
+int64_t SliceRows::slice(func::FuncOp function, int64_t sliceRows) {
+  if (!llvm::hasSingleElement(function.getBody()))
+    return 0;
+  Block &body = function.getBody().front();
+  SmallVector<linalg::ContractOp> contractions(
+      body.getOps<linalg::ContractOp>());
+  DenseSet<Operation *> gone;
+  int64_t count = 0;
+  for (linalg::ContractOp contraction : contractions)
+    if (!gone.contains(contraction)) {
+      int64_t slices = RowSlicer(body, sliceRows).run(contraction, gone);
+      numSliced += slices != 0;
+      count += slices;
+    }
+  return count;
+}
+
+int64_t SliceRows::countSlices(ArrayRef<func::FuncOp> functions) {
+  int64_t count = 0;
+  for (func::FuncOp each : functions)
+    count += counts.lookup(each);
+  return count;
+}
+
+/// Makes `copy` an alternative if it has more slices than what it is a copy of,
+/// and erases it otherwise.
+void SliceRows::keepIfFiner(SlicedCopy &copy) {
+  for (func::FuncOp each : copy.functions)
+    counts[each] = slice(each, copy.rows);
+  if (countSlices(copy.functions) <=
+      countSlices(collectWithBodies(copy.original))) {
+    for (func::FuncOp each : copy.functions) {
+      counts.erase(each);
+      each.erase();
+    }
+    return;
+  }
+  setRows(copy.functions.front(), copy.rows);
+  last->setAttr(RematDialect::alternativeAttrName,
+                FlatSymbolRefAttr::get(copy.functions.front()));
+  last = copy.functions.front();
+}

@@ -93,6 +93,10 @@ struct SliceTuning {
   /// Slices, and those of a batch that has no such divisor. Each is some tasks
   /// that have to be planned.
   static constexpr int64_t maxSlices = 32, maxBatchSlices = 128;
+  /// Slices to choose from beside those that the target asks for have this many
+  /// times fewer rows: few sizes, and far apart, since each is a function more
+  /// to plan.
+  static constexpr int64_t finerSlices[] = {4};
   /// What slices read of the forward computation is little if it is at most
   /// this part of what is never there as a whole.
   static constexpr int64_t littleShare = 64;

@@ -343,6 +343,8 @@ static void printSummary(raw_ostream &os, GraphOp graph,
     os << ", microbatches by " << summary.microbatchOrder;
   if (summary.batchParts > 1)
     os << ", batch in " << summary.batchParts << " parts";
+  if (summary.sliceRows != 0)
+    os << ", slices of " << summary.sliceRows << " rows";
   os << "; " << graph.getArgumentTypes().size() << " arguments ("
      << sumBytes(graph.getArgumentTypes()) << " bytes), "
      << graph.getResultTypes().size() << " results ("

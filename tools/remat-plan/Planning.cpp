@@ -229,6 +229,7 @@ static void record(GraphPlan plan, Outcome &outcome) {
   outcome.arenaBytes = plan.arenaBytes;
   outcome.microbatchOrder = plan.microbatchOrder;
   outcome.batchParts = plan.batchParts;
+  outcome.sliceRows = plan.sliceRows;
   outcome.cutShort = plan.solution.cutShort;
   if (plan.options.budget.kind == BudgetRequest::Kind::Smallest)
     outcome.smallestFeasible = plan.budget;

@@ -85,6 +85,8 @@ json::Value plan::toJson(const Outcome &outcome) {
     object["microbatch_order"] = outcome.microbatchOrder;
   if (outcome.batchParts > 1)
     object["batch_parts"] = outcome.batchParts;
+  if (outcome.sliceRows != 0)
+    object["slice_rows"] = outcome.sliceRows;
   if (outcome.smallestFeasible)
     object["smallest_feasible_bytes"] = *outcome.smallestFeasible;
   if (outcome.certificate)
@@ -105,6 +107,8 @@ void plan::print(const Outcome &outcome, raw_ostream &os) {
       os << ", microbatches by " << outcome.microbatchOrder;
     if (outcome.batchParts > 1)
       os << ", batch in " << outcome.batchParts << " parts";
+    if (outcome.sliceRows != 0)
+      os << ", slices of " << outcome.sliceRows << " rows";
     os << formatv(", {0} without rematerialization; extra time +{1:f2}% (bound "
                   "+{2:f2}%), extra work +{3:f2}%; {4}{5} in {6:f3} s{7}\n",
                   outcome.saveAllPeak, solution->overheadPercent(),

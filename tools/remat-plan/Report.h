@@ -35,6 +35,8 @@ struct Outcome {
   std::string microbatchOrder;
   /// In how many parts it does its batch.
   int64_t batchParts = 1;
+  /// Rows of slices of wide values; 0 for those that the target asks for.
+  int64_t sliceRows = 0;
   bool isModel = false;
   /// Why; if there is no solution, and what shows it.
   std::string failure, evidence;

@@ -123,6 +123,8 @@ static json::Object toJson(const RunReport &run) {
     object["microbatch_order"] = run.summary.microbatchOrder;
   if (run.summary.batchParts > 1)
     object["batch_parts"] = run.summary.batchParts;
+  if (run.summary.sliceRows != 0)
+    object["slice_rows"] = run.summary.sliceRows;
   if (run.infeasible) {
     object["requested_budget_bytes"] = run.infeasible->budget;
     object["smallest_feasible_bytes"] = run.infeasible->smallestFeasible;
@@ -209,6 +211,10 @@ void remat::run::printTable(raw_ostream &os, ArrayRef<RunReport> runs) {
     if (run.summary.batchParts > 1)
       os << "budget " << run.describeBudget() << ": batch in "
          << run.summary.batchParts << " parts\n";
+  for (const RunReport &run : runs)
+    if (run.summary.sliceRows != 0)
+      os << "budget " << run.describeBudget() << ": slices of "
+         << run.summary.sliceRows << " rows\n";
   for (const RunReport &run : runs) {
     for (auto [number, call] : enumerate(run.calls))
       os << "budget " << run.describeBudget() << ", " << getCallName(number)

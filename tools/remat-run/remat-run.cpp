@@ -525,8 +525,9 @@ static Expected<RunReport> runSmallest(const Model &model,
 }
 
 /// The table's last line: whether the budget changed any bit of the results. In
-/// another order of the parts of a batch, terms of sums have another order,
-/// too. Packed values change gradients, other ones by other errors.
+/// another order of the parts of a batch, or other slices of wide values, terms
+/// of sums have another order, too. Packed values change gradients, other ones
+/// by other errors.
 static void printVerdict(raw_ostream &os, ArrayRef<RunReport> runs) {
   size_t exact = count_if(
       runs, [](const RunReport &run) { return run.summary.packedValues == 0; });
@@ -535,7 +536,8 @@ static void printVerdict(raw_ostream &os, ArrayRef<RunReport> runs) {
   StringMap<uint64_t> hashes;
   bool same = all_of(runs, [&](const RunReport &run) {
     std::string order = run.summary.microbatchOrder + " " +
-                        std::to_string(run.summary.batchParts);
+                        std::to_string(run.summary.batchParts) + " " +
+                        std::to_string(run.summary.sliceRows);
     return run.summary.packedValues > 0 ||
            hashes.try_emplace(order, run.resultHash).first->second ==
                run.resultHash;
@@ -545,7 +547,7 @@ static void printVerdict(raw_ostream &os, ArrayRef<RunReport> runs) {
   if (exact < runs.size())
     os << " at which nothing is packed";
   if (hashes.size() > 1)
-    os << " of each order of microbatches and number of parts";
+    os << " of each order of microbatches, number of parts and size of slices";
   os << "\n";
 }
 

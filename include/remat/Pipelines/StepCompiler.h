@@ -49,6 +49,8 @@ struct StepSummary {
   std::string microbatchOrder;
   /// In how many parts the batch of the step is done, by `split-batch`.
   int64_t batchParts = 1;
+  /// Rows of slices of wide values; 0 for those that the target asks for.
+  int64_t sliceRows = 0;
 };
 
 /// Brings `module` (L0, as exported) to L1, in place. Fails with diagnostics.

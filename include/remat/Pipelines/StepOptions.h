@@ -101,6 +101,10 @@ struct StepOptions {
   /// Let forward and backward computation be separate calls, see
   /// remat-separate-backward.
   bool separateBackward = false;
+  /// Rows of slices of wide values; 0 for those that the target asks for, and
+  /// planSliceRows to let the plan choose.
+  int64_t sliceRows = 0;
+  static constexpr int64_t planSliceRows = -1;
   /// The codec in whose form the planner may keep values, see
   /// remat-offer-packing; empty for none.
   std::string compress;

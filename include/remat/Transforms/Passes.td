@@ -599,7 +599,7 @@ def FuseSiblingReductionsPass : Pass<"remat-fuse-sibling-reductions", "::mlir::f
     Statistic<"numMerged", "num-merged", "Number of reductions merged">];
 }
 
-def SliceRowsPass : Pass<"remat-slice-rows", "::mlir::func::FuncOp"> {
+def SliceRowsPass : Pass<"remat-slice-rows", "::mlir::ModuleOp"> {
   let summary = "Do wide contractions and what reads them a slice at a time";
   let description = [{
     For a joint function, before tasks are formed. A contraction of at least 4 MiB
@@ -615,8 +615,24 @@ def SliceRowsPass : Pass<"remat-slice-rows", "::mlir::func::FuncOp"> {
     the forward operations that depend on it, such as the loss. Nothing is
     sliced if these are not small; if something wide is read in another way, has
     a tag or a policy, or is returned; or if more would be copied than is saved.
-    Slices depend on shapes only.
+    Slices depend on shapes only. A sum over the rows that is only added to
+    something begins with that.
+
+    With `rows`, slices have about as many rows. Fewer rows take fewer bytes, and
+    more time: each slice reads all of the other factor, and adds to all of a sum
+    over the rows. What is wide enough is smaller by as much, and it need not be
+    larger than its factors. With `alternatives`, copies of the function, of its
+    alternatives and of the bodies of their loops that have smaller slices become
+    alternatives, too (`remat.alternative`), if they have more slices.
   }];
+  let options = [
+    Option<"function", "function", "std::string", /*default=*/"\"main\"",
+           "The function; with 'main', a module's only function will do">,
+    Option<"rows", "rows", "int64_t", /*default=*/"0",
+           "Rows of a slice; 0 for those that the target asks for">,
+    Option<"alternatives", "alternatives", "bool", /*default=*/"false",
+           "Whether to make alternatives that have smaller slices">
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect",
                            "::mlir::tensor::TensorDialect",
                            "::remat::RematDialect"];

@@ -12,7 +12,8 @@ class Plan {
     this.count = this.entries.name.length;
     this.bufferCount = this.buffers.name.length;
     // Plans that differ in this have other tasks, with numbers of their own.
-    this.batch = [raw.parts > 1 ? `in ${raw.parts} parts` : "", raw.order ? `by ${raw.order}` : ""]
+    this.batch = [raw.parts > 1 ? `in ${raw.parts} parts` : "", raw.order ? `by ${raw.order}` : "",
+      raw.sliceRows > 0 ? `in slices of ${raw.sliceRows} rows` : ""]
       .filter(Boolean).join(", ") || "as a whole";
     this.phaseOf = (entry) => data.phases[this.entries.phase[entry]];
     this.check();

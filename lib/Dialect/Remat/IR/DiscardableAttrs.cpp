@@ -144,6 +144,7 @@ static constexpr AttrRule attrRules[] = {
      "a string"},
     {batchPartsAttrName, OnFunction, isPositive, "a positive number of parts"},
     {secondPlansAttrName, OnFunction, is<UnitAttr>, "a unit attribute"},
+    {sliceRowsAttrName, OnFunction, isPositive, "a positive number of rows"},
     {RematDialect::stacksNothingAttrName, OnOperation, is<UnitAttr>,
      "a unit attribute"},
     {packsAttrName, OnOperation, is<StringAttr>, "the name of a codec"},

@@ -208,10 +208,11 @@ FailureOr<GraphOp> GraphBuilder::build() {
                           func.getFunctionType());
   graph.setArgAttrsAttr(func.getArgAttrsAttr());
   graph.setResAttrsAttr(func.getResAttrsAttr());
-  for (StringRef name : {StringRef(RematDialect::readBytesAttrName),
-                         StringRef(RematDialect::alternativeAttrName),
-                         StringRef(RematDialect::microbatchOrderAttrName),
-                         StringRef(batchPartsAttrName)})
+  for (StringRef name :
+       {StringRef(RematDialect::readBytesAttrName),
+        StringRef(RematDialect::alternativeAttrName),
+        StringRef(RematDialect::microbatchOrderAttrName),
+        StringRef(batchPartsAttrName), StringRef(sliceRowsAttrName)})
     if (Attribute value = func->getAttr(name))
       graph->setAttr(name, value);
   Block &body = graph.getBody().front();

@@ -633,7 +633,8 @@ private:
            !choices.back().graph->hasAttr(
                RematDialect::microbatchOrderAttrName) &&
            !choices.back().graph->hasAttr(batchPartsAttrName) &&
-           !choices.back().graph->hasAttr(secondPlansAttrName);
+           !choices.back().graph->hasAttr(secondPlansAttrName) &&
+           !choices.back().graph->hasAttr(sliceRowsAttrName);
   }
 
   GraphOp graph;
@@ -657,6 +658,8 @@ llvm::Expected<GraphPlan> StepPlanner::findOne(Choice &choice,
   if (auto parts = choice.graph->getAttrOfType<IntegerAttr>(batchPartsAttrName))
     plan->batchParts = parts.getInt();
   plan->hasSecondPlans = choice.graph->hasAttr(secondPlansAttrName);
+  if (auto rows = choice.graph->getAttrOfType<IntegerAttr>(sliceRowsAttrName))
+    plan->sliceRows = rows.getInt();
   return plan;
 }
 
@@ -758,6 +761,9 @@ llvm::Expected<GraphPlan> StepPlanner::find(const PlanOptions &options,
                        << " parts";
   if (options.explain && planned && best->hasSecondPlans)
     graph.emitRemark() << "convolutions have the plans with less workspace";
+  if (options.explain && planned && best->sliceRows != 0)
+    graph.emitRemark() << "wide values are made in slices of "
+                       << best->sliceRows << " rows";
   best->saveAllPeak = whole->saveAllPeak;
   // What the alternative does twice is extra work.
   planning::Solution &solution = best->solution;

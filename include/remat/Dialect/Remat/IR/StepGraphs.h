@@ -33,6 +33,10 @@ inline constexpr llvm::StringLiteral batchPartsAttrName = "remat.batch_parts";
 /// the graph that this is an alternative to.
 inline constexpr llvm::StringLiteral secondPlansAttrName = "remat.second_plans";
 
+/// On functions and graphs: the rows of slices of wide values, where these are
+/// other than those that the target asks for.
+inline constexpr llvm::StringLiteral sliceRowsAttrName = "remat.slice_rows";
+
 /// The functions or graphs that may be planned in the place of `function`: each
 /// is named by the one before.
 llvm::SmallVector<mlir::FunctionOpInterface>

@@ -95,6 +95,8 @@ struct GraphPlan {
   int64_t batchParts = 1;
   /// Whether convolutions have the plans of a library with less workspace.
   bool hasSecondPlans = false;
+  /// Rows of slices of wide values; 0 for those that the target asks for.
+  int64_t sliceRows = 0;
   /// Of results that wait or come back, in the order of the graph, if they are
   /// listed and the plan is applied.
   std::vector<TaskDecision> decisions;
