@@ -23,6 +23,8 @@ packages=(
   g++ clang-22 lld-22 llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools
   libdnnl-dev libgtest-dev libzstd-dev zlib1g-dev libxml2-dev libedit-dev
 )
+# Tests open reports in a browser.
+[ "$preset" != dev ] || packages+=(chromium-headless-shell)
 [ "$preset" != asan ] || packages+=(libclang-rt-22-dev)
 tools/install.sh "${packages[@]}"
 
