@@ -251,6 +251,13 @@ void remat::buildRematPipeline(OpPassManager &pm, const StepOptions &options,
     batch.wrt.assign(options.wrt.begin(), options.wrt.end());
     pm.addPass(createResizeBatchPass(batch));
   }
+  if (options.narrow != TensorNarrowing::None) {
+    NarrowTensorsPassOptions narrow;
+    narrow.function = options.function;
+    narrow.type = options.narrow == TensorNarrowing::BF16 ? NarrowType::BF16
+                                                          : NarrowType::F16;
+    pm.addPass(createNarrowTensorsPass(narrow));
+  }
   buildJointPipeline(pm, options);
   if (level >= StepLevel::Tasks)
     buildTasksPipeline(pm, options);

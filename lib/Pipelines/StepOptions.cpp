@@ -213,6 +213,14 @@ struct ConvolutionPlansNames {
                 {"budget", ConvolutionPlans::Budget}}};
 };
 
+struct TensorNarrowingNames {
+  static constexpr StringLiteral what = "type", description = "none|bf16|f16";
+  static constexpr std::array<std::pair<StringLiteral, TensorNarrowing>, 3>
+      names = {{{"none", TensorNarrowing::None},
+                {"bf16", TensorNarrowing::BF16},
+                {"f16", TensorNarrowing::F16}}};
+};
+
 /// The name of a variable in C99 and C++17 that is not one of the runtime's.
 struct IdentifierSyntax {
   static constexpr OptionKind kind = OptionKind::Value;
@@ -446,6 +454,18 @@ static std::vector<StepOptionInfo> makeTable() {
   table.add("widen", JointStage, MEMBER(widen), FlagSyntax(),
             "Compute in f64 where the function has a narrower floating-point "
             "type");
+  table
+      .add("narrow", JointStage, MEMBER(narrow),
+           NameSyntax<TensorNarrowingNames>(),
+           "Keep tensors in this type where the function has a wider "
+           "floating-point type: arguments, results and what is between. Sums "
+           "and arithmetic stay as wide as they are")
+      .choices = [] {
+    return std::vector<OptionChoice>{
+        {"none", "the types of the function"},
+        {"bf16", "8 bits of precision, the range of f32"},
+        {"f16", "11 bits of precision, up to 65504"}};
+  };
   table.add("separate-backward", TasksStage, MEMBER(separateBackward),
             FlagSyntax(),
             "Let forward and backward computation be separate calls, with the "
@@ -724,6 +744,8 @@ Error remat::checkStepOptions(const StepOptions &options) {
     return createStringError("'slice-rows' has no effect with "
                              "'separate-backward': a loss that slices make "
                              "with its gradient is that of another call");
+  if (options.widen && options.narrow != TensorNarrowing::None)
+    return createStringError("'widen' excludes 'narrow'");
   bool isLayered = options.microbatchOrder == MicrobatchOrder::Layers;
   if (options.microbatches == 1 && isLayered)
     return createStringError(

@@ -24,7 +24,7 @@ WhatIfFlag::WhatIfFlag(cl::OptionCategory &category)
              cl::desc(
                  "Plan a model under other conditions, and print a row for "
                  "each:\n  batch=8,16    rows of its batch\n  budget=50%,min"
-                 "\n  dtype=f32,f64  types of its numbers\n  link=0,25GB/s  "
+                 "\n  dtype=bf16,f64 types of its numbers\n  link=0,25GB/s  "
                  "links to host memory\nSeveral times for all combinations")) {}
 
 //===----------------------------------------------------------------------===//
@@ -50,13 +50,16 @@ static Error setBatch(StepOptions &options, StringRef value) {
   return Error::success();
 }
 
-/// The model has floats of one type, or is widened to f64.
+/// The model has floats of one type, is widened to f64, or keeps its tensors in
+/// 16 bits.
 static Error setType(StepOptions &options, StringRef value) {
   if (!is_contained({"f16", "bf16", "f32", "f64"}, value))
     return makeError("'--what-if=dtype' is '" + value +
-                     "', expected the type of the model's numbers (f16, bf16 "
-                     "or f32), or f64");
+                     "', expected f16, bf16, f32 or f64");
   options.widen = value == "f64";
+  options.narrow = value == "bf16"  ? TensorNarrowing::BF16
+                   : value == "f16" ? TensorNarrowing::F16
+                                    : TensorNarrowing::None;
   return Error::success();
 }
 
@@ -117,20 +120,23 @@ parseChoices(const cl::list<std::string> &values) {
 // Rows
 //===----------------------------------------------------------------------===//
 
-/// Refuses a type that the numbers of the model do not have.
+/// Refuses a type that the model's tensors do not have: none between theirs and
+/// f64, and none that is as narrow.
 static Error checkType(GraphOp graph, StringRef value) {
   if (value == "f64")
     return Error::success();
-  for (mlir::Type type : graph.getArgumentTypes())
-    if (auto element =
-            dyn_cast<mlir::FloatType>(mlir::getElementTypeOrSelf(type))) {
-      std::string name;
-      raw_string_ostream(name) << element;
-      if (name != value)
-        return makeError("'--what-if=dtype' is '" + value +
-                         "', but the model has arguments of " + name +
-                         ", which only f64 can be put in the place of");
-    }
+  for (mlir::Type type : graph.getArgumentTypes()) {
+    auto tensor = dyn_cast<mlir::RankedTensorType>(type);
+    if (!tensor || tensor.getRank() == 0 ||
+        !isa<mlir::FloatType>(tensor.getElementType()))
+      continue;
+    std::string name;
+    raw_string_ostream(name) << tensor.getElementType();
+    if (name != value)
+      return makeError("'--what-if=dtype' is '" + value +
+                       "', but the model has arguments of " + name +
+                       ", expected their type, one of half its bits, or f64");
+  }
   return Error::success();
 }
 

@@ -247,6 +247,11 @@ static Expected<std::string> findArgumentFile(const Products &products,
   return named;
 }
 
+/// Whether the step may take other types than the model, whose files are read.
+static bool convertsTypes() {
+  return options().step.widen || options().step.narrow != TensorNarrowing::None;
+}
+
 static Expected<std::vector<Tensor>> readArguments(remat_step *step,
                                                    const Products &products) {
   std::vector<Tensor> arguments;
@@ -269,9 +274,10 @@ static Expected<std::vector<Tensor>> readArguments(remat_step *step,
       arguments.push_back(std::move(*sum));
       continue;
     }
-    // A widened step is given what the model is given, see widenArguments.
+    // A step in other types is given what the model is given, see
+    // convertArguments.
     Expected<Tensor> tensor =
-        options().step.widen
+        convertsTypes()
             ? readNpy(path)
             : readNpy(path, info.dtype, ArrayRef(info.dims, info.rank));
     if (!tensor)
@@ -281,25 +287,29 @@ static Expected<std::vector<Tensor>> readArguments(remat_step *step,
   return std::move(arguments);
 }
 
-/// Makes f64 what a widened step takes in f64 and its model in a narrower type.
-/// So both compute from the same values.
-static Error widenArguments(remat_step *step,
-                            MutableArrayRef<Tensor> arguments) {
+/// Makes what a step takes in other types than its model of what the model
+/// takes. So both compute from the same values, as far as a narrow type has
+/// them.
+static Error convertArguments(remat_step *step,
+                              MutableArrayRef<Tensor> arguments) {
+  auto isComplex = [](remat_dtype dtype) {
+    return dtype == REMAT_C64 || dtype == REMAT_C128;
+  };
   for (auto [index, argument] : enumerate(arguments)) {
     remat_tensor_info info;
     if (remat_step_argument(step, index, &info) != REMAT_OK)
       continue;
-    bool isNarrow =
-        (info.dtype == REMAT_F64 && argument.getDtype() < REMAT_I1) ||
-        (info.dtype == REMAT_C128 && argument.getDtype() == REMAT_C64);
-    if (!isNarrow)
+    remat_dtype given = argument.getDtype();
+    bool mayDiffer = (info.dtype < REMAT_I1 && given < REMAT_I1) ||
+                     (isComplex(info.dtype) && isComplex(given));
+    if (!mayDiffer || info.dtype == given)
       continue;
-    Tensor wide(info.dtype, argument.getShape());
-    if (!wide.isAllocated())
+    Tensor converted(info.dtype, argument.getShape());
+    if (!converted.isAllocated())
       return makeError("no memory for argument '" + Twine(info.name) + "'");
     for (size_t i = 0; i < argument.getNumScalars(); ++i)
-      wide.set(i, argument.get(i));
-    argument = std::move(wide);
+      converted.set(i, argument.get(i));
+    argument = std::move(converted);
   }
   return Error::success();
 }
@@ -469,8 +479,8 @@ static Expected<RunReport> runOnce(const Model &model, const Manifest *manifest,
                : readArguments(step, model.products);
   if (!arguments)
     return arguments.takeError();
-  if (options().step.widen)
-    if (Error error = widenArguments(step, *arguments))
+  if (convertsTypes())
+    if (Error error = convertArguments(step, *arguments))
       return std::move(error);
   ArrayRef<double> rates;
   if (manifest)

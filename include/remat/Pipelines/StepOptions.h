@@ -34,6 +34,9 @@ enum class MicrobatchOrder { Parts, Layers, Auto };
 /// better.
 enum class LayerFolding { Never, Always, Auto };
 
+/// What tensors are kept in: in the types of the program, or in 16 bits.
+enum class TensorNarrowing { None, BF16, F16 };
+
 struct StepOptions {
   /// What the step is compiled for, one of getKnownTargets(). Empty: what the
   /// module's `remat.target` says, else "cpu".
@@ -97,6 +100,9 @@ struct StepOptions {
   std::optional<llvm::SmallVector<DifferentiateOptions, 2>> derivatives;
   /// Compute in f64 wherever the function has a narrower floating-point type.
   bool widen = false;
+  /// Whether tensors are kept in fewer bits than the function's, see
+  /// remat-narrow-tensors.
+  TensorNarrowing narrow = TensorNarrowing::None;
 
   /// Let forward and backward computation be separate calls, see
   /// remat-separate-backward.

@@ -12,6 +12,9 @@
 
 namespace remat {
 
+/// What tensors are kept in instead of wider types.
+enum class NarrowType { BF16, F16 };
+
 #define GEN_PASS_DECL
 #include "remat/Transforms/Passes.h.inc"
 

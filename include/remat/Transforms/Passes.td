@@ -218,6 +218,49 @@ def ResizeBatchPass : Pass<"remat-resize-batch", "::mlir::ModuleOp"> {
   ];
 }
 
+def NarrowTensorsPass : Pass<"remat-narrow-tensors", "::mlir::ModuleOp"> {
+  let summary = "Keep a function's tensors in 16 bits";
+  let description = [{
+    Tensors of the function, in the form that the import makes, that are wider
+    than `type` become tensors of `type`: arguments, results, constants, and
+    what is between. It is the step of a model that a framework has converted as
+    a whole, as PyTorch's `model.to(torch.bfloat16)` does, parameters and
+    gradients included.
+
+    Arithmetic stays as wide as it was: bodies widen what they read and round
+    what they write. So do sums: contractions, convolutions and pools add up in
+    the wide type, and an operation behind them rounds. What stays wide is small:
+    tensors of rank 0, results of reductions with at most an eighth of the
+    elements that they read (the maximum and the sum of a softmax, means and
+    variances, a loss), and what is computed elementwise from these alone. A
+    function returns them narrow unless they have rank 0. A finite constant that
+    `type` cannot hold becomes the largest number that it can.
+
+    A function without a wide argument of rank 1 or more is narrow already, and
+    stays as it is. Bodies of loops, regions to recompute and scopes are narrowed with the
+    function. Complex numbers stay as they are. Derivatives and codecs that are
+    functions of the program have types of their own, and other operations that
+    make or read floating-point tensors are not known: both are errors.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect",
+                           "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+  let options = [
+    Option<"function", "function", "std::string", /*default=*/"\"main\"",
+           "The function; with 'main', a module's only function will do">,
+    Option<"type", "type", "::remat::NarrowType",
+           /*default=*/"::remat::NarrowType::BF16", "The type of tensors",
+           [{::llvm::cl::values(
+               clEnumValN(::remat::NarrowType::BF16, "bf16",
+                          "8 bits of precision, the range of f32"),
+               clEnumValN(::remat::NarrowType::F16, "f16",
+                          "11 bits of precision, up to 65504"))}]>
+  ];
+  let statistics = [
+    Statistic<"numNarrowed", "num-narrowed", "Number of tensors narrowed">
+  ];
+}
+
 def SimplifyLoopsPass : Pass<"remat-simplify-loops", "::mlir::ModuleOp"> {
   let summary = "Drop what loops carry, read and stack for nobody";
   let description = [{

@@ -78,6 +78,7 @@ static StringMap<std::string> getValues() {
           {"cotangents", "true"},
           {"tangents", "true"},
           {"widen", "true"},
+          {"narrow", "bf16"},
           {"separate-backward", "true"},
           {"threads", "2"},
           {"costs", "costs.json"},
