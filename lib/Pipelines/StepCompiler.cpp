@@ -101,6 +101,8 @@ StepSummary remat::summarizeStep(GraphOp graph) {
     summary.batchParts = parts.getInt();
   if (auto rows = graph->getAttrOfType<IntegerAttr>(sliceRowsAttrName))
     summary.sliceRows = rows.getInt();
+  if (auto layers = graph->getAttrOfType<IntegerAttr>(foldedLayersAttrName))
+    summary.foldedLayers = layers.getInt();
   summary.saveAllPeak = graph.getSaveAllPeak().value_or(0);
   summary.plannedPeak = graph.getPlannedPeak().value_or(0);
   summary.simulatedPeak = liveness.peak(MemorySpace::Arena).bytes;

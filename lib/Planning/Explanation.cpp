@@ -374,8 +374,14 @@ json::Value toJson(const Problem &problem, const Explanation &explanation,
   return values;
 }
 
+/// " ns", or nothing if there is no unit.
+static std::string separate(StringRef unit) {
+  return unit.empty() ? "" : " " + unit.str();
+}
+
 /// The right column: why, or what else could have been.
-static std::string describeChoice(const ValueExplanation &entry) {
+static std::string describeChoice(const ValueExplanation &entry,
+                                  StringRef unit) {
   if (!entry.forcedBy.empty())
     return "forced: " + entry.forcedBy;
   switch (entry.decision) {
@@ -384,10 +390,12 @@ static std::string describeChoice(const ValueExplanation &entry) {
   case Decision::Saved:
     if (!entry.costIfDropped)
       return "cannot be recomputed";
-    return formatv("recomputing it would cost {0}", *entry.costIfDropped);
+    return formatv("recomputing it would cost {0}{1}", *entry.costIfDropped,
+                   separate(unit));
   default:
-    return formatv("keeping it would hold {0:e2} more byte-time",
-                   entry.byteTimeIfKept);
+    return formatv("keeping it would hold {0:e2} more {1}",
+                   entry.byteTimeIfKept,
+                   unit.empty() ? "byte-time" : "bytes x " + unit.str());
   }
 }
 
@@ -401,35 +409,44 @@ static std::string describeDecision(const ValueExplanation &entry) {
   return text;
 }
 
-std::string describe(const ValueExplanation &entry) {
+std::string describe(const ValueExplanation &entry, StringRef unit) {
   std::string text = describeDecision(entry);
   raw_string_ostream os(text);
   os << ", " << entry.bytes << " bytes";
   if (entry.cost + entry.transferTime)
-    os << ", at a cost of " << entry.cost + entry.transferTime;
-  if (std::string choice = describeChoice(entry); !choice.empty())
+    os << ", at a cost of " << entry.cost + entry.transferTime
+       << separate(unit);
+  if (std::string choice = describeChoice(entry, unit); !choice.empty())
     os << "; " << choice;
   return text;
 }
 
+/// Names of kernels may be as long as what they do.
+static constexpr size_t widestName = 64;
+
 void print(const Problem &problem, const Explanation &explanation,
-           raw_ostream &os, size_t limit) {
+           raw_ostream &os, StringRef unit, size_t limit) {
   auto values = ArrayRef(explanation.values).take_front(limit);
-  size_t width = 5;
-  for (const ValueExplanation &entry : values)
-    width = std::max(width, problem.values[entry.value].name.size());
-  width = std::min<size_t>(width, 40);
-  os << left_justify("value", width)
-     << "     decision             bytes  bytes x time   of save-all"
-        "          cost  choice\n";
+  std::vector<std::string> names = {"value"};
   for (const ValueExplanation &entry : values) {
-    StringRef name = problem.values[entry.value].name;
-    os << formatv("{0} {1,-16} {2,14} {3,13:e2} {4,13:e2} {5,13}  {6}\n",
-                  left_justify(name.take_front(width), width),
-                  describeDecision(entry), entry.bytes, entry.byteTime,
-                  entry.saveAllByteTime, entry.cost + entry.transferTime,
-                  describeChoice(entry));
+    std::string name = problem.values[entry.value].name;
+    if (name.size() > widestName)
+      name.replace(widestName - 3, std::string::npos, "...");
+    names.push_back(std::move(name));
   }
+  size_t width = 0;
+  for (const std::string &name : names)
+    width = std::max(width, name.size());
+  bool hasUnit = !unit.empty();
+  os << formatv("{0} {1,-16} {2,14} {3,13} {4,13} {5,13}  choice\n",
+                left_justify("value", width), "decision", "bytes",
+                "bytes x " + (hasUnit ? unit.str() : "time"), "of save-all",
+                hasUnit ? "cost, " + unit.str() : "cost");
+  for (auto [name, entry] : zip(drop_begin(names), values))
+    os << formatv("{0} {1,-16} {2,14} {3,13:e2} {4,13:e2} {5,13}  {6}\n",
+                  left_justify(name, width), describeDecision(entry),
+                  entry.bytes, entry.byteTime, entry.saveAllByteTime,
+                  entry.cost + entry.transferTime, describeChoice(entry, unit));
   if (values.size() < explanation.values.size())
     os << "and " << explanation.values.size() - values.size() << " more\n";
 }

@@ -230,11 +230,15 @@ struct FoldLayers : remat::impl::FoldLayersPassBase<FoldLayers> {
       target = addAlternative(target, "_folded");
       chain = find();
     }
+    int64_t folded = 0;
     for (; chain; chain = find()) {
       numLoops += 1;
-      numLayers += chain->count;
+      folded += chain->count;
       ChainFolder(target, std::move(*chain)).run();
     }
+    numLayers += folded;
+    target->setAttr(foldedLayersAttrName,
+                    Builder(&getContext()).getI64IntegerAttr(folded));
   }
 };
 } // namespace

@@ -40,8 +40,8 @@
 
 // MALFORMED: error: remat-plan: budget: malformed budget 'x', expected bytes with an optional suffix KiB, MiB or GiB, a percentage such as '60%', or 'min'
 // UNKNOWN: error: remat-plan: planner: unknown planner 'none', expected one of 'auto', 'save-all',
-// EXPLAIN: remark: result 0: recomputed, 128 bytes, at a cost of 1; keeping it would hold {{.*}} more byte-time
-// EXPLAIN: remark: result 0: saved, 128 bytes; recomputing it would cost 2
+// EXPLAIN: remark: result 0: recomputed, 128 bytes, at a cost of 1 ns; keeping it would hold {{.*}} more bytes x ns
+// EXPLAIN: remark: result 0: saved, 128 bytes; recomputing it would cost 2 ns
 // EFFORT: error: remat-plan: effort: expected a number, 0 or more, got '-1'
 // CLOCK: error: remat-plan: time-limit: expected a number, 0 or more, got 'nan'
 // LINK: error: remat-plan: link-bandwidth: malformed bandwidth 'fast', expected bytes per second

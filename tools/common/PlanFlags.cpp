@@ -73,8 +73,8 @@ bool PlanFlags::showsProgress() const {
 }
 
 Error PlanFlags::explainPlan(const planning::Problem &problem,
-                             const planning::Plan &plan,
-                             PlanDetails &details) const {
+                             const planning::Plan &plan, PlanDetails &details,
+                             StringRef costUnit) const {
   if (!explain)
     return Error::success();
   Expected<planning::Explanation> explanation =
@@ -83,6 +83,7 @@ Error PlanFlags::explainPlan(const planning::Problem &problem,
     return explanation.takeError();
   details.explanation = std::move(*explanation);
   details.problem = problem;
+  details.costUnit = costUnit.str();
   return Error::success();
 }
 
@@ -117,7 +118,7 @@ void PlanDetails::print(raw_ostream &os) const {
   if (frontier)
     planning::print(*frontier, os);
   if (explanation)
-    planning::print(problem, *explanation, os);
+    planning::print(problem, *explanation, os, costUnit);
 }
 
 //===----------------------------------------------------------------------===//

@@ -30,8 +30,9 @@ struct PlanDetails {
   /// Those of the frontier, if a report is to show them.
   std::vector<GraphPlan> frontierPlans;
   std::optional<planning::Explanation> explanation;
-  /// What the explanation is of.
+  /// What the explanation is of, and the unit of its costs.
   planning::Problem problem;
+  std::string costUnit;
   /// Bytes per second of the link to host memory, 0 without one, and who said
   /// so: "option", "costs", "target" or "instance".
   int64_t linkBytesPerSecond = 0;
@@ -66,10 +67,11 @@ public:
   /// Whether to say how far something is: by default on a terminal.
   bool showsProgress() const;
 
-  /// Adds the explanation of a plan, if that is asked for.
+  /// Adds the explanation of a plan, if that is asked for. Costs of a model are
+  /// in nanoseconds, those of an instance in whatever it has.
   llvm::Error explainPlan(const planning::Problem &problem,
-                          const planning::Plan &plan,
-                          PlanDetails &details) const;
+                          const planning::Plan &plan, PlanDetails &details,
+                          llvm::StringRef costUnit = "ns") const;
 
 private:
   llvm::cl::opt<std::string> frontier;

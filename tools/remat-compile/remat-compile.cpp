@@ -345,6 +345,8 @@ static void printSummary(raw_ostream &os, GraphOp graph,
     os << ", batch in " << summary.batchParts << " parts";
   if (summary.sliceRows != 0)
     os << ", slices of " << summary.sliceRows << " rows";
+  if (summary.foldedLayers > 0)
+    os << ", " << summary.foldedLayers << " layers as loops";
   os << "; " << graph.getArgumentTypes().size() << " arguments ("
      << sumBytes(graph.getArgumentTypes()) << " bytes), "
      << graph.getResultTypes().size() << " results ("

@@ -189,8 +189,8 @@ Expected<Outcome> plan::planInstance(Instance instance,
     if (Error error = packSolution(limit.getSecondsLeft(), outcome))
       return std::move(error);
   outcome.schedule = planning::toJson(outcome.instance, outcome.solution->plan);
-  if (Error error =
-          flags.explainPlan(problem, outcome.solution->plan, outcome.details))
+  if (Error error = flags.explainPlan(problem, outcome.solution->plan,
+                                      outcome.details, ""))
     return std::move(error);
   return outcome;
 }
@@ -230,6 +230,7 @@ static void record(GraphPlan plan, Outcome &outcome) {
   outcome.microbatchOrder = plan.microbatchOrder;
   outcome.batchParts = plan.batchParts;
   outcome.sliceRows = plan.sliceRows;
+  outcome.foldedLayers = plan.foldedLayers;
   outcome.cutShort = plan.solution.cutShort;
   if (plan.options.budget.kind == BudgetRequest::Kind::Smallest)
     outcome.smallestFeasible = plan.budget;

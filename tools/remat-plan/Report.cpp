@@ -87,6 +87,8 @@ json::Value plan::toJson(const Outcome &outcome) {
     object["batch_parts"] = outcome.batchParts;
   if (outcome.sliceRows != 0)
     object["slice_rows"] = outcome.sliceRows;
+  if (outcome.foldedLayers > 0)
+    object["folded_layers"] = outcome.foldedLayers;
   if (outcome.smallestFeasible)
     object["smallest_feasible_bytes"] = *outcome.smallestFeasible;
   if (outcome.certificate)
@@ -109,6 +111,8 @@ void plan::print(const Outcome &outcome, raw_ostream &os) {
       os << ", batch in " << outcome.batchParts << " parts";
     if (outcome.sliceRows != 0)
       os << ", slices of " << outcome.sliceRows << " rows";
+    if (outcome.foldedLayers > 0)
+      os << ", " << outcome.foldedLayers << " layers as loops";
     os << formatv(", {0} without rematerialization; extra time +{1:f2}% (bound "
                   "+{2:f2}%), extra work +{3:f2}%; {4}{5} in {6:f3} s{7}\n",
                   outcome.saveAllPeak, solution->overheadPercent(),

@@ -51,6 +51,8 @@ struct StepSummary {
   int64_t batchParts = 1;
   /// Rows of slices of wide values; 0 for those that the target asks for.
   int64_t sliceRows = 0;
+  /// How many layers are iterations of loops, by `fold-layers`.
+  int64_t foldedLayers = 0;
 };
 
 /// Brings `module` (L0, as exported) to L1, in place. Fails with diagnostics.

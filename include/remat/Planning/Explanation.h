@@ -71,17 +71,18 @@ struct Explanation {
 /// problem.
 llvm::Expected<Explanation> explain(const Problem &problem, const Plan &plan);
 
-/// One line, such as "saved, 64 bytes; recomputing it would cost 12".
-std::string describe(const ValueExplanation &entry);
+/// One line, such as "saved, 64 bytes; recomputing it would cost 12 ns". Costs
+/// are in `unit`; those of an instance have none that is known.
+std::string describe(const ValueExplanation &entry, llvm::StringRef unit = "");
 
 /// [{"id", "value", "op", "decision", "bytes", "recomputed", ...}, ...]; the
 /// ids are taken from `valueNodes`, one per value, or are the values' own if
 /// that is empty.
 llvm::json::Value toJson(const Problem &problem, const Explanation &explanation,
                          llvm::ArrayRef<int64_t> valueNodes = {});
-/// An aligned table of the first `limit` values.
+/// An aligned table of the first `limit` values, with costs in `unit`.
 void print(const Problem &problem, const Explanation &explanation,
-           llvm::raw_ostream &os, size_t limit = 50);
+           llvm::raw_ostream &os, llvm::StringRef unit = "", size_t limit = 50);
 
 } // namespace remat::planning
 

@@ -19,6 +19,7 @@ function listFigures(plan) {
     ["arena", formatBytes(plan.arenaBytes)],
     ["budget", plan.budgetBytes === undefined ? "none" : formatBytes(plan.budgetBytes)],
     ["planned time", formatTime(plan.edges.time[plan.count])],
+    ["measured time", plan.edges.measured ? formatTime(plan.edges.measured[plan.count]) : "-"],
     ["extra time", formatPercent(plan.overhead)],
     ["entries", formatCount(plan.count)],
     ["run again", formatCount(plan.countRecomputed())],
@@ -54,15 +55,15 @@ function drawCompare() {
          make("td", {class: "number"}, text)));
   const head = make("thead", {}, make("tr", {}, make("th", {}, ""), make("th", {class: "number", scope: "col"}, "before"),
                                       make("th", {class: "number", scope: "col"}, "after")));
-  const differences = a.batch === b.batch ? listDifferences(a, b) : [];
+  const differences = a.form === b.form ? listDifferences(a, b) : [];
   const rows = differences.slice(0, mostDifferences).map(({buffer, bytes, inA, inB}) =>
     make("tr", {}, make("td", {}, linkBuffer(a, buffer)), make("td", {class: "number"}, formatBytes(bytes)),
          make("td", {}, nameDecision(inB)), make("td", {}, nameDecision(inA))));
   const columns = ["value", "bytes", "before", "after"].map((name) =>
     make("th", {scope: "col", class: name === "bytes" ? "number" : ""}, name));
   const more = differences.length > mostDifferences ? `, the ${mostDifferences} largest are listed` : "";
-  const note = a.batch !== b.batch
-    ? `The batch is done ${a.batch} after and ${b.batch} before, so values have no counterparts.`
+  const note = a.form !== b.form
+    ? `The step is done ${a.form} after and ${b.form} before, so values have no counterparts.`
     : `${formatCount(differences.length)} values are treated differently${more}.`;
   byId("compare").replaceChildren(
     make("p", {class: "hint"}, `before: ${b.title}; after: ${a.title}`),

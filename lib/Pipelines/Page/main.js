@@ -8,14 +8,17 @@ function makeTile(figure, text) {
 function drawTiles() {
   const {a, b} = state;
   const change = b.peakBytes > 0 ? formatPercent(a.peakBytes / b.peakBytes - 1) : "";
+  const callers = [["param", "parameters"], ["optimizer", "optimizer state"], ["input", "inputs"],
+                   ["gradient", "gradients"], ["result", "other results"]]
+    .map(([role, name]) => [name, a.sumCallers(role)]).filter(([, bytes]) => bytes > 0);
   const tiles = [
     makeTile(formatBytes(b.peakBytes), `peak before: ${b.title.split(":")[0]}`),
     makeTile(formatBytes(a.peakBytes), `peak after${a === b ? "" : `, ${change}`}`),
     makeTile(a.budgetBytes === undefined ? "none" : formatBytes(a.budgetBytes), "budget of the arena"),
     makeTile(formatPercent(a.overhead), a.optimal ? "extra time, optimal" : "extra time"),
     makeTile(formatCount(a.countRecomputed()), `of ${formatCount(a.count)} entries run again`),
-    makeTile(formatBytes(d3.sum(["param", "input", "optimizer", "gradient", "result"], (role) => a.sumCallers(role))),
-             `of the caller, beside the arena: parameters ${formatBytes(a.sumCallers("param"))}`),
+    makeTile(formatBytes(d3.sum(callers, ([, bytes]) => bytes)),
+             `of the caller, beside the arena: ${callers.map(([name, bytes]) => `${name} ${formatBytes(bytes)}`).join(", ")}`),
   ];
   if (a.reused.length > 0)
     tiles.push(makeTile(formatBytes(a.findMost(a.reused)), "more at most, in buffers of results until these are written"));
@@ -27,7 +30,7 @@ function fillSelects() {
   const plans = d3.sort(state.plans, (plan) => plan.arenaBytes, (plan) => plan.number);
   for (const [id, set] of [["plan-a", setPlan], ["plan-b", setOther]]) {
     const element = byId(id);
-    element.replaceChildren(...plans.map((plan) => make("option", {value: plan.number}, plan.title)));
+    element.replaceChildren(...plans.map((plan) => make("option", {value: plan.number}, plan.name)));
     element.addEventListener("change", () => set(state.plans[Number(element.value)]));
   }
   on("plan", () => {

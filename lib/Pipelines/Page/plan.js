@@ -12,9 +12,10 @@ class Plan {
     this.count = this.entries.name.length;
     this.bufferCount = this.buffers.name.length;
     // Plans that differ in this have other tasks, with numbers of their own.
-    this.batch = [raw.parts > 1 ? `in ${raw.parts} parts` : "", raw.order ? `by ${raw.order}` : "",
-      raw.sliceRows > 0 ? `in slices of ${raw.sliceRows} rows` : ""]
-      .filter(Boolean).join(", ") || "as a whole";
+    this.form = [raw.parts > 1 ? `with its batch in ${raw.parts} parts` : "",
+                 raw.order ? `with its microbatches by ${raw.order}` : "",
+                 raw.layers > 0 ? `with ${raw.layers} layers as loops` : ""]
+      .filter(Boolean).join(" and ") || "as a whole";
     this.phaseOf = (entry) => data.phases[this.entries.phase[entry]];
     this.check();
     this.roleIndex = Int8Array.from(this.buffers.role, (role) => arenaRoles.indexOf(data.roles[role]));
@@ -134,11 +135,11 @@ class Plan {
 
   keyOf(buffer) {
     const task = this.buffers.task[buffer];
-    if (task >= 0) return `${this.batch}:${task}:${this.buffers.result[buffer]}`;
+    if (task >= 0) return `${this.form}:${task}:${this.buffers.result[buffer]}`;
     if (this.buffers.isCallers[buffer]) return `caller:${this.text("buffers", "name", buffer)}`;
     const entry = this.buffers.birth[buffer];
     const kind = this.inHost(buffer) ? "host-workspace" : "workspace";
-    return `${this.batch}:${kind}:${this.entries.task[entry]}:${this.entries.copyOf[entry] >= 0 ? entry : ""}`;
+    return `${this.form}:${kind}:${this.entries.task[entry]}:${this.entries.copyOf[entry] >= 0 ? entry : ""}`;
   }
 
   text(table, column, row) {
@@ -231,15 +232,15 @@ class Plan {
     return this.baseTime > 0 ? this.time / this.baseTime - 1 : 0;
   }
 
+  /// Short enough for a list to choose from.
+  get name() {
+    const origins = {"save-all": "everything saved", chosen: "as compiled", frontier: "frontier"};
+    return `${origins[this.origin]}: ${formatBytes(this.arenaBytes)}`;
+  }
+
   get title() {
-    const arena = formatBytes(this.arenaBytes);
-    switch (this.origin) {
-    case "save-all": return `everything saved: ${arena}`;
-    case "chosen":
-      return this.budgetBytes === undefined ? `as compiled: ${arena}`
-                                            : `as compiled: ${arena}, budget ${formatBytes(this.budgetBytes)}`;
-    default: return `frontier: ${arena}`;
-    }
+    const isLimited = this.origin === "chosen" && this.budgetBytes !== undefined;
+    return this.name + (isLimited ? `, budget ${formatBytes(this.budgetBytes)}` : "");
   }
 }
 

@@ -67,7 +67,8 @@ def main():
         check_plan(plan)
         again = sum(copied >= 0 for copied in plan["entries"]["copyOf"])
         print(f"{plan['origin']}: {len(plan['entries']['name'])} entries, {again} recomputed, peak {plan['peakBytes']}, "
-              f"budget {plan.get('budgetBytes', 'none')}" + (f", in {plan['parts']} parts" if plan["parts"] > 1 else ""))
+              f"budget {plan.get('budgetBytes', 'none')}" + (f", in {plan['parts']} parts" if plan["parts"] > 1 else "")
+              + (f", {plan['layers']} layers as loops" if plan["layers"] > 0 else ""))
     chosen = data["plans"][1]
     if "measured" in chosen:
         spans = list(zip(chosen["measured"]["begin"], chosen["measured"]["end"]))

@@ -145,6 +145,8 @@ static constexpr AttrRule attrRules[] = {
     {batchPartsAttrName, OnFunction, isPositive, "a positive number of parts"},
     {secondPlansAttrName, OnFunction, is<UnitAttr>, "a unit attribute"},
     {sliceRowsAttrName, OnFunction, isPositive, "a positive number of rows"},
+    {foldedLayersAttrName, OnFunction, isPositive,
+     "a positive number of layers"},
     {RematDialect::stacksNothingAttrName, OnOperation, is<UnitAttr>,
      "a unit attribute"},
     {packsAttrName, OnOperation, is<StringAttr>, "the name of a codec"},

@@ -212,7 +212,8 @@ FailureOr<GraphOp> GraphBuilder::build() {
        {StringRef(RematDialect::readBytesAttrName),
         StringRef(RematDialect::alternativeAttrName),
         StringRef(RematDialect::microbatchOrderAttrName),
-        StringRef(batchPartsAttrName), StringRef(sliceRowsAttrName)})
+        StringRef(batchPartsAttrName), StringRef(sliceRowsAttrName),
+        StringRef(foldedLayersAttrName)})
     if (Attribute value = func->getAttr(name))
       graph->setAttr(name, value);
   Block &body = graph.getBody().front();

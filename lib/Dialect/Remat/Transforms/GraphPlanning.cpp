@@ -48,7 +48,7 @@ std::string remat::describe(TaskOp task) {
     stream << " of ";
     llvm::interleaveComma(layers->getAsValueRange<StringAttr>(), stream);
   }
-  stream << ")";
+  stream << (task.getBackward() ? ", backward)" : ")");
   return toUtf8(text);
 }
 

@@ -630,11 +630,7 @@ private:
   /// Whether the alternative is the graph with loops of its layers.
   bool isFolded() {
     return choices.size() == 2 &&
-           !choices.back().graph->hasAttr(
-               RematDialect::microbatchOrderAttrName) &&
-           !choices.back().graph->hasAttr(batchPartsAttrName) &&
-           !choices.back().graph->hasAttr(secondPlansAttrName) &&
-           !choices.back().graph->hasAttr(sliceRowsAttrName);
+           choices.back().graph->hasAttr(foldedLayersAttrName);
   }
 
   GraphOp graph;
@@ -660,6 +656,9 @@ llvm::Expected<GraphPlan> StepPlanner::findOne(Choice &choice,
   plan->hasSecondPlans = choice.graph->hasAttr(secondPlansAttrName);
   if (auto rows = choice.graph->getAttrOfType<IntegerAttr>(sliceRowsAttrName))
     plan->sliceRows = rows.getInt();
+  if (auto layers =
+          choice.graph->getAttrOfType<IntegerAttr>(foldedLayersAttrName))
+    plan->foldedLayers = layers.getInt();
   return plan;
 }
 
@@ -764,6 +763,8 @@ llvm::Expected<GraphPlan> StepPlanner::find(const PlanOptions &options,
   if (options.explain && planned && best->sliceRows != 0)
     graph.emitRemark() << "wide values are made in slices of "
                        << best->sliceRows << " rows";
+  if (options.explain && planned && best->foldedLayers > 0)
+    graph.emitRemark() << best->foldedLayers << " layers are loops";
   best->saveAllPeak = whole->saveAllPeak;
   // What the alternative does twice is extra work.
   planning::Solution &solution = best->solution;

@@ -37,6 +37,11 @@ inline constexpr llvm::StringLiteral secondPlansAttrName = "remat.second_plans";
 /// other than those that the target asks for.
 inline constexpr llvm::StringLiteral sliceRowsAttrName = "remat.slice_rows";
 
+/// On functions and graphs: the number of layers that are iterations of loops,
+/// see remat-fold-layers.
+inline constexpr llvm::StringLiteral foldedLayersAttrName =
+    "remat.folded_layers";
+
 /// The functions or graphs that may be planned in the place of `function`: each
 /// is named by the one before.
 llvm::SmallVector<mlir::FunctionOpInterface>

@@ -97,6 +97,8 @@ struct GraphPlan {
   bool hasSecondPlans = false;
   /// Rows of slices of wide values; 0 for those that the target asks for.
   int64_t sliceRows = 0;
+  /// How many layers are iterations of loops, by `fold-layers`.
+  int64_t foldedLayers = 0;
   /// Of results that wait or come back, in the order of the graph, if they are
   /// listed and the plan is applied.
   std::vector<TaskDecision> decisions;
