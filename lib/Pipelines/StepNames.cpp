@@ -34,6 +34,7 @@ static constexpr KnownKind knownKinds[] = {
     {"mean_rstd", "layer norm"},
     {"logsumexp", "log softmax"},
     {"sumexp", "log softmax"},
+    {"gather_log_sub_neg", "cross entropy"},
     {"gelu", "gelu"},
     {"sigmoid", "sigmoid"},
 };

@@ -209,10 +209,25 @@ static double getRate(int64_t value, int64_t nanoseconds) {
   return double(value) / double(std::max<int64_t>(nanoseconds, 1));
 }
 
+/// All rows as one: what is within several groups has a row in one of them.
+static ProfileRow sumRows(ArrayRef<ProfileRow> rows) {
+  ProfileRow sum;
+  sum.name = "total";
+  for (const ProfileRow &row : rows) {
+    sum.calls += row.calls;
+    sum.selfNanoseconds += row.selfNanoseconds;
+    sum.recomputeCalls += row.recomputeCalls;
+    sum.recomputeNanoseconds += row.recomputeNanoseconds;
+    sum.bytes += row.bytes;
+    sum.flops += row.flops;
+    sum.streams |= row.streams;
+  }
+  sum.totalNanoseconds = sum.selfNanoseconds;
+  return sum;
+}
+
 void StepProfile::print(raw_ostream &os) const {
-  int64_t sum = 0;
-  for (const ProfileRow &row : rows)
-    sum += row.selfNanoseconds;
+  ProfileRow sum = sumRows(rows);
   auto format = [](double value, const char *pattern) {
     std::string text;
     raw_string_ostream(text) << llvm::format(pattern, value);
@@ -222,14 +237,15 @@ void StepProfile::print(raw_ostream &os) const {
       {stringify(group).str(), "calls", "self_ms", "self_%", "total_ms",
        "avg_us", "MB", "MFLOP", "GFLOP/s", "GB/s", "recompute_calls",
        "recompute_ms", "streams"}};
-  for (const ProfileRow &row : rows) {
+  auto addRow = [&](const ProfileRow &row) {
     std::string name = row.name;
     if (row.layers > 1)
       name += " x" + std::to_string(row.layers);
     int64_t self = row.selfNanoseconds;
     cells.push_back(
         {name, std::to_string(row.calls), format(self * 1e-6, "%.3f"),
-         format(100.0 * self / std::max<int64_t>(sum, 1), "%.1f"),
+         format(100.0 * self / std::max<int64_t>(sum.selfNanoseconds, 1),
+                "%.1f"),
          format(row.totalNanoseconds * 1e-6, "%.3f"),
          format(self * 1e-3 / std::max<int64_t>(row.calls, 1), "%.3f"),
          format(row.bytes * 1e-6, "%.3f"), format(row.flops * 1e-6, "%.3f"),
@@ -238,7 +254,9 @@ void StepProfile::print(raw_ostream &os) const {
          std::to_string(row.recomputeCalls),
          format(row.recomputeNanoseconds * 1e-6, "%.3f"),
          join(getStreamNames(row), "+")});
-  }
+  };
+  for_each(rows, addRow);
+  addRow(sum);
   printAligned(os, cells, /*beginsWithNames=*/true);
 }
 
@@ -258,17 +276,20 @@ listMembers(const ProfileRow &row) {
 }
 
 json::Value StepProfile::toJson() const {
-  json::Array array;
-  for (const ProfileRow &row : rows) {
+  auto toObject = [](const ProfileRow &row) {
     json::Object object;
     for (auto &[name, value] : listMembers(row))
       object[name] = std::visit([](auto &v) { return json::Value(v); }, value);
     object["streams"] = json::Array(getStreamNames(row));
-    array.push_back(std::move(object));
-  }
+    return object;
+  };
+  json::Array array;
+  for (const ProfileRow &row : rows)
+    array.push_back(toObject(row));
   return json::Object{{"group", stringify(group)},
                       {"sort", stringify(sort)},
-                      {"rows", std::move(array)}};
+                      {"rows", std::move(array)},
+                      {"total", toObject(sumRows(rows))}};
 }
 
 /// A cell that is text: in quotes if it would be taken for several.

@@ -25,7 +25,8 @@ StringRef remat::findLabel(Location loc) {
   loc->walk([&](Location inner) {
     auto name = dyn_cast<NameLoc>(inner);
     if (!name || isDerivativeName(name.getName()) ||
-        name.getName() == optimizerLocName)
+        name.getName() == optimizerLocName ||
+        name.getName().strref().starts_with(tagLocPrefix))
       return WalkResult::advance();
     label = name.getName();
     return WalkResult::interrupt();

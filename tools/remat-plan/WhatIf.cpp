@@ -24,7 +24,7 @@ WhatIfFlag::WhatIfFlag(cl::OptionCategory &category)
              cl::desc(
                  "Plan a model under other conditions, and print a row for "
                  "each:\n  batch=8,16    rows of its batch\n  budget=50%,min"
-                 "\n  dtype=bf16,f64 types of its numbers\n  link=0,25GB/s  "
+                 "\n  dtype=bf16    types of its numbers\n  link=0,25GB/s  "
                  "links to host memory\nSeveral times for all combinations")) {}
 
 //===----------------------------------------------------------------------===//
@@ -276,6 +276,7 @@ json::Value plan::toJson(ArrayRef<WhatIfRow> rows) {
 void plan::print(ArrayRef<WhatIfRow> rows, raw_ostream &os) {
   if (rows.empty())
     return;
+  os << "sizes in bytes\n";
   SmallVector<size_t> widths;
   for (auto [number, condition] : enumerate(rows.front().conditions)) {
     size_t width = condition.first.size();

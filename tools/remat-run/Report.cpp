@@ -125,6 +125,8 @@ static json::Object toJson(const RunReport &run) {
     object["batch_parts"] = run.summary.batchParts;
   if (run.summary.sliceRows != 0)
     object["slice_rows"] = run.summary.sliceRows;
+  if (run.summary.foldedLayers > 0)
+    object["folded_layers"] = run.summary.foldedLayers;
   if (run.infeasible) {
     object["requested_budget_bytes"] = run.infeasible->budget;
     object["smallest_feasible_bytes"] = run.infeasible->smallestFeasible;
@@ -143,6 +145,8 @@ static json::Object toJson(const RunReport &run) {
     object["profile"] = run.profile->toJson();
   if (run.benchmark)
     object["benchmark"] = run.benchmark->toJson();
+  if (run.anomalies)
+    object["anomalies"] = *run.anomalies;
   if (run.loss)
     object["loss"] = toNumber(*run.loss);
   if (run.maxRelativeError)
@@ -215,6 +219,15 @@ void remat::run::printTable(raw_ostream &os, ArrayRef<RunReport> runs) {
     if (run.summary.sliceRows != 0)
       os << "budget " << run.describeBudget() << ": slices of "
          << run.summary.sliceRows << " rows\n";
+  for (const RunReport &run : runs)
+    if (run.summary.foldedLayers > 0)
+      os << "budget " << run.describeBudget() << ": "
+         << run.summary.foldedLayers << " layers as loops\n";
+  // Whoever asks is told that the answer is no, too.
+  for (const RunReport &run : runs)
+    if (run.anomalies == 0)
+      os << "budget " << run.describeBudget()
+         << ": no task made a NaN or an infinity of finite numbers\n";
   for (const RunReport &run : runs) {
     for (auto [number, call] : enumerate(run.calls))
       os << "budget " << run.describeBudget() << ", " << getCallName(number)

@@ -71,6 +71,8 @@ struct RunReport {
   std::string trace;
   std::optional<StepProfile> profile;
   std::optional<Benchmark> benchmark;
+  /// Of all steps, if they were looked for.
+  std::optional<int64_t> anomalies;
   /// What happens in the step, and when each entry ran. Empty unless a flag
   /// asks for a view of it.
   StepReport step;

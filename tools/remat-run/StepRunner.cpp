@@ -287,6 +287,8 @@ Expected<std::vector<Tensor>> run::execute(remat_step *step,
     steps = Benchmark::warmupSteps + options().benchmarkSteps;
   if (!options().profileCosts.empty())
     steps = std::max(steps, 5);
+  if (options().anomaly.getValue() != Anomaly::Off)
+    report.anomalies = 0;
   std::optional<MachineWatch> watch;
   for (int i = 0; i < steps; ++i) {
     if (options().benchmarkSteps > 0 && i == Benchmark::warmupSteps)
@@ -309,8 +311,10 @@ Expected<std::vector<Tensor>> run::execute(remat_step *step,
     report.stepCpuSeconds.push_back(cpuNow() - cpuStart);
     // Of each step those that it made.
     for (StringRef message : split(remat_step_anomalies(step), '\n'))
-      if (!message.empty())
+      if (!message.empty()) {
         WithColor::warning(errs(), "remat-run") << message << '\n';
+        ++*report.anomalies;
+      }
     if (i == 0)
       report.rssGrowth = probe.getGrowth();
   }

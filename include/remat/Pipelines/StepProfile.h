@@ -44,8 +44,9 @@ struct StepProfile {
   ProfileSort sort = ProfileSort::Self;
   std::vector<ProfileRow> rows;
 
-  /// As a table, as {"group", "sort", "rows"}, and as the rows with the names
-  /// of their members in front, separated by commas.
+  /// As a table with a row of totals, as {"group", "sort", "rows", "total"},
+  /// and as the rows with the names of their members in front, separated by
+  /// commas.
   void print(llvm::raw_ostream &os) const;
   llvm::json::Value toJson() const;
   void printCsv(llvm::raw_ostream &os) const;

@@ -25,6 +25,10 @@ inline constexpr llvm::StringLiteral backwardLocName = "backward";
 inline constexpr llvm::StringLiteral tangentLocName = "tangent";
 inline constexpr llvm::StringLiteral optimizerLocName = "optimizer";
 
+/// What the name of a location begins with that asks something of remat, see
+/// remat-import-tags.
+inline constexpr llvm::StringLiteral tagLocPrefix = "remat:";
+
 inline bool isDerivativeName(llvm::StringRef name) {
   return name == backwardLocName || name == tangentLocName;
 }

@@ -15,6 +15,7 @@
 #include "remat/Conversion/Import/Passes.h"
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Utils/BackwardMarks.h"
+#include "remat/Utils/Locations.h"
 #include "remat/Utils/Tags.h"
 
 namespace remat {
@@ -40,16 +41,14 @@ struct Tags {
 // Reading locations
 //===----------------------------------------------------------------------===//
 
-static constexpr StringLiteral tagPrefix = "remat:";
-
 /// The text after `remat:` of the outermost location in `loc` that has one.
 static std::optional<StringRef> findTagText(Location loc) {
   std::optional<StringRef> text;
   loc->walk([&](Location part) {
     auto name = dyn_cast<NameLoc>(part);
-    if (!name || !name.getName().strref().starts_with(tagPrefix))
+    if (!name || !name.getName().strref().starts_with(tagLocPrefix))
       return WalkResult::advance();
-    text = name.getName().strref().drop_front(tagPrefix.size());
+    text = name.getName().strref().drop_front(tagLocPrefix.size());
     return WalkResult::interrupt();
   });
   return text;

@@ -146,6 +146,32 @@ class ExportedStep:
         copy.exported, copy.step = self.exported, self.step.replan(budget)
         return copy
 
+    def profile(self, params=None, *args, group="op", sort="self", steps=1, cotangents=None, seed=None, **kwargs):
+        """`Step.profile` on what the step would be called with. What a call updates stays as it is, unless it is
+        donated."""
+        arrays = self._gather(params, args, kwargs, cotangents, seed)
+        return self.step.profile(*arrays, group=group, sort=sort, steps=steps)
+
+    def trace(self, path, params=None, *args, cotangents=None, seed=None, **kwargs):
+        """`Step.trace` of a run on what the step would be called with; without arguments, that of the plan alone."""
+        if params is None and not args and not kwargs:
+            return self.step.trace(path)
+        arrays = self._gather(params, args, kwargs, cotangents, seed)
+        return self.step.trace(path, *arrays)
+
+    def anomalies(self, params=None, *args, cotangents=None, seed=None, **kwargs):
+        """`Step.anomalies` on what the step would be called with."""
+        arrays = self._gather(params, args, kwargs, cotangents, seed)
+        return self.step.anomalies(*arrays)
+
+    def __repr__(self):
+        return "remat.exported.ExportedStep: %r" % self.step
+
+    def _gather(self, params, args, kwargs, cotangents, seed):
+        """The arrays that the step runs on."""
+        arrays = self._collect(params, args, kwargs, cotangents, self._new_seed() if seed is None else seed)
+        return [_dense(array) for array in arrays]
+
     def _collect(self, params, args, kwargs, cotangents, seed):
         given = self.exported.leaf_map(args, kwargs)
         weights = self.exported.weights

@@ -96,6 +96,11 @@ class Step:
         self.state_bytes = self._lib.remat_step_state_bytes(step)
         self.host_bytes = self._lib.remat_step_host_bytes(step)
 
+    def __repr__(self):
+        memory = self.memory
+        limit = "no budget" if memory["budget"] is None else "a budget of %d" % memory["budget"]
+        return "remat.Step: peak %d bytes, arena %d, %s; %r" % (memory["planned"], memory["arena"], limit, self.plan)
+
     def _load(self, flags):
         """A step of the runtime."""
         step = ctypes.c_void_p()

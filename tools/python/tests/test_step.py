@@ -60,6 +60,7 @@ class StepTest(unittest.TestCase):
         self.assertEqual((profile["group"], profile["sort"]), ("op", "self"))
         calls = sum(row["calls"] for row in profile["rows"])
         self.assertEqual(calls, step.plan.tasks)
+        self.assertEqual(profile["total"]["calls"], calls)
         self.assertTrue(all(row["self_nanoseconds"] >= 0 and row["streams"] == ["compute"] for row in profile["rows"]))
         phases = step.profile(self.w, self.x, group="phase", sort="name")["rows"]
         self.assertEqual([row["name"] for row in phases], ["backward", "forward"])

@@ -57,6 +57,22 @@ class ExportTest(unittest.TestCase):
         self.assertEqual(self.model.norm.num_batches_tracked, 1)
         self.assertEqual(step.memory["planned"], step.memory["measured"])
 
+    def test_where_the_time_goes(self):
+        """Profiles, traces and anomalies take what a call takes, and leave the statistics of the batch norm alone."""
+        step = rt.export(self.model, (self.ids, self.labels)).compile_step(threads=1)
+        before = self.model.norm.running_mean.clone()
+        profile = step.profile(None, self.ids, self.labels, group="phase")
+        self.assertEqual(profile["total"]["calls"], step.plan.tasks)
+        self.assertEqual(step.anomalies({"norm.bias": torch.full((8,), 1.0)}, self.ids, self.labels), [])
+        with tempfile.TemporaryDirectory() as folder:
+            for count, arguments in ((1, ()), (2, (None, self.ids, self.labels))):
+                step.trace(folder + "/trace.json", *arguments)
+                with open(folder + "/trace.json") as file:
+                    events = json.load(file)["traceEvents"]
+                self.assertEqual(sum(e["name"] == "process_name" for e in events), count)
+        self.assertTrue(torch.equal(self.model.norm.running_mean, before))
+        self.assertRegex(repr(step), r"peak \d+ bytes, arena \d+, no budget; \d+ tasks, 0 of them recomputed")
+
     def test_other_parameters(self):
         exported = rt.export(self.model, (self.ids, self.labels))
         step = remat.compile(exported)
