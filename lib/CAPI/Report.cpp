@@ -65,6 +65,8 @@ static llvm::json::Object summarize(GraphOp graph) {
       {"backward_calls", int64_t(GraphLiveness(graph).callBegins.size())}};
   if (!summary.microbatchOrder.empty())
     object["microbatch_order"] = summary.microbatchOrder;
+  if (summary.promisedGradientError)
+    object["promised_gradient_error"] = *summary.promisedGradientError;
   if (summary.batchParts > 1)
     object["batch_parts"] = summary.batchParts;
   if (summary.sliceRows != 0)

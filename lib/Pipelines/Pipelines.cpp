@@ -184,7 +184,9 @@ void remat::buildTasksPipeline(OpPassManager &pm, const StepOptions &options) {
   pm.addPass(createOrderTasksPass());
   if (!options.compress.empty()) {
     OfferPackingPassOptions offers;
-    offers.codec = options.compress;
+    offers.codecs = options.compress;
+    offers.maxGradientError = options.maxGradientError;
+    offers.gradientErrors = options.gradientErrors;
     pm.addPass(createOfferPackingPass(offers));
   }
   ChooseImplementationsPassOptions implementations;

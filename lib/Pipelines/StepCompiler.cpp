@@ -113,6 +113,7 @@ StepSummary remat::summarizeStep(GraphOp graph) {
   summary.plannedHostPeak = summary.simulatedHostPeak;
   summary.budget = graph.getBudget().value_or(summary.arenaBytes);
   std::set<StringRef> kernels;
+  std::set<int64_t> packed;
   for (auto task : graph.getOps<TaskOp>()) {
     ++summary.tasks;
     summary.recomputedTasks += task.isClone();
@@ -120,6 +121,10 @@ StepSummary remat::summarizeStep(GraphOp graph) {
     if (!task->hasAttr(packsAttrName))
       continue;
     ++summary.packedValues;
+    auto error = task->getAttrOfType<FloatAttr>(gradientErrorAttrName);
+    if (error && packed.insert(task.getId()).second)
+      summary.promisedGradientError =
+          summary.promisedGradientError.value_or(0) + error.getValueAsDouble();
     summary.packedBytesSaved += getBufferBytes(task.getOperand(0));
     for (Value part : task->getResults())
       summary.packedBytesSaved -= getBufferBytes(part);

@@ -6,6 +6,7 @@
 
 #include "remat/Pipelines/StepOptions.h"
 
+#include "remat/Dialect/Remat/IR/Codecs.h"
 #include "remat/Dialect/Remat/Transforms/PlanOptionTable.h"
 #include "remat/Target/AllTargets.h"
 #include "remat/Target/Target.h"
@@ -263,17 +264,25 @@ Error IdentifierSyntax::parse(StringRef text, std::string &value) const {
 }
 
 namespace {
-/// The packed forms that there are tasks for.
+/// Packed forms that there are tasks for.
 struct CompressSyntax {
-  static constexpr OptionKind kind = OptionKind::Value;
-  StringRef describe() const { return "bf16"; }
-  Error parse(StringRef text, std::string &value) const {
-    if (!text.empty() && text != "bf16")
-      return makeUnknownNameError("packed form", text, {"bf16"});
-    value = text.str();
+  static constexpr OptionKind kind = OptionKind::List;
+  StringRef describe() const { return "codec,..."; }
+  Error parse(StringRef text, SmallVector<std::string> &value) const {
+    SmallVector<std::string> parsed;
+    if (!text.trim().empty())
+      for (StringRef name : split(text, ',')) {
+        if (!parseElementCodec(name.trim()))
+          return makeUnknownNameError("packed form", name.trim(),
+                                      getElementCodecNames());
+        parsed.push_back(name.trim().str());
+      }
+    value = std::move(parsed);
     return Error::success();
   }
-  std::string print(const std::string &value) const { return value; }
+  std::string print(const SmallVector<std::string> &value) const {
+    return join(value, ",");
+  }
 };
 
 /// ieee or tf32.
@@ -483,13 +492,28 @@ static std::vector<StepOptionInfo> makeTable() {
   };
   table
       .add("compress", TasksStage, MEMBER(compress), CompressSyntax(),
-           "Let the planner keep values for the backward computation in this "
-           "form where that is better than to recompute or offload them; "
-           "gradients change by its rounding error. Empty for none")
+           "Let the planner keep values for the backward computation in "
+           "packed form where that is better than to recompute or offload "
+           "them; gradients change by the rounding error. Of several, each "
+           "value has the smallest that 'max-gradient-error' admits. Empty "
+           "for none")
       .choices = [] {
     return std::vector<OptionChoice>{
-        {"bf16", "half the bytes, a relative error of 2^-8 for each element"}};
+        {"bf16", "half the bytes, a relative error of 2^-8 for each element"},
+        {"int8", "a byte and a scale for 64 elements, an error of 1/254 of "
+                 "the largest of these"},
+        {"fp8", "likewise with a byte in E4M3: a relative error of 2^-4"},
+        {"int4", "half a byte and a scale for 64 elements, an error of 1/14 "
+                 "of the largest of these"}};
   };
+  table.add("max-gradient-error", TasksStage, MEMBER(maxGradientError),
+            AmountSyntax{"error"},
+            "With 'compress', what packed values may add to the error of any "
+            "gradient, relative to its norm; 0 for no bound");
+  table.add("gradient-errors", TasksStage, MEMBER(gradientErrors),
+            TextSyntax{"file"},
+            "With 'max-gradient-error', the errors of gradients that "
+            "'remat-run' has measured for this model");
   table.add("threads", TasksStage | CodeStage, MEMBER(threads),
             IntegerSyntax<int>{0},
             "Threads that the step will run on; 0 for all cores");
@@ -753,6 +777,18 @@ Error remat::checkStepOptions(const StepOptions &options) {
   if (isLayered && !options.differentiate)
     return createStringError("'microbatch-order=layers' needs a function to "
                              "differentiate, and nothing is differentiated");
+  if (options.compress.empty() &&
+      (options.maxGradientError > 0 || !options.gradientErrors.empty()))
+    return createStringError("'max-gradient-error' and 'gradient-errors' have "
+                             "no effect without 'compress'");
+  if (options.maxGradientError > 0 && !options.optimizer.empty())
+    return createStringError("'max-gradient-error' excludes 'optimizer': it "
+                             "leaves no gradients");
+  if (options.maxGradientError > 0 && options.gradientErrors.empty())
+    return createStringError(
+        "'max-gradient-error' needs the errors that values in packed form "
+        "cause, measure them by 'remat-run --max-gradient-error=... "
+        "--gradient-errors=FILE' and give this file");
   return checkPolicyOptions(options.policies);
 }
 

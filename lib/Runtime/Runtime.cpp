@@ -252,6 +252,21 @@ const uint64_t *remat_step_body_runs(const remat_step *step, size_t index,
   return isLoop ? step->bodyRuns[index].data() : nullptr;
 }
 
+remat_status remat_step_observe(remat_step *step, remat_observe_fn observe,
+                                void *user) {
+  if (!step)
+    return fail(REMAT_INVALID_ARGUMENT, "step is NULL");
+  if (step->isOnDevice())
+    return fail(REMAT_INVALID_ARGUMENT,
+                "step runs on a device, expected one on a CPU");
+  if (step->busy.test_and_set(std::memory_order_acquire))
+    return fail(REMAT_INVALID_ARGUMENT, "step is running in another thread");
+  step->observer = observe;
+  step->observerUser = user;
+  step->busy.clear(std::memory_order_release);
+  return REMAT_OK;
+}
+
 const char *remat_step_trace(const remat_step *step) {
   return step ? step->traceText.c_str() : "";
 }

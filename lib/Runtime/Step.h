@@ -103,6 +103,10 @@ struct remat_step {
   std::string traceText;
   /// Null unless the step looks for NaNs and infinities.
   std::unique_ptr<remat::AnomalyCheck> anomalyCheck;
+  /// See remat_step_observe.
+  remat_observe_fn observer = nullptr;
+  void *observerUser = nullptr;
+  bool isOnDevice() const { return device != nullptr; }
   int threads = 1;
   /// Set while the step runs.
   std::atomic_flag busy = ATOMIC_FLAG_INIT;
@@ -199,6 +203,7 @@ private:
   bool observe(uint32_t index);
   void prepareAnomalies();
   void beginAnomalies();
+  void callObserver(uint32_t index);
   remat_status enterEntry(uint32_t index);
   remat_status leaveEntry(uint32_t index);
   remat_status reportFailure(const remat::CheckFailure &failure);

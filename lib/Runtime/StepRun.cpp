@@ -336,6 +336,8 @@ remat_status remat_step::runEntries(uint32_t begin, uint32_t end) {
       return status;
     if (remat_status status = leaveEntry(i))
       return status;
+    if (observer)
+      callObserver(i);
     bool isObserved = (isBitwise || isTraced) && recomputeCheck->observes(i);
     if (isObserved && isBeside)
       copyStreams.wait(i);
@@ -358,6 +360,21 @@ remat_status remat_step::runEntries(uint32_t begin, uint32_t end) {
   }
   stats.state_bytes = live;
   return REMAT_OK;
+}
+
+void remat_step::callObserver(uint32_t index) {
+  // What a copy brings is there when its stream is done.
+  if (isBeside)
+    copyStreams.wait(index);
+  const remat_entry &entry = table.entries[index];
+  void *const *buffers =
+      pointers.data() + prepared[index].firstPointer + entry.operand_count;
+  std::vector<remat_observed> results;
+  for (uint32_t i = 0; i < entry.result_count; ++i) {
+    const remat_buffer &buffer = table.result(entry, i);
+    results.push_back({buffers[i], buffer.bytes, buffer.dtype});
+  }
+  observer(observerUser, index, results.data(), results.size());
 }
 
 static int64_t readClock(clockid_t clock) {

@@ -26,6 +26,7 @@
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
 #include "remat/Utils/Builders.h"
+#include "remat/Utils/ElementCodecs.h"
 #include "remat/Utils/Tags.h"
 
 #include <map>
@@ -37,8 +38,6 @@ namespace remat {
 
 using namespace mlir;
 using namespace remat;
-
-static constexpr int64_t blockSize = 64;
 
 namespace {
 /// How a value is packed and unpacked.
@@ -52,71 +51,33 @@ public:
 };
 } // namespace
 
-using Body = function_ref<Value(OpBuilder &, Location, ValueRange)>;
-
-/// An operation over `shape` with inputs read through `maps`.
-static Value createGeneric(OpBuilder &builder, Location loc, ValueRange inputs,
-                           ArrayRef<AffineMap> maps, Value init,
-                           ArrayRef<utils::IteratorType> iterators, Body body) {
-  return linalg::GenericOp::create(
-             builder, loc, init.getType(), inputs, init, maps, iterators,
-             [&](OpBuilder &nested, Location loc, ValueRange args) {
-               linalg::YieldOp::create(nested, loc, body(nested, loc, args));
-             })
-      .getResult(0);
-}
-
-/// The scalar `value` converted to `type`, through f32 if neither type holds
-/// the numbers of the other.
-static Value convert(OpBuilder &builder, Location loc, Value value, Type type) {
-  unsigned from = value.getType().getIntOrFloatBitWidth();
-  unsigned to = type.getIntOrFloatBitWidth();
-  if (value.getType() == type)
-    return value;
-  if (from == to) {
-    Value wide =
-        arith::ExtFOp::create(builder, loc, builder.getF32Type(), value);
-    return arith::TruncFOp::create(builder, loc, type, wide);
-  }
-  if (from < to)
-    return arith::ExtFOp::create(builder, loc, type, value);
-  return arith::TruncFOp::create(builder, loc, type, value);
-}
-
 namespace {
-/// Elements rounded to bf16.
+/// Each element on its own.
 class RoundingCodec : public Codec {
 public:
-  explicit RoundingCodec(RankedTensorType type) : type(type) {}
+  RoundingCodec(RankedTensorType type, ElementCodec codec)
+      : type(type), codec(codec) {}
 
   FailureOr<SmallVector<Value>> pack(OpBuilder &builder, Location loc,
                                      Value value) override {
-    return SmallVector<Value>{
-        convertAll(builder, loc, value, type.clone(builder.getBF16Type()))};
+    return createPacked(builder, loc, value, codec);
   }
   Value unpack(OpBuilder &builder, Location loc,
                ArrayRef<Value> packed) override {
-    return convertAll(builder, loc, packed[0], type);
+    return createUnpacked(builder, loc, packed, type, codec);
   }
 
 private:
-  static Value convertAll(OpBuilder &builder, Location loc, Value value,
-                          RankedTensorType to) {
-    return createElementwise(
-        builder, loc, value, to,
-        [&](OpBuilder &nested, Location loc, ValueRange args) {
-          return convert(nested, loc, args[0], to.getElementType());
-        });
-  }
   RankedTensorType type;
+  ElementCodec codec;
 };
 
-/// Bytes with one scale for each block.
+/// Codes with one scale for each block of elements in row-major order.
 class BlockCodec : public Codec {
 public:
-  explicit BlockCodec(RankedTensorType type)
-      : type(type), count(type.getNumElements()),
-        blocks(llvm::divideCeil(count, blockSize)),
+  BlockCodec(RankedTensorType type, ElementCodec codec)
+      : type(type), codec(codec), count(type.getNumElements()),
+        blocks(llvm::divideCeil(count, codecBlockSize)),
         element(type.getElementType()) {}
 
   FailureOr<SmallVector<Value>> pack(OpBuilder &builder, Location loc,
@@ -125,119 +86,49 @@ public:
                ArrayRef<Value> packed) override;
 
 private:
-  SmallVector<AffineMap> getMaps(OpBuilder &builder) {
-    AffineExpr block = builder.getAffineDimExpr(0);
-    return {builder.getMultiDimIdentityMap(2), AffineMap::get(2, 0, block)};
-  }
-  RankedTensorType getFlatType(int64_t size, Type of) {
-    return RankedTensorType::get({size}, of);
-  }
-  RankedTensorType getBlockType(Type of) {
-    return RankedTensorType::get({blocks, blockSize}, of);
+  RankedTensorType getFlatType(int64_t size) {
+    return RankedTensorType::get({size}, element);
   }
   ReassociationIndices getAll() {
     return llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
   }
-  Value emitScales(OpBuilder &builder, Location loc, Value grouped);
 
   RankedTensorType type;
+  ElementCodec codec;
   int64_t count, blocks;
   Type element;
 };
 } // namespace
 
-/// The largest magnitude of each block over 127.
-Value BlockCodec::emitScales(OpBuilder &builder, Location loc, Value grouped) {
-  Type f32 = builder.getF32Type();
-  Value zero =
-      arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(0));
-  Value empty = tensor::EmptyOp::create(builder, loc, {blocks}, f32);
-  Value init = linalg::FillOp::create(builder, loc, zero, empty).getResult(0);
-  Value largest = createGeneric(
-      builder, loc, grouped, getMaps(builder), init,
-      {utils::IteratorType::parallel, utils::IteratorType::reduction},
-      [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
-        Value wide = convert(nested, loc, args[0], f32);
-        Value size = math::AbsFOp::create(nested, loc, wide);
-        return arith::MaximumFOp::create(nested, loc, args[1], size);
-      });
-  return createElementwise(
-      builder, loc, largest, getFlatType(blocks, f32),
-      [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
-        Value range =
-            arith::ConstantOp::create(nested, loc, nested.getF32FloatAttr(127));
-        return arith::DivFOp::create(nested, loc, args[0], range);
-      });
-}
-
 FailureOr<SmallVector<Value>> BlockCodec::pack(OpBuilder &builder, Location loc,
                                                Value value) {
   Value flat = value;
   if (type.getRank() == 0)
-    flat =
-        tensor::ExpandShapeOp::create(builder, loc, getFlatType(1, element),
-                                      value, ArrayRef<ReassociationIndices>());
+    flat = tensor::ExpandShapeOp::create(builder, loc, getFlatType(1), value,
+                                         ArrayRef<ReassociationIndices>());
   else if (type.getRank() > 1)
     flat = tensor::CollapseShapeOp::create(
-        builder, loc, getFlatType(count, element), value,
+        builder, loc, getFlatType(count), value,
         ArrayRef<ReassociationIndices>{getAll()});
-  if (count % blockSize != 0) {
+  int64_t missing = blocks * codecBlockSize - count;
+  if (missing != 0) {
     Value zero =
         arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
     flat = tensor::PadOp::create(
-        builder, loc, getFlatType(blocks * blockSize, element), flat,
+        builder, loc, getFlatType(count + missing), flat,
         ArrayRef<OpFoldResult>{builder.getIndexAttr(0)},
-        ArrayRef<OpFoldResult>{
-            builder.getIndexAttr(blocks * blockSize - count)},
-        zero);
+        ArrayRef<OpFoldResult>{builder.getIndexAttr(missing)}, zero);
   }
-  Value grouped =
-      tensor::ExpandShapeOp::create(builder, loc, getBlockType(element), flat,
-                                    ArrayRef<ReassociationIndices>{{0, 1}});
-  Value scales = emitScales(builder, loc, grouped);
-  SmallVector<AffineMap> maps = getMaps(builder);
-  maps.push_back(maps.front());
-  Value empty = tensor::EmptyOp::create(builder, loc, {blocks, blockSize},
-                                        builder.getI8Type());
-  Value codes = createGeneric(
-      builder, loc, {grouped, scales}, maps, empty,
-      SmallVector<utils::IteratorType>(2, utils::IteratorType::parallel),
-      [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
-        Type f32 = nested.getF32Type();
-        Value wide = convert(nested, loc, args[0], f32);
-        Value zero =
-            arith::ConstantOp::create(nested, loc, nested.getF32FloatAttr(0));
-        Value ratio = arith::DivFOp::create(nested, loc, wide, args[1]);
-        Value empty = arith::CmpFOp::create(
-            nested, loc, arith::CmpFPredicate::OEQ, args[1], zero);
-        ratio = arith::SelectOp::create(nested, loc, empty, zero, ratio);
-        ratio = math::RoundEvenOp::create(nested, loc, ratio);
-        return arith::FPToSIOp::create(nested, loc, nested.getI8Type(), ratio);
-      });
-  return SmallVector<Value>{codes, scales};
+  return createPacked(builder, loc, flat, codec);
 }
 
 Value BlockCodec::unpack(OpBuilder &builder, Location loc,
                          ArrayRef<Value> packed) {
-  SmallVector<AffineMap> maps = getMaps(builder);
-  maps.push_back(maps.front());
-  Value empty =
-      tensor::EmptyOp::create(builder, loc, {blocks, blockSize}, element);
-  Value grouped = createGeneric(
-      builder, loc, packed, maps, empty,
-      SmallVector<utils::IteratorType>(2, utils::IteratorType::parallel),
-      [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
-        Value code =
-            arith::SIToFPOp::create(nested, loc, nested.getF32Type(), args[0]);
-        Value value = arith::MulFOp::create(nested, loc, code, args[1]);
-        return convert(nested, loc, value, element);
-      });
-  Value flat = tensor::CollapseShapeOp::create(
-      builder, loc, getFlatType(blocks * blockSize, element), grouped,
-      ArrayRef<ReassociationIndices>{{0, 1}});
-  if (count % blockSize != 0)
+  Value flat = createUnpacked(builder, loc, packed,
+                              getFlatType(blocks * codecBlockSize), codec);
+  if (count % codecBlockSize != 0)
     flat = tensor::ExtractSliceOp::create(
-        builder, loc, getFlatType(count, element), flat,
+        builder, loc, getFlatType(count), flat,
         ArrayRef<OpFoldResult>{builder.getIndexAttr(0)},
         ArrayRef<OpFoldResult>{builder.getIndexAttr(count)},
         ArrayRef<OpFoldResult>{builder.getIndexAttr(1)});
@@ -394,9 +285,11 @@ static std::unique_ptr<Codec> makeCodec(TagOp tag, int64_t id) {
     return std::make_unique<FunctionCodec>(tag, pair);
   if (auto callback = dyn_cast<CallbackAttr>(*tag.getCodec()))
     return std::make_unique<CallbackCodec>(tag, callback, type, id);
-  if (*tag.getCodec() == StringAttr::get(tag.getContext(), "bf16"))
-    return std::make_unique<RoundingCodec>(type);
-  return std::make_unique<BlockCodec>(type);
+  ElementCodec codec =
+      *parseElementCodec(cast<StringAttr>(*tag.getCodec()).getValue());
+  if (hasScales(codec))
+    return std::make_unique<BlockCodec>(type, codec);
+  return std::make_unique<RoundingCodec>(type, codec);
 }
 
 /// Marks what stands between `before`, or the beginning of the block, and

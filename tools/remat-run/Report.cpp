@@ -121,6 +121,10 @@ static json::Object toJson(const RunReport &run) {
       {"step_cpu_seconds", json::Array(run.stepCpuSeconds)}};
   if (!run.summary.microbatchOrder.empty())
     object["microbatch_order"] = run.summary.microbatchOrder;
+  if (run.gradientError)
+    object["gradient_error"] = *run.gradientError;
+  if (run.summary.promisedGradientError)
+    object["promised_gradient_error"] = *run.summary.promisedGradientError;
   if (run.summary.batchParts > 1)
     object["batch_parts"] = run.summary.batchParts;
   if (run.summary.sliceRows != 0)

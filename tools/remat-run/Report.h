@@ -60,6 +60,9 @@ struct RunReport {
   /// Against the golden values; unset if there are none.
   std::optional<double> maxRelativeError;
 
+  /// What packed values added to the error of a gradient, if it is bounded.
+  std::optional<double> gradientError;
+
   /// What each call used, if forward and backward are separate calls.
   std::vector<remat_step_stats> calls;
   /// What the check and trace of recomputations take beside the arena.

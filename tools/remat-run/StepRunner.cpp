@@ -234,44 +234,60 @@ static remat_status runCalls(remat_step *step, ArrayRef<remat_tensor> arguments,
   return REMAT_OK;
 }
 
+Expected<StepBinding> StepBinding::create(const remat_step *step,
+                                          ArrayRef<Tensor> arguments) {
+  StepBinding bound;
+  for (const Tensor &tensor : arguments)
+    bound.arguments.push_back(tensor.getView());
+  for (size_t i = 0, e = remat_step_result_count(step); i < e; ++i) {
+    remat_tensor_info info;
+    remat_step_result(step, i, &info);
+    bound.memory.emplace_back(info);
+    if (!bound.memory.back().isAllocated())
+      return makeError("no memory for result '" + Twine(info.name) + "'");
+  }
+  // Views refer to the shapes in the tensors, which are in place by now.
+  for (const Tensor &tensor : bound.memory)
+    bound.results.push_back(tensor.getView());
+  bound.reset(step, arguments);
+  return std::move(bound);
+}
+
+void StepBinding::reset(const remat_step *step, ArrayRef<Tensor> values) {
+  for (auto [number, value] : enumerate(values)) {
+    remat_tensor_info info;
+    remat_step_argument(step, number, &info);
+    if (info.donation == REMAT_NONE)
+      continue;
+    Tensor &result = memory[info.donation];
+    std::memcpy(result.getData(), value.getData(), result.getBytes());
+    arguments[number].data = result.getData();
+  }
+}
+
 Expected<std::vector<Tensor>> run::execute(remat_step *step,
                                            ArrayRef<Tensor> arguments,
                                            RunReport &report,
                                            ArrayRef<double> learningRates) {
-  std::vector<remat_tensor> argumentViews, resultViews;
+  // An argument that gives its buffer to a result goes on as this in the next
+  // step.
+  Expected<StepBinding> bound = StepBinding::create(step, arguments);
+  if (!bound)
+    return bound.takeError();
+  std::vector<remat_tensor> &argumentViews = bound->arguments,
+                            &resultViews = bound->results;
+  std::vector<Tensor> &results = bound->memory;
   for (auto [index, tensor] : enumerate(arguments)) {
-    argumentViews.push_back(tensor.getView());
     report.argumentBytes += tensor.getBytes();
     remat_tensor_info info;
     remat_step_argument(step, index, &info);
     if (info.flags & REMAT_TENSOR_HOST)
       report.hostArgumentBytes += tensor.getBytes();
+    if (info.donation != REMAT_NONE)
+      report.donatedBytes += results[info.donation].getBytes();
   }
-  std::vector<Tensor> results;
-  for (size_t i = 0, e = remat_step_result_count(step); i < e; ++i) {
-    remat_tensor_info info;
-    remat_step_result(step, i, &info);
-    results.emplace_back(info);
-    if (!results.back().isAllocated())
-      return makeError("no memory for result '" + Twine(info.name) + "'");
-  }
-  // Views refer to the shapes in the tensors, which are in place by now.
-  for (const Tensor &tensor : results) {
-    resultViews.push_back(tensor.getView());
+  for (const Tensor &tensor : results)
     report.resultBytes += tensor.getBytes();
-  }
-  // An argument that gives its buffer to a result goes on as this in the next
-  // step.
-  for (auto [number, view] : enumerate(argumentViews)) {
-    remat_tensor_info info;
-    remat_step_argument(step, number, &info);
-    if (info.donation == REMAT_NONE)
-      continue;
-    Tensor &result = results[info.donation];
-    std::memcpy(result.getData(), view.data, result.getBytes());
-    view.data = result.getData();
-    report.donatedBytes += result.getBytes();
-  }
   // The caller has these buffers already.
   report.resultBytes -= report.donatedBytes;
   void *rate = nullptr;

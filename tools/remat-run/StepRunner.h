@@ -39,6 +39,21 @@ const std::string &getAlgorithms();
 llvm::Expected<LoadedStep> compile(mlir::ModuleOp tasks, llvm::StringRef budget,
                                    RunReport &report);
 
+/// The memory that a step runs on.
+struct StepBinding {
+  /// Arguments that give their buffers to results are in the results' memory.
+  std::vector<remat_tensor> arguments, results;
+  std::vector<tools::Tensor> memory;
+
+  /// Results are allocated here.
+  static llvm::Expected<StepBinding>
+  create(const remat_step *step, llvm::ArrayRef<tools::Tensor> arguments);
+
+  /// Gives the arguments that results replace their values, as before the first
+  /// run.
+  void reset(const remat_step *step, llvm::ArrayRef<tools::Tensor> values);
+};
+
 /// The argument that `lr=argument` of an optimizer adds.
 inline constexpr llvm::StringLiteral learningRateName = "optimizer.lr";
 

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CostProfile.h"
+#include "ErrorProfile.h"
 #include "GradCheck.h"
 #include "Options.h"
 #include "Products.h"
@@ -20,8 +21,10 @@
 #include "remat/Support/OutputFiles.h"
 #include "remat/Utils/Utf8.h"
 
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/WithColor.h"
@@ -215,6 +218,8 @@ struct Model {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   Products products;
   double compileSeconds = 0;
+  /// Where errors of gradients are bounded.
+  std::optional<ExactGradients> exact;
 };
 } // namespace
 
@@ -425,6 +430,63 @@ static Expected<Products> planProducts(mlir::FunctionOpInterface entry,
   return run::planProducts(entry, options().emit, step.wrt);
 }
 
+/// The arguments of a step of the model.
+static Expected<std::vector<Tensor>> makeArguments(remat_step *step,
+                                                   const Products &products,
+                                                   const Manifest *manifest) {
+  Expected<std::vector<Tensor>> arguments =
+      manifest ? makeArguments(step, *manifest, products)
+               : readArguments(step, products);
+  if (arguments && convertsTypes())
+    if (Error error = convertArguments(step, *arguments))
+      return std::move(error);
+  return arguments;
+}
+
+/// Measures what packed forms do to the gradients of the model, which is no
+/// graph yet, on its arguments, and writes it to the file of errors. Without
+/// such a file there is one as long as the tool runs.
+static Error measureErrors(Model &model, const Manifest *manifest) {
+  StepOptions &step = options().step;
+  GradientErrors errors;
+  if (step.gradientErrors.empty()) {
+    SmallString<128> path;
+    if (std::error_code code =
+            sys::fs::createTemporaryFile("gradient-errors", "json", path))
+      return makeError("a file for errors of gradients: " + code.message());
+    static FileRemover remover;
+    remover.setFile(path);
+    step.gradientErrors = std::string(path);
+  } else if (sys::fs::exists(step.gradientErrors)) {
+    if (Error error =
+            GradientErrors::load(step.gradientErrors).moveInto(errors))
+      return error;
+  }
+  // A step that keeps everything, whatever is asked for.
+  StepOptions asked = step;
+  step.plan = PlanOptions();
+  step.maxGradientError = 0;
+  step.gradientErrors.clear();
+  step.separateBackward = false;
+  scope_exit restore([&] { step = asked; });
+  mlir::OwningOpRef<mlir::ModuleOp> tasks(model.module->clone());
+  if (failed(compileToTasks(*tasks, step)))
+    return makeError("could not compile " + options().inputFile);
+  RunReport report;
+  Expected<LoadedStep> loaded = compile(*tasks, "", report);
+  if (!loaded)
+    return loaded.takeError();
+  Expected<std::vector<Tensor>> arguments =
+      makeArguments(loaded->step.get(), model.products, manifest);
+  if (!arguments)
+    return arguments.takeError();
+  if (Error error = profileErrors(loaded->step.get(), *tasks, step.compress,
+                                  asked.maxGradientError, *arguments, errors)
+                        .moveInto(model.exact))
+    return error;
+  return errors.save(asked.gradientErrors);
+}
+
 static Expected<Model> loadModel(ModelReader &reader,
                                  const Manifest *manifest) {
   double start = now();
@@ -448,6 +510,9 @@ static Expected<Model> loadModel(ModelReader &reader,
     model.products = std::move(*products);
     step.derivatives = model.products.derivatives;
   }
+  if (step.maxGradientError > 0)
+    if (Error error = measureErrors(model, manifest))
+      return std::move(error);
   if (failed(compileToTasks(*model.module, step)))
     return makeError("could not compile " + options().inputFile);
   if (!step.optimizer.empty()) {
@@ -475,13 +540,9 @@ static Expected<RunReport> runOnce(const Model &model, const Manifest *manifest,
     return loaded.takeError();
   remat_step *step = loaded->step.get();
   Expected<std::vector<Tensor>> arguments =
-      manifest ? makeArguments(step, *manifest, model.products)
-               : readArguments(step, model.products);
+      makeArguments(step, model.products, manifest);
   if (!arguments)
     return arguments.takeError();
-  if (convertsTypes())
-    if (Error error = convertArguments(step, *arguments))
-      return std::move(error);
   ArrayRef<double> rates;
   if (manifest)
     rates = manifest->learningRates;
@@ -493,6 +554,8 @@ static Expected<RunReport> runOnce(const Model &model, const Manifest *manifest,
       execute(step, *arguments, report, rates);
   if (!results)
     return results.takeError();
+  if (model.exact)
+    report.gradientError = model.exact->compare(*results);
   if (!options().profileCosts.empty())
     if (Error error = profileCosts(step, *model.module, budget, *arguments))
       return std::move(error);

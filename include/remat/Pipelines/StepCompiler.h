@@ -40,6 +40,9 @@ struct StepSummary {
   /// How often values are packed, and by how many bytes their packed forms are
   /// smaller.
   int64_t packedValues = 0, packedBytesSaved = 0;
+  /// With `max-gradient-error`, the most that packed values add to the relative
+  /// error of a gradient.
+  std::optional<double> promisedGradientError;
   /// Of values, in the arena or in reused buffers, that live when the backward
   /// computation begins; and of those that it would read if nothing were fused
   /// or made again.

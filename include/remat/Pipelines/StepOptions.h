@@ -111,9 +111,13 @@ struct StepOptions {
   /// planSliceRows to let the plan choose.
   int64_t sliceRows = 0;
   static constexpr int64_t planSliceRows = -1;
-  /// The codec in whose form the planner may keep values, see
-  /// remat-offer-packing; empty for none.
-  std::string compress;
+  /// The codecs in whose forms the planner may keep values, see
+  /// remat-offer-packing.
+  llvm::SmallVector<std::string> compress;
+  /// What that may add to the relative error of a gradient, or 0 for no bound,
+  /// and the file of measured errors that a bound needs.
+  double maxGradientError = 0;
+  std::string gradientErrors;
   /// Threads that the step will run on; 0 for all cores.
   int threads = 0;
   /// File of measured costs, or empty.

@@ -278,6 +278,16 @@ typedef struct remat_entry_span {
   int64_t begin, end;
 } remat_entry_span;
 
+/// A buffer that an entry has written, see remat_step_observe.
+typedef struct remat_observed {
+  void *data;
+  uint64_t bytes;
+  int32_t dtype; // remat_dtype; -1 when it is none
+} remat_observed;
+
+typedef void (*remat_observe_fn)(void *user, size_t entry,
+                                 const remat_observed *results, size_t count);
+
 /// Checks the module completely, allocates the arenas and prepares the library
 /// calls. On failure *step is NULL and remat_last_error() has the message.
 remat_status remat_step_load(const remat_module *module,
@@ -367,6 +377,15 @@ const remat_entry_span *remat_step_entry_spans(const remat_step *step);
 /// step was loaded with REMAT_STEP_PROFILE.
 const uint64_t *remat_step_body_runs(const remat_step *step, size_t index,
                                      size_t *count);
+
+/// Has `observe` called with `user` in each run, after each entry, with what
+/// the entry has written; NULL for no more. It may read the buffers, and write
+/// other elements into them, which the entries behind then read: so one finds
+/// out what a value does to the results. A buffer is valid until its value
+/// dies. Entries of the bodies of loops are not told apart from the loop's.
+/// REMAT_INVALID_ARGUMENT of a step on a device.
+remat_status remat_step_observe(remat_step *step, remat_observe_fn observe,
+                                void *user);
 
 /// The algorithms by which the library carries out matmuls on a device, one for
 /// each description: those of the options and those that were chosen beside

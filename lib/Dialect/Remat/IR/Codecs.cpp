@@ -31,6 +31,21 @@ SmallVector<Attribute> remat::getCodecs(Attribute codec) {
   return SmallVector<Attribute>(list.begin(), list.end());
 }
 
+static constexpr StringRef names[] = {"bf16", "int8", "fp8", "int4"};
+
+ArrayRef<StringRef> remat::getElementCodecNames() { return names; }
+
+StringRef remat::getElementCodecName(ElementCodec codec) {
+  return names[static_cast<int>(codec)];
+}
+
+std::optional<ElementCodec> remat::parseElementCodec(StringRef name) {
+  const StringRef *found = llvm::find(names, name);
+  if (found == std::end(names))
+    return std::nullopt;
+  return static_cast<ElementCodec>(found - std::begin(names));
+}
+
 LogicalResult remat::verifyCodec(Operation *op, Attribute codec) {
   if (!codec)
     return success();
@@ -39,12 +54,13 @@ LogicalResult remat::verifyCodec(Operation *op, Attribute codec) {
     return op->emitOpError("'codec' is an empty list, expected a codec");
   for (Attribute single : codecs) {
     if (auto name = dyn_cast<StringAttr>(single)) {
-      if (name == "bf16" || name == "int8" || name == "none")
+      if (name == "none" || parseElementCodec(name))
         continue;
-      return op->emitOpError("has the unknown codec '")
-             << name.getValue()
-             << "', expected 'bf16', 'int8', 'none', two functions or a "
-                "'#remat.callback'";
+      InFlightDiagnostic diag = op->emitOpError("has the unknown codec '")
+                                << name.getValue() << "', expected ";
+      for (StringRef known : getElementCodecNames())
+        diag << "'" << known << "', ";
+      return diag << "'none', two functions or a '#remat.callback'";
     }
     if (!isa<CallbackAttr>(single) && !getCodecPair(single))
       return op->emitOpError("'codec' must be a name, the symbols of two "

@@ -151,6 +151,7 @@ static constexpr AttrRule attrRules[] = {
      "a unit attribute"},
     {packsAttrName, OnOperation, is<StringAttr>, "the name of a codec"},
     {unpacksAttrName, OnOperation, is<StringAttr>, "the name of a codec"},
+    {gradientErrorAttrName, OnOperation, is<FloatAttr>, "a number"},
     {RematDialect::phaseAttrName, OnArgument, isCount, "the number of a call"},
     {RematDialect::donatedAttrName, OnArgument, isCount,
      "the number of a result"},

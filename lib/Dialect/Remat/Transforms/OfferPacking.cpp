@@ -11,18 +11,19 @@
 //===----------------------------------------------------------------------===//
 
 #include "GraphPlanning.h"
+#include "Packable.h"
 
 #include "remat/Dialect/Remat/IR/PackedForms.h"
+#include "remat/Dialect/Remat/IR/Rows.h"
 #include "remat/Dialect/Remat/IR/StepGraphs.h"
+#include "remat/Dialect/Remat/Transforms/GradientErrors.h"
 #include "remat/Dialect/Remat/Transforms/Passes.h"
-#include "remat/Utils/Builders.h"
+#include "remat/Utils/ElementCodecs.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/Matchers.h"
 
 namespace remat {
 #define GEN_PASS_DEF_OFFERPACKINGPASS
@@ -32,113 +33,105 @@ namespace remat {
 using namespace mlir;
 using namespace remat;
 
-/// Less is not worth two tasks.
-static constexpr int64_t leastBytes = 1024;
-
 //===----------------------------------------------------------------------===//
-// What may be inexact
+// Choice of a form
 //===----------------------------------------------------------------------===//
-
-/// Whether `value` is a number that packing keeps, and to both sides of which
-/// it leaves what is there.
-static bool isKept(Value value) {
-  return matchPattern(value, m_AnyZeroFloat()) ||
-         matchPattern(value, m_PosInfFloat()) ||
-         matchPattern(value, m_NegInfFloat());
-}
-
-/// Whether a small change of what `op` reads can change its result by more.
-static bool isDecision(Operation *op) {
-  if (auto compare = dyn_cast<arith::CmpFOp>(op))
-    return !isKept(compare.getLhs()) && !isKept(compare.getRhs());
-  return isa<arith::FPToSIOp, arith::FPToUIOp, arith::RemFOp, math::FloorOp,
-             math::CeilOp, math::RoundOp, math::RoundEvenOp, math::TruncOp,
-             CallOpInterface, LoopOp>(op);
-}
 
 namespace {
-/// The values of a graph that may be packed.
-class Eligible {
-public:
-  explicit Eligible(GraphOp graph);
+/// A value, and in which form it may be kept.
+struct Offer {
+  OpResult value;
+  /// Whether a scale that rounds small elements to 0 does no harm.
+  bool mayBecomeZero;
+  std::optional<ElementCodec> codec;
+  /// What it does to gradients, as measured.
+  double error = 0;
+};
 
-  bool contains(OpResult value) const;
-
-private:
-  bool isBackward(TaskOp task) const {
-    return task.getBackwardLevel() >= level;
-  }
-  void exclude(TaskOp reader, bool throughBackward);
-
-  unsigned level;
-  /// Tasks of which nothing may be packed, and those whose operands are known
-  /// to be results of such.
-  DenseSet<Operation *> excluded, seen;
+/// One step in the choice of forms: another form of a value.
+struct Upgrade {
+  ElementCodec codec;
+  double error = 0;
+  int64_t bytes = 0;
 };
 } // namespace
 
-Eligible::Eligible(GraphOp graph) : level(graph.getPlannedLevel()) {
-  SymbolTable symbols(graph->getParentOfType<ModuleOp>());
-  llvm::StringMap<bool> decides;
-  auto isDeciding = [&](TaskOp task) {
-    auto [entry, isNew] = decides.try_emplace(task.getKernel(), true);
-    if (Operation *kernel = symbols.lookup(task.getKernel()); kernel && isNew)
-      entry->second = kernel
-                          ->walk([](Operation *op) {
-                            return isDecision(op) ? WalkResult::interrupt()
-                                                  : WalkResult::advance();
-                          })
-                          .wasInterrupted();
-    return entry->second;
-  };
-  SmallVector<TaskOp> deciding, late;
-  bool begun = false;
-  for (auto task : graph.getOps<TaskOp>()) {
-    begun |= isBackward(task);
-    if (isDeciding(task))
-      deciding.push_back(task);
-    if (begun && !isBackward(task))
-      late.push_back(task);
-  }
-  for (TaskOp task : deciding)
-    exclude(task, /*throughBackward=*/true);
-  seen.clear();
-  for (TaskOp task : late)
-    exclude(task, /*throughBackward=*/false);
+static int64_t getPackedBytes(RankedTensorType type, ElementCodec codec) {
+  int64_t bytes = 0;
+  for (RankedTensorType part : getPackedTypes(type, codec))
+    bytes += getBufferBytes(part);
+  return bytes;
 }
 
-/// Excludes what `reader` reads, and what that is made of.
-void Eligible::exclude(TaskOp reader, bool throughBackward) {
-  SmallVector<TaskOp> worklist = {reader};
-  while (!worklist.empty())
-    for (Value operand : worklist.pop_back_val()->getOperands()) {
-      auto maker = getViewRoot(operand).getDefiningOp<TaskOp>();
-      if (!maker || (!throughBackward && isBackward(maker)) ||
-          !seen.insert(maker).second)
+/// Whether `codec` has a form of the value, and a smaller one.
+static bool takes(const Offer &offer, ElementCodec codec) {
+  auto type = cast<RankedTensorType>(offer.value.getType());
+  bool hasForm =
+      !hasScales(codec) ||
+      (offer.mayBecomeZero && type.getNumElements() % codecBlockSize == 0);
+  return hasForm && getPackedBytes(type, codec) < getBufferBytes(type);
+}
+
+/// Without a bound on errors: the smallest form.
+static void chooseSmallest(Offer &offer, ArrayRef<ElementCodec> codecs) {
+  auto type = cast<RankedTensorType>(offer.value.getType());
+  for (ElementCodec codec : codecs)
+    if (takes(offer, codec) &&
+        (!offer.codec ||
+         getPackedBytes(type, codec) < getPackedBytes(type, *offer.codec)))
+      offer.codec = codec;
+}
+
+/// Chooses forms so that the sum of all errors is at most `bound`, whichever of
+/// them the plan takes: in each step the one that saves the most bytes for its
+/// error. This is the greedy method for the multiple-choice knapsack problem
+/// (Kellerer, Pferschy and Pisinger: Knapsack Problems, chapter 11).
+static void chooseWithin(double bound, const GradientErrors &errors,
+                         ArrayRef<ElementCodec> codecs,
+                         MutableArrayRef<Offer> offers) {
+  auto findBest = [&](const Offer &offer) {
+    auto type = cast<RankedTensorType>(offer.value.getType());
+    int64_t bytes =
+        offer.codec ? getPackedBytes(type, *offer.codec) : getBufferBytes(type);
+    std::optional<Upgrade> best;
+    for (ElementCodec codec : codecs) {
+      std::optional<double> error = errors.find(offer.value, codec);
+      if (!error || !takes(offer, codec))
         continue;
-      excluded.insert(maker);
-      worklist.push_back(maker);
+      Upgrade upgrade = {codec, *error - offer.error,
+                         bytes - getPackedBytes(type, codec)};
+      if (upgrade.bytes <= 0 || upgrade.error > bound)
+        continue;
+      // Of two that save the same for nothing, the one that saves more.
+      auto isBetter = [&](const Upgrade &other) {
+        double mine = double(upgrade.bytes) * std::max(other.error, 0.0);
+        double theirs = double(other.bytes) * std::max(upgrade.error, 0.0);
+        return mine != theirs ? mine > theirs : upgrade.bytes > other.bytes;
+      };
+      if (!best || isBetter(*best))
+        best = upgrade;
     }
-}
-
-bool Eligible::contains(OpResult value) const {
-  auto task = cast<TaskOp>(value.getOwner());
-  unsigned number = value.getResultNumber();
-  auto type = cast<RankedTensorType>(value.getType());
-  if (isBackward(task) || excluded.contains(task) || isReturned(value) ||
-      !type.getElementType().isF32() || getBufferBytes(type) < leastBytes ||
-      task.getInPlaceOperand(number) || task.getResultSlot(number))
-    return false;
-  std::optional<Policy> policy = task.getResultPolicy(number);
-  if (policy && *policy != Policy::PreferSave &&
-      *policy != Policy::PreferRecompute)
-    return false;
-  bool isSaved = false;
-  forEachReader(value, [&](Operation *reader) {
-    auto other = dyn_cast<TaskOp>(reader);
-    isSaved |= other && isBackward(other);
-  });
-  return isSaved;
+    return best;
+  };
+  while (true) {
+    Offer *chosen = nullptr;
+    Upgrade step;
+    for (Offer &offer : offers) {
+      std::optional<Upgrade> best = findBest(offer);
+      if (!best)
+        continue;
+      if (chosen && double(best->bytes) * std::max(step.error, 0.0) <=
+                        double(step.bytes) * std::max(best->error, 0.0))
+        continue;
+      chosen = &offer;
+      step = *best;
+    }
+    if (!chosen)
+      return;
+    chosen->codec = step.codec;
+    chosen->error += step.error;
+    bound -= step.error;
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -150,75 +143,113 @@ struct OfferPacking : remat::impl::OfferPackingPassBase<OfferPacking> {
   using OfferPackingPassBase::OfferPackingPassBase;
 
   void runOnOperation() override {
-    if (codec != "bf16") {
-      getOperation().emitError("remat-offer-packing: unknown codec '")
-          << codec << "', expected 'bf16'";
+    SmallVector<ElementCodec> known;
+    if (failed(parseCodecs(known)))
       return signalPassFailure();
+    GradientErrors errors;
+    if (!gradientErrors.empty()) {
+      llvm::Expected<GradientErrors> loaded =
+          GradientErrors::load(gradientErrors);
+      if (!loaded) {
+        getOperation().emitError(llvm::toString(loaded.takeError()));
+        return signalPassFailure();
+      }
+      errors = std::move(*loaded);
     }
     for (GraphOp graph : llvm::to_vector(getStepGraphs(getOperation()))) {
       if (graph.isPlanned()) {
         graph.emitOpError("is already planned, expected one without a plan");
         return signalPassFailure();
       }
-      offer(graph);
+      SmallVector<Offer> offers = collect(graph);
+      if (maxGradientError > 0)
+        chooseWithin(maxGradientError / gradientErrorMargin, errors, known,
+                     offers);
+      else
+        for (Offer &offer : offers)
+          chooseSmallest(offer, known);
+      addTasks(graph, offers);
     }
   }
 
 private:
-  void offer(GraphOp graph);
-  func::FuncOp getConversion(RankedTensorType from, RankedTensorType to,
-                             StringRef name);
+  LogicalResult parseCodecs(SmallVectorImpl<ElementCodec> &known);
+  SmallVector<Offer> collect(GraphOp graph);
+  void addTasks(GraphOp graph, ArrayRef<Offer> offers);
+  func::FuncOp getKernel(RankedTensorType type, ElementCodec codec,
+                         bool unpacks);
 
-  DenseMap<std::pair<Type, Type>, func::FuncOp> conversions;
+  DenseMap<std::tuple<Type, int, int>, func::FuncOp> kernels;
 };
 } // namespace
 
-/// A kernel that rounds, or extends, each element.
-func::FuncOp OfferPacking::getConversion(RankedTensorType from,
-                                         RankedTensorType to, StringRef name) {
-  func::FuncOp &kernel = conversions[{from, to}];
+LogicalResult OfferPacking::parseCodecs(SmallVectorImpl<ElementCodec> &known) {
+  for (const std::string &name : codecs) {
+    std::optional<ElementCodec> codec = parseElementCodec(name);
+    if (!codec)
+      return getOperation().emitError("remat-offer-packing: unknown codec '")
+             << name << "', expected "
+             << llvm::join(getElementCodecNames(), ", ");
+    known.push_back(*codec);
+  }
+  return success();
+}
+
+/// A kernel that packs values of this type, or brings them back.
+func::FuncOp OfferPacking::getKernel(RankedTensorType type, ElementCodec codec,
+                                     bool unpacks) {
+  func::FuncOp &kernel = kernels[{type, static_cast<int>(codec), unpacks}];
   if (kernel)
     return kernel;
   OpBuilder builder(&getContext());
   Location loc = getOperation().getLoc();
-  kernel = func::FuncOp::create(
-      builder, loc, name,
-      builder.getFunctionType(TypeRange(from), TypeRange(to)));
+  SmallVector<Type> packed(
+      llvm::to_vector_of<Type>(getPackedTypes(type, codec)));
+  kernel =
+      func::FuncOp::create(builder, loc, unpacks ? "unpack" : "pack",
+                           unpacks ? builder.getFunctionType(packed, type)
+                                   : builder.getFunctionType(type, packed));
   kernel.setPrivate();
   kernel->setAttr(RematDialect::kernelAttrName, builder.getUnitAttr());
   Block *body = kernel.addEntryBlock();
   builder.setInsertionPointToStart(body);
-  bool narrows = to.getElementTypeBitWidth() < from.getElementTypeBitWidth();
-  Value result = createElementwise(
-      builder, loc, body->getArgument(0), to,
-      [&](OpBuilder &nested, Location loc, ValueRange args) -> Value {
-        Type element = to.getElementType();
-        if (narrows)
-          return arith::TruncFOp::create(nested, loc, element, args[0]);
-        return arith::ExtFOp::create(nested, loc, element, args[0]);
-      });
-  func::ReturnOp::create(builder, loc, result);
+  SmallVector<Value> results;
+  if (unpacks)
+    results = {createUnpacked(builder, loc, body->getArguments(), type, codec)};
+  else
+    results = createPacked(builder, loc, body->getArgument(0), codec);
+  func::ReturnOp::create(builder, loc, results);
+  // A block is scaled and rounded while it is in the cache.
+  if (hasScales(codec))
+    for (Operation &op : *body)
+      if (isa<linalg::LinalgOp>(op))
+        op.setAttr(rowsAttrName, builder.getDenseI64ArrayAttr({0}));
   SymbolTable symbols(getOperation());
   symbols.insert(kernel, getOperation().getBody()->end());
   return kernel;
 }
 
-void OfferPacking::offer(GraphOp graph) {
-  Eligible eligible(graph);
-  SmallVector<OpResult> values;
-  int64_t number = 0;
-  for (auto task : graph.getOps<TaskOp>()) {
-    number = std::max<int64_t>(number, task.getId() + 1);
+SmallVector<Offer> OfferPacking::collect(GraphOp graph) {
+  Packable packable(graph);
+  SmallVector<Offer> offers;
+  for (auto task : graph.getOps<TaskOp>())
     for (OpResult value : task->getResults())
-      if (eligible.contains(value))
-        values.push_back(value);
-  }
+      if (packable.contains(value))
+        offers.push_back({value, packable.mayBecomeZero(value), std::nullopt});
+  return offers;
+}
+
+void OfferPacking::addTasks(GraphOp graph, ArrayRef<Offer> offers) {
+  int64_t number = 0;
+  for (auto task : graph.getOps<TaskOp>())
+    number = std::max<int64_t>(number, task.getId() + 1);
   OpBuilder builder(graph.getBody().front().getTerminator());
-  auto addTask = [&](func::FuncOp kernel, Value operand, StringRef mark) {
+  auto addTask = [&](func::FuncOp kernel, ValueRange operands, StringRef mark,
+                     ElementCodec codec) {
     unsigned level = graph.getPlannedLevel();
     auto task = TaskOp::create(
-        builder, operand.getLoc(), kernel.getFunctionType().getResults(),
-        kernel.getName(), operand, /*id=*/number++, /*copy=*/0,
+        builder, operands[0].getLoc(), kernel.getFunctionType().getResults(),
+        kernel.getName(), operands, /*id=*/number++, /*copy=*/0,
         /*backward=*/true, /*phase=*/0, /*pinned=*/false, /*policies=*/{},
         /*names=*/{}, /*layers=*/{}, /*cost=*/0, /*workspace=*/0,
         /*host_workspace=*/0,
@@ -226,15 +257,20 @@ void OfferPacking::offer(GraphOp graph) {
         /*host_workspace_offset=*/{},
         /*level=*/level > 1 ? builder.getI64IntegerAttr(level) : IntegerAttr(),
         /*policy_level=*/{});
-    task->setAttr(mark, builder.getStringAttr(codec));
-    return task->getResult(0);
+    task->setAttr(mark, builder.getStringAttr(getElementCodecName(codec)));
+    return task;
   };
-  for (OpResult value : values) {
-    auto type = cast<RankedTensorType>(value.getType());
-    auto packed = cast<RankedTensorType>(type.clone(builder.getBF16Type()));
-    Value form =
-        addTask(getConversion(type, packed, "pack"), value, packsAttrName);
-    addTask(getConversion(packed, type, "unpack"), form, unpacksAttrName);
+  for (const Offer &offer : offers) {
+    if (!offer.codec)
+      continue;
+    auto type = cast<RankedTensorType>(offer.value.getType());
+    TaskOp pack = addTask(getKernel(type, *offer.codec, false), offer.value,
+                          packsAttrName, *offer.codec);
+    if (maxGradientError > 0)
+      pack->setAttr(gradientErrorAttrName,
+                    builder.getF64FloatAttr(offer.error * gradientErrorMargin));
+    addTask(getKernel(type, *offer.codec, true), pack->getResults(),
+            unpacksAttrName, *offer.codec);
+    ++numOffered;
   }
-  numOffered += values.size();
 }

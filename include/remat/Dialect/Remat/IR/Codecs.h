@@ -18,6 +18,29 @@
 
 namespace remat {
 
+/// The codecs that remat has itself, from the most exact form to the smallest.
+/// One rounds each element on its own, the others give the 64 elements of a
+/// block a common scale.
+enum class ElementCodec {
+  /// Elements rounded to bf16, each by at most 2^-8 of itself.
+  BF16,
+  /// A byte for each element, by which it is a signed integer times the scale
+  /// of its block, rounded by at most 1/254 of the block's largest magnitude.
+  Int8,
+  /// A byte in the format E4M3 (4 bits of exponent, 3 of mantissa) times the
+  /// scale, rounded by at most 2^-4 of the element, or, below 1/28672 of the
+  /// block's largest magnitude, by at most 1/458752 of that.
+  FP8,
+  /// Half a byte: an integer from -7 to 7, rounded by at most 1/14 of the
+  /// block's largest magnitude.
+  Int4
+};
+
+/// The names: bf16, int8, fp8, int4.
+llvm::ArrayRef<llvm::StringRef> getElementCodecNames();
+llvm::StringRef getElementCodecName(ElementCodec codec);
+std::optional<ElementCodec> parseElementCodec(llvm::StringRef name);
+
 /// Checks the attribute `codec` of `op`; none is right.
 mlir::LogicalResult verifyCodec(mlir::Operation *op, mlir::Attribute codec);
 

@@ -25,6 +25,10 @@ constexpr llvm::StringLiteral packsAttrName = "remat.packs";
 /// operands has packed: the codec (string).
 constexpr llvm::StringLiteral unpacksAttrName = "remat.unpacks";
 
+/// Beside `remat.packs`, where errors of gradients are bounded: what packing
+/// this value may add to the relative error of a gradient (f64).
+constexpr llvm::StringLiteral gradientErrorAttrName = "remat.gradient_error";
+
 /// What `task` brings back, the value that was packed, or null if it is no such
 /// task.
 mlir::Value getUnpackedValue(TaskOp task);

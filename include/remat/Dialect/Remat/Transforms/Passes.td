@@ -400,6 +400,11 @@ def OfferPackingPass : Pass<"remat-offer-packing", "::mlir::ModuleOp"> {
     uses, next to recomputation and offloading. Without a plan that packs, the
     step is what it was.
 
+    Of several codecs, each value is offered in its smallest form, or, with
+    `max-gradient-error`, in one by which all offers together stay within this
+    bound. The forms with scales take values whose number of elements is a
+    multiple of 64.
+
     Offered are values in f32 of at least 1 KiB that the step does not
     return and of which no policy says where they stay. What is unpacked is not
     quite the value, so nothing is offered that would change the results of the
@@ -408,8 +413,14 @@ def OfferPackingPass : Pass<"remat-offer-packing", "::mlir::ModuleOp"> {
     infinities or rounded to an integer, with all that it is made of.
   }];
   let options = [
-    Option<"codec", "codec", "std::string", "\"bf16\"",
-           "The packed form: 'bf16'">
+    ListOption<"codecs", "codecs", "std::string",
+               "The packed forms to choose from: 'bf16', 'int8', 'fp8', "
+               "'int4'">,
+    Option<"maxGradientError", "max-gradient-error", "double", "0",
+           "What packing may add to the relative error of a gradient, or 0 "
+           "for no bound">,
+    Option<"gradientErrors", "gradient-errors", "std::string", "\"\"",
+           "With a bound, the file of measured errors, see GradientErrors.h">
   ];
   let statistics = [
     Statistic<"numOffered", "num-offered", "Number of values that may be packed">
