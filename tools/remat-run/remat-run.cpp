@@ -484,7 +484,8 @@ static Error measureErrors(Model &model, const Manifest *manifest) {
                                   asked.maxGradientError, *arguments, errors)
                         .moveInto(model.exact))
     return error;
-  return errors.save(asked.gradientErrors);
+  return writeOutputFile(asked.gradientErrors,
+                         [&](raw_ostream &os) { errors.print(os); });
 }
 
 static Expected<Model> loadModel(ModelReader &reader,

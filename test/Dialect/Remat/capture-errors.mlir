@@ -377,8 +377,8 @@ func.func @half_a_codec(%x: tensor<4xf32>) {
 // -----
 
 func.func @unknown_codec_in_list(%x: tensor<4xf32>) {
-  // expected-error @+1 {{has the unknown codec 'fp8', expected 'bf16', 'int8', 'none', two functions or a '#remat.callback'}}
-  %0 = remat.tag %x {codec = [[@f, @g], "fp8"]} : tensor<4xf32>
+  // expected-error @+1 {{has the unknown codec 'fp3', expected 'bf16', 'int8', 'fp8', 'int4', 'none', two functions or a '#remat.callback'}}
+  %0 = remat.tag %x {codec = [[@f, @g], "fp3"]} : tensor<4xf32>
   return
 }
 

@@ -57,6 +57,7 @@ static StringMap<std::string> getValues() {
           {"microbatch-order", "layers"},
           {"split-batch", "auto"},
           {"fold-layers", "auto"},
+          {"slice-rows", "64"},
           {"checkpoint-segments", "3"},
           {"checkpoint-links", "tag:block"},
           {"checkpoint-early-stop", "false"},

@@ -170,7 +170,7 @@ TEST(ExplanationTest, Output) {
   EXPECT_EQ(first.getString("decision"), "recomputed");
   std::string text;
   raw_string_ostream os(text);
-  print(problem, explanation, os, 1);
+  print(problem, explanation, os, /*unit=*/"", /*limit=*/1);
   EXPECT_TRUE(mentions(text, "f0"));
   EXPECT_TRUE(mentions(text, "and 5 more"));
   EXPECT_TRUE(explain(Problem(), Plan())->values.empty());

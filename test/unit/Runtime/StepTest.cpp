@@ -177,6 +177,54 @@ TEST(Step, CallersArena) {
             REMAT_INVALID_ARGUMENT);
 }
 
+TEST(Step, Observer) {
+  StepTableBuilder builder;
+  builder.addArgument("x", REMAT_F32, {4});
+  builder.addResult("y", REMAT_F32, {4});
+  uint32_t x = builder.addArgumentBuffer(0), y = builder.addResultBuffer(0);
+  uint32_t between = builder.addArenaBuffer(0, 16);
+  builder.setContents(between, REMAT_F32, 16);
+  builder.addEntry(makeEntry(0, {x}, {between}, 4));
+  builder.addEntry(makeEntry(0, {between}, {y}, 4));
+  Step step(builder, kernels);
+  ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+
+  // It sees what each entry has written, and what it writes is read.
+  struct Seen {
+    std::vector<size_t> entries;
+    std::vector<float> numbers;
+    bool isBetweenF32 = false;
+  } seen;
+  auto observe = [](void *user, size_t entry, const remat_observed *results,
+                    size_t count) {
+    auto &seen = *static_cast<Seen *>(user);
+    seen.entries.push_back(entry);
+    ASSERT_EQ(count, 1u);
+    EXPECT_GE(results[0].bytes, 16u);
+    auto *data = static_cast<float *>(results[0].data);
+    seen.numbers.push_back(data[3]);
+    if (entry != 0)
+      return;
+    seen.isBetweenF32 = results[0].dtype == REMAT_F32;
+    data[3] = 10;
+  };
+  ASSERT_EQ(remat_step_observe(step.step, observe, &seen), REMAT_OK);
+  Tensor in({4}, 1), out({4});
+  EXPECT_EQ(step.run({in}, {out}), REMAT_OK) << step.message;
+  EXPECT_EQ(seen.entries, (std::vector<size_t>{0, 1}));
+  EXPECT_EQ(seen.numbers, (std::vector<float>{2, 11}));
+  EXPECT_TRUE(seen.isBetweenF32);
+  EXPECT_EQ(out.values, (std::vector<float>{3, 3, 3, 11}));
+
+  // No more.
+  ASSERT_EQ(remat_step_observe(step.step, nullptr, nullptr), REMAT_OK);
+  EXPECT_EQ(step.run({in}, {out}), REMAT_OK) << step.message;
+  EXPECT_EQ(seen.entries.size(), 2u);
+  EXPECT_EQ(out.values, (std::vector<float>{3, 3, 3, 3}));
+  EXPECT_EQ(remat_step_observe(nullptr, observe, &seen),
+            REMAT_INVALID_ARGUMENT);
+}
+
 TEST(Step, ViewsWorkspaceAndSeveralResults) {
   StepTableBuilder builder;
   builder.addArgument("x", REMAT_F32, {16});

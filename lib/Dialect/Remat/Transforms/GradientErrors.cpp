@@ -6,8 +6,6 @@
 
 #include "remat/Dialect/Remat/Transforms/GradientErrors.h"
 
-#include "remat/Support/OutputFiles.h"
-
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -86,7 +84,7 @@ Expected<GradientErrors> GradientErrors::load(StringRef path) {
   return errors;
 }
 
-Error GradientErrors::save(StringRef path) const {
+void GradientErrors::print(raw_ostream &os) const {
   json::Object all;
   for (const auto &[name, known] : values) {
     json::Object errors;
@@ -97,6 +95,5 @@ Error GradientErrors::save(StringRef path) const {
   }
   json::Value value =
       json::Object{{"schema", schema}, {"values", std::move(all)}};
-  return writeOutputFile(
-      path, [&](raw_ostream &os) { os << formatv("{0:2}", value) << "\n"; });
+  os << formatv("{0:2}", value) << "\n";
 }

@@ -47,7 +47,8 @@ struct GradientErrors {
 
   /// Fails if the file cannot be read or is no such file.
   static llvm::Expected<GradientErrors> load(llvm::StringRef path);
-  llvm::Error save(llvm::StringRef path) const;
+  /// Writes such a file.
+  void print(llvm::raw_ostream &os) const;
 };
 
 } // namespace remat
