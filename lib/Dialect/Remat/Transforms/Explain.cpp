@@ -40,8 +40,9 @@ remat::collectDecisions(GraphOp graph, const GraphProblem &graphProblem,
 
 void remat::explain(ArrayRef<TaskDecision> decisions) {
   for (const TaskDecision &decision : decisions)
-    emitRemark(decision.location) << "result " << decision.resultNumber << ": "
-                                  << planning::describe(decision.explanation, "ns");
+    emitRemark(decision.location)
+        << "result " << decision.resultNumber << ": "
+        << planning::describe(decision.explanation, "ns");
 }
 
 void remat::emitDecisionRemarks(ArrayRef<TaskDecision> decisions) {

@@ -477,6 +477,10 @@ llvm::Error LoopSearch::addLevel(GraphOp graph, unsigned level, int64_t fewer) {
   if (isHopeless(*copy, level))
     return llvm::Error::success();
   llvm::Error error = add(*copy);
+  if (isBest || hasStored) {
+    best->loopLevel = level;
+    best->loopFewer = fewer;
+  }
   // Checkpoints are a plan, too, that of Revolve.
   if (isBest && slots.hasCheckpoints(level) &&
       best->solution.solver == "save-all")
@@ -501,7 +505,7 @@ llvm::Error LoopSearch::searchLevels(GraphOp graph, ArrayRef<unsigned> levels,
     // Fewer stacks than are needed cost more.
     bool isSlower =
         slots.isOnHost(level) ? hasPlan && !isBest : best && !isBest;
-    if (hasStored || (isSlower && !isSmallest() && !stored))
+    if (isSlower && !isSmallest())
       break;
     shareTime(plansLeft - 1);
     if (isOver())
@@ -509,18 +513,16 @@ llvm::Error LoopSearch::searchLevels(GraphOp graph, ArrayRef<unsigned> levels,
     SmallVector<int64_t, 2> smaller;
     if (excess > 0 && !isSmallest())
       smaller.push_back(excess);
-    if (isSmallest() || stored)
+    if (isSmallest())
       smaller.push_back(INT64_MAX);
     for (int64_t fewer : smaller) {
       if (llvm::Error error = addLevel(graph, level, fewer))
         return error;
       isGain |= isBest;
-      if (hasStored)
-        return llvm::Error::success();
     }
     // What keeps more rarely takes less.
     withoutGain = isGain ? 0 : withoutGain + 1;
-    if (isSmallest() && !stored && withoutGain == LoopTuning::mostWithoutGain)
+    if (isSmallest() && withoutGain == LoopTuning::mostWithoutGain)
       break;
   }
   return llvm::Error::success();
@@ -528,6 +530,11 @@ llvm::Error LoopSearch::searchLevels(GraphOp graph, ArrayRef<unsigned> levels,
 
 llvm::Error LoopSearch::search(GraphOp graph) {
   unsigned numLevels = slots.getNumLevels();
+  // A stored plan says of which copy it is.
+  if (stored)
+    return stored->loopLevel > numLevels + slots.getNumHostLevels()
+               ? llvm::Error::success()
+               : addLevel(graph, stored->loopLevel, stored->loopFewer);
   auto levels = llvm::to_vector(llvm::seq(0u, numLevels + 1));
   auto onHost = llvm::to_vector(
       llvm::seq(numLevels + 1, numLevels + slots.getNumHostLevels() + 1));
@@ -537,8 +544,7 @@ llvm::Error LoopSearch::search(GraphOp graph) {
   }
   if (llvm::Error error = searchLevels(graph, levels, onHost.size()))
     return error;
-  return hasStored ? llvm::Error::success()
-                   : searchLevels(graph, onHost, /*numLater=*/0);
+  return searchLevels(graph, onHost, /*numLater=*/0);
 }
 
 llvm::Expected<GraphPlan> LoopSearch::run(GraphOp graph,

@@ -19,14 +19,28 @@ using namespace remat;
 static constexpr StringLiteral schema = "remat.schedule/1";
 
 /// The options that make a difference to the step, the plan aside. The name of
-/// the planner only says where the plan came from.
+/// the planner only says where the plan came from; the effort is that of the
+/// plans of loops' bodies.
 static constexpr StringLiteral storedOptions[] = {
-    "budget",  "planner",     "reorder",        "reuse-result-buffers",
-    "offload", "host-budget", "link-bandwidth", "region-budget"};
+    "budget",       "planner",     "effort",         "reorder",
+    "offload",      "host-budget", "link-bandwidth", "reuse-result-buffers",
+    "region-budget"};
 
 //===----------------------------------------------------------------------===//
 // Fingerprints
 //===----------------------------------------------------------------------===//
+
+/// The kernel in the name of a task, without the numbers that tell kernels of
+/// one name apart: those of loops depend on which copies were tried before.
+static StringRef getStem(StringRef name) {
+  name = name.split(" (").first;
+  while (true) {
+    StringRef stem = name.rtrim("0123456789");
+    if (stem == name || !stem.consume_back("_"))
+      return name;
+    name = stem;
+  }
+}
 
 std::string remat::getFingerprint(const planning::Problem &problem) {
   std::string text;
@@ -41,7 +55,8 @@ std::string remat::getFingerprint(const planning::Problem &problem) {
        << ' ' << value.offloadable << ' ' << value.viewOf << ' '
        << value.producer << '\n';
   for (const planning::Op &op : problem.ops) {
-    os << op.name.size() << ' ' << op.name << ' ' << op.backward << ' '
+    StringRef name = getStem(op.name);
+    os << name.size() << ' ' << name << ' ' << op.backward << ' '
        << op.recomputable << ' ' << op.workspace << ' ' << op.operands.size();
     if (op.hostWorkspace != 0)
       os << " on the host " << op.hostWorkspace;
@@ -74,6 +89,9 @@ json::Value remat::toJson(const GraphPlan &plan) {
   object["options"] = std::move(texts);
   object["peak_bytes"] = plan.solution.peakBytes;
   object["arena_bytes"] = plan.arenaBytes;
+  if (plan.loopLevel != 0 || plan.loopFewer != 0)
+    object["loops"] = json::Object{{"level", int64_t(plan.loopLevel)},
+                                   {"fewer_bytes", plan.loopFewer}};
   return schedule;
 }
 
@@ -136,6 +154,19 @@ Error remat::readStoredPlan(StringRef text, PlanOptions &options) {
     if (!value)
       return createStringError("expected an integer '" + key + "'");
     *member = *value;
+  }
+  if (const json::Value *loops = root->get("loops")) {
+    const json::Object *object = loops->getAsObject();
+    std::optional<int64_t> level, fewer;
+    if (object) {
+      level = object->getInteger("level");
+      fewer = object->getInteger("fewer_bytes");
+    }
+    if (!level || *level < 0 || *level > UINT32_MAX || !fewer || *fewer < 0)
+      return createStringError("expected 'loops' with integers of 0 or more "
+                               "as 'level' and 'fewer_bytes'");
+    stored->loopLevel = static_cast<unsigned>(*level);
+    stored->loopFewer = *fewer;
   }
   const json::Object *texts = root->getObject("options");
   if (!texts)

@@ -30,6 +30,9 @@ struct StoredPlan {
   std::string graph;
   std::string fingerprint;
   int64_t peakBytes = 0, arenaBytes = 0;
+  /// See GraphPlan.
+  unsigned loopLevel = 0;
+  int64_t loopFewer = 0;
   /// The object of the file, as text.
   std::string text;
 
