@@ -6,6 +6,8 @@
 
 #include "remat/Dialect/Remat/Transforms/GradientErrors.h"
 
+#include "remat/Utils/Utf8.h"
+
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -24,7 +26,7 @@ std::string GradientErrors::getName(mlir::OpResult value) {
   raw_string_ostream(name) << task->getParentOfType<GraphOp>().getName() << ":"
                            << task.getId() << ":" << value.getResultNumber()
                            << ":" << task.getKernel() << ":" << value.getType();
-  return name;
+  return toUtf8(name);
 }
 
 std::optional<double> GradientErrors::find(mlir::OpResult value,

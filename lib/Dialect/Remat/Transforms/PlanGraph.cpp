@@ -505,7 +505,7 @@ llvm::Error LoopSearch::searchLevels(GraphOp graph, ArrayRef<unsigned> levels,
     // Fewer stacks than are needed cost more.
     bool isSlower =
         slots.isOnHost(level) ? hasPlan && !isBest : best && !isBest;
-    if (isSlower && !isSmallest())
+    if (hasStored || (isSlower && !isSmallest() && !stored))
       break;
     shareTime(plansLeft - 1);
     if (isOver())
@@ -513,16 +513,18 @@ llvm::Error LoopSearch::searchLevels(GraphOp graph, ArrayRef<unsigned> levels,
     SmallVector<int64_t, 2> smaller;
     if (excess > 0 && !isSmallest())
       smaller.push_back(excess);
-    if (isSmallest())
+    if (isSmallest() || stored)
       smaller.push_back(INT64_MAX);
     for (int64_t fewer : smaller) {
       if (llvm::Error error = addLevel(graph, level, fewer))
         return error;
       isGain |= isBest;
+      if (hasStored)
+        return llvm::Error::success();
     }
     // What keeps more rarely takes less.
     withoutGain = isGain ? 0 : withoutGain + 1;
-    if (isSmallest() && withoutGain == LoopTuning::mostWithoutGain)
+    if (isSmallest() && !stored && withoutGain == LoopTuning::mostWithoutGain)
       break;
   }
   return llvm::Error::success();
@@ -530,11 +532,13 @@ llvm::Error LoopSearch::searchLevels(GraphOp graph, ArrayRef<unsigned> levels,
 
 llvm::Error LoopSearch::search(GraphOp graph) {
   unsigned numLevels = slots.getNumLevels();
-  // A stored plan says of which copy it is.
-  if (stored)
-    return stored->loopLevel > numLevels + slots.getNumHostLevels()
-               ? llvm::Error::success()
-               : addLevel(graph, stored->loopLevel, stored->loopFewer);
+  // A stored plan says of which copy it is. Those of other copies may be it,
+  // too.
+  if (stored && stored->loopLevel <= numLevels + slots.getNumHostLevels()) {
+    llvm::Error error = addLevel(graph, stored->loopLevel, stored->loopFewer);
+    if (error || hasStored)
+      return error;
+  }
   auto levels = llvm::to_vector(llvm::seq(0u, numLevels + 1));
   auto onHost = llvm::to_vector(
       llvm::seq(numLevels + 1, numLevels + slots.getNumHostLevels() + 1));
@@ -544,7 +548,8 @@ llvm::Error LoopSearch::search(GraphOp graph) {
   }
   if (llvm::Error error = searchLevels(graph, levels, onHost.size()))
     return error;
-  return searchLevels(graph, onHost, /*numLater=*/0);
+  return hasStored ? llvm::Error::success()
+                   : searchLevels(graph, onHost, /*numLater=*/0);
 }
 
 llvm::Expected<GraphPlan> LoopSearch::run(GraphOp graph,

@@ -19,27 +19,22 @@ using namespace remat;
 static constexpr StringLiteral schema = "remat.schedule/1";
 
 /// The options that make a difference to the step, the plan aside. The name of
-/// the planner only says where the plan came from; the effort is that of the
-/// plans of loops' bodies.
+/// the planner only says where the plan came from.
 static constexpr StringLiteral storedOptions[] = {
-    "budget",       "planner",     "effort",         "reorder",
-    "offload",      "host-budget", "link-bandwidth", "reuse-result-buffers",
-    "region-budget"};
+    "budget",  "planner",     "reorder",        "reuse-result-buffers",
+    "offload", "host-budget", "link-bandwidth", "region-budget"};
 
 //===----------------------------------------------------------------------===//
 // Fingerprints
 //===----------------------------------------------------------------------===//
 
 /// The kernel in the name of a task, without the numbers that tell kernels of
-/// one name apart: those of loops depend on which copies were tried before.
-static StringRef getStem(StringRef name) {
-  name = name.split(" (").first;
-  while (true) {
-    StringRef stem = name.rtrim("0123456789");
-    if (stem == name || !stem.consume_back("_"))
-      return name;
-    name = stem;
-  }
+/// one name apart, and what joins them: those of loops depend on which copies
+/// were tried before.
+static std::string getStem(StringRef name) {
+  std::string stem = name.split(" (").first.str();
+  erase_if(stem, [](char c) { return isDigit(c) || c == '_'; });
+  return stem;
 }
 
 std::string remat::getFingerprint(const planning::Problem &problem) {
@@ -55,7 +50,7 @@ std::string remat::getFingerprint(const planning::Problem &problem) {
        << ' ' << value.offloadable << ' ' << value.viewOf << ' '
        << value.producer << '\n';
   for (const planning::Op &op : problem.ops) {
-    StringRef name = getStem(op.name);
+    std::string name = getStem(op.name);
     os << name.size() << ' ' << name << ' ' << op.backward << ' '
        << op.recomputable << ' ' << op.workspace << ' ' << op.operands.size();
     if (op.hostWorkspace != 0)
