@@ -12,10 +12,7 @@
 
 #include "CodecFunctions.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/Dialect/Linalg/IR/Linalg.h"
-#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/IRMapping.h"
@@ -25,7 +22,6 @@
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Transforms/Passes.h"
 #include "remat/Utils/BackwardMarks.h"
-#include "remat/Utils/Builders.h"
 #include "remat/Utils/ElementCodecs.h"
 #include "remat/Utils/Tags.h"
 
@@ -52,10 +48,10 @@ public:
 } // namespace
 
 namespace {
-/// Each element on its own.
-class RoundingCodec : public Codec {
+/// What remat has itself.
+class OwnCodec : public Codec {
 public:
-  RoundingCodec(RankedTensorType type, ElementCodec codec)
+  OwnCodec(RankedTensorType type, ElementCodec codec)
       : type(type), codec(codec) {}
 
   FailureOr<SmallVector<Value>> pack(OpBuilder &builder, Location loc,
@@ -71,75 +67,7 @@ private:
   RankedTensorType type;
   ElementCodec codec;
 };
-
-/// Codes with one scale for each block of elements in row-major order.
-class BlockCodec : public Codec {
-public:
-  BlockCodec(RankedTensorType type, ElementCodec codec)
-      : type(type), codec(codec), count(type.getNumElements()),
-        blocks(llvm::divideCeil(count, codecBlockSize)),
-        element(type.getElementType()) {}
-
-  FailureOr<SmallVector<Value>> pack(OpBuilder &builder, Location loc,
-                                     Value value) override;
-  Value unpack(OpBuilder &builder, Location loc,
-               ArrayRef<Value> packed) override;
-
-private:
-  RankedTensorType getFlatType(int64_t size) {
-    return RankedTensorType::get({size}, element);
-  }
-  ReassociationIndices getAll() {
-    return llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
-  }
-
-  RankedTensorType type;
-  ElementCodec codec;
-  int64_t count, blocks;
-  Type element;
-};
 } // namespace
-
-FailureOr<SmallVector<Value>> BlockCodec::pack(OpBuilder &builder, Location loc,
-                                               Value value) {
-  Value flat = value;
-  if (type.getRank() == 0)
-    flat = tensor::ExpandShapeOp::create(builder, loc, getFlatType(1), value,
-                                         ArrayRef<ReassociationIndices>());
-  else if (type.getRank() > 1)
-    flat = tensor::CollapseShapeOp::create(
-        builder, loc, getFlatType(count), value,
-        ArrayRef<ReassociationIndices>{getAll()});
-  int64_t missing = blocks * codecBlockSize - count;
-  if (missing != 0) {
-    Value zero =
-        arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
-    flat = tensor::PadOp::create(
-        builder, loc, getFlatType(count + missing), flat,
-        ArrayRef<OpFoldResult>{builder.getIndexAttr(0)},
-        ArrayRef<OpFoldResult>{builder.getIndexAttr(missing)}, zero);
-  }
-  return createPacked(builder, loc, flat, codec);
-}
-
-Value BlockCodec::unpack(OpBuilder &builder, Location loc,
-                         ArrayRef<Value> packed) {
-  Value flat = createUnpacked(builder, loc, packed,
-                              getFlatType(blocks * codecBlockSize), codec);
-  if (count % codecBlockSize != 0)
-    flat = tensor::ExtractSliceOp::create(
-        builder, loc, getFlatType(count), flat,
-        ArrayRef<OpFoldResult>{builder.getIndexAttr(0)},
-        ArrayRef<OpFoldResult>{builder.getIndexAttr(count)},
-        ArrayRef<OpFoldResult>{builder.getIndexAttr(1)});
-  if (type.getRank() == 0)
-    return tensor::CollapseShapeOp::create(builder, loc, type, flat,
-                                           ArrayRef<ReassociationIndices>());
-  if (type.getRank() == 1)
-    return flat;
-  return tensor::ExpandShapeOp::create(
-      builder, loc, type, flat, ArrayRef<ReassociationIndices>{getAll()});
-}
 
 namespace {
 /// Functions of the program.
@@ -285,11 +213,8 @@ static std::unique_ptr<Codec> makeCodec(TagOp tag, int64_t id) {
     return std::make_unique<FunctionCodec>(tag, pair);
   if (auto callback = dyn_cast<CallbackAttr>(*tag.getCodec()))
     return std::make_unique<CallbackCodec>(tag, callback, type, id);
-  ElementCodec codec =
-      *parseElementCodec(cast<StringAttr>(*tag.getCodec()).getValue());
-  if (hasScales(codec))
-    return std::make_unique<BlockCodec>(type, codec);
-  return std::make_unique<RoundingCodec>(type, codec);
+  return std::make_unique<OwnCodec>(
+      type, *parseElementCodec(cast<StringAttr>(*tag.getCodec()).getValue()));
 }
 
 /// Marks what stands between `before`, or the beginning of the block, and

@@ -22,11 +22,8 @@ bool remat::hasScales(ElementCodec codec) {
   return codec != ElementCodec::BF16;
 }
 
-/// Blocks x elements of a block.
-static RankedTensorType getBlockType(RankedTensorType type) {
-  return RankedTensorType::get(
-      {type.getNumElements() / codecBlockSize, codecBlockSize},
-      type.getElementType());
+static int64_t countBlocks(RankedTensorType type) {
+  return llvm::divideCeil(type.getNumElements(), codecBlockSize);
 }
 
 SmallVector<RankedTensorType> remat::getPackedTypes(RankedTensorType type,
@@ -34,7 +31,7 @@ SmallVector<RankedTensorType> remat::getPackedTypes(RankedTensorType type,
   MLIRContext *context = type.getContext();
   if (!hasScales(codec))
     return {type.clone(BFloat16Type::get(context))};
-  int64_t blocks = type.getNumElements() / codecBlockSize;
+  int64_t blocks = countBlocks(type);
   int64_t bytes =
       codec == ElementCodec::Int4 ? codecBlockSize / 2 : codecBlockSize;
   return {RankedTensorType::get({blocks, bytes}, IntegerType::get(context, 8)),
@@ -268,25 +265,53 @@ static Value createCodes(OpBuilder &builder, Location loc, Value value,
       });
 }
 
-static SmallVector<ReassociationIndices> groupAll(int64_t rank) {
-  return {llvm::to_vector(llvm::seq<int64_t>(0, rank))};
+/// All dimensions as one group; none for a scalar.
+static SmallVector<ReassociationIndices> groupAll(RankedTensorType type) {
+  if (type.getRank() == 0)
+    return {};
+  return {llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()))};
 }
 
 /// The elements in row-major order, as a tensor of another shape.
 static Value reshape(OpBuilder &builder, Location loc, Value value,
                      RankedTensorType type) {
   auto from = cast<RankedTensorType>(value.getType());
-  if (from == type)
-    return value;
   auto flat =
       RankedTensorType::get(type.getNumElements(), type.getElementType());
-  if (from.getRank() > 1)
+  if (from == type)
+    return value;
+  if (from.getRank() == 0)
+    value = tensor::ExpandShapeOp::create(builder, loc, flat, value,
+                                          groupAll(from));
+  else if (from.getRank() > 1)
     value = tensor::CollapseShapeOp::create(builder, loc, flat, value,
-                                            groupAll(from.getRank()));
+                                            groupAll(from));
+  if (type.getRank() == 0)
+    return tensor::CollapseShapeOp::create(builder, loc, type, value,
+                                           groupAll(type));
   if (type.getRank() > 1)
-    value = tensor::ExpandShapeOp::create(builder, loc, type, value,
-                                          groupAll(type.getRank()));
+    return tensor::ExpandShapeOp::create(builder, loc, type, value,
+                                         groupAll(type));
   return value;
+}
+
+/// The elements as blocks x 64, with zeros behind them.
+static Value createBlocks(OpBuilder &builder, Location loc, Value value) {
+  auto type = cast<RankedTensorType>(value.getType());
+  Type element = type.getElementType();
+  int64_t count = type.getNumElements(), blocks = countBlocks(type);
+  auto blockType = RankedTensorType::get({blocks, codecBlockSize}, element);
+  int64_t missing = blockType.getNumElements() - count;
+  if (missing == 0)
+    return reshape(builder, loc, value, blockType);
+  value = reshape(builder, loc, value, RankedTensorType::get(count, element));
+  Value zero =
+      arith::ConstantOp::create(builder, loc, builder.getZeroAttr(element));
+  value = tensor::PadOp::create(
+      builder, loc, RankedTensorType::get(count + missing, element), value,
+      ArrayRef<OpFoldResult>{builder.getIndexAttr(0)},
+      ArrayRef<OpFoldResult>{builder.getIndexAttr(missing)}, zero);
+  return reshape(builder, loc, value, blockType);
 }
 
 SmallVector<Value> remat::createPacked(OpBuilder &builder, Location loc,
@@ -298,7 +323,7 @@ SmallVector<Value> remat::createPacked(OpBuilder &builder, Location loc,
         [&](OpBuilder &nested, Location loc, ValueRange args) {
           return Scalars{nested, loc}.convert(args[0], nested.getBF16Type());
         })};
-  value = reshape(builder, loc, value, getBlockType(type));
+  value = createBlocks(builder, loc, value);
   Value scales = createScales(builder, loc, value, codec);
   return {createCodes(builder, loc, value, scales, codec), scales};
 }
@@ -357,10 +382,22 @@ Value remat::createUnpacked(OpBuilder &builder, Location loc, ValueRange packed,
         [&](OpBuilder &nested, Location loc, ValueRange args) {
           return Scalars{nested, loc}.convert(args[0], type.getElementType());
         });
-  RankedTensorType numbers = getBlockType(type);
+  Type element = type.getElementType();
+  SmallVector<int64_t> shape = {countBlocks(type), codecBlockSize};
   if (codec == ElementCodec::Int4)
-    numbers = RankedTensorType::get(
-        {numbers.getDimSize(0), 2, codecBlockSize / 2}, type.getElementType());
-  return reshape(builder, loc,
-                 createNumbers(builder, loc, packed, numbers, codec), type);
+    shape = {shape[0], 2, codecBlockSize / 2};
+  Value numbers = createNumbers(builder, loc, packed,
+                                RankedTensorType::get(shape, element), codec);
+  int64_t count = type.getNumElements();
+  if (count % codecBlockSize == 0)
+    return reshape(builder, loc, numbers, type);
+  numbers = reshape(
+      builder, loc, numbers,
+      RankedTensorType::get(countBlocks(type) * codecBlockSize, element));
+  numbers = tensor::ExtractSliceOp::create(
+      builder, loc, RankedTensorType::get(count, element), numbers,
+      ArrayRef<OpFoldResult>{builder.getIndexAttr(0)},
+      ArrayRef<OpFoldResult>{builder.getIndexAttr(count)},
+      ArrayRef<OpFoldResult>{builder.getIndexAttr(1)});
+  return reshape(builder, loc, numbers, type);
 }

@@ -20,8 +20,8 @@ namespace remat {
 /// Elements with a common scale, in row-major order.
 constexpr int64_t codecBlockSize = 64;
 
-/// Whether the codec has scales. If so, it packs tensors whose number of
-/// elements is a multiple of 64, else all.
+/// Whether the codec has scales, one for each block. Where the last block is
+/// not full, the elements are copied to where it is.
 bool hasScales(ElementCodec codec);
 
 /// The types of the form of a tensor of `type`: of the codes, and of scales if

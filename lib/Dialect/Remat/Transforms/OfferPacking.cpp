@@ -20,10 +20,11 @@
 #include "remat/Dialect/Remat/Transforms/Passes.h"
 #include "remat/Utils/ElementCodecs.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+#include <queue>
 
 namespace remat {
 #define GEN_PASS_DEF_OFFERPACKINGPASS
@@ -38,99 +39,108 @@ using namespace remat;
 //===----------------------------------------------------------------------===//
 
 namespace {
+/// A form of a value.
+struct Form {
+  ElementCodec codec;
+  /// By how much it is smaller than the value.
+  int64_t savedBytes = 0;
+  /// What it does to gradients, if that is measured.
+  std::optional<double> error;
+};
+
 /// A value, and in which form it may be kept.
 struct Offer {
   OpResult value;
-  /// Whether a scale that rounds small elements to 0 does no harm.
-  bool mayBecomeZero;
-  std::optional<ElementCodec> codec;
-  /// What it does to gradients, as measured.
-  double error = 0;
+  SmallVector<Form, 4> forms;
+  /// One of them; they stay where they are once there is a choice.
+  const Form *chosen = nullptr;
+
+  double getError() const { return chosen ? chosen->error.value_or(0) : 0; }
+  int64_t getSavedBytes() const { return chosen ? chosen->savedBytes : 0; }
 };
 
-/// One step in the choice of forms: another form of a value.
+/// Another form of a value than it has, and what that makes different.
 struct Upgrade {
-  ElementCodec codec;
-  double error = 0;
-  int64_t bytes = 0;
+  const Form *form;
+  double error;
+  int64_t savedBytes;
+  unsigned offer;
+
+  /// Whether it saves less for its error than `other`; for no error, whether it
+  /// saves less.
+  bool operator<(const Upgrade &other) const {
+    double mine = double(savedBytes) * std::max(other.error, 0.0);
+    double theirs = double(other.savedBytes) * std::max(error, 0.0);
+    return std::tuple(mine, savedBytes, other.offer) <
+           std::tuple(theirs, other.savedBytes, offer);
+  }
 };
 } // namespace
 
-static int64_t getPackedBytes(RankedTensorType type, ElementCodec codec) {
-  int64_t bytes = 0;
-  for (RankedTensorType part : getPackedTypes(type, codec))
-    bytes += getBufferBytes(part);
-  return bytes;
-}
-
-/// Whether `codec` has a form of the value, and a smaller one.
-static bool takes(const Offer &offer, ElementCodec codec) {
-  auto type = cast<RankedTensorType>(offer.value.getType());
-  bool hasForm =
-      !hasScales(codec) ||
-      (offer.mayBecomeZero && type.getNumElements() % codecBlockSize == 0);
-  return hasForm && getPackedBytes(type, codec) < getBufferBytes(type);
+/// The forms of a value that are smaller than it is.
+static SmallVector<Form, 4> findForms(OpResult value, bool mayBecomeZero,
+                                      ArrayRef<ElementCodec> codecs,
+                                      const GradientErrors &errors) {
+  auto type = cast<RankedTensorType>(value.getType());
+  SmallVector<Form, 4> forms;
+  for (ElementCodec codec : codecs) {
+    // A block that is not full would have to be copied first.
+    if (hasScales(codec) &&
+        (!mayBecomeZero || type.getNumElements() % codecBlockSize != 0))
+      continue;
+    int64_t bytes = 0;
+    for (RankedTensorType part : getPackedTypes(type, codec))
+      bytes += getBufferBytes(part);
+    if (int64_t saved = getBufferBytes(type) - bytes; saved > 0)
+      forms.push_back({codec, saved, errors.find(value, codec)});
+  }
+  return forms;
 }
 
 /// Without a bound on errors: the smallest form.
-static void chooseSmallest(Offer &offer, ArrayRef<ElementCodec> codecs) {
-  auto type = cast<RankedTensorType>(offer.value.getType());
-  for (ElementCodec codec : codecs)
-    if (takes(offer, codec) &&
-        (!offer.codec ||
-         getPackedBytes(type, codec) < getPackedBytes(type, *offer.codec)))
-      offer.codec = codec;
+static void chooseSmallest(Offer &offer) {
+  for (const Form &form : offer.forms)
+    if (form.savedBytes > offer.getSavedBytes())
+      offer.chosen = &form;
+}
+
+/// The best upgrade of an offer that adds at most `bound` to the error.
+static std::optional<Upgrade> findUpgrade(const Offer &offer, unsigned number,
+                                          double bound) {
+  std::optional<Upgrade> best;
+  for (const Form &form : offer.forms) {
+    if (!form.error)
+      continue;
+    Upgrade upgrade = {&form, *form.error - offer.getError(),
+                       form.savedBytes - offer.getSavedBytes(), number};
+    bool isAllowed = upgrade.savedBytes > 0 && upgrade.error <= bound;
+    if (isAllowed && (!best || *best < upgrade))
+      best = upgrade;
+  }
+  return best;
 }
 
 /// Chooses forms so that the sum of all errors is at most `bound`, whichever of
 /// them the plan takes: in each step the one that saves the most bytes for its
 /// error. This is the greedy method for the multiple-choice knapsack problem
 /// (Kellerer, Pferschy and Pisinger: Knapsack Problems, chapter 11).
-static void chooseWithin(double bound, const GradientErrors &errors,
-                         ArrayRef<ElementCodec> codecs,
-                         MutableArrayRef<Offer> offers) {
-  auto findBest = [&](const Offer &offer) {
-    auto type = cast<RankedTensorType>(offer.value.getType());
-    int64_t bytes =
-        offer.codec ? getPackedBytes(type, *offer.codec) : getBufferBytes(type);
-    std::optional<Upgrade> best;
-    for (ElementCodec codec : codecs) {
-      std::optional<double> error = errors.find(offer.value, codec);
-      if (!error || !takes(offer, codec))
-        continue;
-      Upgrade upgrade = {codec, *error - offer.error,
-                         bytes - getPackedBytes(type, codec)};
-      if (upgrade.bytes <= 0 || upgrade.error > bound)
-        continue;
-      // Of two that save the same for nothing, the one that saves more.
-      auto isBetter = [&](const Upgrade &other) {
-        double mine = double(upgrade.bytes) * std::max(other.error, 0.0);
-        double theirs = double(other.bytes) * std::max(upgrade.error, 0.0);
-        return mine != theirs ? mine > theirs : upgrade.bytes > other.bytes;
-      };
-      if (!best || isBetter(*best))
-        best = upgrade;
-    }
-    return best;
+static void chooseWithin(double bound, MutableArrayRef<Offer> offers) {
+  std::priority_queue<Upgrade> upgrades;
+  auto push = [&](unsigned number) {
+    if (auto upgrade = findUpgrade(offers[number], number, bound))
+      upgrades.push(*upgrade);
   };
-  while (true) {
-    Offer *chosen = nullptr;
-    Upgrade step;
-    for (Offer &offer : offers) {
-      std::optional<Upgrade> best = findBest(offer);
-      if (!best)
-        continue;
-      if (chosen && double(best->bytes) * std::max(step.error, 0.0) <=
-                        double(step.bytes) * std::max(best->error, 0.0))
-        continue;
-      chosen = &offer;
-      step = *best;
+  for (unsigned number = 0; number < offers.size(); ++number)
+    push(number);
+  while (!upgrades.empty()) {
+    Upgrade best = upgrades.top();
+    upgrades.pop();
+    if (best.error <= bound) {
+      offers[best.offer].chosen = best.form;
+      bound -= best.error;
     }
-    if (!chosen)
-      return;
-    chosen->codec = step.codec;
-    chosen->error += step.error;
-    bound -= step.error;
+    // The bound, or what the offer has, is another one now.
+    push(best.offer);
   }
 }
 
@@ -161,20 +171,19 @@ struct OfferPacking : remat::impl::OfferPackingPassBase<OfferPacking> {
         graph.emitOpError("is already planned, expected one without a plan");
         return signalPassFailure();
       }
-      SmallVector<Offer> offers = collect(graph);
+      std::vector<Offer> offers = collect(graph, known, errors);
       if (maxGradientError > 0)
-        chooseWithin(maxGradientError / gradientErrorMargin, errors, known,
-                     offers);
+        chooseWithin(maxGradientError / gradientErrorMargin, offers);
       else
-        for (Offer &offer : offers)
-          chooseSmallest(offer, known);
+        llvm::for_each(offers, chooseSmallest);
       addTasks(graph, offers);
     }
   }
 
 private:
   LogicalResult parseCodecs(SmallVectorImpl<ElementCodec> &known);
-  SmallVector<Offer> collect(GraphOp graph);
+  std::vector<Offer> collect(GraphOp graph, ArrayRef<ElementCodec> known,
+                             const GradientErrors &errors);
   void addTasks(GraphOp graph, ArrayRef<Offer> offers);
   func::FuncOp getKernel(RankedTensorType type, ElementCodec codec,
                          bool unpacks);
@@ -229,13 +238,16 @@ func::FuncOp OfferPacking::getKernel(RankedTensorType type, ElementCodec codec,
   return kernel;
 }
 
-SmallVector<Offer> OfferPacking::collect(GraphOp graph) {
+std::vector<Offer> OfferPacking::collect(GraphOp graph,
+                                         ArrayRef<ElementCodec> known,
+                                         const GradientErrors &errors) {
   Packable packable(graph);
-  SmallVector<Offer> offers;
+  std::vector<Offer> offers;
   for (auto task : graph.getOps<TaskOp>())
     for (OpResult value : task->getResults())
       if (packable.contains(value))
-        offers.push_back({value, packable.mayBecomeZero(value), std::nullopt});
+        offers.push_back({value, findForms(value, packable.mayBecomeZero(value),
+                                           known, errors)});
   return offers;
 }
 
@@ -261,16 +273,18 @@ void OfferPacking::addTasks(GraphOp graph, ArrayRef<Offer> offers) {
     return task;
   };
   for (const Offer &offer : offers) {
-    if (!offer.codec)
+    if (!offer.chosen)
       continue;
+    ElementCodec codec = offer.chosen->codec;
     auto type = cast<RankedTensorType>(offer.value.getType());
-    TaskOp pack = addTask(getKernel(type, *offer.codec, false), offer.value,
-                          packsAttrName, *offer.codec);
+    TaskOp pack = addTask(getKernel(type, codec, false), offer.value,
+                          packsAttrName, codec);
     if (maxGradientError > 0)
-      pack->setAttr(gradientErrorAttrName,
-                    builder.getF64FloatAttr(offer.error * gradientErrorMargin));
-    addTask(getKernel(type, *offer.codec, true), pack->getResults(),
-            unpacksAttrName, *offer.codec);
+      pack->setAttr(
+          gradientErrorAttrName,
+          builder.getF64FloatAttr(offer.getError() * gradientErrorMargin));
+    addTask(getKernel(type, codec, true), pack->getResults(), unpacksAttrName,
+            codec);
     ++numOffered;
   }
 }
