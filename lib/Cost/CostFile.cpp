@@ -8,15 +8,14 @@
 
 #include "remat/Dialect/Remat/IR/Remat.h"
 #include "remat/Support/OutputFiles.h"
+#include "remat/Utils/JsonFiles.h"
 
 #include "mlir/IR/OwningOpRef.h"
 #include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Base64.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
 #include "llvm/Support/MD5.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -143,12 +142,9 @@ static Expected<MachineFacts> readMachine(const json::Object &object) {
 }
 
 Expected<CostFile> CostFile::load(StringRef path) {
-  auto buffer = MemoryBuffer::getFile(path);
-  if (!buffer)
-    return makeError(path, buffer.getError().message());
-  Expected<json::Value> value = json::parse((*buffer)->getBuffer());
+  Expected<json::Value> value = readJsonFile(path);
   if (!value)
-    return makeError(path, toString(value.takeError()));
+    return value.takeError();
   const json::Object *object = value->getAsObject();
   if (Error error = checkSchema(object))
     return makeError(path, toString(std::move(error)));

@@ -6,8 +6,8 @@
 
 #include "common/Manifest.h"
 
-#include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
+#include "remat/Utils/JsonFiles.h"
+
 #include "llvm/Support/Path.h"
 
 #include <cmath>
@@ -180,14 +180,9 @@ const GradientSummary *Manifest::findGradient(StringRef name) const {
 }
 
 Expected<Manifest> remat::tools::loadManifest(StringRef path) {
-  ErrorOr<std::unique_ptr<MemoryBuffer>> file = MemoryBuffer::getFile(path);
-  if (!file)
-    return createStringError(file.getError(),
-                             path + ": " + file.getError().message());
-  Expected<json::Value> value = json::parse((*file)->getBuffer());
+  Expected<json::Value> value = readJsonFile(path);
   if (!value)
-    return createStringError(inconvertibleErrorCode(),
-                             path + ": " + toString(value.takeError()));
+    return value.takeError();
   Manifest manifest;
   json::Path::Root root(path);
   if (!fromJSON(*value, manifest, root))

@@ -6,11 +6,10 @@
 
 #include "remat/Dialect/Remat/Transforms/GradientErrors.h"
 
+#include "remat/Utils/JsonFiles.h"
 #include "remat/Utils/Utf8.h"
 
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
@@ -65,12 +64,9 @@ static Error readValue(const json::Value &value,
 }
 
 Expected<GradientErrors> GradientErrors::load(StringRef path) {
-  auto buffer = MemoryBuffer::getFile(path);
-  if (!buffer)
-    return makeError(path, buffer.getError().message());
-  Expected<json::Value> value = json::parse((*buffer)->getBuffer());
+  Expected<json::Value> value = readJsonFile(path);
   if (!value)
-    return makeError(path, toString(value.takeError()));
+    return value.takeError();
   const json::Object *object = value->getAsObject();
   if (!object || object->getString("schema") != StringRef(schema))
     return makeError(path, "has no errors of gradients, expected the schema '" +
