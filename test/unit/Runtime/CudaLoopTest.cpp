@@ -247,45 +247,60 @@ TEST_F(CudaLoopTest, Lists) {
   EXPECT_EQ(compare(make), 8u);
 }
 
-/// Backward iterations whose states are made again from few of them.
+/// A loop that runs backward and makes the states again of which it keeps
+/// `slots` on the device and `hostSlots` on the host: (h, w, x) -> h * w + x,
+/// then (a, v, h, y) -> (a * h + y, h - v).
+LoopTable makeReversal(bool isForDevice, int64_t slots, bool isInPlace,
+                       int64_t hostSlots = 0) {
+  constexpr int64_t count = 7;
+  LoopTable advance(isForDevice), body(isForDevice), table(isForDevice);
+  uint32_t h = advance.argument("h"), w = advance.argument("w");
+  uint32_t x = advance.argument("x"), next = advance.result("h");
+  uint32_t product = advance.place();
+  if (isInPlace)
+    advance.addDonation(0, 0);
+  advance.run(Multiply, {h, w}, {product});
+  advance.run(Add, {product, x}, {isInPlace ? advance.addView(h) : next});
+  uint32_t a = body.argument("a"), v = body.argument("v");
+  uint32_t state = body.argument("h"), y = body.argument("y");
+  uint32_t end = body.result("a"), s = body.result("s");
+  uint32_t scaled = body.place();
+  body.run(Multiply, {a, state}, {scaled});
+  body.run(Add, {scaled, y}, {end});
+  body.run(Subtract, {state, v}, {s});
+  std::string blob = body.finalize(), other = advance.finalize();
+  remat_loop loop =
+      makeRecord(table.addBody(blob), 1, 1, 1, 1, REMAT_LOOP_REVERSE, count);
+  loop.advance = table.addBody(other);
+  loop.advance_invariants = 1;
+  loop.advance_slices = 1;
+  loop.slots = slots;
+  loop.host_slots = hostSlots;
+  loop.period = hostSlots > 0 ? 2 : 0;
+  table.runLoop(table.addLoop(loop),
+                {table.argument("a"), table.argument("v"),
+                 table.argument("y", {count}), table.argument("h"),
+                 table.argument("w"), table.argument("x", {count})},
+                {table.result("a"), table.result("s", {count})},
+                loopWorkspaceBytes(loop, blob, other));
+  return table;
+}
+
 TEST_F(CudaLoopTest, StatesAreMadeAgain) {
   for (int64_t slots : {1, 2, 3})
-    for (bool isInPlace : {false, true}) {
-      constexpr int64_t count = 7;
-      auto make = [&](bool isForDevice) {
-        // (h, w, x) -> h * w + x, then (a, v, h, y) -> (a * h + y, h - v).
-        LoopTable advance(isForDevice), body(isForDevice), table(isForDevice);
-        uint32_t h = advance.argument("h"), w = advance.argument("w");
-        uint32_t x = advance.argument("x"), next = advance.result("h");
-        uint32_t product = advance.place();
-        if (isInPlace)
-          advance.addDonation(0, 0);
-        advance.run(Multiply, {h, w}, {product});
-        advance.run(Add, {product, x}, {isInPlace ? advance.addView(h) : next});
-        uint32_t a = body.argument("a"), v = body.argument("v");
-        uint32_t state = body.argument("h"), y = body.argument("y");
-        uint32_t end = body.result("a"), s = body.result("s");
-        uint32_t scaled = body.place();
-        body.run(Multiply, {a, state}, {scaled});
-        body.run(Add, {scaled, y}, {end});
-        body.run(Subtract, {state, v}, {s});
-        std::string blob = body.finalize(), other = advance.finalize();
-        remat_loop loop = makeRecord(table.addBody(blob), 1, 1, 1, 1,
-                                     REMAT_LOOP_REVERSE, count);
-        loop.advance = table.addBody(other);
-        loop.advance_invariants = 1;
-        loop.advance_slices = 1;
-        loop.slots = slots;
-        table.runLoop(table.addLoop(loop),
-                      {table.argument("a"), table.argument("v"),
-                       table.argument("y", {count}), table.argument("h"),
-                       table.argument("w"), table.argument("x", {count})},
-                      {table.result("a"), table.result("s", {count})},
-                      loopWorkspaceBytes(loop, blob, other));
-        return table;
-      };
-      EXPECT_EQ(compare(make), 8u);
-    }
+    for (bool isInPlace : {false, true})
+      EXPECT_EQ(compare([&](bool isForDevice) {
+                  return makeReversal(isForDevice, slots, isInPlace);
+                }),
+                8u);
+}
+
+/// It is this CPU that copies states to the host.
+TEST_F(CudaLoopTest, StatesOnTheHostAreRefused) {
+  CudaStep step(makeReversal(true, 2, false, /*hostSlots=*/1));
+  EXPECT_EQ(step.loaded, REMAT_INVALID_MODULE);
+  EXPECT_EQ(step.message, "entry 0 'scan' keeps states of a loop in host "
+                          "memory, expected all on the device");
 }
 
 /// What a loop has made is moved to the host while another loop takes its
