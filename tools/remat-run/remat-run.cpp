@@ -14,9 +14,11 @@
 
 #include "CostProfile.h"
 #include "ErrorProfile.h"
+#include "Evaluation.h"
 #include "GradCheck.h"
 #include "Options.h"
 #include "Products.h"
+#include "StepData.h"
 
 #include "remat/Support/OutputFiles.h"
 #include "remat/Utils/Utf8.h"
@@ -48,170 +50,6 @@ SmallVector<OutputFlag> run::getOutputFlags() {
   return flags;
 }
 
-//===----------------------------------------------------------------------===//
-// With a manifest: loss and gradients of the parameters
-//===----------------------------------------------------------------------===//
-
-/// Zeros to which gradients are added, or an optimizer's state before the first
-/// step. Both are replaced in every step. What is the caller's to say is an
-/// error, `hint` is where.
-static Expected<Tensor> makeSum(const remat_tensor_info &info,
-                                StringRef hint = "give it by --inputs") {
-  if (info.donation == REMAT_NONE)
-    return makeError("argument '" + Twine(info.name) + "' has no value, " +
-                     hint);
-  Tensor sum(info);
-  if (!sum.isAllocated())
-    return makeError("no memory for argument '" + Twine(info.name) + "'");
-  std::memset(sum.getData(), 0, sum.getBytes());
-  return std::move(sum);
-}
-
-/// The argument of a step over several parts of a batch, for all of which there
-/// is the same `part`.
-static Expected<Tensor> repeat(const Tensor &part,
-                               const remat_tensor_info &info) {
-  Tensor whole(info);
-  if (!whole.isAllocated())
-    return makeError("no memory for argument '" + Twine(info.name) + "'");
-  auto *data = static_cast<char *>(whole.getData());
-  for (size_t at = 0;
-       at + part.getBytes() <= whole.getBytes() && part.getBytes();
-       at += part.getBytes())
-    std::memcpy(data + at, part.getData(), part.getBytes());
-  return std::move(whole);
-}
-
-static Expected<std::vector<Tensor>> makeArguments(const remat_step *step,
-                                                   const Manifest &manifest,
-                                                   const Products &products) {
-  std::vector<Tensor> arguments;
-  for (const ManifestArgument &argument : manifest.arguments) {
-    Expected<Tensor> tensor = makeArgument(argument);
-    if (!tensor)
-      return tensor.takeError();
-    remat_tensor_info info;
-    remat_step_argument(step, arguments.size(), &info);
-    ArrayRef<int64_t> shape = tensor->getShape();
-    bool isPart = options().step.microbatches > 1 && !shape.empty() &&
-                  size_t(info.rank) == shape.size() &&
-                  info.dims[0] == shape[0] * options().step.microbatches;
-    if (isPart)
-      tensor = repeat(*tensor, info);
-    if (!tensor)
-      return tensor.takeError();
-    arguments.push_back(std::move(*tensor));
-  }
-  for (const Tensor &state : products.initialState)
-    arguments.push_back(state.copy());
-  while (arguments.size() < remat_step_argument_count(step)) {
-    remat_tensor_info info;
-    remat_step_argument(step, arguments.size(), &info);
-    if (info.name == learningRateName && !manifest.learningRates.empty()) {
-      // Each step is given its own.
-      arguments.emplace_back(info);
-      continue;
-    }
-    Expected<Tensor> sum =
-        makeSum(info, info.name == learningRateName
-                          ? "give it by 'learning_rate' of the manifest"
-                          : "give it by --inputs");
-    if (!sum)
-      return sum.takeError();
-    arguments.push_back(std::move(*sum));
-  }
-  return std::move(arguments);
-}
-
-/// The loss among the model's own results: the one that is differentiated.
-static Expected<const Tensor *> findLoss(ArrayRef<Tensor> results) {
-  int64_t number = options().step.result;
-  if (number < 0) {
-    // Behind the loss may be state.
-    while (results.size() > 1 && results.back().getDtype() >= REMAT_I1)
-      results = results.drop_back();
-    number += results.size();
-  }
-  if (number < 0 || number >= int64_t(results.size()))
-    return makeError("the model returns no loss");
-  const Tensor &loss = results[number];
-  if (loss.getNumElements() != 1)
-    return makeError("the loss, the model's result " + Twine(number) +
-                     ", has " + Twine(loss.getNumElements()) +
-                     " elements, expected one");
-  return &loss;
-}
-
-/// Takes loss and gradients by their roles out of the results of a model that
-/// is differentiated already.
-static Error evaluateByRoles(const Manifest &manifest, ArrayRef<Tensor> results,
-                             RunReport &report) {
-  if (manifest.results.size() != results.size())
-    return makeError("the model has " + Twine(results.size()) +
-                     " results, the manifest " +
-                     Twine(manifest.results.size()));
-  for (auto [info, result] : zip(manifest.results, results)) {
-    if (info.role == "gradient")
-      report.gradients.push_back({info.of, summarize(result, nullptr),
-                                  result.hash(), /*exists=*/true});
-    if (info.role != "loss")
-      continue;
-    if (result.getNumElements() != 1)
-      return makeError("the loss '" + info.name + "' has " +
-                       Twine(result.getNumElements()) +
-                       " elements, expected one");
-    report.loss = result.get(0);
-  }
-  return Error::success();
-}
-
-/// Takes loss and gradients out of the results; the gradients are the last, or
-/// were used up by an optimizer.
-static Error evaluate(const remat_step *step, const Manifest &manifest,
-                      const Products &products, ArrayRef<Tensor> results,
-                      RunReport &report) {
-  if (manifest.isDifferentiated)
-    return evaluateByRoles(manifest, results, report);
-  ArrayRef<int64_t> wrt = options().step.wrt;
-  if (!options().step.optimizer.empty()) {
-    wrt = {};
-    results = results.take_front(products.ownResults);
-  }
-  size_t numGradients = options().step.differentiate ? wrt.size() : 0;
-  if (results.size() <= numGradients)
-    return makeError("the model returns no loss");
-  ArrayRef<Tensor> gradients = results.take_back(numGradients);
-  Expected<const Tensor *> loss = findLoss(results.drop_back(numGradients));
-  if (!loss)
-    return loss.takeError();
-  report.loss = (*loss)->get(0);
-  if (manifest.loss)
-    report.maxRelativeError = std::abs(*report.loss - *manifest.loss) /
-                              std::max(std::abs(*manifest.loss), 1e-30);
-  size_t index = results.size() - numGradients;
-  for (auto [number, gradient] : zip(wrt, gradients)) {
-    remat_tensor_info info;
-    remat_step_result(step, index++, &info);
-    std::string name = "argument " + std::to_string(number);
-    if (size_t(number) < manifest.arguments.size())
-      name = manifest.arguments[number].name;
-    const GradientSummary *golden = manifest.findGradient(name);
-    GradientSummary sum;
-    if (golden && options().step.accumulate) {
-      sum = multiply(*golden, double(report.stepSeconds.size()));
-      golden = &sum;
-    }
-    report.gradients.push_back({name, summarize(gradient, golden),
-                                gradient.hash(),
-                                !(info.flags & REMAT_TENSOR_ABSENT)});
-    if (golden)
-      report.maxRelativeError =
-          std::max(report.maxRelativeError.value_or(0),
-                   compare(report.gradients.back().summary, *golden));
-  }
-  return Error::success();
-}
-
 namespace {
 /// The model, brought to tasks, and what is known of it as it was read.
 struct Model {
@@ -222,116 +60,6 @@ struct Model {
   std::optional<ExactGradients> exact;
 };
 } // namespace
-
-//===----------------------------------------------------------------------===//
-// With files: results and derivatives
-//===----------------------------------------------------------------------===//
-
-static std::string getPath(StringRef directory, const Twine &name) {
-  SmallString<128> path(directory);
-  sys::path::append(path, name);
-  return std::string(path);
-}
-
-/// The file of an argument: by its number, or by its name.
-static Expected<std::string> findArgumentFile(const Products &products,
-                                              size_t index, StringRef name) {
-  const std::string &file = products.argumentFiles[index];
-  std::string path = getPath(options().inputDirectory, file);
-  std::string ownFile = (name + ".npy").str();
-  // What has no name is called by its number in the step.
-  if (name == "arg" + std::to_string(index) ||
-      is_contained(products.argumentFiles, ownFile))
-    return path;
-  std::string named = getPath(options().inputDirectory, ownFile);
-  if (!sys::fs::exists(named))
-    return path;
-  if (sys::fs::exists(path))
-    return makeError("'" + path + "' and '" + named +
-                     "' are for the same argument; remove one of them");
-  return named;
-}
-
-/// Whether the step may take other types than the model, whose files are read.
-static bool convertsTypes() {
-  return options().step.widen || options().step.narrow != TensorNarrowing::None;
-}
-
-static Expected<std::vector<Tensor>> readArguments(remat_step *step,
-                                                   const Products &products) {
-  std::vector<Tensor> arguments;
-  for (size_t index = 0; index < products.argumentFiles.size(); ++index) {
-    remat_tensor_info info;
-    remat_step_argument(step, index, &info);
-    Expected<std::string> found = findArgumentFile(products, index, info.name);
-    if (!found)
-      return found.takeError();
-    const std::string &path = *found;
-    if (const Tensor *state = products.findInitialState(index);
-        state && !sys::fs::exists(path)) {
-      arguments.push_back(state->copy());
-      continue;
-    }
-    if (index >= products.firstSum && !sys::fs::exists(path)) {
-      Expected<Tensor> sum = makeSum(info);
-      if (!sum)
-        return sum.takeError();
-      arguments.push_back(std::move(*sum));
-      continue;
-    }
-    // A step in other types is given what the model is given, see
-    // convertArguments.
-    Expected<Tensor> tensor =
-        convertsTypes()
-            ? readNpy(path)
-            : readNpy(path, info.dtype, ArrayRef(info.dims, info.rank));
-    if (!tensor)
-      return tensor.takeError();
-    arguments.push_back(std::move(*tensor));
-  }
-  return std::move(arguments);
-}
-
-/// Makes what a step takes in other types than its model of what the model
-/// takes. So both compute from the same values, as far as a narrow type has
-/// them.
-static Error convertArguments(remat_step *step,
-                              MutableArrayRef<Tensor> arguments) {
-  auto isComplex = [](remat_dtype dtype) {
-    return dtype == REMAT_C64 || dtype == REMAT_C128;
-  };
-  for (auto [index, argument] : enumerate(arguments)) {
-    remat_tensor_info info;
-    if (remat_step_argument(step, index, &info) != REMAT_OK)
-      continue;
-    remat_dtype given = argument.getDtype();
-    bool mayDiffer = (info.dtype < REMAT_I1 && given < REMAT_I1) ||
-                     (isComplex(info.dtype) && isComplex(given));
-    if (!mayDiffer || info.dtype == given)
-      continue;
-    Tensor converted(info.dtype, argument.getShape());
-    if (!converted.isAllocated())
-      return makeError("no memory for argument '" + Twine(info.name) + "'");
-    for (size_t i = 0; i < argument.getNumScalars(); ++i)
-      converted.set(i, argument.get(i));
-    argument = std::move(converted);
-  }
-  return Error::success();
-}
-
-static Error writeResults(ArrayRef<Tensor> results, const Products &products,
-                          OutputFiles &files) {
-  if (std::error_code code =
-          sys::fs::create_directories(options().outputDirectory))
-    return makeError(options().outputDirectory + ": " + code.message());
-  for (auto [tensor, file] : zip(results, products.resultFiles))
-    if (!file.empty())
-      if (Error error = files.add(
-              getPath(options().outputDirectory, file),
-              [&, &tensor = tensor](raw_ostream &os) { writeNpy(os, tensor); }))
-        return error;
-  return Error::success();
-}
 
 //===----------------------------------------------------------------------===//
 // Main
@@ -428,19 +156,6 @@ static Expected<Products> planProducts(mlir::FunctionOpInterface entry,
   if (manifest || options().emit.empty())
     return run::planProducts(entry, step);
   return run::planProducts(entry, options().emit, step.wrt);
-}
-
-/// The arguments of a step of the model.
-static Expected<std::vector<Tensor>> makeArguments(remat_step *step,
-                                                   const Products &products,
-                                                   const Manifest *manifest) {
-  Expected<std::vector<Tensor>> arguments =
-      manifest ? makeArguments(step, *manifest, products)
-               : readArguments(step, products);
-  if (arguments && convertsTypes())
-    if (Error error = convertArguments(step, *arguments))
-      return std::move(error);
-  return arguments;
 }
 
 /// Measures what packed forms do to the gradients of the model, which is no
