@@ -781,6 +781,9 @@ Error remat::checkStepOptions(const StepOptions &options) {
       (options.maxGradientError > 0 || !options.gradientErrors.empty()))
     return createStringError("'max-gradient-error' and 'gradient-errors' have "
                              "no effect without 'compress'");
+  if (options.maxGradientError == 0 && !options.gradientErrors.empty())
+    return createStringError(
+        "'gradient-errors' has no effect without 'max-gradient-error'");
   if (options.maxGradientError > 0 && !options.optimizer.empty())
     return createStringError("'max-gradient-error' excludes 'optimizer': it "
                              "leaves no gradients");

@@ -88,6 +88,8 @@ remat::carryOutPlans(ModuleOp tasks, const StepOptions &options,
     if (llvm::Error error =
             readStoredPlan(llvm::formatv("{0}", toJson(point)).str(), plan))
       return std::move(error);
+    // The bodies of loops are planned again.
+    plan.solver.effort = point.options.solver.effort;
     llvm::Expected<PlannedStep> step =
         carryOut(PlanOrigin::Frontier, tasks, options, plan);
     if (!step)
