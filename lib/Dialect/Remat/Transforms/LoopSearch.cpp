@@ -1,0 +1,273 @@
+//===- LoopSearch.cpp - plans of graphs with loops ------------------------===//
+//
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LoopSearch.h"
+
+#include "Tuning.h"
+#include "remat/Dialect/Remat/Transforms/StoredPlan.h"
+
+using namespace mlir;
+using namespace remat;
+using planning::BudgetRequest;
+
+namespace {
+/// The best plan of a graph with loops: with stacks or with checkpoints, and
+/// with what their bodies need at a time.
+class LoopSearch {
+public:
+  LoopSearch(const PlanOptions &options, LoopSlots &slots, bool applies)
+      : options(options), slots(slots), applies(applies),
+        stored(options.stored) {
+    this->options.stored = nullptr;
+    limit = options.solver.timeLimitSeconds;
+  }
+
+  llvm::Expected<GraphPlan> run(GraphOp graph, PlannedGraph *planned);
+
+private:
+  bool isSmallest() const {
+    return options.budget.kind == BudgetRequest::Kind::Smallest;
+  }
+  bool isOver() const;
+  void shareTime(unsigned plans);
+  llvm::Error add(GraphOp graph);
+  llvm::Error addLevel(GraphOp graph, unsigned level, int64_t fewer);
+  llvm::Error searchLevels(GraphOp graph, ArrayRef<unsigned> levels,
+                           unsigned numLater);
+  llvm::Error search(GraphOp graph);
+  bool isHopeless(GraphOp copy, unsigned level);
+  llvm::Expected<bool> addStored(GraphOp graph);
+
+  PlanOptions options;
+  LoopSlots &slots;
+  bool applies;
+  std::optional<double> limit;
+  std::chrono::steady_clock::time_point start =
+      std::chrono::steady_clock::now();
+  /// If set, the plan of one of the copies: no other is looked for.
+  std::shared_ptr<const StoredPlan> stored;
+  bool hasStored = false;
+  std::optional<GraphPlan> best;
+  PlannedGraph bestGraph;
+  std::unique_ptr<planning::InfeasibleBudgetError> failure;
+  /// Of what was added last: whether it has a plan, whether that is the best,
+  /// and by how much it does not fit.
+  bool hasPlan = false, isBest = false;
+  int64_t excess = 0;
+};
+} // namespace
+
+/// Whether there is no time for another plan, and there need not be.
+bool LoopSearch::isOver() const {
+  bool isInterrupted = options.solver.interrupt && *options.solver.interrupt;
+  return best &&
+         (isInterrupted || (limit && *options.solver.timeLimitSeconds <= 0));
+}
+
+/// Gives the next plan, and the plans of bodies for it, a share of what is left
+/// of the time for `plans` more.
+void LoopSearch::shareTime(unsigned plans) {
+  if (!limit)
+    return;
+  std::chrono::duration<double> passed =
+      std::chrono::steady_clock::now() - start;
+  double share = std::max(*limit - passed.count(), 0.0) / std::max(plans, 1u);
+  options.solver.timeLimitSeconds = share;
+  slots.setTimeLimit(share);
+}
+
+/// Takes the stored plan if it is one of `graph`.
+llvm::Expected<bool> LoopSearch::addStored(GraphOp graph) {
+  PlanOptions given = options;
+  given.stored = stored;
+  Variants variants(graph, given);
+  if (llvm::Error error = variants.prepare())
+    return std::move(error);
+  if (!variants.isStoredPlan())
+    return false;
+  llvm::Expected<GraphPlan> plan =
+      findPlanOf(graph, given, applies ? &bestGraph : nullptr);
+  if (!plan)
+    return plan.takeError();
+  best = std::move(*plan);
+  return true;
+}
+
+/// Plans `graph`, in which it is decided what loops keep.
+llvm::Error LoopSearch::add(GraphOp graph) {
+  if (stored) {
+    if (llvm::Error error = addStored(graph).moveInto(hasStored))
+      return error;
+    if (hasStored)
+      return llvm::Error::success();
+  }
+  PlannedGraph applied;
+  llvm::Expected<GraphPlan> plan =
+      findPlanOf(graph, options, applies ? &applied : nullptr);
+  hasPlan = bool(plan);
+  isBest = plan && (!best || isBetter(*plan, *best, isSmallest()));
+  excess = 0;
+  if (isBest) {
+    best = std::move(*plan);
+    bestGraph = std::move(applied);
+    llvm::append_range(bestGraph.decisions, slots.getDecisions());
+    return llvm::Error::success();
+  }
+  llvm::Error error = plan.takeError();
+  llvm::visitErrors(error, [&](const llvm::ErrorInfoBase &info) {
+    if (info.isA<planning::InfeasibleBudgetError>()) {
+      auto &infeasible =
+          static_cast<const planning::InfeasibleBudgetError &>(info);
+      excess = infeasible.getSmallestFeasible() - infeasible.getBudget();
+    }
+  });
+  return keepClosest(std::move(error), failure);
+}
+
+/// Whether stacks alone are too much for any plan of `copy`. The last level is
+/// planned in any case, and says what is missing.
+bool LoopSearch::isHopeless(GraphOp copy, unsigned level) {
+  bool mayOffload =
+      options.offload && options.linkBandwidth != 0 && options.hostBudget != 0;
+  if (slots.isOnHost(level) && !stored && best &&
+      options.budget.kind == BudgetRequest::Kind::Bytes)
+    return llvm::any_of(copy.getOps<TaskOp>(), [&](TaskOp task) {
+      return int64_t(task.getWorkspace()) > options.budget.bytes;
+    });
+  if (stored || mayOffload || level == slots.getNumLevels())
+    return false;
+  if (isSmallest())
+    return best && slots.getLeastArena(copy) > best->arenaBytes;
+  return options.budget.kind == BudgetRequest::Kind::Bytes &&
+         slots.getLeastArena(copy) > options.budget.bytes;
+}
+
+/// Plans the copy of a level whose bodies take `fewer` bytes less.
+llvm::Error LoopSearch::addLevel(GraphOp graph, unsigned level, int64_t fewer) {
+  hasPlan = isBest = false;
+  excess = 0;
+  llvm::Expected<GraphOp> copy = level == 0 && fewer == 0
+                                     ? llvm::Expected<GraphOp>(graph)
+                                     : slots.make(level, fewer);
+  if (!copy)
+    return copy.takeError();
+  if (isHopeless(*copy, level))
+    return llvm::Error::success();
+  llvm::Error error = add(*copy);
+  if (isBest || hasStored) {
+    best->loopLevel = level;
+    best->loopFewer = fewer;
+  }
+  // Checkpoints are a plan, too, that of Revolve.
+  if (isBest && slots.hasCheckpoints(level) &&
+      best->solution.solver == "save-all")
+    best->solution.solver =
+        slots.isOnHost(level) ? "two-level-revolve" : "revolve";
+  return error;
+}
+
+/// Plans the copies of `levels`, which keep ever less, or ever more if that is
+/// asked for which keeps the least. Behind them come `numLater` others.
+llvm::Error LoopSearch::searchLevels(GraphOp graph, ArrayRef<unsigned> levels,
+                                     unsigned numLater) {
+  unsigned withoutGain = 0;
+  for (auto [step, level] : llvm::enumerate(levels)) {
+    unsigned plansLeft = 3 * (levels.size() - step + numLater);
+    shareTime(plansLeft);
+    if (isOver())
+      break;
+    if (llvm::Error error = addLevel(graph, level, 0))
+      return error;
+    bool isGain = isBest;
+    // Fewer stacks than are needed cost more.
+    bool isSlower =
+        slots.isOnHost(level) ? hasPlan && !isBest : best && !isBest;
+    if (hasStored || (isSlower && !isSmallest() && !stored))
+      break;
+    shareTime(plansLeft - 1);
+    if (isOver())
+      break;
+    SmallVector<int64_t, 2> smaller;
+    if (excess > 0 && !isSmallest())
+      smaller.push_back(excess);
+    if (isSmallest() || stored)
+      smaller.push_back(INT64_MAX);
+    for (int64_t fewer : smaller) {
+      if (llvm::Error error = addLevel(graph, level, fewer))
+        return error;
+      isGain |= isBest;
+      if (hasStored)
+        return llvm::Error::success();
+    }
+    // What keeps more rarely takes less.
+    withoutGain = isGain ? 0 : withoutGain + 1;
+    if (isSmallest() && !stored && withoutGain == LoopTuning::mostWithoutGain)
+      break;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error LoopSearch::search(GraphOp graph) {
+  unsigned numLevels = slots.getNumLevels();
+  // A stored plan says of which copy it is. Those of other copies may be it,
+  // too.
+  if (stored && stored->loopLevel <= numLevels + slots.getNumHostLevels()) {
+    llvm::Error error = addLevel(graph, stored->loopLevel, stored->loopFewer);
+    if (error || hasStored)
+      return error;
+  }
+  auto levels = llvm::to_vector(llvm::seq(0u, numLevels + 1));
+  auto onHost = llvm::to_vector(
+      llvm::seq(numLevels + 1, numLevels + slots.getNumHostLevels() + 1));
+  if (isSmallest()) {
+    std::reverse(levels.begin(), levels.end());
+    std::reverse(onHost.begin(), onHost.end());
+  }
+  if (llvm::Error error = searchLevels(graph, levels, onHost.size()))
+    return error;
+  return hasStored ? llvm::Error::success()
+                   : searchLevels(graph, onHost, /*numLater=*/0);
+}
+
+llvm::Expected<GraphPlan> LoopSearch::run(GraphOp graph,
+                                          PlannedGraph *planned) {
+  // Percentages mean the same for all.
+  PlanOptions unlimited = options;
+  unlimited.budget = BudgetRequest();
+  llvm::Expected<GraphPlan> whole = findPlanOf(graph, unlimited, nullptr);
+  if (!whole)
+    return whole.takeError();
+  if (options.budget.kind == BudgetRequest::Kind::Percent)
+    options.budget = {BudgetRequest::Kind::Bytes,
+                      options.budget.resolve(whole->saveAllPeak)};
+  if (llvm::Error error = search(graph))
+    return std::move(error);
+  // Says that the stored plan is of another graph.
+  if (stored && !hasStored) {
+    options.stored = stored;
+    return findPlanOf(graph, options, planned);
+  }
+  if (!best)
+    return llvm::Error(std::move(failure));
+  best->saveAllPeak = whole->saveAllPeak;
+  // What is proven of one copy is not of the others.
+  planning::Solution &solution = best->solution;
+  solution.baseCost = solution.lowerBound = whole->solution.baseCost;
+  solution.proof = planning::Solution().proof;
+  if (planned)
+    *planned = std::move(bestGraph);
+  return std::move(*best);
+}
+
+llvm::Expected<GraphPlan> remat::findLoopPlan(GraphOp graph,
+                                              const PlanOptions &options,
+                                              LoopSlots &slots,
+                                              PlannedGraph *planned) {
+  bool isFree = options.budget.kind == BudgetRequest::Kind::Unlimited;
+  if (!slots.hasLoops() || (isFree && !options.stored))
+    return findPlanOf(graph, options, planned);
+  return LoopSearch(options, slots, planned != nullptr).run(graph, planned);
+}
