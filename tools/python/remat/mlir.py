@@ -331,6 +331,8 @@ class Function:
             value, sizes)
 
     def insert(self, part, whole, offsets, strides):
+        if math.prod(part.shape) == 0:  # Its offset may be that of no element.
+            return whole
         text = lambda numbers: "[%s]" % ", ".join(map(str, numbers))
         return self.op("tensor.insert_slice %s into %s%s %s %s : %s into %s" % (
             part.name, whole.name, text(offsets), text(part.shape), text(strides), part.type, whole.type),

@@ -125,6 +125,13 @@ class OperationTest(unittest.TestCase):
         self.check(lambda m, x: (m.w[:, None, :].expand(6, 3, 6) * x).transpose(0, 2).contiguous().view(-1),
                    self.x(6, 3, 6))
 
+    def test_views_of_no_elements(self):
+        # As a rotary embedding of whole heads has it: what is not rotated is an empty slice at the end.
+        self.check(lambda m, x: torch.cat([(x @ m.w)[..., :6] * 2, (x @ m.w)[..., 6:]], -1), self.x())
+        self.check(lambda m, x: torch.split(x @ m.w, [6, 0])[1].sum() + (x @ m.w).narrow(0, 6, 0).sum() + m.w.sum(),
+                   self.x())
+        self.check(lambda m, x: torch.slice_scatter(x @ m.w, x[:, 6:], 1, 6), self.x())
+
     def test_arithmetic(self):
         self.check(lambda m, x: torch.atan2(m.w, x) + torch.sinh(m.w) + torch.fmod(m.w, 0.3) + torch.remainder(m.w, x)
                    + torch.lerp(m.w, x, 0.3) + torch.logaddexp(m.w, x) + torch.floor(m.w) * m.w, self.x())
