@@ -51,3 +51,22 @@ func.func @behind(%x: tensor<64xf32>) -> tensor<64xf32> {
   %d = math.tanh %u {remat.backward = 2 : i64} : tensor<64xf32>
   return %d : tensor<64xf32>
 }
+
+// -----
+
+// Copies of what is returned belong to no later computation than the results
+// before them: in calls of its own, the forward computation gives them, too.
+// CHECK-LABEL: remat.graph @returned
+// CHECK: remat.task 0 @exp
+// CHECK: remat.task 1 @cos({{.*}} backward
+// CHECK: remat.task 2 @copy{{.*}}(%arg0) : (
+// CHECK: remat.task 3 @copy{{.*}}() : (
+// CHECK: remat.task 4 @copy{{.*}}(%0) : (
+// CHECK: remat.task 5 @copy{{.*}}() backward
+func.func @returned(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) {
+  %one = arith.constant dense<1.0> : tensor<64xf32>
+  %zero = arith.constant dense<0.0> : tensor<64xf32>
+  %a = math.exp %x : tensor<64xf32>
+  %b = math.cos %a {remat.backward} : tensor<64xf32>
+  return %a, %x, %one, %a, %b, %zero : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
+}

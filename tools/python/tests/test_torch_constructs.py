@@ -240,6 +240,16 @@ class ConstructTest(unittest.TestCase):
         check(lambda x: (Cut.apply(x),), torch.ones(4).requires_grad_())
         check(lambda x, y: (x + y, Cut.apply(x).exp()), x.detach().requires_grad_(), y)
 
+    def test_outputs_that_are_not_computed(self):
+        def run(m, x):  # The forward call gives them, also where the backward call begins with them.
+            h = m.a(x).tanh()
+            return m.b(h), torch.ones(2, 16), torch.arange(5), h, h
+
+        torch._dynamo.reset()
+        model = Net(run)
+        for found, expected in zip(torch.compile(model, backend="remat", dynamic=False)(self.x), model(self.x)):
+            torch.testing.assert_close(found, expected)
+
     def test_assertions(self):
         def checked(x):
             torch._assert_async((x > 0).all(), "not positive")

@@ -406,15 +406,19 @@ static bool isDemanded(Value value) {
 void GraphBuilder::createReturn(func::ReturnOp op) {
   SmallVector<Value> results;
   DenseSet<Value> roots;
-  unsigned highest = 0;
-  for (auto task : graph.getOps<TaskOp>())
-    highest = std::max(highest, task.getBackwardLevel());
+  // Results of a derivative come behind those of what is differentiated. So a
+  // constant or an argument that is returned belongs to no later computation
+  // than the results before it: a call of its own for the forward computation
+  // gives it, too.
+  unsigned reached = 0;
   for (Value value : op.getOperands()) {
     Value result = mapping.lookupOrNull(value);
     Value root = result ? getViewRoot(result) : Value();
+    auto source = root ? root.getDefiningOp<TaskOp>() : TaskOp();
+    unsigned level = source ? source.getBackwardLevel() : reached;
+    reached = std::max(reached, level);
     bool demanded = isDemanded(value);
-    if (!root || isa<BlockArgument>(root) || !roots.insert(root).second ||
-        demanded) {
+    if (!source || !roots.insert(root).second || demanded) {
       SmallVector<Value> operands;
       func::FuncOp kernel = kernels.getOrCreateCopy(value, operands);
       // What is demanded is copied as soon as it is there: a copy in the
@@ -423,7 +427,7 @@ void GraphBuilder::createReturn(func::ReturnOp op) {
       if (demanded)
         builder.setInsertionPointAfter(result.getDefiningOp());
       result =
-          createTask(op.getLoc(), kernel, operands, {}, demanded ? 0 : highest)
+          createTask(op.getLoc(), kernel, operands, {}, demanded ? 0 : level)
               ->getResult(0);
     }
     results.push_back(result);

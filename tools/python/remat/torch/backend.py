@@ -140,6 +140,10 @@ class Training:
         for result in program.outputs[:forward_count]:
             if result is not None:
                 self.result_is_forward[result] = True
+        late = [i for i, (forward, info) in enumerate(zip(self.result_is_forward, step.results))
+                if forward and info.first_call == 1]
+        if late:
+            raise Error("the forward call should give result %d, but the backward call makes it" % late[0])
         # Gradients that need no tangent: the forward call may have them already.
         self.early_results = [i for i, (forward, info) in enumerate(zip(self.result_is_forward, step.results))
                               if not forward and info.first_call == 0]
