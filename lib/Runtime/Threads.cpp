@@ -14,6 +14,7 @@
 
 #include "CoreWatch.h"
 
+#include <algorithm>
 #include <atomic>
 #include <ctime>
 #include <sched.h>
@@ -31,12 +32,16 @@ void omp_set_num_threads(int threads);
 
 using namespace remat;
 
-int remat::availableThreads() {
+static int availableCores() {
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof(set), &set) == 0)
     return CPU_COUNT(&set) > 0 ? CPU_COUNT(&set) : 1;
   unsigned cores = std::thread::hardware_concurrency();
   return cores > 0 ? static_cast<int>(cores) : 1;
+}
+
+int remat::availableThreads() {
+  return std::max(std::min(availableCores(), omp_get_max_threads()), 1);
 }
 
 static int64_t nanoseconds(clockid_t clock) {

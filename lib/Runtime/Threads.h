@@ -16,7 +16,9 @@
 
 namespace remat {
 
-/// Cores that this process may use, at least 1.
+/// Threads that a step has by default, at least 1: the cores that this process
+/// may use, but no more than OpenMP would give this thread, so that
+/// OMP_NUM_THREADS and omp_set_num_threads say what they say elsewhere.
 int availableThreads();
 
 /// Threads that are worth waking for so many multiplications and additions, at

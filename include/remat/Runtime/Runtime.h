@@ -127,7 +127,7 @@ typedef const remat_codec *(*remat_codecs_fn)(size_t *count);
 
 /// All zeros, or no options at all, is the default.
 typedef struct remat_step_options {
-  int threads; // 0: all cores this process may use
+  int threads; // 0: all cores this process may use, or OMP_NUM_THREADS if less
   uint32_t flags;
   /// The caller's memory for the arena, aligned to REMAT_ALIGNMENT, in place of
   /// memory that the step allocates; of a step for a device, memory of the

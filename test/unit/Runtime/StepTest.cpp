@@ -18,6 +18,8 @@
 
 using namespace remat;
 
+extern "C" void omp_set_num_threads(int threads);
+
 namespace {
 
 /// r[i] = a[i] + 1 for floats; the extent counts elements.
@@ -63,6 +65,26 @@ TEST(Step, Empty) {
   EXPECT_EQ(step.stats().measured_peak_bytes, 0u);
   EXPECT_EQ(step.stats().executed_entries, 0u);
   EXPECT_EQ(remat_step_arena_bytes(step.step), 0u);
+}
+
+/// By default a step has no more threads than OpenMP gives the thread that
+/// loads it; a number that the options say is taken as it is.
+TEST(Step, ThreadsOfOpenMp) {
+  int loaded[3];
+  std::thread([&] {
+    omp_set_num_threads(1);
+    loaded[0] = remat_step_threads(Step(StepTableBuilder(), {}).step);
+    omp_set_num_threads(1 << 20);
+    loaded[1] = remat_step_threads(Step(StepTableBuilder(), {}).step);
+    omp_set_num_threads(1);
+    remat_step_options options = {};
+    options.threads = 3;
+    loaded[2] = remat_step_threads(Step(StepTableBuilder(), {}, options).step);
+  }).join();
+  EXPECT_EQ(loaded[0], 1);
+  EXPECT_GE(loaded[1], 1);
+  EXPECT_LE(loaded[1], static_cast<int>(std::thread::hardware_concurrency()));
+  EXPECT_EQ(loaded[2], 3);
 }
 
 /// x -> a -> b -> y, 100 floats (400 bytes, 448 rounded).

@@ -409,7 +409,7 @@ def compile_graph(graph_module, inputs, options=None):
     """The backend: from a graph of Dynamo to what runs it."""
     from torch._dynamo.backends.common import aot_autograd
     from functorch.compile import make_boxed_func
-    options = dict(options or {})
+    options = {"threads": torch.get_num_threads(), **(options or {})}
     # Dynamo leaves the extents open that it has seen change. Steps are compiled for those that they get.
     specialize(inputs)
 
