@@ -129,6 +129,9 @@ private:
   struct Prepared {
     size_t firstPointer;
     remat::LibraryCall *call;
+    /// The same on one thread, with the same bits, for when other processes use
+    /// the cores; `call` if there is none.
+    remat::LibraryCall *alone;
     uint64_t touched; // end of its highest arena buffer
   };
 

@@ -149,7 +149,7 @@ remat_status remat_step::allocate(const remat_module &module,
 
 void remat_step::layOutPointers() {
   for (const remat_entry &entry : table.entries) {
-    Prepared next = {pointers.size(), nullptr, 0};
+    Prepared next = {pointers.size(), nullptr, nullptr, 0};
     auto add = [&](uint32_t number) {
       const remat_buffer &buffer = table.buffers[number];
       if (buffer.space == REMAT_SPACE_ARENA && buffer.bytes > 0)
@@ -222,6 +222,14 @@ LibraryCall *remat_step::callFor(const remat_entry &entry, int callThreads,
   return call.get();
 }
 
+/// Whether no sum of a call depends on the number of threads. oneDNN divides
+/// the images of a filter's gradient among the threads, and adds up theirs.
+static bool hasSameBitsOnAllThreads(const remat_entry &entry,
+                                    const Table &table) {
+  return entry.kind == REMAT_ENTRY_MATMUL ||
+         table.convolutions[entry.callee].kind != REMAT_CONV_FILTER_GRADIENT;
+}
+
 bool remat_step::prepareCalls(std::string &message) {
   // The compiler sized the workspaces for its number of threads. More threads
   // may need more, so that library calls stay at that number.
@@ -251,7 +259,12 @@ bool remat_step::prepareCalls(std::string &message) {
     }
     if (call != callFor(entry, most, /*reference=*/false))
       ++stats.degraded_calls;
-    prepared[i].call = call;
+    prepared[i].call = prepared[i].alone = call;
+    if (call->threads > 1 && hasSameBitsOnAllThreads(entry, table))
+      if (LibraryCall *alone = callFor(entry, 1, /*reference=*/false))
+        if (alone->workspaceBytes <= room &&
+            alone->implementation == call->implementation)
+          prepared[i].alone = alone;
   }
   return true;
 }

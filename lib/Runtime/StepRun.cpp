@@ -475,7 +475,9 @@ remat_status remat_step::runKernel(uint32_t index) {
 
 remat_status remat_step::runCall(uint32_t index) {
   const remat_entry &entry = table.entries[index];
-  LibraryCall &call = *prepared[index].call;
+  const Prepared &ways = prepared[index];
+  LibraryCall &call =
+      ways.call != ways.alone && coresAreBusy() ? *ways.alone : *ways.call;
   void **buffers = pointers.data() + prepared[index].firstPointer;
   uint32_t count = entry.operand_count + entry.result_count;
   void *workspace =

@@ -50,9 +50,7 @@ static int64_t nanoseconds(clockid_t clock) {
   return int64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
 }
 
-/// Whether to run on this thread alone, because other processes use the cores.
-/// No bit of a result depends on the number of threads.
-static bool coresAreBusy() {
+bool remat::coresAreBusy() {
   static CoreWatch watch;
   static std::atomic<int64_t> next{0};
   static std::atomic<bool> busy{false};
@@ -78,6 +76,7 @@ ThreadScope::ThreadScope(int threads) : previous(omp_get_max_threads()) {
 ThreadScope::~ThreadScope() { omp_set_num_threads(previous); }
 
 void remat::parallel(int threads, ParallelBody body, void *context) {
+  // No bit of a result depends on the number of threads.
   if (threads <= 1 || coresAreBusy()) {
     body(context, 0, 1);
     return;

@@ -30,6 +30,10 @@ inline int usefulThreads(int threads, double work) {
   return useful >= threads ? threads : useful <= 1 ? 1 : int(useful);
 }
 
+/// Whether to run on one thread, because other processes use the cores
+/// (CoreWatch.h). It is looked up from time to time.
+bool coresAreBusy();
+
 /// Sets the size of the pool for the calls made in this scope from this thread
 /// and gives the caller's setting back at its end.
 class ThreadScope {

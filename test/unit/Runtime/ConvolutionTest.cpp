@@ -196,6 +196,59 @@ void runCase(const Case &test, std::mt19937 &random, int threads) {
   }
 }
 
+/// Large enough for eight threads: 10 million multiplications and more.
+Case pickLargeCase(std::mt19937 &random, int32_t type) {
+  Case test;
+  remat_convolution &d = test.d;
+  auto pick = [&](int low, int high) {
+    return low + static_cast<int64_t>(random() % (high - low + 1));
+  };
+  d.kind = static_cast<int32_t>(pick(0, 1) ? REMAT_CONV_FORWARD
+                                           : REMAT_CONV_INPUT_GRADIENT);
+  d.spatial_rank = 2;
+  d.input_dtype = d.filter_dtype = d.output_dtype = type;
+  d.batch = pick(3, 5);
+  d.groups = pick(1, 2);
+  d.input_channels = d.groups * pick(30, 50);
+  d.output_channels = d.groups * pick(30, 50);
+  for (int i = 0; i < 2; ++i) {
+    d.input[i] = pick(24, 33);
+    d.filter[i] = 3;
+    d.stride[i] = pick(1, 2);
+    d.dilation[i] = d.pad_lo[i] = d.pad_hi[i] = 1;
+    d.output[i] = (d.input[i] - 1) / d.stride[i] + 1;
+  }
+  layOutCase(test, static_cast<int>(pick(0, 2)), random);
+  return test;
+}
+
+/// While other processes use the cores, convolutions run on one thread, but for
+/// gradients of filters: their images are divided among the threads.
+TEST(Convolution, SameBitsOnAnyNumberOfThreads) {
+  std::mt19937 random(9);
+  for (int i = 0; i < 12; ++i) {
+    Case test = pickLargeCase(random, i % 3 ? REMAT_F32 : REMAT_BF16);
+    Operands t(test, random);
+    Elements &a = t.first(test.d.kind), &b = t.second(test.d.kind);
+    Elements initial = t.result(test.d.kind), first = initial;
+    for (int threads : {1, 2, 3, 8}) {
+      Elements c = initial;
+      Step step(
+          makeCall(REMAT_ENTRY_CONVOLUTION, a, b, c, nullptr, &test.d, threads),
+          {}, {threads, 0, nullptr, 0});
+      ASSERT_EQ(step.loaded, REMAT_OK) << step.message;
+      ASSERT_EQ(step.run({a.tensor(), b.tensor(), initial.tensor()},
+                         {threads == 1 ? first.tensor() : c.tensor()}),
+                REMAT_OK);
+      if (threads > 1) {
+        EXPECT_TRUE(c.sameBits(first))
+            << "case " << i << ", " << threads << " threads, "
+            << remat_convolution_implementation(&test.d, threads);
+      }
+    }
+  }
+}
+
 TEST(Convolution, RandomDescriptions) {
   const int32_t types[] = {REMAT_F32, REMAT_F32, REMAT_F32, REMAT_BF16,
                            REMAT_F64, REMAT_F16, REMAT_I32};
